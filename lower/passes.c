@@ -30,7 +30,7 @@ void lower_print(Text *out, const Unit *u) {
   if (u->schedule) schedule_print(out, u);
 }
 
-static double now(void) {
+static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -45,10 +45,10 @@ bool lower_verify(const Unit *u) {
 static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
   Text before = text_new(u->arena), after = text_new(u->arena);
   if (hook) lower_print(&before, u);
-  double start = now();
+  double start = seconds_now();
   u->pass = p->name;
   if (!p->run.on_unit(u)) return false;
-  double seconds = now() - start;
+  double seconds = seconds_now() - start;
   if (hook) lower_print(&after, u);
   if (hook) hook(ctx, p, u, seconds, strcmp(before.data, after.data) != 0);
   if (u->verifies) return lower_verify(u);

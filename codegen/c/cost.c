@@ -44,9 +44,9 @@ static void find_definitions(Search *s, const NestBlock *b) {
 /* ---- integers that follow from the arguments ---- */
 
 /* NULL: it is not known. */
-static const char *number_text(Search *s, const Ref *r, int depth);
+static const char *number_expression(Search *s, const Ref *r, int depth);
 
-static const char *argument(Search *s, const NestVar *v) {
+static const char *argument_text(Search *s, const NestVar *v) {
   const Nest *n = s->g->nest;
   for (uint32_t i = 0; i < n->nparams; i++)
     if (n->params[i] == v && dtype_is_int(v->dtype))
@@ -54,7 +54,7 @@ static const char *argument(Search *s, const NestVar *v) {
   return NULL;
 }
 
-static const char *affine(Search *s, const Affine *a) {
+static const char *middle_of_affine(Search *s, const Affine *a) {
   double middle = (double)a->c;
   for (uint8_t i = 0; i < a->n; i++)
     middle += (double)a->t[i].coef * (a->t[i].index->extent - 1) / 2.0;
@@ -75,26 +75,26 @@ static const char *form(TileCode op) {
   }
 }
 
-static const char *computed(Search *s, const NestStmt *st, int depth) {
+static const char *op_text(Search *s, const NestStmt *st, int depth) {
   if (st->op == TILE_CAST && dtype_is_int(st->type) && dtype_is_int(st->to))
-    return number_text(s, &st->srcs[0], depth);
+    return number_expression(s, &st->srcs[0], depth);
   const char *how = form(st->op);
   if (!how || !dtype_is_int(st->type)) return NULL;
-  const char *a = number_text(s, &st->srcs[0], depth);
-  const char *b = a ? number_text(s, &st->srcs[1], depth) : NULL;
+  const char *a = number_expression(s, &st->srcs[0], depth);
+  const char *b = a ? number_expression(s, &st->srcs[1], depth) : NULL;
   return b ? c_text(s->g, how, a, b) : NULL;
 }
 
-static const char *middle(Search *s, const NestStmt *loop, int depth) {
-  const char *lo = number_text(s, &loop->srcs[0], depth);
-  const char *hi = lo ? number_text(s, &loop->srcs[1], depth) : NULL;
+static const char *middle_of_loop(Search *s, const NestStmt *loop, int depth) {
+  const char *lo = number_expression(s, &loop->srcs[0], depth);
+  const char *hi = lo ? number_expression(s, &loop->srcs[1], depth) : NULL;
   return hi ? c_text(s->g, "0.5 * (%s + %s)", lo, hi) : NULL;
 }
 
-static const char *number_text(Search *s, const Ref *r, int depth) {
-  if (r->kind == REF_AFFINE) return affine(s, &r->sub);
+static const char *number_expression(Search *s, const Ref *r, int depth) {
+  if (r->kind == REF_AFFINE) return middle_of_affine(s, &r->sub);
   if (r->kind != REF_VAR || ++depth > DEPTH_MOST || ++s->terms > TERMS_MOST) return NULL;
-  if (r->var->is_param) return argument(s, r->var);
+  if (r->var->is_param) return argument_text(s, r->var);
   const NestStmt *st = s->def[r->var->id];
   if (!st) return NULL;
   int axis = (int)nest_int(st, NA_axis, 0);
@@ -102,21 +102,21 @@ static const char *number_text(Search *s, const Ref *r, int depth) {
     case NEST_PID: return c_text(s->g, "0.5 * (grid[%d] - 1)", axis);
     case NEST_NPROG: return c_text(s->g, "(double)grid[%d]", axis);
     case NEST_LANE: return "0.0";
-    case NEST_MOV: return number_text(s, &st->srcs[0], depth);
-    case NEST_FOR: return middle(s, st, depth);
-    case NEST_OP: return computed(s, st, depth);
+    case NEST_MOV: return number_expression(s, &st->srcs[0], depth);
+    case NEST_FOR: return middle_of_loop(s, st, depth);
+    case NEST_OP: return op_text(s, st, depth);
     default: return NULL;
   }
 }
 
 static const char *whole_number(Search *s, const Ref *r) {
   s->terms = 0;
-  return number_text(s, r, 0);
+  return number_expression(s, r, 0);
 }
 
 /* ---- statements ---- */
 
-static bool is_slow(TileCode op) {
+static bool is_slow_op(TileCode op) {
   switch (op) {
     case TILE_DIV:
     case TILE_DIV_RN:
@@ -141,7 +141,7 @@ static double vectors(const Gen *g, DType t) {
 
 static double op_ns(const Gen *g, const NestStmt *st) {
   bool vector = c_stmt_spread(g, st).kind == SPREAD_VECTOR;
-  double slow = is_slow(st->op) ? 10 : 1;
+  double slow = is_slow_op(st->op) ? 10 : 1;
   if (!vector) return SCALAR_NS * slow;
   if (slow > 1 && dtype_is_int(st->type)) return LANE_NS * slow * g->nest->lanes;
   double narrow = (st->op == TILE_CAST && (c_is_narrow(st->type) || c_is_narrow(st->to))) ? 4 : 1;
@@ -191,7 +191,7 @@ static Cost scale_cost(Search *s, Cost a, double n) {
   return (Cost){a.ns * n, a.text ? c_text(s->g, "%.17g * (%s)", n, a.text) : NULL};
 }
 
-static bool fixed(const Ref *r) { return r->kind == REF_AFFINE && !r->sub.n; }
+static bool is_fixed_bound(const Ref *r) { return r->kind == REF_AFFINE && !r->sub.n; }
 
 static double fixed_trips(const NestStmt *st) {
   double step = (double)st->srcs[2].sub.c;
@@ -201,7 +201,7 @@ static double fixed_trips(const NestStmt *st) {
 
 static Cost for_cost(Search *s, const NestStmt *st) {
   Cost body = block_cost(s, st->regions[0]);
-  if (fixed(&st->srcs[0]) && fixed(&st->srcs[1]) && fixed(&st->srcs[2]))
+  if (is_fixed_bound(&st->srcs[0]) && is_fixed_bound(&st->srcs[1]) && is_fixed_bound(&st->srcs[2]))
     return scale_cost(s, body, fixed_trips(st));
   if (s->loops >= LOOPS_MOST) return scale_cost(s, body, UNKNOWN_TRIPS);
   const char *lo = whole_number(s, &st->srcs[0]), *hi = whole_number(s, &st->srcs[1]);
@@ -225,13 +225,13 @@ static Cost branch_cost(Search *s, const NestStmt *st) {
 /* Iterations from and to somewhere in between: half of them. */
 static Cost counted_cost(Search *s, const NestStmt *st) {
   double n = st->index->extent;
-  if (st->nsrcs && fixed(&st->srcs[0]) && fixed(&st->srcs[1]))
+  if (st->nsrcs && is_fixed_bound(&st->srcs[0]) && is_fixed_bound(&st->srcs[1]))
     n = fmax(fmin((double)st->srcs[1].sub.c, n) - fmax((double)st->srcs[0].sub.c, 0), 0);
   else if (st->nsrcs) n /= 2;
   return scale_cost(s, block_cost(s, st->regions[0]), n);
 }
 
-static Cost cost_of(Search *s, const NestStmt *st) {
+static Cost stmt_cost(Search *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_FOR: return for_cost(s, st);
     case NEST_IF: return branch_cost(s, st);
@@ -248,7 +248,7 @@ static Cost cost_of(Search *s, const NestStmt *st) {
 
 static Cost block_cost(Search *s, const NestBlock *b) {
   Cost sum = {0};
-  for (const NestStmt *st = b->first; st; st = st->next) sum = add_costs(s, sum, cost_of(s, st));
+  for (const NestStmt *st = b->first; st; st = st->next) sum = add_costs(s, sum, stmt_cost(s, st));
   return sum;
 }
 

@@ -4,7 +4,7 @@
 #include "codegen/c/c.h"
 
 /* A string literal; the first characters of comments and trigraphs are escaped. */
-static const char *literal(Gen *g, const char *s) {
+static const char *string_literal(Gen *g, const char *s) {
   Text t = text_new(g->arena);
   text_puts(&t, "\"");
   for (; *s; s++) {
@@ -29,6 +29,6 @@ void c_print_line(Gen *g, const NestStmt *s) {
   const char *when = s->guard.kind ? c_vector(g, &s->guard, DT_I1) : "vsplat_i32(-1)";
   const char *value = s->nsrcs ? c_vector(g, &s->srcs[0], s->type) : "vsplat_i32(0)";
   c_line(g, "vprint_%s(%s, pid_0, pid_1, pid_2, %s, %d, %s, %s);",
-         dtype_name(s->nsrcs ? s->type : DT_I32), literal(g, format.data), when, line.rank, axes,
-         value);
+         dtype_name(s->nsrcs ? s->type : DT_I32), string_literal(g, format.data), when, line.rank,
+         axes, value);
 }

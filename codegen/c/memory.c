@@ -50,7 +50,7 @@ static bool by_step(const Access *a) {
   return a->spread.kind == SPREAD_LINEAR && a->guard <= GUARD_SAME;
 }
 
-static Access access_of(Gen *g, const NestStmt *s) {
+static Access describe_access(Gen *g, const NestStmt *s) {
   Access a = {.name = dtype_name(s->type == DT_PTR ? DT_U64 : s->type)};
   if (s->guard.kind) {
     Spread guard = c_ref_spread(g, &s->guard);
@@ -65,7 +65,7 @@ static Access access_of(Gen *g, const NestStmt *s) {
 }
 
 /* The guard as a mask of all lanes. */
-static const char *mask_of(Gen *g, const Access *a) {
+static const char *guard_mask(Gen *g, const Access *a) {
   switch (a->guard) {
     case GUARD_NONE: return "vsplat_i32(-1)";
     case GUARD_SAME: return c_text(g, "vsplat_i32(-(%s))", a->when);
@@ -95,9 +95,9 @@ static const char *as_pointer(Gen *g, const char *text) { return c_text(g, "(cha
  * It keeps its value, or, where nothing else gives it one, is zero as on a GPU: kernels count on
  * that. */
 
-static bool is_filled(const Gen *g, const Ref *dst) { return g->filled[dst->var->id]; }
+static bool is_zeroed_first(const Gen *g, const Ref *dst) { return g->filled[dst->var->id]; }
 
-static void fill(Gen *g, const NestStmt *s, const Ref *dst) {
+static void assign_zero(Gen *g, const NestStmt *s, const Ref *dst) {
   NestStmt always = *s;
   always.guard = ref_none();
   c_assign(g, &always, dst, s->type, s->type == DT_PTR ? "NULL" : "0", same);
@@ -105,7 +105,7 @@ static void fill(Gen *g, const NestStmt *s, const Ref *dst) {
 
 /* As an operand, for all lanes. */
 static const char *masked_off(Gen *g, const NestStmt *s, const Ref *dst) {
-  return is_filled(g, dst) ? c_convert(g, "0", s->type, same, vector) : c_ref_name(g, dst);
+  return is_zeroed_first(g, dst) ? c_convert(g, "0", s->type, same, vector) : c_ref_name(g, dst);
 }
 
 /* ---- loads ---- */
@@ -118,7 +118,7 @@ static const char *loaded(Gen *g, const NestStmt *s, const char *text) {
 static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   const char *fresh = nest_int(s, NA_volatile, 0) ? "_volatile" : "";
   const char *text = loaded(g, s, c_text(g, "load%s_%s(%s)", fresh, a->name, a->at));
-  if (is_filled(g, dst)) fill(g, s, dst);
+  if (is_zeroed_first(g, dst)) assign_zero(g, s, dst);
   if (a->guard <= GUARD_SAME || c_ref_spread(g, dst).kind != SPREAD_VECTOR) {
     c_assign(g, s, dst, s->type, text, same);
     return;
@@ -126,23 +126,24 @@ static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a
   const char *v = c_ref_name(g, dst);
   text = c_convert(g, text, s->type, same, vector);
   const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
-  c_line(g, "if (%s) %s = vselect_%s(%s, %s, %s);", any_of(g, a), v, name, mask_of(g, a), text, v);
+  c_line(g, "if (%s) %s = vselect_%s(%s, %s, %s);", any_of(g, a), v, name, guard_mask(g, a), text,
+         v);
 }
 
 enum { OPERAND_VECTORS = 4 };
 
 /* An operand of many multiply-adds, which should load it once. */
-static bool is_kept(const NestStmt *s, const Ref *dst) {
+static bool is_kept_operand(const NestStmt *s, const Ref *dst) {
   bool number = s->type == DT_F32 || s->type == DT_I32 || s->type == DT_U32;
   bool few = s->mems[0].buffer || dst->var->count <= OPERAND_VECTORS;
   return number && few && dst->var->count > 1;
 }
 
-static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
-  const char *kept = a->guard == GUARD_NONE && is_kept(s, dst) ? "kept_" : "";
+static void load_vector_parts(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
+  const char *kept = a->guard == GUARD_NONE && is_kept_operand(s, dst) ? "kept_" : "";
   const char *text = c_text(g, "vload_%s%s(%s)", kept, a->name, a->at), *v = c_ref_name(g, dst);
   if (a->guard <= GUARD_SAME) {
-    if (is_filled(g, dst)) fill(g, s, dst);
+    if (is_zeroed_first(g, dst)) assign_zero(g, s, dst);
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
@@ -156,26 +157,26 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     const char *text = a->lanes ? c_text(g, "vgather_%s(%s)", a->name, a->at)
                                 : c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at,
                                          (long long)a->spread.step);
-    if (is_filled(g, dst)) fill(g, s, dst);
+    if (is_zeroed_first(g, dst)) assign_zero(g, s, dst);
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
-  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", c_ref_name(g, dst), a->name, a->at, mask_of(g, a),
-         masked_off(g, s, dst));
+  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", c_ref_name(g, dst), a->name, a->at,
+         guard_mask(g, a), masked_off(g, s, dst));
 }
 
 static void load_one(Gen *g, const NestStmt *s, const Ref *dst) {
-  Access a = access_of(g, s);
+  Access a = describe_access(g, s);
   bool fresh = nest_int(s, NA_volatile, 0) && !c_uniform(a.spread);
   if (fresh) c_line(g, "__asm__ volatile(\"\" ::: \"memory\");");
   if (c_uniform(a.spread)) load_same(g, s, dst, &a);
-  else if (by_element(&a)) load_elements(g, s, dst, &a);
+  else if (by_element(&a)) load_vector_parts(g, s, dst, &a);
   else load_lanes(g, s, dst, &a);
   if (fresh) c_line(g, "__asm__ volatile(\"\" ::: \"memory\");");
 }
 
 /* Register k of an access of several. */
-static Ref moved(const Ref *r, int64_t k) {
+static Ref register_after(const Ref *r, int64_t k) {
   Ref x = *r;
   if (x.kind == REF_VAR) x.sub.c += k;
   return x;
@@ -190,8 +191,8 @@ static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const Nes
     Mem m = s->mems[0];
     m.bytes.c += k * dtype_bytes(s->type);
     x.mems = &m;
-    if (s->ndsts) dst = moved(&s->dsts[0], k), x.dsts = &dst;
-    if (s->nsrcs) src = moved(&s->srcs[0], k), x.srcs = &src;
+    if (s->ndsts) dst = register_after(&s->dsts[0], k), x.dsts = &dst;
+    if (s->nsrcs) src = register_after(&s->srcs[0], k), x.srcs = &src;
     one(g, &x);
   }
 }
@@ -218,7 +219,7 @@ static void store_lanes(Gen *g, const NestStmt *s, const Access *a) {
   const char *at = c_uniform(a->spread) ? c_text(g, "vsplat_u64((uint64_t)(%s))", a->at) : a->at;
   const char *v = stored(g, s, true);
   if (a->guard == GUARD_NONE) c_line(g, "vscatter_%s(%s, %s);", a->name, at, v);
-  else c_line(g, "vscatter_mask_%s(%s, %s, %s);", a->name, at, mask_of(g, a), v);
+  else c_line(g, "vscatter_mask_%s(%s, %s, %s);", a->name, at, guard_mask(g, a), v);
 }
 
 static void store_elements(Gen *g, const NestStmt *s, const Access *a) {
@@ -240,7 +241,7 @@ static void store_elements(Gen *g, const NestStmt *s, const Access *a) {
 }
 
 static void store_one(Gen *g, const NestStmt *s) {
-  Access a = access_of(g, s);
+  Access a = describe_access(g, s);
   bool one_value = c_uniform(c_ref_spread(g, &s->srcs[0]));
   if (c_uniform(a.spread) && one_value) {
     const char *any = any_of(g, &a), *v = stored(g, s, false);
@@ -265,7 +266,7 @@ void c_prefetch(Gen *g, const NestStmt *s) {
 
 /* ---- atomics ---- */
 
-static const char *order_of(const NestStmt *s) {
+static const char *atomic_order(const NestStmt *s) {
   static const char *const orders[][2] = {{"relaxed", "__ATOMIC_RELAXED"},
                                           {"acquire", "__ATOMIC_ACQUIRE"},
                                           {"release", "__ATOMIC_RELEASE"},
@@ -278,21 +279,21 @@ static const char *order_of(const NestStmt *s) {
 
 /* Lane after lane, each once, whether or not they agree on the address. */
 void c_atomic(Gen *g, const NestStmt *s) {
-  Access a = access_of(g, s);
+  Access a = describe_access(g, s);
   bool cas = s->code == NEST_ATOM_CAS;
   const char *kind = cas ? "cas" : nest_str(s, NA_kind, "add");
   const char *at = a.at, *old = s->ndsts ? c_ref_name(g, &s->dsts[0]) : NULL;
   if (!a.lanes) at = c_text(g, "vramp_u64((uint64_t)(%s), %lld)", at, (long long)a.spread.step);
   const char *x = c_vector(g, &s->srcs[0], s->type);
   if (cas) x = c_text(g, "%s, %s", x, c_vector(g, &s->srcs[1], s->type));
-  const char *call =
-      c_text(g, "vatomic_%s_%s(%s, %s, %s, %s)", kind, a.name, at, mask_of(g, &a), x, order_of(s));
+  const char *call = c_text(g, "vatomic_%s_%s(%s, %s, %s, %s)", kind, a.name, at, guard_mask(g, &a),
+                            x, atomic_order(s));
   if (!old) {
     c_line(g, "%s;", call);
   } else if (!s->guard.kind) {
     c_assign(g, s, &s->dsts[0], s->type, call, vector);
   } else {
     const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
-    c_line(g, "%s = vselect_%s(%s, %s, %s);", old, name, mask_of(g, &a), call, old);
+    c_line(g, "%s = vselect_%s(%s, %s, %s);", old, name, guard_mask(g, &a), call, old);
   }
 }

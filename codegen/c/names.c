@@ -72,7 +72,7 @@ const char *c_name(Gen *g, const char *name) {
              : t.data;
 }
 
-static bool take_name(Gen *g, const char *name) {
+static bool reserve_name(Gen *g, const char *name) {
   return ir_map_put(&g->taken, pool_name(g->nest->names, name), g);
 }
 
@@ -85,12 +85,12 @@ void c_name_variables(Gen *g) {
   g->open = ARENA_ARRAY(g->arena, const char *, n->nindices + 1);
   for (uint32_t i = 0; i < n->nvars; i++) {
     const char *name = c_name(g, n->vars[i]->name), *unique = name;
-    for (int k = 2; !take_name(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
+    for (int k = 2; !reserve_name(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
     g->names[i] = unique;
   }
 }
 
-static const char *numbered(Gen *g, const char *name, int k) {
+static const char *numbered_name(Gen *g, const char *name, int k) {
   return k < 2 ? name : c_text(g, "%s_%d", name, k);
 }
 
@@ -100,12 +100,12 @@ static int first_free(Gen *g, const char *name) {
   if (first) return *first;
   first = ARENA_NEW(g->arena, int);
   *first = 1;
-  while (ir_map_get(&g->taken, pool_name(g->nest->names, numbered(g, name, *first)))) ++*first;
+  while (ir_map_get(&g->taken, pool_name(g->nest->names, numbered_name(g, name, *first)))) ++*first;
   ir_map_put(&g->first_free, name, first);
   return *first;
 }
 
-static bool is_used(const Gen *g, const char *name) {
+static bool is_used_name(const Gen *g, const char *name) {
   if (ir_map_get(&g->taken, pool_name(g->nest->names, name))) return true;
   for (uint32_t i = 0; i < g->nopen; i++)
     if (!strcmp(g->open[i], name)) return true;
@@ -116,8 +116,8 @@ static bool is_used(const Gen *g, const char *name) {
 void c_open_index(Gen *g, const NestIndex *index) {
   const char *name = pool_name(g->nest->names, c_name(g, index->name)), *unique;
   int k = first_free(g, name);
-  do unique = numbered(g, name, k++);
-  while (is_used(g, unique));
+  do unique = numbered_name(g, name, k++);
+  while (is_used_name(g, unique));
   g->indices[index->id] = g->open[g->nopen++] = unique;
 }
 
@@ -136,7 +136,7 @@ static bool is_small(const Affine *a) {
 }
 
 /* C has no literal of the least integer. */
-static const char *literal(Gen *g, int64_t v, const char *wide) {
+static const char *int_literal(Gen *g, int64_t v, const char *wide) {
   if (v == INT64_MIN) return "(-9223372036854775807ll - 1)";
   return c_text(g, "%lld%s", (long long)v, wide);
 }
@@ -156,12 +156,12 @@ const char *c_affine(Gen *g, const Affine *a) {
     int64_t k = a->t[i].coef;
     const char *name = g->indices[a->t[i].index->id], *sign = take_sign(&k, !i);
     if (k == 1 && !*wide) text_printf(&t, "%s%s", sign, name);
-    else text_printf(&t, "%s%s*%s", sign, literal(g, k, wide), name);
+    else text_printf(&t, "%s%s*%s", sign, int_literal(g, k, wide), name);
   }
   int64_t c = a->c;
-  if (!a->n) return literal(g, c, wide);
+  if (!a->n) return int_literal(g, c, wide);
   const char *sign = take_sign(&c, false);
-  if (c) text_printf(&t, "%s%s", sign, literal(g, c, wide));
+  if (c) text_printf(&t, "%s%s", sign, int_literal(g, c, wide));
   return t.data;
 }
 

@@ -13,7 +13,7 @@ static const char *to_narrow(Gen *g, const char *text, DType from, DType to, boo
   return c_text(g, rtz ? "%schop_%s(%s)" : "%sround_%s(%s)", v, name, text);
 }
 
-static const char *float_to_float(Gen *g, const char *x, const NestStmt *s, const char *v) {
+static const char *c_float_to_float(Gen *g, const char *x, const NestStmt *s, const char *v) {
   DType from = s->type, to = s->to;
   if (c_is_narrow(to)) return from == to ? x : to_narrow(g, x, from, to, s->rtz, v);
   if (to == DT_F64 && from != DT_F64) return c_text(g, *v ? "vto_f64(%s)" : "(double)%s", x);
@@ -23,7 +23,7 @@ static const char *float_to_float(Gen *g, const char *x, const NestStmt *s, cons
 }
 
 /* From 32 and more bits, f32 loses bits that decide how bf16 is rounded. */
-static const char *int_to_float(Gen *g, const char *x, const NestStmt *s, const char *v) {
+static const char *c_int_to_float(Gen *g, const char *x, const NestStmt *s, const char *v) {
   DType to = s->to;
   if (to == DT_F64) return c_text(g, *v ? "vto_f64(%s)" : "(double)%s", x);
   if (to == DT_BF16 && dtype_bits(s->type) >= 32)
@@ -35,7 +35,7 @@ static const char *int_to_float(Gen *g, const char *x, const NestStmt *s, const 
 static const char *scalar_cast(Gen *g, const NestStmt *s, const char *x) {
   bool from_float = dtype_is_float(s->type), to_float = dtype_is_float(s->to);
   if (s->to == DT_I1) return c_text(g, "%s != 0", x);
-  if (to_float) return from_float ? float_to_float(g, x, s, "") : int_to_float(g, x, s, "");
+  if (to_float) return from_float ? c_float_to_float(g, x, s, "") : c_int_to_float(g, x, s, "");
   if (from_float)
     return c_text(g, "truncate_%s_%s(%s)", dtype_name(s->to), c_compute_name(s->type), x);
   return s->to == s->type ? x : c_text(g, "(%s)%s", c_scalar_type(s->to), x);
@@ -50,7 +50,7 @@ static const char *vector_cast(Gen *g, const NestStmt *s, const char *x) {
   if (s->type == DT_I1)
     return s->to == DT_I32 ? c_text(g, "%s & 1", x)
                            : c_text(g, "vto_%s(%s & 1)", c_compute_name(s->to), x);
-  if (to_float) return from_float ? float_to_float(g, x, s, "v") : int_to_float(g, x, s, "v");
+  if (to_float) return from_float ? c_float_to_float(g, x, s, "v") : c_int_to_float(g, x, s, "v");
   if (from_float)
     return c_text(g, "vtruncate_%s_%s(%s)", dtype_name(s->to), c_compute_name(s->type), x);
   return c_text(g, "vto_%s(%s)", dtype_name(s->to), x);
@@ -170,7 +170,7 @@ static const Row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static char letter(DType t) {
+static char class_letter(DType t) {
   switch (dtype_kind(t)) {
     case DK_BOOL: return 'B';
     case DK_INT: return 'S';
@@ -179,9 +179,9 @@ static char letter(DType t) {
   }
 }
 
-static const Row *find_row(TileCode op, DType t) {
+static const Row *op_template_row(TileCode op, DType t) {
   for (int i = 0; i < ROWS; i++)
-    if (rows[i].op == op && strchr(rows[i].types, letter(t))) return &rows[i];
+    if (rows[i].op == op && strchr(rows[i].types, class_letter(t))) return &rows[i];
   return NULL;
 }
 
@@ -207,7 +207,7 @@ static const char *c_fill(Gen *g, const char *template, DType t, const char *con
 /* Comparing 32-bit elements gives a mask of the right width at once. */
 static const char *direct_compare(TileCode op, DType t) {
   if (op < TILE_LT || op > TILE_NE || dtype_bits(c_is_narrow(t) ? DT_F32 : t) != 32) return NULL;
-  return find_row(op, t)->scalar;
+  return op_template_row(op, t)->scalar;
 }
 
 /* A shift by a constant that is less than the width. */
@@ -278,7 +278,7 @@ static const char *count_op(Gen *g, const NestStmt *s) {
   return c_text(g, "lanes_below%s(%s, %s)", with ? "_or_at" : "", a, b);
 }
 
-static const char *select_op(Gen *g, const NestStmt *s, Spread to) {
+static const char *c_select(Gen *g, const NestStmt *s, Spread to) {
   if (to.kind != SPREAD_VECTOR || c_uniform(c_ref_spread(g, &s->srcs[0]))) {
     const char *x[2];
     for (int i = 0; i < 2; i++) {
@@ -320,14 +320,14 @@ const char *c_op(Gen *g, const NestStmt *s) {
     case TILE_UNDEF: return undefined(g, s);
     case TILE_HINT:
       return vector ? c_vector(g, &s->srcs[0], s->type) : c_scalar(g, &s->srcs[0], s->type);
-    case TILE_SELECT: return select_op(g, s, to);
+    case TILE_SELECT: return c_select(g, s, to);
     case TILE_PTR_ADD: return pointer_op(g, s, vector);
     case TILE_CAST: return c_cast(g, s, vector);
     case TILE_BITCAST: return c_bitcast(g, s, vector);
     default: break;
   }
   if (to.kind == SPREAD_FIRST) return count_op(g, s);
-  const Row *r = find_row(s->op, s->type);
+  const Row *r = op_template_row(s->op, s->type);
   if (!r) BUG("no C for %s on %s", tile_op_name(s->op), dtype_name(s->type));
   return vector ? vector_op(g, s, r) : scalar_op_text(g, s, r);
 }

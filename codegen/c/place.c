@@ -20,14 +20,14 @@ typedef struct {
 
 static const NestBlock *outer(const NestBlock *b) { return b->owner ? b->owner->parent : NULL; }
 
-static int depth_of(const NestBlock *b) {
+static int block_depth(const NestBlock *b) {
   int n = 0;
   while ((b = outer(b))) n++;
   return n;
 }
 
-static const NestBlock *common(const NestBlock *a, const NestBlock *b) {
-  int da = depth_of(a), db = depth_of(b);
+static const NestBlock *common_block(const NestBlock *a, const NestBlock *b) {
+  int da = block_depth(a), db = block_depth(b);
   for (; da > db; da--) a = outer(a);
   for (; db > da; db--) b = outer(b);
   for (; a != b; a = outer(a)) b = outer(b);
@@ -36,17 +36,17 @@ static const NestBlock *common(const NestBlock *a, const NestBlock *b) {
 
 static Seen *occurs(Walk *w, const NestVar *v, const NestBlock *b) {
   Seen *s = &w->seen[v->id];
-  s->around = s->around ? common(s->around, b) : b;
+  s->around = s->around ? common_block(s->around, b) : b;
   return s;
 }
 
-static void use(Walk *w, const Ref *r, const NestBlock *b) {
+static void mark_first_use(Walk *w, const Ref *r, const NestBlock *b) {
   if (r->kind != REF_VAR) return;
   Seen *s = occurs(w, r->var, b);
   if (!s->first_use) s->first_use = w->at;
 }
 
-static void define(Walk *w, const NestStmt *st, const NestBlock *b) {
+static void mark_definitions(Walk *w, const NestStmt *st, const NestBlock *b) {
   for (uint32_t i = 0; i < st->ndsts; i++) {
     Seen *s = occurs(w, st->dsts[i].var, b);
     if (!s->defs++) s->first_def = w->at, s->def = st;
@@ -59,21 +59,22 @@ static void find_occurrences(Walk *w, const NestBlock *b) {
     w->at++;
     /* the condition of a WHILE is what its first region has computed */
     const NestBlock *at = st->code == NEST_WHILE ? st->regions[0] : b;
-    for (uint32_t i = 0; i < st->nsrcs && at == b; i++) use(w, &st->srcs[i], b);
-    for (uint32_t i = 0; i < st->nmems; i++) use(w, &st->mems[i].base, b);
-    use(w, &st->guard, b);
+    for (uint32_t i = 0; i < st->nsrcs && at == b; i++) mark_first_use(w, &st->srcs[i], b);
+    for (uint32_t i = 0; i < st->nmems; i++) mark_first_use(w, &st->mems[i].base, b);
+    mark_first_use(w, &st->guard, b);
     w->at++;
-    define(w, st, st->code == NEST_FOR ? st->regions[0] : b);
+    mark_definitions(w, st, st->code == NEST_FOR ? st->regions[0] : b);
     for (uint32_t i = 0; i < st->nregions; i++) {
       find_occurrences(w, st->regions[i]);
-      for (uint32_t k = 0; k < st->nsrcs && at != b && !i; k++) w->at++, use(w, &st->srcs[k], at);
+      for (uint32_t k = 0; k < st->nsrcs && at != b && !i; k++)
+        w->at++, mark_first_use(w, &st->srcs[k], at);
     }
   }
 }
 
 /* ---- deciding ---- */
 
-static bool is_loop(const NestStmt *s) {
+static bool is_any_loop(const NestStmt *s) {
   return s && (s->code == NEST_FOR || s->code == NEST_WHILE || s->code == NEST_SERIAL ||
                s->code == NEST_UNROLL);
 }
@@ -81,17 +82,17 @@ static bool is_loop(const NestStmt *s) {
 static const NestBlock *out_of_loops(const NestBlock *b) {
   const NestBlock *r = b;
   for (; b->owner; b = outer(b))
-    if (is_loop(b->owner)) r = outer(b);
+    if (is_any_loop(b->owner)) r = outer(b);
   return r;
 }
 
-static bool is_filled(const Seen *s) {
+static bool is_filled_by_load(const Seen *s) {
   return s->defs == 1 && s->partial && s->def->code == NEST_LD;
 }
 
 /* Is the first thing that happens to the variable in its block that all of it is computed? */
 static bool starts_whole(const Seen *s, const NestVar *v) {
-  bool part = s->partial && !is_filled(s);
+  bool part = s->partial && !is_filled_by_load(s);
   if (!s->def || part || (s->first_use && s->first_use < s->first_def)) return false;
   if (s->def->code == NEST_FOR) return true;
   int64_t covered = s->def->code == NEST_OP ? 1 : nest_int(s->def, NA_n, 1);
@@ -130,8 +131,8 @@ static uint32_t count_blocks(const NestBlock *b) {
   return n;
 }
 
-static void declare(Gen *g, const NestBlock **by_number, uint32_t blocks, const NestBlock *b,
-                    const NestVar *v) {
+static void declare_at_head(Gen *g, const NestBlock **by_number, uint32_t blocks,
+                            const NestBlock *b, const NestVar *v) {
   for (uint32_t i = 0; i < blocks; i++) {
     if (by_number[i] != b) continue;
     Declared *d = ARENA_NEW(g->arena, Declared);
@@ -157,9 +158,9 @@ void c_find_places(Gen *g) {
     const Seen *s = &w.seen[i];
     if (v->is_param || !s->around) continue;
     g->at_definition[i] = at_definition(s, v);
-    g->filled[i] = is_filled(s);
+    g->filled[i] = is_filled_by_load(s);
     if (g->at_definition[i]) continue;
     const NestBlock *b = starts_whole(s, v) ? s->around : out_of_loops(s->around);
-    declare(g, by_number, blocks, b, v);
+    declare_at_head(g, by_number, blocks, b, v);
   }
 }

@@ -8,7 +8,7 @@
 /* ---- one program ---- */
 
 /* The kernel's own, then what every program has. */
-static void parameters(Gen *g, Text *out, bool types, const char *others) {
+static void print_parameters(Gen *g, Text *out, bool types, const char *others) {
   for (uint32_t i = 0; i < g->nest->nparams; i++) {
     const NestVar *v = g->nest->params[i];
     text_printf(out, "%s,%s", types ? c_declaration(g, v) : g->names[v->id],
@@ -17,15 +17,15 @@ static void parameters(Gen *g, Text *out, bool types, const char *others) {
   text_puts(out, others);
 }
 
-static void print_program(Gen *g, Text *out, const char *name) {
+static void print_program_function(Gen *g, Text *out, const char *name) {
   g->depth = 1;
   c_block(g, g->nest->body);
   text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
-  parameters(g, out, true,
-             c_text(g,
-                    "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-                    "char *shared%s",
-                    g->stream_bytes ? ", bool stream" : ""));
+  print_parameters(g, out, true,
+                   c_text(g,
+                          "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
+                          "char *shared%s",
+                          g->stream_bytes ? ", bool stream" : ""));
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -33,7 +33,7 @@ static void print_program(Gen *g, Text *out, const char *name) {
 
 /* ---- entry functions ---- */
 
-static const char *argument(Gen *g, uint32_t i) {
+static const char *load_argument(Gen *g, uint32_t i) {
   DType t = g->nest->params[i]->dtype;
   if (t == DT_PTR) return c_text(g, "(char *)load_u64(args + %u)", 8 * i);
   return c_text(g, "load_%s(args + %u)", dtype_name(t), 8 * i);
@@ -47,15 +47,16 @@ static void print_range(Gen *g, Text *out, const char *name) {
               "    uint64_t end, char *shared%s) {\n",
               name, stream);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
-    text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), argument(g, i));
+    text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   text_printf(out,
               "  uint32_t at_0 = begin %% grid[0], at_1 = begin / grid[0] %% grid[1];\n"
               "  uint32_t at_2 = begin / grid[0] / grid[1];\n"
               "  for (uint64_t at = begin; at < end; at++) {\n"
               "    %s_program(",
               name);
-  parameters(g, out, false,
-             c_text(g, "grid, at_0, at_1, at_2, shared%s);\n", g->stream_bytes ? ", stream" : ""));
+  print_parameters(
+      g, out, false,
+      c_text(g, "grid, at_0, at_1, at_2, shared%s);\n", g->stream_bytes ? ", stream" : ""));
   text_puts(out,
             "    if (++at_0 < grid[0]) continue;\n"
             "    at_0 = 0;\n"
@@ -67,18 +68,18 @@ static void print_range(Gen *g, Text *out, const char *name) {
 }
 
 /* Shared memory, one for all the programs of a thread. */
-static const char *allocate(Gen *g, const char *indent) {
+static const char *allocate_shared_memory(Gen *g, const char *indent) {
   long long bytes = (g->nest->shared_bytes + 63) / 64 * 64;
   if (!bytes) return c_text(g, "%schar *const shared = NULL;\n", indent);
   return c_text(g, "%schar *const shared = aligned_alloc(64, %lld);\n%sif (!shared) abort();\n",
                 indent, bytes, indent);
 }
 
-static const char *release(Gen *g, const char *indent) {
+static const char *free_shared_memory(Gen *g, const char *indent) {
   return g->nest->shared_bytes ? c_text(g, "%sfree(shared);\n", indent) : "";
 }
 
-static void print_entry(Gen *g, Text *out, const char *name) {
+static void print_c_entry(Gen *g, Text *out, const char *name) {
   text_printf(out,
               "/* The programs begin <= i < end of the linear grid. */\n"
               "void %s(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
@@ -86,7 +87,8 @@ static void print_entry(Gen *g, Text *out, const char *name) {
               "  %s_range(args, grid, begin, end, shared%s);\n"
               "%s"
               "}\n\n",
-              name, allocate(g, "  "), name, g->stream_bytes ? ", false" : "", release(g, "  "));
+              name, allocate_shared_memory(g, "  "), name, g->stream_bytes ? ", false" : "",
+              free_shared_memory(g, "  "));
 }
 
 /* The capacity of the caches, at most: launches that write more send it around them. */
@@ -105,8 +107,8 @@ static void print_share(Gen *g, Text *out, const char *name) {
               "%s"
               "%s"
               "}\n\n",
-              name, allocate(g, "  "), name, streams ? ", l->stream" : "",
-              streams ? "  if (l->stream) stream_end();\n" : "", release(g, "  "));
+              name, allocate_shared_memory(g, "  "), name, streams ? ", l->stream" : "",
+              streams ? "  if (l->stream) stream_end();\n" : "", free_shared_memory(g, "  "));
 }
 
 static void print_cost(Gen *g, Text *out, const char *name) {
@@ -147,7 +149,7 @@ static void print_kernel_head(Gen *g, Text *out) {
               file ? file->name : "");
 }
 
-static void print_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
+static void print_c_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
   text_printf(out,
               "/* The meaning depends on these options:\n"
               " *   cc %s -fPIC -shared -lm */\n",
@@ -179,7 +181,7 @@ static bool find_large(Gen *g) {
   return false;
 }
 
-static bool check_target(Gen *g, const Machine *m) {
+static bool check_c_target(Gen *g, const Machine *m) {
   const Nest *n = g->nest;
   if (n->level != NEST_LEVEL_THREAD || !machine_has(m, HAS_LOCKSTEP))
     BUG("C is printed from level thread, for lanes that run in lockstep");
@@ -190,7 +192,7 @@ static bool check_target(Gen *g, const Machine *m) {
 
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Gen g = {.arena = a, .nest = n, .regs = m->regs, .d = d, .out = text_new(a)};
-  if (!check_target(&g, m)) return false;
+  if (!check_c_target(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);
   c_find_spreads(&g);
@@ -199,14 +201,14 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_find_places(&g);
   c_name_variables(&g);
   const char *name = c_name(&g, n->name);
-  print_program(&g, &body, name);
+  print_program_function(&g, &body, name);
   print_range(&g, &body, name);
-  print_entry(&g, &body, name);
+  print_c_entry(&g, &body, name);
   print_share(&g, &body, name);
   print_cost(&g, &body, name);
   print_entry_launch(&g, &body, name);
   if (g.failed) return false;
-  print_unit(&unit, a, &body, n->lanes);
+  print_c_unit(&unit, a, &body, n->lanes);
   *out = (Code){.text = unit.data,
                 .len = unit.len,
                 .entry = name,
@@ -229,6 +231,6 @@ bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {
     if (!kernel || lanes_of(units[i]) != lanes_of(units[0])) return false;
     text_puts(&kernels, kernel);
   }
-  if (n) print_unit(out, a, &kernels, lanes_of(units[0]));
+  if (n) print_c_unit(out, a, &kernels, lanes_of(units[0]));
   return true;
 }

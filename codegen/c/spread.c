@@ -15,12 +15,12 @@ static const Spread first = {.kind = SPREAD_FIRST};
 /* Steps past this are no addresses of anything; keeping them small keeps them from overflowing. */
 static const int64_t most_step = INT64_C(1) << 40;
 
-static Spread linear(int64_t step) {
+static Spread linear_spread(int64_t step) {
   if (step > most_step || step < -most_step) return vector;
   return (Spread){.kind = SPREAD_LINEAR, .step = step};
 }
 
-static Spread constant(int64_t v) {
+static Spread constant_spread(int64_t v) {
   return (Spread){.kind = SPREAD_LINEAR, .known = true, .start = v};
 }
 
@@ -41,7 +41,7 @@ static Spread meet_spreads(Spread a, Spread b) {
 
 Spread c_ref_spread(const Gen *g, const Ref *r) {
   if (r->kind == REF_VAR) return g->spread[r->var->id];
-  if (r->kind == REF_AFFINE && !r->sub.n) return constant(r->sub.c);
+  if (r->kind == REF_AFFINE && !r->sub.n) return constant_spread(r->sub.c);
   return same;
 }
 
@@ -51,7 +51,7 @@ Spread c_mem_spread(const Gen *g, const Mem *m) {
 
 /* ---- ops ---- */
 
-static bool fits_dtype(DType t, int64_t v) {
+static bool dtype_holds(DType t, int64_t v) {
   unsigned bits = dtype_bits(t);
   if (bits == 64) return true;
   if (dtype_is_signed(t)) return v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1);
@@ -61,56 +61,57 @@ static bool fits_dtype(DType t, int64_t v) {
 /* All lanes are known, and none of them wraps in t. */
 static bool known_within(const Gen *g, Spread s, DType t) {
   int64_t last;
-  if (!s.known || !fits_dtype(t, s.start)) return false;
+  if (!s.known || !dtype_holds(t, s.start)) return false;
   if (__builtin_mul_overflow(s.step, (int64_t)g->nest->lanes - 1, &last)) return false;
-  return !__builtin_add_overflow(last, s.start, &last) && fits_dtype(t, last);
+  return !__builtin_add_overflow(last, s.start, &last) && dtype_holds(t, last);
 }
 
 /* x + sign * scale * y */
-static Spread sum(Spread x, Spread y, int64_t scale) {
+static Spread add_spreads(Spread x, Spread y, int64_t scale) {
   int64_t part, start;
   if (__builtin_mul_overflow(y.step, scale, &part)) return vector;
-  Spread r = linear(x.step + part);
+  Spread r = linear_spread(x.step + part);
   r.known = x.known && y.known && !__builtin_mul_overflow(y.start, scale, &start) &&
             !__builtin_add_overflow(x.start, start, &start);
   if (r.known) r.start = start;
   return r;
 }
 
-static Spread scaled(Spread x, int64_t by) { return sum(same, x, by); }
+static Spread scale_spread(Spread x, int64_t by) { return add_spreads(same, x, by); }
 
-static Spread product(Spread x, Spread y) {
-  if (c_uniform(y) && y.known) return scaled(x, y.start);
-  if (c_uniform(x) && x.known) return scaled(y, x.start);
+static Spread multiply_spreads(Spread x, Spread y) {
+  if (c_uniform(y) && y.known) return scale_spread(x, y.start);
+  if (c_uniform(x) && x.known) return scale_spread(y, x.start);
   return vector;
 }
 
 /* Widening keeps a linear value if no lane wraps: where all are known, or where the value only
  * feeds an address, whose signed arithmetic is done as if in 64 bits (lang/tile/tile_ops.h). */
-static Spread cast(const Gen *g, const NestStmt *s, Spread x) {
+static Spread spread_of_cast(const Gen *g, const NestStmt *s, Spread x) {
   if (!dtype_is_int(s->type) || !dtype_is_int(s->to) || s->to == DT_I1) return vector;
-  if (dtype_bits(s->to) <= dtype_bits(s->type)) return linear(x.step);
+  if (dtype_bits(s->to) <= dtype_bits(s->type)) return linear_spread(x.step);
   if (known_within(g, x, s->type)) return x;
   bool address = dtype_is_signed(s->type) && g->address_only[s->dsts[0].var->id];
-  return address ? linear(x.step) : vector;
+  return address ? linear_spread(x.step) : vector;
 }
 
-static Spread arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
+static Spread spread_of_arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
   switch (s->op) {
-    case TILE_ADD: return sum(x[0], x[1], 1);
-    case TILE_SUB: return sum(x[0], x[1], -1);
-    case TILE_MUL: return product(x[0], x[1]);
-    case TILE_NEG: return scaled(x[0], -1);
+    case TILE_ADD: return add_spreads(x[0], x[1], 1);
+    case TILE_SUB: return add_spreads(x[0], x[1], -1);
+    case TILE_MUL: return multiply_spreads(x[0], x[1]);
+    case TILE_NEG: return scale_spread(x[0], -1);
     case TILE_HINT: return x[0];
-    case TILE_CAST: return cast(g, s, x[0]);
-    case TILE_BITCAST: return dtype_is_float(s->to) || s->to == DT_I1 ? vector : linear(x[0].step);
+    case TILE_CAST: return spread_of_cast(g, s, x[0]);
+    case TILE_BITCAST:
+      return dtype_is_float(s->to) || s->to == DT_I1 ? vector : linear_spread(x[0].step);
     case TILE_PTR_ADD: {
       int64_t bytes = dtype_bytes(s->elem);
-      return sum(x[0], x[1], bytes ? bytes : 1);
+      return add_spreads(x[0], x[1], bytes ? bytes : 1);
     }
     case TILE_SHL: {
       bool by = c_uniform(x[1]) && x[1].known && x[1].start >= 0 && x[1].start < 31;
-      return by ? scaled(x[0], INT64_C(1) << x[1].start) : vector;
+      return by ? scale_spread(x[0], INT64_C(1) << x[1].start) : vector;
     }
     default: return vector;
   }
@@ -118,7 +119,7 @@ static Spread arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
 
 /* x + l < n, for lanes l: the first n - x of them.  Unsigned ones may pass from the largest number
  * to 0 in between, as in (i - 1).to(uint32) < n, which asks for both limits of i - 1. */
-static Spread compare(const NestStmt *s, const Spread x[3]) {
+static Spread spread_of_comparison(const NestStmt *s, const Spread x[3]) {
   if (!is_scalar(x[0]) || !is_scalar(x[1])) return vector;
   if (!dtype_is_int(s->type) || dtype_bits(s->type) < 32) return vector;
   if (!dtype_is_signed(s->type) && !(x[0].known && x[1].known)) return vector;
@@ -129,7 +130,7 @@ static Spread compare(const NestStmt *s, const Spread x[3]) {
   return s->op == TILE_EQ && at_start ? first : vector;
 }
 
-static bool is_count(Spread s) { return s.kind == SPREAD_FIRST || c_uniform(s); }
+static bool is_lane_count(Spread s) { return s.kind == SPREAD_FIRST || c_uniform(s); }
 
 static Spread op(const Gen *g, const NestStmt *s) {
   Spread x[3] = {same, same, same};
@@ -141,19 +142,19 @@ static Spread op(const Gen *g, const NestStmt *s) {
     scalars = scalars && is_scalar(x[i]);
   }
   bool integers = dtype_is_int(s->type) || s->type == DT_PTR;
-  if (s->op >= TILE_LT && s->op <= TILE_NE) return uniform ? same : compare(s, x);
+  if (s->op >= TILE_LT && s->op <= TILE_NE) return uniform ? same : spread_of_comparison(s, x);
   if (s->type == DT_I1 && s->nsrcs == 2 && (s->op == TILE_AND || s->op == TILE_OR) && !uniform)
-    return is_count(x[0]) && is_count(x[1]) ? first : vector;
+    return is_lane_count(x[0]) && is_lane_count(x[1]) ? first : vector;
   if (s->op == TILE_SELECT && c_uniform(x[0])) return meet_spreads(x[1], x[2]);
   bool plain = s->type != DT_I1 && integers && scalars;
-  Spread r = plain ? arithmetic(g, s, x) : vector;
+  Spread r = plain ? spread_of_arithmetic(g, s, x) : vector;
   return uniform && r.kind == SPREAD_VECTOR ? same : r;
 }
 
 /* ---- statements ---- */
 
 /* Lane 0's value of a source that is the same for all: a shuffle by index. */
-static Spread shuffle(const Gen *g, const NestStmt *s) {
+static Spread spread_of_shuffle(const Gen *g, const NestStmt *s) {
   Spread x = c_ref_spread(g, &s->srcs[0]);
   if (x.kind == SPREAD_UNSEEN || c_uniform(x)) return x;
   bool index = s->nsrcs > 1 && c_uniform(c_ref_spread(g, &s->srcs[1]));
@@ -167,9 +168,9 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
     case NEST_PID:
     case NEST_NPROG:
     case NEST_FOR: return same;
-    case NEST_WARP: return constant(0);
+    case NEST_WARP: return constant_spread(0);
     case NEST_LANE: return (Spread){.kind = SPREAD_LINEAR, .known = true, .step = 1};
-    case NEST_SHFL: return shuffle(g, s);
+    case NEST_SHFL: return spread_of_shuffle(g, s);
     case NEST_LD: {
       Spread at = c_mem_spread(g, &s->mems[0]);
       if (at.kind == SPREAD_UNSEEN) return unseen;
@@ -179,7 +180,7 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
   }
 }
 
-static bool flow_stmt(Gen *g, const NestStmt *s) {
+static bool spread_stmt(Gen *g, const NestStmt *s) {
   if (!s->ndsts) return false;
   const NestVar *v = s->dsts[0].var;
   Spread *to = &g->spread[v->id], r = c_stmt_spread(g, s);
@@ -200,19 +201,19 @@ static bool flow_stmt(Gen *g, const NestStmt *s) {
 
 enum { STATEMENT_STEPS = 3 }; /* of a visit, in a round of many */
 
-static bool flow_block(Gen *g, const NestBlock *b) {
+static bool spread_block(Gen *g, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->first; s; s = s->next) {
     arena_work(g->arena, STATEMENT_STEPS);
-    changed |= flow_stmt(g, s);
-    for (uint32_t i = 0; i < s->nregions; i++) changed |= flow_block(g, s->regions[i]);
+    changed |= spread_stmt(g, s);
+    for (uint32_t i = 0; i < s->nregions; i++) changed |= spread_block(g, s->regions[i]);
   }
   return changed;
 }
 
 /* ---- what feeds addresses only ---- */
 
-static bool carries(const NestStmt *s) {
+static bool carries_values(const NestStmt *s) {
   if (s->code == NEST_MOV) return true;
   if (s->code != NEST_OP) return false;
   switch (s->op) {
@@ -235,8 +236,8 @@ static bool address_block(Gen *g, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->last; s; s = s->prev) { /* uses first */
     arena_work(g->arena, STATEMENT_STEPS);
-    bool good = s->ndsts && carries(s) && g->address_only[s->dsts[0].var->id];
-    if (s->ndsts && s->dsts[0].var->dtype == DT_PTR && carries(s)) good = true;
+    bool good = s->ndsts && carries_values(s) && g->address_only[s->dsts[0].var->id];
+    if (s->ndsts && s->dsts[0].var->dtype == DT_PTR && carries_values(s)) good = true;
     for (uint32_t i = 0; i < s->nsrcs && !good; i++) changed |= forbid(g, &s->srcs[i]);
     changed |= forbid(g, &s->guard);
     for (uint32_t i = 0; i < s->nregions; i++) changed |= address_block(g, s->regions[i]);
@@ -253,7 +254,7 @@ void c_find_spreads(Gen *g) {
     if (g->nest->vars[i]->uniform) g->spread[i] = same;
   }
   while (address_block(g, g->nest->body)) continue;
-  while (flow_block(g, g->nest->body)) continue;
+  while (spread_block(g, g->nest->body)) continue;
   for (uint32_t i = 0; i < n; i++)
     if (g->spread[i].kind == SPREAD_UNSEEN) g->spread[i] = same;
 }

@@ -10,7 +10,7 @@ static void indent(Gen *g) {
   for (int i = 0; i < g->depth; i++) text_puts(&g->out, "  ");
 }
 
-static void plain_line(Gen *g, const char *s) {
+static void put_unmarked_line(Gen *g, const char *s) {
   indent(g);
   text_puts(&g->out, s);
   text_puts(&g->out, "\n");
@@ -37,7 +37,7 @@ static void open(Gen *g) { g->depth++; }
 
 static void close(Gen *g) {
   g->depth--;
-  plain_line(g, "}");
+  put_unmarked_line(g, "}");
 }
 
 /* ---- assignments ---- */
@@ -142,7 +142,7 @@ static const char *one_lane(Gen *g, const NestStmt *s, const char *x) {
   return s->type == DT_PTR ? c_text(g, "(char *)%s", text) : text;
 }
 
-static void shuffle(Gen *g, const NestStmt *s) {
+static void c_shuffle(Gen *g, const NestStmt *s) {
   Spread to = c_stmt_spread(g, s);
   const char *x;
   if (c_uniform(c_ref_spread(g, &s->srcs[0]))) {
@@ -200,7 +200,7 @@ static void bounded_head(Gen *g, const NestStmt *s, const char *i) {
   c_line(g, "for (int %s = %s, %s_end = %s; %s < %s_end; %s++) {", i, lo, i, hi, i, i, i);
 }
 
-static void counted(Gen *g, const NestStmt *s) {
+static void c_counted_loop(Gen *g, const NestStmt *s) {
   c_open_index(g, s->index);
   const char *i = g->indices[s->index->id];
   int n = s->index->extent;
@@ -220,7 +220,7 @@ static bool fixed_step(const Ref *r, DType t) {
 
 /* The index is computed in 64 bits, so that it does not wrap at the end; where that is no help, or
  * the sign of the step is not known, the iterations are counted beforehand. */
-static void for_loop(Gen *g, const NestStmt *s) {
+static void c_for(Gen *g, const NestStmt *s) {
   const NestVar *v = s->dsts[0].var;
   DType t = v->dtype;
   const char *k = c_ref_name(g, &s->dsts[0]), *type = c_scalar_type(t);
@@ -230,19 +230,19 @@ static void for_loop(Gen *g, const NestStmt *s) {
   if (fixed_step(&s->srcs[2], t)) {
     c_line(g, "for (int64_t %s_at = %s; %s_at < %s; %s_at += %s) {", k, lo, k, hi, k, step);
     open(g);
-    plain_line(g, c_text(g, "%s%s%s%s = (%s)%s_at;", space, let, after, k, type, k));
+    put_unmarked_line(g, c_text(g, "%s%s%s%s = (%s)%s_at;", space, let, after, k, type, k));
   } else {
     c_line(g, "for (uint64_t %s_at = 0, %s_n = trips_%s(%s, %s, %s); %s_at < %s_n; %s_at++) {", k,
            k, dtype_name(t), lo, hi, step, k, k, k);
     open(g);
-    plain_line(
+    put_unmarked_line(
         g, c_text(g, "%s%s%s%s = (%s)(%s + %s_at * %s);", space, let, after, k, type, lo, k, step));
   }
   c_block(g, s->regions[0]);
   close(g);
 }
 
-static void while_loop(Gen *g, const NestStmt *s) {
+static void c_while(Gen *g, const NestStmt *s) {
   c_line(g, "for (;;) {");
   open(g);
   c_block(g, s->regions[0]);
@@ -251,19 +251,19 @@ static void while_loop(Gen *g, const NestStmt *s) {
   close(g);
 }
 
-static void branch(Gen *g, const NestStmt *s) {
+static void c_if(Gen *g, const NestStmt *s) {
   c_line(g, "if (%s) {", c_scalar(g, &s->srcs[0], DT_I1));
   open(g);
   c_block(g, s->regions[0]);
   g->depth--;
   bool other = s->nregions > 1 && s->regions[1]->first;
-  if (other) plain_line(g, "} else {");
+  if (other) put_unmarked_line(g, "} else {");
   open(g);
   if (s->nregions > 1) c_block(g, s->regions[1]);
   close(g);
 }
 
-static void role(Gen *g, const NestStmt *s) {
+static void c_role(Gen *g, const NestStmt *s) {
   c_line(g, "{");
   open(g);
   c_block(g, s->regions[0]);
@@ -276,34 +276,49 @@ static void fence(Gen *g, const NestStmt *s) {
 }
 
 /* Lanes go together, so a barrier between them is nothing; an ASSERT is checked by interpreters. */
-static void nothing(Gen *g, const NestStmt *s) {
+static void c_no_code(Gen *g, const NestStmt *s) {
   (void)g;
   (void)s;
 }
 
 static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
-    [NEST_OP] = assign_op,        [NEST_MOV] = assign_mov,     [NEST_PID] = assign_number,
-    [NEST_NPROG] = assign_number, [NEST_LANE] = assign_number, [NEST_WARP] = assign_number,
-    [NEST_PREFETCH] = c_prefetch, [NEST_LD] = c_load,          [NEST_ST] = c_store,
-    [NEST_ATOM] = c_atomic,       [NEST_ATOM_CAS] = c_atomic,  [NEST_RED] = c_atomic,
-    [NEST_SHFL] = shuffle,        [NEST_BAR] = nothing,        [NEST_FENCE] = fence,
-    [NEST_ASSERT] = nothing,      [NEST_PRINT] = c_print_line, [NEST_UNROLL] = counted,
-    [NEST_SERIAL] = counted,      [NEST_FOR] = for_loop,       [NEST_WHILE] = while_loop,
-    [NEST_IF] = branch,           [NEST_ROLE] = role,
+    [NEST_OP] = assign_op,
+    [NEST_MOV] = assign_mov,
+    [NEST_PID] = assign_number,
+    [NEST_NPROG] = assign_number,
+    [NEST_LANE] = assign_number,
+    [NEST_WARP] = assign_number,
+    [NEST_PREFETCH] = c_prefetch,
+    [NEST_LD] = c_load,
+    [NEST_ST] = c_store,
+    [NEST_ATOM] = c_atomic,
+    [NEST_ATOM_CAS] = c_atomic,
+    [NEST_RED] = c_atomic,
+    [NEST_SHFL] = c_shuffle,
+    [NEST_BAR] = c_no_code,
+    [NEST_FENCE] = fence,
+    [NEST_ASSERT] = c_no_code,
+    [NEST_PRINT] = c_print_line,
+    [NEST_UNROLL] = c_counted_loop,
+    [NEST_SERIAL] = c_counted_loop,
+    [NEST_FOR] = c_for,
+    [NEST_WHILE] = c_while,
+    [NEST_IF] = c_if,
+    [NEST_ROLE] = c_role,
 };
 
-static void refuse(Gen *g, const NestStmt *s) {
+static void refuse_stmt(Gen *g, const NestStmt *s) {
   diag_error(g->d, s->span, E_GEN_C_STATEMENT, nest_op_name(s->code));
   g->failed = true;
 }
 
 void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next)
-    plain_line(g, c_text(g, "%s%s;", g->large[d->var->id] ? "static _Thread_local " : "",
-                         c_declaration(g, d->var)));
+    put_unmarked_line(g, c_text(g, "%s%s;", g->large[d->var->id] ? "static _Thread_local " : "",
+                                c_declaration(g, d->var)));
   for (const NestStmt *s = b->first; s; s = s->next) {
     g->span = s->span;
     if (printers[s->code]) printers[s->code](g, s);
-    else refuse(g, s);
+    else refuse_stmt(g, s);
   }
 }

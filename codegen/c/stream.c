@@ -18,19 +18,19 @@ typedef struct {
   bool ordered, unknown;
 } Search;
 
-static void find_defs(Search *s, const NestBlock *b) {
+static void find_last_defs(Search *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       s->def[st->dsts[i].var->id] = st;
       s->ndefs[st->dsts[i].var->id]++;
     }
-    for (uint32_t r = 0; r < st->nregions; r++) find_defs(s, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) find_last_defs(s, st->regions[r]);
   }
 }
 
 /* The parameter that an address is computed from; NULL if it is not known.  The number of variables
  * bounds the steps, for a pointer that is computed from itself. */
-static const NestVar *parameter(const Search *s, const Ref *r) {
+static const NestVar *root_parameter(const Search *s, const Ref *r) {
   for (uint32_t left = s->nvars; left; left--) {
     if (r->kind != REF_VAR) return NULL;
     if (r->var->is_param) return r->var;
@@ -53,7 +53,7 @@ static void look(Search *s, const NestBlock *b) {
       case NEST_LD: {
         if (nest_int(st, NA_volatile, 0)) s->ordered = true;
         if (st->mems[0].buffer) break;
-        const NestVar *p = parameter(s, &st->mems[0].base);
+        const NestVar *p = root_parameter(s, &st->mems[0].base);
         if (p) s->loaded[p->id] = true;
         else s->unknown = true;
         break;
@@ -68,7 +68,7 @@ static bool streams(const Search *s, const NestStmt *st) {
   if (st->code != NEST_ST || st->mems[0].buffer) return false;
   Spread at = c_mem_spread(s->g, &st->mems[0]);
   if (at.kind != SPREAD_LINEAR || at.step != dtype_bytes(st->type)) return false;
-  const NestVar *p = parameter(s, &st->mems[0].base);
+  const NestVar *p = root_parameter(s, &st->mems[0].base);
   return p && !s->loaded[p->id];
 }
 
@@ -84,7 +84,7 @@ static int64_t iterations(const NestStmt *st) {
 static void count_stores(Search *s, const NestBlock *b, int64_t times) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     if (streams(s, st)) {
-      s->g->streams[parameter(s, &st->mems[0].base)->id] = true;
+      s->g->streams[root_parameter(s, &st->mems[0].base)->id] = true;
       s->g->stream_bytes +=
           times * nest_int(st, NA_n, 1) * dtype_bytes(st->type) * s->g->nest->lanes;
     }
@@ -102,13 +102,13 @@ void c_find_streams(Gen *g) {
               .loaded = ARENA_ARRAY(g->arena, bool, n)};
   g->streams = ARENA_ARRAY(g->arena, bool, n);
   g->roots = ARENA_ARRAY(g->arena, const NestVar *, n);
-  find_defs(&s, g->nest->body);
+  find_last_defs(&s, g->nest->body);
   look(&s, g->nest->body);
   if (s.ordered || s.unknown) return;
   count_stores(&s, g->nest->body, 1);
   for (uint32_t i = 0; i < n; i++) {
     Ref r = ref_var(g->nest->vars[i]);
-    if (g->nest->vars[i]->dtype == DT_PTR) g->roots[i] = parameter(&s, &r);
+    if (g->nest->vars[i]->dtype == DT_PTR) g->roots[i] = root_parameter(&s, &r);
   }
 }
 

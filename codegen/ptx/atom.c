@@ -6,7 +6,7 @@
 
 static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 
-static const char *add_text(Ptx *p, DType t) {
+static const char *addition_type(Ptx *p, DType t) {
   switch (t) {
     case DT_I32:
     case DT_U32: return "add.u32";
@@ -28,7 +28,7 @@ static const char *instruction(Ptx *p, const char *kind, DType t) {
   static const char *const extremes[2][2][2] = {{{"min.u32", "min.s32"}, {"min.u64", "min.s64"}},
                                                 {{"max.u32", "max.s32"}, {"max.u64", "max.s64"}}};
   bool wide = dtype_bits(t) == 64;
-  if (is(kind, "add")) return add_text(p, t);
+  if (is(kind, "add")) return addition_type(p, t);
   if (dtype_bits(t) < 32) return NULL;
   if (is(kind, "xchg")) return wide ? "exch.b64" : "exch.b32";
   if (is(kind, "and")) return wide ? "and.b64" : "and.b32";
@@ -124,7 +124,7 @@ static Cell cell(Ptx *p, const NestStmt *s) {
 }
 
 /* The cell's value in a register of the type's class. */
-static Operand value_of(Ptx *p, const Cell *c, Operand in) {
+static Operand cell_value(Ptx *p, const Cell *c, Operand in) {
   bool is_signed = dtype_is_signed(c->type);
   Operand v = ptx_temp(p, ptx_class(c->type));
   if (c->byte)
@@ -137,7 +137,7 @@ static Operand value_of(Ptx *p, const Cell *c, Operand in) {
 }
 
 /* The cell with another value. */
-static Operand with_value(Ptx *p, const Cell *c, Operand old, Operand v) {
+static Operand cell_with_value(Ptx *p, const Cell *c, Operand old, Operand v) {
   Operand in = ptx_temp(p, c->cls);
   if (c->byte) ptx_emit(p, "bfi.b32 $d, $a, $b, $c, 8", in, v, old, c->shift);
   else if (c->cls == RC_B16 && v.cls == RC_B32) ptx_emit2(p, "cvt.u16.u32 $d, $a", in, v);
@@ -160,7 +160,7 @@ static void load_cell(Ptx *p, const NestStmt *s, const Cell *c, Operand d) {
   ptx_end(p);
 }
 
-static TileCode combine_op(const char *kind) {
+static TileCode atom_tile_op(const char *kind) {
   static const struct {
     const char *kind;
     TileCode op;
@@ -185,12 +185,12 @@ static void branch_if(Ptx *p, const char *prefix, Operand condition, int32_t lab
 static Operand swap_loop(Ptx *p, const NestStmt *s, const Cell *c, Operand x, const Operand *want) {
   int32_t top = ptx_label(p), end = ptx_label(p);
   Operand old = ptx_temp(p, c->cls), seen = ptx_temp(p, c->cls), differs = ptx_temp(p, RC_PRED);
-  TileCode op = want ? TILE_OP_COUNT : combine_op(nest_str(s, NA_kind, "add"));
+  TileCode op = want ? TILE_OP_COUNT : atom_tile_op(nest_str(s, NA_kind, "add"));
   Operand guard = ptx_guard(p, s), next = x;
   if (guard.kind) branch_if(p, "@!", guard, end);
   load_cell(p, s, c, old);
   ptx_place_label(p, top);
-  Operand before = value_of(p, c, old);
+  Operand before = cell_value(p, c, old);
   if (want) {
     ptx_emit(p, "setp.ne.b32 $d, $a, $b", differs, before, *want, x);
     branch_if(p, "@", differs, end);
@@ -198,7 +198,7 @@ static Operand swap_loop(Ptx *p, const NestStmt *s, const Cell *c, Operand x, co
     next = ptx_temp(p, ptx_class(c->type));
     ptx_apply(p, op, c->type, next, before, x);
   }
-  put_atomic(p, s, c->cas, seen, c->at, old, with_value(p, c, old, next));
+  put_atomic(p, s, c->cas, seen, c->at, old, cell_with_value(p, c, old, next));
   ptx_emit(p, c->same, differs, seen, old, old);
   ptx_emit2(p,
             c->cls == RC_B16   ? "mov.b16 $d, $a"
@@ -276,7 +276,7 @@ void ptx_atom_cas(Ptx *p, const NestStmt *s) {
     p->guard = guard;
     put_atomic(p, s, c.cas, seen, c.at, want, x);
     p->guard.kind = PO_NONE;
-    ptx_assign(p, s, value_of(p, &c, seen));
+    ptx_assign(p, s, cell_value(p, &c, seen));
     return;
   }
   Operand d = result(p, s);

@@ -200,7 +200,7 @@ static void int_to_int(Ptx *p, const NestStmt *s, Operand d) {
 
 static int int_kind(DType t) { return 2 * is_wide_int(t) + dtype_is_signed(t); }
 
-static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
+static void ptx_int_to_float(Ptx *p, const NestStmt *s, Operand d) {
   static const char *const to_f32[4] = {"cvt.rn.f32.u32 $d, $a", "cvt.rn.f32.s32 $d, $a",
                                         "cvt.rn.f32.u64 $d, $a", "cvt.rn.f32.s64 $d, $a"};
   static const char *const to_f64[4] = {"cvt.rn.f64.u32 $d, $a", "cvt.rn.f64.s32 $d, $a",
@@ -235,7 +235,7 @@ static const char *const f64_to_int[4] = {
     "cvt.rzi.u64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",
     "cvt.rzi.s64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p"};
 
-static void float_to_int(Ptx *p, const NestStmt *s, Operand d) {
+static void ptx_float_to_int(Ptx *p, const NestStmt *s, Operand d) {
   DType t = s->type, to = s->to;
   Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t) : ptx_source(p, &s->srcs[0], t);
   const char *text = (t == DT_F64 ? f64_to_int : f32_to_int)[int_kind(to)];
@@ -271,7 +271,7 @@ static void from_f64(Ptx *p, const NestStmt *s, Operand d) {
   ptx_narrow(p, s->to, ptx_dest_of(p, s, d), f, s->rtz);
 }
 
-static void float_to_float(Ptx *p, const NestStmt *s, Operand d) {
+static void ptx_float_to_float(Ptx *p, const NestStmt *s, Operand d) {
   DType t = s->type, to = s->to;
   const Ref *r = &s->srcs[0];
   if (t == to) {
@@ -297,9 +297,9 @@ void ptx_cast(Ptx *p, const NestStmt *s, Operand d) {
   DType t = s->type, to = s->to;
   if (to == DT_I1) to_bool(p, s, d);
   else if (t == DT_I1) from_bool(p, s, d);
-  else if (dtype_is_float(t) && dtype_is_float(to)) float_to_float(p, s, d);
-  else if (dtype_is_float(t)) float_to_int(p, s, d);
-  else if (dtype_is_float(to)) int_to_float(p, s, d);
+  else if (dtype_is_float(t) && dtype_is_float(to)) ptx_float_to_float(p, s, d);
+  else if (dtype_is_float(t)) ptx_float_to_int(p, s, d);
+  else if (dtype_is_float(to)) ptx_int_to_float(p, s, d);
   else int_to_int(p, s, d);
 }
 

@@ -11,7 +11,7 @@ enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unro
 /* ---- what is known at labels ---- */
 
 /* Before a region: returns how many shared addresses hold in it and after it. */
-static size_t enter(Ptx *p) {
+static size_t enter_region(Ptx *p) {
   ptx_flush_words(p);
   size_t n = 0;
   for (size_t i = 0; i < p->bases.len; i++)
@@ -19,14 +19,14 @@ static size_t enter(Ptx *p) {
   return p->bases.len = n;
 }
 
-static void leave(Ptx *p, size_t bases) {
+static void leave_region(Ptx *p, size_t bases) {
   ptx_flush_words(p);
   if (p->bases.len > bases) p->bases.len = bases;
 }
 
 /* ---- branches ---- */
 
-static void branch(Ptx *p, const Operand *condition, bool when, int32_t label) {
+static void jump_if(Ptx *p, const Operand *condition, bool when, int32_t label) {
   ptx_begin(p);
   if (condition) {
     ptx_puts(p, when ? "@" : "@!");
@@ -94,7 +94,7 @@ static void serial(Ptx *p, const NestStmt *s) {
   int32_t number = p->nindices++, top = ptx_label(p);
   Operand i = {PO_REG, RC_B32, 3, number, "%$i", 0};
   ptx_emit2(p, "mov.b32 $d, $a", i, ptx_int(0));
-  size_t bases = enter(p);
+  size_t bases = enter_region(p);
   p->index_reg[s->index->id] = number + 1;
   ptx_place_label(p, top);
   nounroll(p);
@@ -104,8 +104,8 @@ static void serial(Ptx *p, const NestStmt *s) {
   Operand more = ptx_temp(p, RC_PRED);
   ptx_emit2(p, "add.s32 $d, $a, 1", i, i);
   ptx_emit(p, "setp.lt.s32 $d, $a, $b", more, i, ptx_int(s->index->extent), i);
-  branch(p, &more, true, top);
-  leave(p, bases);
+  jump_if(p, &more, true, top);
+  leave_region(p, bases);
   p->index_reg[s->index->id] = 0;
 }
 
@@ -117,21 +117,21 @@ static const char *const type_names[DT_COUNT] = {
 };
 
 /* "setp.lt.s32 $d, $a, $b" */
-static void compare(Ptx *p, const char *how, DType t, Operand d, Operand a, Operand b) {
+static void set_predicate(Ptx *p, const char *how, DType t, Operand d, Operand a, Operand b) {
   ptx_emit(p, arena_printf(p->arena, "setp.%s.%s $d, $a, $b", how, type_names[t]), d, a, b, b);
 }
 
 /* d: index `how` limit, for a step whose sign is known or (step not constant) found out. */
-static void goes_on(Ptx *p, DType t, Operand d, Operand i, Operand to, Operand step) {
+static void test_loop_end(Ptx *p, DType t, Operand d, Operand i, Operand to, Operand step) {
   if (step.kind == PO_INT || !dtype_is_signed(t)) {
     bool up = step.kind == PO_REG || step.bits > 0 || !dtype_is_signed(t);
-    compare(p, up ? "lt" : "gt", t, d, i, to);
+    set_predicate(p, up ? "lt" : "gt", t, d, i, to);
     return;
   }
   Operand up = ptx_temp(p, RC_PRED), above = ptx_temp(p, RC_PRED);
-  compare(p, "gt", t, up, step, ptx_int(0));
-  compare(p, "gt", t, above, i, to);
-  compare(p, "lt", t, d, i, to);
+  set_predicate(p, "gt", t, up, step, ptx_int(0));
+  set_predicate(p, "gt", t, above, i, to);
+  set_predicate(p, "lt", t, d, i, to);
   ptx_emit(p, "and.pred $d, $d, $a; not.pred $a, $a; and.pred $b, $b, $a; or.pred $d, $d, $b", d,
            up, above, up);
 }
@@ -153,11 +153,11 @@ static void count_on(Ptx *p, DType t, Operand i, Operand step) {
 static void test_index(Ptx *p, const NestStmt *s, Operand i, bool when, int32_t label) {
   DType t = s->dsts[0].var->dtype;
   Operand more = ptx_temp(p, RC_PRED);
-  goes_on(p, t, more, i, ptx_source(p, &s->srcs[1], t), ptx_source(p, &s->srcs[2], t));
-  branch(p, &more, when, label);
+  test_loop_end(p, t, more, i, ptx_source(p, &s->srcs[1], t), ptx_source(p, &s->srcs[2], t));
+  jump_if(p, &more, when, label);
 }
 
-static void for_loop(Ptx *p, const NestStmt *s) {
+static void ptx_for(Ptx *p, const NestStmt *s) {
   DType t = s->dsts[0].var->dtype;
   int known = enters(t, ptx_source(p, &s->srcs[0], t), ptx_source(p, &s->srcs[1], t),
                      ptx_source(p, &s->srcs[2], t));
@@ -165,7 +165,7 @@ static void for_loop(Ptx *p, const NestStmt *s) {
   ptx_emit2(p, dtype_bits(t) == 64 ? "mov.b64 $d, $a" : "mov.b32 $d, $a", i, lo);
   if (known == 0) return;
   int32_t top = ptx_label(p), end = ptx_label(p);
-  size_t bases = enter(p);
+  size_t bases = enter_region(p);
   if (known < 0) test_index(p, s, i, false, end);
   ptx_place_label(p, top);
   if (keep_rolled(s)) nounroll(p);
@@ -177,41 +177,41 @@ static void for_loop(Ptx *p, const NestStmt *s) {
   count_on(p, t, i, ptx_source(p, &s->srcs[2], t));
   ptx_flush_words(p);
   test_index(p, s, i, true, top);
-  leave(p, bases);
+  leave_region(p, bases);
   if (known < 0) ptx_place_label(p, end);
 }
 
 /* ---- while, if ---- */
 
-static void while_loop(Ptx *p, const NestStmt *s) {
+static void ptx_while(Ptx *p, const NestStmt *s) {
   int32_t top = ptx_label(p), end = ptx_label(p);
-  size_t bases = enter(p);
+  size_t bases = enter_region(p);
   ptx_place_label(p, top);
   ptx_block(p, s->regions[0]);
   after_body(p, s);
   Operand go = ptx_source(p, &s->srcs[0], DT_I1);
   ptx_flush_words(p);
-  branch(p, &go, false, end);
+  jump_if(p, &go, false, end);
   ptx_block(p, s->regions[1]);
   ptx_flush_words(p);
-  branch(p, NULL, true, top);
-  leave(p, bases);
+  jump_if(p, NULL, true, top);
+  leave_region(p, bases);
   ptx_place_label(p, end);
 }
 
-static void if_else(Ptx *p, const NestStmt *s) {
+static void ptx_if(Ptx *p, const NestStmt *s) {
   bool has_else = s->nregions > 1 && s->regions[1]->first;
   int32_t other = ptx_label(p), end = has_else ? ptx_label(p) : other;
   Operand condition = ptx_source(p, &s->srcs[0], DT_I1);
-  size_t bases = enter(p);
-  branch(p, &condition, false, other);
+  size_t bases = enter_region(p);
+  jump_if(p, &condition, false, other);
   ptx_block(p, s->regions[0]);
-  leave(p, bases);
+  leave_region(p, bases);
   if (has_else) {
-    branch(p, NULL, true, end);
+    jump_if(p, NULL, true, end);
     ptx_place_label(p, other);
     ptx_block(p, s->regions[1]);
-    leave(p, bases);
+    leave_region(p, bases);
   }
   ptx_place_label(p, end);
 }
@@ -236,27 +236,27 @@ static void set_registers(Ptx *p, const NestStmt *s) {
             ptx_int(regs), ptx_int(regs));
 }
 
-static void role(Ptx *p, const NestStmt *s) {
+static void ptx_role(Ptx *p, const NestStmt *s) {
   int warps = (int)nest_int(s, NA_warps, 1), lanes = p->nest->lanes;
   int32_t end = ptx_label(p);
   Operand other = ptx_temp(p, RC_PRED);
-  size_t bases = enter(p);
+  size_t bases = enter_region(p);
   ptx_emit(p, "mov.u32 $0r, %tid.x; sub.u32 $0r, $0r, $a; setp.ge.u32 $d, $0r, $b", other,
            ptx_int((int64_t)p->first_warp * lanes), ptx_int((int64_t)warps * lanes), other);
-  branch(p, &other, true, end);
+  jump_if(p, &other, true, end);
   p->role++;
   p->role_warps = warps;
   p->in_role = true;
   set_registers(p, s);
   ptx_block(p, s->regions[0]);
-  leave(p, bases);
+  leave_region(p, bases);
   ptx_place_label(p, end);
   p->in_role = false;
   p->first_warp += warps;
   p->role_warps = p->nest->warps;
 }
 
-static void nothing(Ptx *p, const NestStmt *s) { (void)p, (void)s; }
+static void ptx_no_code(Ptx *p, const NestStmt *s) { (void)p, (void)s; }
 
 /* ---- statements ---- */
 
@@ -269,7 +269,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_WARP] = ptx_warp,
     [NEST_LD] = ptx_ld,
     [NEST_ST] = ptx_st,
-    [NEST_PREFETCH] = nothing,
+    [NEST_PREFETCH] = ptx_no_code,
     [NEST_ATOM] = ptx_atom,
     [NEST_ATOM_CAS] = ptx_atom_cas,
     [NEST_RED] = ptx_red,
@@ -284,14 +284,14 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_MMA_WAIT] = ptx_mma_wait,
     [NEST_BAR] = ptx_bar,
     [NEST_FENCE] = ptx_fence,
-    [NEST_ASSERT] = nothing,
+    [NEST_ASSERT] = ptx_no_code,
     [NEST_PRINT] = ptx_print_line,
     [NEST_UNROLL] = unroll,
     [NEST_SERIAL] = serial,
-    [NEST_FOR] = for_loop,
-    [NEST_WHILE] = while_loop,
-    [NEST_IF] = if_else,
-    [NEST_ROLE] = role,
+    [NEST_FOR] = ptx_for,
+    [NEST_WHILE] = ptx_while,
+    [NEST_IF] = ptx_if,
+    [NEST_ROLE] = ptx_role,
 };
 
 void ptx_block(Ptx *p, const NestBlock *b) {

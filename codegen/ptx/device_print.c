@@ -6,7 +6,7 @@
 
 /* ---- formats ---- */
 
-static size_t format_of(Ptx *p, const PrintLine *line) {
+static size_t intern_format(Ptx *p, const PrintLine *line) {
   Text format = text_new(p->arena);
   print_format(&format, line);
   for (size_t i = 0; i < p->formats.len; i++)
@@ -67,7 +67,7 @@ static void put_program(Ptx *p, int64_t *at) {
 
 /* ---- the call ---- */
 
-static void put_text(Ptx *p, const char *text) {
+static void put_string_bytes(Ptx *p, const char *text) {
   ptx_begin(p);
   ptx_puts(p, text);
   ptx_end(p);
@@ -77,18 +77,18 @@ static void put_text(Ptx *p, const char *text) {
 static void put_parameter(Ptx *p, const char *param, const char *name, const char *space) {
   Operand x = ptx_temp(p, RC_B64);
   const char *reg = arena_printf(p->arena, "%s%d", x.name, x.num);
-  put_text(p, arena_printf(p->arena, ".param .b64 %s", param));
-  put_text(p, arena_printf(p->arena, "mov.u64 %s, %s", reg, name));
-  put_text(p, arena_printf(p->arena, "cvta.%s.u64 %s, %s", space, reg, reg));
-  put_text(p, arena_printf(p->arena, "st.param.b64 [%s], %s", param, reg));
+  put_string_bytes(p, arena_printf(p->arena, ".param .b64 %s", param));
+  put_string_bytes(p, arena_printf(p->arena, "mov.u64 %s, %s", reg, name));
+  put_string_bytes(p, arena_printf(p->arena, "cvta.%s.u64 %s, %s", space, reg, reg));
+  put_string_bytes(p, arena_printf(p->arena, "st.param.b64 [%s], %s", param, reg));
 }
 
-static void call(Ptx *p, size_t format) {
+static void call_vprintf(Ptx *p, size_t format) {
   ptx_puts(p, "\t{\n");
   put_parameter(p, "$format", arena_printf(p->arena, "$format_%zu", format), "global");
   put_parameter(p, "$arguments", "$print", "local");
-  put_text(p, ".param .b32 $printed");
-  put_text(p, "call.uni ($printed), vprintf, ($format, $arguments)");
+  put_string_bytes(p, ".param .b32 $printed");
+  put_string_bytes(p, "call.uni ($printed), vprintf, ($format, $arguments)");
   ptx_puts(p, "\t}\n");
 }
 
@@ -115,8 +115,8 @@ void ptx_print_line(Ptx *p, const NestStmt *s) {
   for (uint32_t i = 1; i < s->nsrcs; i++) put_argument(p, &at, x[i], DT_I32);
   if (s->nsrcs) put_argument(p, &at, x[0], s->type);
   if (at > p->print_bytes) p->print_bytes = at;
-  call(p, format_of(p, &line));
+  call_vprintf(p, intern_format(p, &line));
   if (!guard.kind) return;
   ptx_place_label(p, end);
-  put_text(p, "bar.warp.sync -1");
+  put_string_bytes(p, "bar.warp.sync -1");
 }

@@ -22,7 +22,7 @@ static Operand shared_base(Ptx *p, const NestVar *v, int32_t at) {
   return sum;
 }
 
-static Address shared_address(Ptx *p, const Mem *m) {
+static Address ptx_shared_address(Ptx *p, const Mem *m) {
   bool runtime;
   Address a = {.bytes = ptx_affine(p, &m->bytes, &runtime)};
   if (m->buffer->offset < 0) ptx_fail(p, E_GEN_UNPLACED, m->buffer->name);
@@ -35,7 +35,7 @@ static Address shared_address(Ptx *p, const Mem *m) {
 }
 
 Address ptx_address(Ptx *p, const Mem *m) {
-  if (m->buffer) return shared_address(p, m);
+  if (m->buffer) return ptx_shared_address(p, m);
   bool runtime;
   Address a = {.base = ptx_source(p, &m->base, DT_PTR),
                .bytes = ptx_affine(p, &m->bytes, &runtime)};
@@ -99,7 +99,7 @@ static void put_shape(Ptx *p, int n, const char *type) {
 /* Zero where a false guard would leave what was never written: else ptxas keeps the registers of a
  * guarded load from the start of the kernel, or of the loop, for a value that does not matter.  An
  * unrolled load may come back to registers that it has written. */
-static void define(Ptx *p, const NestStmt *s, const Operand *d, int n) {
+static void zero_when_unguarded(Ptx *p, const NestStmt *s, const Operand *d, int n) {
   Operand guard = p->guard;
   const NestVar *v = s->dsts[0].var;
   Reg *g = ptx_reg(p, v);
@@ -117,8 +117,9 @@ static void define(Ptx *p, const NestStmt *s, const Operand *d, int n) {
   p->guard = guard;
 }
 
-static void load(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *d, int n) {
-  define(p, s, d, n);
+static void emit_load(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *d,
+                      int n) {
+  zero_when_unguarded(p, s, d, n);
   ptx_begin(p);
   put_access(p, s, "ld");
   put_shape(p, n, type);
@@ -128,7 +129,8 @@ static void load(Ptx *p, const NestStmt *s, Address a, const char *type, const O
   ptx_end(p);
 }
 
-static void store(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x, int n) {
+static void emit_store(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x,
+                       int n) {
   ptx_begin(p);
   put_access(p, s, "st");
   put_shape(p, n, type);
@@ -165,7 +167,7 @@ static void load_bools(Ptx *p, const NestStmt *s, Address a, int n) {
   p->guard = guard;
   for (int at = 0; at < n; at += 4, a.bytes += 4) {
     int k = n - at < 4 ? n - at : 4;
-    load(p, s, a, ".u8", byte, k);
+    emit_load(p, s, a, ".u8", byte, k);
     for (int i = 0; i < k; i++)
       ptx_emit2(p, "setp.ne.b32 $d, $a, 0", ptx_dest(p, &s->dsts[0], at + i), byte[i]);
   }
@@ -183,12 +185,12 @@ static void store_bools(Ptx *p, const NestStmt *s, Address a, int n) {
     for (int i = 0; i < k; i++)
       ptx_emit2(p, "selp.b32 $d, 1, 0, $a", byte[i], nth_source(p, &s->srcs[0], DT_I1, at + i));
     p->guard = guard;
-    store(p, s, a, ".u8", byte, k);
+    emit_store(p, s, a, ".u8", byte, k);
     p->guard.kind = PO_NONE;
   }
 }
 
-static void load_elements(Ptx *p, const NestStmt *s, Address a, int n) {
+static void load_by_pieces(Ptx *p, const NestStmt *s, Address a, int n) {
   const Ref *r = &s->dsts[0];
   Operand d[MAX_VECTOR], guard = ptx_guard(p, s);
   for (int i = 0; i < n; i++) {
@@ -196,14 +198,14 @@ static void load_elements(Ptx *p, const NestStmt *s, Address a, int n) {
     d[i] = ptx_dest(p, r, i);
   }
   p->guard = guard;
-  load(p, s, a, element_types[s->type], d, n);
+  emit_load(p, s, a, element_types[s->type], d, n);
 }
 
 static void load_words(Ptx *p, const NestStmt *s, Address a, int n) {
   Operand d[MAX_VECTOR];
   p->guard = ptx_guard(p, s);
   int words = ptx_dest_words(p, &s->dsts[0], n, d);
-  load(p, s, a, ".b32", d, words);
+  emit_load(p, s, a, ".b32", d, words);
   ptx_end_words(p, &s->dsts[0], n, d);
 }
 
@@ -212,7 +214,7 @@ void ptx_ld(Ptx *p, const NestStmt *s) {
   Address a = ptx_address(p, &s->mems[0]);
   if (s->type == DT_I1) load_bools(p, s, a, n);
   else if (by_words(p, &s->dsts[0], s->type, n)) load_words(p, s, a, n);
-  else load_elements(p, s, a, n);
+  else load_by_pieces(p, s, a, n);
   p->guard.kind = PO_NONE;
 }
 
@@ -230,7 +232,7 @@ void ptx_st(Ptx *p, const NestStmt *s) {
   int count = words ? ptx_source_words(p, r, t, n, x) : n;
   for (int i = 0; !words && i < n; i++) x[i] = nth_source(p, r, t, i);
   p->guard = ptx_guard(p, s);
-  store(p, s, a, words ? ".b32" : element_types[t], x, count);
+  emit_store(p, s, a, words ? ".b32" : element_types[t], x, count);
   p->guard.kind = PO_NONE;
 }
 
@@ -298,7 +300,7 @@ void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
 }
 
 /* The registers of a fragment: words, or 64-bit elements. */
-static int fragment(Ptx *p, const Ref *r, DType t, int n, bool dest, Operand *out) {
+static int fragment_registers(Ptx *p, const Ref *r, DType t, int n, bool dest, Operand *out) {
   if (dtype_bytes(t) < 8)
     return dest ? ptx_dest_words(p, r, n, out) : ptx_source_words(p, r, t, n, out);
   for (int i = 0; i < n; i++) out[i] = dest ? ptx_dest(p, r, i) : nth_source(p, r, t, i);
@@ -324,8 +326,8 @@ void ptx_mma(Ptx *p, const NestStmt *s) {
   Operand x[4][MAX_VECTOR];
   int n[4], elements = atom_registers(atom, 2);
   for (int i = 0; i < 3; i++)
-    n[i] = fragment(p, &s->srcs[i], types[i], atom_registers(atom, i), false, x[i]);
-  n[3] = fragment(p, &s->dsts[0], types[2], elements, true, x[3]);
+    n[i] = fragment_registers(p, &s->srcs[i], types[i], atom_registers(atom, i), false, x[i]);
+  n[3] = fragment_registers(p, &s->dsts[0], types[2], elements, true, x[3]);
   ptx_begin(p);
   ptx_puts(p, atom->ptx);
   ptx_puts(p, " ");

@@ -39,7 +39,7 @@ Operand ptx_add_runtime(Ptx *p, const Affine *a, Operand sum, bool wide) {
 
 /* ---- constants ---- */
 
-static int64_t wrapped(DType t, int64_t v) {
+static int64_t wrap_constant(DType t, int64_t v) {
   unsigned bits = dtype_bits(t);
   if (t == DT_I1) return v & 1;
   if (bits >= 64) return v;
@@ -71,13 +71,13 @@ static Operand predicate(Ptx *p, bool value) {
   return o;
 }
 
-static Operand constant(Ptx *p, const Ref *r, DType t) {
+static Operand constant_operand(Ptx *p, const Ref *r, DType t) {
   if (dtype_is_float(t)) return float_constant(r, t);
-  if (r->kind == REF_FLOAT) return ptx_int(wrapped(t, (int64_t)r->f));
+  if (r->kind == REF_FLOAT) return ptx_int(wrap_constant(t, (int64_t)r->f));
   bool runtime;
   int64_t v = ptx_affine(p, &r->sub, &runtime);
   if (t == DT_I1) return predicate(p, v & 1);
-  if (!runtime) return ptx_int(wrapped(t, v));
+  if (!runtime) return ptx_int(wrap_constant(t, v));
   Operand o = ptx_add_runtime(p, &r->sub, ptx_int(v), dtype_bits(t) == 64);
   if (dtype_bits(t) > 16) return o;
   Operand narrow = ptx_temp(p, RC_B32);
@@ -110,7 +110,7 @@ Operand ptx_element(Ptx *p, const NestVar *v, int32_t i) {
 
 Operand ptx_source(Ptx *p, const Ref *r, DType t) {
   if (r->kind == REF_VAR) return ptx_element(p, r->var, ptx_subscript(p, r));
-  return constant(p, r, t);
+  return constant_operand(p, r, t);
 }
 
 Operand ptx_source_reg(Ptx *p, const Ref *r, DType t) {

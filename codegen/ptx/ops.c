@@ -298,7 +298,7 @@ static const char *shift_by_constant(TileCode op, DType t, Operand *amount) {
 }
 
 /* Is it -x, in 32 bits?  *x becomes its operand. */
-static bool is_negation(TileCode op, DType t, const Operand *sources, Operand *x) {
+static bool is_negated_source(TileCode op, DType t, const Operand *sources, Operand *x) {
   bool minus_first = sources[0].kind == PO_INT && sources[0].bits == -1;
   if (!dtype_is_int(t) || dtype_bits(t) > 32 || t == DT_I1) return false;
   *x = sources[op == TILE_SUB || (op == TILE_MUL && minus_first)];
@@ -328,7 +328,7 @@ static void table_op(Ptx *p, const NestStmt *s, Operand d) {
   const char *shift = r->shift ? shift_by_constant(s->op, s->type, &x[1]) : NULL;
   if (shift) text = shift;
   Operand negated;
-  if (p->merges_extrema && is_negation(s->op, s->type, x, &negated)) {
+  if (p->merges_extrema && is_negated_source(s->op, s->type, x, &negated)) {
     text = opaque_negation;
     x[0] = negated;
   }
@@ -350,7 +350,7 @@ static const char *const selects[RC_COUNT] = {
         "or.pred $d, $0p, $1p",
 };
 
-static void select_op(Ptx *p, const NestStmt *s, Operand d) {
+static void ptx_select(Ptx *p, const NestStmt *s, Operand d) {
   Operand c = ptx_source(p, &s->srcs[0], DT_I1), a = ptx_source(p, &s->srcs[1], s->type);
   Operand b = ptx_source(p, &s->srcs[2], s->type);
   ptx_emit(p, selects[ptx_class(s->type)], ptx_dest_of(p, s, d), c, a, b);
@@ -418,7 +418,7 @@ void ptx_op(Ptx *p, const NestStmt *s) {
   Operand d = {0};
   if (s->guard.kind) d = ptx_temp(p, result_class(s));
   switch (s->op) {
-    case TILE_SELECT: select_op(p, s, d); break;
+    case TILE_SELECT: ptx_select(p, s, d); break;
     case TILE_CAST: ptx_cast(p, s, d); break;
     case TILE_BITCAST: ptx_bitcast(p, s, d); break;
     case TILE_PTR_ADD: ptr_add(p, s, d); break;

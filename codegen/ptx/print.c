@@ -97,7 +97,7 @@ static bool check_nest(Ptx *p) {
   return false;
 }
 
-static void put_body(Ptx *p) {
+static void put_function_body(Ptx *p) {
   for (uint32_t i = 0; i < p->nest->nparams; i++) {
     memset(p->temps, 0, sizeof p->temps);
     load_param(p, p->nest->params[i]);
@@ -115,7 +115,7 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   p->file_number = ARENA_ARRAY(a, uint32_t, diag_file_count(d) + 1);
   if (!check_nest(p)) return false;
   ptx_analyze(p);
-  put_body(p);
+  put_function_body(p);
   if (p->failed) return false;
   check_budget(p);
   Text text = text_new(a);

@@ -40,7 +40,7 @@ void ptx_warp(Ptx *p, const NestStmt *s) {
 /* ---- shuffles ---- */
 
 /* Of 32 bits; d may not be x.  Up: lanes without a source keep their own value, as elsewhere. */
-static void shuffle(Ptx *p, const char *mode, Operand d, Operand x, Operand by) {
+static void shuffle_word(Ptx *p, const char *mode, Operand d, Operand x, Operand by) {
   static const struct {
     const char *mode, *text;
   } rows[] = {{"xor", "shfl.sync.bfly.b32 $d, $a, $b, 31, -1"},
@@ -54,7 +54,7 @@ static void shuffle(Ptx *p, const char *mode, Operand d, Operand x, Operand by) 
 static void shuffle_wide(Ptx *p, const char *mode, Operand d, Operand x, Operand by) {
   Operand half[2] = {ptx_temp(p, RC_B32), ptx_temp(p, RC_B32)};
   ptx_emit(p, "mov.b64 {$d, $a}, $b", half[0], half[1], x, x);
-  for (int i = 0; i < 2; i++) shuffle(p, mode, half[i], half[i], by);
+  for (int i = 0; i < 2; i++) shuffle_word(p, mode, half[i], half[i], by);
   ptx_emit(p, "mov.b64 $d, {$a, $b}", d, half[0], half[1], d);
 }
 
@@ -70,7 +70,7 @@ void ptx_shfl(Ptx *p, const NestStmt *s) {
   if (cls == RC_B16) ptx_emit2(p, "cvt.u32.u16 $d, $a", wide, x);
   if (cls == RC_PRED) ptx_emit2(p, "selp.b32 $d, 1, 0, $a", wide, x);
   if (cls == RC_B64 || cls == RC_F64) shuffle_wide(p, mode, d, x, by);
-  else shuffle(p, mode, wide.num == x.num && wide.name == x.name ? d : wide, wide, by);
+  else shuffle_word(p, mode, wide.num == x.num && wide.name == x.name ? d : wide, wide, by);
   if (cls == RC_B16) ptx_emit2(p, "cvt.u16.u32 $d, $a", d, wide);
   if (cls == RC_PRED) ptx_emit2(p, "setp.ne.b32 $d, $a, 0", d, wide);
   if (s->guard.kind) ptx_assign(p, s, d);

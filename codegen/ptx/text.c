@@ -115,7 +115,7 @@ Operand ptx_f32(float v) {
 
 /* ---- lines ---- */
 
-static void put_place(Ptx *p) {
+static void put_source_line(Ptx *p) {
   const Source *f = diag_file(p->diags, p->span.file);
   if (!f || p->span.file == p->nest->ir_file) return;
   if (p->loc_file == p->span.file && p->loc_line == p->span.line) return;
@@ -136,7 +136,7 @@ static void put_place(Ptx *p) {
 }
 
 void ptx_begin(Ptx *p) {
-  if (p->loc_line != p->span.line || p->loc_file != p->span.file) put_place(p);
+  if (p->loc_line != p->span.line || p->loc_file != p->span.file) put_source_line(p);
   put_char(p, '\t');
   p->instructions++;
   if (!p->guard.kind) return;
@@ -189,7 +189,7 @@ static const char *put_hole(Ptx *p, Expansion *e, const char *s) {
 }
 
 /* One instruction or label; returns the text after its `;`. */
-static const char *put_line(Ptx *p, Expansion *e, const char *s) {
+static const char *put_template_line(Ptx *p, Expansion *e, const char *s) {
   bool label = s[0] == '$' && s[1] && s[2] == 'x' && s[3] == ':';
   if (!label) ptx_begin(p);
   while (*s && *s != ';') {
@@ -206,7 +206,7 @@ static const char *put_line(Ptx *p, Expansion *e, const char *s) {
 void ptx_emit(Ptx *p, const char *text, Operand d, Operand a, Operand b, Operand c) {
   Expansion e = {.d = &d, .a = &a, .b = &b, .c = &c, .label = p->nlabels};
   memcpy(e.base, p->temps, sizeof e.base);
-  while (*text) text = put_line(p, &e, text);
+  while (*text) text = put_template_line(p, &e, text);
   for (int k = 0; k < RC_COUNT; k++)
     if (e.used[k]) temps_up_to(p, (RegClass)k, e.base[k] + e.used[k]);
   p->nlabels += e.labels;

@@ -66,7 +66,7 @@ static void note_op(Ptx *p, const NestStmt *s) {
     p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;
 }
 
-static void note_block(Ptx *p, const NestBlock *b) {
+static void note_accesses_of_block(Ptx *p, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     for (uint32_t i = 0; i < s->ndsts; i++) {
       note_ref(p, &s->dsts[i]);
@@ -77,7 +77,7 @@ static void note_block(Ptx *p, const NestBlock *b) {
     note_ref(p, &s->guard);
     note_words(p, s);
     note_op(p, s);
-    for (uint32_t i = 0; i < s->nregions; i++) note_block(p, s->regions[i]);
+    for (uint32_t i = 0; i < s->nregions; i++) note_accesses_of_block(p, s->regions[i]);
   }
 }
 
@@ -145,7 +145,7 @@ static void name_register(Ptx *p, const NestVar *v, Pool *pool, IrMap *taken) {
   g->len = (uint16_t)strlen(s);
 }
 
-static void pack(Ptx *p, const NestVar *v) {
+static void pack_variable(Ptx *p, const NestVar *v) {
   Reg *g = ptx_reg(p, v);
   unsigned per = 4 / dtype_bytes(v->dtype);
   if (!g->want || g->unfit || v->count % per) return;
@@ -161,7 +161,7 @@ void ptx_analyze(Ptx *p) {
   p->index = ARENA_ARRAY(p->arena, int64_t, n->nindices + 1);
   p->index_reg = ARENA_ARRAY(p->arena, int32_t, n->nindices + 1);
   p->expand = ARENA_ARRAY(p->arena, bool, n->nindices + 1);
-  note_block(p, n->body);
+  note_accesses_of_block(p, n->body);
   Pool *pool = pool_new(p->arena);
   IrMap taken = ir_map_new(p->arena);
   for (uint32_t i = 0; i < n->nvars; i++) {
@@ -173,7 +173,7 @@ void ptx_analyze(Ptx *p) {
     if (g->bits && g->cls == RC_F32) g->cls = RC_B32;
     g->per = 1;
     name_register(p, v, pool, &taken);
-    pack(p, v);
+    pack_variable(p, v);
   }
 }
 
@@ -184,7 +184,7 @@ static const char *const class_names[RC_COUNT] = {
     [RC_B64] = ".b64", [RC_F64] = ".f64", [RC_PRED] = ".pred",
 };
 
-static void declare(Text *out, RegClass cls, const char *name, bool array, int64_t n) {
+static void declare_registers(Text *out, RegClass cls, const char *name, bool array, int64_t n) {
   text_puts(out, "\t.reg ");
   text_puts(out, class_names[cls]);
   text_puts(out, " ");
@@ -198,14 +198,15 @@ void ptx_declare(Ptx *p, Text *out) {
     const NestVar *v = p->nest->vars[i];
     const Reg *g = ptx_reg(p, v);
     if (!g->used) continue;
-    declare(out, g->per > 1 ? RC_B32 : (RegClass)g->cls, g->name, g->array, v->count / g->per);
-    if (g->per > 1) declare(out, (RegClass)g->cls, g->element, true, v->count);
+    declare_registers(out, g->per > 1 ? RC_B32 : (RegClass)g->cls, g->name, g->array,
+                      v->count / g->per);
+    if (g->per > 1) declare_registers(out, (RegClass)g->cls, g->element, true, v->count);
   }
   for (int c = 0; c < RC_COUNT; c++)
     if (p->most_temps[c])
-      declare(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
-  if (p->nindices) declare(out, RC_B32, "%$i", true, p->nindices);
-  if (p->nbases) declare(out, RC_B32, "%$s", true, p->nbases);
-  if (p->uses_copies) declare(out, RC_F32, "%$c", true, MAX_PENDING);
-  if (p->uses_shared) declare(out, RC_B32, "%$smem", false, 0);
+      declare_registers(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
+  if (p->nindices) declare_registers(out, RC_B32, "%$i", true, p->nindices);
+  if (p->nbases) declare_registers(out, RC_B32, "%$s", true, p->nbases);
+  if (p->uses_copies) declare_registers(out, RC_F32, "%$c", true, MAX_PENDING);
+  if (p->uses_shared) declare_registers(out, RC_B32, "%$smem", false, 0);
 }

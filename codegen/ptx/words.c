@@ -11,7 +11,7 @@ static Word *word_of(const Ptx *p, const NestVar *v, int32_t i) {
   return &g->words[i / g->per];
 }
 
-static void touch(Ptx *p, const NestVar *v, int32_t word) {
+static void mark_word_touched(Ptx *p, const NestVar *v, int32_t word) {
   Word *w = &ptx_reg(p, v)->words[word];
   if (w->touched) return;
   w->touched = true;
@@ -31,13 +31,13 @@ static Operand element_register(const Ptx *p, const NestVar *v, int32_t i) {
 
 /* ---- conversions that were held back ---- */
 
-static void convert_one(Ptx *p, const Pending *c) {
+static void convert_pending(Ptx *p, const Pending *c) {
   const Reg *g = ptx_reg(p, c->to);
   ptx_emit2(p, c->bf16 ? "cvt.rn.bf16.f32 $d, $a" : "cvt.rn.f16.f32 $d, $a",
             element_register(p, c->to, c->word * g->per), c->source);
 }
 
-static void forget(Ptx *p, Pending *c) {
+static void drop_pending(Ptx *p, Pending *c) {
   ptx_reg(p, c->to)->words[c->word].pending = 0;
   if (c->from) ptx_reg(p, c->from)->pending--;
   c->to = NULL;
@@ -45,13 +45,13 @@ static void forget(Ptx *p, Pending *c) {
 }
 
 /* The guard of the statement at hand is not that of the conversion. */
-static void settle(Ptx *p, Word *w) {
+static void settle_word(Ptx *p, Word *w) {
   if (!w->pending) return;
   Operand guard = p->guard;
   p->guard.kind = PO_NONE;
   Pending *c = &p->pending[w->pending - 1];
-  convert_one(p, c);
-  forget(p, c);
+  convert_pending(p, c);
+  drop_pending(p, c);
   p->guard = guard;
 }
 
@@ -75,7 +75,7 @@ static Pending *free_slot(Ptx *p) {
     if (!p->pending[k].to) return &p->pending[k];
   if (p->npending < MAX_PENDING) return &p->pending[p->npending++];
   Pending *first = &p->pending[0];
-  settle(p, &ptx_reg(p, first->to)->words[first->word]);
+  settle_word(p, &ptx_reg(p, first->to)->words[first->word]);
   return first;
 }
 
@@ -90,7 +90,7 @@ static void hold_back(Ptx *p, const NestStmt *s, Operand source, int32_t i) {
     ptx_reg(p, c->from)->pending++;
   }
   Word *w = word_of(p, to, i);
-  touch(p, to, i / 2);
+  mark_word_touched(p, to, i / 2);
   w->pending = (uint16_t)(c - p->pending + 1);
   w->have |= 1;
   w->stale |= 1;
@@ -104,14 +104,14 @@ bool ptx_convert_pair(Ptx *p, const NestStmt *s) {
   Word *w = word_of(p, s->dsts[0].var, i);
   Operand source = ptx_source(p, &s->srcs[0], DT_F32);
   if (i % 2 == 0) {
-    if (w->pending) forget(p, &p->pending[w->pending - 1]);
+    if (w->pending) drop_pending(p, &p->pending[w->pending - 1]);
     hold_back(p, s, source, i);
     return true;
   }
   if (!w->pending) return false;
   Pending *c = &p->pending[w->pending - 1];
   Operand low = c->source;
-  forget(p, c);
+  drop_pending(p, c);
   w->have = w->stale = 0;
   ptx_emit(p, s->to == DT_BF16 ? "cvt.rn.bf16x2.f32 $d, $a, $b" : "cvt.rn.f16x2.f32 $d, $a, $b",
            ptx_word_register(p, s->dsts[0].var, i / 2), source, low, low);
@@ -136,11 +136,11 @@ void ptx_read_element(Ptx *p, const NestVar *v, int32_t i) {
   Word *w = word_of(p, v, i);
   int at = i % g->per, first = i - at;
   Operand guard = p->guard;
-  if (at == 0) settle(p, w);
+  if (at == 0) settle_word(p, w);
   if (w->have >> at & 1) return;
   p->guard.kind = PO_NONE;
   Operand word = ptx_word_register(p, v, i / g->per);
-  touch(p, v, i / g->per);
+  mark_word_touched(p, v, i / g->per);
   if (g->cls == RC_B16 && !w->have) {
     ptx_emit(p, "mov.b32 {$d, $b}, $a", element_register(p, v, first), word,
              element_register(p, v, first + 1), word);
@@ -156,15 +156,15 @@ void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i) {
   const Reg *g = ptx_reg(p, v);
   Word *w = word_of(p, v, i);
   int at = i % g->per;
-  if (at == 0 && w->pending) forget(p, &p->pending[w->pending - 1]);
-  touch(p, v, i / g->per);
+  if (at == 0 && w->pending) drop_pending(p, &p->pending[w->pending - 1]);
+  mark_word_touched(p, v, i / g->per);
   w->have |= (uint8_t)(1 << at);
   w->stale |= (uint8_t)(1 << at);
 }
 
 /* ---- putting words together ---- */
 
-static void combine(Ptx *p, DType t, Operand word, const Operand *x) {
+static void combine_elements(Ptx *p, DType t, Operand word, const Operand *x) {
   if (ptx_class(t) == RC_B16) {
     ptx_emit(p, "mov.b32 $d, {$a, $b}", word, x[0], x[1], x[1]);
   } else if (dtype_bits(t) == 16) {
@@ -181,14 +181,14 @@ Operand ptx_word(Ptx *p, const NestVar *v, int32_t word) {
   const Reg *g = ptx_reg(p, v);
   Word *w = &g->words[word];
   Operand o = ptx_word_register(p, v, word), x[4], guard = p->guard;
-  settle(p, w);
+  settle_word(p, w);
   if (!w->stale) return o;
   p->guard.kind = PO_NONE;
   for (int i = 0; i < g->per; i++) {
     ptx_read_element(p, v, word * g->per + i);
     x[i] = element_register(p, v, word * g->per + i);
   }
-  combine(p, v->dtype, o, x);
+  combine_elements(p, v->dtype, o, x);
   w->stale = 0;
   p->guard = guard;
   return o;
@@ -198,7 +198,7 @@ Operand ptx_word(Ptx *p, const NestVar *v, int32_t word) {
 static Operand ptx_new_word(Ptx *p, const NestVar *v, int32_t word) {
   Word *w = &ptx_reg(p, v)->words[word];
   if (p->guard.kind) ptx_word(p, v, word);
-  if (w->pending) forget(p, &p->pending[w->pending - 1]);
+  if (w->pending) drop_pending(p, &p->pending[w->pending - 1]);
   w->have = w->stale = 0;
   return ptx_word_register(p, v, word);
 }
@@ -227,7 +227,7 @@ bool ptx_whole_words(const Ptx *p, const NestVar *v, int32_t i, int n) {
 }
 
 /* A word of equal elements. */
-static uint32_t repeated(uint64_t bits, unsigned size) {
+static uint32_t repeat_element(uint64_t bits, unsigned size) {
   uint32_t w = (uint32_t)bits;
   if (size == 1) w = (w & 0xff) * 0x01010101u;
   else if (size == 2) w = (w & 0xffff) * 0x00010001u;
@@ -237,7 +237,7 @@ static uint32_t repeated(uint64_t bits, unsigned size) {
 int ptx_source_words(Ptx *p, const Ref *r, DType t, int n, Operand *out) {
   int per = 4 / (int)dtype_bytes(t), words = n / per;
   if (r->kind != REF_VAR) {
-    Operand c = ptx_int(repeated(ptx_const_bits(r, t), dtype_bytes(t)));
+    Operand c = ptx_int(repeat_element(ptx_const_bits(r, t), dtype_bytes(t)));
     for (int i = 0; i < words; i++) out[i] = c;
     return words;
   }
@@ -251,7 +251,7 @@ int ptx_source_words(Ptx *p, const Ref *r, DType t, int n, Operand *out) {
     }
     for (int k = 0; k < per; k++) x[k] = ptx_element(p, r->var, at + i * per + k);
     out[i] = ptx_temp(p, RC_B32);
-    combine(p, t, out[i], x);
+    combine_elements(p, t, out[i], x);
   }
   return words;
 }

@@ -7,7 +7,7 @@
 
 static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline unsigned axes_of(const TileValue *v) { return v->type.rank ? v->type.rank : 1; }
+static inline unsigned value_axes(const TileValue *v) { return v->type.rank ? v->type.rank : 1; }
 
 /* ======== the lattice: facts on one value, and how two of them meet ======== */
 
@@ -51,7 +51,7 @@ static AxisInfo axis_unknown(const TileValue *v) {
 
 static AxisInfo axis_constant(const TileValue *v, int64_t c) {
   AxisInfo x = axis_unknown(v);
-  for (unsigned a = 0; a < axes_of(v); a++) {
+  for (unsigned a = 0; a < value_axes(v); a++) {
     x.div[a] = axis_low_bit(c);
     x.constancy[a] = axis_extent(v, a);
   }
@@ -106,10 +106,10 @@ static void add_interval(AxisInfo *x, const AxisInfo *a, const AxisInfo *b, bool
   x->known = !over && a->known && b->known;
 }
 
-static AxisInfo add_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool sub,
+static AxisInfo sum_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool sub,
                          int64_t scale) {
   AxisInfo x = axis_unknown(v);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     x.contig[i] = sum_contig(a, b, i, sub);
     x.constancy[i] = axis_gcd(a->constancy[i], b->constancy[i]);
     int64_t bdiv = b->div[i] > AXIS_DIV_MAX / scale ? AXIS_DIV_MAX : b->div[i] * scale;
@@ -128,7 +128,7 @@ static int64_t div_each(const AxisInfo *x, unsigned i) { return x->contig[i] > 1
 
 static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   AxisInfo x = axis_unknown(v);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     bool one_a = a->known && a->lo == 1, one_b = b->known && b->lo == 1;
     x.contig[i] = one_a ? b->contig[i] : one_b ? a->contig[i] : 1;
     x.constancy[i] = axis_gcd(a->constancy[i], b->constancy[i]);
@@ -148,7 +148,7 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
 /* a % b, of which a may be negative: groups that divide b survive unless they hold a negative
  * multiple of it.  The remainder by a run-time b wraps at multiples of b's known divisor. */
 static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     x->contig[i] = axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->contig[i] > 1 ? a->div[i] : 1);
     x->div[i] = axis_gcd(a->div[i], b->div[i]);
   }
@@ -159,7 +159,7 @@ static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const
 static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool rem) {
   AxisInfo x = axis_unknown(v);
   if (!b->known || b->lo <= 0 || a->lo < 0) {
-    for (unsigned i = 0; i < axes_of(v); i++)
+    for (unsigned i = 0; i < value_axes(v); i++)
       x.constancy[i] = axis_gcd(a->constancy[i], b->constancy[i]);
     if (rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = min64(a->hi, b->hi - 1);
     else if (!rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = a->hi / b->lo;
@@ -167,7 +167,7 @@ static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
     return x;
   }
   int64_t c = b->lo;
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     if (rem) {
       x.contig[i] = axis_gcd(axis_gcd(a->contig[i], c), a->contig[i] > 1 ? a->div[i] : 1);
       x.constancy[i] = a->constancy[i];
@@ -195,7 +195,7 @@ static AxisInfo shift_rule(const TileValue *v, const AxisInfo *a, const AxisInfo
 
 static AxisInfo and_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   AxisInfo x = axis_unknown(v);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     x.constancy[i] = axis_gcd(a->constancy[i], b->constancy[i]);
     if (b->known && b->lo >= 0) x.div[i] = axis_low_bit(b->lo);
   }
@@ -211,7 +211,7 @@ static AxisInfo compare_rule(const TileValue *v, TileCode code, const AxisInfo *
   bool sure = !a->assumed && !b->assumed;
   bool ordered = sure && (code == TILE_LT || code == TILE_GE);
   bool swapped = sure && (code == TILE_GT || code == TILE_LE);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     int64_t both = axis_gcd(a->constancy[i], b->constancy[i]);
     int64_t up = ordered && b->constancy[i] > 1 ? axis_gcd(axis_gcd(a->contig[i], a->div[i]),
                                                            axis_gcd(b->div[i], b->constancy[i]))
@@ -226,7 +226,7 @@ static AxisInfo compare_rule(const TileValue *v, TileCode code, const AxisInfo *
 
 static AxisInfo minmax_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool max) {
   AxisInfo x = axis_meet(a, b);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     x.contig[i] = 1;
     x.div[i] = axis_gcd(div_each(a, i), div_each(b, i));
   }
@@ -257,7 +257,7 @@ static AxisInfo hint_rule(const TileOp *op, const AxisInfo *a) {
   AxisInfo x = *a;
   const TileAttr *d = tile_attr(op, TA_div), *c = tile_attr(op, TA_contig),
                  *k = tile_attr(op, TA_constancy);
-  for (unsigned i = 0; i < axes_of(op->results[0]); i++) {
+  for (unsigned i = 0; i < value_axes(op->results[0]); i++) {
     if (d && i < d->len) x.div[i] = max64(x.div[i], axis_low_bit(d->list[i]));
     if (c && i < c->len) x.contig[i] = max64(x.contig[i], c->list[i]);
     if (k && i < k->len) x.constancy[i] = max64(x.constancy[i], k->list[i]);
@@ -274,7 +274,7 @@ static int64_t pointee_bytes(const TileValue *v) {
 static AxisInfo float_rule(const TileOp *op, const AxisInfo *info) {
   const TileValue *v = op->results[0];
   AxisInfo x = axis_unknown(v);
-  for (unsigned i = 0; op->nargs && i < axes_of(v); i++) {
+  for (unsigned i = 0; op->nargs && i < value_axes(v); i++) {
     x.constancy[i] = axis_extent(v, i);
     for (uint32_t k = 0; k < op->nargs; k++)
       x.constancy[i] = axis_gcd(x.constancy[i], info[op->args[k]->id].constancy[i]);
@@ -285,7 +285,7 @@ static AxisInfo float_rule(const TileOp *op, const AxisInfo *info) {
 static AxisInfo select_rule(const TileValue *v, const AxisInfo *cond, const AxisInfo *a,
                             const AxisInfo *b) {
   AxisInfo x = axis_meet(a, b);
-  for (unsigned i = 0; i < axes_of(v); i++) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
     x.constancy[i] = axis_gcd(x.constancy[i], cond->constancy[i]);
     x.contig[i] = axis_gcd(x.contig[i], cond->constancy[i]);
   }
@@ -295,14 +295,14 @@ static AxisInfo select_rule(const TileValue *v, const AxisInfo *cond, const Axis
 static AxisInfo bitcast_rule(const TileValue *v, const TileValue *from, const AxisInfo *a) {
   AxisInfo x = axis_unknown(v);
   bool pointers = v->type.dtype == DT_PTR || from->type.dtype == DT_PTR;
-  for (unsigned i = 0; pointers && i < axes_of(v); i++) x.div[i] = div_each(a, i);
+  for (unsigned i = 0; pointers && i < value_axes(v); i++) x.div[i] = div_each(a, i);
   return x;
 }
 
 /* Adds the constancy of the operands (a, and b or NULL): equal operands give equal results. */
 static AxisInfo with_constancy(AxisInfo x, const TileValue *v, const AxisInfo *a,
                                const AxisInfo *b) {
-  for (unsigned i = 0; a && i < axes_of(v); i++)
+  for (unsigned i = 0; a && i < value_axes(v); i++)
     x.constancy[i] = b ? axis_gcd(a->constancy[i], b->constancy[i]) : a->constancy[i];
   return x;
 }
@@ -314,9 +314,9 @@ static AxisInfo axis_elementwise(const TileOp *op, const AxisInfo *info) {
   if (dtype_is_float((DType)v->type.dtype) || (a && dtype_is_float((DType)op->args[0]->type.dtype)))
     return float_rule(op, info);
   switch (op->code) {
-    case TILE_ADD: return add_rule(v, a, b, false, 1);
-    case TILE_SUB: return add_rule(v, a, b, true, 1);
-    case TILE_PTR_ADD: return add_rule(v, a, b, false, pointee_bytes(v));
+    case TILE_ADD: return sum_rule(v, a, b, false, 1);
+    case TILE_SUB: return sum_rule(v, a, b, true, 1);
+    case TILE_PTR_ADD: return sum_rule(v, a, b, false, pointee_bytes(v));
     case TILE_MUL: return mul_rule(v, a, b);
     case TILE_DIV: return div_rule(v, a, b, false);
     case TILE_REM: return div_rule(v, a, b, true);
@@ -347,7 +347,7 @@ static AxisInfo axis_shape_rule(const TileOp *op, const AxisInfo *info) {
   AxisInfo x = axis_unknown(v);
   if (tile_is_same_scalar(op)) return *a;
   if (a && dtype_is_int((DType)v->type.dtype)) x.lo = a->lo, x.hi = a->hi, x.known = a->known;
-  unsigned n = axes_of(v);
+  unsigned n = value_axes(v);
   switch (op->code) {
     case TILE_SPLAT:
       for (unsigned i = 0; i < n; i++) x.constancy[i] = axis_extent(v, i), x.div[i] = a->div[0];
@@ -416,7 +416,7 @@ typedef struct {
   bool *entered; /* by a parameter of a loop: the loop was evaluated before */
 } Axis;
 
-static void block(Axis *s, const TileBlock *b);
+static void flow_ops_of_block(Axis *s, const TileBlock *b);
 
 static void set_info(Axis *s, const TileValue *v, AxisInfo x) {
   if (dtype_is_int((DType)v->type.dtype)) axis_settle(&x, v);
@@ -434,7 +434,7 @@ static bool join_info(Axis *s, const TileValue *into, const TileValue *from, boo
   return true;
 }
 
-static void loop_index(Axis *s, const TileOp *op) {
+static void flow_loop_index(Axis *s, const TileOp *op) {
   const TileValue *i = op->regions[0]->params[0];
   const AxisInfo *lo = &s->info[op->args[0]->id], *hi = &s->info[op->args[1]->id],
                  *st = &s->info[op->args[2]->id];
@@ -450,7 +450,7 @@ static void loop_index(Axis *s, const TileOp *op) {
 /* A loop within one that is evaluated again goes on from the facts that it had, which only get
  * weaker: from the start each time, loops in loops would take a number of rounds that is
  * exponential in their depth. */
-static void enter(Axis *s, const TileValue *param, const TileValue *init) {
+static void flow_into_param(Axis *s, const TileValue *param, const TileValue *init) {
   if (s->entered[param->id]) join_info(s, param, init, false);
   else s->info[param->id] = s->info[init->id];
   s->entered[param->id] = true;
@@ -460,15 +460,15 @@ static void loop(Axis *s, const TileOp *op) {
   bool is_for = op->code == TILE_FOR;
   uint32_t first = is_for ? 3 : 0, skip = is_for ? 1 : 0;
   const TileBlock *head = op->regions[0], *body = op->regions[is_for ? 0 : 1];
-  if (is_for) loop_index(s, op);
+  if (is_for) flow_loop_index(s, op);
   for (uint32_t i = first; i < op->nargs; i++)
-    enter(s, head->params[i - first + skip], op->args[i]);
+    flow_into_param(s, head->params[i - first + skip], op->args[i]);
   for (int round = 0;; round++) {
-    block(s, head);
+    flow_ops_of_block(s, head);
     if (!is_for) {
       for (uint32_t i = 0; i < body->nparams; i++)
         s->info[body->params[i]->id] = s->info[head->last->args[i + 1]->id];
-      block(s, body);
+      flow_ops_of_block(s, body);
     }
     bool changed = false;
     for (uint32_t i = 0; i + first < op->nargs; i++)
@@ -481,9 +481,9 @@ static void loop(Axis *s, const TileOp *op) {
         is_for ? s->info[head->params[i + 1]->id] : s->info[head->last->args[i + 1]->id];
 }
 
-static void branch(Axis *s, const TileOp *op) {
-  block(s, op->regions[0]);
-  block(s, op->regions[1]);
+static void flow_branch(Axis *s, const TileOp *op) {
+  flow_ops_of_block(s, op->regions[0]);
+  flow_ops_of_block(s, op->regions[1]);
   for (uint32_t i = 0; i < op->nresults; i++) {
     const AxisInfo *a = &s->info[op->regions[0]->last->args[i]->id];
     const AxisInfo *b = &s->info[op->regions[1]->last->args[i]->id];
@@ -497,14 +497,14 @@ static void pass_on(Axis *s, const TileOp *op) {
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
 }
 
-static void visit(Axis *s, const TileOp *op) {
+static void flow_op(Axis *s, const TileOp *op) {
   arena_work(s->arena, 1);
   if (op->code == TILE_FOR || op->code == TILE_WHILE) {
     loop(s, op);
     return;
   }
   if (op->code == TILE_IF) {
-    branch(s, op);
+    flow_branch(s, op);
     return;
   }
   int64_t c;
@@ -514,7 +514,7 @@ static void visit(Axis *s, const TileOp *op) {
   const TileValue *v = op->results[0];
   if (op->code == TILE_CONST && tile_const_value(v, &c)) set_info(s, v, axis_constant(v, c));
   else if (op->code == TILE_CONST) {
-    for (unsigned i = 0; i < axes_of(v); i++) s->info[v->id].constancy[i] = axis_extent(v, i);
+    for (unsigned i = 0; i < value_axes(v); i++) s->info[v->id].constancy[i] = axis_extent(v, i);
   } else if (op->code == TILE_ARANGE) set_info(s, v, axis_arange(op));
   else if (op->code == TILE_PROGRAM_ID || op->code == TILE_NUM_PROGRAMS) s->info[v->id].lo = 0;
   else if (tile_op_flags(op->code) & TILE_ELEM && op->nargs)
@@ -525,8 +525,8 @@ static void visit(Axis *s, const TileOp *op) {
   pass_on(s, op);
 }
 
-static void block(Axis *s, const TileBlock *b) {
-  for (const TileOp *op = b->first; op; op = op->next) visit(s, op);
+static void flow_ops_of_block(Axis *s, const TileBlock *b) {
+  for (const TileOp *op = b->first; op; op = op->next) flow_op(s, op);
 }
 
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
@@ -537,7 +537,7 @@ AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
     x.div[0] = axis_low_bit(f->params[i].div);
     set_info(&s, v, x);
   }
-  block(&s, f->body);
+  flow_ops_of_block(&s, f->body);
   return s.info;
 }
 

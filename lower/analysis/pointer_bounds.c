@@ -56,7 +56,7 @@ static const TileValue *root_of(const TileValue *v) {
 }
 
 /* Two operands of a function or an operator; NULL if one is unknown or the text grows too long. */
-static const char *pair(Bounds *b, const char *fmt, const char *x, const char *y) {
+static const char *format_pair(Bounds *b, const char *fmt, const char *x, const char *y) {
   if (!x || !y) return NULL;
   size_t length = strlen(x) + strlen(y);
   if (length > MOST_TEXT || b->work < (int)length) return NULL;
@@ -64,7 +64,7 @@ static const char *pair(Bounds *b, const char *fmt, const char *x, const char *y
   return arena_printf(b->arena, fmt, x, y);
 }
 
-static const char *value(Bounds *b, const TileValue *v);
+static const char *interval_text(Bounds *b, const TileValue *v);
 static const char *carried(Bounds *b, const TileValue *param, bool after);
 
 static bool wraps(TileCode c) {
@@ -79,46 +79,46 @@ static bool is_limited(const Bounds *b, const TileValue *root) {
 
 /* An operand of a sum or a product: what wraps in the middle of these, and comes back, is right in
  * the end, so only the whole is held to its type. */
-static const char *term(Bounds *b, const TileValue *v, DType type);
+static const char *term_text(Bounds *b, const TileValue *v, DType type);
 
-static const char *sum(Bounds *b, const TileOp *op, DType type) {
-  const char *x = term(b, op->args[0], type);
-  if (op->code == TILE_NEG) return pair(b, "(%s - %s)", "0", x);
-  const char *y = term(b, op->args[1], type);
-  if (op->code == TILE_MUL) return pair(b, "(%s) * (%s)", x, y);
-  return pair(b, op->code == TILE_ADD ? "(%s + %s)" : "(%s - (%s))", x, y);
+static const char *sum_text(Bounds *b, const TileOp *op, DType type) {
+  const char *x = term_text(b, op->args[0], type);
+  if (op->code == TILE_NEG) return format_pair(b, "(%s - %s)", "0", x);
+  const char *y = term_text(b, op->args[1], type);
+  if (op->code == TILE_MUL) return format_pair(b, "(%s) * (%s)", x, y);
+  return format_pair(b, op->code == TILE_ADD ? "(%s + %s)" : "(%s - (%s))", x, y);
 }
 
-static const char *term(Bounds *b, const TileValue *v, DType type) {
+static const char *term_text(Bounds *b, const TileValue *v, DType type) {
   const TileValue *root = root_of(v);
   const TileOp *op = root->def;
   bool whole = op && wraps(op->code) && (DType)root->type.dtype == type && !is_limited(b, root);
-  if (!whole) return value(b, v);
-  return --b->steps < 0 ? NULL : sum(b, op, type);
+  if (!whole) return interval_text(b, v);
+  return --b->steps < 0 ? NULL : sum_text(b, op, type);
 }
 
 static const char *held_to_type(Bounds *b, const char *text, DType type) {
   if (!text || dtype_bits(type) == 64) return text;
-  return pair(b, dtype_is_signed(type) ? "signed(%s, %s)" : "unsigned(%s, %s)", text,
-              arena_printf(b->arena, "%u", dtype_bits(type)));
+  return format_pair(b, dtype_is_signed(type) ? "signed(%s, %s)" : "unsigned(%s, %s)", text,
+                     arena_printf(b->arena, "%u", dtype_bits(type)));
 }
 
-static const char *binary(Bounds *b, const TileOp *op, const char *fmt) {
-  return pair(b, fmt, value(b, op->args[0]), value(b, op->args[1]));
+static const char *binary_text(Bounds *b, const TileOp *op, const char *fmt) {
+  return format_pair(b, fmt, interval_text(b, op->args[0]), interval_text(b, op->args[1]));
 }
 
 /* x << n and x >> n by constants. */
-static const char *shifted(Bounds *b, const TileOp *op, DType type) {
+static const char *shift_text(Bounds *b, const TileOp *op, DType type) {
   int64_t n;
   const TileValue *amount = root_of(op->args[1]);
   if (!tile_const_value(amount, &n) || n < 0 || n >= 62 || n >= dtype_bits(type)) return NULL;
-  const char *by = arena_printf(b->arena, "%lld", 1LL << n), *x = value(b, op->args[0]);
-  if (op->code == TILE_SHR) return pair(b, "(%s) // %s", x, by);
-  return held_to_type(b, pair(b, "(%s) * %s", x, by), type);
+  const char *by = arena_printf(b->arena, "%lld", 1LL << n), *x = interval_text(b, op->args[0]);
+  if (op->code == TILE_SHR) return format_pair(b, "(%s) // %s", x, by);
+  return held_to_type(b, format_pair(b, "(%s) * %s", x, by), type);
 }
 
 /* x & mask, of a constant that is not negative. */
-static const char *masked(Bounds *b, const TileOp *op) {
+static const char *and_text(Bounds *b, const TileOp *op) {
   for (int i = 0; i < 2; i++) {
     int64_t mask;
     if (tile_const_value(root_of(op->args[i]), &mask) && mask >= 0)
@@ -132,19 +132,20 @@ static const char *axis_name(Bounds *b, const TileOp *op, const char *what) {
 }
 
 static const char *region_hull(Bounds *b, const TileOp *op, uint32_t i) {
-  return pair(b, "hull(%s, %s)", value(b, op->regions[0]->last->args[i]),
-              value(b, op->regions[1]->last->args[i]));
+  return format_pair(b, "hull(%s, %s)", interval_text(b, op->regions[0]->last->args[i]),
+                     interval_text(b, op->regions[1]->last->args[i]));
 }
 
-static const char *loop_index(Bounds *b, const TileOp *loop) {
+static const char *loop_index_text(Bounds *b, const TileOp *loop) {
   int64_t step;
-  const char *lo = value(b, loop->args[0]), *hi = value(b, loop->args[1]);
-  if (!tile_const_value(root_of(loop->args[2]), &step)) return pair(b, "hull(%s, %s)", lo, hi);
-  return step > 0 ? pair(b, "span(%s, %s)", lo, hi)
-                  : pair(b, "span((%2$s) + 1, (%1$s) + 1)", lo, hi);
+  const char *lo = interval_text(b, loop->args[0]), *hi = interval_text(b, loop->args[1]);
+  if (!tile_const_value(root_of(loop->args[2]), &step))
+    return format_pair(b, "hull(%s, %s)", lo, hi);
+  return step > 0 ? format_pair(b, "span(%s, %s)", lo, hi)
+                  : format_pair(b, "span((%2$s) + 1, (%1$s) + 1)", lo, hi);
 }
 
-static const char *parameter(const Bounds *b, const TileValue *v) {
+static const char *parameter_text(const Bounds *b, const TileValue *v) {
   for (uint32_t i = 0; i < b->f->nparams; i++)
     if (b->f->params[i].value == v) return b->names[i];
   return NULL;
@@ -152,12 +153,12 @@ static const char *parameter(const Bounds *b, const TileValue *v) {
 
 static const char *block_param(Bounds *b, const TileValue *v) {
   const TileOp *owner = v->block ? v->block->owner : NULL;
-  if (!owner) return parameter(b, v);
+  if (!owner) return parameter_text(b, v);
   if (owner->code != TILE_FOR) return NULL;
-  return v->index ? carried(b, v, false) : loop_index(b, owner);
+  return v->index ? carried(b, v, false) : loop_index_text(b, owner);
 }
 
-static const char *computed(Bounds *b, const TileValue *v) {
+static const char *computed_text(Bounds *b, const TileValue *v) {
   const TileOp *op = v->def;
   DType type = (DType)v->type.dtype;
   switch (op->code) {
@@ -169,51 +170,56 @@ static const char *computed(Bounds *b, const TileValue *v) {
     case TILE_ADD:
     case TILE_SUB:
     case TILE_MUL:
-    case TILE_NEG: return held_to_type(b, sum(b, op, type), type);
-    case TILE_MIN: return binary(b, op, "min(%s, %s)");
-    case TILE_MAX: return binary(b, op, "max(%s, %s)");
-    case TILE_DIV: return binary(b, op, "quotient(%s, %s)");
-    case TILE_REM: return binary(b, op, "remainder(%s, %s)");
+    case TILE_NEG: return held_to_type(b, sum_text(b, op, type), type);
+    case TILE_MIN: return binary_text(b, op, "min(%s, %s)");
+    case TILE_MAX: return binary_text(b, op, "max(%s, %s)");
+    case TILE_DIV: return binary_text(b, op, "quotient(%s, %s)");
+    case TILE_REM: return binary_text(b, op, "remainder(%s, %s)");
     case TILE_SHL:
-    case TILE_SHR: return shifted(b, op, type);
-    case TILE_AND: return masked(b, op);
+    case TILE_SHR: return shift_text(b, op, type);
+    case TILE_AND: return and_text(b, op);
     case TILE_CAST:
       return dtype_is_int((DType)op->args[0]->type.dtype)
-                 ? held_to_type(b, value(b, op->args[0]), type)
+                 ? held_to_type(b, interval_text(b, op->args[0]), type)
                  : NULL;
-    case TILE_SELECT: return pair(b, "hull(%s, %s)", value(b, op->args[1]), value(b, op->args[2]));
+    case TILE_SELECT:
+      return format_pair(b, "hull(%s, %s)", interval_text(b, op->args[1]),
+                         interval_text(b, op->args[2]));
     case TILE_IF: return region_hull(b, op, v->index);
     case TILE_FOR: return carried(b, op->regions[0]->params[v->index + 1], true);
     default: return NULL;
   }
 }
 
-static const char *limited(Bounds *b, const TileValue *root, const char *text) {
+static const char *limited_text(Bounds *b, const TileValue *root, const char *text) {
   for (const Limit *l = b->limits; l; l = l->next)
     if (l->value == root)
       text =
-          text ? pair(b, arena_printf(b->arena, "%s(%%s, %%s)", l->function), text, l->text) : NULL;
+          text ? format_pair(b, arena_printf(b->arena, "%s(%%s, %%s)", l->function), text, l->text)
+               : NULL;
   return text;
 }
 
 /* An integer's interval, whatever its shape. */
-static const char *value(Bounds *b, const TileValue *v) {
+static const char *interval_text(Bounds *b, const TileValue *v) {
   v = root_of(v);
   int64_t c;
   if (--b->steps < 0 || !dtype_is_int((DType)v->type.dtype)) return NULL;
   if (tile_const_value(v, &c))
     return arena_printf(b->arena, c < 0 ? "(%lld)" : "%lld", (long long)c);
-  return limited(b, v, v->def ? computed(b, v) : block_param(b, v));
+  return limited_text(b, v, v->def ? computed_text(b, v) : block_param(b, v));
 }
 
 /* ---- carried values ---- */
 
 /* How often a loop runs, as an interval that begins at 0. */
-static const char *trip_count(Bounds *b, const TileOp *loop) {
+static const char *trip_count_text(Bounds *b, const TileOp *loop) {
   int64_t step;
   if (!tile_const_value(root_of(loop->args[2]), &step) || step <= 0) return NULL;
-  const char *span = pair(b, "((%s) - (%s))", value(b, loop->args[1]), value(b, loop->args[0]));
-  return pair(b, "max(0, cdiv(%s, %s))", span, arena_printf(b->arena, "%lld", (long long)step));
+  const char *span = format_pair(b, "((%s) - (%s))", interval_text(b, loop->args[1]),
+                                 interval_text(b, loop->args[0]));
+  return format_pair(b, "max(0, cdiv(%s, %s))", span,
+                     arena_printf(b->arena, "%lld", (long long)step));
 }
 
 /* The increment of a carried value: the sum that an iteration adds to `param`, where the loop
@@ -226,7 +232,8 @@ static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param
       return NULL;
     const TileValue *x = op->args[0], *by = op->args[1];
     if (op->code == TILE_ADD && root_of(by) == param) x = op->args[1], by = op->args[0];
-    all = pair(b, op->code == TILE_SUB ? "(%s - (%s))" : "(%s + %s)", all, value(b, by));
+    all = format_pair(b, op->code == TILE_SUB ? "(%s - (%s))" : "(%s + %s)", all,
+                      interval_text(b, by));
     v = root_of(x);
   }
   return all;
@@ -236,15 +243,15 @@ static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param
 static const char *drift(Bounds *b, const TileValue *param, bool after) {
   const TileOp *loop = param->block->owner;
   const TileValue *end = loop->regions[0]->last->args[param->index - 1];
-  const char *step = step_of(b, end, param), *trips = trip_count(b, loop);
+  const char *step = step_of(b, end, param), *trips = trip_count_text(b, loop);
   if (step && !strcmp(step, "0")) return step;
-  return pair(b, after ? "repeat(%s, %s)" : "repeat(%s, max(0, %s - 1))", step, trips);
+  return format_pair(b, after ? "repeat(%s, %s)" : "repeat(%s, max(0, %s - 1))", step, trips);
 }
 
 static const char *carried(Bounds *b, const TileValue *param, bool after) {
   const TileOp *loop = param->block->owner;
-  const char *start = value(b, loop->args[param->index + 2]);
-  return held_to_type(b, pair(b, "(%s + %s)", start, drift(b, param, after)),
+  const char *start = interval_text(b, loop->args[param->index + 2]);
+  return held_to_type(b, format_pair(b, "(%s + %s)", start, drift(b, param, after)),
                       (DType)param->type.dtype);
 }
 
@@ -256,11 +263,11 @@ typedef struct {
   const char *elements;
 } Address;
 
-static Address address_of(Bounds *b, const TileValue *v) {
+static Address access_address(Bounds *b, const TileValue *v) {
   const char *elements = "0";
   for (v = root_of(v); --b->steps >= 0 && elements; v = root_of(v)) {
     if (v->def && v->def->code == TILE_PTR_ADD) {
-      elements = pair(b, "%s + %s", elements, value(b, v->def->args[1]));
+      elements = format_pair(b, "%s + %s", elements, interval_text(b, v->def->args[1]));
       v = v->def->args[0];
       continue;
     }
@@ -270,7 +277,7 @@ static Address address_of(Bounds *b, const TileValue *v) {
     if (after) loop = v->def;
     if (!v->def && !loop) return (Address){v, elements};
     if (!loop || loop->code != TILE_FOR || !param->index) break;
-    elements = pair(b, "%s + %s", elements, drift(b, param, after));
+    elements = format_pair(b, "%s + %s", elements, drift(b, param, after));
     v = loop->args[param->index + 2];
   }
   return (Address){NULL, NULL};
@@ -281,18 +288,19 @@ static const char *view_elements(Bounds *b, const TileOp *op) {
   const Type *tile = op->code == TILE_VIEW_LOAD ? &op->results[0]->type : &op->args[1]->type;
   const char *all = "0";
   for (uint32_t x = 0; x < tile_view_rank(op); x++) {
-    const char *at = pair(b, "(%s + span(0, %s))", value(b, tile_view_offset(op, x)),
-                          arena_printf(b->arena, "%lld", (long long)tile->shape[x]));
+    const char *at = format_pair(b, "(%s + span(0, %s))", interval_text(b, tile_view_offset(op, x)),
+                                 arena_printf(b->arena, "%lld", (long long)tile->shape[x]));
     if (tile_view_checked(op, x))
-      at = pair(b, "atleast(below(%s, %s), 0)", at, value(b, tile_view_size(op, x)));
-    all = pair(b, "%s + %s", all, pair(b, "%s * (%s)", at, value(b, tile_view_stride(op, x))));
+      at = format_pair(b, "atleast(below(%s, %s), 0)", at, interval_text(b, tile_view_size(op, x)));
+    all = format_pair(b, "%s + %s", all,
+                      format_pair(b, "%s * (%s)", at, interval_text(b, tile_view_stride(op, x))));
   }
   return all;
 }
 
 /* ---- what guards an access ---- */
 
-static void limit(Bounds *b, const TileValue *v, const char *function, const char *text) {
+static void limit_value(Bounds *b, const TileValue *v, const char *function, const char *text) {
   if (!text || tile_const_value(root_of(v), &(int64_t){0})) return;
   Limit *l = ARENA_NEW(b->arena, Limit);
   *l = (Limit){root_of(v), function, text, b->limits};
@@ -303,10 +311,10 @@ static void limit(Bounds *b, const TileValue *v, const char *function, const cha
 static void limit_order(Bounds *b, const TileValue *x, const TileValue *y, bool equal) {
   const Limit *outer = b->limits;
   b->limits = NULL; /* bounds of the bounds are not needed */
-  const char *low = value(b, x), *high = value(b, y);
+  const char *low = interval_text(b, x), *high = interval_text(b, y);
   b->limits = outer;
-  limit(b, x, equal ? "atmost" : "below", high);
-  limit(b, y, equal ? "atleast" : "above", low);
+  limit_value(b, x, equal ? "atmost" : "below", high);
+  limit_value(b, y, equal ? "atleast" : "above", low);
 }
 
 static void limit_by(Bounds *b, const TileValue *condition, bool holds) {
@@ -334,7 +342,7 @@ static void limit_by(Bounds *b, const TileValue *condition, bool holds) {
   limit_order(b, less ? x : y, less ? y : x, equal);
 }
 
-static const TileValue *mask_of(const TileOp *op) {
+static const TileValue *access_mask(const TileOp *op) {
   switch (op->code) {
     case TILE_LOAD:
     case TILE_VIEW_LOAD: return op->args[1];
@@ -347,7 +355,7 @@ static const TileValue *mask_of(const TileOp *op) {
 
 static void limits_of(Bounds *b, const TileOp *op) {
   b->limits = NULL;
-  if (mask_of(op)) limit_by(b, mask_of(op), true);
+  if (access_mask(op)) limit_by(b, access_mask(op), true);
   for (const TileBlock *in = op->parent; in && in->owner; in = in->owner->parent)
     if (in->owner->code == TILE_IF) limit_by(b, in->owner->args[0], in == in->owner->regions[0]);
 }
@@ -366,7 +374,7 @@ typedef struct {
   Footprint *of; /* by parameter */
 } Collection;
 
-static void add_access(Footprint *to, const char *bytes) {
+static void extend_footprint(Footprint *to, const char *bytes) {
   for (int k = 0; bytes && k < to->n; k++)
     if (!strcmp(to->text[k], bytes)) return;
   if (!bytes || to->n == MOST_ACCESSES) to->unknown = true;
@@ -392,7 +400,7 @@ static const TileValue *base_alone(Bounds *b, const TileValue *v) {
   return NULL;
 }
 
-static void visit(TileOp *op, void *ctx) {
+static void note_op_accesses(TileOp *op, void *ctx) {
   Collection *c = ctx;
   bool memory = tile_op_flags(op->code) & (TILE_READ | TILE_WRITE);
   if (!memory || !op->nargs || !op->args[0] || op->args[0]->type.dtype != DT_PTR) return;
@@ -401,14 +409,15 @@ static void visit(TileOp *op, void *ctx) {
   if (!to || to->unknown) return;
   c->b.steps = MOST_STEPS;
   limits_of(&c->b, op);
-  Address a = address_of(&c->b, op->args[0]);
+  Address a = access_address(&c->b, op->args[0]);
   bool view = op->code == TILE_VIEW_LOAD || op->code == TILE_VIEW_STORE;
-  if (view && a.base) a.elements = pair(&c->b, "%s + %s", a.elements, view_elements(&c->b, op));
+  if (view && a.base)
+    a.elements = format_pair(&c->b, "%s + %s", a.elements, view_elements(&c->b, op));
   unsigned size = dtype_bytes((DType)op->args[0]->type.elem);
   const char *width = arena_printf(c->b.arena, "%u", size);
-  const char *bytes = a.base ? pair(&c->b, "(%s) * %s", a.elements, width) : NULL;
-  bytes = bytes ? pair(&c->b, "%s + span(0, %s)", bytes, width) : NULL;
-  add_access(to, bytes);
+  const char *bytes = a.base ? format_pair(&c->b, "(%s) * %s", a.elements, width) : NULL;
+  bytes = bytes ? format_pair(&c->b, "%s + span(0, %s)", bytes, width) : NULL;
+  extend_footprint(to, bytes);
 }
 
 static const char *hull_of(Arena *a, const Footprint *x) {
@@ -427,7 +436,7 @@ void pointer_bounds(const char **out, const TileFunc *f, const char *const *name
   Arena *scratch = arena_child(a);
   Collection c = {.b = {.f = f, .arena = scratch, .names = names, .work = MOST_WORK}};
   c.of = ARENA_ARRAY(scratch, Footprint, f->nparams);
-  tile_walk(f->body, visit, &c);
+  tile_walk(f->body, note_op_accesses, &c);
   for (uint32_t i = 0; i < f->nparams; i++)
     out[i] = f->params[i].value->type.dtype == DT_PTR ? hull_of(a, &c.of[i]) : NULL;
   arena_free(scratch);

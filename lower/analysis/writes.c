@@ -97,7 +97,7 @@ static void tile_written(Flow *f, const TileFunc *fn) {
 
 /* ---- loop nests ---- */
 
-static void flow_stmt(Flow *f, const NestStmt *s) {
+static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
   bool reads = s->code == NEST_LD || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS;
   for (uint32_t d = 0; d < s->ndsts && !reads; d++)
     for (uint32_t i = 0; i < s->nsrcs; i++) {
@@ -111,11 +111,11 @@ static void flow_stmt(Flow *f, const NestStmt *s) {
     join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
 }
 
-static void flow_block(Flow *f, const NestBlock *b) {
+static void flow_pointers_of_block(Flow *f, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     arena_work(f->scratch, 1);
-    flow_stmt(f, s);
-    for (uint32_t r = 0; r < s->nregions; r++) flow_block(f, s->regions[r]);
+    flow_pointers_of_stmt(f, s);
+    for (uint32_t r = 0; r < s->nregions; r++) flow_pointers_of_block(f, s->regions[r]);
   }
 }
 
@@ -125,7 +125,7 @@ static void nest_written(Flow *f, const Nest *n) {
     if (n->params[i]->dtype == DT_PTR) seed(f, n->params[i]->id, i);
   do {
     f->changed = false;
-    flow_block(f, n->body);
+    flow_pointers_of_block(f, n->body);
   } while (f->changed);
 }
 

@@ -13,7 +13,7 @@ void bind_refuse(const Bind *s, const char *why) {
   longjmp(*s->refused, 1);
 }
 
-static void block(Bind *s, NestBlock *from, NestBlock *to);
+static void bind_block(Bind *s, NestBlock *from, NestBlock *to);
 
 /* ---- how deep in loops each variable changes ---- */
 
@@ -36,11 +36,11 @@ static void control(Bind *s, const NestStmt *st) {
   NestStmt *c = nest_copy(&s->b, st);
   bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
   s->loops = (uint8_t)(s->loops + loop);
-  for (uint32_t r = 0; r < st->nregions; r++) block(s, st->regions[r], nest_block(s->nest, c));
+  for (uint32_t r = 0; r < st->nregions; r++) bind_block(s, st->regions[r], nest_block(s->nest, c));
   s->loops = (uint8_t)(s->loops - loop);
 }
 
-static void statement(Bind *s, const NestStmt *st) {
+static void bind_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
   switch (st->code) {
     case NEST_NEST: bind_nest(s, st); return;
@@ -60,11 +60,11 @@ static void statement(Bind *s, const NestStmt *st) {
   else nest_copy(&s->b, st);
 }
 
-static void block(Bind *s, NestBlock *from, NestBlock *to) {
+static void bind_block(Bind *s, NestBlock *from, NestBlock *to) {
   NestBuilder outer = s->b;
   s->b.block = to;
   s->b.before = NULL;
-  for (const NestStmt *st = from->first; st; st = st->next) statement(s, st);
+  for (const NestStmt *st = from->first; st; st = st->next) bind_stmt(s, st);
   s->b = outer;
 }
 
@@ -129,7 +129,7 @@ static void bind_body(Bind *s) {
   NestStmt *marker = nest_stmt(&s->b, NEST_BAR, 0, 0);
   s->entry = s->b;
   s->entry.before = marker;
-  block(s, old, s->nest->body);
+  bind_block(s, old, s->nest->body);
   nest_remove(marker);
   flatten_vars(s->nest);
   check_indices(s, s->nest->body);

@@ -109,7 +109,7 @@ DimMask bind_reg_dims(const Bind *s) {
 
 /* ---- emitting ---- */
 
-static void room(Bind *s) {
+static void grow_tables(Bind *s) {
   if (s->nest->nvars <= s->var_room) return;
   uint32_t old = s->var_room, n = s->nest->nvars * 2;
 #define GROW(p) (p = arena_grow(s->scratch, p, old * sizeof *(p), n * sizeof *(p)))
@@ -133,7 +133,7 @@ void bind_split_dim(Bind *s, int d, int32_t low) {
 
 NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform) {
   NestVar *v = nest_var(s->nest, name, t, elem, count, uniform);
-  room(s);
+  grow_tables(s);
   s->depth[v->id] = s->loops;
   return v;
 }
@@ -208,7 +208,7 @@ static Ref place_id(Bind *s, Place p) {
 }
 
 /* (id / stride) % extent: the digit's value. */
-static Ref digit(Bind *s, const Dim *d) {
+static Ref digit_value(Bind *s, const Dim *d) {
   Ref r = place_id(s, d->place);
   int32_t all = d->place == PLACE_LANE ? s->nest->lanes : s->nest->warps;
   if (d->stride > 1)
@@ -258,7 +258,7 @@ Ref bind_thread_const(Bind *s, const ThreadForm *given) {
   s->loops = 0;
   Ref sum = ref_none();
   for (int i = 0; i < f.n; i++) {
-    Ref x = digit(s, &f.dims[i]);
+    Ref x = digit_value(s, &f.dims[i]);
     if (f.coef[i] != 1) x = bind_op(s, TILE_MUL, DT_I32, x, ref_int(f.coef[i]));
     sum = sum.kind ? bind_op(s, TILE_ADD, DT_I32, sum, x) : x;
   }

@@ -34,7 +34,7 @@ static int64_t batch_stride(const NestBuffer *b) {
 }
 
 /* An operand in a ring of buffers is at the offset of its slot. */
-static void add_slot(const Bind *s, Form *f, const Mem *m) {
+static void add_ring_slot(const Bind *s, Form *f, const Mem *m) {
   if (!m->base.kind) return;
   Form slot = form_var(m->base.var);
   if (!form_add(f, &slot, 1)) bind_refuse(s, "an address has too many terms");
@@ -78,7 +78,7 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
     f.g[0].coef[s->ndims - 1] = rows[i].coef;
   }
   DimMask mask;
-  add_slot(s, &f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
+  add_ring_slot(s, &f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
   if (b->layout.xor_bits) {
     x->base = bind_swizzle(s, &f, &b->layout, &x->bytes, &mask);
   } else {
@@ -128,7 +128,7 @@ static void emit_loads(Bind *s, const Mma *m, const Loader *x, int which) {
   s->b = outer;
 }
 
-static NestIndex *index_of(Bind *s, const char *name, int extent) {
+static NestIndex *new_mma_index(Bind *s, const char *name, int extent) {
   return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
 }
 
@@ -146,16 +146,16 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
   m.ra = atom_registers(m.atom, 0);
   m.rb = atom_registers(m.atom, 1);
   m.rc = atom_registers(m.atom, 2);
-  m.im = index_of(s, "m", m.reps_m);
-  m.in = index_of(s, "n", m.reps_n);
-  m.ik = index_of(s, "k", m.reps_k);
-  m.ib = index_of(s, "b", m.batch);
+  m.im = new_mma_index(s, "m", m.reps_m);
+  m.in = new_mma_index(s, "n", m.reps_n);
+  m.ik = new_mma_index(s, "k", m.reps_k);
+  m.ib = new_mma_index(s, "b", m.batch);
   return m;
 }
 
 /* The registers of an operand's fragment: of the one that was loaded for this k, or of the whole
  * operand in registers, in which schedule_fragment makes rows outermost. */
-static Ref operand(const Mma *m, int which, const Loader *x) {
+static Ref fragment_operand(const Mma *m, int which, const Loader *x) {
   Affine sub = affine_const(0);
   if (x->frag) {
     bind_add_index(&sub, which ? m->in : m->im, which ? m->rb : m->ra);
@@ -179,8 +179,8 @@ static void emit_mma(Bind *s, const Mma *m, const Loader *a, const Loader *b) {
   bind_add_index(&sub, m->ib, (int64_t)m->rc * m->reps_n * m->reps_m);
   NestStmt *st = nest_stmt(&s->b, NEST_MMA, 1, 3);
   st->dsts[0] = ref_sub(m->st->dsts[0].var, sub);
-  st->srcs[0] = operand(m, 0, a);
-  st->srcs[1] = operand(m, 1, b);
+  st->srcs[0] = fragment_operand(m, 0, a);
+  st->srcs[1] = fragment_operand(m, 1, b);
   st->srcs[2] = st->dsts[0];
   st->type = m->st->type;
   nest_set_str(s->nest, st, NA_atom, m->atom->name);
@@ -227,7 +227,7 @@ static DimMask block_axis(Bind *s, int axis, int32_t want) {
   return 0;
 }
 
-static DimMask shifted(DimMask m, int at) {
+static DimMask shift_mask(DimMask m, int at) {
   DimMask low = ((DimMask)1 << at) - 1;
   return (m & low) | (m & ~low) << 1;
 }
@@ -240,7 +240,7 @@ static Block plan_block(Bind *s, int rank) {
         s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
     int before = s->ndims;
     b.rows = block_axis(s, rank - 2, BLOCK_ROWS);
-    if (s->ndims > before) b.cols = shifted(b.cols, __builtin_ctzll(b.rows));
+    if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {
     DimMask bit = (DimMask)1 << d;
@@ -273,12 +273,12 @@ typedef struct {
   bool uniform;
 } Feed;
 
-static Feed source_of(Bind *s, const NestStmt *st, int which, NestIndex *k, DimMask mask) {
+static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, DimMask mask) {
   int rank = st->dsts[0].var->tile.rank;
   const NestBuffer *b = st->mems[which].buffer;
   Feed x = {.buffer = b, .mask = mask};
   Form f = operand_form(s, b, rank - 2 + which, which);
-  add_slot(s, &f, &st->mems[which]);
+  add_ring_slot(s, &f, &st->mems[which]);
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);
@@ -318,7 +318,7 @@ static Affine register_subscript(const Bind *s, DimMask mask) {
   return sub;
 }
 
-static void open_serial(Bind *s, NestIndex *ix) {
+static void open_serial_loop(Bind *s, NestIndex *ix) {
   NestStmt *u = nest_stmt(&s->b, NEST_SERIAL, 0, 0);
   u->index = ix;
   s->b.block = nest_block(s->nest, u);
@@ -331,7 +331,7 @@ static void open_outer(Bind *s, DimMask outer, int rank) {
     for (int d = 0; d < s->ndims; d++) {
       int axis = s->dims[d].axis;
       int turn = axis == rank - 1 ? 1 : axis == rank - 2 ? 2 : 0;
-      if (outer >> d & 1 && turn == round) open_serial(s, s->dims[d].index);
+      if (outer >> d & 1 && turn == round) open_serial_loop(s, s->dims[d].index);
     }
 }
 
@@ -345,7 +345,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);
-  Feed a = source_of(s, st, 0, k, blk.rows), b = source_of(s, st, 1, k, blk.cols);
+  Feed a = operand_feed(s, st, 0, k, blk.rows), b = operand_feed(s, st, 1, k, blk.cols);
   DimMask both = blk.rows | blk.cols;
   Affine sub;
   NestVar *acc = bind_array(s, "acc", t, DT_NONE, both, &sub);
@@ -353,7 +353,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   NestBuilder at = bind_open(s, both);
   nest_mov(&s->b, ref_sub(acc, sub), ref_sub(d, whole), t);
   bind_close(s, at);
-  open_serial(s, k);
+  open_serial_loop(s, k);
   Affine sa, sb;
   Ref ra = load_source(s, st, &a, &sa), rb = load_source(s, st, &b, &sb);
   NestBuilder inner = bind_open(s, both);

@@ -28,7 +28,7 @@ typedef struct {
   Ref to;
 } Renamed;
 
-static Ref renamed(const Renamed *map, size_t n, Ref r) {
+static Ref rename_operand(const Renamed *map, size_t n, Ref r) {
   for (size_t i = n; i-- > 0;)
     if (r.kind == REF_VAR && map[i].from == r.var) return map[i].to;
   return r;
@@ -49,8 +49,8 @@ void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x) {
     map[i] = (Renamed){body->params[i], i < n ? acc[i] : x[i - n]};
   for (const NestStmt *o = body->first; o; o = o->next) {
     Ref srcs[3];
-    for (uint32_t i = 0; i < o->nsrcs; i++) srcs[i] = renamed(map, count, o->srcs[i]);
-    Ref dst = renamed(map, count, o->dsts[0]);
+    for (uint32_t i = 0; i < o->nsrcs; i++) srcs[i] = rename_operand(map, count, o->srcs[i]);
+    Ref dst = rename_operand(map, count, o->dsts[0]);
     if (dst.var == o->dsts[0].var) {
       const NestVar *v = o->dsts[0].var;
       dst = ref_var(bind_var(s, v->name, v->dtype, v->elem, 1, acc[0].var->uniform));

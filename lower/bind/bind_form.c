@@ -16,7 +16,7 @@ Form form_var(NestVar *v) {
   return f;
 }
 
-static Group *group_of(Form *f, NestVar *v) {
+static Group *form_group(Form *f, NestVar *v) {
   for (int i = 0; i < f->n; i++)
     if (f->g[i].var == v) return &f->g[i];
   if (f->n == MAX_GROUPS) return NULL;
@@ -33,7 +33,7 @@ static void add_scaled(int64_t *to, int64_t x, int64_t scale) {
 
 bool form_add(Form *a, const Form *b, int64_t scale) {
   for (int i = 0; i < b->n; i++) {
-    Group *g = group_of(a, b->g[i].var);
+    Group *g = form_group(a, b->g[i].var);
     if (!g) return false;
     add_scaled(&g->c, b->g[i].c, scale);
     for (int d = 0; d < MAX_DIMS; d++) add_scaled(&g->coef[d], b->g[i].coef[d], scale);
@@ -82,13 +82,13 @@ static bool only_digits(const Form *f) {
   return true;
 }
 
-static Ref cast_to(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div);
+static Ref cast_ref(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div);
 
 /* The product of two uniform variables, computed here; where it does not change in a loop, licm
  * moves it out. */
-static NestVar *product(Bind *s, NestVar *u, NestVar *v, DType t) {
-  Ref x = cast_to(s, ref_var(u), u->dtype, t, true, u->div);
-  Ref y = cast_to(s, ref_var(v), v->dtype, t, true, v->div);
+static NestVar *product_var(Bind *s, NestVar *u, NestVar *v, DType t) {
+  Ref x = cast_ref(s, ref_var(u), u->dtype, t, true, u->div);
+  Ref y = cast_ref(s, ref_var(v), v->dtype, t, true, v->div);
   NestVar *p = bind_var(s, NULL, t, DT_NONE, 1, true);
   uint8_t deeper = s->depth[u->id] > s->depth[v->id] ? s->depth[u->id] : s->depth[v->id];
   nest_op(&s->b, TILE_MUL, t, ref_var(p), x, y, ref_none());
@@ -114,7 +114,7 @@ bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out) {
     if (a->g[i].var && a->g[i].var->dtype == DT_PTR) return false;
   for (int i = 0; i < a->n; i++) {
     if (group_is_zero(&a->g[i])) continue;
-    Group *g = group_of(out, a->g[i].var ? product(s, a->g[i].var, v, t) : v);
+    Group *g = form_group(out, a->g[i].var ? product_var(s, a->g[i].var, v, t) : v);
     if (!g) return false;
     add_scaled(&g->c, a->g[i].c, c);
     for (int d = 0; d < MAX_DIMS; d++) add_scaled(&g->coef[d], a->g[i].coef[d], c);
@@ -135,7 +135,7 @@ bool form_mul(const Form *a, const Form *b, Form *out) {
   } else if (!(only_digits(a) && one_variable(b, &v, &c))) {
     return false;
   }
-  Group *g = group_of(out, v);
+  Group *g = form_group(out, v);
   g->c = a->g[0].c * c;
   for (int d = 0; d < MAX_DIMS; d++) g->coef[d] = a->g[0].coef[d] * c;
   return true;
@@ -157,7 +157,7 @@ bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out) 
   return low < by;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
+static int64_t gcd64(int64_t a, int64_t b) {
   a = a < 0 ? -a : a;
   b = b < 0 ? -b : b;
   while (b) {
@@ -179,9 +179,9 @@ int64_t form_divisor(const Form *f, DimMask skip) {
   for (int i = 0; i < f->n; i++) {
     const Group *g = &f->g[i];
     int64_t v = g->var ? (g->var->div ? g->var->div : 1) : 1;
-    all = gcd(all, multiple(g->c, v));
+    all = gcd64(all, multiple(g->c, v));
     for (int d = 0; d < MAX_DIMS; d++)
-      if (g->coef[d] && !(skip >> d & 1)) all = gcd(all, multiple(g->coef[d], v));
+      if (g->coef[d] && !(skip >> d & 1)) all = gcd64(all, multiple(g->coef[d], v));
   }
   return all ? all : INT64_C(1) << 30;
 }
@@ -214,7 +214,7 @@ Affine form_immediate(const Bind *s, const Form *f) {
 
 /* ---- computing forms ---- */
 
-static Ref cast_to(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div) {
+static Ref cast_ref(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div) {
   if (from == to || r.kind != REF_VAR) return r;
   NestVar *v = bind_var(s, NULL, to, DT_NONE, 1, uniform);
   v->div = div;
@@ -232,23 +232,23 @@ static Ref thread_part(Bind *s, const Group *g) {
 
 static bool is_uniform(Ref r) { return r.kind != REF_VAR || r.var->uniform; }
 
-static bool is_pointer(Ref r) { return r.kind == REF_VAR && r.var->dtype == DT_PTR; }
+static bool is_pointer_ref(Ref r) { return r.kind == REF_VAR && r.var->dtype == DT_PTR; }
 
 static void pointer_first(Ref *a, Ref *b) {
-  if (!is_pointer(*b)) return;
+  if (!is_pointer_ref(*b)) return;
   Ref t = *a;
   *a = *b;
   *b = t;
 }
 
 /* sum := sum + x; in t. */
-static void accumulate(Bind *s, Ref *sum, Ref x, DType t, DType elem) {
+static void accumulate_ref(Bind *s, Ref *sum, Ref x, DType t, DType elem) {
   if (!sum->kind) {
     *sum = x;
     return;
   }
   pointer_first(sum, &x);
-  bool pointer = is_pointer(*sum);
+  bool pointer = is_pointer_ref(*sum);
   bool uniform = is_uniform(*sum) && is_uniform(x);
   NestVar *v = bind_var(s, NULL, pointer ? DT_PTR : t, pointer ? elem : DT_NONE, 1, uniform);
   NestStmt *st = nest_op(&s->b, pointer ? TILE_PTR_ADD : TILE_ADD, pointer ? DT_PTR : t, ref_var(v),
@@ -267,16 +267,16 @@ static Ref multiply_ref(Bind *s, Ref u, int64_t c, DType t) {
 
 static Ref group_scalar(Bind *s, const Group *g, DType t) {
   Ref sum = ref_none(), part = thread_part(s, g);
-  if (!g->var) return part.kind ? cast_to(s, part, DT_I32, t, false, 1) : part;
+  if (!g->var) return part.kind ? cast_ref(s, part, DT_I32, t, false, 1) : part;
   Ref u = g->var->dtype == DT_PTR
               ? ref_var(g->var)
-              : cast_to(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
+              : cast_ref(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
   if (g->c) sum = multiply_ref(s, u, g->c, t);
   if (!part.kind) return sum;
-  part = cast_to(s, part, DT_I32, t, false, 1);
+  part = cast_ref(s, part, DT_I32, t, false, 1);
   NestVar *v = bind_var(s, NULL, t, DT_NONE, 1, false);
   nest_op(&s->b, TILE_MUL, t, ref_var(v), u, part, ref_none());
-  accumulate(s, &sum, ref_var(v), t, DT_NONE);
+  accumulate_ref(s, &sum, ref_var(v), t, DT_NONE);
   return sum;
 }
 
@@ -305,7 +305,7 @@ static Ref add_register_part(Bind *s, Ref sum, const Group *g, DType t, DType el
   Affine sub, digits = affine_const(0);
   bool pointer = sum.kind == REF_VAR && sum.var->dtype == DT_PTR;
   NestVar *v = bind_array(s, NULL, pointer ? DT_PTR : t, pointer ? elem : DT_NONE, mask, &sub);
-  Ref u = cast_to(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
+  Ref u = cast_ref(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
   NestBuilder outer = bind_open(s, mask);
   for (int d = 0; d < s->ndims; d++) {
     if (!g->coef[d] || !unrolled(s, d)) continue;
@@ -328,12 +328,12 @@ static Ref add_register_part(Bind *s, Ref sum, const Group *g, DType t, DType el
 
 static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask) {
   if (!mask || sum.kind != REF_VAR) {
-    accumulate(s, &sum, x, t, elem);
+    accumulate_ref(s, &sum, x, t, elem);
     return sum;
   }
   pointer_first(&sum, &x);
   Affine sub;
-  bool pointer = is_pointer(sum);
+  bool pointer = is_pointer_ref(sum);
   NestVar *v = bind_array(s, NULL, sum.kind == REF_VAR ? sum.var->dtype : t,
                           pointer ? elem : DT_NONE, mask, &sub);
   NestBuilder outer = bind_open(s, mask);

@@ -19,7 +19,7 @@ typedef struct {
   NestIndex *im, *ip, *ik; /* rows; panels of K, and steps within one */
 } GroupDot;
 
-static NestIndex *index_of(Bind *s, const char *name, int extent) {
+static NestIndex *new_group_index(Bind *s, const char *name, int extent) {
   return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
 }
 
@@ -48,9 +48,9 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
     int n = steps_in_panel(st->mems[i].buffer, 1 - i, atom->k, g.reps_k);
     if (n < g.per_panel) g.per_panel = n;
   }
-  g.im = index_of(s, "m", g.reps_m);
-  g.ip = index_of(s, "p", g.reps_k / g.per_panel);
-  g.ik = index_of(s, "k", g.per_panel);
+  g.im = new_group_index(s, "m", g.reps_m);
+  g.ip = new_group_index(s, "p", g.reps_k / g.per_panel);
+  g.ik = new_group_index(s, "k", g.per_panel);
   return g;
 }
 
@@ -81,7 +81,7 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
 }
 
 /* A's fragment of these rows and this step, as schedule_fragment lays them out. */
-static Ref fragment(const GroupDot *g) {
+static Ref group_fragment(const GroupDot *g) {
   int64_t regs = atom_registers(g->atom, 0);
   Affine sub = affine_const(0);
   bind_add_index(&sub, g->im, regs * g->reps_k);
@@ -90,7 +90,7 @@ static Ref fragment(const GroupDot *g) {
   return ref_sub(g->st->srcs[0].var, sub);
 }
 
-static void emit(Bind *s, const GroupDot *g, const Mem mems[2]) {
+static void emit_group_mma(Bind *s, const GroupDot *g, const Mem mems[2]) {
   NestBuilder outer = s->b;
   bind_unroll(s, g->im);
   bind_unroll(s, g->ip);
@@ -102,7 +102,7 @@ static void emit(Bind *s, const GroupDot *g, const Mem mems[2]) {
   st->mems[0] = mems[0];
   st->mems[1] = mems[1];
   st->dsts[0] = st->srcs[2] = ref_sub(g->st->dsts[0].var, sub);
-  st->srcs[0] = mems[0].buffer ? ref_none() : fragment(g);
+  st->srcs[0] = mems[0].buffer ? ref_none() : group_fragment(g);
   st->srcs[1] = ref_none();
   nest_set_str(s->nest, st, NA_atom, g->atom->name);
   nest_set_int(s->nest, st, NA_columns, g->columns);
@@ -113,7 +113,7 @@ void bind_group_dot(Bind *s, const NestStmt *st, const Atom *atom) {
   GroupDot g = plan_group(s, st, atom);
   Mem mems[2] = {operand_mem(s, &g, 0), operand_mem(s, &g, 1)};
   nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "mma");
-  emit(s, &g, mems);
+  emit_group_mma(s, &g, mems);
   nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
   NestStmt *wait = nest_stmt(&s->b, NEST_MMA_WAIT, 0, 0);
   nest_set_int(s->nest, wait, NA_groups, nest_int(st, NA_groups, 0));

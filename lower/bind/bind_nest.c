@@ -14,7 +14,7 @@ typedef struct {
 /* ======== addresses: a uniform part, the thread's part, and constants ======== */
 
 /* The address as a form in bytes (pointers) or a byte offset in a buffer. */
-static Value address_of(Bind *s, const Mem *m) {
+static Value mem_address(Bind *s, const Mem *m) {
   Value v = {.is_form = true, .type = m->buffer ? DT_I32 : DT_PTR, .form = form_const(0)};
   if (m->base.kind) v = bind_eval(s, m->base, v.type, true);
   if (m->buffer && bind_has_rest(&v)) v = bind_materialized(s, v);
@@ -27,7 +27,7 @@ static Value address_of(Bind *s, const Mem *m) {
 
 static Address bind_split_address(Bind *s, const NestStmt *st) {
   const Mem *m = &st->mems[0];
-  Value v = address_of(s, m);
+  Value v = mem_address(s, m);
   Address a = {.align = dtype_bytes(st->type)};
   if (v.is_form) {
     DType elem = m->base.kind == REF_VAR ? m->base.var->elem : DT_NONE;
@@ -67,7 +67,7 @@ static Address bind_split_address(Bind *s, const NestStmt *st) {
 
 /* A power of two that divides the address, dim d left out: by its terms, or by a hint. */
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
-  Value v = address_of(s, &st->mems[0]);
+  Value v = mem_address(s, &st->mems[0]);
   int64_t known = nest_int(st, NA_width, 1) * dtype_bytes(st->type);
   if (!v.is_form) return dtype_bytes(st->type);
   if (bind_has_rest(&v)) return known;
@@ -164,7 +164,7 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
 }
 
 static void bind_swizzle_address(Bind *s, const NestStmt *st, Address *a) {
-  Value v = address_of(s, &st->mems[0]);
+  Value v = mem_address(s, &st->mems[0]);
   if (!v.is_form) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
   a->base = bind_swizzle(s, &v.form, &st->mems[0].buffer->layout, &a->bytes, &a->base_mask);
 }
@@ -192,7 +192,7 @@ void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine
 /* ======== nests ======== */
 
 /* An OP or MOV into a variable. */
-static void assign(Bind *s, const NestStmt *st) {
+static void bind_assign(Bind *s, const NestStmt *st) {
   Value x[3];
   uint32_t n = 0;
   bool address = st->code == NEST_OP && st->op == TILE_PTR_ADD;
@@ -259,7 +259,7 @@ static void body_stmt(Bind *s, const NestStmt *st);
 
 enum { ASYNC_MIN = 4 };
 
-static Address shared_address(Bind *s, const NestStmt *st) {
+static Address copy_target(Bind *s, const NestStmt *st) {
   Address a = bind_split_address(s, st);
   if (st->mems[0].buffer->layout.xor_bits) bind_swizzle_address(s, st, &a);
   return a;
@@ -287,7 +287,7 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   s->b.span = ld->span;
   Value inside = bind_own_guard(s, ld);
   Value guard = bind_and_first_replica(s, bind_and_padding(s, (Value){.ref = ref_none()}));
-  Address from = bind_split_address(s, ld), to = shared_address(s, st);
+  Address from = bind_split_address(s, ld), to = copy_target(s, st);
   int d = 0;
   int64_t n = copy_width(s, ld, st, &from, &to, guard.mask | inside.mask, &d);
   int64_t bytes = dtype_bytes(ld->type);
@@ -318,7 +318,7 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   bind_close(s, outer);
 }
 
-static void assertion(Bind *s, const NestStmt *st) {
+static void bind_assert(Bind *s, const NestStmt *st) {
   Value guard = bind_guard_of(s, st), x = bind_value_of(s, st->srcs[0], DT_I1);
   NestBuilder outer = bind_open(s, guard.mask | x.mask);
   NestStmt *out = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
@@ -375,18 +375,18 @@ static void body_stmt(Bind *s, const NestStmt *st) {
         s->chain[v->id] = (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);
         return;
       }
-      assign(s, st);
+      bind_assign(s, st);
       return;
     }
-    case NEST_MOV: assign(s, st); return;
-    case NEST_ASSERT: assertion(s, st); return;
+    case NEST_MOV: bind_assign(s, st); return;
+    case NEST_ASSERT: bind_assert(s, st); return;
     case NEST_PRINT: printing(s, st); return;
     default: access_memory(s, st); return;
   }
 }
 
 /* Serial digits are loops around all of a nest's statements. */
-static NestBuilder open_serial(Bind *s) {
+static NestBuilder open_serial_dims(Bind *s) {
   NestBuilder outer = s->b;
   for (int d = 0; d < s->ndims; d++) {
     if (s->dims[d].place != PLACE_SERIAL) continue;
@@ -400,7 +400,7 @@ static NestBuilder open_serial(Bind *s) {
 
 void bind_nest(Bind *s, const NestStmt *st) {
   bind_start(s, st, st->layout);
-  NestBuilder outer = open_serial(s);
+  NestBuilder outer = open_serial_dims(s);
   for (const NestStmt *x = st->regions[0]->first; x; x = x->next) body_stmt(s, x);
   bind_close(s, outer);
 }

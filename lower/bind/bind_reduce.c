@@ -182,7 +182,7 @@ enum { ACCUMULATORS = 4 };
 
 /* If loops stay loops, a reduction of many registers, one after the other, would wait for each
  * step. */
-static void split_axis(Bind *s, int axis) {
+static void split_axis_dims(Bind *s, int axis) {
   if (machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
   for (int d = 0; d < s->ndims; d++)
     if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place)) {
@@ -194,7 +194,7 @@ static void split_axis(Bind *s, int axis) {
 /* Folds the axis's register digits, the outermost first, so that the inner ones are independent
  * accumulators. */
 static void bind_fold_registers(Bind *s, Reduction *r, const Layout *l) {
-  if (!r->ordered) split_axis(s, r->axis);
+  if (!r->ordered) split_axis_dims(s, r->axis);
   r->kept = register_dims(s) & ~axis_dims(s, r->axis);
   mask_padding(s, r, l);
   Held h = {register_dims(s), false};
@@ -286,7 +286,7 @@ static void fold_lanes(Bind *s, Reduction *r) {
 
 /* One thread of every kept position and warp writes: lanes of the axis and replicas all hold the
  * same, so those with a digit above 0 stay out. */
-static Ref writer_guard(Bind *s, const Reduction *r) {
+static Ref partial_writer_guard(Bind *s, const Reduction *r) {
   ThreadForm f = {.n = 0};
   int64_t at = 1;
   for (int d = 0; d < s->ndims; d++) {
@@ -360,7 +360,7 @@ static void store_parts(Bind *s, const Reduction *r, Warps *w) {
     Ref number;
     axis_warps(s, r, &number, bytes);
     w->uniform &= !slot.base.kind && !r->kept;
-    Ref guard = writer_guard(s, r), base = bind_sum(s, slot.base, number);
+    Ref guard = partial_writer_guard(s, r), base = bind_sum(s, slot.base, number);
     NestBuilder outer = bind_open_loops(s, r->kept);
     bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
     bind_close(s, outer);

@@ -38,7 +38,7 @@ static int by_position(const void *a, const void *b) {
   return x->at < y->at ? -1 : x->at > y->at ? 1 : x->reg - y->reg;
 }
 
-static Element *sorted(Arena *a, const Layout *l, int32_t *n) {
+static Element *elements_by_position(Arena *a, const Layout *l, int32_t *n) {
   int64_t *at = positions(a, l, n);
   Element *p = ARENA_ARRAY(a, Element, (size_t)*n);
   for (int32_t i = 0; i < *n; i++) p[i] = (Element){at[i], i};
@@ -49,7 +49,8 @@ static Element *sorted(Arena *a, const Layout *l, int32_t *n) {
 void bind_relayout(Bind *s, const NestStmt *st) {
   NestVar *from = st->srcs[0].var, *to = st->dsts[0].var;
   int32_t nf, nt;
-  Element *f = sorted(s->scratch, from->layout, &nf), *t = sorted(s->scratch, to->layout, &nt);
+  Element *f = elements_by_position(s->scratch, from->layout, &nf),
+          *t = elements_by_position(s->scratch, to->layout, &nt);
   int32_t *source = ARENA_ARRAY(s->scratch, int32_t, (size_t)nt);
   for (int32_t i = 0, k = 0; i < nt; i++) {
     while (k + 1 < nf && f[k].at < t[i].at) k++;

@@ -165,7 +165,7 @@ static void scan_lanes(Bind *s, Scan *x) {
 /* ---- across warps ---- */
 
 /* The last lane of a run of lanes, first replica: it knows its warp's total. */
-static Ref writer_guard(Bind *s, const Scan *x) {
+static Ref total_writer_guard(Bind *s, const Scan *x) {
   Ref g = bind_first_replica(s);
   if (x->lane < 0) return g;
   int32_t last = x->reverse ? 0 : extent(s, x->lane) - 1;
@@ -184,7 +184,7 @@ typedef struct {
 } Warps;
 
 static void store_totals(Bind *s, const Scan *x, Warps *w) {
-  Ref guard = writer_guard(s, x);
+  Ref guard = total_writer_guard(s, x);
   for (int i = 0; i < x->n; i++) {
     NestVar *t = x->total[i];
     int64_t bytes = dtype_bytes(t->dtype);

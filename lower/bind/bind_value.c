@@ -106,7 +106,7 @@ Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
 }
 
 /* x op y for every element over the dims of both. */
-static Value combine(Bind *s, TileCode op, DType t, const Value *x, Ref y, DimMask mask) {
+static Value combine_values(Bind *s, TileCode op, DType t, const Value *x, Ref y, DimMask mask) {
   Affine sub;
   DType result = op >= TILE_LT && op <= TILE_NE ? DT_I1 : t;
   mask |= x->mask;
@@ -128,7 +128,7 @@ Value bind_materialized(Bind *s, Value v) {
   Value whole = bind_ref_value(r, mask, v.type);
   if (!bind_has_rest(&v)) return whole;
   if (v.type == DT_PTR) return bind_add_bytes(s, whole, v.ref, v.mask);
-  return combine(s, TILE_ADD, v.type, &whole, v.ref, v.mask);
+  return combine_values(s, TILE_ADD, v.type, &whole, v.ref, v.mask);
 }
 
 /* ---- forms of ops ---- */
@@ -153,8 +153,8 @@ static bool in_range(const Bind *s, const Form *f) {
   return true;
 }
 
-static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
-                   Form *out) {
+static bool linear_form(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
+                        Form *out) {
   int64_t c;
   switch (st->op) {
     case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
@@ -262,7 +262,7 @@ static bool add_to_pointer(Bind *s, const NestStmt *st, const Value *p, const Va
   if (!more) return true;
   Value bytes =
       offset_bytes(s, &(Value){.ref = by->ref, .mask = by->mask, .type = by->type}, st->elem);
-  if (bind_has_rest(p)) bytes = combine(s, TILE_ADD, DT_I64, &bytes, p->ref, p->mask);
+  if (bind_has_rest(p)) bytes = combine_values(s, TILE_ADD, DT_I64, &bytes, p->ref, p->mask);
   out->ref = bytes.ref;
   out->mask = bytes.mask;
   return true;
@@ -286,7 +286,7 @@ static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
   Form form = x->is_form ? x->form : form_const(0);
   if (y->is_form && !form_add(&form, &y->form, 1)) return false;
   Value rest = rest_of(rest_x ? x : y);
-  if (rest_x && rest_y) rest = combine(s, TILE_ADD, x->type, &rest, y->ref, y->mask);
+  if (rest_x && rest_y) rest = combine_values(s, TILE_ADD, x->type, &rest, y->ref, y->mask);
   *out = with_rest(form, &rest);
   return true;
 }
@@ -303,7 +303,7 @@ static bool split_remainder(Bind *s, const Value *x, const Value *y, DType t, Va
   for (int d = 0; d < s->ndims; d++)
     if (low >> d & 1) form.g[0].coef[d] = x->form.g[0].coef[d];
   high = bind_materialized(s, high);
-  Value rest = combine(s, TILE_REM, t, &high, by.ref, by.mask);
+  Value rest = combine_values(s, TILE_REM, t, &high, by.ref, by.mask);
   *out = with_rest(form, &rest);
   return true;
 }
@@ -348,7 +348,7 @@ OUT_OF_LINE static Value op_of_values(Bind *s, const NestStmt *st, Value x[3], u
     forms = false;
   }
   if (forms && n == 2 && (integral(st->type) || offset) &&
-      linear(s, st, &x[0], &x[1], address, &v.form) && (offset || in_range(s, &v.form)))
+      linear_form(s, st, &x[0], &x[1], address, &v.form) && (offset || in_range(s, &v.form)))
     return v;
   DimMask free = n == 2 ? constant_dims(s, st, &x[0], &x[1]) : 0, mask = 0;
   Ref refs[3] = {ref_none(), ref_none(), ref_none()};
@@ -392,7 +392,7 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
 
 /* ---- hints ---- */
 
-static bool is_here(const Bind *s) { return !s->at.first && !s->at.before; }
+static bool is_own_element(const Bind *s) { return !s->at.first && !s->at.before; }
 
 /* The operand where the dims of `low` are 0. */
 static Value first_of_groups(Bind *s, const NestStmt *st, bool address, DimMask low) {
@@ -420,7 +420,7 @@ static bool neighbour(Bind *s, const NestStmt *st, Value *out) {
 /* x and one more, in elements. */
 static Value successor(Bind *s, const NestStmt *st, const Value *x) {
   if (x->type == DT_PTR) return bind_add_bytes(s, *x, ref_int(dtype_bytes(st->elem)), 0);
-  return combine(s, TILE_ADD, x->type, x, ref_int(1), 0);
+  return combine_values(s, TILE_ADD, x->type, x, ref_int(1), 0);
 }
 
 static void assert_that(Bind *s, const NestStmt *hint, const Value *holds, const char *name,
@@ -439,17 +439,17 @@ static void assert_that(Bind *s, const NestStmt *hint, const Value *holds, const
 }
 
 static Value are_equal(Bind *s, const Value *x, const Value *y) {
-  return combine(s, TILE_EQ, x->type, x, y->ref, y->mask);
+  return combine_values(s, TILE_EQ, x->type, x, y->ref, y->mask);
 }
 
-static Value or_else(Bind *s, const Value *x, const Value *y) {
-  return combine(s, TILE_OR, DT_I1, x, y->ref, y->mask);
+static Value either_value(Bind *s, const Value *x, const Value *y) {
+  return combine_values(s, TILE_OR, DT_I1, x, y->ref, y->mask);
 }
 
 /* Is x % n zero? */
-static Value is_multiple(Bind *s, const Value *x, int64_t n) {
-  Value rest = combine(s, TILE_REM, x->type, x, ref_int(n), 0);
-  return combine(s, TILE_EQ, x->type, &rest, ref_int(0), 0);
+static Value is_multiple_value(Bind *s, const Value *x, int64_t n) {
+  Value rest = combine_values(s, TILE_REM, x->type, x, ref_int(n), 0);
+  return combine_values(s, TILE_EQ, x->type, &rest, ref_int(0), 0);
 }
 
 /* Checks a hint at run time.  Each element of a group, except the first, is compared with its
@@ -471,14 +471,15 @@ OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   Form at = axis_form(s, (int)nest_int(st, NA_axis, 0));
   Value place = bind_materialized(s, (Value){.is_form = true, .form = at, .type = DT_I32});
   if (n > 1) {
-    Value first = is_multiple(s, &place, n), same = contig ? follows : are_equal(s, &x, &before);
-    Value holds = or_else(s, &same, &first);
+    Value first = is_multiple_value(s, &place, n),
+          same = contig ? follows : are_equal(s, &x, &before);
+    Value holds = either_value(s, &same, &first);
     assert_that(s, st, &holds, name, n);
   }
   if (by > 1 && st->type != DT_PTR) { /* a pointer's: accesses are checked */
-    Value later = combine(s, TILE_GT, DT_I32, &place, ref_int(0), 0);
-    later = combine(s, TILE_AND, DT_I1, &later, follows.ref, follows.mask);
-    Value multiple = is_multiple(s, &x, by), holds = or_else(s, &later, &multiple);
+    Value later = combine_values(s, TILE_GT, DT_I32, &place, ref_int(0), 0);
+    later = combine_values(s, TILE_AND, DT_I1, &later, follows.ref, follows.mask);
+    Value multiple = is_multiple_value(s, &x, by), holds = either_value(s, &later, &multiple);
     assert_that(s, st, &holds, "multiple_of", by);
   }
 }
@@ -502,11 +503,11 @@ static Value made_by_hint(Bind *s, const NestStmt *st, bool address) {
 
 OUT_OF_LINE static Value eval_hint(Bind *s, const NestStmt *st, bool address) {
   Value v = made_by_hint(s, st, address);
-  if (s->nest->options.checked && is_here(s)) assert_hint(s, st, v);
+  if (s->nest->options.checked && is_own_element(s)) assert_hint(s, st, v);
   return v;
 }
 
-static bool same_place(const Where *a, const Where *b) {
+static bool same_where(const Where *a, const Where *b) {
   return a->first == b->first && a->before == b->before;
 }
 
@@ -514,7 +515,7 @@ static Value eval_temp(Bind *s, NestVar *v, bool address) {
   Known *k = &s->known[v->id];
   const NestStmt *def = s->def[v->id];
   if (k->nest == s->id && !k->value) bind_refuse(s, "a value depends on itself");
-  if (k->nest == s->id && k->address == address && same_place(&k->at, &s->at)) {
+  if (k->nest == s->id && k->address == address && same_where(&k->at, &s->at)) {
     s->reads_registers |= k->reads_registers;
     return *k->value;
   }

@@ -9,7 +9,7 @@
 /* ======== device_print ======== */
 
 /* An element as it is printed. */
-static Ref converted(Build *s, Ref x, DType t, const PrintCast *casts, int n) {
+static Ref convert_printed(Build *s, Ref x, DType t, const PrintCast *casts, int n) {
   for (int i = 0; i < n; t = casts[i++].to) {
     Ref to = ref_var(build_temp(s, casts[i].to, DT_NONE));
     nest_op(&s->b, casts[i].op, t, to, x, ref_none(), ref_none())->to = casts[i].to;
@@ -18,7 +18,7 @@ static Ref converted(Build *s, Ref x, DType t, const PrintCast *casts, int n) {
   return x;
 }
 
-static NestStmt *print_stmt(Build *s, const PrintLine *line, uint32_t nsrcs) {
+static NestStmt *build_print_stmt(Build *s, const PrintLine *line, uint32_t nsrcs) {
   NestStmt *st = nest_stmt(&s->b, NEST_PRINT, 0, nsrcs);
   Text shape = text_new(s->scratch);
   for (int a = 0; a < line->rank; a++) text_printf(&shape, "%s%d", a ? "x" : "", line->shape[a]);
@@ -29,7 +29,7 @@ static NestStmt *print_stmt(Build *s, const PrintLine *line, uint32_t nsrcs) {
   return st;
 }
 
-static void print_operand(Build *s, const TileOp *op, uint32_t k, PrintLine line) {
+static void build_print_operand(Build *s, const TileOp *op, uint32_t k, PrintLine line) {
   const TileValue *v = op->args[k];
   const Type *t = &v->type;
   PrintCast casts[PRINT_CASTS];
@@ -40,8 +40,8 @@ static void print_operand(Build *s, const TileOp *op, uint32_t k, PrintLine line
   Layout l = t->rank ? build_layout_of(s, v) : build_whole_program(s);
   Open o = build_open(s, &l);
   Ref x = t->rank ? build_value_at(s, v, o.axes, &l) : build_scalar(s, v);
-  x = converted(s, x, (DType)t->dtype, casts, ncasts);
-  NestStmt *st = print_stmt(s, &line, t->rank + 1);
+  x = convert_printed(s, x, (DType)t->dtype, casts, ncasts);
+  NestStmt *st = build_print_stmt(s, &line, t->rank + 1);
   st->srcs[0] = x;
   for (int a = 0; a < t->rank; a++) st->srcs[a + 1] = ref_affine(o.axes[a]);
   build_close(s, &o);
@@ -49,11 +49,11 @@ static void print_operand(Build *s, const TileOp *op, uint32_t k, PrintLine line
 
 static void build_print(Build *s, const TileOp *op) {
   PrintLine line = {.message = tile_str(op, TA_message, "")};
-  for (uint32_t k = 0; k < op->nargs; k++) print_operand(s, op, k, line);
+  for (uint32_t k = 0; k < op->nargs; k++) build_print_operand(s, op, k, line);
   if (op->nargs) return;
   Layout l = build_whole_program(s);
   Open o = build_open(s, &l);
-  print_stmt(s, &line, 0);
+  build_print_stmt(s, &line, 0);
   build_close(s, &o);
 }
 
@@ -67,7 +67,7 @@ void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
 }
 
 /* An elementwise op of its own: computed as an expression, whose last temp is the variable. */
-static void elementwise(Build *s, const TileOp *op) {
+static void build_expression(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = build_layout_of(s, r);
   Open o = build_open(s, &l);
@@ -90,7 +90,7 @@ static void build_tile_op(Build *s, const TileOp *op) {
     case TILE_GATHER:
     case TILE_HISTOGRAM: build_shape_op(s, op); return;
     case TILE_DOT: build_dot_op(s, op); return;
-    default: elementwise(s, op); return;
+    default: build_expression(s, op); return;
   }
 }
 
@@ -99,7 +99,7 @@ static void build_tile_op(Build *s, const TileOp *op) {
 /* Chains of inlined ops are expanded by recursion; longer ones get a variable in between. */
 enum { INLINE_DEPTH = 48 };
 
-static void block(Build *s, const TileBlock *b);
+static void build_block(Build *s, const TileBlock *b);
 
 /* ---- which elementwise ops their one user computes ---- */
 
@@ -111,7 +111,7 @@ typedef struct {
   uint32_t *store_of;
 } Inline;
 
-static void note_user(TileOp *op, void *ctx) {
+static void note_user_count(TileOp *op, void *ctx) {
   Inline *x = ctx;
   for (uint32_t i = 0; i < op->nargs; i++)
     if (op->args[i]) x->user[op->args[i]->id] = op;
@@ -155,7 +155,7 @@ static void plan_inlining(Build *s) {
   Inline x = {s, ARENA_ARRAY(s->scratch, TileOp *, f->nvalues),
               ARENA_ARRAY(s->scratch, uint8_t, f->nvalues), 0,
               ARENA_ARRAY(s->scratch, uint32_t, f->nvalues)};
-  tile_walk(f->body, note_user, &x);
+  tile_walk(f->body, note_user_count, &x);
   tile_walk(f->body, choose_inlined, &x);
 }
 
@@ -222,7 +222,7 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
 /* ---- control flow ---- */
 
 /* v := from, whichever of scalar or tile they are. */
-static void assign(Build *s, const TileValue *v, const TileValue *from) {
+static void assign_value(Build *s, const TileValue *v, const TileValue *from) {
   if (v->type.rank) {
     NestVar *to = s->var[v->id];
     if (s->var[from->id] != to) build_copy_tile(s, to, from);
@@ -266,7 +266,7 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
       Ref old_ref = s->scalar[v->id];
       if (tile[i]) s->var[v->id] = tile[i];
       if (scalar[i].kind) s->scalar[v->id] = scalar[i];
-      assign(s, carried[i], v);
+      assign_value(s, carried[i], v);
       s->var[v->id] = old_var;
       s->scalar[v->id] = old_ref;
     }
@@ -279,32 +279,32 @@ typedef struct {
 } Scope;
 
 /* The builder goes to the end of a block; what it converts there is known only there. */
-static Scope enter(Build *s, NestBlock *b) {
+static Scope begin_scope(Build *s, NestBlock *b) {
   Scope scope = {s->b, s->converted.len};
   s->b.block = b;
   s->b.before = NULL;
   return scope;
 }
 
-static void leave(Build *s, Scope scope) {
+static void end_scope(Build *s, Scope scope) {
   s->converted.len = scope.converted;
   s->b = scope.outer;
 }
 
 /* `loop`: the region begins an iteration of it; NULL: it does not. */
 static void region(Build *s, NestStmt *owner, const TileBlock *b, const TileOp *loop) {
-  Scope scope = enter(s, nest_block(s->nest, owner));
+  Scope scope = begin_scope(s, nest_block(s->nest, owner));
   if (loop) build_loop_barrier(s, loop);
-  block(s, b);
-  leave(s, scope);
+  build_block(s, b);
+  end_scope(s, scope);
 }
 
-static void for_loop(Build *s, const TileOp *op) {
+static void build_for(Build *s, const TileOp *op) {
   const TileBlock *body = op->regions[0];
   uint32_t n = op->nargs - 3;
   for (uint32_t i = 0; i < n; i++) {
     build_result(s, body->params[i + 1]);
-    assign(s, body->params[i + 1], op->args[i + 3]);
+    assign_value(s, body->params[i + 1], op->args[i + 3]);
   }
   NestVar *index = build_result(s, body->params[0]);
   build_plan_ahead(s, op);
@@ -315,12 +315,12 @@ static void for_loop(Build *s, const TileOp *op) {
   int64_t stages = tile_int(op, TA_num_stages, 0), unroll = tile_int(op, TA_unroll, 0);
   if (stages) nest_set_int(s->nest, st, NA_stages, stages);
   if (unroll) nest_set_int(s->nest, st, NA_unroll, unroll);
-  Scope scope = enter(s, nest_block(s->nest, st));
+  Scope scope = begin_scope(s, nest_block(s->nest, st));
   PendingMark before = build_pending(s);
   build_loop_barrier(s, op);
-  block(s, body);
+  build_block(s, body);
   assign_all(s, body->params + 1, body->last->args, n);
-  leave(s, scope);
+  end_scope(s, scope);
   build_join_pending(s, before);
   for (uint32_t i = 0; i < n; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i + 1]->id];
@@ -328,11 +328,11 @@ static void for_loop(Build *s, const TileOp *op) {
   }
 }
 
-static void while_loop(Build *s, const TileOp *op) {
+static void build_while(Build *s, const TileOp *op) {
   const TileBlock *head = op->regions[0], *body = op->regions[1];
   for (uint32_t i = 0; i < op->nargs; i++) {
     build_result(s, head->params[i]);
-    assign(s, head->params[i], op->args[i]);
+    assign_value(s, head->params[i], op->args[i]);
   }
   for (uint32_t i = 0; i < body->nparams; i++) build_result(s, body->params[i]);
   NestVar *cond = nest_var(s->nest, "cond", DT_I1, DT_NONE, 1, true);
@@ -343,22 +343,22 @@ static void while_loop(Build *s, const TileOp *op) {
   region(s, st, head, op);
   build_join_pending(s, before);
   before = build_pending(s);
-  Scope scope = enter(s, st->regions[0]);
+  Scope scope = begin_scope(s, st->regions[0]);
   assign_all(s, body->params, head->last->args + 1, body->nparams);
   nest_mov(&s->b, ref_var(cond), build_scalar(s, head->last->args[0]), cond->dtype);
-  leave(s, scope);
+  end_scope(s, scope);
   region(s, st, body, NULL);
   build_join_pending(s, before);
-  scope = enter(s, st->regions[1]);
+  scope = begin_scope(s, st->regions[1]);
   assign_all(s, head->params, body->last->args, op->nargs);
-  leave(s, scope);
+  end_scope(s, scope);
   for (uint32_t i = 0; i < op->nresults; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i]->id];
     s->scalar[op->results[i]->id] = s->scalar[body->params[i]->id];
   }
 }
 
-static void branch(Build *s, const TileOp *op) {
+static void build_branch(Build *s, const TileOp *op) {
   for (uint32_t i = 0; i < op->nresults; i++) build_result(s, op->results[i]);
   NestStmt *st = nest_stmt(&s->b, NEST_IF, 0, 1);
   st->srcs[0] = build_scalar(s, op->args[0]);
@@ -368,16 +368,16 @@ static void branch(Build *s, const TileOp *op) {
   for (int r = 0; r < 2; r++) {
     if (r) then = build_pending_else(s, before);
     region(s, st, op->regions[r], NULL);
-    Scope scope = enter(s, st->regions[r]);
+    Scope scope = begin_scope(s, st->regions[r]);
     assign_all(s, op->results, op->regions[r]->last->args, op->nresults);
-    leave(s, scope);
+    end_scope(s, scope);
   }
   build_join_sides(s, &then);
 }
 
 /* ---- the walk ---- */
 
-static void assertion(Build *s, const TileOp *op) {
+static void build_assert(Build *s, const TileOp *op) {
   const TileValue *c = op->args[0];
   Layout l = c->type.rank ? build_layout_of(s, c) : scalar_layout(s);
   Open o = build_open(s, &l);
@@ -397,14 +397,14 @@ static bool computed_at_use(const Build *s, const TileOp *op) {
   return s->inlined[v->id] || !s->u->schedule->values[v->id].held;
 }
 
-static void statement(Build *s, const TileOp *op) {
+static void build_statement(Build *s, const TileOp *op) {
   s->b.span = op->span;
   switch (op->code) {
-    case TILE_FOR: for_loop(s, op); return;
-    case TILE_WHILE: while_loop(s, op); return;
-    case TILE_IF: branch(s, op); return;
+    case TILE_FOR: build_for(s, op); return;
+    case TILE_WHILE: build_while(s, op); return;
+    case TILE_IF: build_branch(s, op); return;
     case TILE_BARRIER: build_barrier(s); return;
-    case TILE_ASSERT: assertion(s, op); return;
+    case TILE_ASSERT: build_assert(s, op); return;
     case TILE_PRINT: build_print(s, op); return;
     case TILE_ASSUME:
       if (s->nest->options.checked) assert_scalar(s, build_scalar(s, op->args[0]), "assume", "");
@@ -427,13 +427,13 @@ static void statement(Build *s, const TileOp *op) {
   else scalar_op_stmt(s, op);
 }
 
-static void block(Build *s, const TileBlock *b) {
+static void build_block(Build *s, const TileBlock *b) {
   BlockPair pair = {b, s->b.block};
   vec_push(s->scratch, &s->blocks, pair);
-  for (const TileOp *op = b->first; op && !s->failed; op = op->next) statement(s, op);
+  for (const TileOp *op = b->first; op && !s->failed; op = op->next) build_statement(s, op);
 }
 
-static void parameters(Build *s) {
+static void build_params(Build *s) {
   const TileFunc *f = s->u->tile;
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileParam *p = &f->params[i];
@@ -459,9 +459,9 @@ bool pass_build(Unit *u) {
   s.var = ARENA_ARRAY(s.scratch, NestVar *, f->nvalues);
   s.memo = ARENA_ARRAY(s.scratch, Memo, f->nvalues);
   plan_inlining(&s);
-  parameters(&s);
+  build_params(&s);
   build_plan_order(&s);
-  block(&s, f->body);
+  build_block(&s, f->body);
   u->nest = s.nest;
   bool ok = !s.failed;
   arena_free(s.scratch);

@@ -127,7 +127,7 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room,
 }
 
 /* The accumulator is updated in place where the old value has no other use. */
-static NestVar *accumulator(Build *s, const TileOp *op) {
+static NestVar *result_accumulator(Build *s, const TileOp *op) {
   const TileValue *c = op->args[2], *r = op->results[0];
   NestVar *own = s->var[c->id];
   if (own && s->uses[c->id] == 1 && layout_eq(own->layout, &s->u->schedule->values[r->id].layout))
@@ -192,7 +192,7 @@ void build_dot_op(Build *s, const TileOp *op) {
   const ValuePlan *plan = &s->u->schedule->values[op->results[0]->id];
   Operand in[2];
   for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op->args[i], plan->atom, &plan->layout, i);
-  NestVar *d = accumulator(s, op);
+  NestVar *d = result_accumulator(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_DOT, 1, 3);
   st->type = (DType)op->args[0]->type.dtype;
   st->to = d->dtype;

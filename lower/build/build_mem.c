@@ -35,7 +35,7 @@ static bool never(const TileValue *mask) {
   return false;
 }
 
-static Ref widened(Build *s, const TileValue *v) {
+static Ref widen_index(Build *s, const TileValue *v) {
   Ref r = build_scalar(s, v);
   if (r.kind != REF_VAR || v->type.dtype == DT_I64) return r;
   NestVar *t = nest_var(s->nest, NULL, DT_I64, DT_NONE, 1, true);
@@ -52,10 +52,10 @@ static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
   const TileValue *base = op->args[0];
   Ref sum = ref_none();
   for (uint32_t a = 0; a < rank; a++) {
-    Ref at = build_op(s, TILE_ADD, DT_I64, widened(s, tile_view_offset(op, a)), ref_affine(axes[a]),
-                      ref_none());
+    Ref at = build_op(s, TILE_ADD, DT_I64, widen_index(s, tile_view_offset(op, a)),
+                      ref_affine(axes[a]), ref_none());
     if (tile_view_checked(op, a)) {
-      Ref hi = build_op(s, TILE_LT, DT_I64, at, widened(s, tile_view_size(op, a)), ref_none());
+      Ref hi = build_op(s, TILE_LT, DT_I64, at, widen_index(s, tile_view_size(op, a)), ref_none());
       Ref in = hi;
       if (s->axis[tile_view_offset(op, a)->id].lo < 0) {
         Ref lo = build_op(s, TILE_GE, DT_I64, at, ref_int(0), ref_none());
@@ -63,7 +63,8 @@ static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
       }
       *guard = guard->kind ? build_op(s, TILE_AND, DT_I1, *guard, in, ref_none()) : in;
     }
-    Ref step = build_op(s, TILE_MUL, DT_I64, at, widened(s, tile_view_stride(op, a)), ref_none());
+    Ref step =
+        build_op(s, TILE_MUL, DT_I64, at, widen_index(s, tile_view_stride(op, a)), ref_none());
     sum = sum.kind ? build_op(s, TILE_ADD, DT_I64, sum, step, ref_none()) : step;
   }
   NestVar *ptr = build_temp(s, DT_PTR, (DType)base->type.elem);
@@ -129,7 +130,7 @@ static NestStmt *load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem
   return ld;
 }
 
-static Ref pad_value(const TileOp *op) {
+static Ref padding_of_load(const TileOp *op) {
   bool nan = !strcmp(tile_str(op, TA_pad, "zero"), "nan");
   if (!dtype_is_float((DType)op->results[0]->type.dtype)) return ref_int(0);
   return ref_float(nan ? __builtin_nan("") : 0);
@@ -175,7 +176,7 @@ static void load_tile(Build *s, const TileOp *op) {
   Ref ptr;
   if (op->code == TILE_VIEW_LOAD) {
     ptr = view_at(s, op, o.axes, &guard);
-    if (!other.kind && guard.kind) other = pad_value(op);
+    if (!other.kind && guard.kind) other = padding_of_load(op);
   } else {
     ptr = build_value_at(s, op->args[0], o.axes, &l);
   }
@@ -194,7 +195,7 @@ static Ref as_byte(Build *s, Ref v) {
   return t;
 }
 
-static void store(Build *s, const TileOp *op) {
+static void build_store(Build *s, const TileOp *op) {
   const TileValue *value = op->args[1];
   bool tile = value->type.rank > 0;
   Layout l = tile ? s->u->schedule->stores[s->next_store++] : build_whole_program(s);
@@ -280,7 +281,7 @@ void build_memory(Build *s, const TileOp *op) {
       return;
     case TILE_STORE:
     case TILE_VIEW_STORE:
-      if (!no_access) store(s, op);
+      if (!no_access) build_store(s, op);
       else if (op->args[1]->type.rank) s->next_store++;
       return;
     default:

@@ -32,7 +32,7 @@ typedef struct Pointers {
 } Pointers;
 
 /* The parameter that an address comes from, by value id; -1 if it can't be told. */
-static int64_t base_of(const TileValue *v) {
+static int64_t address_root(const TileValue *v) {
   while (v->def) {
     switch (v->def->code) {
       case TILE_PTR_ADD:
@@ -48,7 +48,7 @@ static int64_t base_of(const TileValue *v) {
   if (!v->block || v->block->owner == NULL) return v->id;
   const TileOp *loop = v->block->owner;
   if (loop->code != TILE_FOR || v->index == 0) return -1;
-  return base_of(loop->args[v->index + 2]);
+  return address_root(loop->args[v->index + 2]);
 }
 
 /* ---- what is written ---- */
@@ -62,10 +62,10 @@ static bool writes_memory(const TileOp *op) {
   return accesses_memory(op) && tile_op_flags(op->code) & TILE_WRITE;
 }
 
-static void mark_written(TileOp *op, void *ctx) {
+static void mark_written_tensor(TileOp *op, void *ctx) {
   Pointers *p = ((Build *)ctx)->pointers;
   if (!writes_memory(op)) return;
-  int64_t base = base_of(op->args[0]);
+  int64_t base = address_root(op->args[0]);
   p->written_any = true;
   if (base < 0) p->written_anywhere = true;
   else if (p->index[base] >= 0) p->written[p->index[base]] = true;
@@ -88,7 +88,7 @@ void build_plan_order(Build *s) {
     const TileValue *v = f->params[i].value;
     p->many |= v->type.dtype == DT_PTR && p->index[v->id] < 0;
   }
-  tile_walk(f->body, mark_written, s);
+  tile_walk(f->body, mark_written_tensor, s);
 }
 
 /* A parameter that is only read, through addresses that are known to be its own. */
@@ -135,18 +135,18 @@ typedef struct {
 } Comparison;
 
 /* Is it the same value, or computed alike?  False too when all steps have been taken. */
-static bool same_value(const TileValue *a, const TileValue *b, Comparison *c) {
+static bool is_same_value(const TileValue *a, const TileValue *b, Comparison *c) {
   if (a == b || (a->id == c->base && b->id == c->other)) return true;
   const TileOp *x = a->def, *y = b->def;
   if (!x || !y || --c->steps < 0 || x->code != y->code || a->index != b->index) return false;
   if (!(tile_op_flags(x->code) & TILE_PURE) || x->nregions || x->nargs != y->nargs) return false;
   if (!type_eq(a->type, b->type) || !same_attrs(x, y)) return false;
   for (uint32_t i = 0; i < x->nargs; i++)
-    if (!x->args[i] || !y->args[i] || !same_value(x->args[i], y->args[i], c)) return false;
+    if (!x->args[i] || !y->args[i] || !is_same_value(x->args[i], y->args[i], c)) return false;
   return true;
 }
 
-static bool is_view(const TileOp *op) {
+static bool is_view_access(const TileOp *op) {
   return op->code == TILE_VIEW_LOAD || op->code == TILE_VIEW_STORE;
 }
 
@@ -154,8 +154,8 @@ static bool same_view(const TileOp *x, const TileOp *y, Comparison *c) {
   uint32_t rank = tile_view_rank(x);
   if (rank != tile_view_rank(y)) return false;
   for (uint32_t a = 0; a < rank; a++)
-    if (!same_value(tile_view_offset(x, a), tile_view_offset(y, a), c) ||
-        !same_value(tile_view_stride(x, a), tile_view_stride(y, a), c))
+    if (!is_same_value(tile_view_offset(x, a), tile_view_offset(y, a), c) ||
+        !is_same_value(tile_view_stride(x, a), tile_view_stride(y, a), c))
       return false;
   return true;
 }
@@ -164,8 +164,8 @@ static bool same_view(const TileOp *x, const TileOp *y, Comparison *c) {
 static bool same_address(const Pending *p, const Pending *q) {
   Comparison c = {p->base, q->base, 256};
   const TileValue *x = p->op->args[0], *y = q->op->args[0];
-  if (!type_eq(x->type, y->type) || is_view(p->op) != is_view(q->op)) return false;
-  return same_value(x, y, &c) && (!is_view(p->op) || same_view(p->op, q->op, &c));
+  if (!type_eq(x->type, y->type) || is_view_access(p->op) != is_view_access(q->op)) return false;
+  return is_same_value(x, y, &c) && (!is_view_access(p->op) || same_view(p->op, q->op, &c));
 }
 
 /* True if two threads may touch one element, with both parameters taken for one: at equal addresses
@@ -188,7 +188,7 @@ static bool assume(Build *s, int x, int y, uint8_t strength) {
 
 /* True if a barrier must separate the two.  `again`: they are an iteration apart, so that one
  * address may be another one by then. */
-static bool pending_conflict(Build *s, const Pending *p, const Pending *q, bool again) {
+static bool pending_pair_conflicts(Build *s, const Pending *p, const Pending *q, bool again) {
   if (!p->write && !q->write) return false;
   bool two = p->base >= 0 && q->base >= 0 && p->base != q->base;
   if (!two) return meets_others(p, q) || again;
@@ -214,14 +214,14 @@ static bool conflicts_with_crowd(Build *s, const Pending *now) {
 static bool conflicts_with_pending(Build *s, const Pending *now) {
   for (size_t i = s->pending_from; i < s->pending.len; i++) {
     arena_work(s->scratch, 4);
-    if (pending_conflict(s, &s->pending.data[i], now, false)) return true;
+    if (pending_pair_conflicts(s, &s->pending.data[i], now, false)) return true;
   }
   return conflicts_with_crowd(s, now);
 }
 
 /* True if the access is one to compare others with.  Reads of a parameter that is only read meet
  * the writes of others alone: a few are kept, and more make it crowded. */
-static bool is_kept(Build *s, const Pending *now, uint8_t *kept) {
+static bool is_kept_pending(Build *s, const Pending *now, uint8_t *kept) {
   if (now->write || !is_only_read(s, now->base)) return true;
   int i = s->pointers->index[now->base];
   if (machine_has(s->u->machine, HAS_LOCKSTEP) || s->pointers->crowded[i]) return false;
@@ -230,15 +230,15 @@ static bool is_kept(Build *s, const Pending *now, uint8_t *kept) {
   return !s->pointers->crowded[i];
 }
 
-static Pending access_of(const TileOp *op, const Layout *l) {
-  return (Pending){base_of(op->args[0]), op, *l, writes_memory(op)};
+static Pending pending_access(const TileOp *op, const Layout *l) {
+  return (Pending){address_root(op->args[0]), op, *l, writes_memory(op)};
 }
 
 void build_order(Build *s, const TileOp *access, const Layout *l) {
   if (!s->pointers->written_any) return;
-  Pending now = access_of(access, l);
+  Pending now = pending_access(access, l);
   if (conflicts_with_pending(s, &now)) build_barrier(s);
-  if (is_kept(s, &now, s->pointers->kept)) vec_push(s->scratch, &s->pending, now);
+  if (is_kept_pending(s, &now, s->pointers->kept)) vec_push(s->scratch, &s->pending, now);
 }
 
 /* ---- control flow ---- */
@@ -283,7 +283,7 @@ typedef struct {
   uint8_t kept[MOST_POINTERS];
 } Uses;
 
-static void collect(TileOp *op, void *ctx) {
+static void collect_access(TileOp *op, void *ctx) {
   Uses *u = ctx;
   Build *s = u->s;
   bool load = op->code == TILE_LOAD || op->code == TILE_VIEW_LOAD;
@@ -293,8 +293,8 @@ static void collect(TileOp *op, void *ctx) {
   Layout l = {0};
   if (store) l = v->type.rank ? s->u->schedule->stores[u->next_store++] : build_whole_program(s);
   else if (v->type.rank) l = build_layout_of(s, v);
-  Pending p = access_of(op, &l);
-  if (is_kept(s, &p, u->kept)) vec_push(s->scratch, &u->all, p);
+  Pending p = pending_access(op, &l);
+  if (is_kept_pending(s, &p, u->kept)) vec_push(s->scratch, &u->all, p);
 }
 
 static bool value_varies(const TileValue *v, const TileOp *loop) {
@@ -303,9 +303,9 @@ static bool value_varies(const TileValue *v, const TileOp *loop) {
   return b != NULL;
 }
 
-static bool varies(const TileOp *op, const TileOp *loop) {
+static bool varies_in_loop(const TileOp *op, const TileOp *loop) {
   bool found = value_varies(op->args[0], loop);
-  for (uint32_t a = 0; is_view(op) && a < tile_view_rank(op); a++)
+  for (uint32_t a = 0; is_view_access(op) && a < tile_view_rank(op); a++)
     found |=
         value_varies(tile_view_offset(op, a), loop) || value_varies(tile_view_stride(op, a), loop);
   return found;
@@ -313,14 +313,14 @@ static bool varies(const TileOp *op, const TileOp *loop) {
 
 /* True if p in one iteration and q in the next must be separated. */
 static bool meets_next(Build *s, const Pending *p, const Pending *q, const TileOp *loop) {
-  bool again = p->write != q->write && varies(p->op, loop);
-  return pending_conflict(s, p, q, again);
+  bool again = p->write != q->write && varies_in_loop(p->op, loop);
+  return pending_pair_conflicts(s, p, q, again);
 }
 
 void build_loop_barrier(Build *s, const TileOp *loop) {
   if (!s->pointers->written_any) return;
   Uses u = {.s = s, .next_store = s->next_store};
-  for (uint32_t r = 0; r < loop->nregions; r++) tile_walk(loop->regions[r], collect, &u);
+  for (uint32_t r = 0; r < loop->nregions; r++) tile_walk(loop->regions[r], collect_access, &u);
   bool meet = false;
   for (size_t i = 0; i < u.all.len && !meet; i++) {
     meet = conflicts_with_crowd(s, &u.all.data[i]);
@@ -356,7 +356,7 @@ static void collect_writes(TileOp *op, void *ctx) {
   LoopWrites *w = ctx;
   w->fenced |= orders_loads(w->s, op);
   if (!writes_memory(op)) return;
-  int64_t base = base_of(op->args[0]);
+  int64_t base = address_root(op->args[0]);
   for (size_t i = 0; i < w->bases.len; i++)
     if (w->bases.data[i] == base) return;
   vec_push(w->s->scratch, &w->bases, base);
@@ -365,7 +365,7 @@ static void collect_writes(TileOp *op, void *ctx) {
 /* A load ahead of its iteration passes the writes of those before it. */
 static bool may_run_ahead(LoopWrites *w, const TileOp *load) {
   Build *s = w->s;
-  int64_t base = base_of(load->args[0]);
+  int64_t base = address_root(load->args[0]);
   if (w->fenced) return false;
   for (size_t i = 0; i < w->bases.len; i++) {
     int64_t to = w->bases.data[i];
@@ -378,7 +378,7 @@ static bool may_run_ahead(LoopWrites *w, const TileOp *load) {
   return true;
 }
 
-static bool has_dot(const TileBlock *b) {
+static bool block_has_dot(const TileBlock *b) {
   for (const TileOp *op = b->first; op; op = op->next)
     if (op->code == TILE_DOT) return true;
   return false;
@@ -386,7 +386,8 @@ static bool has_dot(const TileBlock *b) {
 
 void build_plan_ahead(Build *s, const TileOp *loop) {
   const TileBlock *body = loop->regions[0];
-  if (!machine_has(s->u->machine, HAS_ASYNC_COPIES) || !s->pointers->written_any || !has_dot(body))
+  if (!machine_has(s->u->machine, HAS_ASYNC_COPIES) || !s->pointers->written_any ||
+      !block_has_dot(body))
     return;
   LoopWrites w = {.s = s};
   tile_walk(loop->regions[0], collect_writes, &w);
@@ -395,7 +396,7 @@ void build_plan_ahead(Build *s, const TileOp *loop) {
     if (op->code != TILE_LOAD && op->code != TILE_VIEW_LOAD) continue;
     const TileValue *v = op->results[0];
     Layout l = v->type.rank ? build_layout_of(s, v) : (Layout){0};
-    Pending p = access_of(op, &l);
+    Pending p = pending_access(op, &l);
     s->pointers->pinned[v->id] = !may_run_ahead(&w, op);
     meets_earlier |= !s->pointers->pinned[v->id] && conflicts_with_pending(s, &p);
   }

@@ -21,7 +21,7 @@ static void through_buffer(Build *s, const TileOp *op, NestBuffer *buf, const Ty
   build_close(s, &o);
 }
 
-static void reshape(Build *s, const TileOp *op) {
+static void build_reshape(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0], *r = op->results[0];
   Layout want = r->type.rank ? build_layout_of(s, r) : (Layout){0};
   if (!x->type.rank || !r->type.rank) {
@@ -47,7 +47,7 @@ static void slice(Build *s, const TileOp *op) {
                  tile_attr(op, TA_strides)->list);
 }
 
-static void cat(Build *s, const TileOp *op) {
+static void build_concat(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   NestBuffer *buf = build_tile_buffer(s, "cat", &r->type);
   int64_t at = 0;
@@ -74,7 +74,7 @@ static Layout with_pair(const Layout *l) {
   return r;
 }
 
-static void join(Build *s, const TileOp *op) {
+static void build_join(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = op->args[0]->type.rank ? build_layout_of(s, op->args[0]) : (Layout){0};
   if (!op->args[0]->type.rank) {
@@ -105,7 +105,7 @@ static void split_scalars(Build *s, const TileOp *op) {
                     affine_const(i * (int64_t)dtype_bytes(t)));
 }
 
-static void split(Build *s, const TileOp *op) {
+static void build_split(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0], *r = op->results[0];
   if (!r->type.rank) {
     split_scalars(s, op);
@@ -129,7 +129,7 @@ static void split(Build *s, const TileOp *op) {
 
 /* result[.., i, ..] = x[.., index, ..]: x is in shared memory, the index's own position gives the
  * other axes. */
-static void gather(Build *s, const TileOp *op) {
+static void build_gather(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0], *index = op->args[1], *r = op->results[0];
   int axis = (int)tile_int(op, TA_axis, 0);
   NestBuffer *buf = build_to_buffer(s, build_own(s, x), &x->type);
@@ -192,12 +192,12 @@ static void histogram(Build *s, const TileOp *op) {
 
 void build_shape_op(Build *s, const TileOp *op) {
   switch (op->code) {
-    case TILE_RESHAPE: reshape(s, op); return;
+    case TILE_RESHAPE: build_reshape(s, op); return;
     case TILE_SLICE: slice(s, op); return;
-    case TILE_CAT: cat(s, op); return;
-    case TILE_JOIN: join(s, op); return;
-    case TILE_SPLIT: split(s, op); return;
-    case TILE_GATHER: gather(s, op); return;
+    case TILE_CAT: build_concat(s, op); return;
+    case TILE_JOIN: build_join(s, op); return;
+    case TILE_SPLIT: build_split(s, op); return;
+    case TILE_GATHER: build_gather(s, op); return;
     case TILE_HISTOGRAM: histogram(s, op); return;
     default: BUG("`%s` moves no elements", tile_op_name(op->code));
   }

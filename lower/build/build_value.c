@@ -112,14 +112,14 @@ static void bit_weights(const Layout *l, Place p, int64_t *w) {
   }
 }
 
-static bool padded(const Layout *l) {
+static bool is_padded_layout(const Layout *l) {
   for (int a = 0; a < l->rank; a++)
     if (layout_has_padding(l, a)) return true;
   return false;
 }
 
 static bool padded_alike(const Layout *a, const Layout *b) {
-  if (!padded(a) && !padded(b)) return true;
+  if (!is_padded_layout(a) && !is_padded_layout(b)) return true;
   if (a->rank != b->rank) return false;
   for (int i = 0; i < a->rank; i++)
     if (a->shape[i] != b->shape[i] || layout_padded(a, i) != layout_padded(b, i)) return false;
@@ -313,14 +313,14 @@ static bool layout_serves(const Layout *have, const Layout *want) {
 }
 
 /* The nest whose body the builder is in. */
-static NestStmt *open_nest(const Build *s) {
+static NestStmt *current_nest(const Build *s) {
   NestStmt *st = s->b.block->owner;
   while (st && st->code != NEST_NEST) st = st->parent->owner;
   return st;
 }
 
 static Ref held_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
-  NestStmt *nest = open_nest(s);
+  NestStmt *nest = current_nest(s);
   Layout want = projected(layout, &v->type, axes, nest->axes);
   NestVar *own = s->var[v->id];
   if (own && layout_serves(own->layout, &want)) return build_tile_ref(s, own, axes);
@@ -377,7 +377,7 @@ static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const La
   return ref_var(temp);
 }
 
-static Ref constant(const TileValue *v) {
+static Ref constant_ref(const TileValue *v) {
   const TileAttr *c = tile_attr(v->def, TA_value);
   if (!c) return ref_int(0);
   return dtype_is_float((DType)v->type.dtype) ? ref_float(c->f) : ref_int(c->i);
@@ -447,7 +447,7 @@ static Ref hint_at(Build *s, const TileValue *v, const Affine *axes, const Layou
 static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
   const TileOp *op = v->def;
   switch (op->code) {
-    case TILE_CONST: return constant(v);
+    case TILE_CONST: return constant_ref(v);
     case TILE_UNDEF: return ref_zero((DType)v->type.dtype);
     case TILE_ARANGE: {
       Affine x = axes[0], start = affine_const(tile_int(op, TA_start, 0));

@@ -47,7 +47,7 @@ typedef struct {
   double alone; /* that its warps take, each for itself */
 } Program;
 
-static Program program_of(const LaunchStats *f) {
+static Program program_clocks(const LaunchStats *f) {
   const SimCounts *c = &f->counts;
   double spills = f->spilled * c->rounds;
   double shared =
@@ -91,7 +91,7 @@ static double processor_clocks(const LaunchStats *f, const Program *p, double me
 
 static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   double mhz = r->clock / 1e6, mean = f->programs / r->processors;
-  Program p = program_of(f);
+  Program p = program_clocks(f);
   double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
   double *us = e->bound_us;
   us[BOUND_MEMORY] = f->busy / (MEMORY_SHARE * r->bandwidth) * 1e6;

@@ -46,7 +46,7 @@ typedef struct {
 
 /* ---- programs ---- */
 
-static void program_of(int64_t pid[3], const int64_t grid[3], int64_t linear) {
+static void unlinearize_program(int64_t pid[3], const int64_t grid[3], int64_t linear) {
   pid[0] = linear % grid[0];
   pid[1] = linear / grid[0] % grid[1];
   pid[2] = linear / grid[0] / grid[1];
@@ -132,7 +132,7 @@ static void sample_programs(Gathering *g) {
   int n = g->stats->programs < SAMPLES ? (int)g->stats->programs : SAMPLES;
   for (int i = 0; i < n && (g->samples < 2 || !is_even(g)); i++) {
     int64_t pid[3];
-    if (g->stats->programs <= SAMPLES) program_of(pid, grid, i);
+    if (g->stats->programs <= SAMPLES) unlinearize_program(pid, grid, i);
     else spread_program(pid, grid, order[i], n);
     sample(g, pid);
   }
@@ -152,7 +152,7 @@ static void sample_all(Gathering *g) {
 
 /* ---- where programs begin ---- */
 
-static void survey(Gathering *g, const int64_t pid[3]) {
+static void survey_program(Gathering *g, const int64_t pid[3]) {
   simulation_start(g->sim, pid);
   simulate_warp(g->sim, 0);
 }
@@ -174,8 +174,8 @@ static void find_steps(Gathering *g) {
   int64_t first[SIM_SITES], pid[3];
   for (int i = 0; i < g->sim->nsites; i++) first[i] = g->sim->sites[i].first;
   for (int n = 1; n <= SOON && n < g->stats->programs; n *= 2) {
-    program_of(pid, g->in->grid, n);
-    survey(g, pid);
+    unlinearize_program(pid, g->in->grid, n);
+    survey_program(g, pid);
     for (int i = 0; i < g->sim->nsites; i++) {
       double step = fabs((double)g->sim->sites[i].first - (double)first[i]);
       if (step > 0 && (g->reaches[i].step <= 0 || step < g->reaches[i].step))
@@ -187,15 +187,15 @@ static void find_steps(Gathering *g) {
 static void survey_grid(Gathering *g) {
   const int64_t *grid = g->in->grid;
   int64_t first[3] = {0, 0, 0}, last[3] = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
-  survey(g, first);
+  survey_program(g, first);
   take_firsts(g);
   find_steps(g);
-  survey(g, last);
+  survey_program(g, last);
   take_firsts(g);
   for (int i = 0; i < SPREAD && i < g->stats->programs; i++) {
     int64_t pid[3];
     spread_program(pid, grid, i, SPREAD);
-    survey(g, pid);
+    survey_program(g, pid);
     take_firsts(g);
   }
 }
@@ -220,8 +220,8 @@ static void survey_wave(Gathering *g) {
   int64_t *firsts = ARENA_ARRAY(sim->arena, int64_t, (size_t)(sim->nsites * n + 1));
   for (int i = 0; i < n; i++) {
     int64_t pid[3];
-    program_of(pid, g->in->grid, i);
-    survey(g, pid);
+    unlinearize_program(pid, g->in->grid, i);
+    survey_program(g, pid);
     for (int k = 0; k < sim->nsites; k++) firsts[k * n + i] = sim->sites[k].first;
   }
   for (int k = 0; k < sim->nsites; k++) g->reaches[k].fresh = distinct(firsts + k * n, n) / n;
@@ -342,7 +342,7 @@ static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, cons
 
 /* ---- all ---- */
 
-static void set_params(Simulation *sim, const EstimateInput *in) {
+static void set_parameters(Simulation *sim, const EstimateInput *in) {
   for (uint32_t i = 0; i < sim->nest->nparams; i++)
     for (int k = 0; k < in->nvalues; k++)
       if (sim->nest->params[i]->dtype != DT_PTR &&
@@ -357,7 +357,7 @@ LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in
   g->in = in;
   g->stats = &f;
   g->sim = simulation_new(a, n, in->peaks, in->grid);
-  set_params(g->sim, in);
+  set_parameters(g->sim, in);
   find_resources(a, &f, g->sim, in->peaks);
   sample_all(g);
   g->sim->counting = g->sim->timing = false;

@@ -38,7 +38,7 @@ static const float READ_LATE = 0.5f;
 static const Weights *weights_of(const Live *v) { return v->products ? &OF_PRODUCTS : &OF_OTHERS; }
 
 /* A predicate costs nothing, uniform integers are in registers of their own kind. */
-static float width_of(const Live *v, const NestVar *x) {
+static float register_width(const Live *v, const NestVar *x) {
   const Weights *w = weights_of(v);
   unsigned bits = dtype_bits(x->dtype);
   if (x->dtype == DT_I1 || x->is_param || (x->uniform && !dtype_is_float(x->dtype))) return 0;
@@ -65,7 +65,7 @@ static void lighten(Live *v, const NestBlock *b) {
   }
 }
 
-static void number_registers(Live *v, Arena *a) {
+static void number_live_registers(Live *v, Arena *a) {
   const Nest *n = v->nest;
   v->offset = ARENA_ARRAY(a, uint32_t, n->nvars + 1);
   for (uint32_t i = 0; i < n->nvars; i++) {
@@ -77,12 +77,12 @@ static void number_registers(Live *v, Arena *a) {
   memset(v->live, 0, v->n + 1);
   for (uint32_t i = 0; i < n->nvars; i++)
     for (uint32_t k = 0; k < (n->vars[i]->count ? n->vars[i]->count : 1); k++)
-      v->width[v->offset[n->vars[i]->id] + k] = width_of(v, n->vars[i]);
+      v->width[v->offset[n->vars[i]->id] + k] = register_width(v, n->vars[i]);
   v->index = ARENA_ARRAY(a, int64_t, n->nindices + 1);
   memset(v->index, 0, (n->nindices + 1) * sizeof *v->index);
 }
 
-static void mark(Live *v, const Ref *r, uint32_t n, bool live) {
+static void mark_live(Live *v, const Ref *r, uint32_t n, bool live) {
   if (r->kind != REF_VAR) return;
   int64_t at = v->offset[r->var->id] + r->sub.c;
   for (int i = 0; i < r->sub.n; i++) at += r->sub.t[i].coef * v->index[r->sub.t[i].index->id];
@@ -123,11 +123,12 @@ static void back_regions(Live *v, const NestStmt *s) {
 static void back_stmt(Live *v, const NestStmt *s) {
   bool always = s->guard.kind == REF_NONE;
   v->steps++;
-  for (uint32_t i = 0; i < s->ndsts && always; i++) mark(v, &s->dsts[i], run_of(s, true, i), false);
+  for (uint32_t i = 0; i < s->ndsts && always; i++)
+    mark_live(v, &s->dsts[i], run_of(s, true, i), false);
   if (s->nregions) back_regions(v, s);
-  for (uint32_t i = 0; i < s->nsrcs; i++) mark(v, &s->srcs[i], run_of(s, false, i), true);
-  for (uint32_t i = 0; i < s->nmems; i++) mark(v, &s->mems[i].base, 1, true);
-  mark(v, &s->guard, 1, true);
+  for (uint32_t i = 0; i < s->nsrcs; i++) mark_live(v, &s->srcs[i], run_of(s, false, i), true);
+  for (uint32_t i = 0; i < s->nmems; i++) mark_live(v, &s->mems[i].base, 1, true);
+  mark_live(v, &s->guard, 1, true);
   double now = v->now;
   if (v->guards > PREDICATES) now += weights_of(v)->guards * (float)(v->guards - PREDICATES);
   if (now > v->most) v->most = now;
@@ -137,9 +138,9 @@ static void back_stmt(Live *v, const NestStmt *s) {
 
 enum { GROUP_MOST = 32 };
 
-static bool is_pure(const NestBlock *b) {
+static bool is_pure_block(const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next)
-    if (s->code == NEST_UNROLL ? !is_pure(s->regions[0])
+    if (s->code == NEST_UNROLL ? !is_pure_block(s->regions[0])
                                : s->code != NEST_OP && s->code != NEST_MOV)
       return false;
   return true;
@@ -171,7 +172,7 @@ static const NestStmt *back_loops(Live *v, const NestStmt *s) {
   int n = 0;
   int32_t extent = s->index->extent;
   while (s && n < GROUP_MOST && s->code == NEST_UNROLL && s->index->extent == extent &&
-         is_pure(s->regions[0])) {
+         is_pure_block(s->regions[0])) {
     group[n++] = s;
     s = s->prev;
   }
@@ -182,7 +183,7 @@ static const NestStmt *back_loops(Live *v, const NestStmt *s) {
 static void back(Live *v, const NestBlock *b) {
   const NestStmt *s = b ? b->last : NULL;
   while (s && v->steps < STEPS_MAX) {
-    if (s->code == NEST_UNROLL && is_pure(s->regions[0])) {
+    if (s->code == NEST_UNROLL && is_pure_block(s->regions[0])) {
       s = back_loops(v, s);
       continue;
     }
@@ -193,7 +194,7 @@ static void back(Live *v, const NestBlock *b) {
 
 int register_pressure(Arena *a, const Nest *n) {
   Live v = {.nest = n, .products = has_products(n->body)};
-  number_registers(&v, a);
+  number_live_registers(&v, a);
   lighten(&v, n->body);
   back(&v, n->body);
   return (int)v.most + (v.products ? OF_PRODUCTS : OF_OTHERS).own;

@@ -29,7 +29,7 @@ typedef struct {
   int readers;
 } Reader;
 
-static void note_reader(Reader *r, const NestStmt *s, const Ref *ref) {
+static void note_integer_reader(Reader *r, const NestStmt *s, const Ref *ref) {
   if (ref->kind != REF_VAR || s->code == NEST_MOV) return;
   Reader *to = &r[ref->var->id];
   if (to->op == s) return;
@@ -37,10 +37,10 @@ static void note_reader(Reader *r, const NestStmt *s, const Ref *ref) {
   to->readers++;
 }
 
-static void find_readers(Reader *r, const NestBlock *b) {
+static void find_integer_readers(Reader *r, const NestBlock *b) {
   for (const NestStmt *s = b ? b->first : NULL; s; s = s->next) {
-    for (uint32_t i = 0; i < s->nsrcs; i++) note_reader(r, s, &s->srcs[i]);
-    for (uint32_t i = 0; i < s->nregions; i++) find_readers(r, s->regions[i]);
+    for (uint32_t i = 0; i < s->nsrcs; i++) note_integer_reader(r, s, &s->srcs[i]);
+    for (uint32_t i = 0; i < s->nregions; i++) find_integer_readers(r, s->regions[i]);
   }
 }
 
@@ -63,7 +63,7 @@ static bool is_only_accumulated(const Reader *r, const NestVar *v) {
 static bool *find_only_accumulated(Arena *a, const Nest *n) {
   Reader *r = ARENA_ARRAY(a, Reader, n->nvars + 1);
   bool *found = ARENA_ARRAY(a, bool, n->nvars + 1);
-  find_readers(r, n->body);
+  find_integer_readers(r, n->body);
   for (uint32_t i = 0; i < n->nvars; i++)
     found[n->vars[i]->id] = is_only_accumulated(r, n->vars[i]);
   return found;
@@ -71,13 +71,13 @@ static bool *find_only_accumulated(Arena *a, const Nest *n) {
 
 /* ---- a simulation ---- */
 
-static bool is_integer(const Simulation *sim, const NestVar *v) {
+static bool is_integer_var(const Simulation *sim, const NestVar *v) {
   return sim->offset[v->id] < sim->integers;
 }
 
 /* Integers come first among the registers: those alone have values, up to a number that no kernel
  * of a sane size has. */
-static void number_registers(Simulation *sim) {
+static void number_simulated_registers(Simulation *sim) {
   const Nest *n = sim->nest;
   sim->offset = ARENA_ARRAY(sim->arena, uint32_t, n->nvars + 1);
   for (int rest = 0; rest < 2; rest++) {
@@ -103,7 +103,7 @@ static bool find_what_matters(Simulation *sim, const NestBlock *b) {
     for (uint32_t i = 0; i < s->nregions; i++) inside |= find_what_matters(sim, s->regions[i]);
     if (s->code == NEST_UNROLL) sim->matters[s->index->id] = inside;
     if (s->code == NEST_UNROLL ? inside : !counted) found = true;
-    if (counted && s->dsts[0].kind == REF_VAR && is_integer(sim, s->dsts[0].var)) found = true;
+    if (counted && s->dsts[0].kind == REF_VAR && is_integer_var(sim, s->dsts[0].var)) found = true;
   }
   return found;
 }
@@ -126,7 +126,7 @@ static void add_params(Simulation *sim) {
 
 void simulation_set(Simulation *sim, uint32_t param, int64_t value) {
   const NestVar *p = sim->nest->params[param];
-  if (!is_integer(sim, p)) return;
+  if (!is_integer_var(sim, p)) return;
   for (int l = 0; l < SIM_LANES; l++) sim->values[sim->offset[p->id]][l] = value;
   sim->given[param] = true;
 }
@@ -136,7 +136,7 @@ Simulation *simulation_new(Arena *a, const Nest *n, const DevicePeaks *r, const 
   *sim = (Simulation){.nest = n, .peaks = r, .arena = a, .counting = true, .timing = true};
   sim->lanes = n->lanes < SIM_LANES ? n->lanes : SIM_LANES;
   memcpy(sim->grid, grid, sizeof sim->grid);
-  number_registers(sim);
+  number_simulated_registers(sim);
   sim->values = arena_array(a, sim->integers + 1, sizeof *sim->values);
   memset(sim->values, 0, (sim->integers + 1) * sizeof *sim->values);
   sim->known = ARENA_ARRAY(a, uint8_t, sim->registers + 1);
@@ -185,7 +185,7 @@ bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LAN
     for (int l = 0; l < n; l++) out[l] = v;
     return true;
   }
-  if (r->kind != REF_VAR || !is_integer(sim, r->var)) return false;
+  if (r->kind != REF_VAR || !is_integer_var(sim, r->var)) return false;
   uint32_t at = sim_register(sim, r);
   if (!sim->known[at]) return false;
   memcpy(out, sim->values[at], (size_t)n * sizeof *out);
@@ -202,13 +202,13 @@ static bool scalar_operand(const Simulation *sim, const Ref *r, int64_t *out) {
 
 static void set_result(Simulation *sim, const NestStmt *s, uint32_t i, const int64_t *v) {
   const Ref *d = &s->dsts[0];
-  if (d->kind != REF_VAR || !is_integer(sim, d->var)) return;
+  if (d->kind != REF_VAR || !is_integer_var(sim, d->var)) return;
   uint32_t at = sim_register(sim, d) + i;
   sim->known[at] = v != NULL;
   if (v) memcpy(sim->values[at], v, (size_t)sim->lanes * sizeof *v);
 }
 
-static void set_same(Simulation *sim, const NestStmt *s, int64_t value) {
+static void set_uniform_result(Simulation *sim, const NestStmt *s, int64_t value) {
   int64_t v[SIM_LANES];
   for (int l = 0; l < sim->lanes; l++) v[l] = value;
   set_result(sim, s, 0, v);
@@ -221,7 +221,7 @@ static void set_unknown(Simulation *sim, const NestStmt *s) {
 
 /* ---- elementwise ops on integers and pointers, on all lanes or on the first one ---- */
 
-static int64_t wrap(DType t, int64_t v) {
+static int64_t wrap_lane(DType t, int64_t v) {
   switch (t) {
     case DT_I1: return v & 1;
     case DT_I8: return (int8_t)v;
@@ -234,12 +234,12 @@ static int64_t wrap(DType t, int64_t v) {
   }
 }
 
-static int64_t shift(DType t, TileCode op, int64_t x, int64_t by) {
+static int64_t shift_lane(DType t, TileCode op, int64_t x, int64_t by) {
   if (by < 0 || by >= dtype_bits(t)) return op == TILE_SHR && x < 0 ? -1 : 0;
   return op == TILE_SHL ? (int64_t)((uint64_t)x << by) : x >> by;
 }
 
-static int64_t divide(TileCode op, int64_t x, int64_t y) {
+static int64_t divide_lane(TileCode op, int64_t x, int64_t y) {
   if (y == 0 || (x == INT64_MIN && y == -1)) return 0;
   return op == TILE_DIV ? x / y : x % y;
 }
@@ -249,14 +249,14 @@ static int64_t divide(TileCode op, int64_t x, int64_t y) {
   for (int l = 0; l < n; l++) out[l] = (expr); \
   break
 
-static bool compute(TileCode op, DType t, int n, const int64_t *x, const int64_t *y,
-                    const int64_t *z, int64_t *out) {
+static bool compute_lanes(TileCode op, DType t, int n, const int64_t *x, const int64_t *y,
+                          const int64_t *z, int64_t *out) {
   switch (op) {
     case TILE_ADD: LANES((int64_t)((uint64_t)x[l] + (uint64_t)y[l]));
     case TILE_SUB: LANES((int64_t)((uint64_t)x[l] - (uint64_t)y[l]));
     case TILE_MUL: LANES((int64_t)((uint64_t)x[l] * (uint64_t)y[l]));
     case TILE_DIV:
-    case TILE_REM: LANES(divide(op, x[l], y[l]));
+    case TILE_REM: LANES(divide_lane(op, x[l], y[l]));
     case TILE_MIN: LANES(x[l] < y[l] ? x[l] : y[l]);
     case TILE_MAX: LANES(x[l] > y[l] ? x[l] : y[l]);
     case TILE_AND: LANES(x[l] & y[l]);
@@ -266,7 +266,7 @@ static bool compute(TileCode op, DType t, int n, const int64_t *x, const int64_t
     case TILE_NEG: LANES((int64_t)(0 - (uint64_t)x[l]));
     case TILE_ABS: LANES(x[l] < 0 ? (int64_t)(0 - (uint64_t)x[l]) : x[l]);
     case TILE_SHL:
-    case TILE_SHR: LANES(shift(t, op, x[l], y[l]));
+    case TILE_SHR: LANES(shift_lane(t, op, x[l], y[l]));
     case TILE_LT: LANES(x[l] < y[l]);
     case TILE_LE: LANES(x[l] <= y[l]);
     case TILE_GT: LANES(x[l] > y[l]);
@@ -309,12 +309,12 @@ static bool sim_value(const Simulation *sim, const NestStmt *s, int n, int64_t o
   DType result = s->op == TILE_CAST || s->op == TILE_BITCAST ? s->to : s->type;
   if (dtype_is_float(result)) return false;
   if (s->op == TILE_PTR_ADD) add_elements(s, n, x[0], x[1], out);
-  else if (!compute(s->op, s->type, n, x[0], x[1], x[2], out)) return false;
+  else if (!compute_lanes(s->op, s->type, n, x[0], x[1], x[2], out)) return false;
   bool compares = s->op >= TILE_LT && s->op <= TILE_NE;
   if (result == DT_I64 || result == DT_U64 || result == DT_PTR || compares) return true;
   if (result == DT_I1 && s->op == TILE_CAST)
     for (int l = 0; l < n; l++) out[l] = out[l] != 0;
-  for (int l = 0; l < n; l++) out[l] = wrap(result, out[l]);
+  for (int l = 0; l < n; l++) out[l] = wrap_lane(result, out[l]);
   return true;
 }
 
@@ -367,11 +367,11 @@ typedef struct {
   int64_t lower, step, trips;
 } Loop;
 
-static void iterate(Simulation *sim, const Loop *l, int64_t i, double weight) {
+static void simulate_iteration(Simulation *sim, const Loop *l, int64_t i, double weight) {
   double outer = sim->weight;
   sim->weight *= weight;
   int64_t at = (int64_t)((uint64_t)l->lower + (uint64_t)i * (uint64_t)l->step);
-  if (l->stmt->code == NEST_FOR) set_same(sim, l->stmt, at);
+  if (l->stmt->code == NEST_FOR) set_uniform_result(sim, l->stmt, at);
   else sim->index[l->stmt->index->id] = at;
   simulate_block(sim, l->stmt->regions[0]);
   sim->time += LOOP_CLOCKS;
@@ -387,7 +387,7 @@ static void simulate_loop(Simulation *sim, const Loop *l) {
   int64_t steady_from = start - (sim->timing ? LOOP_STEADY : 1);
   double steady = sim->time;
   if (!sim->counting || sim->depth + 1 == SIM_DEPTH) {
-    if (l->trips > 0) iterate(sim, l, 0, (double)l->trips);
+    if (l->trips > 0) simulate_iteration(sim, l, 0, (double)l->trips);
     return;
   }
   sim->depth++;
@@ -395,7 +395,7 @@ static void simulate_loop(Simulation *sim, const Loop *l) {
     bool middle = left && i == start - 1;
     if (left && i == steady_from) steady = sim->time;
     if (middle) take_snapshot(sim);
-    iterate(sim, l, i, middle ? 1 + (double)left : 1);
+    simulate_iteration(sim, l, i, middle ? 1 + (double)left : 1);
     if (!middle) continue;
     jump_values(sim, left);
     jump_time(sim, (sim->time - steady) / (double)(start - steady_from) * (double)left);
@@ -474,7 +474,7 @@ static void simulate_lane(Simulation *sim, const NestStmt *s) {
 
 static void simulate_elementwise(Simulation *sim, const NestStmt *s) {
   int64_t v[SIM_LANES];
-  if (s->dsts[0].kind == REF_VAR && is_integer(sim, s->dsts[0].var)) {
+  if (s->dsts[0].kind == REF_VAR && is_integer_var(sim, s->dsts[0].var)) {
     int n = s->dsts[0].var->uniform ? 1 : sim->lanes;
     bool known = sim_value(sim, s, n, v);
     for (int l = n; l < sim->lanes && known; l++) v[l] = v[0];
@@ -487,10 +487,10 @@ static void simulate_stmt(Simulation *sim, const NestStmt *s) {
   switch (s->code) {
     case NEST_OP: simulate_elementwise(sim, s); break;
     case NEST_MOV: simulate_move(sim, s); break;
-    case NEST_PID: set_same(sim, s, sim->pid[nest_int(s, NA_axis, 0)]); break;
-    case NEST_NPROG: set_same(sim, s, sim->grid[nest_int(s, NA_axis, 0)]); break;
+    case NEST_PID: set_uniform_result(sim, s, sim->pid[nest_int(s, NA_axis, 0)]); break;
+    case NEST_NPROG: set_uniform_result(sim, s, sim->grid[nest_int(s, NA_axis, 0)]); break;
     case NEST_LANE: simulate_lane(sim, s); break;
-    case NEST_WARP: set_same(sim, s, sim->warp); break;
+    case NEST_WARP: set_uniform_result(sim, s, sim->warp); break;
     case NEST_UNROLL: simulate_unroll(sim, s); break;
     case NEST_SERIAL: simulate_serial(sim, s); break;
     case NEST_FOR: simulate_for(sim, s); break;

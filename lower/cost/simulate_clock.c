@@ -57,7 +57,7 @@ typedef struct {
   double flops;
 } Cost;
 
-static bool is_number(const Ref *r) {
+static bool is_number_ref(const Ref *r) {
   return r->kind == REF_FLOAT || (r->kind == REF_AFFINE && r->sub.n == 0);
 }
 
@@ -100,7 +100,7 @@ static Cost cast_cost(const NestStmt *s) {
 
 static Cost integer_cost(const NestStmt *s) {
   double words = dtype_bits(s->type) > 32 ? 2 : 1;
-  bool last = s->nsrcs > 1 && is_number(&s->srcs[1]);
+  bool last = s->nsrcs > 1 && is_number_ref(&s->srcs[1]);
   switch (s->op) {
     case TILE_DIV:
     case TILE_REM: return (Cost){.alu = last ? 4 : INTEGER_DIVISION * words};
@@ -111,7 +111,7 @@ static Cost integer_cost(const NestStmt *s) {
   }
 }
 
-static Cost cost_of(const NestStmt *s) {
+static Cost op_cost(const NestStmt *s) {
   if (s->op == TILE_CAST) return cast_cost(s);
   if (s->op == TILE_BITCAST || s->op == TILE_HINT) return (Cost){0};
   Cost c = dtype_is_float(s->type) ? float_cost(s) : integer_cost(s);
@@ -120,7 +120,7 @@ static Cost cost_of(const NestStmt *s) {
 }
 
 void simulate_op(Simulation *sim, const NestStmt *s) {
-  Cost c = cost_of(s);
+  Cost c = op_cost(s);
   double issued = c.f32 + c.alu + c.special + c.convert, start = sim_start(sim, s);
   double latency = c.special > 0 ? SPECIAL_LATENCY + c.f32 : issued > 0 ? ARITHMETIC_LATENCY : 0;
   SimCounts *n = &sim->counts;

@@ -44,7 +44,7 @@ void sim_seen_clear(SimSeen *s) {
   s->used = 0;
 }
 
-static void touch(Simulation *sim, SimSite *site, int which, int64_t sector) {
+static void note_sector(Simulation *sim, SimSite *site, int which, int64_t sector) {
   site->touched_sectors += sim->weight;
   SimSeen *s = sim->seen;
   uint64_t key = (uint64_t)sector * SIM_SITES + (uint64_t)which;
@@ -79,19 +79,20 @@ static uint32_t guarded(const Simulation *sim, const Ref *guard) {
   return lanes;
 }
 
-static int64_t sum(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t wrapping_sum(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
-static Access access_of(const Simulation *sim, const Mem *m, const Ref *guard, int64_t bytes) {
+static Access simulated_access(const Simulation *sim, const Mem *m, const Ref *guard,
+                               int64_t bytes) {
   Access a = {.lanes = guarded(sim, guard), .known = true, .bytes = bytes};
   int64_t more = sim_affine(sim, &m->bytes);
   if (m->buffer && m->buffer->offset > 0) more += m->buffer->offset;
   if (m->base.kind == REF_NONE) memset(a.at, 0, sizeof a.at);
   else a.known = sim_operand(sim, &m->base, sim->lanes, a.at);
-  for (int l = 0; l < sim->lanes && a.known; l++) a.at[l] = sum(a.at[l], more);
+  for (int l = 0; l < sim->lanes && a.known; l++) a.at[l] = wrapping_sum(a.at[l], more);
   return a;
 }
 
-static int find_site(Simulation *sim, const NestStmt *s, bool store) {
+static int find_sim_site(Simulation *sim, const NestStmt *s, bool store) {
   for (int i = 0; i < sim->nsites; i++)
     if (sim->sites[i].stmt == s) return i;
   if (sim->nsites == SIM_SITES) return SIM_SITES - 1;
@@ -99,16 +100,16 @@ static int find_site(Simulation *sim, const NestStmt *s, bool store) {
   return sim->nsites++;
 }
 
-static int array_of(const Simulation *sim, int64_t address) {
+static int array_of_address(const Simulation *sim, int64_t address) {
   int64_t i = (address >> SIM_ARRAY_SHIFT) - 1;
   return i >= 0 && i < sim->narrays ? (int)i : -1;
 }
 
-static void extend(SimSite *site, const Access *a) {
+static void extend_site(SimSite *site, const Access *a) {
   for (int l = 0; l < SIM_LANES; l++) {
     if (!(a->lanes >> l & 1)) continue;
     if (!site->touched || a->at[l] < site->lo) site->lo = a->at[l];
-    int64_t end = sum(a->at[l], a->bytes);
+    int64_t end = wrapping_sum(a->at[l], a->bytes);
     if (!site->touched || end > site->hi) site->hi = end;
     site->touched = true;
   }
@@ -131,7 +132,7 @@ static bool add_sector(Touched *t, int64_t sector) {
 }
 
 /* How many aligned blocks of so many bytes. */
-static int blocks_of(const Touched *t, int bytes) {
+static int count_blocks_touched(const Touched *t, int bytes) {
   int blocks = 0, sectors = bytes / SECTOR;
   for (int i = 0; i < t->n; i++) {
     int64_t block = t->sectors[i] / sectors;
@@ -147,29 +148,29 @@ static double touch_all(Simulation *sim, SimSite *site, int which, const Access 
   Touched t = {.n = 0};
   for (int l = 0; l < SIM_LANES; l++) {
     if (!(a->lanes >> l & 1)) continue;
-    int64_t end = sum(a->at[l], a->bytes - 1) / SECTOR;
+    int64_t end = wrapping_sum(a->at[l], a->bytes - 1) / SECTOR;
     for (int64_t s = a->at[l] / SECTOR; s <= end; s++)
-      if (add_sector(&t, s)) touch(sim, site, which, s);
+      if (add_sector(&t, s)) note_sector(sim, site, which, s);
   }
-  if (!site->store) site->pieces += blocks_of(&t, PIECE) * sim->weight;
-  return blocks_of(&t, LINE);
+  if (!site->store) site->pieces += count_blocks_touched(&t, PIECE) * sim->weight;
+  return count_blocks_touched(&t, LINE);
 }
 
 /* Returns the lines. */
 static double sim_global(Simulation *sim, const NestStmt *s, const Mem *m, const Ref *guard,
                          int64_t bytes, bool store) {
-  Access a = access_of(sim, m, guard, bytes);
-  int which = find_site(sim, s, store), active = __builtin_popcount(a.lanes);
+  Access a = simulated_access(sim, m, guard, bytes);
+  int which = find_sim_site(sim, s, store), active = __builtin_popcount(a.lanes);
   SimSite *site = &sim->sites[which];
   if (a.known && a.lanes && !site->simulated) {
     site->simulated = true;
-    site->array = array_of(sim, a.at[0]);
+    site->array = array_of_address(sim, a.at[0]);
     site->first = a.at[0];
   }
   if (!sim->counting || !active) return 0;
   double least = ceil((double)active * (double)bytes / LINE), lines = active;
   if (a.known) {
-    extend(site, &a);
+    extend_site(site, &a);
     lines = touch_all(sim, site, which, &a);
   } else {
     site->touched_sectors += active * sim->weight;
@@ -186,13 +187,13 @@ static double sim_global(Simulation *sim, const NestStmt *s, const Mem *m, const
 /* ---- shared memory ---- */
 
 /* Turns that some lanes take: in one, a bank gives one word, to all that want it. */
-static int turns_of(const Access *a, int from, int to) {
+static int count_turns(const Access *a, int from, int to) {
   int64_t words[BANKS][SIM_LANES];
   int n[BANKS] = {0}, most = 1;
   for (int l = from; l < to; l++) {
     if (!(a->lanes >> l & 1)) continue;
     for (int64_t b = 0; b < a->bytes; b += BANK) {
-      int64_t word = sum(a->at[l], b) / BANK;
+      int64_t word = wrapping_sum(a->at[l], b) / BANK;
       int bank = (int)((uint64_t)word % BANKS), k = 0;
       while (k < n[bank] && words[bank][k] != word) k++;
       if (k < n[bank] || k == SIM_LANES) continue;
@@ -205,13 +206,13 @@ static int turns_of(const Access *a, int from, int to) {
 
 static double sim_shared(Simulation *sim, const Mem *m, const Ref *guard, int64_t bytes) {
   if (!sim->counting) return 0;
-  Access a = access_of(sim, m, guard, bytes < WIDEST ? bytes : WIDEST);
+  Access a = simulated_access(sim, m, guard, bytes < WIDEST ? bytes : WIDEST);
   int phases = bytes <= BANK ? 1 : bytes <= 2 * BANK ? 2 : 4, pieces = 1;
   if (bytes > WIDEST) pieces = (int)((bytes + WIDEST - 1) / WIDEST);
   double turns = phases, least = phases;
   if (a.known) turns = 0;
   for (int i = 0; i < phases && a.known; i++)
-    turns += turns_of(&a, i * SIM_LANES / phases, (i + 1) * SIM_LANES / phases);
+    turns += count_turns(&a, i * SIM_LANES / phases, (i + 1) * SIM_LANES / phases);
   sim->counts.shared += turns * pieces * sim->weight;
   sim->counts.shared_least += least * pieces * sim->weight;
   return turns * pieces;
@@ -219,7 +220,8 @@ static double sim_shared(Simulation *sim, const Mem *m, const Ref *guard, int64_
 
 /* ---- statements ---- */
 
-static void issue(Simulation *sim, const NestStmt *s, double start, double turns, double latency) {
+static void issue_access(Simulation *sim, const NestStmt *s, double start, double turns,
+                         double latency) {
   uint32_t n = s->code == NEST_LDMATRIX ? 2 * (uint32_t)nest_int(s, NA_n, 1)
                                         : (uint32_t)nest_int(s, NA_n, 1);
   sim->counts.issued += sim->weight;
@@ -277,5 +279,5 @@ void simulate_memory(Simulation *sim, const NestStmt *s) {
   bool only_accumulated = s->code == NEST_LD && !m->buffer && s->dsts[0].kind == REF_VAR &&
                           sim->only_accumulated[s->dsts[0].var->id];
   if (only_accumulated) start = after_flying(sim, s, start);
-  issue(sim, s, start, turns, latency_of(s, m->buffer != NULL));
+  issue_access(sim, s, start, turns, latency_of(s, m->buffer != NULL));
 }

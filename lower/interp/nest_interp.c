@@ -37,7 +37,7 @@ void nest_stop(Run *r, Span at, const char *message, uint64_t count) {
 
 /* ---- programs ---- */
 
-static uint64_t next_random(uint64_t *state) {
+static uint64_t next_order(uint64_t *state) {
   uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -101,7 +101,7 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   }
 }
 
-static void start(Run *r) {
+static void start_program(Run *r) {
   bool used = r->retired.len > 0;
   Prog *p = used ? r->retired.data[--r->retired.len] : new_program(r);
   p->index = r->started++;
@@ -118,7 +118,7 @@ static void start(Run *r) {
   vec_push(r->arena, &r->live, p);
 }
 
-static void retire(Run *r, size_t at) {
+static void retire_program(Run *r, size_t at) {
   Prog *p = r->live.data[at];
   memory_finished(r->memory, p->index);
   r->iterations = 0;
@@ -132,7 +132,7 @@ static Warp *pick_warp(Prog *p) {
   uint32_t ready = 0, n = p->run->warps;
   for (uint32_t i = 0; i < n; i++) ready += p->warps[i].state == WARP_READY;
   if (!ready) return NULL;
-  uint64_t k = next_random(&p->random) % ready;
+  uint64_t k = next_order(&p->random) % ready;
   for (uint32_t i = 0;; i++)
     if (p->warps[i].state == WARP_READY && !k--) return &p->warps[i];
 }
@@ -202,7 +202,7 @@ static bool report_endless(const Run *r) {
   return false;
 }
 
-static void report_deadlock(Run *r) {
+static void report_stuck_warps(Run *r) {
   if (report_endless(r)) return;
   const Prog *p = r->live.data[0];
   const Warp *w = &p->warps[0];
@@ -239,18 +239,18 @@ static bool all_still(const Run *r) {
   return true;
 }
 
-static int run_all(Run *r) {
+static int run_programs(Run *r) {
   while (r->live.len || r->started < r->nprograms) {
-    if (starts_more(r)) start(r);
+    if (starts_more(r)) start_program(r);
     if (r->quiet >= QUIET_LIMIT || all_still(r)) {
-      report_deadlock(r);
+      report_stuck_warps(r);
       return -1;
     }
     if (r->turn >= r->live.len) r->turn = 0;
     size_t at = r->live.len > 1 && r->started != r->seen_started ? r->live.len - 1 : r->turn++;
     Prog *p = r->live.data[at];
     if (!run_program(p)) return -1;
-    if (!p->live) retire(r, at);
+    if (!p->live) retire_program(r, at);
     uint64_t changes = memory_changes(r->memory);
     bool moved = !p->live || changes != r->seen || r->started != r->seen_started;
     r->quiet = moved ? 0 : r->quiet + 1;
@@ -262,8 +262,8 @@ static int run_all(Run *r) {
 
 /* ---- the launch ---- */
 
-static Run *new_run(Arena *a, const Nest *n, const InterpArg *args, const uint32_t grid[3],
-                    Memory *m, Diags *d) {
+static Run *new_nest_run(Arena *a, const Nest *n, const InterpArg *args, const uint32_t grid[3],
+                         Memory *m, Diags *d) {
   Run *r = ARENA_NEW(a, Run);
   r->arena = a;
   r->diags = d;
@@ -281,9 +281,9 @@ static Run *new_run(Arena *a, const Nest *n, const InterpArg *args, const uint32
   return r;
 }
 
-static int run_until_stop(Run *r) {
+static int run_nest_until_stop(Run *r) {
   if (setjmp(r->stop)) return -1;
-  return nest_code(r) ? run_all(r) : -1;
+  return nest_code(r) ? run_programs(r) : -1;
 }
 
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
@@ -301,10 +301,10 @@ int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Me
     return -1;
   }
   arena_on_oom(a, &oom);
-  Run *r = new_run(a, n, args, grid, m, d);
+  Run *r = new_nest_run(a, n, args, grid, m, d);
   r->limits = limits;
   if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
-  int status = run_until_stop(r);
+  int status = run_nest_until_stop(r);
   memory_report(m);
   findings_report(r->findings);
   arena_free(a);

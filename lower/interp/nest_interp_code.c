@@ -28,15 +28,17 @@ typedef struct {
   bool changed;
 } Flow;
 
-static bool is_pointer(const Ref *r) { return r->kind == REF_VAR && r->var->dtype == DT_PTR; }
+static bool is_pointer_operand(const Ref *r) {
+  return r->kind == REF_VAR && r->var->dtype == DT_PTR;
+}
 
-static void flow_stmt(Flow *f, const NestStmt *s) {
+static void flow_sources_of_stmt(Flow *f, const NestStmt *s) {
   if (!s->ndsts || s->dsts[0].var->dtype != DT_PTR) return;
   bool computed = s->code == NEST_MOV || s->code == NEST_SHFL || s->code == NEST_OP;
   bool pointers = false;
   uint64_t from = 0;
   for (uint32_t i = 0; i < s->nsrcs && computed; i++) {
-    if (!is_pointer(&s->srcs[i])) continue;
+    if (!is_pointer_operand(&s->srcs[i])) continue;
     pointers = true;
     from |= f->sources[s->srcs[i].var->id];
   }
@@ -47,10 +49,10 @@ static void flow_stmt(Flow *f, const NestStmt *s) {
   *to |= from;
 }
 
-static void flow_block(Flow *f, const NestBlock *b) {
+static void flow_sources_of_block(Flow *f, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
-    flow_stmt(f, s);
-    for (uint32_t i = 0; i < s->nregions; i++) flow_block(f, s->regions[i]);
+    flow_sources_of_stmt(f, s);
+    for (uint32_t i = 0; i < s->nregions; i++) flow_sources_of_block(f, s->regions[i]);
   }
 }
 
@@ -64,7 +66,7 @@ static const uint64_t *find_sources(Run *r) {
     f.sources[r->nest->params[i]->id] = i < 63 ? UINT64_C(1) << i : UNKNOWN_SOURCE;
   for (int round = 0; f.changed && round < ROUNDS; round++) {
     f.changed = false;
-    flow_block(&f, r->nest->body);
+    flow_sources_of_block(&f, r->nest->body);
   }
   for (uint32_t i = 0; i < r->nest->nvars && f.changed; i++) f.sources[i] |= UNKNOWN_SOURCE;
   return f.sources;
@@ -74,12 +76,12 @@ static uint64_t mem_source(const Coder *c, const Mem *m) {
   return m->buffer || m->base.kind != REF_VAR ? 0 : c->sources[m->base.var->id];
 }
 
-static void find_stored(Coder *c, const NestBlock *b) {
+static void find_stored_params(Coder *c, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     bool stores = s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS ||
                   s->code == NEST_RED;
     if (stores) c->stored |= mem_source(c, &s->mems[0]);
-    for (uint32_t i = 0; i < s->nregions; i++) find_stored(c, s->regions[i]);
+    for (uint32_t i = 0; i < s->nregions; i++) find_stored_params(c, s->regions[i]);
   }
 }
 
@@ -104,13 +106,13 @@ static Form code_form(Coder *c, const Affine *a) {
   return f;
 }
 
-static const Scalar *constant(Coder *c, Scalar v) {
+static const Scalar *constant_scalar(Coder *c, Scalar v) {
   Scalar *x = ARENA_ARRAY(c->r->arena, Scalar, MOST_LANES);
   for (int i = 0; i < MOST_LANES; i++) x[i] = v;
   return x;
 }
 
-static Scalar wrapped(DType t, int64_t i) {
+static Scalar wrap_integer(DType t, int64_t i) {
   if (t == DT_PTR || t == DT_I64 || t == DT_U64) return (Scalar){.i = i};
   return scalar_op(TILE_CAST, DT_I64, t, &(Scalar){.i = i}, false);
 }
@@ -126,12 +128,12 @@ static Operand code_ref(Coder *c, const Ref *r, DType t) {
       break;
     case REF_FLOAT:
       o.kind = OPERAND_CONST;
-      o.x = constant(c, (Scalar){.f = scalar_round(t, r->f)});
+      o.x = constant_scalar(c, (Scalar){.f = scalar_round(t, r->f)});
       break;
     case REF_AFFINE:
       o.kind = r->sub.n ? OPERAND_FORM : OPERAND_CONST;
       if (r->sub.n) o.sub = code_form(c, &r->sub);
-      else o.x = constant(c, wrapped(t, r->sub.c));
+      else o.x = constant_scalar(c, wrap_integer(t, r->sub.c));
       break;
     default: break;
   }
@@ -234,7 +236,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_PRINT] = nest_exec_print,
 };
 
-static Exec *exec_of(const NestStmt *s) {
+static Exec *exec_of_stmt(const NestStmt *s) {
   if (s->code != NEST_OP) return execs[s->code];
   switch (s->op) {
     case TILE_SELECT: return nest_exec_select;
@@ -276,7 +278,7 @@ static void code_numbers(Coder *c, Inst *in) {
   if (s->code == NEST_OP && s->op == TILE_PTR_ADD) in->a = dtype_bytes(s->elem);
 }
 
-static Inst *emit(Coder *c, Exec *exec, const NestStmt *s) {
+static Inst *emit_inst(Coder *c, Exec *exec, const NestStmt *s) {
   Inst in = {.exec = exec, .stmt = s};
   if (s) {
     in.type = s->type;
@@ -295,36 +297,36 @@ static Inst *emit(Coder *c, Exec *exec, const NestStmt *s) {
   return &vec_last(&c->insts);
 }
 
-static uint32_t here(const Coder *c) { return (uint32_t)c->insts.len; }
+static uint32_t next_inst(const Coder *c) { return (uint32_t)c->insts.len; }
 
 /* ---- structure ---- */
 
 static void code_loop(Coder *c, const NestStmt *s) {
-  uint32_t head = here(c);
-  Inst *first = emit(c, s->nsrcs ? nest_exec_bounds : nest_exec_loop, s);
+  uint32_t head = next_inst(c);
+  Inst *first = emit_inst(c, s->nsrcs ? nest_exec_bounds : nest_exec_loop, s);
   first->slot = s->index->id;
   first->a = s->index->extent;
   code_block(c, s->regions[0]);
-  Inst *next = emit(c, nest_exec_next, s);
+  Inst *next = emit_inst(c, nest_exec_next, s);
   next->slot = s->index->id;
   next->a = s->index->extent;
   next->target = head + 1;
-  c->insts.data[head].target = here(c);
+  c->insts.data[head].target = next_inst(c);
 }
 
 static void code_for(Coder *c, const NestStmt *s) {
-  uint32_t head = here(c), slot = c->r->loops++;
-  emit(c, nest_exec_for, s)->slot = slot;
+  uint32_t head = next_inst(c), slot = c->r->loops++;
+  emit_inst(c, nest_exec_for, s)->slot = slot;
   code_block(c, s->regions[0]);
-  Inst *next = emit(c, nest_exec_for_next, s);
+  Inst *next = emit_inst(c, nest_exec_for_next, s);
   next->slot = slot;
   next->target = head + 1;
-  c->insts.data[head].target = here(c);
+  c->insts.data[head].target = next_inst(c);
 }
 
 typedef VEC(Written) WrittenList;
 
-static void find_written(Coder *c, const NestBlock *b, WrittenList *list) {
+static void find_written_registers(Coder *c, const NestBlock *b, WrittenList *list) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     for (uint32_t i = 0; i < s->ndsts; i++) {
       const NestVar *v = s->dsts[i].var;
@@ -332,53 +334,53 @@ static void find_written(Coder *c, const NestBlock *b, WrittenList *list) {
       bool again = list->len && vec_last(list).first == w.first;
       if (!again) vec_push(c->r->arena, list, w);
     }
-    for (uint32_t i = 0; i < s->nregions; i++) find_written(c, s->regions[i], list);
+    for (uint32_t i = 0; i < s->nregions; i++) find_written_registers(c, s->regions[i], list);
   }
 }
 
 static void code_while(Coder *c, const NestStmt *s) {
   WrittenList written = {0};
-  for (uint32_t i = 0; i < s->nregions; i++) find_written(c, s->regions[i], &written);
+  for (uint32_t i = 0; i < s->nregions; i++) find_written_registers(c, s->regions[i], &written);
   uint32_t slot = c->r->whiles++;
-  emit(c, nest_exec_while, s)->slot = slot;
-  uint32_t head = here(c);
+  emit_inst(c, nest_exec_while, s)->slot = slot;
+  uint32_t head = next_inst(c);
   code_block(c, s->regions[0]);
-  uint32_t branch = here(c);
-  emit(c, nest_exec_branch, s);
+  uint32_t branch = next_inst(c);
+  emit_inst(c, nest_exec_branch, s);
   code_block(c, s->regions[1]);
-  Inst *back = emit(c, nest_exec_back, s);
+  Inst *back = emit_inst(c, nest_exec_back, s);
   back->target = head;
   back->slot = slot;
   back->written = written.data;
   back->nwritten = (uint32_t)written.len;
-  c->insts.data[branch].target = here(c);
+  c->insts.data[branch].target = next_inst(c);
 }
 
 static void code_if(Coder *c, const NestStmt *s) {
-  uint32_t branch = here(c);
-  emit(c, nest_exec_branch, s);
+  uint32_t branch = next_inst(c);
+  emit_inst(c, nest_exec_branch, s);
   code_block(c, s->regions[0]);
-  uint32_t jump = here(c);
-  emit(c, nest_exec_jump, s);
-  c->insts.data[branch].target = here(c);
+  uint32_t jump = next_inst(c);
+  emit_inst(c, nest_exec_jump, s);
+  c->insts.data[branch].target = next_inst(c);
   code_block(c, s->regions[1]);
-  c->insts.data[jump].target = here(c);
+  c->insts.data[jump].target = next_inst(c);
 }
 
 static void code_role(Coder *c, const NestStmt *s) {
-  uint32_t head = here(c);
-  Inst *in = emit(c, nest_exec_role, s);
+  uint32_t head = next_inst(c);
+  Inst *in = emit_inst(c, nest_exec_role, s);
   in->a = c->role_warps;
   in->b = nest_int(s, NA_warps, 0);
   in->slot = ++c->roles;
   c->role_warps += (uint32_t)in->b;
   code_block(c, s->regions[0]);
-  emit(c, nest_exec_role_end, s);
-  c->insts.data[head].target = here(c);
+  emit_inst(c, nest_exec_role_end, s);
+  c->insts.data[head].target = next_inst(c);
 }
 
 static void code_plain(Coder *c, const NestStmt *s) {
-  Inst *in = emit(c, exec_of(s), s);
+  Inst *in = emit_inst(c, exec_of_stmt(s), s);
   code_numbers(c, in);
 }
 
@@ -393,7 +395,7 @@ static void code_block(Coder *c, const NestBlock *b) {
 
 /* ---- storage ---- */
 
-static void number_registers(Run *r) {
+static void number_file_registers(Run *r) {
   uint32_t *first = ARENA_ARRAY(r->arena, uint32_t, r->nest->nvars);
   for (uint32_t i = 0; i < r->nest->nvars; i++) {
     first[i] = r->registers;
@@ -449,14 +451,14 @@ static bool fits_memory(Run *r) {
 }
 
 bool nest_code(Run *r) {
-  number_registers(r);
+  number_file_registers(r);
   place_buffers(r);
   Coder c = {.r = r, .sources = find_sources(r)};
-  find_stored(&c, r->nest->body);
+  find_stored_params(&c, r->nest->body);
   code_block(&c, r->nest->body);
-  emit(&c, nest_exec_end, NULL);
+  emit_inst(&c, nest_exec_end, NULL);
   r->insts = c.insts.data;
-  r->ninsts = here(&c);
+  r->ninsts = next_inst(&c);
   r->indices = r->nest->nindices;
   find_granules(r);
   return fits_memory(r);

@@ -65,7 +65,7 @@ void nest_exec_fence(Warp *w, const Inst *in) {
 /* ---- elementwise ops ---- */
 
 /* Lanes in which an operand that is no poison settles the result, whatever the other one is. */
-static uint32_t settled(Warp *w, const Inst *in, const Vec *v) {
+static uint32_t settled_lanes(Warp *w, const Inst *in, const Vec *v) {
   uint64_t ones = UINT64_MAX >> (64 - dtype_bits(in->type));
   TileCode op = in->stmt->op;
   uint32_t lanes = 0;
@@ -89,7 +89,7 @@ void nest_exec_op(Warp *w, const Inst *in) {
     bad |= v[k].bad;
     if (v[k].bad) why = v[k].why;
   }
-  if (bad && count == 2) bad &= ~settled(w, in, v);
+  if (bad && count == 2) bad &= ~settled_lanes(w, in, v);
   bool direct = !in->uniform && lanes == r->full;
   Scalar *out = direct ? reg_lanes(w, operand_reg(w, &in->dsts[0])) : r->scratch[3];
   scalar_ops(in->stmt->op, in->type, in->to, in->rtz, in->uniform ? 1 : r->lanes, out, v[0].x,
@@ -136,20 +136,20 @@ void nest_exec_mov(Warp *w, const Inst *in) {
   }
 }
 
-static void set_same(Warp *w, const Inst *in, int64_t i) {
+static void set_every_lane(Warp *w, const Inst *in, int64_t i) {
   Run *r = w->prog->run;
   uint32_t lanes = guard_lanes(w, in);
   for (uint32_t k = 0; k < r->lanes; k++) r->scratch[0][k].i = i;
   set_reg(w, in, 0, r->scratch[0], lanes, 0, NULL);
 }
 
-void nest_exec_pid(Warp *w, const Inst *in) { set_same(w, in, (int32_t)w->prog->id[in->a]); }
+void nest_exec_pid(Warp *w, const Inst *in) { set_every_lane(w, in, (int32_t)w->prog->id[in->a]); }
 
 void nest_exec_nprog(Warp *w, const Inst *in) {
-  set_same(w, in, (int32_t)w->prog->run->grid[in->a]);
+  set_every_lane(w, in, (int32_t)w->prog->run->grid[in->a]);
 }
 
-void nest_exec_warp(Warp *w, const Inst *in) { set_same(w, in, w->id - w->role_first); }
+void nest_exec_warp(Warp *w, const Inst *in) { set_every_lane(w, in, w->id - w->role_first); }
 
 void nest_exec_lane(Warp *w, const Inst *in) {
   Run *r = w->prog->run;
@@ -209,7 +209,7 @@ void nest_exec_print(Warp *w, const Inst *in) {
 
 /* ---- control ---- */
 
-static void count_iteration(Warp *w) {
+static void count_warp_iteration(Warp *w) {
   if (++w->iterations % WARP_ITERATIONS) return;
   w->yields = true;
   if (w->iterations % PROGRAM_ITERATIONS == 0) w->prog->yields = true;
@@ -217,7 +217,7 @@ static void count_iteration(Warp *w) {
 
 void nest_exec_loop(Warp *w, const Inst *in) { w->index[in->slot] = 0; }
 
-static int64_t bound(Warp *w, const Inst *in, uint32_t i) {
+static int64_t loop_bound(Warp *w, const Inst *in, uint32_t i) {
   Vec v = operand_vec(w, &in->srcs[i], 0, 0);
   if (v.bad & 1) nest_found_poison(w, in, v.why, "a bound of the loop");
   return v.x[0].i;
@@ -225,19 +225,19 @@ static int64_t bound(Warp *w, const Inst *in, uint32_t i) {
 
 /* A loop over the constants between two bounds. */
 void nest_exec_bounds(Warp *w, const Inst *in) {
-  int64_t lo = bound(w, in, 0), hi = bound(w, in, 1);
+  int64_t lo = loop_bound(w, in, 0), hi = loop_bound(w, in, 1);
   w->index[in->slot] = lo < 0 ? 0 : lo;
   if (w->index[in->slot] >= hi || w->index[in->slot] >= in->a) w->pc = in->target;
 }
 
 void nest_exec_next(Warp *w, const Inst *in) {
   int64_t i = ++w->index[in->slot];
-  if (i >= in->a || (in->stmt->nsrcs && i >= bound(w, in, 1))) return;
+  if (i >= in->a || (in->stmt->nsrcs && i >= loop_bound(w, in, 1))) return;
   w->pc = in->target;
-  if (in->stmt->code == NEST_SERIAL) count_iteration(w);
+  if (in->stmt->code == NEST_SERIAL) count_warp_iteration(w);
 }
 
-static uint64_t trip_count(int64_t lo, int64_t hi, int64_t step, bool is_signed) {
+static uint64_t count_trips(int64_t lo, int64_t hi, int64_t step, bool is_signed) {
   uint64_t size = step < 0 && is_signed ? 0 - (uint64_t)step : (uint64_t)step;
   if (is_signed && step < 0) return lo > hi ? ((uint64_t)lo - (uint64_t)hi - 1) / size + 1 : 0;
   bool some = is_signed ? lo < hi : (uint64_t)lo < (uint64_t)hi;
@@ -252,9 +252,9 @@ static void set_index(Warp *w, const Inst *in, int64_t i) {
 }
 
 void nest_exec_for(Warp *w, const Inst *in) {
-  int64_t lo = bound(w, in, 0), hi = bound(w, in, 1), step = bound(w, in, 2);
+  int64_t lo = loop_bound(w, in, 0), hi = loop_bound(w, in, 1), step = loop_bound(w, in, 2);
   bool is_signed = dtype_is_signed(in->stmt->dsts[0].var->dtype);
-  uint64_t trips = step ? trip_count(lo, hi, step, is_signed) : 0;
+  uint64_t trips = step ? count_trips(lo, hi, step, is_signed) : 0;
   if (!step && nest_found(w, FOUND_ZERO_STEP, in->stmt->span, in->stmt))
     findings_text(w->prog->run->findings, E_INTERP_STEP);
   if (!trips) {
@@ -272,7 +272,7 @@ void nest_exec_for_next(Warp *w, const Inst *in) {
   l->index = (int64_t)((uint64_t)l->index + (uint64_t)l->step);
   set_index(w, in, l->index);
   w->pc = in->target;
-  count_iteration(w);
+  count_warp_iteration(w);
 }
 
 void nest_exec_branch(Warp *w, const Inst *in) {
@@ -292,7 +292,7 @@ typedef struct {
 } Piece;
 
 /* The state that a WHILE writes, in pieces: the registers, and their lanes that are poison. */
-static Piece piece_of(Warp *w, const Inst *in, const Iteration *it, uint32_t i, size_t at) {
+static Piece state_piece(Warp *w, const Inst *in, const Iteration *it, uint32_t i, size_t at) {
   const Written *r = &in->written[i / 2];
   if (i % 2) return (Piece){it->bad + at, w->bad + r->first, r->count * sizeof *it->bad};
   return (Piece){it->x + at * MOST_LANES, reg_lanes(w, r->first),
@@ -302,14 +302,14 @@ static Piece piece_of(Warp *w, const Inst *in, const Iteration *it, uint32_t i, 
 static bool is_as_noted(Warp *w, const Inst *in, const Iteration *it) {
   size_t at = 0;
   for (uint32_t i = 0; i < 2 * in->nwritten; i++) {
-    Piece p = piece_of(w, in, it, i, at);
+    Piece p = state_piece(w, in, it, i, at);
     if (memcmp(p.noted, p.now, p.bytes)) return false;
     if (i % 2) at += in->written[i / 2].count;
   }
   return true;
 }
 
-static void note(Warp *w, const Inst *in, Iteration *it) {
+static void note_state(Warp *w, const Inst *in, Iteration *it) {
   size_t n = 0, at = 0;
   for (uint32_t i = 0; i < in->nwritten; i++) n += in->written[i].count;
   if (!it->x) {
@@ -317,7 +317,7 @@ static void note(Warp *w, const Inst *in, Iteration *it) {
     it->bad = ARENA_ARRAY(w->prog->run->arena, uint32_t, n);
   }
   for (uint32_t i = 0; i < 2 * in->nwritten; i++) {
-    Piece p = piece_of(w, in, it, i, at);
+    Piece p = state_piece(w, in, it, i, at);
     memcpy(p.noted, p.now, p.bytes);
     if (i % 2) at += in->written[i / 2].count;
   }
@@ -335,12 +335,12 @@ void nest_exec_back(Warp *w, const Inst *in) {
     nest_stop(r, in->stmt->span, E_INTERP_ITERATIONS, r->iterations);
   if (it->changes != changes || it->shared_changes != shared) it->iterations = 0;
   bool same = it->iterations++ && is_as_noted(w, in, it);
-  if ((it->iterations & (it->iterations - 1)) == 0) note(w, in, it);
+  if ((it->iterations & (it->iterations - 1)) == 0) note_state(w, in, it);
   it->changes = changes;
   it->shared_changes = shared;
   w->still = same ? in : NULL;
   if (same) w->yields = w->prog->yields = true;
-  count_iteration(w);
+  count_warp_iteration(w);
 }
 
 /* A role counts as so many instructions for all warps, those that skip it too. */

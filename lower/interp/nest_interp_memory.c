@@ -28,7 +28,7 @@ static Addresses addresses(Warp *w, const Inst *in, const Spot *p, uint32_t lane
   return a;
 }
 
-static uint64_t address_of(const Addresses *a, uint32_t lane) {
+static uint64_t lane_address(const Addresses *a, uint32_t lane) {
   return (uint64_t)a->base[lane].i + (uint64_t)a->bytes;
 }
 
@@ -50,10 +50,10 @@ bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t
 
 int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p) {
   Addresses a = addresses(w, in, p, 1);
-  return (int64_t)address_of(&a, 0) - p->offset;
+  return (int64_t)lane_address(&a, 0) - p->offset;
 }
 
-static Access access_of(const Warp *w, const Inst *in, const Spot *p) {
+static Access global_access(const Warp *w, const Inst *in, const Spot *p) {
   return (Access){w->prog->index, in->stmt->span, p->arg, in->is_volatile, false};
 }
 
@@ -67,7 +67,7 @@ static bool any_bad(const Prog *p, int64_t at, uint32_t bytes) {
 static void yield_all(Warp *w) { w->yields = w->prog->yields = true; }
 
 /* How much of a lane's access is one access of memory: on a CPU each element. */
-static uint32_t piece_of(const Run *r, const Inst *in) {
+static uint32_t access_piece(const Run *r, const Inst *in) {
   return in->bytes <= 16 && !r->lockstep ? in->bytes : dtype_bytes(in->type);
 }
 
@@ -85,8 +85,8 @@ typedef struct {
 static void load_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane, Loaded *out) {
   Run *r = w->prog->run;
   uint8_t raw[16];
-  uint32_t size = dtype_bytes(in->type), piece = piece_of(r, in);
-  Access who = access_of(w, in, &in->places[0]);
+  uint32_t size = dtype_bytes(in->type), piece = access_piece(r, in);
+  Access who = global_access(w, in, &in->places[0]);
   uint32_t racing = in->uniform ? ANY_LANE : lane;
   race_global(w, in, &in->places[0], in->is_volatile ? RACE_POLL : RACE_READ, racing, addr, false);
   for (uint32_t k = 0; k < in->n;) {
@@ -118,7 +118,7 @@ void nest_exec_ld(Warp *w, const Inst *in) {
   if (!p->buffer && !in->is_volatile) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
-    uint64_t at = address_of(&a, lane);
+    uint64_t at = lane_address(&a, lane);
     if (p->buffer) load_shared(w, in, (int64_t)at, lane, &out);
     else load_global(w, in, at, lane, &out);
   }
@@ -131,8 +131,8 @@ void nest_exec_ld(Warp *w, const Inst *in) {
 static void store_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane,
                          const uint8_t *raw) {
   Run *r = w->prog->run;
-  uint32_t piece = piece_of(r, in);
-  Access who = access_of(w, in, &in->places[0]);
+  uint32_t piece = access_piece(r, in);
+  Access who = global_access(w, in, &in->places[0]);
   uint64_t before = memory_changes(r->memory);
   for (uint32_t k = 0; k < in->bytes; k += piece)
     if (!memory_write(r->memory, addr + k, piece, raw + k, who)) return;
@@ -166,7 +166,7 @@ void nest_exec_st(Warp *w, const Inst *in) {
   if (!p->buffer) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
-    uint64_t at = address_of(&a, lane);
+    uint64_t at = lane_address(&a, lane);
     if (p->buffer) store_shared(w, in, (int64_t)at, lane, raw[lane], bad[lane]);
     else store_global(w, in, at, lane, raw[lane]);
   }
@@ -181,7 +181,7 @@ typedef struct {
 
 static bool is_cta(const Inst *in) { return !strcmp(nest_str(in->stmt, NA_scope, "gpu"), "cta"); }
 
-static Order order_of(const Inst *in) {
+static Order atomic_order_of(const Inst *in) {
   Name sem = nest_str(in->stmt, NA_sem, "acq_rel");
   bool both = !strcmp(sem, "acq_rel"), on = !in->places[0].buffer && !is_cta(in);
   return (Order){on && (both || !strcmp(sem, "acquire")), on && (both || !strcmp(sem, "release"))};
@@ -190,7 +190,7 @@ static Order order_of(const Inst *in) {
 /* The element that a lane updates; NULL, and reported, if its address is bad. */
 static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
   const Spot *p = &in->places[0];
-  Access who = access_of(w, in, p);
+  Access who = global_access(w, in, p);
   if (!p->buffer) {
     who.atomic = !is_cta(in);
     void *place = memory_atomic(w->prog->run->memory, at, in->bytes, who);
@@ -202,7 +202,7 @@ static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
   return w->prog->shared + at;
 }
 
-static void put_back(Warp *w, const Inst *in, void *place, Scalar v) {
+static void put_back_value(Warp *w, const Inst *in, void *place, Scalar v) {
   uint64_t raw = 0;
   scalar_store(in->type, v, &raw);
   if (!memcmp(place, &raw, in->bytes)) return;
@@ -228,14 +228,14 @@ static void each_lane(Warp *w, const Inst *in,
                       void (*update)(Warp *, const Inst *, void *, uint32_t, Scalar)) {
   const Spot *p = &in->places[0];
   Addresses a = addresses(w, in, p, guard_lanes(w, in));
-  Order o = order_of(in);
+  Order o = atomic_order_of(in);
   Scalar before[MOST_LANES] = {{0}};
   uint32_t bad = 0;
   if (o.acquire || o.release) race_sync(w, in, a.lanes, o.acquire, o.release);
   else if (!p->buffer) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
-    uint64_t at = address_of(&a, lane);
+    uint64_t at = lane_address(&a, lane);
     void *place = atomic_place(w, in, at, lane);
     if (!place) continue;
     if (p->buffer && any_bad(w->prog, (int64_t)at, in->bytes)) bad |= UINT32_C(1) << lane;
@@ -255,7 +255,7 @@ static Scalar atomic_operand(Warp *w, const Inst *in, uint32_t i, uint32_t lane)
 }
 
 static void update_rmw(Warp *w, const Inst *in, void *place, uint32_t lane, Scalar before) {
-  put_back(w, in, place, combined(in, before, atomic_operand(w, in, 0, lane)));
+  put_back_value(w, in, place, combined(in, before, atomic_operand(w, in, 0, lane)));
 }
 
 /* Bits are compared: a NaN equals itself. */
@@ -264,7 +264,7 @@ static void update_cas(Warp *w, const Inst *in, void *place, uint32_t lane, Scal
   uint64_t expected = 0;
   Scalar value = atomic_operand(w, in, 1, lane);
   scalar_store(in->type, atomic_operand(w, in, 0, lane), &expected);
-  if (!memcmp(place, &expected, in->bytes)) put_back(w, in, place, value);
+  if (!memcmp(place, &expected, in->bytes)) put_back_value(w, in, place, value);
 }
 
 void nest_exec_atom(Warp *w, const Inst *in) { each_lane(w, in, update_rmw); }
@@ -290,13 +290,13 @@ void nest_exec_cp_async(Warp *w, const Inst *in) {
   Addresses from = addresses(w, in, &in->places[1], reading_lanes(w, in, lanes));
   Addresses to = addresses(w, in, &in->places[0], lanes);
   copy.reads = from.lanes;
-  Access who = access_of(w, in, &in->places[1]);
+  Access who = global_access(w, in, &in->places[1]);
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
-    int64_t at = (int64_t)address_of(&to, lane);
+    int64_t at = (int64_t)lane_address(&to, lane);
     if (!(to.lanes >> lane & 1) || !nest_shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
     copy.lanes |= UINT32_C(1) << lane;
     copy.to[lane] = at;
-    copy.from[lane] = address_of(&from, lane);
+    copy.from[lane] = lane_address(&from, lane);
     if (copy.reads >> lane & 1)
       memory_read(p->run->memory, copy.from[lane], in->bytes, copy.seen[lane], who);
     race_shared(w, in, &in->places[0], RACE_COPY, lane, at);
@@ -312,7 +312,7 @@ void nest_exec_cp_commit(Warp *w, const Inst *in) {
 
 static void end_copy(Warp *w, const Copy *c) {
   Prog *p = w->prog;
-  Access who = access_of(w, c->inst, &c->inst->places[1]);
+  Access who = global_access(w, c->inst, &c->inst->places[1]);
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     uint8_t raw[16] = {0};
     if (!(c->lanes >> lane & 1)) continue;
@@ -349,7 +349,7 @@ static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) 
   const Spot *p = &in->places[0];
   Addresses a = addresses(w, in, p, w->prog->run->full);
   for (uint32_t lane = 0; lane < in->n * ROWS; lane++) {
-    int64_t at = (int64_t)address_of(&a, lane);
+    int64_t at = (int64_t)lane_address(&a, lane);
     bool ok = (a.lanes >> lane & 1) && nest_shared_ok(w, in, p, at, in->bytes);
     rows[lane] = ok ? at : -1;
     if (ok) race_shared(w, in, p, RACE_READ, ANY_LANE, at);

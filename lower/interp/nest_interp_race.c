@@ -18,12 +18,12 @@ static Mark mark_of(const Warp *w, uint32_t lane, const Inst *in) {
 }
 
 /* Does what the mark says come before what the thread does now? */
-static bool ordered(const Warp *w, uint32_t lane, const Mark *m) {
+static bool is_ordered_after(const Warp *w, uint32_t lane, const Mark *m) {
   if (m->thread == NO_THREAD || m->epoch < w->clock[m->thread >> LANE_BITS]) return true;
   return lane != ANY_LANE && m->thread == thread_of(w, lane);
 }
 
-static Mark *group_of(Prog *p, uint32_t group) { return &p->marks.data[group * p->run->warps]; }
+static Mark *group_marks(Prog *p, uint32_t group) { return &p->marks.data[group * p->run->warps]; }
 
 static uint32_t new_group(Prog *p) {
   uint32_t group = (uint32_t)(p->marks.len / p->run->warps);
@@ -34,14 +34,14 @@ static uint32_t new_group(Prog *p) {
 
 /* A warp's later epoch represents its earlier ones: who knows it knows those. */
 static void add_to_group(Prog *p, uint32_t group, Mark m) {
-  Mark *old = &group_of(p, group)[m.thread >> LANE_BITS];
+  Mark *old = &group_marks(p, group)[m.thread >> LANE_BITS];
   bool again = old->thread != NO_THREAD && old->epoch == m.epoch && old->thread != m.thread;
   *old = m;
   if (again) old->thread = (uint16_t)((m.thread >> LANE_BITS) << LANE_BITS | ANY_LANE);
 }
 
-static void add_reader(Warp *w, Cell *c, uint32_t lane, Mark m) {
-  if (!c->readers && ordered(w, lane, &c->read)) {
+static void add_cell_reader(Warp *w, Cell *c, uint32_t lane, Mark m) {
+  if (!c->readers && is_ordered_after(w, lane, &c->read)) {
     c->read = m;
     return;
   }
@@ -54,21 +54,21 @@ static void add_reader(Warp *w, Cell *c, uint32_t lane, Mark m) {
 
 static const Mark *unordered_in(const Warp *w, uint32_t lane, uint32_t group) {
   if (!group) return NULL;
-  const Mark *marks = group_of(w->prog, group);
+  const Mark *marks = group_marks(w->prog, group);
   for (uint32_t i = 0; i < w->prog->run->warps; i++)
-    if (!ordered(w, lane, &marks[i])) return &marks[i];
+    if (!is_ordered_after(w, lane, &marks[i])) return &marks[i];
   return NULL;
 }
 
 static const Mark *unordered_reader(const Warp *w, uint32_t lane, const Cell *c) {
   if (c->readers) return unordered_in(w, lane, c->readers);
-  return ordered(w, lane, &c->read) ? NULL : &c->read;
+  return is_ordered_after(w, lane, &c->read) ? NULL : &c->read;
 }
 
 /* An access that is not ordered and that `verb` conflicts with, or NULL. */
 static const Mark *conflicting(const Warp *w, const Cell *c, RaceVerb verb, uint32_t lane) {
   bool writes = verb == RACE_WRITE || verb == RACE_COPY;
-  const Mark *bad = ordered(w, lane, &c->write) ? NULL : &c->write;
+  const Mark *bad = is_ordered_after(w, lane, &c->write) ? NULL : &c->write;
   if (!bad && (writes || verb == RACE_READ)) bad = unordered_in(w, lane, c->atomics);
   if (!bad && (writes || verb == RACE_ATOMIC)) bad = unordered_reader(w, lane, c);
   if (!bad && writes) bad = unordered_in(w, lane, c->polls);
@@ -81,13 +81,14 @@ static void add_mark(Warp *w, uint32_t *group, Mark m) {
 }
 
 /* True if the access conflicts with *other; the cell then knows this one too. */
-static bool touch(Warp *w, Cell *c, RaceVerb verb, uint32_t lane, const Inst *in, Mark *other) {
+static bool touch_cell(Warp *w, Cell *c, RaceVerb verb, uint32_t lane, const Inst *in,
+                       Mark *other) {
   const Mark *bad = conflicting(w, c, verb, lane);
   if (bad) *other = *bad;
   bool conflict = bad != NULL;
   Mark m = mark_of(w, lane, in);
   switch (verb) {
-    case RACE_READ: add_reader(w, c, lane, m); break;
+    case RACE_READ: add_cell_reader(w, c, lane, m); break;
     case RACE_ATOMIC: add_mark(w, &c->atomics, m); break;
     case RACE_POLL: add_mark(w, &c->polls, m); break;
     case RACE_WRITE:
@@ -131,7 +132,7 @@ static const char *shared_text(const Run *r, const Spot *p, int64_t at) {
 }
 
 /* Describes the finding that nest_found has just counted. */
-static void report(Warp *w, RaceVerb verb, uint32_t lane, const char *where, Mark other) {
+static void report_race(Warp *w, RaceVerb verb, uint32_t lane, const char *where, Mark other) {
   Run *r = w->prog->run;
   const Inst *by = &r->insts[other.inst];
   findings_text(r->findings, E_RACE, thread_text(r, thread_of(w, lane)), verbs[verb], where,
@@ -159,9 +160,9 @@ void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
   for (uint32_t done = 0; done < bytes; done += granule, c++) {
     Mark other;
     if (c->in_flight) report_in_flight(w, in, verb, shared_text(r, p, at + done), c);
-    if (!touch(w, c, verb, lane, in, &other)) continue;
+    if (!touch_cell(w, c, verb, lane, in, &other)) continue;
     if (nest_found(w, FOUND_RACE, in->stmt->span, r->insts[other.inst].stmt))
-      report(w, verb, lane, shared_text(r, p, at + done), other);
+      report_race(w, verb, lane, shared_text(r, p, at + done), other);
   }
 }
 
@@ -241,12 +242,12 @@ void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
     Mark other;
     Cell *c = global_cell(w->prog, (addr + done) / granule);
     Cell before = *c;
-    if (!touch(w, c, verb, lane, in, &other)) continue;
+    if (!touch_cell(w, c, verb, lane, in, &other)) continue;
     /* All threads may store one value, if nobody reads it in between. */
     bool harmless = same && !unordered_reader(w, lane, &before) &&
                     !unordered_in(w, lane, before.atomics) && !unordered_in(w, lane, before.polls);
     if (!harmless && nest_found(w, FOUND_GLOBAL_RACE, in->stmt->span, r->insts[other.inst].stmt))
-      report(w, verb, lane, global_text(r, p), other);
+      report_race(w, verb, lane, global_text(r, p), other);
   }
 }
 
@@ -279,7 +280,7 @@ void race_access(Warp *w, const Inst *in, uint32_t lanes) {
     if (!same_role(v, w)) continue;
     if (v != w && v->release.at > w->at)
       report_order(w, in, lane, &v->release.mark, "before", true);
-    if (v->acquire.at && v->acquire.at < w->at && !ordered(w, lane, &v->acquire.mark))
+    if (v->acquire.at && v->acquire.at < w->at && !is_ordered_after(w, lane, &v->acquire.mark))
       report_order(w, in, lane, &v->acquire.mark, "after", true);
   }
   Accesses *a = &w->accesses;
@@ -297,7 +298,7 @@ void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool relea
     const Warp *v = &p->warps[i];
     const Accesses *a = &v->accesses;
     if (!same_role(v, w) || !a->first) continue;
-    if (release && a->first < w->at && !ordered(w, lane, &a->mark))
+    if (release && a->first < w->at && !is_ordered_after(w, lane, &a->mark))
       report_order(w, in, lane, &a->mark, "before", false);
     if (acquire && v != w && a->last > w->at) report_order(w, in, lane, &a->mark, "after", false);
   }

@@ -64,8 +64,8 @@ static float upper_19_bits(double v) {
 }
 
 /* The operand in row-major order, its fragment in registers from `first` on. */
-static void gather(Warp *w, const Inst *in, int which, uint32_t first, const uint32_t *poison,
-                   int count, Matrix *m) {
+static void gather_fragment(Warp *w, const Inst *in, int which, uint32_t first,
+                            const uint32_t *poison, int count, Matrix *m) {
   const Fragment *f = &in->fragments[which];
   bool tf32 = in->atom->tf32 && which < 2;
   for (int i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ static void gather(Warp *w, const Inst *in, int which, uint32_t first, const uin
 }
 
 /* One element of the result: k ascends, each sum is rounded to f32 (f64, i32). */
-static Scalar dot(const Atom *atom, const Scalar *a, const Scalar *b, Scalar c) {
+static Scalar dot_element(const Atom *atom, const Scalar *a, const Scalar *b, Scalar c) {
   DType t = atom->c;
   int n = atom->n;
   if (t == DT_I32) {
@@ -93,11 +93,12 @@ static Scalar dot(const Atom *atom, const Scalar *a, const Scalar *b, Scalar c) 
   return (Scalar){.f = scalar_round(t, sum)};
 }
 
-static void multiply(const Atom *atom, int rows, const Matrix *a, const Matrix *b, Matrix *c) {
+static void multiply_matrices(const Atom *atom, int rows, const Matrix *a, const Matrix *b,
+                              Matrix *c) {
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < atom->n; j++) {
       int at = i * atom->n + j;
-      c->x[at] = dot(atom, a->x + i * atom->k, b->x + j, c->x[at]);
+      c->x[at] = dot_element(atom, a->x + i * atom->k, b->x + j, c->x[at]);
       for (int k = 0; k < atom->k; k++)
         c->bad[at] |= a->bad[i * atom->k + k] | b->bad[k * atom->n + j];
     }
@@ -121,10 +122,10 @@ void nest_exec_mma(Warp *w, const Inst *in) {
   Matrix a = none, b = none, c = none;
   Scalar out[MOST_FRAGMENT][MOST_LANES];
   if (!lanes) return;
-  gather(w, in, 0, operand_reg(w, &in->srcs[0]), w->bad, atom->m * atom->k, &a);
-  gather(w, in, 1, operand_reg(w, &in->srcs[1]), w->bad, atom->k * atom->n, &b);
-  gather(w, in, 2, operand_reg(w, &in->srcs[2]), w->bad, atom->m * atom->n, &c);
-  multiply(atom, atom->m, &a, &b, &c);
+  gather_fragment(w, in, 0, operand_reg(w, &in->srcs[0]), w->bad, atom->m * atom->k, &a);
+  gather_fragment(w, in, 1, operand_reg(w, &in->srcs[1]), w->bad, atom->k * atom->n, &b);
+  gather_fragment(w, in, 2, operand_reg(w, &in->srcs[2]), w->bad, atom->m * atom->n, &c);
+  multiply_matrices(atom, atom->m, &a, &b, &c);
   bool any = false;
   for (int i = 0; i < atom->m * atom->n; i++) {
     out[f->reg[i]][f->lane[i]] = c.x[i];
@@ -145,7 +146,7 @@ void nest_exec_mma(Warp *w, const Inst *in) {
 enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 
 /* An element's place: `at` is where the operand's part begins, the buffer's swizzle left out. */
-static int64_t element_at(const Spot *p, int64_t at, int row, int column) {
+static int64_t element_offset(const Spot *p, int64_t at, int row, int column) {
   const Layout *l = &p->buffer->layout;
   int64_t off = at + wgmma_offset(p->buffer, row, column);
   int64_t bits = off >> l->xor_shift & (((INT64_C(1) << l->xor_bits) - 1) << l->xor_base);
@@ -158,11 +159,11 @@ typedef struct {
 } Block;
 
 /* Every chunk of 16 bytes counts as read by all lanes; false, and reported, outside the buffer. */
-static bool touch_block(Warp *w, const Inst *in, int which, int64_t at, Block b) {
+static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b) {
   const Spot *p = &in->places[which];
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t place = element_at(p, at, b.row + i, b.column + j);
+      int64_t place = element_offset(p, at, b.row + i, b.column + j);
       if (place % CHUNK) continue;
       if (!nest_shared_ok(w, in, p, place, CHUNK)) return false;
       race_shared(w, in, p, RACE_READ, ANY_LANE, place);
@@ -171,13 +172,13 @@ static bool touch_block(Warp *w, const Inst *in, int which, int64_t at, Block b)
   return true;
 }
 
-static void read_block(Warp *w, const Inst *in, int which, int64_t at, Block b, Matrix *m) {
+static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, Block b, Matrix *m) {
   const Spot *p = &in->places[which];
   DType t = p->buffer->dtype;
-  bool ok = touch_block(w, in, which, at, b);
+  bool ok = touch_chunks(w, in, which, at, b);
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t place = element_at(p, at, b.row + i, b.column + j);
+      int64_t place = element_offset(p, at, b.row + i, b.column + j);
       int k = i * b.columns + j;
       m->bad[k] = !ok || w->prog->bad_bytes[place] || w->prog->bad_bytes[place + 1];
       m->x[k] = ok ? scalar_load(t, w->prog->shared + place) : (Scalar){0};
@@ -193,7 +194,7 @@ static Block b_block(const Atom *atom, int i) {
   return (Block){0, i * BLOCK_COLUMNS, atom->k, BLOCK_COLUMNS};
 }
 
-static int blocks_of(const Inst *in) { return (int)in->n / BLOCK_COLUMNS; }
+static int column_blocks(const Inst *in) { return (int)in->n / BLOCK_COLUMNS; }
 
 static uint32_t acc_registers(const Inst *in) { return in->n / 2; }
 
@@ -210,9 +211,9 @@ void nest_exec_wgmma(Warp *w, const Inst *in) {
   if (from_registers) f.a = operand_reg(w, &in->srcs[0]);
   else f.at[0] = nest_shared_offset(w, in, &in->places[0]);
   f.at[1] = nest_shared_offset(w, in, &in->places[1]);
-  if (!from_registers) touch_block(w, in, 0, f.at[0], a_block(w, in->atom));
-  for (int i = 0; i < blocks_of(in); i++)
-    if (!touch_block(w, in, 1, f.at[1], b_block(in->atom, i))) break;
+  if (!from_registers) touch_chunks(w, in, 0, f.at[0], a_block(w, in->atom));
+  for (int i = 0; i < column_blocks(in); i++)
+    if (!touch_chunks(w, in, 1, f.at[1], b_block(in->atom, i))) break;
   bool again = in_flight(w, 0, f.acc);
   for (uint32_t k = 0; k < acc_registers(in); k++) {
     uint32_t reg = f.acc + k;
@@ -245,9 +246,9 @@ static void compute_block(Warp *w, const Flight *f, const Matrix *a, int i) {
   const Fragment *lc = &in->fragments[2];
   Matrix b, c;
   uint32_t acc = f->acc + 4 * (uint32_t)i;
-  read_block(w, in, 1, f->at[1], b_block(in->atom, i), &b);
-  gather(w, in, 2, acc, w->held, WARP_ROWS * BLOCK_COLUMNS, &c);
-  multiply(in->atom, WARP_ROWS, a, &b, &c);
+  read_operand_block(w, in, 1, f->at[1], b_block(in->atom, i), &b);
+  gather_fragment(w, in, 2, acc, w->held, WARP_ROWS * BLOCK_COLUMNS, &c);
+  multiply_matrices(in->atom, WARP_ROWS, a, &b, &c);
   for (int k = 0; k < WARP_ROWS * BLOCK_COLUMNS; k++) {
     uint32_t reg = acc + lc->reg[k], bit = UINT32_C(1) << lc->lane[k];
     reg_lanes(w, reg)[lc->lane[k]] = c.x[k];
@@ -259,9 +260,9 @@ static void land(Warp *w, const Flight *f) {
   const Inst *in = f->inst;
   Matrix a;
   check_untouched(w, f);
-  if (in->places[0].buffer) read_block(w, in, 0, f->at[0], a_block(w, in->atom), &a);
-  else gather(w, in, 0, f->a, w->bad, WARP_ROWS * in->atom->k, &a);
-  for (int i = 0; i < blocks_of(in); i++) compute_block(w, f, &a, i);
+  if (in->places[0].buffer) read_operand_block(w, in, 0, f->at[0], a_block(w, in->atom), &a);
+  else gather_fragment(w, in, 0, f->a, w->bad, WARP_ROWS * in->atom->k, &a);
+  for (int i = 0; i < column_blocks(in); i++) compute_block(w, f, &a, i);
 }
 
 /* Groups end in order, so those that stay are the last. */

@@ -59,7 +59,7 @@ bool layout_eq(const Layout *a, const Layout *b) {
 
 /* ---- sharing ---- */
 
-static uint32_t hash_of(const Layout *l) {
+static uint32_t hash_layout(const Layout *l) {
   uint32_t h = 2166136261u ^ l->ndigits;
   for (int i = 0; i < l->rank; i++) h = (h ^ (uint32_t)l->shape[i]) * 16777619u;
   for (int i = 0; i < l->ndigits; i++) {
@@ -71,24 +71,24 @@ static uint32_t hash_of(const Layout *l) {
 }
 
 /* The slot of an equal layout, or the empty one where it belongs. */
-static const Layout **slot_of(const LayoutSet *set, const Layout *l) {
-  uint32_t at = hash_of(l) & (set->nslots - 1);
+static const Layout **layout_slot(const LayoutSet *set, const Layout *l) {
+  uint32_t at = hash_layout(l) & (set->nslots - 1);
   while (set->slots[at] && !layout_eq(set->slots[at], l)) at = (at + 1) & (set->nslots - 1);
   return &set->slots[at];
 }
 
-static void grow(LayoutSet *set) {
+static void grow_set(LayoutSet *set) {
   LayoutSet more = {.arena = set->arena, .nslots = set->nslots ? set->nslots * 2 : 16};
   more.slots = ARENA_ARRAY(set->arena, const Layout *, more.nslots);
   for (uint32_t i = 0; i < set->nslots; i++)
-    if (set->slots[i]) *slot_of(&more, set->slots[i]) = set->slots[i];
+    if (set->slots[i]) *layout_slot(&more, set->slots[i]) = set->slots[i];
   more.count = set->count;
   *set = more;
 }
 
 const Layout *layout_intern(LayoutSet *set, const Layout *l) {
-  if (2 * set->count >= set->nslots) grow(set);
-  const Layout **slot = slot_of(set, l);
+  if (2 * set->count >= set->nslots) grow_set(set);
+  const Layout **slot = layout_slot(set, l);
   if (*slot) return *slot;
   Layout *own = ARENA_NEW(set->arena, Layout);
   *own = *l;
@@ -250,7 +250,7 @@ static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
   return span != limit ? covers : "";
 }
 
-static const char *check_registers(const Layout *l) {
+static const char *check_register_digits(const Layout *l) {
   bool done[MAX_DIGITS] = {0};
   int64_t stride = 1;
   for (int i; (i = next_register_digit(l, done)) >= 0; stride *= l->d[i].extent) {
@@ -271,7 +271,7 @@ const char *layout_check(const Layout *l, int warps, int lanes) {
 
 const char *layout_check_held(const Layout *l, int warps, int lanes) {
   const char *bad = layout_check(l, warps, lanes);
-  return *bad ? bad : check_registers(l);
+  return *bad ? bad : check_register_digits(l);
 }
 
 void layout_print(Text *out, const Layout *l) {
@@ -297,12 +297,12 @@ typedef struct {
   const char *at, *end;
 } Scan;
 
-static void skip_space(Scan *s) {
+static void skip_scan_space(Scan *s) {
   while (s->at < s->end && strchr(" \t\r\n", *s->at) && *s->at) s->at++;
 }
 
-static bool accept(Scan *s, const char *word) {
-  skip_space(s);
+static bool accept_word(Scan *s, const char *word) {
+  skip_scan_space(s);
   size_t n = strlen(word);
   if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n)) return false;
   s->at += n;
@@ -310,7 +310,7 @@ static bool accept(Scan *s, const char *word) {
 }
 
 static bool at_number(Scan *s) {
-  skip_space(s);
+  skip_scan_space(s);
   return s->at < s->end && *s->at >= '0' && *s->at <= '9';
 }
 
@@ -329,7 +329,7 @@ static bool scan_number(Scan *s, int32_t lo, int32_t hi, int32_t *out) {
 
 static bool scan_place(Scan *s, uint8_t *out) {
   for (int p = 0; p < PLACE_COUNT; p++)
-    if (accept(s, place_name((Place)p))) {
+    if (accept_word(s, place_name((Place)p))) {
       *out = (uint8_t)p;
       return true;
     }
@@ -341,11 +341,11 @@ static bool scan_digits(Scan *s, Layout *l, int axis) {
   int64_t product = 1;
   do {
     Digit d = {.axis = (int8_t)axis};
-    skip_space(s);
+    skip_scan_space(s);
     const char *begin = s->at;
     if (l->ndigits == MAX_DIGITS) return false;
-    if (!scan_number(s, 1, MOST_EXTENT, &d.extent) || !accept(s, "@")) return false;
-    if (!scan_place(s, &d.place) || !accept(s, ":")) return false;
+    if (!scan_number(s, 1, MOST_EXTENT, &d.extent) || !accept_word(s, "@")) return false;
+    if (!scan_place(s, &d.place) || !accept_word(s, ":")) return false;
     if (!scan_number(s, 1, MOST_SPAN, &d.stride)) return false;
     product *= d.extent;
     if ((int64_t)d.extent * d.stride > MOST_SPAN || product > MOST_AXIS) {
@@ -358,22 +358,22 @@ static bool scan_digits(Scan *s, Layout *l, int axis) {
 }
 
 static bool scan_axes(Scan *s, Layout *l) {
-  if (!accept(s, "[")) return false;
-  if (accept(s, "]")) return true;
+  if (!accept_word(s, "[")) return false;
+  if (accept_word(s, "]")) return true;
   do {
     if (l->rank == MAX_RANK) return false;
     int axis = l->rank++;
     if (!scan_number(s, 1, MAX_TILE, &l->shape[axis])) return false;
-    if (accept(s, "=") && !scan_digits(s, l, axis)) return false;
-  } while (accept(s, ","));
-  return accept(s, "]");
+    if (accept_word(s, "=") && !scan_digits(s, l, axis)) return false;
+  } while (accept_word(s, ","));
+  return accept_word(s, "]");
 }
 
 /* xor bits,base,shift: all within 32-bit addresses. */
 static bool scan_xor(Scan *s, Layout *l) {
   int32_t bits, base, shift;
-  if (!scan_number(s, 1, 16, &bits) || !accept(s, ",")) return false;
-  if (!scan_number(s, 0, 15, &base) || !accept(s, ",")) return false;
+  if (!scan_number(s, 1, 16, &bits) || !accept_word(s, ",")) return false;
+  if (!scan_number(s, 0, 15, &base) || !accept_word(s, ",")) return false;
   if (!scan_number(s, 1, 16, &shift)) return false;
   l->xor_bits = (uint8_t)bits;
   l->xor_base = (uint8_t)base;
@@ -392,12 +392,12 @@ const char *layout_scan(const char *text, size_t len, Layout *out, const char **
   *out = (Layout){0};
   bool good = scan_axes(&s, out);
   const char *end = s.at;
-  if (good && accept(&s, "*") && at_number(&s)) {
+  if (good && accept_word(&s, "*") && at_number(&s)) {
     good = scan_digits(&s, out, -1);
     end = s.at;
   }
   s.at = good ? end : s.at;
-  if (good && accept(&s, "xor") && is_word_end(&s)) {
+  if (good && accept_word(&s, "xor") && is_word_end(&s)) {
     good = scan_xor(&s, out);
     end = s.at;
   }

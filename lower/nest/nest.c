@@ -149,7 +149,7 @@ NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layou
   return v;
 }
 
-static NestBuffer *add_buffer(Nest *n, Name name) {
+static NestBuffer *add_nest_buffer(Nest *n, Name name) {
   NestBuffer *b = ARENA_NEW(n->arena, NestBuffer);
   b->id = n->nbuffers;
   b->name = name;
@@ -161,7 +161,7 @@ static NestBuffer *add_buffer(Nest *n, Name name) {
 }
 
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align) {
-  NestBuffer *b = add_buffer(n, ir_namer_give(&n->buffer_names, name));
+  NestBuffer *b = add_nest_buffer(n, ir_namer_give(&n->buffer_names, name));
   b->dtype = dtype;
   b->bytes = bytes;
   b->align = align;
@@ -169,7 +169,7 @@ NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, i
 }
 
 NestBuffer *nest_buffer_named(Nest *n, Name name) {
-  return claim_name(&n->buffer_names, name) ? add_buffer(n, name) : NULL;
+  return claim_name(&n->buffer_names, name) ? add_nest_buffer(n, name) : NULL;
 }
 
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {
@@ -303,7 +303,7 @@ void nest_move_into(NestStmt *s, NestBlock *b) {
 
 /* ---- attributes ---- */
 
-static void drop_attr(NestStmt *s, NestAttrKey k) {
+static void drop_nest_attr(NestStmt *s, NestAttrKey k) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->nattrs; i++)
     if (s->attrs[i].key != k) s->attrs[n++] = s->attrs[i];
@@ -311,7 +311,7 @@ static void drop_attr(NestStmt *s, NestAttrKey k) {
 }
 
 /* The attribute of that key, made in its place (the order of keys) if it is not there yet. */
-static NestAttr *slot_of(Nest *n, NestStmt *s, NestAttrKey k) {
+static NestAttr *attr_slot(Nest *n, NestStmt *s, NestAttrKey k) {
   uint32_t at = 0;
   while (at < s->nattrs && s->attrs[at].key < k) at++;
   if (at < s->nattrs && s->attrs[at].key == k) return &s->attrs[at];
@@ -325,12 +325,12 @@ static NestAttr *slot_of(Nest *n, NestStmt *s, NestAttrKey k) {
 
 void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v) {
   bool flag = nest_attr_kind(k) == NAK_bool;
-  if (flag && !v) drop_attr(s, k);
-  else slot_of(n, s, k)->i = flag ? 1 : v;
+  if (flag && !v) drop_nest_attr(s, k);
+  else attr_slot(n, s, k)->i = flag ? 1 : v;
 }
 
 void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v) {
-  slot_of(n, s, k)->s = pool_name(n->names, v);
+  attr_slot(n, s, k)->s = pool_name(n->names, v);
 }
 
 const NestAttr *nest_attr(const NestStmt *s, NestAttrKey k) {

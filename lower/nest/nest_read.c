@@ -20,7 +20,7 @@ static void nest_read_block(NestReader *p, NestBlock *b);
 
 /* ======== operands: affine forms, references, addresses ======== */
 
-static bool is_word(const IrToken *t, const char *s) {
+static bool is_token(const IrToken *t, const char *s) {
   return t->len == strlen(s) && !memcmp(t->text, s, t->len);
 }
 
@@ -28,7 +28,7 @@ static bool is_word(const IrToken *t, const char *s) {
 
 static NestIndex *find_index(NestReader *p, const IrToken *t) {
   for (size_t i = p->open.len; i-- > 0;)
-    if (is_word(t, p->open.data[i]->name)) return p->open.data[i];
+    if (is_token(t, p->open.data[i]->name)) return p->open.data[i];
   ir_error(&p->r, t->span, E_NEST_NO_INDEX, (int)t->len, t->text);
   return NULL;
 }
@@ -56,7 +56,7 @@ static Affine read_term(NestReader *p, bool minus) {
   return index ? affine_index(index, k) : none;
 }
 
-static void add_term(NestReader *p, Affine *sum, bool minus) {
+static void add_affine_term(NestReader *p, Affine *sum, bool minus) {
   Span span = p->r.token.span;
   Affine term = read_term(p, minus);
   if (!affine_add(sum, &term)) ir_error(&p->r, span, E_NEST_TERMS, MAX_TERMS);
@@ -72,7 +72,7 @@ static bool accept_sign(NestReader *p, bool *minus) {
 static Affine nest_read_affine(NestReader *p) {
   Affine sum = {0};
   bool minus = ir_accept(&p->r, "-");
-  do add_term(p, &sum, minus);
+  do add_affine_term(p, &sum, minus);
   while (accept_sign(p, &minus));
   return sum;
 }
@@ -156,7 +156,7 @@ static Mem nest_read_mem(NestReader *p) {
   }
   while (!r->failed && accept_sign(p, &minus)) {
     if (m.buffer && !m.base.kind && !minus && ir_at_kind(r, IT_VALUE)) m.base = nest_read_var(p);
-    else add_term(p, &m.bytes, minus);
+    else add_affine_term(p, &m.bytes, minus);
   }
   ir_expect(r, "]");
   return m;
@@ -166,7 +166,7 @@ static Mem nest_read_mem(NestReader *p) {
 
 /* ---- pieces ---- */
 
-static bool in_list(const char *list, const char *name) {
+static bool is_in_attr_list(const char *list, const char *name) {
   size_t n = strlen(name);
   for (const char *s = list; *s; s += strspn(s, " ")) {
     size_t len = strcspn(s, " ");
@@ -176,18 +176,18 @@ static bool in_list(const char *list, const char *name) {
   return false;
 }
 
-static int attr_key(const NestStmt *s, Name name) {
+static int nest_attr_key(const NestStmt *s, Name name) {
   const char *known = nest_op_info(s->code)->attrs;
   for (int k = 0; k < NA_COUNT; k++)
-    if (!strcmp(nest_attr_name((NestAttrKey)k), name)) return in_list(known, name) ? k : -1;
+    if (!strcmp(nest_attr_name((NestAttrKey)k), name)) return is_in_attr_list(known, name) ? k : -1;
   return -1;
 }
 
-static void set_attr(NestReader *p, NestStmt *s, const IrAttr *a) {
+static void set_nest_attr(NestReader *p, NestStmt *s, const IrAttr *a) {
   static const char *const whats[] = {
       [NAK_int] = "an integer", [NAK_bool] = "true or false", [NAK_str] = "a string"};
   static const IrAttrKind kinds[] = {[NAK_int] = IA_INT, [NAK_bool] = IA_FLAG, [NAK_str] = IA_STR};
-  int key = attr_key(s, a->key);
+  int key = nest_attr_key(s, a->key);
   if (key < 0) {
     const char *known = nest_op_info(s->code)->attrs;
     const char *name = s->code == NEST_OP ? tile_op_name(s->op) : nest_op_name(s->code);
@@ -203,7 +203,7 @@ static void set_attr(NestReader *p, NestStmt *s, const IrAttr *a) {
 static void read_attrs(NestReader *p, NestStmt *s) {
   uint32_t n;
   IrAttr *attrs = ir_attrs(&p->r, &n);
-  for (uint32_t i = 0; i < n && !p->r.failed; i++) set_attr(p, s, &attrs[i]);
+  for (uint32_t i = 0; i < n && !p->r.failed; i++) set_nest_attr(p, s, &attrs[i]);
 }
 
 static DType read_scalar_type(NestReader *p, DType *elem) {

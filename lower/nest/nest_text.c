@@ -25,7 +25,7 @@ typedef struct {
 
 static void print_block(Printer *p, const NestBlock *b);
 
-static void put(Printer *p, const char *s) { text_puts(p->out, s); }
+static void put_nest_text(Printer *p, const char *s) { text_puts(p->out, s); }
 
 /* ---- indices ---- */
 
@@ -36,7 +36,7 @@ static bool index_taken(const Printer *p, const char *name) {
 }
 
 /* Names differ only from those of the loops around: a name that is taken gets a number. */
-static void open_index(Printer *p, const NestIndex *index) {
+static void name_index(Printer *p, const NestIndex *index) {
   Arena *a = p->out->arena;
   const char *base = ir_clean_name(a, index->name), *name = *base ? base : "i";
   for (int k = 1; index_taken(p, name); k++) name = arena_printf(a, "%s_%d", base, k);
@@ -51,7 +51,7 @@ static void open_index(Printer *p, const NestIndex *index) {
   text_printf(p->out, " %s:%d", name, index->extent);
 }
 
-static const char *index_name(const Printer *p, const NestIndex *index) {
+static const char *printed_index(const Printer *p, const NestIndex *index) {
   for (uint32_t i = p->nopen; i-- > 0;)
     if (p->ids[i] == index->id) return p->open[i];
   return index->name; /* out of scope: the verifier says so */
@@ -69,16 +69,16 @@ static void print_affine(Printer *p, const Affine *a, bool lead) {
   for (int i = 0; i < a->n; i++) {
     int64_t k = a->t[i].coef;
     if (!k) continue;
-    put(p, k < 0 ? (lead ? "-" : " - ") : lead ? "" : " + ");
+    put_nest_text(p, k < 0 ? (lead ? "-" : " - ") : lead ? "" : " + ");
     if (k != 1 && k != -1) text_printf(p->out, "%llu*", magnitude(k));
-    put(p, index_name(p, a->t[i].index));
+    put_nest_text(p, printed_index(p, a->t[i].index));
     lead = false;
   }
   if (lead) text_printf(p->out, "%s%llu", a->c < 0 ? "-" : "", magnitude(a->c));
   else if (a->c) text_printf(p->out, " %c %llu", a->c < 0 ? '-' : '+', magnitude(a->c));
 }
 
-static bool is_zero(const Affine *a) {
+static bool is_zero_affine(const Affine *a) {
   for (int i = 0; i < a->n; i++)
     if (a->t[i].coef) return false;
   return !a->c;
@@ -92,43 +92,43 @@ static bool is_const(const Affine *a) {
 
 static void print_subscripts(Printer *p, const Affine *axes, int n) {
   for (int i = 0; i < n; i++) {
-    put(p, i ? ", " : "[");
+    put_nest_text(p, i ? ", " : "[");
     print_affine(p, &axes[i], true);
   }
-  put(p, "]");
+  put_nest_text(p, "]");
 }
 
 static void print_var(Printer *p, const Ref *r) {
   text_printf(p->out, "%%%s", r->var->name);
   if (r->axes && r->var->tile.rank) print_subscripts(p, r->axes, r->var->tile.rank);
-  else if (!is_zero(&r->sub) || r->var->count > 1) print_subscripts(p, &r->sub, 1);
+  else if (!is_zero_affine(&r->sub) || r->var->count > 1) print_subscripts(p, &r->sub, 1);
 }
 
 static void print_ref(Printer *p, const Ref *r, DType type) {
   switch (r->kind) {
-    case REF_NONE: put(p, "_"); return;
+    case REF_NONE: put_nest_text(p, "_"); return;
     case REF_VAR: print_var(p, r); return;
     case REF_FLOAT: ir_print_float(p->out, r->f, type == DT_F32); return;
     case REF_AFFINE:
-      if (!is_const(&r->sub)) put(p, "(");
+      if (!is_const(&r->sub)) put_nest_text(p, "(");
       print_affine(p, &r->sub, true);
-      if (!is_const(&r->sub)) put(p, ")");
+      if (!is_const(&r->sub)) put_nest_text(p, ")");
       return;
   }
 }
 
 static void print_mem(Printer *p, const Mem *m) {
-  put(p, "[");
+  put_nest_text(p, "[");
   if (m->buffer) text_printf(p->out, "@%s", m->buffer->name);
-  if (m->buffer && m->base.kind) put(p, " + ");
+  if (m->buffer && m->base.kind) put_nest_text(p, " + ");
   if (m->base.kind || !m->buffer) print_ref(p, &m->base, DT_NONE);
-  if (!is_zero(&m->bytes)) print_affine(p, &m->bytes, false);
-  put(p, "]");
+  if (!is_zero_affine(&m->bytes)) print_affine(p, &m->bytes, false);
+  put_nest_text(p, "]");
 }
 
 static void print_refs(Printer *p, const Ref *refs, uint32_t n, DType type) {
   for (uint32_t i = 0; i < n; i++) {
-    if (i) put(p, ", ");
+    if (i) put_nest_text(p, ", ");
     print_ref(p, &refs[i], type);
   }
 }
@@ -148,7 +148,7 @@ static void print_attrs(Printer *p, const NestStmt *s) {
   ir_print_attrs(p->out, list, s->nattrs);
 }
 
-static void print_type(Printer *p, DType type, DType elem) {
+static void print_nest_type(Printer *p, DType type, DType elem) {
   type_print(p->out, (Type){.dtype = (uint8_t)type, .elem = (uint8_t)elem});
 }
 
@@ -161,17 +161,17 @@ static DType pointee(const NestStmt *s) {
 
 static void print_types(Printer *p, const NestStmt *s) {
   if (s->type == DT_NONE) return;
-  put(p, " : ");
-  print_type(p, s->type, pointee(s));
+  put_nest_text(p, " : ");
+  print_nest_type(p, s->type, pointee(s));
   if (s->code != NEST_OP || (s->op != TILE_CAST && s->op != TILE_BITCAST)) return;
-  put(p, " to ");
-  print_type(p, s->to, pointee(s));
-  if (s->rtz) put(p, " rtz");
+  put_nest_text(p, " to ");
+  print_nest_type(p, s->to, pointee(s));
+  if (s->rtz) put_nest_text(p, " rtz");
 }
 
 static void print_guard(Printer *p, const NestStmt *s) {
   if (!s->guard.kind) return;
-  put(p, " if ");
+  put_nest_text(p, " if ");
   print_ref(p, &s->guard, DT_I1);
 }
 
@@ -183,10 +183,10 @@ static void print_tail(Printer *p, const NestStmt *s) {
 }
 
 static void print_region(Printer *p, const NestStmt *s, uint32_t i) {
-  put(p, " {\n");
+  put_nest_text(p, " {\n");
   if (i < s->nregions) print_block(p, s->regions[i]);
-  for (int k = 0; k < p->depth; k++) put(p, "  ");
-  put(p, "}");
+  for (int k = 0; k < p->depth; k++) put_nest_text(p, "  ");
+  put_nest_text(p, "}");
 }
 
 /* A DOT of two variables has no addresses. */
@@ -199,10 +199,10 @@ static bool has_address(const NestStmt *s) {
 static void print_operands(Printer *p, const NestStmt *s) {
   uint32_t nmems = has_address(s) ? s->nmems : 0;
   for (uint32_t i = 0; i < nmems; i++) {
-    put(p, i ? ", " : " ");
+    put_nest_text(p, i ? ", " : " ");
     print_mem(p, &s->mems[i]);
   }
-  if (s->nsrcs) put(p, nmems ? ", " : " ");
+  if (s->nsrcs) put_nest_text(p, nmems ? ", " : " ");
   print_refs(p, s->srcs, s->nsrcs, s->type);
 }
 
@@ -210,8 +210,8 @@ static void print_operands(Printer *p, const NestStmt *s) {
 
 static void print_plain(Printer *p, const NestStmt *s) {
   print_refs(p, s->dsts, s->ndsts, s->type);
-  if (s->ndsts) put(p, " = ");
-  put(p, s->code == NEST_OP ? tile_op_name(s->op) : nest_op_name(s->code));
+  if (s->ndsts) put_nest_text(p, " = ");
+  put_nest_text(p, s->code == NEST_OP ? tile_op_name(s->op) : nest_op_name(s->code));
   print_operands(p, s);
   print_attrs(p, s);
 }
@@ -223,10 +223,10 @@ static void print_plain_stmt(Printer *p, const NestStmt *s) {
 
 static void print_loop(Printer *p, const NestStmt *s) {
   uint32_t outer = p->nopen;
-  put(p, nest_op_name(s->code));
-  open_index(p, s->index);
+  put_nest_text(p, nest_op_name(s->code));
+  name_index(p, s->index);
   for (uint32_t i = 0; i < s->nsrcs; i++) {
-    put(p, i ? " to " : " from ");
+    put_nest_text(p, i ? " to " : " from ");
     print_ref(p, &s->srcs[i], DT_I32);
   }
   print_tail(p, s);
@@ -235,42 +235,42 @@ static void print_loop(Printer *p, const NestStmt *s) {
 }
 
 static void print_for(Printer *p, const NestStmt *s) {
-  put(p, "for ");
+  put_nest_text(p, "for ");
   print_ref(p, &s->dsts[0], s->type);
   static const char *const words[] = {" = ", " to ", " step "};
   for (uint32_t i = 0; i < s->nsrcs && i < 3; i++) {
-    put(p, words[i]);
+    put_nest_text(p, words[i]);
     print_ref(p, &s->srcs[i], s->type);
   }
   print_attrs(p, s);
   print_guard(p, s);
-  put(p, " : ");
-  print_type(p, s->dsts[0].kind == REF_VAR ? s->dsts[0].var->dtype : s->type, DT_NONE);
+  put_nest_text(p, " : ");
+  print_nest_type(p, s->dsts[0].kind == REF_VAR ? s->dsts[0].var->dtype : s->type, DT_NONE);
   ir_print_place(p->out, p->diags, s->span, &p->last, p->nest->ir_file);
   print_region(p, s, 0);
 }
 
 static void print_while(Printer *p, const NestStmt *s) {
-  put(p, "while ");
+  put_nest_text(p, "while ");
   print_refs(p, s->srcs, s->nsrcs, DT_I1);
   print_tail(p, s);
   print_region(p, s, 0);
-  put(p, " do");
+  put_nest_text(p, " do");
   print_region(p, s, 1);
 }
 
 static void print_if(Printer *p, const NestStmt *s) {
-  put(p, "if ");
+  put_nest_text(p, "if ");
   print_refs(p, s->srcs, s->nsrcs, DT_I1);
   print_tail(p, s);
   print_region(p, s, 0);
   if (s->nregions < 2 || !s->regions[1]->first) return;
-  put(p, " else");
+  put_nest_text(p, " else");
   print_region(p, s, 1);
 }
 
 static void print_with_region(Printer *p, const NestStmt *s) {
-  put(p, nest_op_name(s->code));
+  put_nest_text(p, nest_op_name(s->code));
   print_attrs(p, s);
   print_tail(p, s);
   print_region(p, s, 0);
@@ -278,13 +278,13 @@ static void print_with_region(Printer *p, const NestStmt *s) {
 
 static void print_nest(Printer *p, const NestStmt *s) {
   uint32_t outer = p->nopen;
-  put(p, nest_op_name(s->code));
+  put_nest_text(p, nest_op_name(s->code));
   print_attrs(p, s);
   for (int i = 0; i < s->layout->rank; i++) {
-    if (i) put(p, ",");
-    open_index(p, s->axes[i]);
+    if (i) put_nest_text(p, ",");
+    name_index(p, s->axes[i]);
   }
-  put(p, " ");
+  put_nest_text(p, " ");
   layout_print(p->out, s->layout);
   print_tail(p, s);
   print_region(p, s, 0);
@@ -300,7 +300,7 @@ static void print_combine(Printer *p, const NestStmt *s) {
   const NestBlock *b = s->regions[0];
   for (uint32_t i = 0; i < b->nparams; i++)
     text_printf(p->out, "%s%%%s", i ? ", " : " (", b->params[i]->name);
-  put(p, b->nparams ? ")" : " ()");
+  put_nest_text(p, b->nparams ? ")" : " ()");
   print_tail(p, s);
   print_region(p, s, 0);
 }
@@ -318,9 +318,9 @@ static void print_block(Printer *p, const NestBlock *b) {
   };
   p->depth++;
   for (const NestStmt *s = b->first; s; s = s->next) {
-    for (int k = 0; k < p->depth; k++) put(p, "  ");
+    for (int k = 0; k < p->depth; k++) put_nest_text(p, "  ");
     by_form[forms[s->code]](p, s);
-    put(p, "\n");
+    put_nest_text(p, "\n");
   }
   p->depth--;
 }
@@ -339,23 +339,23 @@ static void print_header(Printer *p) {
   if (o->num_stages != dflt.num_stages) text_printf(p->out, ", num_stages %d", o->num_stages);
   if (o->num_ctas != dflt.num_ctas) text_printf(p->out, ", num_ctas %d", o->num_ctas);
   if (o->maxnreg != dflt.maxnreg) text_printf(p->out, ", maxnreg %d", o->maxnreg);
-  if (!o->enable_fp_fusion) put(p, ", enable_fp_fusion false");
-  if (o->checked) put(p, ", checked");
-  if (o->alias == ALIAS_ORDERED) put(p, ", ordered");
+  if (!o->enable_fp_fusion) put_nest_text(p, ", enable_fp_fusion false");
+  if (o->checked) put_nest_text(p, ", checked");
+  if (o->alias == ALIAS_ORDERED) put_nest_text(p, ", ordered");
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);
   if (n->shared_bytes) text_printf(p->out, ", shared %lld", (long long)n->shared_bytes);
-  put(p, "}");
+  put_nest_text(p, "}");
   ir_print_place(p->out, p->diags, n->span, &p->last, n->ir_file);
-  put(p, " {\n");
+  put_nest_text(p, " {\n");
 }
 
 static void print_param(Printer *p, const NestVar *v) {
   text_printf(p->out, "  param %%%s : ", v->name);
-  print_type(p, v->dtype, v->elem);
+  print_nest_type(p, v->dtype, v->elem);
   text_printf(p->out, " {arg %u", v->arg);
   if (v->div != 1) text_printf(p->out, ", div %lld", (long long)v->div);
-  put(p, "}\n");
+  put_nest_text(p, "}\n");
 }
 
 static void print_noalias(Printer *p, const NoAlias *x) {
@@ -363,38 +363,38 @@ static void print_noalias(Printer *p, const NoAlias *x) {
               x->or_same ? " or same" : "");
 }
 
-static void print_buffer(Printer *p, const NestBuffer *b) {
+static void print_nest_buffer(Printer *p, const NestBuffer *b) {
   text_printf(p->out, "  buffer @%s : shared %lld {align %lld", b->name, (long long)b->bytes,
               (long long)b->align);
   if (b->offset >= 0) text_printf(p->out, ", offset %lld", (long long)b->offset);
   if (b->slots > 1) text_printf(p->out, ", slots %d", b->slots);
-  put(p, "}");
+  put_nest_text(p, "}");
   if (b->tile.rank) {
-    put(p, " holds ");
+    put_nest_text(p, " holds ");
     type_print(p->out, b->tile);
-    put(p, " ");
+    put_nest_text(p, " ");
     layout_print(p->out, &b->layout);
   } else if (b->dtype) {
     text_printf(p->out, " holds %s", dtype_name(b->dtype));
   }
-  put(p, "\n");
+  put_nest_text(p, "\n");
 }
 
 static void print_var_decl(Printer *p, const NestVar *v) {
   text_printf(p->out, "  var %%%s : ", v->name);
   if (v->tile.rank) {
     type_print(p->out, v->tile);
-    put(p, " ");
+    put_nest_text(p, " ");
     layout_print(p->out, v->layout);
   } else {
-    print_type(p, v->dtype, v->elem);
+    print_nest_type(p, v->dtype, v->elem);
     if (v->count != 1) text_printf(p->out, "[%u]", v->count);
   }
-  if (v->uniform) put(p, " uniform");
+  if (v->uniform) put_nest_text(p, " uniform");
   /* bind reads divisibility off the variables of level nest */
   if (v->uniform && v->div > 1 && p->nest->level == NEST_LEVEL_NEST)
     text_printf(p->out, " {div %lld}", (long long)v->div);
-  put(p, "\n");
+  put_nest_text(p, "\n");
 }
 
 void nest_print(Text *out, const Nest *n, const Diags *d) {
@@ -402,9 +402,9 @@ void nest_print(Text *out, const Nest *n, const Diags *d) {
   print_header(&p);
   for (uint32_t i = 0; i < n->nparams; i++) print_param(&p, n->params[i]);
   for (uint32_t i = 0; i < n->nnoalias; i++) print_noalias(&p, &n->noalias[i]);
-  for (uint32_t i = 0; i < n->nbuffers; i++) print_buffer(&p, n->buffers[i]);
+  for (uint32_t i = 0; i < n->nbuffers; i++) print_nest_buffer(&p, n->buffers[i]);
   for (uint32_t i = 0; i < n->nvars; i++)
     if (!n->vars[i]->is_param) print_var_decl(&p, n->vars[i]);
   print_block(&p, n->body);
-  put(&p, "}\n");
+  put_nest_text(&p, "}\n");
 }

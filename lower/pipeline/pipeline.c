@@ -115,12 +115,12 @@ static NestStmt *plain_store(const NestStmt *nest, const NestVar *v) {
   return same ? st : NULL;
 }
 
-static bool writes_global(const NestBlock *b) {
+static bool block_writes_global(const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     if (st->code == NEST_ST && !st->mems[0].buffer) return true;
     if (st->code == NEST_ATOM || st->code == NEST_ATOM_CAS || st->code == NEST_RED) return true;
     for (uint32_t r = 0; r < st->nregions; r++)
-      if (writes_global(st->regions[r])) return true;
+      if (block_writes_global(st->regions[r])) return true;
   }
   return false;
 }
@@ -203,7 +203,7 @@ static bool pipe_collect_slice(Pipe *p) {
     }
   }
   /* A needed variable set inside a nested region of the body would be missed. */
-  return !(loads && writes_global(body));
+  return !(loads && block_writes_global(body));
 }
 
 static void nested_defs(const Pipe *p, const NestBlock *b, bool *bad) {
@@ -248,7 +248,7 @@ typedef struct {
   NestVar *in_range;
 } Ahead;
 
-static Ref make(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y) {
+static Ref make_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y) {
   nest_op(b, op, t, dst, x, y, ref_none());
   return dst;
 }
@@ -257,23 +257,23 @@ static Ref new_scalar(Pipe *p, const char *name, DType t) {
   return ref_var(nest_var(p->n, name, t, DT_NONE, 1, true));
 }
 
-static Ref slot_bytes(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer *buf) {
+static Ref ring_offset(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer *buf) {
   NestVar *v = nest_var(p->n, "at", DT_I32, DT_NONE, 1, true);
   v->div = buf->bytes / p->depth;
   v->div &= -v->div;
-  return make(b, TILE_MUL, DT_I32, ref_var(v), ref_var(slot), ref_int(buf->bytes / p->depth));
+  return make_op(b, TILE_MUL, DT_I32, ref_var(v), ref_var(slot), ref_int(buf->bytes / p->depth));
 }
 
 /* slot := (slot + 1) % depth */
 static void advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
-  Ref next = make(b, TILE_ADD, DT_I32, new_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
-  Ref wrap = make(b, TILE_EQ, DT_I32, new_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
+  Ref next = make_op(b, TILE_ADD, DT_I32, new_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
+  Ref wrap = make_op(b, TILE_EQ, DT_I32, new_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
   nest_op(b, TILE_SELECT, DT_I32, ref_var(slot), wrap, ref_int(0), next);
 }
 
 /* A NEST of the pair's load becomes a COPY that stores where the pair's store did. */
 static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a) {
-  Ref at = slot_bytes(p, b, a->slot_w, pair->st->mems[0].buffer);
+  Ref at = ring_offset(p, b, a->slot_w, pair->st->mems[0].buffer);
   NestStmt *c = clone(p, b, pair->load);
   c->code = NEST_COPY;
   c->attrs = NULL;
@@ -303,8 +303,8 @@ static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a
   st->mems[0].base = at;
 }
 
-static void issue(Pipe *p, NestBuilder *b, const Ahead *a) {
-  make(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
+static void issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
+  make_op(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
   size_t next = 0;
   for (size_t i = 0; i < p->slice.len; i++) {
     NestStmt *st = p->slice.data[i];
@@ -316,7 +316,7 @@ static void issue(Pipe *p, NestBuilder *b, const Ahead *a) {
     if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
   }
   nest_stmt(b, NEST_RING_COMMIT, 0, 0);
-  make(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
+  make_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
   advance_slot(p, b, a->slot_w);
 }
 
@@ -361,7 +361,7 @@ static void reads_slot(Pipe *p, const Ahead *a, NestStmt *dot) {
     for (size_t k = 0; k < p->pairs.len; k++)
       if (dot->mems[i].buffer && dot->mems[i].buffer == p->pairs.data[k].st->mems[0].buffer) {
         NestBuilder b = {p->n, dot->parent, dot, dot->span};
-        dot->mems[i].base = slot_bytes(p, &b, a->slot_r, dot->mems[i].buffer);
+        dot->mems[i].base = ring_offset(p, &b, a->slot_r, dot->mems[i].buffer);
       }
 }
 
@@ -374,7 +374,7 @@ static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
       for (size_t k = 0; k < p->pairs.len && x->code == NEST_LD; k++)
         if (x->mems[0].buffer && x->mems[0].buffer == p->pairs.data[k].st->mems[0].buffer) {
           NestBuilder before = {p->n, b, st, st->span};
-          x->mems[0].base = slot_bytes(p, &before, a->slot_r, x->mems[0].buffer);
+          x->mems[0].base = ring_offset(p, &before, a->slot_r, x->mems[0].buffer);
         }
   }
 }
@@ -405,7 +405,7 @@ static void pipe_transform(Pipe *p) {
     buf->slots = p->depth;
   }
   Ahead a = make_ahead(p, &before);
-  for (int i = 0; i + 1 < p->depth; i++) issue(p, &before, &a);
+  for (int i = 0; i + 1 < p->depth; i++) issue_copies(p, &before, &a);
   redirect_reads(p, &a, body);
   NestStmt *first = body->first;
   NestBuilder head = {p->n, body, first, p->loop->span};
@@ -414,7 +414,7 @@ static void pipe_transform(Pipe *p) {
   nest_stmt(&head, NEST_BAR, 0, 0);
   NestBuilder tail = {p->n, body, NULL, p->loop->span};
   if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
-  issue(p, p->dot ? &tail : &head, &a);
+  issue_copies(p, p->dot ? &tail : &head, &a);
   advance_slot(p, &tail, a.slot_r);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
@@ -432,7 +432,7 @@ static void pipe_transform(Pipe *p) {
 
 /* ======== the pass ======== */
 
-static bool has_dot(const NestBlock *b) {
+static bool loop_has_dot(const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next)
     if (st->code == NEST_DOT) return true;
   return false;
@@ -460,14 +460,14 @@ typedef struct {
   bool combines; /* a reduction inside: bind may give it a buffer */
 } Uses;
 
-static void note_uses(Uses *u, const NestBlock *b) {
+static void note_uses_of_block(Uses *u, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     bool loop = st == u->p->loop;
     if (loop) u->now = INSIDE;
     if (u->now == INSIDE) u->combines |= st->code == NEST_REDUCE || st->code == NEST_SCAN;
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
-    for (uint32_t r = 0; r < st->nregions; r++) note_uses(u, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) note_uses_of_block(u, st->regions[r]);
     if (loop) u->now = AFTER;
   }
 }
@@ -476,7 +476,7 @@ static void note_uses(Uses *u, const NestBlock *b) {
 static int64_t other_bytes(const Pipe *p) {
   enum { COMBINE_BYTES = 16384 };
   Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, false};
-  note_uses(&u, p->n->body);
+  note_uses_of_block(&u, p->n->body);
   int64_t sum = 0, most = p->u->machine->shared / 2;
   for (uint32_t i = 0; i < p->n->nbuffers; i++) {
     bool alive = u.where[i] & INSIDE || u.where[i] == (BEFORE | AFTER) ||
@@ -533,7 +533,8 @@ static bool reads_by_proxy(const Pipe *p) {
 /* A loop that counts up by a constant; fewer stages where shared memory would not hold them. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
-  if (step->kind != REF_AFFINE || step->sub.c <= 0 || !has_dot(p->loop->regions[0])) return false;
+  if (step->kind != REF_AFFINE || step->sub.c <= 0 || !loop_has_dot(p->loop->regions[0]))
+    return false;
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
   pipe_find_pairs(p);
   if (!p->pairs.len || !pipe_collect_slice(p) || !pipe_defs_are_on_top(p)) return false;

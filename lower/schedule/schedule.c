@@ -424,7 +424,7 @@ int schedule_warps(const Unit *u) {
   return u->machine->max_warps == 1 ? 1 : u->tile->options.num_warps;
 }
 
-static Layout plain(const Plan *p, const Type *t) {
+static Layout plain_layout(const Plan *p, const Type *t) {
   int order[MAX_RANK];
   schedule_order(t, order);
   return schedule_blocked(t, order, 1, schedule_warps(p->u), p->u->machine->lanes);
@@ -541,7 +541,7 @@ static void fill_value(Fill *x, const TileValue *v) {
   ValuePlan *out = &x->s->values[v->id];
   if (!plan_held(x->p, v) || schedule_renames(v)) return;
   Choice *c = &x->p->choice[plan_find(x->p, v->id)];
-  if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain(x->p, &v->type)};
+  if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain_layout(x->p, &v->type)};
   out->held = true;
   out->layout = c->layout;
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;

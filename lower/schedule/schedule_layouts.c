@@ -3,7 +3,7 @@
 
 /* ---- plain layouts ---- */
 
-static int smaller(int a, int b) { return a < b ? a : b; }
+static int min_int(int a, int b) { return a < b ? a : b; }
 
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
   Layout l = layout_new(tile);
@@ -12,7 +12,7 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
   for (int i = 0; i < tile->rank; i++) {
     int a = order[i], vec = i ? 1 : vector;
     int64_t groups = (tile->shape[a] + vec - 1) / vec;
-    nl[a] = smaller(lane_left, (int)pow2_at_least(groups));
+    nl[a] = min_int(lane_left, (int)pow2_at_least(groups));
     lane_left /= nl[a];
     groups = (groups + nl[a] - 1) / nl[a];
     left[a] = (int)groups;
@@ -21,7 +21,7 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
   /* Warps go to the slowest axis first, so that a warp's own rows stay whole. */
   for (int i = tile->rank - 1; i >= 0; i--) {
     int a = order[i];
-    nw[a] = smaller(warp_left, (int)pow2_at_least(left[a]));
+    nw[a] = min_int(warp_left, (int)pow2_at_least(left[a]));
     warp_left /= nw[a];
     left[a] = (left[a] + nw[a] - 1) / nw[a];
   }

@@ -11,7 +11,7 @@ typedef struct {
   Text *out;
 } Printer;
 
-static void print_value(Printer *p, const TileValue *v) {
+static void print_value_layout(Printer *p, const TileValue *v) {
   const ValuePlan *plan = &p->s->values[v->id];
   if (!plan->held) return;
   text_printf(p->out, "  %%%s: ", p->names[v->id]);
@@ -20,18 +20,18 @@ static void print_value(Printer *p, const TileValue *v) {
   text_puts(p->out, "\n");
 }
 
-static void print_op(TileOp *op, void *ctx) {
-  for (uint32_t i = 0; i < op->nresults; i++) print_value(ctx, op->results[i]);
+static void print_op_layouts(TileOp *op, void *ctx) {
+  for (uint32_t i = 0; i < op->nresults; i++) print_value_layout(ctx, op->results[i]);
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
-      print_value(ctx, op->regions[r]->params[i]);
+      print_value_layout(ctx, op->regions[r]->params[i]);
 }
 
 void schedule_print(Text *out, const Unit *u) {
   Arena *scratch = arena_child(u->arena);
   Printer p = {u->schedule, tile_value_names(u->tile, scratch), out};
   text_printf(out, "schedule @%s {\n", u->tile->name);
-  tile_walk(u->tile->body, print_op, &p);
+  tile_walk(u->tile->body, print_op_layouts, &p);
   for (uint32_t i = 0; i < u->schedule->nstores; i++) {
     text_printf(out, "  store %u: ", i);
     layout_print(out, &u->schedule->stores[i]);
@@ -60,19 +60,19 @@ typedef struct {
   const char **names;
 } Naming;
 
-static void name_value(Naming *n, TileValue *v) {
+static void note_value_name(Naming *n, TileValue *v) {
   ir_map_put(&n->to->values, pool_name(n->to->u->names, n->names[v->id]), v);
 }
 
 static void name_op(TileOp *op, void *ctx) {
-  for (uint32_t i = 0; i < op->nresults; i++) name_value(ctx, op->results[i]);
+  for (uint32_t i = 0; i < op->nresults; i++) note_value_name(ctx, op->results[i]);
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
-      name_value(ctx, op->regions[r]->params[i]);
+      note_value_name(ctx, op->regions[r]->params[i]);
 }
 
 /* A layout of this tile over all the threads of the kernel. */
-static bool read_layout(Reader *x, const Type *tile, Layout *l) {
+static bool read_value_layout(Reader *x, const Type *tile, Layout *l) {
   Span at = ir_peek(&x->r)->span;
   if (!layout_parse(&x->r, l)) return false;
   bool shape = l->rank == tile->rank;
@@ -83,14 +83,14 @@ static bool read_layout(Reader *x, const Type *tile, Layout *l) {
   return !*bad;
 }
 
-static void read_value(Reader *x) {
+static void read_value_plan(Reader *x) {
   Span at = ir_peek(&x->r)->span;
   Name name = ir_value(&x->r);
   TileValue *v = name ? ir_map_get(&x->values, name) : NULL;
   if (name && (!v || !v->type.rank)) ir_error(&x->r, at, E_LOWER_SCHEDULE_VALUE, name);
   if (!v || !ir_expect(&x->r, ":")) return;
   ValuePlan *p = &x->u->schedule->values[v->id];
-  p->held = read_layout(x, &v->type, &p->layout);
+  p->held = read_value_layout(x, &v->type, &p->layout);
   if (!ir_accept(&x->r, "atom")) return;
   at = ir_peek(&x->r)->span;
   Name atom = ir_word(&x->r, "an atom");
@@ -113,7 +113,7 @@ static void read_store(Reader *x) {
   if (!ir_expect(&x->r, ":")) return;
   FindStore f = {.want = (uint32_t)i};
   tile_walk(x->u->tile->body, find_store, &f);
-  if (f.found) read_layout(x, f.found, &x->u->schedule->stores[i]);
+  if (f.found) read_value_layout(x, f.found, &x->u->schedule->stores[i]);
 }
 
 bool schedule_parse(Unit *u, uint32_t file, size_t *at) {
@@ -132,7 +132,7 @@ bool schedule_parse(Unit *u, uint32_t file, size_t *at) {
   ir_expect(&x.r, "{");
   while (!x.r.failed && !ir_accept(&x.r, "}")) {
     if (ir_accept(&x.r, "store")) read_store(&x);
-    else read_value(&x);
+    else read_value_plan(&x);
   }
   *at = ir_offset(&x.r);
   return !x.r.failed;

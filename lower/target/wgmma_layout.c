@@ -72,11 +72,11 @@ int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count) {
   return count < d.low.extent ? count * d.low.stride : count / d.low.extent * d.high.stride;
 }
 
-static int64_t along(const NestBuffer *b, int axis, int64_t i) {
+static int64_t offset_along(const NestBuffer *b, int axis, int64_t i) {
   Digits d = digits_of(&b->layout, axis);
   return i / d.low.extent * d.high.stride + i % d.low.extent * d.low.stride;
 }
 
 int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column) {
-  return along(b, 0, row) + along(b, 1, column);
+  return offset_along(b, 0, row) + offset_along(b, 1, column);
 }

@@ -100,7 +100,7 @@ static bool within_limit(const Unit *u, const Life *life) {
 }
 
 /* Buffers whose accesses were all removed; ids stay dense. */
-static void drop_unused(Nest *n, Life *life) {
+static void drop_unused_buffers(Nest *n, Life *life) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < n->nbuffers; i++) {
     if (life[i].first < 0) continue;
@@ -118,7 +118,7 @@ bool pass_allocate_shared(Unit *u) {
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
   for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
   walk_lives(&s, n->body);
-  drop_unused(n, s.life);
+  drop_unused_buffers(n, s.life);
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
   for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
   assign_offsets(n, forever);

@@ -143,15 +143,15 @@ static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
 }
 
 /* Two in an unroll are the same, and later the unroll as a whole is the same as one before. */
-static void rename_ref(Joining *e, Ref *r) {
+static void rename_index_ref(Joining *e, Ref *r) {
   if (r->kind != REF_VAR) return;
   while (e->same[r->var->id]) r->var = e->same[r->var->id];
 }
 
-static void rename_stmt(Joining *e, NestStmt *st) {
-  for (uint32_t i = 0; i < st->nsrcs; i++) rename_ref(e, &st->srcs[i]);
-  for (uint32_t i = 0; i < st->nmems; i++) rename_ref(e, &st->mems[i].base);
-  rename_ref(e, &st->guard);
+static void rename_index_stmt(Joining *e, NestStmt *st) {
+  for (uint32_t i = 0; i < st->nsrcs; i++) rename_index_ref(e, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) rename_index_ref(e, &st->mems[i].base);
+  rename_index_ref(e, &st->guard);
 }
 
 static bool join_stmt(Joining *e, NestStmt *st, uint32_t h) {
@@ -168,14 +168,14 @@ static bool join_stmt(Joining *e, NestStmt *st, uint32_t h) {
 }
 
 /* Expressions of a block are available in the blocks inside it, and no longer after its end. */
-static void join_block(Joining *e, NestBlock *b) {
+static void join_expressions(Joining *e, NestBlock *b) {
   VEC(uint32_t) added = {0};
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
-    rename_stmt(e, st);
-    for (uint32_t r = 0; r < st->nregions; r++) join_block(e, st->regions[r]);
+    rename_index_stmt(e, st);
+    for (uint32_t r = 0; r < st->nregions; r++) join_expressions(e, st->regions[r]);
     /* a while's condition is computed in its first region: rename once more after it */
-    if (st->code == NEST_WHILE) rename_stmt(e, st);
+    if (st->code == NEST_WHILE) rename_index_stmt(e, st);
     if (!is_comparable(e->c, st)) continue;
     uint32_t h = hash_stmt(st, false) & (e->buckets - 1);
     if (join_stmt(e, st, h)) continue;
@@ -247,7 +247,7 @@ static void mark_used(Cse *s) {
 }
 
 /* A statement with blocks that do nothing; a `for` whose index is read still sets it. */
-static bool is_empty(const Cse *s, const NestStmt *st) {
+static bool is_empty_stmt(const Cse *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_UNROLL:
     case NEST_SERIAL:
@@ -266,7 +266,8 @@ static void sweep_dead(Cse *s, NestBlock *b) {
   for (NestStmt *st = b->last, *prev; st; st = prev) {
     prev = st->prev;
     for (uint32_t r = st->nregions; r-- > 0;) sweep_dead(s, st->regions[r]);
-    if (is_empty(s, st) || (is_removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
+    if (is_empty_stmt(s, st) || (is_removable(st) && !s->uses[st->dsts[0].var->id]))
+      nest_remove(st);
   }
 }
 
@@ -308,7 +309,7 @@ bool pass_cse(Unit *u) {
   e->same = ARENA_ARRAY(s.scratch, NestVar *, n);
   for (e->buckets = 64; e->buckets < n;) e->buckets *= 2;
   e->table = ARENA_ARRAY(s.scratch, Seen *, e->buckets);
-  join_block(e, u->nest->body);
+  join_expressions(e, u->nest->body);
   mark_used(&s);
   sweep_dead(&s, u->nest->body);
   drop_unused_vars(&s);

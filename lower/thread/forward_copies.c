@@ -49,7 +49,7 @@ typedef struct {
 
 /* ---- what there is ---- */
 
-static void note_uses(Forwarding *s, const NestStmt *st) {
+static void note_uses_of_stmt(Forwarding *s, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nsrcs; i++)
     if (st->srcs[i].kind == REF_VAR) s->uses[st->srcs[i].var->id]++;
   for (uint32_t i = 0; i < st->nmems; i++)
@@ -74,15 +74,15 @@ static void note_access(Forwarding *s, NestStmt *st) {
   }
 }
 
-static void note_block(Forwarding *s, const NestBlock *b) {
+static void note_definitions_of(Forwarding *s, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       s->def[st->dsts[i].var->id] = st;
       s->ndefs[st->dsts[i].var->id]++;
     }
-    note_uses(s, st);
+    note_uses_of_stmt(s, st);
     note_access(s, st);
-    for (uint32_t r = 0; r < st->nregions; r++) note_block(s, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) note_definitions_of(s, st->regions[r]);
   }
 }
 
@@ -92,21 +92,21 @@ static NestStmt *holder(NestStmt *st, const NestBlock *b) {
   return st;
 }
 
-static NestStmt *only_def(const Forwarding *s, const Ref *x) {
+static NestStmt *sole_definition(const Forwarding *s, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return NULL;
   return s->ndefs[x->var->id] == 1 ? s->def[x->var->id] : NULL;
 }
 
 /* ---- what is loaded from ---- */
 
-static bool inside(const NestStmt *st, const NestStmt *loop) {
+static bool is_inside_loop(const NestStmt *st, const NestStmt *loop) {
   while (st && st != loop) st = st->parent->owner;
   return st != NULL;
 }
 
 /* x as more + the affine form *each: an array whose elements count up, or a number. */
 static bool counts_up(const Forwarding *s, const Ref *x, Ref *more, Affine *each) {
-  NestStmt *def = only_def(s, x);
+  NestStmt *def = sole_definition(s, x);
   if (!def || def->guard.kind) return false;
   *more = *x;
   *each = affine_const(0);
@@ -123,13 +123,13 @@ static bool counts_up(const Forwarding *s, const Ref *x, Ref *more, Affine *each
 }
 
 /* Sees through an address that is computed for each element: `ptr_add %rows[a], %columns[b]`. */
-static bool find_base(const Forwarding *s, Copy *c) {
+static bool find_copy_base(const Forwarding *s, Copy *c) {
   const Mem *m = &c->load->mems[0];
   c->base = m->base;
   c->bytes = m->bytes;
   c->more = ref_none();
-  NestStmt *def = only_def(s, &m->base);
-  if (!def || !inside(def, c->root)) return true;
+  NestStmt *def = sole_definition(s, &m->base);
+  if (!def || !is_inside_loop(def, c->root)) return true;
   Affine each;
   if (def->code != NEST_OP || def->op != TILE_PTR_ADD || m->base.var->count > 1) return false;
   if (def->srcs[0].kind != REF_VAR || !counts_up(s, &def->srcs[1], &c->more, &each)) return false;
@@ -165,7 +165,7 @@ static bool op_step(const Forwarding *s, const NestStmt *st, int depth, int64_t 
 static bool lane_step(const Forwarding *s, const Ref *x, int depth, int64_t *step) {
   *step = 0;
   if (x->kind != REF_VAR || x->var->uniform || x->var->is_param) return true;
-  const NestStmt *st = only_def(s, x);
+  const NestStmt *st = sole_definition(s, x);
   if (!st || st->guard.kind || depth == LANE_DEPTH) return false;
   *step = st->code == NEST_LANE;
   return *step || (st->code == NEST_OP && op_step(s, st, depth + 1, step));
@@ -175,10 +175,11 @@ static bool lane_step(const Forwarding *s, const Ref *x, int depth, int64_t *ste
 static bool base_is_lanes(const Forwarding *s, const Ref *base, int64_t *step) {
   *step = 0;
   if (!base->kind) return true;
-  const NestStmt *st = only_def(s, base);
+  const NestStmt *st = sole_definition(s, base);
   if (!st || base->var->count > 1 || !lane_step(s, base, 0, step)) return false;
   if (st->code == NEST_LANE) return true;
-  const NestStmt *of = st->code == NEST_OP && st->op == TILE_MUL ? only_def(s, st->srcs) : NULL;
+  const NestStmt *of =
+      st->code == NEST_OP && st->op == TILE_MUL ? sole_definition(s, st->srcs) : NULL;
   return of && of->code == NEST_LANE;
 }
 
@@ -188,18 +189,18 @@ static bool base_is_lanes(const Forwarding *s, const Ref *base, int64_t *step) {
 static int rows_axis(const Copy *c) { return c->stride[0] < c->stride[1]; }
 
 /* How many rows (axis 0) or columns `bytes` are. */
-static int64_t steps_of(const Copy *c, int64_t bytes, int axis) {
+static int64_t steps_along(const Copy *c, int64_t bytes, int axis) {
   int big = rows_axis(c);
   return (axis == big ? bytes : bytes % c->stride[big]) / c->stride[axis];
 }
 
 static int64_t there(const Copy *c, int64_t bytes) {
-  return steps_of(c, bytes, 0) * c->global[0] + steps_of(c, bytes, 1) * c->global[1];
+  return steps_along(c, bytes, 0) * c->global[0] + steps_along(c, bytes, 1) * c->global[1];
 }
 
 /* By how much %p's subscript grows meanwhile. */
 static int64_t pointers_there(const Copy *c, int64_t bytes) {
-  return steps_of(c, bytes, 0) * c->pointers[0] + steps_of(c, bytes, 1) * c->pointers[1];
+  return steps_along(c, bytes, 0) * c->pointers[0] + steps_along(c, bytes, 1) * c->pointers[1];
 }
 
 /* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
@@ -219,7 +220,7 @@ static bool learn_strides_of_digit(Copy *c, bool known[2], int64_t bytes, int64_
 }
 
 /* How far a step of `bytes` goes in all along the axis of the smaller stride, of `n` steps. */
-static int64_t reach_of(const Copy *c, int64_t bytes, int64_t n) {
+static int64_t byte_reach(const Copy *c, int64_t bytes, int64_t n) {
   int big = rows_axis(c);
   return bytes % c->stride[big] ? bytes * (n - 1) : 0;
 }
@@ -254,13 +255,13 @@ static bool learn_strides(const Forwarding *s, Copy *c) {
   if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
   c->lane += c->scale * more;
   if (lane ? !learn_strides_of_digit(c, known, lane, c->lane, 0) : c->lane != 0) return false;
-  int64_t reach = lane ? reach_of(c, lane, s->nest->lanes) : 0;
+  int64_t reach = lane ? byte_reach(c, lane, s->nest->lanes) : 0;
   for (int i = 0; i < to->n; i++) {
     const NestIndex *index = to->t[i].index;
     if (!learn_strides_of_digit(c, known, to->t[i].coef, coefficient(from, index),
                                 coefficient(pointer, index)))
       return false;
-    reach += reach_of(c, to->t[i].coef, index->extent);
+    reach += byte_reach(c, to->t[i].coef, index->extent);
   }
   int big = rows_axis(c);
   if (reach >= c->stride[big] && !rows_follow(c, known)) return false;
@@ -287,7 +288,7 @@ static bool find_layout(Copy *c) {
 static bool is_copy(const Forwarding *s, Copy *c) {
   if (c->stores != 1 || c->other || !c->readers.len || !find_layout(c)) return false;
   if (dtype_bits(c->buffer->dtype) < WIDE_BITS) return false;
-  NestStmt *ld = only_def(s, &c->store->srcs[0]);
+  NestStmt *ld = sole_definition(s, &c->store->srcs[0]);
   if (!ld || c->store->srcs[0].var->count > 1) return false;
   if (ld->code != NEST_LD || ld->parent != c->store->parent || ld->mems[0].buffer) return false;
   if (ld->guard.kind || ld->type != c->store->type || nest_int(ld, NA_n, 1) != 1 ||
@@ -303,11 +304,11 @@ static bool is_copy(const Forwarding *s, Copy *c) {
 /* Is x the same for all of the copy, and after it? */
 static bool stays(const Forwarding *s, const Copy *c, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return x->kind != REF_FLOAT;
-  const NestStmt *def = only_def(s, x);
-  return def && !inside(def, c->root);
+  const NestStmt *def = sole_definition(s, x);
+  return def && !is_inside_loop(def, c->root);
 }
 
-static bool writes_global(const NestStmt *st) {
+static bool stmt_writes_global(const NestStmt *st) {
   switch (st->code) {
     case NEST_ST:
     case NEST_RED:
@@ -317,7 +318,7 @@ static bool writes_global(const NestStmt *st) {
   }
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (writes_global(x)) return true;
+      if (stmt_writes_global(x)) return true;
   return false;
 }
 
@@ -325,7 +326,7 @@ static bool writes_global(const NestStmt *st) {
 static bool readers_follow(const Copy *c) {
   size_t found = 0;
   for (NestStmt *st = c->root; st && found < c->readers.len; st = st->next) {
-    if (writes_global(st)) return false;
+    if (stmt_writes_global(st)) return false;
     for (size_t i = 0; i < c->readers.len && st != c->root; i++)
       found += holder(c->readers.data[i], c->root->parent) == st;
   }
@@ -365,7 +366,7 @@ static NestVar *new_var(Forwarding *s, DType t) {
 }
 
 /* by * x, in bytes of an address. */
-static Ref multiply(NestBuilder *b, Forwarding *s, Ref x, int64_t by) {
+static Ref multiply_by(NestBuilder *b, Forwarding *s, Ref x, int64_t by) {
   NestVar *y = new_var(s, DT_I64);
   nest_op(b, TILE_MUL, DT_I64, ref_var(y), x, ref_int(by), ref_none());
   return ref_var(y);
@@ -375,7 +376,7 @@ static Ref lanes_back(NestBuilder *b, Forwarding *s, const Copy *c) {
   NestVar *lane = nest_var(s->nest, "lane", DT_I32, DT_NONE, 1, false), *wide = new_var(s, DT_I64);
   nest_stmt(b, NEST_LANE, 1, 0)->dsts[0] = ref_var(lane);
   nest_op(b, TILE_CAST, DT_I32, ref_var(wide), ref_var(lane), ref_none(), ref_none())->to = DT_I64;
-  return multiply(b, s, ref_var(wide), -c->lane);
+  return multiply_by(b, s, ref_var(wide), -c->lane);
 }
 
 /* All of %p's addresses, moved by x. */
@@ -406,7 +407,7 @@ static Affine pointer_of(const Copy *c, const Affine *bytes) {
   return sub;
 }
 
-static Affine bytes_of(const Copy *c, const Affine *bytes) {
+static Affine forwarded_bytes(const Copy *c, const Affine *bytes) {
   Affine to = affine_const(there(c, bytes->c) + c->first);
   for (int k = 0; k < bytes->n; k++) {
     Affine term = affine_index(bytes->t[k].index, there(c, bytes->t[k].coef));
@@ -418,7 +419,7 @@ static Affine bytes_of(const Copy *c, const Affine *bytes) {
 static void redirect(Forwarding *s, Copy *c) {
   NestBuilder b = {s->nest, c->root->parent, c->root, c->load->span};
   NestVar *all = c->base.var, *same = NULL;
-  if (c->more.kind) all = var_moved_by(b, s, all, multiply(&b, s, c->more, c->scale));
+  if (c->more.kind) all = var_moved_by(b, s, all, multiply_by(&b, s, c->more, c->scale));
   for (size_t i = 0; i < c->readers.len; i++) {
     Mem *m = &c->readers.data[i]->mems[0];
     int64_t lane;
@@ -427,7 +428,7 @@ static void redirect(Forwarding *s, Copy *c) {
     if (!lanes && !same) same = var_moved_by(b, s, all, lanes_back(&b, s, c));
     m->buffer = NULL;
     m->base = ref_sub(lanes ? all : same, pointer_of(c, &m->bytes));
-    m->bytes = bytes_of(c, &m->bytes);
+    m->bytes = forwarded_bytes(c, &m->bytes);
   }
 }
 
@@ -443,7 +444,7 @@ static void remove_copy(Forwarding *s, Copy *c) {
   NestBlock *b = c->store->parent;
   nest_remove(c->store);
   if (s->uses[c->load->dsts[0].var->id] == 1) {
-    NestStmt *address = only_def(s, &c->load->mems[0].base);
+    NestStmt *address = sole_definition(s, &c->load->mems[0].base);
     if (address && address->parent == b && address->dsts[0].var != c->base.var &&
         s->uses[address->dsts[0].var->id] == 1)
       nest_remove(address);
@@ -462,11 +463,11 @@ bool pass_forward_copies(Unit *u) {
                   ARENA_ARRAY(scratch, uint32_t, n->nvars),
                   ARENA_ARRAY(scratch, uint32_t, n->nvars),
                   ARENA_ARRAY(scratch, Copy, n->nbuffers)};
-  note_block(&s, n->body);
+  note_definitions_of(&s, n->body);
   for (uint32_t i = 0; i < n->nbuffers; i++) {
     Copy *c = &s.copies[n->buffers[i]->id];
     c->buffer = n->buffers[i];
-    if (!is_copy(&s, c) || !find_base(&s, c) || !stays(&s, c, &c->base)) continue;
+    if (!is_copy(&s, c) || !find_copy_base(&s, c) || !stays(&s, c, &c->base)) continue;
     if (!stays(&s, c, &c->more) || !learn_strides(&s, c)) continue;
     if (!readers_follow(c) || !readers_known(&s, c)) continue;
     redirect(&s, c);

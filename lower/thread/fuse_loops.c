@@ -208,7 +208,9 @@ static Effects effects_of(const Fuse *f, const NestStmt *st) {
   return e;
 }
 
-static bool touches_memory(const Effects *e) { return e->memory || e->loads.n || e->stores.n; }
+static bool effects_touch_memory(const Effects *e) {
+  return e->memory || e->loads.n || e->stores.n;
+}
 
 static bool global_conflict(unsigned a, unsigned b) {
   return (a & WRITES_GLOBAL && b & (READS_GLOBAL | WRITES_GLOBAL)) ||
@@ -217,8 +219,8 @@ static bool global_conflict(unsigned a, unsigned b) {
 
 /* The same of accesses to memory alone. */
 static bool effects_meet_in_memory(const Effects *a, const Effects *b) {
-  if (a->memory & ORDERED && touches_memory(b)) return true;
-  if (b->memory & ORDERED && touches_memory(a)) return true;
+  if (a->memory & ORDERED && effects_touch_memory(b)) return true;
+  if (b->memory & ORDERED && effects_touch_memory(a)) return true;
   if (global_conflict(a->memory, b->memory)) return true;
   return sets_meet(&a->stores, &b->stores) || sets_meet(&a->stores, &b->loads) ||
          sets_meet(&a->loads, &b->stores);
@@ -241,7 +243,7 @@ static void pending_clear(Pending *p) {
   p->loaded = p->stored = false;
 }
 
-static void mark(uint32_t *at, const IdSet *s, uint32_t round) {
+static void mark_ids(uint32_t *at, const IdSet *s, uint32_t round) {
   for (uint32_t i = 0; i < s->n; i++) at[s->id[i]] = round;
 }
 
@@ -259,20 +261,20 @@ static void count_effects(const Pending *p, const Effects *e) {
 
 static void pending_add(Pending *p, const Effects *e) {
   count_effects(p, e);
-  mark(p->reads, &e->reads, p->round);
-  mark(p->writes, &e->writes, p->round);
-  mark(p->loads, &e->loads, p->round);
-  mark(p->stores, &e->stores, p->round);
+  mark_ids(p->reads, &e->reads, p->round);
+  mark_ids(p->writes, &e->writes, p->round);
+  mark_ids(p->loads, &e->loads, p->round);
+  mark_ids(p->stores, &e->stores, p->round);
   p->memory |= e->memory;
   p->loaded |= e->loads.n > 0;
   p->stored |= e->stores.n > 0;
 }
 
 /* Must it keep its order with any of them? */
-static bool pending_conflict(const Pending *p, const Effects *e) {
+static bool conflicts_with_effects(const Pending *p, const Effects *e) {
   count_effects(p, e);
   if (e->memory & ORDERED && (p->memory || p->loaded || p->stored)) return true;
-  if (p->memory & ORDERED && touches_memory(e)) return true;
+  if (p->memory & ORDERED && effects_touch_memory(e)) return true;
   if (global_conflict(p->memory, e->memory)) return true;
   return marked(p->writes, &e->writes, p->round) || marked(p->writes, &e->reads, p->round) ||
          marked(p->reads, &e->writes, p->round) || marked(p->stores, &e->stores, p->round) ||
@@ -354,7 +356,7 @@ static bool same_affine(Affine a, const Chain *ca, Affine b, const Chain *cb, co
 
 /* Accesses of `size` at x do not overlap between iterations: index by index, from the smallest
  * coefficient on, each step reaches past all that the steps before it cover. */
-static bool apart(const Affine *x, const Chain *c, int64_t size) {
+static bool iterations_apart(const Affine *x, const Chain *c, int64_t size) {
   bool done[MAX_TERMS] = {0};
   int64_t covered = size;
   for (int round = 0; round < c->depth; round++) {
@@ -407,7 +409,7 @@ static bool agree_on(const Fuse *f, const IdSet *ids, const IdSet *others, const
     Aligned x = {.fine = fine, .ok = true};
     align_body(&x, v, &g->chain);
     align_body(&x, v, &l->chain);
-    if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
+    if (!x.ok || !iterations_apart(x.sub, x.chain, 1)) return false;
   }
   return true;
 }
@@ -422,7 +424,7 @@ static bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *
 
 /* ---- addresses ---- */
 
-static bool same_value(const Fuse *f, const Ref *a, const Ref *b) {
+static bool is_equal_ref(const Fuse *f, const Ref *a, const Ref *b) {
   if (a->kind != b->kind) return false;
   if (a->kind == REF_VAR)
     return a->var == b->var && affine_eq(&a->sub, &b->sub) && f->ndefs[a->var->id] <= 1;
@@ -450,7 +452,7 @@ static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
     if (x->code != NEST_OP || y->code != NEST_OP || x->op != TILE_PTR_ADD ||
         y->op != TILE_PTR_ADD || x->elem != y->elem || x->guard.kind || y->guard.kind)
       return false;
-    if (!same_value(f, &x->srcs[1], &y->srcs[1])) return false;
+    if (!is_equal_ref(f, &x->srcs[1], &y->srcs[1])) return false;
     a = &x->srcs[0];
     b = &y->srcs[0];
   }
@@ -458,12 +460,12 @@ static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
 
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
  * hold neighbouring elements, and iterations are apart by as many. */
-static bool elementwise(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
-                        const NestStmt *st, const Chain *fine) {
+static bool is_elementwise_pair(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
+                                const NestStmt *st, const Chain *fine) {
   int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
   return ld->type == st->type && same_affine(ld->mems[0].bytes, g, st->mems[0].bytes, l, fine) &&
          same_distance(f, &ld->mems[0].base, &st->mems[0].base) &&
-         apart(&st->mems[0].bytes, l, bytes);
+         iterations_apart(&st->mems[0].bytes, l, bytes);
 }
 
 static bool is_global_access(const NestStmt *st, NestCode code) {
@@ -480,7 +482,8 @@ static bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const 
   for (const NestStmt *st = l->chain.body->first; st; st = st->next)
     for (const NestStmt *ld = g->chain.body->first; ld && is_global_access(st, NEST_ST);
          ld = ld->next)
-      if (is_global_access(ld, NEST_LD) && !elementwise(f, &g->chain, ld, &l->chain, st, fine))
+      if (is_global_access(ld, NEST_LD) &&
+          !is_elementwise_pair(f, &g->chain, ld, &l->chain, st, fine))
         return false;
   return true;
 }
@@ -653,7 +656,7 @@ static void plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
   pending_clear(&f->pending);
   pending_add(&f->pending, &x[g].e);
   for (size_t i = g + 1; i < at; i++) {
-    stay[i - g] = pending_conflict(&f->pending, &x[i].e);
+    stay[i - g] = conflicts_with_effects(&f->pending, &x[i].e);
     if (stay[i - g]) pending_add(&f->pending, &x[i].e);
   }
 }
@@ -714,7 +717,7 @@ static size_t join_earlier(Fuse *f, size_t at) {
     const Item *x = &f->items.data[g];
     bool stay[LOOK_BACK + 1];
     Chain fine;
-    bool held = pending_conflict(needed, &x->e);
+    bool held = conflicts_with_effects(needed, &x->e);
     if (held || !joined_shape(f, x, l, &fine)) {
       if (held || effects_conflict(&x->e, &l->e)) pending_add(needed, &x->e);
       continue;
@@ -729,7 +732,7 @@ static size_t join_earlier(Fuse *f, size_t at) {
   return at + 1;
 }
 
-static Item item_of(const Fuse *f, NestStmt *st) {
+static Item describe_item(const Fuse *f, NestStmt *st) {
   Item x = {st, effects_of(f, st), chain_of(st), 0};
   if (x.chain.depth) x.statements = length_of(x.chain.body);
   return x;
@@ -743,7 +746,7 @@ static void fuse_block(Fuse *f, NestBlock *b) {
   NestStmt *next = b->first;
   for (size_t i = 0; i < f->items.len || next;) {
     if (i == f->items.len) {
-      vec_push(f->scratch, &f->items, item_of(f, next));
+      vec_push(f->scratch, &f->items, describe_item(f, next));
       next = next->next;
     }
     i = f->items.data[i].chain.depth ? join_earlier(f, i) : i + 1;
@@ -752,13 +755,13 @@ static void fuse_block(Fuse *f, NestBlock *b) {
 
 /* ---- the pass ---- */
 
-static void find_defs(Fuse *f, NestBlock *b) {
+static void find_only_defs(Fuse *f, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       f->def[st->dsts[i].var->id] = st;
       f->ndefs[st->dsts[i].var->id]++;
     }
-    for (uint32_t r = 0; r < st->nregions; r++) find_defs(f, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) find_only_defs(f, st->regions[r]);
   }
 }
 
@@ -770,7 +773,7 @@ bool pass_fuse_loops(Unit *u) {
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
   pending_new(&f.pending, scratch, n);
-  find_defs(&f, n->body);
+  find_only_defs(&f, n->body);
   fuse_block(&f, n->body);
   fuse_contract(&f);
   arena_free(scratch);

@@ -68,29 +68,29 @@ static void touch_stmt(Body *b, const NestStmt *st, const NestIndex *loop, const
   add_touch(b, &st->guard, loop, in, 1, false);
 }
 
-static void touch_block(Body *b, const NestBlock *block, const NestIndex *loop, const Inner *in) {
+static void note_touches(Body *b, const NestBlock *block, const NestIndex *loop, const Inner *in) {
   for (const NestStmt *st = block->first; st && b->fits; st = st->next) {
     switch (st->code) {
       case NEST_OP:
       case NEST_MOV:
       case NEST_LD:
       case NEST_ST: touch_stmt(b, st, loop, in); break;
-      case NEST_UNROLL: touch_block(b, st->regions[0], loop, &(Inner){st->index, in}); break;
+      case NEST_UNROLL: note_touches(b, st->regions[0], loop, &(Inner){st->index, in}); break;
       default: b->fits = false;
     }
   }
 }
 
 /* A body that nothing is known of; its table stays as it is, for it is large. */
-static void clear(Body *b) {
+static void clear_touches(Body *b) {
   b->n = 0;
   b->loads = b->stores = false;
   b->fits = true;
 }
 
 static void find_touches(Body *b, const NestStmt *unroll) {
-  clear(b);
-  touch_block(b, unroll->regions[0], unroll->index, NULL);
+  clear_touches(b);
+  note_touches(b, unroll->regions[0], unroll->index, NULL);
 }
 
 /* ---- what may be done ---- */
@@ -120,7 +120,7 @@ static bool can_join(const Body *a, const Body *b) {
 static bool may_precede(const Body *loop, const NestStmt *st) {
   if (st->code != NEST_OP && st->code != NEST_MOV) return false;
   Body b;
-  clear(&b);
+  clear_touches(&b);
   touch_stmt(&b, st, NULL, NULL);
   for (int i = 0; i < loop->n; i++)
     for (int k = 0; k < b.n; k++) {
@@ -147,7 +147,7 @@ static void rename_index(NestBlock *b, const NestIndex *from, NestIndex *to) {
 
 /* Moves b's statements to the end of a's body.  Loops side by side may share an index, and one
  * inside b may have a's: theirs is a new one. */
-static void append(Nest *nest, NestStmt *a, NestStmt *b) {
+static void append_body(Nest *nest, NestStmt *a, NestStmt *b) {
   NestIndex *index = nest_index(nest, a->index->name, a->index->extent);
   rename_index(a->regions[0], a->index, index);
   rename_index(b->regions[0], b->index, index);
@@ -185,19 +185,19 @@ static void join_following(Nest *nest, NestStmt *st) {
     find_touches(&other, next);
     if (!can_join(&body, &other)) return;
     while (st->next != next) nest_move_before(st->next, st);
-    append(nest, st, next);
+    append_body(nest, st, next);
     unite(&body, &other);
   }
 }
 
-static void join_block(Nest *nest, NestBlock *b) {
+static void fuse_loops_of_block(Nest *nest, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     if (st->code == NEST_UNROLL) join_following(nest, st);
-    for (uint32_t r = 0; r < st->nregions; r++) join_block(nest, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) fuse_loops_of_block(nest, st->regions[r]);
   }
 }
 
 bool pass_fuse_unrolled(Unit *u) {
-  join_block(u->nest, u->nest->body);
+  fuse_loops_of_block(u->nest, u->nest->body);
   return true;
 }

@@ -14,32 +14,32 @@ typedef struct {
   uint32_t unrolls;
 } Licm;
 
-static bool is_loop(const NestStmt *st) {
+static bool is_sequential_loop(const NestStmt *st) {
   return st->code == NEST_FOR || st->code == NEST_WHILE || st->code == NEST_SERIAL;
 }
 
-static void count_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
+static void count_weighted_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += by;
-    for (uint32_t r = 0; r < st->nregions; r++) count_defs(defs, st->regions[r], by);
+    for (uint32_t r = 0; r < st->nregions; r++) count_weighted_defs(defs, st->regions[r], by);
   }
 }
 
-static bool is_fixed(const Licm *s, const Ref *r) {
+static bool is_invariant_ref(const Licm *s, const Ref *r) {
   return r->kind != REF_VAR || !s->inside[r->var->id] ||
          (s->unrolls && s->local[r->var->id] == s->unrolls);
 }
 
-static bool is_pure(const NestStmt *st) {
+static bool is_pure_stmt(const NestStmt *st) {
   return (st->code == NEST_OP || st->code == NEST_MOV) && !st->guard.kind;
 }
 
 /* True if st computes the same in every iteration; serial indices of the loop must not occur. */
 static bool is_invariant(const Licm *s, const NestStmt *st, const NestIndex *index) {
-  if (!is_pure(st) || s->defs[st->dsts[0].var->id] != 1) return false;
+  if (!is_pure_stmt(st) || s->defs[st->dsts[0].var->id] != 1) return false;
   for (uint32_t i = 0; i < st->nsrcs; i++) {
     const Ref *r = &st->srcs[i];
-    if (!is_fixed(s, r)) return false;
+    if (!is_invariant_ref(s, r)) return false;
     for (int k = 0; k < r->sub.n; k++)
       if (r->sub.t[k].index == index) return false;
   }
@@ -74,7 +74,7 @@ static void hoist_from(Licm *s, NestStmt *owner) {
       NestBlock one = {.first = st};
       NestStmt *rest = st->next;
       st->next = NULL;
-      count_defs(s->inside, &one, (uint32_t)-1);
+      count_weighted_defs(s->inside, &one, (uint32_t)-1);
       st->next = rest;
       nest_move_before(st, owner);
     }
@@ -86,10 +86,10 @@ enum { WORDS_A_STEP = 64 }; /* that are cleared */
 static void licm_block(Licm *s, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t r = 0; r < st->nregions; r++) licm_block(s, st->regions[r]);
-    if (!is_loop(st)) continue;
+    if (!is_sequential_loop(st)) continue;
     memset(s->inside, 0, sizeof *s->inside * s->nest->nvars);
     arena_work(s->scratch, s->nest->nvars / WORDS_A_STEP);
-    for (uint32_t r = 0; r < st->nregions; r++) count_defs(s->inside, st->regions[r], 1);
+    for (uint32_t r = 0; r < st->nregions; r++) count_weighted_defs(s->inside, st->regions[r], 1);
     for (uint32_t i = 0; i < st->ndsts; i++) s->inside[st->dsts[i].var->id]++;
     hoist_from(s, st);
   }
@@ -101,7 +101,7 @@ bool pass_licm(Unit *u) {
   s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
   s.inside = ARENA_ARRAY(s.scratch, uint32_t, n);
   s.local = ARENA_ARRAY(s.scratch, uint32_t, n);
-  count_defs(s.defs, u->nest->body, 1);
+  count_weighted_defs(s.defs, u->nest->body, 1);
   licm_block(&s, u->nest->body);
   arena_free(s.scratch);
   return true;

@@ -248,7 +248,7 @@ static void count_refs(Row *r, const NestBlock *b) {
   }
 }
 
-static const NestStmt *only_def(const Row *r, const Ref *x) {
+static const NestStmt *row_definition(const Row *r, const Ref *x) {
   bool scalar = x->kind == REF_VAR && x->var->count == 1;
   return scalar && r->ndefs[x->var->id] == 1 ? r->def[x->var->id] : NULL;
 }
@@ -257,11 +257,11 @@ static const NestStmt *only_def(const Row *r, const Ref *x) {
 
 /* lane + lanes * iteration */
 static bool is_position(const Row *r, const Chain *c, const Ref *x) {
-  const NestStmt *d = only_def(r, x);
+  const NestStmt *d = row_definition(r, x);
   if (!d || d->parent != c->body || d->code != NEST_OP || d->op != TILE_ADD || d->guard.kind)
     return false;
   bool first = d->srcs[0].kind == REF_VAR;
-  const NestStmt *lane = only_def(r, &d->srcs[!first]);
+  const NestStmt *lane = row_definition(r, &d->srcs[!first]);
   const Ref *offset = &d->srcs[first];
   return lane && lane->code == NEST_LANE && offset->kind == REF_AFFINE &&
          chain_linear(&offset->sub, c, r->nest->lanes);
@@ -272,7 +272,7 @@ static bool is_length(const Row *r, const Ref *x) {
   return x->kind == REF_VAR && x->var->count == 1 && x->var->uniform && r->ndefs[x->var->id] <= 1;
 }
 
-static bool same_length(const Ref *a, const Ref *b) {
+static bool is_same_length(const Ref *a, const Ref *b) {
   return a->kind == b->kind && a->var == b->var && affine_eq(&a->sub, &b->sub);
 }
 
@@ -302,7 +302,7 @@ static bool selects(const Row *r, const Chain *c, const NestStmt *st) {
 static void add_masks(Row *r, const RowPart *p) {
   for (const NestStmt *st = p->chain.body->first; st; st = st->next) {
     const Ref *length = length_in(r, &p->chain, st);
-    if (length && same_length(length, &r->length)) r->mask[st->dsts[0].var->id] = true;
+    if (length && is_same_length(length, &r->length)) r->mask[st->dsts[0].var->id] = true;
   }
 }
 
@@ -315,7 +315,7 @@ static bool is_masked(const Row *r, const RowPart *p) {
 }
 
 /* The chains from st on that go over the row; false if no mask could be left out of them. */
-static bool find_row(Row *r, NestStmt *st, const Ref *length, int64_t total) {
+static bool find_masked_row(Row *r, NestStmt *st, const Ref *length, int64_t total) {
   r->length = *length;
   r->total = total;
   r->unit = 1;
@@ -417,7 +417,7 @@ typedef struct {
   uint32_t *inside;
 } Renames;
 
-static void find_local(const Row *r, Renames *x, const NestBlock *body) {
+static void find_local_vars(const Row *r, Renames *x, const NestBlock *body) {
   for (const NestStmt *st = body->first; st; st = st->next) {
     const Ref *refs[STMT_REFS];
     uint32_t n = row_refs(st, refs);
@@ -434,34 +434,34 @@ static void find_local(const Row *r, Renames *x, const NestBlock *body) {
   }
 }
 
-static void rename_ref(const Row *r, const Renames *x, Ref *ref) {
+static void rename_local_ref(const Row *r, const Renames *x, Ref *ref) {
   if (ref->kind != REF_VAR || ref->var->id >= r->nvars || !x->fresh[ref->var->id]) return;
   ref->var = x->fresh[ref->var->id];
 }
 
-static void rename_stmt(const Row *r, const Renames *x, NestStmt *st) {
-  for (uint32_t i = 0; i < st->ndsts; i++) rename_ref(r, x, &st->dsts[i]);
-  for (uint32_t i = 0; i < st->nsrcs; i++) rename_ref(r, x, &st->srcs[i]);
-  for (uint32_t i = 0; i < st->nmems; i++) rename_ref(r, x, &st->mems[i].base);
-  rename_ref(r, x, &st->guard);
+static void rename_local_stmt(const Row *r, const Renames *x, NestStmt *st) {
+  for (uint32_t i = 0; i < st->ndsts; i++) rename_local_ref(r, x, &st->dsts[i]);
+  for (uint32_t i = 0; i < st->nsrcs; i++) rename_local_ref(r, x, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) rename_local_ref(r, x, &st->mems[i].base);
+  rename_local_ref(r, x, &st->guard);
 }
 
 static void full_loop(const Row *r, const RowPart *p, Ref to) {
   Renames x = {ARENA_ARRAY(r->scratch, NestVar *, r->nvars),
                ARENA_ARRAY(r->scratch, uint32_t, r->nvars)};
-  find_local(r, &x, p->chain.body);
+  find_local_vars(r, &x, p->chain.body);
   NestBuilder b = {r->nest, p->st->parent, p->st, p->st->span};
   copy_loops(&b, p, ref_int(0), to);
   for (const NestStmt *st = p->chain.body->first; st; st = st->next)
     if (!is_removed(r, &p->chain, st)) without_mask(r, &p->chain, nest_copy(&b, st));
-  for (NestStmt *st = b.block->first; st; st = st->next) rename_stmt(r, &x, st);
+  for (NestStmt *st = b.block->first; st; st = st->next) rename_local_stmt(r, &x, st);
 }
 
 /* ---- sums after the row ---- */
 
 /* The loop st has ended, its last iteration after the row: what it added there is added as often
  * as the row has more iterations, unless it is zero. */
-static void add_rest(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
+static void add_remainder(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
   DType t = fold->type;
   Ref last = ref_var(nest_var(r->nest, "last", t, DT_NONE, 1, false));
   Ref x = ref_var(nest_var(r->nest, NULL, t, DT_NONE, 1, true));
@@ -503,7 +503,7 @@ static void split_part(const Row *r, const RowPart *p, Ref units) {
   if (p->ends) to = uniform_op(&b, TILE_ADD, full, 2 * by);
   if (p->masked) full_loop(r, p, full);
   for (NestStmt *st = p->chain.body->first; st && p->ends; st = st->next)
-    if (fold_kind(&p->chain, st) == FOLD_ADDS) add_rest(r, p, st, to);
+    if (fold_kind(&p->chain, st) == FOLD_ADDS) add_remainder(r, p, st, to);
   p->st->code = NEST_SERIAL;
   p->st->srcs = ARENA_ARRAY(r->nest->arena, Ref, 2);
   p->st->nsrcs = 2;
@@ -527,7 +527,7 @@ static void split_block(Row *r, NestBlock *b) {
     int64_t total = c.depth ? chain_extent(&c, 0) : 0;
     for (const NestStmt *x = total >= LEAST_ITERATIONS ? c.body->first : NULL; x; x = x->next) {
       const Ref *length = length_in(r, &c, x);
-      if (!length || !find_row(r, st, length, total)) continue;
+      if (!length || !find_masked_row(r, st, length, total)) continue;
       split_row(r);
       break;
     }

@@ -26,13 +26,13 @@ typedef struct {
   NestVar **next; /* what the variable is there */
 } Prefetcher;
 
-static void find_defs(Prefetcher *s, const NestBlock *b) {
+static void find_address_defs(Prefetcher *s, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       s->def[st->dsts[i].var->id] = st;
       s->ndefs[st->dsts[i].var->id]++;
     }
-    for (uint32_t r = 0; r < st->nregions; r++) find_defs(s, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) find_address_defs(s, st->regions[r]);
   }
 }
 
@@ -99,7 +99,7 @@ static bool stores(const Chain *c) {
 }
 
 /* The chain after `load` that prefetches for it; depth 0 if there is none. */
-static Chain find_site(NestStmt *load, int64_t total, NestStmt **site) {
+static Chain find_prefetch_site(NestStmt *load, int64_t total, NestStmt **site) {
   Chain best = {.depth = 0};
   for (NestStmt *st = load->next; st; st = st->next) {
     Chain c = chain_of(st);
@@ -134,12 +134,12 @@ bool pass_prefetch(Unit *u) {
                   ARENA_ARRAY(scratch, uint32_t, n),
                   ARENA_ARRAY(scratch, Motion, n),
                   ARENA_ARRAY(scratch, NestVar *, n)};
-  find_defs(&s, u->nest->body);
+  find_address_defs(&s, u->nest->body);
   for (NestStmt *st = u->nest->body->first, *site = NULL; st; st = st->next) {
     Chain c = chain_of(st);
     int64_t total = c.depth ? chain_extent(&c, 0) : 0;
     if (total < LEAST_ITERATIONS) continue;
-    Chain at = find_site(st, total, &site);
+    Chain at = find_prefetch_site(st, total, &site);
     for (const NestStmt *x = at.depth ? c.body->first : NULL; x; x = x->next)
       if (is_row_load(&s, &c, x)) prefetch(&s, site, &at, x);
   }

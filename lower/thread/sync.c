@@ -21,11 +21,11 @@ typedef struct {
   const uint32_t *defs; /* by variable: how often it is defined; more than once inside of blocks */
 } Sync;
 
-static bool overlap(const NestBuffer *a, const NestBuffer *b) {
+static bool buffers_overlap(const NestBuffer *a, const NestBuffer *b) {
   return a == b || (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes);
 }
 
-static uint8_t access_of(const NestStmt *st) {
+static uint8_t access_kind(const NestStmt *st) {
   switch (st->code) {
     case NEST_LD:
     case NEST_WGMMA:
@@ -37,10 +37,10 @@ static uint8_t access_of(const NestStmt *st) {
   }
 }
 
-static void count_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
+static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += weight;
-    for (uint32_t r = 0; r < st->nregions; r++) count_defs(st->regions[r], 2, defs);
+    for (uint32_t r = 0; r < st->nregions; r++) count_block_defs(st->regions[r], 2, defs);
   }
 }
 
@@ -77,7 +77,7 @@ static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
  * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
 static bool accesses_conflict(const Sync *s, const NestStmt *a, const NestStmt *b,
                               bool one_buffer) {
-  uint8_t x = access_of(a), y = access_of(b);
+  uint8_t x = access_kind(a), y = access_kind(b);
   if (x == y && (one_buffer || x == READ)) return false;
   return !same_threads(s, a, b);
 }
@@ -89,7 +89,7 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
     if (b) arena_work(s->scratch, n->nbuffers);
     for (uint32_t k = 0; b && k < n->nbuffers; k++) {
       const NestBuffer *o = n->buffers[k];
-      if (!overlap(b, o)) continue;
+      if (!buffers_overlap(b, o)) continue;
       if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
       for (const Access *a = s->since[k]; a; a = a->next)
         if (accesses_conflict(s, a->by, st, o == b)) return true;
@@ -98,7 +98,7 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
   return false;
 }
 
-static void add_access(Sync *s, uint32_t buffer, const NestStmt *by) {
+static void add_pending_access(Sync *s, uint32_t buffer, const NestStmt *by) {
   uint64_t before = 0;
   for (const Access *a = s->since[buffer]; a; a = a->next, before++)
     if (a->by == by) return;
@@ -111,7 +111,7 @@ static void add_access(Sync *s, uint32_t buffer, const NestStmt *by) {
 static void note_accesses(Sync *s, const NestStmt *st) {
   if (st->nmems) s->accessed = true;
   for (uint32_t i = 0; i < st->nmems; i++)
-    if (st->mems[i].buffer) add_access(s, st->mems[i].buffer->id, st);
+    if (st->mems[i].buffer) add_pending_access(s, st->mems[i].buffer->id, st);
 }
 
 static void all_in_order(Sync *s) {
@@ -125,16 +125,16 @@ static void barrier_before(Sync *s, NestStmt *st) {
   all_in_order(s);
 }
 
-static bool touches_memory(const Sync *s, const NestStmt *st);
+static bool must_wait_inside(const Sync *s, const NestStmt *st);
 
 static bool block_touches(const Sync *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next)
-    if (touches_memory(s, st)) return true;
+    if (must_wait_inside(s, st)) return true;
   return false;
 }
 
 /* True if the statement, or one in its regions, must wait for pending accesses. */
-static bool touches_memory(const Sync *s, const NestStmt *st) {
+static bool must_wait_inside(const Sync *s, const NestStmt *st) {
   if (must_wait(s, st)) return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     if (block_touches(s, st->regions[r])) return true;
@@ -150,13 +150,13 @@ static const Access **saved(const Sync *s) {
   return memcpy(copy, s->since, n * sizeof *copy);
 }
 
-static void restore(Sync *s, const Access **from) {
+static void restore_accesses(Sync *s, const Access **from) {
   memcpy(s->since, from, s->u->nest->nbuffers * sizeof *from);
 }
 
 static void join_accesses(Sync *s, const Access **other) {
   for (uint32_t i = 0; i < s->u->nest->nbuffers; i++)
-    for (const Access *a = other[i]; a; a = a->next) add_access(s, i, a->by);
+    for (const Access *a = other[i]; a; a = a->next) add_pending_access(s, i, a->by);
 }
 
 static void walk_region(Sync *s, NestBlock *b) {
@@ -165,7 +165,7 @@ static void walk_region(Sync *s, NestBlock *b) {
   s->accessed = true;
 }
 
-static bool contains(const Access *list, const NestStmt *by) {
+static bool contains_access(const Access *list, const NestStmt *by) {
   while (list && list->by != by) list = list->next;
   return list != NULL;
 }
@@ -175,9 +175,9 @@ static bool pending_as(const Sync *s, const Access *const *then) {
   for (uint32_t i = 0; i < s->u->nest->nbuffers; i++) {
     if (s->since[i] == then[i]) continue;
     for (const Access *a = s->since[i]; a; a = a->next)
-      if (!contains(then[i], a->by)) return false;
+      if (!contains_access(then[i], a->by)) return false;
     for (const Access *a = then[i]; a; a = a->next)
-      if (!contains(s->since[i], a->by)) return false;
+      if (!contains_access(s->since[i], a->by)) return false;
   }
   return true;
 }
@@ -194,14 +194,14 @@ static void walk_loop(Sync *s, NestStmt *st) {
     last = saved(s);
     walk_region(s, st->regions[1]);
   }
-  if (st->code == NEST_WHILE) restore(s, last);
+  if (st->code == NEST_WHILE) restore_accesses(s, last);
   if (st->code == NEST_WHILE || st->code == NEST_FOR) join_accesses(s, none);
 }
 
 static void walk_branch(Sync *s, NestStmt *st) {
   const Access **before = saved(s), **after = NULL;
   for (uint32_t r = 0; r < st->nregions; r++) {
-    restore(s, before);
+    restore_accesses(s, before);
     walk_region(s, st->regions[r]);
     if (after) join_accesses(s, after);
     after = saved(s);
@@ -218,7 +218,7 @@ static void sync_block(Sync *s, NestBlock *b) {
     }
     /* Inside an unroll every copy would repeat the barrier: it goes before the whole of it. */
     bool inline_loop = st->code == NEST_UNROLL;
-    if (inline_loop ? touches_memory(s, st) : must_wait(s, st)) barrier_before(s, st);
+    if (inline_loop ? must_wait_inside(s, st) : must_wait(s, st)) barrier_before(s, st);
     note_accesses(s, st);
     if (st->code == NEST_IF) walk_branch(s, st);
     else if (st->nregions) walk_loop(s, st);
@@ -231,7 +231,8 @@ static void sync_block(Sync *s, NestBlock *b) {
 static bool reaches_rings(const Nest *n, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++)
     for (uint32_t k = 0; st->mems[i].buffer && k < n->nbuffers; k++)
-      if (n->buffers[k]->slots > 1 && overlap(st->mems[i].buffer, n->buffers[k])) return true;
+      if (n->buffers[k]->slots > 1 && buffers_overlap(st->mems[i].buffer, n->buffers[k]))
+        return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
       if (reaches_rings(n, x)) return true;
@@ -296,7 +297,7 @@ bool pass_sync(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
   uint32_t *defs = ARENA_ARRAY(s.scratch, uint32_t, u->nest->nvars + 1);
-  count_defs(u->nest->body, 1, defs);
+  count_block_defs(u->nest->body, 1, defs);
   s.defs = defs;
   drop_last_waits(u->nest);
   sync_block(&s, u->nest->body);

@@ -33,7 +33,7 @@ static void drop_uses(uint32_t *uses, const TileOp *op) {
     for (const TileOp *x = op->regions[r]->first; x; x = x->next) drop_uses(uses, x);
 }
 
-static bool is_used(const uint32_t *uses, const TileOp *op) {
+static bool is_used_op(const uint32_t *uses, const TileOp *op) {
   for (uint32_t i = 0; i < op->nresults; i++)
     if (uses[op->results[i]->id]) return true;
   return false;
@@ -45,7 +45,7 @@ static void remove_dead(uint32_t *uses, TileBlock *b) {
     prev = op->prev;
     if (tile_op_flags(op->code) & TILE_TERM) continue;
     for (uint32_t r = op->nregions; r-- > 0;) remove_dead(uses, op->regions[r]);
-    if (is_used(uses, op) || !only_computes(op)) continue;
+    if (is_used_op(uses, op) || !only_computes(op)) continue;
     drop_uses(uses, op);
     tile_remove(op);
   }

@@ -47,19 +47,19 @@ static int steps_from(TileBuilder *b, const TileValue *p, TileValue *y, TileValu
   return n;
 }
 
-static TileValue *in_type(TileBuilder *b, TileValue *v, Type t) {
+static TileValue *cast_to_type(TileBuilder *b, TileValue *v, Type t) {
   return v->type.dtype == t.dtype ? v : tile_build1(b, TILE_CAST, t, v, NULL, NULL);
 }
 
 /* start + splat(offset), of start's type. */
-static TileValue *moved(TileBuilder *b, TileValue *start, TileValue *offset) {
+static TileValue *add_offset(TileBuilder *b, TileValue *start, TileValue *offset) {
   Type t = type_like(offset->type, start->type);
   TileValue *all = tile_build1(b, TILE_SPLAT, t, offset, NULL, NULL);
   bool pointer = start->type.dtype == DT_PTR;
   return tile_build1(b, pointer ? TILE_PTR_ADD : TILE_ADD, start->type, start, all, NULL);
 }
 
-static void replace(Rewriting *r, const TileValue *old, TileValue *with) {
+static void replace_uses_of(Rewriting *r, const TileValue *old, TileValue *with) {
   r->map[old->id] = with;
   r->changed = true;
 }
@@ -84,13 +84,13 @@ static void rewrite_carried(Rewriting *r, TileOp *op, uint32_t i) {
   op->results[i] = total;
   TileValue *sum = offset;
   for (int k = n; k-- > 0;)
-    sum = tile_build1(&end, TILE_ADD, t, sum, in_type(&end, steps[k], t), NULL);
+    sum = tile_build1(&end, TILE_ADD, t, sum, cast_to_type(&end, steps[k], t), NULL);
   body->last->args[i] = sum;
-  replace(r, p, moved(&begin, start, offset));
-  replace(r, out, moved(&after, start, total));
+  replace_uses_of(r, p, add_offset(&begin, start, offset));
+  replace_uses_of(r, out, add_offset(&after, start, total));
 }
 
-static void visit(TileOp *op, void *ctx) {
+static void collect_loop(TileOp *op, void *ctx) {
   Rewriting *r = ctx;
   arena_work(r->scratch, 1);
   if (op->code != TILE_FOR) return;
@@ -98,11 +98,11 @@ static void visit(TileOp *op, void *ctx) {
 }
 
 /* One round over all loops; true if any carried tile became a scalar. */
-static bool run_round(Unit *u, Arena *scratch) {
+static bool reduce_loops(Unit *u, Arena *scratch) {
   Rewriting r = {.f = u->tile, .scratch = scratch};
   r.map_len = u->tile->nvalues;
   r.map = ARENA_ARRAY(scratch, TileValue *, r.map_len);
-  tile_walk(u->tile->body, visit, &r);
+  tile_walk(u->tile->body, collect_loop, &r);
   if (!r.changed) return false;
   /* tile_substitute indexes by id: values made since have no entry yet */
   r.map = arena_grow(scratch, r.map, r.map_len * sizeof *r.map, u->tile->nvalues * sizeof *r.map);
@@ -113,7 +113,7 @@ static bool run_round(Unit *u, Arena *scratch) {
 /* A loop whose inner loop moves the tile is rewritten once that one is. */
 bool pass_induction_variables(Unit *u) {
   Arena *scratch = arena_child(u->arena);
-  while (run_round(u, scratch)) continue;
+  while (reduce_loops(u, scratch)) continue;
   arena_free(scratch);
   return true;
 }

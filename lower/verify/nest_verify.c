@@ -51,7 +51,7 @@ static bool nest_fail(NestCheck *c, const NestStmt *s, const char *fmt, ...) {
 
 /* ---- affine forms ---- */
 
-static const OpenIndex *find_open(const NestCheck *c, const NestIndex *index) {
+static const OpenIndex *find_open_index(const NestCheck *c, const NestIndex *index) {
   for (size_t i = c->open.len; i-- > 0;)
     if (c->open.data[i].index == index) return &c->open.data[i];
   return NULL;
@@ -64,7 +64,7 @@ static bool nest_range(NestCheck *c, const NestStmt *s, const Affine *a, int64_t
   if (a->n > MAX_TERMS) return nest_fail(c, s, E_NEST_TERMS, MAX_TERMS);
   for (int i = 0; i < a->n; i++) {
     const NestIndex *index = a->t[i].index;
-    if (!find_open(c, index)) return nest_fail(c, s, E_NEST_SCOPE, index->name);
+    if (!find_open_index(c, index)) return nest_fail(c, s, E_NEST_SCOPE, index->name);
     int64_t last;
     bool wraps = __builtin_mul_overflow(a->t[i].coef, (int64_t)index->extent - 1, &last);
     int64_t *end = last < 0 ? lo : hi;
@@ -75,7 +75,7 @@ static bool nest_range(NestCheck *c, const NestStmt *s, const Affine *a, int64_t
 
 static bool affine_uniform(const NestCheck *c, const Affine *a) {
   for (int i = 0; i < a->n; i++) {
-    const OpenIndex *open = find_open(c, a->t[i].index);
+    const OpenIndex *open = find_open_index(c, a->t[i].index);
     if (open && open->axis) return false;
   }
   return true;
@@ -98,7 +98,7 @@ static bool check_axes(NestCheck *c, const NestStmt *s, const Ref *r) {
   return true;
 }
 
-static bool check_registers(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
+static bool check_register_range(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
   int64_t lo, hi;
   if (!nest_range(c, s, &r->sub, &lo, &hi)) return false;
   if (lo >= 0 && hi <= (int64_t)r->var->count - n) return true;
@@ -117,7 +117,7 @@ static bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_
   const NestVar *v = r->var;
   if (v->id >= c->n->nvars || c->n->vars[v->id] != v)
     return nest_fail(c, s, E_NEST_UNKNOWN, arena_printf(c->arena, "%%%s", v->name));
-  return v->tile.rank ? check_axes(c, s, r) : check_registers(c, s, r, n);
+  return v->tile.rank ? check_axes(c, s, r) : check_register_range(c, s, r, n);
 }
 
 static bool nest_ref_uniform(const NestCheck *c, const Ref *r) {
@@ -142,7 +142,7 @@ static const char *not_uniform(const NestCheck *c, const NestStmt *s) {
 
 /* The results of these differ between lanes, whatever their operands are.  A value from a lane that
  * is the same for all makes a value uniform: with one warp, or where all warps hold replicas. */
-static bool varies(const NestCheck *c, const NestStmt *s) {
+static bool varies_by_thread(const NestCheck *c, const NestStmt *s) {
   switch (s->code) {
     case NEST_LANE:
     case NEST_ATOM:
@@ -166,7 +166,7 @@ static bool check_uniform(NestCheck *c, const NestStmt *s) {
   for (uint32_t i = 0; i < s->ndsts; i++) {
     const NestVar *v = s->dsts[i].var;
     if (!v->uniform || reduced) continue;
-    if (varies(c, s)) return nest_fail(c, s, E_NEST_UNIFORM, v->name, "what it is given");
+    if (varies_by_thread(c, s)) return nest_fail(c, s, E_NEST_UNIFORM, v->name, "what it is given");
     const char *what = shuffled ? NULL : not_uniform(c, s);
     if (what) return nest_fail(c, s, E_NEST_UNIFORM, v->name, what);
   }
@@ -201,7 +201,7 @@ static bool check_counts(NestCheck *c, const NestStmt *s) {
 }
 
 /* Statements that the region of a NEST or COPY may have (1), and of a REDUCE or SCAN too (2). */
-static const uint8_t may_stand_inside[NEST_OP_COUNT] = {
+static const uint8_t allowed_inside[NEST_OP_COUNT] = {
     [NEST_OP] = 2,  [NEST_MOV] = 2,    [NEST_PID] = 1,   [NEST_NPROG] = 1,
     [NEST_LD] = 1,  [NEST_ST] = 1,     [NEST_ATOM] = 1,  [NEST_ATOM_CAS] = 1,
     [NEST_RED] = 1, [NEST_ASSERT] = 1, [NEST_PRINT] = 1,
@@ -209,12 +209,12 @@ static const uint8_t may_stand_inside[NEST_OP_COUNT] = {
 
 static bool is_control(NestCode c) { return nest_form(c) != FORM_PLAIN; }
 
-static bool check_place(NestCheck *c, const NestStmt *s) {
+static bool check_nesting(NestCheck *c, const NestStmt *s) {
   if (!nest_op_in_level(s->code, c->n->level))
     return nest_fail(c, s, E_NEST_LEVEL, nest_stmt_name(s),
                      c->n->level == NEST_LEVEL_NEST ? "nest" : "thread");
   int needed = c->inside ? nest_form(c->inside->code) == FORM_COMBINE ? 2 : 1 : 0;
-  if (may_stand_inside[s->code] < needed)
+  if (allowed_inside[s->code] < needed)
     return nest_fail(c, s, E_NEST_INSIDE, nest_stmt_name(s), nest_stmt_name(c->inside));
   if (s->code == NEST_ROLE && s->parent->owner)
     return nest_fail(c, s, E_NEST_INSIDE, "role", nest_stmt_name(s->parent->owner));
@@ -273,21 +273,21 @@ static bool check_axes_of(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_head(NestCheck *c, const NestStmt *s) {
-  return check_place(c, s) && check_counts(c, s) && check_written(c, s) && check_guard(c, s) &&
+  return check_nesting(c, s) && check_counts(c, s) && check_written(c, s) && check_guard(c, s) &&
          check_axes_of(c, s) && nest_check_stmt(c, s) && check_control(c, s) && check_uniform(c, s);
 }
 
 /* ---- the walk ---- */
 
-static void open_index(NestCheck *c, const NestIndex *index, bool axis) {
+static void push_open_index(NestCheck *c, const NestIndex *index, bool axis) {
   OpenIndex o = {index, axis};
   vec_push(c->arena, &c->open, o);
 }
 
 static void open_scope(NestCheck *c, const NestStmt *s) {
-  if (s->index) open_index(c, s->index, false);
+  if (s->index) push_open_index(c, s->index, false);
   if (nest_form(s->code) == FORM_NEST)
-    for (int i = 0; i < s->layout->rank; i++) open_index(c, s->axes[i], true);
+    for (int i = 0; i < s->layout->rank; i++) push_open_index(c, s->axes[i], true);
   if (s->code == NEST_FOR) {
     vec_push(c->arena, &c->fixed, s->dsts[0].var);
     for (int i = 0; i < 3; i++)
