@@ -422,9 +422,9 @@ static int write_headers(Project *p) {
 
 /* Files that are the same for all models. */
 static int write_fixed(Project *p) {
-  static const char *const both[] = {"plan.h",       "model.c", "shapes.c",  "run.c",
-                                     "checks.c",     "pool.c",  "weights.c", "npy.h",
-                                     "npy_header.h", "npy.c",   "main.c"};
+  static const char *const both[] = {
+      "plan.h",    "model.c", "shapes.c",     "run.c", "checks.c", "buffer_offsets.h",
+      "weights.c", "npy.h",   "npy_header.h", "npy.c", "main.c"};
   int code = 0;
   for (size_t i = 0; i < sizeof both / sizeof *both && !code; i++)
     code = write_filled(p, both[i], both[i], NULL, 0);

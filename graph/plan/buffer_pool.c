@@ -6,6 +6,13 @@ Dim memory_bytes(Dims *d, const PlanBuffer *b) {
   return bytes;
 }
 
+int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n) {
+  Arena *arena = arena_child(scratch);
+  int64_t pool = memory_offsets(items, n, arena_alloc(arena, memory_scratch(n)));
+  arena_free(arena);
+  return pool;
+}
+
 static void use(PlanBuffer *b, bool *seen, uint32_t step) {
   if (!*seen) b->first = step;
   *seen = true;

@@ -5,20 +5,10 @@
 #ifndef NEREID_GRAPH_PLAN_BUFFER_POOL_H
 #define NEREID_GRAPH_PLAN_BUFFER_POOL_H
 
+#include "graph/plan/buffer_offsets.h"
 #include "graph/plan/plan.h"
 
-enum { MEMORY_ALIGNMENT = 256 };
-/* No pool is larger; sizes up to here can be added without overflow. */
-#define MEMORY_LIMIT ((int64_t)1 << 48)
-
-typedef struct {
-  int64_t size;         /* bytes, 0 to MEMORY_LIMIT */
-  uint32_t first, last; /* the steps between which it is alive, both of them included */
-  int64_t offset;       /* by memory_place: a multiple of MEMORY_ALIGNMENT */
-} MemoryItem;
-
-/* Gives each item its offset, so that items that are alive at one step share no byte.  Returns the
- * bytes of the pool, -1 if that exceeds MEMORY_LIMIT (graph/plan/buffer_offsets.c). */
+/* memory_offsets, in scratch memory of the arena. */
 int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n);
 
 /* The first and last step of each temporary of the plan: those that name it.  One that the plan

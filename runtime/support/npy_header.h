@@ -169,8 +169,8 @@ static inline void npy_write_header(FILE *f, const char *descr, int rank, const 
   char text[1024];
   int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
   for (int i = 0; i < rank; i++)
-    n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld%s", i ? ", " : "",
-                  (long long)shape[i], rank == 1 ? "," : "");
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld%s", i ? ", " : "", (long long)shape[i],
+                  rank == 1 ? "," : "");
   n += snprintf(text + n, sizeof text - (size_t)n, "), }");
   const int length = (10 + n + 1 + 63) / 64 * 64 - 10;
   fwrite("\x93NUMPY\x01\x00", 1, 8, f);

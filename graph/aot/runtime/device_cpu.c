@@ -42,8 +42,8 @@ bool model_device_is_host(void) { return true; }
 
 int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
   (void)d;
-  const size_t room = ((size_t)bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  *out = aligned_alloc(ALIGNMENT, room ? room : ALIGNMENT);
+  const size_t room = ((size_t)bytes + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+  *out = aligned_alloc(MEMORY_ALIGNMENT, room ? room : MEMORY_ALIGNMENT);
   if (*out) return 0;
   return model_fail(MODEL_E_MEMORY, "there is no memory for %lld bytes of %s", (long long)bytes,
                     what);

@@ -62,8 +62,7 @@ static int check_header(const NpyHeader *h, const model_value *v, const char *pa
                    v->type, descr);
   if (h->rank != v->ndim)
     return problem(path, "it has %d axes, but %s is %s", h->rank, v->name, v->type);
-  if (h->fortran)
-    return problem(path, "it is in Fortran's order; save np.ascontiguousarray(x)");
+  if (h->fortran) return problem(path, "it is in Fortran's order; save np.ascontiguousarray(x)");
   return 0;
 }
 

@@ -9,15 +9,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "buffer_offsets.h"
 #include "model.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights and arguments of kernels are little-endian"
 #endif
 
-enum { ALIGNMENT = 256 };       /* of buffers in the pool and in weights.bin */
 enum { KERNEL_ALIGNMENT = 16 }; /* of what kernels are given */
-#define BYTES_MAX ((int64_t)1 << 48)
 
 /* Keeps the message and returns `code`. */
 int model_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -152,7 +151,7 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
 /* ---- weights.c ---- */
 
 typedef struct {
-  const char *data; /* aligned to ALIGNMENT */
+  const char *data; /* aligned to MEMORY_ALIGNMENT */
   void *mapped;     /* NULL: they are part of the program */
   size_t size;
 } WeightsFile;
@@ -198,12 +197,6 @@ int model_records_open(model *m);
 /* Reports the first index that runs since the last report found out of range; of a GPU, `stream` is
  * waited for where there is one. */
 int model_check(model *m, void *stream);
-
-/* ---- pool.c ---- */
-
-/* Offsets of temporaries of which no two that live together share a byte.  Returns the bytes of
- * all, -1 if they are too many. */
-int64_t model_place(const int64_t *bytes, int64_t *offset);
 
 /* ---- what plan.c computes with ---- */
 

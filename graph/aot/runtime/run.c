@@ -22,7 +22,7 @@ static bool usable(const model_tensor *t) {
 
 static int64_t stage(Call *c, int64_t bytes) {
   const int64_t at = c->pool;
-  c->pool += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  c->pool += (bytes + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
   return at;
 }
 
@@ -124,7 +124,7 @@ static int place(Call *c) {
   for (int i = 0; i < MODEL_INPUTS && !code; i++) code = stage_input(c, i);
   for (int i = 0; i < MODEL_INPUTS && !code; i++) code = check_value(c, i);
   for (int i = 0; i < MODEL_OUTPUTS && !code; i++) code = stage_output(c, i);
-  if (!code && c->pool > BYTES_MAX)
+  if (!code && c->pool > MEMORY_LIMIT)
     code = model_fail(MODEL_E_MEMORY, "inputs and outputs would take more than 2^48 bytes");
   if (!code) code = grow_pool(c->m, c->pool);
   if (!code) find_data(c);

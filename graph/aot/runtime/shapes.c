@@ -1,5 +1,6 @@
 /* Sizes: what the inputs' shapes say, and whether they fit the model. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan.h"
@@ -19,7 +20,7 @@ static int check_kind(const model_tensor *t, int i) {
     return model_fail(MODEL_E_USAGE, "input %d (%s) is a number, which must be in host memory", i,
                       v->name);
   for (int j = 0; j < v->ndim; j++)
-    if (t->shape[j] < 0 || t->shape[j] > BYTES_MAX)
+    if (t->shape[j] < 0 || t->shape[j] > MEMORY_LIMIT)
       return model_fail(MODEL_E_USAGE, "input %d (%s): axis %d is %lld", i, v->name, j,
                         (long long)t->shape[j]);
   return 0;
@@ -98,7 +99,7 @@ static int check_relations(const int64_t *size) {
 
 static int check_bytes(const int64_t *bytes) {
   for (int i = 0; i < model_plan.nbuffers; i++)
-    if (bytes[i] < 0 || bytes[i] > BYTES_MAX)
+    if (bytes[i] < 0 || bytes[i] > MEMORY_LIMIT)
       return model_fail(MODEL_E_MEMORY, "%s would take more than 2^48 bytes",
                         model_plan.buffers[i].name);
   return 0;
@@ -123,12 +124,33 @@ static int check_updates(const int64_t *bytes) {
   return 0;
 }
 
-static int find_places(model *m) {
-  m->temporaries = model_plan.pool >= 0 ? model_plan.pool : model_place(m->bytes, m->offset);
-  if (m->temporaries < 0)
-    return model_fail(MODEL_E_MEMORY, "the temporaries would take more than 2^48 bytes");
-  for (int i = 0; i < model_plan.nbuffers && model_plan.pool >= 0; i++)
-    m->offset[i] = model_plan.buffers[i].at;
+/* The pool of temporaries whose sizes follow from the inputs. */
+static int find_offsets(model *m) {
+  const size_t most = (size_t)model_plan.nbuffers + 1;
+  MemoryItem *items = malloc(most * sizeof *items);
+  void *scratch = malloc(memory_scratch((uint32_t)most));
+  uint32_t n = 0, at = 0;
+  m->temporaries = -1;
+  for (int i = 0; i < model_plan.nbuffers && items; i++) {
+    const Buffer *b = &model_plan.buffers[i];
+    if (b->kind == TEMPORARY)
+      items[n++] = (MemoryItem){m->bytes[i], (uint32_t)b->first, (uint32_t)b->last, 0};
+  }
+  if (items && scratch) m->temporaries = memory_offsets(items, n, scratch);
+  for (int i = 0; i < model_plan.nbuffers && m->temporaries >= 0; i++)
+    if (model_plan.buffers[i].kind == TEMPORARY) m->offset[i] = items[at++].offset;
+  const bool memory = items && scratch;
+  free(items);
+  free(scratch);
+  if (m->temporaries >= 0) return 0;
+  return model_fail(MODEL_E_MEMORY,
+                    memory ? "the temporaries would take more than 2^48 bytes" : "out of memory");
+}
+
+static int place_temporaries(model *m) {
+  if (model_plan.pool < 0) return find_offsets(m);
+  m->temporaries = model_plan.pool;
+  for (int i = 0; i < model_plan.nbuffers; i++) m->offset[i] = model_plan.buffers[i].at;
   return 0;
 }
 
@@ -145,7 +167,7 @@ int model_prepare(model *m, const model_tensor *inputs) {
   m->recorded = false;
   code = check_bytes(m->bytes);
   if (!code) code = check_updates(m->bytes);
-  if (!code) code = find_places(m);
+  if (!code) code = place_temporaries(m);
   m->prepared = !code;
   return code;
 }
