@@ -72,7 +72,7 @@ static void help_command(FILE *out, const Command *c) {
 
 /* ---- finding the command ---- */
 
-static int help(int argc, char **argv) {
+static int show_help(int argc, char **argv) {
   if (argc == 0) {
     help_program(stdout);
     return STATUS_OK;
@@ -88,7 +88,7 @@ static bool is_help(const char *arg) {
 }
 
 /* Is the value among those of its option? */
-static bool is_choice(const Option *o, const char *value) {
+static bool is_option_choice(const Option *o, const char *value) {
   size_t n = strlen(value);
   for (const char *at = o->choices; *at; at += strspn(at, " ")) {
     size_t len = strcspn(at, " ");
@@ -107,10 +107,10 @@ static void add_log(void) {
 }
 
 /* Variables of the environment hold them, so that processes that are started have them too. */
-static int apply(int id, const char *value) {
+static int apply_common_option(int id, const char *value) {
   const Option *o = args_common;
   while (o->id != id) o++;
-  if (!is_choice(o, value)) return args_error(E_CLI_CHOICE, o->name, o->choices, value);
+  if (!is_option_choice(o, value)) return args_error(E_CLI_CHOICE, o->name, o->choices, value);
   setenv(id == COMMON_COLOR ? "NEREID_COLOR" : "NEREID_DIAGNOSTICS", value, 1);
   return STATUS_OK;
 }
@@ -124,7 +124,7 @@ static int apply_common(const Command *c, int argc, char **argv, bool *asks_for_
   while (!status && (id = args_next_common(&args, &value)) != ARGS_END) {
     *asks_for_help |= id == COMMON_HELP;
     if (id == COMMON_VERBOSE) add_log();
-    else if (id > COMMON_VERBOSE) status = apply(id, value);
+    else if (id > COMMON_VERBOSE) status = apply_common_option(id, value);
   }
   return status;
 }
@@ -152,7 +152,7 @@ static int dispatch(int argc, char **argv) {
     help_program(stderr);
     return STATUS_USAGE;
   }
-  if (is_help(argv[1])) return help(argc - 2, argv + 2);
+  if (is_help(argv[1])) return show_help(argc - 2, argv + 2);
   if (!strcmp(argv[1], "--version")) {
     printf("nereid %s (%s)\n", nereid_version(), nereid_build_id());
     return STATUS_OK;
@@ -162,7 +162,7 @@ static int dispatch(int argc, char **argv) {
   bool asks_for_help = false;
   int status = apply_common(c, argc - 2, argv + 2, &asks_for_help);
   if (status) return status;
-  if (asks_for_help) return help(1, argv + 1);
+  if (asks_for_help) return show_help(1, argv + 1);
   check_environment();
   return c->run(argc - 2, argv + 2);
 }

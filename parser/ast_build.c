@@ -70,14 +70,14 @@ Expr *build_binary(Parser *p, Loc at, AstOp op, Expr *a, Expr *b) {
 }
 
 /* Adds `b` to the items of `e`, whose place grows to `at`. */
-static Expr *extend(Parser *p, Loc at, Expr *e, Expr *b) {
+static Expr *extend_operands(Parser *p, Loc at, Expr *e, Expr *b) {
   list_push(p->arena, &e->items, b);
   e->span = parse_span(p, at);
   deepen(e, b);
   return check_depth(p, at, e);
 }
 
-static Expr *pair(Parser *p, ExprKind kind, Loc at, Expr *a, Expr *b) {
+static Expr *build_pair(Parser *p, ExprKind kind, Loc at, Expr *a, Expr *b) {
   ExprList items = {0};
   list_push(p->arena, &items, a);
   list_push(p->arena, &items, b);
@@ -85,13 +85,13 @@ static Expr *pair(Parser *p, ExprKind kind, Loc at, Expr *a, Expr *b) {
 }
 
 Expr *build_logic(Parser *p, ExprKind kind, Loc at, Expr *a, Expr *b) {
-  if (a->kind == kind && !a->paren) return extend(p, at, a, b);
-  return pair(p, kind, at, a, b);
+  if (a->kind == kind && !a->paren) return extend_operands(p, at, a, b);
+  return build_pair(p, kind, at, a, b);
 }
 
 Expr *build_compare(Parser *p, Loc at, AstOp op, Expr *a, Expr *b) {
   bool chain = a->kind == EX_COMPARE && !a->paren;
-  Expr *e = chain ? extend(p, at, a, b) : pair(p, EX_COMPARE, at, a, b);
+  Expr *e = chain ? extend_operands(p, at, a, b) : build_pair(p, EX_COMPARE, at, a, b);
   if (!e) return NULL;
   struct {
     AstOp *data;
@@ -102,7 +102,7 @@ Expr *build_compare(Parser *p, Loc at, AstOp op, Expr *a, Expr *b) {
   return e;
 }
 
-static bool check_args(Parser *p, const ArgList *args) {
+static bool check_call_args(Parser *p, const ArgList *args) {
   bool named = false, unpacked = false;
   for (uint32_t i = 0; i < args->len; i++) {
     const CallArg *a = &args->data[i];
@@ -119,7 +119,7 @@ static bool check_args(Parser *p, const ArgList *args) {
 }
 
 Expr *build_call(Parser *p, Loc at, Expr *callee, ArgList args) {
-  if (!check_args(p, &args)) return NULL;
+  if (!check_call_args(p, &args)) return NULL;
   Expr *e = build_expr(p, EX_CALL, at);
   e->a = callee;
   e->args = args.data;
@@ -171,7 +171,7 @@ Expr *build_paren(Parser *p, Loc at, ExprList items, bool comma) {
 
 /* ---- targets ---- */
 
-static const char *describe(const Expr *e) {
+static const char *describe_expr(const Expr *e) {
   switch (e->kind) {
     case EX_INT:
     case EX_FLOAT: return "a number";
@@ -205,7 +205,7 @@ bool build_check_target(Parser *p, const Expr *e, bool many) {
       return true;
     default: break;
   }
-  PARSE_ERROR(p, loc_of(e->span), E_PARSE_TARGET, describe(e));
+  PARSE_ERROR(p, loc_of(e->span), E_PARSE_TARGET, describe_expr(e));
   return false;
 }
 
@@ -223,7 +223,7 @@ static bool wrong_param(Parser *p, const Param *a, const char *why) {
 }
 
 /* The names of a function with many parameters are compared through their addresses, sorted. */
-static int by_address(const void *a, const void *b) {
+static int param_by_address(const void *a, const void *b) {
   uintptr_t x = (uintptr_t) * (const Name *)a, y = (uintptr_t) * (const Name *)b;
   return x < y ? -1 : x > y;
 }
@@ -231,7 +231,7 @@ static int by_address(const void *a, const void *b) {
 static bool check_twice(Parser *p, const ParamList *params) {
   Name *names = ARENA_ARRAY(p->scratch, Name, params->len);
   for (uint32_t i = 0; i < params->len; i++) names[i] = params->data[i].name;
-  qsort(names, params->len, sizeof *names, by_address);
+  qsort(names, params->len, sizeof *names, param_by_address);
   for (uint32_t i = 1; i < params->len; i++) {
     if (names[i] != names[i - 1]) continue;
     uint32_t last = params->len - 1;

@@ -35,24 +35,24 @@ typedef struct {
 } Printer;
 
 static void print_tree(Printer *p, const char *role, const Expr *e);
-static void print_block(Printer *p, const char *role, const StmtList *l);
+static void print_statements(Printer *p, const char *role, const StmtList *l);
 
-static void begin(Printer *p, const char *role) {
+static void begin_node(Printer *p, const char *role) {
   for (unsigned i = 0; i < p->depth; i++) text_puts(p->out, "  ");
   if (role) text_printf(p->out, "%s: ", role);
 }
 
-static void end(Printer *p, Span at) { text_printf(p->out, " @%u:%u\n", at.line, at.col); }
+static void end_node(Printer *p, Span at) { text_printf(p->out, " @%u:%u\n", at.line, at.col); }
 
 /* A line that only groups what is below it. */
 static void group(Printer *p, const char *role) {
-  begin(p, NULL);
+  begin_node(p, NULL);
   text_printf(p->out, "%s:\n", role);
 }
 
 /* ---- expressions ---- */
 
-static const char *kind_name(ExprKind kind) {
+static const char *expr_kind_name(ExprKind kind) {
   static const char *const names[] = {
       [EX_NAME] = "name",     [EX_INT] = "int",         [EX_FLOAT] = "float",
       [EX_STR] = "str",       [EX_FSTR] = "fstr",       [EX_FORMAT] = "format",
@@ -97,13 +97,13 @@ static void print_fields(Printer *p, const Expr *e) {
   }
 }
 
-static void print_params(Printer *p, ParamList params) {
+static void print_func_params(Printer *p, ParamList params) {
   for (uint32_t i = 0; i < params.len; i++) {
     const Param *a = &params.data[i];
-    begin(p, "param");
+    begin_node(p, "param");
     text_puts(p->out, a->kind == PARAM_STAR ? "*" : a->kind == PARAM_STARSTAR ? "**" : "");
     text_printf(p->out, "%s%s", a->name, a->keyword_only ? " keyword" : "");
-    end(p, a->span);
+    end_node(p, a->span);
     p->depth++;
     print_tree(p, "annotation", a->annotation);
     print_tree(p, "default", a->dflt);
@@ -124,7 +124,7 @@ static void print_comp(Printer *p, const Expr *e) {
   }
 }
 
-static void print_items(Printer *p, const Expr *e) {
+static void print_expr_items(Printer *p, const Expr *e) {
   for (uint32_t i = 0; i < e->items.len; i++) {
     bool unpacked = e->kind == EX_DICT && i % 2 && !e->items.data[i - 1];
     print_tree(p, unpacked ? "**" : NULL, e->items.data[i]);
@@ -133,21 +133,21 @@ static void print_items(Printer *p, const Expr *e) {
 
 static void print_children(Printer *p, const Expr *e) {
   bool slice = e->kind == EX_SLICE;
-  print_params(p, e->params);
+  print_func_params(p, e->params);
   print_tree(p, slice ? "low" : NULL, e->a);
   print_tree(p, slice ? "high" : e->kind == EX_FORMAT ? "spec" : NULL, e->b);
   print_tree(p, slice ? "step" : NULL, e->c);
-  print_items(p, e);
+  print_expr_items(p, e);
   print_args(p, e);
   print_comp(p, e);
 }
 
 static void print_tree(Printer *p, const char *role, const Expr *e) {
   if (!e) return;
-  begin(p, role);
-  text_puts(p->out, e->kind == EX_AWAIT ? e->name : kind_name(e->kind));
+  begin_node(p, role);
+  text_puts(p->out, e->kind == EX_AWAIT ? e->name : expr_kind_name(e->kind));
   print_fields(p, e);
-  end(p, e->span);
+  end_node(p, e->span);
   p->depth++;
   print_children(p, e);
   p->depth--;
@@ -205,9 +205,9 @@ static void print_func_fields(Printer *p, const FuncDef *f) {
 static void print_func(Printer *p, const FuncDef *f) {
   for (uint32_t i = 0; i < f->decorators.len; i++)
     print_tree(p, "decorator", f->decorators.data[i]);
-  print_params(p, f->params);
+  print_func_params(p, f->params);
   print_tree(p, "returns", f->returns);
-  print_block(p, "body", &f->body);
+  print_statements(p, "body", &f->body);
 }
 
 static void print_stmt_fields(Printer *p, const Stmt *s) {
@@ -225,7 +225,7 @@ static void print_targets(Printer *p, const Stmt *s) {
   }
 }
 
-static void print_stmt(Printer *p, const Stmt *s);
+static void print_statement(Printer *p, const Stmt *s);
 
 /* The depth of a chain of elif is the depth of the tree. */
 static void print_stmt_children(Printer *p, const Stmt *s) {
@@ -237,25 +237,25 @@ static void print_stmt_children(Printer *p, const Stmt *s) {
   print_tree(p, NULL, s->value);
   print_tree(p, s->kind == ST_RAISE ? "from" : "message", s->msg);
   if (s->func) print_func(p, s->func);
-  print_block(p, "body", &s->body);
-  print_block(p, "else", &s->orelse);
+  print_statements(p, "body", &s->body);
+  print_statements(p, "else", &s->orelse);
 }
 
-static void print_stmt(Printer *p, const Stmt *s) {
-  begin(p, NULL);
+static void print_statement(Printer *p, const Stmt *s) {
+  begin_node(p, NULL);
   text_puts(p->out, stmt_name(s->kind));
   print_stmt_fields(p, s);
-  end(p, s->func ? s->func->span : s->span);
+  end_node(p, s->func ? s->func->span : s->span);
   p->depth++;
   print_stmt_children(p, s);
   p->depth--;
 }
 
-static void print_block(Printer *p, const char *role, const StmtList *l) {
+static void print_statements(Printer *p, const char *role, const StmtList *l) {
   if (!l->len) return;
   group(p, role);
   p->depth++;
-  for (uint32_t i = 0; i < l->len; i++) print_stmt(p, l->data[i]);
+  for (uint32_t i = 0; i < l->len; i++) print_statement(p, l->data[i]);
   p->depth--;
 }
 
@@ -263,5 +263,5 @@ void ast_print(Text *out, const Module *m) {
   Printer p = {out, 0};
   text_puts(out, "module\n");
   p.depth = 1;
-  for (uint32_t i = 0; i < m->body.len; i++) print_stmt(&p, m->body.data[i]);
+  for (uint32_t i = 0; i < m->body.len; i++) print_statement(&p, m->body.data[i]);
 }

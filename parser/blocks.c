@@ -16,35 +16,35 @@
 
 enum { FILE_MAX_MIB = 1024 };
 
-static void block(Parser *p, StmtList *out);
-static void statement(Parser *p, StmtList *out);
+static void parse_block(Parser *p, StmtList *out);
+static void parse_statement(Parser *p, StmtList *out);
 
 /* ---- tokens ---- */
 
-static int peek(const Parser *p) { return p->toks[p->at].kind; }
+static int peek_token(const Parser *p) { return p->toks[p->at].kind; }
 
-static Loc here(const Parser *p) { return parse_token_loc(&p->toks[p->at]); }
+static Loc loc_here(const Parser *p) { return parse_token_loc(&p->toks[p->at]); }
 
 static bool is_text(const Parser *p, const Token *t, const char *text) {
   return t->kind == T_NAME && t->len == strlen(text) && !memcmp(p->text + t->pos, text, t->len);
 }
 
-static Name name_of(Parser *p, const Token *t) {
+static Name token_name(Parser *p, const Token *t) {
   return pool_namen(p->names, p->text + t->pos, t->len);
 }
 
 /* Past the end of the logical line. */
 static void skip_line(Parser *p) {
-  while (peek(p) != T_NEWLINE && peek(p) != T_YYEOF) p->at++;
-  if (peek(p) == T_NEWLINE) p->at++;
+  while (peek_token(p) != T_NEWLINE && peek_token(p) != T_YYEOF) p->at++;
+  if (peek_token(p) == T_NEWLINE) p->at++;
 }
 
 /* Past an indented block, if there is one here. */
 static void skip_block(Parser *p) {
-  if (peek(p) != T_INDENT) return;
+  if (peek_token(p) != T_INDENT) return;
   for (uint32_t depth = 0;; p->at++) {
-    if (peek(p) == T_INDENT) depth++;
-    else if (peek(p) == T_DEDENT && !--depth) break;
+    if (peek_token(p) == T_INDENT) depth++;
+    else if (peek_token(p) == T_DEDENT && !--depth) break;
   }
   p->at++;
 }
@@ -67,13 +67,13 @@ static bool parse_line(Parser *p) {
 /* Errors of indentation stand before the line that has them.  Past the limit of indentation there
  * are no blocks any more: all is skipped.  False if that happened. */
 static bool indentation_errors(Parser *p) {
-  for (; peek(p) == T_ERROR; p->at++) {
+  for (; peek_token(p) == T_ERROR; p->at++) {
     LexError why = (LexError)p->toks[p->at].flags;
     if (why != LEX_DEDENT && why != LEX_TABS && why != LEX_INDENTS_MAX) return true;
     syntax_lexical(p, &p->toks[p->at]);
     p->incomplete = true;
     if (why != LEX_INDENTS_MAX) continue;
-    while (peek(p) != T_DEDENT && peek(p) != T_YYEOF) skip_line(p);
+    while (peek_token(p) != T_DEDENT && peek_token(p) != T_YYEOF) skip_line(p);
     return false;
   }
   return true;
@@ -81,7 +81,7 @@ static bool indentation_errors(Parser *p) {
 
 /* ---- host code ---- */
 
-static void append(Parser *p, StmtList *out, StmtList more) {
+static void append_statements(Parser *p, StmtList *out, StmtList more) {
   for (uint32_t i = 0; i < more.len; i++) list_push(p->arena, out, more.data[i]);
 }
 
@@ -109,22 +109,22 @@ static void check_loops(Parser *p, const StmtList *l) {
 
 /* An indented block where none belongs: below a line that was not understood, or a mistake. */
 static void stray_block(Parser *p, StmtList *out, bool mistake) {
-  if (peek(p) != T_INDENT) return;
-  if (mistake) PARSE_ERROR(p, here(p), E_PARSE_INDENT);
-  block(p, out);
+  if (peek_token(p) != T_INDENT) return;
+  if (mistake) PARSE_ERROR(p, loc_here(p), E_PARSE_INDENT);
+  parse_block(p, out);
 }
 
 static void simple(Parser *p, StmtList *out) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   uint32_t kernels = p->kernels;
-  bool import = peek(p) == T_IMPORT || peek(p) == T_FROM;
+  bool import = peek_token(p) == T_IMPORT || peek_token(p) == T_FROM;
   bool loud = p->loud;
   if (import && !p->functions) p->loud = true;
   bool ok = parse_line(p);
   p->loud = loud;
   if (ok) {
     check_loops(p, &p->line.stmts);
-    append(p, out, p->line.stmts);
+    append_statements(p, out, p->line.stmts);
     stray_block(p, out, true);
     return;
   }
@@ -140,16 +140,16 @@ static void suite(Parser *p, StmtList *out, bool ok, const Token *head) {
   StmtList inline_stmts = p->line.stmts;
   if (ok && inline_stmts.len) {
     check_loops(p, &inline_stmts);
-    append(p, out, inline_stmts);
+    append_statements(p, out, inline_stmts);
     stray_block(p, out, true);
     return;
   }
   if (!indentation_errors(p)) return;
-  if (peek(p) == T_INDENT) {
-    block(p, out);
+  if (peek_token(p) == T_INDENT) {
+    parse_block(p, out);
   } else if (ok) {
     p->incomplete = true;
-    PARSE_ERROR(p, here(p), E_PARSE_BLOCK, syntax_text(p, head));
+    PARSE_ERROR(p, loc_here(p), E_PARSE_BLOCK, syntax_text(p, head));
     if (p->loud) diag_note(p->diags, parse_span(p, parse_token_loc(head)), N_PARSE_HEAD);
   }
 }
@@ -167,16 +167,16 @@ static Stmt *compound(Parser *p, StmtList *below, bool loop) {
 
 /* An if statement.  Each elif is an ST_IF in the orelse of the one before it. */
 static void if_statement(Parser *p, StmtList *out) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   uint32_t kernels = p->kernels, depth = p->depth;
   StmtList below = {0}, *into = out;
   Stmt *last = compound(p, &below, false);
   if (last) list_push(p->arena, out, last);
-  while (peek(p) == T_ELIF || peek(p) == T_ELSE) {
-    bool is_elif = peek(p) == T_ELIF;
+  while (peek_token(p) == T_ELIF || peek_token(p) == T_ELSE) {
+    bool is_elif = peek_token(p) == T_ELIF;
     if (last) into = &last->orelse;
     if (is_elif && ++p->depth > AST_DEPTH_MAX) {
-      if (p->depth == AST_DEPTH_MAX + 1) PARSE_ERROR(p, here(p), E_PARSE_BLOCKS, AST_DEPTH_MAX);
+      if (p->depth == AST_DEPTH_MAX + 1) PARSE_ERROR(p, loc_here(p), E_PARSE_BLOCKS, AST_DEPTH_MAX);
       p->incomplete = true;
       skip_line(p);
       skip_block(p);
@@ -185,39 +185,39 @@ static void if_statement(Parser *p, StmtList *out) {
     Stmt *s = compound(p, &below, false);
     if (!s || !last) p->incomplete = true;
     if (is_elif && s && last) list_push(p->arena, into, s);
-    else if (s) append(p, last ? into : &below, s->body);
+    else if (s) append_statements(p, last ? into : &below, s->body);
     if (is_elif && s && last) last = s;
     if (!is_elif) break;
   }
   p->depth = depth;
   if (!last) skipped(p, out, at, below, kernels);
-  else if (below.len) append(p, out, below);
+  else if (below.len) append_statements(p, out, below);
 }
 
 /* for, while, with, try: with the blocks that may follow, which all end up in orelse. */
 static void block_statement(Parser *p, StmtList *out, bool loop) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   uint32_t kernels = p->kernels;
-  bool is_try = peek(p) == T_TRY;
+  bool is_try = peek_token(p) == T_TRY;
   StmtList below = {0};
   Stmt *s = compound(p, &below, loop);
-  while ((is_try && (peek(p) == T_EXCEPT || peek(p) == T_FINALLY)) ||
-         ((is_try || loop) && peek(p) == T_ELSE)) {
+  while ((is_try && (peek_token(p) == T_EXCEPT || peek_token(p) == T_FINALLY)) ||
+         ((is_try || loop) && peek_token(p) == T_ELSE)) {
     Stmt *more = compound(p, &below, false);
     if (!more) p->incomplete = true;
-    else append(p, s ? &s->orelse : &below, more->body);
+    else append_statements(p, s ? &s->orelse : &below, more->body);
   }
   if (!s) {
     skipped(p, out, at, below, kernels);
     return;
   }
   list_push(p->arena, out, s);
-  append(p, &s->orelse, below);
+  append_statements(p, &s->orelse, below);
 }
 
 /* elif, else, except, finally that belong to nothing. */
 static void orphan(Parser *p, StmtList *out) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   uint32_t kernels = p->kernels;
   PARSE_ERROR(p, at, E_PARSE_ORPHAN, syntax_text(p, &p->toks[p->at]));
   skip_line(p);
@@ -228,7 +228,7 @@ static void orphan(Parser *p, StmtList *out) {
 
 /* ---- functions and classes ---- */
 
-static int by_address(const void *a, const void *b) {
+static int name_by_address(const void *a, const void *b) {
   uintptr_t x = (uintptr_t) * (const Name *)a, y = (uintptr_t) * (const Name *)b;
   return x < y ? -1 : x > y;
 }
@@ -237,12 +237,12 @@ static int by_address(const void *a, const void *b) {
 static bool is_jitted(Parser *p, uint32_t i) {
   const Token *t = &p->toks[i + 1];
   if (t->kind != T_NAME || !p->njitted) return false;
-  Name name = name_of(p, t);
-  return bsearch(&name, p->jitted, p->njitted, sizeof name, by_address);
+  Name name = token_name(p, t);
+  return bsearch(&name, p->jitted, p->njitted, sizeof name, name_by_address);
 }
 
 static bool is_alias(const Parser *p, Name name) {
-  return p->naliases && bsearch(&name, p->aliases, p->naliases, sizeof name, by_address);
+  return p->naliases && bsearch(&name, p->aliases, p->naliases, sizeof name, name_by_address);
 }
 
 static bool has_jit(const Parser *p, FuncDef *f) {
@@ -263,8 +263,8 @@ static void trim(FuncDef *f, bool incomplete, bool kernels) {
 
 static void function(Parser *p, StmtList *out, ExprList decorators) {
   Parser saved = *p;
-  Loc at = here(p);
-  uint32_t def = p->at + (peek(p) == T_ASYNC);
+  Loc at = loc_here(p);
+  uint32_t def = p->at + (peek_token(p) == T_ASYNC);
   FuncDef head = {.decorators = decorators};
   bool kernel = has_jit(p, &head) || is_jitted(p, def);
   p->loud |= kernel;
@@ -293,12 +293,12 @@ static void function(Parser *p, StmtList *out, ExprList decorators) {
 }
 
 static void class(Parser *p, StmtList *out, ExprList decorators) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   const Token *t = &p->toks[p->at + 1];
   uint32_t kernels = p->kernels, loops = p->loops;
   Name owner = p->owner;
   if (t->kind == T_NAME) {
-    Name name = name_of(p, t);
+    Name name = token_name(p, t);
     const char *path = owner ? arena_printf(p->scratch, "%s.%s", owner, name) : name;
     p->owner = pool_name(p->names, path);
   }
@@ -319,26 +319,26 @@ static void class(Parser *p, StmtList *out, ExprList decorators) {
 static bool decorators_have_jit(Parser *p) {
   for (const Token *t = &p->toks[p->at]; t->kind == '@'; t++)
     for (; t->kind != T_NEWLINE; t++)
-      if (is_text(p, t, "jit") || (t->kind == T_NAME && is_alias(p, name_of(p, t)))) return true;
+      if (is_text(p, t, "jit") || (t->kind == T_NAME && is_alias(p, token_name(p, t)))) return true;
   return false;
 }
 
 static void decorated(Parser *p, StmtList *out) {
-  Loc at = here(p);
+  Loc at = loc_here(p);
   uint32_t kernels = p->kernels;
   ExprList list = {0};
   bool loud = p->loud, jit = decorators_have_jit(p);
   p->loud |= jit;
-  while (peek(p) == '@') {
+  while (peek_token(p) == '@') {
     bool ok = parse_line(p) && p->line.decorator;
     if (ok) list_push(p->arena, &list, p->line.decorator);
     indentation_errors(p);
   }
   p->loud = loud;
-  bool async_def = peek(p) == T_ASYNC && p->toks[p->at + 1].kind == T_DEF;
-  if (peek(p) == T_DEF || async_def) {
+  bool async_def = peek_token(p) == T_ASYNC && p->toks[p->at + 1].kind == T_DEF;
+  if (peek_token(p) == T_DEF || async_def) {
     function(p, out, list);
-  } else if (peek(p) == T_CLASS) {
+  } else if (peek_token(p) == T_CLASS) {
     class(p, out, list);
   } else {
     p->loud |= jit;
@@ -352,12 +352,13 @@ static void decorated(Parser *p, StmtList *out) {
 
 /* `if __name__ == "__main__":` and what hangs on it. */
 static bool main_guard(Parser *p, StmtList *out) {
-  if (p->functions || peek(p) != T_IF || !is_text(p, &p->toks[p->at + 1], "__name__")) return false;
-  Loc at = here(p);
+  if (p->functions || peek_token(p) != T_IF || !is_text(p, &p->toks[p->at + 1], "__name__"))
+    return false;
+  Loc at = loc_here(p);
   do {
     skip_line(p);
     skip_block(p);
-  } while (peek(p) == T_ELSE || peek(p) == T_ELIF);
+  } while (peek_token(p) == T_ELSE || peek_token(p) == T_ELIF);
   skipped(p, out, at, (StmtList){0}, p->kernels);
   return true;
 }
@@ -369,8 +370,8 @@ static void async_statement(Parser *p, StmtList *out) {
   else simple(p, out);
 }
 
-static void statement(Parser *p, StmtList *out) {
-  switch (peek(p)) {
+static void parse_statement(Parser *p, StmtList *out) {
+  switch (peek_token(p)) {
     case '@': decorated(p, out); break;
     case T_DEF: function(p, out, (ExprList){0}); break;
     case T_CLASS: class(p, out, (ExprList){0}); break;
@@ -392,9 +393,9 @@ static void statement(Parser *p, StmtList *out) {
 }
 
 /* At an indent: the statements up to its dedent. */
-static void block(Parser *p, StmtList *out) {
+static void parse_block(Parser *p, StmtList *out) {
   if (p->depth >= AST_DEPTH_MAX) {
-    PARSE_ERROR(p, here(p), E_PARSE_BLOCKS, AST_DEPTH_MAX);
+    PARSE_ERROR(p, loc_here(p), E_PARSE_BLOCKS, AST_DEPTH_MAX);
     p->incomplete = true;
     skip_block(p);
     return;
@@ -403,10 +404,10 @@ static void block(Parser *p, StmtList *out) {
   p->at++;
   for (;;) {
     indentation_errors(p);
-    if (peek(p) == T_DEDENT || peek(p) == T_YYEOF) break;
-    statement(p, out);
+    if (peek_token(p) == T_DEDENT || peek_token(p) == T_YYEOF) break;
+    parse_statement(p, out);
   }
-  if (peek(p) == T_DEDENT) p->at++;
+  if (peek_token(p) == T_DEDENT) p->at++;
   p->depth--;
 }
 
@@ -418,16 +419,16 @@ static Name jit_argument(Parser *p, uint32_t i) {
   if (!is_text(p, t, "jit") || t[1].kind != '(') return NULL;
   if (t[1].aux && p->toks[t[1].aux + 1].kind == '(') t = &p->toks[t[1].aux];
   bool names = t[2].kind == T_NAME && (t[3].kind == ')' || t[3].kind == ',');
-  return names ? name_of(p, &t[2]) : NULL;
+  return names ? token_name(p, &t[2]) : NULL;
 }
 
 /* `jit as name` of an import, and `name = triton.jit`: the name; NULL if token `i` starts none. */
 static Name jit_alias(Parser *p, uint32_t i) {
   const Token *t = &p->toks[i];
-  if (is_text(p, t, "jit") && t[1].kind == T_AS && t[2].kind == T_NAME) return name_of(p, &t[2]);
+  if (is_text(p, t, "jit") && t[1].kind == T_AS && t[2].kind == T_NAME) return token_name(p, &t[2]);
   if (t->kind != T_NAME || t[1].kind != '=' || !is_text(p, &t[2], "triton")) return NULL;
   bool whole = t[3].kind == '.' && is_text(p, &t[4], "jit") && t[5].kind == T_NEWLINE;
-  return whole ? name_of(p, t) : NULL;
+  return whole ? token_name(p, t) : NULL;
 }
 
 static void find_jitted(Parser *p, size_t ntoks) {
@@ -437,8 +438,8 @@ static void find_jitted(Parser *p, size_t ntoks) {
     if (name) vec_push(p->scratch, &found, name);
     if (alias) vec_push(p->scratch, &aliases, alias);
   }
-  if (found.len) qsort(found.data, found.len, sizeof *found.data, by_address);
-  if (aliases.len) qsort(aliases.data, aliases.len, sizeof *aliases.data, by_address);
+  if (found.len) qsort(found.data, found.len, sizeof *found.data, name_by_address);
+  if (aliases.len) qsort(aliases.data, aliases.len, sizeof *aliases.data, name_by_address);
   p->jitted = found.data;
   p->njitted = found.len;
   p->aliases = aliases.data;
@@ -457,9 +458,9 @@ static void parse_module(Parser *p, Module *m, const Source *source) {
   find_jitted(p, toks.len);
   for (;;) {
     indentation_errors(p);
-    if (peek(p) == T_YYEOF) break;
-    if (peek(p) == T_DEDENT) p->at++;
-    else statement(p, &m->body);
+    if (peek_token(p) == T_YYEOF) break;
+    if (peek_token(p) == T_DEDENT) p->at++;
+    else parse_statement(p, &m->body);
   }
 }
 

@@ -40,7 +40,7 @@ static AstOp augmented(const char *text) {
 }
 
 /* The value of a token; its kind, or T_GRAMMAR_error after an error (the grammar then gives up). */
-static int value_of(GRAMMAR_STYPE *value, Parser *p, const Token *t) {
+static int token_value(GRAMMAR_STYPE *value, Parser *p, const Token *t) {
   const char *text = p->text + t->pos;
   switch (t->kind) {
     case T_NAME: value->name = pool_namen(p->names, text, t->len); break;
@@ -64,5 +64,5 @@ int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p) {
   if (t->kind == T_WITH) drop_parens(p);
   *at = parse_token_loc(t);
   p->at++;
-  return value_of(value, p, t);
+  return token_value(value, p, t);
 }

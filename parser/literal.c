@@ -31,15 +31,15 @@ static const char *plain_digits(Parser *p, const Token *t) {
   return out;
 }
 
-static int digit(char c) {
+static int digit_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c |= 32;
   return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
 }
 
-static void read_int(Expr *e, const char *s, unsigned base) {
+static void read_digits(Expr *e, const char *s, unsigned base) {
   for (; *s; s++) {
-    unsigned d = (unsigned)digit(*s);
+    unsigned d = (unsigned)digit_value(*s);
     if (e->ival > (UINT64_MAX - d) / base) {
       e->big = true;
       e->ival = 0;
@@ -49,7 +49,7 @@ static void read_int(Expr *e, const char *s, unsigned base) {
   }
 }
 
-static Expr *integer(Parser *p, const Token *t, const char *s) {
+static Expr *parse_integer(Parser *p, const Token *t, const char *s) {
   unsigned base = 10;
   if (s[0] == '0' && s[1]) {
     char c = (char)(s[1] | 32);
@@ -59,9 +59,9 @@ static Expr *integer(Parser *p, const Token *t, const char *s) {
   }
   if (!*s) return bad_number(p, t, "digits are missing");
   for (const char *q = s; *q; q++)
-    if (digit(*q) >= (int)base) return bad_number(p, t, "a digit is too large for its base");
+    if (digit_value(*q) >= (int)base) return bad_number(p, t, "a digit is too large for its base");
   Expr *e = build_expr(p, EX_INT, parse_token_loc(t));
-  read_int(e, s, base);
+  read_digits(e, s, base);
   return e;
 }
 
@@ -70,7 +70,7 @@ Expr *literal_number(Parser *p, const Token *t) {
   if (!s) return bad_number(p, t, "'_' may only separate digits");
   bool hex = s[0] == '0' && (s[1] | 32) == 'x';
   if (!hex && strpbrk(s, "jJ")) return bad_number(p, t, "there are no imaginary numbers");
-  if (hex || !strpbrk(s, ".eE")) return integer(p, t, s);
+  if (hex || !strpbrk(s, ".eE")) return parse_integer(p, t, s);
   Expr *e = build_expr(p, EX_FLOAT, parse_token_loc(t));
   e->fval = strtod_l(s, NULL, p->c_locale);
   return e;
@@ -85,25 +85,25 @@ typedef struct {
   size_t len;
 } Bytes;
 
-static void put(Bytes *b, char c) { b->data[b->len++] = c; }
+static void put_byte(Bytes *b, char c) { b->data[b->len++] = c; }
 
 /* Code point 0 becomes c0 80, since names hold no NUL; surrogates have no UTF-8. */
-static void put_utf8(Bytes *b, uint32_t c) {
+static void put_code_point(Bytes *b, uint32_t c) {
   if (c >= 0xd800 && c < 0xe000) c = 0xfffd;
   if (c && c < 0x80) {
-    put(b, (char)c);
+    put_byte(b, (char)c);
   } else if (c < 0x800) {
-    put(b, (char)(0xc0 | c >> 6));
-    put(b, (char)(0x80 | (c & 63)));
+    put_byte(b, (char)(0xc0 | c >> 6));
+    put_byte(b, (char)(0x80 | (c & 63)));
   } else if (c < 0x10000) {
-    put(b, (char)(0xe0 | c >> 12));
-    put(b, (char)(0x80 | (c >> 6 & 63)));
-    put(b, (char)(0x80 | (c & 63)));
+    put_byte(b, (char)(0xe0 | c >> 12));
+    put_byte(b, (char)(0x80 | (c >> 6 & 63)));
+    put_byte(b, (char)(0x80 | (c & 63)));
   } else {
-    put(b, (char)(0xf0 | c >> 18));
-    put(b, (char)(0x80 | (c >> 12 & 63)));
-    put(b, (char)(0x80 | (c >> 6 & 63)));
-    put(b, (char)(0x80 | (c & 63)));
+    put_byte(b, (char)(0xf0 | c >> 18));
+    put_byte(b, (char)(0x80 | (c >> 12 & 63)));
+    put_byte(b, (char)(0x80 | (c >> 6 & 63)));
+    put_byte(b, (char)(0x80 | (c & 63)));
   }
 }
 
@@ -126,13 +126,13 @@ static bool hex_escape(Decoder *d, unsigned digits) {
   uint32_t c = 0;
   for (unsigned i = 0; i < digits; i++) {
     d->s++;
-    int h = d->s < d->end ? digit(*d->s) : 99;
+    int h = d->s < d->end ? digit_value(*d->s) : 99;
     if (h >= 16) return bad_escape(d, from, (size_t)(d->s - from));
     c = c << 4 | (unsigned)h;
   }
   d->s++;
   if (c > 0x10ffff) return bad_escape(d, from, (size_t)(d->s - from));
-  put_utf8(&d->out, c);
+  put_code_point(&d->out, c);
   return true;
 }
 
@@ -140,25 +140,25 @@ static void octal_escape(Decoder *d) {
   uint32_t c = 0;
   for (int i = 0; i < 3 && d->s < d->end && *d->s >= '0' && *d->s <= '7'; i++)
     c = c * 8 + (uint32_t)(*d->s++ - '0');
-  put_utf8(&d->out, c);
+  put_code_point(&d->out, c);
 }
 
 /* \N{name} stays as it is: it would need the names of Unicode. */
 static void named_escape(Decoder *d) {
-  put(&d->out, '\\');
-  put(&d->out, *d->s++);
+  put_byte(&d->out, '\\');
+  put_byte(&d->out, *d->s++);
   if (d->s == d->end || *d->s != '{') return;
-  while (d->s < d->end && *d->s != '}') put(&d->out, *d->s++);
-  if (d->s < d->end) put(&d->out, *d->s++);
+  while (d->s < d->end && *d->s != '}') put_byte(&d->out, *d->s++);
+  if (d->s < d->end) put_byte(&d->out, *d->s++);
 }
 
 /* At a backslash that isn't the last character. */
-static bool escape(Decoder *d) {
+static bool decode_escape(Decoder *d) {
   static const char names[] = "\\'\"abfnrtv", values[] = "\\'\"\a\b\f\n\r\t\v";
   char c = *++d->s;
   const char *simple = c ? strchr(names, c) : NULL;
   if (simple) {
-    put(&d->out, values[simple - names]);
+    put_byte(&d->out, values[simple - names]);
     d->s++;
   } else if (c == '\r' || c == '\n') {
     d->s += c == '\r' && d->s + 1 < d->end && d->s[1] == '\n' ? 2 : 1;
@@ -173,13 +173,13 @@ static bool escape(Decoder *d) {
   } else if (c == 'U') {
     return hex_escape(d, 8);
   } else {
-    put(&d->out, '\\');
+    put_byte(&d->out, '\\');
   }
   return true;
 }
 
 /* One character without an escape. */
-static bool plain(Decoder *d, bool braces) {
+static bool decode_plain(Decoder *d, bool braces) {
   size_t n = utf8_length(d->s, (size_t)(d->end - d->s));
   if (!n) {
     PARSE_ERROR(d->p, parse_token_loc(d->t), E_PARSE_BYTE, (unsigned char)*d->s);
@@ -190,19 +190,19 @@ static bool plain(Decoder *d, bool braces) {
     return false;
   }
   if (*d->s == '\r') { /* as Python reads line ends */
-    put(&d->out, '\n');
+    put_byte(&d->out, '\n');
     d->s += d->s + 1 < d->end && d->s[1] == '\n' ? 2 : 1;
     return true;
   }
   if (braces && (*d->s == '{' || *d->s == '}')) d->s++; /* doubled */
-  for (size_t i = 0; i < n; i++) put(&d->out, *d->s++);
+  for (size_t i = 0; i < n; i++) put_byte(&d->out, *d->s++);
   return true;
 }
 
-static bool decode(Decoder *d, bool raw, bool braces) {
+static bool decode_text(Decoder *d, bool raw, bool braces) {
   while (d->s < d->end) {
     bool last = d->s + 1 == d->end;
-    bool ok = *d->s == '\\' && !raw && !last ? escape(d) : plain(d, braces);
+    bool ok = *d->s == '\\' && !raw && !last ? decode_escape(d) : decode_plain(d, braces);
     if (!ok) return false;
   }
   return true;
@@ -218,7 +218,7 @@ Expr *literal_string(Parser *p, const Token *t) {
   }
   Decoder d = {.p = p, .t = t, .s = s, .end = end};
   d.out.data = arena_alloc(p->scratch, (size_t)(end - s) + 4);
-  if (!decode(&d, t->flags & STR_RAW, inside && !(t->flags & STR_SPEC))) return NULL;
+  if (!decode_text(&d, t->flags & STR_RAW, inside && !(t->flags & STR_SPEC))) return NULL;
   Expr *e = build_expr(p, EX_STR, parse_token_loc(t));
   e->name = pool_namen(p->names, d.out.data, d.out.len);
   return e;

@@ -149,9 +149,9 @@ static bool in_call(const Place *e) {
 }
 
 /* Two tokens that touch. */
-static bool touch(const Token *a, const Token *b) { return a->pos + a->len == b->pos; }
+static bool tokens_touch(const Token *a, const Token *b) { return a->pos + a->len == b->pos; }
 
-static Loc after(const Token *t) {
+static Loc loc_after_token(const Token *t) {
   Loc at = parse_token_loc(t);
   at.col += t->len;
   at.pos = at.end;
@@ -174,14 +174,14 @@ static bool say_c_habits(const Place *e) {
     PARSE_ERROR(p, parse_token_loc(e->at), E_PARSE_ELSE_IF);
     return true;
   }
-  if ((kind == '&' || kind == '|') && e->prev->kind == kind && touch(e->prev, e->at)) {
+  if ((kind == '&' || kind == '|') && e->prev->kind == kind && tokens_touch(e->prev, e->at)) {
     PARSE_ERROR(p, parse_token_loc(e->prev), E_PARSE_C_LOGIC, kind == '&' ? "and" : "or",
                 kind == '&' ? "&&" : "||");
     return true;
   }
   const Token *two = e->i >= p->first + 2 ? e->prev - 1 : NULL;
   if (kind == T_NEWLINE && two && (e->prev->kind == '+' || e->prev->kind == '-') &&
-      two->kind == e->prev->kind && touch(two, e->prev)) {
+      two->kind == e->prev->kind && tokens_touch(two, e->prev)) {
     PARSE_ERROR(p, parse_token_loc(two), E_PARSE_INCREMENT, two->kind, two->kind, two->kind);
     return true;
   }
@@ -209,7 +209,7 @@ static bool say_colon(const Place *e) {
     for (const Token *t = e->at; t->kind != T_NEWLINE && t->kind != T_YYEOF; t++)
       if (t->kind == ':') return false;
   }
-  PARSE_ERROR(e->p, after(e->prev), E_PARSE_COLON, syntax_text(e->p, e->prev));
+  PARSE_ERROR(e->p, loc_after_token(e->prev), E_PARSE_COLON, syntax_text(e->p, e->prev));
   return true;
 }
 

@@ -37,7 +37,7 @@ static const KernelArg *arg_named(const Inputs *in, const char *name) {
   return NULL;
 }
 
-static bool is_given(const Inputs *in, const char *name) {
+static bool is_item_given(const Inputs *in, const char *name) {
   for (uint32_t i = 0; i < in->nargs; i++)
     if (sema_is_item(in->args[i].name, name)) return true;
   return false;
@@ -47,20 +47,21 @@ const char *item_name(Arena *a, const char *tuple, uint32_t i) {
   return arena_printf(a, "%s.%u", tuple, i);
 }
 
-static void add(Inputs *in, const char *name) {
+static void add_input(Inputs *in, const char *name) {
   KernelInput input = {name, in->param, arg_named(in, name)};
   const char *item = item_name(in->arena, name, 0);
-  if (input.arg || !is_given(in, item)) {
+  if (input.arg || !is_item_given(in, item)) {
     vec_push(in->arena, &in->list, input);
     return;
   }
-  for (uint32_t i = 0; is_given(in, item); item = item_name(in->arena, name, ++i)) add(in, item);
+  for (uint32_t i = 0; is_item_given(in, item); item = item_name(in->arena, name, ++i))
+    add_input(in, item);
 }
 
 uint32_t sema_inputs(Arena *a, const Kernel *k, const KernelArg *args, uint32_t nargs,
                      const KernelInput **out) {
   Inputs in = {.arena = a, .args = args, .nargs = nargs};
-  for (; in.param < k->nparams; in.param++) add(&in, k->params[in.param].name);
+  for (; in.param < k->nparams; in.param++) add_input(&in, k->params[in.param].name);
   *out = in.list.data;
   return (uint32_t)in.list.len;
 }

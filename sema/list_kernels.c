@@ -112,7 +112,7 @@ static KernelParam param_of(Program *p, const FuncDef *def, uint32_t index, cons
   return k;
 }
 
-static void add_kernel(Finder *f, const FuncDef *def, Name as) {
+static void add_listed_kernel(Finder *f, const FuncDef *def, Name as) {
   Program *p = f->p;
   Kernel k = {.span = def->span, .def = def, .nparams = def->params.len};
   k.name = as ? as : def->name;
@@ -128,7 +128,7 @@ static void add_kernel(Finder *f, const FuncDef *def, Name as) {
 
 /* ---- the walk ---- */
 
-static void find_in(Finder *f, const StmtList *list);
+static void find_kernels_in(Finder *f, const StmtList *list);
 
 static const FuncDef *function_named(Finder *f, Name name) {
   uint32_t at;
@@ -155,18 +155,18 @@ static const FuncDef *jit_call(Finder *f, const Expr *e, bool inside) {
 static void find_assigned(Finder *f, const Stmt *s) {
   if (s->targets.len != 1 || s->targets.data[0]->kind != EX_NAME) return;
   const FuncDef *def = jit_call(f, s->value, false);
-  if (def && !def->skipped && !ast_is_jit(def)) add_kernel(f, def, s->targets.data[0]->name);
+  if (def && !def->skipped && !ast_is_jit(def)) add_listed_kernel(f, def, s->targets.data[0]->name);
 }
 
-static void find_in(Finder *f, const StmtList *list) {
+static void find_kernels_in(Finder *f, const StmtList *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Stmt *s = list->data[i];
     if (s->kind == ST_ASSIGN) find_assigned(f, s);
-    else if (s->kind == ST_FUNC && ast_is_jit(s->func)) add_kernel(f, s->func, NULL);
-    else if (s->kind == ST_FUNC) find_in(f, &s->func->body);
+    else if (s->kind == ST_FUNC && ast_is_jit(s->func)) add_listed_kernel(f, s->func, NULL);
+    else if (s->kind == ST_FUNC) find_kernels_in(f, &s->func->body);
     else {
-      find_in(f, &s->body);
-      find_in(f, &s->orelse);
+      find_kernels_in(f, &s->body);
+      find_kernels_in(f, &s->orelse);
     }
   }
 }
@@ -273,7 +273,7 @@ static void mark_helpers(Finder *f) {
 uint32_t sema_kernels(Program *p, const Kernel **out) {
   if (!p->listed) {
     Finder f = {.p = p};
-    find_in(&f, &p->main->ast->body);
+    find_kernels_in(&f, &p->main->ast->body);
     mark_shadowed(&f);
     mark_helpers(&f);
     if (f.list.len) qsort(f.list.data, f.list.len, sizeof(Kernel), helpers_last);

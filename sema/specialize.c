@@ -99,7 +99,7 @@ static Value bound_value(Sema *S, Bound *b, const char *name) {
   return value_tuple(S->arena, items.data, (uint32_t)items.len);
 }
 
-static void bind_param(Sema *S, Bound *b, const Param *p) {
+static void bind_kernel_param(Sema *S, Bound *b, const Param *p) {
   const KernelInput *in = &b->all[b->at];
   if (p->kind == PARAM_PLAIN && !in->arg && p->dflt) {
     bind_default(S, b->k, in->param);
@@ -114,7 +114,7 @@ static void bind_param(Sema *S, Bound *b, const Param *p) {
 static void bind_args(Sema *S, Bound *b) {
   while (b->at < b->n) {
     uint32_t param = b->all[b->at].param;
-    bind_param(S, b, &b->k->def->params.data[param]);
+    bind_kernel_param(S, b, &b->k->def->params.data[param]);
     while (b->at < b->n && b->all[b->at].param == param) b->at++;
   }
 }

@@ -8,7 +8,7 @@
 #include "cli/terminal/args.h"
 
 /* Two numbers with two points between them. */
-static bool read_numbers(const char *text, int64_t *lo, int64_t *hi) {
+static bool read_range_bounds(const char *text, int64_t *lo, int64_t *hi) {
   char *end;
   errno = 0;
   *lo = strtoll(text, &end, 10);
@@ -21,7 +21,7 @@ static bool read_numbers(const char *text, int64_t *lo, int64_t *hi) {
 int ranges_add(Ranges *r, const char *text) {
   size_t len = strcspn(text, "=");
   nereid_graph_range range;
-  if (!len || !text[len] || !read_numbers(text + len + 1, &range.lo, &range.hi))
+  if (!len || !text[len] || !read_range_bounds(text + len + 1, &range.lo, &range.hi))
     return args_error(E_CLI_RANGE, text);
   for (int i = 0; i < r->n; i++)
     if (!strncmp(r->data[i].symbol, text, len) && !r->data[i].symbol[len])

@@ -36,13 +36,13 @@ int request_add_pair(Request *r, const char *pair, bool typed) {
   return status;
 }
 
-static int add_constexpr(void *request, const char *pair) {
+static int add_constexpr_pair(void *request, const char *pair) {
   return request_add_pair(request, pair, false);
 }
 
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
-    case OPT_DEFINE: return args_each_item(value, add_constexpr, r);
+    case OPT_DEFINE: return args_each_item(value, add_constexpr_pair, r);
     case OPT_NUM_WARPS:
       return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
     case OPT_NUM_STAGES:
@@ -56,7 +56,7 @@ int request_option(Request *r, int id, const char *value) {
 }
 
 /* A pipe gives its text once, and a kernel's is needed more often. */
-static int read_stream(Request *r) {
+static int read_source_stream(Request *r) {
   bool is_input = !strcmp(r->file, "-");
   const char *path = is_input ? "/dev/stdin" : r->file;
   struct stat st;
@@ -77,7 +77,7 @@ int request_file(Request *r, const char *value) {
   if (!r->file) return args_out_of_memory();
   r->api.source.path = r->file;
   r->api.kernel = args_kernel(r->file);
-  return read_stream(r);
+  return read_source_stream(r);
 }
 
 void request_clear(Request *r) {

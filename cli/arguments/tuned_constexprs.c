@@ -15,7 +15,7 @@
 
 /* Is there anything that a decorator sets, and nobody has set?  `any`: or a constexpr without a
  * value, which a decorator that can't be read may set. */
-static bool is_open(const Request *r, const Arguments *args, bool any) {
+static bool has_open_constexpr(const Request *r, const Arguments *args, bool any) {
   for (int i = 0; i < args->kernel->nparams; i++) {
     const nereid_param *p = &args->kernel->params[i];
     bool open = p->tuned || (any && p->kind == NEREID_PARAM_CONSTEXPR && !p->has_default);
@@ -38,7 +38,7 @@ static int ask_with(Request *r, Arguments *args, const DecoratorArg *given, cons
   return status;
 }
 
-static int ask(Request *r, Arguments *args, const nereid_device *d, Asking *add) {
+static int ask_decorators(Request *r, Arguments *args, const nereid_device *d, Asking *add) {
   int status = request_finish(r);
   if (status) return status;
   DecoratorArg *given = calloc((size_t)args->len + 1, sizeof *given);
@@ -56,7 +56,7 @@ static void log_setting(const nereid_setting *s, const char *why) {
   LOG(log_read(), LOG_TUNE, "%s=%s (%s)", s->name, s->value, why);
 }
 
-static int add_config(Request *r, const Config *c, const char *why) {
+static int add_config_settings(Request *r, const Config *c, const char *why) {
   int status = STATUS_OK;
   for (int i = 0; i < c->n && !status; i++) {
     const nereid_setting *s = &c->settings[i];
@@ -76,12 +76,12 @@ static int add_known(Request *r, Arguments *args, Decorators *d) {
   (void)args;
   Config known;
   int code = decorators_known(&known, d);
-  return code ? args_failed(code) : add_config(r, &known, "heuristics");
+  return code ? args_failed(code) : add_config_settings(r, &known, "heuristics");
 }
 
 /* Adds to the request what heuristics give and nobody has given.  Returns a status. */
 static int decorated_heuristics(Request *r, Arguments *args, const nereid_device *d) {
-  return is_open(r, args, false) ? ask(r, args, d, add_known) : STATUS_OK;
+  return has_open_constexpr(r, args, false) ? ask_decorators(r, args, d, add_known) : STATUS_OK;
 }
 
 /* ---- autotune ---- */
@@ -107,12 +107,12 @@ static int add_first(Request *r, Arguments *args, Decorators *d) {
   if (s.source != SPACE_AUTOTUNE) return STATUS_OK;
   const Config *first = &s.configs.data[0];
   int status = note_taken(args->kernel->name, &s, first);
-  return status ? status : add_config(r, first, "first of autotune");
+  return status ? status : add_config_settings(r, first, "first of autotune");
 }
 
 /* The same of autotune's first configuration, with a note that says so. */
 static int decorated_first(Request *r, Arguments *args, const nereid_device *d) {
-  return is_open(r, args, true) ? ask(r, args, d, add_first) : STATUS_OK;
+  return has_open_constexpr(r, args, true) ? ask_decorators(r, args, d, add_first) : STATUS_OK;
 }
 
 /* ---- options and hooks of a configuration whose constexprs are known ---- */
@@ -127,7 +127,7 @@ static bool has_open_option(Request *r, const Config *c) {
 }
 
 /* No option is given that the configuration has otherwise. */
-static bool agrees(Request *r, const Config *c) {
+static bool config_agrees_with_request(Request *r, const Config *c) {
   for (int i = 0; i < c->n; i++) {
     const int *option = config_option(&r->api, c->settings[i].name);
     if (option && *option && *option != atoi(c->settings[i].value)) return false;
@@ -148,17 +148,17 @@ static void mark_zeroed(Arguments *args, const ArrayNames *zeroed) {
 static const Config *config_at_hand(Request *r, Decorators *d, DecoratorSpace *s) {
   if (decorators_declared(s, d) || s->source != SPACE_AUTOTUNE) return NULL;
   for (size_t i = 0; i < s->configs.len; i++)
-    if (agrees(r, &s->configs.data[i])) return &s->configs.data[i];
+    if (config_agrees_with_request(r, &s->configs.data[i])) return &s->configs.data[i];
   return NULL;
 }
 
-static int add_rest(Request *r, Arguments *args, Decorators *d) {
+static int add_rest_of_config(Request *r, Arguments *args, Decorators *d) {
   DecoratorSpace s;
   const Config *c = config_at_hand(r, d, &s);
   if (!c) return STATUS_OK;
   int status = has_open_option(r, c) ? note_taken(args->kernel->name, &s, c) : STATUS_OK;
   mark_zeroed(args, &s.zeroed[c - s.configs.data]);
-  return status ? status : add_config(r, c, "autotune");
+  return status ? status : add_config_settings(r, c, "autotune");
 }
 
 enum { OPTIONS_OPEN = -1 }; /* instead of a status */
@@ -175,20 +175,21 @@ static int ask_quietly(Request *r, Arguments *args, const nereid_device *d, Aski
   nereid_message_fn told = r->api.on_message;
   if (!args->kernel->is_decorated) return STATUS_OK;
   r->api.on_message = NULL;
-  int status = ask(r, args, d, asking);
+  int status = ask_decorators(r, args, d, asking);
   r->api.on_message = told;
   return status;
 }
 
 /* Are all constexprs known, but options to be chosen? */
 static bool decorated_options_open(Request *r, Arguments *args, const nereid_device *d) {
-  return !is_open(r, args, true) && ask_quietly(r, args, d, find_open_options) == OPTIONS_OPEN;
+  return !has_open_constexpr(r, args, true) &&
+         ask_quietly(r, args, d, find_open_options) == OPTIONS_OPEN;
 }
 
 /* If all constexprs are known: adds the options of the configuration that has them, and notes which
  * arrays its pre_hook zeroes. */
 static int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
-  return ask_quietly(r, args, d, add_rest);
+  return ask_quietly(r, args, d, add_rest_of_config);
 }
 
 /* A constexpr without a value that the file does not give either; NULL: there is none. */

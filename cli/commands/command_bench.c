@@ -54,7 +54,7 @@ typedef struct {
   const Bindings *names;
 } Substitution;
 
-static int put_value(Substitution *s, const char *from, size_t len) {
+static int put_expression_value(Substitution *s, const char *from, size_t len) {
   int64_t value;
   const char *expr = arena_strndup(s->out.arena, from, len);
   int code = nereid_expr_eval(&value, expr, s->names->data, s->names->n);
@@ -82,7 +82,7 @@ static int substitute_braces(Arena *a, const char **out, const char *name, const
     if (!*at) break;
     const char *end = strchr(at, '}');
     if (!end) return no_end(&s, '}');
-    int status = put_value(&s, at + 1, (size_t)(end - at) - 1);
+    int status = put_expression_value(&s, at + 1, (size_t)(end - at) - 1);
     if (status) return status;
     at = end + 1;
   }
@@ -110,7 +110,7 @@ static int substitute_shape(Arena *a, const char **out, const char *name, const 
     text_putn(&s.out, at, 1);
     at = entry_end(from);
     if (!*at) return no_end(&s, ']');
-    int status = put_value(&s, from, (size_t)(at - from));
+    int status = put_expression_value(&s, from, (size_t)(at - from));
     if (status) return status;
   } while (*at == ',');
   text_puts(&s.out, at);
@@ -118,13 +118,13 @@ static int substitute_shape(Arena *a, const char **out, const char *name, const 
   return STATUS_OK;
 }
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* The name's first occurrence as a word, from `at` on; NULL: nowhere. */
 static const char *find_word(const char *text, const char *at, const char *name) {
   size_t n = strlen(name);
   for (; (at = strstr(at, name)); at++)
-    if ((at == text || !is_word(at[-1])) && !is_word(at[n])) return at;
+    if ((at == text || !is_word_char(at[-1])) && !is_word_char(at[n])) return at;
   return NULL;
 }
 
@@ -183,7 +183,7 @@ static int settle_braces(Sweep *s, Point *p, const Settings *from, const char **
   return status;
 }
 
-static int add_value(Sweep *s, Point *p, const char *name, const char *text) {
+static int add_point_value(Sweep *s, Point *p, const char *name, const char *text) {
   return settings_add(&p->values, arena_printf(s->arena, "%s=%s", name, text), "VALUE");
 }
 
@@ -198,7 +198,7 @@ static int add_settled(Sweep *s, Point *p, const char **values, const char **def
   for (int i = 0; i < s->values->len && !status; i++) {
     const char *name = s->values->data[i].name, *text;
     status = substitute_shape(s->arena, &text, name, values[i], &names);
-    if (!status) status = add_value(s, p, name, text);
+    if (!status) status = add_point_value(s, p, name, text);
   }
   return status;
 }
@@ -208,10 +208,10 @@ static int add_x(Sweep *s, Point *p) {
   const char *text = arena_printf(s->arena, "%lld", (long long)p->x);
   if (!param) return STATUS_OK;
   if (param->kind == NEREID_PARAM_CONSTEXPR) return request_add(s->request, s->x_name, NULL, text);
-  return add_value(s, p, s->x_name, text);
+  return add_point_value(s, p, s->x_name, text);
 }
 
-static int settle(Sweep *s, Point *p) {
+static int substitute_values(Sweep *s, Point *p) {
   const char **values = ARENA_ARRAY(s->arena, const char *, (size_t)s->values->len);
   const char **defines = ARENA_ARRAY(s->arena, const char *, (size_t)s->defines->len);
   vec_push(s->arena, &p->names, ((nereid_binding){s->x_name, p->x}));
@@ -228,7 +228,7 @@ static int settle(Sweep *s, Point *p) {
 /* ---- measuring ---- */
 
 /* All integers: of arguments, of constexprs that a heuristic or a tuner may have set, and x. */
-static int bind_all(Sweep *s, Point *p) {
+static int bind_point(Sweep *s, Point *p) {
   nereid_binding *known;
   int n;
   int status = request_bind(&known, &n, s->request, &p->args);
@@ -240,7 +240,7 @@ static int bind_all(Sweep *s, Point *p) {
 }
 
 /* A name that is no argument's is unknown to the tuner. */
-static int add_tuned(Sweep *s, Point *p) {
+static int add_tuned_to_point(Sweep *s, Point *p) {
   bool own = s->grid && !x_param(s);
   return tuned_add(&(Tuned){
       .request = s->request,
@@ -253,13 +253,13 @@ static int add_tuned(Sweep *s, Point *p) {
   });
 }
 
-static int prepare(Sweep *s, Point *p) {
+static int prepare_point(Sweep *s, Point *p) {
   uint32_t grid[3];
   request_clear(s->request);
-  int status = settle(s, p);
+  int status = substitute_values(s, p);
   if (!status) status = request_args(&p->args, s->kernel, &p->values);
-  if (!status) status = add_tuned(s, p);
-  if (!status) status = bind_all(s, p);
+  if (!status) status = add_tuned_to_point(s, p);
+  if (!status) status = bind_point(s, p);
   if (!status) status = request_extents(grid, s->grid, p->names.data, (int)p->names.len);
   if (!status) status = request_check_args(s->request, &p->args);
   if (!status) status = request_add_types(s->request, &p->args, s->module);
@@ -299,7 +299,7 @@ static int time_point(const Sweep *s, const Point *p, SeriesPoint *out) {
 static int sweep_measure(Sweep *s, int64_t x, SeriesPoint *out) {
   Point p = {.x = x};
   nereid_request given = s->request->api; /* without what heuristics set for this size */
-  int status = prepare(s, &p);
+  int status = prepare_point(s, &p);
   if (!status) status = time_point(s, &p, out);
   launch_free(&p.launch, &p.args);
   arguments_free(&p.args);
@@ -370,7 +370,7 @@ typedef struct {
 
 /* ---- the command line ---- */
 
-static int take(Bench *b, int id, const char *value) {
+static int take_bench_option(Bench *b, int id, const char *value) {
   switch (id) {
     case OPT_X: return settings_add(&b->x, value, "V1,V2,...");
     case OPT_GRID: b->sweep.grid = value; return STATUS_OK;
@@ -405,7 +405,7 @@ static int add_size(Bench *b, const char *text) {
   return STATUS_OK;
 }
 
-static bool is_given(const Settings *s, const char *name) {
+static bool has_setting(const Settings *s, const char *name) {
   for (int i = 0; i < s->len; i++)
     if (!strcmp(s->data[i].name, name)) return true;
   return false;
@@ -415,7 +415,7 @@ static int read_sizes(Bench *b) {
   Strings parts = {0};
   if (!b->x.len) return args_error(E_CLI_BENCH_SIZES);
   const char *name = b->sweep.x_name = b->x.data[0].name;
-  if (is_given(&b->values, name) || is_given(&b->defines, name))
+  if (has_setting(&b->values, name) || has_setting(&b->defines, name))
     return args_error(E_RUN_ARG_TWICE, name);
   if (b->sweep.bytes && b->sweep.flops) return args_error(E_CLI_BENCH_UNITS);
   int status = args_split(&parts, b->x.data[0].value) ? STATUS_OK : STATUS_PROBLEM;
@@ -482,7 +482,7 @@ static int measure_size(Bench *b, int64_t x) {
   return STATUS_OK;
 }
 
-static int measure(Bench *b) {
+static int measure_sizes(Bench *b) {
   int status = STATUS_OK;
   for (int i = 0; i < b->nsizes && !status; i++) {
     show_progress(b, i);
@@ -492,7 +492,7 @@ static int measure(Bench *b) {
   return status || b->series[0].points.len ? status : STATUS_PROBLEM;
 }
 
-static int open_kernel(Bench *b) {
+static int open_benched_kernel(Bench *b) {
   Sweep *s = &b->sweep;
   int status = request_finish(&b->request);
   if (!status) status = launch_device(&s->device, b->device_name);
@@ -506,7 +506,7 @@ static int open_kernel(Bench *b) {
 typedef void Print(Text *out, const void *what);
 
 static void print_json(Text *out, const void *series) { series_json(out, series); }
-static void print_table(Text *out, const void *group) { series_table(out, group); }
+static void print_series_table(Text *out, const void *group) { series_table(out, group); }
 static void print_plot(Text *out, const void *group) { series_plot(out, group); }
 
 static const char *title_of(const Sweep *s) {
@@ -518,13 +518,13 @@ static const char *title_of(const Sweep *s) {
 
 static bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 
-static int write_results(const Bench *b) {
+static int write_series(const Bench *b) {
   SeriesGroup group = {title_of(&b->sweep), b->series, b->nseries};
   int status = STATUS_OK;
   if (b->json) status = output_print(b->json, print_json, &b->series[0]);
   if (!status && b->plot) status = output_print(b->plot, print_plot, &group);
   if (!status && !is_stdout(b->json) && !is_stdout(b->plot))
-    status = output_print(NULL, print_table, &group);
+    status = output_print(NULL, print_series_table, &group);
   return !status && b->left_out ? STATUS_PROBLEM : status;
 }
 
@@ -537,9 +537,9 @@ static int bench_all(Bench *b) {
   if (!status) status = check_outputs(b);
   if (measures) b->series[b->nseries++] = (Series){b->label, s->x_name, unit_of(s), {0}};
   if (!status) status = read_peers(b);
-  if (!status && measures) status = open_kernel(b);
-  if (!status && measures) status = measure(b);
-  return status ? status : write_results(b);
+  if (!status && measures) status = open_benched_kernel(b);
+  if (!status && measures) status = measure_sizes(b);
+  return status ? status : write_series(b);
 }
 
 static int bench_body(void *bench) {
@@ -548,7 +548,7 @@ static int bench_body(void *bench) {
   return 0;
 }
 
-static void free_all(Bench *b) {
+static void bench_free(Bench *b) {
   launch_device_close(b->sweep.device);
   nereid_module_free(b->sweep.module);
   settings_free(&b->values);
@@ -567,12 +567,12 @@ static int run_bench(int argc, char **argv) {
   if (!b.sweep.arena) return args_out_of_memory();
   b.sweep.request = &b.request, b.sweep.values = &b.values, b.sweep.defines = &b.defines;
   while (b.status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    b.status = id == ARGS_ERROR ? STATUS_USAGE : take(&b, id, value);
+    b.status = id == ARGS_ERROR ? STATUS_USAGE : take_bench_option(&b, id, value);
   if (b.status == STATUS_OK) {
     int code = error_guard(b.sweep.arena, bench_body, &b);
     if (code) b.status = args_failed(code);
   }
-  free_all(&b);
+  bench_free(&b);
   return b.status;
 }
 

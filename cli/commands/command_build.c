@@ -57,7 +57,7 @@ static int take_model(Build *b, const char *path) {
   return STATUS_OK;
 }
 
-static int take(Build *b, int id, const char *value) {
+static int take_build_option(Build *b, int id, const char *value) {
   switch (id) {
     case OPT_OUTPUT: b->build.dir = value; return STATUS_OK;
     case OPT_TARGET: b->build.targets = value; return STATUS_OK;
@@ -73,7 +73,7 @@ static int take(Build *b, int id, const char *value) {
   }
 }
 
-static int build(Build *b) {
+static int build_model(Build *b) {
   nereid_graph *graph = NULL;
   if (!b->source.path) return args_error(E_CLI_NO_MODEL);
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
@@ -97,8 +97,8 @@ static int run_build(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&b, id, value);
-  if (!status) status = build(&b);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_build_option(&b, id, value);
+  if (!status) status = build_model(&b);
   ranges_free(&b.ranges);
   return status;
 }

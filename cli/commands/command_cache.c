@@ -32,7 +32,7 @@ typedef struct {
 enum { SIZE_TEXT = 32 };
 
 /* Without a blank: a field of a line for other programs. */
-static const char *size_text(char out[SIZE_TEXT], int64_t bytes) {
+static const char *byte_size_text(char out[SIZE_TEXT], int64_t bytes) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double size = (double)bytes;
   size_t i = 0;
@@ -44,7 +44,7 @@ static const char *size_text(char out[SIZE_TEXT], int64_t bytes) {
 
 static const char *limit_text(char out[SIZE_TEXT], int64_t bytes) {
   if (!bytes) snprintf(out, SIZE_TEXT, "none");
-  return bytes ? size_text(out, bytes) : out;
+  return bytes ? byte_size_text(out, bytes) : out;
 }
 
 static const char *entries(int64_t n) { return n == 1 ? "entry" : "entries"; }
@@ -73,12 +73,12 @@ static void add_to_kind(void *context, const CacheListed *e) {
   k->total.count++, k->total.bytes += e->size;
 }
 
-static void print_sum(const char *name, const CacheSum *sum) {
+static void print_kind_sum(const char *name, const CacheSum *sum) {
   char size[SIZE_TEXT];
-  printf("%-9s %8" PRId64 " %8s\n", name, sum->count, size_text(size, sum->bytes));
+  printf("%-9s %8" PRId64 " %8s\n", name, sum->count, byte_size_text(size, sum->bytes));
 }
 
-static int summarize(const Asked *a) {
+static int summarize_cache(const Asked *a) {
   char path[8192], size[SIZE_TEXT], limit[SIZE_TEXT];
   Kinds k = {.n = 0};
   CacheFacts f;
@@ -89,13 +89,13 @@ static int summarize(const Asked *a) {
   if (code) return args_failed(code);
   puts(path);
   printf("%-9s %8s %8s\n", "kind", "entries", "size");
-  for (int i = 0; i < k.n; i++) print_sum(k.kinds[i].name, &k.kinds[i].sum);
-  print_sum("all", &k.total);
+  for (int i = 0; i < k.n; i++) print_kind_sum(k.kinds[i].name, &k.kinds[i].sum);
+  print_kind_sum("all", &k.total);
   printf("limit %s%s, file %s\n", limit_text(limit, f.limit),
-         f.limit_is_variable ? " (NEREID_CACHE_LIMIT)" : "", size_text(size, f.file));
+         f.limit_is_variable ? " (NEREID_CACHE_LIMIT)" : "", byte_size_text(size, f.file));
   if (f.left.count)
     printf("%" PRId64 " damaged or earlier file%s, %s: `nereid cache clear` removes %s\n",
-           f.left.count, f.left.count == 1 ? "" : "s", size_text(size, f.left.bytes),
+           f.left.count, f.left.count == 1 ? "" : "s", byte_size_text(size, f.left.bytes),
            f.left.count == 1 ? "it" : "them");
   return STATUS_OK;
 }
@@ -108,32 +108,32 @@ static void print_name(const char *name) {
   putchar('\n');
 }
 
-static void print_entry(void *context, const CacheListed *e) {
+static void print_cache_entry(void *context, const CacheListed *e) {
   char used[32], size[SIZE_TEXT];
   time_t t = (time_t)e->used;
   struct tm parts = {0};
   (void)context;
   gmtime_r(&t, &parts);
   strftime(used, sizeof used, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  printf("%-20s %-8s %8s %-8s ", used, e->kind, size_text(size, e->size),
+  printf("%-20s %-8s %8s %-8s ", used, e->kind, byte_size_text(size, e->size),
          *e->target ? e->target : "-");
   print_name(e->name);
 }
 
-static int list(const Asked *a) {
+static int list_entries(const Asked *a) {
   printf("%-20s %-8s %8s %-8s %s\n", "last used", "kind", "size", "target", "name");
-  int code = cache_list(&a->filter, print_entry, NULL);
+  int code = cache_list(&a->filter, print_cache_entry, NULL);
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static int clear(const Asked *a) {
+static int clear_entries(const Asked *a) {
   char size[SIZE_TEXT];
   CacheSum removed;
   bool some = a->filter.kind || a->filter.before;
   int code = cache_clear(&removed, some ? &a->filter : NULL);
   if (code) return args_failed(code);
   printf("removed %" PRId64 " %s, %s\n", removed.count, entries(removed.count),
-         size_text(size, removed.bytes));
+         byte_size_text(size, removed.bytes));
   return STATUS_OK;
 }
 
@@ -146,7 +146,7 @@ static int show_limit(void) {
   return STATUS_OK;
 }
 
-static int limit(const Asked *a) {
+static int show_or_set_limit(const Asked *a) {
   char text[SIZE_TEXT];
   int64_t bytes;
   CacheSum evicted;
@@ -157,7 +157,7 @@ static int limit(const Asked *a) {
   printf("limit %s", limit_text(text, bytes));
   if (evicted.count)
     printf(", removed %" PRId64 " %s, %s", evicted.count, entries(evicted.count),
-           size_text(text, evicted.bytes));
+           byte_size_text(text, evicted.bytes));
   putchar('\n');
   return STATUS_OK;
 }
@@ -166,11 +166,12 @@ static const struct {
   const char *name;
   bool filters, takes_value;
   int (*run)(const Asked *a);
-} verbs[] = {
-    {"list", true, false, list}, {"clear", true, false, clear}, {"limit", false, true, limit}};
+} verbs[] = {{"list", true, false, list_entries},
+             {"clear", true, false, clear_entries},
+             {"limit", false, true, show_or_set_limit}};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int act(const Asked *a) {
+static int run_cache_verb(const Asked *a) {
   const char *filter = a->filter.kind ? "--kind" : a->filter.before ? "--older-than" : NULL;
   int i = 0, status = STATUS_OK;
   if (a->verb) status = args_verb(&i, a->verb, verbs, sizeof *verbs, VERBS, E_CLI_CACHE_VERB);
@@ -178,7 +179,7 @@ static int act(const Asked *a) {
   if (filter && (!a->verb || !verbs[i].filters))
     return args_error(E_CLI_NEEDS, filter, "list and clear");
   if (a->value && !verbs[i].takes_value) return args_error(E_CLI_EXTRA_FILE, a->value, "");
-  return a->verb ? verbs[i].run(a) : summarize(a);
+  return a->verb ? verbs[i].run(a) : summarize_cache(a);
 }
 
 /* ---- the command line ---- */
@@ -210,7 +211,7 @@ static int take_age(Asked *a, const char *text) {
   return args_error(E_CLI_CACHE_AGE, text);
 }
 
-static int take(Asked *a, int id, const char *value) {
+static int take_cache_option(Asked *a, int id, const char *value) {
   switch (id) {
     case ARGS_ERROR: return STATUS_USAGE;
     case OPT_KIND: return take_kind(a, value);
@@ -228,8 +229,8 @@ static int run_cache(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = take(&asked, id, value);
-  return status ? status : act(&asked);
+    status = take_cache_option(&asked, id, value);
+  return status ? status : run_cache_verb(&asked);
 }
 
 static const Operand operands[] = {

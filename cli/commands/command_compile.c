@@ -44,7 +44,7 @@ static int add_signature(Request *r, const char *text) {
   return status;
 }
 
-static int take(Compile *c, int id, const char *value) {
+static int take_compile_option(Compile *c, int id, const char *value) {
   switch (id) {
     case OPT_SIG: return add_signature(&c->request, value);
     case OPT_EMIT: c->emit = value; return STATUS_OK;
@@ -71,7 +71,7 @@ static int find_kind(nereid_kind *out, const char *name) {
                     error_suggest(hint, sizeof hint, name, names, NEREID_KIND_COUNT));
 }
 
-static int compile(Compile *c) {
+static int compile_kernel(Compile *c) {
   nereid_kind kind;
   char *text;
   size_t size;
@@ -93,9 +93,9 @@ static int run_compile(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&c, id, value);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_compile_option(&c, id, value);
   if (status == STATUS_OK) status = request_finish(&c.request);
-  if (status == STATUS_OK) status = compile(&c);
+  if (status == STATUS_OK) status = compile_kernel(&c);
   request_free(&c.request);
   return status;
 }

@@ -9,7 +9,7 @@ static const Option options[] = {{0}};
 
 /* ---- bash ---- */
 
-static void print_names(const Option *list) {
+static void print_option_names(const Option *list) {
   for (const Option *o = list; o->id; o++)
     printf("%s%s %s", o->alias ? " " : "", o->alias ? o->alias : "", o->name);
 }
@@ -38,8 +38,8 @@ static void print_bash(void) {
   fputs("    *) if [[ $now == -* ]]; then case $command in\n", stdout);
   for (const Command *const *c = commands; *c; c++) {
     printf("      %s) words='", (*c)->name);
-    print_names((*c)->options);
-    print_names(args_common);
+    print_option_names((*c)->options);
+    print_option_names(args_common);
     fputs("' ;;\n", stdout);
   }
   fputs(

@@ -25,7 +25,7 @@ typedef struct {
   Arguments args;
 } Estimation;
 
-static int take(Estimation *e, int id, const char *value) {
+static int take_estimate_option(Estimation *e, int id, const char *value) {
   switch (id) {
     case OPT_GRID: e->grid = value; return STATUS_OK;
     case ARGS_POSITIONAL:
@@ -42,7 +42,7 @@ static void find_peaks(DevicePeaks *out, const char *target) {
   else peaks_of_target(out, target);
 }
 
-static int print(const char *device, const Estimate *e) {
+static int print_device_estimate(const char *device, const Estimate *e) {
   Arena *a = arena_new();
   Text t = text_new(a);
   estimate_print(&t, e);
@@ -51,7 +51,7 @@ static int print(const char *device, const Estimate *e) {
   return STATUS_OK;
 }
 
-static int estimate(Estimation *e, const uint32_t grid[3]) {
+static int print_estimate_of(Estimation *e, const uint32_t grid[3]) {
   DevicePeaks peaks;
   Estimate found;
   nereid_binding *names;
@@ -65,7 +65,7 @@ static int estimate(Estimation *e, const uint32_t grid[3]) {
   int code = estimate_launch(&found, &l);
   progress_stop(p);
   free(names);
-  return code ? args_failed(code) : print(peaks.device, &found);
+  return code ? args_failed(code) : print_device_estimate(peaks.device, &found);
 }
 
 static int estimate_all(Estimation *e) {
@@ -77,7 +77,7 @@ static int estimate_all(Estimation *e) {
   if (!status) status = request_check_args(&e->request, &e->args);
   if (!status) status = request_add_types(&e->request, &e->args, e->module);
   if (!status) status = request_finish(&e->request);
-  return status ? status : estimate(e, grid);
+  return status ? status : print_estimate_of(e, grid);
 }
 
 static int run_estimate(int argc, char **argv) {
@@ -86,7 +86,7 @@ static int run_estimate(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&e, id, value);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_estimate_option(&e, id, value);
   if (status == STATUS_OK) status = estimate_all(&e);
   nereid_module_free(e.module);
   arguments_free(&e.args);

@@ -66,13 +66,14 @@ static int graphs_parse(nereid_value **out, char *text) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static bool is_float(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
+static bool is_float_code(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
 
 /* Floats of a file become what the model takes: where NumPy lacks it, and with --dtype. */
-static bool is_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
+static bool needs_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
   nereid_tensor t;
   if (!v->name || nereid_value_tensor(&t, file)) return false;
-  return is_float(t.dtype) && is_float(v->dl_dtype) && (g->options.dtype || !numpy_has(v));
+  return is_float_code(t.dtype) && is_float_code(v->dl_dtype) &&
+         (g->options.dtype || !numpy_has(v));
 }
 
 /* The path of value i: a file, or what is named. */
@@ -81,7 +82,7 @@ static const char *path_of(const Graphs *g, int i) {
   return strchr(g->named.data[i - g->files.len], '=') + 1;
 }
 
-static int load(Graphs *g, int i) {
+static int load_graph_input(Graphs *g, int i) {
   char *text;
   int n = asprintf(&text, "@%s", path_of(g, i));
   int status = graphs_parse(&g->values[i], n < 0 ? NULL : text);
@@ -100,7 +101,7 @@ static int graphs_load(Graphs *g) {
   g->given = calloc((size_t)count + 1, sizeof *g->given);
   g->names = calloc((size_t)count + 1, sizeof *g->names);
   if (!g->values || !g->given || !g->names) return args_out_of_memory();
-  for (int i = 0; i < count && !status; i++) status = load(g, i);
+  for (int i = 0; i < count && !status; i++) status = load_graph_input(g, i);
   g->source.inputs = g->given;
   g->source.ninputs = count;
   g->source.input_names = g->names;
@@ -109,7 +110,7 @@ static int graphs_load(Graphs *g) {
 
 static int load_input(Graphs *g, int i, int file, const nereid_graph_value *v) {
   char *text;
-  if (!is_cast(g, v, g->values[file])) {
+  if (!needs_cast(g, v, g->values[file])) {
     g->inputs[i] = g->values[file];
     g->values[file] = NULL;
     return STATUS_OK;
@@ -130,8 +131,8 @@ static void graphs_print_sizes(char out[GRAPHS_SIZES], const int64_t *shape, int
 static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
   char sizes[GRAPHS_SIZES], *text;
   graphs_print_sizes(sizes, shape, v->ndim);
-  int n = is_float(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
-                                : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
+  int n = is_float_code(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
+                                     : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
   return n < 0 ? NULL : text;
 }
 
@@ -151,12 +152,12 @@ static void tell_drawn(const Graphs *g, int i, const nereid_graph_value *v) {
   const nereid_tensor *t = &g->in[i];
   graphs_print_sizes(sizes, t->shape, t->ndim);
   if (v->is_number) snprintf(values, sizeof values, "%lld", (long long)*(int64_t *)t->data);
-  else if (!is_float(v->dl_dtype)) snprintf(values, sizeof values, "zeros");
+  else if (!is_float_code(v->dl_dtype)) snprintf(values, sizeof values, "zeros");
   else snprintf(values, sizeof values, "normal numbers of mean 0 and deviation 1, seed %d", i);
   fprintf(stderr, "nereid: note: " N_CLI_DRAWN, i, v->name, v->dtype, sizes, values);
 }
 
-static int take_number(Graphs *g, const char *text) {
+static int take_number_input(Graphs *g, const char *text) {
   nereid_graph_value v;
   for (int i = 0; i < g->ninputs; i++) {
     if (nereid_executable_input(&v, g->e, i) || !v.name || !number_is_for(text, v.name)) continue;
@@ -205,7 +206,7 @@ static int no_such_name(const Graphs *g, const char *name) {
   return status;
 }
 
-static int take_named(Graphs *g) {
+static int take_named_inputs(Graphs *g) {
   int status = STATUS_OK;
   for (int k = g->files.len; k < g->files.len + g->named.len && !status; k++) {
     nereid_graph_value v;
@@ -220,7 +221,7 @@ static int take_named(Graphs *g) {
 
 /* An input for which nothing is given: one that is not used may be anything, and a number may
  * follow from the others. */
-static int fill_in(Graphs *g, int i) {
+static int fill_missing_input(Graphs *g, int i) {
   nereid_graph_value v;
   int code = nereid_executable_input(&v, g->e, i);
   if (code) return args_failed(code);
@@ -239,12 +240,13 @@ static int fill_in(Graphs *g, int i) {
  * --random-inputs asks for that. */
 static int graphs_make_inputs(Graphs *g) {
   int status = STATUS_OK;
-  for (int i = 0; i < g->numbers.len && !status; i++) status = take_number(g, g->numbers.data[i]);
+  for (int i = 0; i < g->numbers.len && !status; i++)
+    status = take_number_input(g, g->numbers.data[i]);
   if (!status) status = take_files(g);
-  if (!status) status = take_named(g);
+  if (!status) status = take_named_inputs(g);
   note_inputs(g);
   for (int i = 0; i < g->ninputs && !status; i++)
-    if (!g->inputs[i]) status = fill_in(g, i);
+    if (!g->inputs[i]) status = fill_missing_input(g, i);
   return status;
 }
 
@@ -275,7 +277,7 @@ static char *output_path(const char *dir, int i) {
 }
 
 /* The index of output i among all values that the model returns. */
-static int place_of(const Graphs *g, int i) {
+static int output_index(const Graphs *g, int i) {
   nereid_graph_value v;
   return nereid_executable_output(&v, g->e, i) ? i : v.place;
 }
@@ -292,7 +294,7 @@ static int graphs_make_out_dir(const Graphs *g) {
 
 static int graphs_write_outputs(const Graphs *g) {
   for (int i = 0; i < g->noutputs; i++) {
-    char *path = output_path(g->out_dir, place_of(g, i));
+    char *path = output_path(g->out_dir, output_index(g, i));
     if (!path) return args_out_of_memory();
     int code = nereid_value_save(g->outputs[i], path);
     free(path);
@@ -305,14 +307,14 @@ static void graphs_print_outputs(const Graphs *g) {
   for (int place = 0, i = 0; place < nereid_executable_nplaces(g->e); place++) {
     char name[32];
     snprintf(name, sizeof name, "output_%d", place);
-    if (i < g->noutputs && place_of(g, i) == place) report_array(name, g->outputs[i++]);
+    if (i < g->noutputs && output_index(g, i) == place) report_array(name, g->outputs[i++]);
     else printf("%s None\n", name);
   }
 }
 
 /* ---- --compare ---- */
 
-static bool is_integer(const nereid_value *v) {
+static bool is_integer_tensor(const nereid_value *v) {
   nereid_tensor t;
   return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
 }
@@ -340,14 +342,14 @@ static int other_shape(const nereid_value *output, int place, const nereid_value
 
 static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
   Difference d;
-  int place = place_of(g, i);
+  int place = output_index(g, i);
   double tolerance = tolerance_of(g, g->outputs[i]);
   if (!compare_arrays(&d, g->outputs[i], expected))
     return other_shape(g->outputs[i], place, expected);
   printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", place, d.absolute,
          d.relative, d.norm);
-  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
-  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, place);
+  if (is_integer_tensor(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
+  if (is_integer_tensor(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, place);
   else args_error(E_CLI_COMPARE, place, tolerance);
   return STATUS_PROBLEM;
 }
@@ -357,7 +359,7 @@ static int graphs_load_expected(Graphs *g) {
   int worst = STATUS_OK;
   for (int i = 0; i < g->noutputs; i++) {
     char *text;
-    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, place_of(g, i));
+    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, output_index(g, i));
     int status = graphs_parse(&g->expected[i], n < 0 ? NULL : text);
     if (status) worst = status;
   }
@@ -471,7 +473,7 @@ static int take_input(Graphs *g, const char *value) {
              : STATUS_PROBLEM;
 }
 
-static int take(Graphs *g, int id, const char *value) {
+static int take_graph_option(Graphs *g, int id, const char *value) {
   switch (id) {
     case ARGS_POSITIONAL: return take_positional(g, value);
     case OPT_WEIGHTS: g->source.weights = value; return STATUS_OK;
@@ -497,7 +499,7 @@ static int take(Graphs *g, int id, const char *value) {
   }
 }
 
-static int check_options(Graphs *g) {
+static int check_graph_options(Graphs *g) {
   g->options.ranges = g->ranges.data;
   g->options.nranges = g->ranges.n;
   g->options.rewrites = (const char *const *)g->rules.data;
@@ -513,7 +515,7 @@ static int check_options(Graphs *g) {
 
 /* ---- --emit ---- */
 
-static int emit(Graphs *g) {
+static int emit_graph(Graphs *g) {
   static const char *const names[] = {"graph", "kernels", "plan", "dot", "fused", "explain"};
   int kind = 0;
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
@@ -551,7 +553,7 @@ static int time_runs(const Graphs *g) {
 typedef int PrintRun(char **text, size_t *size, nereid_executable *e, const nereid_tensor *inputs,
                      int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s);
 
-static int print_run(const Graphs *g, PrintRun *print, const char *path) {
+static int print_graph_run(const Graphs *g, PrintRun *print, const char *path) {
   char *text;
   size_t size;
   int code = print(&text, &size, g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
@@ -569,7 +571,7 @@ static void on_tune(void *context, const nereid_tune_progress *t) {
   progress_tuner(((Graphs *)context)->progress, t);
 }
 
-static int compile(Graphs *g) {
+static int prepare_executable(Graphs *g) {
   g->progress = progress_start("compiling", g->source.path);
   int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
   progress_stop(g->progress);
@@ -577,7 +579,7 @@ static int compile(Graphs *g) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static int run_once(const Graphs *g) {
+static int run_executable(const Graphs *g) {
   Progress *p = progress_start("running", g->source.path);
   int code = nereid_executable_run(g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
   if (!code) code = nereid_device_sync(g->device);
@@ -585,7 +587,7 @@ static int run_once(const Graphs *g) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static int allocate(Graphs *g) {
+static int allocate_values(Graphs *g) {
   g->ninputs = nereid_executable_ninputs(g->e);
   g->noutputs = nereid_executable_noutputs(g->e);
   g->inputs = calloc((size_t)g->ninputs + 1, sizeof *g->inputs);
@@ -606,7 +608,7 @@ static int plan_run(Graphs *g) {
   Progress *p = progress_start("planning", g->source.path);
   int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
   progress_stop(p);
-  int status = code ? args_failed(code) : allocate(g);
+  int status = code ? args_failed(code) : allocate_values(g);
   if (!status) status = graphs_make_inputs(g);
   if (status) return status;
   code = nereid_executable_check(g->e, g->in, g->ninputs, g->out, g->noutputs);
@@ -622,20 +624,20 @@ static int run_model(Graphs *g) {
   int status = launch_device(&g->device, g->device_name);
   if (status) return status;
   status = plan_run(g);
-  if (!status) status = compile(g);
+  if (!status) status = prepare_executable(g);
   if (!status) status = graphs_make_outputs(g);
-  if (!status) status = run_once(g);
+  if (!status) status = run_executable(g);
   if (!status && g->out_dir) status = graphs_write_outputs(g);
   if (!status && g->compare) status = graphs_compare_outputs(g);
   if (!status && g->time) status = time_runs(g);
-  if (!status && g->explain) status = print_run(g, nereid_executable_explain, NULL);
-  if (!status && g->trace) status = print_run(g, nereid_executable_trace, g->trace);
+  if (!status && g->explain) status = print_graph_run(g, nereid_executable_explain, NULL);
+  if (!status && g->trace) status = print_graph_run(g, nereid_executable_trace, g->trace);
   bool quiet = g->out_dir || g->compare || g->time || g->explain || g->trace;
   if (!status && !quiet) graphs_print_outputs(g);
   return status;
 }
 
-static void free_all(Graphs *g) {
+static void graphs_free(Graphs *g) {
   nereid_executable_free(g->e);
   launch_device_close(g->device);
   nereid_graph_free(g->graph);
@@ -666,14 +668,14 @@ static int open_and_run(Graphs *g) {
   if (status) return status;
   int code = nereid_graph_open(&g->graph, &g->source, NULL, NULL);
   if (code) return args_failed(code);
-  if (g->emit) return emit(g);
+  if (g->emit) return emit_graph(g);
   if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
   /* Without a run to measure there is nothing to compile for. */
   bool given = g->files.len || g->named.len || g->numbers.len || g->draw;
   bool runs = given || g->time || g->trace || g->out_dir || g->compare;
   bool only_explain = g->explain && !runs;
   if (only_explain) g->emit = "explain";
-  return only_explain ? emit(g) : run_model(g);
+  return only_explain ? emit_graph(g) : run_model(g);
 }
 
 static int run_graph(int argc, char **argv) {
@@ -682,10 +684,10 @@ static int run_graph(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&g, id, value);
-  if (status == STATUS_OK) status = check_options(&g);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_graph_option(&g, id, value);
+  if (status == STATUS_OK) status = check_graph_options(&g);
   if (status == STATUS_OK) status = open_and_run(&g);
-  free_all(&g);
+  graphs_free(&g);
   return status;
 }
 

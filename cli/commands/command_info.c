@@ -7,7 +7,7 @@
 
 static const Option options[] = {{0}};
 
-static void print_device(const char *name) {
+static void print_device_info(const char *name) {
   nereid_device *d;
   nereid_device_info info;
   if (nereid_device_open(&d, name)) {
@@ -26,11 +26,11 @@ static void print_device(const char *name) {
 
 static void print_gpus(void) {
   int n = nereid_device_count("cuda");
-  if (n == 0) print_device("cuda");
+  if (n == 0) print_device_info("cuda");
   for (int i = 0; i < n; i++) {
     char name[32];
     snprintf(name, sizeof name, "cuda:%d", i);
-    print_device(name);
+    print_device_info(name);
   }
 }
 
@@ -45,9 +45,9 @@ static int run_info(int argc, char **argv) {
   char place[8192];
   printf("nereid %s (%s)\ndevices\n", nereid_version(), nereid_build_id());
   print_gpus();
-  print_device("cpu");
-  print_device("nest");
-  print_device("interp");
+  print_device_info("cpu");
+  print_device_info("nest");
+  print_device_info("interp");
   fputs("targets\n ", stdout);
   for (int i = 0; nereid_target(i); i++) printf(" %s", nereid_target(i));
   fputs("\ntools\n", stdout);

@@ -15,17 +15,17 @@ typedef struct {
   int ngiven;
 } Listing;
 
-static void print_names(const char *what, const char **names, int n) {
+static void print_name_list(const char *what, const char **names, int n) {
   for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : what, names[i]);
 }
 
-static void print_head(const char *kernel, const DecoratorSpace *s) {
+static void print_space_head(const char *kernel, const DecoratorSpace *s) {
   static const char *const sources[] = {"nothing declared", "autotune", "derived"};
   printf("%s: %s, %d configuration%s", kernel, sources[s->source], (int)s->configs.len,
          s->configs.len == 1 ? "" : "s");
-  print_names("; key ", s->key, s->nkey);
-  print_names("; zeroed ", s->reset_to_zero, s->nreset_to_zero);
-  print_names("; restored ", s->restore_value, s->nrestore_value);
+  print_name_list("; key ", s->key, s->nkey);
+  print_name_list("; zeroed ", s->reset_to_zero, s->nreset_to_zero);
+  print_name_list("; restored ", s->restore_value, s->nrestore_value);
   putchar('\n');
 }
 
@@ -41,7 +41,7 @@ static int print_space(Decorators *d, const char *kernel, bool complete) {
   DecoratorSpace s;
   int code = complete ? decorators_space(&s, d) : decorators_declared(&s, d);
   if (code) return args_failed(code);
-  print_head(kernel, &s);
+  print_space_head(kernel, &s);
   for (size_t i = 0; i < s.configs.len; i++) {
     Config c = s.configs.data[i];
     if (complete) code = decorators_complete(&c, d, &s.configs.data[i]);
@@ -117,7 +117,7 @@ static const Option options[] = {
     {0},
 };
 
-static void print_param(const nereid_param *p) {
+static void print_kernel_param(const nereid_param *p) {
   printf("%s: %s", p->name,
          p->kind == NEREID_PARAM_CONSTEXPR ? "constexpr"
          : p->type                         ? p->type
@@ -126,23 +126,23 @@ static void print_param(const nereid_param *p) {
   if (p->has_default) fputs(" optional", stdout);
 }
 
-static void print_kernel(const nereid_kernel_info *k) {
+static void print_kernel_line(const nereid_kernel_info *k) {
   fputs(k->name, stdout);
   if (k->is_shadowed) printf("@%d", k->line);
   putchar('(');
   for (int i = 0; i < k->nparams; i++) {
     if (i) fputs(", ", stdout);
-    print_param(&k->params[i]);
+    print_kernel_param(&k->params[i]);
   }
   printf(")  %s:%d\n", k->file, k->line);
 }
 
-static int list(const nereid_source *source) {
+static int list_source(const nereid_source *source) {
   nereid_module *m;
   const nereid_kernel_info *none;
   int code = nereid_module_open(&m, source, args_on_message, NULL);
   if (code) return args_failed(code);
-  for (int i = 0; i < nereid_module_count(m); i++) print_kernel(nereid_module_kernel(m, i));
+  for (int i = 0; i < nereid_module_count(m); i++) print_kernel_line(nereid_module_kernel(m, i));
   if (!nereid_module_count(m)) code = nereid_module_find(&none, m, NULL);
   nereid_module_free(m);
   return code ? args_failed(code) : STATUS_OK;
@@ -155,7 +155,7 @@ typedef struct {
   const char *of_configs; /* an option that is for --configs only, and was given; NULL: none */
 } List;
 
-static int take(List *l, int id, const char *value) {
+static int take_list_option(List *l, int id, const char *value) {
   switch (id) {
     case OPT_CONFIGS: l->configs = true; return STATUS_OK;
     case ARGS_POSITIONAL:
@@ -175,12 +175,12 @@ static int run_list(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&l, id, value);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_list_option(&l, id, value);
   if (status == STATUS_OK && l.of_configs && !l.configs)
     status = args_error(E_CLI_NEEDS, l.of_configs, "--configs");
   if (status == STATUS_OK) status = request_finish(&l.request);
   if (status == STATUS_OK)
-    status = l.configs ? list_configs(&l.request, &l.values) : list(&l.request.api.source);
+    status = l.configs ? list_configs(&l.request, &l.values) : list_source(&l.request.api.source);
   settings_free(&l.values);
   request_free(&l.request);
   return status;

@@ -28,7 +28,7 @@ static const char *skip_link(const char *at) {
 }
 
 /* Markdown of one paragraph: `code` is bold.  The line that it continues has begun. */
-static void put_text(FILE *out, const char *text) {
+static void put_man_text(FILE *out, const char *text) {
   bool bold = false, linked = false;
   for (const char *p = text; *p; p++) {
     const char *end = linked ? skip_link(p) : NULL;
@@ -47,41 +47,41 @@ static void put_text(FILE *out, const char *text) {
 }
 
 /* A line of its own, which no control character begins. */
-static void put_line(FILE *out, const char *text) {
+static void put_man_line(FILE *out, const char *text) {
   fputs("\\&", out);
-  put_text(out, text);
+  put_man_text(out, text);
   putc('\n', out);
 }
 
 static void put_heading(FILE *out, const char *text) { fprintf(out, ".SH %s\n", text); }
 
 /* A name in bold, a value in italics (NULL or "": none), and their meaning. */
-static void put_row(FILE *out, const char *name, const char *value, const char *doc) {
+static void put_man_row(FILE *out, const char *name, const char *value, const char *doc) {
   fputs(".TP\n\\fB", out);
-  put_text(out, name);
+  put_man_text(out, name);
   fputs("\\fR", out);
   if (value && *value) {
     fputs(" \\fI", out);
-    put_text(out, value);
+    put_man_text(out, value);
     fputs("\\fR", out);
   }
   putc('\n', out);
-  put_line(out, doc);
+  put_man_line(out, doc);
 }
 
 /* ---- parts of pages ---- */
 
-static void put_title(FILE *out, const char *page, const char *doc) {
+static void put_man_title(FILE *out, const char *page, const char *doc) {
   fprintf(out, ".\\\" Made by nereid man.\n.TH ");
   for (const char *p = page; *p; p++) putc(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p, out);
   fprintf(out, " 1 \"%s\" \"Nereid %s\" \"Nereid\"\n", release_date(), nereid_version());
   put_heading(out, "NAME");
-  put_text(out, page);
+  put_man_text(out, page);
   fputs(" \\- ", out);
   /* The first sentence, as apropos shows it. */
   const char *end = strstr(doc, ".  ");
   char *first = strndup(doc, end ? (size_t)(end - doc) : strlen(doc) - 1);
-  if (first) put_text(out, first);
+  if (first) put_man_text(out, first);
   putc('\n', out);
   free(first);
 }
@@ -91,7 +91,7 @@ static void put_options(FILE *out, const Option *list) {
     char name[64], doc[640];
     snprintf(name, sizeof name, "%s%s%s", o->alias ? o->alias : "", o->alias ? ", " : "", o->name);
     snprintf(doc, sizeof doc, "%s%s", o->doc, o->repeats ? " (repeatable)" : "");
-    put_row(out, name, o->value, doc);
+    put_man_row(out, name, o->value, doc);
   }
 }
 
@@ -102,7 +102,7 @@ static void put_operands(FILE *out, const Operand *list) {
     bool form = *o->name == ' ';
     if (form != inside) fputs(form ? ".RS\n" : ".RE\n", out);
     inside = form;
-    put_row(out, o->name + strspn(o->name, " "), NULL, o->doc);
+    put_man_row(out, o->name + strspn(o->name, " "), NULL, o->doc);
   }
   if (inside) fputs(".RE\n", out);
 }
@@ -112,14 +112,14 @@ static void put_statuses(FILE *out) {
   put_heading(out, "EXIT STATUS");
   for (const ExitStatus *s = exit_statuses; s->doc; s++) {
     snprintf(code, sizeof code, "%d", s->code);
-    put_row(out, code, NULL, s->doc);
+    put_man_row(out, code, NULL, s->doc);
   }
 }
 
 static void put_environment(FILE *out) {
   put_heading(out, "ENVIRONMENT");
-  put_line(out, "An option of the command line goes before its variable.");
-#define VARIABLE(name, doc) put_row(out, #name, NULL, doc);
+  put_man_line(out, "An option of the command line goes before its variable.");
+#define VARIABLE(name, doc) put_man_row(out, #name, NULL, doc);
   ENVIRONMENT(VARIABLE)
 #undef VARIABLE
 }
@@ -134,26 +134,27 @@ static const Operand files[] = {
 
 /* ---- pages ---- */
 
-static void print_program(FILE *out) {
+static void print_program_page(FILE *out) {
   static const char doc[] = "compile, tune and run Triton kernels and tensor graphs.";
-  put_title(out, "nereid", doc);
+  put_man_title(out, "nereid", doc);
   put_heading(out, "SYNOPSIS");
   fputs("\\fBnereid\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n", out);
   put_heading(out, "DESCRIPTION");
-  put_line(out,
-           "Nereid compiles kernels that are written in Triton's language, and whole tensor graphs,"
-           " to PTX and to C, and runs them on NVIDIA GPUs, on CPUs, and on two interpreters that"
-           " check what a kernel does.");
+  put_man_line(
+      out,
+      "Nereid compiles kernels that are written in Triton's language, and whole tensor graphs,"
+      " to PTX and to C, and runs them on NVIDIA GPUs, on CPUs, and on two interpreters that"
+      " check what a kernel does.");
   put_heading(out, "COMMANDS");
-  for (const Command *const *c = commands; *c; c++) put_row(out, (*c)->name, NULL, (*c)->doc);
+  for (const Command *const *c = commands; *c; c++) put_man_row(out, (*c)->name, NULL, (*c)->doc);
   put_heading(out, "OPTIONS");
-  put_line(out, "Every command has these; its own page has the others.");
+  put_man_line(out, "Every command has these; its own page has the others.");
   put_options(out, args_common);
-  put_row(out, "--version", NULL, "prints the version; of the program alone");
+  put_man_row(out, "--version", NULL, "prints the version; of the program alone");
   put_statuses(out);
   put_environment(out);
   put_heading(out, "FILES");
-  for (const Operand *f = files; f->name; f++) put_row(out, f->name, NULL, f->doc);
+  for (const Operand *f = files; f->name; f++) put_man_row(out, f->name, NULL, f->doc);
   put_heading(out, "SEE ALSO");
   for (const Command *const *c = commands; *c; c++)
     fprintf(out, "\\fBnereid\\-%s\\fR(1)%s\n", (*c)->name, c[1] ? "," : "");
@@ -162,13 +163,13 @@ static void print_program(FILE *out) {
 static void print_command(FILE *out, const Command *c) {
   char page[64];
   snprintf(page, sizeof page, "nereid-%s", c->name);
-  put_title(out, page, c->doc);
+  put_man_title(out, page, c->doc);
   put_heading(out, "SYNOPSIS");
   fprintf(out, "\\fBnereid %s\\fR%s", c->name, *c->synopsis ? " " : "");
-  put_text(out, c->synopsis);
+  put_man_text(out, c->synopsis);
   putc('\n', out);
   put_heading(out, "DESCRIPTION");
-  put_line(out, c->doc);
+  put_man_line(out, c->doc);
   if (c->operands) put_heading(out, "ARGUMENTS");
   put_operands(out, c->operands);
   put_heading(out, "OPTIONS");
@@ -183,7 +184,7 @@ static void print_command(FILE *out, const Command *c) {
 
 static void print_page(FILE *out, const Command *c) {
   if (c) print_command(out, c);
-  else print_program(out);
+  else print_program_page(out);
 }
 
 static int write_page(const char *folder, const Command *c) {

@@ -27,7 +27,7 @@ static int write_text(int code, const char *path, char *text, size_t size) {
   return status;
 }
 
-static int list(void) {
+static int list_records(void) {
   char where[8192], *text;
   size_t size;
   nereid_records_describe(where, sizeof where);
@@ -52,7 +52,7 @@ static int import(const Asked *a) {
   return STATUS_OK;
 }
 
-static int merge(const Asked *a) {
+static int merge_records(const Asked *a) {
   char *text;
   size_t size;
   int code = nereid_records_merge(&text, &size, (const char *const *)a->files.data, a->files.len);
@@ -66,14 +66,14 @@ static const struct {
 } verbs[] = {
     {"export", "one file", 1, 1, export},
     {"import", "one file", 1, 1, import},
-    {"merge", "one file or more", 1, 1 << 20, merge},
+    {"merge", "one file or more", 1, 1 << 20, merge_records},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int act(const Asked *a) {
+static int run_records_verb(const Asked *a) {
   if (a->output && (!a->verb || strcmp(a->verb, "merge")))
     return args_error(E_CLI_NEEDS, "-o", "merge");
-  if (!a->verb) return list();
+  if (!a->verb) return list_records();
   int i, status = args_verb(&i, a->verb, verbs, sizeof *verbs, VERBS, E_CLI_RECORDS_VERB);
   if (status) return status;
   if (a->files.len < verbs[i].least || a->files.len > verbs[i].most)
@@ -81,7 +81,7 @@ static int act(const Asked *a) {
   return verbs[i].run(a);
 }
 
-static int take(Asked *a, int id, const char *value) {
+static int take_records_option(Asked *a, int id, const char *value) {
   if (id == ARGS_ERROR) return STATUS_USAGE;
   if (id == OPT_OUTPUT) a->output = value;
   else if (!a->verb) a->verb = value;
@@ -95,8 +95,8 @@ static int run_records(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = take(&asked, id, value);
-  if (status == STATUS_OK) status = act(&asked);
+    status = take_records_option(&asked, id, value);
+  if (status == STATUS_OK) status = run_records_verb(&asked);
   strings_free(&asked.files);
   return status;
 }

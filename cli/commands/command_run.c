@@ -39,7 +39,7 @@ typedef struct {
 
 /* ---- the command line ---- */
 
-static int take(Run *r, int id, const char *value) {
+static int take_run_option(Run *r, int id, const char *value) {
   switch (id) {
     case OPT_GRID: r->grid = value; return STATUS_OK;
     case OPT_DEVICE: r->device_name = value; return STATUS_OK;
@@ -68,7 +68,7 @@ static int check_outs(const Run *r) {
 
 /* ---- results ---- */
 
-static int write_results(Run *r) {
+static int write_run_outputs(Run *r) {
   int status = STATUS_OK;
   for (int i = 0; i < r->outs.len; i++) {
     const nereid_setting *out = &r->outs.data[i];
@@ -106,19 +106,19 @@ static int run_kernel(Run *r) {
 }
 
 /* Findings of interpreters are reported at the end, with the results. */
-static int launch(Run *r) {
+static int launch_and_fetch(Run *r) {
   int code = run_kernel(r);
   int status = code ? args_failed(code) : STATUS_OK;
   if (code && code != NEREID_E_FINDINGS) return status;
   int fetched = launch_fetch(&r->launch, &r->args);
-  if (!fetched) fetched = write_results(r);
+  if (!fetched) fetched = write_run_outputs(r);
   if (!fetched && !status && r->time) fetched = time_launch(r);
   return status ? status : fetched;
 }
 
 /* ---- all of it ---- */
 
-static int add_tuned(Run *r) {
+static int add_tuned_to_run(Run *r) {
   return tuned_add(&(Tuned){.request = &r->request,
                             .values = &r->values,
                             .args = &r->args,
@@ -129,14 +129,14 @@ static int add_tuned(Run *r) {
                             .first = true});
 }
 
-static int run_all(Run *r) {
+static int run_request(Run *r) {
   uint32_t grid[3];
   int status = request_finish(&r->request);
   if (!status) status = launch_device(&r->device, r->device_name);
   if (!status) status = launch_module(&r->module, &r->info, &r->request);
   if (!status) status = request_args(&r->args, r->info, &r->values);
   if (!status) status = check_outs(r);
-  if (!status) status = add_tuned(r);
+  if (!status) status = add_tuned_to_run(r);
   if (!status) status = request_grid(grid, r->grid, &r->request, &r->args);
   if (!status) status = request_check_args(&r->request, &r->args);
   if (!status) status = request_add_types(&r->request, &r->args, r->module);
@@ -145,10 +145,10 @@ static int run_all(Run *r) {
   if (!status) status = launch_open(&r->launch, r->device, &r->request.api, grid);
   progress_stop(p);
   if (!status) status = launch_place(&r->launch, &r->args);
-  return status ? status : launch(r);
+  return status ? status : launch_and_fetch(r);
 }
 
-static void free_all(Run *r) {
+static void run_free(Run *r) {
   launch_free(&r->launch, &r->args);
   launch_device_close(r->device);
   nereid_module_free(r->module);
@@ -164,9 +164,9 @@ static int run_run(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&r, id, value);
-  if (status == STATUS_OK) status = run_all(&r);
-  free_all(&r);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_run_option(&r, id, value);
+  if (status == STATUS_OK) status = run_request(&r);
+  run_free(&r);
   return status;
 }
 

@@ -151,7 +151,7 @@ static int take_seed(Tune *t, const char *text) {
   return STATUS_OK;
 }
 
-static int take(Tune *t, int id, const char *value) {
+static int take_tune_option(Tune *t, int id, const char *value) {
   switch (id) {
     case OPT_GRID: t->api.grid = value; return STATUS_OK;
     case OPT_DEVICE: t->api.device = value; return STATUS_OK;
@@ -179,7 +179,7 @@ static int check_files(const Tune *t) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static TuneView view_of(const Tune *t, Arena *a, const nereid_tuning *tuning) {
+static TuneView tuning_view(const Tune *t, Arena *a, const nereid_tuning *tuning) {
   int n = nereid_tuning_count(tuning);
   const nereid_candidate **list = ARENA_ARRAY(a, const nereid_candidate *, (size_t)n);
   TuneView v = {.kernel = nereid_tuning_kernel(tuning),
@@ -195,7 +195,7 @@ static TuneView view_of(const Tune *t, Arena *a, const nereid_tuning *tuning) {
 }
 
 /* Standard output has the JSON alone, or the table. */
-static int write_results(Tune *t, const TuneView *v, double spent) {
+static int write_tuning(Tune *t, const TuneView *v, double spent) {
   int status = STATUS_OK;
   if (t->json) status = tune_json_write(t->json, v);
   if (!status && t->report) status = tune_report_write(t->report, v);
@@ -203,7 +203,7 @@ static int write_results(Tune *t, const TuneView *v, double spent) {
   return status;
 }
 
-static int tune(Tune *t, Arena *a) {
+static int tune_and_report(Tune *t, Arena *a) {
   nereid_tuning *tuning;
   double begin = host_now();
   t->text = text_new(a);
@@ -218,8 +218,8 @@ static int tune(Tune *t, Arena *a) {
   int code = nereid_tune(&tuning, &t->api);
   progress_stop(p);
   if (code) return args_failed(code);
-  TuneView v = view_of(t, a, tuning);
-  int status = write_results(t, &v, host_now() - begin);
+  TuneView v = tuning_view(t, a, tuning);
+  int status = write_tuning(t, &v, host_now() - begin);
   nereid_tuning_free(tuning);
   return status;
 }
@@ -230,15 +230,15 @@ typedef struct {
   int status;
 } Work;
 
-static int work(void *arg) {
+static int tune_body_in_arena(void *arg) {
   Work *w = arg;
-  w->status = tune(w->tune, w->arena);
+  w->status = tune_and_report(w->tune, w->arena);
   return 0;
 }
 
 static int tune_in_arena(Tune *t) {
   Work w = {t, arena_new(), STATUS_OK};
-  int code = w.arena ? error_guard(w.arena, work, &w) : error_out_of_memory();
+  int code = w.arena ? error_guard(w.arena, tune_body_in_arena, &w) : error_out_of_memory();
   arena_free(w.arena);
   return code ? args_failed(code) : w.status;
 }
@@ -249,7 +249,7 @@ static int run_tune(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
-    status = id == ARGS_ERROR ? STATUS_USAGE : take(&t, id, value);
+    status = id == ARGS_ERROR ? STATUS_USAGE : take_tune_option(&t, id, value);
   if (!status) status = request_finish(&t.request);
   if (!status) status = check_files(&t);
   if (!status) status = tune_in_arena(&t);

@@ -69,13 +69,13 @@ static void binary_label(char out[16], double v, bool large) {
 
 /* ---- ticks ---- */
 
-static bool holds(const Scale *s, double v) {
+static bool scale_holds(const Scale *s, double v) {
   double slack = 1e-9 * (s->hi - s->lo);
   return v >= s->lo - slack && v <= s->hi + slack;
 }
 
 static int add_tick(Tick out[], int n, int most, const Scale *s, double v) {
-  if (n >= most || !holds(s, v)) return n;
+  if (n >= most || !scale_holds(s, v)) return n;
   out[n].value = v;
   scale_label(out[n].label, v);
   return n + 1;
@@ -85,7 +85,7 @@ static int even_ticks(Tick out[], const Scale *s, int most) {
   double step = round_step((s->hi - s->lo) / (most - 1));
   int n = 0;
   /* 0 is added since a number below it may be rounded to -0. */
-  for (double k = ceil(s->lo / step - 1e-9) + 0.0; n < most && holds(s, k * step); k++)
+  for (double k = ceil(s->lo / step - 1e-9) + 0.0; n < most && scale_holds(s, k * step); k++)
     n = add_tick(out, n, most, s, k * step);
   return n;
 }

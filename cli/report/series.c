@@ -25,7 +25,7 @@ static int wrong_form(const Reading *r, const char *place, const char *form) {
   return STATUS_PROBLEM;
 }
 
-static int read_string(const Reading *r, const char **out, const Json *doc, const char *key) {
+static int read_json_string(const Reading *r, const char **out, const Json *doc, const char *key) {
   const Json *v = json_get(doc, key);
   if (!json_is(v, JSON_STRING)) return wrong_form(r, key, "a string");
   *out = v->string;
@@ -33,7 +33,7 @@ static int read_string(const Reading *r, const char **out, const Json *doc, cons
 }
 
 /* -0 becomes 0: written without a point, as series_json does, it is an integer. */
-static bool read_number(double *out, const Json *v) {
+static bool number_of_json(double *out, const Json *v) {
   if (json_is(v, JSON_INTEGER)) *out = (double)v->integer;
   else if (json_is(v, JSON_REAL)) *out = v->real;
   else return false;
@@ -42,9 +42,9 @@ static bool read_number(double *out, const Json *v) {
 }
 
 static bool read_point(SeriesPoint *p, const Json *v) {
-  return json_length(v) == 4 && read_number(&p->x, json_item(v, 0)) &&
-         read_number(&p->median, json_item(v, 1)) && read_number(&p->low, json_item(v, 2)) &&
-         read_number(&p->high, json_item(v, 3)) && p->low >= 1e-9 && p->low <= p->median &&
+  return json_length(v) == 4 && number_of_json(&p->x, json_item(v, 0)) &&
+         number_of_json(&p->median, json_item(v, 1)) && number_of_json(&p->low, json_item(v, 2)) &&
+         number_of_json(&p->high, json_item(v, 3)) && p->low >= 1e-9 && p->low <= p->median &&
          p->median <= p->high;
 }
 
@@ -79,9 +79,9 @@ int series_read(Arena *a, Series *out, const char *path) {
     return STATUS_PROBLEM;
   }
   int status = json_is(doc, JSON_OBJECT) ? STATUS_OK : wrong_form(&r, "the file", "an object");
-  if (!status) status = read_string(&r, &out->label, doc, "label");
-  if (!status) status = read_string(&r, &out->x_name, doc, "x_name");
-  if (!status) status = read_string(&r, &out->unit, doc, "unit");
+  if (!status) status = read_json_string(&r, &out->label, doc, "label");
+  if (!status) status = read_json_string(&r, &out->x_name, doc, "x_name");
+  if (!status) status = read_json_string(&r, &out->unit, doc, "unit");
   return status ? status : read_points(&r, json_get(doc, "points"));
 }
 
@@ -120,7 +120,7 @@ const SeriesPoint *series_at(const Series *s, double x) {
   return NULL;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_sizes(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -130,7 +130,7 @@ size_t series_sizes(Arena *a, double **out, const SeriesGroup *g) {
   for (int i = 0; i < g->n; i++)
     for (size_t j = 0; j < g->data[i].points.len; j++)
       vec_push(a, &all, g->data[i].points.data[j].x);
-  if (all.len) qsort(all.data, all.len, sizeof *all.data, compare);
+  if (all.len) qsort(all.data, all.len, sizeof *all.data, compare_sizes);
   size_t n = 0;
   for (size_t i = 0; i < all.len; i++)
     if (!n || all.data[i] != all.data[n - 1]) all.data[n++] = all.data[i];

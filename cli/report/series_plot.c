@@ -68,8 +68,8 @@ static int place_labels(const Chart *c, const SeriesGroup *g, double *x, int *li
   return lines + 1;
 }
 
-static void put_legend(const Chart *c, const SeriesGroup *g, const double *x, const int *line,
-                       double top) {
+static void put_plot_legend(const Chart *c, const SeriesGroup *g, const double *x, const int *line,
+                            double top) {
   for (int i = 0; i < g->n; i++) {
     double y = top + 18 * line[i];
     chart_mark(c, i, x[i] + 6, y, 4);
@@ -94,7 +94,7 @@ static void put_band(const Chart *c, const Series *s, int class) {
   text_puts(c->out, "Z\"/>\n");
 }
 
-static void put_line(const Chart *c, const Series *s, int class) {
+static void put_series_line(const Chart *c, const Series *s, int class) {
   text_printf(c->out, "<path class=\"s%d line\" fill=\"none\" d=\"", class);
   for (size_t i = 0; i < s->points.len; i++)
     put_corner(c, i ? "L" : "M", s->points.data[i].x, s->points.data[i].median);
@@ -115,7 +115,7 @@ static void put_marks(const Chart *c, const Series *s, int class) {
 
 /* ---- the picture ---- */
 
-static void put_title(const Chart *c, const char *title) {
+static void put_plot_title(const Chart *c, const char *title) {
   text_printf(c->out, "<text x=\"%g\" y=\"24\" class=\"title\">", c->left);
   markup_short(c->out, title, (int)((c->right - c->left) / (1.2 * chart_text_width(1))));
   text_puts(c->out, "</text>\n");
@@ -138,11 +138,11 @@ void series_plot(Text *out, const SeriesGroup *g) {
   text_printf(
       out, "<style>%s</style>\n<rect class=\"back\" fill=\"#fff\" width=\"%g\" height=\"%g\"/>\n",
       chart_style, c.width, c.height);
-  if (*g->title) put_title(&c, g->title);
-  put_legend(&c, g, x, line, legend);
+  if (*g->title) put_plot_title(&c, g->title);
+  put_plot_legend(&c, g, x, line, legend);
   chart_axes(&c, g->data[0].x_name, g->data[0].unit);
   for (int i = g->n; i-- > 0;) put_band(&c, &g->data[i], i);
-  for (int i = g->n; i-- > 0;) put_line(&c, &g->data[i], i);
+  for (int i = g->n; i-- > 0;) put_series_line(&c, &g->data[i], i);
   for (int i = g->n; i-- > 0;) put_marks(&c, &g->data[i], i);
   chart_end(&c);
 }

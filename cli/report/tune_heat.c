@@ -20,7 +20,7 @@ typedef struct {
 
 /* ---- axes ---- */
 
-static bool read_number(const char *text, double *out) {
+static bool parse_axis_number(const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);
   return end > text && !*end;
@@ -29,7 +29,7 @@ static bool read_number(const char *text, double *out) {
 /* Numbers before words, which keep their order. */
 static bool is_before(const char *a, const char *b) {
   double x, y;
-  bool a_number = read_number(a, &x), b_number = read_number(b, &y);
+  bool a_number = parse_axis_number(a, &x), b_number = parse_axis_number(b, &y);
   return a_number && (!b_number || x < y);
 }
 
@@ -39,27 +39,27 @@ static int find_value(const Axis *axis, const char *value) {
   return -1;
 }
 
-static void add_value(Axis *axis, const char *value) {
+static void add_axis_value(Axis *axis, const char *value) {
   int at = axis->n++;
   for (; at > 0 && is_before(value, axis->values[at - 1]); at--)
     axis->values[at] = axis->values[at - 1];
   axis->values[at] = value;
 }
 
-static Axis read_axis(Arena *a, const TuneView *v, const char *name) {
+static Axis heat_axis(Arena *a, const TuneView *v, const char *name) {
   Axis axis = {.name = name, .values = ARENA_ARRAY(a, const char *, (size_t)v->n)};
   for (int i = 0; i < v->n; i++) {
     const char *value = tune_value(v->candidates[i], name);
-    if (value && find_value(&axis, value) < 0) add_value(&axis, value);
+    if (value && find_value(&axis, value) < 0) add_axis_value(&axis, value);
   }
   return axis;
 }
 
-static Axes read_axes(Arena *a, const TuneView *v) {
+static Axes heat_axes(Arena *a, const TuneView *v) {
   TuneNames names = tune_names(a, v);
   Axes axes = {.data = ARENA_ARRAY(a, Axis, (size_t)names.n)};
   for (int i = 0; i < names.n; i++) {
-    Axis axis = read_axis(a, v, names.data[i]);
+    Axis axis = heat_axis(a, v, names.data[i]);
     if (axis.n > 1) axes.data[axes.n++] = axis;
   }
   return axes;
@@ -102,7 +102,7 @@ static int shade_of(double ratio) {
   return i;
 }
 
-static void put_title(Text *out, const nereid_candidate *c) {
+static void put_cell_title(Text *out, const nereid_candidate *c) {
   Text config = text_new(out->arena);
   tune_config_text(&config, c);
   text_puts(out, " title=\"");
@@ -120,18 +120,18 @@ static void put_cell(Text *out, const Cell *cell, double best_us) {
   } else if (tune_is_measured(c)) {
     tune_us(us, c->median_us);
     text_printf(out, "<td class=\"h%d\"", shade_of(c->median_us / best_us));
-    put_title(out, c);
+    put_cell_title(out, c);
     text_printf(out, ">%s</td>", us);
   } else {
     text_printf(out, "<td class=\"%s\"", cell->failed ? "bad" : "skip");
-    put_title(out, c);
+    put_cell_title(out, c);
     text_printf(out, ">%s</td>", nereid_tune_status_name(c->status));
   }
 }
 
 /* ---- maps ---- */
 
-static void put_head(Text *out, const Axis *down, const Axis *across) {
+static void put_heat_head(Text *out, const Axis *down, const Axis *across) {
   text_puts(out, "<table class=\"heat\"><caption>");
   if (down) markup_text(out, down->name);
   if (down) text_puts(out, " \xe2\x86\x93 \xc2\xa0 ");
@@ -149,7 +149,7 @@ static void put_map(Text *out, const TuneView *v, const Axis *down, const Axis *
   Arena *scratch = arena_child(out->arena);
   Cell *cells = read_cells(scratch, v, down, across);
   text_puts(out, "<div class=\"wide\">");
-  put_head(out, down, across);
+  put_heat_head(out, down, across);
   for (int r = 0; r < (down ? down->n : 1); r++) {
     text_puts(out, "<tr><th>");
     if (down) markup_text(out, down->values[r]);
@@ -162,7 +162,7 @@ static void put_map(Text *out, const TuneView *v, const Axis *down, const Axis *
   arena_free(scratch);
 }
 
-static void put_legend(Text *out) {
+static void put_heat_legend(Text *out) {
   text_puts(out,
             "<p class=\"key\">times in us, the best over all other parameters; shades by the "
             "multiple of the best:");
@@ -174,10 +174,10 @@ static void put_legend(Text *out) {
 
 void tune_heat_maps(Text *out, const TuneView *v) {
   Arena *scratch = arena_child(out->arena);
-  Axes axes = read_axes(scratch, v);
+  Axes axes = heat_axes(scratch, v);
   if (axes.n && tune_best(v) && tune_is_measured(tune_best(v))) {
     text_puts(out, "<section><h2>Pairs of parameters</h2>\n");
-    put_legend(out);
+    put_heat_legend(out);
     text_puts(out, "<div class=\"maps\">\n");
     if (axes.n == 1) put_map(out, v, NULL, &axes.data[0]);
     for (int i = 0; i < axes.n; i++)

@@ -7,14 +7,14 @@
 
 /* Digits as JSON has them: no sign but a minus, nothing before a leading 0, at most 18, which fit
  * 64 bits whoever reads them. */
-static bool is_integer(const char *s) {
+static bool is_integer_text(const char *s) {
   if (*s == '-') s++;
   size_t n = strspn(s, "0123456789");
   return n > 0 && n <= 18 && !s[n] && (s[0] != '0' || n == 1);
 }
 
-static void put_value(Text *out, const char *value) {
-  if (is_integer(value)) text_puts(out, value);
+static void put_json_value(Text *out, const char *value) {
+  if (is_integer_text(value)) text_puts(out, value);
   else if (!strcmp(value, "True")) text_puts(out, "true");
   else if (!strcmp(value, "False")) text_puts(out, "false");
   else if (!strcmp(value, "None")) text_puts(out, "null");
@@ -27,7 +27,7 @@ static void put_config(Text *out, const nereid_candidate *c) {
     text_puts(out, i ? ", " : "");
     text_json(out, c->settings[i].name);
     text_puts(out, ": ");
-    put_value(out, c->settings[i].value);
+    put_json_value(out, c->settings[i].value);
   }
   text_puts(out, "}");
 }
@@ -68,6 +68,8 @@ void tune_json(Text *out, const TuneView *v) {
   text_puts(out, "]}\n");
 }
 
-static void print(Text *out, const void *v) { tune_json(out, v); }
+static void print_tune_json(Text *out, const void *v) { tune_json(out, v); }
 
-int tune_json_write(const char *path, const TuneView *v) { return output_print(path, print, v); }
+int tune_json_write(const char *path, const TuneView *v) {
+  return output_print(path, print_tune_json, v);
+}

@@ -94,7 +94,7 @@ static Columns read_columns(Arena *a, const TuneView *v) {
 }
 
 /* The most important columns come first: a phone cuts off the rest. */
-static void put_row(Text *out, const TuneView *v, const Columns *k, int i) {
+static void put_candidate_row(Text *out, const TuneView *v, const Columns *k, int i) {
   const nereid_candidate *c = v->candidates[i], *best = tune_best(v);
   const char *status = nereid_tune_status_name(c->status);
   text_printf(out, "<tr%s><td class=\"n\">%d</td>", c == best ? " class=\"win\"" : "", i + 1);
@@ -132,7 +132,7 @@ static void put_table(Text *out, const TuneView *v, const Columns *k, int from, 
   if (k->predicted) text_puts(out, "<th>predicted us</th><th class=\"l\">bar</th>");
   if (k->reasons) text_puts(out, "<th class=\"l\">reason</th>");
   text_puts(out, "</tr></thead><tbody>\n");
-  for (int i = from; i < to; i++) put_row(out, v, k, i);
+  for (int i = from; i < to; i++) put_candidate_row(out, v, k, i);
   text_puts(out, "</tbody></table></div>\n");
 }
 

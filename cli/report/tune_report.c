@@ -69,7 +69,7 @@ static void begin_page(Text *out, const TuneView *v) {
 
 /* ---- what was tuned ---- */
 
-static void put_args(Text *out, const TuneView *v) {
+static void put_arguments(Text *out, const TuneView *v) {
   if (!v->nargs) return;
   text_puts(out, "<dt>arguments</dt><dd><code>");
   for (int i = 0; i < v->nargs; i++) {
@@ -115,7 +115,7 @@ static void put_summary(Text *out, const TuneView *v) {
   text_puts(out, "</h1>\n<dl>\n<dt>device</dt><dd>");
   markup_text(out, v->device);
   text_puts(out, "</dd>\n");
-  put_args(out, v);
+  put_arguments(out, v);
   text_puts(out, "<dt>times from</dt><dd>");
   markup_text(out, v->source);
   text_puts(out, "</dd>\n");
@@ -136,6 +136,8 @@ void tune_report(Text *out, const TuneView *v) {
   text_puts(out, "</body></html>\n");
 }
 
-static void print(Text *out, const void *v) { tune_report(out, v); }
+static void print_tune_report(Text *out, const void *v) { tune_report(out, v); }
 
-int tune_report_write(const char *path, const TuneView *v) { return output_print(path, print, v); }
+int tune_report_write(const char *path, const TuneView *v) {
+  return output_print(path, print_tune_report, v);
+}

@@ -12,7 +12,7 @@ typedef struct {
   int points;
 } Roofline;
 
-static bool is_point(const nereid_candidate *c) {
+static bool is_roofline_point(const nereid_candidate *c) {
   return tune_is_measured(c) && c->bytes > 0 && c->flops > 0;
 }
 
@@ -27,7 +27,7 @@ static void cover_points(Roofline *r) {
   r->y_hi = v->flops;
   r->y_lo = v->flops / 10;
   for (int i = 0; i < v->n; i++) {
-    if (!is_point(v->candidates[i])) continue;
+    if (!is_roofline_point(v->candidates[i])) continue;
     double x = intensity(v->candidates[i]), y = rate(v->candidates[i]);
     r->x_lo = fmin(r->x_lo, x), r->x_hi = fmax(r->x_hi, x);
     r->y_lo = fmin(r->y_lo, y), r->y_hi = fmax(r->y_hi, y);
@@ -49,7 +49,7 @@ static void put_roof(const Chart *c, const TuneView *v) {
 static void put_points(const Chart *c, const TuneView *v) {
   for (int i = v->n; i-- > 0;) {
     const nereid_candidate *at = v->candidates[i];
-    if (!is_point(at)) continue;
+    if (!is_roofline_point(at)) continue;
     double x = scale_place(&c->x, intensity(at)), y = scale_place(&c->y, rate(at));
     chart_mark(c, 0, x, y, 3.2);
     tune_point_title(c->out, at);
@@ -59,7 +59,7 @@ static void put_points(const Chart *c, const TuneView *v) {
   }
 }
 
-static void put_note(Text *out, const TuneView *v, const nereid_candidate *best) {
+static void put_roofline_note(Text *out, const TuneView *v, const nereid_candidate *best) {
   char bytes[TUNE_NUMBER], flops[TUNE_NUMBER];
   double b = 1e6 * best->bytes / best->median_us, f = rate(best);
   tune_quantity(bytes, b);
@@ -91,7 +91,7 @@ void tune_roofline(Text *out, const TuneView *v) {
   const nereid_candidate *best = tune_best(v);
   if (!best || !tune_is_measured(best) || best->bytes <= 0) return;
   text_puts(out, "<section><h2>Roofline</h2>\n");
-  put_note(out, v, best);
+  put_roofline_note(out, v, best);
   if (v->bandwidth > 0 && v->flops > 0) put_picture(out, v);
   text_puts(out, "</section>\n");
 }

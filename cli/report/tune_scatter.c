@@ -12,14 +12,14 @@ typedef struct {
   int points, within; /* measured ones that were predicted; and whose time is within the bar */
 } Scatter;
 
-static bool is_point(const nereid_candidate *c) {
+static bool is_scatter_point(const nereid_candidate *c) {
   return tune_is_measured(c) && tune_is_predicted(c);
 }
 
 static void count_points(Scatter *s) {
   for (int i = 0; i < s->view->n; i++) {
     const nereid_candidate *c = s->view->candidates[i];
-    if (!is_point(c)) continue;
+    if (!is_scatter_point(c)) continue;
     double lo = fmin(c->median_us, c->predicted_us), hi = fmax(c->median_us, c->predicted_us);
     s->lo = s->points ? fmin(s->lo, lo) : lo;
     s->hi = s->points ? fmax(s->hi, hi) : hi;
@@ -47,7 +47,7 @@ static void put_point(const Chart *c, const nereid_candidate *p, bool best) {
     text_printf(c->out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"6.5\"/>\n", x, y);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_ratios(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -58,13 +58,13 @@ static double middle_error(Arena *a, const Scatter *s) {
   int n = 0;
   for (int i = 0; i < s->view->n; i++) {
     const nereid_candidate *c = s->view->candidates[i];
-    if (is_point(c)) logs[n++] = fabs(log(c->predicted_us / c->median_us));
+    if (is_scatter_point(c)) logs[n++] = fabs(log(c->predicted_us / c->median_us));
   }
-  qsort(logs, (size_t)n, sizeof *logs, compare);
+  qsort(logs, (size_t)n, sizeof *logs, compare_ratios);
   return exp(logs[n / 2]);
 }
 
-static void put_note(Text *out, const Scatter *s) {
+static void put_scatter_note(Text *out, const Scatter *s) {
   text_printf(out,
               "<p>%d of %d measured times are within the predicted bar; the middle "
               "prediction is off by a factor of %.2f. The ring is the best.</p>\n",
@@ -80,13 +80,14 @@ void tune_scatter(Text *out, const TuneView *v) {
   if (!s.points) return;
   c->x = c->y = scale_around(SCALE_LOG, s.lo, s.hi);
   text_puts(out, "<section><h2>Predicted and measured</h2>\n");
-  put_note(out, &s);
+  put_scatter_note(out, &s);
   chart_begin(c, "measured over predicted times", "");
   chart_axes(c, "predicted us", "measured us");
   put_diagonal(c);
   const nereid_candidate *best = tune_best(v);
   for (int i = v->n; i-- > 0;)
-    if (is_point(v->candidates[i])) put_point(c, v->candidates[i], v->candidates[i] == best);
+    if (is_scatter_point(v->candidates[i]))
+      put_point(c, v->candidates[i], v->candidates[i] == best);
   chart_end(c);
   text_puts(out, "</section>\n");
 }

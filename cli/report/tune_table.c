@@ -8,7 +8,7 @@
 /* A long ranking shows its head; --json and --report have all of it. */
 enum { SHOWN = 20 };
 
-static const char *config_text(Text *text, const nereid_candidate *c) {
+static const char *config_cell(Text *text, const nereid_candidate *c) {
   text->len = 0;
   tune_config_text(text, c);
   return c->nsettings ? text->data : "(the only one)";
@@ -34,7 +34,7 @@ static void print_ranking(Text *text, const TuneView *v) {
     print_us(c->median_us);
     print_us(c->spread_us);
     print_us(c->predicted_us);
-    printf(" %s", config_text(text, c));
+    printf(" %s", config_cell(text, c));
     if (c->status == NEREID_TUNE_OK && *c->reason) printf("  (%s)", c->reason);
     if (c->uncertain && c->median_us <= v->candidates[0]->median_us) printf("  (uncertain)");
     putchar('\n');
@@ -58,7 +58,7 @@ static void print_failures(Text *text, const TuneView *v) {
       if (j < first) first = j;
     }
     if (first == i)
-      printf("%s: %d, as %s%s%s\n", nereid_tune_status_name(c->status), count, config_text(text, c),
+      printf("%s: %d, as %s%s%s\n", nereid_tune_status_name(c->status), count, config_cell(text, c),
              *c->reason ? ": " : "", c->reason);
   }
 }

@@ -75,19 +75,20 @@ static int unknown_option(const Args *a, const char *name) {
   return ARGS_ERROR;
 }
 
-static bool is_name(const char *option, const char *name, size_t len) {
+static bool is_option_name(const char *option, const char *name, size_t len) {
   return strlen(option) == len && !memcmp(option, name, len);
 }
 
-static const Option *find_in(const Option *options, const char *name, size_t len) {
+static const Option *find_option_in(const Option *options, const char *name, size_t len) {
   for (const Option *o = options; o->id; o++)
-    if (is_name(o->name, name, len) || (o->alias && is_name(o->alias, name, len))) return o;
+    if (is_option_name(o->name, name, len) || (o->alias && is_option_name(o->alias, name, len)))
+      return o;
   return NULL;
 }
 
 static const Option *find_option(const Args *a, const char *name, size_t len) {
-  const Option *o = find_in(a->options, name, len);
-  return o ? o : find_in(args_common, name, len);
+  const Option *o = find_option_in(a->options, name, len);
+  return o ? o : find_option_in(args_common, name, len);
 }
 
 static bool is_common(const Option *o) { return o->id >= COMMON_HELP; }
@@ -194,9 +195,11 @@ int settings_add(Settings *s, const char *pair, const char *what) {
   return value ? STATUS_OK : STATUS_USAGE;
 }
 
-static int add_value(void *s, const char *pair) { return settings_add(s, pair, "VALUE"); }
+static int add_value_setting(void *s, const char *pair) { return settings_add(s, pair, "VALUE"); }
 
-int settings_add_value(Settings *s, const char *pair) { return args_each_item(pair, add_value, s); }
+int settings_add_value(Settings *s, const char *pair) {
+  return args_each_item(pair, add_value_setting, s);
+}
 
 void settings_free(Settings *s) {
   for (int i = 0; i < s->len; i++) free((char *)(uintptr_t)s->data[i].name);
@@ -238,7 +241,7 @@ static int each_item(const char *pair, const char *text, ArgsPair each, void *co
 }
 
 /* Of a name that is an item of an item ...; deeper text is left for others to refuse. */
-static int depth_of(const char *pair) {
+static int tuple_depth(const char *pair) {
   int dots = 0;
   for (; *pair != '='; pair++) dots += *pair == '.';
   return dots;
@@ -248,7 +251,7 @@ int args_each_item(const char *pair, ArgsPair each, void *context) {
   enum { DEPTH_MAX = 8 };
   const char *eq = strchr(pair, '=');
   size_t n = eq ? strlen(eq + 1) : 0;
-  bool tuple = n > 2 && eq[1] == '(' && eq[n] == ')' && depth_of(pair) < DEPTH_MAX;
+  bool tuple = n > 2 && eq[1] == '(' && eq[n] == ')' && tuple_depth(pair) < DEPTH_MAX;
   return tuple ? each_item(pair, eq + 1, each, context) : each(context, pair);
 }
 

@@ -37,7 +37,7 @@ static const char *severity_at(const char *text, size_t len) {
 }
 
 /* False: the line goes on with the message before it, or is an excerpt of the source. */
-static bool read_head(Head *h, Slice line) {
+static bool read_message_head(Head *h, Slice line) {
   const char *end = line.data + line.len, *at = line.data;
   if (line.len > 2 && !memcmp(at, "  ", 2) && at[2] != ' ') at += 2; /* of a hint */
   else if (line.len && *at == ' ') return false;
@@ -92,7 +92,7 @@ static bool is_caret(Slice line) {
 static void show_line(Slice line, bool colored) {
   Head h;
   int len = (int)line.len;
-  bool head = read_head(&h, line);
+  bool head = read_message_head(&h, line);
   if (head && !h.place.len && line.data[0] != ' ')
     fputs(colored ? BOLD "nereid: " RESET : "nereid: ", stderr);
   if (head && colored)
@@ -121,13 +121,13 @@ typedef struct {
 static Diagnostic next_diagnostic(const char **text) {
   Diagnostic d = {.head = {.severity = NULL}};
   Slice line = next_line(text);
-  if (!read_head(&d.head, line)) d.head.severity = severities[0];
+  if (!read_message_head(&d.head, line)) d.head.severity = severities[0];
   d.text = (Slice){line.data + d.head.len, line.len - d.head.len};
   while (**text) {
     const char *after = *text;
     Head h;
     line = next_line(&after);
-    if (read_head(&h, line)) break;
+    if (read_message_head(&h, line)) break;
     const char *second = after;
     Slice caret = next_line(&second);
     if (line.len >= 4 && is_caret(caret)) {
@@ -148,7 +148,7 @@ static void put_string(const char *key, Slice s) {
 }
 
 /* FILE:LINE:COL, or FILE alone. */
-static void put_place(Slice place) {
+static void put_location(Slice place) {
   unsigned line = 0, column = 0;
   size_t at = place.len;
   int colons = 0;
@@ -163,7 +163,7 @@ static void put_place(Slice place) {
 
 static void put_diagnostic(const Diagnostic *d) {
   putc('{', stderr);
-  if (d->head.place.len) put_place(d->head.place);
+  if (d->head.place.len) put_location(d->head.place);
   if (d->source.data) {
     fprintf(stderr, "\"length\":%zu,", d->length);
     put_string("source", d->source);

@@ -15,7 +15,7 @@ static const nereid_device *watched;
 
 /* ---- in a handler: nothing here may allocate, lock or use stdio ---- */
 
-static void put(const char *text, size_t n) {
+static void write_error(const char *text, size_t n) {
   while (n) {
     ssize_t written = write(STDERR_FILENO, text, n);
     if (written <= 0) return;
@@ -24,15 +24,15 @@ static void put(const char *text, size_t n) {
   }
 }
 
-static void tell(const char *kernel) {
+static void tell_fault(const char *kernel) {
   static const char text[] = "nereid: error: " E_CLI_FAULT "\n";
   static const char object[] =
       "{\"severity\":\"error\",\"message\":\"" E_CLI_FAULT "\",\"notes\":[]}\n";
   const char *message = message_is_json() ? object : text;
   const char *at = strstr(message, "%s");
-  put(message, (size_t)(at - message));
-  put(kernel, strlen(kernel));
-  put(at + 2, strlen(at + 2));
+  write_error(message, (size_t)(at - message));
+  write_error(kernel, strlen(kernel));
+  write_error(at + 2, strlen(at + 2));
 }
 
 /* If no kernel runs, the fault is this program's own, and ends it as it did before.  Of several
@@ -45,7 +45,7 @@ static void on_fault(int signal_number) {
     return;
   }
   while (atomic_flag_test_and_set(&told)) pause();
-  tell(kernel);
+  tell_fault(kernel);
   _exit(STATUS_PROBLEM);
 }
 

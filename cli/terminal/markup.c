@@ -12,7 +12,7 @@ static bool continues(unsigned char c) { return (c & 0xc0) == 0x80; }
 
 /* The character at s, which is not at the end of the text; *n bytes of it are read.  A byte that
  * begins no character is one by itself. */
-static uint32_t decode(const char *s, size_t *n) {
+static uint32_t decode_utf8(const char *s, size_t *n) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char *u = (const unsigned char *)s;
   *n = 1;
@@ -50,7 +50,7 @@ void markup_short(Text *out, const char *s, int most) {
   bool all = markup_length(s) <= most;
   for (int i = 0; *s && (all || i + 1 < most); i++) {
     size_t n;
-    uint32_t c = decode(s, &n);
+    uint32_t c = decode_utf8(s, &n);
     put_character(out, s, n, is_xml(c) ? c : REPLACEMENT);
     s += n;
   }
@@ -61,7 +61,7 @@ void markup_text(Text *out, const char *s) { markup_short(out, s, INT32_MAX); }
 
 int markup_length(const char *s) {
   int count = 0;
-  for (size_t n; *s; s += n, count++) decode(s, &n);
+  for (size_t n; *s; s += n, count++) decode_utf8(s, &n);
   return count;
 }
 

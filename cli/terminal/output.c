@@ -39,16 +39,17 @@ typedef struct {
   const void *what;
 } Printing;
 
-static int print_body(void *arg) {
+static int output_print_body(void *arg) {
   Printing *p = arg;
   p->out = text_new(p->out.arena);
   p->print(&p->out, p->what);
   return 0;
 }
 
-static int print_text(Arena *a, Text *out, void (*print)(Text *, const void *), const void *what) {
+static int print_to_text(Arena *a, Text *out, void (*print)(Text *, const void *),
+                         const void *what) {
   Printing p = {{.arena = a}, print, what};
-  int code = error_guard(a, print_body, &p);
+  int code = error_guard(a, output_print_body, &p);
   *out = p.out;
   return code ? args_failed(code) : STATUS_OK;
 }
@@ -57,7 +58,7 @@ int output_print(const char *path, void (*print)(Text *out, const void *what), c
   Text text;
   Arena *a = arena_new();
   if (!a) return args_out_of_memory();
-  int status = print_text(a, &text, print, what);
+  int status = print_to_text(a, &text, print, what);
   if (!status) status = output_write(path, text.data, text.len);
   arena_free(a);
   return status;

@@ -122,8 +122,8 @@ typedef struct {
 } Line;
 
 /* Text that does not fit is truncated. */
-static void add(Line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(Line *l, const char *fmt, ...) {
+static void line_printf(Line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void line_printf(Line *l, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
   int n = vsnprintf(l->text + l->len, sizeof l->text - l->len, fmt, args);
@@ -139,14 +139,15 @@ static double seconds_left(const nereid_tune_progress *p) {
 }
 
 static void put_tuner(Line *l, const nereid_tune_progress *t) {
-  if (t->kernels > 1) add(l, "kernel %d of %d  ", t->kernels_done + 1, t->kernels);
-  add(l, "%d of %d", t->done, t->candidates);
+  if (t->kernels > 1) line_printf(l, "kernel %d of %d  ", t->kernels_done + 1, t->kernels);
+  line_printf(l, "%d of %d", t->done, t->candidates);
   double rest = seconds_left(t);
-  if (rest > 0) add(l, "  %.0f s left", rest);
-  if (t->best) add(l, "  best %.2f us", t->best->median_us);
+  if (rest > 0) line_printf(l, "  %.0f s left", rest);
+  if (t->best) line_printf(l, "  best %.2f us", t->best->median_us);
   for (int i = 0; t->best && i < t->best->nsettings; i++)
-    add(l, "%s%s=%s", i ? " " : "  ", t->best->settings[i].name, t->best->settings[i].value);
-  if (t->kernels > 1) add(l, "  %s", t->kernel);
+    line_printf(l, "%s%s=%s", i ? " " : "  ", t->best->settings[i].name,
+                t->best->settings[i].value);
+  if (t->kernels > 1) line_printf(l, "  %s", t->kernel);
 }
 
 void progress_tuner(void *progress, const nereid_tune_progress *t) {

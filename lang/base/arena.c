@@ -86,7 +86,7 @@ static _Noreturn void exceed(const Arena *a, ArenaExcess excess) {
 }
 
 /* Counts bytes that an arena is about to take. */
-static void count(Arena *a, size_t size) {
+static void count_bytes(Arena *a, size_t size) {
   size_t most = a->root->most.bytes;
   if (most && (size > most || a->root->use.bytes > most - size)) exceed(a, ARENA_BYTES);
   a->root->use.bytes += size;
@@ -148,7 +148,7 @@ static void add_chunk(Arena *a, size_t need) {
   size_t size = chunk_size(a, need);
   if (size > SIZE_MAX - head) arena_out_of_memory(a);
   arena_work(a, 0);
-  count(a, size);
+  count_bytes(a, size);
   Chunk *c = malloc(head + size);
   if (!c) arena_out_of_memory(a);
   c->next = a->chunks;
@@ -161,7 +161,7 @@ static void add_chunk(Arena *a, size_t need) {
 }
 
 /* Memory that is not zeroed. */
-static char *take(Arena *a, size_t size) {
+static char *take_bytes(Arena *a, size_t size) {
   if (size > SIZE_MAX - ALIGN - GAP) arena_out_of_memory(a);
   a->root->use.steps += ALLOCATION_STEPS;
   size_t room = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
@@ -174,7 +174,7 @@ static char *take(Arena *a, size_t size) {
 }
 
 /* Zeroed as it is handed out, not by chunks: what is used soon is then in the cache. */
-void *arena_alloc(Arena *a, size_t size) { return memset(take(a, size), 0, size); }
+void *arena_alloc(Arena *a, size_t size) { return memset(take_bytes(a, size), 0, size); }
 
 void *arena_array(Arena *a, size_t n, size_t size) {
   if (size && n > SIZE_MAX / size) arena_out_of_memory(a);
@@ -182,14 +182,14 @@ void *arena_array(Arena *a, size_t n, size_t size) {
 }
 
 void *arena_grow(Arena *a, const void *p, size_t old, size_t size) {
-  char *q = take(a, size);
+  char *q = take_bytes(a, size);
   if (old) memcpy(q, p, old);
   memset(q + old, 0, size - old);
   return q;
 }
 
 char *arena_strndup(Arena *a, const char *s, size_t n) {
-  char *p = take(a, n + 1);
+  char *p = take_bytes(a, n + 1);
   memcpy(p, s, n);
   p[n] = 0;
   return p;
@@ -206,7 +206,7 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   ASAN_UNPOISON_MEMORY_REGION(guess, left);
   int n = vsnprintf(guess, left, fmt, ap);
   ASAN_POISON_MEMORY_REGION(guess, left);
-  char *p = take(a, (size_t)n + 1);
+  char *p = take_bytes(a, (size_t)n + 1);
   if (p != guess || (size_t)n >= left) vsnprintf(p, (size_t)n + 1, fmt, again);
   va_end(again);
   return p;

@@ -40,7 +40,7 @@ void diag_set_text(Diags *d, uint32_t file, const char *text) {
 
 uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 
-static void add(Diags *d, Diag m, const char *fmt, va_list ap) {
+static void add_diag(Diags *d, Diag m, const char *fmt, va_list ap) {
   if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
   else if (m.severity == DIAG_WARNING) d->dropping = false;
   d->resource_limits += m.resource_limit;
@@ -49,12 +49,12 @@ static void add(Diags *d, Diag m, const char *fmt, va_list ap) {
   vec_push(d->arena, &d->list, m);
 }
 
-#define FORWARD(...)                      \
-  do {                                    \
-    va_list ap;                           \
-    va_start(ap, fmt);                    \
-    add(d, (Diag){__VA_ARGS__}, fmt, ap); \
-    va_end(ap);                           \
+#define FORWARD(...)                           \
+  do {                                         \
+    va_list ap;                                \
+    va_start(ap, fmt);                         \
+    add_diag(d, (Diag){__VA_ARGS__}, fmt, ap); \
+    va_end(ap);                                \
   } while (0)
 
 void diag_error(Diags *d, Span at, const char *fmt, ...) {

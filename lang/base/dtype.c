@@ -24,7 +24,7 @@ DKind dtype_kind(DType t) { return rows[t].kind; }
 unsigned dtype_bits(DType t) { return rows[t].bits; }
 unsigned dtype_bytes(DType t) { return (rows[t].bits + 7) / 8; }
 
-static bool in_list(const char *list, const char *name, size_t len) {
+static bool is_in_name_list(const char *list, const char *name, size_t len) {
   while (*list) {
     size_t n = strcspn(list, ",");
     if (n == len && !memcmp(list, name, n)) return true;
@@ -36,8 +36,8 @@ static bool in_list(const char *list, const char *name, size_t len) {
 DType dtype_parse(const char *name, size_t len) {
   for (int t = DT_NONE + 1; t < DT_PTR; t++) {
     const Row *r = &rows[t];
-    if (in_list(r->name, name, len) || in_list(r->lang, name, len) ||
-        in_list(r->aliases, name, len))
+    if (is_in_name_list(r->name, name, len) || is_in_name_list(r->lang, name, len) ||
+        is_in_name_list(r->aliases, name, len))
       return (DType)t;
   }
   return DT_NONE;
@@ -48,7 +48,7 @@ typedef struct {
   int low, high; /* exponents of the least and of the largest power of two */
 } Format;
 
-static Format format_of(DType t) {
+static Format float_format(DType t) {
   switch (t) {
     case DT_F8E5: return (Format){3, -16, 15};
     case DT_F8E4NV: return (Format){4, -9, 8};
@@ -65,7 +65,7 @@ static Format format_of(DType t) {
 }
 
 bool dtype_represents(DType t, DType from) {
-  Format a = format_of(t), b = format_of(from);
+  Format a = float_format(t), b = float_format(from);
   if (t == from) return true;
   if (dtype_is_int(t) && dtype_is_float(from)) return false;
   if (dtype_is_int(t) && dtype_is_signed(from) && !dtype_is_signed(t)) return false;

@@ -8,15 +8,15 @@
 
 /* ---- characters ---- */
 
-static bool is_digit(int c) { return c >= '0' && c <= '9'; }
+static bool is_digit_byte(int c) { return c >= '0' && c <= '9'; }
 /* Bytes of UTF-8 count as letters: identifiers of the kernel language may have any. */
 static bool is_letter(int c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x80;
 }
-static bool is_name(int c) { return is_letter(c) || is_digit(c); }
+static bool is_name_byte(int c) { return is_letter(c) || is_digit_byte(c); }
 
-static int hex_digit(int c) {
-  if (is_digit(c)) return c - '0';
+static int ir_hex_digit(int c) {
+  if (is_digit_byte(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -77,12 +77,13 @@ static bool skip_blank(IrReader *r) {
 }
 
 /* Takes a name: parts of name characters with single dots between them. */
-static void take_name(IrReader *r) {
-  while (is_name(byte_at(r, 0)) || (byte_at(r, 0) == '.' && is_name(byte_at(r, 1)))) r->at++;
+static void lex_name(IrReader *r) {
+  while (is_name_byte(byte_at(r, 0)) || (byte_at(r, 0) == '.' && is_name_byte(byte_at(r, 1))))
+    r->at++;
 }
 
 /* Takes a number's characters.  A `..` after it begins a range, and is no part of it. */
-static void take_number(IrReader *r, bool *is_float) {
+static void lex_number_text(IrReader *r, bool *is_float) {
   bool hex = byte_at(r, 0) == '0' && (byte_at(r, 1) | 32) == 'x';
   if (hex) r->at += 2;
   for (;; r->at++) {
@@ -91,7 +92,7 @@ static void take_number(IrReader *r, bool *is_float) {
     if (c == '.' && byte_at(r, 1) == '.') return;
     if (c == '.' || exponent) *is_float = true;
     if (exponent && (byte_at(r, 1) == '-' || byte_at(r, 1) == '+')) r->at++;
-    if (c != '.' && !is_name(c)) return;
+    if (c != '.' && !is_name_byte(c)) return;
   }
 }
 
@@ -99,7 +100,7 @@ static bool to_uint(const char *s, size_t len, uint64_t *out) {
   unsigned base = len > 2 && s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10;
   uint64_t v = 0;
   for (size_t i = base == 16 ? 2 : 0; i < len; i++) {
-    int digit = hex_digit(s[i]);
+    int digit = ir_hex_digit(s[i]);
     if (digit < 0 || digit >= (int)base) return false;
     if (v > (UINT64_MAX - (unsigned)digit) / base) return false;
     v = v * base + (unsigned)digit;
@@ -111,7 +112,7 @@ static bool to_uint(const char *s, size_t len, uint64_t *out) {
 static void lex_number(IrReader *r, IrToken *t) {
   bool is_float = false;
   size_t begin = r->at;
-  take_number(r, &is_float);
+  lex_number_text(r, &is_float);
   size_t len = r->at - begin;
   t->span.len = (uint32_t)len;
   t->kind = is_float ? IT_FLOAT : IT_INT;
@@ -124,7 +125,7 @@ static void lex_number(IrReader *r, IrToken *t) {
 /* Reads the escape after a backslash into *c. */
 static bool lex_escape(IrReader *r, char *c) {
   int e = byte_at(r, 0);
-  int hi = hex_digit(byte_at(r, 1)), lo = hi < 0 ? -1 : hex_digit(byte_at(r, 2));
+  int hi = ir_hex_digit(byte_at(r, 1)), lo = hi < 0 ? -1 : ir_hex_digit(byte_at(r, 2));
   r->at++;
   switch (e) {
     case 'n': *c = '\n'; return true;
@@ -181,7 +182,7 @@ static void lex_punct(IrReader *r, IrToken *t) {
 static void lex_sigil(IrReader *r, IrToken *t, IrTokenKind kind) {
   r->at++;
   t->kind = kind;
-  take_name(r);
+  lex_name(r);
 }
 
 static IrToken lex(IrReader *r) {
@@ -193,12 +194,12 @@ static IrToken lex(IrReader *r) {
   t.text = r->text + begin;
   if (begin == r->len) return t;
   int c = byte_at(r, 0), next = byte_at(r, 1);
-  if (is_digit(c)) {
+  if (is_digit_byte(c)) {
     lex_number(r, &t);
   } else if (is_letter(c)) {
     t.kind = IT_WORD;
-    take_name(r);
-  } else if (c == '%' && is_name(next)) {
+    lex_name(r);
+  } else if (c == '%' && is_name_byte(next)) {
     lex_sigil(r, &t, IT_VALUE);
   } else if (c == '@' && is_letter(next)) {
     lex_sigil(r, &t, IT_SYMBOL);
@@ -217,7 +218,7 @@ static IrToken lex(IrReader *r) {
 
 /* Line ends in n bytes.  A file of many kernels is reopened after each of them, so this must be
  * fast: the inner loop is one that compilers vectorize. */
-static uint32_t count_lines(const char *s, size_t n) {
+static uint32_t count_line_ends(const char *s, size_t n) {
   enum { BLOCK = 128 };
   uint32_t lines = 0;
   for (; n >= BLOCK; s += BLOCK, n -= BLOCK) {
@@ -236,7 +237,7 @@ IrReader ir_open(Arena *a, Pool *names, Diags *d, uint32_t file, size_t at) {
   r.len = s->len;
   r.at = at < s->len ? at : s->len;
   r.line = 1;
-  r.line += count_lines(s->text, r.at);
+  r.line += count_line_ends(s->text, r.at);
   const char *nl = r.at ? memrchr(s->text, '\n', r.at) : NULL;
   if (nl) r.line_start = (size_t)(nl + 1 - s->text);
   r.token = lex(&r);
@@ -273,11 +274,11 @@ bool ir_expect(IrReader *r, const char *s) {
 }
 
 Name ir_clean_name(Arena *a, const char *hint) {
-  if (!hint || is_digit((unsigned char)*hint)) return "";
+  if (!hint || is_digit_byte((unsigned char)*hint)) return "";
   char *s = arena_strndup(a, hint, strlen(hint));
   for (char *p = s; *p; p++) {
-    bool inner_dot = *p == '.' && p > s && p[-1] != '.' && is_name((unsigned char)p[1]);
-    if (!is_name((unsigned char)*p) && !inner_dot) *p = '_';
+    bool inner_dot = *p == '.' && p > s && p[-1] != '.' && is_name_byte((unsigned char)p[1]);
+    if (!is_name_byte((unsigned char)*p) && !inner_dot) *p = '_';
   }
   return s;
 }

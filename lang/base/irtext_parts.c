@@ -43,7 +43,7 @@ int64_t ir_int_in(IrReader *r, int64_t lo, int64_t hi) {
   return v;
 }
 
-static bool read_shape(IrReader *r, Type *t) {
+static bool read_type_shape(IrReader *r, Type *t) {
   Span span = r->token.span;
   do {
     if (t->rank == MAX_RANK) {
@@ -71,7 +71,7 @@ Type ir_type(IrReader *r) {
   }
   ir_next(r);
   Type t = stars == 2 ? type_ptr(DT_PTR) : stars ? type_ptr(d) : type_scalar(d);
-  if (ir_accept(r, "[") && !read_shape(r, &t)) return type_scalar(DT_NONE);
+  if (ir_accept(r, "[") && !read_type_shape(r, &t)) return type_scalar(DT_NONE);
   return t;
 }
 
@@ -113,7 +113,7 @@ void ir_attr_wrong(IrReader *r, const IrAttr *a, const char *what) {
   ir_error(r, a->span, E_TILE_ATTR_KIND, what, a->key);
 }
 
-static void read_list(IrReader *r, IrAttr *a) {
+static void read_int_list(IrReader *r, IrAttr *a) {
   VEC(int64_t) list = {0};
   a->kind = IA_INTS;
   while (!r->failed && !ir_at(r, "]")) {
@@ -125,7 +125,7 @@ static void read_list(IrReader *r, IrAttr *a) {
   a->len = (uint32_t)list.len;
 }
 
-static void read_number(IrReader *r, IrAttr *a) {
+static void read_attr_number(IrReader *r, IrAttr *a) {
   bool minus = ir_accept(r, "-");
   IrToken t = r->token;
   double sign = minus ? -1 : 1;
@@ -160,14 +160,14 @@ static void read_attr(IrReader *r, IrAttr *a) {
     a->kind = IA_STR;
     a->s = ir_next(r).s;
   } else if (ir_accept(r, "[")) {
-    read_list(r, a);
+    read_int_list(r, a);
   } else {
-    read_number(r, a);
+    read_attr_number(r, a);
   }
 }
 
 /* Reports a list that is too long, or a key that came before. */
-static void check_attr(IrReader *r, const IrAttr *list, size_t n) {
+static void check_new_attr(IrReader *r, const IrAttr *list, size_t n) {
   const IrAttr *a = &list[n - 1];
   if (n > IR_MAX_ATTRS) ir_error(r, a->span, E_TILE_ATTR_MANY, IR_MAX_ATTRS);
   for (size_t i = 0; i + 1 < n; i++)
@@ -183,7 +183,7 @@ IrAttr *ir_attrs(IrReader *r, uint32_t *n) {
     read_attr(r, &a);
     if (r->failed) break;
     vec_push(r->arena, &list, a);
-    check_attr(r, list.data, list.len);
+    check_new_attr(r, list.data, list.len);
     if (!ir_accept(r, ",")) break;
   }
   ir_expect(r, "}");

@@ -31,7 +31,7 @@ Pool *pool_new(Arena *a) {
 }
 
 /* FNV-1a, 32 bits. */
-static uint32_t hash_of(const char *s, size_t n) {
+static uint32_t hash_bytes(const char *s, size_t n) {
   uint32_t h = 2166136261u;
   for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 16777619u;
   return h;
@@ -51,7 +51,7 @@ static void rehash(Pool *p) {
 }
 
 Name pool_namen(Pool *p, const char *s, size_t n) {
-  uint32_t h = hash_of(s, n);
+  uint32_t h = hash_bytes(s, n);
   for (Entry *e = p->slots[h & (p->nslots - 1)]; e; e = e->next)
     if (e->hash == h && e->len == n && !memcmp(e->s, s, n)) return e->s;
   if (p->count >= p->nslots) rehash(p);

@@ -64,7 +64,7 @@ Memory *memory_new(Arena *a, Diags *findings) {
   return m;
 }
 
-static bool overlap(const Buffer *x, const Buffer *y) {
+static bool buffers_overlap(const Buffer *x, const Buffer *y) {
   return x->base < y->base + y->size && y->base < x->base + x->size;
 }
 
@@ -88,7 +88,7 @@ static Buffer *buffer_of_arg(const Memory *m, int32_t arg) {
   return &m->buffers.data[m->by_arg.data[arg] - 1];
 }
 
-static bool holds(const Buffer *b, uint64_t addr, unsigned bytes) {
+static bool buffer_holds(const Buffer *b, uint64_t addr, unsigned bytes) {
   return addr >= b->base && addr - b->base < b->size && b->size - (addr - b->base) >= bytes;
 }
 
@@ -96,7 +96,7 @@ static Buffer *buffer_at(Memory *m, uint64_t addr, unsigned bytes) {
   size_t n = m->buffers.len;
   for (size_t k = 0; k < n; k++) {
     size_t i = (m->latest + k) % n;
-    if (!holds(&m->buffers.data[i], addr, bytes)) continue;
+    if (!buffer_holds(&m->buffers.data[i], addr, bytes)) continue;
     m->latest = (uint32_t)i;
     return &m->buffers.data[i];
   }
@@ -104,17 +104,18 @@ static Buffer *buffer_at(Memory *m, uint64_t addr, unsigned bytes) {
 }
 
 /* How far the access reaches past the buffer's nearer end. */
-static uint64_t distance(const Buffer *b, uint64_t addr, unsigned bytes) {
+static uint64_t distance_to_buffer(const Buffer *b, uint64_t addr, unsigned bytes) {
   if (addr < b->base) return b->base - addr;
   uint64_t end = b->base + b->size;
   return addr >= end ? addr - end : addr + bytes - end;
 }
 
-static Buffer *nearest(const Memory *m, uint64_t addr, unsigned bytes) {
+static Buffer *nearest_buffer(const Memory *m, uint64_t addr, unsigned bytes) {
   Buffer *best = NULL;
   for (size_t i = 0; i < m->buffers.len; i++) {
     Buffer *b = &m->buffers.data[i];
-    if (!best || distance(b, addr, bytes) < distance(best, addr, bytes)) best = b;
+    if (!best || distance_to_buffer(b, addr, bytes) < distance_to_buffer(best, addr, bytes))
+      best = b;
   }
   return best;
 }
@@ -122,7 +123,7 @@ static Buffer *nearest(const Memory *m, uint64_t addr, unsigned bytes) {
 /* ---- messages ---- */
 
 /* `x_ptr[12]`, counted in elements of the access's size where that comes out even. */
-static const char *place_text(const Memory *m, const Buffer *b, uint64_t addr, unsigned bytes) {
+static const char *element_text(const Memory *m, const Buffer *b, uint64_t addr, unsigned bytes) {
   int64_t off = (int64_t)(addr - b->base);
   if (off % bytes) return arena_printf(m->arena, "%s + %lld bytes", b->name, (long long)off);
   return arena_printf(m->arena, "%s[%lld]", b->name, (long long)(off / bytes));
@@ -166,7 +167,7 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
     report_foreign(m, t, foreign);
     return;
   }
-  uint64_t off = b ? distance(b, t->addr, t->bytes) : FAR;
+  uint64_t off = b ? distance_to_buffer(b, t->addr, t->bytes) : FAR;
   if (t->addr < NULL_PAGE || off >= FAR) {
     if (!is_new(m, F_NULL, t, NULL)) return;
     if (t->addr < NULL_PAGE)
@@ -176,7 +177,7 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
   }
   if (!is_new(m, F_BOUNDS, t, b->name)) return;
   findings_text(m->findings, E_INTERP_BOUNDS, noun, bytes_text(m, t->bytes),
-                place_text(m, b, t->addr, t->bytes), side_text(m, b, t->addr, off), b->name,
+                element_text(m, b, t->addr, t->bytes), side_text(m, b, t->addr, off), b->name,
                 (Big)(b->size / t->bytes), bytes_text(m, t->bytes));
   findings_hint(m->findings, t->addr < b->base ? H_INTERP_BEFORE : H_INTERP_BOUNDS);
 }
@@ -184,7 +185,7 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
 static void report_unwritten(const Memory *m, const Touch *t) {
   if (!is_new(m, F_UNWRITTEN, t, t->buffer->name)) return;
   findings_text(m->findings, E_INTERP_UNWRITTEN, nouns[t->verb],
-                place_text(m, t->buffer, t->addr, t->bytes));
+                element_text(m, t->buffer, t->addr, t->bytes));
   findings_hint(m->findings, H_INTERP_UNWRITTEN);
 }
 
@@ -194,26 +195,26 @@ static void report_conflict(const Memory *m, const Touch *t, uint32_t other, boo
   const Site *site = shadow_site(m->shadow, other);
   Verb verb = site->updates ? ATOMIC : wrote ? STORE : LOAD;
   findings_text(m->findings, E_INTERP_CONFLICT, (Big)t->who->program, verbs[t->verb],
-                place_text(m, t->buffer, t->addr, t->bytes), (Big)e->program, verbs[verb]);
+                element_text(m, t->buffer, t->addr, t->bytes), (Big)e->program, verbs[verb]);
   findings_note(m->findings, site->span, N_INTERP_OTHER);
   findings_hint(m->findings, H_INTERP_CONFLICT);
 }
 
 /* ---- the checks ---- */
 
-static bool check_place(Memory *m, Touch *t) {
+static bool check_buffer_bounds(Memory *m, Touch *t) {
   Buffer *own = buffer_of_arg(m, t->who->arg);
-  t->buffer = own && holds(own, t->addr, t->bytes) ? own : NULL;
+  t->buffer = own && buffer_holds(own, t->addr, t->bytes) ? own : NULL;
   if (!own) t->buffer = buffer_at(m, t->addr, t->bytes);
   if (!t->buffer) {
-    report_bounds(m, t, own ? own : nearest(m, t->addr, t->bytes));
+    report_bounds(m, t, own ? own : nearest_buffer(m, t->addr, t->bytes));
     return false;
   }
   unsigned align = t->bytes & -t->bytes;
   if (t->addr % align == 0) return true;
   if (is_new(m, F_ALIGN, t, t->buffer->name))
     findings_text(m->findings, E_INTERP_ALIGN, nouns[t->verb], t->bytes,
-                  place_text(m, t->buffer, t->addr, t->bytes), align);
+                  element_text(m, t->buffer, t->addr, t->bytes), align);
   return false;
 }
 
@@ -285,8 +286,8 @@ static bool touch_piece(Memory *m, const Touch *t, uint64_t addr, unsigned bytes
   return ok;
 }
 
-static bool touch(Memory *m, Touch *t) {
-  if (!check_place(m, t)) return false;
+static bool record_access(Memory *m, Touch *t) {
+  if (!check_buffer_bounds(m, t)) return false;
   unsigned piece = t->bytes & -t->bytes;
   bool ok = true;
   for (unsigned done = 0; done < t->bytes; done += piece)
@@ -300,7 +301,7 @@ static bool touch(Memory *m, Touch *t) {
 
 bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who) {
   Touch t = {addr, bytes, LOAD, &who, NULL, NULL};
-  bool ok = touch(m, &t);
+  bool ok = record_access(m, &t);
   if (ok) memcpy(value, (const void *)(uintptr_t)addr, bytes);
   else memset(value, 0, bytes);
   return ok;
@@ -308,7 +309,7 @@ bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access w
 
 bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who) {
   Touch t = {addr, bytes, STORE, &who, NULL, value};
-  if (!touch(m, &t)) return false;
+  if (!record_access(m, &t)) return false;
   void *place = (void *)(uintptr_t)addr;
   if (!memcmp(place, value, bytes)) return true;
   memcpy(place, value, bytes);
@@ -424,17 +425,17 @@ void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, cons
 void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who) {
   Touch t = {addr, bytes, STORE, &who, buffer_of_arg(m, who.arg), value};
   if (!t.buffer) t.buffer = buffer_at(m, addr, bytes);
-  if (!t.buffer || !holds(t.buffer, addr, bytes) || addr % (bytes & -bytes)) return;
+  if (!t.buffer || !buffer_holds(t.buffer, addr, bytes) || addr % (bytes & -bytes)) return;
   if (!memcmp((const void *)(uintptr_t)addr, value, bytes)) return;
   if (!is_new(m, F_TWICE, &t, t.buffer->name)) return;
-  findings_text(m->findings, E_INTERP_TWICE, place_text(m, t.buffer, addr, bytes));
+  findings_text(m->findings, E_INTERP_TWICE, element_text(m, t.buffer, addr, bytes));
   findings_hint(m->findings, H_INTERP_TWICE);
 }
 
 void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {
   who.updates = true;
   Touch t = {addr, bytes, ATOMIC, &who, NULL, NULL};
-  return touch(m, &t) ? (void *)(uintptr_t)addr : NULL;
+  return record_access(m, &t) ? (void *)(uintptr_t)addr : NULL;
 }
 
 void memory_changed(Memory *m) { m->changes++; }
@@ -450,13 +451,13 @@ uint64_t memory_changes(const Memory *m) { return m->changes; }
 bool memory_was_written(const Memory *m, uint32_t arg) {
   const Buffer *b = buffer_of_arg(m, (int32_t)arg);
   for (size_t i = 0; b && i < m->buffers.len; i++)
-    if (m->buffers.data[i].dirty && overlap(b, &m->buffers.data[i])) return true;
+    if (m->buffers.data[i].dirty && buffers_overlap(b, &m->buffers.data[i])) return true;
   return false;
 }
 
 /* ---- remarks ---- */
 
-static uint64_t elements(uint64_t bytes, unsigned element) {
+static uint64_t element_count(uint64_t bytes, unsigned element) {
   return (bytes + element - 1) / element;
 }
 
@@ -473,9 +474,9 @@ static void remark_unwritten(const Memory *m, Diags *d, const Buffer *b, unsigne
   if (b->written || !b->dirty || is_another_name(m, b)) return;
   uint64_t bytes = shadow_unwritten(m->shadow, b->base, b->size, &first);
   if (!bytes) return;
-  diag_warning(d, kernel, W_INTERP_UNWRITTEN, (Big)elements(bytes, element),
-               (Big)elements(b->size, element), b->name,
-               place_text(m, b, first - (first - b->base) % element, element));
+  diag_warning(d, kernel, W_INTERP_UNWRITTEN, (Big)element_count(bytes, element),
+               (Big)element_count(b->size, element), b->name,
+               element_text(m, b, first - (first - b->base) % element, element));
   diag_hint(d, "%s", H_INTERP_NOT_ALL);
 }
 
@@ -485,8 +486,8 @@ void memory_remarks(Memory *m, Diags *d, uint32_t arg, unsigned element, Span ke
   const Repeat *r = &b->repeat;
   if (r->bytes) {
     uint64_t at = r->addr - (r->addr - b->base) % element;
-    diag_warning(d, r->span, W_INTERP_REPEAT, (Big)elements(r->bytes, element), b->name,
-                 place_text(m, b, at, element), (Big)r->programs[0], (Big)r->programs[1]);
+    diag_warning(d, r->span, W_INTERP_REPEAT, (Big)element_count(r->bytes, element), b->name,
+                 element_text(m, b, at, element), (Big)r->programs[0], (Big)r->programs[1]);
     diag_hint(d, "%s", H_INTERP_REPEAT);
   }
   remark_unwritten(m, d, b, element, kernel);

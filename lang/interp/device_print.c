@@ -59,7 +59,7 @@ void print_format(Text *out, const PrintLine *line) {
   text_puts(out, "\n");
 }
 
-static void put_value(Text *out, const PrintLine *line, Scalar v) {
+static void put_printed_value(Text *out, const PrintLine *line, Scalar v) {
   if (line->type == DT_F64) text_printf(out, "%f", isnan(v.f) ? fabs(v.f) : v.f);
   else if (line->digits) text_printf(out, "0x%0*llx", line->digits, (unsigned long long)v.i);
   else if (dtype_is_signed(line->type)) text_printf(out, "%lli", (long long)v.i);
@@ -76,7 +76,7 @@ void print_text(Text *out, const PrintLine *line, const uint32_t pid[3], const i
     text_puts(out, ")");
   }
   text_puts(out, line->message);
-  if (line->type != DT_NONE && value) put_value(out, line, *value);
+  if (line->type != DT_NONE && value) put_printed_value(out, line, *value);
   else if (line->type != DT_NONE) text_puts(out, "undefined");
   text_puts(out, "\n");
 }

@@ -26,14 +26,14 @@ Findings *findings_new(Arena *a, Diags *d) {
   return f;
 }
 
-static bool is_same(const Finding *x, int kind, Span at, const void *subject) {
+static bool is_same_finding(const Finding *x, int kind, Span at, const void *subject) {
   return x->kind == kind && x->at.line == at.line && x->at.file == at.file && x->subject == subject;
 }
 
 bool findings_add(Findings *f, int kind, Span at, const void *subject, uint64_t program) {
   for (size_t i = f->reported; i < f->list.len; i++) {
     Finding *x = &f->list.data[i];
-    if (is_same(x, kind, at, subject)) return x->count++, false;
+    if (is_same_finding(x, kind, at, subject)) return x->count++, false;
   }
   Finding x = {.kind = kind, .at = at, .subject = subject, .program = program, .count = 1};
   vec_push(f->arena, &f->list, x);
@@ -59,7 +59,7 @@ void findings_hint(Findings *f, const char *hint) { vec_last(&f->list).hint = hi
 
 size_t findings_count(const Findings *f) { return f->list.len; }
 
-static void report(const Findings *f, const Finding *x) {
+static void report_finding(const Findings *f, const Finding *x) {
   diag_error(f->diags, x->at, "%s", x->text ? x->text : "?");
   if (x->note) diag_note(f->diags, x->note_at, "%s", x->note);
   unsigned long long program = x->program, count = x->count;
@@ -69,5 +69,5 @@ static void report(const Findings *f, const Finding *x) {
 }
 
 void findings_report(Findings *f) {
-  for (; f->reported < f->list.len; f->reported++) report(f, &f->list.data[f->reported]);
+  for (; f->reported < f->list.len; f->reported++) report_finding(f, &f->list.data[f->reported]);
 }

@@ -41,7 +41,7 @@ void interp_found_wrap(Prog *p, const Inst *in, const Val *v) {
 
 /* ---- programs ---- */
 
-static uint64_t next_random(uint64_t *state) {
+static uint64_t splitmix64(uint64_t *state) {
   uint64_t z = (*state += 0x9e3779b97f4a7c15u);
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -49,12 +49,12 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* The window's programs in an order that depends on its number alone. */
-static void shuffle(Run *r, uint64_t window) {
+static void shuffle_programs(Run *r, uint64_t window) {
   uint64_t left = r->nprograms - window * INTERP_WINDOW, seed = window;
   uint32_t n = left < INTERP_WINDOW ? (uint32_t)left : INTERP_WINDOW;
   for (uint32_t i = 0; i < n; i++) r->order[i] = (uint8_t)i;
   for (uint32_t i = n; i > 1; i--) {
-    uint32_t k = (uint32_t)(next_random(&seed) % i);
+    uint32_t k = (uint32_t)(splitmix64(&seed) % i);
     uint8_t x = r->order[k];
     r->order[k] = r->order[i - 1];
     r->order[i - 1] = x;
@@ -63,12 +63,12 @@ static void shuffle(Run *r, uint64_t window) {
 
 static uint64_t pick_program(Run *r) {
   uint64_t window = r->started / INTERP_WINDOW, k = r->started % INTERP_WINDOW;
-  if (!k) shuffle(r, window);
+  if (!k) shuffle_programs(r, window);
   r->started++;
   return window * INTERP_WINDOW + r->order[k];
 }
 
-static void set_params(Prog *p) {
+static void set_program_params(Prog *p) {
   const TileFunc *fn = p->run->fn;
   for (uint32_t i = 0; i < fn->nparams; i++) {
     const TileParam *param = &fn->params[i];
@@ -79,7 +79,7 @@ static void set_params(Prog *p) {
   }
 }
 
-static Prog *start(Run *r) {
+static Prog *start_program(Run *r) {
   Prog *p;
   if (r->retired.len) {
     p = r->retired.data[--r->retired.len];
@@ -95,13 +95,13 @@ static Prog *start(Run *r) {
   p->lanes = 1;
   p->state = PROG_READY;
   r->iterations = 0;
-  set_params(p);
+  set_program_params(p);
   interp_push(p, NULL, r->body);
   vec_push(r->arena, &r->live, p);
   return p;
 }
 
-static void retire(Run *r, Prog *p) {
+static void retire_program(Run *r, Prog *p) {
   for (uint32_t i = 0; i < r->fn->nvalues; i++) interp_clear(r, &p->vals[i]);
   memory_finished(r->memory, p->index);
   r->iterations = 0;
@@ -114,20 +114,20 @@ static void retire(Run *r, Prog *p) {
 
 /* ---- turns ---- */
 
-static bool can_run(const Run *r, const Prog *p) {
+static bool can_continue(const Run *r, const Prog *p) {
   return p->state == PROG_READY || p->waits_at != memory_changes(r->memory);
 }
 
 /* The next program in turn, or a new one; NULL if all wait and none is left to start. */
 static Prog *next_program(Run *r) {
   bool more = r->started < r->nprograms;
-  if (more && r->live.len < INTERP_WINDOW) return start(r);
+  if (more && r->live.len < INTERP_WINDOW) return start_program(r);
   for (size_t k = 0; k < r->live.len; k++) {
     if (r->turn >= r->live.len) r->turn = 0;
     Prog *p = r->live.data[r->turn++];
-    if (can_run(r, p)) return p;
+    if (can_continue(r, p)) return p;
   }
-  return more ? start(r) : NULL;
+  return more ? start_program(r) : NULL;
 }
 
 static void take_turn(Run *r, Prog *p) {
@@ -136,7 +136,7 @@ static void take_turn(Run *r, Prog *p) {
   p->yields = false;
   interp_go(p, 0, true);
   bool ended = !p->frames.len;
-  if (ended) retire(r, p);
+  if (ended) retire_program(r, p);
   uint64_t changes = memory_changes(r->memory);
   r->quiet = ended || changes != r->seen || started != r->seen_started ? 0 : r->quiet + 1;
   r->seen = changes;
@@ -158,7 +158,7 @@ static bool is_endless(const Prog *p) {
   return loop && !block_reads(loop->regions[0]) && !block_reads(loop->regions[1]);
 }
 
-static void report_deadlock(Run *r) {
+static void report_blocked_programs(Run *r) {
   const Prog *first = NULL;
   for (size_t i = 0; i < r->live.len; i++) {
     const Prog *p = r->live.data[i];
@@ -174,11 +174,11 @@ static void report_deadlock(Run *r) {
 }
 
 /* 0, or -1 if nothing moves any more. */
-static int run_all(Run *r) {
+static int run_programs(Run *r) {
   while (r->live.len || r->started < r->nprograms) {
     Prog *p = r->quiet < QUIET_LIMIT ? next_program(r) : NULL;
     if (!p) {
-      report_deadlock(r);
+      report_blocked_programs(r);
       return -1;
     }
     take_turn(r, p);
@@ -186,7 +186,7 @@ static int run_all(Run *r) {
   return 0;
 }
 
-static Run *new_run(Arena *a, const TileFunc *f, const InterpArg *args, const uint32_t grid[3],
+static Run *run_new(Arena *a, const TileFunc *f, const InterpArg *args, const uint32_t grid[3],
                     Memory *m, Diags *d) {
   Run *r = ARENA_NEW(a, Run);
   r->arena = a;
@@ -200,11 +200,11 @@ static Run *new_run(Arena *a, const TileFunc *f, const InterpArg *args, const ui
   return r;
 }
 
-static int run_until_stop(Run *r) {
+static int run_until_longjmp(Run *r) {
   if (setjmp(r->stop)) return -1;
   r->body = interp_compile(r);
   r->feeds_address = interp_feeds_address(r);
-  return run_all(r);
+  return run_programs(r);
 }
 
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
@@ -218,10 +218,10 @@ int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3]
     return -1;
   }
   arena_on_oom(a, &oom);
-  Run *r = new_run(a, f, args, grid, m, d);
+  Run *r = run_new(a, f, args, grid, m, d);
   r->limits = limits;
   if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
-  int status = run_until_stop(r);
+  int status = run_until_longjmp(r);
   memory_report(m);
   findings_report(r->findings);
   arena_free(a);

@@ -42,7 +42,7 @@ static Exec *const execs[TILE_OP_COUNT] = {
     [TILE_RETURN] = interp_return,
 };
 
-static Exec *exec_of(TileCode c) {
+static Exec *exec_of_op(TileCode c) {
   if (execs[c]) return execs[c];
   if (!(tile_op_flags(c) & TILE_ELEM)) BUG("the interpreter does not know %s", tile_op_name(c));
   return interp_elementwise;
@@ -68,7 +68,7 @@ static uint32_t count_ops(const TileBlock *b) {
 
 static void compile_op(Compiler *c, Code *code, Inst *in, const TileOp *op) {
   in->op = op;
-  in->exec = exec_of(op->code);
+  in->exec = exec_of_op(op->code);
   in->regions = ARENA_ARRAY(c->run->arena, Code *, op->nregions);
   for (uint32_t i = 0; i < op->nregions; i++) in->regions[i] = compile_block(c, op->regions[i]);
   for (uint32_t i = 0; i < op->nresults; i++) {
@@ -156,7 +156,7 @@ static void feed(Feeds *f, const TileValue *v) {
 }
 
 /* Ops through which an overflow reaches the result as an overflow. */
-static bool carries(TileCode c) {
+static bool carries_wrap(TileCode c) {
   switch (c) {
     case TILE_ADD:
     case TILE_SUB:
@@ -221,7 +221,7 @@ static void feed_op(Feeds *f, const TileOp *op) {
     for (uint32_t i = VIEW_FIXED; i < op->nargs; i++) feed(f, op->args[i]);
   if (tile_op_flags(op->code) & TILE_TERM) feed_terminator(f, op);
   else if (op->code == TILE_FOR || op->code == TILE_WHILE) feed_loop(f, op);
-  else if (carries(op->code) && any_result_feeds(f, op))
+  else if (carries_wrap(op->code) && any_result_feeds(f, op))
     for (uint32_t i = 0; i < op->nargs; i++) feed(f, op->args[i]);
 }
 

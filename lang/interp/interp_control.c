@@ -60,13 +60,13 @@ static void set_all(Prog *p, TileValue *const *to, const Val *vals, uint32_t n) 
 }
 
 /* The op `owner` is done, with these results. */
-static void finish(Prog *p, const Inst *owner, Val *vals) {
+static void finish_region_op(Prog *p, const Inst *owner, Val *vals) {
   set_all(p, owner->op->results, vals, owner->op->nresults);
   interp_drop(p->run, vals);
   interp_bury(p, owner);
 }
 
-static void count_iteration(Prog *p) {
+static void count_loop_iteration(Prog *p) {
   if (++p->iterations < ITERATIONS_A_TURN) return;
   p->iterations = 0;
   p->yields = true;
@@ -89,14 +89,14 @@ void interp_if(Prog *p, const Inst *in) {
 
 /* ---- for ---- */
 
-static uint64_t trip_count(int64_t lo, int64_t hi, int64_t step, bool is_signed) {
+static uint64_t loop_trip_count(int64_t lo, int64_t hi, int64_t step, bool is_signed) {
   uint64_t size = step < 0 && is_signed ? 0 - (uint64_t)step : (uint64_t)step;
   if (is_signed && step < 0) return lo > hi ? ((uint64_t)lo - (uint64_t)hi - 1) / size + 1 : 0;
   bool some = is_signed ? lo < hi : (uint64_t)lo < (uint64_t)hi;
   return some ? ((uint64_t)hi - (uint64_t)lo - 1) / size + 1 : 0;
 }
 
-static int64_t bound(Prog *p, const Inst *in, uint32_t arg) {
+static int64_t loop_bound(Prog *p, const Inst *in, uint32_t arg) {
   const Val *v = interp_arg(p, in, arg);
   interp_is_undef(p, in, v, 0, "a bound of the loop");
   return v->x[0].i;
@@ -114,14 +114,14 @@ static void for_iteration(Prog *p, const Inst *in, int64_t index, Val *carried) 
 }
 
 void interp_for(Prog *p, const Inst *in) {
-  int64_t lo = bound(p, in, 0), hi = bound(p, in, 1), step = bound(p, in, 2);
+  int64_t lo = loop_bound(p, in, 0), hi = loop_bound(p, in, 1), step = loop_bound(p, in, 2);
   bool is_signed = dtype_is_signed((DType)in->op->args[0]->type.dtype);
-  uint64_t trips = step ? trip_count(lo, hi, step, is_signed) : 0;
+  uint64_t trips = step ? loop_trip_count(lo, hi, step, is_signed) : 0;
   if (!step && interp_found(p, FOUND_STEP, in->op->span, in->op))
     findings_text(p->run->findings, E_INTERP_STEP);
   Val *carried = share_args(p, in, 3);
   if (!trips) {
-    finish(p, in, carried);
+    finish_region_op(p, in, carried);
     return;
   }
   interp_push(p, in, in->regions[0]);
@@ -136,14 +136,14 @@ static void for_next(Prog *p, Frame *f, Val *vals) {
   const Inst *owner = f->owner;
   if (!f->left) {
     interp_pop(p);
-    finish(p, owner, vals);
+    finish_region_op(p, owner, vals);
     return;
   }
   f->left--;
   f->index = (int64_t)((uint64_t)f->index + (uint64_t)f->step);
   f->next = 0;
   for_iteration(p, owner, f->index, vals);
-  count_iteration(p);
+  count_loop_iteration(p);
 }
 
 /* ---- while ---- */
@@ -189,7 +189,7 @@ void interp_condition(Prog *p, const Inst *in) {
   const Inst *owner = f->owner;
   if (!goes_on) {
     interp_pop(p);
-    finish(p, owner, vals);
+    finish_region_op(p, owner, vals);
     return;
   }
   const TileBlock *body = owner->op->regions[1];
@@ -214,13 +214,13 @@ static void while_next(Prog *p, Frame *f, Val *vals) {
     p->yields = true;
   }
   while_iteration(p, f, vals);
-  count_iteration(p);
+  count_loop_iteration(p);
 }
 
 /* ---- ends of blocks ---- */
 
 /* The end of a REDUCE's or SCAN's region; a scalar from outside is broadcast to all lanes. */
-static void give_back(Prog *p, Val *vals, uint32_t n) {
+static void return_region_values(Prog *p, Val *vals, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     p->returned[k] = vals[k];
     if (vals[k].n == p->lanes) continue;
@@ -245,9 +245,9 @@ void interp_yield(Prog *p, const Inst *in) {
     case TILE_WHILE: while_next(p, f, vals); break;
     case TILE_IF:
       interp_pop(p);
-      finish(p, owner, vals);
+      finish_region_op(p, owner, vals);
       break;
-    default: give_back(p, vals, in->op->nargs); break;
+    default: return_region_values(p, vals, in->op->nargs); break;
   }
 }
 

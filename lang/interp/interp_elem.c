@@ -9,7 +9,7 @@ static uint32_t result_size(Prog *p, const Inst *in) {
   return (uint32_t)type_numel(interp_type(in, 0)) * p->lanes;
 }
 
-static void fill(Val *v, Scalar x) {
+static void fill_with_scalar(Val *v, Scalar x) {
   for (uint32_t i = 0; i < v->n; i++) v->x[i] = x;
 }
 
@@ -17,12 +17,12 @@ void interp_const(Prog *p, const Inst *in) {
   const TileAttr *a = tile_attr(in->op, TA_value);
   bool is_float = dtype_is_float((DType)interp_type(in, 0).dtype);
   Val *r = interp_result(p, in, 0, result_size(p, in));
-  fill(r, is_float ? (Scalar){.f = a ? a->f : 0} : (Scalar){.i = a ? a->i : 0});
+  fill_with_scalar(r, is_float ? (Scalar){.f = a ? a->f : 0} : (Scalar){.i = a ? a->i : 0});
 }
 
 void interp_undefined(Prog *p, const Inst *in) {
   Val *r = interp_result(p, in, 0, result_size(p, in));
-  fill(r, interp_poison((DType)interp_type(in, 0).dtype));
+  fill_with_scalar(r, interp_poison((DType)interp_type(in, 0).dtype));
   memset(interp_flags(p->run, r), FLAG_UNDEF, r->n);
   r->undef = in->op;
 }
@@ -34,11 +34,12 @@ static unsigned grid_axis(const Inst *in) {
 }
 
 void interp_program_id(Prog *p, const Inst *in) {
-  fill(interp_result(p, in, 0, p->lanes), (Scalar){.i = (int32_t)p->id[grid_axis(in)]});
+  fill_with_scalar(interp_result(p, in, 0, p->lanes), (Scalar){.i = (int32_t)p->id[grid_axis(in)]});
 }
 
 void interp_num_programs(Prog *p, const Inst *in) {
-  fill(interp_result(p, in, 0, p->lanes), (Scalar){.i = (int32_t)p->run->grid[grid_axis(in)]});
+  fill_with_scalar(interp_result(p, in, 0, p->lanes),
+                   (Scalar){.i = (int32_t)p->run->grid[grid_axis(in)]});
 }
 
 void interp_arange(Prog *p, const Inst *in) {
@@ -58,7 +59,7 @@ typedef struct {
   uint32_t count, n;
 } Operands;
 
-static Operands operands(Prog *p, const Inst *in) {
+static Operands elem_operands(Prog *p, const Inst *in) {
   Operands o = {.count = in->op->nargs < 3 ? in->op->nargs : 3, .n = 1};
   for (uint32_t k = 0; k < o.count; k++) {
     o.v[k] = interp_arg(p, in, k);
@@ -74,7 +75,7 @@ static Operands operands(Prog *p, const Inst *in) {
   return o;
 }
 
-static void release(Prog *p, Operands *o) {
+static void release_operands(Prog *p, Operands *o) {
   for (uint32_t k = 0; k < o->count; k++) interp_drop(p->run, o->made[k]);
 }
 
@@ -156,7 +157,7 @@ static void mark_wrapped(Prog *p, const Inst *in, const Operands *o, Val *r) {
 
 void interp_elementwise(Prog *p, const Inst *in) {
   const TileOp *op = in->op;
-  Operands o = operands(p, in);
+  Operands o = elem_operands(p, in);
   DType t = (DType)op->args[0]->type.dtype, to = (DType)interp_type(in, 0).dtype;
   Name rounding = op->code == TILE_CAST ? tile_str(op, TA_rounding, NULL) : NULL;
   bool rtz = rounding && !strcmp(rounding, "rtz");
@@ -165,7 +166,7 @@ void interp_elementwise(Prog *p, const Inst *in) {
   if (to == DT_PTR && t == DT_PTR) r->arg = o.v[0]->arg;
   merge_flags(p, in, &o, r);
   if (wrapped) mark_wrapped(p, in, &o, r);
-  release(p, &o);
+  release_operands(p, &o);
 }
 
 /* An element is as good as the condition and the chosen operand. */
@@ -183,21 +184,21 @@ static void select_flags(Prog *p, const Operands *o, Val *r) {
 }
 
 void interp_select(Prog *p, const Inst *in) {
-  Operands o = operands(p, in);
+  Operands o = elem_operands(p, in);
   Val *r = interp_result(p, in, 0, o.n);
   for (uint32_t i = 0; i < o.n; i++) r->x[i] = o.x[0][i].i ? o.x[1][i] : o.x[2][i];
   if (o.v[1]->arg == o.v[2]->arg) r->arg = o.v[1]->arg;
   select_flags(p, &o, r);
-  release(p, &o);
+  release_operands(p, &o);
 }
 
 void interp_ptr_add(Prog *p, const Inst *in) {
-  Operands o = operands(p, in);
+  Operands o = elem_operands(p, in);
   uint64_t size = dtype_bytes((DType)interp_type(in, 0).elem);
   Val *r = interp_result(p, in, 0, o.n);
   for (uint32_t i = 0; i < o.n; i++)
     r->x[i].i = (int64_t)((uint64_t)o.x[0][i].i + size * (uint64_t)o.x[1][i].i);
   r->arg = o.v[0]->arg;
   merge_flags(p, in, &o, r);
-  release(p, &o);
+  release_operands(p, &o);
 }

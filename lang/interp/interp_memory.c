@@ -88,7 +88,7 @@ static void write_places(Prog *p, const Inst *in, const Places *pl, const Val *v
   interp_drop(p->run, raw);
 }
 
-static Places places_of(Prog *p, const Inst *in, const Val *base, uint32_t n, DType t) {
+static Places addresses_of(Prog *p, const Inst *in, const Val *base, uint32_t n, DType t) {
   Places pl = {.n = n, .type = t, .bytes = dtype_bytes(t), .who = interp_access(p, in, base)};
   pl.on = interp_alloc(p->run, n);
   return pl;
@@ -110,7 +110,7 @@ static void take_other(Prog *p, const Inst *in, Val *r, const Val *other, uint32
 
 /* Elements at pointers, where the mask allows it. */
 static Places pointed(Prog *p, const Inst *in, const Val *ptr, const Val *mask, DType t) {
-  Places pl = places_of(p, in, ptr, ptr->n, t);
+  Places pl = addresses_of(p, in, ptr, ptr->n, t);
   pl.at = ptr->x;
   for (uint32_t i = 0; i < pl.n; i++) pl.on[i] = active(p, in, mask, i) ? ON : OFF;
   for (uint32_t i = 0; ptr->flags && i < pl.n; i++)
@@ -147,28 +147,28 @@ typedef struct {
   bool checked[MAX_RANK];
 } View;
 
-static int64_t view_operand(Prog *p, const Inst *in, const TileValue *v) {
+static int64_t view_scalar(Prog *p, const Inst *in, const TileValue *v) {
   const Val *x = interp_val(p, v);
   interp_is_undef(p, in, x, 0, "the address");
   interp_check_wrap(p, in, x, 0);
   return x->x[0].i;
 }
 
-static View view_of(Prog *p, const Inst *in, Type tile) {
+static View view_of_op(Prog *p, const Inst *in, Type tile) {
   View v = {.rank = tile_view_rank(in->op), .tile = tile};
-  v.base = (uint64_t)view_operand(p, in, in->op->args[0]);
+  v.base = (uint64_t)view_scalar(p, in, in->op->args[0]);
   v.element = dtype_bytes((DType)tile.dtype);
   for (uint32_t i = 0; i < v.rank; i++) {
-    v.offset[i] = view_operand(p, in, tile_view_offset(in->op, i));
-    v.size[i] = view_operand(p, in, tile_view_size(in->op, i));
-    v.stride[i] = view_operand(p, in, tile_view_stride(in->op, i));
+    v.offset[i] = view_scalar(p, in, tile_view_offset(in->op, i));
+    v.size[i] = view_scalar(p, in, tile_view_size(in->op, i));
+    v.stride[i] = view_scalar(p, in, tile_view_stride(in->op, i));
     v.checked[i] = tile_view_checked(in->op, i);
   }
   return v;
 }
 
 /* The address of the tile's element i; false if it is outside a checked axis. */
-static bool view_place(const View *v, uint32_t i, uint64_t *addr) {
+static bool view_address(const View *v, uint32_t i, uint64_t *addr) {
   uint64_t at = 0, rest = i;
   bool inside = true;
   for (uint32_t k = v->rank; k-- > 0;) {
@@ -181,7 +181,7 @@ static bool view_place(const View *v, uint32_t i, uint64_t *addr) {
   return inside;
 }
 
-static Scalar padding(const Inst *in, DType t) {
+static Scalar padding_value(const Inst *in, DType t) {
   Name pad = tile_str(in->op, TA_pad, "zero");
   if (strcmp(pad, "nan") || !dtype_is_float(t)) return (Scalar){.i = 0};
   return (Scalar){.f = scalar_round(t, NAN)};
@@ -190,11 +190,11 @@ static Scalar padding(const Inst *in, DType t) {
 /* Elements of a view: PAD outside its checked axes.  The addresses are the caller's to drop. */
 static Places viewed(Prog *p, const Inst *in, const View *v, const Val *mask) {
   uint32_t n = (uint32_t)type_numel(v->tile);
-  Places pl = places_of(p, in, interp_arg(p, in, 0), n, (DType)v->tile.dtype);
+  Places pl = addresses_of(p, in, interp_arg(p, in, 0), n, (DType)v->tile.dtype);
   Scalar *at = interp_alloc(p->run, n * sizeof *at);
   for (uint32_t i = 0; i < n; i++) {
     uint64_t addr;
-    bool inside = view_place(v, i, &addr);
+    bool inside = view_address(v, i, &addr);
     at[i].i = (int64_t)addr;
     pl.on[i] = !inside ? PAD : active(p, in, mask, i) ? ON : OFF;
   }
@@ -209,21 +209,21 @@ static void drop_viewed(Prog *p, Places *pl) {
 
 void interp_view_load(Prog *p, const Inst *in) {
   const Val *other = interp_arg(p, in, 2);
-  View v = view_of(p, in, interp_type(in, 0));
+  View v = view_of_op(p, in, interp_type(in, 0));
   Places pl = viewed(p, in, &v, interp_arg(p, in, 1));
   Val *r = interp_result(p, in, 0, pl.n);
   bool pads = tile_attr(in->op, TA_pad) != NULL;
   for (uint32_t i = 0; i < pl.n; i++) {
     if (pl.on[i] == ON) continue;
     if (other || (pl.on[i] == OFF && !pads)) take_other(p, in, r, other, i, pl.type);
-    else r->x[i] = padding(in, pl.type);
+    else r->x[i] = padding_value(in, pl.type);
   }
   read_places(p, &pl, r->x);
   drop_viewed(p, &pl);
 }
 
 void interp_view_store(Prog *p, const Inst *in) {
-  View v = view_of(p, in, in->op->args[1]->type);
+  View v = view_of_op(p, in, in->op->args[1]->type);
   Places pl = viewed(p, in, &v, interp_arg(p, in, 2));
   write_places(p, in, &pl, interp_arg(p, in, 1));
   drop_viewed(p, &pl);
@@ -236,7 +236,7 @@ typedef struct {
 } Order;
 
 /* Orders by `sem` between programs; nothing at scope cta, which is one program. */
-static Order order_of(const Inst *in) {
+static Order order_of_atomic(const Inst *in) {
   Name sem = tile_str(in->op, TA_sem, "acq_rel"), scope = tile_str(in->op, TA_scope, "gpu");
   bool both = !strcmp(sem, "acq_rel"), shared = strcmp(scope, "cta") != 0;
   return (Order){shared && (both || !strcmp(sem, "acquire")),
@@ -250,7 +250,7 @@ static Access atomic_access(const Prog *p, const Inst *in, const Val *ptr) {
 
 /* Orders the programs after all elements are done: within one op they have no order. */
 static void sync_elements(Prog *p, const Inst *in, const Val *ptr, const Val *mask) {
-  Order o = order_of(in);
+  Order o = order_of_atomic(in);
   for (uint32_t i = 0; i < ptr->n; i++)
     if (!mask || mask->x[i].i)
       memory_sync(p->run->memory, p->index, (uint64_t)ptr->x[i].i, o.acquire, o.release);
@@ -269,7 +269,7 @@ static Scalar rmw(Name kind, DType t, Scalar before, Scalar v) {
   return v; /* xchg */
 }
 
-static void put_back(Prog *p, void *place, DType t, Scalar v) {
+static void store_atomic(Prog *p, void *place, DType t, Scalar v) {
   uint64_t raw = 0;
   unsigned bytes = dtype_bytes(t);
   scalar_store(t, v, &raw);
@@ -296,7 +296,7 @@ void interp_atomic_rmw(Prog *p, const Inst *in) {
     void *at = memory_atomic(p->run->memory, (uint64_t)ptr->x[i].i, dtype_bytes(t), who);
     if (!at) continue;
     r->x[i] = scalar_load(t, at);
-    put_back(p, at, t, rmw(kind, t, r->x[i], value->x[i]));
+    store_atomic(p, at, t, rmw(kind, t, r->x[i], value->x[i]));
   }
   sync_elements(p, in, ptr, mask);
 }
@@ -317,7 +317,7 @@ void interp_atomic_cas(Prog *p, const Inst *in) {
     uint64_t expected = 0;
     scalar_store(t, compare->x[i], &expected);
     r->x[i] = scalar_load(t, at);
-    if (!memcmp(at, &expected, dtype_bytes(t))) put_back(p, at, t, value->x[i]);
+    if (!memcmp(at, &expected, dtype_bytes(t))) store_atomic(p, at, t, value->x[i]);
   }
   sync_elements(p, in, ptr, NULL);
 }

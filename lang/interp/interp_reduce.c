@@ -14,7 +14,7 @@ typedef struct {
   uint32_t outer, length, inner;
 } Axis;
 
-static Axis axis_of(const Inst *in) {
+static Axis reduced_axis(const Inst *in) {
   Type t = in->op->args[0]->type;
   int axis = (int)tile_int(in->op, TA_axis, 0);
   Axis a = {1, 1, 1};
@@ -24,7 +24,7 @@ static Axis axis_of(const Inst *in) {
 }
 
 /* The elements of v at `count` places along the axis. */
-static Val take(Prog *p, const Val *v, Axis a, const uint32_t *place, uint32_t count) {
+static Val take_along_axis(Prog *p, const Val *v, Axis a, const uint32_t *place, uint32_t count) {
   Val r = interp_new(p->run, a.outer * count * a.inner);
   if (v->flags) interp_flags(p->run, &r);
   interp_blame(&r, v);
@@ -72,7 +72,7 @@ static void combine_named(Prog *p, const Inst *in, const Val *ins, Val *out, uin
   }
 }
 
-static void combine(Prog *p, const Inst *in, const Val *ins, Val *outs, uint32_t lanes) {
+static void combine_lanes(Prog *p, const Inst *in, const Val *ins, Val *outs, uint32_t lanes) {
   if (in->op->nregions) interp_region(p, in, ins, outs, lanes);
   else combine_named(p, in, ins, outs, lanes);
 }
@@ -88,10 +88,10 @@ static void combine_pairs(Prog *p, const Inst *in, const Val *vals, Axis a, cons
   uint32_t n = in->op->nargs;
   Val *ins = interp_alloc(p->run, 2 * n * sizeof *ins);
   for (uint32_t k = 0; k < n; k++) {
-    ins[k] = take(p, &vals[k], a, pairs->left, pairs->count);
-    ins[n + k] = take(p, &vals[k], a, pairs->right, pairs->count);
+    ins[k] = take_along_axis(p, &vals[k], a, pairs->left, pairs->count);
+    ins[n + k] = take_along_axis(p, &vals[k], a, pairs->right, pairs->count);
   }
-  combine(p, in, ins, outs, a.outer * pairs->count * a.inner);
+  combine_lanes(p, in, ins, outs, a.outer * pairs->count * a.inner);
   for (uint32_t k = 0; k < 2 * n; k++) interp_clear(p->run, &ins[k]);
   interp_drop(p->run, ins);
 }
@@ -116,7 +116,7 @@ static uint32_t reduce_level(Prog *p, const Inst *in, Val *vals, Axis a, Val *ou
     Val whole = interp_new(p->run, next.outer * next.length * next.inner);
     for (uint32_t i = 0; i < half; i++) pairs.left[i] = i;
     give(p, &whole, next, pairs.left, half, &outs[k]);
-    Val odd = take(p, &vals[k], a, &(uint32_t){a.length - 1}, 1);
+    Val odd = take_along_axis(p, &vals[k], a, &(uint32_t){a.length - 1}, 1);
     give(p, &whole, next, &half, 1, &odd);
     interp_clear(p->run, &odd);
     interp_clear(p->run, &outs[k]);
@@ -136,7 +136,7 @@ static Val *operand_copies(Prog *p, const Inst *in) {
   return vals;
 }
 
-static void set_results(Prog *p, const Inst *in, Val *vals) {
+static void set_reduced_results(Prog *p, const Inst *in, Val *vals) {
   for (uint32_t k = 0; k < in->op->nresults; k++) {
     vals[k].arg = MEMORY_NO_ARG;
     interp_set(p, in->op->results[k], vals[k]);
@@ -145,19 +145,19 @@ static void set_results(Prog *p, const Inst *in, Val *vals) {
 }
 
 void interp_reduce(Prog *p, const Inst *in) {
-  Axis a = axis_of(in);
+  Axis a = reduced_axis(in);
   Val *vals = operand_copies(p, in);
   Val *outs = interp_alloc(p->run, in->op->nargs * sizeof *outs);
   while (a.length > 1) a.length = reduce_level(p, in, vals, a, outs);
   interp_drop(p->run, outs);
-  set_results(p, in, vals);
+  set_reduced_results(p, in, vals);
 }
 
 /* Values that may be written: nobody else has a reference. */
 static void own(Prog *p, Val *v, Axis a) {
   uint32_t *all = interp_alloc(p->run, a.length * sizeof *all);
   for (uint32_t i = 0; i < a.length; i++) all[i] = i;
-  Val copy = take(p, v, a, all, a.length);
+  Val copy = take_along_axis(p, v, a, all, a.length);
   interp_clear(p->run, v);
   *v = copy;
   interp_drop(p->run, all);
@@ -180,7 +180,7 @@ static void scan_step(Prog *p, const Inst *in, Val *vals, Axis a, uint32_t d, bo
 }
 
 void interp_scan(Prog *p, const Inst *in) {
-  Axis a = axis_of(in);
+  Axis a = reduced_axis(in);
   bool reverse = tile_int(in->op, TA_reverse, 0) != 0;
   Val *vals = operand_copies(p, in);
   Val *outs = interp_alloc(p->run, in->op->nargs * sizeof *outs);
@@ -189,7 +189,7 @@ void interp_scan(Prog *p, const Inst *in) {
   for (uint32_t d = 1; d < a.length; d *= 2) scan_step(p, in, vals, a, d, reverse, &pairs, outs);
   interp_drop(p->run, pairs.left);
   interp_drop(p->run, outs);
-  set_results(p, in, vals);
+  set_reduced_results(p, in, vals);
 }
 
 void interp_histogram(Prog *p, const Inst *in) {

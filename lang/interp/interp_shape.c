@@ -39,7 +39,7 @@ static void walk_places(const Walk *w, int64_t *place) {
   }
 }
 
-static int64_t *places(Prog *p, const Walk *w) {
+static int64_t *walk_indices(Prog *p, const Walk *w) {
   int64_t n = 1;
   for (uint32_t i = 0; i < w->rank; i++) n *= w->shape[i];
   int64_t *place = interp_alloc(p->run, (size_t)n * sizeof *place);
@@ -53,10 +53,10 @@ static void take_source(Val *r, const Val *v) {
 }
 
 /* Result element i is the operand's element at place i of the walk. */
-static void pick(Prog *p, const Inst *in, uint32_t result, const Walk *w) {
+static void gather_elements(Prog *p, const Inst *in, uint32_t result, const Walk *w) {
   const Val *v = interp_arg(p, in, 0);
   Val *r = interp_result(p, in, result, (uint32_t)type_numel(interp_type(in, result)));
-  int64_t *place = places(p, w);
+  int64_t *place = walk_indices(p, w);
   for (uint32_t i = 0; i < r->n; i++) r->x[i] = v->x[place[i]];
   take_source(r, v);
   if (v->flags) {
@@ -67,10 +67,10 @@ static void pick(Prog *p, const Inst *in, uint32_t result, const Walk *w) {
 }
 
 /* The operand's elements go to the walk's places of result 0, which is there already. */
-static void put(Prog *p, const Inst *in, uint32_t arg, const Walk *w) {
+static void scatter_elements(Prog *p, const Inst *in, uint32_t arg, const Walk *w) {
   const Val *v = interp_arg(p, in, arg);
   Val *r = interp_val(p, in->op->results[0]);
-  int64_t *place = places(p, w);
+  int64_t *place = walk_indices(p, w);
   for (uint32_t i = 0; i < v->n; i++) r->x[place[i]] = v->x[i];
   if (v->flags) {
     interp_flags(p->run, r);
@@ -107,7 +107,7 @@ void interp_broadcast(Prog *p, const Inst *in) {
   row_major(from, w.stride);
   for (int i = 0; i < to.rank; i++)
     if (from.shape[i] == 1) w.stride[i] = 0;
-  pick(p, in, 0, &w);
+  gather_elements(p, in, 0, &w);
 }
 
 void interp_trans(Prog *p, const Inst *in) {
@@ -117,14 +117,14 @@ void interp_trans(Prog *p, const Inst *in) {
   Walk w = walk_of(interp_type(in, 0));
   for (uint32_t i = 0; i < w.rank; i++)
     w.stride[i] = stride[perm && i < perm->len ? perm->list[i] : w.rank - 1 - i];
-  pick(p, in, 0, &w);
+  gather_elements(p, in, 0, &w);
 }
 
 void interp_join(Prog *p, const Inst *in) {
   merge_sources(p, in);
   for (uint32_t k = 0; k < 2; k++) {
     Walk w = {.rank = 1, .shape = {interp_arg(p, in, k)->n}, .stride = {2}, .start = k};
-    put(p, in, k, &w);
+    scatter_elements(p, in, k, &w);
   }
 }
 
@@ -132,7 +132,7 @@ void interp_split(Prog *p, const Inst *in) {
   for (uint32_t k = 0; k < 2; k++) {
     Walk w = {.rank = 1, .stride = {2}, .start = k};
     w.shape[0] = type_numel(interp_type(in, k));
-    pick(p, in, k, &w);
+    gather_elements(p, in, k, &w);
   }
 }
 
@@ -141,7 +141,7 @@ void interp_cat(Prog *p, const Inst *in) {
   for (uint32_t k = 0; k < 2; k++) {
     Walk w = {.rank = 1, .shape = {interp_arg(p, in, k)->n}, .stride = {1}};
     w.start = k ? interp_arg(p, in, 0)->n : 0;
-    put(p, in, k, &w);
+    scatter_elements(p, in, k, &w);
   }
 }
 
@@ -153,7 +153,7 @@ void interp_slice(Prog *p, const Inst *in) {
     w.start += w.stride[i] * (starts ? starts->list[i] : 0);
     w.stride[i] *= steps ? steps->list[i] : 1;
   }
-  pick(p, in, 0, &w);
+  gather_elements(p, in, 0, &w);
 }
 
 static void gather_outside(Prog *p, const Inst *in, Val *r, uint32_t i, int64_t index, int extent) {
@@ -172,7 +172,7 @@ void interp_gather(Prog *p, const Inst *in) {
   memcpy(w.stride, stride, sizeof stride);
   w.stride[axis] = 0;
   Val *r = interp_result(p, in, 0, index->n);
-  int64_t *place = places(p, &w);
+  int64_t *place = walk_indices(p, &w);
   take_source(r, v);
   for (uint32_t i = 0; i < r->n; i++) {
     int64_t k = index->x[i].i;

@@ -14,20 +14,20 @@ typedef struct {
   size_t nslots, count; /* nslots: 0 or a power of two */
 } Map;
 
-static size_t mix(uint64_t a, uint64_t b) {
+static size_t mix_hash(uint64_t a, uint64_t b) {
   uint64_t h = (a ^ (b + 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;
   h = (h ^ h >> 29 ^ b) * 0x94d049bb133111ebu;
   return (size_t)(h ^ h >> 32);
 }
 
 static Slot *map_slot(const Map *m, uint64_t a, uint64_t b) {
-  size_t i = mix(a, b) & (m->nslots - 1);
+  size_t i = mix_hash(a, b) & (m->nslots - 1);
   while (m->slots[i].value && (m->slots[i].a != a || m->slots[i].b != b))
     i = (i + 1) & (m->nslots - 1);
   return &m->slots[i];
 }
 
-static uint32_t map_get(const Map *m, uint64_t a, uint64_t b) {
+static uint32_t pair_map_get(const Map *m, uint64_t a, uint64_t b) {
   return m->nslots ? map_slot(m, a, b)->value : 0;
 }
 
@@ -131,7 +131,7 @@ static void split_page(Shadow *s, Page *p, unsigned shift) {
 static Page *find_page(Shadow *s, uint64_t number, unsigned shift) {
   Page **cached = &s->cache[number % CACHE];
   if (*cached && (*cached)->number == number) return *cached;
-  uint32_t i = map_get(&s->page_map, number, 0);
+  uint32_t i = pair_map_get(&s->page_map, number, 0);
   return *cached = i ? s->pages.data[i] : new_page(s, number, shift);
 }
 
@@ -153,7 +153,7 @@ Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, uns
 
 /* The bytes up to `end` that have the same history as that at `addr`; *written: were they? */
 static uint64_t same_history(const Shadow *s, uint64_t addr, uint64_t end, bool *written) {
-  uint32_t i = map_get(&s->page_map, addr >> PAGE_SHIFT, 0);
+  uint32_t i = pair_map_get(&s->page_map, addr >> PAGE_SHIFT, 0);
   const Page *p = i ? s->pages.data[i] : NULL;
   uint64_t size = UINT64_C(1) << (p ? p->shift : PAGE_SHIFT);
   uint64_t to = (addr / size + 1) * size;
@@ -176,7 +176,7 @@ uint64_t shadow_unwritten(const Shadow *s, uint64_t addr, uint64_t size, uint64_
 /* ---- programs and their clocks ---- */
 
 static Program *find_program(const Shadow *s, uint64_t program) {
-  uint32_t i = map_get(&s->program_map, program, 1);
+  uint32_t i = pair_map_get(&s->program_map, program, 1);
   return i ? &s->programs.data[i] : NULL;
 }
 
@@ -217,7 +217,7 @@ static void advance(Shadow *s, Program *p) {
 }
 
 static Clock *lock_at(Shadow *s, uint64_t addr) {
-  uint32_t i = map_get(&s->lock_map, addr, 2);
+  uint32_t i = pair_map_get(&s->lock_map, addr, 2);
   if (i) return &s->locks.data[i];
   map_put(s->arena, &s->lock_map, addr, 2, (uint32_t)s->locks.len);
   vec_push(s->arena, &s->locks, (Clock){0});
@@ -261,11 +261,11 @@ const Site *shadow_site(const Shadow *s, uint32_t event) {
   return &s->sites.data[s->events.data[event].site];
 }
 
-static uint32_t find_site(Shadow *s, const Access *w) {
+static uint32_t intern_site(Shadow *s, const Access *w) {
   uint64_t a = (uint64_t)w->span.file << 32 | w->span.line;
   uint64_t b =
       (uint64_t)w->span.col << 32 | (uint32_t)(w->arg + 1) << 2 | w->atomic << 1 | w->updates;
-  uint32_t i = map_get(&s->site_map, a, b);
+  uint32_t i = pair_map_get(&s->site_map, a, b);
   if (i) return i;
   i = (uint32_t)s->sites.len;
   map_put(s->arena, &s->site_map, a, b, i);
@@ -283,9 +283,9 @@ uint32_t shadow_event(Shadow *s, const Access *w) {
   if (s->last_event && same_access(&s->last, w)) return s->last_event;
   Program *p = find_program(s, w->program);
   if (p) p->touched = true;
-  uint32_t site = find_site(s, w), clock = p ? p->clock : 0;
+  uint32_t site = intern_site(s, w), clock = p ? p->clock : 0;
   uint64_t b = (uint64_t)clock << 32 | site;
-  uint32_t i = map_get(&s->event_map, w->program, b);
+  uint32_t i = pair_map_get(&s->event_map, w->program, b);
   if (!i) {
     i = (uint32_t)s->events.len;
     map_put(s->arena, &s->event_map, w->program, b, i);
@@ -299,7 +299,7 @@ uint32_t shadow_event(Shadow *s, const Access *w) {
 
 static uint32_t intern_set(Shadow *s, uint32_t rest, uint32_t event) {
   if (!rest && event && s->events.data[event].alone) return s->events.data[event].alone;
-  uint32_t i = rest ? map_get(&s->set_map, rest, event) : 0;
+  uint32_t i = rest ? pair_map_get(&s->set_map, rest, event) : 0;
   if (i) return i;
   i = (uint32_t)s->sets.len;
   if (rest) map_put(s->arena, &s->set_map, rest, event, i);
@@ -339,7 +339,7 @@ static bool has_reader(const Shadow *s, uint32_t readers, uint32_t event) {
   return false;
 }
 
-static uint32_t add_reader(Shadow *s, uint32_t readers, uint32_t event) {
+static uint32_t add_reader_event(Shadow *s, uint32_t readers, uint32_t event) {
   if (!readers) return intern_set(s, 0, event);
   if (has_reader(s, readers, event)) return readers;
   readers = drop_earlier(s, readers, event);
@@ -352,7 +352,7 @@ uint32_t shadow_read(Shadow *s, uint32_t readers, uint32_t event) {
   if (readers == s->last_from && event == s->last_added && s->last_set) return s->last_set;
   s->last_from = readers;
   s->last_added = event;
-  return s->last_set = add_reader(s, readers, event);
+  return s->last_set = add_reader_event(s, readers, event);
 }
 
 uint32_t shadow_next_reader(const Shadow *s, uint32_t *readers) {

@@ -245,7 +245,7 @@ static bool wrap_all(DType t, size_t n, Scalar *x) {
   return lost != 0;
 }
 
-static int64_t float_to_int(DType to, double v) {
+static int64_t scalar_float_to_int(DType to, double v) {
   unsigned bits = dtype_bits(to);
   if (isnan(v)) return 0;
   v = trunc(v);
@@ -266,7 +266,7 @@ static double odd_double(uint64_t v) {
   return ldexp((double)(v >> shift | sticky), shift);
 }
 
-static double int_to_float(DType t, DType to, int64_t v) {
+static double scalar_int_to_float(DType t, DType to, int64_t v) {
   bool negative = v < 0 && dtype_is_signed(t);
   uint64_t magnitude = negative ? 0 - (uint64_t)v : (uint64_t)v;
   if (to == DT_F64) return negative ? (double)v : (double)magnitude;
@@ -274,14 +274,14 @@ static double int_to_float(DType t, DType to, int64_t v) {
   return scalar_round(to, negative ? -r : r);
 }
 
-static Scalar cast(DType t, DType to, Scalar x, bool rtz) {
+static Scalar cast_scalar(DType t, DType to, Scalar x, bool rtz) {
   bool from_float = dtype_is_float(t);
   if (to == DT_I1) return (Scalar){.i = from_float ? x.f != 0 : x.i != 0};
   if (dtype_is_float(to)) {
-    if (!from_float) return (Scalar){.f = int_to_float(t, to, x.i)};
+    if (!from_float) return (Scalar){.f = scalar_int_to_float(t, to, x.i)};
     return (Scalar){.f = rtz ? scalar_round_zero(to, x.f) : scalar_round(to, x.f)};
   }
-  if (from_float) return (Scalar){.i = float_to_int(to, x.f)};
+  if (from_float) return (Scalar){.i = scalar_float_to_int(to, x.f)};
   wrap_all(to, 1, &x);
   return x;
 }
@@ -301,7 +301,7 @@ static bool cast_fast(DType t, DType to, bool rtz, size_t n, Scalar *o, const Sc
 
 static void cast_all(DType t, DType to, bool rtz, size_t n, Scalar *o, const Scalar *x) {
   if (cast_fast(t, to, rtz, n, o, x)) return;
-  for (size_t i = 0; i < n; i++) o[i] = cast(t, to, x[i], rtz);
+  for (size_t i = 0; i < n; i++) o[i] = cast_scalar(t, to, x[i], rtz);
 }
 
 static void bitcast_all(DType t, DType to, size_t n, Scalar *o, const Scalar *x) {

@@ -23,7 +23,7 @@ static const Format formats[DT_COUNT] = {
     [DT_F64] = {52, -1022, false, 0x1.fffffffffffffp1023},
 };
 
-static inline uint64_t bits_of(double v) {
+static inline uint64_t f64_bits(double v) {
   uint64_t u;
   memcpy(&u, &v, sizeof u);
   return u;
@@ -38,7 +38,7 @@ static inline double double_of(uint64_t u) {
 /* The exponent of v's last place in the format: 2^quantum is what it is rounded to multiples of.
  * Huge values are capped, they overflow in any case. */
 static inline int quantum(const Format *f, double v) {
-  int e = (int)(bits_of(v) >> 52 & 0x7ff) - 1023;
+  int e = (int)(f64_bits(v) >> 52 & 0x7ff) - 1023;
   if (e < f->emin) e = f->emin;
   if (e > 900) e = 900;
   return e - f->mantissa;
@@ -46,7 +46,7 @@ static inline int quantum(const Format *f, double v) {
 
 static inline double power2(int e) { return double_of((uint64_t)(e + 1023) << 52); }
 
-static inline double overflow(const Format *f, double r, double v, bool rtz) {
+static inline double round_overflow(const Format *f, double r, double v, bool rtz) {
   if (!(fabs(r) > f->max)) return r;
   return copysign(f->saturates || (rtz && !isinf(v)) ? f->max : INFINITY, v);
 }
@@ -55,14 +55,14 @@ static inline double overflow(const Format *f, double r, double v, bool rtz) {
 static inline double round_even(const Format *f, double v) {
   double big = 1.5 * power2(quantum(f, v) + 52);
   double r = copysign((v + big) - big, v);
-  return overflow(f, r, v, false);
+  return round_overflow(f, r, v, false);
 }
 
 static double round_zero(const Format *f, double v) {
-  if (isnan(v) || isinf(v)) return overflow(f, v, v, true);
+  if (isnan(v) || isinf(v)) return round_overflow(f, v, v, true);
   int q = quantum(f, v);
   double r = copysign(ldexp(trunc(ldexp(v, -q)), q), v);
-  return overflow(f, r, v, true);
+  return round_overflow(f, r, v, true);
 }
 
 static double round_e4b15(double v) {
@@ -112,7 +112,7 @@ static uint32_t f32_bits(double v) {
   float f = (float)v;
   uint32_t u;
   if (v == v) return memcpy(&u, &f, sizeof u), u;
-  uint64_t b = bits_of(v);
+  uint64_t b = f64_bits(v);
   u = (uint32_t)(b >> 29) & 0x7fffff;
   return (uint32_t)(b >> 63) << 31 | 0x7f800000u | (u ? u : 0x400000u);
 }
@@ -131,7 +131,7 @@ static double narrow_of(const Format *f, unsigned ebits, bool special, uint32_t 
 
 static uint32_t narrow_bits(const Format *f, unsigned ebits, double v) {
   unsigned m = f->mantissa;
-  uint64_t b = bits_of(v);
+  uint64_t b = f64_bits(v);
   uint32_t sign = (uint32_t)(b >> 63) << (ebits + m), top = ((1u << ebits) - 1) << m;
   if (isinf(v)) return sign | top;
   if (isnan(v)) {
@@ -199,7 +199,7 @@ static uint64_t float_bits(DType t, double v) {
     case DT_F16: return narrow_bits(&formats[t], 5, v);
     case DT_BF16: return bf16_bits(v);
     case DT_F32: return f32_bits(v);
-    default: return bits_of(v);
+    default: return f64_bits(v);
   }
 }
 

@@ -108,7 +108,7 @@ Name tile_str(const TileOp *op, TileAttrKey k, Name dflt) {
   return a ? a->s : dflt;
 }
 
-static void drop_attr(TileOp *op, TileAttrKey k) {
+static void remove_attr(TileOp *op, TileAttrKey k) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < op->nattrs; i++)
     if (op->attrs[i].key != k) op->attrs[n++] = op->attrs[i];
@@ -116,7 +116,7 @@ static void drop_attr(TileOp *op, TileAttrKey k) {
 }
 
 /* The attribute of that key, made in its place (the order of keys) if it is not there yet. */
-static TileAttr *slot_of(TileFunc *f, TileOp *op, TileAttrKey k) {
+static TileAttr *attr_slot(TileFunc *f, TileOp *op, TileAttrKey k) {
   uint32_t at = 0;
   while (at < op->nattrs && op->attrs[at].key < k) at++;
   if (at < op->nattrs && op->attrs[at].key == k) return &op->attrs[at];
@@ -130,24 +130,24 @@ static TileAttr *slot_of(TileFunc *f, TileOp *op, TileAttrKey k) {
 
 void tile_set_int(TileFunc *f, TileOp *op, TileAttrKey k, int64_t v) {
   bool flag = tile_attr_kind(k) == TAK_bool;
-  if (flag && !v) drop_attr(op, k);
-  else slot_of(f, op, k)->i = flag ? 1 : v;
+  if (flag && !v) remove_attr(op, k);
+  else attr_slot(f, op, k)->i = flag ? 1 : v;
 }
 
 void tile_set_str(TileFunc *f, TileOp *op, TileAttrKey k, const char *v) {
-  slot_of(f, op, k)->s = pool_name(f->names, v);
+  attr_slot(f, op, k)->s = pool_name(f->names, v);
 }
 
 void tile_set_ints(TileFunc *f, TileOp *op, TileAttrKey k, const int64_t *v, uint32_t n) {
   int64_t *list = ARENA_ARRAY(f->arena, int64_t, n);
   for (uint32_t i = 0; i < n; i++) list[i] = v[i];
-  TileAttr *a = slot_of(f, op, k);
+  TileAttr *a = attr_slot(f, op, k);
   a->list = list;
   a->len = n;
 }
 
 /* `i` as its dtype holds it: sign- or zero-extended from the dtype's bits. */
-static int64_t wrap(DType t, int64_t i) {
+static int64_t wrap_integer(DType t, int64_t i) {
   unsigned bits = dtype_bits(t);
   if (bits >= 64 || !bits) return i;
   uint64_t low = (uint64_t)i & ((UINT64_C(1) << bits) - 1);
@@ -157,9 +157,9 @@ static int64_t wrap(DType t, int64_t i) {
 
 void tile_set_num(TileFunc *f, TileOp *op, int64_t i, double v) {
   DType t = (DType)op->results[0]->type.dtype;
-  TileAttr *a = slot_of(f, op, TA_value);
+  TileAttr *a = attr_slot(f, op, TA_value);
   if (dtype_is_float(t)) a->f = scalar_round(t, v);
-  else a->i = wrap(t, i);
+  else a->i = wrap_integer(t, i);
 }
 
 /* ---- building ---- */

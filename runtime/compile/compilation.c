@@ -82,7 +82,7 @@ static const char *activity(const LimitReport *r) {
   }
 }
 
-static Span place_of(const Compilation *c) {
+static Span kernel_span(const Compilation *c) {
   if (c->unit && c->unit->nest) return c->unit->nest->span;
   if (c->unit && c->unit->tile) return c->unit->tile->span;
   if (c->kernel) return c->kernel->span;
@@ -107,7 +107,7 @@ static int refuse_body(void *arg) {
   arena_limit(c->arena, (ArenaUse){0}); /* the message may take what it needs */
   if (!c->diags) return error_set(NEREID_E_RESOURCES, E_RUN_OUT_OF_MEMORY);
   diag_rewind(c->diags, 0);
-  Span at = place_of(c);
+  Span at = kernel_span(c);
   if (memory)
     diag_resource_limit(c->diags, at, E_RUN_COMPILE_MEMORY, c->limits.bytes >> 20, activity(r));
   else diag_resource_limit(c->diags, at, E_RUN_COMPILE_STEPS, c->limits.steps / 1e6, activity(r));
@@ -158,7 +158,7 @@ static int open_ir(Compilation *c, const char *name, const char *text, size_t le
   return units_read(&c->units, c->arena, c->names, c->diags, file) ? 0 : NEREID_E_KERNEL;
 }
 
-static int open_body(void *arg) {
+static int open_source_body(void *arg) {
   Opening *o = arg;
   Compilation *c = o->c;
   c->names = pool_new(c->arena);
@@ -210,7 +210,7 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
   c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
   Opening o = {c, source, syntax_only};
-  return compile_guard(c, COMPILE_PARSE, open_body, &o);
+  return compile_guard(c, COMPILE_PARSE, open_source_body, &o);
 }
 
 static void log_stages(const Compilation *c) {
@@ -273,7 +273,7 @@ typedef struct {
 
 enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
 
-static int check_options(const nereid_request *r, const char *target) {
+static int check_kernel_options(const nereid_request *r, const char *target) {
   if (!machine_find(target)) return error_target(target);
   if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
     return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
@@ -299,7 +299,7 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   return base;
 }
 
-static int read_args(Compilation *c, const nereid_request *r) {
+static int read_request_args(Compilation *c, const nereid_request *r) {
   KernelArg *args = ARENA_ARRAY(c->arena, KernelArg, (size_t)r->nargs);
   for (int i = 0; i < r->nargs; i++) {
     const nereid_arg *arg = &r->args[i];
@@ -315,7 +315,7 @@ static int read_args(Compilation *c, const nereid_request *r) {
   return 0;
 }
 
-static int check_name(const Kernel *k, Name name) {
+static int check_param_name(const Kernel *k, Name name) {
   const char *names[256];
   size_t n = 0;
   if (sema_param_of(k, name)) return 0;
@@ -326,21 +326,21 @@ static int check_name(const Kernel *k, Name name) {
 }
 
 /* A number as a run-time parameter's constant would promote as constexprs do. */
-static int check_constant(const Kernel *k, const KernelArg *arg) {
+static int check_constant_arg(const Kernel *k, const KernelArg *arg) {
   const KernelParam *p = sema_param_of(k, arg->name);
   bool number = arg->kind == ARG_INT || arg->kind == ARG_BOOL || arg->kind == ARG_FLOAT;
   if (!number || p->kind == KP_CONSTEXPR || p->tuned) return 0;
   return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME_TYPE, arg->name, arg->name);
 }
 
-static bool is_given(const Compilation *c, Name name) {
+static bool is_arg_given(const Compilation *c, Name name) {
   for (uint32_t i = 0; i < c->nargs; i++)
     if (sema_is_item(c->args[i].name, name)) return true;
   return false;
 }
 
 /* A constexpr with the name of an option has the option's value. */
-static void add_options(Compilation *c, const nereid_request *of) {
+static void add_option_constexprs(Compilation *c, const nereid_request *of) {
   nereid_request r = *of;
   KernelArg *all = ARENA_ARRAY(c->arena, KernelArg, c->nargs + c->kernel->nparams);
   uint32_t n = c->nargs;
@@ -348,16 +348,16 @@ static void add_options(Compilation *c, const nereid_request *of) {
   for (uint32_t i = 0; i < c->kernel->nparams; i++) {
     const KernelParam *p = &c->kernel->params[i];
     const int *option = p->kind == KP_CONSTEXPR ? config_option(&r, p->name) : NULL;
-    if (option && *option && !is_given(c, p->name))
+    if (option && *option && !is_arg_given(c, p->name))
       all[n++] = (KernelArg){.name = p->name, .kind = ARG_INT, .i = *option, .div = 1};
   }
   c->args = all;
   c->nargs = n;
 }
 
-static bool is_open(const Compilation *c) {
+static bool has_open_param(const Compilation *c) {
   for (uint32_t i = 0; i < c->kernel->nparams; i++)
-    if (c->kernel->params[i].tuned && !is_given(c, c->kernel->params[i].name)) return true;
+    if (c->kernel->params[i].tuned && !is_arg_given(c, c->kernel->params[i].name)) return true;
   return false;
 }
 
@@ -387,17 +387,19 @@ static bool verifies(void) {
 
 static int specialize_source(Compilation *c, const nereid_request *r) {
   Options options = options_of(r, options_default(), c->preferred);
-  int code = check_options(r, options.target);
+  int code = check_kernel_options(r, options.target);
   if (code) return code;
   options.target = pool_name(c->names, options.target);
   c->kernel = sema_find(c->program, r->kernel);
   if (!c->kernel) return compile_not_found(c->program);
-  code = read_args(c, r);
-  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
-  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_constant(c->kernel, &c->args[i]);
+  code = read_request_args(c, r);
+  for (uint32_t i = 0; !code && i < c->nargs; i++)
+    code = check_param_name(c->kernel, c->args[i].name);
+  for (uint32_t i = 0; !code && i < c->nargs; i++)
+    code = check_constant_arg(c->kernel, &c->args[i]);
   if (code) return code;
-  add_options(c, r);
-  if (is_open(c)) add_heuristics(c, options.target);
+  add_option_constexprs(c, r);
+  if (has_open_param(c)) add_heuristics(c, options.target);
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
   if (r->symbol) f->name = pool_name(c->names, r->symbol);
@@ -417,7 +419,7 @@ static int specialize_ir(Compilation *c, const nereid_request *r) {
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
   bool open = !u->nest && !u->schedule;
   Options wanted = options_of(r, *options, open ? c->preferred : NULL);
-  int code = check_options(r, wanted.target);
+  int code = check_kernel_options(r, wanted.target);
   if (code) return code;
   bool same = !strcmp(wanted.target, options->target) && wanted.num_warps == options->num_warps &&
               wanted.num_stages == options->num_stages && wanted.maxnreg == options->maxnreg;

@@ -16,7 +16,7 @@ static int print_ast(void *arg) {
   return 0;
 }
 
-static int print_unit(void *arg) {
+static int print_unit_body(void *arg) {
   Printing *p = arg;
   p->text = text_new(p->c->arena);
   lower_print(&p->text, p->c->unit);
@@ -40,8 +40,8 @@ static int emit_code(Compilation *c, const nereid_request *r, nereid_kind kind, 
                         r->context);
 }
 
-static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
-                size_t *size) {
+static int emit_kind(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
+                     size_t *size) {
   if (kind == NEREID_AST) {
     if (c->from_ir) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
     return print_with(c, print_ast, text, size);
@@ -53,7 +53,7 @@ static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char 
       [NEREID_TILE] = LEVEL_SCHEDULED, [NEREID_NEST] = LEVEL_NEST, [NEREID_THREAD] = LEVEL_THREAD};
   /* With run_passes the text is whatever these made. */
   code = compile_lower(c, r, r->run_passes ? LEVEL_TILE : stages[kind]);
-  return code ? code : print_with(c, print_unit, text, size);
+  return code ? code : print_with(c, print_unit_body, text, size);
 }
 
 int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind kind) {
@@ -66,7 +66,7 @@ int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind 
   code = compile_open(&c, &r->source, kind == NEREID_AST);
   if (!code && (unsigned)kind >= NEREID_KIND_COUNT)
     code = error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
-  if (!code) code = emit(&c, r, kind, text, size);
+  if (!code) code = emit_kind(&c, r, kind, text, size);
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);
   if (code) {

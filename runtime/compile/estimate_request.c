@@ -11,7 +11,7 @@ typedef struct {
   LaunchStats *stats;
 } Estimating;
 
-static int estimate(void *arg) {
+static int estimate_body(void *arg) {
   Estimating *e = arg;
   const EstimateLaunch *l = e->launch;
   Arena *a = e->compilation->arena;
@@ -37,7 +37,7 @@ int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l)
   if (!code) code = compile_lower(&c, r, LEVEL_THREAD);
   if (!code) {
     Estimating e = {l, &c, out, stats};
-    code = compile_guard(&c, COMPILE_CODE, estimate, &e);
+    code = compile_guard(&c, COMPILE_CODE, estimate_body, &e);
   }
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);

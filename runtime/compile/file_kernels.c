@@ -93,7 +93,7 @@ static const nereid_kernel_info *info_of_unit(const nereid_module *m, const Unit
 
 /* ---- the API ---- */
 
-static int read_body(void *arg) {
+static int read_module_body(void *arg) {
   nereid_module *m = arg;
   if (m->c.from_ir) read_units(m);
   else read_kernels(m);
@@ -107,7 +107,7 @@ int nereid_module_open(nereid_module **out, const nereid_source *source,
   nereid_module *m = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   int code = compile_open(&m->c, source, false);
-  if (!code) code = compile_guard(&m->c, COMPILE_PARSE, read_body, m);
+  if (!code) code = compile_guard(&m->c, COMPILE_PARSE, read_module_body, m);
   code = compile_report(&m->c, code, on_message, context);
   if (code) nereid_module_free(m);
   else *out = m;

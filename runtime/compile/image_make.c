@@ -85,7 +85,7 @@ static void find_params(Maker *m) {
   }
 }
 
-static void mark_written(Maker *m) {
+static void mark_written_params(Maker *m) {
   bool *written = ARENA_ARRAY(m->c->arena, bool, m->ntaken);
   lower_written(m->c->unit, written);
   for (uint32_t i = 0; i < m->ntaken; i++)
@@ -142,11 +142,11 @@ static void add_slots(Maker *m) {
     v->slots[i] = (ImageSlot){.kind = SLOT_ARG, .param = (int)m->from[i]};
 }
 
-static int describe(void *arg) {
+static int describe_interface(void *arg) {
   Maker *m = arg;
   read_taken(m);
   find_params(m);
-  mark_written(m);
+  mark_written_params(m);
   add_guards(m);
   add_slots(m);
   add_alias_check(m);
@@ -162,7 +162,7 @@ static char *text_as_written(Arena *a, const Source *s, const Unit *u) {
 }
 
 /* The unit as text: as the user wrote it, or printed. */
-static int print_unit(void *arg) {
+static int print_code_body(void *arg) {
   Maker *m = arg;
   const Unit *u = m->c->unit;
   const Source *written = m->as_written ? diag_file(m->c->diags, m->c->units.file) : NULL;
@@ -205,7 +205,7 @@ static Level stage_of(nereid_kind kind) {
   return kind == NEREID_TILE ? LEVEL_TILE : kind == NEREID_NEST ? LEVEL_NEST : LEVEL_THREAD;
 }
 
-static int lower(Maker *m, const nereid_request *r) {
+static int lower_to_kind(Maker *m, const nereid_request *r) {
   int code = compile_specialize(m->c, r);
   /* The reference interpreter runs what sema made, before any pass. */
   if (!code && m->kind == NEREID_TILE && m->c->unit->nest)
@@ -219,14 +219,14 @@ static int lower(Maker *m, const nereid_request *r) {
   }
   if (code) return code;
   bool text = m->kind <= NEREID_THREAD;
-  return text ? compile_guard(m->c, COMPILE_CODE, print_unit, m) : generate(m, r);
+  return text ? compile_guard(m->c, COMPILE_CODE, print_code_body, m) : generate(m, r);
 }
 
-static int make(nereid_image **out, Maker *m, const nereid_request *r) {
+static int make_image(nereid_image **out, Maker *m, const nereid_request *r) {
   if (m->kind <= NEREID_AST || m->kind >= NEREID_KIND_COUNT)
     return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)m->kind);
-  int code = lower(m, r);
-  if (!code) code = compile_guard(m->c, COMPILE_CODE, describe, m);
+  int code = lower_to_kind(m, r);
+  if (!code) code = compile_guard(m->c, COMPILE_CODE, describe_interface, m);
   if (code) return code;
   const Unit *u = m->c->unit;
   m->variant.kind = m->kind;
@@ -237,8 +237,8 @@ static int make(nereid_image **out, Maker *m, const nereid_request *r) {
   return code;
 }
 
-static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind,
-                   const char *preferred) {
+static int compile_to_image(nereid_image **out, const nereid_request *r, nereid_kind kind,
+                            const char *preferred) {
   *out = NULL;
   Compilation c;
   Maker m = {.c = &c, .kind = kind, .source = r->source.text};
@@ -248,7 +248,7 @@ static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind
   if (code) return code;
   code = compile_open(&c, &r->source, false);
   c.preferred = preferred;
-  if (!code) code = make(out, &m, &plain);
+  if (!code) code = make_image(out, &m, &plain);
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);
   free(m.assembled);
@@ -262,12 +262,12 @@ static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind
 int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind) {
   REQUIRE_OUT(out);
   REQUIRE(r);
-  return compile(out, r, kind, NULL);
+  return compile_to_image(out, r, kind, NULL);
 }
 
 int nereid_compile_for(nereid_image **out, const nereid_device *d, const nereid_request *r) {
   REQUIRE_OUT(out);
   REQUIRE(d);
   REQUIRE(r);
-  return compile(out, r, device_kind(d), device_target(d));
+  return compile_to_image(out, r, device_kind(d), device_target(d));
 }

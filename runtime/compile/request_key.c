@@ -1,16 +1,16 @@
 #include "runtime/compile/request_key.h"
 
-static void add_text(KeyMaker *k, const char *text) { cache_key_text(k, text ? text : ""); }
+static void key_add_text(KeyMaker *k, const char *text) { cache_key_text(k, text ? text : ""); }
 
 void request_key_add(KeyMaker *k, const nereid_request *r) {
   const int numbers[] = {r->num_warps,    r->num_stages, r->num_ctas, r->maxnreg,
                          r->no_fp_fusion, (int)r->alias, r->nargs};
-  add_text(k, r->kernel);
-  add_text(k, r->symbol);
+  key_add_text(k, r->kernel);
+  key_add_text(k, r->symbol);
   cache_key_add(k, numbers, sizeof numbers);
   for (int i = 0; i < r->nargs; i++) {
-    add_text(k, r->args[i].name);
-    add_text(k, r->args[i].type);
-    add_text(k, r->args[i].value);
+    key_add_text(k, r->args[i].name);
+    key_add_text(k, r->args[i].type);
+    key_add_text(k, r->args[i].value);
   }
 }

@@ -34,7 +34,7 @@ static Unit *only_unit(const Units *units, Diags *d) {
   return NULL;
 }
 
-static bool is_named(const Unit *u, const char *which) {
+static bool is_unit_named(const Unit *u, const char *which) {
   const char *name = lower_name(u);
   size_t n = strlen(name);
   if (strncmp(name, which, n)) return false;
@@ -44,7 +44,7 @@ static bool is_named(const Unit *u, const char *which) {
 Unit *units_find(const Units *units, Diags *d, const char *which) {
   if (!which || !*which) return only_unit(units, d);
   for (uint32_t i = units->len; i-- > 0;)
-    if (is_named(units->data[i], which)) return units->data[i];
+    if (is_unit_named(units->data[i], which)) return units->data[i];
   diag_error(d, (Span){0}, E_SEMA_NO_KERNEL, diag_file(d, units->file)->name, which);
   list_units(units, d);
   return NULL;

@@ -5,9 +5,9 @@
  * tensor, or of the device's allocation, that contains the argument. */
 #include "runtime/device/device.h"
 
-static bool is_known(IntRange x) { return x.lo != INT64_MIN || x.hi != INT64_MAX; }
+static bool is_bounded(IntRange x) { return x.lo != INT64_MIN || x.hi != INT64_MAX; }
 
-static IntRange meet(IntRange x, IntRange y) {
+static IntRange intersect_ranges(IntRange x, IntRange y) {
   return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
 }
 
@@ -46,10 +46,10 @@ static IntRange allocation_extent(nereid_device *d, int64_t address) {
 }
 
 /* The addresses that the kernel may reach through argument i; false if they may be any. */
-static bool reach_of(const nereid_launch *l, int i, IntRange *out) {
-  IntRange bytes = meet(l->reach[i], l->extent[i]);
-  if (!is_known(bytes)) bytes = allocation_extent(l->kernel->device, l->values[i]);
-  if (!is_known(bytes)) return false;
+static bool argument_reach(const nereid_launch *l, int i, IntRange *out) {
+  IntRange bytes = intersect_ranges(l->reach[i], l->extent[i]);
+  if (!is_bounded(bytes)) bytes = allocation_extent(l->kernel->device, l->values[i]);
+  if (!is_bounded(bytes)) return false;
   if (bytes.lo > bytes.hi) {
     *out = bytes;
     return true;
@@ -65,7 +65,7 @@ bool launch_noalias_holds(nereid_launch *l, const ImageVariant *v, const ImageNo
     const ImageNoAlias *x = *pair;
     if (x->or_same && l->values[x->a] == l->values[x->b]) continue;
     IntRange a, b;
-    if (!reach_of(l, x->a, &a) || !reach_of(l, x->b, &b)) return false;
+    if (!argument_reach(l, x->a, &a) || !argument_reach(l, x->b, &b)) return false;
     bool disjoint = a.lo > a.hi || b.lo > b.hi || a.hi < b.lo || b.hi < a.lo;
     if (!disjoint) return false;
   }

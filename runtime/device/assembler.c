@@ -47,7 +47,7 @@ void assembler_close(Assembler *a) {
 }
 
 /* An assembler that was replaced is another one. */
-static CacheId id_of(const Assembler *a, const ImageVariant *ptx, const char *target) {
+static CacheId cubin_id(const Assembler *a, const ImageVariant *ptx, const char *target) {
   struct stat st = {0};
   stat(a->ptxas, &st);
   KeyMaker *k = cache_key_start();
@@ -62,7 +62,7 @@ static CacheId id_of(const Assembler *a, const ImageVariant *ptx, const char *ta
 
 int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
                   const bool *stop) {
-  *out = (Assembled){.id = id_of(a, ptx, target)};
+  *out = (Assembled){.id = cubin_id(a, ptx, target)};
   out->from_cache = cache_get(a->cache, &out->id, &out->code, &out->size);
   if (out->from_cache) {
     LOG(a->log, LOG_COMPILE, "cubin %s for %s: from the cache", ptx->entry, target);

@@ -60,7 +60,7 @@ static Cache *cache_of(nereid_device *d) {
 }
 
 /* A compiler that was replaced is another one. */
-static CacheId id_of(const Cpu *cpu, const Library *l) {
+static CacheId library_id(const Cpu *cpu, const Library *l) {
   struct stat st = {0};
   stat(cpu->cc, &st);
   KeyMaker *k = cache_key_start();
@@ -132,7 +132,7 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
   char *data;
   size_t size;
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
-  CacheId id = id_of(cpu, l);
+  CacheId id = library_id(cpu, l);
   if (cache_get(cache_of(d), &id, &data, &size)) {
     int code = temp_write(t, "kernel.so", data, size);
     free(data);
@@ -151,7 +151,7 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
 /* ---- loading ---- */
 
 /* Each kernel holds its library for itself. */
-static int open_kernel(const char *path, const LoadItem *item) {
+static int open_library_kernel(const char *path, const LoadItem *item) {
   char symbol[1024];
   Loaded *out = item->out;
   snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
@@ -165,11 +165,11 @@ static int open_kernels(const TempFolder *t, const Library *l) {
   char path[TOOL_PATH + 64];
   int code = 0;
   temp_name(path, sizeof path, t, "kernel.so");
-  for (int i = 0; i < l->n && !code; i++) code = open_kernel(path, l->items[i]);
+  for (int i = 0; i < l->n && !code; i++) code = open_library_kernel(path, l->items[i]);
   return code;
 }
 
-static void load_library(void *context, size_t i) {
+static void build_library(void *context, size_t i) {
   const Loading *loading = context;
   Library *l = &loading->libraries[i];
   TempFolder t;
@@ -196,14 +196,14 @@ static void cpu_unload(nereid_device *d, Loaded *l) {
 
 /* ---- which kernels make a library together ---- */
 
-static int larger_first(const void *a, const void *b) {
+static int larger_text_first(const void *a, const void *b) {
   const LoadItem *x = *(LoadItem *const *)a, *y = *(LoadItem *const *)b;
   if (x->variant->size != y->variant->size) return x->variant->size < y->variant->size ? 1 : -1;
   return x < y ? -1 : 1;
 }
 
 /* Is `name` the entry's, or another function's that comes with it? */
-static bool is_taken(const char *name, const char *entry) {
+static bool is_export_of(const char *name, const char *entry) {
   size_t n = strlen(entry);
   if (strncmp(name, entry, n) != 0) return false;
   const char *rest = name + n;
@@ -216,7 +216,7 @@ static bool is_taken(const char *name, const char *entry) {
 static bool is_free(const Library *l, const char *entry) {
   for (int i = 0; i < l->n; i++) {
     const char *other = l->items[i]->variant->entry;
-    if (is_taken(entry, other) || is_taken(other, entry)) return false;
+    if (is_export_of(entry, other) || is_export_of(other, entry)) return false;
   }
   return true;
 }
@@ -237,23 +237,23 @@ static Library *library_for(Loading *w, const LoadItem *item) {
   return least ? least : add_library(w);
 }
 
-static void put(Library *l, LoadItem *item) {
+static void library_add_item(Library *l, LoadItem *item) {
   l->items[l->n++] = item;
   l->bytes += item->variant->size + 1;
 }
 
-static void divide(Loading *w) {
+static void divide_into_libraries(Loading *w) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
   for (int i = 0; i < w->n; i++) sorted[i] = &w->items[i];
-  qsort(sorted, (size_t)w->n, sizeof *sorted, larger_first);
+  qsort(sorted, (size_t)w->n, sizeof *sorted, larger_text_first);
   w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
   for (int i = 0; i < w->n && (i < host_cores() || i * LIBRARY_KERNELS < w->n); i++) add_library(w);
-  for (int i = 0; i < w->n; i++) put(library_for(w, sorted[i]), sorted[i]);
+  for (int i = 0; i < w->n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
 }
 
 /* ---- texts ---- */
 
-static bool join(const Loading *w, Library *l) {
+static bool join_texts(const Loading *w, Library *l) {
   const char **units = ARENA_ARRAY(w->arena, const char *, (size_t)l->n);
   for (int i = 0; i < l->n; i++) units[i] = l->items[i]->variant->code;
   l->text = text_new(w->arena);
@@ -270,10 +270,10 @@ static void take_text(const Loading *w, Library *l) {
 static void write_texts(Loading *w) {
   for (int i = 0, n = w->nlibraries; i < n; i++) {
     Library *l = &w->libraries[i];
-    if (l->n > 1 && join(w, l)) continue;
+    if (l->n > 1 && join_texts(w, l)) continue;
     while (l->n > 1) {
       Library *alone = add_library(w);
-      put(alone, l->items[--l->n]);
+      library_add_item(alone, l->items[--l->n]);
       take_text(w, alone);
     }
     take_text(w, l);
@@ -289,16 +289,16 @@ static void name_library(Library *l) {
 
 /* ---- all together ---- */
 
-static int load_body(void *arg) {
+static int load_libraries_body(void *arg) {
   Loading *w = arg;
-  divide(w);
+  divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) name_library(&w->libraries[i]);
-  parallel_for((size_t)w->nlibraries, load_library, w);
+  parallel_for((size_t)w->nlibraries, build_library, w);
   return 0;
 }
 
-static int first_failure(Loading *w) {
+static int first_library_failure(Loading *w) {
   int code = 0;
   for (int i = 0; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];
@@ -318,8 +318,8 @@ static int cpu_load(nereid_device *d, LoadItem *items, int n) {
     items[i].out->resources =
         (nereid_kernel_resources){.threads = v->threads, .shared_bytes = v->shared};
   }
-  int code = error_guard(w.arena, load_body, &w);
-  if (!code) code = first_failure(&w);
+  int code = error_guard(w.arena, load_libraries_body, &w);
+  if (!code) code = first_library_failure(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
   arena_free(w.arena);
   return code;
@@ -378,14 +378,14 @@ static void close_cpu(nereid_device *d) {
   free(cpu);
 }
 
-static bool fits(const nereid_device *d, const ImageVariant *v) {
+static bool runs_c_code(const nereid_device *d, const ImageVariant *v) {
   (void)d;
   return v->kind == NEREID_C;
 }
 
 /* ---- launching ---- */
 
-static int check(const nereid_launch *l) {
+static int check_cpu_launch(const nereid_launch *l) {
   uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
   if (programs > INT32_MAX || programs * l->launched[2] > INT32_MAX)
     return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
@@ -393,7 +393,7 @@ static int check(const nereid_launch *l) {
   return 0;
 }
 
-static int launch(const nereid_launch *l, void *stream) {
+static int launch_on_cpu(const nereid_launch *l, void *stream) {
   (void)stream;
   nereid_device *d = l->kernel->device;
   const Cpu *cpu = d->state;
@@ -409,10 +409,10 @@ const DeviceOps device_cpu = {.name = "cpu",
                               .kind = NEREID_C,
                               .open = open_cpu,
                               .close = close_cpu,
-                              .fits = fits,
+                              .fits = runs_c_code,
                               .load_all = cpu_load,
                               .unload = cpu_unload,
-                              .check = check,
-                              .launch = launch,
+                              .check = check_cpu_launch,
+                              .launch = launch_on_cpu,
                               HOST_EVENTS_AND_COPIES,
                               .alloc = host_alloc};

@@ -45,7 +45,7 @@ static CuKernelNode kernel_node(const nereid_launch *l) {
                         .params = l->pointers};
 }
 
-static CuCopyNode copy_node(const ReplayItem *item) {
+static CuCopyNode graph_copy_node(const ReplayItem *item) {
   return (CuCopyNode){.from_type = CU_MEMORY_DEVICE,
                       .from = (uintptr_t)item->from,
                       .to_type = CU_MEMORY_DEVICE,
@@ -63,14 +63,14 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
     CuKernelNode kernel = kernel_node(item->launch);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
-  CuCopyNode copy = copy_node(item);
+  CuCopyNode copy = graph_copy_node(item);
   CuContext context = ((const Cuda *)d->state)->context;
   return api->add_copy(&r->nodes[i], r->graph, before, nbefore, &copy, context);
 }
 
 /* ---- replays ---- */
 
-static CuResult make(nereid_device *d, CudaReplay *r, const ReplayItem *items, int n) {
+static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *items, int n) {
   const CudaGraphApi *api = graphs_of(d);
   CuResult result = api->graph_new(&r->graph, 0);
   for (int i = 0; i < n && result == CU_OK; i++) result = add_node(d, r, i, &items[i]);
@@ -92,7 +92,7 @@ static int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items
   CudaReplay *r = calloc(1, sizeof *r);
   if (!r) return error_out_of_memory();
   r->nodes = calloc((size_t)n + 1, sizeof(CuGraphNode));
-  int code = r->nodes ? cuda_failed(api, make(d, r, items, n), "recording a CUDA graph")
+  int code = r->nodes ? cuda_failed(api, make_graph(d, r, items, n), "recording a CUDA graph")
                       : error_out_of_memory();
   if (code) cuda_replay_free(d, r);
   else *out = r;
@@ -108,7 +108,7 @@ static int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayIt
     CuKernelNode kernel = kernel_node(item->launch);
     result = graphs->set_kernel(r->exec, r->nodes[i], &kernel);
   } else {
-    CuCopyNode copy = copy_node(item);
+    CuCopyNode copy = graph_copy_node(item);
     result = graphs->set_copy(r->exec, r->nodes[i], &copy, ((const Cuda *)d->state)->context);
   }
   return cuda_failed(api, result, "changing a CUDA graph");
@@ -177,7 +177,8 @@ int cuda_failed(const CudaApi *api, CuResult r, const char *what) {
 
 /* The functions of that names, into a struct of pointers; returns the first name that the library
  * lacks, NULL if it has all. */
-static const char *find_functions(const Cuda *c, const char *const *symbols, size_t n, void *out) {
+static const char *find_driver_functions(const Cuda *c, const char *const *symbols, size_t n,
+                                         void *out) {
   for (size_t i = 0; i < n; i++) {
     void *f = dlsym(c->library, symbols[i]);
     if (!f) return symbols[i];
@@ -194,10 +195,10 @@ static void find_graphs(Cuda *c) {
   };
   _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaGraphApi),
                  "functions only");
-  c->has_graphs = !find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->graphs);
+  c->has_graphs = !find_driver_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->graphs);
 }
 
-static int load_library(Cuda *c) {
+static int load_driver(Cuda *c) {
   const char *own = getenv("NEREID_LIBCUDA");
   const char *path = own && *own ? own : "libcuda.so.1";
   c->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -209,7 +210,7 @@ static int load_library(Cuda *c) {
   };
   _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaApi),
                  "functions only");
-  const char *lacks = find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->api);
+  const char *lacks = find_driver_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->api);
   if (lacks) return error_set(NEREID_E_DEVICE, E_RUN_LIBCUDA_OLD, path, lacks);
   find_graphs(c);
   return cuda_failed(&c->api, c->api.init(0), "starting the driver");
@@ -221,7 +222,7 @@ int nereid_device_count(const char *kind) {
     return !strcmp(kind, "cpu") || !strcmp(kind, "interp") || !strcmp(kind, "nest");
   Cuda *c = calloc(1, sizeof *c);
   int n = 0;
-  if (c && !load_library(c) && cuda_failed(&c->api, c->api.device_count(&n), "counting devices"))
+  if (c && !load_driver(c) && cuda_failed(&c->api, c->api.device_count(&n), "counting devices"))
     n = 0;
   if (c && c->library) dlclose(c->library);
   free(c);
@@ -230,7 +231,7 @@ int nereid_device_count(const char *kind) {
 
 /* ---- opening ---- */
 
-static int attribute(const Cuda *c, int which) {
+static int device_attribute_value(const Cuda *c, int which) {
   int v = 0;
   return c->api.device_attribute(&v, which, c->device) ? 0 : v;
 }
@@ -245,19 +246,19 @@ static int read_sm(const char *target, bool *exact) {
   return (int)sm;
 }
 
-static bool runs_on(const char *target, int sm) {
+static bool target_runs_on(const char *target, int sm) {
   bool exact;
   int of = read_sm(target, &exact);
   return of && (exact ? of == sm : of <= sm);
 }
 
 /* The best target that the device can run. */
-static int find_target(const Cuda *c, nereid_device *d) {
+static int find_best_target(const Cuda *c, nereid_device *d) {
   int best = 0;
   for (int i = 0; nereid_target(i); i++) {
     bool exact;
     int sm = read_sm(nereid_target(i), &exact);
-    if (!runs_on(nereid_target(i), c->sm) || sm < best) continue;
+    if (!target_runs_on(nereid_target(i), c->sm) || sm < best) continue;
     best = sm;
     snprintf(d->target, sizeof d->target, "%s", nereid_target(i));
   }
@@ -271,20 +272,20 @@ static void read_info(Cuda *c, nereid_device *d) {
   c->api.device_memory(&memory, c->device);
   c->api.driver_version(&d->info.driver_version);
   d->info.memory = (int64_t)memory;
-  d->info.l2_bytes = attribute(c, CU_L2_SIZE);
-  d->info.shared_bytes = attribute(c, CU_MAX_SHARED_OPTIN);
-  d->info.processors = attribute(c, CU_PROCESSORS);
-  d->info.clock_khz = attribute(c, CU_CLOCK);
-  d->info.memory_clock_khz = attribute(c, CU_MEMORY_CLOCK);
-  d->info.memory_bus_bits = attribute(c, CU_BUS_WIDTH);
-  c->sm = attribute(c, CU_MAJOR) * 10 + attribute(c, CU_MINOR);
-  c->max_threads = attribute(c, CU_MAX_THREADS);
-  for (int i = 0; i < 3; i++) c->max_grid[i] = attribute(c, CU_MAX_GRID_X + i);
+  d->info.l2_bytes = device_attribute_value(c, CU_L2_SIZE);
+  d->info.shared_bytes = device_attribute_value(c, CU_MAX_SHARED_OPTIN);
+  d->info.processors = device_attribute_value(c, CU_PROCESSORS);
+  d->info.clock_khz = device_attribute_value(c, CU_CLOCK);
+  d->info.memory_clock_khz = device_attribute_value(c, CU_MEMORY_CLOCK);
+  d->info.memory_bus_bits = device_attribute_value(c, CU_BUS_WIDTH);
+  c->sm = device_attribute_value(c, CU_MAJOR) * 10 + device_attribute_value(c, CU_MINOR);
+  c->max_threads = device_attribute_value(c, CU_MAX_THREADS);
+  for (int i = 0; i < 3; i++) c->max_grid[i] = device_attribute_value(c, CU_MAX_GRID_X + i);
 }
 
 static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
   int n = 0;
-  int code = load_library(c);
+  int code = load_driver(c);
   if (!code) code = cuda_failed(&c->api, c->api.device_count(&n), "counting devices");
   if (code) return code;
   if (n == 0) return cuda_failed(&c->api, CU_NO_DEVICE, "opening the device");
@@ -293,7 +294,7 @@ static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
   if (code) return code;
   snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
   read_info(c, d);
-  code = find_target(c, d);
+  code = find_best_target(c, d);
   if (!code && !d->described)
     code =
         cuda_failed(&c->api, c->api.context_retain(&c->context, c->device), "making the context");
@@ -436,8 +437,8 @@ static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
 
 /* PTX (NUL-terminated) to a cubin by the driver's linker.  Targets for one architecture alone have
  * to be named; others follow from the context. */
-static int assemble(nereid_device *d, const char *target, const char *ptx, size_t len, char **out,
-                    size_t *size) {
+static int assemble_ptx(nereid_device *d, const char *target, const char *ptx, size_t len,
+                        char **out, size_t *size) {
   const CudaApi *api = cuda_enter(d);
   char log[LOG_MAX] = "";
   bool exact;
@@ -463,7 +464,7 @@ int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, s
                   const char *target) {
   if (strcmp(d->target, target))
     return error_set(NEREID_E_TOOL, E_RUN_CUBIN_TARGET, target, d->target);
-  return assemble(d, target, ptx, len, out, size);
+  return assemble_ptx(d, target, ptx, len, out, size);
 }
 
 /* ---- loading ---- */
@@ -472,8 +473,8 @@ static bool fits_cuda(const nereid_device *d, const ImageVariant *v) {
   const Cuda *c = d->state;
   bool exact;
   int sm = read_sm(v->target, &exact);
-  if (v->kind == NEREID_PTX) return runs_on(v->target, c->sm);
-  return v->kind == NEREID_CUBIN && runs_on(v->target, c->sm) && sm / 10 == c->sm / 10;
+  if (v->kind == NEREID_PTX) return target_runs_on(v->target, c->sm);
+  return v->kind == NEREID_CUBIN && target_runs_on(v->target, c->sm) && sm / 10 == c->sm / 10;
 }
 
 static int limit_shared(const nereid_device *d, const nereid_image *image, const ImageVariant *v) {

@@ -49,14 +49,14 @@ static int add_gpus(KeyMaker *k) {
 }
 
 /* The names of all partitions. */
-static void add_names(KeyMaker *k, const char *folder, int depth) {
+static void key_add_file_names(KeyMaker *k, const char *folder, int depth) {
   struct dirent **list;
   char path[PATH_MOST];
   int n = depth < DEPTH_MOST ? scandir(folder, &list, is_visible, alphasort) : -1;
   for (int i = 0; i < n; i++) {
     cache_key_text(k, list[i]->d_name);
     int len = snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
-    if (len < PATH_MOST && list[i]->d_type == DT_DIR) add_names(k, path, depth + 1);
+    if (len < PATH_MOST && list[i]->d_type == DT_DIR) key_add_file_names(k, path, depth + 1);
     free(list[i]);
   }
   if (n >= 0) free(list);
@@ -67,7 +67,7 @@ static void add_variable(KeyMaker *k, const char *name) {
   cache_key_text(k, value ? value : "");
 }
 
-static bool id_of(CacheId *out, int ordinal) {
+static bool gpu_id(CacheId *out, int ordinal) {
   KeyMaker *k = cache_key_start();
   cache_key_text(k, "gpu");
   cache_key_text(k, nereid_build_id());
@@ -76,7 +76,7 @@ static bool id_of(CacheId *out, int ordinal) {
   add_variable(k, "CUDA_DEVICE_ORDER");
   add_variable(k, "NEREID_LIBCUDA");
   bool listed = add_file(k, VERSION) && add_gpus(k) > 0;
-  add_names(k, PARTS, 0);
+  key_add_file_names(k, PARTS, 0);
   *out = (CacheId){.key = cache_key_end(k), .kind = CACHE_DEVICE, .name = "cuda"};
   return listed;
 }
@@ -87,7 +87,7 @@ bool cuda_known(nereid_device *d, int ordinal) {
   CacheId id;
   char *data = NULL;
   size_t size = 0;
-  if (!id_of(&id, ordinal)) return false;
+  if (!gpu_id(&id, ordinal)) return false;
   Cache *cache = cache_open(d->on_message, d->context);
   bool found = cache_get(cache, &id, &data, &size) && size == sizeof(Known);
   cache_close(cache);
@@ -105,7 +105,7 @@ bool cuda_known(nereid_device *d, int ordinal) {
 void cuda_know(const nereid_device *d, int ordinal) {
   CacheId id;
   Known known;
-  if (!id_of(&id, ordinal)) return;
+  if (!gpu_id(&id, ordinal)) return;
   memset(&known, 0, sizeof known);
   known.info = d->info;
   known.info.name = known.info.description = known.info.target = NULL;

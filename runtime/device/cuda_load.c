@@ -22,7 +22,7 @@ typedef struct {
   size_t n;
 } Loading;
 
-static void assemble(void *context, size_t i) {
+static void assemble_item(void *context, size_t i) {
   const Loading *l = context;
   const ImageVariant *v = l->items[i]->variant;
   if (v->kind == NEREID_PTX)
@@ -32,7 +32,7 @@ static void assemble(void *context, size_t i) {
 }
 
 /* An older driver may refuse the code of a newer ptxas. */
-static int load_item(nereid_device *d, const LoadItem *item, const Assembled *made) {
+static int load_machine_code(nereid_device *d, const LoadItem *item, const Assembled *made) {
   ImageVariant assembled = *item->variant;
   assembled.kind = NEREID_CUBIN;
   assembled.code = made->code;
@@ -43,16 +43,16 @@ static int load_item(nereid_device *d, const LoadItem *item, const Assembled *ma
   return 0;
 }
 
-static void load(void *context, size_t i) {
+static void load_one_item(void *context, size_t i) {
   const Loading *l = context;
   LoadItem *item = l->items[i];
-  item->code = load_item(l->device, item, &l->assembled[i]);
+  item->code = load_machine_code(l->device, item, &l->assembled[i]);
   /* The message is this thread's, and shall be the caller's. */
   if (item->code) item->message = strdup(nereid_error_message());
   else if (!l->assembled[i].code) load_ready(item);
 }
 
-static int larger_first(const void *a, const void *b) {
+static int larger_ptx_first(const void *a, const void *b) {
   const LoadItem *x = *(LoadItem *const *)a, *y = *(LoadItem *const *)b;
   if (x->variant->size != y->variant->size) return x->variant->size < y->variant->size ? 1 : -1;
   return x < y ? -1 : 1;
@@ -60,13 +60,13 @@ static int larger_first(const void *a, const void *b) {
 
 static void load_sorted(Loading *l) {
   nereid_device *d = l->device;
-  qsort(l->items, l->n, sizeof *l->items, larger_first);
+  qsort(l->items, l->n, sizeof *l->items, larger_ptx_first);
   if (l->n >= ASSEMBLED_MIN && assembler_open(&l->assembler, d->on_message, d->context)) {
-    parallel_for(l->n, assemble, l);
+    parallel_for(l->n, assemble_item, l);
     assembler_keep(&l->assembler, l->assembled, l->n);
     assembler_close(&l->assembler);
   }
-  parallel_for(l->n, load, l);
+  parallel_for(l->n, load_one_item, l);
   for (size_t i = 0; i < l->n; i++) free(l->assembled[i].code);
 }
 

@@ -98,7 +98,7 @@ static void copy_by_thread(void *context, size_t thread) {
     if (sent[i]) api->event_free(sent[i]);
 }
 
-static CuResult copy_each(const CudaApi *api, const Upload *uploads, int n) {
+static CuResult copy_unpinned(const CudaApi *api, const Upload *uploads, int n) {
   CuResult r = CU_OK;
   for (int i = 0; i < n && r == CU_OK; i++)
     if (uploads[i].size)
@@ -124,6 +124,6 @@ int cuda_upload(nereid_device *d, const Upload *uploads, int n) {
   bool through = bytes >= WORTH_BYTES &&
                  api->pinned_alloc(&pinned, (size_t)THREADS * SLOTS * SLOT_BYTES, 0) == CU_OK;
   c.pinned = pinned;
-  return cuda_failed(api, through ? copy_through(api, &c) : copy_each(api, uploads, n),
+  return cuda_failed(api, through ? copy_through(api, &c) : copy_unpinned(api, uploads, n),
                      "copying memory");
 }

@@ -54,7 +54,7 @@ static void point_info(nereid_device *d) {
   d->info.kind = d->ops->kind;
 }
 
-static int open_device(nereid_device **out, const char *name, bool described) {
+static int open_device_as(nereid_device **out, const char *name, bool described) {
   *out = NULL;
   int ordinal;
   const DeviceOps *ops = find_ops(name, &ordinal);
@@ -77,10 +77,12 @@ static int open_device(nereid_device **out, const char *name, bool described) {
 int nereid_device_open(nereid_device **out, const char *name) {
   REQUIRE_OUT(out);
   REQUIRE(name);
-  return open_device(out, name, false);
+  return open_device_as(out, name, false);
 }
 
-int device_describe(nereid_device **out, const char *name) { return open_device(out, name, true); }
+int device_describe(nereid_device **out, const char *name) {
+  return open_device_as(out, name, true);
+}
 
 int device_of_target(nereid_device **out, const char *target) {
   nereid_device *d = *out = new_device(&device_cuda, true);
@@ -193,7 +195,7 @@ static void forget_borrowed(nereid_device *d, const char *data, size_t size, boo
 
 /* The caller has freed what is allocated anew: borrowed memory there is no more.  Tensors may
  * overlap each other. */
-static void remember(nereid_device *d, Allocation *a, bool borrowed) {
+static void remember_allocation(nereid_device *d, Allocation *a, bool borrowed) {
   pthread_mutex_lock(&d->lock);
   forget_borrowed(d, a->data, a->size, borrowed);
   a->next = d->allocations;
@@ -213,7 +215,7 @@ int device_borrow(nereid_device *d, const void *p, size_t size) {
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
   *a = (Allocation){NULL, data, size, true, true};
-  remember(d, a, true);
+  remember_allocation(d, a, true);
   return 0;
 }
 
@@ -229,7 +231,7 @@ int nereid_alloc(void **out, nereid_device *d, size_t size) {
     return code;
   }
   *a = (Allocation){NULL, p, size, false, false};
-  remember(d, a, false);
+  remember_allocation(d, a, false);
   *out = p;
   return 0;
 }
@@ -247,7 +249,7 @@ void nereid_free(nereid_device *d, void *p) {
   free(a);
 }
 
-static void mark_written(nereid_device *d, const void *p) {
+static void mark_allocation_written(nereid_device *d, const void *p) {
   pthread_mutex_lock(&d->lock);
   Allocation *a = device_find(d, p);
   if (a) a->written = true;
@@ -257,7 +259,7 @@ static void mark_written(nereid_device *d, const void *p) {
 static int start_copy(nereid_device *d, void *to, const void *from, size_t size, int way,
                       nereid_stream *s) {
   int code = d->ops->copy(d, to, from, size, way, device_stream(s));
-  if (!code && way != COPY_OUT) mark_written(d, to);
+  if (!code && way != COPY_OUT) mark_allocation_written(d, to);
   return code;
 }
 
@@ -288,7 +290,7 @@ void device_free_shared(nereid_device *d, void *p) {
   else nereid_free(d, p);
 }
 
-static int copy_each(nereid_device *d, const Upload *uploads, int n) {
+static int copy_uploads(nereid_device *d, const Upload *uploads, int n) {
   int code = 0;
   for (int i = 0; i < n && !code; i++)
     code = d->ops->copy(d, uploads[i].to, uploads[i].from, uploads[i].size, COPY_IN, NULL);
@@ -296,8 +298,8 @@ static int copy_each(nereid_device *d, const Upload *uploads, int n) {
 }
 
 int device_upload(nereid_device *d, const Upload *uploads, int n) {
-  int code = d->ops->upload ? d->ops->upload(d, uploads, n) : copy_each(d, uploads, n);
-  for (int i = 0; i < n && !code; i++) mark_written(d, uploads[i].to);
+  int code = d->ops->upload ? d->ops->upload(d, uploads, n) : copy_uploads(d, uploads, n);
+  for (int i = 0; i < n && !code; i++) mark_allocation_written(d, uploads[i].to);
   return code ? code : d->ops->sync(d, NULL, false);
 }
 
@@ -327,7 +329,7 @@ int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream
   REQUIRE(d);
   if (size) REQUIRE(to);
   int code = d->ops->fill(d, to, byte, size, device_stream(s));
-  if (!code) mark_written(d, to);
+  if (!code) mark_allocation_written(d, to);
   return code;
 }
 

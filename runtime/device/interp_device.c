@@ -37,7 +37,7 @@ static void attach_sources(Parsed *p) {
   }
 }
 
-static int load_body(void *arg) {
+static int parse_body(void *arg) {
   Loading *l = arg;
   Parsed *p = l->parsed;
   Pool *names = pool_new(p->arena);
@@ -61,13 +61,14 @@ static int load_body(void *arg) {
   return 0;
 }
 
-static int load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
+static int load_parsed(nereid_device *d, const nereid_image *image, const ImageVariant *v,
+                       Loaded *out) {
   (void)d;
   Parsed *p = calloc(1, sizeof *p);
   if (!p) return error_out_of_memory();
   p->arena = arena_new();
   Loading l = {p, image, v};
-  int code = p->arena ? error_guard(p->arena, load_body, &l) : error_out_of_memory();
+  int code = p->arena ? error_guard(p->arena, parse_body, &l) : error_out_of_memory();
   if (code) {
     arena_free(p->arena);
     free(p);
@@ -79,7 +80,7 @@ static int load(nereid_device *d, const nereid_image *image, const ImageVariant 
   return 0;
 }
 
-static void unload(nereid_device *d, Loaded *l) {
+static void unload_parsed(nereid_device *d, Loaded *l) {
   (void)d;
   Parsed *p = l->code;
   if (!p) return;
@@ -144,7 +145,7 @@ static void map_memory(Running *r, Pool *names) {
   pthread_mutex_unlock(&k->device->lock);
 }
 
-static void note_written(Running *r) {
+static void note_written_args(Running *r) {
   const ImageVariant *v = r->launch->chosen->variant;
   nereid_device *d = r->launch->kernel->device;
   pthread_mutex_lock(&d->lock);
@@ -172,7 +173,7 @@ static void remark(Running *r, Span kernel) {
   k->device->on_message(k->device->context, text.data);
 }
 
-static int run_body(void *arg) {
+static int run_launch_body(void *arg) {
   Running *r = arg;
   const Unit *u = r->parsed->unit;
   int n = r->launch->chosen->variant->nslots;
@@ -185,7 +186,7 @@ static int run_body(void *arg) {
   const uint32_t *grid = r->launch->launched;
   int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
                      : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
-  note_written(r);
+  note_written_args(r);
   if (code == 0 && diag_count(r->diags) == 0) {
     remark(r, u->nest ? u->nest->span : u->tile->span);
     return 0;
@@ -195,11 +196,11 @@ static int run_body(void *arg) {
   return error_set(NEREID_E_FINDINGS, "%s", text.data);
 }
 
-static int launch(const nereid_launch *l, void *stream) {
+static int launch_in_interp(const nereid_launch *l, void *stream) {
   (void)stream;
   Running r = {.launch = l, .parsed = l->chosen->code, .arena = arena_new()};
   if (!r.arena) return error_out_of_memory();
-  int code = error_guard(r.arena, run_body, &r);
+  int code = error_guard(r.arena, run_launch_body, &r);
   arena_free(r.arena);
   return code;
 }
@@ -212,7 +213,7 @@ static int open_interp(nereid_device *d, int ordinal) {
   return 0;
 }
 
-static int open_nest(nereid_device *d, int ordinal) {
+static int open_nest_interp(nereid_device *d, int ordinal) {
   (void)ordinal;
   snprintf(d->description, sizeof d->description, "checking interpreter of loop nests");
   return 0;
@@ -226,10 +227,12 @@ static int alloc_interp(nereid_device *d, void **out, size_t size) {
 
 static void close_interp(nereid_device *d) { (void)d; }
 
-static bool fits(const nereid_device *d, const ImageVariant *v) { return v->kind == d->ops->kind; }
+static bool runs_ir_level(const nereid_device *d, const ImageVariant *v) {
+  return v->kind == d->ops->kind;
+}
 
 /* Interpreted programs are numbered with 64 bits, but nobody waits for so many. */
-static int check(const nereid_launch *l) {
+static int check_interp_launch(const nereid_launch *l) {
   uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
   if (programs > UINT32_MAX || programs * l->launched[2] > UINT32_MAX)
     return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
@@ -241,22 +244,22 @@ const DeviceOps device_interp = {.name = "interp",
                                  .kind = NEREID_TILE,
                                  .open = open_interp,
                                  .close = close_interp,
-                                 .fits = fits,
-                                 .load = load,
-                                 .unload = unload,
-                                 .check = check,
-                                 .launch = launch,
+                                 .fits = runs_ir_level,
+                                 .load = load_parsed,
+                                 .unload = unload_parsed,
+                                 .check = check_interp_launch,
+                                 .launch = launch_in_interp,
                                  HOST_EVENTS_AND_COPIES,
                                  .alloc = alloc_interp};
 
 const DeviceOps device_nest = {.name = "nest",
                                .kind = NEREID_THREAD,
-                               .open = open_nest,
+                               .open = open_nest_interp,
                                .close = close_interp,
-                               .fits = fits,
-                               .load = load,
-                               .unload = unload,
-                               .check = check,
-                               .launch = launch,
+                               .fits = runs_ir_level,
+                               .load = load_parsed,
+                               .unload = unload_parsed,
+                               .check = check_interp_launch,
+                               .launch = launch_in_interp,
                                HOST_EVENTS_AND_COPIES,
                                .alloc = alloc_interp};

@@ -18,7 +18,7 @@ typedef struct {
   double rate;  /* bytes a second, read and written */
 } Copier;
 
-static double now(void) {
+static double now_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -29,9 +29,9 @@ static void *copy_some(void *arg) {
   Copier *c = arg;
   memset(c->memory, 1, COPY_BYTES);
   memcpy(c->memory + COPY_BYTES, c->memory, COPY_BYTES);
-  double begin = now();
+  double begin = now_seconds();
   for (int i = 0; i < COPY_TIMES; i++) memcpy(c->memory + COPY_BYTES, c->memory, COPY_BYTES);
-  double took = now() - begin;
+  double took = now_seconds() - begin;
   c->rate = took > 0 ? 2.0 * COPY_TIMES * COPY_BYTES / took : 0;
   return NULL;
 }
@@ -72,7 +72,7 @@ typedef struct {
   double bandwidth, clock;
 } Measured;
 
-static CacheId id_of(int cores) {
+static CacheId cpu_peaks_id(int cores) {
   unsigned char processor[CPU_IDENTITY];
   char description[256];
   cpu_identify(processor, description, sizeof description);
@@ -87,7 +87,7 @@ static CacheId id_of(int cores) {
 /* Measured once: each time anew it would take longer than all else that records answer, and the
  * same kernel would be predicted otherwise from run to run. */
 static Measured measured(int cores) {
-  CacheId id = id_of(cores);
+  CacheId id = cpu_peaks_id(cores);
   Cache *cache = cache_open(NULL, NULL);
   Measured m;
   char *kept = NULL;

@@ -26,7 +26,7 @@ bool replay_is_supported(const nereid_device *d) {
 
 /* ---- what nodes have ---- */
 
-static size_t slot_bytes(const nereid_launch *l) {
+static size_t launch_slot_bytes(const nereid_launch *l) {
   return (size_t)l->chosen->variant->nslots * sizeof *l->slots;
 }
 
@@ -34,22 +34,22 @@ static bool is_noted(const Noted *n, const ReplayItem *item) {
   const nereid_launch *l = item->launch;
   if (!l) return n->to == item->to && n->from == item->from;
   return n->chosen == l->chosen && !memcmp(n->grid, l->launched, sizeof n->grid) &&
-         !memcmp(n->slots, l->slots, slot_bytes(l));
+         !memcmp(n->slots, l->slots, launch_slot_bytes(l));
 }
 
-static int note(Noted *n, const ReplayItem *item) {
+static int note_item(Noted *n, const ReplayItem *item) {
   const nereid_launch *l = item->launch;
   n->kernel = l ? l->kernel : NULL;
   n->to = item->to;
   n->from = item->from;
   n->size = item->size;
   if (!l) return 0;
-  uint64_t *slots = realloc(n->slots, slot_bytes(l) + sizeof *slots);
+  uint64_t *slots = realloc(n->slots, launch_slot_bytes(l) + sizeof *slots);
   if (!slots) return error_out_of_memory();
   n->slots = slots;
   n->chosen = l->chosen;
   memcpy(n->grid, l->launched, sizeof n->grid);
-  memcpy(slots, l->slots, slot_bytes(l));
+  memcpy(slots, l->slots, launch_slot_bytes(l));
   return 0;
 }
 
@@ -62,9 +62,9 @@ static int make_ready(const ReplayItem *items, int n) {
   return code;
 }
 
-static int fill(Replay *r, const ReplayItem *items) {
+static int note_items(Replay *r, const ReplayItem *items) {
   int code = make_ready(items, r->n);
-  for (int i = 0; i < r->n && !code; i++) code = note(&r->noted[i], &items[i]);
+  for (int i = 0; i < r->n && !code; i++) code = note_item(&r->noted[i], &items[i]);
   return code ? code : r->device->ops->replay_new(r->device, &r->handle, items, r->n);
 }
 
@@ -73,7 +73,7 @@ int replay_new(Replay **out, nereid_device *d, const ReplayItem *items, int n) {
   Replay *r = calloc(1, sizeof *r);
   if (!r) return error_out_of_memory();
   *r = (Replay){.device = d, .n = n, .noted = calloc((size_t)n + 1, sizeof *r->noted)};
-  int code = r->noted ? fill(r, items) : error_out_of_memory();
+  int code = r->noted ? note_items(r, items) : error_out_of_memory();
   if (code) replay_free(r);
   else *out = r;
   return code;
@@ -89,7 +89,7 @@ void replay_free(Replay *r) {
 
 /* ---- running ---- */
 
-static bool fits(const Noted *n, const ReplayItem *item) {
+static bool fits_node(const Noted *n, const ReplayItem *item) {
   if (!item->launch) return !n->kernel && n->size == item->size;
   return n->kernel == item->launch->kernel;
 }
@@ -97,7 +97,7 @@ static bool fits(const Noted *n, const ReplayItem *item) {
 bool replay_fits(const Replay *r, const ReplayItem *items, int n) {
   if (n != r->n) return false;
   for (int i = 0; i < n; i++)
-    if (!fits(&r->noted[i], &items[i])) return false;
+    if (!fits_node(&r->noted[i], &items[i])) return false;
   return true;
 }
 
@@ -106,7 +106,7 @@ int replay_set(Replay *r, const ReplayItem *items, int n) {
   for (int i = 0; i < n && !code; i++) {
     if (is_noted(&r->noted[i], &items[i])) continue;
     code = r->device->ops->replay_set(r->device, r->handle, i, &items[i]);
-    if (!code) code = note(&r->noted[i], &items[i]);
+    if (!code) code = note_item(&r->noted[i], &items[i]);
   }
   return code;
 }

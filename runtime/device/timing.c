@@ -36,7 +36,7 @@ void timer_close(Timer *t) {
   *t = (Timer){0};
 }
 
-static int start(const Timer *t, const TimedRun *r, int i) {
+static int start_run(const Timer *t, const TimedRun *r, int i) {
   int code = r->before ? r->before(r->context) : 0;
   if (!code && t->flush) code = nereid_fill(t->device, t->flush, i, t->flush_size, r->stream);
   if (!code) code = nereid_event_record(t->from[i], r->stream);
@@ -52,7 +52,7 @@ static int run_alone(const Timer *t, const TimedRun *r, double *spent_us, double
   for (;;) {
     int64_t waited = host_waited_ns();
     double us = 0;
-    int code = start(t, r, 0);
+    int code = start_run(t, r, 0);
     if (!code) code = nereid_event_elapsed_us(&us, t->from[0], t->to[0]);
     waited = host_waited_ns() - waited;
     *fastest = fmin(*fastest, us);
@@ -66,20 +66,20 @@ int timer_run(Timer *t, const TimedRun *r, int n, double *us) {
   double spent_us = 0;
   int code = 0;
   for (int i = 0; i < n && !code; i++)
-    code = cpu ? run_alone(t, r, &spent_us, &us[i]) : start(t, r, i);
+    code = cpu ? run_alone(t, r, &spent_us, &us[i]) : start_run(t, r, i);
   if (cpu || code) return code;
   code = nereid_event_sync(t->to[n - 1]);
   for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
   return code;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
 double timing_quantile(double *us, int n, double share) {
-  qsort(us, (size_t)n, sizeof *us, compare);
+  qsort(us, (size_t)n, sizeof *us, compare_times);
   double at = share * (n - 1);
   int below = (int)at;
   double rest = at - below;
@@ -90,7 +90,8 @@ double timing_rounded(double us) { return fmax(round(us * 1e3), 1) / 1e3; }
 
 /* ---- one thing ---- */
 
-static int measure(Timer *t, const TimedRun *r, const nereid_time_options *o, nereid_timing *out) {
+static int measure_times(Timer *t, const TimedRun *r, const nereid_time_options *o,
+                         nereid_timing *out) {
   double us[TIMER_RUNS_MOST];
   int warm = o->warm_up > 0 ? o->warm_up : 3;
   if (warm > TIMER_RUNS_MOST) warm = TIMER_RUNS_MOST;
@@ -119,7 +120,7 @@ int timing_measure(nereid_timing *out, const TimedRun *r, const nereid_time_opti
   *out = (nereid_timing){0};
   if (!o) o = &defaults;
   int code = timer_open(&t, r->device, !o->keep_l2);
-  if (!code) code = measure(&t, r, o, out);
+  if (!code) code = measure_times(&t, r, o, out);
   timer_close(&t);
   return code;
 }

@@ -13,7 +13,7 @@ typedef struct {
   int nparams;
 } Making;
 
-static int make_body(void *arg) {
+static int image_body(void *arg) {
   static const char *const extra[IMAGE_EXTRA_NAMES] = {"grid_x", "grid_y", "grid_z", "processors"};
   static const char *const of_programs[IMAGE_BOUND_NAMES] = {"pid.x",  "pid.y",  "pid.z",
                                                              "grid.x", "grid.y", "grid.z"};
@@ -44,7 +44,7 @@ int image_new(nereid_image **out, const char *name, const ImageParam *params, in
   if (!image) return error_out_of_memory();
   image->arena = arena_new();
   Making m = {image, name, params, nparams};
-  int code = image->arena ? error_guard(image->arena, make_body, &m) : error_out_of_memory();
+  int code = image->arena ? error_guard(image->arena, image_body, &m) : error_out_of_memory();
   if (code) nereid_image_free(image);
   else *out = image;
   return code;

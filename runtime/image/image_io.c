@@ -119,7 +119,7 @@ typedef struct {
   Text text;
 } Writing;
 
-static int write_body(void *arg) {
+static int write_image_body(void *arg) {
   Writing *w = arg;
   w->text = text_new(w->arena);
   write_image(&w->text, w->image);
@@ -132,7 +132,7 @@ int nereid_image_bytes(char **out, size_t *size, const nereid_image *image) {
   REQUIRE(image);
   Writing w = {.arena = arena_new(), .image = image};
   if (!w.arena) return error_out_of_memory();
-  int code = error_guard(w.arena, write_body, &w);
+  int code = error_guard(w.arena, write_image_body, &w);
   if (!code) code = owned_copy(out, size, w.text.data, w.text.len);
   arena_free(w.arena);
   return code;
@@ -167,7 +167,7 @@ typedef struct {
   nereid_image *image;
 } ImageReader;
 
-static bool word(ImageReader *r, const char *w) {
+static bool accept_word(ImageReader *r, const char *w) {
   size_t n = strlen(w);
   if (r->bad || (size_t)(r->end - r->at) < n || memcmp(r->at, w, n)) return false;
   r->at += n;
@@ -175,10 +175,10 @@ static bool word(ImageReader *r, const char *w) {
 }
 
 static void need(ImageReader *r, const char *w) {
-  if (!word(r, w)) r->bad = true;
+  if (!accept_word(r, w)) r->bad = true;
 }
 
-static long long number(ImageReader *r, long long most) {
+static long long read_bounded(ImageReader *r, long long most) {
   long long v = 0;
   const char *start = r->at;
   while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && v <= most) v = v * 10 + *r->at++ - '0';
@@ -186,12 +186,12 @@ static long long number(ImageReader *r, long long most) {
   return r->bad ? 0 : v;
 }
 
-static int hex_digit(char c) {
+static int key_hex_digit(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Reads the output of text_quote. */
-static const char *quoted(ImageReader *r) {
+static const char *read_quoted(ImageReader *r) {
   need(r, "\"");
   size_t room = 0;
   for (const char *p = r->at; p < r->end && *p != '\n'; p++) room++;
@@ -203,8 +203,9 @@ static const char *quoted(ImageReader *r) {
       continue;
     }
     char e = r->at < r->end ? *r->at++ : 0;
-    if (e == 'x' && r->end - r->at >= 2 && hex_digit(r->at[0]) >= 0 && hex_digit(r->at[1]) >= 0) {
-      *to++ = (char)(hex_digit(r->at[0]) * 16 + hex_digit(r->at[1]));
+    if (e == 'x' && r->end - r->at >= 2 && key_hex_digit(r->at[0]) >= 0 &&
+        key_hex_digit(r->at[1]) >= 0) {
+      *to++ = (char)(key_hex_digit(r->at[0]) * 16 + key_hex_digit(r->at[1]));
       r->at += 2;
     } else if (e && strchr("\"\\ntr", e)) {
       *to++ = e == 'n' ? '\n' : e == 't' ? '\t' : e == 'r' ? '\r' : e;
@@ -216,9 +217,9 @@ static const char *quoted(ImageReader *r) {
   return out;
 }
 
-static Type read_type(ImageReader *r) {
+static Type read_param_type(ImageReader *r) {
   int stars = 0;
-  while (word(r, "*")) stars++;
+  while (accept_word(r, "*")) stars++;
   const char *start = r->at;
   while (r->at < r->end && *r->at != ' ' && *r->at != '\n') r->at++;
   DType t = dtype_parse(start, (size_t)(r->at - start));
@@ -227,23 +228,23 @@ static Type read_type(ImageReader *r) {
   return stars == 0 ? type_scalar(t) : type_ptr(stars == 1 ? t : DT_PTR);
 }
 
-static void read_param(ImageReader *r) {
+static void read_image_param(ImageReader *r) {
   if (r->nparams == IMAGE_MAX_PARAMS) {
     r->bad = true;
     return;
   }
   ImageParam *p = &r->params[r->nparams++];
-  p->name = quoted(r);
+  p->name = read_quoted(r);
   need(r, " ");
-  p->type = read_type(r);
-  p->written = word(r, " written");
+  p->type = read_param_type(r);
+  p->written = accept_word(r, " written");
   need(r, "\n");
 }
 
-static nereid_kind read_kind(ImageReader *r) {
+static nereid_kind read_code_kind(ImageReader *r) {
   for (int k = NEREID_TILE; k < NEREID_KIND_COUNT; k++) {
     const char *start = r->at;
-    if (word(r, nereid_kind_name((nereid_kind)k)) && r->at < r->end && *r->at == ' ')
+    if (accept_word(r, nereid_kind_name((nereid_kind)k)) && r->at < r->end && *r->at == ' ')
       return (nereid_kind)k;
     r->at = start;
   }
@@ -253,11 +254,11 @@ static nereid_kind read_kind(ImageReader *r) {
 
 static void read_slot(ImageReader *r, ImageSlot *s) {
   for (int k = 0; k < 4; k++)
-    if (word(r, slot_words[k])) {
+    if (accept_word(r, slot_words[k])) {
       s->kind = (SlotKind)k;
       need(r, " ");
-      if (s->kind == SLOT_ARG) s->param = (int)number(r, r->nparams - 1);
-      else s->expr.text = quoted(r);
+      if (s->kind == SLOT_ARG) s->param = (int)read_bounded(r, r->nparams - 1);
+      else s->expr.text = read_quoted(r);
       need(r, "\n");
       return;
     }
@@ -267,14 +268,14 @@ static void read_slot(ImageReader *r, ImageSlot *s) {
 static void read_grid(ImageReader *r, ImageVariant *v) {
   v->has_grid = true;
   for (int i = 0; i < 3; i++) {
-    v->grid[i].text = quoted(r);
+    v->grid[i].text = read_quoted(r);
     need(r, i < 2 ? " " : "\n");
   }
 }
 
 /* A size, and that many bytes. */
 static const char *read_bytes(ImageReader *r, size_t *size) {
-  *size = (size_t)number(r, r->end - r->at);
+  *size = (size_t)read_bounded(r, r->end - r->at);
   need(r, "\n");
   if (r->bad || (size_t)(r->end - r->at) < *size) {
     r->bad = true;
@@ -286,26 +287,26 @@ static const char *read_bytes(ImageReader *r, size_t *size) {
   return bytes;
 }
 
-static void read_source(ImageReader *r, ImageVariant *v) {
-  v->source_name = quoted(r);
+static void read_variant_source(ImageReader *r, ImageVariant *v) {
+  v->source_name = read_quoted(r);
   need(r, " ");
   v->source = read_bytes(r, &v->source_size);
 }
 
-static ImageNoAlias read_noalias(ImageReader *r) {
-  ImageNoAlias x = {.a = (int)number(r, r->nparams - 1)};
+static ImageNoAlias read_noalias_pair(ImageReader *r) {
+  ImageNoAlias x = {.a = (int)read_bounded(r, r->nparams - 1)};
   need(r, " ");
-  x.b = (int)number(r, r->nparams - 1);
-  x.or_same = word(r, " same");
+  x.b = (int)read_bounded(r, r->nparams - 1);
+  x.or_same = accept_word(r, " same");
   need(r, "\n");
   return x;
 }
 
 static void read_bounds(ImageReader *r, ImageVariant *v) {
   if (!v->bounds) v->bounds = ARENA_ARRAY(r->arena, IntExpr, (size_t)r->nparams);
-  int i = (int)number(r, r->nparams - 1);
+  int i = (int)read_bounded(r, r->nparams - 1);
   need(r, " ");
-  const char *text = quoted(r);
+  const char *text = read_quoted(r);
   need(r, "\n");
   if (!r->bad) v->bounds[i].text = text;
 }
@@ -315,39 +316,39 @@ static int read_variant(ImageReader *r) {
   VEC(IntExpr) guards = {0};
   VEC(ImageSlot) slots = {0};
   VEC(ImageNoAlias) noalias = {0};
-  v.target = quoted(r);
+  v.target = read_quoted(r);
   need(r, " ");
-  v.kind = read_kind(r);
+  v.kind = read_code_kind(r);
   need(r, " ");
-  v.entry = quoted(r);
+  v.entry = read_quoted(r);
   need(r, " threads ");
-  v.threads = (int)number(r, 1 << 16);
+  v.threads = (int)read_bounded(r, 1 << 16);
   need(r, " shared ");
-  v.shared = number(r, 1LL << 40);
+  v.shared = read_bounded(r, 1LL << 40);
   need(r, "\n");
-  while (!r->bad && !word(r, "code ")) {
+  while (!r->bad && !accept_word(r, "code ")) {
     IntExpr guard = {0};
     ImageSlot slot = {0};
-    if (word(r, "file ")) {
-      v.file = quoted(r);
+    if (accept_word(r, "file ")) {
+      v.file = read_quoted(r);
       need(r, "\n");
-    } else if (word(r, "guard ")) {
-      guard.text = quoted(r);
+    } else if (accept_word(r, "guard ")) {
+      guard.text = read_quoted(r);
       need(r, "\n");
       vec_push(r->arena, &guards, guard);
-    } else if (word(r, "slot ")) {
+    } else if (accept_word(r, "slot ")) {
       read_slot(r, &slot);
       vec_push(r->arena, &slots, slot);
-    } else if (word(r, "grid ")) {
+    } else if (accept_word(r, "grid ")) {
       read_grid(r, &v);
-    } else if (word(r, "source ")) {
-      read_source(r, &v);
-    } else if (word(r, "noalias ")) {
-      ImageNoAlias pair = read_noalias(r);
+    } else if (accept_word(r, "source ")) {
+      read_variant_source(r, &v);
+    } else if (accept_word(r, "noalias ")) {
+      ImageNoAlias pair = read_noalias_pair(r);
       vec_push(r->arena, &noalias, pair);
-    } else if (word(r, "bounds ")) {
+    } else if (accept_word(r, "bounds ")) {
       read_bounds(r, &v);
-    } else if (word(r, "ordered ")) {
+    } else if (accept_word(r, "ordered ")) {
       v.ordered = read_bytes(r, &v.ordered_size);
     } else {
       r->bad = true;
@@ -367,23 +368,23 @@ static bool check_end(const char *data, size_t size) {
   if (size < END || memcmp(data + size - END, "end ", 4) || data[size - 1] != '\n') return false;
   uint64_t hash = 0;
   for (int i = 0; i < 16; i++) {
-    int d = hex_digit(data[size - 17 + (size_t)i]);
+    int d = key_hex_digit(data[size - 17 + (size_t)i]);
     if (d < 0) return false;
     hash = hash << 4 | (uint64_t)d;
   }
   return hash == XXH64(data, size - END, 0);
 }
 
-static int read_body(void *arg) {
+static int read_image_body(void *arg) {
   ImageReader *r = arg;
   need(r, "nereid image 1\nname ");
-  r->name = quoted(r);
+  r->name = read_quoted(r);
   need(r, "\n");
-  while (!r->bad && word(r, "param ")) read_param(r);
+  while (!r->bad && accept_word(r, "param ")) read_image_param(r);
   if (r->bad) return NEREID_E_FILE;
   int code = image_new(&r->image, r->name, r->params, r->nparams);
-  while (!code && !r->bad && word(r, "variant ")) code = read_variant(r);
-  return code ? code : !r->bad && word(r, "end ") ? 0 : NEREID_E_FILE;
+  while (!code && !r->bad && accept_word(r, "variant ")) code = read_variant(r);
+  return code ? code : !r->bad && accept_word(r, "end ") ? 0 : NEREID_E_FILE;
 }
 
 static int read_image(nereid_image **out, const char *name, const char *data, size_t size) {
@@ -394,7 +395,7 @@ static int read_image(nereid_image **out, const char *name, const char *data, si
   r->arena = arena_new();
   r->at = data;
   r->end = data + size;
-  int code = r->arena ? error_guard(r->arena, read_body, r) : error_out_of_memory();
+  int code = r->arena ? error_guard(r->arena, read_image_body, r) : error_out_of_memory();
   if (code == NEREID_E_FILE) code = error_set(NEREID_E_FILE, E_RUN_IMAGE_FILE, name);
   if (code) nereid_image_free(r->image);
   else *out = r->image;

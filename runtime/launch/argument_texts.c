@@ -40,13 +40,13 @@ static int failed_for(const Argument *a, int code) {
   return error_set(code, "%s: %s", a->name, nereid_error_message());
 }
 
-static bool is_number(const nereid_value *v) {
+static bool is_number_value(const nereid_value *v) {
   nereid_value_kind k = nereid_value_get_kind(v);
   return k == NEREID_VALUE_INT || k == NEREID_VALUE_FLOAT || k == NEREID_VALUE_BOOL;
 }
 
 const char *argument_cast(const Argument *a) {
-  bool takes = a->param->type && !a->param->is_pointer && is_number(a->value);
+  bool takes = a->param->type && !a->param->is_pointer && is_number_value(a->value);
   return takes && !nereid_value_is_typed(a->value) ? a->param->type : "";
 }
 
@@ -64,7 +64,7 @@ static int fit_param(const Argument *a) {
   return error_set(NEREID_E_USAGE, E_RUN_ARG_TYPE, a->name, p->type, type);
 }
 
-static int add_argument(Arguments *out, const nereid_setting *s, bool outline) {
+static int read_argument_text(Arguments *out, const nereid_setting *s, bool outline) {
   Argument *a = &out->data[out->len];
   *a =
       (Argument){.name = s->name, .text = s->value, .param = arguments_param(out->kernel, s->name)};
@@ -117,7 +117,7 @@ int arguments_read(Arguments *out, const nereid_kernel_info *kernel, const nerei
     if (!settings[i].name || !settings[i].value) code = error_null("nereid_setting", "value");
   *out = (Arguments){.kernel = kernel, .data = calloc((size_t)n + 1, sizeof(Argument))};
   if (!out->data) return error_out_of_memory();
-  for (int i = 0; i < n && !code; i++) code = add_argument(out, &settings[i], outline);
+  for (int i = 0; i < n && !code; i++) code = read_argument_text(out, &settings[i], outline);
   for (int i = 0; i < out->len && !code; i++) code = resolve_alias(out, &out->data[i]);
   for (int i = 0; i < out->len && !code; i++) code = fit_param(&out->data[i]);
   qsort(out->data, (size_t)out->len, sizeof *out->data, in_kernel_order);
@@ -133,7 +133,7 @@ void arguments_free(Arguments *a) {
 /* ---- what is compiled ---- */
 
 /* By itself, or by its items. */
-static bool is_given(const Arguments *a, const nereid_request *r, const char *name) {
+static bool is_text_given(const Arguments *a, const nereid_request *r, const char *name) {
   for (int i = 0; i < a->len; i++)
     if (sema_is_item(a->data[i].name, name)) return true;
   for (int i = 0; i < r->nargs; i++)
@@ -143,12 +143,12 @@ static bool is_given(const Arguments *a, const nereid_request *r, const char *na
 
 /* Numbers of run-time parameters are no constants; what the language can't pass otherwise, such as
  * a function or a dtype, is one anyway. */
-static int check_constant(const Arguments *a, const nereid_arg *arg) {
+static int check_constant_text(const Arguments *a, const nereid_arg *arg) {
   const nereid_param *p = arguments_param(a->kernel, arg->name);
   nereid_value *v;
   if (!p || p->kind == NEREID_PARAM_CONSTEXPR || p->tuned || !arg->value) return 0;
   if (value_outline(&v, arg->value)) return 0;
-  bool constant = !is_number(v);
+  bool constant = !is_number_value(v);
   nereid_value_free(v);
   if (constant) return 0;
   return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME, arg->name, arg->name, arg->value);
@@ -156,13 +156,13 @@ static int check_constant(const Arguments *a, const nereid_arg *arg) {
 
 int arguments_check(const Arguments *a, const nereid_request *r) {
   for (int i = 0; i < r->nargs; i++) {
-    int code = check_constant(a, &r->args[i]);
+    int code = check_constant_text(a, &r->args[i]);
     if (code) return code;
   }
   for (int i = 0; i < a->kernel->nparams; i++) {
     const nereid_param *p = &a->kernel->params[i];
     bool open = p->kind == NEREID_PARAM_CONSTEXPR || p->has_default || p->tuned;
-    if (!open && !is_given(a, r, p->name))
+    if (!open && !is_text_given(a, r, p->name))
       return error_set(NEREID_E_USAGE, E_RUN_ARG_NEEDED, a->kernel->name, p->name, p->name);
   }
   return 0;
@@ -177,7 +177,7 @@ int argument_type(char out[ARGUMENT_TYPE], const Argument *a) {
 
 /* ---- the grid ---- */
 
-static bool is_integer(const nereid_value *v) {
+static bool is_integer_value(const nereid_value *v) {
   nereid_value_kind k = nereid_value_get_kind(v);
   return k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL;
 }
@@ -185,12 +185,12 @@ static bool is_integer(const nereid_value *v) {
 int arguments_bind(nereid_binding *out, const Arguments *a, const nereid_request *r) {
   int n = 0;
   for (int i = 0; i < a->len; i++)
-    if (is_integer(a->data[i].value))
+    if (is_integer_value(a->data[i].value))
       out[n++] = (nereid_binding){a->data[i].name, nereid_value_int(a->data[i].value)};
   for (int i = 0; i < r->nargs; i++) {
     nereid_value *v;
     if (!r->args[i].value || value_outline(&v, r->args[i].value)) continue;
-    if (is_integer(v)) out[n++] = (nereid_binding){r->args[i].name, nereid_value_int(v)};
+    if (is_integer_value(v)) out[n++] = (nereid_binding){r->args[i].name, nereid_value_int(v)};
     nereid_value_free(v);
   }
   return n;

@@ -75,7 +75,7 @@ typedef struct {
   int64_t period; /* of drawn elements; 0: none */
 } Fill;
 
-static double cut(DType t, double u) {
+static double round_below_one(DType t, double u) {
   static const int significant[DT_COUNT] = {
       [DT_F8E5] = 3, [DT_F8E4NV] = 4, [DT_F8E4B15] = 4, [DT_F16] = 11,
       [DT_BF16] = 8, [DT_F32] = 24,   [DT_F64] = 53};
@@ -83,11 +83,11 @@ static double cut(DType t, double u) {
   return (double)(int64_t)(u * scale) / scale;
 }
 
-static Scalar draw(const Fill *f, const uint64_t words[2], int which) {
+static Scalar draw_element(const Fill *f, const uint64_t words[2], int which) {
   DType t = f->array->dtype;
   double normals[2];
   switch (f->make) {
-    case MAKE_RAND: return (Scalar){.f = cut(t, random_uniform(words[which]))};
+    case MAKE_RAND: return (Scalar){.f = round_below_one(t, random_uniform(words[which]))};
     case MAKE_RANDN:
       random_normals(normals, words);
       return (Scalar){.f = t == DT_F64 ? normals[which] : scalar_round(t, normals[which])};
@@ -106,7 +106,7 @@ static void fill_range(void *context, int64_t begin, int64_t end) {
   uint64_t words[2];
   for (int64_t i = begin; i < end; i++, out += size) {
     if (i % 2 == 0) random_words(words, (uint64_t)f->seed, (uint64_t)i / 2);
-    scalar_store(f->array->dtype, draw(f, words, (int)(i % 2)), out);
+    scalar_store(f->array->dtype, draw_element(f, words, (int)(i % 2)), out);
   }
 }
 
@@ -131,7 +131,7 @@ static void fill_drawn(Fill *f) {
   }
 }
 
-static void fill(Fill *f) {
+static void fill_array(Fill *f) {
   /* The elements of an empty array are undefined but can't be marked: NaN or -1, so that a kernel
    * that reads them does not look right by chance. */
   if (f->make == MAKE_EMPTY) memset(f->array->data, 0xFF, f->array->bytes);
@@ -142,7 +142,7 @@ static void fill(Fill *f) {
 }
 
 /* f32[128, 64] */
-static int read_shape(Array *a, const char *text, const char **rest) {
+static int read_array_shape(Array *a, const char *text, const char **rest) {
   const char *s = *rest;
   size_t len = strcspn(s, "[:");
   a->dtype = dtype_parse(s, len);
@@ -163,7 +163,7 @@ static int read_shape(Array *a, const char *text, const char **rest) {
 }
 
 /* :LO:HI:SEED, the last of which may be missing. */
-static int read_numbers(Fill *f, const char *text, const char *s) {
+static int read_fill_numbers(Fill *f, const char *text, const char *s) {
   int64_t *const places[] = {&f->lo, &f->hi, &f->seed};
   int first = f->make == MAKE_RANDINT ? 0 : 2;
   if (f->make <= MAKE_EMPTY) return *s ? bad(text, "nothing may follow the shape") : 0;
@@ -194,14 +194,14 @@ static int check_draw(const Fill *f, const char *text) {
 static int read_made(nereid_value *v, const char *text, Make make, const char *rest,
                      const Reading *how) {
   Fill f = {.array = &v->array, .make = make, .period = how->period};
-  int code = read_shape(&v->array, text, &rest);
-  if (!code) code = read_numbers(&f, text, rest);
+  int code = read_array_shape(&v->array, text, &rest);
+  if (!code) code = read_fill_numbers(&f, text, rest);
   if (!code) code = check_draw(&f, text);
   if (!code) code = how->outline ? array_measure(&v->array) : array_new(&v->array);
   if (code) return code;
   v->kind = NEREID_VALUE_ARRAY;
   v->empty = make == MAKE_EMPTY;
-  if (!how->outline) fill(&f);
+  if (!how->outline) fill_array(&f);
   return 0;
 }
 
@@ -234,7 +234,7 @@ static int read_alias(nereid_value *v, const char *text) {
   return whole ? 0 : error_set(NEREID_E_USAGE, E_RUN_VALUE_SLICE, text);
 }
 
-static int read_value(nereid_value *v, const char *text, const Reading *how) {
+static int read_value_text(nereid_value *v, const char *text, const Reading *how) {
   static const char *const makers[] = {"zeros:", "ones:", "empty:", "rand:", "randn:", "randint:"};
   for (int i = MAKE_ZEROS; i <= MAKE_RANDINT; i++) {
     size_t n = strlen(makers[i]);
@@ -260,7 +260,7 @@ static int parse_value(nereid_value **out, const char *text, Reading how) {
   *out = NULL;
   nereid_value *v = calloc(1, sizeof *v);
   if (!v) return error_out_of_memory();
-  int code = read_value(v, text, &how);
+  int code = read_value_text(v, text, &how);
   if (code) nereid_value_free(v);
   else *out = v;
   return code;

@@ -60,7 +60,7 @@ static bool has_value(const Decorators *d, const char *name) {
 }
 
 /* Options that the request fixes are given as constexprs are. */
-static uint32_t add_options(Decorators *d, TunedArg *args, uint32_t n) {
+static uint32_t add_option_args(Decorators *d, TunedArg *args, uint32_t n) {
   nereid_request r = *d->kernel;
   for (int i = 0; i < OPTIONS; i++) {
     int value = *config_option(&r, options[i]);
@@ -70,7 +70,7 @@ static uint32_t add_options(Decorators *d, TunedArg *args, uint32_t n) {
   return n;
 }
 
-static int read_args(Decorators *d) {
+static int read_decorator_args(Decorators *d) {
   const nereid_request *r = d->kernel;
   TunedArg *args = ARENA_ARRAY(d->c.arena, TunedArg, (size_t)(d->nargs + r->nargs) + 4);
   uint32_t n = 0;
@@ -81,11 +81,11 @@ static int read_args(Decorators *d) {
     if (code) return code;
   }
   d->query.args = args;
-  d->query.nargs = add_options(d, args, n);
+  d->query.nargs = add_option_args(d, args, n);
   return 0;
 }
 
-static int open_body(void *arg) {
+static int open_kernel_body(void *arg) {
   Decorators *d = arg;
   d->c.kernel = sema_find(d->c.program, d->kernel->kernel);
   if (!d->c.kernel) return compile_not_found(d->c.program);
@@ -97,11 +97,11 @@ static int open_body(void *arg) {
     if (d->kernel->target) device.target = d->kernel->target;
     d->query.device = device;
   }
-  return read_args(d);
+  return read_decorator_args(d);
 }
 
 /* One candidate's errors are not the next one's. */
-static int report(Decorators *d, int code) {
+static int report_decorators(Decorators *d, int code) {
   code = compile_report(&d->c, code, d->kernel->on_message, d->kernel->context);
   if (d->c.diags) diag_rewind(d->c.diags, 0);
   return code;
@@ -118,8 +118,8 @@ int decorators_open(Decorators **out, const nereid_request *kernel, const Decora
   d->device = device;
   int code = compile_open(&d->c, &kernel->source, false);
   if (!code && d->c.from_ir) code = error_set(NEREID_E_USAGE, E_RUN_DECORATORS_IR);
-  else if (!code) code = compile_guard(&d->c, COMPILE_SEMA, open_body, d);
-  if (code) code = report(d, code);
+  else if (!code) code = compile_guard(&d->c, COMPILE_SEMA, open_kernel_body, d);
+  if (code) code = report_decorators(d, code);
   if (code) decorators_free(d);
   else *out = d;
   return code;
@@ -133,7 +133,7 @@ void decorators_free(Decorators *d) {
 
 /* ---- configurations as text ---- */
 
-static Config config_text(Decorators *d, const TunedConfig *c) {
+static Config config_of_tuned(Decorators *d, const TunedConfig *c) {
   Config out = {.settings = ARENA_ARRAY(d->c.arena, nereid_setting, c->len)};
   for (size_t i = 0; i < c->len; i++)
     out.settings[out.n++] = (nereid_setting){c->data[i].name, tuned_text(d->c.arena, &c->data[i])};
@@ -167,7 +167,7 @@ static int space_body(void *arg) {
   if (!s.decorated && a->derive && !tuned_automatic(d->c.program, d->c.kernel, &d->query, &s))
     return NEREID_E_KERNEL;
   for (size_t i = 0; i < s.configs.len; i++)
-    vec_push(d->c.arena, &out->configs, config_text(d, &s.configs.data[i]));
+    vec_push(d->c.arena, &out->configs, config_of_tuned(d, &s.configs.data[i]));
   if (!s.decorated && s.configs.len == 1 && !s.configs.data[0].len) out->source = SPACE_NONE;
   out->zeroed = ARENA_ARRAY(d->c.arena, ArrayNames, s.configs.len);
   for (size_t i = 0; i < s.zeroed.len; i++)
@@ -178,18 +178,18 @@ static int space_body(void *arg) {
   return 0;
 }
 
-static int ask(DecoratorSpace *out, Decorators *d, bool derive) {
+static int ask_space(DecoratorSpace *out, Decorators *d, bool derive) {
   *out = (DecoratorSpace){0};
   Asking a = {.d = d, .out = out, .derive = derive};
-  return report(d, compile_guard(&d->c, COMPILE_SEMA, space_body, &a));
+  return report_decorators(d, compile_guard(&d->c, COMPILE_SEMA, space_body, &a));
 }
 
-int decorators_declared(DecoratorSpace *out, Decorators *d) { return ask(out, d, false); }
-int decorators_space(DecoratorSpace *out, Decorators *d) { return ask(out, d, true); }
+int decorators_declared(DecoratorSpace *out, Decorators *d) { return ask_space(out, d, false); }
+int decorators_space(DecoratorSpace *out, Decorators *d) { return ask_space(out, d, true); }
 
 /* ---- heuristics ---- */
 
-static int read_config(Decorators *d, const Config *c, TunedConfig *out) {
+static int read_fixed_config(Decorators *d, const Config *c, TunedConfig *out) {
   for (int i = 0; c && i < c->n; i++) {
     KernelArg arg;
     Name name = pool_name(d->c.names, c->settings[i].name);
@@ -200,7 +200,7 @@ static int read_config(Decorators *d, const Config *c, TunedConfig *out) {
   return 0;
 }
 
-static const KernelArg *find(const TunedConfig *c, const char *name) {
+static const KernelArg *find_setting(const TunedConfig *c, const char *name) {
   for (size_t i = 0; i < c->len; i++)
     if (!strcmp(c->data[i].name, name)) return &c->data[i];
   return NULL;
@@ -211,23 +211,23 @@ static Config merged(Decorators *d, const TunedConfig *a, const TunedConfig *b) 
   const Kernel *k = d->c.kernel;
   TunedConfig out = {0};
   for (uint32_t i = 0; i < k->nparams; i++) {
-    const KernelArg *arg = find(a, k->params[i].name);
-    if (!arg) arg = find(b, k->params[i].name);
+    const KernelArg *arg = find_setting(a, k->params[i].name);
+    if (!arg) arg = find_setting(b, k->params[i].name);
     if (arg && !config_is_option(arg->name)) vec_push(d->c.arena, &out, *arg);
   }
   for (int i = 0; i < OPTIONS; i++) {
-    const KernelArg *arg = find(a, options[i]);
-    if (!arg) arg = find(b, options[i]);
+    const KernelArg *arg = find_setting(a, options[i]);
+    if (!arg) arg = find_setting(b, options[i]);
     if (arg) vec_push(d->c.arena, &out, *arg);
   }
-  return config_text(d, &out);
+  return config_of_tuned(d, &out);
 }
 
 static int complete_body(void *arg) {
   Asking *a = arg;
   Decorators *d = a->d;
   TunedConfig config = {0}, more;
-  int code = read_config(d, a->config, &config);
+  int code = read_fixed_config(d, a->config, &config);
   if (code) return code;
   if (!tuned_heuristics(d->c.program, d->c.kernel, &d->query, &config, &more))
     return NEREID_E_KERNEL;
@@ -238,7 +238,7 @@ static int complete_body(void *arg) {
 int decorators_complete(Config *out, Decorators *d, const Config *c) {
   *out = (Config){0};
   Asking a = {.d = d, .config = c, .completed = out};
-  return report(d, compile_guard(&d->c, COMPILE_SEMA, complete_body, &a));
+  return report_decorators(d, compile_guard(&d->c, COMPILE_SEMA, complete_body, &a));
 }
 
 static int known_body(void *arg) {

@@ -8,7 +8,7 @@
 
 /* ---- making a launch ---- */
 
-static int check_grid(const uint32_t grid[3]) {
+static int check_grid_extents(const uint32_t grid[3]) {
   if (grid[0] && grid[1] && grid[2]) return 0;
   return error_set(NEREID_E_USAGE, E_RUN_GRID_ZERO, grid[0], grid[1], grid[2]);
 }
@@ -24,7 +24,7 @@ int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid
   REQUIRE_OUT(out);
   REQUIRE(k);
   REQUIRE(grid);
-  int code = check_grid(grid);
+  int code = check_grid_extents(grid);
   if (code) return code;
   nereid_launch *l = calloc(1, sizeof *l);
   if (!l) return error_out_of_memory();
@@ -75,7 +75,7 @@ void nereid_launch_free(nereid_launch *l) {
 int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
   REQUIRE(l);
   REQUIRE(grid);
-  int code = check_grid(grid);
+  int code = check_grid_extents(grid);
   if (code) return code;
   memcpy(l->grid, grid, sizeof l->grid);
   l->reach_of = NULL;
@@ -84,8 +84,8 @@ int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
 }
 
 /* The parameter, NULL (with a message) if there is none or it is of another sort. */
-static const ImageParam *find_param(const nereid_launch *l, int i, const char *given,
-                                    bool (*accepts)(DType)) {
+static const ImageParam *find_launch_param(const nereid_launch *l, int i, const char *given,
+                                           bool (*accepts)(DType)) {
   const nereid_image *image = l->kernel->image;
   if (i < 0 || i >= image->nparams) {
     error_set(NEREID_E_USAGE, E_RUN_NO_PARAM, i, image->name);
@@ -99,7 +99,7 @@ static const ImageParam *find_param(const nereid_launch *l, int i, const char *g
   return NULL;
 }
 
-static bool is_pointer(DType t) { return t == DT_PTR; }
+static bool is_pointer_dtype(DType t) { return t == DT_PTR; }
 
 static int set_bits(nereid_launch *l, int i, uint64_t bits, int64_t value) {
   l->args[i] = bits;
@@ -121,7 +121,7 @@ static bool fits_integer(DType t, int64_t v) {
 
 int nereid_launch_set_int(nereid_launch *l, int i, int64_t value) {
   REQUIRE(l);
-  const ImageParam *p = find_param(l, i, "an integer", dtype_is_int);
+  const ImageParam *p = find_launch_param(l, i, "an integer", dtype_is_int);
   if (!p) return NEREID_E_USAGE;
   if (!fits_integer((DType)p->type.dtype, value))
     return error_set(NEREID_E_USAGE, E_RUN_ARG_RANGE, p->name, (long long)value,
@@ -131,7 +131,7 @@ int nereid_launch_set_int(nereid_launch *l, int i, int64_t value) {
 
 int nereid_launch_set_float(nereid_launch *l, int i, double value) {
   REQUIRE(l);
-  const ImageParam *p = find_param(l, i, "a float", dtype_is_float);
+  const ImageParam *p = find_launch_param(l, i, "a float", dtype_is_float);
   if (!p) return NEREID_E_USAGE;
   DType t = (DType)p->type.dtype;
   uint64_t bits = 0;
@@ -141,7 +141,7 @@ int nereid_launch_set_float(nereid_launch *l, int i, double value) {
 
 int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p) {
   REQUIRE(l);
-  if (!find_param(l, i, "a pointer", is_pointer)) return NEREID_E_USAGE;
+  if (!find_launch_param(l, i, "a pointer", is_pointer_dtype)) return NEREID_E_USAGE;
   return set_bits(l, i, (uintptr_t)p, (int64_t)(uintptr_t)p);
 }
 
@@ -175,7 +175,7 @@ int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
   REQUIRE(l);
   REQUIRE(t);
   enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_MANAGED = 13 };
-  const ImageParam *p = find_param(l, i, "a tensor", is_pointer);
+  const ImageParam *p = find_launch_param(l, i, "a tensor", is_pointer_dtype);
   if (!p) return NEREID_E_USAGE;
   nereid_device *d = l->kernel->device;
   bool on_gpu = t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
@@ -221,7 +221,7 @@ static int choose_order(nereid_launch *l, int i) {
                    k->image->params[pair->b].name, k->image->name);
 }
 
-static int choose(nereid_launch *l) {
+static int choose_variant(nereid_launch *l) {
   const nereid_kernel *k = l->kernel;
   const IntExpr *failed = NULL;
   for (int i = 0; i < k->nloaded; i++) {
@@ -293,12 +293,12 @@ static void log_launch(const nereid_launch *l) {
             ordered ? ", in order: arguments overlap" : "");
 }
 
-static int prepare(nereid_launch *l) {
+static int prepare_launch(nereid_launch *l) {
   int64_t *extra = l->values + l->kernel->image->nparams;
   for (int i = 0; i < 3; i++) extra[i] = l->grid[i];
   extra[3] = l->kernel->device->info.processors;
   int code = check_all_set(l);
-  if (!code) code = choose(l);
+  if (!code) code = choose_variant(l);
   if (!code) code = map_grid(l);
   if (!code) code = fill_slots(l);
   if (!code) code = l->kernel->device->ops->check(l);
@@ -309,7 +309,7 @@ static int prepare(nereid_launch *l) {
 
 /* ---- running ---- */
 
-int launch_ready(nereid_launch *l) { return __builtin_expect(l->stale, 0) ? prepare(l) : 0; }
+int launch_ready(nereid_launch *l) { return __builtin_expect(l->stale, 0) ? prepare_launch(l) : 0; }
 
 int nereid_launch_run(nereid_launch *l, nereid_stream *s) {
   REQUIRE(l);

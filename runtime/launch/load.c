@@ -15,7 +15,7 @@ static int count_fitting(const nereid_device *d, const nereid_image *image) {
   return n;
 }
 
-static int kernel_new(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
+static int kernel_alloc(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
   nereid_kernel *k = *out = calloc(1, sizeof *k);
   if (!k) return error_out_of_memory();
   k->device = d;
@@ -56,7 +56,7 @@ void load_ready(const LoadItem *item) {
   if (item->watch) item->watch->ready(item->watch->context);
 }
 
-static void load_item(void *context, size_t i) {
+static void load_on_device(void *context, size_t i) {
   const Loading *l = context;
   LoadItem *item = &l->items[i];
   item->code = l->device->ops->load(l->device, item->image, item->variant, item->out);
@@ -64,7 +64,7 @@ static void load_item(void *context, size_t i) {
   else load_ready(item);
 }
 
-static int first_failure(LoadItem *items, int n) {
+static int first_item_failure(LoadItem *items, int n) {
   int code = 0;
   for (int i = 0; i < n; i++) {
     if (!items[i].code) items[i].out->variant = items[i].own;
@@ -80,15 +80,15 @@ static int load_items(nereid_device *d, LoadItem *items, int n) {
   Loading l = {d, items};
   int code = d->ops->load_all ? d->ops->load_all(d, items, n) : 0;
   if (code) return code;
-  if (!d->ops->load_all) parallel_for((size_t)n, load_item, &l);
-  return first_failure(items, n);
+  if (!d->ops->load_all) parallel_for((size_t)n, load_on_device, &l);
+  return first_item_failure(items, n);
 }
 
 static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                         int n, LoadItem *items, const LoadWatch *watch) {
   int nitems = 0, code = 0;
   for (int i = 0; i < n && !code; i++) {
-    code = kernel_new(&out[i], d, images[i]);
+    code = kernel_alloc(&out[i], d, images[i]);
     if (!code) code = add_items(out[i], images[i], items, &nitems, watch);
   }
   return code ? code : load_items(d, items, nitems);
@@ -178,14 +178,14 @@ int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i) {
 
 /* ---- the rest of its life ---- */
 
-static void unload(const nereid_kernel *k, Loaded *l) {
+static void unload_kernel(const nereid_kernel *k, Loaded *l) {
   if (l->variant) k->device->ops->unload(k->device, l);
 }
 
 void nereid_kernel_free(nereid_kernel *k) {
   if (!k) return;
-  for (int i = 0; i < k->nloaded && k->loaded; i++) unload(k, &k->loaded[i]);
-  for (int i = 0; i < k->nloaded && k->ordered; i++) unload(k, &k->ordered[i]);
+  for (int i = 0; i < k->nloaded && k->loaded; i++) unload_kernel(k, &k->loaded[i]);
+  for (int i = 0; i < k->nloaded && k->ordered; i++) unload_kernel(k, &k->ordered[i]);
   for (int i = 0; i < k->nloaded && k->ordered_images; i++) nereid_image_free(k->ordered_images[i]);
   pthread_mutex_destroy(&k->ordered_lock);
   free(k->ordered);

@@ -93,7 +93,7 @@ static int send_args(Measurer *m) {
   return send_first(m);
 }
 
-static int start(Measurer *m) {
+static int start_process(Measurer *m) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
     return error_set(NEREID_E_MEMORY, E_TUNE_WORKER_START, strerror(errno));
@@ -118,7 +118,7 @@ static int tell_end(pid_t pid) {
   return error_set(NEREID_E_LOST, E_TUNE_WORKER_EXIT, WEXITSTATUS(status));
 }
 
-static int end(Measurer *m, bool kill_it) {
+static int end_process(Measurer *m, bool kill_it) {
   int code = 0;
   if (m->fd < 0) return 0;
   close(m->fd);
@@ -141,7 +141,7 @@ int measurer_open(Measurer **out, const char *device, bool keep_l2, nereid_messa
   if (!m) return error_out_of_memory();
   *m = (Measurer){.device = device, .keep_l2 = keep_l2, .fd = -1};
   if (!program_find(m->program) && note) note(context, N_TUNE_ALONE);
-  int code = start(m);
+  int code = start_process(m);
   if (!code) return 0;
   measurer_close(m);
   *out = NULL;
@@ -162,7 +162,7 @@ int measurer_take(Measurer *m, const MeasuredArg *args, int nargs) {
 
 void measurer_close(Measurer *m) {
   if (!m) return;
-  end(m, false);
+  end_process(m, false);
   forget_witnesses(m);
   free(m->witnesses);
   message_free(&m->in);
@@ -202,7 +202,7 @@ static int receive(Measurer *m, double seconds, Measured *out) {
   char *told = r == WIRE_OK ? strdup(nereid_error_message()) : NULL;
   out->code = NEREID_E_LOST;
   out->end = r == WIRE_TIMEOUT ? MEASURED_TIMEOUT : MEASURED_DIED;
-  int code = end(m, r == WIRE_TIMEOUT);
+  int code = end_process(m, r == WIRE_TIMEOUT);
   tell_again(NEREID_E_LOST, told);
   /* A thread can't be ended; what it does goes on. */
   return r == WIRE_TIMEOUT && !*m->program ? code : 0;
@@ -252,7 +252,7 @@ static int get_ready(Measurer *m) {
   Measured answer;
   int code = 0;
   if (m->fd < 0) {
-    code = start(m);
+    code = start_process(m);
     if (!code) code = send_args(m);
   }
   if (code || m->ready) return code;
@@ -264,7 +264,7 @@ static int get_ready(Measurer *m) {
   m->ready = !code;
   if (!code || m->fd < 0) return code;
   char *told = strdup(nereid_error_message());
-  end(m, true); /* further answers are of no use */
+  end_process(m, true); /* further answers are of no use */
   return tell_again(code, told);
 }
 

@@ -38,18 +38,18 @@ static bool reserve(Message *m, size_t more) {
   return true;
 }
 
-static void put(Message *m, const void *data, size_t size) {
+static void message_append(Message *m, const void *data, size_t size) {
   if (!reserve(m, size)) return;
   if (size) memcpy(m->data + m->size, data, size);
   m->size += size;
 }
 
-void message_put_int(Message *m, int64_t v) { put(m, &v, sizeof v); }
-void message_put_double(Message *m, double v) { put(m, &v, sizeof v); }
+void message_put_int(Message *m, int64_t v) { message_append(m, &v, sizeof v); }
+void message_put_double(Message *m, double v) { message_append(m, &v, sizeof v); }
 
 void message_put_bytes(Message *m, const void *data, size_t size) {
   message_put_int(m, (int64_t)size);
-  put(m, data, size);
+  message_append(m, data, size);
 }
 
 /* With its NUL, so that it is read in place. */
@@ -57,7 +57,7 @@ void message_put_text(Message *m, const char *text) {
   message_put_bytes(m, text, strlen(text) + 1);
 }
 
-static const void *take(Message *m, size_t size) {
+static const void *message_consume(Message *m, size_t size) {
   if (m->failed || size > m->size - m->at) {
     m->failed = true;
     return NULL;
@@ -68,14 +68,14 @@ static const void *take(Message *m, size_t size) {
 
 int64_t message_int(Message *m) {
   int64_t v = 0;
-  const void *p = take(m, sizeof v);
+  const void *p = message_consume(m, sizeof v);
   if (p) memcpy(&v, p, sizeof v);
   return v;
 }
 
 double message_double(Message *m) {
   double v = 0;
-  const void *p = take(m, sizeof v);
+  const void *p = message_consume(m, sizeof v);
   if (p) memcpy(&v, p, sizeof v);
   return v;
 }
@@ -83,7 +83,7 @@ double message_double(Message *m) {
 const void *message_bytes(Message *m, size_t *size) {
   int64_t n = message_int(m);
   *size = n < 0 ? SIZE_MAX : (size_t)n;
-  const void *p = take(m, *size);
+  const void *p = message_consume(m, *size);
   if (!p) *size = 0;
   return p;
 }
@@ -128,7 +128,7 @@ static WireResult wait_for(int fd, double end) {
   }
 }
 
-static WireResult read_all(int fd, void *data, size_t size, double end) {
+static WireResult read_bytes_until(int fd, void *data, size_t size, double end) {
   char *p = data;
   while (size) {
     WireResult r = wait_for(fd, end);
@@ -145,10 +145,10 @@ static WireResult read_all(int fd, void *data, size_t size, double end) {
 WireResult wire_receive(int fd, Message *m, double seconds) {
   double end = seconds < 0 ? -1 : host_now() + seconds;
   uint32_t head[2];
-  WireResult r = read_all(fd, head, HEAD, end);
+  WireResult r = read_bytes_until(fd, head, HEAD, end);
   if (r != WIRE_OK) return r;
   message_start(m, head[0]);
   if (!reserve(m, head[1])) return WIRE_CLOSED;
   m->size = head[1];
-  return read_all(fd, m->data, m->size, end);
+  return read_bytes_until(fd, m->data, m->size, end);
 }

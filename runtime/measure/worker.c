@@ -33,7 +33,7 @@ typedef struct {
 
 /* ---- making them ---- */
 
-static int read_arg(WorkerArg *a, Message *in) {
+static int read_worker_arg(WorkerArg *a, Message *in) {
   a->name = strdup(message_text(in));
   if (!a->name) return error_out_of_memory();
   const char *text = message_text(in), *dtype = message_text(in);
@@ -42,7 +42,7 @@ static int read_arg(WorkerArg *a, Message *in) {
   return !code && *dtype ? nereid_value_cast(a->value, dtype) : code;
 }
 
-static int find(const WorkerArgs *w, const char *name) {
+static int find_worker_arg(const WorkerArgs *w, const char *name) {
   for (int i = 0; i < w->n; i++)
     if (!strcmp(w->list[i].name, name)) return i;
   return -1;
@@ -60,10 +60,10 @@ static void free_array(const WorkerArgs *w, void *data, size_t bytes) {
   else nereid_free(w->device, data);
 }
 
-static int place(const WorkerArgs *w, int i) {
+static int allocate_array(const WorkerArgs *w, int i) {
   WorkerArg *a = &w->list[i];
   nereid_value_kind kind = nereid_value_get_kind(a->value);
-  a->array = kind == NEREID_VALUE_ALIAS   ? find(w, nereid_value_alias(a->value))
+  a->array = kind == NEREID_VALUE_ALIAS   ? find_worker_arg(w, nereid_value_alias(a->value))
              : kind == NEREID_VALUE_ARRAY ? i
                                           : -1;
   if (a->array != i) return 0;
@@ -79,8 +79,8 @@ static int worker_args_read(WorkerArgs *w, Message *in) {
   w->list = calloc((size_t)n + 1, sizeof *w->list);
   if (!w->list) return error_out_of_memory();
   int code = 0;
-  for (; w->n < n && !code; w->n++) code = read_arg(&w->list[w->n], in);
-  for (int i = 0; i < w->n && !code; i++) code = place(w, i);
+  for (; w->n < n && !code; w->n++) code = read_worker_arg(&w->list[w->n], in);
+  for (int i = 0; i < w->n && !code; i++) code = allocate_array(w, i);
   return code;
 }
 
@@ -100,7 +100,7 @@ static void worker_args_free(WorkerArgs *w) {
 
 /* ---- for a run ---- */
 
-static WorkerArg *array_of(const WorkerArgs *w, int i) {
+static WorkerArg *array_of_arg(const WorkerArgs *w, int i) {
   int at = w->list[i].array;
   return at < 0 ? NULL : &w->list[at];
 }
@@ -109,8 +109,8 @@ static WorkerArg *array_of(const WorkerArgs *w, int i) {
 
 /* The array that a kernel writes through its i-th parameter; NULL: none. */
 static WorkerArg *worker_args_written(const WorkerArgs *w, const nereid_image *image, int i) {
-  int at = image->params[i].written ? find(w, image->params[i].name) : -1;
-  return at < 0 ? NULL : array_of(w, at);
+  int at = image->params[i].written ? find_worker_arg(w, image->params[i].name) : -1;
+  return at < 0 ? NULL : array_of_arg(w, at);
 }
 
 static int fetch(const WorkerArgs *w, const WorkerArg *a, void **out) {
@@ -133,7 +133,7 @@ static int compare_array(const WorkerArgs *w, const WorkerArg *a, unsigned *same
   return code;
 }
 
-static int keep(WorkerArgs *w, const nereid_image *image, int *number) {
+static int keep_results(WorkerArgs *w, const nereid_image *image, int *number) {
   int code = 0;
   if (w->nresults == WORKER_RESULTS_MOST) return 0;
   for (int i = 0; i < image->nparams && !code; i++) {
@@ -156,14 +156,14 @@ static int worker_args_judge(WorkerArgs *w, const nereid_image *image, int *numb
   }
   if (code) return code;
   if (same) *number = __builtin_ctz(same);
-  return same ? 0 : keep(w, image, number);
+  return same ? 0 : keep_results(w, image, number);
 }
 
 static int worker_args_set(const WorkerArgs *w, nereid_launch *l) {
   int code = 0;
   for (int i = 0; i < w->n && !code; i++) {
     int at = nereid_image_find_param(l->kernel->image, w->list[i].name);
-    const WorkerArg *array = array_of(w, i);
+    const WorkerArg *array = array_of_arg(w, i);
     const nereid_value *v = w->list[i].value;
     size_t skipped = v->kind == NEREID_VALUE_ALIAS && array
                          ? (size_t)v->i * dtype_bytes(array->value->array.dtype)
@@ -174,7 +174,7 @@ static int worker_args_set(const WorkerArgs *w, nereid_launch *l) {
   return code;
 }
 
-static int restore(const WorkerArgs *w, WorkerArg *a) {
+static int restore_arg(const WorkerArgs *w, WorkerArg *a) {
   const Array *array = &a->value->array;
   if (a->fresh) return device_copy(w->device, a->data, a->fresh, array->bytes, w->stream);
   int code = nereid_alloc(&a->fresh, w->device, array->bytes);
@@ -186,7 +186,7 @@ static int worker_args_restore(const WorkerArgs *w, const nereid_image *image) {
   int code = 0;
   for (int i = 0; i < image->nparams && !code; i++) {
     WorkerArg *a = worker_args_written(w, image, i);
-    if (a) code = restore(w, a);
+    if (a) code = restore_arg(w, a);
   }
   return code;
 }
@@ -195,10 +195,10 @@ static int worker_args_restore(const WorkerArgs *w, const nereid_image *image) {
 static int worker_args_reset(const WorkerArgs *w) {
   int code = 0;
   for (int i = 0; i < w->n && !code; i++) {
-    WorkerArg *a = w->list[i].reset == WORKER_KEEP ? NULL : array_of(w, i);
+    WorkerArg *a = w->list[i].reset == WORKER_KEEP ? NULL : array_of_arg(w, i);
     if (!a) continue;
     code = w->list[i].reset == WORKER_RESTORE
-               ? restore(w, a)
+               ? restore_arg(w, a)
                : nereid_fill(w->device, a->data, 0, a->value->array.bytes, w->stream);
   }
   return code;
@@ -241,7 +241,7 @@ static bool answer(Worker *w, const Answer *a) {
 
 /* ---- opening ---- */
 
-static int open_device(Worker *w) {
+static int open_worker_device(Worker *w) {
   const char *build = message_text(&w->in);
   if (strcmp(build, nereid_build_id()))
     return error_set(NEREID_E_USAGE, E_TUNE_WORKER_BUILD, nereid_build_id());
@@ -253,14 +253,14 @@ static int open_device(Worker *w) {
   return code ? code : timer_open(&w->timer, w->args.device, !keep_l2);
 }
 
-static void drop(Trial *t) {
+static void drop_trial(Trial *t) {
   nereid_launch_free(t->launch);
   nereid_kernel_free(t->kernel);
   *t = (Trial){0};
 }
 
 static void drop_args(Worker *w) {
-  for (size_t i = 0; i < w->ntrials; i++) drop(&w->trials[i]);
+  for (size_t i = 0; i < w->ntrials; i++) drop_trial(&w->trials[i]);
   worker_args_free(&w->args);
 }
 
@@ -271,7 +271,7 @@ typedef struct {
   const Trial *trial;
 } Run;
 
-static int run_once(void *context) {
+static int run_trial(void *context) {
   const Run *r = context;
   return nereid_launch_run(r->trial->launch, r->worker->args.stream);
 }
@@ -282,14 +282,14 @@ static int before_run(void *context) {
 
 static int time_trial(Worker *w, const Trial *t, int64_t n, Answer *a) {
   Run r = {w, t};
-  TimedRun timed = {run_once, &r, w->args.device, w->args.stream, before_run};
+  TimedRun timed = {run_trial, &r, w->args.device, w->args.stream, before_run};
   if (n > TIMER_RUNS_MOST - a->n) n = TIMER_RUNS_MOST - a->n;
   int code = n > 0 ? timer_run(&w->timer, &timed, (int)n, a->us + a->n) : 0;
   if (!code && n > 0) a->n += (int)n;
   return code;
 }
 
-static int load(Worker *w, Trial *t) {
+static int load_trial(Worker *w, Trial *t) {
   size_t size;
   uint32_t grid[3];
   nereid_image *image = NULL;
@@ -304,13 +304,13 @@ static int load(Worker *w, Trial *t) {
 
 static int try_kernel(Worker *w, Trial *t, Answer *a) {
   Run run = {w, t};
-  int code = load(w, t);
+  int code = load_trial(w, t);
   int64_t runs = message_int(&w->in);
   double limit = message_double(&w->in);
   if (!code) code = worker_args_restore(&w->args, t->kernel->image);
   if (!code) code = worker_args_reset(&w->args);
   if (!code) code = nereid_kernel_get_resources(&a->resources, t->kernel);
-  if (!code) code = run_once(&run);
+  if (!code) code = run_trial(&run);
   if (!code) code = nereid_device_sync(w->args.device);
   if (!code) code = worker_args_judge(&w->args, t->kernel->image, &a->number);
   if (!code) code = time_trial(w, t, 1, a);
@@ -339,7 +339,7 @@ static Trial *trial_at(Worker *w, int64_t id) {
 /* ---- messages ---- */
 
 static int obey(Worker *w, Answer *a) {
-  if (w->in.kind == WORKER_OPEN) return open_device(w);
+  if (w->in.kind == WORKER_OPEN) return open_worker_device(w);
   if (!w->args.device) return NEREID_E_USAGE;
   if (w->in.kind == WORKER_ARGS) {
     double begin = host_now();
@@ -354,7 +354,7 @@ static int obey(Worker *w, Answer *a) {
   int code = 0;
   if (w->in.kind == WORKER_TRY) code = try_kernel(w, t, a);
   else if (w->in.kind == WORKER_TIME && t->launch) code = time_trial(w, t, message_int(&w->in), a);
-  if (w->in.kind == WORKER_DROP || (code && code != NEREID_E_LOST)) drop(t);
+  if (w->in.kind == WORKER_DROP || (code && code != NEREID_E_LOST)) drop_trial(t);
   return code;
 }
 

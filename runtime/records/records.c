@@ -21,7 +21,7 @@ static void print_best(Text *out, const Record *r) {
 }
 
 /* The records [from, to) are those of one problem. */
-static void print_problem(Text *out, const RecordList *l, size_t from, size_t to) {
+static void print_problem_group(Text *out, const RecordList *l, size_t from, size_t to) {
   RecordList own = {l->data + from, to - from, 0};
   const RecordProblem *p = own.data->problem;
   records_rank(&own);
@@ -36,7 +36,7 @@ void records_summarize(Text *out, RecordList *l) {
   for (size_t i = 0, end; i < l->len; i = end) {
     for (end = i + 1; end < l->len; end++)
       if (record_compare_problems(l->data[i].problem, l->data[end].problem)) break;
-    print_problem(out, l, i, end);
+    print_problem_group(out, l, i, end);
   }
 }
 
@@ -124,7 +124,7 @@ const Record *records_best(const RecordList *l) {
 
 /* ---- finding ---- */
 
-static bool same(const CacheKey *a, const CacheKey *b) {
+static bool keys_equal(const CacheKey *a, const CacheKey *b) {
   return !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
@@ -132,12 +132,13 @@ const Record *records_find(const RecordList *l, const char *config, const CacheK
                            const char *version, const CacheKey *code) {
   static const CacheKey none;
   const Record *found = NULL;
-  bool by_code = code && !same(code, &none);
+  bool by_code = code && !keys_equal(code, &none);
   for (size_t i = 0; i < l->len; i++) {
     const Record *r = &l->data[i];
     if (strcmp(r->config, config)) continue;
-    if (same(&r->ir, ir) && !strcmp(r->version, version)) return r;
-    if (by_code && same(&r->code, code) && (!found || record_compare(r, found) < 0)) found = r;
+    if (keys_equal(&r->ir, ir) && !strcmp(r->version, version)) return r;
+    if (by_code && keys_equal(&r->code, code) && (!found || record_compare(r, found) < 0))
+      found = r;
   }
   return found;
 }
@@ -217,7 +218,7 @@ int nereid_records_describe(char *out, size_t size) {
 /* The columns of a record in the order of all statements below. */
 #define COLUMNS "code, status, median_us, spread_us, runs, taken, reason, shape, predicted_us"
 
-static const char *text_at(sqlite3_stmt *s, int column) {
+static const char *record_text_at(sqlite3_stmt *s, int column) {
   const char *text = (const char *)sqlite3_column_text(s, column);
   return text ? text : "";
 }
@@ -238,10 +239,10 @@ static bool take_values(sqlite3_stmt *s, int at, Record *r) {
   r->spread_us = sqlite3_column_double(s, at + 3);
   r->runs = runs == (int)runs ? (int)runs : -1;
   r->taken = sqlite3_column_int64(s, at + 5);
-  r->reason = text_at(s, at + 6);
-  r->shape = text_at(s, at + 7);
+  r->reason = record_text_at(s, at + 6);
+  r->shape = record_text_at(s, at + 7);
   r->predicted_us = sqlite3_column_double(s, at + 8);
-  return tune_status_read(&r->status, text_at(s, at + 1)) && record_is_valid(r);
+  return tune_status_read(&r->status, record_text_at(s, at + 1)) && record_is_valid(r);
 }
 
 static void bind_text(sqlite3_stmt *s, int i, const char *text) {
@@ -278,22 +279,22 @@ typedef struct {
 } Getting;
 
 static const char *copy_at(const Getting *g, int column) {
-  const char *text = text_at(g->statement, column);
+  const char *text = record_text_at(g->statement, column);
   return arena_strndup(g->arena, text, strlen(text));
 }
 
 /* The problem of a row, which is mostly that of the row before. */
 static const RecordProblem *problem_at(const Getting *g, const RecordProblem *last) {
-  RecordProblem here = {text_at(g->statement, 0), text_at(g->statement, 1),
-                        text_at(g->statement, 2), text_at(g->statement, 3),
-                        text_at(g->statement, 4)};
+  RecordProblem here = {record_text_at(g->statement, 0), record_text_at(g->statement, 1),
+                        record_text_at(g->statement, 2), record_text_at(g->statement, 3),
+                        record_text_at(g->statement, 4)};
   if (last && !record_compare_problems(last, &here)) return last;
   RecordProblem *p = ARENA_NEW(g->arena, RecordProblem);
   *p = (RecordProblem){copy_at(g, 0), copy_at(g, 1), copy_at(g, 2), copy_at(g, 3), copy_at(g, 4)};
   return p;
 }
 
-static void take_row(Getting *g) {
+static void read_record_row(Getting *g) {
   Record r = {.ir = key_at(g->statement, 6)};
   if (!take_values(g->statement, 8, &r)) return;
   r.reason = copy_at(g, 14);
@@ -309,7 +310,7 @@ static bool get_rows(void *context) {
   Getting *g = context;
   int rc;
   if (g->problem) bind_problem(g->statement, g->problem);
-  while ((rc = sqlite3_step(g->statement)) == SQLITE_ROW) take_row(g);
+  while ((rc = sqlite3_step(g->statement)) == SQLITE_ROW) read_record_row(g);
   return rc == SQLITE_DONE;
 }
 
@@ -364,7 +365,7 @@ typedef struct {
 } Putting;
 
 /* Runs a statement whose values are bound, up to its first row. */
-static int step(sqlite3_stmt *s) {
+static int step_statement(sqlite3_stmt *s) {
   int rc = sqlite3_step(s);
   if (rc != SQLITE_ROW) sqlite3_reset(s);
   return rc;
@@ -373,7 +374,7 @@ static int step(sqlite3_stmt *s) {
 static int find_problem(Putting *p, const RecordProblem *problem) {
   sqlite3_stmt *find = p->statements[FIND_PROBLEM], *add = p->statements[ADD_PROBLEM];
   bind_problem(find, problem);
-  int rc = step(find);
+  int rc = step_statement(find);
   if (rc == SQLITE_ROW) {
     p->problem = sqlite3_column_int64(find, 0);
     sqlite3_reset(find);
@@ -381,7 +382,7 @@ static int find_problem(Putting *p, const RecordProblem *problem) {
   }
   if (rc != SQLITE_DONE) return rc;
   bind_problem(add, problem);
-  rc = step(add);
+  rc = step_statement(add);
   p->problem = sqlite3_last_insert_rowid(p->database->db);
   return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -398,7 +399,7 @@ static int find_better(Putting *p, const Record *r, bool *there, bool *better) {
   sqlite3_stmt *s = p->statements[FIND_RECORD];
   Record old = {0};
   bind_record(p, s, r);
-  int rc = step(s);
+  int rc = step_statement(s);
   *there = rc == SQLITE_ROW;
   *better = *there && !p->anew && take_values(s, 0, &old) && record_compare(&old, r) <= 0;
   if (*there) sqlite3_reset(s);
@@ -417,7 +418,7 @@ static int write_record(Putting *p, const Record *r) {
   bind_text(s, 11, r->reason);
   bind_text(s, 12, r->shape);
   sqlite3_bind_double(s, 13, r->predicted_us);
-  int rc = step(s);
+  int rc = step_statement(s);
   return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -463,7 +464,7 @@ static bool put_once(Putting *p) {
          database_transact(p->database, put_list, p) == SQLITE_OK;
 }
 
-static bool put(Records *r, Putting *p) {
+static bool put_records(Records *r, Putting *p) {
   if (!r || !p->n) return !p->n;
   p->database = &r->database;
   pthread_mutex_lock(&p->database->lock);
@@ -476,12 +477,12 @@ static bool put(Records *r, Putting *p) {
 
 bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change) {
   Putting p = {.list = list, .n = n};
-  bool good = put(r, &p);
+  bool good = put_records(r, &p);
   if (change) *change = p.change;
   return good;
 }
 
 bool records_replace(Records *r, const Record *list, size_t n) {
   Putting p = {.list = list, .n = n, .anew = true};
-  return put(r, &p);
+  return put_records(r, &p);
 }

@@ -25,7 +25,7 @@ static void pass_note_on(const Work *w) {
   if (*w->note && w->on_message) w->on_message(w->context, w->note);
 }
 
-static void on_note(void *context, const char *text) {
+static void keep_last_note(void *context, const char *text) {
   Work *w = context;
   pass_note_on(w);
   snprintf(w->note, sizeof w->note, "%s", text);
@@ -33,7 +33,7 @@ static void on_note(void *context, const char *text) {
 
 /* ---- files ---- */
 
-static int read_file(Work *w, const char *path) {
+static int read_records_file(Work *w, const char *path) {
   enum { MOST_MIB = 4095 };
   const char *text;
   size_t len;
@@ -50,7 +50,7 @@ static int read_file(Work *w, const char *path) {
 static int read_files(Work *w) {
   w->names = pool_new(w->arena);
   int code = 0;
-  for (int i = 0; i < w->npaths && !code; i++) code = read_file(w, w->paths[i]);
+  for (int i = 0; i < w->npaths && !code; i++) code = read_records_file(w, w->paths[i]);
   w->change.read = w->list.len;
   records_sort(&w->list);
   return code;
@@ -58,7 +58,7 @@ static int read_files(Work *w) {
 
 /* ---- what is done in the arena ---- */
 
-static int failed(const Work *w) {
+static int records_failure(const Work *w) {
   return records_are_off(w->records) ? error_set(NEREID_E_USAGE, E_RUN_RECORDS_OFF)
                                      : error_set(NEREID_E_FILE, "%s", w->note);
 }
@@ -66,7 +66,7 @@ static int failed(const Work *w) {
 static int get_all(Work *w) {
   RecordsResult got = records_get(w->records, w->arena, NULL, &w->list);
   w->text = text_new(w->arena);
-  return got == RECORDS_FAILED || records_are_off(w->records) ? failed(w) : 0;
+  return got == RECORDS_FAILED || records_are_off(w->records) ? records_failure(w) : 0;
 }
 
 static int export_body(void *arg) {
@@ -88,7 +88,7 @@ static int import_body(void *arg) {
   RecordsChange change;
   int code = read_files(w);
   if (code) return code;
-  if (!records_put(w->records, w->list.data, w->list.len, &change)) return failed(w);
+  if (!records_put(w->records, w->list.data, w->list.len, &change)) return records_failure(w);
   w->change.added = change.added;
   w->change.replaced = change.replaced;
   return 0;
@@ -103,21 +103,21 @@ static int merge_body(void *arg) {
   return 0;
 }
 
-static int work(Work *w, int (*body)(void *)) {
+static int work_in_arena(Work *w, int (*body)(void *)) {
   w->arena = arena_new();
   return w->arena ? error_guard(w->arena, body, w) : error_out_of_memory();
 }
 
 static int work_with_records(Work *w, int (*body)(void *)) {
-  w->records = records_open(on_note, w);
-  int code = w->records ? work(w, body) : error_out_of_memory();
+  w->records = records_open(keep_last_note, w);
+  int code = w->records ? work_in_arena(w, body) : error_out_of_memory();
   records_close(w->records);
   if (!code) pass_note_on(w);
   return code;
 }
 
 /* Hands the text out, if there is one, and frees the rest. */
-static int finish(Work *w, int code, char **text, size_t *size) {
+static int finish_work(Work *w, int code, char **text, size_t *size) {
   *text = NULL;
   *size = 0;
   if (!code) code = owned_copy(text, size, w->text.data, w->text.len);
@@ -131,14 +131,14 @@ int nereid_records_list(char **text, size_t *size) {
   REQUIRE_OUT(text);
   REQUIRE_OUT(size);
   Work w = {0};
-  return finish(&w, work_with_records(&w, list_body), text, size);
+  return finish_work(&w, work_with_records(&w, list_body), text, size);
 }
 
 int nereid_records_export(char **text, size_t *size) {
   REQUIRE_OUT(text);
   REQUIRE_OUT(size);
   Work w = {0};
-  return finish(&w, work_with_records(&w, export_body), text, size);
+  return finish_work(&w, work_with_records(&w, export_body), text, size);
 }
 
 int nereid_records_merge(char **text, size_t *size, const char *const *paths, int n) {
@@ -146,7 +146,7 @@ int nereid_records_merge(char **text, size_t *size, const char *const *paths, in
   REQUIRE_OUT(size);
   if (n) REQUIRE(paths);
   Work w = {.paths = paths, .npaths = n};
-  return finish(&w, work(&w, merge_body), text, size);
+  return finish_work(&w, work_in_arena(&w, merge_body), text, size);
 }
 
 int nereid_records_import(nereid_records_change *change, const char *path,

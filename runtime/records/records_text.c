@@ -75,7 +75,7 @@ static bool parse_time(int64_t *out, const char *s) {
 
 /* ---- printing ---- */
 
-static void print_string(Text *out, const char *name, const char *value) {
+static void print_string_field(Text *out, const char *name, const char *value) {
   text_printf(out, " %s ", name);
   text_quote(out, value);
 }
@@ -83,7 +83,7 @@ static void print_string(Text *out, const char *name, const char *value) {
 static void print_hash_field(Text *out, const char *name, const CacheKey *k) {
   char digits[HASH_DIGITS + 1];
   print_hash(digits, k);
-  print_string(out, name, digits);
+  print_string_field(out, name, digits);
 }
 
 static void print_number(Text *out, const char *name, double v) {
@@ -91,13 +91,13 @@ static void print_number(Text *out, const char *name, double v) {
   ir_print_float(out, v, false);
 }
 
-static void print_problem(Text *out, const RecordProblem *p) {
+static void print_problem_key(Text *out, const RecordProblem *p) {
   text_puts(out, "problem");
-  print_string(out, "kernel", p->kernel);
-  print_string(out, "signature", p->signature);
-  print_string(out, "sizes", p->sizes);
-  print_string(out, "device", p->device);
-  print_string(out, "driver", p->driver);
+  print_string_field(out, "kernel", p->kernel);
+  print_string_field(out, "signature", p->signature);
+  print_string_field(out, "sizes", p->sizes);
+  print_string_field(out, "device", p->device);
+  print_string_field(out, "driver", p->driver);
   text_puts(out, "\n");
 }
 
@@ -105,17 +105,17 @@ static void print_record(Text *out, const Record *r) {
   char taken[TIME_SIZE];
   print_time(taken, r->taken);
   text_puts(out, " ");
-  print_string(out, "config", r->config);
+  print_string_field(out, "config", r->config);
   text_printf(out, " %s", nereid_tune_status_name(r->status));
   print_number(out, "median", r->median_us);
   print_number(out, "spread", r->spread_us);
   text_printf(out, " runs %d", r->runs);
-  print_string(out, "taken", taken);
+  print_string_field(out, "taken", taken);
   print_hash_field(out, "ir", &r->ir);
-  print_string(out, "version", r->version);
+  print_string_field(out, "version", r->version);
   print_hash_field(out, "code", &r->code);
-  print_string(out, "reason", r->reason);
-  print_string(out, "shape", r->shape);
+  print_string_field(out, "reason", r->reason);
+  print_string_field(out, "shape", r->shape);
   print_number(out, "predicted", r->predicted_us);
   text_puts(out, "\n");
 }
@@ -125,7 +125,7 @@ void records_print(Text *out, const RecordList *l) {
   for (size_t i = 0; i < l->len; i++) {
     const Record *r = &l->data[i];
     if (!i || record_compare_problems(r->problem, l->data[i - 1].problem))
-      print_problem(out, r->problem);
+      print_problem_key(out, r->problem);
     print_record(out, r);
   }
 }
@@ -133,7 +133,7 @@ void records_print(Text *out, const RecordList *l) {
 /* ---- reading ---- */
 
 /* The string of a field; "" after an error. */
-static const char *read_string(IrReader *r, const char *name) {
+static const char *read_string_field(IrReader *r, const char *name) {
   const char *s = ir_expect(r, name) ? ir_string(r) : NULL;
   return s ? s : "";
 }
@@ -156,7 +156,7 @@ static int64_t read_time(IrReader *r) {
   return seconds;
 }
 
-static double read_number(IrReader *r, const char *name) {
+static double read_number_field(IrReader *r, const char *name) {
   ir_expect(r, name);
   if (ir_at_kind(r, IT_INT) || ir_at_kind(r, IT_FLOAT)) return ir_next(r).f;
   ir_expected(r, "a number");
@@ -174,37 +174,37 @@ static nereid_tune_status read_status(IrReader *r) {
 
 static const RecordProblem *read_problem(IrReader *r) {
   RecordProblem *p = ARENA_NEW(r->arena, RecordProblem);
-  p->kernel = read_string(r, "kernel");
-  p->signature = read_string(r, "signature");
-  p->sizes = read_string(r, "sizes");
-  p->device = read_string(r, "device");
-  p->driver = read_string(r, "driver");
+  p->kernel = read_string_field(r, "kernel");
+  p->signature = read_string_field(r, "signature");
+  p->sizes = read_string_field(r, "sizes");
+  p->device = read_string_field(r, "device");
+  p->driver = read_string_field(r, "driver");
   return p;
 }
 
 static Record read_record(IrReader *r, const RecordProblem *p, int64_t format) {
   Record out = {.problem = p, .shape = ""};
-  out.config = read_string(r, "config");
+  out.config = read_string_field(r, "config");
   Span at = ir_peek(r)->span;
   out.status = read_status(r);
-  out.median_us = read_number(r, "median");
-  out.spread_us = read_number(r, "spread");
+  out.median_us = read_number_field(r, "median");
+  out.spread_us = read_number_field(r, "spread");
   ir_expect(r, "runs");
   out.runs = (int)ir_int_in(r, 0, INT_MAX);
   out.taken = read_time(r);
   out.ir = read_hash(r, "ir");
-  out.version = read_string(r, "version");
+  out.version = read_string_field(r, "version");
   out.code = read_hash(r, "code");
-  out.reason = read_string(r, "reason");
+  out.reason = read_string_field(r, "reason");
   if (format > 1) {
-    out.shape = read_string(r, "shape");
-    out.predicted_us = read_number(r, "predicted");
+    out.shape = read_string_field(r, "shape");
+    out.predicted_us = read_number_field(r, "predicted");
   }
   if (!r->failed && !record_is_valid(&out)) ir_error(r, at, E_RUN_RECORDS_OK);
   return out;
 }
 
-static int64_t read_head(IrReader *r) {
+static int64_t read_records_version(IrReader *r) {
   Span at = ir_peek(r)->span;
   if (!ir_accept(r, "nereid") || !ir_accept(r, "records")) ir_error(r, at, E_RUN_RECORDS_HEAD);
   at = ir_peek(r)->span;
@@ -216,7 +216,7 @@ static int64_t read_head(IrReader *r) {
 bool records_read(Arena *a, Pool *names, Diags *d, uint32_t file, RecordList *out) {
   IrReader r = ir_open(a, names, d, file, 0);
   const RecordProblem *problem = NULL;
-  int64_t format = read_head(&r);
+  int64_t format = read_records_version(&r);
   while (!r.failed && !ir_at_kind(&r, IT_END)) {
     if (ir_accept(&r, "problem")) {
       problem = read_problem(&r);

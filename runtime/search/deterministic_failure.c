@@ -23,7 +23,7 @@ static const char *telling_line(const char *lines) {
 }
 
 /* The hint at the end of the first error of a message; "": it has none. */
-static const char *hint_of(const char *message) {
+static const char *first_error_hint(const char *message) {
   static const char mark[] = "hint: ";
   const char *line = strchr(message, '\n'), *end = line ? strstr(line, ": error: ") : NULL;
   while (line && (!end || line < end)) {
@@ -48,7 +48,7 @@ char *failure_first_line(const char *message) {
   if (!line) return NULL;
   memcpy(line, message, n);
   char *end = tool ? add_line(line + n, " ", telling_line(message + n + 1))
-                   : add_line(line + n, "; ", hint_of(message));
+                   : add_line(line + n, "; ", first_error_hint(message));
   *end = 0;
   return line;
 }

@@ -24,14 +24,14 @@ static int promising_first(const void *a, const void *b) {
   return x->candidate < y->candidate ? -1 : 1;
 }
 
-static double apart(double x, double y) { return fabs(log(x / y)); }
+static double log_distance(double x, double y) { return fabs(log(x / y)); }
 
 static double likeness(const Estimate *a, const Estimate *b) {
   static const double OWN_REGISTERS = 8, OWN_SHARED = 4096; /* that all have */
-  double d = apart(a->programs, b->programs) + apart(a->warps, b->warps) +
-             apart(a->occupancy, b->occupancy) +
-             apart(a->registers + OWN_REGISTERS, b->registers + OWN_REGISTERS) +
-             apart((double)a->shared + OWN_SHARED, (double)b->shared + OWN_SHARED);
+  double d = log_distance(a->programs, b->programs) + log_distance(a->warps, b->warps) +
+             log_distance(a->occupancy, b->occupancy) +
+             log_distance(a->registers + OWN_REGISTERS, b->registers + OWN_REGISTERS) +
+             log_distance((double)a->shared + OWN_SHARED, (double)b->shared + OWN_SHARED);
   return exp(-d / REACH);
 }
 

@@ -85,19 +85,19 @@ static bool time_is_up(const State *s) {
   return (s->any || s->best_us > 0) && end > 0 && host_now() >= end;
 }
 
-static void fail(State *s, Item *item, nereid_tune_status status, const char *reason) {
+static void fail_item(State *s, Item *item, nereid_tune_status status, const char *reason) {
   item->candidate->status = status;
   item->candidate->reason = arena_strndup(s->work->search->arena, reason, strlen(reason));
 }
 
-static void refuse(State *s, Item *item, int code, const char *message) {
+static void fail_with_code(State *s, Item *item, int code, const char *message) {
   char *line = failure_first_line(message);
-  fail(s, item, failure_tune_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
+  fail_item(s, item, failure_tune_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
   free(line);
   item->candidate->passing = !failure_is_deterministic(code);
 }
 
-static void report(State *s, bool done) {
+static void report_progress(State *s, bool done) {
   SearchWork *w = s->work;
   w->done += done;
   progress_tell(w->search, s->problem, w->done, w->measured, &w->told);
@@ -118,7 +118,7 @@ static int add_times(Item *item, const Measured *m) {
   return 0;
 }
 
-static void summarize(State *s, Item *item) {
+static void summarize_times(State *s, Item *item) {
   Candidate *c = item->candidate;
   if (!item->n) return;
   double low = timing_quantile(item->us, item->n, 0.25);
@@ -140,11 +140,12 @@ static void tell_spills(State *s, Item *item, const Measured *m) {
 
 /* Time that the budget cut short says nothing of the kernel; what was measured before holds. */
 static void time_out(State *s, Item *item, bool cut) {
-  if (!cut) fail(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT);
-  else if (!item->n && !item->candidate->witness) fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
+  if (!cut) fail_item(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT);
+  else if (!item->n && !item->candidate->witness)
+    fail_item(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
 }
 
-static int measure(State *s, Item *item, int runs) {
+static int measure_item(State *s, Item *item, int runs) {
   Measured m;
   double limit_us = s->best_us > 0 && !s->confirming ? 3 * s->best_us : 1e18;
   double wanted = timeout_of_candidate(item->candidate, runs, s->best_us, s->patient);
@@ -156,26 +157,26 @@ static int measure(State *s, Item *item, int runs) {
       if (item->answer < 0) item->answer = m.answer;
       tell_spills(s, item, &m);
       code = item->candidate->witness ? 0 : add_times(item, &m);
-      summarize(s, item);
+      summarize_times(s, item);
       break;
     case MEASURED_TIMEOUT: time_out(s, item, seconds < wanted / 2); break;
-    case MEASURED_DIED: fail(s, item, NEREID_TUNE_FAULT, nereid_error_message()); break;
-    case MEASURED_FAILED: refuse(s, item, m.code, nereid_error_message()); break;
+    case MEASURED_DIED: fail_item(s, item, NEREID_TUNE_FAULT, nereid_error_message()); break;
+    case MEASURED_FAILED: fail_with_code(s, item, m.code, nereid_error_message()); break;
   }
   return code;
 }
 
 /* ---- the first round: all, as they are compiled ---- */
 
-static bool is_same(const Candidate *a, const Candidate *b) {
+static bool has_same_code(const Candidate *a, const Candidate *b) {
   return !memcmp(&a->code, &b->code, sizeof a->code) && !memcmp(a->grid, b->grid, sizeof a->grid);
 }
 
-static int find_same(const State *s, const Item *item) {
+static int find_same_code(const State *s, const Item *item) {
   for (size_t i = 0; i < s->problem->n; i++) {
     const Item *other = &s->items[i];
     if (other != item && other->trial.code && other->same_as < 0 && !other->candidate->witness &&
-        is_same(other->candidate, item->candidate))
+        has_same_code(other->candidate, item->candidate))
       return (int)i;
   }
   return -1;
@@ -192,27 +193,27 @@ static bool search_is_slow(const Candidate *c, double best_us, double best_predi
   return !c->witness && best_us > 0 && c->predicted.low_us > slow_us(best_us, best_predicted_us);
 }
 
-static bool is_slow(const State *s, const Candidate *c) {
+static bool is_item_slow(const State *s, const Candidate *c) {
   return search_is_slow(c, s->best_us, s->best_predicted_us);
 }
 
 /* Measures it, if none of the same code was. */
 static int try_code(State *s, Item *item) {
   bool witness = item->candidate->witness;
-  item->same_as = witness ? -1 : find_same(s, item);
+  item->same_as = witness ? -1 : find_same_code(s, item);
   if (item->same_as >= 0) return 0;
   s->any |= !witness;
   s->work->measured += !witness;
-  return measure(s, item, FIRST_RUNS);
+  return measure_item(s, item, FIRST_RUNS);
 }
 
 static int try_compiled(State *s, CompiledCandidate *c) {
   Item *item = &s->items[c->candidate];
   int code = 0;
   if (c->failure) {
-    refuse(s, item, c->failure, c->message ? c->message : "");
-  } else if (c->pruned || is_slow(s, item->candidate)) {
-    fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
+    fail_with_code(s, item, c->failure, c->message ? c->message : "");
+  } else if (c->pruned || is_item_slow(s, item->candidate)) {
+    fail_item(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
     nereid_text_free(c->code);
   } else {
     item->candidate->code = c->key;
@@ -221,7 +222,7 @@ static int try_compiled(State *s, CompiledCandidate *c) {
     memcpy(item->trial.grid, item->candidate->grid, sizeof item->trial.grid);
     code = try_code(s, item);
   }
-  if (!code) report(s, !item->candidate->witness);
+  if (!code) report_progress(s, !item->candidate->witness);
   return code;
 }
 
@@ -233,7 +234,7 @@ static int first_round(State *s) {
     if (time_is_up(s)) {
       search_compiler_stop(compiler);
       Item *item = &s->items[c.candidate];
-      if (!item->candidate->witness) fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
+      if (!item->candidate->witness) fail_item(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
       nereid_text_free(c.code);
     } else {
       code = try_compiled(s, &c);
@@ -256,7 +257,7 @@ static int try_again(State *s) {
     if (item->candidate->status != NEREID_TUNE_TIMEOUT || !item->trial.code) continue;
     item->candidate->status = NEREID_TUNE_OK;
     item->candidate->reason = NULL;
-    code = measure(s, item, FIRST_RUNS);
+    code = measure_item(s, item, FIRST_RUNS);
     if (s->best_us <= 0) break;
   }
   return code;
@@ -286,7 +287,7 @@ static void mark_wrong(State *s) {
   for (size_t i = 0; i < s->problem->n; i++) {
     Item *item = &s->items[i];
     if (item->n && item->candidate->status == NEREID_TUNE_OK && item->answer != right)
-      fail(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
+      fail_item(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
   }
   const Candidate *best = search_fastest(s->problem->candidates, s->problem->n);
   s->best_us = best ? best->median_us : 0;
@@ -299,12 +300,12 @@ static const struct {
   int runs;
 } rounds[] = {{1.3, 7}, {1.1, 15}, {1.04, 25}, {1.02, 50}};
 
-static bool is_in(const State *s, const Item *item, double within) {
+static bool is_within(const State *s, const Item *item, double within) {
   return item->n && item->candidate->status == NEREID_TUNE_OK &&
          item->candidate->median_us <= within * s->best_us;
 }
 
-static int run_round(State *s, double within, int runs) {
+static int measure_round(State *s, double within, int runs) {
   double best = s->best_us;
   int code = 0;
   for (size_t i = 0; i < s->problem->n && !code && !time_is_up(s); i++) {
@@ -314,8 +315,8 @@ static int run_round(State *s, double within, int runs) {
       measurer_drop(s->work->measurer, &item->trial);
       continue;
     }
-    code = measure(s, item, runs_within_budget(s->work->search, item->candidate, runs));
-    if (!code) report(s, false);
+    code = measure_item(s, item, runs_within_budget(s->work->search, item->candidate, runs));
+    if (!code) report_progress(s, false);
   }
   return code;
 }
@@ -324,16 +325,16 @@ static int further_rounds(State *s) {
   int code = 0;
   for (size_t r = 0; r < sizeof rounds / sizeof *rounds && !code; r++) {
     size_t in = 0;
-    for (size_t i = 0; i < s->problem->n; i++) in += is_in(s, &s->items[i], rounds[r].within);
+    for (size_t i = 0; i < s->problem->n; i++) in += is_within(s, &s->items[i], rounds[r].within);
     if (in < 2 && r) break; /* one alone has won */
-    code = run_round(s, rounds[r].within, rounds[r].runs);
+    code = measure_round(s, rounds[r].within, rounds[r].runs);
   }
   return code;
 }
 
 /* ---- a winner that is to be trusted ---- */
 
-static Item *item_of(const State *s, const Candidate *c) {
+static Item *item_of_candidate(const State *s, const Candidate *c) {
   return c ? &s->items[c - s->problem->candidates] : NULL;
 }
 
@@ -343,13 +344,14 @@ static int confirm(State *s) {
   int code = 0;
   s->confirming = true;
   for (int i = 0; i < ATTEMPTS_MOST && !code && !time_is_up(s); i++) {
-    Item *best = item_of(s, search_fastest(s->problem->candidates, s->problem->n));
+    Item *best = item_of_candidate(s, search_fastest(s->problem->candidates, s->problem->n));
     if (!best || !best->n) break;
     TimeTaken t = search_time(best->candidate);
     if (doubt_of(&t) == DOUBT_NONE) break;
     s->best_us = best->candidate->median_us;
-    code = measure(s, best, runs_within_budget(s->work->search, best->candidate, doubt_runs(&t)));
-    if (!code) report(s, false);
+    code =
+        measure_item(s, best, runs_within_budget(s->work->search, best->candidate, doubt_runs(&t)));
+    if (!code) report_progress(s, false);
   }
   return code;
 }
@@ -382,7 +384,7 @@ static void open_items(State *s) {
 
 static int run_rounds(State *s) {
   open_items(s);
-  report(s, false);
+  report_progress(s, false);
   int code = measurer_take(s->work->measurer, s->problem->args, s->problem->nargs);
   if (!code) code = first_round(s);
   if (!code && s->best_us <= 0) code = try_again(s);
@@ -450,7 +452,7 @@ const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy) {
 
 /* ---- what is known before ---- */
 
-static bool is_open(const SearchProblem *p) {
+static bool has_open_candidate(const SearchProblem *p) {
   for (size_t i = 0; i < p->n; i++)
     if (!p->candidates[i].known) return true;
   return false;
@@ -469,7 +471,7 @@ static void reopen(SearchProblem *p) {
 }
 
 /* A reopened candidate that was not measured gets its record back. */
-static void take_back(Candidate *c) {
+static void restore_record(Candidate *c) {
   if (!c->reopened || c->runs || c->status != NEREID_TUNE_OK) return;
   c->known = c->recorded = true;
   c->median_us = c->before.median_us;
@@ -499,18 +501,18 @@ static bool look_over(SearchWork *w) {
     SearchProblem *p = &w->search->problems[i];
     set_out(p);
     for (size_t j = 0; j < p->n; j++) w->done += p->candidates[j].known;
-    any |= is_open(p);
+    any |= has_open_candidate(p);
   }
   return any;
 }
 
 /* Arguments that do not fit the memory end their problem's search alone. */
-static int run_all(SearchWork *w) {
+static int search_problems(SearchWork *w) {
   Search *s = w->search;
   int code = 0;
   for (size_t i = 0; i < s->nproblems && !code; i++) {
     SearchProblem *p = &s->problems[i];
-    code = is_open(p) ? search_rounds(w, p) : 0;
+    code = has_open_candidate(p) ? search_rounds(w, p) : 0;
     if (code != NEREID_E_MEMORY) continue;
     const char *text = nereid_error_message();
     p->failure = arena_strndup(s->arena, text, strlen(text));
@@ -523,7 +525,7 @@ static int run_all(SearchWork *w) {
 static void mark_rest(SearchProblem *p, const char *reason) {
   for (size_t i = 0; i < p->n; i++) {
     Candidate *c = &p->candidates[i];
-    take_back(c);
+    restore_record(c);
     if (c->known || c->status != NEREID_TUNE_OK || c->runs) continue;
     c->status = NEREID_TUNE_PRUNED;
     c->reason = reason;
@@ -535,7 +537,7 @@ int search_run(Search *s) {
   if (!look_over(&w)) return 0;
   int code = measurer_open(&w.measurer, s->device->name, s->keep_l2, s->note, s->context);
   if (!code) code = search_compiler_start(&w.compiler, s);
-  if (!code) code = run_all(&w);
+  if (!code) code = search_problems(&w);
   if (!code) search_compiler_keep(w.compiler);
   search_compiler_free(w.compiler);
   measurer_close(w.measurer);

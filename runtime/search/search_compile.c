@@ -41,7 +41,7 @@ struct SearchCompiler {
 /* ---- one candidate ---- */
 
 /* The same image with machine code, which is kept. */
-static int assemble(SearchCompiler *c, Assembled *kept, nereid_image **image) {
+static int assemble_image(SearchCompiler *c, Assembled *kept, nereid_image **image) {
   const ImageVariant *ptx = (*image)->variants[0];
   nereid_image *out = NULL;
   ImageVariant v = *ptx;
@@ -56,7 +56,7 @@ static int assemble(SearchCompiler *c, Assembled *kept, nereid_image **image) {
   return failed;
 }
 
-static int compile(SearchCompiler *c, Share *s, CompiledCandidate *out) {
+static int compile_candidate_code(SearchCompiler *c, Share *s, CompiledCandidate *out) {
   nereid_image *image = NULL;
   nereid_kernel *kernel = NULL;
   nereid_request request = s->problem->candidates[out->candidate].request;
@@ -65,7 +65,7 @@ static int compile(SearchCompiler *c, Share *s, CompiledCandidate *out) {
   int code = nereid_compile(&image, &request, c->host ? NEREID_C : NEREID_PTX);
   if (!code) out->key = code_key(image);
   if (!code && c->host) code = nereid_kernel_load(&kernel, c->host, image);
-  if (!code && c->assembles) code = assemble(c, &s->assembled[out->candidate], &image);
+  if (!code && c->assembles) code = assemble_image(c, &s->assembled[out->candidate], &image);
   if (!code) code = nereid_image_bytes(&out->code, &out->size, image);
   nereid_kernel_free(kernel);
   nereid_image_free(image);
@@ -96,7 +96,7 @@ static bool take_of(Share *s, CompiledCandidate *out) {
 }
 
 /* The next one of all; the lock is held.  NULL: there is none. */
-static Share *take(SearchCompiler *c, CompiledCandidate *out) {
+static Share *take_candidate(SearchCompiler *c, CompiledCandidate *out) {
   for (; !is_over(c) && c->current < c->search->nproblems; c->current++) {
     if (!take_of(&c->shares[c->current], out)) continue;
     c->begun = true;
@@ -106,9 +106,9 @@ static Share *take(SearchCompiler *c, CompiledCandidate *out) {
 }
 
 /* Compiles one; the lock is held, but not meanwhile. */
-static void compile_one(SearchCompiler *c, Share *s, CompiledCandidate *one) {
+static void compile_unlocked(SearchCompiler *c, Share *s, CompiledCandidate *one) {
   pthread_mutex_unlock(&c->lock);
-  if (!one->pruned) one->failure = compile(c, s, one);
+  if (!one->pruned) one->failure = compile_candidate_code(c, s, one);
   if (one->failure) one->message = strdup(nereid_error_message());
   pthread_mutex_lock(&c->lock);
   s->done[s->ndone++] = *one;
@@ -116,12 +116,12 @@ static void compile_one(SearchCompiler *c, Share *s, CompiledCandidate *one) {
   pthread_cond_signal(&c->ready);
 }
 
-static void *work(void *arg) {
+static void *compile_in_thread(void *arg) {
   SearchCompiler *c = arg;
   CompiledCandidate one;
   Share *s;
   pthread_mutex_lock(&c->lock);
-  while ((s = take(c, &one))) compile_one(c, s, &one);
+  while ((s = take_candidate(c, &one))) compile_unlocked(c, s, &one);
   pthread_cond_signal(&c->ready);
   pthread_mutex_unlock(&c->lock);
   return NULL;
@@ -133,8 +133,8 @@ static void compile_some(void *arg, size_t i) {
   CompiledCandidate one;
   (void)i;
   pthread_mutex_lock(&c->lock);
-  Share *s = take(c, &one);
-  if (s) compile_one(c, s, &one);
+  Share *s = take_candidate(c, &one);
+  if (s) compile_unlocked(c, s, &one);
   pthread_mutex_unlock(&c->lock);
 }
 
@@ -149,7 +149,7 @@ static int choose_way(SearchCompiler *c) {
   return 0;
 }
 
-static void join(SearchCompiler *c) {
+static void join_threads(SearchCompiler *c) {
   for (int i = 0; i < c->nthreads; i++) pthread_join(c->threads[i], NULL);
   c->nthreads = 0;
 }
@@ -159,7 +159,7 @@ static int start_threads(SearchCompiler *c) {
   for (size_t i = 0; i < c->search->nproblems; i++) wanted += c->search->problems[i].n;
   int most = host_cores() < THREADS_MOST ? host_cores() : THREADS_MOST;
   while (c->nthreads < most && (size_t)c->nthreads < wanted) {
-    if (pthread_create(&c->threads[c->nthreads], NULL, work, c)) break;
+    if (pthread_create(&c->threads[c->nthreads], NULL, compile_in_thread, c)) break;
     c->nthreads++;
   }
   return c->nthreads || !wanted ? 0 : error_out_of_memory();
@@ -282,7 +282,7 @@ static void free_share(Share *s) {
 void search_compiler_free(SearchCompiler *c) {
   if (!c) return;
   search_compiler_stop(c);
-  join(c);
+  join_threads(c);
   if (c->assembles) assembler_close(&c->assembler);
   for (size_t i = 0; c->shares && i < c->search->nproblems; i++) free_share(&c->shares[i]);
   free(c->shares);

@@ -40,7 +40,7 @@ static void add_candidate(KeyMaker *k, const Candidate *c) {
   }
 }
 
-static CacheId id_of(const Search *s, const SearchProblem *p) {
+static CacheId candidates_id(const Search *s, const SearchProblem *p) {
   KeyMaker *k = cache_key_start();
   cache_key_text(k, "candidates");
   cache_key_text(k, nereid_build_id());
@@ -57,7 +57,7 @@ static void look_up(const Search *s, Memo *m, size_t i) {
   MemoEntry *e = &m->entries[i];
   char *data = NULL;
   size_t size = 0;
-  e->id = id_of(s, p);
+  e->id = candidates_id(s, p);
   if (!cache_get(m->cache, &e->id, &data, &size)) return;
   e->found = size == p->n * sizeof(Seen) ? arena_array(s->arena, p->n, sizeof(Seen)) : NULL;
   if (e->found) memcpy(e->found, data, size);
@@ -383,7 +383,7 @@ static void find_sites(const Search *s, Sites *out) {
 /* ---- what is known there ---- */
 
 /* Code names its target, and so does the IR: records of other GPUs do not answer. */
-static size_t recall(Search *s, const Site *p) {
+static size_t recall_problems(Search *s, const Site *p) {
   Memory memory;
   size_t n = 0;
   snprintf(s->device->description, sizeof s->device->description, "%s", p->device);
@@ -394,7 +394,7 @@ static size_t recall(Search *s, const Site *p) {
   return n;
 }
 
-static void take_back(const Search *s) {
+static void restore_unmeasured(const Search *s) {
   for (size_t i = 0; i < s->nproblems; i++)
     for (size_t j = 0; j < s->problems[i].n; j++) {
       Candidate *c = &s->problems[i].candidates[j];
@@ -410,14 +410,14 @@ void tuner_recall_elsewhere(Search *s) {
   size_t most = 0, best = 0;
   find_sites(s, &sites);
   for (size_t i = 0; i < sites.len; i++) {
-    size_t n = recall(s, &sites.data[i]);
+    size_t n = recall_problems(s, &sites.data[i]);
     if (n > most) {
       most = n;
       best = i;
     }
-    take_back(s);
+    restore_unmeasured(s);
   }
-  if (most) recall(s, &sites.data[best]);
+  if (most) recall_problems(s, &sites.data[best]);
 }
 
 /* Predictions of the cost model. */
@@ -450,7 +450,7 @@ static void predict_one(void *context, size_t i) {
   deterministic_failure_keep(&p->list.data[i].failure, code);
 }
 
-static bool is_open(const SearchProblem *p) {
+static bool is_problem_open(const SearchProblem *p) {
   for (size_t i = 0; i < p->n; i++)
     if (!p->candidates[i].known) return true;
   return false;
@@ -477,7 +477,7 @@ static void put_in_order(const Search *s, SearchProblem *p) {
 void tuner_predict(Search *s, DevicePeaks *peaks, bool all) {
   Prediction p = {.target = device_target(s->device), .peaks = peaks};
   for (size_t i = 0; i < s->nproblems; i++)
-    if (all || is_open(&s->problems[i])) add_candidates(s, &s->problems[i], &p);
+    if (all || is_problem_open(&s->problems[i])) add_candidates(s, &s->problems[i], &p);
   if (p.list.len) peaks_of_device(peaks, s->device);
   parallel_for(p.list.len, predict_one, &p);
   for (size_t i = 0; i < p.list.len; i++)
@@ -488,7 +488,7 @@ void tuner_predict(Search *s, DevicePeaks *peaks, bool all) {
 /* ---- choosing by it alone ---- */
 
 /* The model has seen the kernel at level thread; code may yet be refused. */
-static int compile(const Search *s, const Candidate *c) {
+static int compile_chosen(const Search *s, const Candidate *c) {
   nereid_request r = c->request;
   nereid_image *image;
   r.target = device_target(s->device);
@@ -498,12 +498,12 @@ static int compile(const Search *s, const Candidate *c) {
   return code;
 }
 
-static int choose(const Search *s, const SearchProblem *p) {
+static int choose_predicted(const Search *s, const SearchProblem *p) {
   for (size_t i = 0; i < p->n; i++) {
     Candidate *c = &p->candidates[p->order ? p->order[i] : i];
     if (c->status != NEREID_TUNE_OK) continue;
     DeterministicFailure failure = {0};
-    int code = compile(s, c);
+    int code = compile_chosen(s, c);
     deterministic_failure_keep(&failure, code);
     if (!failure.code) return code;
     deterministic_failure_apply(&failure, s->arena, c);
@@ -513,7 +513,7 @@ static int choose(const Search *s, const SearchProblem *p) {
 
 int tuner_choose(Search *s) {
   int code = 0;
-  for (size_t i = 0; i < s->nproblems && !code; i++) code = choose(s, &s->problems[i]);
+  for (size_t i = 0; i < s->nproblems && !code; i++) code = choose_predicted(s, &s->problems[i]);
   return code;
 }
 

@@ -95,14 +95,14 @@ Cache *cache_open(nereid_message_fn note, void *context) {
 /* ---- entries ---- */
 
 /* A statement with the key as its first parameter; NULL on failure. */
-static sqlite3_stmt *prepare(Database *d, const char *sql, const CacheKey *key) {
+static sqlite3_stmt *prepare_by_key(Database *d, const char *sql, const CacheKey *key) {
   sqlite3_stmt *s = database_prepare(d, sql);
   if (s) sqlite3_bind_blob(s, 1, key->bytes, sizeof key->bytes, SQLITE_STATIC);
   return s;
 }
 
 /* The entry of a row; false if it is not what was stored. */
-static bool take_row(sqlite3_stmt *s, char **data, size_t *size) {
+static bool read_code_row(sqlite3_stmt *s, char **data, size_t *size) {
   const void *bytes = sqlite3_column_blob(s, 0);
   size_t n = (size_t)sqlite3_column_bytes(s, 0);
   if (!bytes || (sqlite3_int64)XXH64(bytes, n, 0) != sqlite3_column_int64(s, 1)) return false;
@@ -115,7 +115,7 @@ static bool take_row(sqlite3_stmt *s, char **data, size_t *size) {
 }
 
 /* Without memory its use goes unrecorded. */
-static void note_use(Cache *c, const CacheKey *key) {
+static void note_entry_use(Cache *c, const CacheKey *key) {
   CacheKey *more = realloc(c->used, (c->nused + 1) * sizeof *more);
   if (!more) return;
   c->used = more;
@@ -128,12 +128,12 @@ enum { USE_SECONDS = 60 };
 static bool get(Cache *c, const CacheKey *key, char **data, size_t *size) {
   Database *d = &c->database;
   bool found = false;
-  sqlite3_stmt *s = prepare(d, "SELECT data, hash, used FROM code WHERE key = ?1", key);
+  sqlite3_stmt *s = prepare_by_key(d, "SELECT data, hash, used FROM code WHERE key = ?1", key);
   int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
   if (rc == SQLITE_ROW) {
-    found = take_row(s, data, size);
+    found = read_code_row(s, data, size);
     bool old = sqlite3_column_int64(s, 2) + USE_SECONDS <= (sqlite3_int64)time(NULL);
-    if (found && old) note_use(c, key);
+    if (found && old) note_entry_use(c, key);
   }
   sqlite3_finalize(s);
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) database_failed(d);
@@ -226,7 +226,7 @@ static int cache_shrink(Database *d) {
   return sqlite3_exec(d->db, "PRAGMA incremental_vacuum", NULL, NULL, NULL);
 }
 
-static int sum(Database *d, CacheSum *out) {
+static int sum_entries(Database *d, CacheSum *out) {
   sqlite3_stmt *s = database_prepare(d, "SELECT count(*), sum(size) FROM code");
   int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
   if (rc == SQLITE_ROW) *out = (CacheSum){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
@@ -250,10 +250,10 @@ static int evict_to(Database *d, int64_t keep) {
  * pages back.  Within a transaction; *evicted may be NULL.  A code of SQLite. */
 static int cache_evict(Database *d, int64_t limit, CacheSum *evicted) {
   CacheSum before = {0}, after = {0};
-  int rc = sum(d, &before);
+  int rc = sum_entries(d, &before);
   bool full = limit && before.bytes > limit;
   if (rc == SQLITE_OK && full) rc = evict_to(d, limit - limit / 10);
-  if (rc == SQLITE_OK && full) rc = sum(d, &after);
+  if (rc == SQLITE_OK && full) rc = sum_entries(d, &after);
   if (evicted && full && rc == SQLITE_OK)
     *evicted = (CacheSum){before.count - after.count, before.bytes - after.bytes};
   return rc;
@@ -261,9 +261,9 @@ static int cache_evict(Database *d, int64_t limit, CacheSum *evicted) {
 
 /* ---- putting ---- */
 
-static int put(Database *d, const CacheEntry *e) {
-  sqlite3_stmt *s =
-      prepare(d, "INSERT OR REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &e->id.key);
+static int insert_entry(Database *d, const CacheEntry *e) {
+  sqlite3_stmt *s = prepare_by_key(
+      d, "INSERT OR REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &e->id.key);
   if (!s) return SQLITE_ERROR;
   sqlite3_bind_text(s, 2, kind_names[e->id.kind], -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 3, e->id.name, -1, SQLITE_STATIC);
@@ -298,7 +298,7 @@ static int put_all(void *context) {
   p->limit = cache_limit(d, &is_variable);
   record_uses(p->cache);
   for (size_t i = 0; i < p->n && rc == SQLITE_OK; i++)
-    if (fits_limit(p, &p->entries[i])) rc = put(d, &p->entries[i]);
+    if (fits_limit(p, &p->entries[i])) rc = insert_entry(d, &p->entries[i]);
   return rc == SQLITE_OK ? cache_evict(d, p->limit, &p->evicted) : rc;
 }
 
@@ -362,7 +362,7 @@ static int open_database(Managed *m, bool create, bool *ready) {
 }
 
 /* A failure between opening and closing; the note says why, if the database told it. */
-static int failed(Managed *m) {
+static int cache_failure(Managed *m) {
   Database *d = &m->database;
   database_failed(d);
   if (*m->note) return error_set(NEREID_E_FILE, "%s", m->note);
@@ -380,7 +380,7 @@ static sqlite3_stmt *prepare_filtered(Database *d, const char *sql, const CacheF
   return s;
 }
 
-static const char *text_at(sqlite3_stmt *s, int column) {
+static const char *cache_text_at(sqlite3_stmt *s, int column) {
   const unsigned char *text = sqlite3_column_text(s, column);
   return text ? (const char *)text : "";
 }
@@ -398,19 +398,19 @@ int cache_list(const CacheFilter *filter, CacheListFn each, void *context) {
     rc = s ? sqlite3_step(s) : SQLITE_ERROR;
   }
   for (; rc == SQLITE_ROW; rc = sqlite3_step(s)) {
-    CacheListed e = {text_at(s, 0), text_at(s, 1), text_at(s, 2), sqlite3_column_int64(s, 3),
-                     sqlite3_column_int64(s, 4)};
+    CacheListed e = {cache_text_at(s, 0), cache_text_at(s, 1), cache_text_at(s, 2),
+                     sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)};
     each(context, &e);
   }
   sqlite3_finalize(s);
-  if (rc != SQLITE_DONE) code = failed(&m);
+  if (rc != SQLITE_DONE) code = cache_failure(&m);
   database_close(&m.database);
   return code;
 }
 
 /* ---- files that are left ---- */
 
-static size_t digits(const char *text) {
+static size_t count_digits(const char *text) {
   size_t n = 0;
   while (isdigit((unsigned char)text[n])) n++;
   return n;
@@ -422,7 +422,7 @@ static bool is_suffix(const char *s, bool *aside) {
   *aside = !strncmp(s, mark, sizeof mark - 1);
   if (*aside) {
     s += sizeof mark - 1;
-    size_t n = digits(s), m = n && s[n] == '-' ? digits(s + n + 1) : 0;
+    size_t n = count_digits(s), m = n && s[n] == '-' ? count_digits(s + n + 1) : 0;
     if (!m) return false;
     s += n + 1 + m;
   }
@@ -431,10 +431,10 @@ static bool is_suffix(const char *s, bool *aside) {
 
 /* Is it the name of a cache of an earlier version, or of one that was set aside?  Those of newer
  * versions, and all other files, are not ours to remove. */
-static bool is_left(const char *name) {
+static bool is_leftover_file(const char *name) {
   static const char prefix[] = "code-", suffix[] = ".db";
   if (strncmp(name, prefix, sizeof prefix - 1) != 0) return false;
-  const char *number = name + sizeof prefix - 1, *rest = number + digits(number);
+  const char *number = name + sizeof prefix - 1, *rest = number + count_digits(number);
   bool aside;
   if (rest == number || strncmp(rest, suffix, sizeof suffix - 1) != 0) return false;
   if (!is_suffix(rest + sizeof suffix - 1, &aside)) return false;
@@ -450,7 +450,7 @@ static CacheSum visit_left(const char *path, bool remove) {
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
   DIR *d = opendir(*folder ? folder : "/");
   for (struct dirent *e; d && (e = readdir(d));) {
-    if (!is_left(e->d_name)) continue;
+    if (!is_leftover_file(e->d_name)) continue;
     if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
     if (remove && unlinkat(dirfd(d), e->d_name, 0)) continue;
     sum = (CacheSum){sum.count + 1, sum.bytes + st.st_size};
@@ -501,7 +501,8 @@ int cache_clear(CacheSum *removed, const CacheFilter *filter) {
   *removed = (CacheSum){0};
   int code = open_database(&m, false, &ready);
   Clearing c = {&m.database, filter, removed};
-  if (ready && database_transact(&m.database, clear_body, &c) != SQLITE_OK) code = failed(&m);
+  if (ready && database_transact(&m.database, clear_body, &c) != SQLITE_OK)
+    code = cache_failure(&m);
   if (!code && !filter) {
     CacheSum left = visit_left(m.database.path, true);
     removed->count += left.count, removed->bytes += left.bytes;
@@ -518,7 +519,7 @@ typedef struct {
   CacheSum *evicted;
 } Limiting;
 
-static int limit_body(void *context) {
+static int set_limit_body(void *context) {
   const Limiting *l = context;
   sqlite3_stmt *s =
       database_prepare(l->database, "INSERT OR REPLACE INTO setting VALUES('limit', ?1)");
@@ -536,7 +537,8 @@ int cache_set_limit(CacheSum *evicted, int64_t bytes) {
   *evicted = (CacheSum){0};
   int code = open_database(&m, true, &ready);
   Limiting l = {&m.database, bytes, evicted};
-  if (ready && database_transact(&m.database, limit_body, &l) != SQLITE_OK) code = failed(&m);
+  if (ready && database_transact(&m.database, set_limit_body, &l) != SQLITE_OK)
+    code = cache_failure(&m);
   database_close(&m.database);
   return code;
 }

@@ -48,7 +48,7 @@ static void make_folders(const char *path) {
 
 /* ---- notes ---- */
 
-__attribute__((format(printf, 2, 3))) static void tell(Database *d, const char *fmt, ...) {
+__attribute__((format(printf, 2, 3))) static void note_database(Database *d, const char *fmt, ...) {
   char text[3 * DATABASE_PATH];
   if (!d->note) return;
   va_list ap;
@@ -59,12 +59,13 @@ __attribute__((format(printf, 2, 3))) static void tell(Database *d, const char *
 }
 
 static void tell_unusable(Database *d, const char *why) {
-  if (!d->noted) tell(d, N_RUN_DATABASE_UNUSABLE, d->kind->what, d->path, why, d->kind->without);
+  if (!d->noted)
+    note_database(d, N_RUN_DATABASE_UNUSABLE, d->kind->what, d->path, why, d->kind->without);
   d->noted = true;
 }
 
 static void tell_read_only(Database *d) {
-  if (!d->noted) tell(d, N_RUN_DATABASE_READ_ONLY, d->kind->what, d->path);
+  if (!d->noted) note_database(d, N_RUN_DATABASE_READ_ONLY, d->kind->what, d->path);
   d->noted = true;
 }
 
@@ -152,7 +153,7 @@ static int upgrade(sqlite3 *db, const DatabaseKind *kind, int *version) {
 }
 
 /* One of an older version becomes one of this, or is read as if it were. */
-static int check_version(sqlite3 *db, const DatabaseKind *kind, int *version) {
+static int check_schema_version(sqlite3 *db, const DatabaseKind *kind, int *version) {
   int old = *version, rc = SQLITE_OK;
   if (old < kind->version) rc = upgrade(db, kind, version);
   if (rc == SQLITE_OK) return check_tables(db, kind);
@@ -177,7 +178,7 @@ static int connect_once(Database *d, ConnectMode mode, int *version) {
   if (rc == SQLITE_OK) rc = read_version(d->db, version);
   if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
   if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
-  if (rc == SQLITE_OK && *version) rc = check_version(d->db, d->kind, version);
+  if (rc == SQLITE_OK && *version) rc = check_schema_version(d->db, d->kind, version);
   if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
   if (rc == SQLITE_OK && *version != d->kind->version)
     rc = run_text(d->db, sqlite3_mprintf("PRAGMA user_version = %d", d->kind->version));
@@ -205,7 +206,7 @@ static bool set_aside(Database *d) {
   snprintf(aside, sizeof aside, "%s.damaged-%ld-%ld", d->path, (long)time(NULL), (long)getpid());
   bool ours = stat(d->path, &now) == 0 && now.st_ino == d->inode;
   if (ours && !rename_all(d, aside)) tell_unusable(d, "it is damaged");
-  else if (ours) tell(d, N_RUN_DATABASE_DAMAGED, d->kind->what, d->path, aside);
+  else if (ours) note_database(d, N_RUN_DATABASE_DAMAGED, d->kind->what, d->path, aside);
   if (fd >= 0) close(fd);
   return ours;
 }
@@ -231,7 +232,7 @@ DatabaseState database_use(Database *d, bool create) {
   int rc = connect_anew(d, create, &version);
   if (rc == SQLITE_OK) return DATABASE_READY;
   if (rc == SQLITE_MISMATCH && !d->noted)
-    tell(d, N_RUN_DATABASE_NEWER, d->kind->what, d->path, version, d->kind->version);
+    note_database(d, N_RUN_DATABASE_NEWER, d->kind->what, d->path, version, d->kind->version);
   else if (d->db || !is_damage(rc))
     tell_unusable(d, d->db ? sqlite3_errmsg(d->db) : sqlite3_errstr(rc));
   d->noted |= rc == SQLITE_MISMATCH;

@@ -10,7 +10,7 @@
 enum { WORDS_MAX = 32, OUTPUT_MAX = 4096 };
 
 /* A tool that was replaced is another one. */
-static CacheId id_of(const char *path, const char *options) {
+static CacheId version_id(const char *path, const char *options) {
   struct stat st = {0};
   stat(path, &st);
   KeyMaker *k = cache_key_start();
@@ -22,7 +22,7 @@ static CacheId id_of(const char *path, const char *options) {
   return (CacheId){.key = cache_key_end(k), .kind = CACHE_TOOL, .name = path};
 }
 
-static bool ask(char *output, const char *path, const char *options) {
+static bool ask_tool_version(char *output, const char *path, const char *options) {
   char words[TOOL_PATH], *rest = NULL;
   const char *argv[WORDS_MAX];
   int n = 0;
@@ -45,12 +45,12 @@ static void take_line(char out[TOOL_VERSION], const char *text, const char *mark
 void tool_version(char out[TOOL_VERSION], const char *path, const char *options, const char *mark) {
   char output[OUTPUT_MAX] = "", *kept;
   size_t size;
-  CacheId id = id_of(path, options);
+  CacheId id = version_id(path, options);
   Cache *cache = cache_open(NULL, NULL);
   if (cache_get(cache, &id, &kept, &size)) {
     snprintf(output, sizeof output, "%.*s", (int)size, kept);
     free(kept);
-  } else if (ask(output, path, options)) {
+  } else if (ask_tool_version(output, path, options)) {
     cache_put(cache, &id, output, strlen(output));
   } else {
     output[0] = 0;

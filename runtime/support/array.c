@@ -120,7 +120,7 @@ static bool to_integer(DType t, double v, Scalar *out) {
   return true;
 }
 
-static bool convert_one(DType from, DType to, Scalar *s) {
+static bool convert_scalar(DType from, DType to, Scalar *s) {
   if (dtype_is_float(to)) {
     double v = dtype_is_float(from) ? s->f : from == DT_U64 ? (double)(uint64_t)s->i : (double)s->i;
     s->f = to == DT_F64 ? v : scalar_round(to, v);
@@ -132,14 +132,14 @@ static bool convert_one(DType from, DType to, Scalar *s) {
   return to_integer(to, (double)s->i, s);
 }
 
-static void convert_range(void *context, int64_t begin, int64_t end) {
+static void convert_elements(void *context, int64_t begin, int64_t end) {
   Conversion *c = context;
   DType from = c->from->dtype, to = c->to->dtype;
   const char *in = (const char *)c->from->data + (size_t)begin * dtype_bytes(from);
   char *out = (char *)c->to->data + (size_t)begin * dtype_bytes(to);
   for (int64_t i = begin; i < end; i++, in += dtype_bytes(from), out += dtype_bytes(to)) {
     Scalar s = scalar_load(from, in);
-    if (!convert_one(from, to, &s)) {
+    if (!convert_scalar(from, to, &s)) {
       __atomic_store_n(&c->misfit, 1, __ATOMIC_RELAXED);
       s = (Scalar){0};
     }
@@ -154,7 +154,7 @@ int array_convert(Array *a, DType to) {
   int code = array_new(&out);
   if (code) return code;
   Conversion c = {a, &out, 0};
-  array_for(a->count, convert_range, &c);
+  array_for(a->count, convert_elements, &c);
   if (c.misfit) {
     free(out.data);
     return error_set(NEREID_E_USAGE, E_RUN_ARRAY_MISFIT, dtype_name(a->dtype), dtype_name(to));

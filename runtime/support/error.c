@@ -43,7 +43,7 @@ int error_guard(Arena *a, int (*body)(void *), void *arg) {
 }
 
 /* Edit distance, up to `limit`; names longer than the row never match. */
-static unsigned distance(const char *a, const char *b) {
+static unsigned edit_distance(const char *a, const char *b) {
   enum { LONGEST = 63 };
   size_t n = strlen(a), m = strlen(b);
   if (n > LONGEST || m > LONGEST) return LONGEST;
@@ -67,9 +67,9 @@ const char *error_nearest(const char *name, const char *const *names, size_t n) 
   const char *best = NULL;
   unsigned limit = strlen(name) < 4 ? 1 : strlen(name) < 8 ? 2 : 3;
   for (size_t i = 0; i < n; i++) {
-    unsigned d = distance(name, names[i]);
+    unsigned d = edit_distance(name, names[i]);
     if (d > limit || (best && d >= limit + 1)) continue;
-    if (!best || d < distance(name, best)) best = names[i];
+    if (!best || d < edit_distance(name, best)) best = names[i];
   }
   return best;
 }

@@ -29,7 +29,7 @@ static int too_large(const Reading *r) {
   return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, r->path, r->what, r->mib);
 }
 
-static int read_body(void *arg) {
+static int read_file_body(void *arg) {
   const Reading *r = arg;
   if (r->size >> 20 >= (size_t)r->mib) return too_large(r);
   size_t cap = r->size + 2, n = 0, got;
@@ -66,7 +66,7 @@ int files_read_most(Arena *a, const char *path, const char *what, int mib, const
   Reading r = {.arena = a, .file = f, .path = path, .what = what, .text = text, .len = len};
   r.mib = regular || mib < STREAM_MIB ? mib : STREAM_MIB;
   r.size = regular ? (size_t)st.st_size : (size_t)1 << 16;
-  int code = error_guard(a, read_body, &r);
+  int code = error_guard(a, read_file_body, &r);
   fclose(f);
   return code;
 }

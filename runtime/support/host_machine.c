@@ -24,7 +24,7 @@ static size_t available(void) {
   return kib ? (size_t)kib << 10 : SIZE_MAX / 4;
 }
 
-static int check_room(size_t size) {
+static int check_available_memory(size_t size) {
   enum { WORTH_A_LOOK = 1 << 28 };
   size_t most = size > WORTH_A_LOOK ? available() : SIZE_MAX;
   return size <= most ? 0 : error_set(NEREID_E_MEMORY, E_RUN_HOST_MEMORY, size >> 20, most >> 20);
@@ -33,7 +33,7 @@ static int check_room(size_t size) {
 int host_alloc(nereid_device *d, void **out, size_t size) {
   (void)d;
   *out = NULL;
-  int code = check_room(size);
+  int code = check_available_memory(size);
   if (code) return code;
   size_t room = size > SIZE_MAX - ALIGNMENT ? 0 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   *out = size && !room ? NULL : aligned_alloc(ALIGNMENT, room ? room : ALIGNMENT);
@@ -55,7 +55,7 @@ static size_t fenced_offset(size_t size) {
 
 int host_alloc_fenced(void **out, size_t size) {
   *out = NULL;
-  int code = check_room(size);
+  int code = check_available_memory(size);
   if (code) return code;
   if (size > SIZE_MAX / 2) return error_out_of_memory();
   size_t all = fenced_size(size);

@@ -29,7 +29,7 @@ static Log info_topics(void) {
 }
 
 /* A level or a topic.  False: it is neither. */
-static bool find(Log *out, const char *word) {
+static bool find_log_word(Log *out, const char *word) {
   static const char *const none[] = {"off", "none", "0"}, *const info[] = {"info", "1"},
                            *const all[] = {"debug", "all", "2"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
@@ -50,10 +50,10 @@ static const char *suggest(char *out, size_t size, const char *word) {
 }
 
 /* A word after a minus takes its topics away. */
-static bool apply(Log *log, const char *word) {
+static bool apply_log_word(Log *log, const char *word) {
   Log named;
   bool minus = *word == '-';
-  if (!find(&named, word + minus)) return false;
+  if (!find_log_word(&named, word + minus)) return false;
   *log = minus ? *log & ~named : named ? *log | named : 0;
   return true;
 }
@@ -70,7 +70,7 @@ bool log_parse(Log *out, const char *text, char *valid, size_t size, char *unkno
     snprintf(word, sizeof word, "%.*s", (int)len, at);
     at += len + (at[len] != 0);
     if (!len) continue;
-    if (apply(out, word)) {
+    if (apply_log_word(out, word)) {
       int more = snprintf(valid + n, size - n, "%s%s", n ? "," : "", word);
       n = (size_t)more < size - n ? n + (size_t)more : size - 1;
       continue;

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-static bool is_program(const char *path) {
+static bool is_nereid_program(const char *path) {
   const char *slash = strrchr(path, '/');
   return !strcmp(slash ? slash + 1 : path, "nereid") && !access(path, X_OK);
 }
@@ -19,7 +19,7 @@ static bool is_program(const char *path) {
 static bool this_program(char out[TOOL_PATH]) {
   ssize_t n = readlink("/proc/self/exe", out, TOOL_PATH - 1);
   out[n < 0 ? 0 : n] = 0;
-  return is_program(out);
+  return is_nereid_program(out);
 }
 
 /* Beside the file that holds this function, or in a folder near it. */
@@ -31,7 +31,7 @@ static bool beside_library(char out[TOOL_PATH]) {
   int folder = slash ? (int)(slash - info.dli_fname) : 1;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     int n = snprintf(out, TOOL_PATH, "%.*s/%s", folder, slash ? info.dli_fname : ".", places[i]);
-    if (n < TOOL_PATH && is_program(out)) return true;
+    if (n < TOOL_PATH && is_nereid_program(out)) return true;
   }
   return false;
 }

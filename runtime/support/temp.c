@@ -75,7 +75,7 @@ void temp_free(TempFolder *t) {
 /* ---- those that are left ---- */
 
 /* Whoever made it holds its lock as long as he lives. */
-static bool is_left(int folder) {
+static bool is_leftover_folder(int folder) {
   struct stat st;
   if (fstat(folder, &st) || st.st_uid != geteuid()) return false;
   int lock = openat(folder, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +90,7 @@ void temp_sweep(void) {
     if (strncmp(e->d_name, PREFIX, strlen(PREFIX))) continue;
     int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) continue;
-    bool left = is_left(fd);
+    bool left = is_leftover_folder(fd);
     if (left) remove_files(fd);
     else close(fd);
     if (left) unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);

@@ -19,18 +19,19 @@ extern char **environ;
 
 /* ---- finding ---- */
 
-static bool is_program(const char *path) {
+static bool is_executable(const char *path) {
   struct stat st;
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
 bool tool_find(char out[TOOL_PATH], const char *name) {
-  if (strchr(name, '/')) return snprintf(out, TOOL_PATH, "%s", name) < TOOL_PATH && is_program(out);
+  if (strchr(name, '/'))
+    return snprintf(out, TOOL_PATH, "%s", name) < TOOL_PATH && is_executable(out);
   const char *path = getenv("PATH");
   for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
     size_t n = strcspn(p, ":");
     int len = snprintf(out, TOOL_PATH, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
-    if (len < TOOL_PATH && is_program(out)) return true;
+    if (len < TOOL_PATH && is_executable(out)) return true;
     p += n + (p[n] == ':');
   }
   out[0] = 0;
@@ -59,7 +60,7 @@ bool tool_find_ptxas(char out[TOOL_PATH]) {
   if (tool_find(out, "ptxas")) return true;
   if (home) {
     snprintf(out, TOOL_PATH, "%s/bin/ptxas", home);
-    if (is_program(out)) return true;
+    if (is_executable(out)) return true;
   }
   return tool_find(out, "/usr/local/cuda/bin/ptxas");
 }
@@ -89,7 +90,7 @@ static bool wait_for_output(int fd, const bool *stop) {
 }
 
 /* All that comes out of the pipe, unless it is stopped; what is too much is read and dropped. */
-static void read_output(int fd, char *output, size_t size, const bool *stop) {
+static void read_tool_output(int fd, char *output, size_t size, const bool *stop) {
   char buffer[4096];
   size_t n = 0;
   ssize_t got;
@@ -124,14 +125,14 @@ static int spawn(pid_t *pid, const char *const *argv, int out) {
   return rc;
 }
 
-static int run(const char *const *argv, char *output, size_t size, const bool *stop) {
+static int run_argv(const char *const *argv, char *output, size_t size, const bool *stop) {
   int pipes[2], status;
   pid_t pid;
   output[0] = 0;
   if (pipe2(pipes, O_CLOEXEC)) return -1;
   int rc = spawn(&pid, argv, pipes[1]);
   close(pipes[1]);
-  if (rc == 0) read_output(pipes[0], output, size, stop);
+  if (rc == 0) read_tool_output(pipes[0], output, size, stop);
   if (rc == 0 && is_stopped(stop)) kill(pid, SIGKILL);
   close(pipes[0]);
   if (rc) {
@@ -155,10 +156,10 @@ static void join_words(char *out, size_t size, const char *const *argv) {
 
 int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop) {
   Log log = log_read();
-  if (!log_has(log, LOG_TOOL)) return run(argv, output, size, stop);
+  if (!log_has(log, LOG_TOOL)) return run_argv(argv, output, size, stop);
   char words[3072];
   double begin = host_now();
-  int status = run(argv, output, size, stop);
+  int status = run_argv(argv, output, size, stop);
   join_words(words, sizeof words, argv);
   log_print(LOG_TOOL, "%s: status %d, %.0f ms", words, status, (host_now() - begin) * 1e3);
   return status;

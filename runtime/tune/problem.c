@@ -22,7 +22,7 @@ static int check_fixed(const Problem *p) {
   return code;
 }
 
-static int read_args(Problem *p, const nereid_tune_request *r) {
+static int read_problem_args(Problem *p, const nereid_tune_request *r) {
   char type[ARGUMENT_TYPE];
   int code = check_fixed(p);
   if (!code) code = arguments_read(&p->args, p->info, r->args, r->nargs, true);
@@ -39,7 +39,7 @@ int problem_open(Problem *p, Arena *a, const nereid_tune_request *r) {
   if (!r->grid) return error_set(NEREID_E_USAGE, E_RUN_GRID_NONE);
   int code = nereid_module_open(&p->module, &r->kernel.source, NULL, NULL);
   if (!code) code = nereid_module_find(&p->info, p->module, r->kernel.kernel);
-  return code ? code : read_args(p, r);
+  return code ? code : read_problem_args(p, r);
 }
 
 void problem_close(Problem *p) {

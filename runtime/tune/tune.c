@@ -20,7 +20,7 @@ struct nereid_tuning {
 
 /* ---- the device ---- */
 
-static int find_device(Tuning *t) {
+static int find_tuned_device(Tuning *t) {
   const char *name = t->request->device;
   if (name && strncmp(name, "cuda", 4) && strcmp(name, "cpu"))
     return error_set(NEREID_E_USAGE, E_TUNE_DEVICE, name);
@@ -55,20 +55,20 @@ static void keep_texts(Arena *a, nereid_candidate *c) {
 }
 
 /* Candidates that ran come first, then pruned ones, then failed ones. */
-static int group_of(const nereid_candidate *c) {
+static int rank_group(const nereid_candidate *c) {
   return c->status == NEREID_TUNE_OK ? 0 : c->status == NEREID_TUNE_PRUNED ? 1 : 1 + (int)c->status;
 }
 
 /* Measured candidates by their time, others by their prediction. */
-static double rank_of(const nereid_candidate *c) {
+static double rank_time(const nereid_candidate *c) {
   return c->median_us > 0 ? c->median_us : c->predicted_us > 0 ? c->predicted_us : 1e300;
 }
 
 /* Equals stay in the space's order, so that all runs choose alike. */
 static int faster_first(const void *a, const void *b) {
   const nereid_candidate *x = *(nereid_candidate *const *)a, *y = *(nereid_candidate *const *)b;
-  if (x->status != y->status) return group_of(x) < group_of(y) ? -1 : 1;
-  double fx = rank_of(x), fy = rank_of(y);
+  if (x->status != y->status) return rank_group(x) < rank_group(y) ? -1 : 1;
+  double fx = rank_time(x), fy = rank_time(y);
   if (fx != fy) return fx < fy ? -1 : 1;
   return x < y ? -1 : 1;
 }
@@ -79,7 +79,7 @@ static bool has_run(const Candidate *c) {
          (c->runs || c->status == NEREID_TUNE_TIMEOUT || c->status == NEREID_TUNE_FAULT);
 }
 
-static const char *source_of(const Tuning *t) {
+static const char *result_source(const Tuning *t) {
   if (t->request->model_only) return "model";
   for (size_t i = 0; i < t->configs.len; i++)
     if (has_run(&t->candidates[i])) return "measured";
@@ -116,14 +116,14 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
   }
   qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
   put_sure_first(out);
-  out->source = source_of(t);
+  out->source = result_source(t);
   out->bandwidth = t->peaks.bandwidth;
   out->flops = roof_of(t);
   out->kernel = keep_text(out->arena, t->problem.info->name);
   out->device = keep_text(out->arena, t->device->description);
 }
 
-static void on_note(void *context, const char *text) {
+static void pass_note(void *context, const char *text) {
   const nereid_request *r = &((const Tuning *)context)->request->kernel;
   if (r->on_message) r->on_message(r->context, text);
 }
@@ -156,14 +156,14 @@ static int none_runs(const nereid_tuning *o) {
 
 static void tell_doubt(const nereid_tuning *o, Tuning *t) {
   const char *doubt = search_doubt(o->arena, &t->found, "`nereid tune`");
-  if (doubt && !t->request->model_only) on_note(t, doubt);
+  if (doubt && !t->request->model_only) pass_note(t, doubt);
 }
 
 /* If no answer has a majority, the best is right by chance. */
 static void tell_disagreement(const nereid_tuning *o, Tuning *t) {
   int right = count_of(o, NEREID_TUNE_OK), wrong = count_of(o, NEREID_TUNE_WRONG);
   if (wrong < right || !wrong) return;
-  on_note(t, arena_printf(o->arena, N_TUNE_DISAGREE, wrong, right + wrong, o->kernel));
+  pass_note(t, arena_printf(o->arena, N_TUNE_DISAGREE, wrong, right + wrong, o->kernel));
 }
 
 /* ---- all ---- */
@@ -181,21 +181,21 @@ static void make_search(Tuning *t) {
                        .end = r->budget_s > 0 ? t->begin + r->budget_s : 0,
                        .on_progress = r->on_progress,
                        .on_progress_context = r->context,
-                       .note = on_note,
+                       .note = pass_note,
                        .context = t};
 }
 
-static int search(Tuning *t) {
+static int search_configs(Tuning *t) {
   int code = search_run(&t->search);
   const char *failure = t->found.failure;
   return code || !failure ? code : error_set(NEREID_E_MEMORY, "%s", failure);
 }
 
-static int tune_body(void *arg) {
+static int tune_problem_body(void *arg) {
   Tuning *t = arg;
   Memory memory = {0};
   bool model = t->request->model_only, records = t->request->records_only;
-  int code = find_device(t);
+  int code = find_tuned_device(t);
   if (!code) code = problem_open(&t->problem, t->arena, t->request);
   if (!code) make_search(t);
   if (!code) code = tune_candidates(t);
@@ -203,7 +203,7 @@ static int tune_body(void *arg) {
   if (!code && !records) tuner_predict(&t->search, &t->peaks, true);
   if (!code && model) code = tuner_choose(&t->search);
   if (!code && (model || records)) leave_rest(t);
-  if (!code && !model && !records) code = search(t);
+  if (!code && !model && !records) code = search_configs(t);
   if (!code && !model) tuner_remember(&t->search, &memory);
   tuner_forget(&memory);
   return code;
@@ -243,7 +243,7 @@ int nereid_tune(nereid_tuning **out, const nereid_tune_request *r) {
   if (!made) return error_out_of_memory();
   made->arena = arena_new();
   Tuning t = {.request = r, .arena = made->arena, .begin = host_now()};
-  code = made->arena ? error_guard(made->arena, tune_body, &t) : error_out_of_memory();
+  code = made->arena ? error_guard(made->arena, tune_problem_body, &t) : error_out_of_memory();
   if (!code) code = error_guard(made->arena, finish_body, &(Finish){&t, made});
   if (t.arena) problem_close(&t.problem);
   decorators_free(t.decorators);

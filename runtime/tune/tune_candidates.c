@@ -13,7 +13,7 @@ enum { SPACE_MOST = 100000 }; /* configurations; more are refused */
 
 /* ---- checking ---- */
 
-static int unknown_name(const Problem *p, const char *name) {
+static int unknown_axis_name(const Problem *p, const char *name) {
   const nereid_kernel_info *k = p->info;
   const char **names = ARENA_ARRAY(p->arena, const char *, (size_t)k->nparams + CONFIG_OPTIONS);
   size_t n = 0;
@@ -48,10 +48,10 @@ static int check_option(const nereid_tune_axis *x) {
   return 0;
 }
 
-static int check_axis(const Problem *p, const nereid_tune_axis *axes, int at) {
+static int check_tune_axis(const Problem *p, const nereid_tune_axis *axes, int at) {
   const nereid_tune_axis *x = &axes[at];
   bool option = config_is_option(x->name);
-  if (!option && !is_constexpr(p, x->name)) return unknown_name(p, x->name);
+  if (!option && !is_constexpr(p, x->name)) return unknown_axis_name(p, x->name);
   if (x->n < 1) return error_set(NEREID_E_USAGE, E_TUNE_SPACE_EMPTY, x->name);
   for (int i = 0; i < at; i++)
     if (!strcmp(axes[i].name, x->name))
@@ -62,7 +62,8 @@ static int check_axis(const Problem *p, const nereid_tune_axis *axes, int at) {
 
 /* ---- combining ---- */
 
-static const nereid_tune_axis *axis_of(const nereid_tune_axis *axes, int n, const char *name) {
+static const nereid_tune_axis *find_tune_axis(const nereid_tune_axis *axes, int n,
+                                              const char *name) {
   for (int i = 0; i < n; i++)
     if (!strcmp(axes[i].name, name)) return &axes[i];
   return NULL;
@@ -81,15 +82,15 @@ static nereid_tune_axis without_repeats(Arena *a, const nereid_tune_axis *x) {
 }
 
 /* The axes as configurations name them. */
-static nereid_tune_axis *in_order(const Problem *p, const nereid_tune_axis *axes, int n) {
+static nereid_tune_axis *axes_in_order(const Problem *p, const nereid_tune_axis *axes, int n) {
   nereid_tune_axis *out = ARENA_ARRAY(p->arena, nereid_tune_axis, (size_t)n);
   int used = 0;
   for (int i = 0; i < p->info->nparams; i++) {
-    const nereid_tune_axis *x = axis_of(axes, n, p->info->params[i].name);
+    const nereid_tune_axis *x = find_tune_axis(axes, n, p->info->params[i].name);
     if (x) out[used++] = without_repeats(p->arena, x);
   }
   for (int i = 0; i < CONFIG_OPTIONS; i++) {
-    const nereid_tune_axis *x = axis_of(axes, n, config_options[i]);
+    const nereid_tune_axis *x = find_tune_axis(axes, n, config_options[i]);
     if (x) out[used++] = without_repeats(p->arena, x);
   }
   return out;
@@ -109,7 +110,7 @@ static Config combination(Arena *a, const nereid_tune_axis *axes, int n, size_t 
 static int space_check(const Problem *p, const nereid_tune_axis *axes, int n) {
   size_t count = 1;
   for (int i = 0; i < n; i++) {
-    int code = check_axis(p, axes, i);
+    int code = check_tune_axis(p, axes, i);
     if (code) return code;
     count *= (size_t)axes[i].n;
     if (count > SPACE_MOST) return error_set(NEREID_E_USAGE, E_TUNE_SPACE_LARGE, SPACE_MOST);
@@ -123,7 +124,7 @@ static int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis 
   size_t count = 1;
   int code = space_check(p, axes, n);
   if (code) return code;
-  const nereid_tune_axis *order = in_order(p, axes, n);
+  const nereid_tune_axis *order = axes_in_order(p, axes, n);
   for (int i = 0; i < n; i++) count *= (size_t)order[i].n;
   for (size_t i = 0; i < count; i++) vec_push(p->arena, out, combination(p->arena, order, n, i));
   return 0;
@@ -156,19 +157,19 @@ static Config with_options(const Tuning *t, const Config *c, const Config *optio
   return out;
 }
 
-static bool is_in(const Configs *list, const Config *c) {
+static bool is_config_in(const Configs *list, const Config *c) {
   for (size_t i = 0; i < list->len; i++)
     if (config_equal(&list->data[i], c)) return true;
   return false;
 }
 
-static int combine(Tuning *t) {
+static int combine_axes(Tuning *t) {
   Configs options = {0};
   int code = space_of_axes(&options, &t->problem, t->axes, t->naxes);
   for (size_t i = 0; i < t->space.configs.len && !code; i++) {
     for (size_t j = 0; j < options.len; j++) {
       Config c = with_options(t, &t->space.configs.data[i], &options.data[j]);
-      if (!is_in(&t->configs, &c)) vec_push(t->arena, &t->configs, c);
+      if (!is_config_in(&t->configs, &c)) vec_push(t->arena, &t->configs, c);
       if (t->configs.len > SPACE_MOST)
         return error_set(NEREID_E_USAGE, E_TUNE_SPACE_LARGE, SPACE_MOST);
     }
@@ -204,7 +205,7 @@ static int tune_space(Tuning *t) {
   if (code) return code;
   if (t->space.source == SPACE_NONE && !t->naxes)
     return error_set(NEREID_E_USAGE, E_TUNE_SPACE, t->problem.info->name);
-  return combine(t);
+  return combine_axes(t);
 }
 
 /* A request for a configuration, with the constexprs that the kernel's heuristics add to it. */
@@ -218,7 +219,7 @@ static int tune_complete(Tuning *t, const Config *c, nereid_request *out) {
 /* Configurations that earlier runs have measured, whatever space those had. */
 
 /* Constexprs that the request fixes are not part of the space. */
-static bool is_open(const Tuning *t, const Config *c) {
+static bool is_config_open(const Tuning *t, const Config *c) {
   for (int i = 0; i < c->n; i++) {
     const char *name = c->settings[i].name;
     bool known = config_is_option(name) || arguments_param(t->problem.info, name);
@@ -239,21 +240,21 @@ static void tune_recorded(Tuning *t) {
   tuner_recorded(&t->search, &t->found, &list);
   for (size_t i = 0; i < list.len; i++) {
     Config c;
-    if (config_read(&c, t->arena, list.data[i].config) && is_open(t, &c) && !is_there(t, &c))
+    if (config_read(&c, t->arena, list.data[i].config) && is_config_open(t, &c) && !is_there(t, &c))
       vec_push(t->arena, &t->configs, c);
   }
 }
 
 /* ---- names ---- */
 
-static const char *signature_of(const Tuning *t) {
+static const char *problem_signature(const Tuning *t) {
   Text text = text_new(t->arena);
   for (int i = 0; i < t->problem.args.len; i++)
     text_printf(&text, "%s%s=%s", i ? ", " : "", t->problem.args.data[i].name, t->problem.types[i]);
   return text.data;
 }
 
-static void print_sizes(Text *out, const Argument *a, bool exact) {
+static void print_argument_sizes(Text *out, const Argument *a, bool exact) {
   nereid_value_kind k = nereid_value_get_kind(a->value);
   nereid_tensor tensor;
   if (k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL)
@@ -262,20 +263,22 @@ static void print_sizes(Text *out, const Argument *a, bool exact) {
     tuner_print_shape(out, a->name, tensor.shape, tensor.ndim, exact);
 }
 
-static const char *shape_of(const Tuning *t) {
+static const char *problem_shape(const Tuning *t) {
   Text text = text_new(t->arena);
-  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i], true);
+  for (int i = 0; i < t->problem.args.len; i++)
+    print_argument_sizes(&text, &t->problem.args.data[i], true);
   return text.data ? text.data : "";
 }
 
-static const char *sizes_of(const Tuning *t) {
+static const char *problem_sizes(const Tuning *t) {
   Text text = text_new(t->arena);
-  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i], false);
+  for (int i = 0; i < t->problem.args.len; i++)
+    print_argument_sizes(&text, &t->problem.args.data[i], false);
   text_printf(&text, "%sgrid=%s", text.len ? " " : "", t->problem.grid);
   return text.data;
 }
 
-static const char *config_text(const Tuning *t, const Config *c) {
+static const char *config_as_text(const Tuning *t, const Config *c) {
   Text text = text_new(t->arena);
   config_print(&text, c);
   return text.data ? text.data : "";
@@ -283,19 +286,19 @@ static const char *config_text(const Tuning *t, const Config *c) {
 
 void tune_name(Tuning *t) {
   t->found.kernel = t->problem.info->name;
-  t->found.signature = signature_of(t);
-  t->found.sizes = sizes_of(t);
-  t->found.shape = shape_of(t);
+  t->found.signature = problem_signature(t);
+  t->found.sizes = problem_sizes(t);
+  t->found.shape = problem_shape(t);
 }
 
 /* ---- candidates ---- */
 
 /* A configuration that heuristics can't complete, or an invalid grid, is a failed candidate.
  * *wrong: it is wrong usage, whose message is the last one. */
-static int make_candidate(Tuning *t, const Config *config, Candidate *c, bool *wrong) {
+static int make_tune_candidate(Tuning *t, const Config *config, Candidate *c, bool *wrong) {
   int code = tune_complete(t, config, &c->request);
   DeterministicFailure failure = {0};
-  c->config = config_text(t, config);
+  c->config = config_as_text(t, config);
   if (!code) {
     c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
     code = arguments_grid(c->grid, t->problem.grid, c->ints, c->nints);
@@ -312,13 +315,13 @@ static int make_candidates(Tuning *t) {
   int code = 0;
   t->candidates = ARENA_ARRAY(t->arena, Candidate, t->configs.len);
   for (size_t i = 0; i < t->configs.len && !code; i++) {
-    code = make_candidate(t, &t->configs.data[i], &t->candidates[i], &wrong);
+    code = make_tune_candidate(t, &t->configs.data[i], &t->candidates[i], &wrong);
     all_wrong &= wrong;
   }
   return !code && all_wrong ? NEREID_E_USAGE : code;
 }
 
-static bool is_among(const char *name, const char *const *names, int n) {
+static bool is_name_among(const char *name, const char *const *names, int n) {
   for (int i = 0; i < n; i++)
     if (!strcmp(names[i], name)) return true;
   return false;
@@ -326,11 +329,11 @@ static bool is_among(const char *name, const char *const *names, int n) {
 
 static WorkerReset reset_of(const Tuning *t, const char *name) {
   const DecoratorSpace *s = &t->space;
-  if (is_among(name, s->reset_to_zero, s->nreset_to_zero)) return WORKER_ZERO;
-  return is_among(name, s->restore_value, s->nrestore_value) ? WORKER_RESTORE : WORKER_KEEP;
+  if (is_name_among(name, s->reset_to_zero, s->nreset_to_zero)) return WORKER_ZERO;
+  return is_name_among(name, s->restore_value, s->nrestore_value) ? WORKER_RESTORE : WORKER_KEEP;
 }
 
-static const MeasuredArg *measured_args(const Tuning *t) {
+static const MeasuredArg *args_to_measure(const Tuning *t) {
   MeasuredArg *args = ARENA_ARRAY(t->arena, MeasuredArg, (size_t)t->problem.args.len);
   for (int i = 0; i < t->problem.args.len; i++) {
     const Argument *a = &t->problem.args.data[i];
@@ -349,7 +352,7 @@ int tune_candidates(Tuning *t) {
   if (!code && !t->configs.len) code = tune_space(t);
   if (!code) code = make_candidates(t);
   if (code) return code;
-  t->found.args = measured_args(t);
+  t->found.args = args_to_measure(t);
   t->found.nargs = t->problem.args.len;
   t->found.candidates = t->candidates;
   t->found.n = t->configs.len;

@@ -6,7 +6,7 @@
 /* ---- compiling ---- */
 
 /* The type that a number is compiled for, specialized as values are. */
-static KernelArg number_arg(const KernelArg *a, const KernelParam *param) {
+static KernelArg type_of_number_arg(const KernelArg *a, const KernelParam *param) {
   KernelArg out = {.name = a->name, .kind = ARG_TYPE, .div = 1};
   bool wide = a->i != (int32_t)a->i;
   DType t = a->kind == ARG_FLOAT ? DT_F32 : a->kind == ARG_BOOL ? DT_I1 : wide ? DT_I64 : DT_I32;
@@ -21,13 +21,14 @@ static KernelArg compile_arg(const Kernel *k, const TunedArg *t) {
   const KernelParam *param = sema_param_of(k, t->arg.name);
   const KernelArg *a = &t->arg;
   bool number = a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
-  if (param && param->kind == KP_RUNTIME && !param->tuned && number) return number_arg(a, param);
+  if (param && param->kind == KP_RUNTIME && !param->tuned && number)
+    return type_of_number_arg(a, param);
   KernelArg out = *a;
   if (out.kind == ARG_TYPE && out.type.dtype == DT_PTR && t->shape) out.div = 16;
   return out;
 }
 
-static void collect(TileOp *op, void *ctx) {
+static void collect_op(TileOp *op, void *ctx) {
   Probe *p = ctx;
   vec_push(p->fn->arena, &p->ops, op);
 }
@@ -59,7 +60,7 @@ void probe_compile(Program *p, const Kernel *k, const TunedQuery *q, const Tuned
     out->why = arena_printf(p->arena, E_SEMA_UNROLL_MAX, PROBE_STEPS_MAX);
     out->why_at = k->span;
   } else if (out->fn) {
-    tile_walk(out->fn->body, collect, out);
+    tile_walk(out->fn->body, collect_op, out);
   } else {
     first_error(p->diags, before, out);
   }
@@ -91,12 +92,12 @@ static int64_t const_of(const TileValue *v) {
 
 /* The value of the argument that `v` is, or is a sum or difference of, as in n - k * BLOCK; 0:
  * unknown.  `direct`: only an argument itself. */
-static int64_t size_of(const Kernel *k, const TunedQuery *q, const TileFunc *f, const TileValue *v,
-                       bool direct) {
+static int64_t argument_size(const Kernel *k, const TunedQuery *q, const TileFunc *f,
+                             const TileValue *v, bool direct) {
   v = core_of(v);
   const TileOp *op = def_of(v);
   bool sum = op && (op->code == TILE_SUB || op->code == TILE_ADD);
-  if (sum && !direct) return size_of(k, q, f, op->args[0], false);
+  if (sum && !direct) return argument_size(k, q, f, op->args[0], false);
   for (uint32_t i = 0; !op && i < f->nparams; i++) {
     if (f->params[i].value != v) continue;
     const TunedArg *a = tuned_given(q, k->params[f->params[i].arg].name);
@@ -117,7 +118,7 @@ typedef struct {
   bool divides, remains, least;
 } Comparison;
 
-static bool same_shape(Type a, Type b) {
+static bool types_have_same_shape(Type a, Type b) {
   if (a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; i++)
     if (a.shape[i] != b.shape[i]) return false;
@@ -126,7 +127,7 @@ static bool same_shape(Type a, Type b) {
 
 static bool reshaped(const TileOp *a, const TileOp *b, uint32_t arg) {
   return arg < a->nargs && a->args[arg] && b->args[arg] &&
-         !same_shape(a->args[arg]->type, b->args[arg]->type);
+         !types_have_same_shape(a->args[arg]->type, b->args[arg]->type);
 }
 
 static bool in(const bool *set, const TileValue *v) { return v && set[v->id]; }
@@ -137,7 +138,7 @@ static bool any_in(const bool *set, const TileOp *op) {
   return false;
 }
 
-static void spread(bool *set, const TileOp *op) {
+static void taint_results(bool *set, const TileOp *op) {
   for (uint32_t i = 0; i < op->nresults; i++) set[op->results[i]->id] = true;
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
@@ -152,7 +153,7 @@ static void compare_shapes(Comparison *c, const TileOp *a, const TileOp *b) {
   ProbeFacts *out = c->out;
   for (uint32_t i = 0; i < a->nresults; i++) {
     Type s = a->results[i]->type;
-    if (same_shape(s, b->results[i]->type)) continue;
+    if (types_have_same_shape(s, b->results[i]->type)) continue;
     out->shapes = true;
     if (s.rank > out->rank) out->rank = s.rank;
   }
@@ -173,8 +174,8 @@ static void compare_masks(Comparison *c, const TileOp *a, const TileOp *b) {
   bool order = a->code >= TILE_LT && a->code <= TILE_GE, rest = a->code == TILE_REM;
   if (!(order || rest) || !reshaped(a, b, 0)) return;
   for (int side = 0; side < 2; side++) {
-    int64_t size = size_of(c->k, c->q, c->base->fn, a->args[!side], false);
-    int64_t whole = size_of(c->k, c->q, c->base->fn, a->args[!side], true);
+    int64_t size = argument_size(c->k, c->q, c->base->fn, a->args[!side], false);
+    int64_t whole = argument_size(c->k, c->q, c->base->fn, a->args[!side], true);
     c->out->covers |= order && is_axis(a->args[side]) && whole > 0;
     offer_size(c, size);
   }
@@ -215,18 +216,18 @@ static bool tiles_side_by_side(const Comparison *c, const TileOp *a, const TileO
 /* cdiv(n, BLOCK) or n // BLOCK: how many there are. */
 static bool counts_blocks(const Comparison *c, const TileOp *op) {
   if (op->code != TILE_DIV || !scalar_use(c, op, 1)) return false;
-  return size_of(c->k, c->q, c->base->fn, op->args[0], false) > 0;
+  return argument_size(c->k, c->q, c->base->fn, op->args[0], false) > 0;
 }
 
 static void compare_scalars(Comparison *c, const TileOp *a, const TileOp *b) {
   ProbeFacts *out = c->out;
   if (a->code == TILE_FOR && const_of(a->args[2]) != const_of(b->args[2])) {
     out->steps = true;
-    offer_size(c, size_of(c->k, c->q, c->base->fn, a->args[1], false));
+    offer_size(c, argument_size(c->k, c->q, c->base->fn, a->args[1], false));
   }
   if (counts_blocks(c, a)) {
     out->steps = true;
-    offer_size(c, size_of(c->k, c->q, c->base->fn, a->args[0], false));
+    offer_size(c, argument_size(c->k, c->q, c->base->fn, a->args[0], false));
   }
   out->steps |= tiles_side_by_side(c, a, b);
   bool one = scalar_use(c, a, 0), two = scalar_use(c, a, 1);
@@ -237,8 +238,8 @@ static void compare_scalars(Comparison *c, const TileOp *a, const TileOp *b) {
 
 static void compare_ops(Comparison *c, const TileOp *a, const TileOp *b) {
   bool constant = a->code == TILE_CONST && const_of(a->results[0]) != const_of(b->results[0]);
-  if (constant || any_in(c->tainted, a)) spread(c->tainted, a);
-  if (a->code == TILE_PROGRAM_ID || any_in(c->programs, a)) spread(c->programs, a);
+  if (constant || any_in(c->tainted, a)) taint_results(c->tainted, a);
+  if (a->code == TILE_PROGRAM_ID || any_in(c->programs, a)) taint_results(c->programs, a);
   c->out->differs |= constant;
   compare_shapes(c, a, b);
   compare_masks(c, a, b);

@@ -10,8 +10,8 @@
 /* ---- objects ---- */
 
 /* A named tuple.  `kind`, if given, keeps the names, by which objects of the kind are told. */
-static Value object(Sema *S, const Name **kind, const char *const *names, const Value *values,
-                    uint32_t n) {
+static Value make_object(Sema *S, const Name **kind, const char *const *names, const Value *values,
+                         uint32_t n) {
   const Name *fields = kind ? *kind : NULL;
   if (!fields) {
     Name *fresh = ARENA_ARRAY(S->arena, Name, n);
@@ -47,10 +47,10 @@ Value builtin_config(Sema *S, Call *c) {
   static const int standard[] = {[CONFIG_WARPS] = 4, [CONFIG_STAGES] = 3, [CONFIG_CTAS] = 1};
   for (int i = CONFIG_WARPS; i <= CONFIG_CTAS; i++)
     if (fields[i].kind == V_NONE) fields[i] = value_int(standard[i]);
-  return object(S, &S->p->config_fields, names, fields, CONFIG_FIELDS);
+  return make_object(S, &S->p->config_fields, names, fields, CONFIG_FIELDS);
 }
 
-static Value shape_of(Sema *S, const TunedArg *arg) {
+static Value tensor_shape(Sema *S, const TunedArg *arg) {
   Value shape = value_tuple(S->arena, NULL, 0);
   for (int i = 0; i < arg->rank; i++)
     value_append(S->arena, shape.u.tuple, value_int(arg->shape[i]));
@@ -61,7 +61,7 @@ static Value shape_of(Sema *S, const TunedArg *arg) {
 static Value device_of_tensors(Sema *S) {
   static const char *const names[] = {"type", "index"};
   Value fields[] = {value_str(pool_name(S->names, "cuda")), value_int(0)};
-  return object(S, NULL, names, fields, 2);
+  return make_object(S, NULL, names, fields, 2);
 }
 
 Value host_tensor(Sema *S, const TunedArg *arg) {
@@ -70,8 +70,8 @@ Value host_tensor(Sema *S, const TunedArg *arg) {
   Value fields[ALL] = {
       value_str(arg->arg.name), value_dtype(type_scalar((DType)arg->arg.type.elem)),
       value_bool(true),         device_of_tensors(S),
-      value_int(arg->rank),     shape_of(S, arg)};
-  Value v = object(S, &S->p->tensor_fields, names, fields, ALL);
+      value_int(arg->rank),     tensor_shape(S, arg)};
+  Value v = make_object(S, &S->p->tensor_fields, names, fields, ALL);
   v.u.tuple->len =
       arg->shape ? ALL : ALWAYS; /* an unknown shape is an attribute that is not there */
   return v;
@@ -81,7 +81,7 @@ Value host_tensor(Sema *S, const TunedArg *arg) {
 
 enum { H100_PROCESSORS = 132, H100_SHARED = 232448, WARP = 32, REGISTERS = 65536 };
 
-static int capability(const Sema *S) {
+static int queried_capability(const Sema *S) {
   const char *target = S->host->query->device.target;
   int number = target && !strncmp(target, "sm_", 3) ? atoi(target + 3) : 0;
   return number > 0 ? number : 90;
@@ -93,7 +93,7 @@ static Value device_name(const Sema *S) {
   return value_str(pool_name(S->names, gpu ? text : "NVIDIA H100"));
 }
 
-static int64_t or_else(int64_t known, int64_t otherwise) { return known > 0 ? known : otherwise; }
+static int64_t known_or(int64_t known, int64_t otherwise) { return known > 0 ? known : otherwise; }
 
 static Value device_properties(Sema *S) {
   const TunedDevice *d = &S->host->query->device;
@@ -108,23 +108,23 @@ static Value device_properties(Sema *S) {
                                       "warp_size",
                                       "regs_per_multiprocessor",
                                       "max_threads_per_multi_processor"};
-  int cc = capability(S);
-  int64_t shared = or_else(d->shared_bytes, H100_SHARED);
+  int cc = queried_capability(S);
+  int64_t shared = known_or(d->shared_bytes, H100_SHARED);
   Value values[] = {device_name(S),
                     value_int(cc / 10),
                     value_int(cc % 10),
-                    value_int(or_else(d->processors, H100_PROCESSORS)),
-                    value_int(or_else(d->memory, INT64_C(80) << 30)),
+                    value_int(known_or(d->processors, H100_PROCESSORS)),
+                    value_int(known_or(d->memory, INT64_C(80) << 30)),
                     value_int(shared),
                     value_int(48 << 10),
                     value_int(shared + 1024),
                     value_int(WARP),
                     value_int(REGISTERS),
                     value_int(2048)};
-  return object(S, NULL, names, values, sizeof values / sizeof *values);
+  return make_object(S, NULL, names, values, sizeof values / sizeof *values);
 }
 
-static void put(Sema *S, Dict *d, const char *key, int64_t value) {
+static void dict_set_int(Sema *S, Dict *d, const char *key, int64_t value) {
   value_dict_set(S->arena, d, value_str(pool_name(S->names, key)), value_int(value));
 }
 
@@ -132,25 +132,25 @@ static void put(Sema *S, Dict *d, const char *key, int64_t value) {
 static Value driver_properties(Sema *S) {
   const TunedDevice *d = &S->host->query->device;
   Dict *out = ARENA_NEW(S->arena, Dict);
-  put(S, out, "max_shared_mem", or_else(d->shared_bytes, H100_SHARED));
-  put(S, out, "max_num_regs", REGISTERS);
-  put(S, out, "multiprocessor_count", or_else(d->processors, H100_PROCESSORS));
-  put(S, out, "warpSize", WARP);
-  put(S, out, "sm_clock_rate", 1980000);
-  put(S, out, "mem_clock_rate", 2619000);
-  put(S, out, "mem_bus_width", 5120);
+  dict_set_int(S, out, "max_shared_mem", known_or(d->shared_bytes, H100_SHARED));
+  dict_set_int(S, out, "max_num_regs", REGISTERS);
+  dict_set_int(S, out, "multiprocessor_count", known_or(d->processors, H100_PROCESSORS));
+  dict_set_int(S, out, "warpSize", WARP);
+  dict_set_int(S, out, "sm_clock_rate", 1980000);
+  dict_set_int(S, out, "mem_clock_rate", 2619000);
+  dict_set_int(S, out, "mem_bus_width", 5120);
   return (Value){.kind = V_DICT, .u.dict = out};
 }
 
 static Value current_target(Sema *S) {
   static const char *const names[] = {"backend", "arch", "warp_size"};
-  Value values[] = {value_str(pool_name(S->names, "cuda")), value_int(capability(S)),
+  Value values[] = {value_str(pool_name(S->names, "cuda")), value_int(queried_capability(S)),
                     value_int(WARP)};
-  return object(S, NULL, names, values, 3);
+  return make_object(S, NULL, names, values, 3);
 }
 
 static Value capability_pair(Sema *S) {
-  Value pair[] = {value_int(capability(S) / 10), value_int(capability(S) % 10)};
+  Value pair[] = {value_int(queried_capability(S) / 10), value_int(queried_capability(S) % 10)};
   return value_tuple(S->arena, pair, 2);
 }
 

@@ -25,7 +25,7 @@ typedef struct {
   uint32_t n;
 } Items;
 
-static Value product_of(Sema *S, const Items *lists, uint32_t n) {
+static Value cartesian_product(Sema *S, const Items *lists, uint32_t n) {
   Value out = value_list(S->arena, NULL, 0);
   uint64_t total = 1;
   for (uint32_t i = 0; i < n; i++) total *= total > TUPLE_MAX ? 1 : lists[i].n;
@@ -42,7 +42,7 @@ static Value product_of(Sema *S, const Items *lists, uint32_t n) {
   return out;
 }
 
-static Value product(Sema *S, const CallArgs *args) {
+static Value itertools_product(Sema *S, const CallArgs *args) {
   int64_t repeat;
   if (!repeat_of(S, args, &repeat)) return value_error();
   uint32_t n = args->npos * (uint32_t)repeat;
@@ -55,7 +55,7 @@ static Value product(Sema *S, const CallArgs *args) {
     if (total > TUPLE_MAX) return too_long(S, TUPLE_MAX, args->at);
   }
   if (total * n > ROWS_MAX) return too_long(S, ROWS_MAX, args->at);
-  return product_of(S, lists, n);
+  return cartesian_product(S, lists, n);
 }
 
 static Value chain(Sema *S, const Value *lists, uint32_t n, Span at) {
@@ -169,7 +169,7 @@ static Value extremes(Sema *S, const CallArgs *args, bool largest) {
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   bool one = args->npos == 1 && !args->nnamed;
   Walk w = {0};
-  if (!strcmp(path, "itertools.product")) *out = product(S, args);
+  if (!strcmp(path, "itertools.product")) *out = itertools_product(S, args);
   else if (!strcmp(path, "itertools.chain")) *out = chain(S, args->pos, args->npos, args->at);
   else if (!strcmp(path, "itertools.chain.from_iterable")) *out = chain_items(S, args);
   else if (one && !strcmp(path, "copy.copy")) *out = value_copy(S, args->pos[0]);

@@ -4,7 +4,7 @@
 #include "sema/messages.h"
 #include "sema/value/python_host.h"
 
-static bool among(const char *const *names, Name name) {
+static bool is_name_in_list(const char *const *names, Name name) {
   for (; *names; names++)
     if (!strcmp(*names, name)) return true;
   return false;
@@ -18,15 +18,16 @@ bool host_method_known(Sema *S, Value self, Name name) {
   static const char *const tensors[] = {"stride", "element_size", "numel", "data_ptr",      "size",
                                         "dim",    "zero_",        "fill_", "is_contiguous", NULL};
   static const char *const texts[] = {"join", "isdigit", NULL};
-  if (value_is_config(S, self)) return among(configs, name);
-  if (value_is_tensor(S, self)) return among(tensors, name);
-  if (self.kind == V_TUPLE) return self.u.tuple->is_list && among(lists, name);
-  return (self.kind == V_DICT && among(dicts, name)) || (self.kind == V_STR && among(texts, name));
+  if (value_is_config(S, self)) return is_name_in_list(configs, name);
+  if (value_is_tensor(S, self)) return is_name_in_list(tensors, name);
+  if (self.kind == V_TUPLE) return self.u.tuple->is_list && is_name_in_list(lists, name);
+  return (self.kind == V_DICT && is_name_in_list(dicts, name)) ||
+         (self.kind == V_STR && is_name_in_list(texts, name));
 }
 
 /* ---- lists ---- */
 
-static Value take_out(Tuple *t, uint32_t at) {
+static Value tuple_remove(Tuple *t, uint32_t at) {
   Value v = t->data[at];
   for (uint32_t i = at; i + 1 < t->len; i++) t->data[i] = t->data[i + 1];
   t->len--;
@@ -37,7 +38,7 @@ static Value list_pop(Sema *S, Tuple *t, const Value *a, uint32_t n, Span at) {
   int64_t i = -1;
   if (n && !want_int(S, a[0], "pop", at, &i)) return value_error();
   if (i < 0) i += t->len;
-  if (i >= 0 && i < t->len) return take_out(t, (uint32_t)i);
+  if (i >= 0 && i < t->len) return tuple_remove(t, (uint32_t)i);
   sema_error(S, at, E_SEMA_INDEX, (long long)i, t->len);
   return value_error();
 }
@@ -46,7 +47,7 @@ static Value list_remove(Sema *S, Tuple *t, Value item, Span at) {
   for (uint32_t i = 0; i < t->len; i++) {
     bool known;
     if (!value_equal(t->data[i], item, &known) || !known) continue;
-    take_out(t, i);
+    tuple_remove(t, i);
     return value_none();
   }
   sema_error(S, at, E_SEMA_KEY, value_text(S->arena, item));
@@ -122,7 +123,7 @@ static Value dict_pop(Sema *S, Dict *d, const Value *a, uint32_t n, Span at) {
   return value_error();
 }
 
-static Value dict_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {
+static Value host_dict_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {
   Dict *d = self.u.dict;
   if (!count_items(S, d->len, at)) return value_error();
   if (!strcmp(name, "pop") && (n == 1 || n == 2)) return dict_pop(S, d, a, n, at);
@@ -208,7 +209,7 @@ Value host_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Sp
   if (value_is_config(S, self)) return all_kwargs(S, self.u.tuple);
   if (value_is_tensor(S, self)) return tensor_method(S, self, name, a, n, at);
   if (self.kind == V_TUPLE) return list_method(S, self, name, a, n, at);
-  if (self.kind == V_DICT) return dict_method(S, self, name, a, n, at);
+  if (self.kind == V_DICT) return host_dict_method(S, self, name, a, n, at);
   return text_method(S, self, name, a, n, at);
 }
 

@@ -4,7 +4,9 @@
 
 /* ---- what changes a list ---- */
 
-static bool is_name(const Expr *e, Name name) { return e && e->kind == EX_NAME && e->name == name; }
+static bool is_name_expr(const Expr *e, Name name) {
+  return e && e->kind == EX_NAME && e->name == name;
+}
 
 /* `name.append(x)`, `name[k] = v`, or a block that holds one; `name += x` in a loop, since outside
  * of one it is a binding like others. */
@@ -20,10 +22,10 @@ static bool changes(const Stmt *s, Name name, bool in_loop) {
   const Expr *e = s->value;
   bool loop = in_loop || s->kind == ST_FOR || s->kind == ST_WHILE;
   switch (s->kind) {
-    case ST_EXPR: return e->kind == EX_CALL && e->a->kind == EX_ATTR && is_name(e->a->a, name);
+    case ST_EXPR: return e->kind == EX_CALL && e->a->kind == EX_ATTR && is_name_expr(e->a->a, name);
     case ST_ASSIGN:
-      return s->targets.data[0]->kind == EX_SUBSCRIPT && is_name(s->targets.data[0]->a, name);
-    case ST_AUGASSIGN: return in_loop && is_name(s->targets.data[0], name);
+      return s->targets.data[0]->kind == EX_SUBSCRIPT && is_name_expr(s->targets.data[0]->a, name);
+    case ST_AUGASSIGN: return in_loop && is_name_expr(s->targets.data[0], name);
     case ST_FOR:
     case ST_WHILE:
     case ST_IF:

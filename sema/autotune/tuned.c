@@ -20,7 +20,7 @@ void tuned_forget(TunedReader *r) {
 }
 
 /* Quietly: who asked says what it was for.  V_ABSENT without an expression. */
-static Value evaluate(TunedReader *r, const Expr *e) {
+static Value evaluate_decorator(TunedReader *r, const Expr *e) {
   if (!e) return value_of(V_ABSENT);
   tuned_forget(r);
   r->host.line = r->kind == DECOR_AUTOTUNE ? e->span.line : 0;
@@ -38,7 +38,7 @@ void tuned_explain(TunedReader *r, Span at, const char *why) {
 typedef VEC(const Expr *) Exprs;
 
 /* Those of `f = autotune(...)(heuristics(...)(f))` stand outside of the ones at the function. */
-static void wrapped(TunedReader *r, const Expr *e, Exprs *out) {
+static void collect_wrapping_calls(TunedReader *r, const Expr *e, Exprs *out) {
   while (e && e->kind == EX_CALL && e->a->kind == EX_CALL && e->nargs == 1 && !e->args[0].name) {
     vec_push(r->p->arena, out, e->a);
     e = e->args[0].value;
@@ -55,19 +55,19 @@ static void wrapped_elsewhere(TunedReader *r, Name kernel, Exprs *out) {
     bool other = e && s->targets.data[0]->kind == EX_NAME && s->targets.data[0]->name != kernel;
     while (e && e->kind == EX_CALL && e->a->kind == EX_CALL && e->nargs == 1) e = e->args[0].value;
     if (!other || e == s->value || e->kind != EX_NAME || e->name != kernel) continue;
-    wrapped(r, s->value, out);
+    collect_wrapping_calls(r, s->value, out);
     return;
   }
 }
 
-static void collect(TunedReader *r, Exprs *out) {
+static void collect_decorators(TunedReader *r, Exprs *out) {
   uint32_t at;
   const ModuleInfo *m = r->p->main;
   Name name = last_part_of(r->p, r->k->name);
   const Binding *b = map_get(&m->index, name, &at) ? m->globals.data[at].first : NULL;
   for (; b; b = b->next)
-    if (b->stmt->kind == ST_ASSIGN) wrapped(r, b->stmt->value, out);
-  if (r->k->alias) wrapped(r, r->k->alias, out);
+    if (b->stmt->kind == ST_ASSIGN) collect_wrapping_calls(r, b->stmt->value, out);
+  if (r->k->alias) collect_wrapping_calls(r, r->k->alias, out);
   else if (!out->len) wrapped_elsewhere(r, name, out);
   const ExprList *own = &r->k->def->decorators;
   for (uint32_t i = 0; i < own->len; i++) vec_push(r->p->arena, out, own->data[i]);
@@ -75,7 +75,7 @@ static void collect(TunedReader *r, Exprs *out) {
 
 /* ---- what they are given ---- */
 
-static const Expr *argument(const Expr *call, uint32_t position, const char *name) {
+static const Expr *call_argument(const Expr *call, uint32_t position, const char *name) {
   for (uint32_t i = 0; i < call->nargs; i++) {
     const CallArg *a = &call->args[i];
     if (a->name ? !strcmp(a->name, name) : i == position && a->value->kind != EX_STARRED)
@@ -89,7 +89,7 @@ static bool is_called(const Expr *call, const char *name) {
   return (f->kind == EX_NAME || f->kind == EX_ATTR) && !strcmp(f->name, name);
 }
 
-static void add(TunedReader *r, Decorator d) {
+static void add_decorator(TunedReader *r, Decorator d) {
   if (d.kind != r->kind) return;
   d.why = r->host.why;
   d.why_at = r->host.why_at;
@@ -97,26 +97,27 @@ static void add(TunedReader *r, Decorator d) {
 }
 
 /* True if the call names its parts itself: other names than triton's are common for the same. */
-static bool read_call(TunedReader *r, const Expr *e) {
+static bool read_decorator_call(TunedReader *r, const Expr *e) {
   enum { NOWHERE = UINT32_MAX };
   if (e->kind != EX_CALL) return false;
   bool own = is_called(e, "autotune");
-  const Expr *configs = argument(e, own ? 0 : NOWHERE, "configs");
+  const Expr *configs = call_argument(e, own ? 0 : NOWHERE, "configs");
   if (configs && r->kind != DECOR_AUTOTUNE) return true;
   if (configs) {
     Decorator d = {.kind = DECOR_AUTOTUNE, .at = configs->span};
-    d.key = evaluate(r, argument(e, own ? 1 : NOWHERE, "key"));
-    d.prune = evaluate(r, argument(e, NOWHERE, "prune_configs_by"));
-    d.reset = evaluate(r, argument(e, NOWHERE, "reset_to_zero"));
-    d.restore = evaluate(r, argument(e, NOWHERE, "restore_value"));
-    d.values = evaluate(r, configs);
-    add(r, d);
+    d.key = evaluate_decorator(r, call_argument(e, own ? 1 : NOWHERE, "key"));
+    d.prune = evaluate_decorator(r, call_argument(e, NOWHERE, "prune_configs_by"));
+    d.reset = evaluate_decorator(r, call_argument(e, NOWHERE, "reset_to_zero"));
+    d.restore = evaluate_decorator(r, call_argument(e, NOWHERE, "restore_value"));
+    d.values = evaluate_decorator(r, configs);
+    add_decorator(r, d);
     return true;
   }
-  const Expr *values = is_called(e, "heuristics") ? argument(e, 0, "values") : NULL;
+  const Expr *values = is_called(e, "heuristics") ? call_argument(e, 0, "values") : NULL;
   if (!values) return false;
-  Decorator d = {.kind = DECOR_HEURISTICS, .at = values->span, .values = evaluate(r, values)};
-  add(r, d);
+  Decorator d = {
+      .kind = DECOR_HEURISTICS, .at = values->span, .values = evaluate_decorator(r, values)};
+  add_decorator(r, d);
   return true;
 }
 
@@ -127,10 +128,10 @@ static Value part(Sema *S, const Tuple *given, uint32_t position, const char *na
 }
 
 /* A name or a call whose value is autotune(...) or heuristics(...). */
-static void read_value(TunedReader *r, const Expr *e) {
+static void read_decorator_value(TunedReader *r, const Expr *e) {
   enum { NOWHERE = UINT32_MAX };
   Sema *S = &r->S;
-  Value v = evaluate(r, e);
+  Value v = evaluate_decorator(r, e);
   if (v.kind != V_BUILTIN || !v.u.builtin.self || v.u.builtin.self->kind != V_TUPLE) return;
   const Tuple *given = v.u.builtin.self->u.tuple;
   const char *name = v.u.builtin.fn->name;
@@ -147,7 +148,7 @@ static void read_value(TunedReader *r, const Expr *e) {
   } else {
     return;
   }
-  add(r, d);
+  add_decorator(r, d);
 }
 
 void tuned_read(TunedReader *r, Program *p, const Kernel *k, const TunedQuery *q, DecorKind kind) {
@@ -159,9 +160,9 @@ void tuned_read(TunedReader *r, Program *p, const Kernel *k, const TunedQuery *q
   r->S.frame = frame_new(&r->S, top, (Span){0});
   r->S.frame->name = k->name;
   Exprs decorators = {0};
-  collect(r, &decorators);
+  collect_decorators(r, &decorators);
   for (size_t i = 0; i < decorators.len; i++)
-    if (!read_call(r, decorators.data[i])) read_value(r, decorators.data[i]);
+    if (!read_decorator_call(r, decorators.data[i])) read_decorator_value(r, decorators.data[i]);
 }
 
 /* ---- arguments and values ---- */

@@ -60,7 +60,8 @@ static int64_t largest_argument(const TunedQuery *q) {
 }
 
 /* Keeps the values of a list from `least` to the power of two that covers the axis. */
-static void take(AutoSpace *s, AutoAxis *a, const int64_t *list, size_t n, int64_t least) {
+static void take_values_within(AutoSpace *s, AutoAxis *a, const int64_t *list, size_t n,
+                               int64_t least) {
   int64_t size = a->facts.size ? a->facts.size : largest_argument(s->r->q);
   int64_t most = size ? power_above(size) : INT64_MAX;
   if (most < least) most = least;
@@ -68,7 +69,8 @@ static void take(AutoSpace *s, AutoAxis *a, const int64_t *list, size_t n, int64
     if (list[i] >= least && list[i] <= most) a->values[a->n++] = list[i];
 }
 
-#define TAKE(s, a, list, least) take((s), (a), (list), sizeof(list) / sizeof *(list), (least))
+#define TAKE(s, a, list, least) \
+  take_values_within((s), (a), (list), sizeof(list) / sizeof *(list), (least))
 
 static void tile_values(AutoSpace *s, AutoAxis *a) {
   static const int64_t outer[] = {128, 64, 256, 32, 16}, summed[] = {64, 32, 128, 16};
@@ -179,7 +181,7 @@ static Load load_of(const AutoSpace *s, const int *at) {
 /* No thread without an element (of a dot's result: without those that one instruction of a warp
  * gives it), no more elements than it has registers, and operands that fit shared memory.  The cost
  * model judges the rest. */
-static bool can_run(const AutoSpace *s, const int *at) {
+static bool can_run_config(const AutoSpace *s, const int *at) {
   Load l = load_of(s, at);
   if (l.largest > MAX_TILE) return false;
   if (!tuned_for_gpu(s->r->q)) return true;
@@ -204,7 +206,7 @@ static bool next(const AutoSpace *s, int *at) {
 static int64_t count_configs(const AutoSpace *s) {
   int at[AUTO_OPEN_MAX + 2] = {0};
   int64_t n = 0;
-  do n += can_run(s, at);
+  do n += can_run_config(s, at);
   while (next(s, at));
   return n;
 }
@@ -227,7 +229,7 @@ static bool drop_one(AutoSpace *s) {
   return longest != NULL;
 }
 
-static void add_value(const AutoSpace *s, const int *at, int i, TunedConfig *out) {
+static void add_axis_setting(const AutoSpace *s, const int *at, int i, TunedConfig *out) {
   KernelArg arg = {.name = s->axes[i].name, .kind = ARG_INT, .div = 1};
   arg.i = s->axes[i].values[at[i]];
   vec_push(s->r->p->arena, out, arg);
@@ -238,10 +240,10 @@ static TunedConfig config_at(const AutoSpace *s, const int *at) {
   static const char *const options[] = {"num_warps", "num_stages"};
   TunedConfig c = {0};
   for (int i = 0; i < s->n; i++)
-    if (!tuned_is_option(s->axes[i].name)) add_value(s, at, i, &c);
+    if (!tuned_is_option(s->axes[i].name)) add_axis_setting(s, at, i, &c);
   for (int k = 0; k < 2; k++)
     for (int i = 0; i < s->n; i++)
-      if (!strcmp(s->axes[i].name, options[k])) add_value(s, at, i, &c);
+      if (!strcmp(s->axes[i].name, options[k])) add_axis_setting(s, at, i, &c);
   return c;
 }
 
@@ -254,14 +256,14 @@ static void auto_configs(AutoSpace *s, TunedConfigs *out) {
   }
   int at[AUTO_OPEN_MAX + 2] = {0};
   do
-    if (can_run(s, at)) vec_push(s->r->p->arena, out, config_at(s, at));
+    if (can_run_config(s, at)) vec_push(s->r->p->arena, out, config_at(s, at));
   while (next(s, at));
 }
 
 /* ---- what is open ---- */
 
 /* False if there are more than can be looked at. */
-static bool find_open(AutoSpace *s) {
+static bool find_open_axes(AutoSpace *s) {
   TunedReader *r = s->r;
   for (uint32_t i = 0; i < r->k->nparams; i++) {
     const KernelParam *p = &r->k->params[i];
@@ -306,7 +308,7 @@ static bool compiles_with(AutoSpace *s, const KernelArg *instead) {
 }
 
 /* Guesses of which one compiles: different ones first, then all the same. */
-static bool find_base(AutoSpace *s) {
+static bool find_base_values(AutoSpace *s) {
   static const int64_t different[AUTO_OPEN_MAX] = {32, 64, 32, 8, 16, 4, 2, 8};
   static const int64_t same[] = {64, 32, 16, 128, 256, 1, 1024};
   for (int i = 0; i < s->nopen; i++) s->axes[i].base = different[i];
@@ -349,7 +351,7 @@ static bool refuse_all(AutoSpace *s) {
 
 /* ---- what each does ---- */
 
-static bool look_at(AutoSpace *s, AutoAxis *a) {
+static bool probe_axis(AutoSpace *s, AutoAxis *a) {
   KernelArg text = {.name = a->name, .kind = ARG_STR, .s = "?"};
   KernelArg changed = {.name = a->name, .kind = ARG_INT, .i = 2 * a->base, .div = 1};
   if (compiles_with(s, &text)) return auto_refuse(s, a->name, N_SEMA_AUTO_TEXT);
@@ -420,15 +422,15 @@ bool tuned_automatic(Program *p, const Kernel *k, const TunedQuery *q, TunedSpac
   AutoSpace *s = ARENA_NEW(p->arena, AutoSpace);
   s->r = ARENA_NEW(p->arena, TunedReader);
   tuned_read(s->r, p, k, q, DECOR_HEURISTICS);
-  if (!find_open(s)) {
+  if (!find_open_axes(s)) {
     diag_error(p->diags, k->span, E_SEMA_AUTO_MANY, k->name, AUTO_OPEN_MAX);
     diag_hint(p->diags, H_SEMA_AUTO_ALL, tuned_space_hint(s->r));
     return false;
   }
   if (!heuristics_known(s)) return false;
-  if (!find_base(s)) return refuse_all(s);
+  if (!find_base_values(s)) return refuse_all(s);
   for (int i = 0; i < s->nopen; i++)
-    if (!look_at(s, &s->axes[i])) return false;
+    if (!probe_axis(s, &s->axes[i])) return false;
   auto_options(s);
   measure_tiles(s);
   auto_configs(s, &out->configs);

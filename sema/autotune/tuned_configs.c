@@ -15,7 +15,7 @@ bool tuned_is_option(Name name) {
 
 /* ---- one configuration ---- */
 
-static bool refuse(TunedReader *r, const Decorator *d, const char *text) {
+static bool refuse_decorator(TunedReader *r, const Decorator *d, const char *text) {
   diag_error(r->p->diags, d->at, text, r->k->name);
   tuned_explain(r, d->why_at, d->why);
   diag_hint(r->p->diags, H_SEMA_TUNED, tuned_space_hint(r));
@@ -28,7 +28,7 @@ static bool bad_value(TunedReader *r, Span at, Name name, Value v) {
 }
 
 /* A name that is no parameter, as those that other back ends take: said once. */
-static void unknown_name(TunedReader *r, Span at, Name name) {
+static void warn_unknown_name(TunedReader *r, Span at, Name name) {
   const char *text = arena_printf(r->p->arena, W_SEMA_TUNED_NAME, name);
   for (size_t i = 0; i < diag_count(r->p->diags); i++)
     if (!strcmp(diag_get(r->p->diags, i)->text, text)) return;
@@ -42,20 +42,21 @@ static bool read_kwargs(TunedReader *r, const Decorator *d, const Dict *kwargs, 
     const Value *v = value_dict_get(kwargs, value_str(name));
     KernelArg arg;
     if (!v || tuned_given(r->q, name)) continue;
-    if (v->kind == V_ERROR) return refuse(r, d, E_SEMA_TUNED);
+    if (v->kind == V_ERROR) return refuse_decorator(r, d, E_SEMA_TUNED);
     if (!tuned_arg(r, name, *v, &arg)) return bad_value(r, at, name, *v);
     vec_push(r->p->arena, out, arg);
   }
   for (uint32_t i = 0; i < kwargs->len; i++) {
     Value key = kwargs->data[2 * i];
     if (key.kind == V_STR && !tuned_param(r->k, key.u.s) && !tuned_is_option(key.u.s))
-      unknown_name(r, at, key.u.s);
+      warn_unknown_name(r, at, key.u.s);
   }
   return true;
 }
 
 /* Options are the compiler's; a kernel may have a constexpr of that name as well. */
-static bool read_option(TunedReader *r, Span at, const Tuple *config, int i, TunedConfig *out) {
+static bool read_config_option(TunedReader *r, Span at, const Tuple *config, int i,
+                               TunedConfig *out) {
   Name name = pool_name(r->p->names, options[i]);
   const Dict *kwargs = config->data[CONFIG_KWARGS].u.dict;
   const Value *own = value_dict_get(kwargs, value_str(name));
@@ -73,7 +74,7 @@ static bool read_option(TunedReader *r, Span at, const Tuple *config, int i, Tun
   return true;
 }
 
-static bool read_config(TunedReader *r, const Decorator *d, Value v, TunedConfig *out) {
+static bool read_config_value(TunedReader *r, const Decorator *d, Value v, TunedConfig *out) {
   Span at = d->at;
   if (!value_is_config(&r->S, v)) {
     diag_error(r->p->diags, at, E_SEMA_TUNED_KIND, value_describe(r->p->arena, v));
@@ -82,7 +83,7 @@ static bool read_config(TunedReader *r, const Decorator *d, Value v, TunedConfig
   const Tuple *config = v.u.tuple;
   if (!read_kwargs(r, d, config->data[CONFIG_KWARGS].u.dict, out)) return false;
   for (int i = 0; i < OPTIONS; i++)
-    if (!read_option(r, at, config, i, out)) return false;
+    if (!read_config_option(r, at, config, i, out)) return false;
   return true;
 }
 
@@ -139,13 +140,13 @@ static Value pruned(TunedReader *r, const Decorator *d, Value configs) {
 
 /* ---- names and hooks ---- */
 
-static void add_name(TunedReader *r, TunedNames *out, Name name) {
+static void add_distinct_name(TunedReader *r, TunedNames *out, Name name) {
   for (size_t i = 0; i < out->len; i++)
     if (out->data[i] == name) return;
   vec_push(r->p->arena, out, name);
 }
 
-static void add_names(TunedReader *r, TunedNames *out, Value v) {
+static void add_reset_names(TunedReader *r, TunedNames *out, Value v) {
   const Value one[] = {v}, *items = one;
   uint32_t n = v.kind == V_STR;
   if (v.kind == V_TUPLE) {
@@ -153,7 +154,7 @@ static void add_names(TunedReader *r, TunedNames *out, Value v) {
     n = v.u.tuple->len;
   }
   for (uint32_t i = 0; i < n; i++)
-    if (items[i].kind == V_STR) add_name(r, out, items[i].u.s);
+    if (items[i].kind == V_STR) add_distinct_name(r, out, items[i].u.s);
 }
 
 /* The tensors that a configuration's pre_hook zeroes; what else it does can't be known.  False if
@@ -165,7 +166,8 @@ static bool run_hook(TunedReader *r, const Decorator *d, Value config, TunedName
   tuned_forget(r);
   r->host.zeroed.len = 0;
   if (hook.kind == V_FUNC) call_with(&r->S, hook, &args, 1, d->at);
-  for (size_t i = 0; i < r->host.zeroed.len; i++) add_name(r, zeroed, r->host.zeroed.data[i]);
+  for (size_t i = 0; i < r->host.zeroed.len; i++)
+    add_distinct_name(r, zeroed, r->host.zeroed.data[i]);
   return hook.kind == V_FUNC && !r->S.failed;
 }
 
@@ -182,7 +184,7 @@ static TunedNames *run_hooks(TunedReader *r, const Decorator *d, const Tuple *co
 
 /* ---- joining ---- */
 
-static bool same_arg(const KernelArg *a, const KernelArg *b) {
+static bool settings_equal(const KernelArg *a, const KernelArg *b) {
   if (a->name != b->name || a->kind != b->kind) return false;
   switch (a->kind) {
     case ARG_FLOAT: return a->f == b->f;
@@ -196,7 +198,7 @@ static bool same_arg(const KernelArg *a, const KernelArg *b) {
 static bool same_config(const TunedConfig *a, const TunedConfig *b) {
   if (a->len != b->len) return false;
   for (size_t i = 0; i < a->len; i++)
-    if (!same_arg(&a->data[i], &b->data[i])) return false;
+    if (!settings_equal(&a->data[i], &b->data[i])) return false;
   return true;
 }
 
@@ -219,13 +221,13 @@ static TunedConfig both(TunedReader *r, const TunedConfig *outer, const TunedCon
 
 static TunedNames both_names(TunedReader *r, const TunedNames *x, const TunedNames *y) {
   TunedNames out = {0};
-  for (size_t i = 0; i < x->len; i++) add_name(r, &out, x->data[i]);
-  for (size_t i = 0; i < y->len; i++) add_name(r, &out, y->data[i]);
+  for (size_t i = 0; i < x->len; i++) add_distinct_name(r, &out, x->data[i]);
+  for (size_t i = 0; i < y->len; i++) add_distinct_name(r, &out, y->data[i]);
   return out;
 }
 
-static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, TunedConfig config,
-                       TunedNames zeroed) {
+static bool add_distinct_config(TunedReader *r, const Decorator *d, TunedSpace *out,
+                                TunedConfig config, TunedNames zeroed) {
   for (size_t i = 0; i < out->configs.len; i++)
     if (same_config(&out->configs.data[i], &config)) return true;
   if (out->configs.len == TUNED_CONFIGS_MAX) {
@@ -238,7 +240,7 @@ static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, Tune
 }
 
 /* False for a configuration that wants another value of a constexpr than the one that is fixed. */
-static bool agrees(TunedReader *r, Value v) {
+static bool config_agrees_with_query(TunedReader *r, Value v) {
   if (!value_is_config(&r->S, v)) return true;
   const Dict *kwargs = v.u.tuple->data[CONFIG_KWARGS].u.dict;
   for (uint32_t i = 0; i < kwargs->len; i++) {
@@ -253,19 +255,19 @@ static bool agrees(TunedReader *r, Value v) {
 
 /* The product of the configurations so far and those of this decorator: of these the ones that
  * agree with the fixed constexprs or, if none does, all of them without those constexprs. */
-static bool join(TunedReader *r, const Decorator *d, const TunedSpace *before, const Tuple *list,
-                 TunedSpace *out) {
+static bool multiply_spaces(TunedReader *r, const Decorator *d, const TunedSpace *before,
+                            const Tuple *list, TunedSpace *out) {
   bool any = false;
   const TunedNames *zeroed = run_hooks(r, d, list);
-  for (uint32_t i = 0; i < list->len && !any; i++) any = agrees(r, list->data[i]);
+  for (uint32_t i = 0; i < list->len && !any; i++) any = config_agrees_with_query(r, list->data[i]);
   for (uint32_t i = 0; i < list->len; i++) {
     TunedConfig config = {0};
-    if (any && !agrees(r, list->data[i])) continue;
-    if (!read_config(r, d, list->data[i], &config)) return false;
-    if (!before->decorated && !add_config(r, d, out, config, zeroed[i])) return false;
+    if (any && !config_agrees_with_query(r, list->data[i])) continue;
+    if (!read_config_value(r, d, list->data[i], &config)) return false;
+    if (!before->decorated && !add_distinct_config(r, d, out, config, zeroed[i])) return false;
     for (size_t k = 0; k < before->configs.len; k++)
-      if (!add_config(r, d, out, both(r, &before->configs.data[k], &config),
-                      both_names(r, &before->zeroed.data[k], &zeroed[i])))
+      if (!add_distinct_config(r, d, out, both(r, &before->configs.data[k], &config),
+                               both_names(r, &before->zeroed.data[k], &zeroed[i])))
         return false;
   }
   return true;
@@ -276,8 +278,8 @@ bool tuned_add_configs(TunedReader *r, const Decorator *d, TunedSpace *out) {
   uint32_t n;
   tuned_forget(r);
   if (d->values.kind == V_ERROR || !iterate(&r->S, d->values, d->at, &items, &n))
-    return refuse(r, d, E_SEMA_TUNED);
-  if (n == 0) return refuse(r, d, E_SEMA_TUNED_EMPTY);
+    return refuse_decorator(r, d, E_SEMA_TUNED);
+  if (n == 0) return refuse_decorator(r, d, E_SEMA_TUNED_EMPTY);
   if (n > TUNED_CONFIGS_MAX) {
     diag_error(r->p->diags, d->at, E_SEMA_TUNED_MAX, r->k->name, TUNED_CONFIGS_MAX);
     return false;
@@ -286,11 +288,11 @@ bool tuned_add_configs(TunedReader *r, const Decorator *d, TunedSpace *out) {
   TunedSpace before = *out;
   out->configs = (TunedConfigs){0};
   memset(&out->zeroed, 0, sizeof out->zeroed);
-  if (!join(r, d, &before, kept.u.tuple, out)) return false;
+  if (!multiply_spaces(r, d, &before, kept.u.tuple, out)) return false;
   out->decorated = true;
-  add_names(r, &out->key, d->key);
-  add_names(r, &out->reset_to_zero, d->reset);
-  add_names(r, &out->restore_value, d->restore);
+  add_reset_names(r, &out->key, d->key);
+  add_reset_names(r, &out->reset_to_zero, d->reset);
+  add_reset_names(r, &out->restore_value, d->restore);
   for (size_t i = 0; i < out->zeroed.len; i++)
     out->reset_to_zero = both_names(r, &out->reset_to_zero, &out->zeroed.data[i]);
   return true;

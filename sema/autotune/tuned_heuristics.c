@@ -10,7 +10,7 @@ typedef struct {
   bool strict; /* what can't be computed is an error */
 } Heuristics;
 
-static bool refuse(Heuristics *h, Span at, const char *text, Name subject, Name wanted) {
+static bool refuse_heuristic(Heuristics *h, Span at, const char *text, Name subject, Name wanted) {
   TunedReader *r = &h->reader;
   if (!h->strict) return true;
   diag_error(r->p->diags, at, text, subject);
@@ -19,7 +19,7 @@ static bool refuse(Heuristics *h, Span at, const char *text, Name subject, Name 
   return false;
 }
 
-static Span place_of(Value fn, Span at) {
+static Span function_span(Value fn, Span at) {
   if (fn.kind != V_FUNC) return at;
   return fn.u.func->def ? fn.u.func->def->span : fn.u.func->lambda->span;
 }
@@ -29,7 +29,7 @@ static bool is_wanted(const TunedReader *r, Name name) {
   return tuned_param(r->k, name) || (tuned_is_option(name) && tuned_for_gpu(r->q));
 }
 
-static bool compute(Heuristics *h, const Decorator *d, Name name, Value fn) {
+static bool compute_heuristic(Heuristics *h, const Decorator *d, Name name, Value fn) {
   TunedReader *r = &h->reader;
   KernelArg arg;
   if (!is_wanted(r, name) || tuned_given(r->q, name) || tuned_find(&h->known, name)) return true;
@@ -37,7 +37,7 @@ static bool compute(Heuristics *h, const Decorator *d, Name name, Value fn) {
   Value args = tuned_arguments(r, &h->known);
   Value v = call_with(&r->S, fn, &args, 1, d->at);
   if (r->S.failed || !tuned_arg(r, name, v, &arg))
-    return refuse(h, place_of(fn, d->at), E_SEMA_HEURISTIC, name, name);
+    return refuse_heuristic(h, function_span(fn, d->at), E_SEMA_HEURISTIC, name, name);
   vec_push(r->p->arena, &h->known, arg);
   vec_push(r->p->arena, h->out, arg);
   return true;
@@ -53,7 +53,7 @@ static bool unknown(Heuristics *h, const Decorator *d) {
       continue;
     r->host.why = d->why;
     r->host.why_at = d->why_at;
-    return refuse(h, d->at, E_SEMA_HEURISTICS, r->k->name, p->name);
+    return refuse_heuristic(h, d->at, E_SEMA_HEURISTICS, r->k->name, p->name);
   }
   return true;
 }
@@ -63,13 +63,13 @@ static bool compute_all(Heuristics *h, const Decorator *d) {
   const Dict *values = d->values.u.dict;
   for (uint32_t i = 0; i < values->len; i++)
     if (values->data[2 * i].kind == V_STR &&
-        !compute(h, d, values->data[2 * i].u.s, values->data[2 * i + 1]))
+        !compute_heuristic(h, d, values->data[2 * i].u.s, values->data[2 * i + 1]))
       return false;
   return true;
 }
 
-static bool run(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *config,
-                bool strict, TunedConfig *out) {
+static bool run_heuristics(Program *p, const Kernel *k, const TunedQuery *q,
+                           const TunedConfig *config, bool strict, TunedConfig *out) {
   Heuristics *h = ARENA_NEW(p->arena, Heuristics);
   *out = (TunedConfig){0};
   h->out = out;
@@ -83,9 +83,9 @@ static bool run(Program *p, const Kernel *k, const TunedQuery *q, const TunedCon
 
 bool tuned_heuristics(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *config,
                       TunedConfig *out) {
-  return run(p, k, q, config, true, out);
+  return run_heuristics(p, k, q, config, true, out);
 }
 
 void tuned_known(Program *p, const Kernel *k, const TunedQuery *q, TunedConfig *out) {
-  run(p, k, q, NULL, false, out);
+  run_heuristics(p, k, q, NULL, false, out);
 }

@@ -12,7 +12,7 @@ Value refuse_argument(Sema *S, Value v, const char *what, const char *kind, Span
   return value_error();
 }
 
-static bool wanted(Sema *S, Value v, const char *what, const char *kind, Span at) {
+static bool argument_error(Sema *S, Value v, const char *what, const char *kind, Span at) {
   refuse_argument(S, v, what, kind, at);
   if (v.kind == V_TILE) sema_hint(S, H_SEMA_CONSTEXPR);
   return false;
@@ -20,7 +20,7 @@ static bool wanted(Sema *S, Value v, const char *what, const char *kind, Span at
 
 bool want_int(Sema *S, Value v, const char *what, Span at, int64_t *out) {
   BigInt i;
-  if (!value_as_int(v, &i)) return wanted(S, v, what, "an integer", at);
+  if (!value_as_int(v, &i)) return argument_error(S, v, what, "an integer", at);
   if (i < INT64_MIN || i > INT64_MAX) {
     sema_error(S, at, E_SEMA_INT_TOO_BIG, value_text(S->arena, v));
     return false;
@@ -30,7 +30,7 @@ bool want_int(Sema *S, Value v, const char *what, Span at, int64_t *out) {
 }
 
 bool want_bool(Sema *S, Value v, const char *what, Span at, bool *out) {
-  return value_truth(v, out) || wanted(S, v, what, "True or False", at);
+  return value_truth(v, out) || argument_error(S, v, what, "True or False", at);
 }
 
 bool want_ints(Sema *S, Value v, const char *what, Span at, int64_t *out, uint32_t max,
@@ -81,7 +81,7 @@ bool want_dtype(Sema *S, Value v, Span at, DTypeValue *out) {
   }
   if (v.kind == V_BUILTIN && python_dtype(v) != DT_NONE)
     v = value_dtype(type_scalar(python_dtype(v)));
-  if (v.kind != V_DTYPE) return wanted(S, v, "a dtype", "a dtype such as tl.float32", at);
+  if (v.kind != V_DTYPE) return argument_error(S, v, "a dtype", "a dtype such as tl.float32", at);
   *out = v.u.dtype;
   return true;
 }

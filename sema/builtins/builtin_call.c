@@ -25,7 +25,7 @@ static Value parse_default(Sema *S, const char *s, size_t n) {
   return value_int(s[0] - '0');
 }
 
-static const Signature *signature_of(Sema *S, const Builtin *fn) {
+static const Signature *builtin_signature(Sema *S, const Builtin *fn) {
   const void **slot = &S->p->signatures[fn - builtin_table];
   if (*slot) return *slot;
   Signature *sig = ARENA_NEW(S->arena, Signature);
@@ -100,7 +100,7 @@ static bool bind_named(Sema *S, const Signature *sig, const CallArgs *args, Call
 }
 
 Value call_builtin(Sema *S, Value fn, const CallArgs *args) {
-  const Signature *sig = signature_of(S, fn.u.builtin.fn);
+  const Signature *sig = builtin_signature(S, fn.u.builtin.fn);
   Value values[SIGNATURE_MAX];
   Span spans[SIGNATURE_MAX];
   Call c = {.args = values, .at = args->at, .spans = spans, .fn = fn.u.builtin.fn};

@@ -5,11 +5,11 @@
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
 
-static bool is_f8(DType t) { return t == DT_F8E5 || t == DT_F8E4NV || t == DT_F8E4B15; }
+static bool is_f8_operand(DType t) { return t == DT_F8E5 || t == DT_F8E4NV || t == DT_F8E4B15; }
 
 static bool dot_dtypes(Sema *S, DType a, DType b, Span at) {
   bool known = a == DT_I8 || a == DT_F16 || a == DT_BF16 || a == DT_F32 || a == DT_F64;
-  if ((is_f8(a) && is_f8(b)) || (known && a == b)) return true;
+  if ((is_f8_operand(a) && is_f8_operand(b)) || (known && a == b)) return true;
   sema_error(S, at, E_SEMA_DOT_TYPES, dtype_name(a), dtype_name(b));
   return false;
 }
@@ -110,7 +110,7 @@ Value builtin_dot(Sema *S, Call *c) {
   if (v.kind != V_TILE) return v;
   if (ta == DT_F32) tile_set_str(S->fn, v.u.tile->def, TA_precision, precision);
   int64_t imprecise;
-  if (is_f8(ta) && c->args[5].kind != V_NONE) {
+  if (is_f8_operand(ta) && c->args[5].kind != V_NONE) {
     if (!want_int(S, c->args[5], "max_num_imprecise_acc", c->spans[5], &imprecise))
       return value_error();
     tile_set_int(S->fn, v.u.tile->def, TA_max_imprecise, imprecise);

@@ -200,7 +200,7 @@ static Value store_block(Sema *S, const Call *c, const BlockPtr *b) {
 /* ---- block pointers: how they are made and moved ---- */
 
 /* One i64 an axis. */
-static bool index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *out) {
+static bool read_index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *out) {
   Value v = c->args[arg];
   const Value *items;
   uint32_t n;
@@ -225,7 +225,7 @@ static bool index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *ou
 }
 
 bool block_offsets(Sema *S, const Call *c, uint32_t arg, BlockPtr *b) {
-  return index_list(S, c, arg, b->type.rank, b->offsets);
+  return read_index_list(S, c, arg, b->type.rank, b->offsets);
 }
 
 /* A block pointer that is no descriptor. */
@@ -243,8 +243,9 @@ Value builtin_make_block_ptr(Sema *S, Call *c) {
   }
   int64_t order[MAX_RANK];
   uint32_t n;
-  if (!index_list(S, c, 1, shape.rank, b->sizes) || !index_list(S, c, 2, shape.rank, b->strides) ||
-      !index_list(S, c, 3, shape.rank, b->offsets) ||
+  if (!read_index_list(S, c, 1, shape.rank, b->sizes) ||
+      !read_index_list(S, c, 2, shape.rank, b->strides) ||
+      !read_index_list(S, c, 3, shape.rank, b->offsets) ||
       !want_ints(S, c->args[5], "order", c->spans[5], order, MAX_RANK, &n))
     return value_error();
   b->base = base;
@@ -261,7 +262,7 @@ Value builtin_advance(Sema *S, Call *c) {
   BlockPtr *b = ARENA_NEW(S->arena, BlockPtr);
   *b = *c->args[0].u.block;
   Value by[MAX_RANK];
-  if (!index_list(S, c, 1, b->type.rank, by)) return value_error();
+  if (!read_index_list(S, c, 1, b->type.rank, by)) return value_error();
   for (int i = 0; i < b->type.rank; i++)
     b->offsets[i] = binary(S, OP_ADD, b->offsets[i], by[i], c->at);
   return (Value){.kind = V_BLOCKPTR, .u.block = b};

@@ -253,17 +253,19 @@ Value builtin_cdiv(Sema *S, Call *c) {
 
 /* ---- the target, by its name ---- */
 
-static long capability(const Sema *S) {
+static long target_capability(const Sema *S) {
   const char *t = S->fn ? S->fn->options.target : NULL;
   return t && !strncmp(t, "sm_", 3) ? strtol(t + 3, NULL, 10) : 0;
 }
 
-Value builtin_is_target(Sema *S, Call *c) { return value_bool(c->fn->code && capability(S) > 0); }
+Value builtin_is_target(Sema *S, Call *c) {
+  return value_bool(c->fn->code && target_capability(S) > 0);
+}
 
 Value builtin_capability(Sema *S, Call *c) {
   int64_t major, minor;
   if (!want_int(S, c->args[0], "major", c->spans[0], &major) ||
       !want_int(S, c->args[1], "minor", c->spans[1], &minor))
     return value_error();
-  return value_bool(capability(S) >= major * 10 + minor);
+  return value_bool(target_capability(S) >= major * 10 + minor);
 }

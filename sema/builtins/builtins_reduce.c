@@ -76,7 +76,7 @@ static bool used_below(const TileOp *op) {
 
 /* Dead-code elimination: the function may compute values, perhaps tiles, only to ask for their
  * type. */
-static void drop_unused(TileBlock *b, TileValue *const *results, uint32_t n) {
+static void drop_dead_ops(TileBlock *b, TileValue *const *results, uint32_t n) {
   for (TileOp *op = b->last, *before; op; op = before) {
     before = op->prev;
     bool used = (tile_op_flags(op->code) & (TILE_READ | TILE_WRITE)) || op->nregions;
@@ -114,7 +114,7 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
       sema_error(S, c->at, E_SEMA_COMBINE_TYPE, value_describe(S->arena, item),
                  type_text(S->arena, want));
   }
-  if (ok) drop_unused(b, results, n);
+  if (ok) drop_dead_ops(b, results, n);
   *name = ok ? single_op(b, results[0]) : NULL;
   if (ok && !*name) emit(S, TILE_YIELD, results, n, NULL, 0, c->at);
   S->b = outer;
@@ -149,8 +149,8 @@ static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const
 }
 
 /* REDUCE or SCAN over `axis`, with results of the given shape, which replace the operands. */
-static bool combine_op(Sema *S, const Call *c, TileCode code, const Combine *how, Operands *o,
-                       int axis, bool reverse, Type result) {
+static bool emit_combine_op(Sema *S, const Call *c, TileCode code, const Combine *how, Operands *o,
+                            int axis, bool reverse, Type result) {
   const char *name = how->name;
   if (!can_emit(S)) return false;
   TileBlock *b = NULL;
@@ -207,7 +207,7 @@ static bool reduce(Sema *S, const Call *c, const Combine *how, Operands *o, Valu
     for (int i = axis; i + 1 < before.rank; i++) result.shape[i] = before.shape[i + 1];
     result.rank--;
   }
-  if (!combine_op(S, c, TILE_REDUCE, how, o, axis, false, result)) return false;
+  if (!emit_combine_op(S, c, TILE_REDUCE, how, o, axis, false, result)) return false;
   for (int i = 0; i < before.rank; i++)
     if (all || i == axis) kept.shape[i] = 1;
   for (uint32_t i = 0; i < o->n && keep; i++)
@@ -234,7 +234,7 @@ static bool cast_operand(Sema *S, const Call *c, Operands *o, DType t) {
 }
 
 /* Sums are made in `dtype`, or in 32 bits where integers have fewer. */
-static bool sum_dtype(Sema *S, const Call *c, Operands *o, Value dtype, Span at) {
+static bool choose_sum_dtype(Sema *S, const Call *c, Operands *o, Value dtype, Span at) {
   DType t = (DType)value_type(o->v[0]).dtype;
   DTypeValue d;
   if (dtype.kind != V_NONE)
@@ -256,14 +256,15 @@ Value builtin_sum(Sema *S, Call *c) {
                "nothing");
     return value_error();
   }
-  if ((c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
+  if ((c->fn->code == 0 && !choose_sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
       !reduce(S, c, &how, &o, c->args[1], 1, keep))
     return value_error();
   return combine_results(S, &o);
 }
 
 /* 0, 1, ... along the axis, in the shape of the operand. */
-static bool add_index(Sema *S, const Call *c, Operands *o, Value *axis_value, uint32_t arg) {
+static bool add_index_operand(Sema *S, const Call *c, Operands *o, Value *axis_value,
+                              uint32_t arg) {
   int axis = 0;
   if (axis_value->kind == V_NONE) {
     flatten(S, c, o);
@@ -285,8 +286,8 @@ static bool add_index(Sema *S, const Call *c, Operands *o, Value *axis_value, ui
   return o->v[1].kind != V_ERROR;
 }
 
-static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value left,
-                     Value keep_dims) {
+static Value reduce_extreme(Sema *S, const Call *c, Value axis, bool indices, Value left,
+                            Value keep_dims) {
   Operands o;
   Combine how = {.is_max = c->fn->code, .arg = indices};
   bool keep;
@@ -298,7 +299,7 @@ static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value lef
   if (t == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
   if (indices) {
     bool all = axis.kind == V_NONE;
-    if (!add_index(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all))
+    if (!add_index_operand(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all))
       return value_error();
     for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
     for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
@@ -313,17 +314,18 @@ static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value lef
 Value builtin_max(Sema *S, Call *c) {
   bool indices;
   if (!want_bool(S, c->args[2], "return_indices", c->spans[2], &indices)) return value_error();
-  return extreme(S, c, c->args[1], indices, c->args[3], c->args[4]);
+  return reduce_extreme(S, c, c->args[1], indices, c->args[3], c->args[4]);
 }
 
 Value builtin_argmax(Sema *S, Call *c) {
-  Value both = extreme(S, c, c->args[1], true, c->args[2], c->args[3]);
+  Value both = reduce_extreme(S, c, c->args[1], true, c->args[2], c->args[3]);
   return both.kind == V_TUPLE ? both.u.tuple->data[1] : both;
 }
 
 /* ---- scans ---- */
 
-static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value reverse_value) {
+static Value emit_scan(Sema *S, const Call *c, const Combine *how, Operands *o,
+                       Value reverse_value) {
   bool reverse;
   int axis;
   if (!want_bool(S, reverse_value, "reverse", c->at, &reverse)) return value_error();
@@ -332,7 +334,7 @@ static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value
     return value_error();
   }
   if (!axis_arg(S, c->args[1], o->shape.rank, c->spans[1], &axis) ||
-      !combine_op(S, c, TILE_SCAN, how, o, axis, reverse, o->shape))
+      !emit_combine_op(S, c, TILE_SCAN, how, o, axis, reverse, o->shape))
     return value_error();
   return combine_results(S, o);
 }
@@ -340,7 +342,7 @@ static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value
 Value builtin_scan(Sema *S, Call *c) {
   Operands o;
   Combine how = {.fn = c->args[2]};
-  return combine_operands(S, c, &o) ? scan(S, c, &how, &o, c->args[3]) : value_error();
+  return combine_operands(S, c, &o) ? emit_scan(S, c, &how, &o, c->args[3]) : value_error();
 }
 
 Value builtin_cumulate(Sema *S, Call *c) {
@@ -348,8 +350,9 @@ Value builtin_cumulate(Sema *S, Call *c) {
   Combine how = {.name = c->fn->code ? "mul" : "add"};
   if (!combine_operands(S, c, &o)) return value_error();
   if (value_type(o.v[0]).dtype == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
-  if (c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) return value_error();
-  return scan(S, c, &how, &o, c->args[2]);
+  if (c->fn->code == 0 && !choose_sum_dtype(S, c, &o, c->args[3], c->spans[3]))
+    return value_error();
+  return emit_scan(S, c, &how, &o, c->args[2]);
 }
 
 Value builtin_histogram(Sema *S, Call *c) {

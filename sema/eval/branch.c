@@ -27,7 +27,7 @@ static void conflict(Sema *S, Join *j, Value a, Value b) {
       arena_printf(S->arena, "%s and %s", value_describe(S->arena, a), value_describe(S->arena, b));
 }
 
-static void add_slot(Sema *S, Join *j, Type type, Value a, Value b, Value *into) {
+static void add_join_slot(Sema *S, Join *j, Type type, Value a, Value b, Value *into) {
   JoinSlot slot = {type, {a, b}, into};
   vec_push(S->arena, &j->slots, slot);
 }
@@ -47,7 +47,7 @@ static void join_numbers(Sema *S, Join *j, Value a, Value b, Value *into) {
   if (value_is_number(a)) x = value_is_typed(b) ? number_like(S, a, b) : typed(S, a, nowhere);
   if (value_is_number(b)) y = value_is_typed(a) ? number_like(S, b, a) : typed(S, b, nowhere);
   if (value_is_typed(x) && value_is_typed(y) && type_eq(value_type(x), value_type(y)))
-    add_slot(S, j, value_type(x), x, y, into);
+    add_join_slot(S, j, value_type(x), x, y, into);
   else conflict(S, j, a, b);
 }
 
@@ -93,7 +93,7 @@ static void join_leaves(Sema *S, Join *j, Value v, Value *into) {
   for (size_t i = 0; i < leaves.len; i++) {
     Value leaf = *leaves.data[i];
     if (leaf.kind == V_TILE)
-      add_slot(S, j, value_type(leaf), leaf, value_of(V_ABSENT), leaves.data[i]);
+      add_join_slot(S, j, value_type(leaf), leaf, value_of(V_ABSENT), leaves.data[i]);
   }
 }
 
@@ -171,7 +171,7 @@ static TileValue *side_value(Sema *S, const JoinSlot *slot, int side, Span at) {
 }
 
 /* Without a statement on either side, values are chosen, not branched to. */
-static bool is_choice(const Join *j, const Side sides[2]) {
+static bool is_cheap_choice(const Join *j, const Side sides[2]) {
   enum { CHOICES_MAX = 4 };
   if (sides[0].block->first || sides[1].block->first || j->slots.len > CHOICES_MAX) return false;
   for (size_t i = 0; i < j->slots.len; i++)
@@ -179,7 +179,7 @@ static bool is_choice(const Join *j, const Side sides[2]) {
   return true;
 }
 
-static void choose(Sema *S, Join *j, Value cond, Span at) {
+static void select_slots(Sema *S, Join *j, Value cond, Span at) {
   for (size_t i = 0; i < j->slots.len; i++) {
     JoinSlot *slot = &j->slots.data[i];
     int known = slot->sides[0].kind == V_ABSENT ? 1 : slot->sides[1].kind == V_ABSENT ? 0 : -1;
@@ -238,7 +238,7 @@ static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at)
     }
   Var *results = ARENA_ARRAY(S->arena, Var, vars.len);
   for (size_t i = 0; i < vars.len; i++) join_var(S, &j, vars.data[i], sides, &results[i]);
-  if (select || is_choice(&j, sides)) choose(S, &j, cond, at);
+  if (select || is_cheap_choice(&j, sides)) select_slots(S, &j, cond, at);
   else build_if(S, &j, sides, cond, at);
   for (size_t i = 0; i < vars.len; i++) {
     frame_change(S, vars.data[i], results[i]);

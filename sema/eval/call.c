@@ -181,7 +181,7 @@ Value undecay(Value v) {
   return value_float(v.u.c.v.f);
 }
 
-static void bind_param(Sema *S, const Param *p, Value v, Span at) {
+static void bind_call_param(Sema *S, const Param *p, Value v, Span at) {
   if (is_constexpr_annotation(p->annotation)) v = undecay(v);
   give_name(S, v, p->name);
   frame_set(S, p->name, v, at);
@@ -195,7 +195,7 @@ typedef struct {
   bool *used;    /* keyword arguments */
 } Binder;
 
-static bool take_named(Binder *b, Name name, Value *v) {
+static bool take_named_arg(Binder *b, Name name, Value *v) {
   for (uint32_t i = 0; i < b->args->nnamed; i++)
     if (b->args->names[i] == name && !b->used[i]) {
       b->used[i] = true;
@@ -232,13 +232,13 @@ static bool bind_one(Sema *S, Binder *b, const Param *p) {
   Value v;
   bool ok = true;
   if (!p->keyword_only && b->next < b->args->npos) v = b->args->pos[b->next++];
-  else if (!take_named(b, p->name, &v)) {
+  else if (!take_named_arg(b, p->name, &v)) {
     S->frame = callee->caller;
     v = take_default(S, callee, b, p);
     S->frame = callee;
     ok = v.kind != V_ERROR;
   }
-  bind_param(S, p, v, p->span);
+  bind_call_param(S, p, v, p->span);
   return ok;
 }
 
@@ -280,7 +280,7 @@ static bool bind_params(Sema *S, Binder *b) {
 
 /* ---- functions ---- */
 
-static Value run_body(Sema *S, const Func *fn) {
+static Value eval_function_body(Sema *S, const Func *fn) {
   if (fn->lambda) return eval(S, fn->lambda->a);
   exec_body(S, &fn->def->body, STATE_RETURN);
   const Var *v = &S->frame->vars.data[VAR_RETURN];
@@ -311,7 +311,7 @@ static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
               .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
   bool failed = S->failed;
   S->failed = false;
-  Value v = bind_params(S, &b) ? run_body(S, fn) : value_error();
+  Value v = bind_params(S, &b) ? eval_function_body(S, fn) : value_error();
   if (S->failed && v.kind == V_NONE) v = value_error(); /* it might have returned something */
   S->failed = S->failed || failed;
   S->calls--;

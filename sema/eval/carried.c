@@ -14,7 +14,7 @@ typedef struct {
 
 static void scan_list(Scan *c, const StmtList *list);
 
-static void add_name(Scan *c, Name name) {
+static void add_assigned_name(Scan *c, Name name) {
   uint32_t i;
   if (map_get(&c->seen, name, &i)) return;
   map_set(c->S->arena, &c->seen, name, (uint32_t)c->out->names.len);
@@ -22,7 +22,7 @@ static void add_name(Scan *c, Name name) {
 }
 
 static void scan_target(Scan *c, const Expr *e) {
-  if (e->kind == EX_NAME) add_name(c, e->name);
+  if (e->kind == EX_NAME) add_assigned_name(c, e->name);
   else if (e->kind == EX_STARRED) scan_target(c, e->a);
   else if (e->kind == EX_TUPLE || e->kind == EX_LIST)
     for (uint32_t i = 0; i < e->items.len; i++) scan_target(c, e->items.data[i]);
@@ -33,7 +33,7 @@ static void scan_list_of_exprs(Scan *c, const ExprList *list);
 /* Assignments inside expressions. */
 static void scan_expr(Scan *c, const Expr *e) {
   if (!e) return;
-  if (e->kind == EX_WALRUS) add_name(c, e->name);
+  if (e->kind == EX_WALRUS) add_assigned_name(c, e->name);
   if (e->kind == EX_NAME || e->kind == EX_LAMBDA || e->kind == EX_COMP) return;
   scan_expr(c, e->a);
   scan_expr(c, e->b);
@@ -46,23 +46,25 @@ static void scan_list_of_exprs(Scan *c, const ExprList *list) {
 }
 
 /* Does `e` mention a name that the loop assigns? */
-static bool mentions(const NameMap *seen, const Expr *e) {
+static bool mentions_assigned(const NameMap *seen, const Expr *e) {
   uint32_t i;
   if (!e) return false;
   if (e->kind == EX_NAME) return map_get(seen, e->name, &i);
   if (e->kind == EX_COMP || e->kind == EX_LAMBDA || e->kind == EX_WALRUS) return true;
-  if (mentions(seen, e->a) || mentions(seen, e->b) || mentions(seen, e->c)) return true;
+  if (mentions_assigned(seen, e->a) || mentions_assigned(seen, e->b) ||
+      mentions_assigned(seen, e->c))
+    return true;
   for (i = 0; i < e->items.len; i++)
-    if (mentions(seen, e->items.data[i])) return true;
+    if (mentions_assigned(seen, e->items.data[i])) return true;
   for (i = 0; i < e->nargs; i++)
-    if (mentions(seen, e->args[i].value)) return true;
+    if (mentions_assigned(seen, e->args[i].value)) return true;
   return false;
 }
 
 static void scan_if(Scan *c, const Stmt *s, const NameMap *assigned) {
   scan_expr(c, s->value);
   bool truth;
-  if (c->prune && !mentions(assigned, s->value) &&
+  if (c->prune && !mentions_assigned(assigned, s->value) &&
       value_truth(eval_quietly(c->S, s->value), &truth)) {
     scan_list(c, truth ? &s->body : &s->orelse);
     return;

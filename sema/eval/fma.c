@@ -21,7 +21,7 @@ static TileOp *made_for(const Fusing *s, const TileOp *op, const TileValue *v, T
   return v->def->parent == op->parent ? v->def : NULL;
 }
 
-static bool is_zero(const TileValue *v) {
+static bool is_zero_value(const TileValue *v) {
   const TileOp *op = v->def;
   while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
   if (!op || op->code != TILE_CONST) return false;
@@ -34,7 +34,8 @@ static bool is_zero(const TileValue *v) {
 static bool add_to_dot(Fusing *s, TileOp *op, int which) {
   TileOp *dot = made_for(s, op, op->args[which], TILE_DOT);
   DType t = (DType)op->results[0]->type.dtype;
-  if (!dot || op->code != TILE_ADD || dtype_bits(t) < 32 || !is_zero(dot->args[2])) return false;
+  if (!dot || op->code != TILE_ADD || dtype_bits(t) < 32 || !is_zero_value(dot->args[2]))
+    return false;
   TileValue **args = ARENA_ARRAY(s->f->arena, TileValue *, 3);
   args[0] = dot->args[0];
   args[1] = dot->args[1];
@@ -55,7 +56,7 @@ static TileValue *negated(Fusing *s, TileOp *op, TileValue *v) {
 }
 
 /* op is x*y + z, x*y - z or z - x*y, whose product is the operand `which`. */
-static void fuse(Fusing *s, TileOp *op, TileOp *mul, int which) {
+static void fuse_product(Fusing *s, TileOp *op, TileOp *mul, int which) {
   TileValue *x = mul->args[0], *z = op->args[1 - which];
   if (op->code == TILE_SUB && which == 0) z = negated(s, op, z);
   if (op->code == TILE_SUB && which == 1) x = negated(s, op, x);
@@ -69,7 +70,7 @@ static void fuse(Fusing *s, TileOp *op, TileOp *mul, int which) {
   tile_remove(mul);
 }
 
-static void visit(TileOp *op, void *ctx) {
+static void fuse_op(TileOp *op, void *ctx) {
   Fusing *s = ctx;
   if (op->code != TILE_ADD && op->code != TILE_SUB) return;
   for (int which = 0; which < 2; which++)
@@ -78,12 +79,12 @@ static void visit(TileOp *op, void *ctx) {
   for (int which = 0; which < 2; which++) {
     TileOp *mul = made_for(s, op, op->args[which], TILE_MUL);
     if (!mul) continue;
-    fuse(s, op, mul, which);
+    fuse_product(s, op, mul, which);
     return;
   }
 }
 
 void fuse_products(Sema *S) {
   Fusing s = {S->fn, tile_count_uses(S->fn, S->arena), S->fn->nvalues};
-  tile_walk(S->fn->body, visit, &s);
+  tile_walk(S->fn->body, fuse_op, &s);
 }

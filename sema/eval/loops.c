@@ -158,7 +158,7 @@ static TileValue *body_param(const Leaf *leaf) {
   return leaf->params[1] ? leaf->params[1] : leaf->params[0];
 }
 
-static bool unchanged(const Leaf *leaf) { return leaf->next == body_param(leaf); }
+static bool is_leaf_unchanged(const Leaf *leaf) { return leaf->next == body_param(leaf); }
 
 /* The leaves of `v` where they are those of `like` and each has a run-time value. */
 static bool same_leaves(Sema *S, Value like, Value *v, ValueLeaves *out) {
@@ -203,7 +203,7 @@ static void drop_unchanged(Sema *S, LoopValues *l, int which, uint32_t ahead) {
   for (size_t i = 0; i < l->leaves.len; i++) {
     const Leaf *leaf = &l->leaves.data[i];
     TileValue *p = leaf->params[which];
-    if (unchanged(leaf)) {
+    if (is_leaf_unchanged(leaf)) {
       Replacement r = {p, leaf->init};
       vec_push(S->arena, &S->replaced, r);
     } else {
@@ -221,7 +221,7 @@ static LoopPassed loop_hand_on(Sema *S, LoopValues *l, uint32_t ahead) {
                   .types = ARENA_ARRAY(S->arena, Type, l->leaves.len)};
   for (size_t i = 0; i < l->leaves.len; i++) {
     const Leaf *leaf = &l->leaves.data[i];
-    if (unchanged(leaf)) continue;
+    if (is_leaf_unchanged(leaf)) continue;
     p.inits[p.n] = leaf->init;
     p.nexts[p.n] = leaf->next;
     p.types[p.n++] = leaf->init->type;
@@ -275,7 +275,7 @@ static const Value *loop_results(Sema *S, LoopValues *l, TileOp *op) {
   for (size_t i = 0; i < l->leaves.len; i++) {
     const Leaf *leaf = &l->leaves.data[i];
     values[i] = leaf->before;
-    if (unchanged(leaf)) continue;
+    if (is_leaf_unchanged(leaf)) continue;
     op->results[n]->name = leaf->name;
     values[i] = value_tile(op->results[n++]);
   }
@@ -437,7 +437,7 @@ static void loop_bind_index(Sema *S, const Stmt *s, Value index) {
   S->frame->host = host;
 }
 
-static Name index_name(const Stmt *s) {
+static Name loop_index_name(const Stmt *s) {
   const Expr *target = s->targets.data[0];
   return target->kind == EX_NAME ? target->name : NULL;
 }
@@ -457,7 +457,7 @@ static TileValue *index_param(Sema *S, TileBlock *b, DType type, Name name) {
 static void run_for(Sema *S, Loop *l, TileBuilder outer) {
   const Stmt *s = l->s;
   TileBlock *body = loop_open(S, &l->values, 0);
-  loop_bind_index(S, s, value_tile(index_param(S, body, l->iv_type, index_name(s))));
+  loop_bind_index(S, s, value_tile(index_param(S, body, l->iv_type, loop_index_name(s))));
   exec_body(S, &s->body, STATE_CONTINUE);
   loop_finish_vars(S, &l->values);
   LoopPassed p = loop_hand_on(S, &l->values, 1);
@@ -603,7 +603,8 @@ static void runtime_loop(Sema *S, const Stmt *s, const Range *r) {
   }
   loop_start(S, &l);
   TileBuilder outer = S->b;
-  if (l.leaves_early && r) l.iv_leaf = loop_add_leaf(S, &l.values, index_name(s), value_tile(l.lo));
+  if (l.leaves_early && r)
+    l.iv_leaf = loop_add_leaf(S, &l.values, loop_index_name(s), value_tile(l.lo));
   if (l.leaves_early)
     l.state_leaf = loop_add_leaf(S, &l.values, pool_name(S->names, "state"),
                                  typed(S, value_int(STATE_RUN), s->span));

@@ -85,7 +85,7 @@ static bool common_shape(Type a, Type b, Type *out, int *axis) {
 }
 
 /* `v` in a shape that it is known to fit. */
-static Value spread(Sema *S, Value v, Type shape, Span at) {
+static Value broadcast_to_shape(Sema *S, Value v, Type shape, Span at) {
   Type from = value_type(v), to = type_like(from, shape);
   if (type_same_shape(from, to)) return v;
   if (!can_emit(S)) return value_error();
@@ -111,7 +111,7 @@ bool broadcast_all(Sema *S, Value *values, uint32_t n, Span at) {
     shape = joined;
   }
   for (uint32_t i = 0; i < n && shape.rank; i++) {
-    values[i] = spread(S, values[i], shape, at);
+    values[i] = broadcast_to_shape(S, values[i], shape, at);
     if (values[i].kind == V_ERROR) return false;
   }
   return true;
@@ -126,12 +126,12 @@ Value broadcast_to(Sema *S, Value v, Type to, Span at) {
                type_text(S->arena, type_like(from, to)));
     return value_error();
   }
-  return spread(S, v, to, at);
+  return broadcast_to_shape(S, v, to, at);
 }
 
 /* ---- elementwise ops ---- */
 
-static Value fold(TileCode code, const Value *args, uint32_t n, DType result) {
+static Value fold_constants(TileCode code, const Value *args, uint32_t n, DType result) {
   Scalar x[3];
   for (uint32_t i = 0; i < n; i++) x[i] = args[i].u.c.v;
   if (code == TILE_SELECT) return x[0].i ? args[1] : args[2];
@@ -175,7 +175,7 @@ Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DT
     v[i] = args[i];
     if (v[i].kind == V_ERROR) return v[i];
   }
-  if (foldable(code, v, n)) return fold(code, v, n, result);
+  if (foldable(code, v, n)) return fold_constants(code, v, n, result);
   if (n == 2) divide_by_power(&code, &v[1]);
   if (n == 2 && is_identity(code, v, &same)) return same;
   if (n == 2 && (code == TILE_ADD || code == TILE_MUL)) {
@@ -198,7 +198,7 @@ static Value elementwise2(Sema *S, TileCode code, Value a, Value b, DType t, DTy
 
 /* ---- operators ---- */
 
-static bool is_pointer(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
+static bool is_pointer_value(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
 
 static Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
   offset = typed(S, offset, at);
@@ -218,9 +218,9 @@ static Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
 }
 
 static Value pointer_arith(Sema *S, AstOp op, Value a, Value b, Span at) {
-  if (op == OP_ADD && is_pointer(a) && !is_pointer(b)) return pointer_add(S, a, b, at);
-  if (op == OP_ADD && is_pointer(b) && !is_pointer(a)) return pointer_add(S, b, a, at);
-  if (op == OP_SUB && is_pointer(a) && !is_pointer(b))
+  if (op == OP_ADD && is_pointer_value(a) && !is_pointer_value(b)) return pointer_add(S, a, b, at);
+  if (op == OP_ADD && is_pointer_value(b) && !is_pointer_value(a)) return pointer_add(S, b, a, at);
+  if (op == OP_SUB && is_pointer_value(a) && !is_pointer_value(b))
     return pointer_add(S, a, unary(S, OP_NEG, typed(S, b, at), at), at);
   sema_error(S, at, E_SEMA_OPERANDS, ast_op_text(op), value_describe(S->arena, a),
              value_describe(S->arena, b));
@@ -239,14 +239,14 @@ static bool negative_beside_unsigned(Sema *S, Value a, Value b, DType t, Span at
   return false;
 }
 
-static Value divide(Sema *S, Value a, Value b, Span at) {
+static Value true_divide(Sema *S, Value a, Value b, Span at) {
   DType t = common_dtype(S, a, b, true, "/", at);
   if (t == DT_NONE) return value_error();
   return elementwise2(S, TILE_DIV, a, b, dtype_is_int(t) ? DT_F32 : t, dtype_is_int(t) ? DT_F32 : t,
                       at);
 }
 
-static Value floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
+static Value int_floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
   DType t = common_dtype(S, a, b, true, ast_op_text(op), at);
   if (t == DT_NONE) return value_error();
   if (op == OP_FLOORDIV && !dtype_is_int(t)) {
@@ -311,14 +311,14 @@ Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
   if (!value_is_typed(a) && !value_is_typed(b)) return const_binary(S, op, a, b, at);
   if (!value_is_operand(a) || !value_is_operand(b))
     return no_operator(S, ast_op_text(op), a, b, at);
-  if (is_pointer(a) || is_pointer(b)) return pointer_arith(S, op, a, b, at);
+  if (is_pointer_value(a) || is_pointer_value(b)) return pointer_arith(S, op, a, b, at);
   switch (op) {
     case OP_ADD:
     case OP_SUB:
     case OP_MUL: return arithmetic(S, op, a, b, at);
-    case OP_DIV: return divide(S, a, b, at);
+    case OP_DIV: return true_divide(S, a, b, at);
     case OP_FLOORDIV:
-    case OP_MOD: return floor_divide(S, op, a, b, at);
+    case OP_MOD: return int_floor_divide(S, op, a, b, at);
     case OP_AND:
     case OP_OR:
     case OP_XOR:
@@ -341,7 +341,7 @@ Value compare(Sema *S, AstOp op, Value a, Value b, Span at) {
     return value_bool(op == OP_NE);
   if (!value_is_operand(a) || !value_is_operand(b) || op > OP_NE || op < OP_LT)
     return no_operator(S, ast_op_text(op), a, b, at);
-  if (is_pointer(a) && is_pointer(b)) {
+  if (is_pointer_value(a) && is_pointer_value(b)) {
     a = cast_dtype(S, a, DT_I64, at);
     b = cast_dtype(S, b, DT_I64, at);
   }

@@ -177,7 +177,7 @@ int state_now(const Sema *S) {
   return value_as_int(v, &i) ? (int)i : -1;
 }
 
-static void leave(Sema *S, int state, Span at) {
+static void set_exit_state(Sema *S, int state, Span at) {
   frame_set_slot(S, VAR_STATE, value_int(state), at);
 }
 
@@ -191,7 +191,7 @@ static void exec_return(Sema *S, const Stmt *s) {
   else if (S->frame->loops && has_value) sema_error(S, s->span, E_SEMA_RETURN_IN_LOOP);
   if (has_value && (kernel || S->frame->loops)) v = value_error();
   frame_set_slot(S, VAR_RETURN, v, s->span);
-  leave(S, STATE_RETURN, s->span);
+  set_exit_state(S, STATE_RETURN, s->span);
 }
 
 static const char *raised_text(Sema *S, const Expr *e) {
@@ -206,7 +206,7 @@ static const char *raised_text(Sema *S, const Expr *e) {
 
 static void exec_raise(Sema *S, const Stmt *s) {
   sema_error(S, s->span, E_SEMA_RAISE, raised_text(S, s->value));
-  leave(S, STATE_RETURN, s->span);
+  set_exit_state(S, STATE_RETURN, s->span);
   frame_set_slot(S, VAR_RETURN, value_error(), s->span);
 }
 
@@ -251,7 +251,7 @@ static void if_side(Sema *S, const IfParts *p, int side) {
   exec_rest(S, (Rest){body, 0, STATE_RUN, p->rest_side == side ? p->rest : NULL});
 }
 static void if_then(Sema *S, void *p) { if_side(S, p, 0); }
-static void if_else(Sema *S, void *p) { if_side(S, p, 1); }
+static void exec_else_side(Sema *S, void *p) { if_side(S, p, 1); }
 
 /* Does a statement here leave the block, on some path? */
 static bool may_leave(const StmtList *body) {
@@ -269,7 +269,7 @@ static bool may_leave(const StmtList *body) {
 static void visit_sides(Sema *S, const Stmt *s) {
   for (int side = 0; side < 2; side++) {
     exec_rest(S, (Rest){side ? &s->orelse : &s->body, 0, STATE_RUN, NULL});
-    leave(S, STATE_RUN, s->span);
+    set_exit_state(S, STATE_RUN, s->span);
   }
 }
 
@@ -290,7 +290,7 @@ static bool exec_if(Sema *S, const Stmt *s, const Rest *rest) {
   }
   bool then_leaves = always_leaves(&s->body), else_leaves = always_leaves(&s->orelse);
   IfParts parts = {s, rest, then_leaves == else_leaves ? -1 : then_leaves};
-  branch(S, s->value->span, cond, if_then, if_else, &parts);
+  branch(S, s->value->span, cond, if_then, exec_else_side, &parts);
   return parts.rest_side >= 0;
 }
 
@@ -309,7 +309,7 @@ static void exec_def(Sema *S, const Stmt *s) {
 }
 
 /* Of a host function its caller hears, of a kernel each statement. */
-static void unsupported(Sema *S, const Stmt *s, const char *what) {
+static void unsupported_statement(Sema *S, const Stmt *s, const char *what) {
   const Frame *f = S->frame;
   if (!f->host || !f->func) {
     sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
@@ -321,17 +321,17 @@ static void unsupported(Sema *S, const Stmt *s, const char *what) {
   sema_note(S, s->span, N_SEMA_HOST_CODE, what);
   S->frame = (Frame *)f;
   frame_set_slot(S, VAR_RETURN, value_error(), s->span);
-  leave(S, STATE_RETURN, s->span);
+  set_exit_state(S, STATE_RETURN, s->span);
 }
 
 /* Of a kernel, which ends there: what follows may need names that the body sets. */
 static void unsupported_block(Sema *S, const Stmt *s, const char *what) {
   bool told = S->frame->host && S->frame->func;
-  unsupported(S, s, what);
+  unsupported_statement(S, s, what);
   if (told) return;
   if (s->kind == ST_TRY && !S->muted) sema_hint(S, H_SEMA_NO_TRY);
   frame_set_slot(S, VAR_RETURN, value_error(), s->span);
-  leave(S, STATE_RETURN, s->span);
+  set_exit_state(S, STATE_RETURN, s->span);
 }
 
 /* Lines that the parser rejected were reported there, at the same line. */
@@ -347,12 +347,12 @@ static bool has_error(const Sema *S, Span at) {
 /* After a syntax error the function ends: what follows may need what was not understood. */
 static void exec_skipped(Sema *S, const Stmt *s) {
   if (!has_error(S, s->span)) {
-    unsupported(S, s, "this statement");
+    unsupported_statement(S, s, "this statement");
     return;
   }
   S->failed = true;
   frame_set_slot(S, VAR_RETURN, value_error(), s->span);
-  leave(S, STATE_RETURN, s->span);
+  set_exit_state(S, STATE_RETURN, s->span);
 }
 
 /* In host code a call statement of a module that is not at hand has no effect. */
@@ -384,8 +384,8 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_RETURN: exec_return(S, s); break;
     case ST_FOR: exec_for(S, s); break;
     case ST_WHILE: exec_while(S, s); break;
-    case ST_BREAK: leave(S, STATE_BREAK, s->span); break;
-    case ST_CONTINUE: leave(S, STATE_CONTINUE, s->span); break;
+    case ST_BREAK: set_exit_state(S, STATE_BREAK, s->span); break;
+    case ST_CONTINUE: set_exit_state(S, STATE_CONTINUE, s->span); break;
     case ST_ASSERT: exec_assert(S, s); break;
     case ST_RAISE: exec_raise(S, s); break;
     case ST_IMPORT:
@@ -399,10 +399,10 @@ static void exec(Sema *S, const Stmt *s) {
       if (S->host) host_try(S, s);
       else unsupported_block(S, s, "try");
       break;
-    case ST_CLASS: unsupported(S, s, "class"); break;
-    case ST_GLOBAL: unsupported(S, s, "global"); break;
+    case ST_CLASS: unsupported_statement(S, s, "class"); break;
+    case ST_GLOBAL: unsupported_statement(S, s, "global"); break;
     case ST_DEL:
-      if (!S->host) unsupported(S, s, "del");
+      if (!S->host) unsupported_statement(S, s, "del");
       break;
     case ST_SKIPPED: exec_skipped(S, s); break;
     default: break;
@@ -421,20 +421,20 @@ static Span rest_place(const Rest *r) {
 
 static void guarded_rest(Sema *S, void *ctx) {
   const Rest *r = ctx;
-  leave(S, STATE_RUN, rest_place(r));
+  set_exit_state(S, STATE_RUN, rest_place(r));
   exec_rest(S, *r);
 }
 
 /* At the end of a function it makes no difference any more how it was left. */
 static void already_left(Sema *S, void *ctx) {
   const Rest *r = ctx;
-  if (last_tail(r) == STATE_RETURN) leave(S, STATE_RETURN, rest_place(r));
+  if (last_tail(r) == STATE_RETURN) set_exit_state(S, STATE_RETURN, rest_place(r));
 }
 
 static void end_of_block(Sema *S, int tail, Span at) {
   if (tail == STATE_RUN) return;
   if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_none(), at);
-  leave(S, tail, at);
+  set_exit_state(S, tail, at);
 }
 
 /* At the end of a block that may have been left: is there anything to do for who is still here? */
@@ -450,7 +450,7 @@ static bool too_deep(Sema *S, Span at) {
   if (!S->out_of_depth) sema_error(S, at, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
   S->out_of_depth = S->out_of_depth || !S->quiet;
   S->failed = true;
-  leave(S, STATE_RETURN, at);
+  set_exit_state(S, STATE_RETURN, at);
   return true;
 }
 
@@ -458,7 +458,7 @@ static bool too_deep(Sema *S, Span at) {
 static bool raised(Sema *S, Span at) {
   if (!S->host || !S->failed) return false;
   frame_set_slot(S, VAR_RETURN, value_error(), at);
-  leave(S, STATE_RETURN, at);
+  set_exit_state(S, STATE_RETURN, at);
   return true;
 }
 

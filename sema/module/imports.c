@@ -11,7 +11,7 @@
 /* ---- files ---- */
 
 /* The text of a file; NULL with errno set. */
-static char *read_file(Arena *a, const char *path, size_t *len) {
+static char *read_source_file(Arena *a, const char *path, size_t *len) {
   struct stat st;
   if (stat(path, &st)) return NULL;
   if (!S_ISREG(st.st_mode)) {
@@ -75,7 +75,7 @@ static ModuleInfo *program_load(Program *p, const char *path) {
     if (p->modules.data[i]->path == name) return p->modules.data[i];
   if (!is_file(path)) return NULL;
   size_t len;
-  char *text = read_file(p->arena, path, &len);
+  char *text = read_source_file(p->arena, path, &len);
   return text ? add_module(p, path, text, len) : NULL;
 }
 

@@ -46,18 +46,18 @@ static const char *statement_end(const char *p) {
   }
 }
 
-static bool starts(const char *p, const char *word) { return !strncmp(p, word, strlen(word)); }
+static bool starts_with(const char *p, const char *word) { return !strncmp(p, word, strlen(word)); }
 
 /* The name that a chunk defines: after `def `, or before ` =` or `:`; its length in *len. */
 static const char *defined_name(const char *p, const char *end, size_t *len) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  if (starts(p, "@")) {
+  if (starts_with(p, "@")) {
     for (p = strstr(p, "\ndef "); p && p >= end; p = NULL) {
     }
     if (!p) return NULL;
     p++;
   }
-  if (starts(p, "def ")) p += 4;
+  if (starts_with(p, "def ")) p += 4;
   *len = strspn(p, letters);
   return *len ? p : NULL;
 }
@@ -79,11 +79,11 @@ static void index_file(Program *p, StdFile *f) {
   while (*at) {
     const char *end = at;
     do end = statement_end(end); /* decorators belong to the function after them */
-    while (starts(at, "@") && *end && (starts(end, "@") || starts(end, "def ")) &&
+    while (starts_with(at, "@") && *end && (starts_with(end, "@") || starts_with(end, "def ")) &&
            !memmem(at, (size_t)(end - at), "\ndef ", 5));
     size_t len;
     const char *name = defined_name(at, end, &len);
-    if (starts(at, "from ") || starts(at, "import ")) {
+    if (starts_with(at, "from ") || starts_with(at, "import ")) {
       parse_chunk(p, f->module, at, (size_t)(end - at));
     } else if (name) {
       Chunk c = {at, (size_t)(end - at), false};
@@ -94,7 +94,7 @@ static void index_file(Program *p, StdFile *f) {
   }
 }
 
-static StdIndex *index_of(Program *p) {
+static StdIndex *std_index(Program *p) {
   if (p->std) return p->std;
   StdIndex *x = p->std = ARENA_NEW(p->arena, StdIndex);
   while (std_files[x->n].name) x->n++;
@@ -104,7 +104,7 @@ static StdIndex *index_of(Program *p) {
 }
 
 static StdFile *std_file(Program *p, const char *file) {
-  StdIndex *x = index_of(p);
+  StdIndex *x = std_index(p);
   for (uint32_t i = 0; i < x->n; i++) {
     StdFile *f = &x->files[i];
     if (strcmp(f->file->name, file)) continue;
@@ -126,7 +126,7 @@ static ModuleInfo *std_module(Program *p, const char *file) {
 }
 
 void std_need(Program *p, ModuleInfo *m, Name name) {
-  StdFile *f = &index_of(p)->files[m->std_file];
+  StdFile *f = &std_index(p)->files[m->std_file];
   uint32_t i;
   if (!map_get(&f->names, name, &i) || f->chunks.data[i].parsed) return;
   f->chunks.data[i].parsed = true;
@@ -161,7 +161,7 @@ const Builtin builtin_table[] = {
 };
 const uint32_t builtin_count = sizeof builtin_table / sizeof *builtin_table;
 
-static const Builtin *row_of(Sema *S, Name name, const char *where) {
+static const Builtin *builtin_row(Sema *S, Name name, const char *where) {
   uint32_t i;
   if (!map_get(&S->p->builtins, name, &i)) return NULL;
   return strpbrk(builtin_table[i].where, where) ? &builtin_table[i] : NULL;
@@ -279,7 +279,7 @@ static const char *const libdevice_files[] = {"libdevice.py", "integer.py", "con
 static const char *const target_files[] = {"target_info.py", NULL};
 
 static bool language_name(Sema *S, Name name, Value *out) {
-  const Builtin *fn = row_of(S, name, "L");
+  const Builtin *fn = builtin_row(S, name, "L");
   if (fn) {
     *out = builtin_value(fn);
     return true;
@@ -305,7 +305,7 @@ static bool math_name(Sema *S, Name name, Value *out) {
 }
 
 static bool triton_name(Sema *S, Name space, Name name, Value *out) {
-  const Builtin *fn = row_of(S, name, "T");
+  const Builtin *fn = builtin_row(S, name, "T");
   if (fn) *out = builtin_value(fn);
   else if (!strcmp(name, "cdiv")) *out = builtin_value(extra_row("cdiv"));
   else if (!strcmp(name, "__version__")) *out = value_str(pool_name(S->names, "3.6.0"));
@@ -336,11 +336,11 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
     case SP_MATH: return math_name(S, name, out);
     case SP_LIBDEVICE: return std_get(S, libdevice_files, name, out) || math_name(S, name, out);
     case SP_EXTRA:
-      fn = row_of(S, name, "C");
+      fn = builtin_row(S, name, "C");
       if (fn) *out = builtin_value(fn);
       return fn || sub_space(S, space, name, out) || std_get(S, libdevice_files, name, out);
     case SP_TARGET:
-      fn = row_of(S, name, "I");
+      fn = builtin_row(S, name, "I");
       if (fn) *out = builtin_value(fn);
       return fn || std_get(S, target_files, name, out);
     case SP_NAN: *out = value_str(name); return !strcmp(name, "ALL") || !strcmp(name, "NONE");
@@ -382,7 +382,7 @@ void language_unknown(Sema *S, Name space, Name name, Span at) {
 /* ---- methods of tiles ---- */
 
 bool language_method(Sema *S, Name name, Value *out) {
-  const Builtin *fn = row_of(S, name, "M");
+  const Builtin *fn = builtin_row(S, name, "M");
   if (fn) *out = builtin_value(fn);
   return fn || (name[0] != '_' && std_get(S, language_files, name, out));
 }
@@ -396,7 +396,7 @@ bool python_builtin(Sema *S, Name name, Value *out) {
       *out = builtin_value(extra_row(arena_printf(S->arena, "py_%s", name)));
       return true;
     }
-  const Builtin *fn = row_of(S, name, "P");
+  const Builtin *fn = builtin_row(S, name, "P");
   if (!fn) return false;
   *out = builtin_value(fn);
   return true;

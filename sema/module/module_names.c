@@ -39,7 +39,7 @@ static void index_target(Program *p, ModuleInfo *m, const Expr *e, const Stmt *s
     for (uint32_t i = 0; i < e->items.len; i++) index_target(p, m, e->items.data[i], s, g);
 }
 
-static void index_list(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard);
+static void index_statements(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard);
 
 static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *guard) {
   switch (s->kind) {
@@ -65,7 +65,7 @@ static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *gu
       Guard *in = ARENA_ARRAY(p->arena, Guard, 2);
       for (int orelse = 1; orelse >= 0; orelse--) {
         in[orelse] = (Guard){guard, s, orelse};
-        index_list(p, m, orelse ? &s->orelse : &s->body, &in[orelse]);
+        index_statements(p, m, orelse ? &s->orelse : &s->body, &in[orelse]);
       }
       break;
     }
@@ -74,18 +74,20 @@ static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *gu
     case ST_SKIPPED:
     case ST_FOR:
     case ST_WHILE:
-      index_list(p, m, &s->body, guard);
-      index_list(p, m, &s->orelse, guard);
+      index_statements(p, m, &s->body, guard);
+      index_statements(p, m, &s->orelse, guard);
       break;
     default: break;
   }
 }
 
-static void index_list(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard) {
+static void index_statements(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard) {
   for (uint32_t i = list->len; i-- > 0;) index_stmt(p, m, list->data[i], guard);
 }
 
-void module_index(Program *p, ModuleInfo *m, const StmtList *body) { index_list(p, m, body, NULL); }
+void module_index(Program *p, ModuleInfo *m, const StmtList *body) {
+  index_statements(p, m, body, NULL);
+}
 
 /* ---- evaluating ---- */
 
@@ -156,7 +158,7 @@ static bool is_placeholder(const Binding *b, Value v, Outcome guard) {
 }
 
 /* The first candidate that has a value; else the first placeholder; else an error. */
-static Value resolve(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
+static Value resolve_binding(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
   Value fallback = value_error();
   for (; b; b = b->next) {
     if (b->busy || !host_sees(S, m, b->stmt)) continue;
@@ -226,7 +228,7 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   const Stmt *unknown = NULL;
   bool cyclic = any_busy(g->first);
   bool spent = S->unsettled >= UNSETTLED_MAX;
-  *out = spent ? value_error() : resolve(S, m, name, g->first, &unknown);
+  *out = spent ? value_error() : resolve_binding(S, m, name, g->first, &unknown);
   S->unsettled += cyclic || out->kind == V_ERROR;
   g = &m->globals.data[i];
   if (out->kind == V_ERROR) {

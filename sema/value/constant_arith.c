@@ -11,7 +11,7 @@ static Value bad_operands(Sema *S, AstOp op, Value a, Value b, Span at) {
   return value_error();
 }
 
-static Value overflow(Sema *S, Span at) {
+static Value overflow_error(Sema *S, Span at) {
   sema_error(S, at, E_SEMA_CONST_OVERFLOW);
   return value_error();
 }
@@ -32,7 +32,7 @@ static bool floor_div_overflow(BigInt a, BigInt b, BigInt *q) {
 }
 
 /* floor_div(a, b) * b may be more than the bits hold, what it leaves never is. */
-static BigInt floor_mod(BigInt a, BigInt b) {
+static BigInt big_floor_mod(BigInt a, BigInt b) {
   return b == -1 ? 0 : a % b + (rounds_apart(a, b) ? b : 0);
 }
 
@@ -40,8 +40,8 @@ static Value int_power(Sema *S, BigInt a, BigInt b, Span at) {
   if (b < 0) return a ? value_float(pow((double)a, (double)b)) : by_zero(S, at);
   BigInt r = 1;
   for (; b; b >>= 1) {
-    if (b & 1 && __builtin_mul_overflow(r, a, &r)) return overflow(S, at);
-    if (b > 1 && __builtin_mul_overflow(a, a, &a)) return overflow(S, at);
+    if (b & 1 && __builtin_mul_overflow(r, a, &r)) return overflow_error(S, at);
+    if (b > 1 && __builtin_mul_overflow(a, a, &a)) return overflow_error(S, at);
   }
   return value_int(r);
 }
@@ -54,7 +54,8 @@ static Value int_shift(Sema *S, AstOp op, BigInt a, BigInt b, Span at) {
   }
   if (op == OP_SHR) return value_int(b >= WIDTH ? (a < 0 ? -1 : 0) : a >> (int)b);
   BigInt r;
-  if (b >= WIDTH || __builtin_mul_overflow(a, (BigInt)1 << (int)b, &r)) return overflow(S, at);
+  if (b >= WIDTH || __builtin_mul_overflow(a, (BigInt)1 << (int)b, &r))
+    return overflow_error(S, at);
   return value_int(r);
 }
 
@@ -70,7 +71,7 @@ static Value int_binary(Sema *S, AstOp op, BigInt a, BigInt b, Span at) {
       if (!b) return by_zero(S, at);
       lost = floor_div_overflow(a, b, &r);
       break;
-    case OP_MOD: return b ? value_int(floor_mod(a, b)) : by_zero(S, at);
+    case OP_MOD: return b ? value_int(big_floor_mod(a, b)) : by_zero(S, at);
     case OP_POW: return int_power(S, a, b, at);
     case OP_AND: r = a & b; break;
     case OP_OR: r = a | b; break;
@@ -79,7 +80,7 @@ static Value int_binary(Sema *S, AstOp op, BigInt a, BigInt b, Span at) {
     case OP_SHR: return int_shift(S, op, a, b, at);
     default: return bad_operands(S, op, value_int(a), value_int(b), at);
   }
-  return lost ? overflow(S, at) : value_int(r);
+  return lost ? overflow_error(S, at) : value_int(r);
 }
 
 static Value float_binary(Sema *S, AstOp op, double a, double b, Span at) {
@@ -213,7 +214,7 @@ static int order(Value a, Value b, Walk *w) {
   return a.kind == V_TUPLE && b.kind == V_TUPLE ? order_tuples(a.u.tuple, b.u.tuple, w) : 3;
 }
 
-static bool contains(Sema *S, Value item, Value in, Span at, bool *found) {
+static bool constant_contains(Sema *S, Value item, Value in, Span at, bool *found) {
   *found = false;
   if (in.kind == V_STR && item.kind == V_STR) {
     *found = strstr(in.u.s, item.u.s) != NULL;
@@ -246,7 +247,7 @@ Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at) {
     return value_bool(yes == (op == OP_EQ));
   }
   if (op == OP_IN || op == OP_NOT_IN) {
-    if (!contains(S, a, b, at, &yes)) return value_error();
+    if (!constant_contains(S, a, b, at, &yes)) return value_error();
     return value_bool(yes == (op == OP_IN));
   }
   int c = order(a, b, &w);

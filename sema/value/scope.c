@@ -21,7 +21,7 @@ bool map_get(const NameMap *m, Name key, uint32_t *value) {
   }
 }
 
-static void insert(NameMap *m, Name key, uint32_t value) {
+static void insert_key(NameMap *m, Name key, uint32_t value) {
   uint32_t i = hash_name(key);
   while (m->slots[i & (m->nslots - 1)].key && m->slots[i & (m->nslots - 1)].key != key) i++;
   i &= m->nslots - 1;
@@ -37,9 +37,9 @@ void map_set(Arena *a, NameMap *m, Name key, uint32_t value) {
     m->count = 0;
     m->slots = arena_array(a, m->nslots, sizeof *m->slots);
     for (uint32_t i = 0; i < old.nslots; i++)
-      if (old.slots[i].key) insert(m, old.slots[i].key, old.slots[i].value);
+      if (old.slots[i].key) insert_key(m, old.slots[i].key, old.slots[i].value);
   }
-  insert(m, key, value);
+  insert_key(m, key, value);
 }
 
 /* ---- frames ---- */

@@ -39,7 +39,7 @@ static void note_calls(Sema *S) {
 }
 
 /* A failure of host code is reported by its caller. */
-static void remember(Sema *S, Span at, const char *fmt, const char *text) {
+static void remember_failure(Sema *S, Span at, const char *fmt, const char *text) {
   static const char *const exceptions[] = {E_SEMA_KEY, E_SEMA_INDEX, E_SEMA_RAISE, E_SEMA_ASSERT,
                                            E_SEMA_DIVISION_BY_ZERO};
   S->host->raised = false;
@@ -59,7 +59,7 @@ void sema_error(Sema *S, Span at, const char *fmt, ...) {
   const char *text = arena_vprintf(S->arena, fmt, ap);
   va_end(ap);
   if (S->quiet) { /* and so there is a host */
-    remember(S, at, fmt, text);
+    remember_failure(S, at, fmt, text);
     return;
   }
   const Frame *std = NULL;
@@ -126,7 +126,7 @@ bool has_leaves(Sema *S, Value v, Span at) {
 }
 
 /* The number of letters to add, drop, change or swap; names that are far apart give a large one. */
-static uint32_t distance(const char *a, const char *b) {
+static uint32_t name_distance(const char *a, const char *b) {
   enum { LONGEST = 40 };
   uint32_t n = (uint32_t)strlen(a), m = (uint32_t)strlen(b);
   if (n > LONGEST || m > LONGEST) return LONGEST;
@@ -164,7 +164,7 @@ void nearest_offer(Nearest *n, const char *name, const char *candidate) {
   /* A change of one letter takes one out of the set and puts one in. */
   if (__builtin_popcount(letters(name) ^ letters(candidate)) > 2 * (int)limit) return;
   if (candidate[0] == '<' || (len < 2 && candidate[0] != name[0])) return;
-  uint32_t d = distance(name, candidate);
+  uint32_t d = name_distance(name, candidate);
   if (d > limit || d >= len || (n->best && d >= n->distance)) return;
   n->best = candidate;
   n->distance = d;

@@ -176,18 +176,18 @@ bool value_equal(Value a, Value b, bool *known) {
 
 /* ---- leaves ---- */
 
-static bool fits(Value v, Walk *w) {
+static bool fits_limits(Value v, Walk *w) {
   if (v.kind != V_TUPLE) return true;
   if (!walk_enter(w, v.u.tuple->len)) return false;
   for (uint32_t i = 0; i < v.u.tuple->len; i++)
-    if (!fits(v.u.tuple->data[i], w)) return false;
+    if (!fits_limits(v.u.tuple->data[i], w)) return false;
   walk_leave(w);
   return true;
 }
 
 bool value_fits(Value v) {
   Walk w = {0};
-  return fits(v, &w);
+  return fits_limits(v, &w);
 }
 
 bool blocks_alike(const BlockPtr *a, const BlockPtr *b) {
@@ -245,17 +245,17 @@ static bool same_blocks(BlockPtr *a, BlockPtr *b) {
   return true;
 }
 
-static bool same(Value a, Value b, Walk *w);
+static bool values_equal(Value a, Value b, Walk *w);
 
 static bool same_tuples(const Tuple *a, const Tuple *b, Walk *w) {
   if (a->len != b->len || !walk_enter(w, a->len)) return false;
   for (uint32_t i = 0; i < a->len; i++)
-    if (!same(a->data[i], b->data[i], w)) return false;
+    if (!values_equal(a->data[i], b->data[i], w)) return false;
   walk_leave(w);
   return true;
 }
 
-static bool same(Value a, Value b, Walk *w) {
+static bool values_equal(Value a, Value b, Walk *w) {
   if (a.kind != b.kind) return false;
   bool known;
   switch (a.kind) {
@@ -271,5 +271,5 @@ static bool same(Value a, Value b, Walk *w) {
 
 bool value_same(Value a, Value b) {
   Walk w = {0};
-  return same(a, b, &w);
+  return values_equal(a, b, &w);
 }

@@ -17,7 +17,7 @@ static void print_int(Text *out, BigInt i) {
 }
 
 /* The shortest text that reads back as the same double, as Python prints floats. */
-static void print_float(Text *out, double f) {
+static void print_python_float(Text *out, double f) {
   char s[40];
   if (isnan(f)) text_puts(out, "nan");
   else if (isinf(f)) text_puts(out, f < 0 ? "-inf" : "inf");
@@ -48,7 +48,7 @@ static void print_dtype(Text *out, DTypeValue d) {
   if (t.rank) text_puts(out, "]");
 }
 
-static void print_value(Text *out, Value v, bool repr, int depth);
+static void print_python_value(Text *out, Value v, bool repr, int depth);
 
 static bool is_long(const Text *out) { return out->len > VALUE_TEXT_MAX; }
 
@@ -56,7 +56,7 @@ static void print_tuple(Text *out, const Tuple *t, int depth) {
   text_puts(out, t->is_list ? "[" : "(");
   for (uint32_t i = 0; i < t->len && !is_long(out); i++) {
     if (i) text_puts(out, ", ");
-    print_value(out, t->data[i], true, depth);
+    print_python_value(out, t->data[i], true, depth);
   }
   text_puts(out, t->is_list ? "]" : t->len == 1 ? ",)" : ")");
 }
@@ -65,9 +65,9 @@ static void print_dict(Text *out, const Dict *d, int depth) {
   text_puts(out, "{");
   for (uint32_t i = 0; i < d->len && !is_long(out); i++) {
     if (i) text_puts(out, ", ");
-    print_value(out, d->data[2 * i], true, depth);
+    print_python_value(out, d->data[2 * i], true, depth);
     text_puts(out, ": ");
-    print_value(out, d->data[2 * i + 1], true, depth);
+    print_python_value(out, d->data[2 * i + 1], true, depth);
   }
   text_puts(out, "}");
 }
@@ -78,12 +78,12 @@ static void print_container(Text *out, Value v, int depth) {
   else print_dict(out, v.u.dict, depth + 1);
 }
 
-static void print_value(Text *out, Value v, bool repr, int depth) {
+static void print_python_value(Text *out, Value v, bool repr, int depth) {
   switch (v.kind) {
     case V_NONE: text_puts(out, "None"); break;
     case V_INT: print_int(out, v.u.i); break;
     case V_BOOL: text_puts(out, v.u.i ? "True" : "False"); break;
-    case V_FLOAT: print_float(out, v.u.f); break;
+    case V_FLOAT: print_python_float(out, v.u.f); break;
     case V_STR: text_printf(out, repr ? "'%s'" : "%s", v.u.s); break;
     case V_ELLIPSIS: text_puts(out, "Ellipsis"); break;
     case V_TUPLE:
@@ -100,7 +100,7 @@ static void print_value(Text *out, Value v, bool repr, int depth) {
   }
 }
 
-void value_print(Text *out, Value v, bool repr) { print_value(out, v, repr, 0); }
+void value_print(Text *out, Value v, bool repr) { print_python_value(out, v, repr, 0); }
 
 const char *value_text(Arena *a, Value v) {
   Text t = text_new(a);
