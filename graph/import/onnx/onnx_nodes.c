@@ -12,6 +12,7 @@ static const OnnxOp ops[] = {
   {.id = ONNX_##text, .name = #text, .since = opset, .translate = onnx_op_##rule, __VA_ARGS__},
 #define ATEN(op) .aten = OP_##op,
 #define FOLD(rule) .fold = onnx_fold_##rule,
+#define DOMAIN(name) .domain = #name,
 #include "graph/import/onnx/onnx_table.def"
 };
 
@@ -19,12 +20,15 @@ static int by_name(const void *name, const void *op) {
   return strcmp(name, ((const OnnxOp *)op)->name);
 }
 
-/* The row of that operator, NULL if it is not supported. */
+/* The row of that operator, NULL if it is not supported; com_microsoft_Gelu of com.microsoft. */
 static const OnnxOp *onnx_op_find(const char *domain, const char *name) {
-  char whole[256];
-  int n = snprintf(whole, sizeof whole, "%s%s%s", domain, *domain ? "." : "", name);
-  if (n < 0 || (size_t)n >= sizeof whole) return NULL;
-  return bsearch(whole, ops, sizeof ops / sizeof *ops, sizeof *ops, by_name);
+  char row[256];
+  int n = snprintf(row, sizeof row, "%s%s%s", domain, *domain ? "_" : "", name);
+  if (n < 0 || (size_t)n >= sizeof row) return NULL;
+  for (size_t i = 0; domain[i]; i++)
+    if (row[i] == '.') row[i] = '_';
+  const OnnxOp *op = bsearch(row, ops, sizeof ops / sizeof *ops, sizeof *ops, by_name);
+  return op && !strcmp(op->domain ? op->domain : "", domain) ? op : NULL;
 }
 
 /* ---- functions of the model, which are inlined ---- */

@@ -2,7 +2,8 @@
  *
  * To add an operator:
  *   1. Add its row to graph/import/onnx/onnx_table.def: the name, the opset that has it first, the
- *      rule, and for rules that several operators share, the ATen operator.
+ *      rule, for rules that several operators share the ATen operator, for another domain than
+ *      ai.onnx the domain.
  *   2. If none of the rules fits, write one, `void onnx_op_RULE(OnnxCall *c)`, in the file of its
  *      family (onnx_conv.c, onnx_reduce.c, ...; a new file needs no line in the Makefile).  It asks
  *      for inputs and attributes, makes nodes with the functions of graph/infer/node_builder.h on
@@ -41,6 +42,7 @@ typedef struct OnnxOp OnnxOp;
 struct OnnxOp {
   OnnxOpId id;
   const char *name;
+  const char *domain; /* NULL: ai.onnx */
   void (*translate)(OnnxCall *c);
   bool (*fold)(OnnxCall *c); /* NULL: it is never evaluated */
   int since;                 /* the opset that has it first */
