@@ -36,6 +36,8 @@ GENERATED := $B/lang/std/std_text.c $B/graph/kernels/templates_text.c $B/graph/a
   $(PROTOS:%.proto=$B/%.pb-c.c)
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
   $(PROTOS:%.proto=$B/%.pb-c.h)
+# Tables that are searched by halves.
+SORTED := $B/graph/ops/op_table.sorted $B/graph/import/onnx/onnx_table.sorted
 LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
@@ -104,12 +106,18 @@ $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 
 # ---- objects and generated files ----
 
-$B/%.o: %.c | $(GENERATED_H) $B/build_id.h
+$B/%.o: %.c | $(GENERATED_H) $(SORTED) $B/build_id.h
 	@mkdir -p $(@D)
 	$(COMPILE) -o $@ $<
 
 $B/%.o: $B/%.c | $(GENERATED_H)
 	$(COMPILE) -o $@ $<
+
+# The names of a table's rows, which must be in strcmp's order.
+$B/%.sorted: %.def
+	@mkdir -p $(@D)
+	@sed -nE 's/^OP\((\w+), (\w+), (\w+).*/\1.\2.\3/p; s/^ONNX\((\w+).*/\1/p' $< > $@
+	@LC_ALL=C sort -cu $@ || { echo "$<: the rows must be in strcmp's order" >&2; false; }
 
 $B/parser/%.c: parser/%.re
 	@mkdir -p $(@D)
