@@ -26,7 +26,7 @@ typedef struct Unit {
   Nest *nest;         /* NULL before pass build */
   const char *pass;   /* that runs, or ran last */
   bool verifies;      /* after each pass, not only its budget */
-  Span place;         /* where it begins in the IR text that it was read from */
+  Span span;          /* its start in the IR text that it was read from */
   size_t begin, end;  /* its bytes there */
 } Unit;
 

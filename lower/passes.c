@@ -92,7 +92,7 @@ bool lower_run_named(Unit *u, const char *names, PassHook hook, void *ctx) {
 static bool find_machine(Unit *u) {
   const char *target = u->nest ? u->nest->options.target : u->tile->options.target;
   u->machine = machine_find(target);
-  if (!u->machine) diag_error(u->diags, u->place, E_LOWER_NO_TARGET, target);
+  if (!u->machine) diag_error(u->diags, u->span, E_LOWER_NO_TARGET, target);
   return u->machine != NULL;
 }
 
@@ -100,7 +100,7 @@ Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
   IrReader look = ir_open(a, names, d, file, *at);
   if (look.failed || ir_at_kind(&look, IT_END)) return NULL;
   Unit *u = ARENA_NEW(a, Unit);
-  *u = (Unit){.arena = a, .names = names, .diags = d, .place = ir_peek(&look)->span};
+  *u = (Unit){.arena = a, .names = names, .diags = d, .span = ir_peek(&look)->span};
   u->begin = ir_offset(&look);
   if (ir_at(&look, "nest")) u->nest = nest_parse(a, names, d, file, at);
   else if (ir_at(&look, "kernel")) u->tile = tile_parse(a, names, d, file, at);

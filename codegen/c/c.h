@@ -6,7 +6,7 @@
  *
  *   print.c    the unit: head, one program, the entry functions
  *   spread.c   how the value of each variable differs between lanes
- *   place.c    in which C block a variable is declared
+ *   scopes.c   in which C block a variable is declared
  *   names.c    C names, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
@@ -72,7 +72,7 @@ typedef struct {
   IrMap first_free;       /* by name, an int: from which number on they may not have it */
   Text out;
   int depth;              /* of indentation */
-  Span said;              /* the last place printed as a comment */
+  Span said;              /* the last location printed as a comment */
   Span span;              /* the statement's */
   bool uses_pid[3], uses_nprog[3];
   bool *streams;          /* by variable id, of parameters: stores through it may stream */
@@ -88,8 +88,8 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s); /* of the result */
 Spread c_mem_spread(const Gen *g, const Mem *m);       /* of the address */
 static inline bool c_uniform(Spread s) { return s.kind == SPREAD_LINEAR && s.step == 0; }
 
-/* ---- place.c ---- */
-void c_find_places(Gen *g);
+/* ---- scopes.c ---- */
+void c_find_scopes(Gen *g);
 
 /* ---- names.c ---- */
 void c_name_variables(Gen *g);
@@ -137,7 +137,7 @@ const char *c_program_cost(Gen *g);
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
 /* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this
- * is the place. */
+ * is its definition. */
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);
 /* "float x" or "vf32 v[8]". */
 const char *c_declaration(Gen *g, const NestVar *v);

@@ -198,7 +198,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_find_spreads(&g);
   if (!find_large(&g)) return false;
   c_find_streams(&g);
-  c_find_places(&g);
+  c_find_scopes(&g);
   c_name_variables(&g);
   const char *name = c_name(&g, n->name);
   print_program_function(&g, &body, name);

@@ -117,7 +117,7 @@ typedef struct {
   VEC(SharedBase) bases;
   bool uses_shared, uses_copies;
   bool merges_extrema; /* minima or maxima of signed integers, which ptxas may merge by threes */
-  /* places */
+  /* source locations */
   uint32_t *file_number; /* by file of diags: its number in the text, 0: none yet */
   VEC(Name) files;
   VEC(const char *) formats; /* of printed lines, each once */

@@ -4,9 +4,10 @@
  * which every tile has a layout, and gives the program of one thread, of level thread.  Its one
  * entry is pass_bind (lower/passes.h); this header is shared by the bind_*.c files.
  *
- * Places become ids: a NEST's digits in lanes and warps are parts of the thread's number, its
- * register digits become `unroll` loops, its serial digits `serial` loops.  Integer expressions of
- * a body are kept as *forms*, linear in digits and uniform variables, as long as they are linear:
+ * Hardware dimensions become ids: a NEST's lane and warp digits are parts of the thread's number,
+ * its register digits become `unroll` loops, its serial digits `serial` loops.  Integer expressions
+ * of a body are kept as *forms*, linear in digits and uniform variables, as long as they are
+ * linear:
  *
  *   sum over groups g of  var_g * (c_g + sum over dims d of coef_g[d] * digit_d)      (var NULL: 1)
  *
@@ -27,8 +28,8 @@ typedef struct {
   int axis;       /* -1: replication */
   int64_t weight; /* along the axis */
   int32_t extent;
-  Place place;
-  int32_t stride;   /* within the place */
+  HwDim hw;
+  int32_t stride;   /* in the coordinate of `hw` */
   NestIndex *index; /* REG and SERIAL */
 } Dim;
 
@@ -60,7 +61,7 @@ typedef struct {
 /* The elements that a value is evaluated at: the elements of the thread, ... */
 typedef struct {
   DimMask first; /* the digits of these dims being 0 */
-  int before;    /* if not 0, one place before along axis before - 1 */
+  int before;    /* if not 0, one element earlier along axis before - 1 */
 } Where;
 
 typedef struct {

@@ -10,9 +10,8 @@ static void add_layout_dims(Bind *s, const Layout *l) {
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
     if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
-    s->dims[s->ndims++] =
-        (Dim){d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent, (Place)d->place, d->stride,
-              NULL};
+    s->dims[s->ndims++] = (Dim){
+        d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent, (HwDim)d->hw, d->stride, NULL};
   }
 }
 
@@ -88,8 +87,8 @@ static void name_dims(Bind *s) {
   int n = 0;
   for (int d = 0; d < s->ndims; d++)
     if (bind_unrolled(&s->dims[d]))
-      s->dims[d].index = nest_index(
-          s->nest, s->dims[d].place == PLACE_SERIAL ? "s" : names[n++ % 8], s->dims[d].extent);
+      s->dims[d].index =
+          nest_index(s->nest, s->dims[d].hw == HW_SERIAL ? "s" : names[n++ % 8], s->dims[d].extent);
 }
 
 void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
@@ -103,7 +102,7 @@ void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
 DimMask bind_reg_dims(const Bind *s) {
   DimMask m = 0;
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].place == PLACE_REG) m |= (DimMask)1 << d;
+    if (s->dims[d].hw == HW_REG) m |= (DimMask)1 << d;
   return m;
 }
 
@@ -152,7 +151,7 @@ void bind_unroll(Bind *s, NestIndex *index) {
 NestBuilder bind_open(Bind *s, DimMask mask) {
   NestBuilder outer = s->b;
   for (int d = 0; d < s->ndims; d++)
-    if (mask >> d & 1 && s->dims[d].place == PLACE_REG) bind_unroll(s, s->dims[d].index);
+    if (mask >> d & 1 && s->dims[d].hw == HW_REG) bind_unroll(s, s->dims[d].index);
   return outer;
 }
 
@@ -160,8 +159,7 @@ NestBuilder bind_open_loops(Bind *s, DimMask mask) {
   NestBuilder outer = s->b;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *dim = &s->dims[d];
-    if (mask >> d & 1)
-      bind_loop(s, dim->place == PLACE_REG ? NEST_UNROLL : NEST_SERIAL, dim->index);
+    if (mask >> d & 1) bind_loop(s, dim->hw == HW_REG ? NEST_UNROLL : NEST_SERIAL, dim->index);
   }
   return outer;
 }
@@ -178,7 +176,7 @@ NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask
   int32_t count = 1;
   *sub = affine_const(0);
   for (int d = s->ndims - 1; d >= 0; d--) {
-    if (!(mask >> d & 1) || s->dims[d].place != PLACE_REG) continue;
+    if (!(mask >> d & 1) || s->dims[d].hw != HW_REG) continue;
     Affine x = affine_index(s->dims[d].index, count);
     if (!affine_add(sub, &x)) bind_refuse(s, bind_too_many_digits);
     count *= s->dims[d].extent;
@@ -196,11 +194,11 @@ Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y) {
 
 /* ---- thread constants ---- */
 
-static Ref place_id(Bind *s, Place p) {
-  NestVar **v = p == PLACE_LANE ? &s->lane : &s->warp;
+static Ref place_id(Bind *s, HwDim p) {
+  NestVar **v = p == HW_LANE ? &s->lane : &s->warp;
   if (!*v) {
-    *v = bind_var(s, p == PLACE_LANE ? "lane" : "warp", DT_I32, DT_NONE, 1, false);
-    NestStmt *st = nest_stmt(&s->entry, p == PLACE_LANE ? NEST_LANE : NEST_WARP, 1, 0);
+    *v = bind_var(s, p == HW_LANE ? "lane" : "warp", DT_I32, DT_NONE, 1, false);
+    NestStmt *st = nest_stmt(&s->entry, p == HW_LANE ? NEST_LANE : NEST_WARP, 1, 0);
     st->dsts[0] = ref_var(*v);
     st->type = DT_I32;
   }
@@ -209,8 +207,8 @@ static Ref place_id(Bind *s, Place p) {
 
 /* (id / stride) % extent: the digit's value. */
 static Ref digit_value(Bind *s, const Dim *d) {
-  Ref r = place_id(s, d->place);
-  int32_t all = d->place == PLACE_LANE ? s->nest->lanes : s->nest->warps;
+  Ref r = place_id(s, d->hw);
+  int32_t all = d->hw == HW_LANE ? s->nest->lanes : s->nest->warps;
   if (d->stride > 1)
     r = bind_op(s, TILE_SHR, DT_I32, r, ref_int(__builtin_ctz((unsigned)d->stride)));
   if (d->stride * d->extent < all) r = bind_op(s, TILE_AND, DT_I32, r, ref_int(d->extent - 1));
@@ -220,7 +218,7 @@ static Ref digit_value(Bind *s, const Dim *d) {
 /* Joins digit j to digit i, if j counts on from i with a matching coefficient. */
 static bool join_digit(ThreadForm *f, int i, int j) {
   Dim *a = &f->dims[i], *b = &f->dims[j];
-  if (i == j || a->place != b->place || b->stride != a->stride * a->extent ||
+  if (i == j || a->hw != b->hw || b->stride != a->stride * a->extent ||
       f->coef[j] != f->coef[i] * a->extent)
     return false;
   a->extent *= b->extent;
@@ -248,7 +246,7 @@ Ref bind_thread_const(Bind *s, const ThreadForm *given) {
   }
   Text key = text_new(s->scratch);
   for (int i = 0; i < f.n; i++)
-    text_printf(&key, "%d:%d:%d:%lld ", f.dims[i].place, f.dims[i].stride, f.dims[i].extent,
+    text_printf(&key, "%d:%d:%d:%lld ", f.dims[i].hw, f.dims[i].stride, f.dims[i].extent,
                 (long long)f.coef[i]);
   for (size_t i = 0; i < s->consts.len; i++)
     if (!strcmp(s->consts.data[i].key.data, key.data)) return ref_var(s->consts.data[i].var);

@@ -15,9 +15,9 @@ typedef struct {
   NestIndex *im, *in, *ik, *ib;
 } Mma;
 
-static void push_dim(Bind *s, Place place, int32_t extent, int32_t stride, NestIndex *index) {
+static void push_dim(Bind *s, HwDim hw, int32_t extent, int32_t stride, NestIndex *index) {
   if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
-  s->dims[s->ndims++] = (Dim){0, 0, extent, place, stride, index};
+  s->dims[s->ndims++] = (Dim){0, 0, extent, hw, stride, index};
 }
 
 /* Bytes from one element to the next along matrix axis 0 or 1 of an operand's buffer. */
@@ -61,20 +61,20 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
   s->id++;
   Form f = form_const(0);
   const struct {
-    Place place;
+    HwDim hw;
     int32_t extent, stride;
     NestIndex *index;
     int64_t coef;
-  } rows[] = {{PLACE_LANE, 8, 1, NULL, row},
-              {PLACE_LANE, 2, 8, NULL, bit3},
-              {PLACE_LANE, 2, 16, NULL, bit4},
-              {PLACE_WARP, warps, warp_stride, NULL, warp},
-              {PLACE_REG, x->outer ? x->outer->extent : 1, 1, x->outer, rep},
-              {PLACE_REG, m->ik ? m->ik->extent : 1, 1, m->ik, k},
-              {PLACE_REG, m->ib ? m->ib->extent : 1, 1, m->ib, batch_stride(b)}};
+  } rows[] = {{HW_LANE, 8, 1, NULL, row},
+              {HW_LANE, 2, 8, NULL, bit3},
+              {HW_LANE, 2, 16, NULL, bit4},
+              {HW_WARP, warps, warp_stride, NULL, warp},
+              {HW_REG, x->outer ? x->outer->extent : 1, 1, x->outer, rep},
+              {HW_REG, m->ik ? m->ik->extent : 1, 1, m->ik, k},
+              {HW_REG, m->ib ? m->ib->extent : 1, 1, m->ib, batch_stride(b)}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].extent == 1) continue;
-    push_dim(s, rows[i].place, rows[i].extent, rows[i].stride, rows[i].index);
+    push_dim(s, rows[i].hw, rows[i].extent, rows[i].stride, rows[i].index);
     f.g[0].coef[s->ndims - 1] = rows[i].coef;
   }
   DimMask mask;
@@ -219,7 +219,7 @@ static int32_t largest_divisor(int32_t n, int32_t most) {
 /* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled. */
 static DimMask block_axis(Bind *s, int axis, int32_t want) {
   for (int d = s->ndims - 1; d >= 0; d--) {
-    if (s->dims[d].axis != axis || !place_in_thread(s->dims[d].place)) continue;
+    if (s->dims[d].axis != axis || !hw_in_thread(s->dims[d].hw)) continue;
     int before = s->ndims;
     bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
     return (DimMask)1 << (s->ndims > before ? d + 1 : d);
@@ -244,7 +244,7 @@ static Block plan_block(Bind *s, int rank) {
   }
   for (int d = 0; d < s->ndims; d++) {
     DimMask bit = (DimMask)1 << d;
-    if (!place_in_thread(s->dims[d].place) || (b.rows | b.cols) & bit) continue;
+    if (!hw_in_thread(s->dims[d].hw) || (b.rows | b.cols) & bit) continue;
     if (!expands) b.outer |= bit;
     else if (s->dims[d].axis == rank - 2) b.rows |= bit;
     else if (s->dims[d].axis == rank - 1) b.cols |= bit;

@@ -116,7 +116,7 @@ Slot bind_slot(Bind *s, int axis, int64_t bytes) {
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->axis == axis || x->axis < 0) continue;
-    if (place_in_thread(x->place)) {
+    if (hw_in_thread(x->hw)) {
       Affine a = affine_index(x->index, slot.slots * bytes);
       affine_add(&slot.bytes, &a);
     } else {

@@ -186,9 +186,7 @@ int64_t form_divisor(const Form *f, DimMask skip) {
   return all ? all : INT64_C(1) << 30;
 }
 
-static bool unrolled(const Bind *s, int d) {
-  return d < s->ndims && place_in_thread(s->dims[d].place);
-}
+static bool unrolled(const Bind *s, int d) { return d < s->ndims && hw_in_thread(s->dims[d].hw); }
 
 DimMask form_mask(const Bind *s, const Form *f, bool all) {
   DimMask m = 0;

@@ -62,7 +62,7 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   if (!m->buffer) return (Mem){0};
   if (!wgmma_form(m->buffer, which, &form)) bind_refuse(s, "no descriptor knows its layout");
   int64_t across = wgmma_step(m->buffer, which, which ? g->columns : g->atom->m);
-  Dim dim = {.place = PLACE_WARP,
+  Dim dim = {.hw = HW_WARP,
              .extent = which ? g->wn : g->wm,
              .stride = which ? g->atom->warps * g->wm : g->atom->warps};
   Ref base = m->base;

@@ -85,7 +85,7 @@ static int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, co
   if (!machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return 1;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (x->place != PLACE_REG || affine_coef(&a->bytes, x->index) != bytes ||
+    if (x->hw != HW_REG || affine_coef(&a->bytes, x->index) != bytes ||
         (sub && affine_coef(sub, x->index) != 1) || a->base_mask >> d & 1 || guard->mask >> d & 1)
       continue;
     int64_t n = x->extent & -x->extent, align = alignment(s, st, d);
@@ -389,7 +389,7 @@ static void body_stmt(Bind *s, const NestStmt *st) {
 static NestBuilder open_serial_dims(Bind *s) {
   NestBuilder outer = s->b;
   for (int d = 0; d < s->ndims; d++) {
-    if (s->dims[d].place != PLACE_SERIAL) continue;
+    if (s->dims[d].hw != HW_SERIAL) continue;
     NestStmt *u = nest_stmt(&s->b, NEST_SERIAL, 0, 0);
     u->index = s->dims[d].index;
     s->b.block = nest_block(s->nest, u);

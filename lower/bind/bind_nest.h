@@ -5,7 +5,7 @@
 #include "lower/bind/bind.h"
 
 static inline bool bind_unrolled(const Dim *d) {
-  return place_in_thread(d->place);
+  return hw_in_thread(d->hw);
 }
 
 /* ---- bind_dims.c ---- */

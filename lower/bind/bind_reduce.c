@@ -33,14 +33,14 @@ static Affine subscript(const Bind *s, DimMask mask) {
 static DimMask axis_dims(const Bind *s, int axis) {
   DimMask m = 0;
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place)) m |= (DimMask)1 << d;
+    if (s->dims[d].axis == axis && hw_in_thread(s->dims[d].hw)) m |= (DimMask)1 << d;
   return m;
 }
 
 static DimMask register_dims(const Bind *s) {
   DimMask m = 0;
   for (int d = 0; d < s->ndims; d++)
-    if (place_in_thread(s->dims[d].place)) m |= (DimMask)1 << d;
+    if (hw_in_thread(s->dims[d].hw)) m |= (DimMask)1 << d;
   return m;
 }
 
@@ -77,7 +77,7 @@ static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   Affine imm = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
     if (s->dims[d].axis != r->axis) continue;
-    if (place_in_thread(s->dims[d].place)) {
+    if (hw_in_thread(s->dims[d].hw)) {
       Affine x = affine_index(s->dims[d].index, s->dims[d].weight);
       affine_add(&imm, &x);
     } else {
@@ -152,7 +152,7 @@ static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *cons
     nest_mov(&s->b, acc[i], ref_sub(from[i], first), from[i]->dtype);
   bind_close(s, at);
   if (d >= 0) {
-    bool serial = s->dims[d].place == PLACE_SERIAL;
+    bool serial = s->dims[d].hw == HW_SERIAL;
     NestIndex *u = nest_index(s->nest, "r", s->dims[d].extent - 1);
     bind_loop(s, serial ? NEST_SERIAL : NEST_UNROLL, u);
     Affine next = first, step = affine_index(u, stride), one = affine_const(stride);
@@ -185,7 +185,7 @@ enum { ACCUMULATORS = 4 };
 static void split_axis_dims(Bind *s, int axis) {
   if (machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place)) {
+    if (s->dims[d].axis == axis && hw_in_thread(s->dims[d].hw)) {
       bind_split_dim(s, d, ACCUMULATORS);
       return;
     }
@@ -236,7 +236,7 @@ static Ref first_lane(Bind *s, const Reduction *r) {
   ThreadForm f = {.n = 0};
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (x->place == PLACE_LANE && x->axis != r->axis) thread_form_add(&f, x, x->stride);
+    if (x->hw == HW_LANE && x->axis != r->axis) thread_form_add(&f, x, x->stride);
   }
   return f.n ? bind_thread_const(s, &f) : ref_int(0);
 }
@@ -273,7 +273,7 @@ static void fold_lanes(Bind *s, Reduction *r) {
   bool any = false;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (x->axis != r->axis || x->place != PLACE_LANE) continue;
+    if (x->axis != r->axis || x->hw != HW_LANE) continue;
     any = true;
     for (int near = 1, far = x->extent / 2; far >= 1; near *= 2, far /= 2)
       fold_lane(s, r, x->stride * (r->ordered ? near : far));
@@ -291,9 +291,9 @@ static Ref partial_writer_guard(Bind *s, const Reduction *r) {
   int64_t at = 1;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (place_in_thread(x->place)) continue;
+    if (hw_in_thread(x->hw)) continue;
     if (x->axis >= 0 && x->axis != r->axis) continue;
-    if (x->axis == r->axis && x->place == PLACE_WARP) continue;
+    if (x->axis == r->axis && x->hw == HW_WARP) continue;
     thread_form_add(&f, x, at);
     at *= x->extent;
   }
@@ -306,7 +306,7 @@ static int axis_warps(Bind *s, const Reduction *r, Ref *number, int64_t bytes) {
   int warps = 1;
   for (int d = s->ndims - 1; d >= 0; d--) {
     const Dim *x = &s->dims[d];
-    if (x->axis != r->axis || x->place != PLACE_WARP) continue;
+    if (x->axis != r->axis || x->hw != HW_WARP) continue;
     thread_form_add(&f, x, warps * bytes);
     warps *= x->extent;
   }
@@ -344,7 +344,7 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
 /* The partial results of all warps, as every thread reads them. */
 typedef struct {
   int warps;
-  bool uniform; /* all threads read from one place */
+  bool uniform; /* all threads read from one address */
   NestBuffer *buf[MAX_OPERANDS + 1];
   Slot slot[MAX_OPERANDS + 1];
   NestVar *part[MAX_OPERANDS + 1]; /* by warp */
@@ -382,7 +382,7 @@ static void load_parts(Bind *s, Reduction *r, Warps *w) {
   }
 }
 
-/* Returns true if the results are uniform: read by every thread from one place. */
+/* Returns true if the results are uniform: read by every thread from one address. */
 static bool fold_warps(Bind *s, Reduction *r) {
   Ref number;
   Warps w = {.warps = axis_warps(s, r, &number, 1), .uniform = true};
@@ -418,7 +418,7 @@ static bool in_runs(const Bind *s, int axis) {
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->axis != axis) continue;
-    int rank = place_in_thread(x->place) ? 2 : x->place == PLACE_LANE;
+    int rank = hw_in_thread(x->hw) ? 2 : x->hw == HW_LANE;
     if (rank ? weight[rank] : weight[0] != INT64_MAX) return false;
     weight[rank] = x->weight;
   }

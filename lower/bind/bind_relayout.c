@@ -19,7 +19,7 @@ static int64_t *positions(Arena *a, const Layout *l, int32_t *count) {
   for (int axis = l->rank - 1; axis >= 0; axis--) {
     for (int i = 0; i < l->ndigits; i++) {
       const Digit *d = &l->d[i];
-      if (d->axis != axis || !place_in_thread((Place)d->place)) continue;
+      if (d->axis != axis || !hw_in_thread((HwDim)d->hw)) continue;
       int64_t w = layout_weight(l, i) * below;
       for (int32_t r = 0; r < *count; r++) at[r] += r / d->stride % d->extent * w;
     }

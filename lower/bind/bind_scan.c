@@ -265,7 +265,7 @@ void bind_scan(Bind *s, const NestStmt *st) {
   for (int d = 0; d < s->ndims; d++) {
     const Dim *dim = &s->dims[d];
     if (dim->axis == x.axis) {
-      int *which = dim->index ? &x.reg : dim->place == PLACE_LANE ? &x.lane : &x.warp;
+      int *which = dim->index ? &x.reg : dim->hw == HW_LANE ? &x.lane : &x.warp;
       if (*which >= 0) bind_refuse(s, "two digits of one place spell the axis");
       *which = d;
     } else if (dim->index) {

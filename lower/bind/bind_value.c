@@ -64,7 +64,7 @@ static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
     const Affine *x = &r->axes[a];
     for (int i = 0; i < l->ndigits; i++) {
       const Digit *v = &l->d[i];
-      if (v->axis != a || !place_in_thread((Place)v->place)) continue;
+      if (v->axis != a || !hw_in_thread((HwDim)v->hw)) continue;
       int64_t w = layout_weight(l, i);
       sub.c += x->c / w % v->extent * v->stride;
       if (!x->n) continue;
@@ -469,15 +469,15 @@ OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   }
   Value next = successor(s, st, &before), follows = are_equal(s, &x, &next);
   Form at = axis_form(s, (int)nest_int(st, NA_axis, 0));
-  Value place = bind_materialized(s, (Value){.is_form = true, .form = at, .type = DT_I32});
+  Value index = bind_materialized(s, (Value){.is_form = true, .form = at, .type = DT_I32});
   if (n > 1) {
-    Value first = is_multiple_value(s, &place, n),
+    Value first = is_multiple_value(s, &index, n),
           same = contig ? follows : are_equal(s, &x, &before);
     Value holds = either_value(s, &same, &first);
     assert_that(s, st, &holds, name, n);
   }
   if (by > 1 && st->type != DT_PTR) { /* a pointer's: accesses are checked */
-    Value later = combine_values(s, TILE_GT, DT_I32, &place, ref_int(0), 0);
+    Value later = combine_values(s, TILE_GT, DT_I32, &index, ref_int(0), 0);
     later = combine_values(s, TILE_AND, DT_I1, &later, follows.ref, follows.mask);
     Value multiple = is_multiple_value(s, &x, by), holds = either_value(s, &later, &multiple);
     assert_that(s, st, &holds, "multiple_of", by);

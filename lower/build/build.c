@@ -163,8 +163,8 @@ static void plan_inlining(Build *s) {
 
 static Layout scalar_layout(const Build *s) {
   Layout l = {0};
-  layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
-  layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+  layout_push(&l, -1, HW_WARP, s->nest->warps, 1);
+  layout_push(&l, -1, HW_LANE, s->nest->lanes, 1);
   return l;
 }
 

@@ -151,7 +151,7 @@ void build_plan_order(Build *s);
 /* Before a loop: decides which of its loads may run ahead of their iteration (build_is_pinned),
  * and puts a barrier there if one of these meets an earlier access. */
 void build_plan_ahead(Build *s, const TileOp *loop);
-/* True if the load must keep its place among the accesses of its loop. */
+/* True if the load must keep its order among the accesses of its loop. */
 bool build_is_pinned(const Build *s, const TileOp *load);
 /* The accesses that are pending now, and after control flow joins. */
 PendingMark build_pending(const Build *s);

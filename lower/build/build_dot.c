@@ -6,9 +6,9 @@
 
 /* The axis along which a variable's neighbours are in one thread, or in neighbouring lanes. */
 static int fast_axis(const Layout *l) {
-  for (int p = PLACE_REG; p >= PLACE_LANE; p--)
+  for (int p = HW_REG; p >= HW_LANE; p--)
     for (int i = 0; i < l->ndigits; i++)
-      if (l->d[i].place == p && l->d[i].stride == 1 && l->d[i].axis >= 0) return l->d[i].axis;
+      if (l->d[i].hw == p && l->d[i].stride == 1 && l->d[i].axis >= 0) return l->d[i].axis;
   return l->rank - 1;
 }
 
@@ -45,9 +45,9 @@ static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, i
   row = plain ? spread_rows(s, row) : swizzle(&l, row);
   int slow = t->rank - 1 == fast ? t->rank - 2 : t->rank - 1;
   *total = row * t->shape[slow];
-  if (t->rank == 3) layout_push(&l, 0, PLACE_BYTE, t->shape[0], (int32_t)*total);
+  if (t->rank == 3) layout_push(&l, 0, HW_BYTE, t->shape[0], (int32_t)*total);
   for (int a = t->rank - 2; a < t->rank; a++)
-    layout_push(&l, a, PLACE_BYTE, t->shape[a], (int32_t)(a == fast ? bytes : row));
+    layout_push(&l, a, HW_BYTE, t->shape[a], (int32_t)(a == fast ? bytes : row));
   if (t->rank == 3) *total *= t->shape[0];
   return l;
 }

@@ -19,7 +19,7 @@ enum { MOST_POINTERS = 64 };
 enum { PAIR_APART, PAIR_OR_SAME, PAIR_DISJOINT };
 
 typedef struct Pointers {
-  int16_t *index; /* by value id of a parameter: its place here, else -1 */
+  int16_t *index; /* by value id of a parameter: its index here, else -1 */
   NestVar *var[MOST_POINTERS];
   bool written[MOST_POINTERS];
   uint8_t kept[MOST_POINTERS]; /* pending reads of a parameter that is only read */
@@ -107,14 +107,14 @@ void build_barrier(Build *s) {
 Layout build_whole_program(const Build *s) {
   Type scalar = {0};
   Layout l = layout_new(&scalar);
-  layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
-  layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+  layout_push(&l, -1, HW_WARP, s->nest->warps, 1);
+  layout_push(&l, -1, HW_LANE, s->nest->lanes, 1);
   return l;
 }
 
 static bool replicated_in_warps(const Layout *l) {
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].axis < 0 && l->d[i].place == PLACE_WARP) return true;
+    if (l->d[i].axis < 0 && l->d[i].hw == HW_WARP) return true;
   return false;
 }
 

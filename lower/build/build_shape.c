@@ -1,4 +1,5 @@
-/* Ops that move elements to other places; what no layout does goes through shared memory. */
+/* Ops that change the shape of tiles: by another layout, or through shared memory where no layout
+ * expresses the move. */
 #include <string.h>
 
 #include "lower/build/build.h"
@@ -69,8 +70,8 @@ static Layout with_pair(const Layout *l) {
   Layout r = *l;
   r.shape[r.rank++] = 2;
   for (int i = 0; i < r.ndigits; i++)
-    if (place_in_thread((Place)r.d[i].place)) r.d[i].stride *= 2;
-  layout_push(&r, r.rank - 1, PLACE_REG, 2, 1);
+    if (hw_in_thread((HwDim)r.d[i].hw)) r.d[i].stride *= 2;
+  layout_push(&r, r.rank - 1, HW_REG, 2, 1);
   return r;
 }
 
@@ -78,8 +79,8 @@ static void build_join(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = op->args[0]->type.rank ? build_layout_of(s, op->args[0]) : (Layout){0};
   if (!op->args[0]->type.rank) {
-    layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
-    layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+    layout_push(&l, -1, HW_WARP, s->nest->warps, 1);
+    layout_push(&l, -1, HW_LANE, s->nest->lanes, 1);
   }
   Layout pair = with_pair(&l), want = build_layout_of(s, r);
   NestVar *v = nest_tile_var(s->nest, r->name, r->type, &pair);
@@ -95,7 +96,7 @@ static void build_join(Build *s, const TileOp *op) {
   s->var[r->id] = layout_eq(&pair, &want) ? v : build_relayout(s, v, &r->type, &want);
 }
 
-/* All threads read scalars from one place. */
+/* Scalars are broadcast: all threads read one address. */
 static void split_scalars(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0];
   DType t = (DType)x->type.dtype;

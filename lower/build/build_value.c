@@ -94,21 +94,21 @@ Layout build_layout_of(Build *s, const TileValue *v) {
   return schedule_blocked(&v->type, order, 1, s->nest->warps, s->nest->lanes);
 }
 
-enum { PLACE_BITS = 10 };
+enum { HW_BITS = 10 };
 
-/* For every bit of a place's coordinate, what it adds to the row-major position; -1: replicas. */
-static void bit_weights(const Layout *l, Place p, int64_t *w) {
+/* The weight of every bit of a hardware coordinate in the row-major position; -1: replicas. */
+static void bit_weights(const Layout *l, HwDim p, int64_t *w) {
   int64_t below[MAX_RANK + 1];
   below[l->rank] = 1;
   for (int a = l->rank - 1; a >= 0; a--) below[a] = below[a + 1] * l->shape[a];
-  for (int i = 0; i < PLACE_BITS; i++) w[i] = -1;
+  for (int i = 0; i < HW_BITS; i++) w[i] = -1;
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
-    if (d->place != p || d->axis < 0) continue;
+    if (d->hw != p || d->axis < 0) continue;
     int64_t weight = layout_weight(l, i) * below[d->axis + 1];
     int bit = __builtin_ctz((unsigned)d->stride);
     for (int e = 1; e < d->extent; e *= 2, bit++, weight *= 2)
-      if (bit < PLACE_BITS) w[bit] = weight;
+      if (bit < HW_BITS) w[bit] = weight;
   }
 }
 
@@ -129,11 +129,11 @@ static bool padded_alike(const Layout *a, const Layout *b) {
 /* True if every element is in the same warps and lanes under both, so that only its register
  * differs. */
 bool build_same_threads(const Layout *a, const Layout *b) {
-  int64_t wa[PLACE_BITS], wb[PLACE_BITS];
+  int64_t wa[HW_BITS], wb[HW_BITS];
   if (!padded_alike(a, b)) return false;
-  for (int p = PLACE_WARP; p <= PLACE_LANE; p++) {
-    bit_weights(a, (Place)p, wa);
-    bit_weights(b, (Place)p, wb);
+  for (int p = HW_WARP; p <= HW_LANE; p++) {
+    bit_weights(a, (HwDim)p, wa);
+    bit_weights(b, (HwDim)p, wb);
     if (memcmp(wa, wb, sizeof wa)) return false;
   }
   return true;
@@ -287,26 +287,26 @@ static Layout projected(const Layout *nest, const Type *tile, const Affine *axes
     while (from < nest->rank && index[from] != axes[a].t[0].index) from++;
     for (int i = 0; i < nest->ndigits; i++)
       if (nest->d[i].axis == from) {
-        layout_push(&r, a, (Place)nest->d[i].place, nest->d[i].extent, nest->d[i].stride);
+        layout_push(&r, a, (HwDim)nest->d[i].hw, nest->d[i].extent, nest->d[i].stride);
         used[i] = true;
       }
   }
   for (int i = 0; i < nest->ndigits; i++)
-    if (!used[i] && (nest->d[i].place == PLACE_LANE || nest->d[i].place == PLACE_WARP))
-      layout_push(&r, -1, (Place)nest->d[i].place, nest->d[i].extent, nest->d[i].stride);
+    if (!used[i] && (nest->d[i].hw == HW_LANE || nest->d[i].hw == HW_WARP))
+      layout_push(&r, -1, (HwDim)nest->d[i].hw, nest->d[i].extent, nest->d[i].stride);
   layout_pack_registers(&r);
   return r;
 }
 
-/* Digits in an order that does not matter: replication digits sorted by place and stride, and
+/* Digits in an order that does not matter: replication digits sorted by dimension and stride, and
  * register strides as they are. */
 static bool layout_serves(const Layout *have, const Layout *want) {
-  int64_t wa[PLACE_BITS], wb[PLACE_BITS];
+  int64_t wa[HW_BITS], wb[HW_BITS];
   for (int a = 0; a < have->rank; a++)
     if (layout_padded(have, a) != layout_padded(want, a)) return false;
-  for (int p = PLACE_WARP; p <= PLACE_LANE; p++) {
-    bit_weights(have, (Place)p, wa);
-    bit_weights(want, (Place)p, wb);
+  for (int p = HW_WARP; p <= HW_LANE; p++) {
+    bit_weights(have, (HwDim)p, wa);
+    bit_weights(want, (HwDim)p, wb);
     if (memcmp(wa, wb, sizeof wa)) return false;
   }
   return true;

@@ -31,8 +31,8 @@ typedef struct {
   double touched, pieces; /* sectors, and aligned blocks of 256 bytes, of warps' accesses */
   double step;            /* from the first address of the first program to that of the second */
   double lo, hi;          /* first addresses in the grid */
-  bool placed;
-  double fresh; /* of programs that run together: share that begin at a place of their own */
+  bool bounded;           /* lo and hi are set */
+  double fresh; /* of programs that run together: share that begin at an address of their own */
 } Reach;
 
 typedef struct {
@@ -162,9 +162,9 @@ static void take_firsts(Gathering *g) {
     const SimSite *s = &g->sim->sites[i];
     Reach *p = &g->reaches[i];
     if (!s->simulated) continue;
-    p->lo = p->placed ? fmin(p->lo, (double)s->first) : (double)s->first;
-    p->hi = p->placed ? fmax(p->hi, (double)s->first) : (double)s->first;
-    p->placed = true;
+    p->lo = p->bounded ? fmin(p->lo, (double)s->first) : (double)s->first;
+    p->hi = p->bounded ? fmax(p->hi, (double)s->first) : (double)s->first;
+    p->bounded = true;
   }
 }
 
@@ -262,8 +262,8 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
     t.slow += p->bytes * programs * run_cost(p);
     own += p->bytes;
     own_span = fmax(own_span, p->span);
-    if (p->placed) lo = fmin(lo, p->lo + p->before);
-    if (p->placed) hi = fmax(hi, p->hi + p->behind);
+    if (p->bounded) lo = fmin(lo, p->lo + p->before);
+    if (p->bounded) hi = fmax(hi, p->hi + p->behind);
   }
   t.unique = array >= 0 && hi > lo ? fmin(hi - lo, t.asked) : t.asked;
   /* Dense reads of a program are one run; writes gather in the cache. */

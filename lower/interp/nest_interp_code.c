@@ -85,7 +85,7 @@ static void find_stored_params(Coder *c, const NestBlock *b) {
   }
 }
 
-/* The parameter's place among the nest's, as launches number arguments. */
+/* The parameter's index among the nest's, as launches number arguments. */
 static int32_t arg_of(const Coder *c, uint64_t source) {
   const Nest *n = c->r->nest;
   for (uint32_t i = 0; i < n->nparams && i < 63; i++)
@@ -158,7 +158,7 @@ static DType src_type(const NestStmt *s, uint32_t i) {
   }
 }
 
-static Spot code_place(Coder *c, const Mem *m) {
+static Spot code_mem(Coder *c, const Mem *m) {
   Spot p = {.buffer = m->buffer, .arg = MEMORY_NO_ARG};
   p.base = code_ref(c, &m->base, DT_I64);
   p.bytes = code_form(c, &m->bytes);
@@ -176,9 +176,9 @@ static Spot code_place(Coder *c, const Mem *m) {
 /* ---- fragments ---- */
 
 /* Adds the digit's part for position `i` of an axis. */
-static void place_digit(const Layout *l, int d, int64_t i, int *lane, int *reg) {
+static void locate_digit(const Layout *l, int d, int64_t i, int *lane, int *reg) {
   int part = (int)(i / layout_weight(l, d) % l->d[d].extent) * l->d[d].stride;
-  *(l->d[d].place == PLACE_LANE ? lane : reg) += part;
+  *(l->d[d].hw == HW_LANE ? lane : reg) += part;
 }
 
 static Fragment fragment_of(Coder *c, const Layout *l) {
@@ -188,7 +188,7 @@ static Fragment fragment_of(Coder *c, const Layout *l) {
   for (int i = 0; i < rows * columns; i++) {
     int lane = 0, reg = 0;
     for (int d = 0; d < l->ndigits; d++)
-      place_digit(l, d, l->d[d].axis == 0 ? i / columns : i % columns, &lane, &reg);
+      locate_digit(l, d, l->d[d].axis == 0 ? i / columns : i % columns, &lane, &reg);
     lanes[i] = (uint8_t)lane;
     regs[i] = (uint8_t)reg;
   }
@@ -289,8 +289,8 @@ static Inst *emit_inst(Coder *c, Exec *exec, const NestStmt *s) {
     for (uint32_t i = 0; i < s->ndsts; i++) in.dsts[i] = code_ref(c, &s->dsts[i], DT_NONE);
     in.srcs = ARENA_ARRAY(c->r->arena, Operand, s->nsrcs);
     for (uint32_t i = 0; i < s->nsrcs; i++) in.srcs[i] = code_ref(c, &s->srcs[i], src_type(s, i));
-    in.places = ARENA_ARRAY(c->r->arena, Spot, s->nmems);
-    for (uint32_t i = 0; i < s->nmems; i++) in.places[i] = code_place(c, &s->mems[i]);
+    in.mems = ARENA_ARRAY(c->r->arena, Spot, s->nmems);
+    for (uint32_t i = 0; i < s->nmems; i++) in.mems[i] = code_mem(c, &s->mems[i]);
     in.uniform = s->ndsts && in.dsts[0].uniform;
   }
   vec_push(c->r->arena, &c->insts, in);
@@ -405,7 +405,7 @@ static void number_file_registers(Run *r) {
 }
 
 /* Buffers that have no offset yet are after the others. */
-static void place_buffers(Run *r) {
+static void assign_buffer_offsets(Run *r) {
   int64_t *offsets = ARENA_ARRAY(r->arena, int64_t, r->nest->nbuffers);
   r->shared_bytes = r->nest->shared_bytes;
   for (uint32_t i = 0; i < r->nest->nbuffers; i++) {
@@ -424,9 +424,9 @@ static void find_granules(Run *r) {
   for (uint32_t i = 0; i < r->ninsts; i++) {
     const Inst *in = &r->insts[i];
     if (!in->stmt) continue;
-    for (uint32_t k = 0; k < in->stmt->nmems && in->places; k++) {
-      if (!in->places[k].buffer && !in->places[k].base.kind) continue;
-      uint32_t *g = in->places[k].buffer ? &r->shared_granule : &r->global_granule;
+    for (uint32_t k = 0; k < in->stmt->nmems && in->mems; k++) {
+      if (!in->mems[k].buffer && !in->mems[k].base.kind) continue;
+      uint32_t *g = in->mems[k].buffer ? &r->shared_granule : &r->global_granule;
       uint32_t bytes = in->type ? dtype_bytes(in->type) : 4;
       if (in->stmt->code == NEST_LDMATRIX) bytes = 4;
       if (bytes < *g) *g = bytes;
@@ -452,7 +452,7 @@ static bool fits_memory(Run *r) {
 
 bool nest_code(Run *r) {
   number_file_registers(r);
-  place_buffers(r);
+  assign_buffer_offsets(r);
   Coder c = {.r = r, .sources = find_sources(r)};
   find_stored_params(&c, r->nest->body);
   code_block(&c, r->nest->body);

@@ -86,9 +86,9 @@ static void load_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane, L
   Run *r = w->prog->run;
   uint8_t raw[16];
   uint32_t size = dtype_bytes(in->type), piece = access_piece(r, in);
-  Access who = global_access(w, in, &in->places[0]);
+  Access who = global_access(w, in, &in->mems[0]);
   uint32_t racing = in->uniform ? ANY_LANE : lane;
-  race_global(w, in, &in->places[0], in->is_volatile ? RACE_POLL : RACE_READ, racing, addr, false);
+  race_global(w, in, &in->mems[0], in->is_volatile ? RACE_POLL : RACE_READ, racing, addr, false);
   for (uint32_t k = 0; k < in->n;) {
     memory_read(r->memory, addr + k * size, piece, raw, who);
     for (uint32_t i = 0; i < piece; i += size, k++)
@@ -99,8 +99,8 @@ static void load_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane, L
 static void load_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, Loaded *out) {
   Prog *p = w->prog;
   uint32_t size = dtype_bytes(in->type), racing = in->uniform ? ANY_LANE : lane;
-  if (!nest_shared_ok(w, in, &in->places[0], at, in->bytes)) return;
-  race_shared(w, in, &in->places[0], RACE_READ, racing, at);
+  if (!nest_shared_ok(w, in, &in->mems[0], at, in->bytes)) return;
+  race_shared(w, in, &in->mems[0], RACE_READ, racing, at);
   for (uint32_t k = 0; k < in->n; k++, at += size) {
     out->x[k][lane] = scalar_load(in->type, p->shared + at);
     if (any_bad(p, at, size)) out->bad[k] |= UINT32_C(1) << lane;
@@ -108,7 +108,7 @@ static void load_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, Load
 }
 
 void nest_exec_ld(Warp *w, const Inst *in) {
-  const Spot *p = &in->places[0];
+  const Spot *p = &in->mems[0];
   Addresses a = addresses(w, in, p, guard_lanes(w, in));
   Loaded out;
   for (uint32_t k = 0; k < in->n; k++) {
@@ -132,26 +132,26 @@ static void store_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane,
                          const uint8_t *raw) {
   Run *r = w->prog->run;
   uint32_t piece = access_piece(r, in);
-  Access who = global_access(w, in, &in->places[0]);
+  Access who = global_access(w, in, &in->mems[0]);
   uint64_t before = memory_changes(r->memory);
   for (uint32_t k = 0; k < in->bytes; k += piece)
     if (!memory_write(r->memory, addr + k, piece, raw + k, who)) return;
   bool same = memory_changes(r->memory) == before;
-  race_global(w, in, &in->places[0], RACE_WRITE, lane, addr, same);
+  race_global(w, in, &in->mems[0], RACE_WRITE, lane, addr, same);
 }
 
 static void store_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, const uint8_t *raw,
                          const uint8_t *bad) {
   Prog *p = w->prog;
-  if (!nest_shared_ok(w, in, &in->places[0], at, in->bytes)) return;
-  race_shared(w, in, &in->places[0], RACE_WRITE, lane, at);
+  if (!nest_shared_ok(w, in, &in->mems[0], at, in->bytes)) return;
+  race_shared(w, in, &in->mems[0], RACE_WRITE, lane, at);
   if (memcmp(p->shared + at, raw, in->bytes)) p->shared_changes++;
   memcpy(p->shared + at, raw, in->bytes);
   memcpy(p->bad_bytes + at, bad, in->bytes);
 }
 
 void nest_exec_st(Warp *w, const Inst *in) {
-  const Spot *p = &in->places[0];
+  const Spot *p = &in->mems[0];
   Addresses a = addresses(w, in, p, guard_lanes(w, in));
   uint32_t size = dtype_bytes(in->type), lanes = w->prog->run->lanes;
   uint8_t raw[MOST_LANES][MOST_REGS * 8], bad[MOST_LANES][MOST_REGS * 8];
@@ -183,30 +183,30 @@ static bool is_cta(const Inst *in) { return !strcmp(nest_str(in->stmt, NA_scope,
 
 static Order atomic_order_of(const Inst *in) {
   Name sem = nest_str(in->stmt, NA_sem, "acq_rel");
-  bool both = !strcmp(sem, "acq_rel"), on = !in->places[0].buffer && !is_cta(in);
+  bool both = !strcmp(sem, "acq_rel"), on = !in->mems[0].buffer && !is_cta(in);
   return (Order){on && (both || !strcmp(sem, "acquire")), on && (both || !strcmp(sem, "release"))};
 }
 
 /* The element that a lane updates; NULL, and reported, if its address is bad. */
-static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
-  const Spot *p = &in->places[0];
+static void *atomic_target(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
+  const Spot *p = &in->mems[0];
   Access who = global_access(w, in, p);
   if (!p->buffer) {
     who.atomic = !is_cta(in);
-    void *place = memory_atomic(w->prog->run->memory, at, in->bytes, who);
-    if (place) race_global(w, in, p, RACE_ATOMIC, lane, at, false);
-    return place;
+    void *target = memory_atomic(w->prog->run->memory, at, in->bytes, who);
+    if (target) race_global(w, in, p, RACE_ATOMIC, lane, at, false);
+    return target;
   }
   if (!nest_shared_ok(w, in, p, (int64_t)at, in->bytes)) return NULL;
   race_shared(w, in, p, RACE_ATOMIC, lane, (int64_t)at);
   return w->prog->shared + at;
 }
 
-static void put_back_value(Warp *w, const Inst *in, void *place, Scalar v) {
+static void put_back_value(Warp *w, const Inst *in, void *target, Scalar v) {
   uint64_t raw = 0;
   scalar_store(in->type, v, &raw);
-  if (!memcmp(place, &raw, in->bytes)) return;
-  memcpy(place, &raw, in->bytes);
+  if (!memcmp(target, &raw, in->bytes)) return;
+  memcpy(target, &raw, in->bytes);
   memory_changed(w->prog->run->memory);
 }
 
@@ -226,7 +226,7 @@ static Scalar combined(const Inst *in, Scalar before, Scalar v) {
 /* Executes `update` in all lanes, one after the other; a result is what was there before. */
 static void each_lane(Warp *w, const Inst *in,
                       void (*update)(Warp *, const Inst *, void *, uint32_t, Scalar)) {
-  const Spot *p = &in->places[0];
+  const Spot *p = &in->mems[0];
   Addresses a = addresses(w, in, p, guard_lanes(w, in));
   Order o = atomic_order_of(in);
   Scalar before[MOST_LANES] = {{0}};
@@ -236,11 +236,11 @@ static void each_lane(Warp *w, const Inst *in,
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
     uint64_t at = lane_address(&a, lane);
-    void *place = atomic_place(w, in, at, lane);
-    if (!place) continue;
+    void *target = atomic_target(w, in, at, lane);
+    if (!target) continue;
     if (p->buffer && any_bad(w->prog, (int64_t)at, in->bytes)) bad |= UINT32_C(1) << lane;
-    before[lane] = scalar_load(in->type, place);
-    update(w, in, place, lane, before[lane]);
+    before[lane] = scalar_load(in->type, target);
+    update(w, in, target, lane, before[lane]);
     if (o.acquire || o.release)
       memory_sync(w->prog->run->memory, w->prog->index, at, o.acquire, o.release);
   }
@@ -254,17 +254,17 @@ static Scalar atomic_operand(Warp *w, const Inst *in, uint32_t i, uint32_t lane)
   return v.x[lane];
 }
 
-static void update_rmw(Warp *w, const Inst *in, void *place, uint32_t lane, Scalar before) {
-  put_back_value(w, in, place, combined(in, before, atomic_operand(w, in, 0, lane)));
+static void update_rmw(Warp *w, const Inst *in, void *target, uint32_t lane, Scalar before) {
+  put_back_value(w, in, target, combined(in, before, atomic_operand(w, in, 0, lane)));
 }
 
 /* Bits are compared: a NaN equals itself. */
-static void update_cas(Warp *w, const Inst *in, void *place, uint32_t lane, Scalar before) {
+static void update_cas(Warp *w, const Inst *in, void *target, uint32_t lane, Scalar before) {
   (void)before;
   uint64_t expected = 0;
   Scalar value = atomic_operand(w, in, 1, lane);
   scalar_store(in->type, atomic_operand(w, in, 0, lane), &expected);
-  if (!memcmp(place, &expected, in->bytes)) put_back_value(w, in, place, value);
+  if (!memcmp(target, &expected, in->bytes)) put_back_value(w, in, target, value);
 }
 
 void nest_exec_atom(Warp *w, const Inst *in) { each_lane(w, in, update_rmw); }
@@ -287,19 +287,19 @@ void nest_exec_cp_async(Warp *w, const Inst *in) {
   Prog *p = w->prog;
   uint32_t lanes = guard_lanes(w, in);
   Copy copy = {.inst = in, .group = w->groups};
-  Addresses from = addresses(w, in, &in->places[1], reading_lanes(w, in, lanes));
-  Addresses to = addresses(w, in, &in->places[0], lanes);
+  Addresses from = addresses(w, in, &in->mems[1], reading_lanes(w, in, lanes));
+  Addresses to = addresses(w, in, &in->mems[0], lanes);
   copy.reads = from.lanes;
-  Access who = global_access(w, in, &in->places[1]);
+  Access who = global_access(w, in, &in->mems[1]);
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     int64_t at = (int64_t)lane_address(&to, lane);
-    if (!(to.lanes >> lane & 1) || !nest_shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
+    if (!(to.lanes >> lane & 1) || !nest_shared_ok(w, in, &in->mems[0], at, in->bytes)) continue;
     copy.lanes |= UINT32_C(1) << lane;
     copy.to[lane] = at;
     copy.from[lane] = lane_address(&from, lane);
     if (copy.reads >> lane & 1)
       memory_read(p->run->memory, copy.from[lane], in->bytes, copy.seen[lane], who);
-    race_shared(w, in, &in->places[0], RACE_COPY, lane, at);
+    race_shared(w, in, &in->mems[0], RACE_COPY, lane, at);
     memset(p->bad_bytes + at, 1, in->bytes);
   }
   vec_push(p->run->arena, &w->copies, copy);
@@ -312,13 +312,13 @@ void nest_exec_cp_commit(Warp *w, const Inst *in) {
 
 static void end_copy(Warp *w, const Copy *c) {
   Prog *p = w->prog;
-  Access who = global_access(w, c->inst, &c->inst->places[1]);
+  Access who = global_access(w, c->inst, &c->inst->mems[1]);
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     uint8_t raw[16] = {0};
     if (!(c->lanes >> lane & 1)) continue;
     if (c->reads >> lane & 1) {
       memory_read(p->run->memory, c->from[lane], c->inst->bytes, raw, who);
-      race_global(w, c->inst, &c->inst->places[1], RACE_READ, lane, c->from[lane], false);
+      race_global(w, c->inst, &c->inst->mems[1], RACE_READ, lane, c->from[lane], false);
       if (memcmp(raw, c->seen[lane], c->inst->bytes)) race_copy_source(w, c->inst);
     }
     p->shared_changes++;
@@ -346,7 +346,7 @@ enum { MATRICES = 4, ROWS = 8 };
 /* The offsets of the matrices' rows, -1 for a bad address.  Rows reach all lanes, so they
  * count as read by all. */
 static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) {
-  const Spot *p = &in->places[0];
+  const Spot *p = &in->mems[0];
   Addresses a = addresses(w, in, p, w->prog->run->full);
   for (uint32_t lane = 0; lane < in->n * ROWS; lane++) {
     int64_t at = (int64_t)lane_address(&a, lane);

@@ -150,7 +150,7 @@ static void report_in_flight(Warp *w, const Inst *in, RaceVerb verb, const char 
   findings_note(r->findings, by->stmt->span, N_RACE_COPY);
 }
 
-/* ---- accesses of a place ---- */
+/* ---- accesses of a byte ---- */
 
 void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane, int64_t at) {
   Run *r = w->prog->run;

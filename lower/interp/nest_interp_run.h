@@ -2,7 +2,7 @@
  * nest_interp*.c.
  *
  * Before a launch the nest becomes a flat array of instructions: loops and branches are jumps,
- * operands are places in a warp's register file.  A Warp has a program counter, registers (each
+ * operands are offsets in a warp's register file.  A Warp has a program counter, registers (each
  * `lanes` elements, with a bit a lane that says whether it is poison), indices of loops, and a
  * clock; control is uniform, so lanes need nothing of their own.  An instruction is executed for
  * all lanes of its warp; one whose result is uniform once, and the result is repeated.
@@ -78,7 +78,7 @@ struct Inst {
   const NestStmt *stmt;
   Operand *dsts, *srcs;
   Operand guard;
-  Spot *places;
+  Spot *mems;
   DType type, to;
   bool uniform;    /* the result: executed for lane 0, then repeated */
   bool rtz, is_volatile;
@@ -146,7 +146,7 @@ typedef struct {
 
 /* A warp's global accesses in its last epoch that had any, and its last atomics that release or
  * acquire.  `at` counts instructions: control is uniform, so the same count in two warps of a role
- * is the same place in the program. */
+ * is the same statement of the program. */
 typedef struct {
   uint64_t first, last; /* at; 0 if there was none */
   Mark mark;            /* of the first; ANY_LANE for several lanes */
@@ -331,7 +331,7 @@ Exec nest_exec_shfl, nest_exec_mma, nest_exec_wgmma, nest_exec_mma_commit, nest_
     nest_exec_fence;
 
 /* ---- shared memory (nest_interp_memory.c) ---- */
-/* Is it an aligned place of the buffer?  Reports. */
+/* Is it an aligned address in the buffer?  Reports. */
 bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes);
 /* An address that all lanes share, from the buffer's start. */
 int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p);

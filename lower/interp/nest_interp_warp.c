@@ -145,7 +145,7 @@ void nest_exec_mma(Warp *w, const Inst *in) {
 
 enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 
-/* An element's place: `at` is where the operand's part begins, the buffer's swizzle left out. */
+/* The swizzled offset of an element; `at` is the unswizzled offset of the operand's part. */
 static int64_t element_offset(const Spot *p, int64_t at, int row, int column) {
   const Layout *l = &p->buffer->layout;
   int64_t off = at + wgmma_offset(p->buffer, row, column);
@@ -160,28 +160,28 @@ typedef struct {
 
 /* Every chunk of 16 bytes counts as read by all lanes; false, and reported, outside the buffer. */
 static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b) {
-  const Spot *p = &in->places[which];
+  const Spot *p = &in->mems[which];
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t place = element_offset(p, at, b.row + i, b.column + j);
-      if (place % CHUNK) continue;
-      if (!nest_shared_ok(w, in, p, place, CHUNK)) return false;
-      race_shared(w, in, p, RACE_READ, ANY_LANE, place);
-      race_proxy(w, in, p, place);
+      int64_t offset = element_offset(p, at, b.row + i, b.column + j);
+      if (offset % CHUNK) continue;
+      if (!nest_shared_ok(w, in, p, offset, CHUNK)) return false;
+      race_shared(w, in, p, RACE_READ, ANY_LANE, offset);
+      race_proxy(w, in, p, offset);
     }
   return true;
 }
 
 static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, Block b, Matrix *m) {
-  const Spot *p = &in->places[which];
+  const Spot *p = &in->mems[which];
   DType t = p->buffer->dtype;
   bool ok = touch_chunks(w, in, which, at, b);
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t place = element_offset(p, at, b.row + i, b.column + j);
+      int64_t offset = element_offset(p, at, b.row + i, b.column + j);
       int k = i * b.columns + j;
-      m->bad[k] = !ok || w->prog->bad_bytes[place] || w->prog->bad_bytes[place + 1];
-      m->x[k] = ok ? scalar_load(t, w->prog->shared + place) : (Scalar){0};
+      m->bad[k] = !ok || w->prog->bad_bytes[offset] || w->prog->bad_bytes[offset + 1];
+      m->x[k] = ok ? scalar_load(t, w->prog->shared + offset) : (Scalar){0};
     }
 }
 
@@ -207,10 +207,10 @@ static bool in_flight(const Warp *w, size_t first, uint32_t acc) {
 
 void nest_exec_wgmma(Warp *w, const Inst *in) {
   Flight f = {.inst = in, .group = w->mma_groups, .acc = operand_reg(w, &in->dsts[0])};
-  bool from_registers = !in->places[0].buffer;
+  bool from_registers = !in->mems[0].buffer;
   if (from_registers) f.a = operand_reg(w, &in->srcs[0]);
-  else f.at[0] = nest_shared_offset(w, in, &in->places[0]);
-  f.at[1] = nest_shared_offset(w, in, &in->places[1]);
+  else f.at[0] = nest_shared_offset(w, in, &in->mems[0]);
+  f.at[1] = nest_shared_offset(w, in, &in->mems[1]);
   if (!from_registers) touch_chunks(w, in, 0, f.at[0], a_block(w, in->atom));
   for (int i = 0; i < column_blocks(in); i++)
     if (!touch_chunks(w, in, 1, f.at[1], b_block(in->atom, i))) break;
@@ -260,7 +260,7 @@ static void land(Warp *w, const Flight *f) {
   const Inst *in = f->inst;
   Matrix a;
   check_untouched(w, f);
-  if (in->places[0].buffer) read_operand_block(w, in, 0, f->at[0], a_block(w, in->atom), &a);
+  if (in->mems[0].buffer) read_operand_block(w, in, 0, f->at[0], a_block(w, in->atom), &a);
   else gather_fragment(w, in, 0, f->a, w->bad, WARP_ROWS * in->atom->k, &a);
   for (int i = 0; i < column_blocks(in); i++) compute_block(w, f, &a, i);
 }

@@ -9,7 +9,7 @@
 
 /* ======== layouts ======== */
 
-static const char *const places[PLACE_COUNT] = {"program", "cluster", "warp", "lane",
+static const char *const dim_names[HW_COUNT] = {"program", "cluster", "warp", "lane",
                                                 "reg",     "serial",  "byte"};
 
 int64_t pow2_at_least(int64_t n) {
@@ -24,7 +24,7 @@ int64_t pow2_at_most(int64_t n) {
   return p;
 }
 
-static const char *place_name(Place p) { return places[p]; }
+static const char *hw_dim_name(HwDim p) { return dim_names[p]; }
 
 Layout layout_new(const Type *tile) {
   Layout l = {.rank = tile->rank};
@@ -32,14 +32,14 @@ Layout layout_new(const Type *tile) {
   return l;
 }
 
-void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride) {
+void layout_push(Layout *l, int axis, HwDim hw, int32_t extent, int32_t stride) {
   if (extent == 1) return;
   if (l->ndigits >= MAX_DIGITS) BUG("a layout of more than %d digits", MAX_DIGITS);
   int at = 0;
   while (at < l->ndigits && l->d[at].axis >= 0 && (axis < 0 || l->d[at].axis <= axis)) at++;
   if (axis < 0) at = l->ndigits;
   memmove(&l->d[at + 1], &l->d[at], sizeof l->d[0] * (size_t)(l->ndigits - at));
-  l->d[at] = (Digit){extent, stride, (uint8_t)place, (int8_t)axis};
+  l->d[at] = (Digit){extent, stride, (uint8_t)hw, (int8_t)axis};
   l->ndigits++;
 }
 
@@ -50,8 +50,7 @@ bool layout_eq(const Layout *a, const Layout *b) {
   if (memcmp(a->shape, b->shape, sizeof a->shape[0] * a->rank)) return false;
   for (int i = 0; i < a->ndigits; i++) {
     const Digit *x = &a->d[i], *y = &b->d[i];
-    if (x->extent != y->extent || x->stride != y->stride || x->place != y->place ||
-        x->axis != y->axis)
+    if (x->extent != y->extent || x->stride != y->stride || x->hw != y->hw || x->axis != y->axis)
       return false;
   }
   return true;
@@ -65,7 +64,7 @@ static uint32_t hash_layout(const Layout *l) {
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
     h = (h ^ (uint32_t)d->extent ^ (uint32_t)d->stride << 12) * 16777619u;
-    h = (h ^ d->place ^ (uint32_t)(d->axis + 1) << 8) * 16777619u;
+    h = (h ^ d->hw ^ (uint32_t)(d->axis + 1) << 8) * 16777619u;
   }
   return h ^ h >> 15;
 }
@@ -109,10 +108,10 @@ bool layout_has_padding(const Layout *l, int axis) {
   return layout_padded(l, axis) != l->shape[axis];
 }
 
-int32_t layout_span(const Layout *l, Place place) {
+int32_t layout_span(const Layout *l, HwDim hw) {
   int32_t last = 0;
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].place == place) last += (l->d[i].extent - 1) * l->d[i].stride;
+    if (l->d[i].hw == hw) last += (l->d[i].extent - 1) * l->d[i].stride;
   return last + 1;
 }
 
@@ -124,13 +123,12 @@ int64_t layout_weight(const Layout *l, int digit) {
 }
 
 int32_t layout_registers(const Layout *l) {
-  return layout_span(l, PLACE_REG) + layout_span(l, PLACE_SERIAL) - 1;
+  return layout_span(l, HW_REG) + layout_span(l, HW_SERIAL) - 1;
 }
 
 bool layout_replicated(const Layout *l) {
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].axis < 0 && (l->d[i].place == PLACE_WARP || l->d[i].place == PLACE_LANE))
-      return true;
+    if (l->d[i].axis < 0 && (l->d[i].hw == HW_WARP || l->d[i].hw == HW_LANE)) return true;
   return false;
 }
 
@@ -140,9 +138,9 @@ Layout layout_drop_axis(const Layout *l, int axis) {
     if (i != axis) r.shape[k++] = l->shape[i];
   for (int i = 0; i < l->ndigits; i++) {
     Digit d = l->d[i];
-    if (d.axis == axis && place_in_thread((Place)d.place)) continue;
+    if (d.axis == axis && hw_in_thread((HwDim)d.hw)) continue;
     int to = d.axis == axis ? -1 : d.axis > axis ? d.axis - 1 : d.axis;
-    layout_push(&r, to, d.place, d.extent, d.stride);
+    layout_push(&r, to, d.hw, d.extent, d.stride);
   }
   layout_pack_registers(&r);
   return r;
@@ -169,7 +167,7 @@ static int cut_digits(const Layout *l, const Type *to, Digit *cut) {
       while (left == 1) left = to->shape[--axis];
       take = left % d.extent ? left : d.extent;
       if (d.extent % take || n == MAX_DIGITS) return -1;
-      cut[n] = (Digit){.extent = take, .stride = d.stride, .place = d.place, .axis = (int8_t)axis};
+      cut[n] = (Digit){.extent = take, .stride = d.stride, .hw = d.hw, .axis = (int8_t)axis};
       d.extent /= take, d.stride *= take;
     }
   }
@@ -186,15 +184,14 @@ bool layout_reshape(const Layout *l, const Type *to, Layout *out) {
   *out = layout_new(to);
   while (n--) {
     Digit d = cut[n];
-    for (; n && cut[n - 1].axis == d.axis && cut[n - 1].place == d.place &&
+    for (; n && cut[n - 1].axis == d.axis && cut[n - 1].hw == d.hw &&
            cut[n - 1].stride * cut[n - 1].extent == d.stride;
          n--)
       d.extent *= cut[n - 1].extent, d.stride = cut[n - 1].stride;
-    layout_push(out, d.axis, (Place)d.place, d.extent, d.stride);
+    layout_push(out, d.axis, (HwDim)d.hw, d.extent, d.stride);
   }
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].axis < 0)
-      layout_push(out, -1, (Place)l->d[i].place, l->d[i].extent, l->d[i].stride);
+    if (l->d[i].axis < 0) layout_push(out, -1, (HwDim)l->d[i].hw, l->d[i].extent, l->d[i].stride);
   return true;
 }
 
@@ -204,9 +201,9 @@ Layout layout_permute(const Layout *l, const int64_t *perm) {
   for (int axis = 0; axis < l->rank; axis++)
     for (int i = 0; i < l->ndigits; i++)
       if (l->d[i].axis == perm[axis])
-        layout_push(&r, axis, l->d[i].place, l->d[i].extent, l->d[i].stride);
+        layout_push(&r, axis, l->d[i].hw, l->d[i].extent, l->d[i].stride);
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].axis < 0) layout_push(&r, -1, l->d[i].place, l->d[i].extent, l->d[i].stride);
+    if (l->d[i].axis < 0) layout_push(&r, -1, l->d[i].hw, l->d[i].extent, l->d[i].stride);
   return r;
 }
 
@@ -214,7 +211,7 @@ Layout layout_permute(const Layout *l, const int64_t *perm) {
 static int next_register_digit(const Layout *l, const bool *done) {
   int best = -1;
   for (int i = 0; i < l->ndigits; i++)
-    if (!done[i] && place_in_thread((Place)l->d[i].place) &&
+    if (!done[i] && hw_in_thread((HwDim)l->d[i].hw) &&
         (best < 0 || l->d[i].stride < l->d[best].stride))
       best = i;
   return best;
@@ -230,14 +227,14 @@ void layout_pack_registers(Layout *l) {
   }
 }
 
-/* Two digits of one place may not count the same coordinate bits. */
-static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
+/* Two digits of one hardware dimension may not count the same coordinate bits. */
+static const char *check_overlap(const Layout *l, HwDim p, int32_t limit) {
   static const char *const covers = "the digits of a place do not cover all warps or lanes";
   bool used[1024] = {0};
   int32_t span = 1;
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
-    if (d->place != p) continue;
+    if (d->hw != p) continue;
     if ((d->extent & (d->extent - 1)) || (d->stride & (d->stride - 1)))
       return "warp and lane digits are powers of two";
     for (int32_t s = d->stride; s < d->stride * d->extent; s *= 2) {
@@ -265,8 +262,8 @@ const char *layout_check(const Layout *l, int warps, int lanes) {
     if (layout_padded(l, a) < l->shape[a]) return "an axis has more elements than its digits spell";
   for (int i = 0; i < l->ndigits; i++)
     if (l->d[i].extent < 1 || l->d[i].stride < 1) return "extents and strides are positive";
-  const char *bad = check_overlap(l, PLACE_WARP, warps);
-  return *bad ? bad : check_overlap(l, PLACE_LANE, lanes);
+  const char *bad = check_overlap(l, HW_WARP, warps);
+  return *bad ? bad : check_overlap(l, HW_LANE, lanes);
 }
 
 const char *layout_check_held(const Layout *l, int warps, int lanes) {
@@ -280,11 +277,11 @@ void layout_print(Text *out, const Layout *l) {
   for (int a = 0; a < l->rank; a++) {
     text_printf(out, a ? ", %d" : "%d", l->shape[a]);
     for (const char *sep = " = "; i < l->ndigits && l->d[i].axis == a; i++, sep = " ")
-      text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, places[l->d[i].place], l->d[i].stride);
+      text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, dim_names[l->d[i].hw], l->d[i].stride);
   }
   text_puts(out, "]");
   for (const char *sep = " * "; i < l->ndigits; i++, sep = " ")
-    text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, places[l->d[i].place], l->d[i].stride);
+    text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, dim_names[l->d[i].hw], l->d[i].stride);
   if (l->xor_bits) text_printf(out, " xor %d,%d,%d", l->xor_bits, l->xor_base, l->xor_shift);
 }
 
@@ -327,9 +324,9 @@ static bool scan_number(Scan *s, int32_t lo, int32_t hi, int32_t *out) {
   return false;
 }
 
-static bool scan_place(Scan *s, uint8_t *out) {
-  for (int p = 0; p < PLACE_COUNT; p++)
-    if (accept_word(s, place_name((Place)p))) {
+static bool scan_hw_dim(Scan *s, uint8_t *out) {
+  for (int p = 0; p < HW_COUNT; p++)
+    if (accept_word(s, hw_dim_name((HwDim)p))) {
       *out = (uint8_t)p;
       return true;
     }
@@ -345,7 +342,7 @@ static bool scan_digits(Scan *s, Layout *l, int axis) {
     const char *begin = s->at;
     if (l->ndigits == MAX_DIGITS) return false;
     if (!scan_number(s, 1, MOST_EXTENT, &d.extent) || !accept_word(s, "@")) return false;
-    if (!scan_place(s, &d.place) || !accept_word(s, ":")) return false;
+    if (!scan_hw_dim(s, &d.hw) || !accept_word(s, ":")) return false;
     if (!scan_number(s, 1, MOST_SPAN, &d.stride)) return false;
     product *= d.extent;
     if ((int64_t)d.extent * d.stride > MOST_SPAN || product > MOST_AXIS) {

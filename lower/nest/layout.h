@@ -1,9 +1,10 @@
 /* Layouts: where the elements of a tile live, written as mixed-radix digits.
  *
- * Per axis a layout lists digits from most to least significant, `extent@place:stride`.  The
- * coordinate of a place (which warp, which lane, which register, ...) has the digit
- * (coordinate / stride) % extent; the axis index is the mixed-radix number that the digits spell.
- * Radices are mixed, so an extent may be any number; lane digits are powers of two.
+ * Per axis a layout lists digits from most to least significant, `extent@dim:stride`.  `dim` is a
+ * hardware dimension: warp, lane, reg, ...  The coordinate of an element in it (the index of its
+ * warp, of its lane, ...) has the digit (coordinate / stride) % extent; the axis index is the
+ * mixed-radix number that the digits spell.  Radices are mixed, so an extent may be any number; lane
+ * digits are powers of two.
  *
  * Example: 1024 elements over 4 warps, each thread holding 2 groups of 4 neighbours:
  *
@@ -20,7 +21,7 @@
  * If the product of an axis's digits is larger than its extent, the axis is padded: positions at
  * and past the extent hold nothing, and statements over it have an implied guard.
  *
- * Register numbers count elements, not 32-bit words.  Layouts of buffers use place byte instead:
+ * Register numbers count elements, not 32-bit words.  Layouts of buffers use the dimension byte:
  * the strides are byte offsets, and `xor bits,base,shift` is applied to the byte address (bits
  * [base, base+bits) are xored with bits [base+shift, base+shift+bits)).
  */
@@ -29,17 +30,19 @@
 
 #include "lang/base/dtype.h"
 
+/* Hardware dimensions.  A thread holds REG digits in registers, and runs over SERIAL ones in a
+ * loop; BYTE is an address in a buffer. */
 typedef enum {
-  PLACE_PROGRAM, PLACE_CLUSTER, PLACE_WARP, PLACE_LANE, PLACE_REG, PLACE_SERIAL, PLACE_BYTE,
-  PLACE_COUNT
-} Place;
+  HW_PROGRAM, HW_CLUSTER, HW_WARP, HW_LANE, HW_REG, HW_SERIAL, HW_BYTE,
+  HW_COUNT
+} HwDim;
 
 enum { MAX_DIGITS = 24 };
 
 typedef struct {
   int32_t extent;
-  int32_t stride; /* within the place */
-  uint8_t place;  /* Place */
+  int32_t stride; /* in the coordinate of `hw` */
+  uint8_t hw;     /* HwDim */
   int8_t axis;    /* the axis it indexes; -1: replication */
 } Digit;
 
@@ -57,11 +60,11 @@ int64_t pow2_at_least(int64_t n);
 int64_t pow2_at_most(int64_t n);
 
 /* Does one thread hold all values of a digit there? */
-static inline bool place_in_thread(Place p) { return p == PLACE_REG || p == PLACE_SERIAL; }
+static inline bool hw_in_thread(HwDim p) { return p == HW_REG || p == HW_SERIAL; }
 Layout layout_new(const Type *tile);
 /* Appends a digit below the others of its axis (axis -1: a replication digit).  Extent 1 is
  * dropped. */
-void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride);
+void layout_push(Layout *l, int axis, HwDim hw, int32_t extent, int32_t stride);
 bool layout_eq(const Layout *a, const Layout *b);
 /* Layouts that many share: equal ones are one object of the arena.  A hash table; all zero but for
  * the arena is the empty set. */
@@ -75,8 +78,8 @@ const Layout *layout_intern(LayoutSet *set, const Layout *l);
 int64_t layout_padded(const Layout *l, int axis);
 /* Do its digits spell positions after the axis's end? */
 bool layout_has_padding(const Layout *l, int axis);
-/* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
-int32_t layout_span(const Layout *l, Place place);
+/* One more than the largest coordinate in a hardware dimension: the registers, lanes, bytes... */
+int32_t layout_span(const Layout *l, HwDim hw);
 /* The same of registers, whose number both unrolled and serial digits make up. */
 int32_t layout_registers(const Layout *l);
 /* The weight of a digit along its axis: the product of the extents of the digits below it. */
@@ -89,12 +92,12 @@ bool layout_replicated(const Layout *l);
 Layout layout_drop_axis(const Layout *l, int axis);
 Layout layout_insert_axis(const Layout *l, int axis);
 Layout layout_permute(const Layout *l, const int64_t *perm);
-/* The layout of the tile in another shape, every element in its place.  False if it is padded or a
+/* The layout of the tile in another shape, every element where it is.  False if it is padded or a
  * digit would straddle axes. */
 bool layout_reshape(const Layout *l, const Type *to, Layout *out);
 /* Renumbers register strides so that digits keep their order and fill 0..n-1 without gaps. */
 void layout_pack_registers(Layout *l);
-/* "" or what is wrong: sizes, overlapping digits of one place, lane extents. */
+/* "", or the fault: sizes, overlapping digits of one hardware dimension, lane extents. */
 const char *layout_check(const Layout *l, int warps, int lanes);
 /* The same of one that a tile is held in: a thread's registers are counted from 0, each once. */
 const char *layout_check_held(const Layout *l, int warps, int lanes);

@@ -310,7 +310,7 @@ static void drop_nest_attr(NestStmt *s, NestAttrKey k) {
   s->nattrs = n;
 }
 
-/* The attribute of that key, made in its place (the order of keys) if it is not there yet. */
+/* The attribute of that key, inserted in the order of keys if the statement lacks it. */
 static NestAttr *attr_slot(Nest *n, NestStmt *s, NestAttrKey k) {
   uint32_t at = 0;
   while (at < s->nattrs && s->attrs[at].key < k) at++;
@@ -388,7 +388,7 @@ static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (
 
 Affine affine_const(int64_t c) { return (Affine){.c = c}; }
 
-/* A list of terms that takes the place of another one. */
+/* A list of terms that replaces another one. */
 typedef struct {
   uint8_t n;
   AffineTerm t[MAX_TERMS];

@@ -120,7 +120,7 @@ typedef struct NestVar {
   bool is_param;
   Type tile;        /* level nest: rank > 0 for a tile */
   const Layout *layout; /* level nest, tiles only: shared; of others the empty one */
-  uint32_t arg;     /* params: place among the kernel's declared parameters */
+  uint32_t arg;     /* params: index among the kernel's declared parameters */
   int64_t div;      /* params: known divisor */
 } NestVar;
 
@@ -232,8 +232,8 @@ typedef struct {
   IrNamer var_names, buffer_names;
   int64_t shared_bytes; /* after pass allocate_shared */
   NestBlock *body;
-  uint32_t ir_file; /* the IR text it was read from, 0 if none: what states no place has its own
-                       place there, which is not printed */
+  uint32_t ir_file; /* the IR text it was read from, 0 if none: statements without a location have
+                       that of their text, which is not printed */
 } Nest;
 
 /* ---- tables ---- */
@@ -273,14 +273,14 @@ typedef struct {
 
 /* An empty block; with an owner, the owner's next region. */
 NestBlock *nest_block(Nest *n, NestStmt *owner);
-/* A statement at the builder's place, its references empty; regions are added by nest_block, and
- * for an IF or a WHILE both, the else may stay empty. */
+/* A statement at the builder's insertion point, its references empty; regions are added by
+ * nest_block, and for an IF or a WHILE both, the else may stay empty. */
 NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrcs);
 /* An elementwise op on `type`; trailing absent operands are ref_none().  CAST and BITCAST: set `to`
  * (and rtz) afterwards. */
 NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
 NestStmt *nest_mov(NestBuilder *b, Ref dst, Ref src, DType type);
-/* A copy of `st` at the builder's place, without its regions. */
+/* A copy of `st` at the builder's insertion point, without its regions. */
 NestStmt *nest_copy(NestBuilder *b, const NestStmt *st);
 void nest_remove(NestStmt *s);
 void nest_move_before(NestStmt *s, NestStmt *place);

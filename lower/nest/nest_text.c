@@ -16,7 +16,7 @@ typedef struct {
   Text *out;
   const Nest *nest;
   const Diags *diags;
-  Span last; /* the place printed last */
+  Span last; /* the location printed last */
   int depth;
   const char **open; /* printed names of the indices in scope, outermost first */
   uint32_t *ids;     /* whose they are */

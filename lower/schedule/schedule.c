@@ -451,8 +451,8 @@ static Layout unbroadcast(const Layout *l, const Type *from) {
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
     bool gone = d->axis >= 0 && from->shape[d->axis] == 1;
-    if (gone && place_in_thread((Place)d->place)) continue;
-    layout_push(&r, gone ? -1 : d->axis, (Place)d->place, d->extent, d->stride);
+    if (gone && hw_in_thread((HwDim)d->hw)) continue;
+    layout_push(&r, gone ? -1 : d->axis, (HwDim)d->hw, d->extent, d->stride);
   }
   layout_pack_registers(&r);
   return r;

@@ -33,13 +33,13 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
   int32_t reg_stride[MAX_RANK], r = vector;
   for (int i = 0; i < tile->rank; i++) reg_stride[order[i]] = r, r *= left[order[i]];
   for (int a = 0; a < tile->rank; a++) {
-    layout_push(&l, a, PLACE_REG, left[a], reg_stride[a]);
-    layout_push(&l, a, PLACE_WARP, nw[a], warp_stride[a]);
-    layout_push(&l, a, PLACE_LANE, nl[a], lane_stride[a]);
-    if (a == order[0]) layout_push(&l, a, PLACE_REG, vector, 1);
+    layout_push(&l, a, HW_REG, left[a], reg_stride[a]);
+    layout_push(&l, a, HW_WARP, nw[a], warp_stride[a]);
+    layout_push(&l, a, HW_LANE, nl[a], lane_stride[a]);
+    if (a == order[0]) layout_push(&l, a, HW_REG, vector, 1);
   }
-  layout_push(&l, -1, PLACE_WARP, warp_left, w);
-  layout_push(&l, -1, PLACE_LANE, lane_left, s);
+  layout_push(&l, -1, HW_WARP, warp_left, w);
+  layout_push(&l, -1, HW_LANE, lane_left, s);
   return l;
 }
 
@@ -53,7 +53,7 @@ void schedule_order(const Type *t, int *order) {
 static void push_atom_axis(Layout *l, const Layout *atom, int from, int to) {
   for (int i = 0; i < atom->ndigits; i++)
     if (atom->d[i].axis == from)
-      layout_push(l, to, (Place)atom->d[i].place, atom->d[i].extent, atom->d[i].stride);
+      layout_push(l, to, (HwDim)atom->d[i].hw, atom->d[i].extent, atom->d[i].stride);
 }
 
 int schedule_repeats(int extent, int step) { return (extent + step - 1) / step; }
@@ -73,27 +73,27 @@ Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, 
   int row_warps = which == 1 ? 1 : wm, col_warps = which == 0 ? 1 : wn;
   int row_reps = schedule_repeats(tile->shape[rows], row_step * row_warps);
   int col_reps = schedule_repeats(tile->shape[cols], col_step * col_warps);
-  int regs = layout_span(&one, PLACE_REG), group = atom->warps;
-  if (rows) layout_push(&l, 0, PLACE_REG, tile->shape[0], regs * row_reps * col_reps);
-  layout_push(&l, rows, PLACE_REG, row_reps, regs * col_reps);
-  layout_push(&l, rows, PLACE_WARP, row_warps, group);
-  layout_push(&l, rows, PLACE_WARP, group, 1);
+  int regs = layout_span(&one, HW_REG), group = atom->warps;
+  if (rows) layout_push(&l, 0, HW_REG, tile->shape[0], regs * row_reps * col_reps);
+  layout_push(&l, rows, HW_REG, row_reps, regs * col_reps);
+  layout_push(&l, rows, HW_WARP, row_warps, group);
+  layout_push(&l, rows, HW_WARP, group, 1);
   push_atom_axis(&l, &one, 0, rows);
   /* A warpgroup's columns follow each other: one instruction computes them. */
-  if (group > 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm * group);
-  layout_push(&l, cols, PLACE_REG, col_reps, regs);
-  if (group == 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm);
+  if (group > 1) layout_push(&l, cols, HW_WARP, col_warps, wm * group);
+  layout_push(&l, cols, HW_REG, col_reps, regs);
+  if (group == 1) layout_push(&l, cols, HW_WARP, col_warps, wm);
   push_atom_axis(&l, &one, 1, cols);
-  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, group);
-  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm * group);
-  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn * group), wm * wn * group);
+  if (which == 1) layout_push(&l, -1, HW_WARP, wm, group);
+  if (which == 0) layout_push(&l, -1, HW_WARP, wn, wm * group);
+  layout_push(&l, -1, HW_WARP, warps / (wm * wn * group), wm * wn * group);
   return l;
 }
 
 void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn) {
   *wm = *wn = 1;
   for (int i = 0; i < acc->ndigits; i++) {
-    if (acc->d[i].place != PLACE_WARP) continue;
+    if (acc->d[i].hw != HW_WARP) continue;
     if (acc->d[i].axis == acc->rank - 2) *wm *= acc->d[i].extent;
     if (acc->d[i].axis == acc->rank - 1) *wn *= acc->d[i].extent;
   }

@@ -13,11 +13,11 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
   Layout l = layout_new(tile);
   for (int a = 0; a < 2; a++) {
     if (a != fast) {
-      layout_push(&l, a, PLACE_BYTE, slow, (int32_t)row);
+      layout_push(&l, a, HW_BYTE, slow, (int32_t)row);
       continue;
     }
-    layout_push(&l, a, PLACE_BYTE, tile->shape[a] / within, (int32_t)(row * slow));
-    layout_push(&l, a, PLACE_BYTE, within, (int32_t)size);
+    layout_push(&l, a, HW_BYTE, tile->shape[a] / within, (int32_t)(row * slow));
+    layout_push(&l, a, HW_BYTE, within, (int32_t)size);
   }
   l.xor_bits = (uint8_t)(log2_of(row) - CHUNK_BITS);
   l.xor_base = CHUNK_BITS;

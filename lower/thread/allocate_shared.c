@@ -53,7 +53,8 @@ static bool lives_meet(const Life *a, const Life *b) {
 
 static int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The lowest offset at which the buffer meets none that is placed and alive with it. */
+/* First fit: the lowest offset at which the buffer overlaps none that has an offset and is live at
+ * the same time. */
 static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *b) {
   int64_t at = 0;
   for (bool again = true; again;) {
@@ -71,9 +72,9 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
   return at;
 }
 
-/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give
- * each buffer its own. */
-enum { OWN_PLACE_BYTES = 8192 };
+/* Two buffers that share bytes need a barrier between them, so small programs give each buffer
+ * bytes of its own. */
+enum { NO_REUSE_BYTES = 8192 };
 
 static void assign_offsets(Nest *n, const Life *life) {
   n->shared_bytes = 0;
@@ -122,7 +123,7 @@ bool pass_allocate_shared(Unit *u) {
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
   for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
   assign_offsets(n, forever);
-  if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
+  if (n->shared_bytes > NO_REUSE_BYTES) assign_offsets(n, s.life);
   bool fits = within_limit(u, s.life);
   arena_free(scratch);
   return fits;

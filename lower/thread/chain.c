@@ -14,7 +14,7 @@ Chain chain_of(NestStmt *st) {
   return c;
 }
 
-int chain_place(const Chain *c, const NestIndex *index) {
+int chain_level(const Chain *c, const NestIndex *index) {
   int i = c->depth;
   while (i-- > 0 && c->index[i] != index) continue;
   return i;

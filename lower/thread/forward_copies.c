@@ -183,7 +183,7 @@ static bool base_is_lanes(const Forwarding *s, const Ref *base, int64_t *step) {
   return of && of->code == NEST_LANE;
 }
 
-/* ---- from places in the buffer to places at %p ---- */
+/* ---- from offsets in the buffer to offsets from %p ---- */
 
 /* The axis of the larger stride. */
 static int rows_axis(const Copy *c) { return c->stride[0] < c->stride[1]; }

@@ -28,7 +28,7 @@
 enum {
   READS_GLOBAL = 1,
   WRITES_GLOBAL = 2,
-  ORDERED = 4 /* keeps its place among all accesses of memory */
+  ORDERED = 4 /* keeps its order among all accesses of memory */
 };
 
 /* Ids in ascending order, each once. */
@@ -99,7 +99,7 @@ static void set_sort(IdSet *s) {
   s->n = n;
 }
 
-/* The first place from `at` on with an id that is not less. */
+/* The first index from `at` on with an id that is not less. */
 static uint32_t set_find(const IdSet *s, uint32_t at, uint32_t id) {
   uint32_t end = s->n;
   while (at < end) {
@@ -335,7 +335,7 @@ static int outermost_part(const Chain *from, int i, const Chain *fine) {
 static bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine) {
   Affine sum = affine_const(x->c);
   for (int t = 0; t < x->n; t++) {
-    int i = chain_place(from, x->t[t].index);
+    int i = chain_level(from, x->t[t].index);
     Affine term = affine_index(x->t[t].index, x->t[t].coef);
     if (i < 0 && !affine_add(&sum, &term)) return false;
     int32_t n = i < 0 ? 1 : from->index[i]->extent;
@@ -400,7 +400,7 @@ static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
   }
 }
 
-/* Are the variables of `ids` that are in `others` met at the same place? */
+/* Are the variables of `ids` that are in `others` accessed in the same iteration? */
 static bool agree_on(const Fuse *f, const IdSet *ids, const IdSet *others, const Item *g,
                      const Item *l, const Chain *fine) {
   for (uint32_t i = 0; i < ids->n; i++) {
@@ -414,7 +414,8 @@ static bool agree_on(const Fuse *f, const IdSet *ids, const IdSet *others, const
   return true;
 }
 
-/* Every variable that one of the chains writes and the other accesses is met at the same place. */
+/* Every variable that one of the chains writes and the other accesses is accessed in the same
+ * iteration. */
 static bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l,
                                       const Chain *fine) {
   return agree_on(f, &l->e.reads, &g->e.writes, g, l, fine) &&
@@ -706,7 +707,7 @@ static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
   return chains_agree_in_registers(f, g, l, fine) && chains_agree_in_memory(f, g, l, fine);
 }
 
-/* Joins chain `at` with the nearest one before it that can take it.  Returns the place to go on at:
+/* Joins chain `at` with the nearest one before it that can take it.  Returns the index to go on at:
  * that of the longer chain, which others before it may take in turn, or the next. */
 static size_t join_earlier(Fuse *f, size_t at) {
   const Item *l = &f->items.data[at];

@@ -1,4 +1,4 @@
-/* The model of times (lower/cost/estimate.h), for requests. */
+/* The cost model (lower/cost/estimate.h), for requests. */
 #ifndef NEREID_RUNTIME_COMPILE_ESTIMATE_REQUEST_H
 #define NEREID_RUNTIME_COMPILE_ESTIMATE_REQUEST_H
 

@@ -73,7 +73,7 @@ static nereid_kernel_info unit_info(Compilation *c, uint32_t which) {
   for (uint32_t i = 0; i < n; i++) params[i] = unit_param(c->arena, u, i);
   return (nereid_kernel_info){.name = lower_name(u),
                               .file = diag_file(c->diags, c->units.file)->name,
-                              .line = (int)u->place.line,
+                              .line = (int)u->span.line,
                               .is_shadowed = units_shadowed(&c->units, which),
                               .params = params,
                               .nparams = (int)n};

@@ -22,7 +22,7 @@ bool units_shadowed(const Units *units, uint32_t i) {
 static void list_units(const Units *units, Diags *d) {
   for (uint32_t i = 0; i < units->len; i++)
     if (!units_shadowed(units, i))
-      diag_note(d, units->data[i]->place, N_SEMA_KERNEL, lower_name(units->data[i]));
+      diag_note(d, units->data[i]->span, N_SEMA_KERNEL, lower_name(units->data[i]));
 }
 
 static Unit *only_unit(const Units *units, Diags *d) {
@@ -38,7 +38,7 @@ static bool is_unit_named(const Unit *u, const char *which) {
   const char *name = lower_name(u);
   size_t n = strlen(name);
   if (strncmp(name, which, n)) return false;
-  return !which[n] || (which[n] == '@' && strtoul(which + n + 1, NULL, 10) == u->place.line);
+  return !which[n] || (which[n] == '@' && strtoul(which + n + 1, NULL, 10) == u->span.line);
 }
 
 Unit *units_find(const Units *units, Diags *d, const char *which) {

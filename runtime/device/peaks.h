@@ -1,5 +1,5 @@
 /* The peaks of devices (lower/target/device_peaks.h): the floor of a kernel's time is computed from
- * them, a GPU's tiles are chosen by them, and the model of times (lower/cost/estimate.h) reads
+ * them, a GPU's tiles are chosen by them, and the cost model (lower/cost/estimate.h) reads
  * them. */
 #ifndef NEREID_RUNTIME_DEVICE_PEAKS_H
 #define NEREID_RUNTIME_DEVICE_PEAKS_H

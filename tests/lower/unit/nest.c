@@ -185,8 +185,8 @@ static void verifying(void) {
   n = nest_new(c.arena, c.names, "k", options_default(), NEST_LEVEL_THREAD);
   Type tile = {.dtype = DT_F32, .rank = 1, .shape = {128}};
   Layout l = layout_new(&tile);
-  layout_push(&l, 0, PLACE_WARP, 4, 1);
-  layout_push(&l, 0, PLACE_LANE, 32, 1);
+  layout_push(&l, 0, HW_WARP, 4, 1);
+  layout_push(&l, 0, HW_LANE, 32, 1);
   nest_tile_var(n, "v", tile, &l);
   expect_error(n, "`%v` is a tile, which level thread does not have");
   arena_free(c.arena);
@@ -209,7 +209,7 @@ static void atoms(void) {
         fits = l.shape[axis] == extent && layout_padded(&l, axis) == extent;
       }
       int registers = shapes[w][0] * shapes[w][1] / (32 * list[i].warps);
-      check_got(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
+      check_got(fits && layout_span(&l, HW_REG) == registers, list[i].name, "layout");
     }
     check_got(atom_find(list[i].name) == &list[i], list[i].name, "not found");
     const Atom *chosen = group ? atom_choose_group(list[i].a, list[i].b, list[i].c, 90)

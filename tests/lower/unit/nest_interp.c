@@ -292,7 +292,7 @@ static NestVar *element_of(NestBuilder *b, const Layout *l, NestVar *lane) {
   NestVar *sum = nest_var(n, "at", DT_I32, DT_NONE, 1, false);
   nest_op(b, TILE_MUL, DT_I32, ref_var(sum), ref_var(lane), ref_int(0), ref_none());
   for (int d = 0; d < l->ndigits; d++) {
-    if (l->d[d].place != PLACE_LANE) continue;
+    if (l->d[d].hw != HW_LANE) continue;
     int64_t by = layout_weight(l, d) * (l->d[d].axis == 0 ? l->shape[1] : 1);
     NestVar *t = nest_var(n, "t", DT_I32, DT_NONE, 1, false);
     nest_op(b, TILE_DIV, DT_I32, ref_var(t), ref_var(lane), ref_int(l->d[d].stride), ref_none());
@@ -308,7 +308,7 @@ static int64_t register_part(const Layout *l, int r) {
   int64_t sum = 0;
   for (int d = 0; d < l->ndigits; d++) {
     int64_t by = layout_weight(l, d) * (l->d[d].axis == 0 ? l->shape[1] : 1);
-    if (l->d[d].place == PLACE_REG) sum += r / l->d[d].stride % l->d[d].extent * by;
+    if (l->d[d].hw == HW_REG) sum += r / l->d[d].stride % l->d[d].extent * by;
   }
   return sum;
 }
@@ -346,7 +346,7 @@ static Nest *atom_nest(Launch *l, const Atom *atom) {
   Layout layouts[3];
   for (int i = 0; i < 3; i++) {
     layouts[i] = atom_layout(atom, i);
-    uint32_t count = (uint32_t)layout_span(&layouts[i], PLACE_REG);
+    uint32_t count = (uint32_t)layout_span(&layouts[i], HW_REG);
     fragments[i] = nest_var(n, "f", types[i], DT_NONE, count, false);
     move_fragment(&b, &layouts[i], lane, params[i], fragments[i], false);
   }

@@ -1,6 +1,6 @@
-/* In which C block a variable is declared: where it is computed, if that is one place before all
- * uses; else at the head of the innermost block around all of them, if it holds nothing from one
- * iteration of a loop to the next; else at the head of the program.  Small scopes are easier to
+/* The scope of each variable in C: declared by its definition, if there is one, before all uses;
+ * else at the head of the innermost block that contains all of them, if it carries no value from
+ * one iteration of a loop to the next; else at the head of the program.  Small scopes are easier to
  * read, and let the C compiler reuse the stack of large register arrays. */
 #include "codegen/c/c.h"
 
@@ -142,7 +142,7 @@ static void declare_at_head(Gen *g, const NestBlock **by_number, uint32_t blocks
   }
 }
 
-void c_find_places(Gen *g) {
+void c_find_scopes(Gen *g) {
   const Nest *n = g->nest;
   Walk w = {g, ARENA_ARRAY(g->arena, Seen, n->nvars), 0};
   Heads h = {.g = g, .w = &w};
