@@ -40,7 +40,7 @@
 #define E_NEST_LANES "lanes must be a power of two, 1 to 32"
 
 /* the verifier */
-#define E_NEST_HINT_PLACE "`%s` is about the axes of a `nest`, and outside of one"
+#define E_NEST_HINT_OUTSIDE "`%s` is about the axes of a `nest`, and outside of one"
 #define E_NEST_HINT_GROUP "%lld is no power of two, as groups of neighbours are"
 #define E_NEST_LEVEL "`%s` is no statement of level %s"
 #define E_NEST_INSIDE "`%s` cannot be inside `%s`"

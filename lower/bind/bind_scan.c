@@ -266,7 +266,7 @@ void bind_scan(Bind *s, const NestStmt *st) {
     const Dim *dim = &s->dims[d];
     if (dim->axis == x.axis) {
       int *which = dim->index ? &x.reg : dim->hw == HW_LANE ? &x.lane : &x.warp;
-      if (*which >= 0) bind_refuse(s, "two digits of one place spell the axis");
+      if (*which >= 0) bind_refuse(s, "two digits of one hardware dimension spell the axis");
       *which = d;
     } else if (dim->index) {
       x.kept |= (DimMask)1 << d;

@@ -229,7 +229,7 @@ void layout_pack_registers(Layout *l) {
 
 /* Two digits of one hardware dimension may not count the same coordinate bits. */
 static const char *check_overlap(const Layout *l, HwDim p, int32_t limit) {
-  static const char *const covers = "the digits of a place do not cover all warps or lanes";
+  static const char *const covers = "the digits do not cover all warps or lanes";
   bool used[1024] = {0};
   int32_t span = 1;
   for (int i = 0; i < l->ndigits; i++) {
@@ -239,7 +239,7 @@ static const char *check_overlap(const Layout *l, HwDim p, int32_t limit) {
       return "warp and lane digits are powers of two";
     for (int32_t s = d->stride; s < d->stride * d->extent; s *= 2) {
       if (s >= limit || s >= 1024) return covers;
-      if (used[s]) return "two digits of one place overlap";
+      if (used[s]) return "two digits of one hardware dimension overlap";
       used[s] = true;
       span *= 2;
     }

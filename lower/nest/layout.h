@@ -3,8 +3,8 @@
  * Per axis a layout lists digits from most to least significant, `extent@dim:stride`.  `dim` is a
  * hardware dimension: warp, lane, reg, ...  The coordinate of an element in it (the index of its
  * warp, of its lane, ...) has the digit (coordinate / stride) % extent; the axis index is the
- * mixed-radix number that the digits spell.  Radices are mixed, so an extent may be any number; lane
- * digits are powers of two.
+ * mixed-radix number that the digits spell.  Radices are mixed, so an extent may be any number;
+ * lane digits are powers of two.
  *
  * Example: 1024 elements over 4 warps, each thread holding 2 groups of 4 neighbours:
  *

@@ -571,7 +571,7 @@ static bool check_access(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
 static bool check_hint(NestCheck *c, const NestStmt *s) {
   static const NestAttrKey groups[] = {NA_contig, NA_constancy};
   if (!c->inside || c->inside->code != NEST_NEST)
-    return nest_fail(c, s, E_NEST_HINT_PLACE, nest_stmt_name(s));
+    return nest_fail(c, s, E_NEST_HINT_OUTSIDE, nest_stmt_name(s));
   int64_t axis = nest_int(s, NA_axis, 0), last = c->inside->layout->rank - 1;
   if (axis < 0 || axis > last)
     return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s), (long long)axis, 0LL,
