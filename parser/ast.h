@@ -1,5 +1,8 @@
 /* The syntax tree of a Python source file, as far as kernels need it.
  *
+ * The room owns Python's syntax: lexer, grammar, literals and the messages on syntax errors
+ * (parse.h has its files).  It takes the text of a file, and gives a Module: parse(), at the end.
+ *
  * The parser reads a whole file unmodified.  The part that it understands becomes nodes: imports,
  * assignments, function definitions under decorators, and the classes, `if`s and `try`s around
  * them.  The rest of a module (host code) is skipped by indentation and bracket depth and leaves a

@@ -4,9 +4,9 @@
  *   grammar.y   one logical line -> Line; a line is never parsed twice
  *   feed.c      tokens -> grammar, with the values of names
  *   literal.c   numbers and strings
- *   build.c     nodes, and the rules that a grammar can't say (targets, order of arguments)
- *   syntax.c    what is said when a line is wrong
- *   module.c    blocks by indentation, functions, classes; what is host code and what is not
+ *   ast_build.c nodes, and the rules that a grammar can't express (targets, order of arguments)
+ *   syntax.c    messages on a line that the grammar rejects
+ *   blocks.c    blocks by indentation, functions, classes; the distinction of host code
  *
  * Errors in host code are silent: they only set `failed`.
  */

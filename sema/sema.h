@@ -1,5 +1,10 @@
 /* From syntax to tile IR: names, constexprs, specialization, inlining, types and shapes.
  *
+ * The room owns the semantics of the kernel language: its names and builtins, the evaluation of
+ * functions, Python's values, and the configurations that decorators declare (tuned.h).  It takes
+ * source text, which it has parsed, and for one kernel the types and constants of its arguments; it
+ * gives a TileFunc.  sema/value/context.h has the folders.
+ *
  * A Program holds the modules that a kernel file reaches (itself, and the files that its imports
  * name, read on demand).  sema_kernels() lists what is in the file; sema_compile() evaluates one
  * kernel for one specialization and gives a TileFunc.

@@ -1,5 +1,8 @@
 /* Configurations that a kernel file declares, and those derived from the kernel itself.
  *
+ * sema/autotune, which this header belongs to, owns decorators and the host code in them.  It takes
+ * a kernel, with its arguments and a device as far as they are known, and gives configurations.
+ *
  *   @triton.autotune(configs=[...], key=[...])   tuned_space()
  *   @triton.heuristics({"EVEN": lambda args: ...}) tuned_heuristics()
  *   neither                                      tuned_automatic()

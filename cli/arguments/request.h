@@ -1,4 +1,8 @@
-/* Shared by compile and run: a kernel, its arguments, and the options of compiling. */
+/* A request from a command line: a kernel, its constexprs, and the options of compiling.
+ *
+ * cli/arguments owns the way from option texts to requests and launches.  It takes the options that
+ * several commands share (here and in values.h), and gives a nereid_request, values, a grid, and
+ * the constexprs that a tuning adds; each function returns a status, after a message. */
 #ifndef NEREID_CLI_ARGUMENTS_REQUEST_H
 #define NEREID_CLI_ARGUMENTS_REQUEST_H
 

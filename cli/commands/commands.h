@@ -1,4 +1,7 @@
-/* The commands of the program, and the statuses that it ends with. */
+/* The commands of the program, and the statuses that it ends with.
+ *
+ * cli/commands owns one file a command: its options, its help and its function.  A command takes
+ * the words after its name, writes its results to standard output or files, and gives a status. */
 #ifndef NEREID_CLI_COMMANDS_COMMANDS_H
 #define NEREID_CLI_COMMANDS_COMMANDS_H
 

@@ -1,4 +1,7 @@
-/* A tuning's results, shared by its table, its JSON and its report. */
+/* A tuning's results, shared by its table, its JSON and its report.
+ *
+ * cli/report owns the presentation of measurements: tables, JSON, and pages with charts, of a
+ * tuning and of a series (series.h).  It takes results, and gives text. */
 #ifndef NEREID_CLI_REPORT_TUNE_VIEW_H
 #define NEREID_CLI_REPORT_TUNE_VIEW_H
 

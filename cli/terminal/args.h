@@ -1,4 +1,8 @@
-/* Command lines: options by table, and the small languages of their values. */
+/* Command lines: options by table, and the small languages of their values.
+ *
+ * cli/terminal owns the terminal: options, messages (diagnostics.h), progress, and faults of
+ * kernels.  It takes the words of a command line by the tables of its command, and gives ids with
+ * values; and it takes text, and prints it. */
 #ifndef NEREID_CLI_TERMINAL_ARGS_H
 #define NEREID_CLI_TERMINAL_ARGS_H
 

@@ -1,6 +1,11 @@
 /* Sources, spans and diagnostics.
  *
- * A Span names a place by file, line and column, so that it survives printing an IR and reading
+ * lang/base owns the vocabulary of all rooms: arenas (arena.h), names and texts (strings.h), dtypes
+ * (dtype.h), the lexical rules of IR text (irtext.h), tables of passes (pass.h), and diagnostics,
+ * which are here.  It takes sources and messages, and gives spans, and reports of the messages with
+ * the source lines around them.  It knows nothing of Python, kernels or machines.
+ *
+ * A Span names a location by file, line and column, so that it survives printing an IR and reading
  * it back.  Diagnostics are collected, never fatal: a stage reports all it finds and its caller
  * asks diag_errors() whether to go on.  The texts of messages are the macros of lang/messages.h,
  * so that the compiler checks their arguments and a test can walk them.
@@ -18,8 +23,8 @@
 
 #include "lang/base/strings.h"
 
-/* file 0 is "no place"; line and col count from 1, col in bytes; len is what the caret underlines
- * (at least 1). */
+/* file 0 is "no location"; line and col count from 1, col in bytes; len is what the caret
+ * underlines (at least 1). */
 typedef struct {
   uint32_t file, line, col, len;
 } Span;

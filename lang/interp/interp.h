@@ -1,5 +1,9 @@
 /* The reference interpreter of the tile IR: it defines what every op means (`--device interp`).
  *
+ * lang/interp owns the meaning of every op, and the checked memory (checked_memory.h) in which both
+ * interpreters find races and bad accesses.  It takes a TileFunc, its arguments and a grid, and
+ * gives the contents of memory, and findings as diagnostics.
+ *
  * It evaluates ops element by element in the op's own dtype and shares no code with lowering or the
  * code generators.  What the op table leaves open, it settles so:
  *   integer division  by zero: all bits one; remainder by zero: the dividend; the smallest number

@@ -1,5 +1,9 @@
 /* The tile IR: the computation of a kernel, one program at a time.
  *
+ * lang/tile owns this IR: its table of ops (tile_ops.h), its text, its verifier (tile_check.h), and
+ * the arithmetic of its scalars (scalar.h), which constant folding and the interpreters share.  It
+ * takes calls of a builder, or text, and gives a TileFunc, or text.
+ *
  * A TileFunc is one kernel for one specialization: everything is inlined, constexprs are gone,
  * tuples are flattened.  Values are SSA scalars and tiles of static shape.  Control flow is
  * structured: FOR, WHILE and IF own blocks, and carry values through block parameters and YIELD.

@@ -1,5 +1,9 @@
 /* One compilation: from source or IR text to a stage.
  *
+ * runtime/compile owns requests: it drives parser, sema, lower and codegen for one kernel.  It
+ * takes a source with types, constants, options and a target, and gives an image, the text of a
+ * stage, or an estimate; errors go to the caller as messages.
+ *
  * A Compilation owns an arena with everything in it.  It is opened on a source, then brought to a
  * tile function (compile_specialize), and then to a stage (compile_lower).  Messages are collected
  * in `diags`; compile_report hands them to the caller and keeps the errors. */

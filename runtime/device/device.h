@@ -1,8 +1,12 @@
-/* Devices: what every one of them can do, as a table of functions.
+/* Devices: a table of functions that each of them implements.
+ *
+ * runtime/device owns drivers and memory: GPUs (cuda_device.h), the CPU and the two interpreters,
+ * with timing, replays and peaks.  It takes images and checked launches, and gives loaded kernels,
+ * results in memory, and times.
  *
  * The functions of a DeviceOps are called with checked arguments; they keep the error's message
  * themselves.  `stream` is the device's own handle, NULL for the default one.  Devices without an
- * entry for something (streams of the CPU) take the host's, in host.c. */
+ * entry for something (streams of the CPU) take the host's, in host_device.c. */
 #ifndef NEREID_RUNTIME_DEVICE_DEVICE_H
 #define NEREID_RUNTIME_DEVICE_DEVICE_H
 

@@ -1,5 +1,8 @@
 /* Images: compiled kernels as data.
  *
+ * runtime/image owns this form, its file format and the integer expressions in it (intexpr.h).  It
+ * takes the parts of a compiled kernel, or a file, and gives an image, or a file.
+ *
  * An image is allocated in its arena.  Expressions are over the run-time parameters by name
  * (pointers as addresses, floats as 0), then grid_x, grid_y, grid_z and processors. */
 #ifndef NEREID_RUNTIME_IMAGE_IMAGE_H

@@ -1,6 +1,11 @@
 /* A kernel's run-time arguments as NAME=VALUE texts, and what follows from them: the types that it
  * is compiled for, integers for expressions, and the grid.
  *
+ * runtime/launch owns the way from an image to a running kernel: loading (load.c), launches with
+ * their checks (launch.c), values and their texts (argument_value.h, and here), and the
+ * configurations of a kernel for its arguments (decorators.h).  It takes images, values and a grid,
+ * and gives launches on a device.
+ *
  * Functions that return an int return 0 or a nereid_code. */
 #ifndef NEREID_RUNTIME_LAUNCH_ARGUMENT_TEXTS_H
 #define NEREID_RUNTIME_LAUNCH_ARGUMENT_TEXTS_H

@@ -1,5 +1,9 @@
 /* Measuring kernels in another process, which is replaced when one of them breaks it.
  *
+ * runtime/measure owns that process (worker.h) and its protocol (wire.h).  It takes images with
+ * arguments, and gives times, and for each kernel the number of its result, equal for equal
+ * results.
+ *
  * Where that process cannot be started (the program `nereid` is not found), a thread of this one
  * replaces it, after a note: then a kernel that faults ends this process as well. */
 #ifndef NEREID_RUNTIME_MEASURE_MEASURER_H

@@ -1,5 +1,8 @@
-/* Records: what was measured of the configurations of kernels, kept from run to run and carried
- * from machine to machine.
+/* Records: measurements of the configurations of kernels, kept from run to run and carried from
+ * machine to machine.
+ *
+ * runtime/records owns their database, their text, and the judgement which of two is better.  It
+ * takes measurements, and gives the best known of a problem.
  *
  * A problem is a kernel with types and sizes on a device.  A record is one configuration of one
  * problem, as one version of the compiler made it: its key is the problem, the configuration, the

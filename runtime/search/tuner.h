@@ -1,6 +1,10 @@
 /* The tuner: problems with their candidates (runtime/search/search.h), with their results from
  * earlier runs and their predictions by the cost model.
  *
+ * runtime/search owns the choice of a fastest candidate: in which order they compile, how often
+ * each is measured, and when one is given up.  It takes problems with their candidates, and gives
+ * each candidate a status and a time; new times become records.
+ *
  * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune_plan.h) all of its
  * kernels'. */
 #ifndef NEREID_RUNTIME_SEARCH_TUNER_H

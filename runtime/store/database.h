@@ -1,6 +1,9 @@
 /* SQLite databases that many processes share, all in one folder: $NEREID_CACHE_DIR, else
  * $XDG_CACHE_HOME/nereid, else ~/.cache/nereid.  NEREID_CACHE_DIR set to nothing turns them off.
  *
+ * runtime/store owns these files: the databases, and in one of them the cache (cache.h).  It takes
+ * keys and bytes, and gives the bytes again, or nothing.
+ *
  * Whatever goes wrong is told once, as a note, and the program goes on without.  A damaged
  * database is set aside under another name, never deleted; one of a newer version of the program
  * is left as it is.  They have rollback journals, not write-ahead logs: those need shared memory,

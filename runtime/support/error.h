@@ -1,5 +1,9 @@
 /* The last failure of each thread, and running code that may run out of memory.
  *
+ * runtime/support owns the host's services that know nothing of kernels: failures, files, processes
+ * and tools, threads (team.h, parallel.h), logs, random numbers, and .npy files.  It takes and
+ * gives plain data.
+ *
  * The message is the one piece of state that is no object's: it belongs to the thread, as errno
  * does, so that functions which make objects can say why they made none. */
 #ifndef NEREID_RUNTIME_SUPPORT_ERROR_H

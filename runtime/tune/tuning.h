@@ -1,4 +1,8 @@
-/* A tuning while it is worked on: what the files tune*.c share. */
+/* The state of a tuning in progress, shared by the files tune*.c.
+ *
+ * runtime/tune owns the API of runtime/nereid_tune.h.  It takes a kernel with its arguments and a
+ * space of configurations, makes a problem (problem.h) and candidates of them for
+ * runtime/search, and gives the candidates ranked. */
 #ifndef NEREID_RUNTIME_TUNE_TUNING_H
 #define NEREID_RUNTIME_TUNE_TUNING_H
 

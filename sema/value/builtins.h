@@ -1,5 +1,8 @@
 /* The table of builtins: the functions of the language that the language can't express itself.
  *
+ * sema/builtins owns these functions.  Each takes the values of its arguments, checks them, emits
+ * tile IR if they are not constant, and gives a value.
+ *
  * X(name, where, "parameters", handler)
  *
  * where: M  a member of tiles as well (x.sum() is tl.sum(x))

@@ -5,11 +5,13 @@
  * module, then among Python's own.  Nothing here is global: everything hangs on a Sema or its
  * Program, and lives in the Program's arena.
  *
- *   module/     the files of a program and their names
+ * Each folder, with its input and output:
+ *
+ *   module/     owns the files of a program and their names; from a name to its value
  *     imports.c      opening files, imports        module_names.c   names of a module, on demand
  *     language.c     names of the language, and of its library lang/std
  *     enclosing.c    host functions around kernels
- *   eval/       the evaluation of a function
+ *   eval/       owns the evaluation of functions; from a syntax tree to a value and tile IR
  *     statements.c   statements, assignments and early exits
  *     branch.c       branches, and the join of the values of their sides
  *     loops.c        for and while                 carried.c        which names a loop assigns
@@ -17,10 +19,11 @@
  *     call.c         calls, of functions inlined
  *     operators.c    operators on run-time values  fma.c            products that fuse with sums
  *     attributes.c   x.dtype, x.shape, methods
- *   builtins/   the functions of the language; builtin_call.c calls them
- *   value/      values: scope.c their variables, types.c promotion and casts, constant_arith.c
- *               Python's arithmetic, sema_diag.c errors and the calls that led to them
- *   autotune/   host code, for decorators, and the configurations that they give
+ *   builtins/   owns the functions of the language (builtins.h); from argument values to a result
+ *   value/      owns values (value.h); from values to values
+ *     scope.c        variables                     types.c          promotion and casts
+ *     constant_arith.c   Python's arithmetic       sema_diag.c      errors and their call chains
+ *   autotune/   owns host code and decorators; from a kernel to its configurations (sema/tuned.h)
  */
 #ifndef NEREID_SEMA_VALUE_CONTEXT_H
 #define NEREID_SEMA_VALUE_CONTEXT_H

@@ -1,5 +1,8 @@
 /* The value of an expression, as sema evaluates it.
  *
+ * sema/value owns values, the variables that hold them, their types and Python's arithmetic.  It
+ * takes values, and gives values, or an error in the Diags; context.h has the state that it needs.
+ *
  * One tagged union covers what exists at compile time (Python numbers, strings, tuples, dtypes,
  * functions, modules) and what exists at run time (tiles and scalars of the tile IR).  Three kinds
  * of number differ in how they are typed:
