@@ -29,10 +29,6 @@ enum { FIRST = MEMORY_ALIGNMENT };
 
 /* ---- places ---- */
 
-static int64_t aligned_size(int64_t size) {
-  return (size + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
-}
-
 int64_t project_bytes(const Project *p, uint32_t buffer) {
   return memory_bytes(p->plan->graph->dims, &p->plan->buffers[buffer])->value;
 }
@@ -48,7 +44,7 @@ static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
 
 static void place_weight(Project *p, uint32_t i) {
   ProjectBuffer *b = &p->buffers[i];
-  int64_t bytes = aligned_size(project_bytes(p, i));
+  int64_t bytes = memory_aligned(project_bytes(p, i));
   const ProjectBuffer *same = same_tensor(p, i);
   b->at = same ? same->at : p->weights_bytes;
   if (!same) p->weights_bytes += bytes;
@@ -88,7 +84,7 @@ static void project_place_weights(Project *p) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
     if (!is_used(p, i, BUFFER_CONSTANT)) continue;
     p->buffers[i].at = p->constant_bytes;
-    p->constant_bytes += aligned_size(project_bytes(p, i));
+    p->constant_bytes += memory_aligned(project_bytes(p, i));
   }
 }
 
@@ -149,7 +145,7 @@ static int put_weights(Writing *w, const Project *p, bool kept, int64_t *at) {
   for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++) {
     if (!p->buffers[i].weight || p->buffers[i].kept != kept || p->buffers[i].at != *at) continue;
     code = put_weight(w, p, i);
-    *at += aligned_size(project_bytes(p, i));
+    *at += memory_aligned(project_bytes(p, i));
   }
   return code;
 }

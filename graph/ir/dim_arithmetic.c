@@ -445,7 +445,7 @@ static bool is_quotient(Dims *d, Dim a, Dim b, Dim q) {
  * gives. */
 static bool settled(Dims *d, Dim a, Dim b, Dim *quotient) {
   int64_t lo = dim_range(d, a).lo, least = 0;
-  if (dim_is_int(b) && b->value > 0 && lo != INT64_MIN) least = dim_floor_div(lo, b->value);
+  if (dim_is_int(b) && b->value > 0 && lo != INT64_MIN) least = floor_div(lo, b->value);
   *quotient = dim_int(d, least);
   if (is_quotient(d, a, b, *quotient)) return true;
   if (lo >= 0 && least == 0) return false;
@@ -582,7 +582,7 @@ Dim dim_floordiv(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))
     return a->value == INT64_MIN && b->value == -1 ? d->huge
-                                                   : dim_int(d, dim_floor_div(a->value, b->value));
+                                                   : dim_int(d, floor_div(a->value, b->value));
   if (dim_is(b, 1) || dim_is(a, 0)) return a;
   if (a == b && never_zero(d, b)) return dim_int(d, 1);
   return dim_known(d, OP_FLOORDIV, a, b, defined_floordiv);
@@ -599,7 +599,7 @@ Dim dim_quotient(Dims *d, Dim a, Dim b) {
 Dim dim_mod(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))
-    return dim_int(d, b->value == -1 ? 0 : dim_floor_mod(a->value, b->value));
+    return dim_int(d, b->value == -1 ? 0 : floor_mod(a->value, b->value));
   if (dim_is(b, 1) || dim_is(a, 0) || (a == b && never_zero(d, b))) return dim_int(d, 0);
   return dim_known(d, OP_MOD, a, b, defined_mod);
 }

@@ -112,6 +112,6 @@ bool dim_eval(Dim x, const int64_t *values, int64_t *out) {
     return true;
   }
   if (v[1] == 0 || (v[0] == INT64_MIN && v[1] == -1)) return false;
-  *out = x->kind == DIM_FLOORDIV ? dim_floor_div(v[0], v[1]) : dim_floor_mod(v[0], v[1]);
+  *out = x->kind == DIM_FLOORDIV ? floor_div(v[0], v[1]) : floor_mod(v[0], v[1]);
   return true;
 }

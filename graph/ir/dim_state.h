@@ -4,6 +4,7 @@
 #define NEREID_GRAPH_IR_DIM_STATE_H
 
 #include "graph/ir/dim.h"
+#include "lang/base/integers.h"
 
 /* Terms of a sum, and nodes of a tree: what has more is as good as unknown. */
 enum { TERMS_MAX = 256, DEPTH_MAX = 64, SIZE_LIMIT = 1 << 14 };
@@ -53,17 +54,5 @@ Dim dim_intern(Dims *d, DimExpr x);
 Dim dim_known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Dim));
 /* An order of expressions that does not depend on what was met first. */
 int dim_compare(Dim a, Dim b);
-
-/* ---- numbers: b is not 0 ---- */
-
-static inline int64_t dim_floor_div(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return q - (a % b != 0 && (a % b < 0) != (b < 0));
-}
-
-static inline int64_t dim_floor_mod(int64_t a, int64_t b) {
-  int64_t r = a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
 
 #endif

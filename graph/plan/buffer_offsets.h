@@ -88,6 +88,7 @@ static inline void memory_give_back(MemoryRoom *p, int64_t at, int64_t size) {
   }
 }
 
+/* Rounded up to a multiple of MEMORY_ALIGNMENT. */
 static inline int64_t memory_aligned(int64_t size) {
   return (size + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
 }

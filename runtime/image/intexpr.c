@@ -1,4 +1,5 @@
 #include "runtime/image/intexpr.h"
+#include "lang/base/integers.h"
 #include "runtime/messages.h"
 
 #include <ctype.h>
@@ -248,14 +249,6 @@ int intexpr_parse_bounds(Arena *a, IntExpr *out, const char *text, const char *c
 }
 
 /* ---- evaluation ---- */
-
-static int64_t floor_div(int64_t x, int64_t y) { return x / y - (x % y && (x < 0) != (y < 0)); }
-
-/* Of y's sign; floor_div(x, y) * y may be more than 64 bits hold. */
-static int64_t floor_mod(int64_t x, int64_t y) {
-  int64_t r = x % y;
-  return r && (r < 0) != (y < 0) ? r + y : r;
-}
 
 /* False if it can't be done. */
 static bool apply(IntCode op, int64_t x, int64_t y, int64_t *out) {

@@ -42,7 +42,7 @@ bool model_device_is_host(void) { return true; }
 
 int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
   (void)d;
-  const size_t room = ((size_t)bytes + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+  const size_t room = (size_t)memory_aligned(bytes);
   *out = aligned_alloc(MEMORY_ALIGNMENT, room ? room : MEMORY_ALIGNMENT);
   if (*out) return 0;
   return model_fail(MODEL_E_MEMORY, "there is no memory for %lld bytes of %s", (long long)bytes,

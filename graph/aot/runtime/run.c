@@ -22,7 +22,7 @@ static bool usable(const model_tensor *t) {
 
 static int64_t stage(Call *c, int64_t bytes) {
   const int64_t at = c->pool;
-  c->pool += (bytes + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+  c->pool += memory_aligned(bytes);
   return at;
 }
 
