@@ -39,7 +39,7 @@
 #define E_GRAPH_WEIGHT_MISSING "the file has no tensor %s for parameter %s; save the model again"
 #define E_GRAPH_WEIGHT_TYPE "tensor %s does not fit parameter %s of type %s; export the model again"
 
-/* exported programs; "FILE: error: PLACE IN IT: " stands before them */
+/* exported programs; the prefix is "FILE: error: PATH IN IT: " */
 #define H_GRAPH_PT2_AGAIN \
   "save the model again with torch.export.save (PyTorch 2.11 writes what is read here)"
 #define E_GRAPH_PT2_OTHER "the file is %s, not an exported program"
@@ -95,7 +95,7 @@
   "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 
-/* ONNX models; "FILE: error: PLACE IN IT: " stands before most of them. */
+/* ONNX models; the prefix of most is "FILE: error: PATH IN IT: ". */
 #define E_ONNX_FILE "the file is not an ONNX model: %s; copy it again, or export it again"
 #define E_ONNX_EXTERNAL "tensor %s: its file %s can't be used: %s"
 #define E_ONNX_EXTERNAL_NUMBER "its external_data has no valid %s"

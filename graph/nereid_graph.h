@@ -34,7 +34,7 @@ typedef struct nereid_executable nereid_executable;
 
 /* ---- models ---- */
 
-/* What a file is, its content tells:
+/* The kind of a file is read from its content:
  *   - an exported program of PyTorch (`torch.export.save`, usually NAME.pt2)
  *   - a model in ONNX's format (NAME.onnx)
  *   - a graph as text: the Python that FX's print_readable writes, or what print(graph) does
@@ -106,7 +106,7 @@ typedef struct {
   void *on_compile_context;
 } nereid_graph_options;
 
-/* Stages of a model.  Graph, kernels and plan read back as what they are. */
+/* Stages of a model.  Graph, kernels and plan can be read back. */
 typedef enum {
   NEREID_GRAPH_TEXT,    /* the graph, as FX prints it */
   NEREID_GRAPH_KERNELS, /* the kernel file that was generated for it */
@@ -182,15 +182,14 @@ NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tens
 /* Runs the model on a stream (NULL: the device's default one); it is over when the stream is
  * synchronized.
  *
- * Inputs lie in host memory or in the device's.  Where a kernel can use them they are, else they
+ * Inputs are in host memory or in the device's.  Where a kernel can use them they are, else they
  * are copied: from the host to a GPU, strided ones, ones that do not begin at a multiple of 16
  * bytes.  What the model writes to an input, it writes to the caller's tensor.
  *
  * An output whose data is not NULL is written there; it must have the right dtype and shape and no
- * gaps.  One whose data is NULL is described by the call, and lies in memory of the executable,
- * on its device, until the next run.  Where data decides a size (nonzero),
- * nereid_executable_prepare() says the shape for the largest; the call writes the one that is to
- * the tensor's shape.
+ * gaps.  One whose data is NULL is described by the call, and is in memory of the executable, on
+ * its device, until the next run.  Where data decides a size (nonzero), nereid_executable_prepare()
+ * says the shape for the largest; the call writes the one that is to the tensor's shape.
  *
  * Buffers of the model that it updates (a cache, running means) keep their values from one run to
  * the next; each executable has its own.
@@ -224,7 +223,7 @@ NEREID_API int nereid_executable_trace(char **text, size_t *size, nereid_executa
                                        const nereid_tensor *inputs, int ninputs,
                                        nereid_tensor *outputs, int noutputs, nereid_stream *s);
 
-/* What a run takes, in bytes; known once the executable is prepared. */
+/* The memory of a run, in bytes; known once the executable is prepared. */
 typedef struct {
   int64_t pool;        /* temporaries: exactly the most that is in use at once */
   int64_t temporaries; /* what they would take without reuse */

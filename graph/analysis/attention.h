@@ -3,15 +3,15 @@
  *   softmax(scale * query key^T + mask) value     of query [B, H, T, D], key [B, H, S, D],
  *                                                 value [B, H, S, E]
  *
- * The result is [B, T, H, E]: heads stand behind rows, as nearly every user wants them, so that
- * putting them there costs nothing.  `mask` broadcasts to [B, H, T, S]; one of booleans says what
- * is seen, one of floats is added.  `low` and `high` say more cheaply what is seen: of row t the
- * keys from t + low to t + high.  A row that sees nothing is 0.
+ * The result is [B, T, H, E]: heads come after rows, the order in which nearly every user reads
+ * them, so that no transpose follows.  `mask` broadcasts to [B, H, T, S]; a mask of booleans
+ * selects the keys of a row, a mask of floats is added to the scores.  `low` and `high` select a
+ * band of keys at less cost: row t attends to the keys t + low to t + high.  A row without keys is
+ * 0.
  *
  * With `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
- * result is then f32 [P, B, T, H, E + 1]: for each share its own result and, behind it, the
- * logarithm of the sum of the exponentials of its scores, by which the shares are put together.
- */
+ * result is then f32 [P, B, T, H, E + 1]: for each share its own result, followed by the logarithm
+ * of the sum of the exponentials of its scores, by which the shares are combined. */
 #ifndef NEREID_GRAPH_ANALYSIS_ATTENTION_H
 #define NEREID_GRAPH_ANALYSIS_ATTENTION_H
 
@@ -22,7 +22,7 @@ typedef struct {
   double scale;
   Dim low, high; /* NULL: no limit */
   int64_t splits;
-  Dim batches; /* B * H: what stands beside each other */
+  Dim batches; /* B * H: independent attentions */
   Dim heads, rows, keys, width, columns; /* H, T, S, D, E */
 } Attention;
 
@@ -39,7 +39,7 @@ bool attention_reads(Graph *g, const Node *n, const Node *operand);
  * batches), row and column are given. */
 void attention_operand_place(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
                              Dim *place);
-/* The place in the mask, which broadcasts, of what is at `at` of the scores [B, H, T, S]. */
+/* The index in the mask, which broadcasts, of element `at` of the scores [B, H, T, S]. */
 void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *place);
 /* The place in the result; `split` is NULL where there are no shares. */
 void attention_result_place(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,

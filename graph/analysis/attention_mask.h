@@ -1,4 +1,4 @@
-/* What a mask of attention says that need not be loaded: which keys a row sees as limits. */
+/* Limits in place of a mask: the band of keys that a row attends to, so that no mask is loaded. */
 #ifndef NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
 #define NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
 
@@ -9,7 +9,7 @@ typedef struct {
   Dim low, high; /* of row t the keys from t + low to t + high are seen; NULL: no limit */
 } SeenKeys;
 
-/* `mask` broadcasts to [.., rows, keys]; what is built stands at b. */
+/* `mask` broadcasts to [.., rows, keys]; new nodes are inserted at b. */
 SeenKeys attention_seen(Build *b, Node *mask, Dim rows, Dim keys);
 
 #endif

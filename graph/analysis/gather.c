@@ -38,8 +38,8 @@ static void gather_gather(Graph *g, const Node *n, const Dim *place, Gather *out
   if (rank) add_index(g, out, graph_arg(g, n, "index").node, axis_of(g, n, rank), place);
 }
 
-/* index.Tensor: the axes of the indices, broadcast together, stand where the first index stands,
- * or in front if something stands between indices. */
+/* index.Tensor: the axes of the indices, broadcast together, are at the position of the first
+ * index, or in front if an axis without index separates indices. */
 typedef struct {
   uint32_t first, count, rank; /* of the indices; rank is that of all, broadcast */
   bool apart;

@@ -11,12 +11,13 @@ typedef struct {
   struct {
     Node *index;
     Dim place[GRAPH_RANK_MAX]; /* in index */
-    Dim symbol;                /* stands for its element in the place above; negative ones */
+    Dim symbol;                /* its element's value in the index above; negative ones */
     Dim size;                  /* count from the end of an axis of that size */
   } by[GRAPH_RANK_MAX];
 } Gather;
 
-/* What n, a PRIM_GATHER, reads for its element at `place`.  The symbols are new ones. */
+/* The element that n, a PRIM_GATHER, reads for its element at index `place`.  The symbols are new
+ * ones. */
 void gather_of(Graph *g, const Node *n, const Dim *place, Gather *out);
 
 #endif

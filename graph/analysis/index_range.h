@@ -1,5 +1,5 @@
-/* Between which numbers the elements of an integer tensor lie, whatever the data is: of indices
- * that arange, argmax, clamp, a remainder or a constant gives. */
+/* Value ranges of integer tensors, whatever the data is: of indices that come from arange, argmax,
+ * clamp, a remainder or a constant. */
 #ifndef NEREID_GRAPH_ANALYSIS_INDEX_RANGE_H
 #define NEREID_GRAPH_ANALYSIS_INDEX_RANGE_H
 

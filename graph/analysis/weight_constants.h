@@ -1,4 +1,4 @@
-/* Which values depend on the model's weights alone.
+/* Values that depend on the model's weights alone.
  *
  * Weights are parameters, buffers and constants of the file that the graph does not write to.  A
  * value that is computed from those, or from nothing, is the same in each run; so the nodes that

@@ -21,7 +21,7 @@ static int choose_target(char *out, size_t size) {
   return 0;
 }
 
-/* What the file is called in its folder. */
+/* The last part of the file's path. */
 static const char *base_name(const char *path) {
   const char *slash = path ? strrchr(path, '/') : NULL;
   return !path ? "a model" : slash ? slash + 1 : path;

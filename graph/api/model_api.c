@@ -50,7 +50,7 @@ static bool is_archive(const char *path, const char *start, size_t len) {
 
 enum { START_BYTES = 8 };
 
-/* What a file begins with: nothing if it is empty, or can't be read. */
+/* The first bytes of a file: none if it is empty, or can't be read. */
 static size_t file_start(const char *path, char start[START_BYTES]) {
   FILE *f = fopen(path, "rb");
   size_t n = f ? fread(start, 1, START_BYTES, f) : 0;
@@ -136,7 +136,7 @@ static const nereid_tensor *given_for(const nereid_graph_source *s, const Node *
   return NULL;
 }
 
-/* Inputs without a type have that of what is given for them. */
+/* Inputs without a type take that of the caller's tensor. */
 static void take_types(Model *m, const nereid_graph_source *s) {
   int number = 0;
   for (Node *n = m->graph->first; n; n = n->next) {
@@ -191,7 +191,7 @@ static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char
   return m->graph ? 0 : report(m);
 }
 
-/* What a pipe gives can be read once. */
+/* A pipe can be read only once. */
 static int read_stream(Model *m, nereid_graph_source *s) {
   struct stat st;
   const char *text;
@@ -364,7 +364,7 @@ static Dim find_symbol(const Dims *d, const char *name) {
   return NULL;
 }
 
-/* The size that "x[0]" or the name of a number stands for; NULL: no input has it. */
+/* The size named by "x[0]" or by a number's name; NULL: no input has it. */
 static Dim find_place(Model *m, const char *place) {
   OpenInputs inputs = inputs_of(m);
   size_t len = strcspn(place, "[");

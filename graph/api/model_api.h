@@ -30,8 +30,8 @@ void model_free(Model *m);
 int model_run_passes(Model *m, const char *passes);
 /* Makes the plan, unless the model is one. */
 int model_plan(Model *m, const CompileOptions *o);
-/* What the plan's kernels must do on such a device, by name, with sizes that are chosen where the
- * model leaves them open. */
+/* The work of the plan's kernels on such a device, by name, with chosen sizes where the model
+ * leaves them open. */
 int model_explain(Model *m, const char *device, const char *mode, Text *out);
 /* The graph or the plan as text, in the model's arena. */
 int model_print(Model *m, nereid_graph_kind kind, Text *out);

@@ -1,4 +1,4 @@
-/* Which tensor of a model's file a buffer of a plan is. */
+/* The tensor of a model's file that a buffer of a plan holds. */
 #ifndef NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
 #define NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
 

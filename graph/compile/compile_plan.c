@@ -37,7 +37,7 @@ typedef struct {
 
 /* ---- buffers ---- */
 
-/* The value of a scatter lies where it was written to. */
+/* A scatter's value is in the buffer to which it writes. */
 static uint32_t buffer_of(Compiler *c, Node *n) {
   n = prim_memory(in_place_memory(c->in_place, n));
   uint32_t *number = &c->buffer_of[n->id];
@@ -83,7 +83,7 @@ static void add_output(Compiler *c, Node *n) {
   c->plan->outputs[c->plan->noutputs++] = b;
 }
 
-/* What was written in place is there. */
+/* A value that was written in place needs no copy. */
 static void add_update(Compiler *c, Node *target, Node *value) {
   PlanUpdate u = {.to = buffer_of(c, target), .from = buffer_of(c, value)};
   if (u.to != u.from) c->plan->updates[c->plan->nupdates++] = u;
@@ -385,7 +385,7 @@ static bool has_kernel(Graph *g, const Node *n) {
   return k != PRIM_NONE;
 }
 
-/* What a caller can pass and get. */
+/* Types that a caller can pass and get. */
 static bool is_passed(Graph *g, const Node *n, const char *message) {
   ValueKind k = n->type.kind;
   if (k == VALUE_TENSOR || k == VALUE_NONE || (k == VALUE_INT && n->type.value)) return true;

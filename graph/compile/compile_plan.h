@@ -16,7 +16,7 @@ typedef struct {
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
   bool unchecked;     /* indices are not checked */
-  Stages *stages;     /* told of what is done; NULL: nobody is */
+  Stages *stages;     /* called for each step of the compilation, or NULL */
   bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;
 

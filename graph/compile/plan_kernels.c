@@ -201,7 +201,8 @@ static const PlanFunction *function_of(const Plan *p, Name kernel) {
   return NULL;
 }
 
-/* What is before all functions, and f; empty lines stand for the others, so that places hold. */
+/* The text before all functions, and f; empty lines replace the others, so that line numbers
+ * hold. */
 static char *part_of_source(PlanKernels *k, const PlanFunction *f) {
   const PlanFunction *first = &k->plan->functions[0];
   size_t head = first->begin, lines = f->line - first->line, own = f->end - f->begin;
@@ -286,7 +287,7 @@ typedef struct {
   nereid_image **images; /* of those that wait */
 } Work;
 
-/* The image of the general request behind that of the aligned one: guards are tried in order. */
+/* The aligned kernel's image comes before the general one's: guards are tried in order. */
 static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel *p) {
   nereid_image *general;
   if (!p->aligned.kernel) return nereid_compile_for(out, d, &p->request);

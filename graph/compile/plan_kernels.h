@@ -1,4 +1,5 @@
-/* The kernels of a plan's one source file, each compiled once for what it is specialized on. */
+/* The kernels of a plan's one source file, each compiled once for each set of values that it is
+ * specialized on. */
 #ifndef NEREID_GRAPH_COMPILE_PLAN_KERNELS_H
 #define NEREID_GRAPH_COMPILE_PLAN_KERNELS_H
 
@@ -41,7 +42,7 @@ typedef struct {
 
 /* Without a device (NULL) kernels are found, but not compiled. */
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
-/* Frees what lies in no arena. */
+/* Frees memory that no arena owns. */
 void kernels_close(PlanKernels *k);
 
 /* The kernel that a step takes, which may not be compiled yet.  Integers that depend on symbols

@@ -1,5 +1,5 @@
-/* What a compilation goes through: how long each stage took, for --trace, and what it left, as
- * numbered files in a folder, for --dump-dir. */
+/* The stages of a compilation: the time of each, for --trace, and the text after each, as numbered
+ * files in a folder, for --dump-dir. */
 #ifndef NEREID_GRAPH_COMPILE_STAGES_H
 #define NEREID_GRAPH_COMPILE_STAGES_H
 
@@ -13,7 +13,7 @@ typedef struct {
 } StageTime;
 
 typedef struct {
-  Arena *arena; /* in which it lies */
+  Arena *arena; /* the owner of its memory */
   Log log;
   VEC(StageTime) list;
   const char *folder; /* NULL: no files are written */

@@ -5,7 +5,7 @@
 #include "graph/analysis/attention.h"
 #include "graph/ops/window.h"
 
-/* What is read of a node: at these places, so many elements. */
+/* A read of a node's value: the index, and the number of elements. */
 typedef struct {
   const Node *node;
   const Dim *place; /* NULL: all of it, by a product */

@@ -118,7 +118,7 @@ bool graph_decompose(Graph *g, const OpId *keep) {
     Node *before = n->prev, *after = n->next;
     d.stays = true;
     ok = visit(&d, n);
-    /* What was built for n stands before it, and comes next; behind n, if it still stands there. */
+    /* New nodes are inserted before n and visited next; if n stays, the node after it is. */
     next = d.stays ? after : before ? before->next : g->first;
   }
   g->extremes_of_none = !refused;

@@ -24,8 +24,8 @@ typedef Node *DecomposeRule(Build *b);
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
-/* The elements of self that slice_scatter or select_scatter, at which b stands, replaces: those
- * start, start + step, ... below end along an axis. */
+/* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,
+ * start + step, ... below end along an axis. */
 typedef struct {
   uint32_t axis;
   Dim start, end, count;

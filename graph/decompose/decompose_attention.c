@@ -163,7 +163,7 @@ static void share_keys(Build *b, Operands *x) {
   if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
 }
 
-/* What the mask says about places alone becomes limits. */
+/* The part of the mask that depends on indices alone becomes limits. */
 static void see(Build *b, Operands *x) {
   SeenKeys seen = attention_seen(b, x->mask, x->q->type.shape[2], x->k->type.shape[2]);
   x->mask = seen.mask ? four_axes(b, seen.mask) : NULL;
@@ -292,7 +292,7 @@ static Node *result_of_parts(Build *b, Arg scale) {
   return build_with_named(b, OP_aten_scaled_dot_product_attention_default, 6, args, "scale", scale);
 }
 
-/* What nobody asks for goes again. */
+/* Results without users are removed again. */
 static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
   Node *q = build_input(b, "query");
   if (dim_is(t->shape[t->rank - 1], 0))

@@ -46,7 +46,7 @@ static Bags bags_of(Build *b) {
   return x;
 }
 
-/* Where in the result each element of the rows goes, in row-major order; -1: nowhere. */
+/* The result's index, in row-major order, of each element of the rows; -1: none. */
 static Node *places(Build *b, const Bags *x) {
   Node *first = build_with(b, OP_aten_mul_Tensor, x->bag, arg_dim(x->columns));
   Node *place = build_add(b, build_unsqueeze(b, first, 1), build_arange(b, x->columns));
@@ -65,7 +65,7 @@ static Node *sums(Build *b, const Bags *x) {
   return scatter_add_up(b, zeros, places(b, x), x->rows);
 }
 
-/* Rows that do not count go to a bag behind the others. */
+/* Rows that do not count go to one more bag after the others. */
 static Node *largest(Build *b, const Bags *x) {
   Dim more = dim_add(b->in.g->dims, x->bags, build_const(b, 1)), shape[] = {more, x->columns};
   Node *zeros = build_full(b, 2, shape, arg_float(0), x->rows->type.dtype), *bag = x->bag;

@@ -271,8 +271,8 @@ Node *decompose_conv(Build *b) {
   return convolve(b, &c);
 }
 
-/* Elements of the input lie `stride` apart, and the window comes from dilation * (size - 1) before
- * the first, less the padding. */
+/* Elements of the input are `stride` apart, and the first window begins dilation * (size - 1)
+ * elements before the first of them, less the padding. */
 Node *decompose_conv_transpose(Build *b) {
   Conv c = read_conv(b);
   Dims *d = b->in.g->dims;
@@ -294,7 +294,7 @@ Node *decompose_convolution(Build *b) {
   return infer_bool(&b->in, "transposed") ? decompose_conv_transpose(b) : decompose_conv(b);
 }
 
-/* "same": dilation * (size - 1) in all; of an odd number the larger half is behind. */
+/* "same": dilation * (size - 1) in all; of an odd number the larger half comes after the input. */
 static void pad_same(Build *b, Conv *c) {
   Dims *d = b->in.g->dims;
   for (uint32_t i = 0; i < c->n; i++) {

@@ -104,7 +104,7 @@ Node *decompose_masked_select(Build *b) {
   return take_rows(b, scatter_flat(b, x), scatter_flat(b, mask), b->in.n->type.shape[0]);
 }
 
-/* One mask, with all of the other axes: slices of what lies where it holds. */
+/* One mask, with all of the other axes: the slices where it is true. */
 Node *decompose_index(Build *b) {
   uint32_t n, first = 0;
   Node *x = build_self(b), **index = build_inputs(b, "indices", &n), *mask = NULL;

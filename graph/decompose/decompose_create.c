@@ -16,7 +16,7 @@ Node *decompose_full(Build *b) { return become_full(b, build_arg(b, "fill_value"
 Node *decompose_fill(Build *b) { return become_full(b, build_arg(b, "value")); }
 Node *decompose_scalar_tensor(Build *b) { return become_full(b, build_arg(b, "s")); }
 
-/* What is copied, or filled with the value of a tensor: expanded and cast. */
+/* The parameter's tensor, expanded and cast to the result's type. */
 static Node *spread(Build *b, const char *param) {
   const ValueType *t = &b->in.n->type;
   return build_expand(b, build_to(b, build_input(b, param), t->dtype), t->rank, t->shape);
@@ -85,7 +85,7 @@ Node *decompose_linspace(Build *b) {
   return build_to(b, build_where(b, first, arg_node(low), arg_node(high)), t);
 }
 
-/* base to the power of what linspace gives. */
+/* base to the power of linspace's elements. */
 Node *decompose_logspace(Build *b) {
   DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
   Node *x =
@@ -96,7 +96,7 @@ Node *decompose_logspace(Build *b) {
   return build_to(b, build(b, OP_aten_pow_Scalar, ARGS(base, arg_node(x))), t);
 }
 
-/* Row and column of each place of a matrix that lies below a diagonal, or above it, row by row. */
+/* Row and column of each element of a matrix below a diagonal, or above it, in row-major order. */
 Node *decompose_triangle_places(Build *b) {
   bool lower = b->in.n->op->id == OP_aten_tril_indices_default;
   int64_t rows = infer_int(&b->in, "row"), columns = infer_int(&b->in, "col");

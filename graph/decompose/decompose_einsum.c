@@ -1,9 +1,9 @@
 /* einsum: operands are multiplied two at a time, each pair as one bmm.
  *
- * Labels are numbers: the letters, and behind them the axes of `...` from the last one back.  A
- * pair's labels fall into four groups: those of both that are wanted later (the batch), those of
- * one that are wanted later, and those of both that are not, which are summed.  What only one has
- * and nobody wants is summed before. */
+ * Labels are numbers: the letters, then the axes of `...` from the last one back.  A pair's labels
+ * fall into four groups: those of both that are used later (the batch), those of one that are used
+ * later, and those of both that are not, which are summed.  Labels of one operand that nothing uses
+ * later are summed before. */
 #include <string.h>
 
 #include "graph/decompose/decompose.h"

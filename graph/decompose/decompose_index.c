@@ -1,4 +1,4 @@
-/* What takes elements from places that are computed: indices become tensors, and the op gather,
+/* Reads of elements at computed indices: the indices become tensors, and the op one of gather,
  * index_select, index.Tensor, or a choice by a mask. */
 #include <string.h>
 
@@ -64,7 +64,7 @@ Node *decompose_take_along_dim(Build *b) {
 
 /* ---- writing one value ---- */
 
-/* Which of `size` places any of the indices names; they may count from the end. */
+/* True at each of `size` indices that occurs in `index`, whose elements may count from the end. */
 static Node *named_places(Build *b, Node *index, Dim size) {
   Dim count = value_numel(b->in.g, &index->type);
   Node *place = build_unsqueeze(b, build_arange(b, size), 1);
@@ -88,7 +88,7 @@ Node *decompose_index_fill(Build *b) {
 
 typedef enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR } PadMode;
 
-/* Where the elements of the padded axis come from: places from -left on, brought into 0..size. */
+/* Source indices of the padded axis's elements: from -left on, brought into 0..size. */
 static Node *padded_places(Build *b, PadMode mode, Dim size, Dim left, Dim right) {
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));

@@ -133,7 +133,7 @@ Node *decompose_matmul(Build *b) {
 
 /* ---- axes by their numbers ---- */
 
-/* The axes that are not in `axes`, in front of those or behind them. */
+/* The axes that are not in `axes`, before those or after them. */
 static Node *gather_axes(Build *b, Node *x, const int64_t *dims, uint32_t n, bool behind) {
   uint32_t order[GRAPH_RANK_MAX], set = 0, at = behind ? 0 : n;
   for (uint32_t i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ static Node *group_of_rows(Build *b, Node *ends, Dim rows) {
   return build_sum(b, build_to(b, before, DT_I64), 1u << 1, false);
 }
 
-/* Each row is multiplied by the matrix of its group; rows behind the last group are zeros. */
+/* Each row is multiplied by the matrix of its group; rows after the last group are zeros. */
 static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
   Dim rows = x->type.shape[0], groups = matrices->type.shape[0];
   Node *group = group_of_rows(b, ends, rows);
@@ -182,7 +182,7 @@ static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
   return build_where(b, build_unsqueeze(b, in, 1), arg_node(y), build_int(b, 0));
 }
 
-/* Groups of columns, or of what is summed up, have no kernel. */
+/* Groups of columns, or of the summed axis, have no kernel. */
 Node *decompose_grouped_mm(Build *b) {
   Node *x = build_self(b);
   Node *y = build_input(b, b->in.schema->params[1].name), *ends = build_input(b, "offs"), *z;
@@ -194,8 +194,8 @@ Node *decompose_grouped_mm(Build *b) {
 
 /* ---- dtypes that the units which multiply matrices do not sum up ---- */
 
-/* Integers and doubles: the sum of what is multiplied element by element; [.., m, k] by [.., k, n]
- * as [.., m, 1, k] by [.., 1, n, k]. */
+/* Integers and doubles: the sum of products of elements; [.., m, k] by [.., k, n] as [.., m, 1, k]
+ * by [.., 1, n, k]. */
 static Node *in_full(Build *b) {
   Node *x = build_input(b, "self"), *y = build_input(b, "mat2");
   uint32_t rank = rank_of(x);

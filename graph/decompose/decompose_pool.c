@@ -14,7 +14,7 @@ typedef struct {
   Node *x;
   uint32_t n, first; /* the last n axes, from `first` on */
   Dim kernel[WINDOW_AXES], stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
-  Dim after[WINDOW_AXES]; /* padding behind */
+  Dim after[WINDOW_AXES]; /* padding after the input */
   Dim places[WINDOW_AXES];
   bool ceil_mode;
 } Pooling;
@@ -42,8 +42,8 @@ static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
   for (uint32_t i = 0; i < n && count; i++) out[i] = given[count == 1 ? 0 : i];
 }
 
-/* Behind the input lies as much padding as the last window needs: more than in front with
- * ceil_mode. */
+/* The padding after the input is as much as the last window needs: with ceil_mode more than before
+ * it. */
 static void find_after(Build *b, Pooling *p) {
   Dims *d = b->in.g->dims;
   Dim one = build_const(b, 1);
@@ -84,7 +84,7 @@ static Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
            arg_dims(g, 2 * p->n, pads), arg_dims(g, p->n, p->dilation), build_int(b, p->first)));
 }
 
-/* Where each window begins; before 0 in padding. */
+/* The index at which each window begins; negative in the padding. */
 static Node *starts(Build *b, const Pooling *p, uint32_t i) {
   Dims *d = b->in.g->dims;
   Node *at = pool_times(b, build_arange(b, p->places[i]), p->stride[i]);
@@ -93,8 +93,8 @@ static Node *starts(Build *b, const Pooling *p, uint32_t i) {
 
 /* ---- averages ---- */
 
-/* How many elements each window along axis i has; `padded`: with the padding that was asked for,
- * but not with what ceil_mode adds. */
+/* The number of elements of each window along axis i; `padded`: with the padding that the op names,
+ * without the one that ceil_mode adds. */
 static Node *sizes_along(Build *b, const Pooling *p, uint32_t i, bool padded) {
   Dims *d = b->in.g->dims;
   Dim size = p->x->type.shape[p->first + i];

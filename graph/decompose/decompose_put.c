@@ -116,7 +116,7 @@ static Node *decompose_masked_put(Build *b) {
 
 /* ---- masked_scatter, masked_fill ---- */
 
-/* Where the mask holds, the elements of source in their order. */
+/* Elements of source, in their order, where the mask is true. */
 static bool scatter_by_mask(Build *b, MaskedPut *out) {
   Node *x = build_input(b, "self"), *source = scatter_flat(b, build_input(b, "source"));
   out->mask = build_expand(b, build_input(b, "mask"), rank_of(x), x->type.shape);
@@ -240,7 +240,7 @@ Node *decompose_index_copy(Build *b) {
 
 /* ---- index_put ---- */
 
-/* What x[indices] chooses: its axes, and how the values lie. */
+/* The elements that x[indices] selects: the axes, and the layout of the values. */
 typedef struct {
   Node *x, *values;
   Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
@@ -281,7 +281,7 @@ static Node *rows_named(Build *b, const Put *p) {
   return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
 }
 
-/* The values as [M, elements of a row]; they have the axes of `index` behind `place` others. */
+/* The values as [M, elements of a row]; they have the axes of `index` after `place` others. */
 static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t nindex) {
   Dim shape[2 * GRAPH_RANK_MAX];
   uint32_t rank = 0, first = 0;

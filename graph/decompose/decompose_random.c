@@ -68,7 +68,7 @@ Node *decompose_bernoulli(Build *b) {
   return build_to(b, trials(b, p, t->rank, t->shape), t->dtype);
 }
 
-/* What is kept is as much larger as there is less of it. */
+/* Dropout: kept elements are divided by the probability with which an element is kept. */
 static Node *kept(Build *b, Node *x, Node *mask, double keep) {
   DType t = x->type.dtype;
   Node *y =

@@ -62,7 +62,7 @@ Node *decompose_prod(Build *b) {
 Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, build_self(b)); }
 Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, build_self(b)); }
 
-/* x with the axes of `set` behind the others, as one. */
+/* x with the axes of `set` after the others, merged into one. */
 static Node *joined_axes(Build *b, Node *x, uint32_t set) {
   uint32_t axes[GRAPH_RANK_MAX], n = 0, kept;
   Dim shape[GRAPH_RANK_MAX + 1];
@@ -105,7 +105,7 @@ static Node *extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
   return build_reduce(b, max ? OP_aten_amax_default : OP_aten_amin_default, x, set, keepdim);
 }
 
-/* The least place of what is the extreme, or NaN, which counts as one. */
+/* The smallest index of the extreme, or of a NaN, which counts as one. */
 static Node *place_of(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
   if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
   Dim size = x->type.shape[axis];
@@ -177,7 +177,7 @@ static Node *divide_by_freedom(Build *b, Node *sum, Dim count) {
   return build_with(b, OP_aten_div_Tensor, sum, arg_dim(freedom));
 }
 
-/* The mean of squares of what is left without the mean. */
+/* The mean of the squared deviations from the mean. */
 static Node *variance(Build *b, Node *x, uint32_t set, Node **mean) {
   *mean = build_mean(b, x, set, true);
   Node *rest = build_sub(b, x, *mean);

@@ -158,7 +158,7 @@ static Along along_of(Build *b) {
   return a;
 }
 
-/* What goes to the index's elements; one number goes to all. */
+/* The values to write, one for each element of the index; a number is expanded. */
 static Node *source_of(Build *b, const Along *a) {
   Dim one = build_const(b, 1);
   if (!infer_takes(&b->in, "src"))
@@ -189,7 +189,7 @@ Node *decompose_scatter_add(Build *b) {
   return build_finished(b, scatter_add_up(b, a.x, places, source_of(b, &a)));
 }
 
-/* For each element of x the product of what is written there, 1 without any. */
+/* For each element of x the product of the values written to it, 1 without any. */
 static Node *products_along(Build *b, const Along *a, Node *src) {
   uint32_t rank = rank_of(a->x);
   Node *at = build_along(b, build_arange(b, a->x->type.shape[a->axis]), a->axis, rank + 1);

@@ -219,8 +219,8 @@ Node *decompose_kthvalue(Build *b) {
   return NULL;
 }
 
-/* The lower of two in the middle; of rows with NaN the first NaN, or without `skip_nan`: the
- * median of what is no NaN. */
+/* The lower of two in the middle; of rows with NaN the first NaN, or with `skip_nan` the median of
+ * the other elements. */
 static Node *median_place(Build *b, Node *x, uint32_t axis, bool skip_nan) {
   Node *order = order_along(b, x, axis, false, NULL);
   if (!rank_of(x)) return order;

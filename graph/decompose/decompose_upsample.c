@@ -134,7 +134,7 @@ static Node *weighted_taps(const Resize *r, Node *x, uint32_t axis, Node *place)
   return sum;
 }
 
-/* A whole number of times as many elements: each stands that often. */
+/* An integer scale factor: each element is repeated that often. */
 static Node *repeat_each(Build *b, Node *x, uint32_t axis, Dim times) {
   Dim shape[GRAPH_RANK_MAX];
   x = build_unsqueeze(b, x, axis + 1);

@@ -90,7 +90,7 @@ Node *decompose_repeat(Build *b) {
   return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
 }
 
-/* An axis of the number of times behind the one that is repeated. */
+/* A new axis, whose size is the number of repeats, after the one that is repeated. */
 Node *decompose_repeat_interleave(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = 0;
@@ -335,7 +335,7 @@ static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
   return build_expand(b, build_to(b, part, x->type.dtype), rank_of(x), shape);
 }
 
-/* Each step-th element from start on: element i of the part stands at start + i*step. */
+/* Each step-th element from start on: element i of the part is at index start + i*step. */
 static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step, Node *part) {
   Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
   Node *place = build_arange(b, x->type.shape[axis]);

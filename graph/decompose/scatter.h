@@ -1,4 +1,4 @@
-/* What writing at places is decomposed into (graph/decompose/decompose_scatter.c). */
+/* Writes to computed indices, in decomposed form (graph/decompose/decompose_scatter.c). */
 #ifndef NEREID_GRAPH_DECOMPOSE_SCATTER_H
 #define NEREID_GRAPH_DECOMPOSE_SCATTER_H
 
@@ -17,7 +17,7 @@ Node *scatter_writers(Build *b, Dim n, Node *places);
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values);
 /* `to` with src added where `places` (in row-major order) say. */
 Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src);
-/* `source` times the argument "alpha" of the node at which b stands. */
+/* `source` times the argument "alpha" of b's node. */
 Node *scatter_scaled(Build *b, Node *source);
 /* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */
 DType scatter_sum_dtype(DType t);
@@ -36,8 +36,8 @@ typedef struct {
   Node *mask, *values;
 } MaskedPut;
 
-/* Of masked_fill, masked_scatter, or of index_put by one mask, at which b stands.  False if it is
- * none of these, or has several masks or a mask without axes. */
+/* Of b's node: masked_fill, masked_scatter, or index_put by one mask.  False if it is none of
+ * these, or has several masks or a mask without axes. */
 bool scatter_masked_put(Build *b, MaskedPut *out);
 
 #endif

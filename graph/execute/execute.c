@@ -199,7 +199,7 @@ static int read_size(Executable *e, const PlanRead *r, nereid_stream *s) {
   return code ? code : sizes_read(e->sizes, r, value);
 }
 
-/* The steps, with those that come behind a size made ready when it is read. */
+/* Runs the steps; those that depend on a size of the data are prepared once it is read. */
 static int run_steps(Executable *e, nereid_stream *s) {
   uint32_t from = plan_once(e->plan);
   int code = 0;
@@ -216,7 +216,7 @@ static int run_steps(Executable *e, nereid_stream *s) {
 
 /* All that a run does between its inputs and its outputs. */
 static int execute_start(Executable *e, nereid_stream *s) {
-  bool open = e->plan->nreads > 0; /* sizes are known behind the steps */
+  bool open = e->plan->nreads > 0; /* sizes are known after the steps */
   int code = point_moved(e);
   if (!code && !open) code = check_updates(e);
   if (code) return code;
@@ -332,7 +332,7 @@ static bool is_made(const BufferState *b) {
          b->plan->kind != BUFFER_RECORDS;
 }
 
-/* What steps read or the plan returns must come from somewhere. */
+/* A buffer that a step reads or the plan returns must have been written. */
 static int check_written(const Executable *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
   if (!is_made(b) || b->written || b->bytes == 0) return 0;

@@ -62,7 +62,7 @@ int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nere
 
 /* ---- how long it takes ---- */
 
-/* What executable_run takes. */
+/* The inputs that executable_run takes. */
 typedef struct {
   const nereid_tensor *inputs;
   int ninputs;
@@ -71,9 +71,10 @@ typedef struct {
   nereid_stream *stream;
 } ExecutableCall;
 
-/* Both run the plan some times with a mark behind each step, so that the steps run one by one, also
- * where a run would start them at once, and print to `out`: a table with the middle one of each
- * step's times (graph/report/explain.h), and the first runs as a trace (graph/report/trace.h). */
+/* Both run the plan some times with an event after each step, so that the steps run one by one,
+ * also where a run would replay a recording, and print to `out`: a table with the middle one of
+ * each step's times (graph/report/explain.h), and the first runs as a trace
+ * (graph/report/trace.h). */
 int executable_explain(Executable *e, const ExecutableCall *c, const char *mode, Text *out);
 int executable_trace(Executable *e, const ExecutableCall *c, Text *out);
 

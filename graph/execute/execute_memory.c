@@ -161,7 +161,8 @@ static int upload_changed(Executable *e, BufferState *b) {
   return code;
 }
 
-/* The mapping is read-only and lies where the file has it. */
+/* Weights can be used in the file's mapping if nothing writes to them and they are aligned
+ * there. */
 static bool usable_in_place(const Executable *e, const BufferState *b) {
   return e->on_host && !b->written && b->bytes && goes_as_it_is(b) &&
          (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
@@ -169,7 +170,7 @@ static bool usable_in_place(const Executable *e, const BufferState *b) {
 
 typedef VEC(BufferState *) BufferStates;
 
-/* What can go with others, in one upload, is left to them. */
+/* Weights that can be uploaded together with others are appended to `later`. */
 static int place_weight(Executable *e, BufferState *b, BufferStates *later) {
   if (b->own || b->released) return 0;
   if (usable_in_place(e, b)) {
@@ -237,7 +238,7 @@ static int place_constants(Executable *e) {
 
 /* ---- temporaries ---- */
 
-/* The offsets that the plan has; they must lie in its pool. */
+/* The plan's offsets; each buffer must be within the pool. */
 static int take_offsets(Executable *e, MemoryItem *items) {
   uint32_t n = 0;
   int64_t pool;
@@ -326,7 +327,7 @@ static int place_all(Executable *e) {
   return e->interprets ? place_apart(e) : place_in_pool(e);
 }
 
-/* What did not fit is one piece; what the model takes is all of them. */
+/* The message has the total that the model needs: a failed allocation is only a part of it. */
 static int explain_memory(const Executable *e, int code) {
   MemoryUse m;
   if (!memory_use(e->plan, e->sizes, &m)) return code;
@@ -536,7 +537,7 @@ static bool same_shape(const BufferState *b, const nereid_tensor *t) {
   return same;
 }
 
-/* Where data decides sizes, whether there is room shows behind the run. */
+/* If data decides sizes, they are compared after the run. */
 static int check_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
   bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : same_shape(b, t);

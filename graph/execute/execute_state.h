@@ -1,4 +1,4 @@
-/* What an Executable is made of: shared by execute*.c. */
+/* The parts of an Executable: shared by execute*.c. */
 #ifndef NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 #define NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 
@@ -41,10 +41,10 @@ typedef struct {
 /* Mode reduce-overhead: the launches of a run are recorded for each combination of sizes, and
  * started all at once.
  *
- * A recording takes in what a run does between its inputs and its outputs: launches and updates.
- * When a tensor has another address than in the run before, the nodes that take it are changed; the
- * tensor is not copied.  So many recordings are kept as RECORDINGS_MAX says, and what was not used
- * for longest makes way. */
+ * A recording has the work of a run between its inputs and its outputs: launches and updates.  When
+ * a tensor has another address than in the run before, the recording's nodes that take it are
+ * changed; the tensor is not copied.  At most RECORDINGS_MAX recordings are kept; the least
+ * recently used one is evicted. */
 enum { RECORDINGS_MAX = 16 };
 
 typedef struct {
@@ -78,7 +78,7 @@ struct Executable {
   MemoryItem *items; /* of temporaries */
   char *pool;
   int64_t pool_bytes, pool_used;
-  nereid_event **marks; /* recorded before the first step and behind each; NULL: nobody asked */
+  nereid_event **marks; /* events before the first step and after each; NULL: not wanted */
   bool settled; /* the constant part has run */
   bool ready;   /* for symbols with the values of `prepared` */
   int64_t *prepared;

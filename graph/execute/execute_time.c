@@ -11,7 +11,7 @@ typedef struct {
   Executable *e;
   const ExecutableCall *call;
   nereid_event **events;   /* one more than spans */
-  size_t first, spans;     /* steps that run in each run, and the updates behind them */
+  size_t first, spans;     /* steps of each run, and the updates after them */
   double *us;              /* of each span in each run: us[run * spans + span] */
   double begin[RUNS_MOST]; /* of each run */
   int runs;

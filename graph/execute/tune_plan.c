@@ -147,7 +147,8 @@ static const char *shape_of(const Making *m) {
   return text.data ? text.data : "";
 }
 
-/* What is measured with its data in the cache is no measure of what is not. */
+/* A record with data in the cache does not hold for runs with data in memory: the key tells them
+ * apart. */
 static const char *sizes_of(const Making *m) {
   Text text = print_sizes(m, false);
   text_printf(&text, "%scache=kept", text.len ? " " : "");
@@ -292,7 +293,7 @@ static int add_problems(Tuner *t) {
 
 /* ---- choosing ---- */
 
-/* What is taken is sure, or the step says that it is not. */
+/* A candidate is taken if its measurement is sure, or if the best one's is not either. */
 static bool is_taken(const Candidate *c, const Candidate *best) {
   TimeTaken of_c = search_time(c), of_best = search_time(best);
   if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) return false;

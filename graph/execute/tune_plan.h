@@ -9,7 +9,7 @@
 #include "graph/plan/plan.h"
 #include "runtime/nereid_tune.h"
 
-/* Who is told how far it is. */
+/* Callbacks for progress. */
 typedef struct {
   nereid_tune_progress_fn on_progress; /* NULL: nobody */
   void *context;

@@ -263,7 +263,7 @@ enum {
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
   ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
-  SLICES_MAX = 64,          /* that a group writes beside those of what it computes */
+  SLICES_MAX = 64,          /* slices that a group writes beside those that it computes */
   SLICE_GROUPS_MAX = 8,     /* the latest of a memory's groups that another slice may join */
   INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
 };
@@ -276,7 +276,7 @@ typedef struct {
   uint32_t below; /* how many there are, each as often as it is reached, to INLINE_NODES_MAX */
   bool free;      /* needs no memory to compute */
   bool repeated;  /* used at many places for one element, as windows do */
-  bool varies;    /* used by what is computed in each run */
+  bool varies;    /* used by nodes that are computed in each run */
   bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
   bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
@@ -347,7 +347,7 @@ static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
 }
 
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
-/* The count that a node reads, which must lie in memory. */
+/* The count that a node reads, which must be in memory. */
 static bool is_count(const Node *user, const Node *operand) {
   return prim_reads_size(user) && user->args[1].node == operand;
 }
@@ -417,13 +417,13 @@ static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
 }
 
-/* Is it worth memory of its own, written once, to whoever reads it in each run? */
+/* Is it worth a buffer, written once, for readers in each run? */
 static bool is_kept(const Fuser *s, const Node *n) {
   int64_t made_from = s->info[n->id].bytes;
   return s->f->once[n->id] && bytes_of(s->f->graph, n) <= made_from + made_from / ROUNDING;
 }
 
-/* What takes a kernel of its own each time is worth some memory, too: a table of rotations. */
+/* A value that would need a kernel in each run is worth a buffer, too: a table of rotations. */
 static bool is_worth_memory(const Fuser *s, const Node *n) {
   return s->f->once[n->id] && bytes_of(s->f->graph, n) <= KEPT_BYTES_MAX;
 }
@@ -524,8 +524,8 @@ static bool has_window(const Group *g) {
   return false;
 }
 
-/* What goes along an axis joins a group whose domain is its own, or that has no columns yet.  Rows
- * that do not fit a tile are gone through several times, which a window is too dear for. */
+/* A reduction or scan joins a group whose domain is its own, or that has no columns yet.  Rows that
+ * do not fit a tile are read several times, which is too expensive for a window. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   fuse_set_domain(f, &own, n);
@@ -567,7 +567,7 @@ static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
   return stopped(STOP_NONE, NULL);
 }
 
-/* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
+/* The reason why n can't join g; kind STOP_NONE: it can, and has its role there. */
 static FuseStop join(const Fuser *s, Group *g, Node *n) {
   Fusion *f = s->f;
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);

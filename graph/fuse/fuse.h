@@ -1,21 +1,21 @@
-/* Fusion: which nodes share a kernel.
+/* Fusion: groups of nodes that share a kernel.
  *
  * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
- * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along
- * which reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed
- * for each of the x * r elements, or for each of the x rows.  Where a node's elements lie in the
- * domain is its *own place* there: subscripts in terms of the index symbols of x and r.
+ * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along which
+ * reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed for
+ * each of the x * r elements, or for each of the x rows.  A node's *own place* is the index of its
+ * element for a point of the domain: subscripts in terms of the index symbols of x and r.
  *
  * A node joins the last group that it depends on, or one that reads what it reads, if its size
  * fits the domain, and it uses nodes of the group at their own places only: then a value that one
  * computes is there, in a register, when the other needs it.
  *
- * With freezing, groups are computed once or in each run, never both; a group that runs once leaves
- * in memory what the others read, if that takes no more bytes than what it was made from.
+ * With freezing, groups are computed once or in each run, never both; a group that runs once stores
+ * values that the others read, if those take no more bytes than their sources.
  *
- * Views, and what needs no memory to compute (arange, full, masks made of them), belong to no
- * group: they are index expressions of their users.  So does a pointwise node with one user: it
- * is computed where it is used. */
+ * Views, and nodes that read no memory (arange, full, masks made of them), belong to no group: they
+ * are index expressions of their users.  So does a pointwise node with one user: it is computed
+ * where it is used. */
 #ifndef NEREID_GRAPH_FUSE_FUSE_H
 #define NEREID_GRAPH_FUSE_FUSE_H
 
@@ -30,16 +30,17 @@ typedef struct Group {
   uint32_t number;
   Dim x, r;         /* LOOPS: the domain.  Else x is all elements */
   Dim index[3];     /* LOOPS: of x, of r.  Else batch, row, column */
-  Dim extent[4];    /* MATMUL: of these, and of what is summed up */
+  Dim extent[4];    /* MATMUL: of these, and of the summed axis */
   uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
   const Dim *shape; /* product */
   const Dim *place;
-  uint32_t columns; /* LOOPS: the axes of `shape` that r stands for, a bit each */
+  uint32_t columns; /* LOOPS: the axes of `shape` that r covers, a bit each */
   VEC(Node *) nodes;
   uint32_t work; /* nodes, with those that they compute inline */
 } Group;
 
-/* Why a node did not join the last group that it depends on, as what the node does. */
+/* The reason why a node did not join the last group that it depends on, as a phrase about the
+ * node. */
 #define FUSE_STOPS(X)                                                   \
   X(NONE, "")                                                           \
   X(EAGER, "has a kernel of its own in mode eager")                     \
@@ -79,8 +80,8 @@ typedef struct {
   bool *once;       /* by node id: its value is the same in each run; all false without freezing */
   bool *stored;     /* by node id: it is written to memory */
   FuseStop *stop;   /* by node id: of nodes in groups */
-  /* Nodes that say sizes (prim_reads_size): what they count lies in memory before group `number`,
-   * and nodes behind them join no group before that. */
+  /* Nodes that say sizes (prim_reads_size): the counted tensor is in memory before group `number`,
+   * and later nodes join no group before that. */
   VEC(FusionRead) reads;
 } Fusion;
 
@@ -114,7 +115,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 
 
-/* One group a line, with what it stores, and which rules made what in comments: --emit fused. */
+/* One group a line, with the values that it stores, and the rewrites as comments: --emit fused. */
 void fusion_print(Text *out, const Fusion *f);
 
 #endif

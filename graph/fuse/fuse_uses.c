@@ -1,4 +1,4 @@
-/* Where nodes use their operands: places, through views and nodes that are computed inline. */
+/* Uses of operands: their indices, through views and nodes that are computed inline. */
 #include "graph/analysis/attention.h"
 #include "graph/analysis/gather.h"
 #include "graph/fuse/fuse_state.h"
@@ -54,7 +54,7 @@ static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
   reach(f, w.weight, at, use, ctx);
 }
 
-/* What is searched or scattered to is used in memory, at no place. */
+/* A searched or scattered tensor is used as a whole, in memory, at no one index. */
 static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Dim origin[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);

@@ -37,7 +37,7 @@ static Node *tensor_of_number(Graph *g, Arg number, DType t) {
   return full;
 }
 
-/* The dtype that stands for a number of Python's; DT_NONE: it is none. */
+/* The dtype of a number of Python's; DT_NONE: it is none. */
 static DType number_dtype(const Arg *a) {
   switch (a->kind) {
     case ARG_NODE: return a->node->type.kind == VALUE_INT && a->node->type.value ? DT_I64 : DT_NONE;
@@ -122,7 +122,7 @@ static bool writes_in_place(const Readers *r, const Node *n) {
   return x->kind == NODE_INPUT ? r->updated[x->id] : prim_memory(x) != x;
 }
 
-/* What n reads beside, while it writes, is not what it writes to. */
+/* Other operands of n must not alias the one that it writes to. */
 static void separate_operands(Graph *g, Node *n) {
   for (uint32_t i = 1; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE) continue;
@@ -132,7 +132,7 @@ static void separate_operands(Graph *g, Node *n) {
   }
 }
 
-/* ---- what is searched or scattered to lies in memory ---- */
+/* ---- searched and scattered tensors are in memory ---- */
 
 /* A scatter writes to memory of its own, or in place; what is searched, or read as a size, must be
  * there as it is. */

@@ -90,7 +90,7 @@ static bool plain_name(const char *name) {
   }
 }
 
-/* Where the current entry's bytes lie, from its local header. */
+/* The offset of the current entry's bytes, from its local header. */
 static bool entry_data(Archive *f, Arena *a, unzFile zip, const unz_file_info64 *info,
                        ArchiveEntry *e) {
   int method, level;

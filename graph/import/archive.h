@@ -1,8 +1,8 @@
 /* Zip archives whose entries are stored, not compressed, as model files are: mapped read-only, so
  * that weights are used in place.
  *
- * Only the directory is believed once it was checked: each entry lies within the file, its name is
- * a plain relative path, and no two have the same name.  Nothing is ever unpacked. */
+ * The directory is checked before use: each entry is within the file, its name is a plain relative
+ * path, and no two have the same name.  Nothing is ever unpacked. */
 #ifndef NEREID_GRAPH_IMPORT_ARCHIVE_H
 #define NEREID_GRAPH_IMPORT_ARCHIVE_H
 
@@ -16,10 +16,10 @@ typedef struct {
 
 typedef struct Archive Archive;
 
-/* NULL after an error, which was reported.  The archive lies in `a`, the mapping outside of it:
+/* NULL after an error, which was reported.  The archive is allocated in `a`, the mapping is not:
  * entries are valid until archive_close. */
 Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path);
-/* The same for a file that lies in memory already; `name` stands in messages. */
+/* The same for a file that is in memory already; messages call it `name`. */
 Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
                           size_t size);
 /* Also for NULL. */

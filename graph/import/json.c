@@ -18,7 +18,7 @@ enum { FEW = 8 };
 
 typedef struct {
   Arena *arena;   /* of the document */
-  Arena *scratch; /* of what is open */
+  Arena *scratch; /* of arrays and objects that are open */
   const char *text, *at, *end;
   VEC(Json) items;         /* of all arrays that are open */
   VEC(JsonMember) members; /* of all objects that are open */
@@ -107,7 +107,7 @@ static bool escape(Reader *r, char **to) {
   return true;
 }
 
-/* Past what stands for itself. */
+/* Skips characters that need no decoding. */
 static bool plain(Reader *r) {
   while (r->at < r->end && *r->at != '"' && *r->at != '\\') {
     if ((unsigned char)*r->at < ' ') return fail(r, E_JSON_CONTROL);
@@ -118,7 +118,7 @@ static bool plain(Reader *r) {
   return r->at < r->end || fail(r, E_JSON_END);
 }
 
-/* What a string stands for is never longer than its text. */
+/* A decoded string is never longer than its text. */
 static bool escaped(Reader *r, const char *begin, const char **out) {
   const char *close = r->at;
   while (close < r->end && *close != '"') close += *close == '\\' && r->end - close > 1 ? 2 : 1;
@@ -197,7 +197,8 @@ static bool read_json_number(Reader *r, Json *out) {
 
 /* ---- objects ---- */
 
-/* Keys are the file's choice; where the table lies is not, so they can't all collide. */
+/* The file chooses the keys, but not the table's address, which the hash includes: so a file can't
+ * make all of them collide. */
 static uint64_t hash_of(const JsonTable *t, const char *key) {
   return XXH3_64bits_withSeed(key, strlen(key), (uintptr_t)t);
 }

@@ -43,7 +43,7 @@ typedef struct {
   Json value;
 } JsonMember;
 
-/* Where a document is wrong, and how: one of the messages E_JSON_... */
+/* The position and kind of a document's error: one of the messages E_JSON_... */
 typedef struct {
   int line, column; /* from 1 */
   const char *what;
@@ -61,7 +61,7 @@ static inline const Json *json_item(const Json *array, size_t i) {
 }
 /* In the order of the text. */
 const JsonMember *json_member(const Json *object, size_t i);
-/* What stands under the key, NULL if nothing does. */
+/* The value of the key, NULL if there is none. */
 const Json *json_get(const Json *object, const char *key);
 
 #endif

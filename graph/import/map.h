@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The regular file behind fd, which is closed, read-only; munmap() frees it.  NULL with errno set,
+/* Maps the regular file of fd read-only and closes fd; munmap() frees it.  NULL with errno set,
  * also if fd is negative.  One byte of an empty file can be mapped, though not read. */
 const uint8_t *map_descriptor(int fd, size_t *size);
 

@@ -49,7 +49,7 @@ static char *closing(char *open, char *end) {
   return NULL;
 }
 
-/* The last comma before `to` goes if nothing stands between. */
+/* Removes the last comma before `to` if only blanks are between. */
 static void drop_comma(char *from, char *to) {
   char *s = to;
   while (s > from && s[-1] == ' ') s--;

@@ -15,8 +15,8 @@
  *       x                    = placeholder |     "x"
  *       mm                   =                      torch.ops.aten.mm.default (        +x, +w )
  *
- * A listing has strings without quotes and no types: a name that stands for no node is a string,
- * and inputs have types from elsewhere. */
+ * A listing has strings without quotes and no types: a name of no node is a string, and inputs have
+ * types from elsewhere. */
 #ifndef NEREID_GRAPH_IMPORT_TEXT_FORMS_H
 #define NEREID_GRAPH_IMPORT_TEXT_FORMS_H
 
@@ -29,7 +29,7 @@ typedef enum { FORM_PYTHON, FORM_LISTING, FORM_LAMBDA } TextForm;
 /* The text as Python, as long as it was; the same pointer where it is that already. */
 const char *text_as_python(Arena *a, const char *text, size_t len, TextForm *form);
 
-/* What the forms are called afterwards. */
+/* Names of the functions in converted forms. */
 #define LISTING_FUNCTION "g"
 #define LAMBDA_CLASS "_lambda_"
 

@@ -80,7 +80,7 @@ static bool read_shape(Reader *r, ValueType *t, const char **at, const char *end
   return true;
 }
 
-/* dtype[sizes], behind which strides and a device may stand. */
+/* dtype[sizes], which strides and a device may follow. */
 static bool read_tensor_type(Reader *r, ValueType *t, const char *s, const char *end) {
   const char *at = s;
   while (at < end && isalnum((unsigned char)*at)) at++;

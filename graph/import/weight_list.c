@@ -27,7 +27,7 @@ static bool total_bytes(const Weight *w, int64_t *bytes) {
   return true;
 }
 
-/* The bytes from the storage's begin to behind the last element; false if that overflows. */
+/* The bytes from the storage's begin to the end of the last element; false if that overflows. */
 static bool reach(const Weight *w, int64_t offset, int64_t *bytes) {
   int64_t last = offset, step;
   if (offset < 0) return false;
@@ -117,7 +117,7 @@ bool weight_is_dense(const Weight *w) {
   return true;
 }
 
-/* Copies axis `axis` and those behind it; returns where the next element goes. */
+/* Copies axis `axis` and those after it; returns the address for the next element. */
 static uint8_t *copy_axis(uint8_t *to, const uint8_t *from, const Weight *w, uint32_t axis) {
   size_t size = dtype_bytes(w->dtype);
   if (axis == w->rank) return (uint8_t *)memcpy(to, from, size) + size;

@@ -32,8 +32,8 @@ typedef struct {
   Name entry; /* what messages call them */
 } WeightBytes;
 
-/* Element 0 lies `offset` elements behind the begin of `bytes`.  Shape and strides are copied.
- * NULL after an error at `place`. */
+/* Element 0 is `offset` elements after the begin of `bytes`.  Shape and strides are copied.  NULL
+ * after an error at `place`. */
 Weight *weights_add(Weights *w, Diags *d, Span place, Weight tensor, int64_t offset,
                     WeightBytes bytes);
 /* The weight is what this parameter of forward takes. */
@@ -44,7 +44,7 @@ Weight *weights_find(const Weights *w, Name name);
 Weight *weights_find_input(const Weights *w, Name input);
 
 int64_t weight_bytes(const Weight *w);
-/* Do the elements lie in the order of their indices, without gaps? */
+/* Are the elements in row-major order, without gaps? */
 bool weight_is_dense(const Weight *w);
 /* The elements in the order of their indices, weight_bytes() of them. */
 void weight_copy(void *to, const Weight *w);

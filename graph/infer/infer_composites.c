@@ -12,7 +12,7 @@ void infer_ravel(Infer *in) {
   infer_set(in, x->dtype, 1, &n);
 }
 
-/* atleast_Nd: axes in front, but the third one behind. */
+/* atleast_Nd: new axes come first, but the third one last. */
 void infer_atleast(Infer *in) {
   ValueType t = *infer_self(in);
   OpId id = in->n->op->id;
@@ -30,11 +30,11 @@ void infer_take(Infer *in) {
   infer_set_like(in, infer_self(in)->dtype, index);
 }
 
-/* The number of places of a matrix that lie below a diagonal, or above it. */
+/* The number of elements of a matrix below a diagonal, or above it. */
 static int64_t count_places(int64_t rows, int64_t columns, int64_t offset, bool lower) {
   int64_t n = 0;
   for (int64_t i = 0; i < rows; i++) {
-    int64_t below = i + offset + lower; /* columns before the first that lies above */
+    int64_t below = i + offset + lower; /* columns before the first one above the diagonal */
     below = below < 0 ? 0 : below > columns ? columns : below;
     n += lower ? below : columns - below;
   }
@@ -97,7 +97,7 @@ void infer_bilinear(Infer *in) {
   infer_set_axis(in, x, x->rank - 1, weight->shape[0]);
 }
 
-/* ---- distances: an axis of what both broadcast to is gone ---- */
+/* ---- distances: the broadcast shape of both without an axis ---- */
 
 static void set_distance(Infer *in) {
   Operand x[] = {infer_operand(in, "x1"), infer_operand(in, "x2")};

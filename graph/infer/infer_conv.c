@@ -13,7 +13,7 @@ typedef struct {
   Dim kernel[SPATIAL_MAX], stride[SPATIAL_MAX], padding[SPATIAL_MAX], dilation[SPATIAL_MAX];
 } Window;
 
-/* n integers; one stands for all. */
+/* n integers; a single one holds for all axes. */
 static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
   Dim list[GRAPH_RANK_MAX];
   uint32_t given = infer_sizes(in, param, list);

@@ -69,7 +69,7 @@ void infer_index(Infer *in) {
   infer_set(in, x->dtype, rank, shape);
 }
 
-/* The values are expanded to what the indices choose. */
+/* The values are expanded to the shape that the indices select. */
 void infer_index_put(Infer *in) {
   const ValueType *x = infer_self(in), *values = infer_tensor(in, "values");
   Operand from = infer_tensor_operand(values);
@@ -129,7 +129,7 @@ static bool has_some_beside(Infer *in, const ValueType *index, uint32_t axis) {
   return some;
 }
 
-/* The sizes of an index are no larger than those of what it goes along with, but for `axis`. */
+/* The sizes of an index are at most those of x, except along `axis`. */
 static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
   need_rank_of(in, x, index);
   for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
@@ -340,7 +340,7 @@ void infer_masked_select(Infer *in) {
   infer_set(in, x[0].dtype, 1, &n);
 }
 
-/* What is not asked for has no elements. */
+/* Results that were not requested have no elements. */
 void infer_unique(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim n = infer_unknown(in), none = infer_const(in, 0);

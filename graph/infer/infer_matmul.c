@@ -203,7 +203,7 @@ static uint32_t put_rest(Einsum *e, Dim *shape) {
   return e->nrest;
 }
 
-/* Without `->`: letters that were met once, in the alphabet's order, behind the ellipsis. */
+/* Without `->`: letters that occur once, in the alphabet's order, after the ellipsis. */
 static uint32_t implicit_output(Einsum *e, Dim *shape) {
   uint32_t n = put_rest(e, shape);
   for (int i = 0; i < LETTERS; i++) {

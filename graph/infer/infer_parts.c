@@ -59,7 +59,7 @@ void infer_select(Infer *in) {
   infer_remove_axes(in, x, 1u << axis);
 }
 
-/* What is written into the memory, and then all of that. */
+/* The slice of the memory that is written; the result is the whole memory. */
 void infer_insert_slice(Infer *in) {
   infer_axis_arg(in, "dim", infer_self(in)->rank);
   infer_size(in, "start");
@@ -77,7 +77,7 @@ void infer_select_scatter(Infer *in) {
   check_part(in);
 }
 
-/* length elements from start on lie between 0 and size, as far as that is known. */
+/* length elements from start on are between 0 and size, as far as that is known. */
 static void check_narrow(Infer *in, const ValueType *x, uint32_t axis, Dim start, Dim length) {
   Dims *d = in->g->dims;
   Dim size = x->shape[axis];
@@ -100,7 +100,7 @@ void infer_narrow(Infer *in) {
   infer_set_axis(in, x, axis, length);
 }
 
-/* All elements must lie in the operand, whatever its symbols are: nobody looks again. */
+/* All elements must be within the operand, whatever its symbols are: no later check follows. */
 static void check_strides(Infer *in, const ValueType *x, const Dim *sizes, uint32_t n) {
   Dims *d = in->g->dims;
   Dim strides[GRAPH_RANK_MAX], last = infer_const(in, 0);
@@ -191,7 +191,7 @@ static void set_parts(Infer *in, const ValueType *x, uint32_t axis, uint32_t n, 
   infer_set_list(in, n, parts);
 }
 
-/* n parts of `size`, the last of what is left. */
+/* n parts of `size`, the last of the remaining elements. */
 static void set_equal_parts(Infer *in, const ValueType *x, uint32_t axis, int64_t n, Dim size) {
   Dims *d = in->g->dims;
   if (n > MAX_PARTS) infer_fail(in, E_GRAPH_PARTS, (long long)n, (int)MAX_PARTS);
@@ -384,7 +384,7 @@ void infer_pad_nd(Infer *in) {
   pad(in, "padding", pairs);
 }
 
-/* What is reflected lies inside. */
+/* A reflected padding is smaller than the axis. */
 void infer_reflect(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_pad_nd(in);

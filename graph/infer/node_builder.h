@@ -11,7 +11,7 @@
 #include "graph/ops/infer_rules.h"
 
 typedef struct {
-  Infer in;     /* of the node that the Build stands at */
+  Infer in;     /* of the Build's node */
   Node *before; /* where new nodes go */
   Node **items; /* what a rule leaves in place of a node whose value is a list */
   uint32_t nitems;
@@ -62,14 +62,14 @@ Node *build_div(Build *b, Node *x, Node *y);
 Node *build_where(Build *b, Node *condition, Arg x, Arg y);
 /* `list`, a call with several results, at i. */
 Node *build_item(Build *b, Node *list, uint32_t i);
-/* The node that the Build stands at becomes another call, of the same type.  NULL, which says of
- * a rule that it leaves its node in place. */
+/* The Build's node becomes another call, of the same type.  Returns NULL, as a rule does that keeps
+ * its node. */
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args);
 Node *build_become_typed(Build *b, OpId op, uint32_t nargs, const Arg *args, DType t);
 
 /* ---- dtypes ---- */
 
-/* What PyTorch computes in: f32 for 16-bit floats. */
+/* The dtype in which PyTorch computes: f32 for 16-bit floats. */
 DType build_wide(DType t);
 Node *build_to(Build *b, Node *x, DType t); /* x itself if it is of that dtype */
 /* The dtype of the Build's node, of its first item if that is a list; and x in that dtype. */
@@ -84,7 +84,7 @@ Node *build_limit(Build *b, DType t, bool least);
 
 /* ---- views: x itself where nothing would change ---- */
 
-/* In the shape of the node that the Build stands at. */
+/* In the shape of the Build's node. */
 Node *build_finished(Build *b, Node *x);
 
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape);

@@ -178,7 +178,7 @@ Dim dim_known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Di
   return result;
 }
 
-/* ---- order: one that does not depend on what was met first ---- */
+/* ---- order: independent of the order of creation ---- */
 
 static int compare_args(Dim a, Dim b) {
   for (uint32_t i = 0; i < a->n && i < b->n; i++) {

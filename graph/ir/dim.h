@@ -1,4 +1,4 @@
-/* Symbolic integers: the sizes of tensors, and what is computed from them.
+/* Symbolic integers: the sizes of tensors, and expressions of them.
  *
  * A Dim is interned: equal expressions are the same pointer.  Expressions are kept in one normal
  * form, a sum of products, so that `2*(s0 + 1)` and `s0*2 + 2` are equal:
@@ -7,11 +7,12 @@
  *   product  coefficient * a1 * a2 * ...      atoms in a fixed order, with repetition
  *   atom     symbol | a // b | a % b | max(a, b) | min(a, b)
  *
- * Quotients and remainders by one divisor join where they meet: 4*(i // 4) + i % 4 is i.  What
- * has no value where a divisor is 0 or an index has no values may be simplified to what has one.
+ * Quotients and remainders by one divisor join where they meet: 4*(i // 4) + i % 4 is i.  An
+ * expression without a value (a divisor is 0, an index has no values) may be simplified to one that
+ * has a value.
  *
- * Arithmetic is in 64 bits.  What overflows becomes dim_huge(), which swallows all that is done
- * with it: sizes from hostile files stay harmless until someone asks for them. */
+ * Arithmetic is in 64 bits.  An overflow gives dim_huge(), which is the result of all arithmetic
+ * with it: sizes from hostile files stay harmless until they are used. */
 #ifndef NEREID_GRAPH_IR_DIM_H
 #define NEREID_GRAPH_IR_DIM_H
 
@@ -106,7 +107,7 @@ bool dim_eval(Dim x, const int64_t *values, int64_t *out);
 /* ---- text: as sympy and FX write it, "s0*s1 + 2*s0 - 1", "(s0//2)", "Max(1, s0)" ---- */
 
 void dim_print(Text *out, Dim x);
-/* Reads an expression from *at up to `end`, leaving *at behind it; symbols that are new are made.
+/* Reads an expression from *at up to `end`, leaving *at after it; symbols that are new are made.
  * Also Python's operators on integers.  NULL where it is none: *at is where reading stopped. */
 Dim dim_parse(Dims *d, const char **at, const char *end);
 

@@ -24,7 +24,7 @@ typedef struct {
 
 /* ---- products: a coefficient and atoms ---- */
 
-/* x stands for a product of one atom if it is an atom itself. */
+/* x as a product: of one atom if it is an atom itself. */
 static Product product_of(const Dim *x) {
   if ((*x)->kind == DIM_PRODUCT) return (Product){(*x)->value, (*x)->args, (*x)->n};
   return (Product){1, x, 1};
@@ -471,7 +471,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* What divides both; without a common coefficient if that has no absolute value. */
+/* The factor common to both; without a coefficient if that has no absolute value. */
 static Product common_factor(Dims *d, Product a, Product b) {
   Dim *atoms = ARENA_ARRAY(d->arena, Dim, a.n);
   uint32_t n = 0;

@@ -1,4 +1,4 @@
-/* Which values sizes can have. */
+/* Ranges of the values of sizes. */
 #include "graph/ir/dim_state.h"
 
 /* ---- ranges ---- */

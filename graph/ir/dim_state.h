@@ -23,7 +23,7 @@ typedef struct {
 
 typedef enum { OP_ADD, OP_SUB, OP_MUL, OP_FLOORDIV, OP_MOD } BinaryOp;
 
-/* What a op b was when it was last asked for. */
+/* The cached result of `a op b`. */
 typedef struct {
   Dim a, b, result;
   BinaryOp op;
@@ -52,7 +52,7 @@ struct Dims {
 Dim dim_intern(Dims *d, DimExpr x);
 /* compute(d, a, b), or what that gave before. */
 Dim dim_known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Dim));
-/* An order of expressions that does not depend on what was met first. */
+/* An order of expressions that does not depend on the order of their creation. */
 int dim_compare(Dim a, Dim b);
 
 #endif

@@ -34,7 +34,7 @@ static void print_floordiv(Text *out, Dim x) {
   text_puts(out, ")");
 }
 
-/* The atoms of a product or one atom, with powers; a division stands in parentheses of its own. */
+/* The atoms of a product or one atom, with powers; a division has parentheses of its own. */
 static void print_atoms(Text *out, const Dim *atoms, uint32_t n) {
   for (uint32_t i = 0, j; i < n; i = j) {
     for (j = i; j < n && atoms[j] == atoms[i]; j++) {

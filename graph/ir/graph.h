@@ -96,7 +96,7 @@ typedef enum {
   NODE_OUTPUT   /* the last node: args[0] is the list that forward returns */
 } NodeKind;
 
-/* What a caller of the model passes, and what comes from the file. */
+/* Inputs that a caller of the model passes, and inputs that come from the file. */
 typedef enum {
   INPUT_USER,
   INPUT_PARAMETER,
@@ -104,7 +104,8 @@ typedef enum {
   INPUT_CONSTANT /* a tensor that the model's code made once */
 } InputKind;
 
-/* The one value of an input that a graph is for: its elements, of floats or of what is none. */
+/* The one value of an input for which a graph is specialized: its elements, as floats or as
+ * integers. */
 typedef struct {
   uint32_t n;
   int64_t *ints;
@@ -133,7 +134,7 @@ struct Node {
   Node *prev, *next;
 };
 
-/* What an output is for, beside being returned. */
+/* The use of an output. */
 typedef enum {
   OUTPUT_USER,
   OUTPUT_MUTATION /* the new value of an input or a buffer; not returned to the user */
@@ -147,7 +148,7 @@ typedef struct {
 /* A rewrite rule that was applied. */
 typedef struct {
   Name rule;
-  Name node, origin; /* what it stands for now */
+  Name node, origin; /* its present replacement */
 } GraphRewrite;
 
 /* Sizes that a node takes to be equal, or a to be at least b, as nothing says otherwise: every run

@@ -1,6 +1,6 @@
 #include "graph/ir/namemap.h"
 
-/* Where the name stands, or the free slot where it would. */
+/* The slot of the name, or the free slot in which it would be. */
 static NameSlot *slot_of(const NameMap *m, Name name) {
   uint64_t hash = (uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u;
   uint32_t i = (uint32_t)(hash >> 32) & (m->cap - 1);

@@ -17,7 +17,7 @@ typedef struct {
   uint32_t n, cap;
 } NameMap;
 
-/* Where the value of that name stands, NULL if there is none. */
+/* The address of the name's value, NULL if there is none. */
 void **namemap_find(const NameMap *m, Name name);
 /* The same; a name that is new gets a slot that holds NULL. */
 void **namemap_put(Arena *a, NameMap *m, Name name);

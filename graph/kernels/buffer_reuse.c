@@ -9,7 +9,8 @@ static void keep(Node **n, void *ctx) {
   kept[(*n)->id] = true;
 }
 
-/* What is returned or copied in the end, numbers that are read, and what scatters write to. */
+/* Values that are never overwritten: returned or copied in the end, read as sizes, or written by
+ * scatters. */
 static void find_kept(InPlace *p) {
   for (Node *n = p->f->graph->first; n; n = n->next) {
     bool scatters = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
@@ -71,8 +72,8 @@ static const char *renamed(Arena *a, const char *text, const char *old, const ch
   return out.data;
 }
 
-/* Without the parameter, in the lists of the kernel and of functions that it is handed on to.
- * Where it comes first it stands in the kernel's list alone. */
+/* The text without the parameter, in the lists of the kernel and of functions to which it is passed
+ * on.  A parameter that comes first is in the kernel's list alone. */
 static const char *without(Arena *a, const char *text, const char *name) {
   const char *item = arena_printf(a, ", %s", name), *at = strstr(text, name);
   size_t n = strlen(item);

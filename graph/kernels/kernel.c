@@ -166,7 +166,7 @@ static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
   else print_floor(k, out, x, lo, axes);
 }
 
-/* What was said once of a kernel is not said again. */
+/* Reports an index that overflows, once a kernel. */
 static void print_huge(Kernel *k, Text *out) {
   const Node *n = k->group->nodes.data[0];
   if (!k->huge) diag_error(k->graph->diags, n->place, E_GRAPH_PLACE, n->name);
@@ -272,7 +272,7 @@ static bool is_empty(const Node *n) {
   return false;
 }
 
-/* What stands for an element of a tensor that has none; nothing is made of it. */
+/* A placeholder for an element of an empty tensor; no result depends on it. */
 static Value no_element(Kernel *k, const Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
   Value v = {tile_of(k, t == DT_I1 ? "False" : "0", t), t};
@@ -307,7 +307,7 @@ static const char *size_operand(Kernel *k, Dim x) {
   return dim_is_int(x) ? text : arena_printf(k->arena, "(%s)", text);
 }
 
-/* What stands for an integer that the dtype does not have; NULL if it has it.  As in PyTorch
+/* The replacement of an integer that the dtype does not have; NULL if it has it.  As in PyTorch
  * negative ones are large ones where there are no others. */
 static const char *foreign(Kernel *k, const Arg *a, DType t) {
   const Node *n = k->group->nodes.data[0];

@@ -18,7 +18,7 @@
 
 /* ReplacementMap in a kernel's text for its name, which depends on no more than the text does. */
 #define KERNEL_NAME "\1"
-/* The parameter for what a kernel records of its checks: PLAN_RECORD numbers for each. */
+/* The parameter to which a kernel records failed checks: PLAN_RECORD numbers for each check. */
 #define KERNEL_RECORDS "records_ptr"
 
 enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4, AXIS_K = 8 };
@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
   Dim symbol;
-  const char *text; /* the expression that stands for it */
+  const char *text; /* its expression in the kernel */
   unsigned axes;
 } Binding;
 
@@ -45,13 +45,13 @@ typedef struct {
 typedef struct {
   Node *node;
   Name name;
-  uint32_t uses;     /* how often it stands in the text */
+  uint32_t uses;     /* its occurrences in the text */
   const char *index; /* at which it is loaded or stored, an element of it for one of the tile */
   uint32_t order;    /* of that, among the kernel's loads and stores */
   Node *then;        /* the result that reuses it (graph/kernels/buffer_reuse.h); NULL: none */
 } KernelBuffer;
 
-/* What a loop over a row hands from one tile to the next for a node. */
+/* A value that a loop over a row carries from one tile to the next for a node. */
 typedef struct {
   const Node *node;
   const char *name;
@@ -98,7 +98,7 @@ typedef struct {
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a);
 
-/* `text` stands for an index symbol from now on. */
+/* Binds an index symbol to the expression `text` from now on. */
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
 /* An index expression; *axes: on which it depends, may be NULL. */
 const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
@@ -144,7 +144,7 @@ const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *con
 /* `text` with {0}, {1}, ... replaced. */
 const char *kernel_fill(Kernel *k, const char *text, const char *const *operands);
 
-/* Where an operand is read for one tile, and under which condition ("" or " & ..."). */
+/* The pointers at which an operand is read for one tile, and the condition ("" or " & ..."). */
 typedef struct {
   const char *pointers, *condition;
 } Access;
@@ -159,7 +159,7 @@ const char *kernel_parameters(Kernel *k);
 /* The element of a PRIM_WINDOW. */
 Value kernel_window(Kernel *k, Node *n, const Dim *place);
 
-/* What makes an index one of 64 bits, where a tensor has more than 2^31 elements whatever its
+/* The cast that makes an index one of 64 bits, if a tensor has more than 2^31 elements whatever its
  * symbols are; else "". */
 const char *kernel_wide(const Kernel *k);
 

@@ -1,6 +1,6 @@
-/* Kernels of GROUP_ATTENTION: one nereid.attention, with the pointwise nodes behind it computed on
- * its tiles.  Operands are read through views, whatever their strides; a mask that was not put
- * into memory is computed where it is needed. */
+/* Kernels of GROUP_ATTENTION: one nereid.attention, with the pointwise nodes after it computed on
+ * its tiles.  Operands are read through views, whatever their strides; a mask that has no buffer is
+ * computed where it is needed. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const char *masked_by(Kernel *k, const char *condition) {
   return condition ? arena_printf(k->arena, ", mask=%s, other=0.0", condition) : "";
 }
 
-/* The condition that an index of a tile lies within its axis; NULL: it always does. */
+/* The condition that an index of a tile is within its axis; NULL: it always is. */
 static const char *below(Kernel *k, const char *index, Dim size, int64_t block) {
   bool whole = dim_divisible(size, block) && (dim_is_int(size) ? size->value >= block : true);
   if (whole) return NULL;
@@ -45,7 +45,7 @@ static const char *offset_by(Kernel *k, const char *base, Dim by) {
 
 /* ---- operands ---- */
 
-/* Where the operand's elements lie; its place is in terms of `row` and `column`. */
+/* The pointers to the operand's elements; its index is in terms of `row` and `column`. */
 static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const char *first,
                             const char *second) {
   ConcatSource p = {.operand = operand};
@@ -53,7 +53,7 @@ static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const
   return kernel_access(w->k, &p, first, second).pointers;
 }
 
-/* An index of its own, for which `text` stands along that axis of its tile. */
+/* A new index symbol, bound to `text` along that axis of its tile. */
 static Dim bind(Writer *w, const char *name, Dim size, const char *text, unsigned axis) {
   Dim symbol = dim_shared_index(w->k->graph->dims, name, size);
   kernel_bind(w->k, symbol, text, axis);
@@ -172,7 +172,7 @@ static void walk_some(Writer *w) {
 
 /* ---- results ---- */
 
-/* A share's result, and behind it the logarithm of its sum. */
+/* A share's result, followed by the logarithm of its sum. */
 static void store_share(Writer *w) {
   Kernel *k = w->k;
   Node *n = k->group->nodes.data[0];
@@ -187,7 +187,7 @@ static void store_share(Writer *w) {
               kernel_index(k, at, NULL));
 }
 
-/* The statements behind the walk. */
+/* The statements after the loop over keys. */
 static const char *results(Writer *w) {
   Kernel *k = w->k;
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");

@@ -21,7 +21,7 @@ typedef struct {
   Text rows, step; /* statements before the loop and in it */
 } Conv;
 
-/* ---- sums, split by what their terms depend on ---- */
+/* ---- sums, split by the symbols of their terms ---- */
 
 typedef struct {
   Dim row;  /* what depends on the row alone */
@@ -60,7 +60,7 @@ static const char *variable(Conv *c, Text *lines, int indent, const char *base, 
   return name;
 }
 
-/* The sum of what is there; "0" if nothing is. */
+/* The sum of the parts that are not NULL; "0" without any. */
 static const char *sum(Conv *c, const char *const *parts, uint32_t n) {
   Text t = text_new(c->k->arena);
   for (uint32_t i = 0; i < n; i++)
@@ -78,7 +78,7 @@ static const char *split_sum(Conv *c, Dim x, const char *row, const char *step) 
 
 /* ---- operands ---- */
 
-/* Position and channel that an index of the sum stands for; `at` has room for both. */
+/* The position and channel of an index of the sum; `at` has room for both. */
 static void position(Conv *c, uint32_t side, Dim *at) {
   Dims *d = c->k->graph->dims;
   if (c->blocks) {

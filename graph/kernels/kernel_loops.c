@@ -19,7 +19,7 @@
 typedef struct {
   const char *neutral;
   const char *whole;   /* of a tile along its columns */
-  const char *combine; /* of what came before and a tile; NULL: a row must fit a tile */
+  const char *combine; /* of the carried value and a tile; NULL: a row must fit a tile */
   bool places;         /* of pairs of an element and its place; the places are what is wanted */
 } Scan;
 
@@ -46,7 +46,7 @@ static DType scanned_dtype(const Node *n) {
 
 static const char *carry_of(Kernel *k, const Node *n) { return kernel_carried(k, n, "carry"); }
 
-/* What a loop over a row carries, before it. */
+/* Initializes the value that a loop over a row carries. */
 static void kernel_begin_scan(Kernel *k, Node *n) {
   const Scan *s = scan_of(n);
   DType t = scanned_dtype(n);
@@ -56,7 +56,7 @@ static void kernel_begin_scan(Kernel *k, Node *n) {
   if (s->places) kernel_line(k, "%s_place = tl.full([XBLOCK, 1], 0, tl.int32)", carry);
 }
 
-/* The operand as a whole tile; behind the row's end what changes nothing. */
+/* The operand as a whole tile; the neutral element after the row's end. */
 static const char *scanned_tile(Kernel *k, Node *n, const Dim *place) {
   DType t = scanned_dtype(n);
   const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
@@ -130,7 +130,7 @@ static int halvings(Kernel *k, Dim n) {
   return steps;
 }
 
-/* Where the row begins that the place lies in. */
+/* The offset of the begin of the index's row. */
 static const char *row_offset(Kernel *k, const Node *n, const Dim *place) {
   Dim at[GRAPH_RANK_MAX];
   uint32_t rank = n->type.rank;
@@ -331,7 +331,7 @@ static bool is_scan(const Kernel *k, const Node *n) {
   return prim_kind(n->op) == PRIM_SCAN && !dim_is(k->group->r, 1);
 }
 
-/* What a reduction gives is there one stage later than what it reads. */
+/* A reduction's result is available one stage after its operands. */
 static void note_stage(Node *operand, const Dim *place, void *ctx) {
   (void)place;
   StageOf *s = ctx;
@@ -406,7 +406,7 @@ static const char *whole_tile(Kernel *k, const char *v, const char *mask, const 
   return mask ? arena_printf(k->arena, "tl.where(%s, %s, %s)", mask, v, otherwise) : v;
 }
 
-/* The elements that n reduces, in the dtype in which it does, with the neutral number behind the
+/* The elements that n reduces, in the dtype in which it does, with the neutral element after the
  * row's end. */
 static const char *reduced_tile(Kernel *k, Node *n, DType t) {
   Dim place[GRAPH_RANK_MAX];

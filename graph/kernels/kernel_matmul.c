@@ -1,11 +1,11 @@
-/* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes behind it computed on
+/* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes after it computed on
  * its tiles.  Operands are read through views, whatever their strides. */
 #include "graph/kernels/kernel_product.h"
 #include "graph/tiling/panels.h"
 
 /* ---- right operands in panels: see panels.h ---- */
 
-/* What depends on the row alone comes first: so each row has one address in all steps. */
+/* Terms that depend on the row alone come first: so each row has one address in all steps. */
 static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   Dims *d = k->graph->dims;
   ConcatSource p = {.operand = left, .place = {row, column}};
@@ -46,7 +46,7 @@ static const char *row_lines(Kernel *k) {
                       rows, rows);
 }
 
-/* The kernel of a product whose right operand lies in panels (panels.h). */
+/* The kernel of a product whose right operand is packed in panels (panels.h). */
 static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;

@@ -1,10 +1,10 @@
-/* Names of a kernel's variables.  Those of a loop's body are free again behind it. */
+/* Names of a kernel's variables.  Those of a loop's body are free again after it. */
 #include <string.h>
 
 #include "graph/kernels/kernel.h"
 #include "graph/ops/ops.h"
 
-/* What is known of a name: is it a variable's, and which suffix comes next where it is. */
+/* A name in use: is it a variable's, and the next suffix if it is. */
 struct KernelName {
   bool taken;
   uint32_t next; /* base_1 ... base_(next-1) are taken */

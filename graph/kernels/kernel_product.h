@@ -1,5 +1,4 @@
-/* What kernels of GROUP_MATMUL share: the tile's axes, where operands are read, what follows the
- * product. */
+/* Parts that kernels of GROUP_MATMUL share: the tile's axes, reads of operands, the epilogue. */
 #ifndef NEREID_GRAPH_KERNELS_KERNEL_PRODUCT_H
 #define NEREID_GRAPH_KERNELS_KERNEL_PRODUCT_H
 
@@ -13,9 +12,9 @@ void product_source(Kernel *k, ConcatSource *p);
  * element.  `axes`: those that it has. */
 const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,
                              const char *second);
-/* The nodes of the group behind the product, which is in `acc`. */
+/* The nodes of the group after the product, which is in `acc`. */
 void product_epilogue(Kernel *k);
-/* What a tl.dot of operands of that dtype says beside them. */
+/* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(DType t);
 
 #endif

@@ -31,7 +31,7 @@ static bool is_loaded(const Kernel *k, const ConcatSource *p) {
   return n->kind == NODE_INPUT || (k->f->of[n->id] && k->f->of[n->id] != k->group);
 }
 
-/* What the window has at a position: an element, times a weight. */
+/* The window's value at a position: an element, times a weight. */
 static const char *term(Sliding *s, const Dim *at) {
   Kernel *k = s->k;
   ConcatSource p;

@@ -24,7 +24,7 @@ Functions *functions_new(Arena *a);
 /* The function with the kernel's text, a new one called `name` if there is none. */
 Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
                    Name name);
-/* All of them, each behind the comments of its uses; and where each stands in `out`. */
+/* All of them, each after the comments of its uses; and the position of each in `out`. */
 void functions_print(Text *out, const Functions *f, PlanFunction *places);
 
 #endif

@@ -6,8 +6,8 @@
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
-/* Which symbols of sizes have a meaning at a node: those of inputs' types, and of the types of
- * nodes before it.  What an annotation alone names could never be computed in a run. */
+/* Symbols of sizes that are defined at a node: those of inputs' types, and of the types of nodes
+ * before it.  A symbol of an annotation alone could never be computed in a run. */
 typedef struct {
   Arena *arena;
   VEC(bool) met; /* by a symbol's number */
@@ -163,8 +163,8 @@ static ValueType as_kind(Graph *g, const ValueType *said, ValueKind kind) {
   return (ValueType){.kind = kind, .symbolic = symbolic};
 }
 
-/* What PyTorch says of one of several results may be said of another kernel's: its LSTM for CPUs
- * has states with an axis more, and sums of bags leave other results out. */
+/* PyTorch's type of one of several results may be that of another kernel: its LSTM for CPUs has
+ * states with an axis more, and sums of bags leave other results out. */
 static bool is_other_kernels(const Node *n, const ValueType *inferred) {
   return n->kind == NODE_GETITEM && n->type.kind == VALUE_TENSOR &&
          inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
@@ -243,7 +243,7 @@ static void check_returned(Node **use, void *ctx) {
   r->good = false;
 }
 
-/* What a check gives is nothing that can be returned. */
+/* A check's result can't be returned. */
 static bool check_output(Graph *g, Node *n) {
   Returned r = {g, true};
   graph_each_use(n, check_returned, &r);

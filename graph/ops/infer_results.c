@@ -1,4 +1,4 @@
-/* What rules set. */
+/* Results that rules set. */
 #include <string.h>
 
 #include "graph/messages.h"

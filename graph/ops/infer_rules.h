@@ -14,7 +14,7 @@ struct Infer {
   Graph *g;
   Node *n;
   const OpSchema *schema; /* NULL for a getitem */
-  const char *foreign;    /* another format's op, in whose place n stands */
+  const char *foreign;    /* another format's op, which n replaces */
   ValueType result;       /* what the rule sets */
   jmp_buf failed;
 };
@@ -23,7 +23,7 @@ struct Infer {
 #define FUNCTION(library, name, rule, ...) void infer_##rule(Infer *in);
 #include "graph/ops/op_table.def"
 
-/* One of the messages E_GRAPH_..., behind the node's name and its op. */
+/* One of the messages E_GRAPH_..., after the node's name and its op. */
 _Noreturn void infer_fail(Infer *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- arguments ---- */
@@ -41,7 +41,7 @@ const ValueType **infer_tensors(Infer *in, const char *param, uint32_t *n);
 Dim infer_size(Infer *in, const char *param);
 /* Of one item of a list. */
 Dim infer_dim_of(Infer *in, const Arg *a);
-/* At most GRAPH_RANK_MAX of them.  One integer for `int[N]` stands for N. */
+/* At most GRAPH_RANK_MAX of them.  One integer for `int[N]` is repeated N times. */
 uint32_t infer_sizes(Infer *in, const char *param, Dim *out);
 /* Literals: a symbolic one is an error. */
 int64_t infer_int(Infer *in, const char *param);

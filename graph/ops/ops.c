@@ -54,7 +54,7 @@ static ParamType type_of(Name name, bool list) {
   return PARAM_OTHER;
 }
 
-/* What may be written and viewed: `(a!)`, `(a)`, `(a -> *)`. */
+/* Parameters that may be written and viewed: `(a!)`, `(a)`, `(a -> *)`. */
 static void aliases(Cursor *c, OpParam *p) {
   if (!accept(c, "(")) return;
   const char *end = strchr(c->at, ')');

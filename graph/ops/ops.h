@@ -17,7 +17,7 @@ typedef enum {
   PRIM_SCAN, /* each element from those before it along an axis; sorting */
   PRIM_CREATE,
   PRIM_GATHER,
-  PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
+  PRIM_SEARCH,      /* from its first operand, which is in memory, read at several indices */
   PRIM_SCATTER,     /* writes to its first operand, which nothing else uses */
   PRIM_CONCAT,      /* aten.cat, aten.constant_pad_nd */
   PRIM_EMPTY,       /* memory, for the two that follow (graph/fuse/concat_slices.h) */
@@ -52,12 +52,12 @@ typedef struct {
   Name name;
   ParamType type;
   bool optional;   /* `T?`: None may be given */
-  bool named_only; /* behind the `*` */
+  bool named_only; /* after the `*` */
   bool has_default;
   bool written;    /* `Tensor(a!)`: the op writes it in place */
   bool viewed;     /* `Tensor(a)`: the result may be a view of it */
   bool sparse;     /* `Tensor?[]`: items may be None */
-  uint32_t repeat; /* `int[2]`: one int stands for so many; 0: none does */
+  uint32_t repeat; /* `int[2]`: one int is repeated so often; 0: never */
   Arg dflt;
 } OpParam;
 

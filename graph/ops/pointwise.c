@@ -208,7 +208,7 @@ static double largest(DType t) {
   }
 }
 
-/* The operands are what stands for NaN, inf and -inf, as far as they are given. */
+/* The operands replace NaN, inf and -inf, as far as they are given. */
 static const char *nan_to_num(Context *c) {
   if (dtype_is_int(c->p->compute)) return c->row->integers;
   double max = largest(c->in.n->type.dtype);
@@ -247,7 +247,7 @@ static const char *product(const Context *c, int n) {
   return t.data;
 }
 
-/* Of integers: right up to 2^53, behind which f64 does not hold them all. */
+/* Of integers: right up to 2^53, above which f64 does not represent all of them. */
 static const char *integer_power(const Context *c) {
   enum { FACTORS_MAX = 8 };
   double n = c->p->operands[1].kind == ARG_NODE ? NAN : literal(c, 1);

@@ -35,7 +35,7 @@ bool prim_puts(const Node *n);
 Node *prim_memory(Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
-/* Does it have a template of its own, which pointwise ops behind it join? */
+/* Does it have a template of its own, which pointwise ops after it join? */
 bool prim_has_template(PrimKind k);
 
 /* ---- views ---- */
@@ -46,11 +46,11 @@ bool prim_has_template(PrimKind k);
 void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
-/* 1, but more for a reshape that divides places by sizes that are open: what is behind it is
- * written for each quotient and each rest, so that places of a few in a row have no end. */
+/* 1, but more for a reshape that divides indices by symbolic sizes: expressions of its index repeat
+ * for each quotient and each remainder, so that a few of them in a row grow without bound. */
 uint32_t view_weight(const Node *n);
-/* How far apart in memory elements of n are that are neighbours along an axis; 0: it is not known.
- * Views are gone through to what is stored, in row-major order. */
+/* The stride in memory of n along an axis, in elements; 0: not known.  Views are followed to the
+ * stored tensor, which is in row-major order. */
 int64_t view_stride(Graph *g, Node *n, uint32_t axis);
 
 /* The place of element number `linear` of a tensor of that shape in row-major order, and back. */

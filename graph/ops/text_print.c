@@ -173,7 +173,7 @@ static void print_annotation(Text *out, const ValueType *t) {
   }
 }
 
-/* ---- deletions: a name is set to None behind its last use, or at once if it has none ---- */
+/* ---- deletions: a name is set to None after its last use, or at once if it has none ---- */
 
 typedef struct {
   Arena *scratch;

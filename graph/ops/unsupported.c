@@ -34,7 +34,7 @@ static const char *overload_of(Arena *a, const char *target) {
   return NULL;
 }
 
-/* What may have been meant, "" if nothing comes near. */
+/* The closest known name, "" if none is close. */
 static const char *advice(Graph *g, const char *target) {
   if (!strncmp(target, "call_", 5)) return H_GRAPH_NO_ATEN;
   Arena *scratch = arena_child(g->arena);

@@ -1,4 +1,4 @@
-/* Views: where the element of a result lies in the operand. */
+/* Views: the operand's index for an index of the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static Dim from_end(View *v, Dim i, uint32_t axis) {
   return dim_range(v->d, i).hi < 0 ? dim_add(v->d, i, v->of->shape[axis]) : i;
 }
 
-/* A start behind the end leaves no elements, so that only one before the begin is moved. */
+/* A start after the end gives no elements, so that only one before the begin is clamped. */
 static void view_slice(View *v) {
   uint32_t axis = axis_of(v);
   view_same(v);

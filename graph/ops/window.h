@@ -6,9 +6,9 @@
  *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
  *
  * Position t of the window of output o is element o * stride + t * dilation - padding.  Padding is
- * a pair for each axis, what is in front and what is behind.  With a `spread` of s, elements lie s
- * apart, and zeros between them: so a transposed convolution is one with its weight flipped.
- * Elements outside are zeros of a sum, and of a maximum nothing. */
+ * a pair for each axis, before and after it.  With a `spread` of s, elements are s apart, with
+ * zeros between them: so a transposed convolution is one with its weight flipped.  Elements outside
+ * are zeros of a sum, and of a maximum nothing. */
 #ifndef NEREID_GRAPH_OPS_WINDOW_H
 #define NEREID_GRAPH_OPS_WINDOW_H
 
@@ -31,8 +31,8 @@ Dim window_count(Graph *g, const Window *w);
 /* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would
  * be small, and channels are taken together with the positions of the window. */
 int64_t window_block(const Node *n);
-/* What is read of the input for the element at `place` (of the input's rank) at position `at` of
- * its window, with the limits of what is there. */
+/* The element of the input that the one at `place` (of the input's rank) reads at position `at` of
+ * its window, with the limits of the input. */
 void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, ConcatSource *p);
 
 #endif

@@ -19,7 +19,7 @@
 typedef struct {
   Graph *g;
   ReplacementMap replacements;
-  Node **list; /* by id: a list of parts of what was not permuted yet; NULL: none */
+  Node **list; /* by id: a list of parts of an operand that was not permuted; NULL: none */
   uint32_t nlists;
   jmp_buf failed;
 } ChannelsLast;
@@ -59,8 +59,8 @@ static bool permuted_of(Graph *g, const Node *n, Permuted *out) {
   return true;
 }
 
-/* The axes of sizes that stand last in the permuted tensor, and behind the batch in the tensor
- * itself; 0: it is no image with its channels last. */
+/* The spatial axes: last in the permuted tensor, after the batch in the tensor itself; 0: it is no
+ * image with its channels last. */
 static uint32_t spatial_axes(const Permuted *p) {
   if (p->rank < 3 || p->axes[0] != 0) return 0;
   for (uint32_t n = p->rank - 2; n > 0; n--) {
@@ -95,7 +95,7 @@ static ValueType unpermuted_type(Graph *g, const ValueType *t, const Permuted *p
   return out;
 }
 
-/* ---- moving a permutation behind a node ---- */
+/* ---- moving a permutation after a node ---- */
 
 static Build build_before(const ChannelsLast *l, Node *n) {
   Build b = build_at(l->g, n);
@@ -299,7 +299,7 @@ static uint32_t reduced_axes(Graph *g, const Node *n, uint32_t rank) {
   return set;
 }
 
-/* What is left of the permutation without the axes of `set`. */
+/* The permutation of the axes that are not in `set`. */
 static Permuted without(const Permuted *p, uint32_t set) {
   Permuted out = {.of = p->of};
   uint32_t number[GRAPH_RANK_MAX], gone = 0, n = 0;

@@ -182,7 +182,7 @@ static bool is_mask(const Node *index) {
   return index->type.dtype == DT_I1 || index->type.dtype == DT_U8;
 }
 
-/* x[a, :, b]: a mask stands for as many axes as it has. */
+/* x[a, :, b]: a mask indexes as many axes as it has. */
 static void check_list(Checker *c, Build *b) {
   const ValueType *x = first_operand(b);
   uint32_t n, axis = 0;

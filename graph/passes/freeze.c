@@ -1,9 +1,9 @@
-/* Passes freeze and pack: work moves from each run into what is computed from weights once
+/* Passes freeze and pack: work moves from each run to nodes that are computed once, from weights
  * (weight_constants.h).
  *
  *   scales  a product with constant weights, times a constant number for each output channel (batch
  *           norm in inference, layer scale), is the product with scaled weights
- *   order   weights of convolutions that are read in another order than they lie in memory are
+ *   order   weights of convolutions that are read in another order than that of memory are
  *           copied in the order in which they are read */
 #include <setjmp.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static Node *added(const Freeze *f, const Node *n) {
 
 enum { CHAIN_MAX = 8 };
 
-/* What is scaled before a cast that rounds is rounded elsewhere. */
+/* Scaling must not move before a cast that rounds: it would change the rounding. */
 static bool is_widening(const Node *n) {
   return graph_is(n, OP_aten_to_dtype) &&
          dtype_represents(n->type.dtype, n->args[0].node->type.dtype);

@@ -1,10 +1,10 @@
-/* Pass functionalize: what writes in place makes a new value instead.
+/* Pass functionalize: an op that writes in place makes a new value instead.
  *
  * Values that share storage form a tree: at its root the tensor that owns the storage, below each
- * node its views.  A write to any of them is a write to all: the value written goes up to the
- * root, through the inverse of each view on the way (a slice becomes slice_scatter, a transpose a
+ * node its views.  A write to any of them is a write to all: the value written goes up to the root,
+ * through the inverse of each view on the way (a slice becomes slice_scatter, a transpose a
  * transpose), and the root counts it.  Other views are made again, from the root down, where they
- * are used next.  So the work is proportional to what is written and made again.
+ * are used next.  So the work is proportional to the writes and the views that are made again.
  *
  * reshape, contiguous and flatten are views or copies, depending on strides, which the IR does not
  * have.  Of a tensor in row-major order, as inputs and results of computations are taken to be,
@@ -42,7 +42,7 @@ typedef struct {
 #define FAIL(f, n, ...) \
   (diag_error((f)->g->diags, (n)->place, __VA_ARGS__), longjmp((f)->build->in.failed, 1))
 
-/* ---- what is a view of what ---- */
+/* ---- views and their storage ---- */
 
 static const OpId same_elements[] = {OP_aten_alias_default, OP_aten_detach_default, OP_UNKNOWN};
 static const OpId casts[] = {OP_aten_to_device, OP_aten_to_dtype,        OP_aten_to_dtype_layout,
@@ -165,7 +165,7 @@ static Node *view_again(Functionalize *f, Node *n, Node *of) {
   return copy;
 }
 
-/* What holds n's value now. */
+/* The node that has n's value now. */
 static Node *value_of(Functionalize *f, Node *n) {
   if (n->id >= f->n) return n;
   n = unalias(f, n);
@@ -341,7 +341,7 @@ static void make_functional(Functionalize *f, Node *n) {
   else FAIL(f, n, E_GRAPH_WRITES, n->name, n->op->target);
 }
 
-/* The value of n, which is behind it, in the dtype of the tensor that it wrote. */
+/* The value of n, in the dtype of the tensor that it wrote; a cast is inserted after n. */
 static Node *as_written(Functionalize *f, Node *n) {
   ValueType written = n->type;
   if (!infer_node(f->g, n, &n->type)) longjmp(f->build->in.failed, 1);
@@ -428,7 +428,7 @@ static uint32_t count_new_outputs(Functionalize *f) {
   return count;
 }
 
-/* New values of inputs go out behind the outputs there are. */
+/* New values of inputs are returned after the other outputs. */
 static void return_mutations(Functionalize *f) {
   Graph *g = f->g;
   Arg list = g->last->args[0];

@@ -50,7 +50,7 @@ typedef struct {
   uint32_t *place; /* by id, of the nodes there were before the pass: in the graph's order */
   uint32_t *last;  /* by id: the place of the last node that reads it, through views */
   uint32_t n;
-  Node *first; /* behind the inputs */
+  Node *first; /* after the inputs */
   Build *build;
   Held known;    /* what memory has now */
   Node *current; /* the value of all of the tensor now */
@@ -124,7 +124,7 @@ static const Part *part_all(Reinplace *r, const Node *x) {
   return p;
 }
 
-/* What a slice_scatter or select_scatter replaces, of the part that has its value. */
+/* The part of `of` that a slice_scatter or select_scatter replaces. */
 static const Part *replaced(Reinplace *r, const Part *of, const ReplacedPart *x) {
   Part *p = part_new(r, of, x->selects ? PART_SELECT : PART_SLICE);
   p->axis = x->axis;
@@ -161,7 +161,7 @@ static void some_place(Reinplace *r, const Node *n, Dim *place) {
     place[i] = dim_index(r->g->dims, "i", n->type.shape[i]);
 }
 
-/* Do the part's elements have the value of n already, which is a view of what memory has? */
+/* Does the part already have the value of n, because n is a view of memory's present value? */
 static bool holds(Reinplace *r, Node *n, const Part *part) {
   Dim place[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   Node *of = n;
@@ -185,7 +185,7 @@ static void put(Reinplace *r, const Puts *p) {
                      ARGS(arg_node(r->current), arg_node(p->index), arg_node(p->src), how));
 }
 
-/* The part has n's value from now on, and is what stands for it. */
+/* The part has n's value from now on, and replaces n. */
 static void now_holds(Reinplace *r, Node *n, const Part *part) {
   stand_at(r, n);
   r->known = (Held){n, part};
@@ -227,8 +227,8 @@ static bool write_update(Reinplace *r, Node *n, const Part *part, uint32_t depth
   return true;
 }
 
-/* The updates and views that make n's value, for the part, from what memory has; the last comes
- * first.  False if something else makes it. */
+/* The updates and views that make n's value, for the part, from memory's present value; the last
+ * comes first.  False if other nodes are needed. */
 static bool find_updates(Reinplace *r, Node *n, const Part *part, HeldList *out) {
   while (!holds(r, n, part)) {
     if (n->kind != NODE_CALL || n->id >= r->n || replacement_of(&r->replacements, n)->node)
@@ -241,7 +241,7 @@ static bool find_updates(Reinplace *r, Node *n, const Part *part, HeldList *out)
   return true;
 }
 
-/* The part gets the value of n, by updates of what it has; false if not. */
+/* Gives the part the value of n, by updates of its present one; false if that can't be done. */
 static bool write_nested(Reinplace *r, Node *n, const Part *part, uint32_t depth) {
   HeldList list = {0};
   const ValueType *a = &part->address->type, *t = &n->type;

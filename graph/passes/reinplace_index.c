@@ -20,7 +20,7 @@ typedef struct {
 
 /* ---- arguments ---- */
 
-/* What goes to slices along an axis: one value, or the slices of `source`. */
+/* The values to write to slices along an axis: one value, or the slices of `source`. */
 static Node *slice_values(Build *b, const Indexed *x) {
   if (!infer_takes(&b->in, "source")) {
     Dim shape[GRAPH_RANK_MAX];
@@ -157,7 +157,7 @@ static bool find_strides(Build *b, const Indexed *x, Node *address, Dim *stride)
   return base == all;
 }
 
-/* The address of the first element of each indexed axis, in the shape of what is written. */
+/* The address of the first element of each indexed axis, in the shape of the written values. */
 static Node *first_addresses(Build *b, const Indexed *x, Node *address) {
   Dim shape[2 * GRAPH_RANK_MAX];
   for (uint32_t i = rank_of(address); i-- > 0;)
@@ -188,7 +188,7 @@ static bool all_differ(Build *b, const Indexed *x) {
   return __builtin_popcount(x->set) == 1 && is_monotonic(b, only);
 }
 
-/* Where the indices are those of elements, and not written again later. */
+/* The condition under which an index is in range, and no later one writes to the same element. */
 static Node *wanted(Build *b, const Indexed *x, Node *const *row) {
   Node *good = NULL;
   Dim rows = build_const(b, 1);

@@ -6,12 +6,12 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
 
-/* What is known of the graph's nodes as it was, by id. */
+/* Facts of a node of the original graph, by id. */
 typedef struct {
   DType before;  /* of a tensor, in the file */
   bool raised;   /* a cast that stayed, for precision */
   bool walked;   /* what was raised for it is no longer */
-  bool ended;    /* of what was raised: its users from now on mean its operand */
+  bool ended;    /* a raised cast: its users from now on use its operand */
   Node *lowered; /* it, cast back */
 } Known;
 
@@ -37,7 +37,7 @@ static bool is_float_tensor(const Node *n) {
   return n->type.kind == VALUE_TENSOR && dtype_is_float(n->type.dtype);
 }
 
-/* Of the inputs that are weights, or, if there are none, of what the caller passes. */
+/* The dtype of most elements: of weights, or else of the inputs that the caller passes. */
 static DType most_common(const Graph *g, bool weights) {
   double counts[DT_COUNT] = {0};
   DType most = DT_NONE;
@@ -58,7 +58,7 @@ static DType own_dtype(const Graph *g) {
 
 /* ---- arguments ---- */
 
-/* Where n names a dtype; NULL if it does not. */
+/* The argument of n that is a dtype; NULL if none is. */
 static Arg *dtype_arg(Graph *g, Node *n) {
   for (uint32_t i = 0; i < n->nnamed; i++)
     if (!strcmp(n->named[i].name, "dtype")) return &n->named[i].value;
@@ -168,7 +168,7 @@ static DType cast_to(Retype *r, const Node *n, DType said) {
   return raise ? said : r->to;
 }
 
-/* What makes tensors from numbers.  Ranges are left out: positions need all their bits. */
+/* Ops that make tensors from numbers.  Ranges are left out: positions need all their bits. */
 static Rule *const creating[] = {infer_filled,  infer_like,          infer_new,     infer_eye,
                                  infer_randint, infer_scalar_tensor, infer_randperm};
 
@@ -237,7 +237,7 @@ static Node *cast_before(Retype *r, Node *n, Node *x) {
   return cast;
 }
 
-/* x in the new dtype, for n and those behind it. */
+/* x in the new dtype, for n and later nodes. */
 static Node *lower(Retype *r, Node *n, Node *x) {
   Known *k = &r->known[x->id];
   if (k->raised) return x->args[0].node;

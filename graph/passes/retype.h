@@ -1,12 +1,13 @@
-/* A model in another floating dtype: what `model.to(dtype)` before its export would have given.
+/* A model in another floating dtype: as if `model.to(dtype)` had been called before its export.
  *
- * The model's own dtype is that of most elements of its parameters.  Inputs, weights and what the
- * graph makes from numbers become `dtype`; integers and booleans stay.  Casts follow these rules:
+ * The model's own dtype is that of most elements of its parameters.  Inputs, weights and tensors
+ * that the graph makes from numbers become `dtype`; integers and booleans stay.  Casts follow these
+ * rules:
  *
  *   - a cast to the own dtype becomes one to `dtype`;
  *   - but a model in f32 says `x.to(float32)` where it means "precisely", which changes nothing
  *     there: such a cast stays, as one of integers does, and the next on its way goes back;
- *   - there the exporter takes x and x.to(float32) for one value: behind the cast back, x is
+ *   - there the exporter takes x and x.to(float32) for one value: after the cast back, x is
  *     meant;
  *   - a cast to any other dtype stays (RMS norm in f32, in a model that is in bf16).
  *

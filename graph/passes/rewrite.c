@@ -298,7 +298,7 @@ static bool rewrite_match(Match *m, Graph *g, const Rewrite *rule, const uint32_
   return solve(m, &goal);
 }
 
-enum { ROUNDS_MAX = 20 }; /* of rules on what rules made */
+enum { ROUNDS_MAX = 20 }; /* of rules on nodes that rules made */
 
 typedef struct {
   Graph *g;
@@ -427,7 +427,7 @@ static Node *build_replacement(const Match *m, Node *n) {
   return NULL;
 }
 
-/* What a rule of the compiler cannot build is no match. */
+/* A replacement that a rule of the compiler cannot build is no match. */
 static Node *build_quietly(const Match *m, Node *n) {
   Diags *diags = m->g->diags;
   if (m->rule->own) m->g->diags = diags_new(m->g->arena);
@@ -526,7 +526,7 @@ static void replace(Rewriter *w, const Match *m, Node *n, Node *by, uint32_t fir
   graph_set_name(g, by, name);
 }
 
-/* What was built for a replacement that is none. */
+/* Removes the nodes of a replacement that was given up. */
 static void forget_new(Rewriter *w, Node *n, uint32_t first_new) {
   for (Node *x = n->prev; x && x->id >= first_new; x = n->prev) {
     graph_forget_name(w->g, x);
@@ -575,7 +575,7 @@ bool pass_rewrite(Graph *g) {
     uint32_t first_new = g->nids;
     next = n->next;
     ok = visit(&w, n);
-    /* What was made comes next: other rules may match it. */
+    /* The new nodes come next: other rules may match them. */
     for (Node *x = next ? next->prev : NULL; x && x->id >= first_new; x = x->prev) next = x;
   }
   if (ok) graph_dce(g);

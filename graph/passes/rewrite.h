@@ -1,5 +1,5 @@
-/* Rewrite rules: a pattern of calls and what stands for it, both as small functions in Python's
- * syntax (docs/rewrites.md).
+/* Rewrite rules: a pattern of calls and its replacement, both as small functions in Python's syntax
+ * (docs/rewrites.md).
  *
  *   class silu:
  *       def pattern(x):

@@ -1,4 +1,4 @@
-/* Values of terms: numbers, dtypes, shapes and lists, from what a match has bound. */
+/* Values of terms: numbers, dtypes, shapes and lists, from a match's bindings. */
 #include <math.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 typedef struct {
   Graph *g;
   ReplacementMap replacements;
-  Node **table; /* of the nodes met so far, by what they compute; open addressing */
+  Node **table; /* of the nodes visited so far, by operator and arguments; open addressing */
   uint32_t mask;
 } Simplify;
 

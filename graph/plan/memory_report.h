@@ -5,7 +5,7 @@
 #include "graph/plan/sizes.h"
 
 typedef struct {
-  int64_t weights; /* bytes; also of what is computed from weights once */
+  int64_t weights; /* bytes; with values that are computed from weights once */
   int64_t inputs, outputs;
   int64_t pool;                     /* all temporaries: exactly the most that is in use at once */
   int64_t temporaries;              /* what they would take without reuse */

@@ -71,7 +71,7 @@ typedef struct {
   const char *why;
 } StepStop;
 
-/* What a step must do at least (graph/compile/step_cost.h), as expressions of symbols. */
+/* The least work of a step (graph/compile/step_cost.h), as expressions of symbols. */
 typedef struct {
   Dim read, written; /* bytes */
   Dim operations;
@@ -107,20 +107,20 @@ typedef struct {
   const char *measured; /* how it was found that this way is the fastest; NULL: it is a guess */
 } PlanStep;
 
-/* What the graph writes to inputs and weights: behind the last step, `from` is copied to `to`. */
+/* An update of an input or a weight: after the last step, `from` is copied to `to`. */
 typedef struct {
   uint32_t to, from; /* buffers of one type */
 } PlanUpdate;
 
 /* A size that data decides: before step `step` runs, the number in a buffer is read, which is at
- * most `most`; until then the symbol stands for that. */
+ * most `most`; until then the symbol's value is `most`. */
 typedef struct {
   Dim symbol, most;
   uint32_t buffer; /* i64[] */
   uint32_t step;
 } PlanRead;
 
-/* Where a kernel stands in the source.  What stands before the first is for all of them. */
+/* The position of a kernel in the source.  The text before the first is common to all of them. */
 typedef struct {
   Name kernel;
   size_t begin, end;

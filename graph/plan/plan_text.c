@@ -102,7 +102,7 @@ static uint32_t read_number(Reader *p, uint32_t most) {
   return (uint32_t)ir_int_in(&p->r, 0, most);
 }
 
-/* 0..1, and `at 256` behind it. */
+/* 0..1, and an optional `at 256`. */
 static void read_lifetime(Reader *p, PlanBuffer *b) {
   b->first = read_number(p, UINT32_MAX);
   ir_expect(&p->r, "..");
@@ -380,7 +380,7 @@ static void read_step(Reader *p, bool once) {
 
 /* ---- the whole ---- */
 
-/* All behind the line of the word `source`, which is the next token. */
+/* All text after the line of the word `source`, which is the next token. */
 static void read_source(Reader *p) {
   const char *text = p->r.text + ir_offset(&p->r), *end = p->r.text + p->r.len;
   const char *line = memchr(text, '\n', (size_t)(end - text));

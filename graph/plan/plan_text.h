@@ -10,7 +10,7 @@
  *   temporary %linear "f32[s0, 8]" 1..2      from the step that writes it to the last that reads
  *   output %relu 0 "f32[s0, 8]"              what the caller gets as number 0
  *   return %relu
- *   update %b_mean = %add                    behind the last step
+ *   update %b_mean = %add                    after the last step
  *   once mul(p_weight_ptr = %p_weight, mul_ptr = %mul, BLOCK: 32) grid 1, 1, 1 warps 1 stages 3
  *   step linear_relu(x_ptr = %x, n = "8*s0", scale = 0.5, BLOCK: 128) grid "(s0 + 15)//16", 1, 1
  *       warps 4 stages 3 covers linear "aten.linear.default", relu "aten.relu.default"

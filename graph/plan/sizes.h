@@ -1,4 +1,4 @@
-/* What a plan's symbols are for the inputs of one run. */
+/* Values of a plan's symbols for the inputs of one run. */
 #ifndef NEREID_GRAPH_PLAN_SIZES_H
 #define NEREID_GRAPH_PLAN_SIZES_H
 
@@ -19,14 +19,14 @@ typedef struct {
   int64_t *values; /* of symbols, by number */
   bool *known;
   bool *unread;    /* data decides it, and it is as large as it can be until it is read */
-  SizePlace *from; /* where a known symbol stands first */
+  SizePlace *from; /* the first occurrence of a known symbol */
 } Sizes;
 
 Sizes *sizes_new(Arena *a, const Plan *p);
 
-/* Binds the symbols to what the inputs' shapes say.  Fails where an input is not what the plan
- * takes: its number of axes, its dtype, a size that is fixed, that another input contradicts, or
- * that is out of its symbol's range. */
+/* Binds the symbols from the inputs' shapes.  Fails where an input is not what the plan takes: its
+ * number of axes, its dtype, a size that is fixed, that another input contradicts, or that is out
+ * of its symbol's range. */
 int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n);
 /* The same where inputs are missing (n of them are there, and of these, ones that have a dtype):
  * symbols that these leave open become

@@ -196,7 +196,7 @@ static int64_t fitting(Dim n, int64_t block) {
   return p < 16 ? 16 : p;
 }
 
-/* What is summed up in one step; of convolutions whole blocks of channels. */
+/* The elements that one step sums up; of convolutions whole blocks of channels. */
 static int64_t depth(const Group *g, int64_t most_wanted) {
   const Node *n = g->nodes.data[0];
   int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;

@@ -45,7 +45,7 @@ static void print_edge(Node **use, void *ctx) {
 
 /* ---- kernels ---- */
 
-/* A node that several kernels compute stands in the first one's box. */
+/* A node that several kernels compute is in the first one's box. */
 static void print_kernel(Text *out, const PlanStep *s, uint32_t number, bool *printed) {
   text_printf(out,
               "  subgraph cluster_%u {\n  style=\"filled\"; color=\"#e8eef7\"; label=", number);

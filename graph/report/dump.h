@@ -1,4 +1,4 @@
-/* What compiling left at its end, as files of a folder (graph/compile/stages.h). */
+/* The results of a compilation, as files of a folder (graph/compile/stages.h). */
 #ifndef NEREID_GRAPH_REPORT_DUMP_H
 #define NEREID_GRAPH_REPORT_DUMP_H
 

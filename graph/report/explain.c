@@ -124,7 +124,7 @@ static void fill_sum(Table *t) {
   fill_times(t, r, t->steps, t->floor);
 }
 
-/* Numbers to the right, words to the left; nothing behind the last word. */
+/* Numbers to the right, words to the left; no blanks after the last word. */
 static void print_line(Text *out, const Row *r, const int *width, int columns, int number) {
   Text line = text_new(out->arena);
   if (number >= 0) text_printf(&line, "%4d", number);
@@ -190,7 +190,7 @@ static void print_memory(Text *out, const Explanation *x) {
   text_printf(out, "peak      %" PRId64 " bytes\n", m.weights + m.inputs + m.outputs + m.pool);
 }
 
-/* Words behind a head, wrapped. */
+/* Words after a head, wrapped. */
 typedef struct {
   Text *out;
   size_t line; /* where it begins in out */

@@ -1,6 +1,6 @@
-/* What a plan does, as a table for people: of each kernel the nodes that it covers, what it must
- * move and compute, how long that takes at least, how long it took, and why it is not one with the
- * kernels before it. */
+/* A plan as a table for people: of each kernel the nodes that it covers, the bytes and operations,
+ * the least time for these, the measured time, and the reason why it is not fused with the kernels
+ * before it. */
 #ifndef NEREID_GRAPH_REPORT_EXPLAIN_H
 #define NEREID_GRAPH_REPORT_EXPLAIN_H
 
@@ -11,7 +11,7 @@
 /* How long steps took, in microseconds. */
 typedef struct {
   const double *steps; /* of each that is no `once`; NULL: nothing was measured */
-  double updates;      /* copying of what the graph writes to inputs and weights */
+  double updates;      /* copies of new values to inputs and weights */
   double run;          /* all of it, from the first launch to the last copy */
 } StepTimes;
 
@@ -25,7 +25,7 @@ typedef struct {
 
 void explain_print(Text *out, const Explanation *x);
 
-/* What a step must do for these sizes; false if that cannot be said. */
+/* The least work of a step for these sizes; false if that is not known. */
 typedef struct {
   int64_t read, written; /* bytes */
   int64_t operations;

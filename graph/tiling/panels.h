@@ -1,6 +1,6 @@
 /* Weights of products of matrices as CPUs read them: in panels, each the columns that one block of
- * registers takes, row after row.  A weight y[k, n] lies as [n / width, k, width]; pass pack makes
- * it, as a clone with views around it that give y back, and the kernel knows it by these. */
+ * registers takes, row after row.  A weight y[k, n] is stored as [n / width, k, width]; pass pack
+ * makes it, as a clone with views around it that give y back, and the kernel knows it by these. */
 #ifndef NEREID_GRAPH_TILING_PANELS_H
 #define NEREID_GRAPH_TILING_PANELS_H
 

@@ -15,7 +15,7 @@ typedef struct {
 
 static const double REACHED = 4.0 / 4.8; /* of the bandwidth */
 
-/* What the tiles of an operand type have in common. */
+/* Parameters that the tiles of an operand type share. */
 typedef struct {
   const Candidate *tiles;
   int count;

@@ -2,7 +2,7 @@
  *
  * A program copies its tiles of both operands into its nearest cache, step by step along k, and
  * multiplies there, a few rows at a time: as many as divide BM, up to six.  With panels it reads
- * both where they lie. */
+ * both in place. */
 #include <math.h>
 
 #include "graph/tiling/tiling.h"

@@ -6,7 +6,7 @@
 
 enum { FLOAT = 1, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS, ASKED_MAX = 64 };
 
-/* What stands for an attribute in a function's body: that of the function's call, or its default.
+/* The attribute to which one in a function's body refers: the call's, or the function's default.
  * NULL if the call has none. */
 static const Onnx__Attribute *resolve(const OnnxScope *s, const Onnx__Attribute *a) {
   for (unsigned depth = 0; a && *onnx_text(a->ref_attr_name); depth++) {

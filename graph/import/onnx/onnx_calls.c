@@ -1,4 +1,4 @@
-/* What rules ask of their call, and say about it. */
+/* Queries of rules about their call, and their error messages. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

@@ -128,7 +128,7 @@ static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t
   for (uint32_t i = 0; i < n; i++) vec_push(c->r->scratch, &scanned[i], out[i]);
 }
 
-/* What no turn made has no elements; its type is that of a turn. */
+/* The output of a loop without iterations has no elements; its type is that of an iteration. */
 static Node *no_turns(OnnxCall *c, const OnnxValue *item) {
   Dim shape[GRAPH_RANK_MAX];
   if (item->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");

@@ -18,10 +18,10 @@ enum {
 
 typedef struct OnnxFile OnnxFile;
 
-/* NULL after an error, which was reported.  The file lies in `a`, its mappings outside of it: they
- * are valid until onnx_close. */
+/* NULL after an error, which was reported.  The file is allocated in `a`, its mappings are not:
+ * they are valid until onnx_close. */
 OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path);
-/* The same for a file that lies in memory already; `name` stands in messages. */
+/* The same for a file that is in memory already; messages call it `name`. */
 OnnxFile *onnx_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
                         size_t size);
 /* Also for NULL. */
@@ -33,8 +33,8 @@ bool onnx_is_model(const char *path, const char *start, size_t len);
 /* The place of messages about this file. */
 Span onnx_place(const OnnxFile *f);
 
-/* The message Model without the bytes of large tensors: `raw_at` and `raw_size` say where these
- * lie in the file.  NULL after an error.  It lies in `a`. */
+/* The message Model without the bytes of large tensors: `raw_at` and `raw_size` are their offset
+ * and size in the file.  NULL after an error.  It is allocated in `a`. */
 struct Onnx__Model *onnx_unpack(OnnxFile *f, Arena *a);
 /* The bytes of the file from `at` on; false if it has no so many. */
 bool onnx_bytes(const OnnxFile *f, uint64_t at, uint64_t size, WeightBytes *out);

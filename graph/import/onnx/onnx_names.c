@@ -8,7 +8,7 @@ enum { NAME_MAX_BYTES = 200 };
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* What a graph's text takes for a tensor of the file: p_weight, b_mean, c_0. */
+/* Names that a graph's text reserves for tensors of the file: p_weight, b_mean, c_0. */
 static bool looks_stored(const char *s) { return s[0] && strchr("pbc", s[0]) && s[1] == '_'; }
 
 /* "layer.0/MatMul_output_0" is layer_0_MatMul_output_0. */

@@ -151,7 +151,7 @@ static void make_outputs(Onnx *r, OnnxCall *c) {
   }
 }
 
-/* Names of values that a body computes are seen behind the call only. */
+/* Names of values that a body computes are visible after the call only. */
 static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
   for (uint32_t i = 0; i < c->nout; i++)
     if (c->out[i] && !onnx_scope_define(r, s, c->out[i])) return false;
@@ -179,7 +179,7 @@ static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   return c;
 }
 
-/* Does it depend on what is not supported, which was reported? */
+/* Does it depend on a value that is not supported, which was reported? */
 static bool is_behind_lack(const OnnxCall *c) {
   for (uint32_t i = 0; i < c->nin; i++)
     if (c->in[i] && c->in[i]->type.kind != VALUE_TENSOR && c->in[i]->type.kind != VALUE_LIST)

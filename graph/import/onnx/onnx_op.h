@@ -63,7 +63,7 @@ struct OnnxCall {
   uint32_t first_id; /* of the nodes that the rule makes */
   bool told;         /* an error named the node */
   bool demanding;    /* values of inputs are asked for where they decide */
-  Node stand;        /* what the Build stands at */
+  Node stand;        /* the Build's node */
 };
 
 #define ONNX(name, since, rule, ...) void onnx_op_##rule(OnnxCall *c); __VA_ARGS__
@@ -88,7 +88,8 @@ Node *onnx_node_of(OnnxCall *c, OnnxValue *v);
 
 /* Its elements, NULL if they are not known. */
 const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i);
-/* The same for what must be known: a shape, axes, a repetition.  Not returning otherwise. */
+/* The same where elements must be known: a shape, axes, a repetition.  Does not return
+ * otherwise. */
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i);
 /* One integer or a vector of them, of any length. */
 const OnnxKnown *onnx_need_list(OnnxCall *c, uint32_t i);

@@ -1,4 +1,4 @@
-/* What the files of the ONNX reader share. */
+/* Declarations that the files of the ONNX reader share. */
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_READ_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_READ_H
 
@@ -12,7 +12,7 @@ enum {
   ONNX_NAMES_MAX = 1 << 22,    /* names in bodies and functions that are written out */
   ONNX_NODES_MAX = 1 << 20,    /* of the graph */
   ONNX_ELEMENTS_MAX = 1 << 24, /* of all tensors that are evaluated */
-  ONNX_LACKS_MAX = 1000,       /* kinds of what is not supported that are told */
+  ONNX_LACKS_MAX = 1000,       /* kinds of unsupported features that are reported */
   ONNX_DEMAND_MAX = 200        /* of values that depend on each other to decide a shape */
 };
 
@@ -33,7 +33,7 @@ typedef struct {
 
 struct Onnx {
   Arena *arena;   /* the graph's */
-  Arena *scratch; /* of what is needed while the model is read */
+  Arena *scratch; /* freed once the model is read */
   Pool *names;
   Diags *diags;
   OnnxFile *file;
@@ -72,13 +72,13 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
 /* ---- onnx_names.c ---- */
 
-/* An identifier of Python's made of a name of ONNX's, which may be any text; `kind` stands before
- * what is no identifier without it. */
+/* An identifier of Python's made of a name of ONNX's, which may be any text; `kind` is the prefix
+ * of a name that would be no identifier. */
 const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
 
 /* ---- onnx_values.c ---- */
 
-/* DT_NONE for what we lack. */
+/* DT_NONE: not supported. */
 DType onnx_dtype(int64_t number);
 const char *onnx_dtype_name(Onnx *r, int64_t number);
 /* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
@@ -88,7 +88,7 @@ bool onnx_count_elements(Onnx *r, const char *where, uint32_t n);
 
 OnnxValue *onnx_value_new(Onnx *r, Name name);
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name);
-/* NULL if no name above stands for it. */
+/* NULL if no name above has it. */
 OnnxValue *onnx_scope_find(const OnnxScope *s, Name name);
 /* False after an error: the name is taken. */
 bool onnx_scope_define(Onnx *r, OnnxScope *s, OnnxValue *v);
@@ -107,7 +107,7 @@ bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n);
 /* Names of a body or a function that is written out; long ones count more.  False after an error:
  * they are too many. */
 bool onnx_spell(Onnx *r, char *const *names, size_t n);
-/* What a name in an input list stands for: *out NULL for an empty one; false after an error. */
+/* The value of a name in an input list: *out NULL for an empty one; false after an error. */
 bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *where, OnnxValue **out);
 /* Sorts the model's functions by name. */
 void onnx_find_functions(Onnx *r);

@@ -1,8 +1,8 @@
 /* Values while an ONNX model is read.
  *
- * A value is a tensor that a name stands for: an input, an initializer, or a node's result.  It
- * has a node of the graph, or elements that are known, or both: a node is made of known elements
- * when something needs it.  A sequence is a list of such values. */
+ * A value is a named tensor: an input, an initializer, or a node's result.  It has a node of the
+ * graph, or elements that are known, or both: a node is made of known elements when something needs
+ * it.  A sequence is a list of such values. */
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_VALUE_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_VALUE_H
 
@@ -31,7 +31,7 @@ typedef struct {
 typedef struct OnnxValue OnnxValue;
 struct OnnxValue {
   Name name;
-  ValueType type; /* VALUE_UNKNOWN: behind something that is not supported */
+  ValueType type; /* VALUE_UNKNOWN: depends on something that is not supported */
   Node *node;     /* NULL: not made yet */
   const OnnxKnown *known;
   const struct Onnx__Tensor *tensor; /* an initializer */

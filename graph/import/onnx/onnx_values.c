@@ -338,7 +338,7 @@ static Node *stored_node(Onnx *r, const OnnxValue *v, const char *prefix, InputK
   return r->last_input = n;
 }
 
-/* What messages and models call a tensor: its name in the file, if no other has it. */
+/* A tensor's name in messages and models: its name in the file, if no other has it. */
 static Name tensor_name(Onnx *r, const OnnxValue *v, const Node *n) {
   bool free = *v->name && !weights_find(r->weights, v->name);
   return free ? v->name : pool_name(r->names, arena_printf(r->arena, "%s (%s)", n->name, v->name));

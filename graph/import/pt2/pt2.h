@@ -5,7 +5,7 @@
  *   NAME/models/MODEL.json           the program: graph, signature, ranges of symbolic sizes
  *   NAME/data/weights/MODEL_weights_config.json       from names of parameters and buffers
  *   NAME/data/weights/weight_0 ...                    to raw bytes
- *   NAME/data/constants/...                           the same for what is no part of the state
+ *   NAME/data/constants/...                           the same for tensors outside of the state
  *
  * The JSON is that of torch/_export/serde/schema.py; keys that are unknown are passed over. */
 #ifndef NEREID_GRAPH_IMPORT_PT2_PT2_H

@@ -46,7 +46,7 @@ static bool read_string(Pt2 *r, const Json *in, Arg *out) {
   return true;
 }
 
-/* What may be a node or a literal of one kind: {"as_name": ...} or {"as_int": ...}. */
+/* A node or a literal of one kind: {"as_name": ...} or {"as_int": ...}. */
 static bool read_symbolic(Pt2 *r, const Json *in, Arg *out) {
   const Json *value;
   const char *kind = pt2_union(r, in, &value);
@@ -115,7 +115,7 @@ typedef bool Read(Pt2 *r, const Json *in, Arg *out);
 static const struct {
   const char *kind;
   Read *read;
-  bool list; /* an array of what `read` reads */
+  bool list; /* an array of items, each read by `read` */
 } kinds[] = {{"as_tensor", read_tensor, false},
              {"as_int", read_int, false},
              {"as_ints", read_int, true},

@@ -1,8 +1,8 @@
-/* What the files of the .pt2 reader share.
+/* Declarations that the files of the .pt2 reader share.
  *
- * All functions that return bool or a pointer report what is wrong themselves, and return false or
- * NULL then; the reader ends there.  What is right but not supported is reported by pt2_lack, and
- * reading goes on, so that a user sees all of it at once. */
+ * All functions that return bool or a pointer report errors themselves, and then return false or
+ * NULL; the reader ends there.  Unsupported features are reported by pt2_lack, and reading goes on,
+ * so that a user sees all of them at once. */
 #ifndef NEREID_GRAPH_IMPORT_PT2_PT2_READ_H
 #define NEREID_GRAPH_IMPORT_PT2_PT2_READ_H
 
@@ -14,7 +14,7 @@
 enum { PT2_JSON_MAX = JSON_SIZE_MAX, PT2_NAME_MAX = 1000 };
 enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
 
-/* What names mean within a graph: the program's, or that of a region. */
+/* The values of names within a graph: the program's, or that of a region. */
 typedef struct {
   NameMap values; /* from names in the file to nodes */
   const Json *tensors, *ints, *floats, *bools; /* types by name */
@@ -41,9 +41,9 @@ typedef struct {
 
 /* ---- pt2_json.c: values of a type, found by key ---- */
 
-/* An error at the place that r->where names, with what to do. */
+/* An error at the JSON path r->where, with advice to save the model again. */
 bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same without the advice to save again, for what is not supported; true. */
+/* The same without the advice, for a feature that is not supported; true. */
 bool pt2_lack(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The entry, an object in JSON; r->json holds it until pt2_close. */
@@ -57,11 +57,11 @@ bool pt2_int(Pt2 *r, const Json *in, const char *key, int64_t *out);
 bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out);
 /* Is the key there, and not null? */
 bool pt2_has(const Json *in, const char *key);
-/* The name that stands under `key`, interned. */
+/* The string under `key`, interned. */
 Name pt2_name(Pt2 *r, const Json *in, const char *key);
 /* The same for a text at hand: not empty, not too long, without control characters. */
 Name pt2_check_name(Pt2 *r, const char *key, const char *text);
-/* The one key of a union, and what stands under it. */
+/* The one key of a union, and its value. */
 const char *pt2_union(Pt2 *r, const Json *in, const Json **value);
 /* A number, or "Infinity", "-Infinity", "NaN". */
 bool pt2_float(Pt2 *r, const Json *value, double *out);
@@ -96,7 +96,7 @@ Node *pt2_value(Pt2 *r, Name name);
 bool pt2_arg(Pt2 *r, const Json *argument, Arg *out);
 /* Can arguments of that kind, "as_int", be expressed? */
 bool pt2_arg_is_known(const char *kind);
-/* as_tensor, as_sym_int, as_sym_float, as_sym_bool; and the name that then stands in `value`. */
+/* as_tensor, as_sym_int, as_sym_float, as_sym_bool; `value` is then the name. */
 bool pt2_names_value(const char *kind);
 Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
 

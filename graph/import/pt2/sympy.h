@@ -11,7 +11,7 @@
  * the text says of a symbol's sign becomes a limit of it. */
 Dim sympy_read(Dims *d, Arena *a, const char *text, const char **why);
 
-/* What sympy's str gives for a comparison of two such expressions, "s0 >= 2"; NULL for all else. */
+/* A comparison of two such expressions as sympy's str prints it, "s0 >= 2"; NULL for all else. */
 Name sympy_relation(Dims *d, Arena *a, const char *text);
 
 #endif

@@ -49,8 +49,8 @@ static Node *places(Build *b, Dim length, bool queries) {
   return queries ? build_unsqueeze(b, n, 1) : n;
 }
 
-/* Where the first query stands among the keys: behind those of the past, or so that the last query
- * stands at the last valid key. */
+/* The first query's position among the keys: after those of the past, or so that the last query is
+ * at the last valid key. */
 static Node *query_places(Heads *h, Build *b) {
   Node *at = places(b, h->query->type.shape[2], true);
   if (!h->valid) return build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
@@ -58,7 +58,7 @@ static Node *query_places(Heads *h, Build *b) {
   return build_add(b, at, build_along(b, first, 0, 4));
 }
 
-/* Keys that are not beyond `left` before or `right` behind a query; -1: without a limit. */
+/* Keys at most `left` before and `right` after a query; -1: no limit. */
 static void limit_places(OnnxCall *c, Heads *h) {
   Build *b = &c->b;
   int64_t left = onnx_int(c, "left_window_size", -1), right = onnx_int(c, "right_window_size", -1);
@@ -95,7 +95,7 @@ static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
   else h->bias = mask;
 }
 
-/* What is added to products: -inf where a key is not seen. */
+/* The mask that is added to scores: -inf at keys that a query does not attend to. */
 static Node *added(Build *b, const Heads *h) {
   if (!h->keep) return h->bias;
   DType t = h->query->type.dtype;
@@ -204,7 +204,7 @@ static Node *angles(OnnxCall *c, uint32_t input) {
   return build_unsqueeze(b, table, 1);
 }
 
-/* Half `i` of what is rotated: the first or second elements, or every other one. */
+/* Half `i` of the rotated elements: the first or second ones, or every other one. */
 static Node *half_of(Build *b, Node *x, Dim half, uint32_t i, bool interleaved) {
   Dim shape[5];
   memcpy(shape, x->type.shape, 3 * sizeof *shape);

@@ -43,7 +43,7 @@ static Node *candidates(OnnxCall *c, Node *scores) {
   return build_where(b, high, arg_node(waits), arg_node(out));
 }
 
-/* For each row `most` places, of those numbers of boxes that are chosen; -1 behind them. */
+/* For each row the indices of the chosen boxes in order, padded with -1 to `most`. */
 static Node *in_order(Build *b, Node *chosen, Dim most) {
   Dims *d = b->in.g->dims;
   Dim rows = chosen->type.shape[0], all = dim_mul(d, rows, most);
@@ -100,8 +100,8 @@ void onnx_op_non_max_suppression(OnnxCall *c) {
 
 /* ---- RoiAlign ---- */
 
-/* Along one axis of the image, for each sample: which two of its elements it lies between, and
- * what each counts.  Samples are [boxes, out, samples]. */
+/* Along one axis of the image, for each sample: the two elements that it is between, and the weight
+ * of each.  Samples are [boxes, out, samples]. */
 typedef struct {
   Node *at[2], *weight[2];
 } Samples;
@@ -142,7 +142,7 @@ static Samples samples_of(OnnxCall *c, Node *rois, uint32_t begin, Dim size, int
   }
   Node *extent = build_sub(b, end[1], end[0]);
   if (!half) extent = build_with(b, OP_aten_clamp_min_default, extent, arg_float(1));
-  /* Parts of a box, from its begin, in which the samples lie. */
+  /* Positions of the samples in a box, as parts of its extent. */
   Dim all = build_const(b, out * count), shape[] = {build_const(b, out), build_const(b, count)};
   Node *part = build_to(b, build_arange(b, all), rois->type.dtype);
   part = build_with(b, OP_aten_add_Tensor, part, arg_float(0.5));
@@ -158,7 +158,7 @@ static Node *spread(Build *b, Node *x, bool columns) {
   return x;
 }
 
-/* The elements at corner (i, j) of each sample's place with what they count: [..., channels]. */
+/* The elements at corner (i, j) of each sample, times their weights: [..., channels]. */
 static Node *corner(Build *b, Node *x, Node *batch, const Samples *rows, const Samples *columns,
                     int i, int j) {
   Arg list = arg_list(b->in.g, 4);

@@ -48,7 +48,7 @@ static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, int64_t *mo
     int64_t wanted = shape ? shape[i] : size * w->stride[i];
     if (wanted < 0 || wanted > INT32_MAX) onnx_lack(c, "an output_shape above 2^31");
     int64_t total = whole + more[i] - wanted;
-    if (total < 0) { /* windows do not reach that far: zeros stand behind them */
+    if (total < 0) { /* windows do not reach that far: the result is padded with zeros */
       more[i] -= total;
       total = 0;
     }
@@ -57,8 +57,8 @@ static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, int64_t *mo
   }
 }
 
-/* ATen takes the same off both ends, and adds output_padding behind: what differs is cut off, or
- * added there. */
+/* ATen crops both ends alike, and adds output_padding at the end: a difference is cropped or padded
+ * there. */
 void onnx_op_conv_transpose(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
   int64_t more[ONNX_AXES_MAX];

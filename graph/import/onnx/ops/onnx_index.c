@@ -55,7 +55,7 @@ void onnx_op_topk(OnnxCall *c) {
   if (onnx_wants(c, 1)) onnx_set(c, 1, build_item(b, list, 1));
 }
 
-/* x moved by one along the axis, behind an element that changes nothing. */
+/* x moved by one along the axis, after a neutral element. */
 static Node *moved(Build *b, Node *x, uint32_t axis, int64_t neutral) {
   Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);

@@ -12,7 +12,7 @@ static Node *pick(Build *b, Node *x, Node *index) {
   return build_view(b, y, rank_of(index), index->type.shape);
 }
 
-/* What each target counts: its class's weight, or nothing if it is to be ignored.  NULL: one. */
+/* The weight of each target: its class's, or 0 if it is to be ignored.  NULL: one. */
 static Node *counts_of(OnnxCall *c, const Node *x, Node *target, Node *ignored, Node *weight) {
   Build *b = &c->b;
   DType t = x->type.dtype;
@@ -26,7 +26,7 @@ static Node *counts_of(OnnxCall *c, const Node *x, Node *target, Node *ignored, 
   return build_where(b, ignored, arg_node(zero), arg_node(count ? count : one));
 }
 
-/* Reductions: none, sum, or the mean of what counts. */
+/* Reductions: none, sum, or the weighted mean. */
 static Node *loss_of(OnnxCall *c, Node *x, Node *target, Node *weight) {
   Build *b = &c->b;
   Name how = onnx_string(c, "reduction", "mean");

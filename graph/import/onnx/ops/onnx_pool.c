@@ -138,8 +138,9 @@ static Node *window_sum(OnnxCall *c, const OnnxWindow *w, Node *x) {
   return build(b, OP_aten_convolution_default, 9, args);
 }
 
-/* The mean of what windows have of the tensor is their sum with zeros around it, divided by the
- * same of ones; `all`: ones in the padding too, but not where only ceil_mode put it. */
+/* The mean over a window's elements inside the tensor is the window's sum, with zeros around the
+ * tensor, divided by the same sum of ones; `all`: ones in the padding too, but not where only
+ * ceil_mode put it. */
 static Node *average_of_rest(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
   Build *b = &c->b;
   OnnxWindow behind = {.n = w->n};
@@ -186,7 +187,7 @@ void onnx_op_lp_pool(OnnxCall *c) {
   onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
 }
 
-/* ---- over all axes behind the first two ---- */
+/* ---- over all axes after the first two ---- */
 
 static Node *pooled_input(OnnxCall *c) {
   Node *x = onnx_in(c, 0);

@@ -48,7 +48,7 @@ static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
   return build_to(b, build(b, OP_aten_clamp_default, 3, limits), t);
 }
 
-/* Each element of v stands for `size` of x along the axis. */
+/* Each element of v belongs to `size` elements of x along the axis. */
 static Node *blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Node *x) {
   Build *b = &c->b;
   Dim shape[GRAPH_RANK_MAX + 1], times = build_const(b, size);

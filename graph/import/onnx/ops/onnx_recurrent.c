@@ -1,7 +1,7 @@
 /* RNN, GRU and LSTM, written out step by step.
  *
- * The products of all inputs with the weights are one; what a step adds to them is the product of
- * the state before it.  A sequence that is shorter than others keeps its state behind its end. */
+ * The inputs of all steps are multiplied by the weights in one product; each step adds the product
+ * of the state before it.  A sequence that is shorter than others keeps its state after its end. */
 #include <math.h>
 #include <string.h>
 

@@ -130,7 +130,7 @@ void onnx_op_reduce_prod(OnnxCall *c) {
 
 /* ---- places of extremes ---- */
 
-/* Of equal elements the first counts, or the last: the first of what is reversed. */
+/* Of equal elements the first counts, or the last: the first of the reversed axis. */
 void onnx_op_arg(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);

@@ -30,7 +30,7 @@ typedef struct {
 
 /* ---- places ---- */
 
-/* Where element x of the result lies in the input, as coordinate_transformation_mode says. */
+/* The input's coordinate of element x of the result, as coordinate_transformation_mode says. */
 static double place_of(const Resizing *r, const Axis *a, int64_t x) {
   const char *how = r->coordinates;
   double n = (double)a->from, m = (double)a->to, i = (double)x;
@@ -78,7 +78,7 @@ typedef struct {
 
 static int64_t inside(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
-/* Widened for what becomes smaller, if that is to be smooth. */
+/* The filter is widened if an axis shrinks and `antialias` is set. */
 static void find_taps(const Resizing *r, const Axis *a, double x, Taps *t) {
   double stretch = r->antialias && a->scale < 1 ? 1 / a->scale : 1, sum = 0;
   double radius = (r->mode == CUBIC ? 2 : 1) * stretch;

@@ -31,7 +31,7 @@ void onnx_op_einsum(OnnxCall *c) {
   onnx_set(c, 0, build(&c->b, OP_aten_einsum_default, ARGS(equation, list)));
 }
 
-/* Where an affine map takes the points of a grid over the image. */
+/* The points of a grid over the image, under an affine map. */
 void onnx_op_affine_grid(OnnxCall *c) {
   Dim size[GRAPH_RANK_MAX];
   uint32_t n = onnx_need_dims(c, 1, size);

@@ -186,9 +186,9 @@ void onnx_op_compress(OnnxCall *c) {
   onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));
 }
 
-/* ---- TensorScatter: rows that go behind those of a cache ---- */
+/* ---- TensorScatter: rows that are appended to a cache ---- */
 
-/* Where each row of the cache lies in the update of its batch. */
+/* The index of each row of the cache in the update of its batch. */
 static Node *place_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
   Build *b = &c->b;
   Node *place = build_along(b, build_arange(b, cache->type.shape[axis]), axis, rank_of(cache));

@@ -115,7 +115,7 @@ static OnnxValue *value_of(OnnxCall *c, Node *n) {
   return v;
 }
 
-/* Where the parts end: as a vector of their sizes says. */
+/* The ends of the parts, from a vector of their sizes. */
 static uint32_t given_parts(OnnxCall *c, const OnnxKnown *k, Dim size, Dim *end) {
   Dim sum = build_const(&c->b, 0);
   for (uint32_t i = 0; i < k->n; i++) {

@@ -10,7 +10,7 @@ static Arg dims_arg(OnnxCall *c, uint32_t n, const Dim *dims) {
 
 /* ---- views ---- */
 
-/* A size 0 stands for that of the input, unless `allowzero`; -1 for what is left. */
+/* A size 0 means that of the input, unless `allowzero`; -1 the remaining elements. */
 void onnx_op_reshape(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   Dim shape[GRAPH_RANK_MAX];
@@ -222,7 +222,7 @@ static Node *reversed(OnnxCall *c, Node *x, uint32_t axis) {
   return build_with(&c->b, OP_aten_flip_default, x, axes);
 }
 
-/* Steps backwards are steps forward of what is reversed: place i there is n-1-i. */
+/* A slice with a negative step is a slice of the reversed axis, whose index i is n-1-i. */
 static Node *slice_back(OnnxCall *c, Node *x, uint32_t axis, int64_t start, int64_t end,
                         int64_t step) {
   Dim size = x->type.shape[axis];

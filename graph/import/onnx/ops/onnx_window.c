@@ -15,7 +15,8 @@ int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i) {
   return size->value;
 }
 
-/* As many windows as strides fit in the axis; an odd padding is larger behind, or before. */
+/* As many windows as strides fit in the axis; the larger half of an odd padding comes after it, or
+ * with `lower` before it. */
 static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t rest = 0;
@@ -32,7 +33,7 @@ static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   }
 }
 
-/* What is missing behind for the last window to be whole, if it begins before the padding there. */
+/* Pads the end so that the last window is whole, if it begins before the padding there. */
 static void extend(OnnxCall *c, const Node *x, OnnxWindow *w) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t size = onnx_window_size(c, x, i) + w->before[i];

@@ -1,4 +1,4 @@
-/* Windows that slide over the axes behind the first two: of convolutions and pools. */
+/* Windows that slide over the axes after the first two: of convolutions and pools. */
 #ifndef NEREID_GRAPH_IMPORT_ONNX_OPS_ONNX_WINDOW_H
 #define NEREID_GRAPH_IMPORT_ONNX_OPS_ONNX_WINDOW_H
 
@@ -10,7 +10,7 @@ typedef struct {
   uint32_t n; /* axes */
   int64_t kernel[ONNX_AXES_MAX], stride[ONNX_AXES_MAX], dilation[ONNX_AXES_MAX];
   int64_t before[ONNX_AXES_MAX], after[ONNX_AXES_MAX]; /* padding */
-  int64_t extra[ONNX_AXES_MAX]; /* further padding behind, for windows that ceil_mode adds */
+  int64_t extra[ONNX_AXES_MAX]; /* further padding at the end, for windows that ceil_mode adds */
 } OnnxWindow;
 
 /* Attributes strides, dilations, pads, auto_pad and ceil_mode; the kernel is `kernel`, or if that
