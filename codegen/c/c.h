@@ -10,8 +10,7 @@
  *   names.c    C names, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
- *   device_print.c  lines on standard output
- *   stmt.c     statements and control
+ *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
  *
@@ -107,8 +106,6 @@ const char *c_affine(Gen *g, const Affine *a); /* not in parentheses */
 const char *c_ref_name(Gen *g, const Ref *r); /* v, or v[4*a + 1] */
 const char *c_scalar(Gen *g, const Ref *r, DType t); /* lane 0's; of i1 the same in all lanes */
 const char *c_vector(Gen *g, const Ref *r, DType t);
-/* A vector, or a scalar that an operator on vectors takes as well. */
-const char *c_either(Gen *g, const Ref *r, DType t);
 /* Text of spread `from` as a value of spread `to`. */
 const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to);
 
@@ -122,8 +119,6 @@ void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
 
-/* ---- device_print.c ---- */
-void c_print_line(Gen *g, const NestStmt *s);
 
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);

@@ -229,12 +229,3 @@ const char *c_vector(Gen *g, const Ref *r, DType t) {
   static const Spread vector = {.kind = SPREAD_VECTOR};
   return c_convert(g, c_scalar(g, r, t), t, c_ref_spread(g, r), vector);
 }
-
-/* The compiler splats the scalar operand of a vector operator, if its type is that of the elements:
- * constants of small types are `int` without a cast. */
-const char *c_either(Gen *g, const Ref *r, DType t) {
-  if (!c_uniform(c_ref_spread(g, r)) || t == DT_I1 || t == DT_PTR) return c_vector(g, r, t);
-  const char *text = c_scalar(g, r, t);
-  bool cast = r->kind == REF_AFFINE && dtype_bits(t) != 32;
-  return cast ? c_text(g, "(%s)%s", c_scalar_type(t), text) : text;
-}

@@ -227,11 +227,20 @@ static const char *template_of(const NestStmt *s, const Row *r, bool vector) {
   return direct ? direct : r->vector ? r->vector : r->scalar;
 }
 
+/* A vector, or a scalar that an operator on vectors takes as well: the compiler splats it, if its
+ * type is that of the elements.  Constants of small types are `int` without a cast. */
+static const char *splat_operand(Gen *g, const Ref *r, DType t) {
+  if (!c_uniform(c_ref_spread(g, r)) || t == DT_I1 || t == DT_PTR) return c_vector(g, r, t);
+  const char *text = c_scalar(g, r, t);
+  bool cast = r->kind == REF_AFFINE && dtype_bits(t) != 32;
+  return cast ? c_text(g, "(%s)%s", c_scalar_type(t), text) : text;
+}
+
 static const char *vector_op(Gen *g, const NestStmt *s, const Row *r) {
   const char *template = template_of(s, r, true), *x[3] = {"", "", ""};
   bool infix = !strchr(template, '(');
   for (uint32_t i = 0; i < s->nsrcs; i++)
-    x[i] = infix ? c_either(g, &s->srcs[i], s->type) : c_vector(g, &s->srcs[i], s->type);
+    x[i] = infix ? splat_operand(g, &s->srcs[i], s->type) : c_vector(g, &s->srcs[i], s->type);
   const char *text = c_fill(g, template, s->type, x);
   if (r->rounds && c_is_narrow(s->type))
     text = c_text(g, "vround_%s(%s)", dtype_name(s->type), text);

@@ -1,6 +1,6 @@
 /* Atomics: an instruction where the target has one for the kind and the type, else a loop around
  * compare-and-swap; bytes are swapped in the 32-bit word around them. */
-#include "codegen/ptx/ops.h"
+#include "codegen/ptx/ptx.h"
 
 /* ---- instructions ---- */
 

@@ -1,5 +1,4 @@
 /* Conversions: CAST by the kinds of the two types, BITCAST by their registers. */
-#include "codegen/ptx/ops.h"
 #include "codegen/ptx/ptx.h"
 #include "lang/interp/interp.h"
 

@@ -1,5 +1,5 @@
 /* Elementwise ops: a row of templates each, by the class of the type. */
-#include "codegen/ptx/ops.h"
+#include "codegen/ptx/ptx.h"
 
 #include "codegen/messages.h"
 

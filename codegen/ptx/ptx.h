@@ -191,7 +191,6 @@ uint64_t ptx_const_bits(const Ref *r, DType t);
 Operand ptx_add_runtime(Ptx *p, const Affine *a, Operand sum, bool wide);
 
 /* ---- words.c ---- */
-Operand ptx_word(Ptx *p, const NestVar *v, int32_t word);     /* with all elements in it */
 Operand ptx_word_register(const Ptx *p, const NestVar *v, int32_t word);
 void ptx_read_element(Ptx *p, const NestVar *v, int32_t i);  /* into its own register */
 void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i);
@@ -216,6 +215,30 @@ bool ptx_whole_words(const Ptx *p, const NestVar *v, int32_t i, int n);
 void ptx_block(Ptx *p, const NestBlock *b);
 
 /* ---- ops.c, cast.c ---- */
+/* A row of the table of elementwise ops: templates (ptx_emit).  Float types without one are widened
+ * to f32 and rounded.  Integers of 8 and 16 bits are extended in 32-bit registers: they take the
+ * 32-bit template, or their own for an op that depends on all bits of the register. */
+typedef struct {
+  const char *s32, *u32, *s64, *u64, *i1, *f32, *f64, *f16, *bf16, *f8;
+  const char *bf16_native; /* with BF16_ARITHMETIC */
+  const char *narrow;  /* instead of f32, for operands that are widened to it */
+  const char *small_s, *small_u; /* $c is 32 less the width */
+  bool small_width;    /* $c is the width */
+  bool wraps;          /* results of 8 and 16 bits are to be extended anew */
+  bool shift;
+  bool no_f64;         /* PTX has no such instruction, and the language does not ask for it */
+} OpRow;
+
+/* d = a op b, for registers that don't come from a statement. */
+void ptx_apply(Ptx *p, TileCode op, DType t, Operand d, Operand a, Operand b);
+
+enum { MAX_RUN = 128 };
+
+/* d, or the statement's own destination if d is nothing.  To be called after all sources were
+ * read. */
+Operand ptx_dest_of(Ptx *p, const NestStmt *s, Operand d);
+/* Moves a value to the statement's destination where its guard holds. */
+void ptx_assign(Ptx *p, const NestStmt *s, Operand from);
 void ptx_op(Ptx *p, const NestStmt *s);
 void ptx_mov(Ptx *p, const NestStmt *s);
 void ptx_cast(Ptx *p, const NestStmt *s, Operand d);

@@ -1,5 +1,5 @@
 /* Ids, shuffles, barriers and fences. */
-#include "codegen/ptx/ops.h"
+#include "codegen/ptx/ptx.h"
 
 /* ---- ids ---- */
 

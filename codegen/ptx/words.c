@@ -177,7 +177,8 @@ static void combine_elements(Ptx *p, DType t, Operand word, const Operand *x) {
   }
 }
 
-Operand ptx_word(Ptx *p, const NestVar *v, int32_t word) {
+/* The word, with all elements in it. */
+static Operand complete_word(Ptx *p, const NestVar *v, int32_t word) {
   const Reg *g = ptx_reg(p, v);
   Word *w = &g->words[word];
   Operand o = ptx_word_register(p, v, word), x[4], guard = p->guard;
@@ -197,7 +198,7 @@ Operand ptx_word(Ptx *p, const NestVar *v, int32_t word) {
 /* about to be written as a whole */
 static Operand ptx_new_word(Ptx *p, const NestVar *v, int32_t word) {
   Word *w = &ptx_reg(p, v)->words[word];
-  if (p->guard.kind) ptx_word(p, v, word);
+  if (p->guard.kind) complete_word(p, v, word);
   if (w->pending) drop_pending(p, &p->pending[w->pending - 1]);
   w->have = w->stale = 0;
   return ptx_word_register(p, v, word);
@@ -207,7 +208,7 @@ void ptx_flush_words(Ptx *p) {
   for (size_t i = 0; i < p->touched.len; i++) {
     WordRef r = p->touched.data[i];
     Word *w = &ptx_reg(p, r.var)->words[r.word];
-    ptx_word(p, r.var, r.word);
+    complete_word(p, r.var, r.word);
     w->have = 0;
     w->touched = false;
   }
@@ -246,7 +247,7 @@ int ptx_source_words(Ptx *p, const Ref *r, DType t, int n, Operand *out) {
   for (int i = 0; i < words; i++) {
     Operand x[4];
     if (per == 1 || whole) {
-      out[i] = whole ? ptx_word(p, r->var, at / per + i) : ptx_element(p, r->var, at + i);
+      out[i] = whole ? complete_word(p, r->var, at / per + i) : ptx_element(p, r->var, at + i);
       continue;
     }
     for (int k = 0; k < per; k++) x[k] = ptx_element(p, r->var, at + i * per + k);

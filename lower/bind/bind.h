@@ -184,8 +184,7 @@ void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine
 /* ---- bind_reduce.c ---- */
 void bind_reduce(Bind *s, const NestStmt *st);
 
-/* ---- bind_relayout.c ---- */
-void bind_relayout(Bind *s, const NestStmt *st);
+/* ---- bind.c ---- */
 /* Registers to[at..at+n) := from[first..first+n). */
 void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/cost/register_pressure.h"
 #include "lower/target/machine.h"
 
 enum {

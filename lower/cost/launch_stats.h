@@ -10,7 +10,7 @@
 typedef struct LaunchStats {
   double programs;
   int warps;
-  int registers, spilled; /* a thread (lower/cost/register_pressure.h) */
+  int registers, spilled; /* a thread (register_pressure) */
   int64_t shared;         /* bytes a program */
   int occupancy, stages;
   SimCounts counts;     /* of all warps of a program, on average */
@@ -20,6 +20,10 @@ typedef struct LaunchStats {
   double read, written;  /* bytes between memory and the cache, of the launch */
   double busy;           /* the same, where short runs count as the bytes that take as long */
 } LaunchStats;
+
+/* Register pressure: an estimate of the 32-bit registers of a thread, the most that are live at one
+ * statement of level thread (register_pressure.c).  The assembler may do better or worse. */
+int register_pressure(Arena *a, const Nest *n);
 
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 

@@ -1,4 +1,4 @@
-#include "lower/cost/register_pressure.h"
+#include "lower/cost/launch_stats.h"
 
 #include <string.h>
 

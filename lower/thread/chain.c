@@ -14,12 +14,6 @@ Chain chain_of(NestStmt *st) {
   return c;
 }
 
-int chain_level(const Chain *c, const NestIndex *index) {
-  int i = c->depth;
-  while (i-- > 0 && c->index[i] != index) continue;
-  return i;
-}
-
 int64_t chain_coefficient(const Affine *x, const Chain *c, int i) {
   for (int k = 0; k < x->n; k++)
     if (x->t[k].index == c->index[i]) return x->t[k].coef;

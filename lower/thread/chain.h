@@ -15,8 +15,6 @@ typedef struct {
 } Chain;
 
 Chain chain_of(NestStmt *st);
-/* The level of the loop with this index, 0 for the outermost; -1: none. */
-int chain_level(const Chain *c, const NestIndex *index);
 int64_t chain_coefficient(const Affine *x, const Chain *c, int i);
 /* The number of iterations of loop i, with the loops inside it. */
 int64_t chain_extent(const Chain *c, int i);

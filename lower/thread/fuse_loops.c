@@ -331,6 +331,13 @@ static int outermost_part(const Chain *from, int i, const Chain *fine) {
   return d;
 }
 
+/* The level of the loop with this index, 0 for the outermost; -1: none. */
+static int chain_level(const Chain *c, const NestIndex *index) {
+  int i = c->depth;
+  while (i-- > 0 && c->index[i] != index) continue;
+  return i;
+}
+
 /* x, affine in the indices of a chain, in those of its refinement; false: too many terms. */
 static bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine) {
   Affine sum = affine_const(x->c);
