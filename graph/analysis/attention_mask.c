@@ -21,14 +21,15 @@ typedef struct {
 /* ---- conditions on row and key ---- */
 
 /* `left - right` plus what, if that has no index; else NULL. */
-static Dim beside(Reader *r, Dim slack, Dim left, Dim right) {
+static Dim limit_of_slack(Reader *r, Dim slack, Dim left, Dim right) {
   Dim rest = dim_sub(r->d, slack, dim_sub(r->d, left, right));
   return rest->indexed || rest->kind == DIM_HUGE ? NULL : rest;
 }
 
 /* Is the condition slack >= 0 a limit?  Then it is noted. */
 static bool note_limit(Reader *r, Dim slack) {
-  Dim high = beside(r, slack, r->row, r->key), low = beside(r, slack, r->key, r->row);
+  Dim high = limit_of_slack(r, slack, r->row, r->key),
+      low = limit_of_slack(r, slack, r->key, r->row);
   if (high) r->high = r->high ? dim_min(r->d, r->high, high) : high;
   else if (low) {
     low = dim_sub(r->d, dim_int(r->d, 0), low);
@@ -50,7 +51,7 @@ static bool is_limit(Reader *r, Node *n, const Dim *place, bool negated) {
 
 static Node *rest(Reader *r, Node *n, const Dim *place, bool negated);
 
-static bool is_view(const Node *n) {
+static bool is_plain_view(const Node *n) {
   return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW && n->nargs;
 }
 
@@ -93,7 +94,7 @@ static Node *rest(Reader *r, Node *n, const Dim *place, bool negated) {
   if (is_limit(r, n, place, negated)) return NULL;
   r->depth++;
   Node *left = n;
-  if (is_view(n)) left = rest_of_view(r, n, place, negated);
+  if (is_plain_view(n)) left = rest_of_view(r, n, place, negated);
   else if (graph_is_any(n, OP_aten_bitwise_not_default, OP_aten_logical_not_default)) {
     Dim at[GRAPH_RANK_MAX];
     Node *of = n->args[0].node;
@@ -112,15 +113,15 @@ static Node *rest(Reader *r, Node *n, const Dim *place, bool negated) {
 /* ---- masks of floats: where(condition, 0, -inf) ---- */
 
 /* The number that all elements are; NAN: none is known. */
-static double number_of(Graph *g, const Arg *a) {
+static double constant_number(Graph *g, const Arg *a) {
   if (a->kind == ARG_FLOAT) return a->number;
   if (a->kind == ARG_INT && dim_is_int(a->dim)) return (double)a->dim->value;
   if (a->kind != ARG_NODE || a->node->kind != NODE_CALL) return NAN;
   Node *n = a->node;
-  while (is_view(n)) n = view_operand(n);
+  while (is_plain_view(n)) n = view_operand(n);
   if (!graph_is(n, OP_aten_full_default)) return NAN;
   Arg fill = graph_arg(g, n, "fill_value");
-  return fill.kind == ARG_NODE ? NAN : number_of(g, &fill);
+  return fill.kind == ARG_NODE ? NAN : constant_number(g, &fill);
 }
 
 typedef struct {
@@ -135,7 +136,7 @@ static bool read_choice(Reader *r, const Node *n, Choice *out) {
     return false;
   Arg c = graph_arg(r->g, n, "condition"), a = graph_arg(r->g, n, "self");
   Arg b = graph_arg(r->g, n, "other");
-  double x = number_of(r->g, &a), y = number_of(r->g, &b);
+  double x = constant_number(r->g, &a), y = constant_number(r->g, &b);
   *out = (Choice){c.node, x != 0, x == 0 ? y : x};
   return (x == 0 || y == 0) && out->hidden < -1e4;
 }
@@ -145,7 +146,7 @@ static Node *read_floats(Reader *r, Node *mask, const Dim *place) {
   Choice c;
   Node *n = mask;
   memcpy(at, place, n->type.rank * sizeof *at);
-  for (uint32_t i = 0; is_view(n) && i < DEPTH_MAX; i++) {
+  for (uint32_t i = 0; is_plain_view(n) && i < DEPTH_MAX; i++) {
     view_place(r->g, n, at, from);
     n = view_operand(n);
     memcpy(at, from, n->type.rank * sizeof *at);
@@ -162,7 +163,7 @@ static Node *read_floats(Reader *r, Node *mask, const Dim *place) {
 
 /* ---- both ---- */
 
-static Dim index_of(Reader *r, const char *name, Dim size) {
+static Dim shared_index(Reader *r, const char *name, Dim size) {
   return dim_is(size, 1) ? dim_int(r->d, 0) : dim_index(r->d, name, size);
 }
 
@@ -171,8 +172,8 @@ SeenKeys attention_seen(Build *b, Node *mask, Dim rows, Dim keys) {
   Reader r = {.b = b, .g = g, .d = g->dims, .rows = rows, .keys = keys};
   Dim place[GRAPH_RANK_MAX];
   uint32_t rank = mask->type.rank;
-  r.row = index_of(&r, "row", rows);
-  r.key = index_of(&r, "key", keys);
+  r.row = shared_index(&r, "row", rows);
+  r.key = shared_index(&r, "key", keys);
   for (uint32_t i = 0; i < rank; i++) {
     Dim full = i + 1 == rank ? r.key : i + 2 == rank ? r.row : NULL;
     bool one = dim_is(mask->type.shape[i], 1);

@@ -20,7 +20,7 @@ Replacement *replacement_of(ReplacementMap *s, const Node *n) {
 }
 
 /* The last replacement of n: its replacement may have been replaced itself. */
-static Node *resolve(ReplacementMap *s, Node *n) {
+static Node *replacement_end(ReplacementMap *s, Node *n) {
   Node *end = n;
   for (Node *next; (next = replacement_of(s, end)->node);) end = next;
   while (n != end) {
@@ -35,18 +35,19 @@ static void replace_arg(ReplacementMap *s, Arg *a) {
   if (a->kind == ARG_LIST) {
     for (uint32_t i = 0; i < a->n; i++) replace_arg(s, &a->items[i]);
   } else if (a->kind == ARG_NODE) {
-    a->node = resolve(s, a->node);
+    a->node = replacement_end(s, a->node);
     const Replacement *found = replacement_of(s, a->node);
     if (!found->items) return;
     Arg list = arg_list(s->g, found->nitems);
-    for (uint32_t i = 0; i < list.n; i++) list.items[i] = arg_node(resolve(s, found->items[i]));
+    for (uint32_t i = 0; i < list.n; i++)
+      list.items[i] = arg_node(replacement_end(s, found->items[i]));
     *a = list;
   }
 }
 
 /* An item of a list that was taken apart is the value itself. */
 static bool apply_getitem(ReplacementMap *s, Node *n) {
-  const Replacement *list = replacement_of(s, resolve(s, n->args[0].node));
+  const Replacement *list = replacement_of(s, replacement_end(s, n->args[0].node));
   if (!list->items) return false;
   replacement_of(s, n)->node = list->items[n->args[1].dim->value];
   return true;
@@ -60,7 +61,7 @@ void replacements_apply(ReplacementMap *s, Node *n) {
 
 /* ---- nodes without uses ---- */
 
-static bool is_mask(const Node *x) {
+static bool is_bool_index(const Node *x) {
   return x->type.kind == VALUE_TENSOR && (x->type.dtype == DT_I1 || x->type.dtype == DT_U8);
 }
 
@@ -70,7 +71,7 @@ static bool decides_size(const Node *n) {
   if (n->op->id != OP_aten_index_Tensor || n->nargs < 2) return false;
   const Arg *list = &n->args[1];
   for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
-    if (list->items[i].kind == ARG_NODE && is_mask(list->items[i].node)) return true;
+    if (list->items[i].kind == ARG_NODE && is_bool_index(list->items[i].node)) return true;
   return false;
 }
 

@@ -13,33 +13,33 @@ typedef struct {
   uint32_t steps, depth;
 } Knower;
 
-static Dim element(Knower *k, Node *n, const Dim *place);
+static Dim compute_value(Knower *k, Node *n, const Dim *place);
 
 static bool is_bool(const Node *n) { return n->type.dtype == DT_I1; }
-static bool is_whole(const Node *n) { return dtype_is_int(n->type.dtype); }
+static bool is_integer_node(const Node *n) { return dtype_is_int(n->type.dtype); }
 
 /* The operand for that parameter of a pointwise op, where n is at `place`. */
-static Dim operand(Knower *k, const Node *n, const Dim *place, const char *param) {
+static Dim operand_value(Knower *k, const Node *n, const Dim *place, const char *param) {
   Arg a = graph_arg(k->g, n, param);
   Dim at[GRAPH_RANK_MAX];
   if (a.kind == ARG_INT) return a.dim;
   if (a.kind == ARG_BOOL) return dim_int(k->d, a.flag);
   if (a.kind != ARG_NODE) return NULL;
   if (a.node->type.kind == VALUE_INT) return a.node->type.value;
-  if (a.node->type.kind != VALUE_TENSOR || !is_whole(a.node)) return NULL;
+  if (a.node->type.kind != VALUE_TENSOR || !is_integer_node(a.node)) return NULL;
   broadcast_place(k->g, n, place, a.node, at);
-  return element(k, a.node, at);
+  return compute_value(k, a.node, at);
 }
 
 /* ---- arithmetic ---- */
 
-static bool scaled(Knower *k, const Node *n) {
+static bool has_scaled_operand(Knower *k, const Node *n) {
   Arg alpha = graph_arg(k->g, n, "alpha");
   return alpha.kind != ARG_INT || !dim_is(alpha.dim, 1);
 }
 
 /* `value`, if n's dtype holds it, whatever its symbols are; 64 bits hold all that places are. */
-static Dim held(Knower *k, const Node *n, Dim value) {
+static Dim value_in_dtype(Knower *k, const Node *n, Dim value) {
   DimRange r = dim_range(k->d, value);
   if (is_bool(n)) return r.lo >= 0 && r.hi <= 1 ? value : NULL;
   if (n->type.dtype == DT_I32) return r.lo >= INT32_MIN && r.hi <= INT32_MAX ? value : NULL;
@@ -47,33 +47,37 @@ static Dim held(Knower *k, const Node *n, Dim value) {
 }
 
 static Dim element_sum(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
-  return !a || !b || is_bool(n) || scaled(k, n) ? NULL : held(k, n, dim_add(k->d, a, b));
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+  return !a || !b || is_bool(n) || has_scaled_operand(k, n)
+             ? NULL
+             : value_in_dtype(k, n, dim_add(k->d, a, b));
 }
 
 static Dim element_difference(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
-  return !a || !b || is_bool(n) || scaled(k, n) ? NULL : held(k, n, dim_sub(k->d, a, b));
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+  return !a || !b || is_bool(n) || has_scaled_operand(k, n)
+             ? NULL
+             : value_in_dtype(k, n, dim_sub(k->d, a, b));
 }
 
 static Dim element_product(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
-  return a && b ? held(k, n, dim_mul(k->d, a, b)) : NULL;
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+  return a && b ? value_in_dtype(k, n, dim_mul(k->d, a, b)) : NULL;
 }
 
 static Dim element_negation(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, "self");
-  return a ? held(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
+  Dim a = operand_value(k, n, place, "self");
+  return a ? value_in_dtype(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
 }
 
 static Dim element_cast(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, ops_schema(k->g, n->op)->params[0].name);
-  return a ? held(k, n, a) : NULL;
+  Dim a = operand_value(k, n, place, ops_schema(k->g, n->op)->params[0].name);
+  return a ? value_in_dtype(k, n, a) : NULL;
 }
 
 /* ---- conditions ---- */
 
-static Dim truth(Knower *k, bool holds) { return dim_int(k->d, holds); }
+static Dim bool_dim(Knower *k, bool holds) { return dim_int(k->d, holds); }
 
 static Dim slack(Knower *k, Node *n, const Dim *place) {
   bool less =
@@ -82,8 +86,8 @@ static Dim slack(Knower *k, Node *n, const Dim *place) {
       graph_is_any(n, OP_aten_gt_Scalar, OP_aten_gt_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
   bool equal =
       graph_is_any(n, OP_aten_le_Scalar, OP_aten_le_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
-  Dim a = less || greater ? operand(k, n, place, "self") : NULL;
-  Dim b = a ? operand(k, n, place, "other") : NULL;
+  Dim a = less || greater ? operand_value(k, n, place, "self") : NULL;
+  Dim b = a ? operand_value(k, n, place, "other") : NULL;
   if (!a || !b) return NULL;
   Dim gap = less ? dim_sub(k->d, b, a) : dim_sub(k->d, a, b);
   return equal ? gap : dim_sub(k->d, gap, dim_int(k->d, 1));
@@ -93,12 +97,12 @@ static Dim element_order(Knower *k, Node *n, const Dim *place) {
   Dim gap = slack(k, n, place);
   if (!gap) return NULL;
   DimRange r = dim_range(k->d, gap);
-  return r.lo >= 0 ? truth(k, true) : r.hi < 0 ? truth(k, false) : NULL;
+  return r.lo >= 0 ? bool_dim(k, true) : r.hi < 0 ? bool_dim(k, false) : NULL;
 }
 
 /* 1: equal, 0: not; -1: it depends. */
 static int equal(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
   if (!a || !b) return -1;
   if (a == b) return 1;
   DimRange r = dim_range(k->d, dim_sub(k->d, a, b));
@@ -107,32 +111,36 @@ static int equal(Knower *k, Node *n, const Dim *place) {
 
 static Dim element_eq(Knower *k, Node *n, const Dim *place) {
   int e = equal(k, n, place);
-  return e < 0 ? NULL : truth(k, e);
+  return e < 0 ? NULL : bool_dim(k, e);
 }
 
 static Dim element_ne(Knower *k, Node *n, const Dim *place) {
   int e = equal(k, n, place);
-  return e < 0 ? NULL : truth(k, !e);
+  return e < 0 ? NULL : bool_dim(k, !e);
 }
 
-static Dim join(Knower *k, Node *n, const Dim *place, int64_t decides) {
+static Dim join_conditions(Knower *k, Node *n, const Dim *place, int64_t decides) {
   if (!is_bool(n)) return NULL;
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
-  if ((a && dim_is(a, decides)) || (b && dim_is(b, decides))) return truth(k, decides);
-  return a && b && dim_is_int(a) && dim_is_int(b) ? truth(k, !decides) : NULL;
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+  if ((a && dim_is(a, decides)) || (b && dim_is(b, decides))) return bool_dim(k, decides);
+  return a && b && dim_is_int(a) && dim_is_int(b) ? bool_dim(k, !decides) : NULL;
 }
 
-static Dim element_and(Knower *k, Node *n, const Dim *place) { return join(k, n, place, 0); }
-static Dim element_or(Knower *k, Node *n, const Dim *place) { return join(k, n, place, 1); }
+static Dim element_and(Knower *k, Node *n, const Dim *place) {
+  return join_conditions(k, n, place, 0);
+}
+static Dim element_or(Knower *k, Node *n, const Dim *place) {
+  return join_conditions(k, n, place, 1);
+}
 
 static Dim element_not(Knower *k, Node *n, const Dim *place) {
-  Dim a = is_bool(n) ? operand(k, n, place, "self") : NULL;
-  return a && dim_is_int(a) ? truth(k, !a->value) : NULL;
+  Dim a = is_bool(n) ? operand_value(k, n, place, "self") : NULL;
+  return a && dim_is_int(a) ? bool_dim(k, !a->value) : NULL;
 }
 
 static Dim element_where(Knower *k, Node *n, const Dim *place) {
-  Dim c = operand(k, n, place, "condition");
-  Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
+  Dim c = operand_value(k, n, place, "condition");
+  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
   if (c && dim_is_int(c)) return c->value ? a : b;
   return a == b ? a : NULL;
 }
@@ -142,22 +150,22 @@ static Dim element_where(Knower *k, Node *n, const Dim *place) {
 static Dim element_arange(Knower *k, Node *n, const Dim *place) {
   Arg start = graph_arg(k->g, n, "start"), step = graph_arg(k->g, n, "step");
   if (start.kind != ARG_INT || step.kind != ARG_INT) return NULL;
-  return held(k, n, dim_add(k->d, start.dim, dim_mul(k->d, step.dim, place[0])));
+  return value_in_dtype(k, n, dim_add(k->d, start.dim, dim_mul(k->d, step.dim, place[0])));
 }
 
 static Dim element_full(Knower *k, Node *n, const Dim *place) {
-  Dim fill = operand(k, n, place, "fill_value");
-  return fill ? held(k, n, fill) : NULL;
+  Dim fill = operand_value(k, n, place, "fill_value");
+  return fill ? value_in_dtype(k, n, fill) : NULL;
 }
 
 /* Sums of one number. */
 static Dim element_cumsum(Knower *k, Node *n, const Dim *place) {
   Node *x = graph_arg(k->g, n, "self").node;
   int64_t axis = graph_arg(k->g, n, "dim").dim->value, rank = n->type.rank;
-  Dim v = rank && is_whole(x) ? element(k, x, place) : NULL;
+  Dim v = rank && is_integer_node(x) ? compute_value(k, x, place) : NULL;
   if (!v || !dim_is_int(v)) return NULL;
   Dim count = dim_add(k->d, place[axis < 0 ? axis + rank : axis], dim_int(k->d, 1));
-  return held(k, n, dim_mul(k->d, v, count));
+  return value_in_dtype(k, n, dim_mul(k->d, v, count));
 }
 
 /* ---- pieces and gathers ---- */
@@ -170,7 +178,7 @@ static Dim only_value(Knower *k, const ConcatSource *p) {
   return hi && dim_is(hi, least + 1) ? dim_int(k->d, least) : NULL;
 }
 
-static Dim combine(Dims *d, DimKind kind, Dim a, Dim b) {
+static Dim apply_dim_kind(Dims *d, DimKind kind, Dim a, Dim b) {
   switch (kind) {
     case DIM_SUM: return dim_add(d, a, b);
     case DIM_PRODUCT: return dim_mul(d, a, b);
@@ -182,13 +190,13 @@ static Dim combine(Dims *d, DimKind kind, Dim a, Dim b) {
 }
 
 /* x with `value` for a symbol.  Divisors are sizes, so none becomes 0. */
-static Dim with_value(Dims *d, Dim x, Dim symbol, Dim value) {
+static Dim substitute(Dims *d, Dim x, Dim symbol, Dim value) {
   if (x == symbol) return value;
   if (x->n == 0 || !x->indexed) return x;
   bool sum = x->kind == DIM_SUM, product = x->kind == DIM_PRODUCT;
-  Dim out = sum || product ? dim_int(d, x->value) : with_value(d, x->args[0], symbol, value);
+  Dim out = sum || product ? dim_int(d, x->value) : substitute(d, x->args[0], symbol, value);
   for (uint32_t i = sum || product ? 0 : 1; i < x->n; i++)
-    out = combine(d, x->kind, out, with_value(d, x->args[i], symbol, value));
+    out = apply_dim_kind(d, x->kind, out, substitute(d, x->args[i], symbol, value));
   return out;
 }
 
@@ -196,36 +204,36 @@ static Dim with_value(Dims *d, Dim x, Dim symbol, Dim value) {
 static bool holds_for_all(Knower *k, const ConcatSources *p, uint32_t but, Dim value) {
   for (uint32_t i = 0; i < p->n; i++) {
     if (i == but) continue;
-    Dim mine = element(k, p->items[i].operand, p->items[i].place);
+    Dim mine = compute_value(k, p->items[i].operand, p->items[i].place);
     if (mine == value) continue;
     Dim at = mine ? only_value(k, &p->items[i]) : NULL;
     if (!at) return false;
     Dim x = p->items[i].limits[0].x;
-    if (with_value(k->d, mine, x, at) != with_value(k->d, value, x, at)) return false;
+    if (substitute(k->d, mine, x, at) != substitute(k->d, value, x, at)) return false;
   }
   return true;
 }
 
-static Dim pieces(Knower *k, Node *n, const Dim *place) {
+static Dim source_value(Knower *k, Node *n, const Dim *place) {
   ConcatSources p = concat_sources(k->g, n, place);
   if (p.otherwise.kind != ARG_NONE) return NULL;
   for (uint32_t i = 0; i < p.n; i++) {
-    Dim value = element(k, p.items[i].operand, p.items[i].place);
+    Dim value = compute_value(k, p.items[i].operand, p.items[i].place);
     if (value && (!p.items[i].nlimits || holds_for_all(k, &p, i, value))) return value;
   }
   return NULL;
 }
 
-static Dim gather(Knower *k, Node *n, const Dim *place) {
+static Dim gathered_value(Knower *k, Node *n, const Dim *place) {
   Gather x;
   gather_of(k->g, n, place, &x);
   for (uint32_t i = 0; i < x.n; i++) {
-    Dim at = element(k, x.by[i].index, x.by[i].place);
+    Dim at = compute_value(k, x.by[i].index, x.by[i].place);
     if (!at || dim_range(k->d, at).lo < 0) continue; /* any place along that axis */
     for (uint32_t a = 0; a < x.data->type.rank; a++)
       if (x.place[a] == x.by[i].symbol) x.place[a] = at;
   }
-  return element(k, x.data, x.place);
+  return compute_value(k, x.data, x.place);
 }
 
 /* ---- all of them ---- */
@@ -239,7 +247,7 @@ static const struct {
 #include "graph/ops/op_table.def"
 };
 
-static Dim by_row(Knower *k, Node *n, const Dim *place) {
+static Dim value_by_row(Knower *k, Node *n, const Dim *place) {
   return rules[n->op->id].rule ? rules[n->op->id].rule(k, n, place) : NULL;
 }
 
@@ -247,17 +255,17 @@ static Dim through(Knower *k, Node *n, const Dim *place) {
   Dim from[GRAPH_RANK_MAX];
   bool view = n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW;
   if (view) view_place(k->g, n, place, from);
-  if (view) return element(k, view_operand(n), from);
+  if (view) return compute_value(k, view_operand(n), from);
   switch (prim_kind(n->op)) {
-    case PRIM_CONCAT: return pieces(k, n, place);
-    case PRIM_GATHER: return gather(k, n, place);
-    default: return by_row(k, n, place);
+    case PRIM_CONCAT: return source_value(k, n, place);
+    case PRIM_GATHER: return gathered_value(k, n, place);
+    default: return value_by_row(k, n, place);
   }
 }
 
-static Dim element(Knower *k, Node *n, const Dim *place) {
+static Dim compute_value(Knower *k, Node *n, const Dim *place) {
   if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return NULL;
-  if (n->type.kind != VALUE_TENSOR || !is_whole(n)) return NULL;
+  if (n->type.kind != VALUE_TENSOR || !is_integer_node(n)) return NULL;
   if (++k->steps > STEPS_MAX || k->depth >= DEPTH_MAX) return NULL;
   k->depth++;
   Dim value = through(k, n, place);
@@ -267,7 +275,7 @@ static Dim element(Knower *k, Node *n, const Dim *place) {
 
 Dim element_value(Graph *g, Node *n, const Dim *place) {
   Knower k = {.g = g, .d = g->dims};
-  return element(&k, n, place);
+  return compute_value(&k, n, place);
 }
 
 Dim element_slack(Graph *g, Node *n, const Dim *place) {

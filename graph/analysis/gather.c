@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void add_index(Graph *g, Gather *out, Node *index, uint32_t axis, const Dim *place) {
+static void gather_add_index(Graph *g, Gather *out, Node *index, uint32_t axis, const Dim *place) {
   uint32_t k = out->n++;
   out->by[k].index = index;
   if (index->type.rank) memcpy(out->by[k].place, place, index->type.rank * sizeof *place);
@@ -15,19 +15,19 @@ static void gather_embedding(Graph *g, const Node *n, const Dim *place, Gather *
   Node *index = graph_arg(g, n, "indices").node;
   out->data = graph_arg(g, n, "weight").node;
   out->place[1] = place[index->type.rank];
-  add_index(g, out, index, 0, place);
+  gather_add_index(g, out, index, 0, place);
 }
 
-static uint32_t axis_of(Graph *g, const Node *n, uint32_t rank) {
+static uint32_t gather_axis(Graph *g, const Node *n, uint32_t rank) {
   int64_t axis = graph_arg(g, n, "dim").dim->value;
   return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
 }
 
 static void gather_index_select(Graph *g, const Node *n, const Dim *place, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
-  uint32_t axis = axis_of(g, n, out->data->type.rank);
+  uint32_t axis = gather_axis(g, n, out->data->type.rank);
   memcpy(out->place, place, out->data->type.rank * sizeof *place);
-  add_index(g, out, graph_arg(g, n, "index").node, axis, &place[axis]);
+  gather_add_index(g, out, graph_arg(g, n, "index").node, axis, &place[axis]);
 }
 
 static void gather_gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
@@ -35,7 +35,7 @@ static void gather_gather(Graph *g, const Node *n, const Dim *place, Gather *out
   uint32_t rank = out->data->type.rank;
   /* The place in a scalar has no axis, even if it is of an axis of x. */
   if (n->type.rank) memcpy(out->place, place, rank * sizeof *place);
-  if (rank) add_index(g, out, graph_arg(g, n, "index").node, axis_of(g, n, rank), place);
+  if (rank) gather_add_index(g, out, graph_arg(g, n, "index").node, gather_axis(g, n, rank), place);
 }
 
 /* index.Tensor: the axes of the indices, broadcast together, are at the position of the first
@@ -45,7 +45,7 @@ typedef struct {
   bool apart;
 } Indices;
 
-static Indices survey(const Arg *list) {
+static Indices find_index_axes(const Arg *list) {
   Indices x = {0};
   bool ended = false;
   for (uint32_t i = 0; i < list->n; i++) {
@@ -63,7 +63,7 @@ static Indices survey(const Arg *list) {
 
 static void gather_index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out) {
   Arg list = graph_arg(g, n, "indices");
-  Indices x = survey(&list);
+  Indices x = find_index_axes(&list);
   out->data = graph_arg(g, n, "self").node;
   uint32_t begin = x.apart ? 0 : x.first, from = begin ? 0 : x.rank;
   for (uint32_t axis = 0; axis < out->data->type.rank; axis++) {
@@ -77,7 +77,7 @@ static void gather_index_tensor(Graph *g, const Node *n, const Dim *place, Gathe
     uint32_t skip = begin + x.rank - index->type.rank;
     for (uint32_t i = 0; i < index->type.rank; i++)
       at[i] = dim_is(index->type.shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
-    add_index(g, out, index, axis, at);
+    gather_add_index(g, out, index, axis, at);
   }
 }
 

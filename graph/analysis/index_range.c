@@ -12,17 +12,17 @@ typedef struct {
 
 static const IndexRange unknown = {NULL, NULL};
 
-static IndexRange range_of(Ranger *r, const Node *n);
+static IndexRange compute_range(Ranger *r, const Node *n);
 
 static Dim constant_dim(Ranger *r, int64_t v) { return dim_int(r->d, v); }
-static Dim before(Ranger *r, Dim size) { return dim_sub(r->d, size, constant_dim(r, 1)); }
+static Dim one_less(Ranger *r, Dim size) { return dim_sub(r->d, size, constant_dim(r, 1)); }
 
 static bool takes(Ranger *r, const Node *n, const char *param) {
   return ops_param(ops_schema(r->g, n->op), param) >= 0;
 }
 
 /* A size or an integer that is given; NULL: a tensor, a float, None, or no such parameter. */
-static Dim integer(Ranger *r, const Node *n, const char *param) {
+static Dim integer_argument(Ranger *r, const Node *n, const char *param) {
   if (!takes(r, n, param)) return NULL;
   Arg a = graph_arg(r->g, n, param);
   if (a.kind == ARG_INT) return a.dim;
@@ -31,15 +31,15 @@ static Dim integer(Ranger *r, const Node *n, const char *param) {
 }
 
 /* Of a tensor, or of a number in its place. */
-static IndexRange operand(Ranger *r, const Node *n, const char *param) {
-  Dim value = integer(r, n, param);
+static IndexRange operand_range(Ranger *r, const Node *n, const char *param) {
+  Dim value = integer_argument(r, n, param);
   if (value) return (IndexRange){value, value};
   if (!takes(r, n, param)) return unknown;
   Arg a = graph_arg(r->g, n, param);
-  return a.kind == ARG_NODE ? range_of(r, a.node) : unknown;
+  return a.kind == ARG_NODE ? compute_range(r, a.node) : unknown;
 }
 
-static const Node *first_tensor(Ranger *r, const Node *n) {
+static const Node *first_operand_tensor(Ranger *r, const Node *n) {
   Arg a = graph_arg(r->g, n, ops_schema(r->g, n->op)->params[0].name);
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
 }
@@ -48,9 +48,9 @@ static const Node *first_tensor(Ranger *r, const Node *n) {
 
 /* 0 ... its size - 1, along the axis that `dim` names; without one of all elements. */
 static IndexRange range_places(Ranger *r, const Node *n) {
-  const Node *x = first_tensor(r, n);
+  const Node *x = first_operand_tensor(r, n);
   if (!x) return unknown;
-  Dim axis = integer(r, n, "dim"), size = value_numel(r->g, &x->type);
+  Dim axis = integer_argument(r, n, "dim"), size = value_numel(r->g, &x->type);
   int64_t rank = x->type.rank;
   if (axis && !dim_is_int(axis)) return unknown;
   if (axis && rank) {
@@ -58,35 +58,35 @@ static IndexRange range_places(Ranger *r, const Node *n) {
     if (i < 0 || i >= rank) return unknown;
     size = x->type.shape[i];
   }
-  return (IndexRange){constant_dim(r, 0), before(r, size)};
+  return (IndexRange){constant_dim(r, 0), one_less(r, size)};
 }
 
 /* Of each drawn number the place in its row. */
 static IndexRange range_drawn(Ranger *r, const Node *n) {
-  const Node *x = first_tensor(r, n);
+  const Node *x = first_operand_tensor(r, n);
   if (!x || !x->type.rank) return unknown;
-  return (IndexRange){constant_dim(r, 0), before(r, x->type.shape[x->type.rank - 1])};
+  return (IndexRange){constant_dim(r, 0), one_less(r, x->type.shape[x->type.rank - 1])};
 }
 
 /* A vector's elements that are not 0. */
 static IndexRange range_nonzero(Ranger *r, const Node *n) {
-  const Node *x = first_tensor(r, n);
-  return x && x->type.rank == 1 ? (IndexRange){constant_dim(r, 0), before(r, x->type.shape[0])}
+  const Node *x = first_operand_tensor(r, n);
+  return x && x->type.rank == 1 ? (IndexRange){constant_dim(r, 0), one_less(r, x->type.shape[0])}
                                 : unknown;
 }
 
 /* ---- creation ---- */
 
 static IndexRange range_arange(Ranger *r, const Node *n) {
-  Dim start = takes(r, n, "start") ? integer(r, n, "start") : constant_dim(r, 0);
-  Dim end = integer(r, n, "end"),
-      step = takes(r, n, "step") ? integer(r, n, "step") : constant_dim(r, 1);
+  Dim start = takes(r, n, "start") ? integer_argument(r, n, "start") : constant_dim(r, 0);
+  Dim end = integer_argument(r, n, "end"),
+      step = takes(r, n, "step") ? integer_argument(r, n, "step") : constant_dim(r, 1);
   if (!start || !end || !step || dim_range(r->d, step).lo < 1) return unknown;
-  return (IndexRange){start, before(r, end)};
+  return (IndexRange){start, one_less(r, end)};
 }
 
-static IndexRange range_full(Ranger *r, const Node *n) { return operand(r, n, "fill_value"); }
-static IndexRange range_scalar(Ranger *r, const Node *n) { return operand(r, n, "s"); }
+static IndexRange range_full(Ranger *r, const Node *n) { return operand_range(r, n, "fill_value"); }
+static IndexRange range_scalar(Ranger *r, const Node *n) { return operand_range(r, n, "s"); }
 
 static IndexRange range_zeros(Ranger *r, const Node *n) {
   (void)n;
@@ -99,28 +99,28 @@ static IndexRange range_ones(Ranger *r, const Node *n) {
 }
 
 static IndexRange range_randint(Ranger *r, const Node *n) {
-  Dim low = takes(r, n, "low") ? integer(r, n, "low") : constant_dim(r, 0),
-      high = integer(r, n, "high");
-  return low && high ? (IndexRange){low, before(r, high)} : unknown;
+  Dim low = takes(r, n, "low") ? integer_argument(r, n, "low") : constant_dim(r, 0),
+      high = integer_argument(r, n, "high");
+  return low && high ? (IndexRange){low, one_less(r, high)} : unknown;
 }
 
 /* ---- arithmetic ---- */
 
 /* Elements of the operand. */
 static IndexRange range_same(Ranger *r, const Node *n) {
-  const Node *x = first_tensor(r, n);
-  return x ? range_of(r, x) : unknown;
+  const Node *x = first_operand_tensor(r, n);
+  return x ? compute_range(r, x) : unknown;
 }
 
 static Dim larger(Ranger *r, Dim a, Dim b) { return a && b ? dim_max(r->d, a, b) : NULL; }
-static Dim smaller(Ranger *r, Dim a, Dim b) { return a && b ? dim_min(r->d, a, b) : NULL; }
+static Dim smaller_dim(Ranger *r, Dim a, Dim b) { return a && b ? dim_min(r->d, a, b) : NULL; }
 
-static IndexRange either(Ranger *r, IndexRange a, IndexRange b) {
-  return (IndexRange){smaller(r, a.lo, b.lo), larger(r, a.hi, b.hi)};
+static IndexRange union_range(Ranger *r, IndexRange a, IndexRange b) {
+  return (IndexRange){smaller_dim(r, a.lo, b.lo), larger(r, a.hi, b.hi)};
 }
 
 /* No less than `least`, no more than `most`, as far as these are known. */
-static IndexRange limited(Ranger *r, IndexRange x, Dim least, Dim most) {
+static IndexRange clamp_range(Ranger *r, IndexRange x, Dim least, Dim most) {
   if (least) {
     x.lo = x.lo ? dim_max(r->d, x.lo, least) : least;
     if (x.hi) x.hi = dim_max(r->d, x.hi, least);
@@ -133,46 +133,47 @@ static IndexRange limited(Ranger *r, IndexRange x, Dim least, Dim most) {
 }
 
 static IndexRange range_clamp(Ranger *r, const Node *n) {
-  return limited(r, operand(r, n, "self"), integer(r, n, "min"), integer(r, n, "max"));
+  return clamp_range(r, operand_range(r, n, "self"), integer_argument(r, n, "min"),
+                     integer_argument(r, n, "max"));
 }
 
 static IndexRange range_minimum(Ranger *r, const Node *n) {
   if (!takes(r, n, "other")) return range_same(r, n);
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   Dim most = a.hi && b.hi ? dim_min(r->d, a.hi, b.hi) : a.hi ? a.hi : b.hi;
-  return (IndexRange){smaller(r, a.lo, b.lo), most};
+  return (IndexRange){smaller_dim(r, a.lo, b.lo), most};
 }
 
 static IndexRange range_maximum(Ranger *r, const Node *n) {
   if (!takes(r, n, "other")) return range_same(r, n); /* of an axis */
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   Dim least = a.lo && b.lo ? dim_max(r->d, a.lo, b.lo) : a.lo ? a.lo : b.lo;
   return (IndexRange){least, larger(r, a.hi, b.hi)};
 }
 
-static bool scaled(Ranger *r, const Node *n) {
+static bool scales_operand(Ranger *r, const Node *n) {
   if (!takes(r, n, "alpha")) return false;
-  Dim alpha = integer(r, n, "alpha");
+  Dim alpha = integer_argument(r, n, "alpha");
   return !alpha || !dim_is(alpha, 1);
 }
 
 static IndexRange range_sum(Ranger *r, const Node *n) {
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
-  if (scaled(r, n)) return unknown;
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
+  if (scales_operand(r, n)) return unknown;
   return (IndexRange){a.lo && b.lo ? dim_add(r->d, a.lo, b.lo) : NULL,
                       a.hi && b.hi ? dim_add(r->d, a.hi, b.hi) : NULL};
 }
 
 static IndexRange range_difference(Ranger *r, const Node *n) {
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
-  if (scaled(r, n)) return unknown;
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
+  if (scales_operand(r, n)) return unknown;
   return (IndexRange){a.lo && b.hi ? dim_sub(r->d, a.lo, b.hi) : NULL,
                       a.hi && b.lo ? dim_sub(r->d, a.hi, b.lo) : NULL};
 }
 
 /* By a number that is not negative. */
 static IndexRange range_product(Ranger *r, const Node *n) {
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   Dim by = b.lo && b.lo == b.hi ? b.lo : a.lo && a.lo == a.hi ? a.lo : NULL;
   IndexRange x = by == b.lo ? a : b;
   if (!by || dim_range(r->d, by).lo < 0) return unknown;
@@ -180,13 +181,13 @@ static IndexRange range_product(Ranger *r, const Node *n) {
 }
 
 static IndexRange range_remainder_of(Ranger *r, const Node *n) {
-  IndexRange by = operand(r, n, "other");
+  IndexRange by = operand_range(r, n, "other");
   bool positive = by.lo && by.hi && dim_range(r->d, by.lo).lo >= 1;
-  return positive ? (IndexRange){constant_dim(r, 0), before(r, by.hi)} : unknown;
+  return positive ? (IndexRange){constant_dim(r, 0), one_less(r, by.hi)} : unknown;
 }
 
 static IndexRange range_quotient(Ranger *r, const Node *n) {
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   if (!b.lo || b.lo != b.hi || dim_range(r->d, b.lo).lo < 1) return unknown;
   return (IndexRange){a.lo ? dim_floordiv(r->d, a.lo, b.lo) : NULL,
                       a.hi ? dim_floordiv(r->d, a.hi, b.lo) : NULL};
@@ -194,14 +195,14 @@ static IndexRange range_quotient(Ranger *r, const Node *n) {
 
 /* Bits of a number that is not negative. */
 static IndexRange range_bits(Ranger *r, const Node *n) {
-  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   bool some = b.lo && dim_range(r->d, b.lo).lo >= 0, other = a.lo && dim_range(r->d, a.lo).lo >= 0;
   if (!some && !other) return unknown;
   return (IndexRange){constant_dim(r, 0), some && b.hi ? b.hi : a.hi};
 }
 
 static IndexRange range_where(Ranger *r, const Node *n) {
-  return either(r, operand(r, n, "self"), operand(r, n, "other"));
+  return union_range(r, operand_range(r, n, "self"), operand_range(r, n, "other"));
 }
 
 /* ---- of several tensors ---- */
@@ -212,8 +213,8 @@ static IndexRange range_all_of(Ranger *r, const Node *n) {
   IndexRange x = unknown;
   for (uint32_t i = 0; i < list.n; i++) {
     if (list.items[i].kind != ARG_NODE) return unknown;
-    IndexRange y = range_of(r, list.items[i].node);
-    x = i ? either(r, x, y) : y;
+    IndexRange y = compute_range(r, list.items[i].node);
+    x = i ? union_range(r, x, y) : y;
   }
   return x;
 }
@@ -242,7 +243,7 @@ static IndexRange item(Ranger *r, const Node *n) {
 }
 
 /* The one value that an input may have. */
-static IndexRange fixed(Ranger *r, const InputValue *v) {
+static IndexRange input_value_range(Ranger *r, const InputValue *v) {
   if (!v || !v->ints || !v->n) return unknown;
   int64_t lo = v->ints[0], hi = lo;
   for (uint32_t i = 1; i < v->n; i++) {
@@ -253,7 +254,7 @@ static IndexRange fixed(Ranger *r, const InputValue *v) {
 }
 
 /* An end that the dtype can't hold says nothing: what is computed wraps around. */
-static IndexRange held(Ranger *r, DType t, IndexRange x) {
+static IndexRange wrap_range(Ranger *r, DType t, IndexRange x) {
   if (dtype_is_float(t)) return unknown;
   int64_t lo = INT64_MIN, hi = INT64_MAX;
   if (t == DT_I1) lo = 0, hi = 1;
@@ -271,26 +272,26 @@ static IndexRange held(Ranger *r, DType t, IndexRange x) {
              : unknown;
 }
 
-static IndexRange range_of(Ranger *r, const Node *n) {
+static IndexRange compute_range(Ranger *r, const Node *n) {
   if (n->type.kind != VALUE_TENSOR) return unknown;
   DType t = n->type.dtype;
-  if (++r->steps > STEPS_MAX || r->depth >= DEPTH_MAX) return held(r, t, unknown);
+  if (++r->steps > STEPS_MAX || r->depth >= DEPTH_MAX) return wrap_range(r, t, unknown);
   r->depth++;
   IndexRange x = unknown;
-  if (n->kind == NODE_INPUT) x = fixed(r, n->input.fixed);
+  if (n->kind == NODE_INPUT) x = input_value_range(r, n->input.fixed);
   else if (n->kind == NODE_GETITEM) x = item(r, n);
   else if (n->kind == NODE_CALL) {
     Rule *rule = rules[n->op->id].value;
     if (rule) x = rule(r, n);
   }
   r->depth--;
-  return held(r, t, x);
+  return wrap_range(r, t, x);
 }
 
 /* n is a node as models have it, before pass decompose. */
 static IndexRange index_range(Graph *g, const Node *n) {
   Ranger r = {.g = g, .d = g->dims};
-  return range_of(&r, n);
+  return compute_range(&r, n);
 }
 
 bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi) {

@@ -25,21 +25,21 @@ static bool fixed_type(const ValueType *t) {
   return true;
 }
 
-static bool has_symbol(const Arg *a) {
+static bool arg_has_symbol(const Arg *a) {
   if (a->kind == ARG_INT) return !dim_is_int(a->dim);
   bool found = false;
-  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n; i++) found |= has_symbol(&a->items[i]);
+  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n; i++) found |= arg_has_symbol(&a->items[i]);
   return found;
 }
 
 static bool takes_symbols(const Node *n) {
   bool found = false;
-  for (uint32_t i = 0; i < n->nargs; i++) found |= has_symbol(&n->args[i]);
-  for (uint32_t i = 0; i < n->nnamed; i++) found |= has_symbol(&n->named[i].value);
+  for (uint32_t i = 0; i < n->nargs; i++) found |= arg_has_symbol(&n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) found |= arg_has_symbol(&n->named[i].value);
   return found;
 }
 
-static bool is_constant(bool *constant, Node *n) {
+static bool depends_on_constants(bool *constant, Node *n) {
   if (n->kind == NODE_INPUT) return n->input.kind != INPUT_USER && fixed_type(&n->type);
   if (n->kind == NODE_OUTPUT || !fixed_type(&n->type) || takes_symbols(n)) return false;
   if (n->kind == NODE_CALL && n->op->random) return false;
@@ -49,7 +49,7 @@ static bool is_constant(bool *constant, Node *n) {
   return o.all;
 }
 
-static void mark(Node **use, void *ctx) {
+static void check_constant_use(Node **use, void *ctx) {
   bool *marked = ctx;
   if ((*use)->kind != NODE_INPUT) marked[(*use)->id] = true;
 }
@@ -59,12 +59,12 @@ bool *constants_find(const Graph *g, Arena *a) {
   const Node *out = g->last;
   for (uint32_t i = 0; g->outputs && out->nargs && i < out->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) varies[g->outputs[i].target->id] = true;
-  graph_each_use(g->last, mark, varies);
+  graph_each_use(g->last, check_constant_use, varies);
   /* A scatter changes what it writes to. */
   for (Node *n = g->first; n; n = n->next)
     if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER)
       varies[n->args[0].node->id] = true;
   for (Node *n = g->first; n; n = n->next)
-    constant[n->id] = !varies[n->id] && is_constant(constant, n);
+    constant[n->id] = !varies[n->id] && depends_on_constants(constant, n);
   return constant;
 }

@@ -60,7 +60,7 @@ void nereid_graph_free(nereid_graph *g) {
 
 /* ---- stages ---- */
 
-static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
+static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
   ModeOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
   int code = 0;
@@ -89,7 +89,7 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
   Text out;
   if (!o) o = &defaults;
   int code = api_take_model(&m, g, o);
-  if (!code) code = emit(m, o, kind, &out);
+  if (!code) code = emit_model(m, o, kind, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   model_free(m);
   return code;
@@ -97,7 +97,7 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
 
 /* ---- executables ---- */
 
-static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
+static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
   if (!b) return (nereid_graph_value){0};
   ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
   Text text = text_new(a);
@@ -115,15 +115,15 @@ static int describe_body(void *arg) {
   uint32_t in = executable_inputs(e->e), out = executable_outputs(e->e);
   e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
   e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
-  for (uint32_t i = 0; i < in; i++) e->inputs[i] = value_of(a, executable_input(e->e, i));
+  for (uint32_t i = 0; i < in; i++) e->inputs[i] = buffer_value(a, executable_input(e->e, i));
   for (uint32_t i = 0; i < out; i++) {
-    e->outputs[i] = value_of(a, executable_output(e->e, i));
+    e->outputs[i] = buffer_value(a, executable_output(e->e, i));
     e->outputs[i].place = (int)e->model->plan->places[i];
   }
   return 0;
 }
 
-static int tune(nereid_executable *e) {
+static int tune_executable(nereid_executable *e) {
   double begin = stages_now();
   if (!e->tunes) return 0;
   int code = tune_plan(e->model->plan, e->device, &e->progress);
@@ -134,12 +134,12 @@ static int tune(nereid_executable *e) {
 }
 
 /* Tuning waits for inputs that are right. */
-static int begin(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
+static int begin_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
   int code = e->tunes ? executable_check(e->e, inputs, ninputs, data) : 0;
-  return code ? code : tune(e);
+  return code ? code : tune_executable(e);
 }
 
-static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
+static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
   int code = api_options(&options, o, gpu);
@@ -154,7 +154,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   e->progress = (TuneProgress){o->on_progress, o->context};
   options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
   options.execute.defer = o->defer_compile != 0;
-  if (!code && !options.execute.defer) code = tune(e);
+  if (!code && !options.execute.defer) code = tune_executable(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
@@ -170,7 +170,7 @@ int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_devic
   nereid_executable *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
   e->device = d;
-  int code = make(e, g, o ? o : &defaults);
+  int code = make_executable(e, g, o ? o : &defaults);
   if (code) nereid_executable_free(e);
   else *out = e;
   return code;
@@ -263,7 +263,7 @@ int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = begin(e, inputs, ninputs, false);
+  int code = begin_run(e, inputs, ninputs, false);
   if (!code) code = executable_prepare(e->e, inputs, ninputs);
   return code ? code : describe_outputs(e, outputs, noutputs);
 }
@@ -273,7 +273,7 @@ int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = begin(e, inputs, ninputs, true);
+  int code = begin_run(e, inputs, ninputs, true);
   return code ? code : executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
 }
 
@@ -286,7 +286,7 @@ typedef struct {
   nereid_stream *stream;
 } Run;
 
-static int run_once(void *context) {
+static int start_run(void *context) {
   const Run *r = context;
   return nereid_executable_run(r->e, r->inputs, r->ninputs, r->outputs, r->noutputs, r->stream);
 }
@@ -299,30 +299,30 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   Run r = {e, inputs, ninputs, outputs, noutputs, s};
-  return timing_measure(out, &(TimedRun){run_once, &r, e->device, s, NULL}, o);
+  return timing_measure(out, &(TimedRun){start_run, &r, e->device, s, NULL}, o);
 }
 
 typedef int PrintRun(nereid_executable *e, const ExecutableCall *c, Text *out);
 
-static int print_run(char **text, size_t *size, PrintRun *print, nereid_executable *e,
-                     ExecutableCall c) {
+static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executable *e,
+                      ExecutableCall c) {
   *text = NULL;
   *size = 0;
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
-  int code = begin(e, c.inputs, c.ninputs, true);
+  int code = begin_run(e, c.inputs, c.ninputs, true);
   if (!code) code = print(e, &c, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   arena_free(a);
   return code;
 }
 
-static int print_table(nereid_executable *e, const ExecutableCall *c, Text *out) {
+static int print_time_table(nereid_executable *e, const ExecutableCall *c, Text *out) {
   return executable_explain(e->e, c, e->mode, out);
 }
 
-static int print_trace(nereid_executable *e, const ExecutableCall *c, Text *out) {
+static int print_run_trace(nereid_executable *e, const ExecutableCall *c, Text *out) {
   return executable_trace(e->e, c, out);
 }
 
@@ -335,7 +335,7 @@ int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
-  return print_run(text, size, print_table, e, c);
+  return print_runs(text, size, print_time_table, e, c);
 }
 
 int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
@@ -347,7 +347,7 @@ int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
-  return print_run(text, size, print_trace, e, c);
+  return print_runs(text, size, print_run_trace, e, c);
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {

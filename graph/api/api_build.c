@@ -59,8 +59,8 @@ static void first_target(char out[TARGET_SIZE], const char *targets) {
   snprintf(out, TARGET_SIZE, "%.*s", (int)strcspn(targets, ","), targets);
 }
 
-static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_build_options *b,
-                 const char *targets) {
+static int build_project(nereid_graph *g, const nereid_graph_options *o,
+                         const nereid_build_options *b, const char *targets) {
   Model *m = NULL;
   bool gpu;
   char first[TARGET_SIZE];
@@ -100,5 +100,5 @@ int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
   static const nereid_graph_options defaults = {0};
   char here[32];
   int code = b->targets ? 0 : choose_target(here, sizeof here);
-  return code ? code : build(g, o ? o : &defaults, b, b->targets ? b->targets : here);
+  return code ? code : build_project(g, o ? o : &defaults, b, b->targets ? b->targets : here);
 }

@@ -32,7 +32,7 @@ static const char *messages(Model *m) {
   return t.data;
 }
 
-static int report(Model *m) { return error_set(NEREID_E_FILE, "%s", messages(m)); }
+static int report_model_errors(Model *m) { return error_set(NEREID_E_FILE, "%s", messages(m)); }
 
 /* ---- reading ---- */
 
@@ -75,7 +75,7 @@ static bool read_text(Model *m, const char *path, const char *text, size_t len) 
 
 /* ---- the text form's weights ---- */
 
-static bool same_type(const Weight *w, const ValueType *t) {
+static bool weight_has_type(const Weight *w, const ValueType *t) {
   if (t->kind == VALUE_UNKNOWN) return true;
   bool same = t->kind == VALUE_TENSOR && t->dtype == w->dtype && t->rank == w->rank;
   for (uint32_t i = 0; same && i < t->rank; i++) same = dim_is(t->shape[i], w->shape[i]);
@@ -90,7 +90,7 @@ static void bind_weight(Model *m, Node *n, const char *path) {
     diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, name);
     return;
   }
-  if (!same_type(w, &n->type)) {
+  if (!weight_has_type(w, &n->type)) {
     Text t = text_new(m->arena);
     value_type_print(&t, &n->type);
     diag_error(m->diags, n->place, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
@@ -168,9 +168,9 @@ static int read_weights(Model *m, const nereid_graph_source *s) {
   char start[START_BYTES];
   size_t n = file_start(s->weights, start);
   if (is_archive(s->weights, start, n))
-    return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report(m);
+    return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report_model_errors(m);
   if (n && onnx_is_model(s->weights, start, n))
-    return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report(m);
+    return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report_model_errors(m);
   FILE *f = fopen(s->weights, "rb");
   if (f) fclose(f);
   return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, s->weights)
@@ -180,7 +180,7 @@ static int read_weights(Model *m, const nereid_graph_source *s) {
 static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
   const char *path = s->path ? s->path : "<model>";
   m->graph = read_archive(m, path, s->data, s->size, &m->file);
-  if (!m->graph) return report(m);
+  if (!m->graph) return report_model_errors(m);
   bool known = ops_all_known(m->graph);
   if (!known || diag_errors(m->diags)) m->lacks = messages(m);
   return s->weights ? read_weights(m, s) : 0;
@@ -188,11 +188,11 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
 
 static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char *path) {
   m->graph = read_onnx(m, s, path, s->data, &m->onnx);
-  return m->graph ? 0 : report(m);
+  return m->graph ? 0 : report_model_errors(m);
 }
 
 /* A pipe can be read only once. */
-static int read_stream(Model *m, nereid_graph_source *s) {
+static int read_source_stream(Model *m, nereid_graph_source *s) {
   struct stat st;
   const char *text;
   bool stream = !s->data && s->path && !stat(s->path, &st) && S_ISFIFO(st.st_mode);
@@ -201,7 +201,7 @@ static int read_stream(Model *m, nereid_graph_source *s) {
   return code;
 }
 
-static int read_kind(Model *m, const nereid_graph_source *s) {
+static int read_by_content(Model *m, const nereid_graph_source *s) {
   const char *path = s->path ? s->path : "<model>", *text = s->data;
   size_t len = s->size;
   char start[START_BYTES];
@@ -213,28 +213,28 @@ static int read_kind(Model *m, const nereid_graph_source *s) {
   int code = text ? 0 : files_read(m->arena, path, &text, &len);
   if (!code && s->weights) code = read_weights(m, s);
   if (code) return code;
-  if (!read_text(m, path, text, len)) return report(m);
+  if (!read_text(m, path, text, len)) return report_model_errors(m);
   if (m->graph) bind_weights(m, s->weights);
   if (m->graph) take_types(m, s);
-  if (diag_errors(m->diags)) return report(m);
+  if (diag_errors(m->diags)) return report_model_errors(m);
   if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
   return 0;
 }
 
-static int read_source(const Reading *r) {
+static int read_model_source(const Reading *r) {
   Model *m = r->m;
   nereid_graph_source s = *r->source;
   m->names = pool_new(m->arena);
   m->diags = diags_new(m->arena);
   m->stages = stages_new(m->arena);
-  int code = read_stream(m, &s);
-  return code ? code : read_kind(m, &s);
+  int code = read_source_stream(m, &s);
+  return code ? code : read_by_content(m, &s);
 }
 
-static int read_body(void *arg) {
+static int read_model_body(void *arg) {
   const Reading *r = arg;
   double begin = stages_now();
-  int code = read_source(r);
+  int code = read_model_source(r);
   if (!code) stages_done(r->m->stages, "read", begin);
   return code;
 }
@@ -248,7 +248,7 @@ int model_read(Model **out, const nereid_graph_source *source) {
   m->arena = arena_new();
   m->limits = (ArenaUse){(size_t)LIMIT_MIB << 20, (uint64_t)LIMIT_MILLION_STEPS * 1000000};
   Reading r = {m, source};
-  int code = m->arena ? error_guard(m->arena, read_body, &r) : error_out_of_memory();
+  int code = m->arena ? error_guard(m->arena, read_model_body, &r) : error_out_of_memory();
   if (code) model_free(m);
   else *out = m;
   return code;
@@ -286,12 +286,12 @@ static int passes_body(void *arg) {
   Model *m = t->m;
   if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   int code = check_complete(m);
-  if (!code && !infer_graph(m->graph)) code = report(m);
+  if (!code && !infer_graph(m->graph)) code = report_model_errors(m);
   size_t len;
   for (const char *rest = t->passes, *name; !code && pass_next_name(&rest, &name, &len);) {
     const Pass *pass = pass_find(graph_passes(), name, len);
     if (!pass) code = stages_unknown_pass(m->arena, name, len);
-    else if (!stages_run_pass(m->stages, pass, m->graph)) code = report(m);
+    else if (!stages_run_pass(m->stages, pass, m->graph)) code = report_model_errors(m);
   }
   return code ? code : stages_check_dumped(m->stages, t->passes);
 }
@@ -328,7 +328,7 @@ static OpenInputs inputs_of(Model *m) {
 }
 
 /* "x[0]", or of a number "n": which input the symbol is a size of; NULL: none. */
-static const char *place_of(Model *m, const OpenInputs *inputs, Dim symbol) {
+static const char *symbol_input(Model *m, const OpenInputs *inputs, Dim symbol) {
   for (size_t i = 0; i < inputs->len; i++) {
     const OpenInput *x = &inputs->data[i];
     if (x->value == symbol) return x->name;
@@ -346,7 +346,7 @@ static const char *open_sizes(Model *m, const Dims *d) {
     Dim s = dims_symbol_at(d, i);
     DimRange r = dim_range(d, s);
     if (dim_is_index(s)) continue;
-    const char *place = place_of(m, &inputs, s);
+    const char *place = symbol_input(m, &inputs, s);
     bool named = place && strcmp(place, s->name) != 0;
     text_printf(&t, "%s%s%s%s (%lld..", t.len ? ", " : "", s->name, named ? " or " : "",
                 named ? place : "", (long long)r.lo);
@@ -356,7 +356,7 @@ static const char *open_sizes(Model *m, const Dims *d) {
   return t.len ? t.data : NULL;
 }
 
-static Dim find_symbol(const Dims *d, const char *name) {
+static Dim find_symbol_name(const Dims *d, const char *name) {
   for (uint32_t i = 0; i < dims_symbols(d); i++) {
     Dim s = dims_symbol_at(d, i);
     if (!dim_is_index(s) && !strcmp(s->name, name)) return s;
@@ -380,13 +380,13 @@ static Dim find_place(Model *m, const char *place) {
   return NULL;
 }
 
-static int limit_body(void *arg) {
+static int set_limits_body(void *arg) {
   const Task *t = arg;
   const nereid_graph_range *r = t->range;
   Dims *d = graph_of(t->m)->dims;
   const char *sizes = open_sizes(t->m, d);
   if (!sizes) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_FIXED, r->symbol);
-  Dim symbol = find_symbol(d, r->symbol);
+  Dim symbol = find_symbol_name(d, r->symbol);
   if (!symbol) symbol = find_place(t->m, r->symbol);
   if (!symbol) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_SYMBOL, r->symbol, sizes);
   if (symbol->kind != DIM_SYMBOL) {
@@ -405,7 +405,7 @@ static int limit_body(void *arg) {
 /* Narrows the range of a symbol, of a graph or a plan. */
 static int model_limit(Model *m, const nereid_graph_range *r) {
   Task t = {.m = m, .range = r};
-  return error_guard(m->arena, limit_body, &t);
+  return error_guard(m->arena, set_limits_body, &t);
 }
 
 static int retype_body(void *arg) {
@@ -413,7 +413,8 @@ static int retype_body(void *arg) {
   Model *m = t->m;
   if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_DTYPE);
   int code = check_complete(m);
-  if (!code && (!infer_graph(m->graph) || !graph_retype(m->graph, t->dtype))) code = report(m);
+  if (!code && (!infer_graph(m->graph) || !graph_retype(m->graph, t->dtype)))
+    code = report_model_errors(m);
   return code;
 }
 
@@ -424,7 +425,7 @@ static int model_retype(Model *m, DType dtype) {
 }
 
 /* A stage of compiling, with its limits.  Weights of the file are in the arena before it. */
-static int limited(Model *m, const char *stage, int (*body)(void *), void *arg) {
+static int run_limited(Model *m, const char *stage, int (*body)(void *), void *arg) {
   ArenaUse had = arena_use(m->arena), may = m->limits;
   arena_limit(m->arena, (ArenaUse){had.bytes + may.bytes, had.steps + may.steps});
   int code = error_guard(m->arena, body, arg);
@@ -457,7 +458,7 @@ static int model_add_rules(Model *m, const char *path) {
 
 int model_run_passes(Model *m, const char *passes) {
   Task t = {.m = m, .passes = passes};
-  return limited(m, "passes", passes_body, &t);
+  return run_limited(m, "passes", passes_body, &t);
 }
 
 static int plan_body(void *arg) {
@@ -466,11 +467,11 @@ static int plan_body(void *arg) {
   Plan *plan = ARENA_NEW(m->arena, Plan);
   double begin = stages_now();
   int code = check_complete(m);
-  if (!code && !infer_model(m->graph)) code = report(m);
+  if (!code && !infer_model(m->graph)) code = report_model_errors(m);
   if (code) return code;
   stages_done(m->stages, "infer", begin);
   dump_import(m->stages, m->graph);
-  if (!graph_compile(m->graph, t->options, plan)) return report(m);
+  if (!graph_compile(m->graph, t->options, plan)) return report_model_errors(m);
   m->plan = plan;
   dump_plan(m->stages, plan);
   if (m->stages->code) return m->stages->code;
@@ -481,10 +482,10 @@ int model_plan(Model *m, const CompileOptions *o) {
   CompileOptions options = *o;
   Task t = {.m = m, .options = &options};
   options.stages = m->stages;
-  return m->plan ? 0 : limited(m, "plan", plan_body, &t);
+  return m->plan ? 0 : run_limited(m, "plan", plan_body, &t);
 }
 
-static int print_body(void *arg) {
+static int print_model_body(void *arg) {
   const Task *t = arg;
   *t->out = text_new(t->m->arena);
   if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
@@ -499,7 +500,7 @@ int model_print(Model *m, nereid_graph_kind kind, Text *out) {
   bool needs_graph = kind != NEREID_GRAPH_KERNELS && kind != NEREID_GRAPH_PLAN;
   if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   Task t = {.m = m, .kind = kind, .out = out};
-  return error_guard(m->arena, print_body, &t);
+  return error_guard(m->arena, print_model_body, &t);
 }
 
 typedef struct {

@@ -38,7 +38,7 @@ typedef struct {
 /* ---- buffers ---- */
 
 /* A scatter's value is in the buffer to which it writes. */
-static uint32_t buffer_of(Compiler *c, Node *n) {
+static uint32_t node_buffer(Compiler *c, Node *n) {
   n = prim_memory(in_place_memory(c->in_place, n));
   uint32_t *number = &c->buffer_of[n->id];
   if (*number) return *number - 1;
@@ -55,7 +55,7 @@ static uint32_t buffer_of(Compiler *c, Node *n) {
 }
 
 /* A number of the caller's. */
-static void add_number(Compiler *c, const Node *n, uint32_t number) {
+static void add_input_number(Compiler *c, const Node *n, uint32_t number) {
   PlanBuffer b = {.kind = BUFFER_INPUT, .name = n->name, .dtype = DT_I64, .number = number};
   b.value = n->type.value;
   vec_push(c->g->arena, &c->buffers, b);
@@ -67,16 +67,16 @@ static void add_inputs(Compiler *c) {
   for (Node *n = c->g->first; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->type.kind == VALUE_NONE) continue;
     if (n->type.kind == VALUE_INT) {
-      add_number(c, n, number++);
+      add_input_number(c, n, number++);
     } else {
-      uint32_t b = buffer_of(c, n);
+      uint32_t b = node_buffer(c, n);
       if (c->buffers.data[b].kind == BUFFER_INPUT) c->buffers.data[b].number = number++;
     }
   }
 }
 
 static void add_output(Compiler *c, Node *n) {
-  uint32_t b = buffer_of(c, n);
+  uint32_t b = node_buffer(c, n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
   c->plan->places[c->plan->noutputs] = c->plan->nreturned++;
@@ -85,7 +85,7 @@ static void add_output(Compiler *c, Node *n) {
 
 /* A value that was written in place needs no copy. */
 static void add_update(Compiler *c, Node *target, Node *value) {
-  PlanUpdate u = {.to = buffer_of(c, target), .from = buffer_of(c, value)};
+  PlanUpdate u = {.to = node_buffer(c, target), .from = node_buffer(c, value)};
   if (u.to != u.from) c->plan->updates[c->plan->nupdates++] = u;
 }
 
@@ -175,7 +175,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
     Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", b->name));
-    uint32_t buffer = buffer_of(c, b->node);
+    uint32_t buffer = node_buffer(c, b->node);
     s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer};
   }
   if (k->checks.len) s->args[s->nargs++] = records_argument(c, k);
@@ -191,7 +191,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 }
 
 /* So many programs that 64 bits do not count them. */
-static void check_grid(Compiler *c, const PlanStep *s) {
+static void check_step_grid(Compiler *c, const PlanStep *s) {
   const Node *n = s->nodes[0];
   for (int i = 0; i < 3; i++)
     if (s->grid[i]->kind == DIM_HUGE)
@@ -226,7 +226,7 @@ static void add_step(Compiler *c, const Group *g, Written *w) {
   PlanStep *s = &w->step;
   in_place_choose(c->in_place, w->kernel, &w->text);
   add_arguments(c, w->kernel, s);
-  if (diag_errors(c->g->diags) == 0) check_grid(c, s);
+  if (diag_errors(c->g->diags) == 0) check_step_grid(c, s);
   s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
   if (g->once) vec_push(a, &c->once, *s);
   else vec_push(a, &c->steps, *s);
@@ -278,9 +278,9 @@ static void write_source(const Compiler *c) {
 
 /* ---- sizes that data decides ---- */
 
-static bool has_symbol(Dim x, Dim symbol) {
+static bool dim_has_symbol(Dim x, Dim symbol) {
   bool found = x == symbol;
-  for (uint32_t i = 0; i < x->n && !found; i++) found = has_symbol(x->args[i], symbol);
+  for (uint32_t i = 0; i < x->n && !found; i++) found = dim_has_symbol(x->args[i], symbol);
   return found;
 }
 
@@ -290,7 +290,7 @@ static bool is_said(const Compiler *c, Dim symbol) {
     if (c->reads.data[i].symbol == symbol) return true;
   for (const Node *n = c->g->first; n; n = n->next)
     for (uint32_t i = 0; n->kind == NODE_INPUT && i < n->type.rank; i++)
-      if (has_symbol(n->type.shape[i], symbol)) return true;
+      if (dim_has_symbol(n->type.shape[i], symbol)) return true;
   return false;
 }
 
@@ -302,7 +302,7 @@ static void add_reads(Compiler *c, uint32_t number) {
     if (r->number != number || symbol->kind != DIM_SYMBOL || is_said(c, symbol)) continue;
     PlanRead read = {.symbol = symbol, .step = (uint32_t)c->steps.len};
     read.most = r->node->args[0].node->type.shape[0];
-    read.buffer = buffer_of(c, r->node->args[1].node);
+    read.buffer = node_buffer(c, r->node->args[1].node);
     vec_push(c->g->arena, &c->reads, read);
   }
 }
@@ -418,7 +418,7 @@ static bool all_primitive(Graph *g) {
 
 static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
-  Fusion *f = fuse(
+  Fusion *f = fuse_graph(
       g, g->arena,
       &(FuseOptions){.together = o->fuse, .columns = o->target == TARGET_CPU, .freeze = o->freeze});
   Text fused = text_new(g->arena);

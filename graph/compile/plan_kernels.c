@@ -17,14 +17,14 @@
  * Kernels' code from before the driver or the C compiler: a model that is
  * compiled again finds its kernels there, by all that they are made from. */
 
-static void add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
+static void key_add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
 
-static CacheId id_of(const nereid_device *d, const PlanKernel *p) {
+static CacheId kernel_cache_id(const nereid_device *d, const PlanKernel *p) {
   KeyMaker *key = cache_key_start();
   cache_key_text(key, "kernel of a graph");
   cache_key_text(key, nereid_build_id());
-  add_text(key, nereid_kind_name(device_kind(d)));
-  add_text(key, device_target(d));
+  key_add_text(key, nereid_kind_name(device_kind(d)));
+  key_add_text(key, device_target(d));
   cache_key_add(key, p->request.source.text, p->request.source.size);
   request_key_add(key, &p->request);
   if (p->aligned.kernel) request_key_add(key, &p->aligned);
@@ -38,15 +38,17 @@ static void kernel_cache_open(PlanKernels *k) {
     k->cache = cache_open(k->device->on_message, k->device->context);
 }
 
-static bool is_kept(const PlanKernels *k, const PlanKernel *p) { return k->cache && p->whole; }
+static bool is_kernel_cached(const PlanKernels *k, const PlanKernel *p) {
+  return k->cache && p->whole;
+}
 
 /* NULL: not there, or never cached: kernels of a file that may import others. */
 static nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p) {
   nereid_image *image = NULL;
   char *data;
   size_t size;
-  if (!is_kept(k, p)) return NULL;
-  CacheId id = id_of(k->device, p);
+  if (!is_kernel_cached(k, p)) return NULL;
+  CacheId id = kernel_cache_id(k->device, p);
   if (!cache_get(k->cache, &id, &data, &size)) return NULL;
   if (nereid_image_from_bytes(&image, data, size)) image = NULL;
   free(data);
@@ -61,9 +63,9 @@ static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
   for (size_t i = 0; entries && i < n; i++) {
     char *data;
     size_t size;
-    if (!is_kept(k, p[i]) || p[i]->from_cache) continue;
+    if (!is_kernel_cached(k, p[i]) || p[i]->from_cache) continue;
     if (nereid_image_bytes(&data, &size, images[i])) continue;
-    entries[used++] = (CacheEntry){id_of(k->device, p[i]), data, size};
+    entries[used++] = (CacheEntry){kernel_cache_id(k->device, p[i]), data, size};
   }
   if (used) cache_put_all(k->cache, entries, used);
   for (size_t i = 0; i < used; i++) nereid_text_free((char *)(uintptr_t)entries[i].data);
@@ -104,7 +106,7 @@ typedef struct {
   Text key;
 } Specialize;
 
-static const nereid_param *find_param(const Specialize *s, const char *name) {
+static const nereid_param *find_kernel_param(const Specialize *s, const char *name) {
   for (int i = 0; i < s->info->nparams; i++)
     if (!strcmp(s->info->params[i].name, name)) return &s->info->params[i];
   return NULL;
@@ -131,7 +133,7 @@ static bool places_rows(const Specialize *s, Dim x) {
 
 /* An integer argument: a number as Triton specializes it, an expression for all its values. */
 static const char *int_type(Specialize *s, const StepArg *a) {
-  const nereid_param *p = find_param(s, a->name);
+  const nereid_param *p = find_kernel_param(s, a->name);
   DimRange r = dim_range(s->k->plan->graph->dims, a->value);
   bool narrow = r.lo >= INT32_MIN && r.hi <= INT32_MAX;
   const char *type = narrow ? "i32" : "i64";
@@ -142,7 +144,7 @@ static const char *int_type(Specialize *s, const StepArg *a) {
   return type;
 }
 
-static const char *arg_type(Specialize *s, const StepArg *a) {
+static const char *step_arg_type(Specialize *s, const StepArg *a) {
   switch (a->kind) {
     case STEP_BUFFER:
       return arena_printf(s->arena, "*%s:16", dtype_name(s->k->plan->buffers[a->buffer].dtype));
@@ -151,16 +153,17 @@ static const char *arg_type(Specialize *s, const StepArg *a) {
   }
 }
 
-static void add_argument(Specialize *s, const char *name, const char *type, const char *value) {
+static void add_kernel_argument(Specialize *s, const char *name, const char *type,
+                                const char *value) {
   s->args[s->nargs++] = (nereid_arg){name, type, value};
   text_printf(&s->key, " %s%s%s", name, type ? ":" : "=", type ? type : value);
 }
 
-static int add_constexpr(Specialize *s, const StepConstexpr *c) {
+static int add_kernel_constexpr(Specialize *s, const StepConstexpr *c) {
   int64_t value = dim_is_int(c->value) ? c->value->value : 0;
   if (!dim_is_int(c->value) && !sizes_eval(s->sizes, c->value, &value))
     return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, s->step->kernel, c->name);
-  add_argument(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
+  add_kernel_argument(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
   return 0;
 }
 
@@ -173,9 +176,9 @@ static int specialize(Specialize *s) {
   s->key = text_new(s->arena);
   text_printf(&s->key, "%s warps %u stages %u", step->kernel, step->warps, step->stages);
   for (uint32_t i = 0; i < step->nargs; i++)
-    add_argument(s, step->args[i].name, arg_type(s, &step->args[i]), NULL);
+    add_kernel_argument(s, step->args[i].name, step_arg_type(s, &step->args[i]), NULL);
   for (uint32_t i = 0; i < step->nconstexprs && !code; i++)
-    code = add_constexpr(s, &step->constexprs[i]);
+    code = add_kernel_constexpr(s, &step->constexprs[i]);
   return code;
 }
 
@@ -214,7 +217,7 @@ static char *part_of_source(PlanKernels *k, const PlanFunction *f) {
 }
 
 /* A kernel of ours calls no other.  So the time that many take does not grow with the square. */
-static nereid_source source_of(PlanKernels *k, Name kernel) {
+static nereid_source kernel_source(PlanKernels *k, Name kernel) {
   nereid_source s = k->source;
   const PlanFunction *f = function_of(k->plan, kernel);
   if (!f) return s;
@@ -226,7 +229,7 @@ static nereid_source source_of(PlanKernels *k, Name kernel) {
 }
 
 static nereid_request request_of(const Specialize *s) {
-  return (nereid_request){.source = source_of(s->k, s->step->kernel),
+  return (nereid_request){.source = kernel_source(s->k, s->step->kernel),
                           .kernel = s->step->kernel,
                           .args = s->args,
                           .nargs = s->nargs,
@@ -299,7 +302,7 @@ static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel 
   return code;
 }
 
-static void compile_one(void *context, size_t i) {
+static void compile_kernel_at(void *context, size_t i) {
   const Work *w = context;
   PlanKernel *p = w->k->list.data[w->k->compiled + i];
   free(p->message);
@@ -313,7 +316,7 @@ static void compile_one(void *context, size_t i) {
   p->end = stages_now();
 }
 
-static int first_failure(const PlanKernels *k) {
+static int first_kernel_failure(const PlanKernels *k) {
   for (size_t i = k->compiled; i < k->list.len; i++) {
     const PlanKernel *p = k->list.data[i];
     if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
@@ -338,8 +341,8 @@ int kernels_compile(PlanKernels *k) {
   if (n == 0) return 0;
   kernel_cache_open(k);
   compile_count_start(&k->count, n);
-  parallel_for(n, compile_one, &w);
-  int code = first_failure(k);
+  parallel_for(n, compile_kernel_at, &w);
+  int code = first_kernel_failure(k);
   if (!code) code = load_all(&w, n);
   if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
   for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);

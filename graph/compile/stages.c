@@ -29,14 +29,16 @@ double stages_now(void) {
   return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-static void record(Stages *s, LogTopic topic, const char *name, double begin) {
+static void add_stage_time(Stages *s, LogTopic topic, const char *name, double begin) {
   if (!s) return;
   double end = stages_now();
   vec_push(s->arena, &s->list, ((StageTime){name, begin, end}));
   LOG(s->log, topic, "%s, %.1f ms", name, (end - begin) * 1e-3);
 }
 
-void stages_done(Stages *s, const char *name, double begin) { record(s, LOG_GRAPH, name, begin); }
+void stages_done(Stages *s, const char *name, double begin) {
+  add_stage_time(s, LOG_GRAPH, name, begin);
+}
 
 void stages_log(const Stages *s, const char *name, double begin) {
   if (s) LOG(s->log, LOG_GRAPH, "%s, %.1f ms", name, (stages_now() - begin) * 1e-3);
@@ -82,7 +84,7 @@ bool stages_run_pass(Stages *s, const Pass *p, Graph *g) {
   double begin = stages_now();
   bool good = p->run.on_graph(g);
   double seconds = 1e-6 * (stages_now() - begin);
-  record(s, LOG_PASS, p->name, begin);
+  add_stage_time(s, LOG_PASS, p->name, begin);
   if (good && scratch) {
     const char *after = graph_text(scratch, g);
     s->on_pass(s->context, p->name, strcmp(before, after) ? after : NULL, seconds);

@@ -36,22 +36,22 @@ typedef struct {
 
 static Dim add_dims(Costs *c, Dim a, Dim b) { return dim_add(c->graph->dims, a, b); }
 static Dim mul(Costs *c, Dim a, Dim b) { return dim_mul(c->graph->dims, a, b); }
-static Dim numel(Costs *c, const Node *n) { return value_numel(c->graph, &n->type); }
+static Dim node_numel(Costs *c, const Node *n) { return value_numel(c->graph, &n->type); }
 
-static Dim bytes_of(Costs *c, const Node *n, Dim elements) {
+static Dim bytes_of_elements(Costs *c, const Node *n, Dim elements) {
   return mul(c, elements, dim_int(c->graph->dims, dtype_bytes(n->type.dtype)));
 }
 
 /* ---- bytes that are read ---- */
 
-static bool same_place(const Node *n, const Dim *a, const Dim *b) {
+static bool is_same_index(const Node *n, const Dim *a, const Dim *b) {
   if (!a || !b || n->type.rank == 0) return true;
   return !memcmp(a, b, n->type.rank * sizeof *a);
 }
 
 static bool was_read(const Costs *c, const Node *n, const Dim *place) {
   for (size_t i = c->reads.len; i-- > 0;)
-    if (c->reads.data[i].node == n && same_place(n, c->reads.data[i].place, place)) return true;
+    if (c->reads.data[i].node == n && is_same_index(n, c->reads.data[i].place, place)) return true;
   return false;
 }
 
@@ -64,7 +64,7 @@ static void note_read(Node *n, const Dim *place, void *ctx) {
     if (n->type.rank) memcpy(kept, place, n->type.rank * sizeof *kept);
   }
   vec_push(c->arena, &c->reads, ((Read){n, kept}));
-  Dim more = place && c->domain ? c->domain : numel(c, n);
+  Dim more = place && c->domain ? c->domain : node_numel(c, n);
   size_t i = 0;
   while (i < c->totals.len && c->totals.data[i].node != n) i++;
   if (i == c->totals.len) vec_push(c->arena, &c->totals, ((Total){n, more}));
@@ -75,8 +75,8 @@ static void note_read(Node *n, const Dim *place, void *ctx) {
 static void sum_reads(Costs *c) {
   for (size_t i = 0; i < c->totals.len; i++) {
     const Total *t = &c->totals.data[i];
-    Dim elements = dim_min(c->graph->dims, numel(c, t->node), t->elements);
-    c->cost->read = add_dims(c, c->cost->read, bytes_of(c, t->node, elements));
+    Dim elements = dim_min(c->graph->dims, node_numel(c, t->node), t->elements);
+    c->cost->read = add_dims(c, c->cost->read, bytes_of_elements(c, t->node, elements));
   }
 }
 
@@ -115,7 +115,7 @@ static Dim attention_operations(Costs *c, const Node *n) {
 
 static Dim window_operations(Costs *c, const Node *n) {
   Window w = window_of(c->graph, n);
-  Dim all = mul(c, numel(c, n), window_count(c->graph, &w));
+  Dim all = mul(c, node_numel(c, n), window_count(c->graph, &w));
   return w.weight ? mul(c, dim_int(c->graph->dims, 2), all) : all;
 }
 
@@ -124,7 +124,7 @@ static Dim operations(Costs *c, const Node *n, Dim elements) {
   switch (prim_kind(n->op)) {
     case PRIM_POINTWISE: return elements;
     case PRIM_REDUCE:
-    case PRIM_SCAN: return numel(c, n->args[0].node);
+    case PRIM_SCAN: return node_numel(c, n->args[0].node);
     case PRIM_WINDOW: return window_operations(c, n);
     case PRIM_MATMUL:
     case PRIM_CONVOLUTION:
@@ -143,7 +143,7 @@ static void count_inlined(Node **operand, void *ctx) {
   c->seen[n->id] = c->group->number + 1;
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_VIEW;
   if (k != PRIM_VIEW && k != PRIM_EMPTY) {
-    Dim elements = numel(c, n);
+    Dim elements = node_numel(c, n);
     if (c->domain) elements = dim_min(c->graph->dims, elements, c->domain);
     vec_push(c->arena, &c->inlined, n);
     c->cost->operations = add_dims(c, c->cost->operations, operations(c, n, elements));
@@ -196,7 +196,7 @@ static Dim domain_of(Costs *c, const Node *n) {
   if (prim_has_template(k)) return NULL;
   if (k == PRIM_WINDOW) {
     Window w = window_of(c->graph, n);
-    return mul(c, numel(c, n), window_count(c->graph, &w));
+    return mul(c, node_numel(c, n), window_count(c->graph, &w));
   }
   bool row = c->f->role[n->id] == ROLE_ROW && k != PRIM_REDUCE && k != PRIM_SCAN;
   return row ? c->group->x : mul(c, c->group->x, c->group->r);
@@ -207,7 +207,7 @@ static void count_node(Costs *c, Node *n) {
   c->user = n;
   c->latest = NULL;
   c->domain = domain_of(c, n);
-  c->cost->operations = add_dims(c, c->cost->operations, operations(c, n, numel(c, n)));
+  c->cost->operations = add_dims(c, c->cost->operations, operations(c, n, node_numel(c, n)));
   graph_each_use(n, count_inlined, c);
   if (prim_has_template(prim_kind(n->op))) {
     each_operand(c->f, n, note_read, c);
@@ -219,7 +219,7 @@ static void count_node(Costs *c, Node *n) {
   each_operand(c->f, n, note_latest, c);
   each_operand(c->f, n, note_stop, c);
   if (c->f->stored[n->id])
-    c->cost->written = add_dims(c, c->cost->written, bytes_of(c, n, numel(c, n)));
+    c->cost->written = add_dims(c, c->cost->written, bytes_of_elements(c, n, node_numel(c, n)));
 }
 
 static void count_group(Costs *c, const Group *group, StepCost *cost) {

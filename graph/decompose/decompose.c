@@ -25,7 +25,7 @@ typedef struct {
   bool stays;       /* the node that was visited: its rule has nothing for it */
 } Decompose;
 
-static bool is_kept(const Decompose *d, const Node *n) {
+static bool keeps_op(const Decompose *d, const Node *n) {
   return d->keep && graph_is_among(n, d->keep);
 }
 
@@ -42,7 +42,7 @@ static void write_sizes(Node *n) {
   for (uint32_t i = 0; i < n->nnamed; i++) write_size(&n->named[i].value);
 }
 
-static void check_type(const Node *n, const Node *by) {
+static void assert_same_type(const Node *n, const Node *by) {
   const ValueType *a = &n->type, *b = &by->type;
   if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
     BUG("%s: the decomposition of %s is of another type", n->name, n->op->target);
@@ -55,8 +55,8 @@ static void take_over(Graph *g, Node *n, Node *by) {
   by->type = n->type;
 }
 
-static void replace(Decompose *d, Node *n, Node *by, uint32_t first_new) {
-  check_type(n, by);
+static void replace_node(Decompose *d, Node *n, Node *by, uint32_t first_new) {
+  assert_same_type(n, by);
   graph_forget_name(d->g, n);
   if (by->id >= first_new) take_over(d->g, n, by);
   replacement_of(&d->replacements, n)->node = by;
@@ -71,19 +71,19 @@ static void replace_list(Decompose *d, Node *n, Node **items, uint32_t nitems) {
   graph_remove(d->g, n);
 }
 
-static bool apply(Decompose *d, Node *n, DecomposeRule *rule) {
+static bool apply_rule(Decompose *d, Node *n, DecomposeRule *rule) {
   uint32_t first_new = d->g->nids;
   Build b = build_at(d->g, n);
   if (setjmp(b.in.failed)) return false;
   Node *by = rule(&b);
   d->stays = !by && !b.items;
-  if (by) replace(d, n, by, first_new);
+  if (by) replace_node(d, n, by, first_new);
   else if (b.items) replace_list(d, n, b.items, b.nitems);
   return true;
 }
 
 /* A tensor without elements needs no computation, in which sizes may be divided by 0. */
-static bool is_empty(const Node *n) {
+static bool is_empty_value(const Node *n) {
   if (n->type.kind != VALUE_TENSOR || n->op->id == OP_aten_full_default) return false;
   for (uint32_t i = 0; i < n->type.rank; i++)
     if (dim_is(n->type.shape[i], 0)) return true;
@@ -95,15 +95,15 @@ static Node *make_empty(Build *b) {
   return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
 }
 
-static bool visit(Decompose *d, Node *n) {
+static bool decompose_node(Decompose *d, Node *n) {
   replacements_apply(&d->replacements, n);
   if (n->kind == NODE_OUTPUT) return true;
   write_sizes(n);
-  if (n->kind != NODE_CALL || is_kept(d, n)) return true;
-  if (is_empty(n)) return apply(d, n, make_empty);
+  if (n->kind != NODE_CALL || keeps_op(d, n)) return true;
+  if (is_empty_value(n)) return apply_rule(d, n, make_empty);
   while (rows[n->op->id].renamed) n->op = ops_at(rows[n->op->id].same);
   DecomposeRule *rule = rows[n->op->id].rule;
-  return !rule || apply(d, n, rule);
+  return !rule || apply_rule(d, n, rule);
 }
 
 /* ---- the graph ---- */
@@ -117,7 +117,7 @@ bool graph_decompose(Graph *g, const OpId *keep) {
   for (Node *n = g->first, *next; n && ok; n = next) {
     Node *before = n->prev, *after = n->next;
     d.stays = true;
-    ok = visit(&d, n);
+    ok = decompose_node(&d, n);
     /* New nodes are inserted before n and visited next; if n stays, the node after it is. */
     next = d.stays ? after : before ? before->next : g->first;
   }

@@ -33,7 +33,7 @@ static Node *four_axes(Build *b, Node *x) {
   return build_lead(b, x, RANK);
 }
 
-static Node *operand(Build *b, Node *x, const Dim *leading) {
+static Node *four_axes_operand(Build *b, Node *x, const Dim *leading) {
   Dim shape[RANK];
   x = four_axes(b, x);
   memcpy(shape, leading, 2 * sizeof *shape);
@@ -85,28 +85,28 @@ typedef struct {
   Dim low, high;
 } Operands;
 
-static NamedArg named(Build *b, const char *name, Arg value) {
+static NamedArg named_arg(Build *b, const char *name, Arg value) {
   return (NamedArg){pool_name(b->in.g->names, name), value};
 }
 
-static Node *call(Build *b, const Operands *x, int64_t splits) {
+static Node *build_attention_call(Build *b, const Operands *x, int64_t splits) {
   Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v),
                 x->mask ? arg_node(x->mask) : arg_none()};
   NamedArg more[4];
   uint32_t n = 0;
-  more[n++] = named(b, "scale", arg_float(x->scale));
-  if (x->low) more[n++] = named(b, "low", arg_dim(x->low));
-  if (x->high) more[n++] = named(b, "high", arg_dim(x->high));
-  if (splits > 1) more[n++] = named(b, "splits", build_int(b, splits));
+  more[n++] = named_arg(b, "scale", arg_float(x->scale));
+  if (x->low) more[n++] = named_arg(b, "low", arg_dim(x->low));
+  if (x->high) more[n++] = named_arg(b, "high", arg_dim(x->high));
+  if (splits > 1) more[n++] = named_arg(b, "splits", build_int(b, splits));
   return build_with_all(b, OP_nereid_attention_default, x->mask ? 4 : 3, args, n, more);
 }
 
 /* ---- one row of several heads that share their keys ---- */
 
-static bool mentions(Dim x, Dim symbol) {
+static bool dim_mentions(Dim x, Dim symbol) {
   if (x == symbol) return true;
   for (uint32_t i = 0; i < x->n; i++)
-    if (mentions(x->args[i], symbol)) return true;
+    if (dim_mentions(x->args[i], symbol)) return true;
   return false;
 }
 
@@ -125,7 +125,7 @@ static bool repeats(Build *b, Node *x, int64_t times) {
     memcpy(at, from, x->type.rank * sizeof *at);
   }
   for (uint32_t i = 0; i < x->type.rank; i++)
-    if (mentions(at[i], one)) return false;
+    if (dim_mentions(at[i], one)) return false;
   return true;
 }
 
@@ -177,15 +177,15 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
   leading_axes(b, leading);
   Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
-  x.q = operand(b, q, leading);
-  x.k = operand(b, k, leading);
-  x.v = operand(b, v, leading);
+  x.q = four_axes_operand(b, q, leading);
+  x.k = four_axes_operand(b, k, leading);
+  x.v = four_axes_operand(b, v, leading);
   if (x.mask) see(b, &x);
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
   bool one_row = dim_is(x.q->type.shape[2], 1);
   share_keys(b, &x);
   int64_t splits = splits_of(b, x.q, x.k);
-  Node *y = call(b, &x, splits);
+  Node *y = build_attention_call(b, &x, splits);
   /* Of one row shares are put together in the order of the heads, which is the result's. */
   if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
   else if (splits > 1) y = join_shares(b, y, q->type.dtype);
@@ -223,24 +223,24 @@ static Node *causal_mask(Build *b, const Node *scores) {
 }
 
 /* A mask of booleans says what is seen; one of floats is added. */
-static Node *masked(Build *b, Node *scores, Node *mask) {
+static Node *add_mask(Build *b, Node *scores, Node *mask) {
   if (mask->type.dtype == DT_I1)
     return build_where(b, mask, arg_node(scores), arg_float(-INFINITY));
   return build_add(b, scores, build_to(b, mask, scores->type.dtype));
 }
 
-static Node *mask_of(Build *b) {
+static Node *build_mask(Build *b) {
   if (infer_takes(&b->in, "attn_mask")) return build_input(b, "attn_mask");
   return infer_takes(&b->in, "attn_bias") ? build_input(b, "attn_bias") : NULL;
 }
 
 static Node *masked_scores(Build *b, Node *scores) {
-  Node *mask = mask_of(b);
-  if (infer_bool(&b->in, "is_causal")) scores = masked(b, scores, causal_mask(b, scores));
-  return mask ? masked(b, scores, mask) : scores;
+  Node *mask = build_mask(b);
+  if (infer_bool(&b->in, "is_causal")) scores = add_mask(b, scores, causal_mask(b, scores));
+  return mask ? add_mask(b, scores, mask) : scores;
 }
 
-static Arg scale_of(Build *b, const Node *query) {
+static Arg attention_scale(Build *b, const Node *query) {
   if (infer_has(&b->in, "scale")) return build_arg(b, "scale");
   Dim width = size_at(query, 1);
   if (!dim_is_int(width))
@@ -251,7 +251,7 @@ static Arg scale_of(Build *b, const Node *query) {
 /* Softmax in which a row that sees nothing is 0, as PyTorch has it. */
 static Node *weights(Build *b, Node *scores) {
   uint32_t axis = rank_of(scores) - 1;
-  bool may_be_empty = mask_of(b) != NULL;
+  bool may_be_empty = build_mask(b) != NULL;
   if (!may_be_empty) return decompose_softmax_of(b, scores, axis);
   Arg args[] = {arg_node(scores), build_int(b, axis)};
   return build(b, OP_aten__safe_softmax_default, 2, args);
@@ -276,7 +276,7 @@ Node *decompose_attention(Build *b) {
   Node *k = with_all_heads(b, build_input(b, "key"), q);
   Node *v = with_all_heads(b, build_input(b, "value"), q);
   if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
-  Arg scale = scale_of(b, q);
+  Arg scale = attention_scale(b, q);
   Node *fused = NULL;
   if (scale.kind == ARG_FLOAT) fused = decompose_fused_attention(b, q, k, v, scale.number);
   return fused ? fused : spelled_out(b, q, k, v, scale);
@@ -285,7 +285,7 @@ Node *decompose_attention(Build *b) {
 /* ---- what PyTorch chooses for a device: several results, of which few are used ---- */
 
 static Node *result_of_parts(Build *b, Arg scale) {
-  Node *mask = mask_of(b);
+  Node *mask = build_mask(b);
   Arg args[] = {arg_node(build_input(b, "query")), arg_node(build_input(b, "key")),
                 arg_node(build_input(b, "value")), mask ? arg_node(mask) : arg_none(),
                 build_arg(b, "dropout_p"),         arg_bool(infer_bool(&b->in, "is_causal"))};
@@ -306,7 +306,7 @@ static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
 Node *decompose_attention_parts(Build *b) {
   const ValueType *t = b->in.n->type.items;
   Node *q = build_input(b, "query");
-  Arg scale = scale_of(b, q);
+  Arg scale = attention_scale(b, q);
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   b->items[0] = result_of_parts(b, scale);

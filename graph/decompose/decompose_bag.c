@@ -12,7 +12,7 @@ typedef struct {
   Dim bags, columns;
 } Bags;
 
-static Node *where(Build *b, Node *keep, Node *x, int64_t otherwise) {
+static Node *where_kept(Build *b, Node *keep, Node *x, int64_t otherwise) {
   return keep ? build_where(b, keep, arg_node(x), build_int(b, otherwise)) : x;
 }
 
@@ -25,7 +25,7 @@ static Node *bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
 }
 
 /* Rows of the index `padding` count nothing. */
-static Node *kept(Build *b, Node *index, Dim rows) {
+static Node *is_not_padding(Build *b, Node *index, Dim rows) {
   if (!infer_takes(&b->in, "padding_idx") || !infer_has(&b->in, "padding_idx")) return NULL;
   int64_t padding = infer_int(&b->in, "padding_idx");
   Arg none = build_int(b, padding);
@@ -39,7 +39,7 @@ static Bags bags_of(Build *b) {
   x.bags = b->in.n->type.items[0].shape[0];
   x.columns = table->type.shape[1];
   x.bag = bag_of(b, x.index->type.shape[0], build_input(b, "offsets"), x.bags);
-  x.keep = kept(b, x.index, table->type.shape[0]);
+  x.keep = is_not_padding(b, x.index, table->type.shape[0]);
   x.rows = build(b, OP_aten_index_select_default,
                  ARGS(arg_node(table), build_int(b, 0), arg_node(x.index)));
   if (weights) x.rows = build_mul(b, x.rows, build_unsqueeze(b, weights, 1));
@@ -47,26 +47,26 @@ static Bags bags_of(Build *b) {
 }
 
 /* The result's index, in row-major order, of each element of the rows; -1: none. */
-static Node *places(Build *b, const Bags *x) {
+static Node *bag_elements(Build *b, const Bags *x) {
   Node *first = build_with(b, OP_aten_mul_Tensor, x->bag, arg_dim(x->columns));
   Node *place = build_add(b, build_unsqueeze(b, first, 1), build_arange(b, x->columns));
-  return where(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, place, -1);
+  return where_kept(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, place, -1);
 }
 
 static Node *counts(Build *b, const Bags *x) {
   Node *zeros = build_full(b, 1, &x->bags, build_int(b, 0), DT_I64);
   Node *one = build_full(b, 1, x->bag->type.shape, build_int(b, 1), DT_I64);
-  return scatter_add_up(b, zeros, where(b, x->keep, x->bag, -1), one);
+  return scatter_add_up(b, zeros, where_kept(b, x->keep, x->bag, -1), one);
 }
 
 static Node *sums(Build *b, const Bags *x) {
   Dim shape[] = {x->bags, x->columns};
   Node *zeros = build_full(b, 2, shape, arg_float(0), x->rows->type.dtype);
-  return scatter_add_up(b, zeros, places(b, x), x->rows);
+  return scatter_add_up(b, zeros, bag_elements(b, x), x->rows);
 }
 
 /* Rows that do not count go to one more bag after the others. */
-static Node *largest(Build *b, const Bags *x) {
+static Node *bag_maximum(Build *b, const Bags *x) {
   Dim more = dim_add(b->in.g->dims, x->bags, build_const(b, 1)), shape[] = {more, x->columns};
   Node *zeros = build_full(b, 2, shape, arg_float(0), x->rows->type.dtype), *bag = x->bag;
   if (x->keep) bag = build_where(b, x->keep, arg_node(bag), arg_dim(x->bags));
@@ -88,7 +88,7 @@ static Node *largest_index(Build *b, const Bags *x, Node *result) {
   Node *none = build_full(b, 1, &all, arg_dim(n), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = "amin"};
   number = build_expand(b, number, 2, x->rows->type.shape);
-  Node *place = where(b, is_best, places(b, x), -1);
+  Node *place = where_kept(b, is_best, bag_elements(b, x), -1);
   Node *first = build(b, OP_nereid_scatter_default,
                       ARGS(arg_node(none), arg_node(place), arg_node(number), how));
   Node *zero = build_full(b, 1, (Dim[]){build_const(b, 1)}, build_int(b, 0), DT_I64);
@@ -109,7 +109,7 @@ Node *decompose_embedding_bag(Build *b) {
   Bags x = bags_of(b);
   BagMode mode = (BagMode)infer_int(&b->in, "mode");
   const ValueType *t = b->in.n->type.items;
-  Node *count = counts(b, &x), *y = mode == BAG_MAX ? largest(b, &x) : sums(b, &x);
+  Node *count = counts(b, &x), *y = mode == BAG_MAX ? bag_maximum(b, &x) : sums(b, &x);
   if (mode == BAG_MEAN) y = mean(b, y, count);
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 4);
   b->nitems = 4;

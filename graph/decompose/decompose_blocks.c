@@ -31,18 +31,18 @@ static Blocks read_blocks(Build *b, const Dim *size) {
 }
 
 /* 0, by, 2 * by, ... along one axis of four. */
-static Node *steps(Build *b, Dim count, Dim by, uint32_t axis) {
+static Node *window_steps(Build *b, Dim count, Dim by, uint32_t axis) {
   Node *x = build_arange(b, count);
   if (!dim_is(by, 1)) x = build_with(b, OP_aten_mul_Tensor, x, arg_dim(by));
   return build_along(b, x, axis, 4);
 }
 
-static Node *plus(Build *b, Node *x, Dim by) {
+static Node *add_dim(Build *b, Node *x, Dim by) {
   return build_with(b, OP_aten_add_Tensor, x, arg_dim(by));
 }
 
 /* The axes in front of the image's are taken as they are. */
-static Node *taken(Build *b, Node *x, uint32_t n, Node *const *at) {
+static Node *select_blocks(Build *b, Node *x, uint32_t n, Node *const *at) {
   Arg list = arg_list(b->in.g, rank_of(x));
   for (uint32_t i = 0; i < list.n; i++)
     list.items[i] = i + n < list.n ? arg_none() : arg_node(at[i + n - list.n]);
@@ -58,9 +58,9 @@ Node *decompose_im2col(Build *b) {
   x = build_with(b, OP_aten_constant_pad_nd_default, x, pads);
   Node *at[2];
   for (uint32_t i = 0; i < 2; i++)
-    at[i] = build_add(b, steps(b, k.kernel[i], k.dilation[i], i),
-                      steps(b, k.places[i], k.stride[i], i + 2));
-  Node *y = taken(b, x, 2, at);
+    at[i] = build_add(b, window_steps(b, k.kernel[i], k.dilation[i], i),
+                      window_steps(b, k.places[i], k.stride[i], i + 2));
+  Node *y = select_blocks(b, x, 2, at);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
@@ -68,9 +68,9 @@ Node *decompose_im2col(Build *b) {
 static Node *window_with(Build *b, const Blocks *k, uint32_t i, Node **inside) {
   Dims *d = b->in.g->dims;
   Dim back = dim_sub(d, build_const(b, 0), k->dilation[i]);
-  Node *at =
-      build_add(b, steps(b, k->size[i], build_const(b, 1), i + 2), steps(b, k->kernel[i], back, i));
-  at = plus(b, at, k->padding[i]);
+  Node *at = build_add(b, window_steps(b, k->size[i], build_const(b, 1), i + 2),
+                       window_steps(b, k->kernel[i], back, i));
+  at = add_dim(b, at, k->padding[i]);
   Arg by = arg_dim(k->stride[i]), zero = build_int(b, 0);
   Node *rest = build_with(b, OP_aten_remainder_Scalar, at, by);
   Node *window = build_with(b, OP_aten_floor_divide_Scalar, at, by);
@@ -93,10 +93,10 @@ Node *decompose_col2im(Build *b) {
   for (uint32_t i = 0; i < 2; i++) {
     shape[lead + i] = k.kernel[i];
     shape[lead + 2 + i] = k.places[i];
-    at[i] = steps(b, k.kernel[i], build_const(b, 1), i);
+    at[i] = window_steps(b, k.kernel[i], build_const(b, 1), i);
     at[2 + i] = window_with(b, &k, i, &inside);
   }
-  Node *y = taken(b, build_view(b, x, lead + 4, shape), 4, at);
+  Node *y = select_blocks(b, build_view(b, x, lead + 4, shape), 4, at);
   y = build_where(b, inside, arg_node(build_widen(b, y)), build_int(b, 0));
   return build_to(b, build_sum(b, y, 3u << lead, false), t->dtype);
 }

@@ -16,7 +16,7 @@ typedef struct {
 
 /* ---- arguments ---- */
 
-static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
+static void read_conv_axes(Build *b, const char *param, uint32_t n, Dim *out) {
   Dim given[GRAPH_RANK_MAX];
   uint32_t count = infer_sizes(&b->in, param, given);
   for (uint32_t i = 0; i < n; i++) out[i] = given[count == 1 ? 0 : i];
@@ -27,8 +27,8 @@ static Conv read_conv(Build *b) {
   c.bias = build_input(b, "bias");
   c.n = rank_of(c.weight) - 2;
   c.groups = infer_size(&b->in, "groups");
-  read_axes(b, "stride", c.n, c.stride);
-  read_axes(b, "dilation", c.n, c.dilation);
+  read_conv_axes(b, "stride", c.n, c.stride);
+  read_conv_axes(b, "dilation", c.n, c.dilation);
   for (uint32_t i = 0; i < c.n; i++) {
     c.before[i] = c.after[i] = build_const(b, 0);
     c.spread[i] = build_const(b, 1);
@@ -93,7 +93,7 @@ static bool is_unpadded(const Conv *c) {
 }
 
 /* x[N, sizes, K] times w[K, O]. */
-static Node *product(Build *b, Node *x, Node *w) {
+static Node *channel_product(Build *b, Node *x, Node *w) {
   Dim shape[GRAPH_RANK_MAX];
   uint32_t rank = rank_of(x);
   memcpy(shape, x->type.shape, rank * sizeof *shape);
@@ -110,7 +110,7 @@ static Node *of_elements(Build *b, const Conv *c) {
     if (!dim_is(c->stride[i], 1))
       x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], c->stride[i]->value);
   w = build_view(b, w, 2, (Dim[]){w->type.shape[0], w->type.shape[1]});
-  return product(b, x, build_transpose(b, w, 0, 1));
+  return channel_product(b, x, build_transpose(b, w, 0, 1));
 }
 
 /* Windows that neither overlap nor leave gaps: a product of the patches with one matrix.  For few
@@ -136,7 +136,7 @@ static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
   memcpy(shape, x->type.shape, (c->n + 1) * sizeof *shape);
   shape[c->n + 1] = infer_product(&b->in, x->type.shape + c->n + 1, c->n + 1);
   w = build_view(b, w, 2, (Dim[]){w->type.shape[0], shape[c->n + 1]});
-  return product(b, build_view(b, x, c->n + 2, shape), build_transpose(b, w, 0, 1));
+  return channel_product(b, build_view(b, x, c->n + 2, shape), build_transpose(b, w, 0, 1));
 }
 
 static Arg pairs(Build *b, const Conv *c) {
@@ -179,7 +179,7 @@ static Node *depthwise(Build *b, const Conv *c) {
 }
 
 /* x[N, sizes, C] as [N, sizes, groups, C / groups, O / groups], in order of its last axes one. */
-static Node *repeated(Build *b, const Conv *c, Node *x, Dim per_group, Dim of_group) {
+static Node *repeat_per_group(Build *b, const Conv *c, Node *x, Dim per_group, Dim of_group) {
   uint32_t last = rank_of(x) - 1;
   Dim shape[GRAPH_RANK_MAX];
   memcpy(shape, x->type.shape, last * sizeof *shape);
@@ -195,7 +195,7 @@ static Node *repeated(Build *b, const Conv *c, Node *x, Dim per_group, Dim of_gr
 
 /* Integers and doubles, which the units that multiply matrices do not sum up: each product of an
  * input and an output channel is a channel by itself, and those of an output channel are added. */
-static Node *in_full(Build *b, const Conv *c) {
+static Node *conv_as_sum(Build *b, const Conv *c) {
   Dims *d = b->in.g->dims;
   Conv all = *c;
   DType t = c->x->type.dtype;
@@ -211,7 +211,7 @@ static Node *in_full(Build *b, const Conv *c) {
   w = build_permute(b, w, axes);
   shape[c->n] = infer_product(&b->in, w->type.shape + c->n, 3);
   all.weight = build_view(b, w, c->n + 1, shape);
-  all.x = repeated(b, c, channels_last(b, c->x), per_group, of_group);
+  all.x = repeat_per_group(b, c, channels_last(b, c->x), per_group, of_group);
   Node *y = windows_of_channels(b, &all);
   memcpy(shape, y->type.shape, (c->n + 1) * sizeof *shape);
   shape[c->n + 1] = c->groups;
@@ -225,7 +225,7 @@ static Node *in_full(Build *b, const Conv *c) {
 
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
-  if (build_wide(c->x->type.dtype) != DT_F32) return in_full(b, c);
+  if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
   return build(b, OP_nereid_conv_default,
                ARGS(arg_node(channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
                     arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
@@ -248,7 +248,7 @@ static bool fixed_stride(const Conv *c) {
   return fixed;
 }
 
-static Node *convolve(Build *b, Conv *c) {
+static Node *build_conv(Build *b, Conv *c) {
   bool batched = rank_of(c->x) == c->n + 2;
   if (!batched) c->x = build_unsqueeze(b, c->x, 0);
   const ValueType *w = &c->weight->type;
@@ -266,9 +266,9 @@ static Node *convolve(Build *b, Conv *c) {
 
 Node *decompose_conv(Build *b) {
   Conv c = read_conv(b);
-  read_axes(b, "padding", c.n, c.before);
+  read_conv_axes(b, "padding", c.n, c.before);
   memcpy(c.after, c.before, sizeof c.after);
-  return convolve(b, &c);
+  return build_conv(b, &c);
 }
 
 /* Elements of the input are `stride` apart, and the first window begins dilation * (size - 1)
@@ -277,8 +277,8 @@ Node *decompose_conv_transpose(Build *b) {
   Conv c = read_conv(b);
   Dims *d = b->in.g->dims;
   Dim padding[WINDOW_AXES], more[WINDOW_AXES], one = build_const(b, 1);
-  read_axes(b, "padding", c.n, padding);
-  read_axes(b, "output_padding", c.n, more);
+  read_conv_axes(b, "padding", c.n, padding);
+  read_conv_axes(b, "output_padding", c.n, more);
   for (uint32_t i = 0; i < c.n; i++) {
     Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));
     c.before[i] = dim_sub(d, reach, padding[i]);
@@ -287,7 +287,7 @@ Node *decompose_conv_transpose(Build *b) {
     c.stride[i] = one;
   }
   c.weight = turned(b, &c);
-  return convolve(b, &c);
+  return build_conv(b, &c);
 }
 
 Node *decompose_convolution(Build *b) {
@@ -295,7 +295,7 @@ Node *decompose_convolution(Build *b) {
 }
 
 /* "same": dilation * (size - 1) in all; of an odd number the larger half comes after the input. */
-static void pad_same(Build *b, Conv *c) {
+static void find_same_padding(Build *b, Conv *c) {
   Dims *d = b->in.g->dims;
   for (uint32_t i = 0; i < c->n; i++) {
     Dim less = dim_sub(d, c->weight->type.shape[i + 2], build_const(b, 1));
@@ -307,6 +307,6 @@ static void pad_same(Build *b, Conv *c) {
 
 Node *decompose_conv_padding(Build *b) {
   Conv c = read_conv(b);
-  if (!strcmp(infer_string(&b->in, "padding"), "same")) pad_same(b, &c);
-  return convolve(b, &c);
+  if (!strcmp(infer_string(&b->in, "padding"), "same")) find_same_padding(b, &c);
+  return build_conv(b, &c);
 }

@@ -6,12 +6,12 @@
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
-static Node *truth(Build *b, Node *x) {
+static Node *nonzero_mask(Build *b, Node *x) {
   return x->type.dtype == DT_I1 ? x : build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
 }
 
 /* The numbers of the places where the mask (of one axis) holds, in order. */
-static Node *places_of(Build *b, Node *mask, Dim size) {
+static Node *true_indices(Build *b, Node *mask, Dim size) {
   Dims *d = b->in.g->dims;
   Dim all = mask->type.shape[0];
   if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
@@ -27,7 +27,7 @@ Node *decompose_nonzero(Build *b) {
   Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
   if (!rank_of(x) || scatter_empty(b, x)) return NULL;
-  Node *place = places_of(b, truth(b, scatter_flat(b, x)), t->shape[0]);
+  Node *place = true_indices(b, nonzero_mask(b, scatter_flat(b, x)), t->shape[0]);
   place = build_to(b, place, DT_I64);
   Node *columns[GRAPH_RANK_MAX];
   for (uint32_t i = rank_of(x); i-- > 0;) {
@@ -42,7 +42,7 @@ Node *decompose_nonzero(Build *b) {
 /* ---- each element once ---- */
 
 /* True where an element is another than the one before it. */
-static Node *begins(Build *b, Node *sorted) {
+static Node *run_begins(Build *b, Node *sorted) {
   Dim n = sorted->type.shape[0], zero = build_const(b, 0), one = build_const(b, 1);
   Node *next = build_slice(b, sorted, 0, one, n, 1);
   Node *last = build_slice(b, sorted, 0, zero, dim_sub(b->in.g->dims, n, one), 1);
@@ -51,7 +51,7 @@ static Node *begins(Build *b, Node *sorted) {
   return build_cat(b, 2, parts, 0);
 }
 
-static Node *scatter(Build *b, Node *places, Node *src, const char *reduce) {
+static Node *scatter_reduce(Build *b, Node *places, Node *src, const char *reduce) {
   Node *zeros = build_full(b, 1, &places->type.shape[0], build_int(b, 0), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = reduce};
   return build(b, OP_nereid_scatter_default,
@@ -64,21 +64,21 @@ Node *decompose_unique(Build *b) {
   const ValueType *t = b->in.n->type.items;
   if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
   Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
-  Node *order = build_item(b, list, 1), *first = begins(b, sorted);
-  Node *group = scatter_number(b, first), *place = places_of(b, first, t[0].shape[0]);
+  Node *order = build_item(b, list, 1), *first = run_begins(b, sorted);
+  Node *group = scatter_number(b, first), *place = true_indices(b, first, t[0].shape[0]);
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
   b->nitems = 3;
   b->items[0] =
       build(b, OP_aten_index_select_default,
             ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, place, DT_I64))));
   if (infer_bool(&b->in, "return_inverse"))
-    b->items[1] = build_view(b, scatter(b, order, group, "amax"), t[1].rank, t[1].shape);
+    b->items[1] = build_view(b, scatter_reduce(b, order, group, "amax"), t[1].rank, t[1].shape);
   else b->items[1] = build_full(b, 1, t[1].shape, build_int(b, 0), DT_I64);
   if (!infer_bool(&b->in, "return_counts")) {
     b->items[2] = build_full(b, 1, t[2].shape, build_int(b, 0), DT_I64);
   } else {
     Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
-    Node *counts = scatter(b, group, one, "sum");
+    Node *counts = scatter_reduce(b, group, one, "sum");
     Node *count = build_sum(b, build_to(b, first, DT_I64), 1, false);
     b->items[2] = build(b, OP_nereid_counted_default,
                         ARGS(arg_node(counts), arg_node(count), arg_dim(t[0].shape[0])));
@@ -89,7 +89,7 @@ Node *decompose_unique(Build *b) {
 /* ---- where a mask holds ---- */
 
 static Node *take_rows(Build *b, Node *rows, Node *mask, Dim size) {
-  Node *place = build_to(b, places_of(b, mask, size), DT_I64);
+  Node *place = build_to(b, true_indices(b, mask, size), DT_I64);
   return build(b, OP_aten_index_select_default,
                ARGS(arg_node(rows), build_int(b, 0), arg_node(place)));
 }
@@ -126,7 +126,7 @@ Node *decompose_index(Build *b) {
     axes[next++] = i;
   }
   Node *y = build_view(b, build_permute(b, x, axes), next - span + 1, rows);
-  y = take_rows(b, y, truth(b, scatter_flat(b, mask)), b->in.n->type.shape[first]);
+  y = take_rows(b, y, nonzero_mask(b, scatter_flat(b, mask)), b->in.n->type.shape[first]);
   uint32_t back[GRAPH_RANK_MAX]; /* the chosen axis from the front to where the mask was */
   for (uint32_t i = 0; i < rank_of(y); i++) back[i] = i < first ? i + 1 : i == first ? 0 : i;
   return build_permute(b, y, back);

@@ -17,13 +17,13 @@ Node *decompose_fill(Build *b) { return become_full(b, build_arg(b, "value")); }
 Node *decompose_scalar_tensor(Build *b) { return become_full(b, build_arg(b, "s")); }
 
 /* The parameter's tensor, expanded and cast to the result's type. */
-static Node *spread(Build *b, const char *param) {
+static Node *expand_to_result(Build *b, const char *param) {
   const ValueType *t = &b->in.n->type;
   return build_expand(b, build_to(b, build_input(b, param), t->dtype), t->rank, t->shape);
 }
 
-Node *decompose_fill_tensor(Build *b) { return spread(b, "value"); }
-Node *decompose_copy(Build *b) { return spread(b, "src"); }
+Node *decompose_fill_tensor(Build *b) { return expand_to_result(b, "value"); }
+Node *decompose_copy(Build *b) { return expand_to_result(b, "src"); }
 
 Node *decompose_arange(Build *b) {
   Arg start = infer_takes(&b->in, "start") ? build_arg(b, "start") : build_int(b, 0);

@@ -122,7 +122,7 @@ static void add_label(Einsum *e, Group *g, uint8_t label) {
   g->label[g->n++] = label;
 }
 
-static Group join(Einsum *e, const Group *a, const Group *b, const Group *c) {
+static Group join_groups(Einsum *e, const Group *a, const Group *b, const Group *c) {
   Group all = {.n = 0};
   const Group *groups[] = {a, b, c};
   for (int i = 0; i < 3; i++)
@@ -130,7 +130,7 @@ static Group join(Einsum *e, const Group *a, const Group *b, const Group *c) {
   return all;
 }
 
-static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wanted) {
+static Term multiply_operands(Einsum *e, const Term *x, const Term *y, const uint64_t *wanted) {
   Labels in_x = {0}, in_y = {0};
   Group batch = {.n = 0}, left = {.n = 0}, right = {.n = 0}, sum = {.n = 0};
   include_term(in_x, x);
@@ -141,11 +141,11 @@ static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wa
   }
   for (uint32_t i = 0; i < rank_of(y->x); i++)
     if (!has_label(in_x, y->label[i])) add_label(e, &right, y->label[i]);
-  Group gx = join(e, &batch, &left, &sum), gy = join(e, &batch, &sum, &right);
+  Group gx = join_groups(e, &batch, &left, &sum), gy = join_groups(e, &batch, &sum, &right);
   Node *mx = group_axes(e, x, gx.label, (uint32_t[]){batch.n, left.n, sum.n});
   Node *my = group_axes(e, y, gy.label, (uint32_t[]){batch.n, sum.n, right.n});
   Node *product = build_op2(e->b, OP_aten_bmm_default, mx, my);
-  Group out = join(e, &batch, &left, &right);
+  Group out = join_groups(e, &batch, &left, &right);
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < out.n; i++) shape[i] = e->size[out.label[i]];
   Term t = {.x = build_view(e->b, product, out.n, shape)};
@@ -155,7 +155,7 @@ static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wa
 
 /* ---- all ---- */
 
-static void note_sizes(Einsum *e, const Term *t) {
+static void note_label_sizes(Einsum *e, const Term *t) {
   for (uint32_t i = 0; i < rank_of(t->x); i++) {
     Dim *size = &e->size[t->label[i]], own = t->x->type.shape[i];
     if (!*size || dim_is(*size, 1)) *size = own;
@@ -188,7 +188,7 @@ static Node *contract(Einsum *e, Term *t, uint32_t n, const uint8_t *out, uint32
     Labels with_acc = {later[0], later[1]};
     include_term(with_acc, &acc);
     sum_unwanted(e, &t[i + 1], with_acc);
-    acc = multiply(e, &acc, &t[i + 1], later);
+    acc = multiply_operands(e, &acc, &t[i + 1], later);
   }
   return arrange(e->b, &acc, out, rank);
 }
@@ -202,7 +202,7 @@ Node *decompose_einsum(Build *b) {
   for (uint32_t i = 0; i < n; i++, at += *at == ',') {
     t[i].x = x[i];
     read_labels(&at, rank_of(x[i]), t[i].label);
-    note_sizes(&e, &t[i]);
+    note_label_sizes(&e, &t[i]);
   }
   uint8_t out[GRAPH_RANK_MAX];
   uint32_t rank = b->in.n->type.rank;

@@ -23,7 +23,7 @@ static Node *op_with_number(Build *b, OpId op, Node *x, double y) {
 static Node *scale(Build *b, Node *x, double factor) {
   return op_with_number(b, OP_aten_mul_Tensor, x, factor);
 }
-static Node *shift(Build *b, Node *x, double by) {
+static Node *add_offset(Build *b, Node *x, double by) {
   return op_with_number(b, OP_aten_add_Tensor, x, by);
 }
 static Node *times_size(Build *b, Node *x, Dim size) {
@@ -33,11 +33,11 @@ static Node *times_size(Build *b, Node *x, Dim size) {
 /* From -1..1 to elements. */
 static Node *unnormalized(Build *b, Node *at, Dim size, bool corners) {
   Dim last = dim_sub(b->in.g->dims, size, build_const(b, 1));
-  if (corners) return times_size(b, scale(b, shift(b, at, 1), 0.5), last);
-  return scale(b, shift(b, times_size(b, shift(b, at, 1), size), -1), 0.5);
+  if (corners) return times_size(b, scale(b, add_offset(b, at, 1), 0.5), last);
+  return scale(b, add_offset(b, times_size(b, add_offset(b, at, 1), size), -1), 0.5);
 }
 
-static Node *clipped(Build *b, Node *at, Dim size) {
+static Node *clip_to_size(Build *b, Node *at, Dim size) {
   Dim last = dim_sub(b->in.g->dims, size, build_const(b, 1));
   return build(b, OP_aten_clamp_default, ARGS(arg_node(at), build_int(b, 0), arg_dim(last)));
 }
@@ -47,24 +47,24 @@ static Node *reflected(Build *b, Node *at, Dim size, bool corners) {
   double first = corners ? 0 : -0.5;
   Dim span = corners ? dim_sub(b->in.g->dims, size, build_const(b, 1)) : size;
   if (dim_is(span, 0)) return scale(b, at, 0);
-  at = build_op1(b, OP_aten_abs_default, shift(b, at, -first));
+  at = build_op1(b, OP_aten_abs_default, add_offset(b, at, -first));
   Node *times = build_with(b, OP_aten_div_Tensor, at, arg_dim(span));
   times = build_op1(b, OP_aten_floor_default, times);
   Node *over = build_sub(b, at, times_size(b, times, span));
   Node *pairs = build_op1(b, OP_aten_floor_default, scale(b, times, 0.5));
   Node *odd = build_op2(b, OP_aten_ne_Tensor, scale(b, pairs, 2), times);
   Node *back = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(over), arg_dim(span)));
-  return shift(b, build_where(b, odd, arg_node(back), arg_node(over)), first);
+  return add_offset(b, build_where(b, odd, arg_node(back), arg_node(over)), first);
 }
 
-static Node *padded(Build *b, const Sampler *s, uint32_t i, Node *at) {
+static Node *pad_coordinate(Build *b, const Sampler *s, uint32_t i, Node *at) {
   Dim size = s->x->type.shape[2 + i];
   if (s->padding == PADDING_REFLECTION) at = reflected(b, at, size, s->corners);
-  return s->padding == PADDING_ZEROS ? at : clipped(b, at, size);
+  return s->padding == PADDING_ZEROS ? at : clip_to_size(b, at, size);
 }
 
 /* The elements at whole places, 0 outside. */
-static Node *elements_at(Build *b, const Sampler *s, Node *const *at) {
+static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
   uint32_t rank = rank_of(s->x);
   Node *inside = NULL;
   Arg list = arg_list(b->in.g, rank);
@@ -78,7 +78,7 @@ static Node *elements_at(Build *b, const Sampler *s, Node *const *at) {
     Node *in = build_op2(b, OP_aten_bitwise_and_Tensor, low,
                          build_with(b, OP_aten_lt_Tensor, at[i], arg_dim(size)));
     inside = inside ? build_op2(b, OP_aten_bitwise_and_Tensor, inside, in) : in;
-    Node *place = build_op1(b, OP_aten_nan_to_num_default, clipped(b, at[i], size));
+    Node *place = build_op1(b, OP_aten_nan_to_num_default, clip_to_size(b, at[i], size));
     list.items[2 + i] = arg_node(build_to(b, place, DT_I64));
   }
   Node *v = build_with(b, OP_aten_index_Tensor, s->x, list);
@@ -87,16 +87,16 @@ static Node *elements_at(Build *b, const Sampler *s, Node *const *at) {
   return build_where(b, inside, arg_node(v), arg_node(zero));
 }
 
-static Node *nearest(Build *b, const Sampler *s) {
+static Node *sample_nearest(Build *b, const Sampler *s) {
   Node *at[3];
   for (uint32_t i = 0; i < s->n; i++)
-    at[i] = build_op1(b, OP_aten_round_default, padded(b, s, i, s->at[i]));
-  return elements_at(b, s, at);
+    at[i] = build_op1(b, OP_aten_round_default, pad_coordinate(b, s, i, s->at[i]));
+  return sample_elements(b, s, at);
 }
 
 /* The sum over the neighbours along all axes: `taps` of them along each, with weights. */
-static Node *weighted(Build *b, const Sampler *s, Node *(*at)[4], Node *(*weight)[4],
-                      uint32_t taps) {
+static Node *weighted_samples(Build *b, const Sampler *s, Node *(*at)[4], Node *(*weight)[4],
+                              uint32_t taps) {
   Node *sum = NULL;
   uint32_t count = 1;
   for (uint32_t i = 0; i < s->n; i++) count *= taps;
@@ -107,50 +107,50 @@ static Node *weighted(Build *b, const Sampler *s, Node *(*at)[4], Node *(*weight
       Node *w = weight[i][rest % taps];
       product = product ? build_mul(b, product, w) : w;
     }
-    Node *term = build_mul(b, elements_at(b, s, places), product);
+    Node *term = build_mul(b, sample_elements(b, s, places), product);
     sum = sum ? build_add(b, sum, term) : term;
   }
   return sum;
 }
 
-static Node *linear(Build *b, const Sampler *s) {
+static Node *sample_linear(Build *b, const Sampler *s) {
   Node *at[3][4], *weight[3][4];
   for (uint32_t i = 0; i < s->n; i++) {
-    Node *x = padded(b, s, i, s->at[i]);
+    Node *x = pad_coordinate(b, s, i, s->at[i]);
     at[i][0] = build_op1(b, OP_aten_floor_default, x);
-    at[i][1] = shift(b, at[i][0], 1);
+    at[i][1] = add_offset(b, at[i][0], 1);
     weight[i][1] = build_sub(b, x, at[i][0]);
     weight[i][0] = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(weight[i][1]), build_int(b, 1)));
   }
-  return weighted(b, s, at, weight, 2);
+  return weighted_samples(b, s, at, weight, 2);
 }
 
 /* Keys' kernel with a = -0.75, at distance t from a neighbour: within 1, and from 1 to 2. */
 static Node *cubic_near(Build *b, Node *t) {
-  Node *p = shift(b, scale(b, t, 1.25), -2.25);
-  return shift(b, build_mul(b, build_mul(b, p, t), t), 1);
+  Node *p = add_offset(b, scale(b, t, 1.25), -2.25);
+  return add_offset(b, build_mul(b, build_mul(b, p, t), t), 1);
 }
 
 static Node *cubic_far(Build *b, Node *t) {
-  Node *p = shift(b, scale(b, t, -0.75), 3.75);
-  p = shift(b, build_mul(b, p, t), -6);
-  return shift(b, build_mul(b, p, t), 3);
+  Node *p = add_offset(b, scale(b, t, -0.75), 3.75);
+  p = add_offset(b, build_mul(b, p, t), -6);
+  return add_offset(b, build_mul(b, p, t), 3);
 }
 
 /* Padding is of the neighbours here, not of the point. */
-static Node *cubic(Build *b, const Sampler *s) {
+static Node *sample_cubic(Build *b, const Sampler *s) {
   Node *at[3][4], *weight[3][4];
   for (uint32_t i = 0; i < s->n; i++) {
     Node *first = build_op1(b, OP_aten_floor_default, s->at[i]);
     Node *t = build_sub(b, s->at[i], first);
     Node *rest = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(t), build_int(b, 1)));
-    for (int k = 0; k < 4; k++) at[i][k] = padded(b, s, i, shift(b, first, k - 1));
-    weight[i][0] = cubic_far(b, shift(b, t, 1));
+    for (int k = 0; k < 4; k++) at[i][k] = pad_coordinate(b, s, i, add_offset(b, first, k - 1));
+    weight[i][0] = cubic_far(b, add_offset(b, t, 1));
     weight[i][1] = cubic_near(b, t);
     weight[i][2] = cubic_near(b, rest);
-    weight[i][3] = cubic_far(b, shift(b, rest, 1));
+    weight[i][3] = cubic_far(b, add_offset(b, rest, 1));
   }
-  return weighted(b, s, at, weight, 4);
+  return weighted_samples(b, s, at, weight, 4);
 }
 
 /* The last coordinate of a point is along the first axis that is sampled. */
@@ -167,21 +167,22 @@ Node *decompose_grid_sampler(Build *b) {
     Node *at = build_select(b, grid, rank_of(grid) - 1, build_const(b, s.n - 1 - i));
     s.at[i] = unnormalized(b, build_unsqueeze(b, at, 1), s.x->type.shape[2 + i], s.corners);
   }
-  Node *y = s.how == INTERPOLATE_NEAREST ? nearest(b, &s)
-            : s.how == INTERPOLATE_CUBIC ? cubic(b, &s)
-                                         : linear(b, &s);
+  Node *y = s.how == INTERPOLATE_NEAREST ? sample_nearest(b, &s)
+            : s.how == INTERPOLATE_CUBIC ? sample_cubic(b, &s)
+                                         : sample_linear(b, &s);
   return build_to(b, y, b->in.n->type.dtype);
 }
 
 /* ---- grids ---- */
 
 /* From -1 to 1 in `size` steps, whose middles or ends they are. */
-static Node *steps(Build *b, Dim size, DType t, bool corners) {
+static Node *grid_steps(Build *b, Dim size, DType t, bool corners) {
   Dim last = dim_sub(b->in.g->dims, size, build_const(b, 1));
   Node *i = build_to(b, build_arange(b, size), t);
   if (dim_is(last, 0)) return scale(b, i, 0);
-  Node *twice = shift(b, scale(b, i, 2), corners ? 0 : 1);
-  return shift(b, build_with(b, OP_aten_div_Tensor, twice, arg_dim(corners ? last : size)), -1);
+  Node *twice = add_offset(b, scale(b, i, 2), corners ? 0 : 1);
+  return add_offset(b, build_with(b, OP_aten_div_Tensor, twice, arg_dim(corners ? last : size)),
+                    -1);
 }
 
 /* theta [N, n, n + 1] maps the points of an image of that size. */
@@ -197,7 +198,7 @@ Node *decompose_affine_grid(Build *b) {
     for (uint32_t i = 0; i < n; i++) column = build_unsqueeze(b, column, 1);
     if (k < n) {
       uint32_t axis = n - 1 - k;
-      Node *at = steps(b, t->shape[1 + axis], theta->type.dtype, corners);
+      Node *at = grid_steps(b, t->shape[1 + axis], theta->type.dtype, corners);
       column = build_mul(b, column, build_along(b, at, 1 + axis, rank));
     }
     sum = sum ? build_add(b, sum, column) : column;

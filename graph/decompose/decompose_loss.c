@@ -3,30 +3,30 @@
 
 typedef enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM } Reduction;
 
-static Reduction reduction_of(Build *b) { return (Reduction)infer_int(&b->in, "reduction"); }
+static Reduction loss_reduction(Build *b) { return (Reduction)infer_int(&b->in, "reduction"); }
 
-static Node *reduced(Build *b, Node *x) {
-  Reduction how = reduction_of(b);
+static Node *reduce_loss(Build *b, Node *x) {
+  Reduction how = loss_reduction(b);
   uint32_t set = all_axes(x);
   if (how != REDUCE_NONE)
     x = how == REDUCE_MEAN ? build_mean(b, x, set, false) : build_sum(b, x, set, false);
   return build_to(b, x, b->in.n->type.dtype);
 }
 
-Node *decompose_reduced(Build *b) { return reduced(b, build_widen(b, build_input(b, "self"))); }
+Node *decompose_reduced(Build *b) { return reduce_loss(b, build_widen(b, build_input(b, "self"))); }
 
-static Node *difference(Build *b) {
+static Node *input_difference(Build *b) {
   Node *x = build_widen(b, build_input(b, "self"));
   return build_sub(b, x, build_widen(b, build_input(b, "target")));
 }
 
 Node *decompose_mse_loss(Build *b) {
-  Node *gap = difference(b);
-  return reduced(b, build_mul(b, gap, gap));
+  Node *gap = input_difference(b);
+  return reduce_loss(b, build_mul(b, gap, gap));
 }
 
 Node *decompose_l1_loss(Build *b) {
-  return reduced(b, build_op1(b, OP_aten_abs_default, difference(b)));
+  return reduce_loss(b, build_op1(b, OP_aten_abs_default, input_difference(b)));
 }
 
 /* ---- classes, along axis 1, or the axis of a vector ---- */
@@ -37,7 +37,7 @@ static Node *zero_unless(Build *b, Node *condition, Node *x) {
   return build_where(b, condition, arg_node(x), build_int(b, 0));
 }
 
-static Node *negative(Build *b, Node *x) { return build_op1(b, OP_aten_neg_default, x); }
+static Node *negate(Build *b, Node *x) { return build_op1(b, OP_aten_neg_default, x); }
 
 /* The weight of each row's class; NULL: all count as 1. */
 static Node *class_weights(Build *b, Node *target) {
@@ -54,7 +54,7 @@ typedef struct {
   Node *weights; /* or NULL */
 } Rows;
 
-static Rows rows_of(Build *b) {
+static Rows class_rows(Build *b) {
   Node *target = build_to(b, build_input(b, "target"), DT_I64);
   Node *counts = build_with(b, OP_aten_ne_Tensor, target, build_arg(b, "ignore_index"));
   target = zero_unless(b, counts, target);
@@ -73,7 +73,7 @@ static Node *expected_logs(Build *b, Node *logs, const Rows *r) {
 /* The mean is by the weights of the rows that count. */
 static Node *reduced_rows(Build *b, Node *losses, const Rows *r) {
   Node *x = zero_unless(b, r->counts, losses);
-  if (reduction_of(b) != REDUCE_MEAN) return reduced(b, x);
+  if (loss_reduction(b) != REDUCE_MEAN) return reduce_loss(b, x);
   Node *one = build_to(b, r->counts, x->type.dtype);
   Node *w = r->weights ? zero_unless(b, r->counts, r->weights) : one;
   Node *mean =
@@ -81,14 +81,14 @@ static Node *reduced_rows(Build *b, Node *losses, const Rows *r) {
   return build_to(b, mean, b->in.n->type.dtype);
 }
 
-static Node *weighted(Build *b, Node *x, const Rows *r) {
+static Node *weight_by_class(Build *b, Node *x, const Rows *r) {
   return r->weights ? build_mul(b, x, r->weights) : x;
 }
 
 Node *decompose_nll_loss(Build *b) {
   Node *logs = build_widen(b, build_input(b, "self"));
-  Rows r = rows_of(b);
-  return reduced_rows(b, weighted(b, negative(b, expected_logs(b, logs, &r)), &r), &r);
+  Rows r = class_rows(b);
+  return reduced_rows(b, weight_by_class(b, negate(b, expected_logs(b, logs, &r)), &r), &r);
 }
 
 static Node *log_softmax(Build *b, Node *x) {
@@ -102,7 +102,7 @@ static Node *by_class(Build *b, Node *x) {
 }
 
 static Node *sum_of_classes(Build *b, Node *x) {
-  return negative(b, build_sum(b, by_class(b, x), 1u << class_axis(x), false));
+  return negate(b, build_sum(b, by_class(b, x), 1u << class_axis(x), false));
 }
 
 /* The target has a probability for each class; the mean is one of rows. */
@@ -115,7 +115,7 @@ static Node *of_probabilities(Build *b, Node *logs, double smoothing) {
     target = build_with(b, OP_aten_mul_Tensor, target, arg_float(1 - smoothing));
     target = build_add(b, target, each);
   }
-  return reduced(b, sum_of_classes(b, build_mul(b, logs, target)));
+  return reduce_loss(b, sum_of_classes(b, build_mul(b, logs, target)));
 }
 
 Node *decompose_cross_entropy(Build *b) {
@@ -123,8 +123,8 @@ Node *decompose_cross_entropy(Build *b) {
   double smoothing = infer_number(&b->in, "label_smoothing");
   if (dtype_is_float(build_input(b, "target")->type.dtype))
     return of_probabilities(b, logs, smoothing);
-  Rows r = rows_of(b);
-  Node *x = weighted(b, negative(b, expected_logs(b, logs, &r)), &r);
+  Rows r = class_rows(b);
+  Node *x = weight_by_class(b, negate(b, expected_logs(b, logs, &r)), &r);
   if (smoothing > 0) {
     Node *all = build_with(b, OP_aten_mul_Tensor, sum_of_classes(b, logs), arg_float(smoothing));
     all = build_with(b, OP_aten_div_Tensor, all, arg_dim(logs->type.shape[class_axis(logs)]));

@@ -7,7 +7,7 @@
 static Dim size_at(const Node *x, int back) { return x->type.shape[rank_of(x) - (uint32_t)back]; }
 
 /* The numbers along all axes but the last n, multiplied. */
-static Dim rows_of(Build *b, const Node *x, uint32_t n) {
+static Dim merged_rows(Build *b, const Node *x, uint32_t n) {
   return infer_product(&b->in, x->type.shape, rank_of(x) - n);
 }
 
@@ -16,7 +16,7 @@ static Node *mm(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_mm_def
 /* x[.., k] as one matrix, times y[k, n]: [.., n]. */
 static Node *rows_times(Build *b, Node *x, Node *y) {
   Dim k = size_at(x, 1), n = size_at(y, 1), shape[GRAPH_RANK_MAX];
-  Node *rows = build_view(b, x, 2, (Dim[]){rows_of(b, x, 1), k});
+  Node *rows = build_view(b, x, 2, (Dim[]){merged_rows(b, x, 1), k});
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
   shape[rank_of(x) - 1] = n;
   return build_view(b, mm(b, rows, y), rank_of(x), shape);
@@ -37,54 +37,56 @@ static bool is_one(const Arg *a) {
   return a->kind == ARG_FLOAT ? a->number == 1 : a->kind == ARG_INT && dim_is(a->dim, 1);
 }
 
-static bool is_zero(const Arg *a) {
+static bool is_zero_arg(const Arg *a) {
   return a->kind == ARG_FLOAT ? a->number == 0 : a->kind == ARG_INT && dim_is(a->dim, 0);
 }
 
-static Node *times(Build *b, Node *x, const char *param) {
+static Node *times_param(Build *b, Node *x, const char *param) {
   Arg factor = build_arg(b, param);
   return is_one(&factor) ? x : build_with(b, OP_aten_mul_Tensor, x, factor);
 }
 
 /* beta*self + alpha*product; with beta 0 not even a NaN of self counts. */
-static Node *add_product(Build *b, Node *product) {
+static Node *add_scaled_product(Build *b, Node *product) {
   Arg beta = build_arg(b, "beta");
-  Node *y = times(b, product, "alpha");
-  if (is_zero(&beta)) return y;
-  return build_add(b, y, times(b, build_input(b, "self"), "beta"));
+  Node *y = times_param(b, product, "alpha");
+  if (is_zero_arg(&beta)) return y;
+  return build_add(b, y, times_param(b, build_input(b, "self"), "beta"));
 }
 
 Node *decompose_addmm(Build *b) {
-  return add_product(b, mm(b, build_input(b, "mat1"), build_input(b, "mat2")));
+  return add_scaled_product(b, mm(b, build_input(b, "mat1"), build_input(b, "mat2")));
 }
 
 Node *decompose_baddbmm(Build *b) {
   Node *x = build_input(b, "batch1"), *y = build_input(b, "batch2");
-  return add_product(b, build_op2(b, OP_aten_bmm_default, x, y));
+  return add_scaled_product(b, build_op2(b, OP_aten_bmm_default, x, y));
 }
 
 /* A vector as one column. */
-static Node *times_vector(Build *b, Node *x, Node *v) {
+static Node *build_matvec(Build *b, Node *x, Node *v) {
   Node *y = rows_times(b, x, build_unsqueeze(b, v, 1));
   return build_squeeze(b, y, 1u << (rank_of(y) - 1));
 }
 
 Node *decompose_addmv(Build *b) {
-  return add_product(b, times_vector(b, build_input(b, "mat"), build_input(b, "vec")));
+  return add_scaled_product(b, build_matvec(b, build_input(b, "mat"), build_input(b, "vec")));
 }
 
 Node *decompose_mv(Build *b) {
-  return times_vector(b, build_input(b, "self"), build_input(b, "vec"));
+  return build_matvec(b, build_input(b, "self"), build_input(b, "vec"));
 }
 
-static Node *dot(Build *b, Node *x, Node *y) {
+static Node *build_dot(Build *b, Node *x, Node *y) {
   DType t = b->in.n->type.dtype;
   x = build_widen(b, x);
   y = build_widen(b, y);
   return build_to(b, build_sum(b, build_mul(b, x, y), 1, false), t);
 }
 
-Node *decompose_dot(Build *b) { return dot(b, build_input(b, "self"), build_input(b, "tensor")); }
+Node *decompose_dot(Build *b) {
+  return build_dot(b, build_input(b, "self"), build_input(b, "tensor"));
+}
 
 Node *decompose_outer(Build *b) {
   return build_mul(b, build_unsqueeze(b, build_input(b, "self"), 1), build_input(b, "vec2"));
@@ -125,8 +127,8 @@ Node *decompose_matmul_of(Build *b, Node *x, Node *y) {
 Node *decompose_matmul(Build *b) {
   Node *x = build_input(b, "self"), *y = build_input(b, "other");
   uint32_t rx = rank_of(x), ry = rank_of(y);
-  if (rx == 1 && ry == 1) return dot(b, x, y);
-  if (ry == 1) return times_vector(b, x, y);
+  if (rx == 1 && ry == 1) return build_dot(b, x, y);
+  if (ry == 1) return build_matvec(b, x, y);
   if (rx == 1) x = build_lead(b, x, 2);
   return build_view(b, decompose_matmul_of(b, x, y), b->in.n->type.rank, b->in.n->type.shape);
 }
@@ -154,7 +156,7 @@ Node *decompose_tensordot(Build *b) {
   x = gather_axes(b, x, dx, n, true);
   y = gather_axes(b, y, dy, n, false);
   Dim k = infer_product(&b->in, y->type.shape, n);
-  x = build_view(b, x, 2, (Dim[]){rows_of(b, x, n), k});
+  x = build_view(b, x, 2, (Dim[]){merged_rows(b, x, n), k});
   y = build_view(b, y, 2, (Dim[]){k, infer_product(&b->in, y->type.shape + n, rank_of(y) - n)});
   return build_finished(b, mm(b, x, y));
 }
@@ -196,7 +198,7 @@ Node *decompose_grouped_mm(Build *b) {
 
 /* Integers and doubles: the sum of products of elements; [.., m, k] by [.., k, n] as [.., m, 1, k]
  * by [.., 1, n, k]. */
-static Node *in_full(Build *b) {
+static Node *matmul_as_sum(Build *b) {
   Node *x = build_input(b, "self"), *y = build_input(b, "mat2");
   uint32_t rank = rank_of(x);
   DType t = x->type.dtype;
@@ -206,5 +208,5 @@ static Node *in_full(Build *b) {
   return build_to(b, build_sum(b, all, 1u << rank, false), t);
 }
 
-Node *decompose_mm(Build *b) { return in_full(b); }
-Node *decompose_bmm(Build *b) { return in_full(b); }
+Node *decompose_mm(Build *b) { return matmul_as_sum(b); }
+Node *decompose_bmm(Build *b) { return matmul_as_sum(b); }

@@ -41,7 +41,7 @@ static Node *scale_shift(Build *b, Node *y) {
 static uint32_t last_axes(uint32_t rank, uint32_t n) { return ((1u << n) - 1) << (rank - n); }
 
 /* The result with the statistics, for the ops that give them too. */
-static Node *set_results(Build *b, Node *y, Node *mean, Node *rstd) {
+static Node *set_norm_results(Build *b, Node *y, Node *mean, Node *rstd) {
   const ValueType *t = b->in.n->type.items;
   Node *results[] = {y, mean, rstd};
   b->nitems = b->in.n->type.nitems;
@@ -61,7 +61,7 @@ static uint32_t normalized_axes(Build *b) {
 Node *decompose_layer_norm(Build *b) {
   Normal n = normalize(b, wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
   Node *y = scale_shift(b, n.y);
-  if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
+  if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
   return build_to_result(b, y);
 }
 
@@ -111,7 +111,7 @@ static Node *group_norm(Build *b, Dim groups) {
   Node *x = wide_input(b, "input");
   Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
   Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
-  if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
+  if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
   return build_to_result(b, y);
 }
 
@@ -176,7 +176,7 @@ Node *decompose_native_batch_norm(Build *b) {
   const ValueType *t = b->in.n->type.items;
   if (from_batch(b)) {
     Normal n = of_batch(b);
-    return set_results(b, n.y, n.mean, n.rstd);
+    return set_norm_results(b, n.y, n.mean, n.rstd);
   }
   b->nitems = 3;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);

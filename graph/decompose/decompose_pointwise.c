@@ -56,7 +56,7 @@ typedef struct {
 } Scaling;
 
 /* The first argument of those names that the schema has. */
-static Arg argument(Build *b, const char *name, const char *plural, uint32_t rank) {
+static Arg scalar_argument(Build *b, const char *name, const char *plural, uint32_t rank) {
   Arg a = build_arg(b, infer_takes(&b->in, name) ? name : plural);
   bool each = infer_takes(&b->in, "axis") && a.kind == ARG_NODE;
   if (!each) return a;
@@ -65,12 +65,12 @@ static Arg argument(Build *b, const char *name, const char *plural, uint32_t ran
 }
 
 static Scaling scaling_of(Build *b, Node *x) {
-  return (Scaling){b, argument(b, "scale", "scales", rank_of(x)),
-                   argument(b, "zero_point", "zero_points", rank_of(x))};
+  return (Scaling){b, scalar_argument(b, "scale", "scales", rank_of(x)),
+                   scalar_argument(b, "zero_point", "zero_points", rank_of(x))};
 }
 
 /* Rounded to the nearest integer, in f32, and within the limits. */
-static Node *quantized(const Scaling *s, Node *x) {
+static Node *quantize_input(const Scaling *s, Node *x) {
   Build *b = s->b;
   Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
   Node *inverse = build_with(b, OP_aten_div_Tensor, one, s->scale);
@@ -90,7 +90,7 @@ static Node *float_operand(Build *b) { return build_to(b, build_self(b), DT_F32)
 Node *decompose_quantize(Build *b) {
   Node *x = float_operand(b);
   Scaling s = scaling_of(b, x);
-  return build_to(b, quantized(&s, x), b->in.n->type.dtype);
+  return build_to(b, quantize_input(&s, x), b->in.n->type.dtype);
 }
 
 Node *decompose_dequantize(Build *b) {
@@ -102,5 +102,5 @@ Node *decompose_dequantize(Build *b) {
 Node *decompose_fake_quantize(Build *b) {
   Node *x = float_operand(b);
   Scaling s = scaling_of(b, x);
-  return build_to(b, dequantized(&s, quantized(&s, x)), b->in.n->type.dtype);
+  return build_to(b, dequantized(&s, quantize_input(&s, x)), b->in.n->type.dtype);
 }

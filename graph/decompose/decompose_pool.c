@@ -36,7 +36,7 @@ static const ValueType *pool_result(const Build *b) {
   return t->kind == VALUE_LIST ? t->items : t;
 }
 
-static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
+static void read_pool_axes(Build *b, const char *param, uint32_t n, Dim *out) {
   Dim given[GRAPH_RANK_MAX];
   uint32_t count = infer_sizes(&b->in, param, given);
   for (uint32_t i = 0; i < n && count; i++) out[i] = given[count == 1 ? 0 : i];
@@ -60,11 +60,11 @@ static Pooling read_pool(Build *b, uint32_t n) {
   Pooling p = {.x = build_input(b, "self"), .n = n, .ceil_mode = infer_bool(&b->in, "ceil_mode")};
   p.first = rank_of(p.x) - n;
   for (uint32_t i = 0; i < n; i++) p.dilation[i] = build_const(b, 1);
-  read_axes(b, "kernel_size", n, p.kernel);
+  read_pool_axes(b, "kernel_size", n, p.kernel);
   memcpy(p.stride, p.kernel, sizeof p.stride);
-  read_axes(b, "stride", n, p.stride);
-  read_axes(b, "padding", n, p.padding);
-  if (infer_takes(&b->in, "dilation")) read_axes(b, "dilation", n, p.dilation);
+  read_pool_axes(b, "stride", n, p.stride);
+  read_pool_axes(b, "padding", n, p.padding);
+  if (infer_takes(&b->in, "dilation")) read_pool_axes(b, "dilation", n, p.dilation);
   memcpy(p.places, pool_result(b)->shape + p.first, n * sizeof *p.places);
   find_after(b, &p);
   return p;
@@ -85,7 +85,7 @@ static Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
 }
 
 /* The index at which each window begins; negative in the padding. */
-static Node *starts(Build *b, const Pooling *p, uint32_t i) {
+static Node *window_starts(Build *b, const Pooling *p, uint32_t i) {
   Dims *d = b->in.g->dims;
   Node *at = pool_times(b, build_arange(b, p->places[i]), p->stride[i]);
   return pool_plus(b, at, dim_sub(d, build_const(b, 0), p->padding[i]));
@@ -98,13 +98,13 @@ static Node *starts(Build *b, const Pooling *p, uint32_t i) {
 static Node *sizes_along(Build *b, const Pooling *p, uint32_t i, bool padded) {
   Dims *d = b->in.g->dims;
   Dim size = p->x->type.shape[p->first + i];
-  Node *start = starts(b, p, i), *end = pool_plus(b, start, p->kernel[i]);
+  Node *start = window_starts(b, p, i), *end = pool_plus(b, start, p->kernel[i]);
   end = pool_at_most(b, end, padded ? dim_add(d, size, p->padding[i]) : size);
   if (!padded) start = build_with(b, OP_aten_clamp_min_default, start, build_int(b, 0));
   return build_sub(b, end, start);
 }
 
-static Node *divide(Build *b, const Pooling *p, Node *sum) {
+static Node *divide_by_count(Build *b, const Pooling *p, Node *sum) {
   bool padded = infer_bool(&b->in, "count_include_pad");
   if (infer_takes(&b->in, "divisor_override") && infer_has(&b->in, "divisor_override"))
     return build_with(b, OP_aten_div_Tensor, sum, build_arg(b, "divisor_override"));
@@ -120,26 +120,26 @@ static Node *divide(Build *b, const Pooling *p, Node *sum) {
   return build_div(b, sum, build_to(b, count, sum->type.dtype));
 }
 
-static Node *average(Build *b, uint32_t n) {
+static Node *average_pool(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
   Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
-  return build_to(b, divide(b, &p, sum), p.x->type.dtype);
+  return build_to(b, divide_by_count(b, &p, sum), p.x->type.dtype);
 }
 
-Node *decompose_avg_pool1d(Build *b) { return average(b, 1); }
-Node *decompose_avg_pool2d(Build *b) { return average(b, 2); }
-Node *decompose_avg_pool3d(Build *b) { return average(b, 3); }
+Node *decompose_avg_pool1d(Build *b) { return average_pool(b, 1); }
+Node *decompose_avg_pool2d(Build *b) { return average_pool(b, 2); }
+Node *decompose_avg_pool3d(Build *b) { return average_pool(b, 3); }
 
 /* ---- maxima ---- */
 
-static Node *maximum(Build *b, uint32_t n) {
+static Node *max_pool(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
   return pool_slide(b, OP_nereid_pool_max_default, p.x, &p);
 }
 
-Node *decompose_max_pool1d(Build *b) { return maximum(b, 1); }
-Node *decompose_max_pool2d(Build *b) { return maximum(b, 2); }
-Node *decompose_max_pool3d(Build *b) { return maximum(b, 3); }
+Node *decompose_max_pool1d(Build *b) { return max_pool(b, 1); }
+Node *decompose_max_pool2d(Build *b) { return max_pool(b, 2); }
+Node *decompose_max_pool3d(Build *b) { return max_pool(b, 3); }
 
 /* ---- the places of maxima, position by position ---- */
 
@@ -164,7 +164,7 @@ static Node *padded_input(Build *b, const Pooling *p) {
 }
 
 /* The elements that stand at one position of the windows. */
-static Node *elements_at(Build *b, const Pooling *p, Node *x, const int64_t *at) {
+static Node *window_elements(Build *b, const Pooling *p, Node *x, const int64_t *at) {
   Dims *d = b->in.g->dims;
   for (uint32_t i = 0; i < p->n; i++) {
     Dim begin = dim_mul(d, p->dilation[i], build_const(b, at[i]));
@@ -214,11 +214,11 @@ static bool next_position(const Pooling *p, int64_t *at) {
 /* As PyTorch: what is greater than all before it, or no number. */
 static Node *places_of_maxima(Build *b, const Pooling *p) {
   Node *x = padded_input(b, p), *start[WINDOW_AXES], *best = NULL;
-  for (uint32_t i = 0; i < p->n; i++) start[i] = starts(b, p, i);
+  for (uint32_t i = 0; i < p->n; i++) start[i] = window_starts(b, p, i);
   Node *place = first_inside(b, p, start);
   int64_t at[WINDOW_AXES] = {0};
   do {
-    Node *v = elements_at(b, p, x, at), *number = numbers_at(b, p, start, at);
+    Node *v = window_elements(b, p, x, at), *number = numbers_at(b, p, start, at);
     if (!best) {
       best = v;
       continue;
@@ -254,7 +254,7 @@ static Node *pool_set_pair(Build *b, Node *values, Node *places) {
 }
 
 /* The maxima and their indices; NULL, and the node stays, if windows are too large. */
-static Node *pool_with_places(Build *b, const Pooling *p) {
+static Node *max_pool_indices(Build *b, const Pooling *p) {
   if (!pool_few_positions(p)) return NULL;
   return pool_set_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p),
                        places_of_maxima(b, p));
@@ -262,7 +262,7 @@ static Node *pool_with_places(Build *b, const Pooling *p) {
 
 static Node *maximum_with_places(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
-  return pool_with_places(b, &p);
+  return max_pool_indices(b, &p);
 }
 
 Node *decompose_max_pool1d_places(Build *b) { return maximum_with_places(b, 1); }
@@ -322,7 +322,7 @@ static int64_t largest_window(int64_t size, int64_t places) {
 }
 
 /* floor(place * size / places), or of the next place, rounded up: where windows begin and end. */
-static Node *bound(Build *b, Dim size, Dim places, bool end) {
+static Node *adaptive_bound(Build *b, Dim size, Dim places, bool end) {
   Node *at = pool_times(b, build_arange(b, places), size);
   if (end) at = pool_plus(b, at, build_const(b, size->value + places->value - 1));
   return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(places));
@@ -339,7 +339,8 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     Dim size = p->x->type.shape[p->first + i];
     Dim most = build_const(b, largest_window(size->value, p->places[i]->value));
-    Node *start = bound(b, size, p->places[i], false), *end = bound(b, size, p->places[i], true);
+    Node *start = adaptive_bound(b, size, p->places[i], false),
+         *end = adaptive_bound(b, size, p->places[i], true);
     u.count[i] = build_sub(b, end, start);
     Node *element = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, most));
     Node *inside = build_op2(b, OP_aten_lt_Tensor, element, build_unsqueeze(b, end, 1));
@@ -384,7 +385,7 @@ static Node *uneven_maximum(Build *b, const Pooling *p) {
   return pool_set_pair(b, build_squeeze(b, most, u.window), places);
 }
 
-static bool is_whole(const Pooling *p) {
+static bool is_integer_pooling(const Pooling *p) {
   bool one = true;
   for (uint32_t i = 0; i < p->n; i++) one &= dim_is(p->places[i], 1);
   return one;
@@ -398,7 +399,7 @@ static Node *mean_of_last(Build *b, const Pooling *p) {
 
 static Node *adaptive_average(Build *b, uint32_t n) {
   Pooling p = read_adaptive(b, n);
-  if (is_whole(&p)) return mean_of_last(b, &p);
+  if (is_integer_pooling(&p)) return mean_of_last(b, &p);
   if (equal_windows(b, &p)) {
     Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
     Arg count = arg_dim(infer_product(&b->in, p.kernel, n));
@@ -413,7 +414,7 @@ Node *decompose_adaptive_avg_pool3d(Build *b) { return adaptive_average(b, 3); }
 
 static Node *adaptive_maximum(Build *b, uint32_t n) {
   Pooling p = read_adaptive(b, n);
-  if (equal_windows(b, &p) && pool_few_positions(&p)) return pool_with_places(b, &p);
+  if (equal_windows(b, &p) && pool_few_positions(&p)) return max_pool_indices(b, &p);
   return fixed_sizes(&p) ? uneven_maximum(b, &p) : NULL;
 }
 

@@ -55,7 +55,7 @@ static Node *expand_values(Build *b, const Covered *c, Node *of, Dim size) {
 }
 
 /* One axis of the values becomes those of the mask, all of size 1 if that is the axis's. */
-static Node *split_axis(Build *b, const Covered *c, Node *values) {
+static Node *split_covered_axes(Build *b, const Covered *c, Node *values) {
   Dim shape[GRAPH_RANK_MAX];
   bool one = dim_is(values->type.shape[c->first], 1);
   memcpy(shape, c->x->type.shape, rank_of(c->x) * sizeof *shape);
@@ -99,7 +99,7 @@ static bool put_by_mask(Build *b, MaskedPut *out) {
   }
   Node *values = expand_values(b, &c, c.values, count);
   if (!dim_is(count, 1)) values = select_values(b, values, c.first, chosen);
-  values = split_axis(b, &c, values);
+  values = split_covered_axes(b, &c, values);
   out->values = build_expand(b, values, rank_of(c.x), c.x->type.shape);
   return true;
 }
@@ -163,7 +163,7 @@ typedef struct {
   Dim permuted[GRAPH_RANK_MAX];
 } Rows;
 
-static Rows rows_of(Build *b, Node *x, uint32_t set) {
+static Rows indexed_rows(Build *b, Node *x, uint32_t set) {
   Rows r = {.rank = rank_of(x)};
   uint32_t n = 0;
   for (int inside = 1; inside >= 0; inside--)
@@ -199,7 +199,7 @@ static Node *put_slices(Build *b, Node *source, bool accumulate) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim one = build_const(b, 1);
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
-  Rows r = rows_of(b, x, 1u << axis), s = rows_of(b, source, 1u << axis);
+  Rows r = indexed_rows(b, x, 1u << axis), s = indexed_rows(b, source, 1u << axis);
   return build_finished(
       b, put_rows(b, &r, scatter_from_start(b, index, x->type.shape[axis]), s.x, accumulate));
 }
@@ -250,7 +250,7 @@ typedef struct {
   uint32_t rank;
 } Put;
 
-static Put survey(Build *b, Node **index, uint32_t n) {
+static Put put_new(Build *b, Node **index, uint32_t n) {
   Put p = {.x = build_self(b), .values = build_input(b, "values")};
   Operand operands[GRAPH_RANK_MAX];
   uint32_t count = 0, first = 0;
@@ -296,7 +296,7 @@ static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t n
     kept++;
   }
   Node *values = build_expand(b, p->values, rank, shape);
-  return rows_of(b, values, ((1u << nindex) - 1) << first).x;
+  return indexed_rows(b, values, ((1u << nindex) - 1) << first).x;
 }
 
 Node *decompose_index_put(Build *b) {
@@ -305,8 +305,8 @@ Node *decompose_index_put(Build *b) {
   bool accumulate = infer_bool(&b->in, "accumulate");
   for (uint32_t i = 0; i < n; i++)
     if (scatter_is_mask(index[i])) return decompose_masked_put(b);
-  Put p = survey(b, index, n);
-  Rows r = rows_of(b, p.x, p.set);
+  Put p = put_new(b, index, n);
+  Rows r = indexed_rows(b, p.x, p.set);
   Node *values = rows_of_values(b, &p, p.shape, p.rank);
   return put_rows(b, &r, rows_named(b, &p), values, accumulate);
 }

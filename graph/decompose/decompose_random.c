@@ -5,7 +5,7 @@
 
 #include "graph/decompose/decompose.h"
 
-static Node *draw(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
+static Node *draw_numbers(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
   Arg args[] = {arg_dims(b->in.g, rank, shape),
                 build_int(b, b->in.n->id),
                 {.kind = ARG_STRING, .name = kind}};
@@ -14,12 +14,12 @@ static Node *draw(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
 
 static Node *draw_result(Build *b, const char *kind) {
   const ValueType *t = &b->in.n->type;
-  return draw(b, kind, t->rank, t->shape);
+  return draw_numbers(b, kind, t->rank, t->shape);
 }
 
 /* In [0, 1), of so few bits that rounding to the dtype does not give 1. */
 static Node *uniform(Build *b, uint32_t rank, const Dim *shape, DType t) {
-  Node *u = draw(b, "uniform", rank, shape);
+  Node *u = draw_numbers(b, "uniform", rank, shape);
   double steps = t == DT_F16 ? 1 << 11 : t == DT_BF16 ? 1 << 8 : 0;
   if (steps) {
     u = build_with(b, OP_aten_mul_Tensor, u, arg_float(steps));
@@ -59,7 +59,7 @@ Node *decompose_randperm(Build *b) {
 
 /* Of elements that are true with probability p. */
 static Node *trials(Build *b, Arg p, uint32_t rank, const Dim *shape) {
-  return build_with(b, OP_aten_lt_Tensor, draw(b, "uniform", rank, shape), p);
+  return build_with(b, OP_aten_lt_Tensor, draw_numbers(b, "uniform", rank, shape), p);
 }
 
 Node *decompose_bernoulli(Build *b) {
@@ -69,7 +69,7 @@ Node *decompose_bernoulli(Build *b) {
 }
 
 /* Dropout: kept elements are divided by the probability with which an element is kept. */
-static Node *kept(Build *b, Node *x, Node *mask, double keep) {
+static Node *scale_kept(Build *b, Node *x, Node *mask, double keep) {
   DType t = x->type.dtype;
   Node *y =
       build_with(b, OP_aten_mul_Tensor, build_widen(b, x), arg_float(keep > 0 ? 1 / keep : 0));
@@ -86,7 +86,7 @@ Node *decompose_dropout(Build *b) {
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank_of(x); i++)
     shape[i] = channels && i > 1 ? build_const(b, 1) : x->type.shape[i];
-  return kept(b, x, trials(b, arg_float(keep), rank_of(x), shape), keep);
+  return scale_kept(b, x, trials(b, arg_float(keep), rank_of(x), shape), keep);
 }
 
 Node *decompose_native_dropout(Build *b) {
@@ -97,7 +97,7 @@ Node *decompose_native_dropout(Build *b) {
   else mask = build_full(b, rank_of(x), x->type.shape, build_int(b, 1), DT_I1);
   b->nitems = 2;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = train ? kept(b, x, mask, keep) : x;
+  b->items[0] = train ? scale_kept(b, x, mask, keep) : x;
   b->items[1] = mask;
   return NULL;
 }
@@ -115,10 +115,10 @@ Node *decompose_multinomial(Build *b) {
     Node *sums = build_with(b, OP_aten_cumsum_default, weight, axis);
     Dim n = weight->type.shape[last], before = dim_sub(b->in.g->dims, n, build_const(b, 1));
     Node *all = build_slice(b, sums, last, before, n, 1);
-    Node *at = build_mul(b, draw(b, "uniform", t->rank, t->shape), all);
+    Node *at = build_mul(b, draw_numbers(b, "uniform", t->rank, t->shape), all);
     return build(b, OP_nereid_search_default, ARGS(arg_node(sums), arg_node(at), arg_bool(true)));
   }
-  Node *u = draw(b, "uniform", rank_of(weight), weight->type.shape);
+  Node *u = draw_numbers(b, "uniform", rank_of(weight), weight->type.shape);
   Node *one = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(u), build_int(b, 1)));
   Node *waits = build_op1(b, OP_aten_neg_default, build_op1(b, OP_aten_log_default, one));
   waits = build_with(b, OP_aten_clamp_min_default, waits, arg_float(1e-30));

@@ -6,7 +6,7 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static uint32_t axes_of(Build *b) {
+static uint32_t find_reduced_axes(Build *b) {
   Node *x = build_self(b);
   if (!infer_takes(&b->in, "dim") || !rank_of(x)) return all_axes(x);
   return infer_axes_arg(&b->in, "dim", rank_of(x));
@@ -16,39 +16,39 @@ static bool keeps(Build *b) { return infer_bool(&b->in, "keepdim"); }
 
 /* The operand in the dtype to compute in: the result's, or f32.  An argument `dtype` casts it
  * before, which rounds it. */
-static Node *operand(Build *b) {
+static Node *reduced_operand(Build *b) {
   Node *x = build_to_result(b, build_self(b));
   return build_to(b, x, build_wide(x->type.dtype));
 }
 
 /* Writes the axes out where nothing else is to be done. */
 static Node *become_reduction(Build *b, OpId op, Node *x) {
-  uint32_t set = axes_of(b);
+  uint32_t set = find_reduced_axes(b);
   if (!set) return build_to_result(b, x);
   Arg args[] = {arg_node(x), arg_axes(b->in.g, set), arg_bool(true)};
   return build_become(b, op, keeps(b) ? 3 : 2, args);
 }
 
 Node *decompose_sum(Build *b) {
-  Node *x = operand(b);
+  Node *x = reduced_operand(b);
   if (x->type.dtype == build_result_dtype(b))
     return become_reduction(b, OP_aten_sum_dim_IntList, x);
-  return build_to_result(b, build_sum(b, x, axes_of(b), keeps(b)));
+  return build_to_result(b, build_sum(b, x, find_reduced_axes(b), keeps(b)));
 }
 
 Node *decompose_nansum(Build *b) {
-  Node *x = operand(b);
+  Node *x = reduced_operand(b);
   if (dtype_is_float(x->type.dtype))
     x = build_where(b, build_op1(b, OP_aten_isnan_default, x), arg_float(0), arg_node(x));
-  return build_to_result(b, build_sum(b, x, axes_of(b), keeps(b)));
+  return build_to_result(b, build_sum(b, x, find_reduced_axes(b), keeps(b)));
 }
 
 Node *decompose_mean(Build *b) {
-  return build_to_result(b, build_mean(b, operand(b), axes_of(b), keeps(b)));
+  return build_to_result(b, build_mean(b, reduced_operand(b), find_reduced_axes(b), keeps(b)));
 }
 
 Node *decompose_prod(Build *b) {
-  Node *x = operand(b);
+  Node *x = reduced_operand(b);
   Dim all = value_numel(b->in.g, &x->type);
   if (!infer_takes(&b->in, "dim")) x = build_view(b, x, 1, &all);
   uint32_t axis = infer_takes(&b->in, "dim") ? infer_axis_arg(&b->in, "dim", rank_of(x)) : 0;
@@ -76,9 +76,9 @@ static Node *joined_axes(Build *b, Node *x, uint32_t set) {
 }
 
 /* Of booleans, along one axis. */
-static Node *truth(Build *b, OpId op) {
+static Node *reduce_truth(Build *b, OpId op) {
   Node *x = build_self(b);
-  uint32_t set = axes_of(b);
+  uint32_t set = find_reduced_axes(b);
   if (x->type.dtype != DT_I1) x = build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
   if (!set) return build_to_result(b, x);
   bool several = set & (set - 1);
@@ -91,45 +91,45 @@ static Node *truth(Build *b, OpId op) {
   return build_to_result(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
 
-Node *decompose_any(Build *b) { return truth(b, OP_aten_any_dim); }
-Node *decompose_all(Build *b) { return truth(b, OP_aten_all_dim); }
+Node *decompose_any(Build *b) { return reduce_truth(b, OP_aten_any_dim); }
+Node *decompose_all(Build *b) { return reduce_truth(b, OP_aten_all_dim); }
 
 Node *decompose_count_nonzero(Build *b) {
   Node *nonzero = build_with(b, OP_aten_ne_Tensor, build_self(b), build_int(b, 0));
-  return build_sum(b, build_to(b, nonzero, DT_I64), axes_of(b), false);
+  return build_sum(b, build_to(b, nonzero, DT_I64), find_reduced_axes(b), false);
 }
 
 /* ---- the place of the largest ---- */
 
-static Node *extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
+static Node *reduce_extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
   return build_reduce(b, max ? OP_aten_amax_default : OP_aten_amin_default, x, set, keepdim);
 }
 
 /* The smallest index of the extreme, or of a NaN, which counts as one. */
-static Node *place_of(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
+static Node *extreme_index(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
   if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
   Dim size = x->type.shape[axis];
-  Node *best = extreme(b, max, x, 1u << axis, true);
+  Node *best = reduce_extreme(b, max, x, 1u << axis, true);
   Node *hit = build_op2(b, OP_aten_eq_Tensor, x, best);
   if (dtype_is_float(x->type.dtype))
     hit = build_op2(b, OP_aten_logical_or_default, hit, build_op1(b, OP_aten_isnan_default, x));
   Node *place = build_along(b, build_arange(b, size), axis, rank_of(x));
   place = build_where(b, hit, arg_node(place), arg_dim(size));
-  return extreme(b, false, place, 1u << axis, keepdim);
+  return reduce_extreme(b, false, place, 1u << axis, keepdim);
 }
 
 /* Without an axis: of all elements in their order. */
-static Node *argument(Build *b, bool max) {
+static Node *build_arg_extreme(Build *b, bool max) {
   Node *x = build_self(b), *y;
   Dim all = value_numel(b->in.g, &x->type);
   bool one = infer_has(&b->in, "dim");
-  if (one) y = place_of(b, max, x, infer_axis_arg(&b->in, "dim", rank_of(x)), keeps(b));
-  else y = place_of(b, max, build_view(b, x, 1, &all), 0, false);
+  if (one) y = extreme_index(b, max, x, infer_axis_arg(&b->in, "dim", rank_of(x)), keeps(b));
+  else y = extreme_index(b, max, build_view(b, x, 1, &all), 0, false);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
-Node *decompose_argmax(Build *b) { return argument(b, true); }
-Node *decompose_argmin(Build *b) { return argument(b, false); }
+Node *decompose_argmax(Build *b) { return build_arg_extreme(b, true); }
+Node *decompose_argmin(Build *b) { return build_arg_extreme(b, false); }
 
 static void set_pair(Build *b, Node *x, Node *y) {
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
@@ -141,8 +141,8 @@ static void set_pair(Build *b, Node *x, Node *y) {
 static Node *extreme_and_place(Build *b, bool max) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Node *value = extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
-  set_pair(b, value, place_of(b, max, x, axis, keeps(b)));
+  Node *value = reduce_extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
+  set_pair(b, value, extreme_index(b, max, x, axis, keeps(b)));
   return NULL;
 }
 
@@ -151,7 +151,7 @@ Node *decompose_min_dim(Build *b) { return extreme_and_place(b, false); }
 
 Node *decompose_aminmax(Build *b) {
   Node *x = build_self(b);
-  uint32_t set = infer_has(&b->in, "dim") ? axes_of(b) : all_axes(x);
+  uint32_t set = infer_has(&b->in, "dim") ? find_reduced_axes(b) : all_axes(x);
   Node *least = build_reduce(b, OP_aten_amin_default, x, set, keeps(b));
   set_pair(b, least, build_reduce(b, OP_aten_amax_default, x, set, keeps(b)));
   return NULL;
@@ -189,17 +189,17 @@ static Node *wide_self(Build *b) { return build_widen(b, build_self(b)); }
 
 Node *decompose_var(Build *b) {
   Node *mean;
-  return build_to_result(b, variance(b, wide_self(b), axes_of(b), &mean));
+  return build_to_result(b, variance(b, wide_self(b), find_reduced_axes(b), &mean));
 }
 
 Node *decompose_std(Build *b) {
-  Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
+  Node *mean, *var = variance(b, wide_self(b), find_reduced_axes(b), &mean);
   return build_to_result(b, build_op1(b, OP_aten_sqrt_default, var));
 }
 
 static Node *with_mean(Build *b, bool root) {
   const ValueType *t = b->in.n->type.items;
-  Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
+  Node *mean, *var = variance(b, wide_self(b), find_reduced_axes(b), &mean);
   if (root) var = build_op1(b, OP_aten_sqrt_default, var);
   mean = build_view(b, mean, t[1].rank, t[1].shape);
   var = build_to(b, var, t[0].dtype);
@@ -219,7 +219,7 @@ static Node *power_sum(Build *b, Node *x, uint32_t set, double p) {
   return build_with(b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p));
 }
 
-static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
+static Node *reduce_norm(Build *b, Node *x, uint32_t set, double p) {
   if (p == 2)
     return build_op1(b, OP_aten_sqrt_default, build_sum(b, build_mul(b, x, x), set, keeps(b)));
   if (p == 0) {
@@ -236,24 +236,24 @@ static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
 Node *decompose_vector_norm(Build *b) {
   const char *param = infer_takes(&b->in, "ord") ? "ord" : "p";
   double p = infer_has(&b->in, param) ? infer_number(&b->in, param) : 2;
-  return build_to_result(b, norm_of(b, operand(b), axes_of(b), p));
+  return build_to_result(b, reduce_norm(b, reduced_operand(b), find_reduced_axes(b), p));
 }
 
 /* ---- softmax ---- */
 
 /* x less its largest element along the axis. */
-static Node *shifted(Build *b, Node *x, uint32_t set) {
+static Node *subtract_maximum(Build *b, Node *x, uint32_t set) {
   return build_sub(b, x, build_reduce(b, OP_aten_amax_default, x, set, true));
 }
 
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis) {
   uint32_t set = rank_of(x) ? 1u << axis : 0;
-  Node *e = build_op1(b, OP_aten_exp_default, shifted(b, x, set));
+  Node *e = build_op1(b, OP_aten_exp_default, subtract_maximum(b, x, set));
   return build_mul(b, e, build_op1(b, OP_aten_reciprocal_default, build_sum(b, e, set, true)));
 }
 
 static Node *softmax_operand(Build *b, uint32_t *axis) {
-  Node *x = operand(b);
+  Node *x = reduced_operand(b);
   *axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   return x;
 }
@@ -278,7 +278,7 @@ Node *decompose_log_softmax(Build *b) {
   uint32_t axis;
   Node *x = softmax_operand(b, &axis);
   uint32_t set = rank_of(x) ? 1u << axis : 0;
-  Node *low = shifted(b, x, set);
+  Node *low = subtract_maximum(b, x, set);
   Node *sum = build_sum(b, build_op1(b, OP_aten_exp_default, low), set, true);
   return build_to_result(b, build_sub(b, low, build_op1(b, OP_aten_log_default, sum)));
 }
@@ -286,7 +286,7 @@ Node *decompose_log_softmax(Build *b) {
 /* An infinite maximum is not taken off: inf - inf is NaN. */
 Node *decompose_logsumexp(Build *b) {
   Node *x = build_to(b, build_self(b), build_wide(build_result_dtype(b)));
-  uint32_t set = axes_of(b);
+  uint32_t set = find_reduced_axes(b);
   Node *most = build_reduce(b, OP_aten_amax_default, x, set, true);
   Node *size = build_op1(b, OP_aten_abs_default, most);
   Node *infinite = build_with(b, OP_aten_eq_Tensor, size, arg_float(INFINITY));
@@ -300,8 +300,8 @@ Node *decompose_logsumexp(Build *b) {
 /* ---- along an axis ---- */
 
 /* Scans of 16-bit floats are made in f32, those of booleans in their result's dtype. */
-static Node *scan(Build *b, OpId op) {
-  Node *x = operand(b);
+static Node *build_scan(Build *b, OpId op) {
+  Node *x = reduced_operand(b);
   if (!rank_of(x)) return build_to_result(b, x);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg args[] = {arg_node(x), build_int(b, axis)};
@@ -311,11 +311,11 @@ static Node *scan(Build *b, OpId op) {
   return said ? build_become_typed(b, op, 2, args, t) : build_become(b, op, 2, args);
 }
 
-Node *decompose_cumsum(Build *b) { return scan(b, OP_aten_cumsum_default); }
-Node *decompose_cumprod(Build *b) { return scan(b, OP_aten_cumprod_default); }
-Node *decompose_logcumsumexp(Build *b) { return scan(b, OP_aten_logcumsumexp_default); }
+Node *decompose_cumsum(Build *b) { return build_scan(b, OP_aten_cumsum_default); }
+Node *decompose_cumprod(Build *b) { return build_scan(b, OP_aten_cumprod_default); }
+Node *decompose_logcumsumexp(Build *b) { return build_scan(b, OP_aten_logcumsumexp_default); }
 
-static Node *joined(Build *b, uint32_t axis) {
+static Node *with_ends(Build *b, uint32_t axis) {
   Node *parts[3], *before = build_input(b, "prepend"), *after = build_input(b, "append");
   uint32_t n = 0;
   if (before) parts[n++] = before;
@@ -329,7 +329,7 @@ Node *decompose_diff(Build *b) {
   enum { TIMES_MAX = 32 };
   if (infer_int(&b->in, "n") > TIMES_MAX) return NULL;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(build_self(b)));
-  Node *x = joined(b, axis);
+  Node *x = with_ends(b, axis);
   bool truths = x->type.dtype == DT_I1;
   for (int64_t n = infer_int(&b->in, "n"); n > 0 && !dim_is(x->type.shape[axis], 0); n--) {
     Dim size = x->type.shape[axis], one = build_const(b, 1);

@@ -94,7 +94,7 @@ Node *decompose_rnn_relu(Build *b) { return without_cell(b, RNN_RELU); }
 
 /* ---- cells ---- */
 
-static RnnResult step(Build *b, RnnKind kind, Node *state, Node *cell) {
+static RnnResult build_rnn_step(Build *b, RnnKind kind, Node *state, Node *cell) {
   RnnLayer l = {.kind = kind,
                 .input_weight = build_input(b, "w_ih"),
                 .state_weight = build_input(b, "w_hh"),
@@ -106,7 +106,7 @@ static RnnResult step(Build *b, RnnKind kind, Node *state, Node *cell) {
 Node *decompose_lstm_cell(Build *b) {
   uint32_t n;
   Node **hx = build_inputs(b, "hx", &n);
-  RnnResult r = step(b, RNN_LSTM, hx[0], hx[1]);
+  RnnResult r = build_rnn_step(b, RNN_LSTM, hx[0], hx[1]);
   b->nitems = 2;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
   b->items[0] = r.state;
@@ -115,7 +115,7 @@ Node *decompose_lstm_cell(Build *b) {
 }
 
 static Node *plain_cell(Build *b, RnnKind kind) {
-  return step(b, kind, build_input(b, "hx"), NULL).state;
+  return build_rnn_step(b, kind, build_input(b, "hx"), NULL).state;
 }
 
 Node *decompose_gru_cell(Build *b) { return plain_cell(b, RNN_GRU); }

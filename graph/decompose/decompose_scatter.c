@@ -22,7 +22,7 @@ Node *scatter_times(Build *b, Node *x, Dim y) {
   return dim_is(y, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(y));
 }
 
-static Node *scatter(Build *b, Node *to, Node *places, Arg src, const char *reduce) {
+static Node *scatter_at(Build *b, Node *to, Node *places, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};
   return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(places), src, how));
 }
@@ -44,7 +44,7 @@ Node *scatter_writers(Build *b, Dim n, Node *places) {
   DType t = dim_range(dims_of(b), count).hi <= INT32_MAX ? DT_I32 : DT_I64;
   Node *none = build_full(b, 1, &n, build_int(b, -1), t);
   Node *number = like(b, build_to(b, build_arange(b, count), t), places);
-  return scatter(b, none, places, arg_node(number), "amax");
+  return scatter_at(b, none, places, arg_node(number), "amax");
 }
 
 static Node *written(Build *b, Node *writer) {
@@ -86,7 +86,7 @@ DType scatter_sum_dtype(DType t) {
 
 Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src) {
   DType t = scatter_sum_dtype(to->type.dtype);
-  Node *sum = scatter(b, build_to(b, to, t), places, arg_node(build_to(b, src, t)), "sum");
+  Node *sum = scatter_at(b, build_to(b, to, t), places, arg_node(build_to(b, src, t)), "sum");
   return build_to(b, sum, to->type.dtype);
 }
 
@@ -94,7 +94,7 @@ Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src) {
 static Node *count_written(Build *b, Node *x, Node *places) {
   Node *none = build_full(b, rank_of(x), x->type.shape, build_int(b, 0), DT_I32);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
-  return scatter(b, none, places, arg_node(one), "sum");
+  return scatter_at(b, none, places, arg_node(one), "sum");
 }
 
 static Node *sort_key(Build *b, Node *x) {
@@ -115,7 +115,7 @@ static Node *scatter_extreme(Build *b, Node *to, Node *places, Node *src, bool m
   if (turn)
     to = build_op1(b, OP_aten_neg_default, to), src = build_op1(b, OP_aten_neg_default, src);
   const char *reduce = max || turn ? "amax" : "amin";
-  Node *key = scatter(b, sort_key(b, to), places, arg_node(sort_key(b, src)), reduce);
+  Node *key = scatter_at(b, sort_key(b, to), places, arg_node(sort_key(b, src)), reduce);
   Node *y = of_key(b, key, t);
   return turn ? build_op1(b, OP_aten_neg_default, y) : y;
 }
@@ -159,7 +159,7 @@ static Along along_of(Build *b) {
 }
 
 /* The values to write, one for each element of the index; a number is expanded. */
-static Node *source_of(Build *b, const Along *a) {
+static Node *scatter_source(Build *b, const Along *a) {
   Dim one = build_const(b, 1);
   if (!infer_takes(&b->in, "src"))
     return build_full(b, rank_of(a->index), a->index->type.shape, build_arg(b, "value"),
@@ -176,7 +176,7 @@ Node *decompose_scatter(Build *b) {
   Node *writer = scatter_writers(b, all, places_along(b, a.x, a.axis, a.index));
   if (infer_takes(&b->in, "src"))
     return build_finished(
-        b, scatter_take(b, scatter_flat(b, a.x), writer, scatter_flat(b, source_of(b, &a))));
+        b, scatter_take(b, scatter_flat(b, a.x), writer, scatter_flat(b, scatter_source(b, &a))));
   Node *value = build_full(b, 0, NULL, build_arg(b, "value"), a.x->type.dtype);
   Node *on = like(b, written(b, writer), a.x);
   return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));
@@ -186,7 +186,7 @@ Node *decompose_scatter_add(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
   Node *places = places_along(b, a.x, a.axis, a.index);
-  return build_finished(b, scatter_add_up(b, a.x, places, source_of(b, &a)));
+  return build_finished(b, scatter_add_up(b, a.x, places, scatter_source(b, &a)));
 }
 
 /* For each element of x the product of the values written to it, 1 without any. */
@@ -256,7 +256,7 @@ Node *decompose_scatter_reduce(Build *b) {
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
   if (scatter_empty(b, a.index)) return build_self(b);
-  Node *places = places_along(b, a.x, a.axis, a.index), *src = source_of(b, &a);
+  Node *places = places_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
   Node *y = reduce_along(b, &a, to, places, src, how);
   if (include && how != SCATTER_MEAN) return build_finished(b, y);

@@ -27,7 +27,7 @@ static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *places) {
 }
 
 static uint32_t last_of(const Node *x) { return rank_of(x) - 1; }
-static Dim row_of(const Node *x) { return x->type.shape[last_of(x)]; }
+static Dim row_length(const Node *x) { return x->type.shape[last_of(x)]; }
 
 static Node *first_of(Build *b, Node *x, Dim n) {
   return build_slice(b, x, last_of(x), build_const(b, 0), n, 1);
@@ -51,23 +51,23 @@ static Node *halves(Build *b, OpId op, Node *x, int64_t number) {
 static Node *keys_of(Build *b, Node *upper) {
   upper = build_to(b, upper, DT_I64);
   upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, 32);
-  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_arange(b, row_of(upper)));
+  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_arange(b, row_length(upper)));
 }
 
-static Node *places_of(Build *b, Node *keys) {
+static Node *key_indices(Build *b, Node *keys) {
   return halves(b, OP_aten_bitwise_and_Tensor, keys, 0xffffffff);
 }
 
 /* ---- sorting keys along the last axis ---- */
 
-static Node *sort_rows(Build *b, Node *keys) {
+static Node *sort_key_rows(Build *b, Node *keys) {
   return build_with(b, OP_nereid_sort_default, keys, build_int(b, last_of(keys)));
 }
 
 /* Rows as runs of RUN: [.., runs, RUN], the last one filled up with the largest key. */
 static Node *runs_of(Build *b, Node *keys) {
   Dims *d = b->in.g->dims;
-  Dim n = row_of(keys), run = build_const(b, RUN), shape[GRAPH_RANK_MAX + 1];
+  Dim n = row_length(keys), run = build_const(b, RUN), shape[GRAPH_RANK_MAX + 1];
   Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, RUN - 1)), run);
   uint32_t rank = rank_of(keys);
   memcpy(shape, keys->type.shape, rank * sizeof *shape);
@@ -83,7 +83,7 @@ static Node *runs_of(Build *b, Node *keys) {
 }
 
 /* The last two axes as one. */
-static Node *joined(Build *b, Node *x) {
+static Node *merge_blocks(Build *b, Node *x) {
   Dim shape[GRAPH_RANK_MAX + 1];
   uint32_t rank = rank_of(x);
   memcpy(shape, x->type.shape, rank * sizeof *shape);
@@ -91,13 +91,13 @@ static Node *joined(Build *b, Node *x) {
   return build_view(b, x, rank - 1, shape);
 }
 
-static int64_t most(Build *b, Dim n) { return dim_range(b->in.g->dims, n).hi; }
+static int64_t largest_size(Build *b, Dim n) { return dim_range(b->in.g->dims, n).hi; }
 
 static Node *sort_keys(Build *b, Node *keys) {
-  Dim n = row_of(keys);
-  if (most(b, n) <= RUN && dim_is_int(n)) return sort_rows(b, keys);
-  Node *x = joined(b, sort_rows(b, runs_of(b, keys)));
-  int64_t longest = most(b, row_of(x)), end = (int64_t)1 << PLACES_BITS;
+  Dim n = row_length(keys);
+  if (largest_size(b, n) <= RUN && dim_is_int(n)) return sort_key_rows(b, keys);
+  Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys)));
+  int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << PLACES_BITS;
   if (longest < end) end = longest;
   for (int64_t run = RUN; run < end; run *= 2)
     x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
@@ -106,17 +106,17 @@ static Node *sort_keys(Build *b, Node *keys) {
 
 /* The first k of each row, in order. */
 static Node *first_keys(Build *b, Node *keys, Dim k) {
-  if (!dim_is_int(k) || !dim_is_int(row_of(keys)) || k->value > RUN / 4)
+  if (!dim_is_int(k) || !dim_is_int(row_length(keys)) || k->value > RUN / 4)
     return first_of(b, sort_keys(b, keys), k);
-  while (row_of(keys)->value > RUN)
-    keys = joined(b, first_of(b, sort_rows(b, runs_of(b, keys)), k));
-  return first_of(b, sort_rows(b, keys), k);
+  while (row_length(keys)->value > RUN)
+    keys = merge_blocks(b, first_of(b, sort_key_rows(b, runs_of(b, keys)), k));
+  return first_of(b, sort_key_rows(b, keys), k);
 }
 
 /* ---- orders of elements ---- */
 
 /* Integers in the order of x's elements along the last axis. */
-static Node *ordered(Build *b, Node *x, bool descending) {
+static Node *sortable_bits(Build *b, Node *x, bool descending) {
   DType t = x->type.dtype;
   if (dtype_bits(t) < 32 || t == DT_I1) x = build_to(b, x, dtype_is_float(t) ? DT_F32 : DT_I32);
   if (dtype_is_float(x->type.dtype)) x = build_op1(b, OP_nereid_sort_key_default, x);
@@ -124,19 +124,19 @@ static Node *ordered(Build *b, Node *x, bool descending) {
 }
 
 /* The places of the first k in order, along the last axis; all for k NULL. */
-static Node *order_of(Build *b, Node *x, bool descending, Dim k) {
-  x = ordered(b, x, descending);
+static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
+  x = sortable_bits(b, x, descending);
   if (x->type.dtype != DT_I64) {
     Node *keys = keys_of(b, x);
-    return places_of(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+    return key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
   }
   /* The lower halves have no sign: they are moved to where signed ones have their order. */
   Node *low = halves(b, OP_aten_bitwise_and_Tensor, x, 0xffffffff);
   low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
-  Node *first = places_of(b, sort_keys(b, keys_of(b, low)));
+  Node *first = key_indices(b, sort_keys(b, keys_of(b, low)));
   Node *high = halves(b, OP_aten_bitwise_right_shift_Tensor, x, 32);
   Node *keys = keys_of(b, gather_along(b, high, last_of(x), first));
-  Node *order = places_of(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+  Node *order = key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
   return gather_along(b, first, last_of(x), order);
 }
 
@@ -150,7 +150,7 @@ static Node *order_along(Build *b, Node *x, uint32_t axis, bool descending, Dim 
     if (k) shape[axis] = k;
     return build_full(b, rank_of(x), shape, build_int(b, 0), DT_I64);
   }
-  Node *order = order_of(b, build_transpose(b, x, axis, last), descending, k);
+  Node *order = order_of_rows(b, build_transpose(b, x, axis, last), descending, k);
   return build_transpose(b, order, axis, last);
 }
 
@@ -258,7 +258,7 @@ Node *decompose_nanmedian(Build *b) { return median(b, true); }
 /* ---- what is met most often ---- */
 
 /* True where an element along the axis is another than the one before it. */
-static Node *begins(Build *b, Node *sorted, uint32_t axis) {
+static Node *starts_of_runs(Build *b, Node *sorted, uint32_t axis) {
   Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
   Dim n = sorted->type.shape[axis];
   memcpy(shape, sorted->type.shape, rank_of(sorted) * sizeof *shape);
@@ -277,7 +277,7 @@ Node *decompose_mode(Build *b) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *order = order_along(b, x, axis, false, NULL);
   if (rank_of(x)) {
-    Node *first = begins(b, gather_along(b, x, axis, order), axis);
+    Node *first = starts_of_runs(b, gather_along(b, x, axis, order), axis);
     Node *at = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
     Node *start = build_where(b, first, arg_node(at), build_int(b, 0));
     start = build_item(b, build_with(b, OP_aten_cummax_default, start, build_int(b, axis)), 0);
@@ -297,14 +297,14 @@ static bool is_right(Build *b) {
 }
 
 /* A number becomes a tensor of one element. */
-static Node *values_of(Build *b) {
+static Node *search_values(Build *b) {
   Arg value = build_arg(b, "self");
   Operand x = infer_operand(&b->in, "self");
   return x.number ? build_full(b, 0, NULL, value, x.dtype) : value.node;
 }
 
-static Node *search(Build *b, Node *sequence) {
-  Node *x = values_of(b);
+static Node *build_search(Build *b, Node *sequence) {
+  Node *x = search_values(b);
   Operand both[] = {infer_tensor_operand(&sequence->type), infer_tensor_operand(&x->type)};
   DType t = infer_promote(&b->in, both, 2);
   sequence = build_to(b, sequence, t);
@@ -318,10 +318,10 @@ Node *decompose_searchsorted(Build *b) {
     Arg last = build_int(b, rank_of(sequence) - 1);
     sequence = build(b, OP_aten_gather_default, ARGS(arg_node(sequence), last, arg_node(sorter)));
   }
-  return search(b, sequence);
+  return build_search(b, sequence);
 }
 
-Node *decompose_bucketize(Build *b) { return search(b, build_input(b, "boundaries")); }
+Node *decompose_bucketize(Build *b) { return build_search(b, build_input(b, "boundaries")); }
 
 /* ---- bins ---- */
 

@@ -20,11 +20,11 @@ typedef struct {
   Node *open; /* where sizes are open: a tensor without axes instead */
 } Stride;
 
-static Node *plus(Build *b, Node *x, double y) {
+static Node *plus_number(Build *b, Node *x, double y) {
   return y == 0 ? x : build_with(b, OP_aten_add_Tensor, x, arg_float(y));
 }
 
-static Node *times(Build *b, Node *x, double y) {
+static Node *times_number(Build *b, Node *x, double y) {
   return y == 1 ? x : build_with(b, OP_aten_mul_Tensor, x, arg_float(y));
 }
 
@@ -70,18 +70,18 @@ static Stride stride_of(const Resize *r, Dim from, Dim to, uint32_t i) {
 }
 
 static Node *times_stride(Build *b, Node *x, const Stride *s) {
-  return s->open ? build_mul(b, x, s->open) : times(b, x, s->number);
+  return s->open ? build_mul(b, x, s->open) : times_number(b, x, s->number);
 }
 
 /* The place in the operand of each element of the result, not rounded. */
-static Node *places(const Resize *r, Dim to, const Stride *stride) {
+static Node *source_coordinates(const Resize *r, Dim to, const Stride *stride) {
   Build *b = r->b;
   bool nearest = r->kernel <= NEAREST_EXACT;
   Node *i = build_to(b, build_arange(b, to), nearest ? DT_F32 : r->compute);
   if (r->kernel == NEAREST || r->align_corners) return times_stride(b, i, stride);
-  Node *x = times_stride(b, plus(b, i, 0.5), stride);
+  Node *x = times_stride(b, plus_number(b, i, 0.5), stride);
   if (r->kernel == NEAREST_EXACT) return x;
-  x = plus(b, x, -0.5);
+  x = plus_number(b, x, -0.5);
   return r->kernel == CUBIC ? x
                             : build(b, OP_aten_clamp_default, ARGS(arg_node(x), build_int(b, 0)));
 }
@@ -98,20 +98,20 @@ static Node *tap(Build *b, Node *x, uint32_t axis, Node *floor, int64_t offset) 
 /* ---- weights ---- */
 
 /* ((p*t + q)*t + s)*t + u */
-static Node *cubic(Build *b, Node *t, double p, double q, double s, double u) {
-  Node *y = build_mul(b, plus(b, times(b, t, p), q), t);
-  return plus(b, build_mul(b, plus(b, y, s), t), u);
+static Node *cubic_kernel(Build *b, Node *t, double p, double q, double s, double u) {
+  Node *y = build_mul(b, plus_number(b, times_number(b, t, p), q), t);
+  return plus_number(b, build_mul(b, plus_number(b, y, s), t), u);
 }
 
 /* Keys' kernel with a = -0.75, at distances up to 1, and from 1 to 2. */
-static Node *near_weight(Build *b, Node *t) { return cubic(b, t, 1.25, -2.25, 0, 1); }
-static Node *far_weight(Build *b, Node *t) { return cubic(b, t, -0.75, 3.75, -6, 3); }
+static Node *near_weight(Build *b, Node *t) { return cubic_kernel(b, t, 1.25, -2.25, 0, 1); }
+static Node *far_weight(Build *b, Node *t) { return cubic_kernel(b, t, -0.75, 3.75, -6, 3); }
 
 static Node *weight(const Resize *r, int64_t offset, Node *t) {
   Build *b = r->b;
   if (r->kernel == LINEAR) return offset ? t : from_number(b, 1, t);
   switch (offset) {
-    case -1: return far_weight(b, plus(b, t, 1));
+    case -1: return far_weight(b, plus_number(b, t, 1));
     case 0: return near_weight(b, t);
     case 1: return near_weight(b, from_number(b, 1, t));
     default: return far_weight(b, from_number(b, 2, t));
@@ -146,13 +146,13 @@ static Node *repeat_each(Build *b, Node *x, uint32_t axis, Dim times) {
   return build_view(b, x, rank_of(x) - 1, shape);
 }
 
-static Node *nearest(const Resize *r, Node *x, uint32_t axis, Dim to, const Stride *stride) {
+static Node *nearest_along(const Resize *r, Node *x, uint32_t axis, Dim to, const Stride *stride) {
   Dim from = x->type.shape[axis];
   Dim times = dim_is_int(from) && dim_is_int(to) && from->value && to->value % from->value == 0
                   ? build_const(r->b, to->value / from->value)
                   : NULL;
   if (times && stride->number == 1 / (double)times->value) return repeat_each(r->b, x, axis, times);
-  Node *floor = build_op1(r->b, OP_aten_floor_default, places(r, to, stride));
+  Node *floor = build_op1(r->b, OP_aten_floor_default, source_coordinates(r, to, stride));
   return tap(r->b, x, axis, build_to(r->b, floor, DT_I64), 0);
 }
 
@@ -163,7 +163,7 @@ static Node *smooth_weight(const Resize *r, Node *t) {
   Build *b = r->b;
   if (r->kernel == LINEAR)
     return build_with(b, OP_aten_clamp_min_default, from_number(b, 1, t), build_int(b, 0));
-  Node *near = cubic(b, t, 1.5, -2.5, 0, 1), *far = cubic(b, t, -0.5, 2.5, -4, 2);
+  Node *near = cubic_kernel(b, t, 1.5, -2.5, 0, 1), *far = cubic_kernel(b, t, -0.5, 2.5, -4, 2);
   Node *within = build_with(b, OP_aten_lt_Tensor, t, build_int(b, 2));
   far = build_where(b, within, arg_node(far), build_int(b, 0));
   within = build_with(b, OP_aten_lt_Tensor, t, build_int(b, 1));
@@ -174,13 +174,13 @@ static Node *smooth_weight(const Resize *r, Node *t) {
  * in elements of whichever of the two has the larger ones. */
 static Node *smooth_weights(const Resize *r, Dim from, Dim to, const Stride *stride) {
   Build *b = r->b;
-  Node *x = plus(b, build_to(b, build_arange(b, from), r->compute), 0.5);
-  Node *y = plus(b, build_to(b, build_arange(b, to), r->compute), 0.5);
+  Node *x = plus_number(b, build_to(b, build_arange(b, from), r->compute), 0.5);
+  Node *y = plus_number(b, build_to(b, build_arange(b, to), r->compute), 0.5);
   Node *t = build_sub(b, build_unsqueeze(b, x, 1), times_stride(b, y, stride));
   t = build_op1(b, OP_aten_abs_default, t);
   if (stride->open)
     t = build_div(b, t, build_with(b, OP_aten_clamp_min_default, stride->open, build_int(b, 1)));
-  else if (stride->number > 1) t = times(b, t, 1 / stride->number);
+  else if (stride->number > 1) t = times_number(b, t, 1 / stride->number);
   Node *w = smooth_weight(r, t);
   return build_div(b, w, build_sum(b, w, 1u << 0, true));
 }
@@ -192,13 +192,13 @@ static Node *smooth(const Resize *r, Node *x, uint32_t axis, Dim to, const Strid
   return build_transpose(r->b, y, axis, last);
 }
 
-static Node *resize_axis(const Resize *r, Node *x, uint32_t axis, uint32_t i) {
+static Node *upsample_axis(const Resize *r, Node *x, uint32_t axis, uint32_t i) {
   Dim from = x->type.shape[axis], to = r->b->in.n->type.shape[axis];
   Stride stride = stride_of(r, from, to, i);
   if (from == to && stride.number == 1) return x;
-  if (r->kernel <= NEAREST_EXACT) return nearest(r, x, axis, to, &stride);
+  if (r->kernel <= NEAREST_EXACT) return nearest_along(r, x, axis, to, &stride);
   if (r->antialias) return smooth(r, x, axis, to, &stride);
-  return weighted_taps(r, x, axis, places(r, to, &stride));
+  return weighted_taps(r, x, axis, source_coordinates(r, to, &stride));
 }
 
 /* ---- all axes, the last one first ---- */
@@ -209,7 +209,7 @@ static Node *resize(Build *b, Kernel kernel, bool antialias) {
   r.compute = build_wide(x->type.dtype);
   r.align_corners = infer_takes(&b->in, "align_corners") && infer_bool(&b->in, "align_corners");
   if (kernel > NEAREST_EXACT) x = build_to(b, x, r.compute);
-  for (uint32_t axis = rank_of(x); axis-- > 2;) x = resize_axis(&r, x, axis, axis - 2);
+  for (uint32_t axis = rank_of(x); axis-- > 2;) x = upsample_axis(&r, x, axis, axis - 2);
   return build_to(b, x, b->in.n->type.dtype);
 }
 

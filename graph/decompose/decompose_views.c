@@ -5,13 +5,13 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static const ValueType *type_of(Build *b) { return &b->in.n->type; }
+static const ValueType *node_type(Build *b) { return &b->in.n->type; }
 
 /* ---- the same elements in the same order ---- */
 
 Node *decompose_view(Build *b) {
   Node *x = build_self(b);
-  Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
+  Arg sizes = arg_dims(b->in.g, node_type(b)->rank, node_type(b)->shape);
   return build_become(b, OP_aten_view_default, ARGS(arg_node(x), sizes));
 }
 
@@ -37,7 +37,7 @@ Node *decompose_squeeze(Build *b) {
 /* ---- expanding ---- */
 
 Node *decompose_expand(Build *b) {
-  Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
+  Arg sizes = arg_dims(b->in.g, node_type(b)->rank, node_type(b)->shape);
   return build_become(b, OP_aten_expand_default, ARGS(arg_node(build_self(b)), sizes));
 }
 
@@ -51,7 +51,7 @@ Node *decompose_broadcast_tensors(Build *b) {
   Node **x = build_inputs(b, "tensors", &n);
   set_items(b, n);
   for (uint32_t i = 0; i < n; i++)
-    b->items[i] = build_expand(b, x[i], type_of(b)->items[i].rank, type_of(b)->items[i].shape);
+    b->items[i] = build_expand(b, x[i], node_type(b)->items[i].rank, node_type(b)->items[i].shape);
   return NULL;
 }
 
@@ -65,19 +65,19 @@ Node *decompose_meshgrid(Build *b) {
     Dim shape[GRAPH_RANK_MAX];
     for (uint32_t k = 0; k < n; k++) shape[k] = build_const(b, 1);
     uint32_t axis = swap && i < 2 ? 1 - i : i;
-    shape[axis] = type_of(b)->items[i].shape[axis];
-    b->items[i] = build_expand(b, build_view(b, x[i], n, shape), n, type_of(b)->items[i].shape);
+    shape[axis] = node_type(b)->items[i].shape[axis];
+    b->items[i] = build_expand(b, build_view(b, x[i], n, shape), n, node_type(b)->items[i].shape);
   }
   return NULL;
 }
 
 /* Along each axis that is repeated: an axis of the number of times before it, then one of both. */
 Node *decompose_repeat(Build *b) {
-  Node *x = build_lead(b, build_self(b), type_of(b)->rank);
+  Node *x = build_lead(b, build_self(b), node_type(b)->rank);
   Dim split[2 * GRAPH_RANK_MAX], wide[2 * GRAPH_RANK_MAX], times[GRAPH_RANK_MAX];
   const char *param = infer_takes(&b->in, "dims") ? "dims" : "repeats";
-  uint32_t given = infer_sizes(&b->in, param, times), n = 0, less = type_of(b)->rank - given;
-  for (uint32_t i = 0; i < type_of(b)->rank; i++) {
+  uint32_t given = infer_sizes(&b->in, param, times), n = 0, less = node_type(b)->rank - given;
+  for (uint32_t i = 0; i < node_type(b)->rank; i++) {
     if (i >= less && !dim_is(times[i - less], 1)) {
       split[n] = build_const(b, 1);
       wide[n++] = times[i - less];
@@ -87,7 +87,7 @@ Node *decompose_repeat(Build *b) {
   }
   if (n > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
   Node *y = build_expand(b, build_view(b, x, n, split), n, wide);
-  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+  return build_view(b, y, node_type(b)->rank, node_type(b)->shape);
 }
 
 /* A new axis, whose size is the number of repeats, after the one that is repeated. */
@@ -104,7 +104,8 @@ Node *decompose_repeat_interleave(Build *b) {
   x = build_unsqueeze(b, x, axis + 1);
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
   shape[axis + 1] = infer_size(&b->in, "repeats");
-  return build_view(b, build_expand(b, x, rank_of(x), shape), type_of(b)->rank, type_of(b)->shape);
+  return build_view(b, build_expand(b, x, rank_of(x), shape), node_type(b)->rank,
+                    node_type(b)->shape);
 }
 
 /* ---- the order of axes ---- */
@@ -123,7 +124,7 @@ Node *decompose_permute(Build *b) {
   return become_permute(b, x, axes);
 }
 
-static Node *swap(Build *b, uint32_t p, uint32_t q) {
+static Node *swap_two_axes(Build *b, uint32_t p, uint32_t q) {
   Node *x = build_self(b);
   uint32_t axes[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank_of(x); i++) axes[i] = i == p ? q : i == q ? p : i;
@@ -133,15 +134,15 @@ static Node *swap(Build *b, uint32_t p, uint32_t q) {
 Node *decompose_transpose(Build *b) {
   Node *x = build_self(b);
   const OpParam *params = b->in.schema->params;
-  return swap(b, infer_axis_arg(&b->in, params[1].name, rank_of(x)),
-              infer_axis_arg(&b->in, params[2].name, rank_of(x)));
+  return swap_two_axes(b, infer_axis_arg(&b->in, params[1].name, rank_of(x)),
+                       infer_axis_arg(&b->in, params[2].name, rank_of(x)));
 }
 
-Node *decompose_t(Build *b) { return swap(b, 0, rank_of(build_self(b)) == 2); }
+Node *decompose_t(Build *b) { return swap_two_axes(b, 0, rank_of(build_self(b)) == 2); }
 
 Node *decompose_swap_last(Build *b) {
   uint32_t rank = rank_of(build_self(b));
-  return swap(b, rank - 2, rank - 1);
+  return swap_two_axes(b, rank - 2, rank - 1);
 }
 
 Node *decompose_reverse(Build *b) {
@@ -184,7 +185,7 @@ Node *decompose_flip(Build *b) {
 /* ---- parts ---- */
 
 /* start or end of a slice, between 0 and size. */
-static Dim position(Build *b, const char *param, Dim size, Dim otherwise) {
+static Dim clamped_argument(Build *b, const char *param, Dim size, Dim otherwise) {
   Dims *d = b->in.g->dims;
   if (!infer_has(&b->in, param)) return otherwise;
   Dim i = infer_size(&b->in, param);
@@ -198,16 +199,16 @@ Node *decompose_slice(Build *b) {
   Dims *d = b->in.g->dims;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim size = x->type.shape[axis];
-  Dim start = position(b, "start", size, build_const(b, 0));
+  Dim start = clamped_argument(b, "start", size, build_const(b, 0));
   int64_t step = infer_int(&b->in, "step");
-  Dim end = step == 1 ? dim_add(d, start, type_of(b)->shape[axis])
-                      : dim_max(d, start, position(b, "end", size, size));
+  Dim end = step == 1 ? dim_add(d, start, node_type(b)->shape[axis])
+                      : dim_max(d, start, clamped_argument(b, "end", size, size));
   Arg args[] = {arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end), build_int(b, step)};
   return build_become(b, OP_aten_slice_Tensor, step == 1 ? 4 : 5, args);
 }
 
 /* An index that counts from the end if it is negative. */
-static Dim index_of(Build *b, const char *param, Dim size) {
+static Dim index_argument(Build *b, const char *param, Dim size) {
   Dim i = infer_size(&b->in, param);
   return dim_range(b->in.g->dims, i).hi < 0 ? dim_add(b->in.g->dims, i, size) : i;
 }
@@ -215,8 +216,8 @@ static Dim index_of(Build *b, const char *param, Dim size) {
 Node *decompose_narrow(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Dim start = index_of(b, "start", x->type.shape[axis]);
-  Dim end = dim_add(b->in.g->dims, start, type_of(b)->shape[axis]);
+  Dim start = index_argument(b, "start", x->type.shape[axis]);
+  Dim end = dim_add(b->in.g->dims, start, node_type(b)->shape[axis]);
   return build_become(b, OP_aten_slice_Tensor,
                       ARGS(arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end)));
 }
@@ -224,7 +225,7 @@ Node *decompose_narrow(Build *b) {
 Node *decompose_select(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Dim i = index_of(b, "index", x->type.shape[axis]);
+  Dim i = index_argument(b, "index", x->type.shape[axis]);
   return build_become(b, OP_aten_select_int, ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
 }
 
@@ -233,9 +234,9 @@ Node *decompose_split(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim start = build_const(b, 0);
-  set_items(b, type_of(b)->nitems);
+  set_items(b, node_type(b)->nitems);
   for (uint32_t i = 0; i < b->nitems; i++) {
-    Dim end = dim_add(b->in.g->dims, start, type_of(b)->items[i].shape[axis]);
+    Dim end = dim_add(b->in.g->dims, start, node_type(b)->items[i].shape[axis]);
     b->items[i] = build_slice(b, x, axis, start, end, 1);
     start = end;
   }
@@ -245,7 +246,7 @@ Node *decompose_split(Build *b) {
 Node *decompose_unbind(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  set_items(b, type_of(b)->nitems);
+  set_items(b, node_type(b)->nitems);
   for (uint32_t i = 0; i < b->nitems; i++)
     b->items[i] = build_select(b, x, axis, build_const(b, i));
   return NULL;
@@ -255,11 +256,11 @@ Node *decompose_unbind(Build *b) {
 
 /* Empty vectors are left out, whatever the others' rank. */
 Node *decompose_cat(Build *b) {
-  uint32_t n, rank = type_of(b)->rank, kept = 0;
+  uint32_t n, rank = node_type(b)->rank, kept = 0;
   Node **x = build_inputs(b, "tensors", &n);
   for (uint32_t i = 0; i < n; i++)
     if (rank_of(x[i]) == rank && !(rank == 1 && dim_is(x[i]->type.shape[0], 0)))
-      x[kept++] = build_to(b, x[i], type_of(b)->dtype);
+      x[kept++] = build_to(b, x[i], node_type(b)->dtype);
   if (kept <= 1) return kept ? x[0] : x[n - 1];
   Arg list = arg_list(b->in.g, kept);
   for (uint32_t i = 0; i < kept; i++) list.items[i] = arg_node(x[i]);
@@ -268,7 +269,7 @@ Node *decompose_cat(Build *b) {
 }
 
 Node *decompose_stack(Build *b) {
-  uint32_t n, axis = infer_axis_arg(&b->in, "dim", type_of(b)->rank);
+  uint32_t n, axis = infer_axis_arg(&b->in, "dim", node_type(b)->rank);
   Node **x = build_inputs(b, "tensors", &n);
   for (uint32_t i = 0; i < n; i++) x[i] = build_unsqueeze(b, x[i], axis);
   return build_cat(b, n, x, axis);
@@ -310,7 +311,7 @@ Node *decompose_roll(Build *b) {
   if (ndims == 0) {
     Dim all = value_numel(b->in.g, &x->type);
     x = roll_axis(b, build_view(b, x, 1, &all), 0, shifts[0]);
-    return build_view(b, x, type_of(b)->rank, type_of(b)->shape);
+    return build_view(b, x, node_type(b)->rank, node_type(b)->shape);
   }
   for (uint32_t i = 0; i < n && i < ndims; i++)
     x = roll_axis(b, x, infer_axis(&b->in, dims[i], rank_of(x)), shifts[i]);
@@ -319,7 +320,7 @@ Node *decompose_roll(Build *b) {
 
 /* ---- a part replaced ---- */
 
-static Node *between(Build *b, Node *x, uint32_t axis, Dim start, Dim end, Node *part) {
+static Node *replace_between(Build *b, Node *x, uint32_t axis, Dim start, Dim end, Node *part) {
   Node *parts[3];
   uint32_t n = 0;
   if (!dim_is(start, 0)) parts[n++] = build_slice(b, x, axis, build_const(b, 0), start, 1);
@@ -336,7 +337,8 @@ static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
 }
 
 /* Each step-th element from start on: element i of the part is at index start + i*step. */
-static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step, Node *part) {
+static Node *replace_where(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step,
+                           Node *part) {
   Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
   Node *place = build_arange(b, x->type.shape[axis]);
   Node *from = build_with(b, OP_aten_sub_Tensor, place, arg_dim(start));
@@ -360,13 +362,13 @@ ReplacedPart decompose_replaced_part(Build *b) {
   Dim size = x->type.shape[p.axis];
   p.selects = infer_takes(&b->in, "index");
   if (p.selects) {
-    p.start = index_of(b, "index", size);
+    p.start = index_argument(b, "index", size);
     p.count = build_const(b, 1);
     p.end = dim_add(d, p.start, p.count);
     return p;
   }
-  p.start = position(b, "start", size, build_const(b, 0));
-  p.end = dim_max(d, p.start, position(b, "end", size, size));
+  p.start = clamped_argument(b, "start", size, build_const(b, 0));
+  p.end = dim_max(d, p.start, clamped_argument(b, "end", size, size));
   p.step = infer_int(&b->in, "step");
   p.count = infer_ceil_div(&b->in, dim_sub(d, p.end, p.start), build_const(b, p.step));
   return p;
@@ -383,8 +385,8 @@ Node *decompose_slice_scatter(Build *b) {
   ReplacedPart p = decompose_replaced_part(b);
   if (dim_is(p.count, 0)) return x;
   Node *part = decompose_replacing_part(b, &p);
-  return p.step == 1 ? between(b, x, p.axis, p.start, p.end, part)
-                     : among(b, x, p.axis, p.start, p.end, p.step, part);
+  return p.step == 1 ? replace_between(b, x, p.axis, p.start, p.end, part)
+                     : replace_where(b, x, p.axis, p.start, p.end, p.step, part);
 }
 
 Node *decompose_select_scatter(Build *b) { return decompose_slice_scatter(b); }
@@ -409,13 +411,13 @@ Node *decompose_pixel_shuffle(Build *b) {
   uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "upscale_factor");
   if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
-  const Dim *from = x->type.shape + lead, *to = type_of(b)->shape + lead;
+  const Dim *from = x->type.shape + lead, *to = node_type(b)->shape + lead;
   for (uint32_t i = 0; i < lead; i++) shape[i] = x->type.shape[i], axes[i] = i;
   memcpy(shape + lead, (Dim[]){to[0], r, r, from[1], from[2]}, 5 * sizeof *shape);
   static const uint32_t order[] = {0, 3, 1, 4, 2}; /* c h r w r */
   for (uint32_t i = 0; i < 5; i++) axes[lead + i] = lead + order[i];
   Node *y = build_permute(b, build_view(b, x, lead + 5, shape), axes);
-  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+  return build_view(b, y, node_type(b)->rank, node_type(b)->shape);
 }
 
 /* [.., c, h*r, w*r] to [.., c*r*r, h, w]. */
@@ -424,11 +426,11 @@ Node *decompose_pixel_unshuffle(Build *b) {
   uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "downscale_factor");
   if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
-  const Dim *from = x->type.shape + lead, *to = type_of(b)->shape + lead;
+  const Dim *from = x->type.shape + lead, *to = node_type(b)->shape + lead;
   for (uint32_t i = 0; i < lead; i++) shape[i] = x->type.shape[i], axes[i] = i;
   memcpy(shape + lead, (Dim[]){from[0], to[1], r, to[2], r}, 5 * sizeof *shape);
   static const uint32_t order[] = {0, 2, 4, 1, 3}; /* c r r h w */
   for (uint32_t i = 0; i < 5; i++) axes[lead + i] = lead + order[i];
   Node *y = build_permute(b, build_view(b, x, lead + 5, shape), axes);
-  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+  return build_view(b, y, node_type(b)->rank, node_type(b)->shape);
 }

@@ -18,14 +18,14 @@ static void recordings_new(Recordings *r, nereid_device *d, uint32_t nsizes, Rep
   *r = (Recordings){.device = d, .nsizes = nsizes, .items = items};
 }
 
-static void forget(Recording *one) {
+static void recording_free(Recording *one) {
   replay_free(one->replay);
   free(one->sizes);
   *one = (Recording){0};
 }
 
 static void recordings_free(Recordings *r) {
-  for (int i = 0; i < RECORDINGS_MAX; i++) forget(&r->list[i]);
+  for (int i = 0; i < RECORDINGS_MAX; i++) recording_free(&r->list[i]);
 }
 
 static size_t size_bytes(const Recordings *r) { return r->nsizes * sizeof(int64_t); }
@@ -44,13 +44,13 @@ static Recording *find_recording(Recordings *r, const int64_t *sizes) {
   return oldest;
 }
 
-static int record(Recordings *r, Recording *one, const int64_t *sizes) {
-  forget(one);
+static int record_launches(Recordings *r, Recording *one, const int64_t *sizes) {
+  recording_free(one);
   one->sizes = malloc(size_bytes(r) + 1);
   if (!one->sizes) return error_out_of_memory();
   if (r->nsizes) memcpy(one->sizes, sizes, size_bytes(r));
   int code = replay_new(&one->replay, r->device, r->items, r->nitems);
-  if (code) forget(one);
+  if (code) recording_free(one);
   return code;
 }
 
@@ -59,10 +59,10 @@ static int recordings_run(Recordings *r, const int64_t *sizes, bool moved, nerei
   Recording *one = find_recording(r, sizes);
   int code = 0;
   if (!is_for(r, one, sizes)) {
-    code = record(r, one, sizes);
+    code = record_launches(r, one, sizes);
   } else if (moved || one != r->last) {
     bool fits = replay_fits(one->replay, r->items, r->nitems);
-    code = fits ? replay_set(one->replay, r->items, r->nitems) : record(r, one, sizes);
+    code = fits ? replay_set(one->replay, r->items, r->nitems) : record_launches(r, one, sizes);
   }
   r->last = code ? NULL : one;
   if (code) return code;
@@ -131,16 +131,16 @@ static int point_moved(Executable *e) {
 
 /* ---- one by one ---- */
 
-static int mark(Executable *e, uint32_t i, nereid_stream *s) {
+static int record_mark(Executable *e, uint32_t i, nereid_stream *s) {
   return e->marks ? nereid_event_record(e->marks[i], s) : 0;
 }
 
 /* Steps `from` to `to`, which know their buffers. */
 static int execute_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s) {
-  int code = mark(e, from, s);
+  int code = record_mark(e, from, s);
   for (uint32_t i = from; i < to && !code; i++) {
     if (!e->steps[i].empty) code = nereid_launch_run(e->steps[i].launch, s);
-    if (!code) code = mark(e, i + 1, s);
+    if (!code) code = record_mark(e, i + 1, s);
   }
   return code;
 }
@@ -174,7 +174,7 @@ static int run_updates(const Executable *e, nereid_stream *s) {
 
 /* ---- all at once ---- */
 
-static void list_items(Executable *e) {
+static void list_replay_items(Executable *e) {
   Recordings *r = &e->recordings;
   r->nitems = 0;
   for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++)
@@ -184,7 +184,7 @@ static void list_items(Executable *e) {
 }
 
 static int start_recorded(Executable *e, nereid_stream *s) {
-  if (e->moved) list_items(e);
+  if (e->moved) list_replay_items(e);
   int code = recordings_run(&e->recordings, e->sizes->values, e->moved, s);
   if (!code) e->moved = false;
   return code;
@@ -192,7 +192,7 @@ static int start_recorded(Executable *e, nereid_stream *s) {
 
 /* ---- sizes that data decides ---- */
 
-static int read_size(Executable *e, const PlanRead *r, nereid_stream *s) {
+static int read_data_size(Executable *e, const PlanRead *r, nereid_stream *s) {
   int64_t value = 0;
   const BufferState *b = &e->buffers[r->buffer];
   int code = b->data ? nereid_copy_out(e->device, &value, b->data, sizeof value, s) : 0;
@@ -208,7 +208,7 @@ static int run_steps(Executable *e, nereid_stream *s) {
     uint32_t to = r->step < e->plan->nsteps ? r->step : e->plan->nsteps;
     if (to > from) code = execute_steps(e, from, to, s);
     if (to > from) from = to;
-    if (!code) code = read_size(e, r, s);
+    if (!code) code = read_data_size(e, r, s);
     if (!code) code = execute_resize(e, from);
   }
   return code ? code : execute_steps(e, from, e->plan->nsteps, s);
@@ -224,12 +224,12 @@ static int execute_start(Executable *e, nereid_stream *s) {
   code = run_steps(e, s);
   if (!code && open) code = check_updates(e);
   if (!code) code = run_updates(e, s);
-  return code ? code : mark(e, e->plan->nsteps + 1, s);
+  return code ? code : record_mark(e, e->plan->nsteps + 1, s);
 }
 
 /* ---- making ---- */
 
-static void allocate(Executable *e) {
+static void allocate_state(Executable *e) {
   const Plan *p = e->plan;
   e->buffers = ARENA_ARRAY(e->arena, BufferState, p->nbuffers);
   e->steps = ARENA_ARRAY(e->arena, StepState, p->nsteps);
@@ -255,7 +255,7 @@ static void choose_replay(Executable *e, const ExecuteOptions *o) {
 }
 
 /* Without `sizes`: of the steps whose kernels do not depend on them. */
-static int find_kernels(Executable *e, const Sizes *sizes) {
+static int find_step_kernels(Executable *e, const Sizes *sizes) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
     if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
@@ -271,15 +271,15 @@ typedef struct {
   const ExecuteOptions *options;
 } Making;
 
-static int make_body(void *arg) {
+static int make_executable_body(void *arg) {
   const Making *m = arg;
   Executable *e = m->e;
-  allocate(e);
+  allocate_state(e);
   choose_replay(e, m->options);
   int code = execute_find_weights(e);
   if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
   e->kernels.count = m->options->count;
-  return code || m->options->defer ? code : find_kernels(e, NULL);
+  return code || m->options->defer ? code : find_step_kernels(e, NULL);
 }
 
 int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
@@ -292,7 +292,7 @@ int executable_new(Executable **out, const Plan *p, const Weights *weights, nere
   e->on_host = d->ops != &device_cuda;
   e->interprets = d->ops == &device_interp || d->ops == &device_nest;
   Making m = {e, options};
-  int code = e->arena ? error_guard(e->arena, make_body, &m) : error_out_of_memory();
+  int code = e->arena ? error_guard(e->arena, make_executable_body, &m) : error_out_of_memory();
   if (code) executable_free(e);
   else *out = e;
   return code;
@@ -312,7 +312,7 @@ void executable_free(Executable *e) {
 
 static const nereid_image *image_of(const StepState *s) { return s->kernel->kernel->image; }
 
-static void note_written(Executable *e) {
+static void note_written_buffers(Executable *e) {
   for (uint32_t i = 0; i < e->plan->nupdates; i++)
     e->buffers[e->plan->updates[i].to].written = true;
   for (uint32_t i = 0; i < e->plan->nsteps; i++) {
@@ -333,7 +333,7 @@ static bool is_made(const BufferState *b) {
 }
 
 /* A buffer that a step reads or the plan returns must have been written. */
-static int check_written(const Executable *e, uint32_t i) {
+static int check_buffer_written(const Executable *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
   if (!is_made(b) || b->written || b->bytes == 0) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
@@ -342,16 +342,17 @@ static int check_written(const Executable *e, uint32_t i) {
 static int check_all_written(const Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
-    code = check_written(e, e->plan->outputs[i]);
+    code = check_buffer_written(e, e->plan->outputs[i]);
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
     for (uint32_t j = 0; j < e->plan->steps[i].nargs && !code; j++) {
       const StepArg *a = &e->plan->steps[i].args[j];
-      if (a->kind == STEP_BUFFER) code = check_written(e, a->buffer);
+      if (a->kind == STEP_BUFFER) code = check_buffer_written(e, a->buffer);
     }
   return code;
 }
 
-static int find_grid(const Executable *e, const PlanStep *step, bool *empty, uint32_t grid[3]) {
+static int eval_step_grid(const Executable *e, const PlanStep *step, bool *empty,
+                          uint32_t grid[3]) {
   *empty = false;
   for (int i = 0; i < 3; i++) {
     int64_t extent;
@@ -389,7 +390,7 @@ static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_
 
 /* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
  * count whatever its symbols are. */
-static int check_places(const Executable *e, const PlanStep *step, const BufferState *b) {
+static int check_index_limit(const Executable *e, const PlanStep *step, const BufferState *b) {
   double least = 1;
   int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
   if (n <= INT32_MAX) return 0;
@@ -403,13 +404,13 @@ static int prepare_step(Executable *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   StepState *s = &e->steps[i];
   uint32_t grid[3];
-  int code = find_grid(e, step, &s->empty, grid);
+  int code = eval_step_grid(e, step, &s->empty, grid);
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
   for (uint32_t j = 0; j < step->nargs && !code; j++) {
     bool buffer = step->args[j].kind == STEP_BUFFER && s->at[j] >= 0;
     if (buffer && image_of(s)->params[s->at[j]].written)
-      code = check_places(e, step, &e->buffers[step->args[j].buffer]);
+      code = check_index_limit(e, step, &e->buffers[step->args[j].buffer]);
     if (!code) code = set_number(e, step, s, j);
   }
   return code;
@@ -418,15 +419,15 @@ static int prepare_step(Executable *e, uint32_t i) {
 /* ---- checking: before kernels are compiled ---- */
 
 /* The first step that has a buffer writes it, if no caller and no file does. */
-static int check_step(const Executable *e, uint32_t i) {
+static int check_plan_step(const Executable *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   bool empty;
   uint32_t grid[3];
-  int code = find_grid(e, step, &empty, grid);
+  int code = eval_step_grid(e, step, &empty, grid);
   for (uint32_t j = 0; j < step->nargs && !code && !empty; j++) {
     if (step->args[j].kind != STEP_BUFFER) continue;
     const BufferState *b = &e->buffers[step->args[j].buffer];
-    if (is_made(b) && b->uses[0].step == i) code = check_places(e, step, b);
+    if (is_made(b) && b->uses[0].step == i) code = check_index_limit(e, step, b);
   }
   return code;
 }
@@ -437,17 +438,17 @@ static bool same_sizes(const Executable *e) {
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
 }
 
-static int check(Executable *e, const nereid_tensor *inputs, int n) {
+static int check_all_inputs(Executable *e, const nereid_tensor *inputs, int n) {
   int code = sizes_bind(e->sizes, inputs, n);
   if (code || same_sizes(e)) return code;
   e->ready = false;
   code = execute_measure(e);
-  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = check_step(e, i);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = check_plan_step(e, i);
   return code;
 }
 
 /* The constant part, before the first run. */
-static int settle(Executable *e) {
+static int run_constant_part(Executable *e) {
   uint32_t once = plan_once(e->plan);
   if (e->settled) return 0;
   int code = execute_steps(e, 0, once, NULL);
@@ -466,17 +467,17 @@ static int prepare_steps(Executable *e) {
   return code;
 }
 
-static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
-  int code = check(e, inputs, n);
+static int prepare_run(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = check_all_inputs(e, inputs, n);
   if (code || e->ready) return code;
-  code = find_kernels(e, e->sizes);
+  code = find_step_kernels(e, e->sizes);
   if (code) return code;
-  note_written(e);
+  note_written_buffers(e);
   code = execute_place(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
   if (!code) code = execute_point_all(e);
-  if (!code) code = settle(e);
+  if (!code) code = run_constant_part(e);
   if (code) return code;
   e->ready = true;
   memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
@@ -486,7 +487,7 @@ static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
 /* Makes the steps from `first` on ready for sizes that have changed; memory stays where it is. */
 static int execute_resize(Executable *e, uint32_t first) {
   int code = execute_measure_again(e);
-  if (!code) code = find_kernels(e, e->sizes);
+  if (!code) code = find_step_kernels(e, e->sizes);
   for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
   return code ? code : execute_point_all(e);
 }
@@ -525,18 +526,18 @@ static int finish_tensors(const Run *r) {
 
 /* A first run tells of data that it can't use before it compiles. */
 static int check_data(const Run *r) {
-  int code = check(r->e, r->inputs, r->ninputs);
+  int code = check_all_inputs(r->e, r->inputs, r->ninputs);
   for (int i = 0; i < r->ninputs && !code; i++)
     code = execute_check_input(r->e, (uint32_t)i, &r->inputs[i]);
   return code;
 }
 
-static int run_body(void *arg) {
+static int start_run_body(void *arg) {
   const Run *r = arg;
   Executable *e = r->e;
   int code = execute_check_records(e);
   if (!code && !e->kernels.compiled) code = check_data(r);
-  if (!code) code = prepare(e, r->inputs, r->ninputs);
+  if (!code) code = prepare_run(e, r->inputs, r->ninputs);
   if (code) return code;
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
@@ -549,17 +550,17 @@ static int run_body(void *arg) {
 int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
                    int noutputs, nereid_stream *s) {
   Run r = {e, inputs, ninputs, outputs, noutputs, s};
-  return error_guard(e->arena, run_body, &r);
+  return error_guard(e->arena, start_run_body, &r);
 }
 
-static int prepare_body(void *arg) {
+static int prepare_run_body(void *arg) {
   const Run *r = arg;
-  return prepare(r->e, r->inputs, r->ninputs);
+  return prepare_run(r->e, r->inputs, r->ninputs);
 }
 
 static int check_body(void *arg) {
   const Run *r = arg;
-  return check(r->e, r->inputs, r->ninputs);
+  return check_all_inputs(r->e, r->inputs, r->ninputs);
 }
 
 static int check_data_body(void *arg) { return check_data(arg); }
@@ -571,7 +572,7 @@ int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool dat
 
 int executable_prepare(Executable *e, const nereid_tensor *inputs, int n) {
   Run r = {.e = e, .inputs = inputs, .ninputs = n};
-  return error_guard(e->arena, prepare_body, &r);
+  return error_guard(e->arena, prepare_run_body, &r);
 }
 
 /* ---- what there is ---- */

@@ -24,7 +24,7 @@ static uint32_t count_records(const Plan *p) {
 
 static int check_watched(void *executable) { return execute_check_records(executable); }
 
-static int allocate(Executable *e) {
+static int allocate_records(Executable *e) {
   size_t n = (size_t)e->nrecords * PLAN_RECORD;
   int64_t *none = ARENA_ARRAY(e->arena, int64_t, n);
   for (size_t i = 0; i < n; i++) none[i] = PLAN_NO_RECORD;
@@ -38,7 +38,7 @@ static int allocate(Executable *e) {
 /* Memory for the records of all checks, which says that there are none. */
 static int execute_place_records(Executable *e) {
   e->nrecords = count_records(e->plan);
-  int code = e->records || !e->nrecords ? 0 : allocate(e);
+  int code = e->records || !e->nrecords ? 0 : allocate_records(e);
   int64_t *at = e->records;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -58,7 +58,7 @@ static void execute_free_records(Executable *e) {
 /* ---- reports ---- */
 
 /* [2, 3]: the place of element `linear`. */
-static const char *place_text(const Executable *e, const PlanCheck *c, int64_t linear) {
+static const char *index_text(const Executable *e, const PlanCheck *c, int64_t linear) {
   int64_t at[GRAPH_RANK_MAX];
   Text t = text_new(e->arena);
   for (uint32_t i = c->rank; i-- > 0;) {
@@ -73,13 +73,13 @@ static const char *place_text(const Executable *e, const PlanCheck *c, int64_t l
   return t.data;
 }
 
-static int report(const Executable *e, const PlanCheck *c, const int64_t *record) {
+static int report_index(const Executable *e, const PlanCheck *c, const int64_t *record) {
   int64_t least = 0, size = 0;
   uint64_t index = (uint32_t)record[0] | (uint64_t)(uint32_t)record[1] << 32;
   sizes_eval(e->sizes, c->least, &least);
   sizes_eval(e->sizes, c->size, &size);
   return error_set(NEREID_E_INDEX, E_GRAPH_INDEX_RANGE, c->node, (long long)(int64_t)index,
-                   place_text(e, c, record[0] >> 32), c->index, (long long)least,
+                   index_text(e, c, record[0] >> 32), c->index, (long long)least,
                    (long long)size - 1, (long long)size);
 }
 
@@ -88,7 +88,7 @@ static int report_first(const Executable *e) {
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const PlanBuffer *b = e->buffers[i].plan;
     for (uint32_t j = 0; j < b->nchecks; j++, at += PLAN_RECORD)
-      if (at[0] != PLAN_NO_RECORD) return report(e, &b->checks[j], at);
+      if (at[0] != PLAN_NO_RECORD) return report_index(e, &b->checks[j], at);
   }
   return 0;
 }
@@ -122,7 +122,7 @@ static int execute_own(Executable *e, BufferState *b) {
   return code;
 }
 
-static void drop(Executable *e, BufferState *b) {
+static void free_own_buffer(Executable *e, BufferState *b) {
   nereid_free(e->device, b->own);
   b->own = b->data = NULL;
 }
@@ -171,7 +171,7 @@ static bool usable_in_place(const Executable *e, const BufferState *b) {
 typedef VEC(BufferState *) BufferStates;
 
 /* Weights that can be uploaded together with others are appended to `later`. */
-static int place_weight(Executable *e, BufferState *b, BufferStates *later) {
+static int load_weight(Executable *e, BufferState *b, BufferStates *later) {
   if (b->own || b->released) return 0;
   if (usable_in_place(e, b)) {
     b->data = (char *)(uintptr_t)b->weight->data;
@@ -182,7 +182,7 @@ static int place_weight(Executable *e, BufferState *b, BufferStates *later) {
   if (code || b->bytes == 0) return code;
   if (!goes_as_it_is(b)) {
     code = upload_changed(e, b);
-    if (code) drop(e, b);
+    if (code) free_own_buffer(e, b);
     return code;
   }
   vec_push(e->arena, later, b);
@@ -199,13 +199,13 @@ static int upload_all(Executable *e, const BufferStates *of) {
 }
 
 /* After a failure no weight has memory without its elements. */
-static int place_weights(Executable *e) {
+static int load_weights(Executable *e) {
   BufferStates later = {0};
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
-    if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i], &later);
+    if (e->buffers[i].weight) code = load_weight(e, &e->buffers[i], &later);
   if (!code) code = upload_all(e, &later);
-  for (size_t i = 0; i < later.len && code; i++) drop(e, later.data[i]);
+  for (size_t i = 0; i < later.len && code; i++) free_own_buffer(e, later.data[i]);
   return code;
 }
 
@@ -221,7 +221,7 @@ void execute_release(Executable *e) {
   for (uint32_t i = 0; i < p->nbuffers; i++) {
     BufferState *b = &e->buffers[i];
     b->released = b->plan->kind == BUFFER_WEIGHT && !needed[i];
-    if (b->released) drop(e, b);
+    if (b->released) free_own_buffer(e, b);
   }
 }
 
@@ -320,7 +320,7 @@ int execute_measure(Executable *e) {
 
 static int place_all(Executable *e) {
   int code = execute_measure(e);
-  if (!code) code = place_weights(e);
+  if (!code) code = load_weights(e);
   if (!code) code = place_constants(e);
   if (!code) code = execute_place_records(e);
   if (code) return code;
@@ -363,7 +363,7 @@ static bool on_host(const nereid_tensor *t) {
 }
 
 /* Can the device's kernels reach it? */
-static bool is_here(const Executable *e, const nereid_tensor *t) {
+static bool is_on_device(const Executable *e, const nereid_tensor *t) {
   if (e->on_host) return on_host(t);
   return t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
 }
@@ -382,7 +382,7 @@ static bool is_compact(const nereid_tensor *t) {
 static bool is_aligned(const void *p) { return (uintptr_t)p % POINTER_ALIGNMENT == 0; }
 
 /* The elements in the order of their indices; none of the sizes is 0. */
-static void pack(char *to, const nereid_tensor *t, size_t size) {
+static void pack_elements(char *to, const nereid_tensor *t, size_t size) {
   int64_t index[GRAPH_RANK_MAX] = {0};
   const char *from = first_element(t);
   for (;;) {
@@ -433,12 +433,12 @@ static int copy_input(Executable *e, BufferState *b, const nereid_tensor *t, ner
   b->data = b->own;
   if (code || b->bytes == 0) return code;
   size_t bytes = (size_t)b->bytes;
-  if (is_here(e, t) && !e->on_host)
+  if (is_on_device(e, t) && !e->on_host)
     return nereid_copy(e->device, b->own, first_element(t), bytes, s);
   if (is_compact(t)) return nereid_copy_in(e->device, b->own, first_element(t), bytes, s);
   char *packed = malloc(bytes);
   if (!packed) return error_out_of_memory();
-  pack(packed, t, dtype_bytes(b->plan->dtype));
+  pack_elements(packed, t, dtype_bytes(b->plan->dtype));
   /* Complete on return: the packed elements go. */
   code = nereid_copy_in(e->device, b->own, packed, bytes, NULL);
   free(packed);
@@ -451,15 +451,15 @@ static BufferState *state_of_input(const Executable *e, uint32_t i) {
 }
 
 /* Does element i have the value that the plan is for? */
-static bool is_fixed(const InputValue *v, DType t, const char *element, uint32_t i) {
+static bool is_fixed_element(const InputValue *v, DType t, const char *element, uint32_t i) {
   Scalar x = scalar_load(t, element);
   if (dtype_is_float(t)) return x.f == v->floats[i] || (isnan(x.f) && isnan(v->floats[i]));
   return (t == DT_I1 ? x.i != 0 : x.i) == v->ints[i];
 }
 
 /* An input that decided shapes when the model was read must have that value still. */
-static int check_value(const Executable *e, uint32_t i, const PlanBuffer *b,
-                       const nereid_tensor *t) {
+static int check_fixed_value(const Executable *e, uint32_t i, const PlanBuffer *b,
+                             const nereid_tensor *t) {
   const InputValue *v = b->fixed;
   size_t size = dtype_bytes(b->dtype);
   int64_t n = 1;
@@ -471,9 +471,9 @@ static int check_value(const Executable *e, uint32_t i, const PlanBuffer *b,
   if (n && !on_host(t))
     code = nereid_copy_out(e->device, elements, first_element(t), (size_t)n * size, NULL);
   else if (n && is_compact(t)) memcpy(elements, first_element(t), (size_t)n * size);
-  else if (n) pack(elements, t, size);
+  else if (n) pack_elements(elements, t, size);
   for (uint32_t k = 0; k < v->n && !code; k++)
-    if (!is_fixed(v, b->dtype, elements + k * size, k))
+    if (!is_fixed_element(v, b->dtype, elements + k * size, k))
       code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
   free(elements);
   return code;
@@ -488,17 +488,17 @@ int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t)
   const char *name = b->plan->name;
   bool compact = is_compact(t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
-  if (!is_here(e, t) && !on_host(t))
+  if (!is_on_device(e, t) && !on_host(t))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
   if (!compact && b->written) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_WRITTEN, i, name);
   if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
-  return b->plan->fixed ? check_value(e, i, b->plan, t) : 0;
+  return b->plan->fixed ? check_fixed_value(e, i, b->plan, t) : 0;
 }
 
 int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   BufferState *b = state_of_input(e, i);
   if (!is_placed(b)) return 0;
-  bool compact = is_compact(t), here = is_here(e, t);
+  bool compact = is_compact(t), here = is_on_device(e, t);
   int code = execute_check_input(e, i, t);
   if (code) return code;
   bool in_place = here && compact && b->bytes && is_aligned(first_element(t)) &&
@@ -511,7 +511,8 @@ int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid
 int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   const BufferState *b = state_of_input(e, i);
   if (!b || !b->written || b->bytes == 0 || b->data == first_element(t)) return 0;
-  if (is_here(e, t)) return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+  if (is_on_device(e, t))
+    return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
   return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
 }
 
@@ -531,16 +532,16 @@ static int wrong_output(Executable *e, uint32_t i) {
   return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_TENSOR, i, b->plan->name, tensor_type(e, b));
 }
 
-static bool same_shape(const BufferState *b, const nereid_tensor *t) {
+static bool buffer_has_shape(const BufferState *b, const nereid_tensor *t) {
   bool same = t->ndim == (int32_t)b->plan->rank;
   for (uint32_t j = 0; j < b->plan->rank && same; j++) same = t->shape[j] == b->shape[j];
   return same;
 }
 
 /* If data decides sizes, they are compared after the run. */
-static int check_output(Executable *e, uint32_t i, const nereid_tensor *t) {
+static int check_output_tensor(Executable *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
-  bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : same_shape(b, t);
+  bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : buffer_has_shape(b, t);
   if (!fits || array_dtype(t->dtype) != b->plan->dtype) return wrong_output(e, i);
   if (!is_compact(t)) return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_STRIDES, i, b->plan->name);
   return 0;
@@ -548,10 +549,10 @@ static int check_output(Executable *e, uint32_t i, const nereid_tensor *t) {
 
 int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   BufferState *b = execute_output(e, i);
-  int code = t->data ? check_output(e, i, t) : 0;
+  int code = t->data ? check_output_tensor(e, i, t) : 0;
   if (code || b->aimed || b->plan->kind != BUFFER_OUTPUT) return code;
   b->aimed = true;
-  bool usable = t->data && is_here(e, t) && same_shape(b, t);
+  bool usable = t->data && is_on_device(e, t) && buffer_has_shape(b, t);
   usable = usable && b->bytes && is_aligned(first_element(t)) &&
            !overlaps_inputs(e, e->sizes->ninputs, b, first_element(t), true) &&
            !overlaps_outputs(e, b, first_element(t));
@@ -583,6 +584,7 @@ int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stre
   }
   int code = e->plan->nreads ? fit_output(e, i, t) : 0;
   if (code || b->bytes == 0 || first_element(t) == b->data) return code;
-  if (is_here(e, t)) return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+  if (is_on_device(e, t))
+    return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
   return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
 }

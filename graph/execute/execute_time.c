@@ -31,7 +31,7 @@ static int run_marked(Measure *m, int run) {
 }
 
 /* The first run prepares what was not, the second one tells how many there shall be. */
-static int run_all(Measure *m) {
+static int run_timed(Measure *m) {
   double total = 0;
   int code = run_marked(m, 0);
   if (!code) code = run_marked(m, 0);
@@ -43,21 +43,21 @@ static int run_all(Measure *m) {
   return code;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double middle(const Measure *m, size_t span) {
+static double median_time(const Measure *m, size_t span) {
   double times[RUNS_MOST];
   for (int i = 0; i < m->runs; i++) times[i] = m->us[(size_t)i * m->spans + span];
-  qsort(times, (size_t)m->runs, sizeof *times, compare);
+  qsort(times, (size_t)m->runs, sizeof *times, compare_times);
   return times[m->runs / 2];
 }
 
 /* ---- making ---- */
 
-static int make(Measure *m) {
+static int prepare_measure(Measure *m) {
   m->events = calloc(m->spans + 1, sizeof(nereid_event *));
   m->us = calloc(m->spans * RUNS_MOST, sizeof *m->us);
   int code = m->events && m->us ? 0 : error_out_of_memory();
@@ -66,7 +66,7 @@ static int make(Measure *m) {
   return code;
 }
 
-static void end(Measure *m) {
+static void end_measure(Measure *m) {
   for (size_t i = 0; m->events && i <= m->spans; i++) nereid_event_free(m->events[i]);
   free(m->events);
   free(m->us);
@@ -80,16 +80,16 @@ typedef struct {
   Text *out;
 } Print;
 
-static void print_table(const Measure *m, Explanation *x, Text *out) {
+static void print_step_table(const Measure *m, Explanation *x, Text *out) {
   size_t updates = m->spans - 1;
   double *us = ARENA_ARRAY(out->arena, double, m->spans);
-  for (size_t i = m->first; i < m->spans; i++) x->times.run += us[i] = middle(m, i);
+  for (size_t i = m->first; i < m->spans; i++) x->times.run += us[i] = median_time(m, i);
   x->times.steps = us;
   x->times.updates = us[updates];
   explain_print(out, x);
 }
 
-static void print_trace(const Measure *m, const Explanation *x, Text *out) {
+static void print_step_trace(const Measure *m, const Explanation *x, Text *out) {
   TraceRun runs[RUNS_TRACED];
   Trace t = {m->e->stages, &m->e->kernels, x, runs, 0};
   for (; t.nruns < RUNS_TRACED && (int)t.nruns < m->runs; t.nruns++)
@@ -97,13 +97,13 @@ static void print_trace(const Measure *m, const Explanation *x, Text *out) {
   trace_print(out, &t);
 }
 
-static int print_body(void *arg) {
+static int print_times_body(void *arg) {
   const Print *p = arg;
   const Executable *e = p->m->e;
   Explanation x = {.plan = e->plan, .sizes = e->sizes, .mode = p->mode};
   peaks_of_device(&x.peaks, e->device);
-  if (p->mode) print_table(p->m, &x, p->out);
-  else print_trace(p->m, &x, p->out);
+  if (p->mode) print_step_table(p->m, &x, p->out);
+  else print_step_trace(p->m, &x, p->out);
   return 0;
 }
 
@@ -111,10 +111,10 @@ static int measure_and_print(Executable *e, const ExecutableCall *c, const char 
   Measure m = {.e = e, .call = c};
   m.first = plan_once(e->plan);
   m.spans = e->plan->nsteps + (size_t)1;
-  int code = make(&m);
-  if (!code) code = run_all(&m);
-  if (!code) code = error_guard(out->arena, print_body, &(Print){&m, mode, out});
-  end(&m);
+  int code = prepare_measure(&m);
+  if (!code) code = run_timed(&m);
+  if (!code) code = error_guard(out->arena, print_times_body, &(Print){&m, mode, out});
+  end_measure(&m);
   return code;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
   int64_t (*shapes)[GRAPH_RANK_MAX]; /* likewise */
 } Making;
 
-static const PlanBuffer *buffer_of(const Making *m, const StepArg *a) {
+static const PlanBuffer *argument_buffer(const Making *m, const StepArg *a) {
   return &m->sizes->plan->buffers[a->buffer];
 }
 
@@ -33,7 +33,7 @@ static int find_sizes(Making *m) {
   int code = 0;
   for (uint32_t i = 0; i < m->step->nargs && !code; i++) {
     const StepArg *a = &m->step->args[i];
-    if (a->kind == STEP_BUFFER) code = sizes_shape(m->sizes, buffer_of(m, a), m->shapes[i]);
+    if (a->kind == STEP_BUFFER) code = sizes_shape(m->sizes, argument_buffer(m, a), m->shapes[i]);
     else if (a->kind == STEP_INT && !sizes_eval(m->sizes, a->value, &m->ints[i]))
       code = error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, m->step->kernel, a->name);
   }
@@ -44,7 +44,7 @@ static int find_sizes(Making *m) {
 
 /* Of each buffer other numbers: a kernel that takes one for another shall not look right. */
 static const char *buffer_text(const Making *m, uint32_t i) {
-  const PlanBuffer *b = buffer_of(m, &m->step->args[i]);
+  const PlanBuffer *b = argument_buffer(m, &m->step->args[i]);
   bool drawn = dtype_is_float(b->dtype);
   Text text = text_new(m->arena);
   text_printf(&text, "%s:%s[", drawn ? "randn" : "zeros", dtype_name(b->dtype));
@@ -55,17 +55,17 @@ static const char *buffer_text(const Making *m, uint32_t i) {
   return text.data;
 }
 
-static const char *value_text(const Making *m, uint32_t i) {
+static const char *argument_text(const Making *m, uint32_t i) {
   const StepArg *a = &m->step->args[i];
   if (a->kind == STEP_BUFFER) return buffer_text(m, i);
   return a->kind == STEP_INT ? arena_printf(m->arena, "%" PRId64, m->ints[i])
                              : arena_printf(m->arena, "%.17g:fp64", a->number);
 }
 
-static const MeasuredArg *measured_args(const Making *m) {
+static const MeasuredArg *measure_arguments(const Making *m) {
   MeasuredArg *args = ARENA_ARRAY(m->arena, MeasuredArg, m->step->nargs);
   for (uint32_t i = 0; i < m->step->nargs; i++)
-    args[i] = (MeasuredArg){m->step->args[i].name, value_text(m, i), "", WORKER_KEEP, PERIOD};
+    args[i] = (MeasuredArg){m->step->args[i].name, argument_text(m, i), "", WORKER_KEEP, PERIOD};
   return args;
 }
 
@@ -93,7 +93,7 @@ static void add_ints(const Making *m, const StepChoice *choice, Candidate *c) {
   c->ints = ints;
 }
 
-static int find_grid(const Making *m, const StepChoice *choice, uint32_t grid[3]) {
+static int choice_grid(const Making *m, const StepChoice *choice, uint32_t grid[3]) {
   for (int i = 0; i < 3; i++) {
     int64_t extent;
     if (!sizes_eval(m->sizes, choice->grid[i], &extent) || extent < 0 || extent > UINT32_MAX)
@@ -103,11 +103,11 @@ static int find_grid(const Making *m, const StepChoice *choice, uint32_t grid[3]
   return 0;
 }
 
-static int make_candidate(const Making *m, uint32_t i, Candidate *c) {
+static int make_choice_candidate(const Making *m, uint32_t i, Candidate *c) {
   PlanStep chosen = *m->step;
   plan_choose(&chosen, i);
   int code = kernels_request(m->kernels, &chosen, m->sizes, &c->request);
-  if (!code) code = find_grid(m, &m->step->choices[i], c->grid);
+  if (!code) code = choice_grid(m, &m->step->choices[i], c->grid);
   if (code) return code;
   c->config = config_of(m, &c->request);
   add_ints(m, &m->step->choices[i], c);
@@ -123,7 +123,7 @@ static const char *kernel_of(const PlanStep *s) {
   return *s->kernel == 'k' && *name == '_' && name[1] ? name + 1 : s->kernel;
 }
 
-static const char *signature_of(const Making *m, const nereid_request *r) {
+static const char *request_signature(const Making *m, const nereid_request *r) {
   Text text = text_new(m->arena);
   for (int i = 0; i < r->nargs; i++)
     if (r->args[i].type)
@@ -131,26 +131,26 @@ static const char *signature_of(const Making *m, const nereid_request *r) {
   return text.data ? text.data : "";
 }
 
-static Text print_sizes(const Making *m, bool exact) {
+static Text print_symbol_sizes(const Making *m, bool exact) {
   Text text = text_new(m->arena);
   for (uint32_t i = 0; i < m->step->nargs; i++) {
     const StepArg *a = &m->step->args[i];
     if (a->kind == STEP_INT) tuner_print_size(&text, a->name, m->ints[i], exact);
     if (a->kind == STEP_BUFFER)
-      tuner_print_shape(&text, a->name, m->shapes[i], (int)buffer_of(m, a)->rank, exact);
+      tuner_print_shape(&text, a->name, m->shapes[i], (int)argument_buffer(m, a)->rank, exact);
   }
   return text;
 }
 
-static const char *shape_of(const Making *m) {
-  Text text = print_sizes(m, true);
+static const char *exact_sizes_text(const Making *m) {
+  Text text = print_symbol_sizes(m, true);
   return text.data ? text.data : "";
 }
 
 /* A record with data in the cache does not hold for runs with data in memory: the key tells them
  * apart. */
-static const char *sizes_of(const Making *m) {
-  Text text = print_sizes(m, false);
+static const char *sizes_text(const Making *m) {
+  Text text = print_symbol_sizes(m, false);
   text_printf(&text, "%scache=kept", text.len ? " " : "");
   return text.data;
 }
@@ -166,13 +166,14 @@ static int tune_problem(SearchProblem *out, PlanKernels *k, const Sizes *sizes, 
   m.shapes = arena_array(a, s->nargs, sizeof *m.shapes);
   Candidate *candidates = ARENA_ARRAY(a, Candidate, s->nchoices);
   int code = find_sizes(&m);
-  for (uint32_t i = 0; i < s->nchoices && !code; i++) code = make_candidate(&m, i, &candidates[i]);
+  for (uint32_t i = 0; i < s->nchoices && !code; i++)
+    code = make_choice_candidate(&m, i, &candidates[i]);
   if (code) return code;
   *out = (SearchProblem){.kernel = kernel_of(s),
-                         .signature = signature_of(&m, &candidates[0].request),
-                         .sizes = sizes_of(&m),
-                         .shape = shape_of(&m),
-                         .args = measured_args(&m),
+                         .signature = request_signature(&m, &candidates[0].request),
+                         .sizes = sizes_text(&m),
+                         .shape = exact_sizes_text(&m),
+                         .args = measure_arguments(&m),
                          .nargs = (int)s->nargs,
                          .candidates = candidates,
                          .n = s->nchoices,
@@ -218,7 +219,7 @@ static int add_numbers(Tuner *t, const PlanStep *s, Text *out) {
   return 0;
 }
 
-static void add_choice(Text *out, const StepChoice *c) {
+static void add_choice_text(Text *out, const StepChoice *c) {
   for (uint32_t i = 0; i < c->nconstexprs; i++) {
     text_printf(out, "%s=", c->constexprs[i].name);
     dim_print(out, c->constexprs[i].value);
@@ -228,7 +229,7 @@ static void add_choice(Text *out, const StepChoice *c) {
 }
 
 /* Behind the name of the kernel up to the next line that is not indented. */
-static void add_function(Text *out, const char *source, const char *kernel) {
+static void add_function_text(Text *out, const char *source, const char *kernel) {
   size_t len = strlen(kernel);
   const char *at = source;
   do at = strstr(at + 1, "\ndef ");
@@ -243,11 +244,11 @@ static void add_function(Text *out, const char *source, const char *kernel) {
 /* The kernel's text, its sizes and its choices. */
 static int signature(Tuner *t, const PlanStep *s, Name *out) {
   Text text = text_new(t->arena);
-  add_function(&text, t->plan->source, s->kernel);
+  add_function_text(&text, t->plan->source, s->kernel);
   int code = add_numbers(t, s, &text);
   for (uint32_t i = 0; i < s->nchoices; i++) {
     text_puts(&text, "\n");
-    add_choice(&text, &s->choices[i]);
+    add_choice_text(&text, &s->choices[i]);
   }
   *out = pool_name(t->names, text.data);
   return code;
@@ -294,19 +295,19 @@ static int add_problems(Tuner *t) {
 /* ---- choosing ---- */
 
 /* A candidate is taken if its measurement is sure, or if the best one's is not either. */
-static bool is_taken(const Candidate *c, const Candidate *best) {
+static bool is_choice_taken(const Candidate *c, const Candidate *best) {
   TimeTaken of_c = search_time(c), of_best = search_time(best);
   if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) return false;
   return doubt_of(&of_c) == DOUBT_NONE || doubt_of(&of_best) != DOUBT_NONE;
 }
 
-static void choose(Tuner *t, uint32_t step) {
+static void choose_step(Tuner *t, uint32_t step) {
   if (!t->of[step]) return;
   const SearchProblem *p = &t->problems.data[t->of[step] - 1];
   const Candidate *best = search_best(p->candidates, p->n);
   for (uint32_t i = 0; best && i < p->n; i++) {
     const Candidate *c = &p->candidates[i];
-    if (!is_taken(c, best)) continue;
+    if (!is_choice_taken(c, best)) continue;
     PlanStep *s = &t->plan->steps[step];
     plan_choose(s, i);
     s->measured = arena_printf(t->plan->graph->arena, "%.2f us on %s with %s", c->median_us,
@@ -319,7 +320,7 @@ static void choose(Tuner *t, uint32_t step) {
 
 /* No measuring is no failure: the first choices are those of mode default.  But a kernel that hangs
  * in this process ends it. */
-static int measure(Tuner *t, Search *s) {
+static int measure_steps(Tuner *t, Search *s) {
   s->begin = host_now();
   s->on_progress = t->progress->on_progress;
   s->on_progress_context = t->progress->context;
@@ -339,7 +340,7 @@ static int find_best(Tuner *t) {
               .keep_l2 = true,
               .note = t->device->on_message,
               .context = t->device->context};
-  if (t->progress) return measure(t, &s);
+  if (t->progress) return measure_steps(t, &s);
   tuner_recall_elsewhere(&s);
   return 0;
 }
@@ -364,7 +365,7 @@ static void tell_doubts(const Tuner *t) {
 
 /* ---- all ---- */
 
-static int tune_body(void *arg) {
+static int tune_plan_body(void *arg) {
   Tuner *t = arg;
   t->names = pool_new(t->arena);
   t->sizes = sizes_new(t->arena, t->plan);
@@ -374,21 +375,21 @@ static int tune_body(void *arg) {
   if (!code) code = add_problems(t);
   if (!code && t->problems.len) code = find_best(t);
   if (!code) tell_doubts(t);
-  for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose(t, i);
+  for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose_step(t, i);
   return code;
 }
 
-static int tune(Plan *p, nereid_device *d, const TuneProgress *progress) {
+static int tune_steps(Plan *p, nereid_device *d, const TuneProgress *progress) {
   Tuner t = {.plan = p, .device = d, .progress = progress, .arena = arena_new()};
   if (!t.arena) return error_out_of_memory();
-  int code = error_guard(t.arena, tune_body, &t);
+  int code = error_guard(t.arena, tune_plan_body, &t);
   kernels_close(&t.kernels);
   arena_free(t.arena);
   return code;
 }
 
 int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress) {
-  return device_kind(d) == NEREID_PTX ? tune(p, d, progress) : 0;
+  return device_kind(d) == NEREID_PTX ? tune_steps(p, d, progress) : 0;
 }
 
 int tune_plan_recorded(Plan *p, const char *target, nereid_message_fn note, void *context) {
@@ -396,7 +397,7 @@ int tune_plan_recorded(Plan *p, const char *target, nereid_message_fn note, void
   int code = device_of_target(&d, target);
   if (code) return code;
   nereid_device_on_message(d, note, context);
-  code = tune(p, d, NULL);
+  code = tune_steps(p, d, NULL);
   nereid_device_close(d);
   return code;
 }

@@ -70,7 +70,7 @@ static bool are_weights(Graph *g, const Cat *c) {
 
 /* ---- nodes ---- */
 
-static Node *call_new(Graph *g, Node *n, OpId op, uint32_t nargs, uint32_t nnamed) {
+static Node *slice_call_new(Graph *g, Node *n, OpId op, uint32_t nargs, uint32_t nnamed) {
   Node *made = graph_node(g, NODE_CALL, n, nargs, nnamed);
   made->op = ops_at(op);
   made->place = n->place;
@@ -78,8 +78,8 @@ static Node *call_new(Graph *g, Node *n, OpId op, uint32_t nargs, uint32_t nname
   return made;
 }
 
-static Node *memory_new(Graph *g, Node *n, bool once) {
-  Node *m = call_new(g, n, OP_nereid_empty_default, 1, 2);
+static Node *concat_memory_new(Graph *g, Node *n, bool once) {
+  Node *m = slice_call_new(g, n, OP_nereid_empty_default, 1, 2);
   m->args[0] = arg_list(g, n->type.rank);
   for (uint32_t i = 0; i < n->type.rank; i++) m->args[0].items[i] = arg_dim(n->type.shape[i]);
   Arg dtype = {.kind = ARG_DTYPE, .dtype = n->type.dtype, .name = dtype_torch_name(n->type.dtype)};
@@ -91,7 +91,7 @@ static Node *memory_new(Graph *g, Node *n, bool once) {
 }
 
 static Node *slice_new(Graph *g, Node *n, Node *memory, Node *piece, uint32_t axis, Dim start) {
-  Node *made = call_new(g, n, OP_nereid_insert_slice_default, 4, 0);
+  Node *made = slice_call_new(g, n, OP_nereid_insert_slice_default, 4, 0);
   made->args[MEMORY] = arg_node(memory);
   made->args[SOURCE] = arg_node(piece);
   made->args[AXIS] = arg_int(g, axis);
@@ -102,7 +102,7 @@ static Node *slice_new(Graph *g, Node *n, Node *memory, Node *piece, uint32_t ax
 }
 
 static void insert_all(Graph *g, Node *n, const Cat *c) {
-  Node *memory = memory_new(g, n, are_weights(g, c));
+  Node *memory = concat_memory_new(g, n, are_weights(g, c));
   Arg slices = arg_list(g, c->n);
   Dim start = dim_int(g->dims, 0);
   for (uint32_t i = 0; i < c->n; i++) {

@@ -9,26 +9,26 @@
 
 /* ---- domains: the rows and columns along which a node is computed ---- */
 
-static Dim product(Graph *g, const Dim *shape, uint32_t rank) {
+static Dim shape_product(Graph *g, const Dim *shape, uint32_t rank) {
   Dim n = dim_int(g->dims, 1);
   for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
   return n;
 }
 
-static Dim *places_new(const Fusion *f, uint32_t rank) {
+static Dim *index_new(const Fusion *f, uint32_t rank) {
   return ARENA_ARRAY(f->arena, Dim, rank + 1);
 }
 
 /* The domain of a node that has an element for each of n. */
 static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
-  to->x = product(f->graph, n->type.shape, n->type.rank);
+  to->x = shape_product(f->graph, n->type.shape, n->type.rank);
   to->r = dim_int(d, 1);
   to->index[0] = dim_shared_index(d, "x", to->x);
   to->index[1] = dim_int(d, 0);
   to->rank = n->type.rank;
   to->shape = n->type.shape;
-  Dim *place = places_new(f, n->type.rank);
+  Dim *place = index_new(f, n->type.rank);
   place_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
   to->place = place;
 }
@@ -62,12 +62,12 @@ static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t
     part[r][count[r]++] = t->shape[i];
   }
   for (int r = 0; r < 2; r++) {
-    total[r] = product(g, part[r], count[r]);
+    total[r] = shape_product(g, part[r], count[r]);
     to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
     place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
-  Dim *place = places_new(f, t->rank);
+  Dim *place = index_new(f, t->rank);
   to->x = total[0];
   to->r = total[1];
   to->rank = t->rank;
@@ -110,9 +110,9 @@ static void matmul_extents(Group *to, const Node *n, Dims *d) {
 static void convolution_extents(Graph *g, Group *to, const Node *n) {
   const ValueType *t = &n->type, *weight = &n->args[1].node->type;
   to->extent[0] = graph_arg(g, n, "groups").dim;
-  to->extent[1] = product(g, t->shape, t->rank - 1);
+  to->extent[1] = shape_product(g, t->shape, t->rank - 1);
   to->extent[2] = dim_floordiv(g->dims, t->shape[t->rank - 1], to->extent[0]);
-  to->extent[3] = product(g, weight->shape, weight->rank - 1);
+  to->extent[3] = shape_product(g, weight->shape, weight->rank - 1);
 }
 
 /* The place in the result of a row and column of a batch. */
@@ -130,7 +130,7 @@ static void product_place(Graph *g, const Group *to, const Node *n, Dim *place) 
 static void product_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
-  Dim *place = places_new(f, t->rank);
+  Dim *place = index_new(f, t->rank);
   static const char *const names[] = {"b", "m", "n"};
   if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
   else convolution_extents(f->graph, to, n);
@@ -138,7 +138,7 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
     bool one = i == 0 && dim_is(to->extent[0], 1);
     to->index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], to->extent[i]);
   }
-  to->x = product(f->graph, t->shape, t->rank);
+  to->x = shape_product(f->graph, t->shape, t->rank);
   to->r = dim_int(d, 1);
   to->rank = t->rank;
   to->shape = t->shape;
@@ -150,7 +150,7 @@ static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   Graph *g = f->graph;
   Dims *d = g->dims;
   Attention x = attention_of(g, n);
-  Dim splits = dim_int(d, x.splits), *place = places_new(f, n->type.rank);
+  Dim splits = dim_int(d, x.splits), *place = index_new(f, n->type.rank);
   to->index[0] = dim_shared_index(d, "b", x.batches);
   to->index[1] = dim_shared_index(d, "m", x.rows);
   to->index[2] = dim_shared_index(d, "e", x.columns);
@@ -322,7 +322,7 @@ static bool is_window(const Node *n) {
 }
 
 /* Is it as cheap as loading its operand? */
-static bool is_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
+static bool is_dtype_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
 
 typedef struct {
   Fuser *s;
@@ -348,7 +348,7 @@ static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
 
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
 /* The count that a node reads, which must be in memory. */
-static bool is_count(const Node *user, const Node *operand) {
+static bool is_read_count(const Node *user, const Node *operand) {
   return prim_reads_size(user) && user->args[1].node == operand;
 }
 
@@ -360,13 +360,13 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
   return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
 }
 
-static void note_use(Node **operand, void *ctx) {
+static void note_operand_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
-  bool view = prim_is_view(u->user) && !is_count(u->user, *operand);
-  bool passes = view || is_cast(u->user);
+  bool view = prim_is_view(u->user) && !is_read_count(u->user, *operand);
+  bool passes = view || is_dtype_cast(u->user);
   to->repeated |= passes ? from->repeated : is_window(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->elsewhere |= !is_for_index(u, *operand);
@@ -375,7 +375,7 @@ static void note_use(Node **operand, void *ctx) {
 }
 
 /* INT64_MAX if it is not known, or too much. */
-static int64_t bytes_of(Graph *g, const Node *n) {
+static int64_t node_bytes(Graph *g, const Node *n) {
   Dim elements = value_numel(g, &n->type);
   int64_t bytes;
   bool known = dim_is_int(elements) &&
@@ -404,7 +404,7 @@ static void survey_uses(Fuser *s) {
   for (Node *n = g->last; n; n = n->prev) {
     UseInfo u = {s, n};
     if (n->kind == NODE_CALL && is_scatter(n)) s->info[n->args[0].node->id].passing = true;
-    if (n->kind != NODE_INPUT) graph_each_use(n, note_use, &u);
+    if (n->kind != NODE_INPUT) graph_each_use(n, note_operand_use, &u);
   }
 }
 
@@ -412,20 +412,20 @@ static void survey_uses(Fuser *s) {
 static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
-  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_cast(n));
+  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
   bool padded = k == PRIM_CONCAT && s->f->once[n->id]; /* a weight that is laid out anew */
   return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
 }
 
 /* Is it worth a buffer, written once, for readers in each run? */
-static bool is_kept(const Fuser *s, const Node *n) {
+static bool is_worth_buffer(const Fuser *s, const Node *n) {
   int64_t made_from = s->info[n->id].bytes;
-  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= made_from + made_from / ROUNDING;
+  return s->f->once[n->id] && node_bytes(s->f->graph, n) <= made_from + made_from / ROUNDING;
 }
 
 /* A value that would need a kernel in each run is worth a buffer, too: a table of rotations. */
 static bool is_worth_memory(const Fuser *s, const Node *n) {
-  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= KEPT_BYTES_MAX;
+  return s->f->once[n->id] && node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
 }
 
 static bool is_inlined(Fuser *s, Node *n) {
@@ -435,11 +435,11 @@ static bool is_inlined(Fuser *s, Node *n) {
   info->free =
       n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
   graph_each_use(n, note_free, &u);
-  bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
+  bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
   if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
   if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
-  info->bytes = bytes_of(s->f->graph, n);
+  info->bytes = node_bytes(s->f->graph, n);
   info->depth = 0;
   return false;
 }
@@ -518,7 +518,7 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   return stop;
 }
 
-static bool has_window(const Group *g) {
+static bool group_has_window(const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++)
     if (is_window(g->nodes.data[i])) return true;
   return false;
@@ -529,7 +529,7 @@ static bool has_window(const Group *g) {
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   fuse_set_domain(f, &own, n);
-  if (has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
+  if (group_has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
     return stopped(STOP_EXTENT, NULL);
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
@@ -568,7 +568,7 @@ static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
 }
 
 /* The reason why n can't join g; kind STOP_NONE: it can, and has its role there. */
-static FuseStop join(const Fuser *s, Group *g, Node *n) {
+static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   Fusion *f = s->f;
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
@@ -601,7 +601,7 @@ static void note_candidate(Node *operand, const Dim *place, void *ctx) {
   if (reader && (!c->sibling || reader->number > c->sibling->number)) c->sibling = reader;
 }
 
-static void note_reader(Node *operand, const Dim *place, void *ctx) {
+static void note_operand_reader(Node *operand, const Dim *place, void *ctx) {
   (void)place;
   const Candidates *c = ctx;
   c->s->last_reader[operand->id] = c->latest;
@@ -630,7 +630,7 @@ static Group *writer_for(const Fuser *s, Node *n, const Group *after) {
   for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++) {
     Group *g = w->data[w->len - 1 - i];
     if ((after && g->number <= after->number) || g->nodes.len >= SLICES_MAX) continue;
-    if (!join(s, g, n).kind) return g;
+    if (!why_not_joined(s, g, n).kind) return g;
   }
   return NULL;
 }
@@ -649,7 +649,7 @@ static bool takes_check(const Fuser *s, const Candidates *c, Group *g, Node *n) 
   bool scalar = group_checks_scalar(s->f, g, n), some = dim_range(s->f->graph->dims, g->x).lo > 0;
   if (scalar && (g == c->latest || !some)) return false; /* what it computes is a tile */
   if (!scalar && s->columns && dim_is(g->r, 1) && g != s->checks) return false;
-  return !join(s, g, n).kind;
+  return !why_not_joined(s, g, n).kind;
 }
 
 /* Nothing reads what a check gives, so it may join any loops that come after its operands: those
@@ -673,9 +673,9 @@ static Group *group_for(Fuser *s, const Candidates *c, Node *n) {
     return NULL;
   }
   if (prim_checks(n)) return group_for_check(s, c, n);
-  if (c->latest) *stop = join(s, c->latest, n);
+  if (c->latest) *stop = why_not_joined(s, c->latest, n);
   if (c->latest && !stop->kind) return c->latest;
-  if (later && !join(s, c->sibling, n).kind) return c->sibling;
+  if (later && !why_not_joined(s, c->sibling, n).kind) return c->sibling;
   return is_insert(n) ? writer_for(s, n, c->latest) : NULL;
 }
 
@@ -688,10 +688,10 @@ static void assign_inserted(Fuser *s, Node *n) {
     if (!last || g->number > last->number) last = g;
   }
   s->f->of[n->id] = last;
-  s->info[n->id].bytes = bytes_of(s->f->graph, n);
+  s->info[n->id].bytes = node_bytes(s->f->graph, n);
 }
 
-static void assign(Fuser *s, Node *n) {
+static void assign_group(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
@@ -706,7 +706,7 @@ static void assign(Fuser *s, Node *n) {
   s->info[n->id].depth = s->info[n->id].below = 0;
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;
-  each_operand(f, n, note_reader, &c);
+  each_operand(f, n, note_operand_reader, &c);
 }
 
 /* ---- what is written to memory ---- */
@@ -722,7 +722,7 @@ static void note_output(Node **operand, void *ctx) {
   f->stored[(*operand)->id] = true;
 }
 
-static void find_stored(Fusion *f) {
+static void find_stored_nodes(Fusion *f) {
   for (size_t i = 0; i < f->groups.len; i++) {
     Check c = {f, f->groups.data[i], NULL};
     for (size_t k = 0; k < c.group->nodes.len; k++)
@@ -735,7 +735,7 @@ static void find_stored(Fusion *f) {
   graph_each_use(f->graph->last, note_output, f);
 }
 
-Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
+Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   Fusion *f = ARENA_NEW(a, Fusion);
   *f = (Fusion){.graph = g, .arena = a};
   f->of = ARENA_ARRAY(a, Group *, g->nids);
@@ -753,13 +753,13 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   }
   survey_uses(&s);
   for (Node *n = g->first; n; n = n->next) {
-    if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
+    if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = node_bytes(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
     if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(&s, n);
-    else if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
+    else if (!is_inlined(&s, n) && computes(n)) assign_group(&s, n);
     if (prim_reads_size(n)) vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }
-  find_stored(f);
+  find_stored_nodes(f);
   for (size_t i = 0; i < f->groups.len && options->columns; i++)
     fuse_find_channels(f, f->groups.data[i]);
   return f;

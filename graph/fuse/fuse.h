@@ -91,7 +91,7 @@ typedef struct {
   bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
 } FuseOptions;
 
-Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options);
+Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
 
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs
  * makes it. */

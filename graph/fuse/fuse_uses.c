@@ -15,7 +15,7 @@ typedef struct {
   const Dim *place; /* of the user */
 } Walk;
 
-static void reach(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+static void follow_use(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   if (f->of[n->id] || n->kind == NODE_INPUT) use(n, place, ctx);
   else each_use_at(f, n, place, use, ctx);
 }
@@ -25,19 +25,19 @@ static void reach_operand(Node **operand, void *ctx) {
   if (!is_tensor(*operand)) return;
   Dim place[GRAPH_RANK_MAX];
   broadcast_place(w->f->graph, w->user, w->place, *operand, place);
-  reach(w->f, *operand, place, w->use, w->ctx);
+  follow_use(w->f, *operand, place, w->use, w->ctx);
 }
 
 static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Gather x;
   gather_of(f->graph, n, place, &x);
-  for (uint32_t i = 0; i < x.n; i++) reach(f, x.by[i].index, x.by[i].place, use, ctx);
-  reach(f, x.data, x.place, use, ctx);
+  for (uint32_t i = 0; i < x.n; i++) follow_use(f, x.by[i].index, x.by[i].place, use, ctx);
+  follow_use(f, x.data, x.place, use, ctx);
 }
 
 static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   ConcatSources p = concat_sources(f->graph, n, place);
-  for (uint32_t i = 0; i < p.n; i++) reach(f, p.items[i].operand, p.items[i].place, use, ctx);
+  for (uint32_t i = 0; i < p.n; i++) follow_use(f, p.items[i].operand, p.items[i].place, use, ctx);
 }
 
 /* At a position that is any of the window's. */
@@ -48,10 +48,10 @@ static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
   ConcatSource p;
   for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
   window_piece(f->graph, &w, place, at, &p);
-  reach(f, p.operand, p.place, use, ctx);
+  follow_use(f, p.operand, p.place, use, ctx);
   if (!w.weight) return;
   at[w.n] = place[n->type.rank - 1];
-  reach(f, w.weight, at, use, ctx);
+  follow_use(f, w.weight, at, use, ctx);
 }
 
 /* A searched or scattered tensor is used as a whole, in memory, at no one index. */
@@ -68,7 +68,7 @@ static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
     }
     Dim at[GRAPH_RANK_MAX];
     broadcast_place(f->graph, domain, place, n->args[i].node, at);
-    reach(f, n->args[i].node, at, use, ctx);
+    follow_use(f, n->args[i].node, at, use, ctx);
   }
 }
 
@@ -78,13 +78,13 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
   switch (prim_kind(n->op)) {
     case PRIM_VIEW:
       view_place(f->graph, n, place, from);
-      reach(f, view_operand(n), from, use, ctx);
+      follow_use(f, view_operand(n), from, use, ctx);
       return;
-    case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
+    case PRIM_REDUCE: follow_use(f, n->args[0].node, place, use, ctx); return;
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
     case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
     case PRIM_CONCAT: piece_uses(f, n, place, use, ctx); return;
-    case PRIM_INSERT: reach(f, n->args[1].node, place, use, ctx); return;
+    case PRIM_INSERT: follow_use(f, n->args[1].node, place, use, ctx); return;
     case PRIM_SEARCH:
     case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);
@@ -110,7 +110,7 @@ static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
                           dim_shared_index(g->dims, "m", x.rows),
                           dim_shared_index(g->dims, "n", x.keys), at);
   attention_mask_place(g, &x, at, place);
-  reach(f, x.mask, place, use, ctx);
+  follow_use(f, x.mask, place, use, ctx);
 }
 
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {

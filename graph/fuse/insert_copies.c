@@ -38,7 +38,7 @@ static Node *tensor_of_number(Graph *g, Arg number, DType t) {
 }
 
 /* The dtype of a number of Python's; DT_NONE: it is none. */
-static DType number_dtype(const Arg *a) {
+static DType python_number_dtype(const Arg *a) {
   switch (a->kind) {
     case ARG_NODE: return a->node->type.kind == VALUE_INT && a->node->type.value ? DT_I64 : DT_NONE;
     case ARG_INT: return DT_I64;
@@ -53,7 +53,7 @@ static void make_tensors(Graph *g) {
   Arg *list = &g->last->args[0];
   for (uint32_t i = 0; i < list->n; i++) {
     Arg *a = &list->items[i];
-    DType t = number_dtype(a);
+    DType t = python_number_dtype(a);
     if (t) *a = arg_node(tensor_of_number(g, *a, t));
   }
 }
@@ -88,25 +88,25 @@ typedef struct {
   uint32_t reader; /* the place of the node that reads what is looked at */
 } Readers;
 
-static bool is_view(const Node *n) {
+static bool is_view_or_item(const Node *n) {
   return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
 }
 
-static void note_reader(Node **use, void *ctx) {
+static void note_node_reader(Node **use, void *ctx) {
   Readers *r = ctx;
   uint32_t *last = &r->last[(*use)->id];
   if (r->reader > *last) *last = r->reader;
 }
 
-static Readers find_readers(Graph *g, Arena *a) {
+static Readers find_node_readers(Graph *g, Arena *a) {
   Readers r = {ARENA_ARRAY(a, uint32_t, g->nids), ARENA_ARRAY(a, uint32_t, g->nids),
                ARENA_ARRAY(a, bool, g->nids), 0};
   uint32_t count = 0;
   for (Node *n = g->first; n; n = n->next) r.place[n->id] = ++count;
   for (Node *n = g->last; n; n = n->prev) {
-    bool view = is_view(n) && !prim_reads_size(n);
+    bool view = is_view_or_item(n) && !prim_reads_size(n);
     r.reader = view ? r.last[n->id] : r.place[n->id];
-    graph_each_use(n, note_reader, &r);
+    graph_each_use(n, note_node_reader, &r);
   }
   for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) r.updated[g->outputs[i].target->id] = true;
@@ -127,7 +127,7 @@ static void separate_operands(Graph *g, Node *n) {
   for (uint32_t i = 1; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE) continue;
     Node *x = n->args[i].node;
-    while (is_view(x) && x->kind == NODE_CALL) x = view_operand(x);
+    while (is_view_or_item(x) && x->kind == NODE_CALL) x = view_operand(x);
     if (prim_memory(x) == prim_memory(n)) n->args[i].node = copy_of(g, n->args[i].node, n);
   }
 }
@@ -138,7 +138,7 @@ static void separate_operands(Graph *g, Node *n) {
  * there as it is. */
 static void separate_memory(Graph *g) {
   Arena *scratch = arena_child(g->arena);
-  Readers readers = find_readers(g, scratch);
+  Readers readers = find_node_readers(g, scratch);
   for (Node *n = g->first; n; n = n->next) {
     PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
     if (prim_reads_size(n) && !is_computed(n->args[1].node))

@@ -73,7 +73,7 @@ static int cursor_close(voidpf opaque, voidpf stream) {
 
 /* ---- the directory ---- */
 
-static bool fail(const Archive *f, const char *entry, const char *what) {
+static bool fail_entry(const Archive *f, const char *entry, const char *what) {
   diag_error(f->diags, f->place, E_GRAPH_ZIP_ENTRY, entry, what);
   return false;
 }
@@ -96,11 +96,11 @@ static bool entry_data(Archive *f, Arena *a, unzFile zip, const unz_file_info64 
   int method, level;
   int status = unzOpenCurrentFile2(zip, &method, &level, 1);
   if (status == UNZ_INTERNALERROR) arena_out_of_memory(a);
-  if (status != UNZ_OK) return fail(f, e->name, "its header is damaged");
+  if (status != UNZ_OK) return fail_entry(f, e->name, "its header is damaged");
   ZPOS64_T at = unzGetCurrentFileZStreamPos64(zip);
   unzCloseCurrentFile(zip);
   if (at > f->size || info->uncompressed_size > f->size - at)
-    return fail(f, e->name, "it reaches past the end of the file, which may be truncated");
+    return fail_entry(f, e->name, "it reaches past the end of the file, which may be truncated");
   e->data = f->bytes + at;
   e->size = (size_t)info->uncompressed_size;
   return true;
@@ -110,32 +110,34 @@ static bool read_entry(Archive *f, Arena *a, unzFile zip) {
   char name[NAME_MAX_BYTES];
   unz_file_info64 info;
   if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK)
-    return fail(f, "of the directory", "it is damaged");
-  if (info.size_filename >= sizeof name) return fail(f, "of the directory", "its name is too long");
+    return fail_entry(f, "of the directory", "it is damaged");
+  if (info.size_filename >= sizeof name)
+    return fail_entry(f, "of the directory", "its name is too long");
   if (strlen(name) != info.size_filename || !plain_name(name)) {
     Text quoted = text_new(a);
     text_quote(&quoted, name);
-    return fail(f, quoted.data, "its name is no plain relative path");
+    return fail_entry(f, quoted.data, "its name is no plain relative path");
   }
   ArchiveEntry e = {.name = pool_name(f->names, name)};
-  if (info.flag & 1) return fail(f, name, "it is encrypted");
-  if (info.compression_method) return fail(f, name, "it is compressed");
-  if (info.compressed_size != info.uncompressed_size) return fail(f, name, "it has two sizes");
+  if (info.flag & 1) return fail_entry(f, name, "it is encrypted");
+  if (info.compression_method) return fail_entry(f, name, "it is compressed");
+  if (info.compressed_size != info.uncompressed_size)
+    return fail_entry(f, name, "it has two sizes");
   if (!entry_data(f, a, zip, &info, &e)) return false;
   vec_push(a, &f->entries, e);
   return true;
 }
 
-static int by_name(const void *a, const void *b) {
+static int compare_entry_names(const void *a, const void *b) {
   return strcmp(((const ArchiveEntry *)a)->name, ((const ArchiveEntry *)b)->name);
 }
 
 static bool sort_entries(Archive *f) {
   if (!f->entries.len) return true;
-  qsort(f->entries.data, f->entries.len, sizeof *f->entries.data, by_name);
+  qsort(f->entries.data, f->entries.len, sizeof *f->entries.data, compare_entry_names);
   for (size_t i = 1; i < f->entries.len; i++)
     if (f->entries.data[i].name == f->entries.data[i - 1].name)
-      return fail(f, f->entries.data[i].name, "another one has the same name");
+      return fail_entry(f, f->entries.data[i].name, "another one has the same name");
   return true;
 }
 
@@ -150,10 +152,11 @@ static bool walk_directory(void *walk) {
   int status = unzGoToFirstFile(w->zip);
   for (; status == UNZ_OK; status = unzGoToNextFile(w->zip)) {
     if (w->file->entries.len == ENTRIES_MAX)
-      return fail(w->file, "of the directory", "there are too many");
+      return fail_entry(w->file, "of the directory", "there are too many");
     if (!read_entry(w->file, w->arena, w->zip)) return false;
   }
-  if (status != UNZ_END_OF_LIST_OF_FILE) return fail(w->file, "of the directory", "it is damaged");
+  if (status != UNZ_END_OF_LIST_OF_FILE)
+    return fail_entry(w->file, "of the directory", "it is damaged");
   return sort_entries(w->file);
 }
 
@@ -234,5 +237,5 @@ const ArchiveEntry *archive_at(const Archive *f, size_t i) { return &f->entries.
 const ArchiveEntry *archive_find(const Archive *f, const char *name) {
   ArchiveEntry key = {.name = name};
   if (!f->entries.len) return NULL;
-  return bsearch(&key, f->entries.data, f->entries.len, sizeof key, by_name);
+  return bsearch(&key, f->entries.data, f->entries.len, sizeof key, compare_entry_names);
 }

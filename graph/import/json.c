@@ -26,31 +26,31 @@ typedef struct {
   const char *wrong; /* NULL: nothing yet */
 } Reader;
 
-static bool value(Reader *r, Json *out);
+static bool read_json_value(Reader *r, Json *out);
 
-static bool fail(Reader *r, const char *what) {
+static bool fail_json(Reader *r, const char *what) {
   if (!r->wrong) r->wrong = what;
   return false;
 }
 
 /* 0 at the end, where no text may have it. */
-static char peek(const Reader *r) { return r->at < r->end ? *r->at : 0; }
+static char peek_char(const Reader *r) { return r->at < r->end ? *r->at : 0; }
 
-static void skip_space(Reader *r) {
+static void skip_json_space(Reader *r) {
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
     r->at++;
 }
 
 static bool take_char(Reader *r, char c, const char *what) {
-  skip_space(r);
-  if (peek(r) != c) return fail(r, what);
+  skip_json_space(r);
+  if (peek_char(r) != c) return fail_json(r, what);
   r->at++;
   return true;
 }
 
 /* ---- strings ---- */
 
-static char *put_utf8(char *to, uint32_t c) {
+static char *put_code_point(char *to, uint32_t c) {
   if (c < 0x80) {
     *to++ = (char)c;
     return to;
@@ -62,7 +62,7 @@ static char *put_utf8(char *to, uint32_t c) {
   return to;
 }
 
-static int digit(char c) {
+static int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c |= 0x20;
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -71,8 +71,8 @@ static int digit(char c) {
 static bool four_digits(Reader *r, uint32_t *out) {
   *out = 0;
   for (int i = 0; i < 4; i++, r->at++) {
-    int d = digit(peek(r));
-    if (d < 0) return fail(r, E_JSON_ESCAPE);
+    int d = hex_value(peek_char(r));
+    if (d < 0) return fail_json(r, E_JSON_ESCAPE);
     *out = *out << 4 | (uint32_t)d;
   }
   return true;
@@ -82,25 +82,26 @@ static bool four_digits(Reader *r, uint32_t *out) {
 static bool unicode(Reader *r, char **to) {
   uint32_t c, low;
   if (!four_digits(r, &c)) return false;
-  if (c >= 0xDC00 && c < 0xE000) return fail(r, E_JSON_ESCAPE);
+  if (c >= 0xDC00 && c < 0xE000) return fail_json(r, E_JSON_ESCAPE);
   if (c >= 0xD800 && c < 0xDC00) {
-    if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u') return fail(r, E_JSON_ESCAPE);
+    if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+      return fail_json(r, E_JSON_ESCAPE);
     r->at += 2;
     if (!four_digits(r, &low)) return false;
-    if (low < 0xDC00 || low >= 0xE000) return fail(r, E_JSON_ESCAPE);
+    if (low < 0xDC00 || low >= 0xE000) return fail_json(r, E_JSON_ESCAPE);
     c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
   }
-  if (c == 0) return fail(r, E_JSON_ESCAPE);
-  *to = put_utf8(*to, c);
+  if (c == 0) return fail_json(r, E_JSON_ESCAPE);
+  *to = put_code_point(*to, c);
   return true;
 }
 
-static bool escape(Reader *r, char **to) {
+static bool read_escape(Reader *r, char **to) {
   static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   r->at++;
-  char c = peek(r);
+  char c = peek_char(r);
   const char *known = c ? strchr(names, c) : NULL;
-  if (!known && c != 'u') return fail(r, E_JSON_ESCAPE);
+  if (!known && c != 'u') return fail_json(r, E_JSON_ESCAPE);
   r->at++;
   if (c == 'u') return unicode(r, to);
   *(*to)++ = meant[known - names];
@@ -108,14 +109,14 @@ static bool escape(Reader *r, char **to) {
 }
 
 /* Skips characters that need no decoding. */
-static bool plain(Reader *r) {
+static bool skip_plain(Reader *r) {
   while (r->at < r->end && *r->at != '"' && *r->at != '\\') {
-    if ((unsigned char)*r->at < ' ') return fail(r, E_JSON_CONTROL);
+    if ((unsigned char)*r->at < ' ') return fail_json(r, E_JSON_CONTROL);
     size_t n = (unsigned char)*r->at < 0x80 ? 1 : utf8_length(r->at, (size_t)(r->end - r->at));
-    if (!n) return fail(r, E_JSON_UTF8);
+    if (!n) return fail_json(r, E_JSON_UTF8);
     r->at += n;
   }
-  return r->at < r->end || fail(r, E_JSON_END);
+  return r->at < r->end || fail_json(r, E_JSON_END);
 }
 
 /* A decoded string is never longer than its text. */
@@ -125,12 +126,12 @@ static bool escaped(Reader *r, const char *begin, const char **out) {
   char *to = ARENA_ARRAY(r->arena, char, (size_t)(close - begin) + 1);
   *out = to;
   r->at = begin;
-  while (peek(r) != '"') {
+  while (peek_char(r) != '"') {
     const char *from = r->at;
-    if (!plain(r)) return false;
+    if (!skip_plain(r)) return false;
     memcpy(to, from, (size_t)(r->at - from));
     to += r->at - from;
-    if (peek(r) == '\\' && !escape(r, &to)) return false;
+    if (peek_char(r) == '\\' && !read_escape(r, &to)) return false;
   }
   return true;
 }
@@ -138,7 +139,7 @@ static bool escaped(Reader *r, const char *begin, const char **out) {
 static bool string(Reader *r, const char **out) {
   if (!take_char(r, '"', E_JSON_STRING)) return false;
   const char *begin = r->at;
-  if (!plain(r)) return false;
+  if (!skip_plain(r)) return false;
   if (*r->at == '\\') {
     if (!escaped(r, begin, out)) return false;
   } else {
@@ -150,13 +151,13 @@ static bool string(Reader *r, const char **out) {
 
 /* ---- numbers ---- */
 
-static bool digits(Reader *r) {
+static bool skip_digits(Reader *r) {
   const char *begin = r->at;
-  while (peek(r) >= '0' && peek(r) <= '9') r->at++;
-  return r->at > begin || fail(r, E_JSON_NUMBER);
+  while (peek_char(r) >= '0' && peek_char(r) <= '9') r->at++;
+  return r->at > begin || fail_json(r, E_JSON_NUMBER);
 }
 
-static bool integer(Reader *r, const char *begin, Json *out) {
+static bool read_json_integer(Reader *r, const char *begin, Json *out) {
   bool negative = *begin == '-';
   out->kind = JSON_INTEGER;
   out->integer = 0;
@@ -164,7 +165,7 @@ static bool integer(Reader *r, const char *begin, Json *out) {
     int d = negative ? '0' - *s : *s - '0';
     if (__builtin_mul_overflow(out->integer, 10, &out->integer) ||
         __builtin_add_overflow(out->integer, d, &out->integer))
-      return fail(r, E_JSON_RANGE);
+      return fail_json(r, E_JSON_RANGE);
   }
   return true;
 }
@@ -172,40 +173,40 @@ static bool integer(Reader *r, const char *begin, Json *out) {
 static bool real(Reader *r, const char *begin, Json *out) {
   out->kind = JSON_REAL;
   bool ok = text_to_double(begin, (size_t)(r->at - begin), &out->real);
-  return (ok && isfinite(out->real)) || fail(r, E_JSON_RANGE);
+  return (ok && isfinite(out->real)) || fail_json(r, E_JSON_RANGE);
 }
 
 static bool read_json_number(Reader *r, Json *out) {
   const char *begin = r->at;
   r->at += *r->at == '-';
-  if (peek(r) == '0') r->at++;
-  else if (!digits(r)) return false;
+  if (peek_char(r) == '0') r->at++;
+  else if (!skip_digits(r)) return false;
   bool whole = true;
-  if (peek(r) == '.') {
+  if (peek_char(r) == '.') {
     whole = false;
     r->at++;
-    if (!digits(r)) return false;
+    if (!skip_digits(r)) return false;
   }
-  if (peek(r) == 'e' || peek(r) == 'E') {
+  if (peek_char(r) == 'e' || peek_char(r) == 'E') {
     whole = false;
     r->at++;
-    r->at += peek(r) == '+' || peek(r) == '-';
-    if (!digits(r)) return false;
+    r->at += peek_char(r) == '+' || peek_char(r) == '-';
+    if (!skip_digits(r)) return false;
   }
-  return whole ? integer(r, begin, out) : real(r, begin, out);
+  return whole ? read_json_integer(r, begin, out) : real(r, begin, out);
 }
 
 /* ---- objects ---- */
 
 /* The file chooses the keys, but not the table's address, which the hash includes: so a file can't
  * make all of them collide. */
-static uint64_t hash_of(const JsonTable *t, const char *key) {
+static uint64_t hash_key(const JsonTable *t, const char *key) {
   return XXH3_64bits_withSeed(key, strlen(key), (uintptr_t)t);
 }
 
 /* The place of a key in the table, or the one that it would get. */
-static uint32_t *place_of(const JsonTable *t, const char *key) {
-  for (uint64_t i = hash_of(t, key);; i++) {
+static uint32_t *key_slot(const JsonTable *t, const char *key) {
+  for (uint64_t i = hash_key(t, key);; i++) {
     uint32_t *place = &t->places[i & t->mask];
     if (!*place || !strcmp(t->members[*place - 1].key, key)) return place;
   }
@@ -224,7 +225,7 @@ static bool fill_places(Reader *r, JsonTable *t, uint32_t n) {
   t->places = ARENA_ARRAY(r->arena, uint32_t, size);
   t->mask = size - 1;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t *place = place_of(t, t->members[i].key);
+    uint32_t *place = key_slot(t, t->members[i].key);
     if (*place) return false;
     *place = i + 1;
   }
@@ -241,20 +242,21 @@ static bool close_object(Reader *r, size_t first, Json *out) {
   t->members = members;
   *out = (Json){.kind = JSON_OBJECT, .n = (uint32_t)n, .members = t};
   bool unique = n <= FEW ? unique_few(members, out->n) : fill_places(r, t, out->n);
-  return unique || fail(r, E_JSON_TWICE);
+  return unique || fail_json(r, E_JSON_TWICE);
 }
 
-static bool object(Reader *r, Json *out) {
+static bool read_object(Reader *r, Json *out) {
   size_t first = r->members.len;
   r->at++;
-  skip_space(r);
-  for (bool more = peek(r) != '}'; more; more = peek(r) == ',') {
+  skip_json_space(r);
+  for (bool more = peek_char(r) != '}'; more; more = peek_char(r) == ',') {
     if (r->members.len > first) r->at++;
     JsonMember m;
-    skip_space(r);
-    if (!string(r, &m.key) || !take_char(r, ':', E_JSON_COLON) || !value(r, &m.value)) return false;
+    skip_json_space(r);
+    if (!string(r, &m.key) || !take_char(r, ':', E_JSON_COLON) || !read_json_value(r, &m.value))
+      return false;
     vec_push(r->scratch, &r->members, m);
-    skip_space(r);
+    skip_json_space(r);
   }
   return take_char(r, '}', E_JSON_OBJECT) && close_object(r, first, out);
 }
@@ -264,13 +266,13 @@ static bool object(Reader *r, Json *out) {
 static bool array(Reader *r, Json *out) {
   size_t first = r->items.len;
   r->at++;
-  skip_space(r);
-  for (bool more = peek(r) != ']'; more; more = peek(r) == ',') {
+  skip_json_space(r);
+  for (bool more = peek_char(r) != ']'; more; more = peek_char(r) == ',') {
     if (r->items.len > first) r->at++;
     Json item;
-    if (!value(r, &item)) return false;
+    if (!read_json_value(r, &item)) return false;
     vec_push(r->scratch, &r->items, item);
-    skip_space(r);
+    skip_json_space(r);
   }
   if (!take_char(r, ']', E_JSON_ARRAY)) return false;
   size_t n = r->items.len - first;
@@ -282,41 +284,41 @@ static bool array(Reader *r, Json *out) {
 }
 
 static bool nested(Reader *r, Json *out) {
-  if (r->depth == JSON_DEPTH_MAX) return fail(r, E_JSON_DEPTH);
+  if (r->depth == JSON_DEPTH_MAX) return fail_json(r, E_JSON_DEPTH);
   r->depth++;
-  bool ok = peek(r) == '{' ? object(r, out) : array(r, out);
+  bool ok = peek_char(r) == '{' ? read_object(r, out) : array(r, out);
   r->depth--;
   return ok;
 }
 
-static bool word(Reader *r, const char *text, JsonKind kind, Json *out) {
+static bool read_keyword(Reader *r, const char *text, JsonKind kind, Json *out) {
   size_t n = strlen(text);
-  if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n)) return fail(r, E_JSON_VALUE);
+  if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n)) return fail_json(r, E_JSON_VALUE);
   r->at += n;
   *out = (Json){.kind = kind};
   return true;
 }
 
-static bool value(Reader *r, Json *out) {
-  skip_space(r);
-  switch (peek(r)) {
+static bool read_json_value(Reader *r, Json *out) {
+  skip_json_space(r);
+  switch (peek_char(r)) {
     case '{':
     case '[': return nested(r, out);
     case '"': out->kind = JSON_STRING; return string(r, &out->string);
-    case 't': return word(r, "true", JSON_TRUE, out);
-    case 'f': return word(r, "false", JSON_FALSE, out);
-    case 'n': return word(r, "null", JSON_NULL, out);
+    case 't': return read_keyword(r, "true", JSON_TRUE, out);
+    case 'f': return read_keyword(r, "false", JSON_FALSE, out);
+    case 'n': return read_keyword(r, "null", JSON_NULL, out);
     case '-': return read_json_number(r, out);
     default: break;
   }
-  if (peek(r) >= '0' && peek(r) <= '9') return read_json_number(r, out);
-  return fail(r, r->at == r->end ? E_JSON_END : E_JSON_VALUE);
+  if (peek_char(r) >= '0' && peek_char(r) <= '9') return read_json_number(r, out);
+  return fail_json(r, r->at == r->end ? E_JSON_END : E_JSON_VALUE);
 }
 
 static bool document(Reader *r, Json *out) {
-  if (!value(r, out)) return false;
-  skip_space(r);
-  return r->at == r->end || fail(r, E_JSON_MORE);
+  if (!read_json_value(r, out)) return false;
+  skip_json_space(r);
+  return r->at == r->end || fail_json(r, E_JSON_MORE);
 }
 
 static JsonError error_at(const Reader *r) {
@@ -345,7 +347,7 @@ const Json *json_get(const Json *object, const char *key) {
   if (!json_is(object, JSON_OBJECT)) return NULL;
   const JsonTable *t = object->members;
   if (t->places) {
-    uint32_t place = *place_of(t, key);
+    uint32_t place = *key_slot(t, key);
     return place ? &t->members[place - 1].value : NULL;
   }
   for (uint32_t i = 0; i < object->n; i++)

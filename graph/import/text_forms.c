@@ -13,7 +13,7 @@ static void blank(char *from, const char *to) {
   while (from < to) *from++ = ' ';
 }
 
-static bool starts(const Line *l, const char *s) {
+static bool line_starts(const Line *l, const char *s) {
   size_t n = strlen(s);
   return (size_t)(l->end - l->at) >= n && !memcmp(l->at, s, n);
 }
@@ -22,10 +22,10 @@ static char *find_in_line(const Line *l, const char *s) {
   return memmem(l->at, (size_t)(l->end - l->at), s, strlen(s));
 }
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static void skip_word(Line *l) {
-  while (l->at < l->end && is_word(*l->at)) l->at++;
+  while (l->at < l->end && is_name_char(*l->at)) l->at++;
 }
 
 /* ---- values ---- */
@@ -34,7 +34,7 @@ static void skip_word(Line *l) {
 static void plain_values(char *from, char *to) {
   for (char *s = from; s < to; s++) {
     if (*s == '%') *s = '+';
-    if (*s != ':' || s == from || !is_word(s[-1])) continue;
+    if (*s != ':' || s == from || !is_name_char(s[-1])) continue;
     for (; s < to && (*s == ':' || isdigit((unsigned char)*s)); s++) *s = ' ';
   }
 }
@@ -68,9 +68,9 @@ static void plain_keys(char *from, char *to) {
 }
 
 /* Does Python read it as one value?  Other text is a string with spaces or punctuation. */
-static bool is_value(const char *from, const char *to) {
+static bool is_plain_value(const char *from, const char *to) {
   if (strchr("+[({-", *from) || isdigit((unsigned char)*from)) return true;
-  while (from < to && (is_word(*from) || *from == '.' || *from == ':')) from++;
+  while (from < to && (is_name_char(*from) || *from == '.' || *from == ':')) from++;
   return from == to;
 }
 
@@ -82,7 +82,7 @@ static void quote_strings(char *from, char *close) {
     if (s < close && strchr("([{", *s)) depth++;
     if (s < close && strchr(")]}", *s)) depth--;
     if (s < close && (depth || s[0] != ',' || s[1] != ' ')) continue;
-    if (from < s && !is_blank(from, s) && !is_value(from, s)) {
+    if (from < s && !is_blank(from, s) && !is_plain_value(from, s)) {
       from[-1] = *s = '"';
       if (s < close) s[1] = ',';
     }
@@ -93,11 +93,11 @@ static void quote_strings(char *from, char *close) {
 /* (args = (A), kwargs = {K}) becomes (A, K). */
 static void plain_call(Line *l) {
   static const char ARGS[] = "(args = (", KWARGS[] = "), kwargs = {";
-  if (!starts(l, ARGS)) return;
+  if (!line_starts(l, ARGS)) return;
   char *first = l->at + sizeof ARGS - 1, *close = closing(first - 1, l->end);
   if (!close) return;
   Line rest = {close, l->end};
-  if (!starts(&rest, KWARGS)) return;
+  if (!line_starts(&rest, KWARGS)) return;
   char *keys = close + sizeof KWARGS - 1, *last = closing(keys - 1, l->end);
   if (!last) return;
   blank(l->at + 1, first);
@@ -143,9 +143,9 @@ static void plain_value(Line *l) {
   if (!bracket) return;
   size_t kind = (size_t)(bracket - l->at);
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-    if (starts(l, inputs[i]) && kind == strlen(inputs[i])) plain_input(l, kind);
+    if (line_starts(l, inputs[i]) && kind == strlen(inputs[i])) plain_input(l, kind);
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-    if (starts(l, calls[i]) && kind == strlen(calls[i])) plain_target(l, kind);
+    if (line_starts(l, calls[i]) && kind == strlen(calls[i])) plain_target(l, kind);
 }
 
 /* `%x : [num_users=1] = ` becomes `x                   = `: the name moves, for the lines of a
@@ -156,7 +156,7 @@ static void plain_node(Line *l) {
   memmove(name, name + 1, (size_t)(l->at - name - 1));
   l->at[-1] = ' ';
   char *equals = find_in_line(l, "] = ");
-  if (!starts(l, " : ") || !equals) return;
+  if (!line_starts(l, " : ") || !equals) return;
   blank(l->at, equals + 2);
   l->at = equals + 4;
   plain_value(l);
@@ -164,17 +164,17 @@ static void plain_node(Line *l) {
 
 /* ---- lines ---- */
 
-static void plain_line(Line l) {
+static void convert_line(Line l) {
   while (l.at < l.end && (*l.at == ' ' || *l.at == '\t')) l.at++;
-  if (starts(&l, "graph(")) memcpy(l.at, "def " LISTING_FUNCTION "(", 6);
-  else if (starts(&l, "%")) plain_node(&l);
+  if (line_starts(&l, "graph(")) memcpy(l.at, "def " LISTING_FUNCTION "(", 6);
+  else if (line_starts(&l, "%")) plain_node(&l);
 }
 
 static TextForm form_of(const char *text, size_t len) {
   static const char LAMBDA[] = "class <lambda>";
   Line l = {(char *)(uintptr_t)text, (char *)(uintptr_t)text + len};
   while (l.at < l.end && isspace((unsigned char)*l.at)) l.at++;
-  if (starts(&l, "graph(") && find_in_line(&l, "):")) return FORM_LISTING;
+  if (line_starts(&l, "graph(") && find_in_line(&l, "):")) return FORM_LISTING;
   return find_in_line(&l, LAMBDA) ? FORM_LAMBDA : FORM_PYTHON;
 }
 
@@ -190,7 +190,7 @@ const char *text_as_python(Arena *a, const char *text, size_t len, TextForm *for
   for (char *at = copy; at < all.end;) {
     char *stop = memchr(at, '\n', (size_t)(all.end - at));
     if (!stop) stop = all.end;
-    plain_line((Line){at, stop});
+    convert_line((Line){at, stop});
     at = stop + 1;
   }
   return copy;

@@ -27,7 +27,7 @@ typedef struct {
 
 #define FAIL(r, span, ...) diag_error((r)->g->diags, (span), __VA_ARGS__)
 
-static Name intern(Reader *r, const char *s) { return pool_name(r->g->names, s); }
+static Name intern_name(Reader *r, const char *s) { return pool_name(r->g->names, s); }
 
 /* ---- comments: where the model's source made the nodes below ---- */
 
@@ -55,23 +55,23 @@ static void read_comments(Reader *r, uint32_t before_line) {
 
 /* ---- types ---- */
 
-static void skip_spaces(const char **at, const char *end) {
+static void skip_annotation_spaces(const char **at, const char *end) {
   while (*at < end && **at == ' ') ++*at;
 }
 
-static bool accept(const char **at, const char *end, char c) {
-  skip_spaces(at, end);
+static bool accept_in_annotation(const char **at, const char *end, char c) {
+  skip_annotation_spaces(at, end);
   if (*at == end || **at != c) return false;
   ++*at;
   return true;
 }
 
-static bool read_shape(Reader *r, ValueType *t, const char **at, const char *end) {
+static bool read_annotation_shape(Reader *r, ValueType *t, const char **at, const char *end) {
   Dim shape[GRAPH_RANK_MAX];
   uint32_t rank = 0;
-  if (!accept(at, end, '[')) return false;
-  while (!accept(at, end, ']')) {
-    if (rank == GRAPH_RANK_MAX || (rank && !accept(at, end, ','))) return false;
+  if (!accept_in_annotation(at, end, '[')) return false;
+  while (!accept_in_annotation(at, end, ']')) {
+    if (rank == GRAPH_RANK_MAX || (rank && !accept_in_annotation(at, end, ','))) return false;
     Dim d = dim_parse(r->g->dims, at, end);
     if (!d || d->kind == DIM_HUGE || dim_range(r->g->dims, d).hi < 0) return false;
     shape[rank++] = d;
@@ -85,7 +85,7 @@ static bool read_tensor_type(Reader *r, ValueType *t, const char *s, const char 
   const char *at = s;
   while (at < end && isalnum((unsigned char)*at)) at++;
   t->dtype = dtype_from_fx(s, (size_t)(at - s));
-  return t->dtype != DT_NONE && read_shape(r, t, &at, end);
+  return t->dtype != DT_NONE && read_annotation_shape(r, t, &at, end);
 }
 
 /* Can it stand between quotes as it is? */
@@ -94,10 +94,10 @@ static bool is_plain(const char *s, const char *end) {
   return s == end;
 }
 
-static bool read_symbolic(Reader *r, ValueType *t, const char *s, const char *end) {
+static bool read_symbolic_number(Reader *r, ValueType *t, const char *s, const char *end) {
   const char *at = s;
   Dim d = dim_parse(r->g->dims, &at, end);
-  skip_spaces(&at, end);
+  skip_annotation_spaces(&at, end);
   if (d && at == end) {
     *t = (ValueType){.kind = VALUE_INT, .value = d};
     return true;
@@ -115,21 +115,22 @@ static ValueType read_annotation(Reader *r, const Expr *e) {
   if (!e) return t;
   const char *s = e->kind == EX_STR ? e->name : "", *end = s + strlen(s);
   bool symbolic = !strncmp(s, "Sym(", 4) && end[-1] == ')';
-  bool ok = symbolic ? read_symbolic(r, &t, s + 4, end - 1) : read_tensor_type(r, &t, s, end);
+  bool ok =
+      symbolic ? read_symbolic_number(r, &t, s + 4, end - 1) : read_tensor_type(r, &t, s, end);
   if (!ok) FAIL(r, e->span, E_GRAPH_ANNOTATION, s);
   return t;
 }
 
 /* ---- arguments ---- */
 
-static Arg read_arg(Reader *r, const Expr *e);
+static Arg read_arg_expr(Reader *r, const Expr *e);
 
 /* a.b.c as text; NULL if e is no such path. */
-static Name dotted(Reader *r, const Expr *e) {
+static Name dotted_name(Reader *r, const Expr *e) {
   if (e->kind == EX_NAME) return e->name;
   if (e->kind != EX_ATTR) return NULL;
-  Name left = dotted(r, e->a);
-  return left ? intern(r, arena_printf(r->g->arena, "%s.%s", left, e->name)) : NULL;
+  Name left = dotted_name(r, e->a);
+  return left ? intern_name(r, arena_printf(r->g->arena, "%s.%s", left, e->name)) : NULL;
 }
 
 static Arg bad_arg(Reader *r, const Expr *e) {
@@ -139,34 +140,34 @@ static Arg bad_arg(Reader *r, const Expr *e) {
   return arg_none();
 }
 
-static Arg read_items(Reader *r, const Expr *e) {
+static Arg read_arg_items(Reader *r, const Expr *e) {
   Arg a = arg_list(r->g, e->items.len);
   a.tuple = e->kind == EX_TUPLE;
-  for (uint32_t i = 0; i < a.n; i++) a.items[i] = read_arg(r, e->items.data[i]);
+  for (uint32_t i = 0; i < a.n; i++) a.items[i] = read_arg_expr(r, e->items.data[i]);
   return a;
 }
 
-static Arg read_int(Reader *r, const Expr *e, bool minus) {
+static Arg read_int_expr(Reader *r, const Expr *e, bool minus) {
   uint64_t limit = (uint64_t)INT64_MAX + minus;
   if (e->big || e->ival > limit) return bad_arg(r, e);
   return arg_int(r->g, (int64_t)(minus ? 0 - e->ival : e->ival));
 }
 
 /* A size as an expression of symbols that annotations have, as passes write them: 2*s0 + 1. */
-static Arg read_size(Reader *r, const Expr *e) {
+static Arg read_size_expr(Reader *r, const Expr *e) {
   Text t = text_new(r->g->arena);
   ast_print_expr(&t, e);
   const char *at = t.data, *end = t.data + t.len;
   uint32_t known = dims_symbols(r->g->dims);
   Dim d = dim_parse(r->g->dims, &at, end);
-  skip_spaces(&at, end);
+  skip_annotation_spaces(&at, end);
   bool ok = d && at == end && d->kind != DIM_HUGE && dims_symbols(r->g->dims) == known;
   return ok ? arg_dim(d) : bad_arg(r, e);
 }
 
-static Arg read_float(double v) { return (Arg){.kind = ARG_FLOAT, .number = v}; }
+static Arg float_arg(double v) { return (Arg){.kind = ARG_FLOAT, .number = v}; }
 
-static Arg read_node(Reader *r, const Expr *e) {
+static Arg find_named_node(Reader *r, const Expr *e) {
   Node *n = graph_find(r->g, e->name);
   if (!n) FAIL(r, e->span, E_GRAPH_NAME, e->name);
   return n ? arg_node(n) : arg_none();
@@ -174,12 +175,12 @@ static Arg read_node(Reader *r, const Expr *e) {
 
 static Arg read_minus(Reader *r, const Expr *e) {
   const Expr *x = e->a;
-  if (r->listing && e->op == OP_POS && x->kind == EX_NAME) return read_node(r, x);
+  if (r->listing && e->op == OP_POS && x->kind == EX_NAME) return find_named_node(r, x);
   if (e->op != OP_NEG) return bad_arg(r, e);
-  if (x->kind == EX_INT) return read_int(r, x, true);
-  if (x->kind == EX_FLOAT) return read_float(-x->fval);
-  if (x->kind == EX_NAME && !strcmp(x->name, "inf")) return read_float(-INFINITY);
-  return read_size(r, e);
+  if (x->kind == EX_INT) return read_int_expr(r, x, true);
+  if (x->kind == EX_FLOAT) return float_arg(-x->fval);
+  if (x->kind == EX_NAME && !strcmp(x->name, "inf")) return float_arg(-INFINITY);
+  return read_size_expr(r, e);
 }
 
 /* A string of a listing, where devices are strings too. */
@@ -191,13 +192,13 @@ static Arg read_bare_word(Name word) {
 }
 
 /* Nodes have a sign in a listing, so that a string may have a node's name. */
-static Arg read_name(Reader *r, const Expr *e) {
+static Arg read_name_arg(Reader *r, const Expr *e) {
   Node *n = r->listing ? NULL : graph_find(r->g, e->name);
   if (n) return arg_node(n);
   Dim symbol = dims_symbol_named(r->g->dims, e->name);
   if (symbol) return arg_dim(symbol);
-  if (!strcmp(e->name, "inf")) return read_float(INFINITY);
-  if (!strcmp(e->name, "nan")) return read_float(NAN);
+  if (!strcmp(e->name, "inf")) return float_arg(INFINITY);
+  if (!strcmp(e->name, "nan")) return float_arg(NAN);
   if (r->listing) return read_bare_word(e->name);
   FAIL(r, e->span, E_GRAPH_NAME, e->name);
   return arg_none();
@@ -228,7 +229,7 @@ static Arg read_torch_name(Reader *r, const Expr *e) {
 }
 
 /* device(type='cuda', index=0), torch.device('cuda:0') without an index counted apart. */
-static Arg read_device(Reader *r, const Expr *e) {
+static Arg read_device_call(Reader *r, const Expr *e) {
   Arg a = {.kind = ARG_DEVICE, .device = {NULL, -1}};
   for (uint32_t i = 0; i < e->nargs; i++) {
     const Expr *v = e->args[i].value;
@@ -240,26 +241,26 @@ static Arg read_device(Reader *r, const Expr *e) {
 }
 
 static Arg read_call_arg(Reader *r, const Expr *e) {
-  Name callee = dotted(r, e->a);
+  Name callee = dotted_name(r, e->a);
   bool device = callee && (!strcmp(callee, "device") || !strcmp(callee, "torch.device"));
-  return device ? read_device(r, e) : read_size(r, e);
+  return device ? read_device_call(r, e) : read_size_expr(r, e);
 }
 
-static Arg read_arg(Reader *r, const Expr *e) {
+static Arg read_arg_expr(Reader *r, const Expr *e) {
   switch (e->kind) {
-    case EX_NAME: return read_name(r, e);
-    case EX_INT: return read_int(r, e, false);
-    case EX_FLOAT: return read_float(e->fval);
+    case EX_NAME: return read_name_arg(r, e);
+    case EX_INT: return read_int_expr(r, e, false);
+    case EX_FLOAT: return float_arg(e->fval);
     case EX_TRUE:
     case EX_FALSE: return (Arg){.kind = ARG_BOOL, .flag = e->kind == EX_TRUE};
     case EX_NONE: return arg_none();
     case EX_STR: return (Arg){.kind = ARG_STRING, .name = e->name};
     case EX_LIST:
-    case EX_TUPLE: return read_items(r, e);
+    case EX_TUPLE: return read_arg_items(r, e);
     case EX_UNARY: return read_minus(r, e);
     case EX_ATTR: return read_torch_name(r, e);
     case EX_CALL: return read_call_arg(r, e);
-    case EX_BINARY: return read_size(r, e);
+    case EX_BINARY: return read_size_expr(r, e);
     default: return bad_arg(r, e);
   }
 }
@@ -287,7 +288,7 @@ static bool has_node(Reader *r, const Arg *a, const Expr *e) {
 
 /* x[1]. */
 static Node *read_getitem(Reader *r, const Expr *e) {
-  Arg of = read_arg(r, e->a), i = read_arg(r, e->b);
+  Arg of = read_arg_expr(r, e->a), i = read_arg_expr(r, e->b);
   if (!has_node(r, &of, e) || i.kind != ARG_INT) return bad_arg(r, e), NULL;
   Node *n = new_node(r, NODE_GETITEM, e->span, 2, 0);
   n->args[0] = of;
@@ -321,8 +322,8 @@ static Node *read_infix(Reader *r, const Expr *e) {
   const char *target =
       compare && e->items.len != 2 ? NULL : operator_name(compare ? *e->ops : e->op);
   if (!target) return bad_arg(r, e), NULL;
-  Arg a = read_arg(r, compare ? e->items.data[0] : e->a);
-  Arg b = read_arg(r, compare ? e->items.data[1] : e->b);
+  Arg a = read_arg_expr(r, compare ? e->items.data[0] : e->a);
+  Arg b = read_arg_expr(r, compare ? e->items.data[1] : e->b);
   Node *n = new_call(r, e, target, 2, 0);
   n->args[0] = a;
   n->args[1] = b;
@@ -332,14 +333,14 @@ static Node *read_infix(Reader *r, const Expr *e) {
 /* -x. */
 static Node *read_negation(Reader *r, const Expr *e) {
   if (e->op != OP_NEG || e->a->kind != EX_NAME) return bad_arg(r, e), NULL;
-  Arg x = read_arg(r, e->a);
+  Arg x = read_arg_expr(r, e->a);
   Node *n = new_call(r, e, "_operator.neg", 1, 0);
   n->args[0] = x;
   return n;
 }
 
 static const char *call_target(Reader *r, const Expr *e) {
-  Name path = dotted(r, e->a);
+  Name path = dotted_name(r, e->a);
   if (!path) return NULL;
   if (r->listing && !strncmp(path, "operator.", 9)) return arena_printf(r->g->arena, "_%s", path);
   return strncmp(path, "torch.ops.", 10) ? path : path + 10;
@@ -354,7 +355,7 @@ static Node *read_getitem_call(Reader *r, const Expr *e) {
   return read_getitem(r, &subscript);
 }
 
-static Node *read_call(Reader *r, const Expr *e) {
+static Node *read_call_node(Reader *r, const Expr *e) {
   const char *target = call_target(r, e);
   if (!target) return bad_arg(r, e), NULL;
   if (!strcmp(target, "_operator.getitem")) return read_getitem_call(r, e);
@@ -366,7 +367,7 @@ static Node *read_call(Reader *r, const Expr *e) {
   }
   /* Arguments are read first: a call may not name itself. */
   Arg *values = ARENA_ARRAY(r->g->arena, Arg, e->nargs);
-  for (uint32_t i = 0; i < e->nargs; i++) values[i] = read_arg(r, e->args[i].value);
+  for (uint32_t i = 0; i < e->nargs; i++) values[i] = read_arg_expr(r, e->args[i].value);
   Node *n = new_call(r, e, target, e->nargs - named, named);
   uint32_t p = 0, k = 0;
   for (uint32_t i = 0; i < e->nargs; i++)
@@ -375,9 +376,9 @@ static Node *read_call(Reader *r, const Expr *e) {
   return n;
 }
 
-static Node *read_value(Reader *r, const Expr *e) {
+static Node *read_value_node(Reader *r, const Expr *e) {
   switch (e->kind) {
-    case EX_CALL: return read_call(r, e);
+    case EX_CALL: return read_call_node(r, e);
     case EX_SUBSCRIPT: return read_getitem(r, e);
     case EX_BINARY:
     case EX_COMPARE: return read_infix(r, e);
@@ -409,7 +410,7 @@ static void rename_input(Reader *r, const Expr *target, const Expr *value) {
   name_target(r, n, target);
 }
 
-static InputKind kind_of_name(const char *name) {
+static InputKind input_kind(const char *name) {
   if (!strncmp(name, "p_", 2)) return INPUT_PARAMETER;
   if (!strncmp(name, "b_", 2)) return INPUT_BUFFER;
   return strncmp(name, "c_", 2) ? INPUT_USER : INPUT_CONSTANT;
@@ -427,7 +428,7 @@ static void read_listed_input(Reader *r, const Expr *target, const Expr *e) {
   bool attribute = !strcmp(e->a->name, "get_attr");
   n->place = target->span;
   n->input.target = target->kind == EX_NAME ? target->name : e->b->name;
-  n->input.kind = attribute ? INPUT_PARAMETER : kind_of_name(n->input.target);
+  n->input.kind = attribute ? INPUT_PARAMETER : input_kind(n->input.target);
   n->input.tensor = attribute ? e->b->name : tensor_of_input(n);
   name_target(r, n, target);
   r->last_input = n;
@@ -457,7 +458,7 @@ static void read_assignment(Reader *r, const Stmt *s) {
     rename_input(r, target, s->value);
     return;
   }
-  Node *n = read_value(r, s->value);
+  Node *n = read_value_node(r, s->value);
   if (!n) return;
   name_target(r, n, target);
   n->place = target->span;
@@ -465,13 +466,13 @@ static void read_assignment(Reader *r, const Stmt *s) {
 }
 
 /* (a, b), or pytree.tree_unflatten((a, b), self._out_spec). */
-static void read_return(Reader *r, const Stmt *s) {
+static void read_output_node(Reader *r, const Stmt *s) {
   const Expr *e = s->value;
   if (e && e->kind == EX_CALL && e->nargs && e->a->kind == EX_ATTR &&
       !strcmp(e->a->name, "tree_unflatten"))
     e = e->args[0].value;
   r->listing = false; /* its names are nodes */
-  Arg a = e ? read_arg(r, e) : arg_none();
+  Arg a = e ? read_arg_expr(r, e) : arg_none();
   Node *n = new_node(r, NODE_OUTPUT, s->span, 1, 0);
   n->args[0] = a;
   graph_fresh_name(r->g, n, "output");
@@ -481,7 +482,7 @@ static void read_return(Reader *r, const Stmt *s) {
 static void read_statement(Reader *r, const Stmt *s) {
   read_comments(r, s->span.line);
   if (r->output) FAIL(r, s->span, E_GRAPH_AFTER_RETURN);
-  else if (s->kind == ST_RETURN) read_return(r, s);
+  else if (s->kind == ST_RETURN) read_output_node(r, s);
   else if (s->kind == ST_ASSIGN || s->kind == ST_ANNASSIGN) read_assignment(r, s);
   else if (s->kind != ST_PASS && !(s->kind == ST_EXPR && s->value->kind == EX_STR))
     FAIL(r, s->span, E_GRAPH_STATEMENT);
@@ -489,14 +490,14 @@ static void read_statement(Reader *r, const Stmt *s) {
 
 /* ---- forward ---- */
 
-static void read_parameter(Reader *r, const Param *p) {
+static void read_input_parameter(Reader *r, const Param *p) {
   if (p->kind != PARAM_PLAIN) {
     FAIL(r, p->span, E_GRAPH_PARAMETER);
     return;
   }
   Node *n = new_node(r, NODE_INPUT, p->span, 0, 0);
   n->input.target = p->name;
-  n->input.kind = kind_of_name(p->name);
+  n->input.kind = input_kind(p->name);
   n->input.tensor = tensor_of_input(n);
   n->type = read_annotation(r, p->annotation);
   name_node(r, n, p->name, p->span);
@@ -512,7 +513,7 @@ static void read_annotations(Reader *r, const StmtList *body) {
 
 static void read_forward(Reader *r, const FuncDef *f) {
   uint32_t first = f->params.len && !strcmp(f->params.data[0].name, MODULE);
-  for (uint32_t i = first; i < f->params.len; i++) read_parameter(r, &f->params.data[i]);
+  for (uint32_t i = first; i < f->params.len; i++) read_input_parameter(r, &f->params.data[i]);
   /* Comments above the first statement belong to the body. */
   read_comments(r, f->span.line);
   r->origin = NULL;
@@ -555,7 +556,7 @@ Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file) {
   r.listing = form == FORM_LISTING;
   const char *name = r.listing ? LISTING_FUNCTION : "forward";
   const FuncDef *f = find_function(&m->body, name, &owner);
-  if (owner) g->class_name = form == FORM_LAMBDA ? intern(&r, "<lambda>") : owner;
+  if (owner) g->class_name = form == FORM_LAMBDA ? intern_name(&r, "<lambda>") : owner;
   if (f) read_forward(&r, f);
   else diag_error(d, (Span){file, 1, 1, 1}, E_GRAPH_NO_FORWARD);
   return diag_errors(d) > errors ? NULL : g;

@@ -28,7 +28,7 @@ static bool total_bytes(const Weight *w, int64_t *bytes) {
 }
 
 /* The bytes from the storage's begin to the end of the last element; false if that overflows. */
-static bool reach(const Weight *w, int64_t offset, int64_t *bytes) {
+static bool storage_end(const Weight *w, int64_t offset, int64_t *bytes) {
   int64_t last = offset, step;
   if (offset < 0) return false;
   for (uint32_t i = 0; i < w->rank; i++) {
@@ -50,7 +50,8 @@ static bool shape_is_valid(const Weight *w) {
 
 static bool check_bytes(Diags *d, Span place, const Weight *w, int64_t offset, WeightBytes b) {
   int64_t need = 0;
-  if (!reach(w, offset, &need)) return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
+  if (!storage_end(w, offset, &need))
+    return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
   if ((uint64_t)need > b.size) {
     diag_error(d, place, E_GRAPH_WEIGHT_SHORT, w->name, (long long)need, b.entry, b.size);
     return false;
@@ -157,7 +158,7 @@ static void f32_to_bf16(const Conversion *c, int64_t begin, int64_t end) {
   }
 }
 
-static void convert_range(void *context, int64_t begin, int64_t end) {
+static void convert_elements(void *context, int64_t begin, int64_t end) {
   enum { CHUNK = 256 };
   const Conversion *c = context;
   int64_t in = dtype_bytes(c->from_dtype), out = dtype_bytes(c->to_dtype);
@@ -187,7 +188,7 @@ bool weight_convert(void *to, DType t, const Weight *w) {
     weight_copy(packed, w);
   }
   Conversion c = {packed ? packed : w->data, to, w->dtype, t};
-  array_for(weight_numel(w), convert_range, &c);
+  array_for(weight_numel(w), convert_elements, &c);
   free(packed);
   return true;
 }

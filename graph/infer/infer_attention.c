@@ -2,7 +2,7 @@
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
-static const ValueType *operand(Infer *in, const char *param, const ValueType *query) {
+static const ValueType *attention_operand(Infer *in, const char *param, const ValueType *query) {
   const ValueType *x = infer_tensor(in, param);
   infer_rank(in, x, 4, 4);
   if (!query) return x;
@@ -12,7 +12,7 @@ static const ValueType *operand(Infer *in, const char *param, const ValueType *q
   return x;
 }
 
-static void check_mask(Infer *in, const ValueType *q, const ValueType *k) {
+static void check_attention_mask(Infer *in, const ValueType *q, const ValueType *k) {
   const ValueType *mask = infer_optional_tensor(in, "mask");
   if (!mask) return;
   Operand m = infer_tensor_operand(mask);
@@ -21,12 +21,12 @@ static void check_mask(Infer *in, const ValueType *q, const ValueType *k) {
 }
 
 void infer_fused_attention(Infer *in) {
-  const ValueType *q = operand(in, "query", NULL);
-  const ValueType *k = operand(in, "key", q), *v = operand(in, "value", q);
+  const ValueType *q = attention_operand(in, "query", NULL);
+  const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
   infer_need_float(in, q->dtype);
   infer_same_size(in, q->shape[3], k->shape[3], "the axes of query and key");
   infer_same_size(in, k->shape[2], v->shape[2], "the lengths of key and value");
-  check_mask(in, q, k);
+  check_attention_mask(in, q, k);
   infer_number(in, "scale");
   if (infer_has(in, "low")) infer_size(in, "low");
   if (infer_has(in, "high")) infer_size(in, "high");

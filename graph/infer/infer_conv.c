@@ -14,7 +14,7 @@ typedef struct {
 } Window;
 
 /* n integers; a single one holds for all axes. */
-static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
+static void conv_per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
   Dim list[GRAPH_RANK_MAX];
   uint32_t given = infer_sizes(in, param, list);
   if (given != n && given != 1) infer_fail(in, E_GRAPH_PER_AXIS, param, given, n);
@@ -22,14 +22,14 @@ static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
 }
 
 static void positive_per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
-  per_axis(in, param, n, out);
+  conv_per_axis(in, param, n, out);
   for (uint32_t i = 0; i < n; i++)
     if (dim_is_int(out[i]) && out[i]->value <= 0)
       infer_fail(in, E_GRAPH_STEP, (long long)out[i]->value);
 }
 
 /* How many elements a window spans: dilation * (kernel - 1) + 1. */
-static Dim reach(Infer *in, const Window *w, uint32_t i) {
+static Dim conv_reach(Infer *in, const Window *w, uint32_t i) {
   Dims *d = in->g->dims;
   Dim one = infer_const(in, 1);
   return dim_add(d, dim_mul(d, w->dilation[i], dim_sub(d, w->kernel[i], one)), one);
@@ -39,19 +39,20 @@ static Dim reach(Infer *in, const Window *w, uint32_t i) {
 static Dim last_place(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
   Dim padded = dim_add(d, size, dim_mul(d, w->padding[i], infer_const(in, 2)));
-  return dim_sub(d, padded, reach(in, w, i));
+  return dim_sub(d, padded, conv_reach(in, w, i));
 }
 
-static Dim check_places(Infer *in, const Window *w, uint32_t i, Dim size, Dim places) {
+static Dim check_window_count(Infer *in, const Window *w, uint32_t i, Dim size, Dim places) {
   if (dim_is_int(places) && places->value <= 0)
-    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, reach(in, w, i)), infer_dim_text(in, size));
+    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, conv_reach(in, w, i)),
+               infer_dim_text(in, size));
   return places;
 }
 
-static Dim places(Infer *in, const Window *w, uint32_t i, Dim size) {
+static Dim count_windows(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
   Dim steps = dim_floordiv(d, last_place(in, w, i, size), w->stride[i]);
-  return check_places(in, w, i, size, dim_add(d, steps, infer_const(in, 1)));
+  return check_window_count(in, w, i, size, dim_add(d, steps, infer_const(in, 1)));
 }
 
 /* ---- convolution ---- */
@@ -92,31 +93,31 @@ static void conv_set(Infer *in, const Conv *c, Dim channels, const Dim *sizes) {
   infer_set(in, c->x->dtype, c->x->rank, shape);
 }
 
-static void check_channels(Infer *in, const Conv *c) {
+static void check_conv_channels(Infer *in, const Conv *c) {
   Dim wanted = dim_mul(in->g->dims, c->w->shape[1], infer_const(in, c->groups));
   infer_same_size(in, c->x->shape[c->axis], wanted, "the channels of input and weight");
   infer_exact_div(in, c->w->shape[0], c->groups);
 }
 
-static void convolve(Infer *in, Conv *c) {
+static void infer_conv_shape(Infer *in, Conv *c) {
   Dim sizes[SPATIAL_MAX];
   for (uint32_t i = 0; i < c->window.n; i++)
-    sizes[i] = places(in, &c->window, i, c->x->shape[c->axis + 1 + i]);
+    sizes[i] = count_windows(in, &c->window, i, c->x->shape[c->axis + 1 + i]);
   conv_set(in, c, c->w->shape[0], sizes);
 }
 
 void infer_conv(Infer *in) {
   Conv c = conv_start(in);
-  per_axis(in, "padding", c.window.n, c.window.padding);
-  check_channels(in, &c);
-  convolve(in, &c);
+  conv_per_axis(in, "padding", c.window.n, c.window.padding);
+  check_conv_channels(in, &c);
+  infer_conv_shape(in, &c);
 }
 
 /* padding "valid" is none, "same" keeps the sizes. */
 void infer_conv_padding(Infer *in) {
   Conv c = conv_start(in);
   Name padding = infer_string(in, "padding");
-  check_channels(in, &c);
+  check_conv_channels(in, &c);
   if (!strcmp(padding, "same")) {
     for (uint32_t i = 0; i < c.window.n; i++)
       if (!dim_is(c.window.stride[i], 1)) infer_fail(in, E_GRAPH_SAME_STRIDE);
@@ -125,11 +126,11 @@ void infer_conv_padding(Infer *in) {
   }
   if (strcmp(padding, "valid")) infer_fail(in, E_GRAPH_PADDING, padding);
   for (uint32_t i = 0; i < c.window.n; i++) c.window.padding[i] = infer_const(in, 0);
-  convolve(in, &c);
+  infer_conv_shape(in, &c);
 }
 
 /* (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1 */
-static Dim spread(Infer *in, const Window *w, uint32_t i, Dim size, Dim extra) {
+static Dim transposed_size(Infer *in, const Window *w, uint32_t i, Dim size, Dim extra) {
   Dims *d = in->g->dims;
   Dim one = infer_const(in, 1);
   Dim n = dim_mul(d, dim_sub(d, size, one), w->stride[i]);
@@ -141,12 +142,12 @@ static Dim spread(Infer *in, const Window *w, uint32_t i, Dim size, Dim extra) {
 static void transpose_convolve(Infer *in) {
   Conv c = conv_start(in);
   Dim sizes[SPATIAL_MAX], extra[SPATIAL_MAX], groups = infer_const(in, c.groups);
-  per_axis(in, "padding", c.window.n, c.window.padding);
-  per_axis(in, "output_padding", c.window.n, extra);
+  conv_per_axis(in, "padding", c.window.n, c.window.padding);
+  conv_per_axis(in, "output_padding", c.window.n, extra);
   infer_same_size(in, c.x->shape[c.axis], c.w->shape[0], "the channels of input and weight");
   infer_exact_div(in, c.w->shape[0], c.groups);
   for (uint32_t i = 0; i < c.window.n; i++)
-    sizes[i] = spread(in, &c.window, i, c.x->shape[c.axis + 1 + i], extra[i]);
+    sizes[i] = transposed_size(in, &c.window, i, c.x->shape[c.axis + 1 + i], extra[i]);
   conv_set(in, &c, dim_mul(in->g->dims, c.w->shape[1], groups), sizes);
 }
 
@@ -165,12 +166,12 @@ static uint32_t spatial(Infer *in) { return in->schema->params[1].repeat; }
 /* With ceil_mode a window may hang over the end, if it begins inside. */
 static Dim pool_places(Infer *in, const Window *w, uint32_t i, Dim size, bool ceil_mode) {
   Dims *d = in->g->dims;
-  if (!ceil_mode) return places(in, w, i, size);
+  if (!ceil_mode) return count_windows(in, w, i, size);
   Dim one = infer_const(in, 1);
   Dim n = dim_add(d, infer_ceil_div(in, last_place(in, w, i, size), w->stride[i]), one);
   Dim last = dim_sub(d, dim_add(d, size, w->padding[i]), one);
   n = dim_min(d, n, dim_add(d, dim_floordiv(d, last, w->stride[i]), one));
-  return check_places(in, w, i, size, n);
+  return check_window_count(in, w, i, size, n);
 }
 
 /* So that each window has an element that is no padding. */
@@ -188,7 +189,7 @@ static Window pool_window(Infer *in) {
   positive_per_axis(in, "kernel_size", w.n, w.kernel);
   if (infer_sizes(in, "stride", list)) positive_per_axis(in, "stride", w.n, w.stride);
   else memcpy(w.stride, w.kernel, sizeof w.stride);
-  per_axis(in, "padding", w.n, w.padding);
+  conv_per_axis(in, "padding", w.n, w.padding);
   check_padding(in, &w);
   for (uint32_t i = 0; i < w.n; i++) w.dilation[i] = infer_const(in, 1);
   if (infer_takes(in, "dilation")) positive_per_axis(in, "dilation", w.n, w.dilation);
@@ -237,7 +238,7 @@ void infer_pool_average(Infer *in) { pool(in); }
 void infer_pool_adaptive(Infer *in) {
   uint32_t n = spatial(in);
   Dim sizes[SPATIAL_MAX];
-  per_axis(in, "output_size", n, sizes);
+  conv_per_axis(in, "output_size", n, sizes);
   infer_some(in, image(in, n), n, sizes);
   set_last(in, image(in, n), n, sizes);
 }
@@ -252,7 +253,7 @@ void infer_max_unpool(Infer *in) {
   uint32_t n = infer_takes(in, "stride") ? 3 : 2;
   const ValueType *x = image(in, n), *indices = infer_tensor(in, "indices");
   Dim sizes[SPATIAL_MAX];
-  per_axis(in, "output_size", n, sizes);
+  conv_per_axis(in, "output_size", n, sizes);
   if (indices->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(indices->dtype));
   infer_rank(in, indices, x->rank, x->rank);
   for (uint32_t i = 0; i < x->rank; i++)
@@ -264,7 +265,7 @@ void infer_max_unpool(Infer *in) {
 
 /* floor(size * scale).  Of a symbolic size only whole factors, and whole parts of it, are known
  * as expressions. */
-static Dim scaled(Infer *in, Dim size, double scale) {
+static Dim scale_size(Infer *in, Dim size, double scale) {
   Dims *d = in->g->dims;
   double limit = 1 << 24, part = 1 / scale;
   if (!(scale > 0) || scale > limit) infer_fail(in, E_GRAPH_SCALE, scale);
@@ -285,7 +286,7 @@ static void scale_sizes(Infer *in, const ValueType *x, uint32_t n, Dim *sizes) {
     bool number = a->kind == ARG_FLOAT || (a->kind == ARG_INT && dim_is_int(a->dim));
     if (!number) infer_fail(in, E_GRAPH_LITERAL, "scale_factors", "a symbol");
     double scale = a->kind == ARG_FLOAT ? a->number : (double)a->dim->value;
-    sizes[i] = scaled(in, x->shape[x->rank - n + i], scale);
+    sizes[i] = scale_size(in, x->shape[x->rank - n + i], scale);
   }
 }
 
@@ -296,7 +297,7 @@ static void upsample(Infer *in, uint32_t n) {
   Dim sizes[SPATIAL_MAX];
   bool scales = infer_takes(in, "scale_factors") && infer_has(in, "scale_factors");
   if (infer_has(in, "output_size") == scales) infer_fail(in, E_GRAPH_RESIZE);
-  if (!scales) per_axis(in, "output_size", n, sizes);
+  if (!scales) conv_per_axis(in, "output_size", n, sizes);
   else scale_sizes(in, x, n, sizes);
   infer_some(in, x, n, sizes);
   set_last(in, x, n, sizes);
@@ -333,7 +334,7 @@ static Window block_window(Infer *in) {
   positive_per_axis(in, "kernel_size", 2, w.kernel);
   positive_per_axis(in, "stride", 2, w.stride);
   positive_per_axis(in, "dilation", 2, w.dilation);
-  per_axis(in, "padding", 2, w.padding);
+  conv_per_axis(in, "padding", 2, w.padding);
   return w;
 }
 
@@ -343,7 +344,7 @@ void infer_im2col(Infer *in) {
   Window w = block_window(in);
   Dims *d = in->g->dims;
   const Dim *s = x->shape + x->rank - 3;
-  Dim rows = places(in, &w, 0, s[1]), columns = places(in, &w, 1, s[2]);
+  Dim rows = count_windows(in, &w, 0, s[1]), columns = count_windows(in, &w, 1, s[2]);
   Dim shape[3] = {x->shape[0]};
   shape[x->rank - 3] = dim_mul(d, s[0], infer_product(in, w.kernel, 2));
   shape[x->rank - 2] = dim_mul(d, rows, columns);
@@ -357,6 +358,6 @@ void infer_col2im(Infer *in) {
   Dim shape[4] = {x->shape[0]}, *at = &shape[x->rank - 2], block = infer_product(in, w.kernel, 2);
   *at = dim_is_int(block) ? infer_exact_div(in, x->shape[x->rank - 2], block->value)
                           : dim_floordiv(in->g->dims, x->shape[x->rank - 2], block);
-  per_axis(in, "output_size", 2, at + 1);
+  conv_per_axis(in, "output_size", 2, at + 1);
   infer_set(in, x->dtype, x->rank + 1, shape);
 }

@@ -85,7 +85,7 @@ void infer_multinomial(Infer *in) {
 
 /* ---- arange ---- */
 
-static bool is_float(Infer *in, const char *param) {
+static bool is_float_arg(Infer *in, const char *param) {
   return infer_takes(in, param) && dtype_is_float(infer_operand(in, param).dtype);
 }
 
@@ -118,7 +118,7 @@ static Dim float_steps(Infer *in) {
 }
 
 void infer_arange(Infer *in) {
-  bool floats = is_float(in, "start") || is_float(in, "end") || is_float(in, "step");
+  bool floats = is_float_arg(in, "start") || is_float_arg(in, "end") || is_float_arg(in, "step");
   Dim n = floats ? float_steps(in) : integer_steps(in);
   infer_set(in, infer_dtype(in, "dtype", floats ? NUMBER_DTYPE : DT_I64), 1, &n);
 }

@@ -81,7 +81,7 @@ void infer_index_put(Infer *in) {
 
 /* ---- along one axis ---- */
 
-static const ValueType *along(Infer *in, uint32_t *axis) {
+static const ValueType *tensor_along_axis(Infer *in, uint32_t *axis) {
   const ValueType *x = infer_self(in);
   *axis = infer_axis_arg(in, "dim", x->rank);
   return x;
@@ -89,7 +89,7 @@ static const ValueType *along(Infer *in, uint32_t *axis) {
 
 void infer_index_select(Infer *in) {
   uint32_t axis;
-  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  const ValueType *x = tensor_along_axis(in, &axis), *index = infer_tensor(in, "index");
   infer_rank(in, index, 0, 1);
   need_index(in, index);
   Dim count = infer_axis_size(in, index, 0);
@@ -140,13 +140,13 @@ static void check_inside(Infer *in, const ValueType *index, const ValueType *x, 
 
 void infer_gather(Infer *in) {
   uint32_t axis;
-  const ValueType *x = along(in, &axis), *index = index_of_rank(in, x);
+  const ValueType *x = tensor_along_axis(in, &axis), *index = index_of_rank(in, x);
   check_inside(in, index, x, axis);
   infer_set_like(in, x->dtype, index);
 }
 void infer_scatter(Infer *in) {
   uint32_t axis;
-  const ValueType *x = along(in, &axis);
+  const ValueType *x = tensor_along_axis(in, &axis);
   const ValueType *index = index_of_rank(in, x);
   check_inside(in, index, x, axis);
   if (infer_takes(in, "src")) {
@@ -178,7 +178,7 @@ void infer_diagonal_scatter(Infer *in) {
 
 void infer_index_fill(Infer *in) {
   uint32_t axis;
-  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  const ValueType *x = tensor_along_axis(in, &axis), *index = infer_tensor(in, "index");
   infer_rank(in, index, 0, 1);
   need_index(in, index);
   if (infer_operand(in, "value").rank) infer_rank(in, infer_tensor(in, "value"), 0, 0);
@@ -188,7 +188,7 @@ void infer_index_fill(Infer *in) {
 /* index_add and index_copy: `source` has as many slices as there are indices. */
 void infer_index_add(Infer *in) {
   uint32_t axis;
-  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  const ValueType *x = tensor_along_axis(in, &axis), *index = infer_tensor(in, "index");
   const ValueType *source = infer_tensor(in, "source");
   infer_rank(in, index, 0, 1);
   need_index(in, index);

@@ -16,7 +16,7 @@ static uint32_t batch_axes(Infer *in, const ValueType *a, uint32_t na, const Val
 }
 
 /* [m, k] x [k, n], both with one more axis for bmm. */
-static ValueType product(Infer *in, const ValueType *a, const ValueType *b, uint32_t rank) {
+static ValueType matmul_type(Infer *in, const ValueType *a, const ValueType *b, uint32_t rank) {
   infer_rank(in, a, rank, rank);
   infer_rank(in, b, rank, rank);
   infer_same_dtype(in, a, b);
@@ -31,16 +31,16 @@ static ValueType product(Infer *in, const ValueType *a, const ValueType *b, uint
 /* The sums are f32, whatever the operands. */
 void infer_mm_dtype(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
-  ValueType t = product(in, a, b, a->rank == 3 ? 3 : 2);
+  ValueType t = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
   in->result = infer_type(in, infer_dtype(in, "out_dtype", t.dtype), t.rank, t.shape);
 }
 
 void infer_mm(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
-  in->result = product(in, a, b, a->rank == 3 ? 3 : 2);
+  in->result = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
 }
 
-static ValueType times_vector(Infer *in, const ValueType *a, const ValueType *v) {
+static ValueType matvec_type(Infer *in, const ValueType *a, const ValueType *v) {
   infer_rank(in, a, 2, 2);
   infer_rank(in, v, 1, 1);
   infer_same_dtype(in, a, v);
@@ -49,7 +49,7 @@ static ValueType times_vector(Infer *in, const ValueType *a, const ValueType *v)
 }
 
 void infer_mv(Infer *in) {
-  in->result = times_vector(in, infer_tensor(in, "self"), infer_tensor(in, "vec"));
+  in->result = matvec_type(in, infer_tensor(in, "self"), infer_tensor(in, "vec"));
 }
 
 void infer_dot(Infer *in) {
@@ -73,7 +73,7 @@ void infer_addmm(Infer *in) {
   const ValueType *self = infer_self(in);
   const ValueType *a = infer_tensor(in, in->schema->params[1].name);
   const ValueType *b = infer_tensor(in, in->schema->params[2].name);
-  in->result = b->rank == 1 ? times_vector(in, a, b) : product(in, a, b, a->rank == 3 ? 3 : 2);
+  in->result = b->rank == 1 ? matvec_type(in, a, b) : matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
   infer_same_dtype(in, self, a);
   check_factor(in, "alpha", a->dtype);
   check_factor(in, "beta", a->dtype);
@@ -153,15 +153,15 @@ typedef struct {
   unsigned count[LETTERS]; /* uses in the operands */
 } Einsum;
 
-static int letter(char c) { return islower((unsigned char)c) ? c - 'a' + 26 : c - 'A'; }
+static int label_number(char c) { return islower((unsigned char)c) ? c - 'a' + 26 : c - 'A'; }
 
 _Noreturn static void bad_equation(Einsum *e) {
   infer_fail(e->in, E_GRAPH_EINSUM, infer_string(e->in, "equation"));
 }
 
 static void take_letter(Einsum *e, char c, Dim size) {
-  Dim *at = &e->sizes[letter(c)];
-  e->count[letter(c)]++;
+  Dim *at = &e->sizes[label_number(c)];
+  e->count[label_number(c)]++;
   if (!*at || dim_is(*at, 1)) *at = size;
   else if (!dim_is(size, 1)) *at = infer_same_size(e->in, *at, size, "the axes of one letter");
 }
@@ -224,8 +224,8 @@ static uint32_t explicit_output(Einsum *e, const char *term, Dim *shape) {
       n += put_rest(e, shape + n);
       term += 2;
     } else {
-      if (!isalpha((unsigned char)*term) || !e->sizes[letter(*term)]) bad_equation(e);
-      shape[n++] = e->sizes[letter(*term)];
+      if (!isalpha((unsigned char)*term) || !e->sizes[label_number(*term)]) bad_equation(e);
+      shape[n++] = e->sizes[label_number(*term)];
     }
   }
   return n;
@@ -253,7 +253,7 @@ void infer_einsum(Infer *in) {
 
 /* ---- attention and distances ---- */
 
-static bool is_multiple(Infer *in, Dim a, Dim b) {
+static bool is_multiple_of(Infer *in, Dim a, Dim b) {
   if (a == b) return true;
   if (dim_is_int(b) && b->value <= 0) return false;
   if (dim_is_int(a) && dim_is_int(b)) return a->value % b->value == 0;
@@ -265,7 +265,7 @@ static bool is_multiple(Infer *in, Dim a, Dim b) {
  * those share one. */
 static const Dim *repeated_heads(Infer *in, const ValueType *q, const ValueType *kv) {
   Dim a = q->shape[q->rank - 3], b = kv->shape[kv->rank - 3];
-  if (!is_multiple(in, a, b))
+  if (!is_multiple_of(in, a, b))
     infer_fail(in, E_GRAPH_HEADS, infer_type_text(in, q), infer_type_text(in, kv));
   Dim *shape = ARENA_ARRAY(in->g->arena, Dim, kv->rank);
   memcpy(shape, kv->shape, kv->rank * sizeof *shape);

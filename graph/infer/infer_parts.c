@@ -207,7 +207,7 @@ static int64_t fixed_size(Infer *in, const ValueType *x, uint32_t axis) {
   return x->shape[axis]->value;
 }
 
-static const ValueType *split_axis(Infer *in, uint32_t *axis) {
+static const ValueType *split_operand(Infer *in, uint32_t *axis) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   *axis = infer_axis_arg(in, "dim", x->rank);
@@ -216,7 +216,7 @@ static const ValueType *split_axis(Infer *in, uint32_t *axis) {
 
 void infer_split(Infer *in) {
   uint32_t axis;
-  const ValueType *x = split_axis(in, &axis);
+  const ValueType *x = split_operand(in, &axis);
   int64_t size = fixed_size(in, x, axis), part = infer_int(in, "split_size");
   if (part <= 0) infer_fail(in, E_GRAPH_STEP, (long long)part);
   int64_t n = size ? (size - 1) / part + 1 : 1;
@@ -225,7 +225,7 @@ void infer_split(Infer *in) {
 
 void infer_split_sizes(Infer *in) {
   uint32_t axis;
-  const ValueType *x = split_axis(in, &axis);
+  const ValueType *x = split_operand(in, &axis);
   const char *param = in->schema->params[1].name;
   Arg list = graph_arg(in->g, in->n, param);
   Dim sum = infer_const(in, 0), *sizes = ARENA_ARRAY(in->g->arena, Dim, list.n);
@@ -240,7 +240,7 @@ void infer_split_sizes(Infer *in) {
 /* Of a symbolic size there are as many chunks as were asked for. */
 void infer_chunk(Infer *in) {
   uint32_t axis;
-  const ValueType *x = split_axis(in, &axis);
+  const ValueType *x = split_operand(in, &axis);
   int64_t n = infer_int(in, "chunks");
   if (n <= 0) infer_fail(in, E_GRAPH_STEP, (long long)n);
   Dim size = infer_ceil_div(in, x->shape[axis], infer_const(in, n));
@@ -253,7 +253,7 @@ void infer_chunk(Infer *in) {
 
 void infer_unbind(Infer *in) {
   uint32_t axis;
-  const ValueType *x = split_axis(in, &axis);
+  const ValueType *x = split_operand(in, &axis);
   int64_t n = fixed_size(in, x, axis);
   if (n > MAX_PARTS) infer_fail(in, E_GRAPH_PARTS, (long long)n, (int)MAX_PARTS);
   infer_remove_axes(in, x, 1u << axis);
@@ -270,7 +270,7 @@ static DType promote_all(Infer *in, const ValueType **x, uint32_t n) {
   return infer_promote(in, operands, n);
 }
 
-static const ValueType **joined(Infer *in, uint32_t *n) {
+static const ValueType **joined_tensors(Infer *in, uint32_t *n) {
   const ValueType **x = infer_tensors(in, "tensors", n);
   if (!*n) infer_fail(in, E_GRAPH_EMPTY_LIST);
   return x;
@@ -285,7 +285,8 @@ static const ValueType *first_real(const ValueType **x, uint32_t n) {
   return x[0];
 }
 
-static void add_part(Infer *in, Dim *shape, uint32_t rank, const ValueType *x, uint32_t axis) {
+static void add_joined_part(Infer *in, Dim *shape, uint32_t rank, const ValueType *x,
+                            uint32_t axis) {
   if (x->rank != rank)
     infer_fail(in, E_GRAPH_CAT, infer_shape_text(in, shape, rank), infer_type_text(in, x), axis);
   for (uint32_t i = 0; i < rank; i++) {
@@ -297,7 +298,7 @@ static void add_part(Infer *in, Dim *shape, uint32_t rank, const ValueType *x, u
   shape[axis] = dim_add(in->g->dims, shape[axis], x->shape[axis]);
 }
 
-static void cat(Infer *in, const ValueType **x, uint32_t n, int64_t dim) {
+static void infer_joined(Infer *in, const ValueType **x, uint32_t n, int64_t dim) {
   const ValueType *first = first_real(x, n);
   infer_rank(in, first, 1, GRAPH_RANK_MAX);
   uint32_t axis = infer_axis(in, dim, first->rank);
@@ -305,14 +306,14 @@ static void cat(Infer *in, const ValueType **x, uint32_t n, int64_t dim) {
   infer_copy_shape(first, shape);
   shape[axis] = infer_const(in, 0);
   for (uint32_t i = 0; i < n; i++)
-    if (!is_nothing(x[i])) add_part(in, shape, first->rank, x[i], axis);
+    if (!is_nothing(x[i])) add_joined_part(in, shape, first->rank, x[i], axis);
   infer_set(in, promote_all(in, x, n), first->rank, shape);
 }
 
 void infer_cat(Infer *in) {
   uint32_t n;
-  const ValueType **x = joined(in, &n);
-  cat(in, x, n, infer_int(in, "dim"));
+  const ValueType **x = joined_tensors(in, &n);
+  infer_joined(in, x, n, infer_int(in, "dim"));
 }
 
 /* Each tensor with axes put in front until it has `rank`. */
@@ -331,20 +332,20 @@ static const ValueType **with_rank(Infer *in, const ValueType **x, uint32_t n, u
 
 void infer_hstack(Infer *in) {
   uint32_t n;
-  const ValueType **x = joined(in, &n);
+  const ValueType **x = joined_tensors(in, &n);
   x = with_rank(in, x, n, 1);
-  cat(in, x, n, x[0]->rank > 1);
+  infer_joined(in, x, n, x[0]->rank > 1);
 }
 
 void infer_vstack(Infer *in) {
   uint32_t n;
-  const ValueType **x = joined(in, &n);
-  cat(in, with_rank(in, x, n, 2), n, 0);
+  const ValueType **x = joined_tensors(in, &n);
+  infer_joined(in, with_rank(in, x, n, 2), n, 0);
 }
 
 void infer_stack(Infer *in) {
   uint32_t n;
-  const ValueType **x = joined(in, &n);
+  const ValueType **x = joined_tensors(in, &n);
   uint32_t axis = infer_axis_arg(in, "dim", x[0]->rank + 1);
   for (uint32_t i = 0, rank = x[0]->rank; i < n; i++) {
     infer_rank(in, x[i], rank, rank);
@@ -353,13 +354,13 @@ void infer_stack(Infer *in) {
     *one = in->result;
     x[i] = one;
   }
-  cat(in, x, n, axis);
+  infer_joined(in, x, n, axis);
 }
 
 /* ---- padding and pixels ---- */
 
 /* `pad` has pairs of sizes before and after, of the last axis first. */
-static void pad(Infer *in, const char *param, uint32_t pairs) {
+static void pad_sizes(Infer *in, const char *param, uint32_t pairs) {
   const ValueType *x = infer_self(in);
   Arg list = graph_arg(in->g, in->n, param);
   if (list.n % 2 || list.n / 2 > x->rank || (pairs && list.n != 2 * pairs))
@@ -375,13 +376,13 @@ static void pad(Infer *in, const char *param, uint32_t pairs) {
   infer_set(in, x->dtype, x->rank, shape);
 }
 
-void infer_pad(Infer *in) { pad(in, "pad", 0); }
+void infer_pad(Infer *in) { pad_sizes(in, "pad", 0); }
 
 /* Of an image with or without a batch: `int[2*n]` pads n axes. */
 void infer_pad_nd(Infer *in) {
   uint32_t pairs = in->schema->params[1].repeat / 2;
   infer_rank(in, infer_self(in), pairs + 1, pairs + 2);
-  pad(in, "padding", pairs);
+  pad_sizes(in, "padding", pairs);
 }
 
 /* A reflected padding is smaller than the axis. */

@@ -41,7 +41,7 @@ static DType common_integer(DType a, DType b) {
   return i == DT_I8 ? DT_I16 : i;
 }
 
-static DType common(Infer *in, DType a, DType b) {
+static DType common_input_dtype(Infer *in, DType a, DType b) {
   if (a == b || b == DT_NONE || b == DT_I1) return a == DT_NONE ? b : a;
   if (a == DT_NONE || a == DT_I1) return b;
   if (dtype_is_float(a) != dtype_is_float(b)) return dtype_is_float(a) ? a : b;
@@ -51,9 +51,9 @@ static DType common(Infer *in, DType a, DType b) {
 }
 
 /* `lower` counts only if it is of a higher category. */
-static DType combine(Infer *in, DType higher, DType lower) {
+static DType combine_dtypes(Infer *in, DType higher, DType lower) {
   if (dtype_is_float(higher)) return higher;
-  if (higher == DT_I1 || dtype_is_float(lower)) return common(in, higher, lower);
+  if (higher == DT_I1 || dtype_is_float(lower)) return common_input_dtype(in, higher, lower);
   return higher == DT_NONE ? lower : higher;
 }
 
@@ -61,9 +61,9 @@ DType infer_promote(Infer *in, const Operand *x, uint32_t n) {
   DType number = DT_NONE, no_axes = DT_NONE, axes = DT_NONE;
   for (uint32_t i = 0; i < n; i++) {
     DType *t = x[i].number ? &number : x[i].rank ? &axes : &no_axes;
-    *t = common(in, *t, x[i].dtype);
+    *t = common_input_dtype(in, *t, x[i].dtype);
   }
-  return combine(in, axes, combine(in, no_axes, number));
+  return combine_dtypes(in, axes, combine_dtypes(in, no_axes, number));
 }
 
 /* ---- operands ---- */
@@ -86,7 +86,7 @@ Operand infer_operand(Infer *in, const char *param) {
 }
 
 /* The operands that are not None, of the first `most` parameters that are tensors or numbers. */
-static uint32_t operands(Infer *in, uint32_t most, Operand *out) {
+static uint32_t pointwise_operands(Infer *in, uint32_t most, Operand *out) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < most && i < in->schema->nparams; i++) {
     const char *name = in->schema->params[i].name;
@@ -97,14 +97,14 @@ static uint32_t operands(Infer *in, uint32_t most, Operand *out) {
 
 /* ---- broadcasting ---- */
 
-static bool join(Infer *in, Dim *size, Dim other) {
+static bool broadcast_size(Infer *in, Dim *size, Dim other) {
   if (dim_is(other, 1)) return true;
   if (!dim_is(*size, 1) && !infer_equal(in, *size, other)) return false;
   if (dim_is(*size, 1) || dim_is_int(other)) *size = other;
   return true;
 }
 
-static uint32_t rank_of(const Operand *x, uint32_t n) {
+static uint32_t broadcast_rank(const Operand *x, uint32_t n) {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < n; i++)
     if (x[i].rank > rank) rank = x[i].rank;
@@ -112,12 +112,12 @@ static uint32_t rank_of(const Operand *x, uint32_t n) {
 }
 
 uint32_t infer_broadcast(Infer *in, const Operand *x, uint32_t n, Dim *shape) {
-  uint32_t rank = rank_of(x, n);
+  uint32_t rank = broadcast_rank(x, n);
   for (uint32_t k = 0; k < rank; k++) shape[k] = infer_const(in, 1);
   for (uint32_t i = 0; i < n; i++) {
     Dim *at = shape + rank - x[i].rank;
     for (uint32_t k = 0; k < x[i].rank; k++)
-      if (!join(in, &at[k], x[i].shape[k]))
+      if (!broadcast_size(in, &at[k], x[i].shape[k]))
         infer_fail(in, E_GRAPH_BROADCAST, infer_shape_text(in, x[i].shape, x[i].rank),
                    infer_shape_text(in, shape, rank), infer_dim_text(in, x[i].shape[k]),
                    infer_dim_text(in, at[k]));
@@ -188,31 +188,31 @@ void infer_to_bool(Infer *in) { infer_set_like(in, DT_I1, infer_self(in)); }
 
 /* ---- several ---- */
 
-static void binary(Infer *in, Operand *x) {
-  uint32_t n = operands(in, 2, x);
+static void infer_two_operands(Infer *in, Operand *x) {
+  uint32_t n = pointwise_operands(in, 2, x);
   set_broadcast(in, x, n, infer_promote(in, x, n));
 }
 
 void infer_binary(Infer *in) {
   Operand x[2];
-  binary(in, x);
+  infer_two_operands(in, x);
 }
 
 void infer_subtract(Infer *in) {
   Operand x[2];
-  binary(in, x);
+  infer_two_operands(in, x);
   if (x[0].dtype == DT_I1 || x[1].dtype == DT_I1) infer_fail(in, E_GRAPH_NO_BOOL);
 }
 
 void infer_bitwise(Infer *in) {
   Operand x[2];
-  binary(in, x);
+  infer_two_operands(in, x);
   need_integer(in, in->result.dtype);
 }
 
 void infer_binary_float(Infer *in) {
   Operand x[2];
-  binary(in, x);
+  infer_two_operands(in, x);
   in->result.dtype = infer_to_float(in->result.dtype);
 }
 
@@ -231,19 +231,19 @@ void infer_divide(Infer *in) {
 
 void infer_compare(Infer *in) {
   Operand x[2];
-  binary(in, x);
+  infer_two_operands(in, x);
   in->result.dtype = DT_I1;
 }
 
 void infer_ternary(Infer *in) {
   Operand x[3];
-  uint32_t n = operands(in, 3, x);
+  uint32_t n = pointwise_operands(in, 3, x);
   set_broadcast(in, x, n, infer_promote(in, x, n));
 }
 
 void infer_clamp(Infer *in) {
   Operand x[3];
-  uint32_t n = operands(in, 3, x);
+  uint32_t n = pointwise_operands(in, 3, x);
   if (n < 2) infer_fail(in, E_GRAPH_CLAMP);
   set_broadcast(in, x, n, infer_promote(in, x, n));
 }
@@ -257,30 +257,30 @@ static void check_lerp(Infer *in) {
 
 void infer_lerp(Infer *in) {
   Operand x[3];
-  uint32_t n = operands(in, 3, x);
+  uint32_t n = pointwise_operands(in, 3, x);
   check_lerp(in);
   set_broadcast(in, x, n, x[0].dtype);
 }
 
 void infer_where(Infer *in) {
   Operand x[3];
-  operands(in, 3, x);
+  pointwise_operands(in, 3, x);
   if (x[0].dtype != DT_I1 && x[0].dtype != DT_U8)
     infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[0].dtype));
   set_broadcast(in, x, 3, infer_promote(in, x + 1, 2));
 }
 
 /* A tensor that fills another has no axes. */
-static void check_value(Infer *in) {
+static void check_scalar_value(Infer *in) {
   if (infer_takes(in, "value") && infer_operand(in, "value").rank)
     infer_rank(in, infer_tensor(in, "value"), 0, 0);
 }
 
 void infer_masked_fill(Infer *in) {
   Operand x[2];
-  operands(in, 2, x);
+  pointwise_operands(in, 2, x);
   if (x[1].dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[1].dtype));
-  check_value(in);
+  check_scalar_value(in);
   set_broadcast(in, x, 2, x[0].dtype);
 }
 
@@ -299,7 +299,7 @@ void infer_glu(Infer *in) {
 
 /* ---- in place: the first argument is written, and gives the type ---- */
 
-static void check_written(Infer *in, const ValueType *self) {
+static void check_fits_written(Infer *in, const ValueType *self) {
   for (uint32_t i = 1; i < in->schema->nparams; i++) {
     const OpParam *p = &in->schema->params[i];
     if (p->type != PARAM_TENSOR || !infer_has(in, p->name)) continue;
@@ -314,20 +314,20 @@ static void write_as(Infer *in, DType dtype) {
   const ValueType *self = infer_self(in);
   if (category(dtype) > category(self->dtype))
     infer_fail(in, E_GRAPH_IN_PLACE, dtype_name(dtype), dtype_name(self->dtype));
-  check_written(in, self);
-  check_value(in);
+  check_fits_written(in, self);
+  check_scalar_value(in);
   in->result = *self;
 }
 
 void infer_in_place(Infer *in) { write_as(in, DT_I1); }
 void infer_in_place_float(Infer *in) { write_as(in, DT_F32); }
 
-static DType promoted(Infer *in) {
+static DType promoted_dtype(Infer *in) {
   Operand x[2];
-  return infer_promote(in, x, operands(in, 2, x));
+  return infer_promote(in, x, pointwise_operands(in, 2, x));
 }
 
-void infer_binary_in_place(Infer *in) { write_as(in, promoted(in)); }
+void infer_binary_in_place(Infer *in) { write_as(in, promoted_dtype(in)); }
 
 void infer_subtract_in_place(Infer *in) {
   infer_subtract(in);
@@ -342,7 +342,7 @@ void infer_clamp_in_place(Infer *in) {
 }
 
 void infer_divide_in_place(Infer *in) {
-  write_as(in, is_rounded(in) ? promoted(in) : infer_to_float(promoted(in)));
+  write_as(in, is_rounded(in) ? promoted_dtype(in) : infer_to_float(promoted_dtype(in)));
 }
 
 /* ---- casts ---- */

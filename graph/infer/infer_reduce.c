@@ -5,7 +5,7 @@
 /* ---- reductions ---- */
 
 /* x without the axes of `set`, or with them as 1. */
-static ValueType reduced(Infer *in, const ValueType *x, DType dtype, uint32_t set, bool keep) {
+static ValueType reduced_type(Infer *in, const ValueType *x, DType dtype, uint32_t set, bool keep) {
   Dim shape[GRAPH_RANK_MAX];
   uint32_t n = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -18,11 +18,11 @@ static ValueType reduced(Infer *in, const ValueType *x, DType dtype, uint32_t se
 static ValueType reduce_to(Infer *in, DType dtype) {
   const ValueType *x = infer_self(in);
   uint32_t set = infer_takes(in, "dim") ? infer_axes_arg(in, "dim", x->rank) : UINT32_MAX;
-  return reduced(in, x, dtype, set, infer_bool(in, "keepdim"));
+  return reduced_type(in, x, dtype, set, infer_bool(in, "keepdim"));
 }
 
 /* The largest of nothing is nothing. */
-static ValueType choose(Infer *in, DType dtype) {
+static ValueType reduce_nonempty(Infer *in, DType dtype) {
   const ValueType *x = infer_self(in);
   uint32_t set = infer_takes(in, "dim") ? infer_axes_arg(in, "dim", x->rank) : UINT32_MAX;
   for (uint32_t i = 0; i < x->rank; i++)
@@ -32,11 +32,13 @@ static ValueType choose(Infer *in, DType dtype) {
 }
 
 /* Sums and products of integers are i64. */
-static DType sum_dtype(Infer *in, DType t) {
+static DType sum_result_dtype(Infer *in, DType t) {
   return infer_dtype(in, "dtype", dtype_is_float(t) ? t : DT_I64);
 }
 
-void infer_sum(Infer *in) { in->result = reduce_to(in, sum_dtype(in, infer_self(in)->dtype)); }
+void infer_sum(Infer *in) {
+  in->result = reduce_to(in, sum_result_dtype(in, infer_self(in)->dtype));
+}
 
 void infer_mean(Infer *in) {
   DType t = infer_dtype(in, "dtype", infer_self(in)->dtype);
@@ -64,21 +66,21 @@ void infer_logsumexp(Infer *in) {
 
 void infer_extreme(Infer *in) {
   DType t = infer_self(in)->dtype;
-  in->result = in->g->extremes_of_none ? reduce_to(in, t) : choose(in, t);
+  in->result = in->g->extremes_of_none ? reduce_to(in, t) : reduce_nonempty(in, t);
 }
 
 void infer_aminmax(Infer *in) {
-  ValueType t = choose(in, infer_self(in)->dtype);
+  ValueType t = reduce_nonempty(in, infer_self(in)->dtype);
   infer_set_pair(in, t, t);
 }
 
 void infer_max_all(Infer *in) { infer_extreme(in); }
 
 void infer_max_dim(Infer *in) {
-  infer_set_pair(in, choose(in, infer_self(in)->dtype), choose(in, DT_I64));
+  infer_set_pair(in, reduce_nonempty(in, infer_self(in)->dtype), reduce_nonempty(in, DT_I64));
 }
 
-void infer_arg(Infer *in) { in->result = choose(in, DT_I64); }
+void infer_arg(Infer *in) { in->result = reduce_nonempty(in, DT_I64); }
 void infer_count_nonzero(Infer *in) { in->result = reduce_to(in, DT_I64); }
 
 /* Of u8 it is u8, for old programs. */
@@ -93,7 +95,7 @@ void infer_histc(Infer *in) {
 
 /* ---- scans and sorts ---- */
 
-static const ValueType *with_axis(Infer *in, uint32_t *axis) {
+static const ValueType *tensor_with_axis(Infer *in, uint32_t *axis) {
   const ValueType *x = infer_self(in);
   *axis = infer_axis_arg(in, "dim", x->rank);
   return x;
@@ -101,13 +103,13 @@ static const ValueType *with_axis(Infer *in, uint32_t *axis) {
 
 void infer_scan(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
-  infer_set_like(in, sum_dtype(in, x->dtype), x);
+  const ValueType *x = tensor_with_axis(in, &axis);
+  infer_set_like(in, sum_result_dtype(in, x->dtype), x);
 }
 
 void infer_scan_float(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
+  const ValueType *x = tensor_with_axis(in, &axis);
   infer_set_like(in, infer_to_float(x->dtype), x);
 }
 
@@ -119,29 +121,29 @@ static void set_with_indices(Infer *in, const ValueType *x) {
 
 void infer_scan_indices(Infer *in) {
   uint32_t axis;
-  set_with_indices(in, with_axis(in, &axis));
+  set_with_indices(in, tensor_with_axis(in, &axis));
 }
 
 void infer_sort(Infer *in) {
   uint32_t axis;
-  set_with_indices(in, with_axis(in, &axis));
+  set_with_indices(in, tensor_with_axis(in, &axis));
 }
 
 void infer_argsort(Infer *in) {
   uint32_t axis;
-  infer_set_like(in, DT_I64, with_axis(in, &axis));
+  infer_set_like(in, DT_I64, tensor_with_axis(in, &axis));
 }
 
 /* The same elements in another order along an axis. */
 void infer_sorted(Infer *in) {
   uint32_t axis;
-  in->result = *with_axis(in, &axis);
+  in->result = *tensor_with_axis(in, &axis);
 }
 
 /* A place along an axis for each element. */
 void infer_place_like(Infer *in) {
   uint32_t axis;
-  infer_set_like(in, DT_I64, with_axis(in, &axis));
+  infer_set_like(in, DT_I64, tensor_with_axis(in, &axis));
 }
 
 /* Integers as wide as the float, but no less than 32 bits. */
@@ -171,7 +173,7 @@ void infer_merge(Infer *in) {
 
 void infer_kthvalue(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
+  const ValueType *x = tensor_with_axis(in, &axis);
   Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
   if ((dim_is_int(k) && k->value < 1) || !infer_at_least(in, most, k))
     infer_fail(in, E_GRAPH_TOPK, infer_dim_text(in, k), infer_type_text(in, x), axis);
@@ -180,7 +182,7 @@ void infer_kthvalue(Infer *in) {
 
 void infer_topk(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
+  const ValueType *x = tensor_with_axis(in, &axis);
   Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
   if (!infer_at_least(in, most, k))
     infer_fail(in, E_GRAPH_TOPK, infer_dim_text(in, k), infer_type_text(in, x), axis);
@@ -191,7 +193,7 @@ void infer_topk(Infer *in) {
 
 void infer_softmax(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
+  const ValueType *x = tensor_with_axis(in, &axis);
   DType t = infer_bool(in, "half_to_float") ? DT_F32 : infer_dtype(in, "dtype", x->dtype);
   infer_need_float(in, t);
   infer_set_like(in, t, x);
@@ -200,7 +202,7 @@ void infer_softmax(Infer *in) {
 /* Differences of neighbours, n times; what is prepended and appended counts. */
 void infer_diff(Infer *in) {
   uint32_t axis;
-  const ValueType *x = with_axis(in, &axis);
+  const ValueType *x = tensor_with_axis(in, &axis);
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   Dims *d = in->g->dims;
   Dim shape[GRAPH_RANK_MAX], *size = &shape[axis];
@@ -225,7 +227,7 @@ void infer_diff(Infer *in) {
 /* ---- normalizations ---- */
 
 /* A weight or bias has the shape of the axes that are normalized. */
-static void check_weight(Infer *in, const char *param, const Dim *shape, uint32_t rank) {
+static void check_norm_weight(Infer *in, const char *param, const Dim *shape, uint32_t rank) {
   const ValueType *w = infer_takes(in, param) ? infer_optional_tensor(in, param) : NULL;
   if (!w) return;
   bool ok = w->rank == rank;
@@ -242,8 +244,8 @@ static uint32_t normalized(Infer *in, const ValueType *x) {
   infer_rank(in, x, n, GRAPH_RANK_MAX);
   for (uint32_t i = 0; i < n; i++)
     infer_same_size(in, x->shape[x->rank - n + i], shape[i], "the axis and normalized_shape");
-  check_weight(in, "weight", x->shape + x->rank - n, n);
-  check_weight(in, "bias", x->shape + x->rank - n, n);
+  check_norm_weight(in, "weight", x->shape + x->rank - n, n);
+  check_norm_weight(in, "bias", x->shape + x->rank - n, n);
   return n;
 }
 
@@ -263,7 +265,7 @@ static DType statistic_dtype(Infer *in, const ValueType *x) {
 /* Mean and deviation keep the normalized axes as 1. */
 static ValueType layer_statistic(Infer *in, const ValueType *x) {
   uint32_t n = normalized(in, x), all = (1u << x->rank) - 1;
-  return reduced(in, x, statistic_dtype(in, x), all & ~((1u << (x->rank - n)) - 1), true);
+  return reduced_type(in, x, statistic_dtype(in, x), all & ~((1u << (x->rank - n)) - 1), true);
 }
 
 void infer_native_layer_norm(Infer *in) {
@@ -277,15 +279,15 @@ void infer_native_rms_norm(Infer *in) {
   infer_set_pair(in, *x, layer_statistic(in, x));
 }
 
-static void check_channels(Infer *in, const ValueType *x) {
+static void check_norm_channels(Infer *in, const ValueType *x) {
   static const char *const params[] = {"weight", "bias", "running_mean", "running_var"};
   infer_rank(in, x, 2, GRAPH_RANK_MAX);
-  for (int i = 0; i < 4; i++) check_weight(in, params[i], &x->shape[1], 1);
+  for (int i = 0; i < 4; i++) check_norm_weight(in, params[i], &x->shape[1], 1);
 }
 
 void infer_batch_norm(Infer *in) {
   const ValueType *x = infer_self(in);
-  check_channels(in, x);
+  check_norm_channels(in, x);
   infer_need_float(in, x->dtype);
   if (!infer_bool(in, "training"))
     infer_tensor(in, "running_mean"), infer_tensor(in, "running_var");
@@ -294,13 +296,13 @@ void infer_batch_norm(Infer *in) {
 
 void infer_instance_norm(Infer *in) {
   const ValueType *x = infer_self(in);
-  check_channels(in, x);
+  check_norm_channels(in, x);
   infer_need_float(in, x->dtype);
   in->result = *x;
 }
 
 static void check_groups(Infer *in, const ValueType *x, int64_t groups) {
-  check_channels(in, x);
+  check_norm_channels(in, x);
   infer_need_float(in, x->dtype);
   if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
   infer_exact_div(in, x->shape[1], groups);
@@ -315,7 +317,7 @@ void infer_group_norm(Infer *in) {
 /* Without training the statistics that are returned are empty. */
 void infer_native_batch_norm(Infer *in) {
   const ValueType *x = infer_self(in);
-  check_channels(in, x);
+  check_norm_channels(in, x);
   Dim n = infer_bool(in, "training") ? x->shape[1] : infer_const(in, 0);
   ValueType s = infer_type(in, statistic_dtype(in, x), 1, &n);
   infer_set_list(in, 3, (ValueType[]){*x, s, s});

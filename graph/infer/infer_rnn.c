@@ -27,7 +27,7 @@ static void check_param(Infer *in, const Network *n, const ValueType *w, Dim row
 }
 
 /* Two weights, two biases, and a projection, for each layer and direction. */
-static void check_params(Infer *in, const Network *n, uint32_t directions) {
+static void check_rnn_params(Infer *in, const Network *n, uint32_t directions) {
   uint32_t count;
   const ValueType **params = infer_tensors(in, "params", &count);
   Dims *d = in->g->dims;
@@ -66,7 +66,7 @@ static void network(Infer *in, Network *n) {
   n->batch = n->x->shape[batch_first ? 0 : 1];
   check_state(in, n, n->state);
   if (n->cell) check_state(in, n, n->cell);
-  check_params(in, n, directions);
+  check_rnn_params(in, n, directions);
   Dim shape[3] = {n->x->shape[0], n->x->shape[1]};
   shape[2] = dim_mul(in->g->dims, n->state->shape[2], infer_const(in, directions));
   ValueType items[3] = {infer_type(in, n->x->dtype, 3, shape), *n->state};

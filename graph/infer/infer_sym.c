@@ -2,7 +2,7 @@
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
-static void set_int(Infer *in, Dim value) {
+static void set_sym_int(Infer *in, Dim value) {
   in->result = (ValueType){.kind = VALUE_INT, .value = value};
 }
 
@@ -13,10 +13,10 @@ static void set_kind(Infer *in, ValueKind kind) { in->result = (ValueType){.kind
 void infer_sym_size(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
-  set_int(in, x->shape[infer_axis_arg(in, "dim", x->rank)]);
+  set_sym_int(in, x->shape[infer_axis_arg(in, "dim", x->rank)]);
 }
 
-void infer_sym_numel(Infer *in) { set_int(in, value_numel(in->g, infer_self(in))); }
+void infer_sym_numel(Infer *in) { set_sym_int(in, value_numel(in->g, infer_self(in))); }
 
 void infer_item(Infer *in) {
   const ValueType *x = infer_self(in);
@@ -25,17 +25,17 @@ void infer_item(Infer *in) {
     infer_fail(in, E_GRAPH_ITEM_OF, infer_type_text(in, x));
   if (dtype_is_float(x->dtype)) set_kind(in, VALUE_FLOAT);
   else if (x->dtype == DT_I1) set_kind(in, VALUE_BOOL);
-  else set_int(in, NULL);
+  else set_sym_int(in, NULL);
 }
 
 /* ---- arithmetic ---- */
 
-static bool is_float(Infer *in, const char *param) {
+static bool is_float_operand(Infer *in, const char *param) {
   return dtype_is_float(infer_operand(in, param).dtype);
 }
 
 /* The value of an integer; NULL if only data knows. */
-static Dim known(Infer *in, const char *param) {
+static Dim known_dim(Infer *in, const char *param) {
   Arg a = graph_arg(in->g, in->n, param);
   bool item = a.kind == ARG_NODE && (a.node->type.kind != VALUE_INT || !a.node->type.value);
   return item ? NULL : infer_size(in, param);
@@ -43,26 +43,26 @@ static Dim known(Infer *in, const char *param) {
 
 typedef Dim Operation(Dims *d, Dim a, Dim b);
 
-static void arithmetic(Infer *in, Operation *f) {
-  if (is_float(in, "a") || is_float(in, "b")) {
+static void infer_arithmetic(Infer *in, Operation *f) {
+  if (is_float_operand(in, "a") || is_float_operand(in, "b")) {
     set_kind(in, VALUE_FLOAT);
     return;
   }
-  Dim a = known(in, "a"), b = known(in, "b");
-  set_int(in, a && b ? f(in->g->dims, a, b) : NULL);
+  Dim a = known_dim(in, "a"), b = known_dim(in, "b");
+  set_sym_int(in, a && b ? f(in->g->dims, a, b) : NULL);
 }
 
 static void division(Infer *in, Operation *f) {
-  if (!is_float(in, "b") && known(in, "b") && dim_is(known(in, "b"), 0))
+  if (!is_float_operand(in, "b") && known_dim(in, "b") && dim_is(known_dim(in, "b"), 0))
     infer_fail(in, E_GRAPH_ZERO);
-  arithmetic(in, f);
+  infer_arithmetic(in, f);
 }
 
-void infer_sym_add(Infer *in) { arithmetic(in, dim_add); }
-void infer_sym_sub(Infer *in) { arithmetic(in, dim_sub); }
-void infer_sym_mul(Infer *in) { arithmetic(in, dim_mul); }
-void infer_sym_max(Infer *in) { arithmetic(in, dim_max); }
-void infer_sym_min(Infer *in) { arithmetic(in, dim_min); }
+void infer_sym_add(Infer *in) { infer_arithmetic(in, dim_add); }
+void infer_sym_sub(Infer *in) { infer_arithmetic(in, dim_sub); }
+void infer_sym_mul(Infer *in) { infer_arithmetic(in, dim_mul); }
+void infer_sym_max(Infer *in) { infer_arithmetic(in, dim_max); }
+void infer_sym_min(Infer *in) { infer_arithmetic(in, dim_min); }
 void infer_sym_floordiv(Infer *in) { division(in, dim_floordiv); }
 void infer_sym_mod(Infer *in) { division(in, dim_mod); }
 void infer_sym_truediv(Infer *in) { set_kind(in, VALUE_FLOAT); }
@@ -70,24 +70,24 @@ void infer_sym_float(Infer *in) { set_kind(in, VALUE_FLOAT); }
 void infer_sym_compare(Infer *in) { set_kind(in, VALUE_BOOL); }
 
 void infer_sym_neg(Infer *in) {
-  Dim a = is_float(in, "a") ? NULL : known(in, "a");
-  if (is_float(in, "a")) set_kind(in, VALUE_FLOAT);
-  else set_int(in, a ? dim_sub(in->g->dims, infer_const(in, 0), a) : NULL);
+  Dim a = is_float_operand(in, "a") ? NULL : known_dim(in, "a");
+  if (is_float_operand(in, "a")) set_kind(in, VALUE_FLOAT);
+  else set_sym_int(in, a ? dim_sub(in->g->dims, infer_const(in, 0), a) : NULL);
 }
 
 /* Powers by small literals are products. */
 void infer_sym_pow(Infer *in) {
   enum { MOST = 16 };
-  if (is_float(in, "a") || is_float(in, "b")) {
+  if (is_float_operand(in, "a") || is_float_operand(in, "b")) {
     set_kind(in, VALUE_FLOAT);
     return;
   }
-  Dim a = known(in, "a"), b = known(in, "b"), p = NULL;
+  Dim a = known_dim(in, "a"), b = known_dim(in, "b"), p = NULL;
   if (a && b && dim_is_int(b) && b->value >= 0 && b->value <= MOST) {
     p = infer_const(in, 1);
     for (int64_t i = 0; i < b->value; i++) p = dim_mul(in->g->dims, p, a);
   }
-  set_int(in, p);
+  set_sym_int(in, p);
 }
 
 void infer_sym_sum(Infer *in) {
@@ -95,7 +95,7 @@ void infer_sym_sum(Infer *in) {
   Dim sum = infer_const(in, 0);
   for (uint32_t i = 0; i < list.n; i++)
     sum = dim_add(in->g->dims, sum, infer_dim_of(in, &list.items[i]));
-  set_int(in, sum);
+  set_sym_int(in, sum);
 }
 
 /* ---- rounding ---- */
@@ -116,10 +116,10 @@ static Dim rounded_quotient(Infer *in, const Node *division, Rounding way) {
 static void round_to(Infer *in, Rounding way) {
   Arg a = graph_arg(in->g, in->n, "a");
   const Node *from = a.kind == ARG_NODE ? a.node : NULL;
-  if (!is_float(in, "a")) set_int(in, known(in, "a"));
+  if (!is_float_operand(in, "a")) set_sym_int(in, known_dim(in, "a"));
   else if (from && from->op == ops_at(OP__operator_truediv))
-    set_int(in, rounded_quotient(in, from, way));
-  else set_int(in, NULL);
+    set_sym_int(in, rounded_quotient(in, from, way));
+  else set_sym_int(in, NULL);
 }
 
 void infer_sym_floor(Infer *in) { round_to(in, DOWN); }

@@ -44,7 +44,7 @@ static void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *siz
   }
 }
 
-static void reshape(Infer *in, Dim *sizes, uint32_t n) {
+static void infer_reshape_to(Infer *in, Dim *sizes, uint32_t n) {
   const ValueType *x = infer_self(in);
   infer_fill_size(in, x->shape, x->rank, sizes, n);
   infer_set(in, x->dtype, n, sizes);
@@ -53,12 +53,12 @@ static void reshape(Infer *in, Dim *sizes, uint32_t n) {
 void infer_view(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, infer_takes(in, "size") ? "size" : "shape", sizes);
-  reshape(in, sizes, n);
+  infer_reshape_to(in, sizes, n);
 }
 
 void infer_view_as(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX];
-  reshape(in, sizes, infer_copy_shape(infer_tensor(in, "other"), sizes));
+  infer_reshape_to(in, sizes, infer_copy_shape(infer_tensor(in, "other"), sizes));
 }
 
 void infer_view_dtype(Infer *in) {
@@ -202,7 +202,7 @@ void infer_permute(Infer *in) {
   permute(in, x, axes);
 }
 
-static void swap(Infer *in, const ValueType *x, uint32_t a, uint32_t b) {
+static void swap_type_axes(Infer *in, const ValueType *x, uint32_t a, uint32_t b) {
   Dim shape[GRAPH_RANK_MAX];
   infer_copy_shape(x, shape);
   if (x->rank) shape[a] = x->shape[b], shape[b] = x->shape[a];
@@ -212,19 +212,19 @@ static void swap(Infer *in, const ValueType *x, uint32_t a, uint32_t b) {
 void infer_transpose(Infer *in) {
   const ValueType *x = infer_self(in);
   const char *first = in->schema->params[1].name, *second = in->schema->params[2].name;
-  swap(in, x, infer_axis_arg(in, first, x->rank), infer_axis_arg(in, second, x->rank));
+  swap_type_axes(in, x, infer_axis_arg(in, first, x->rank), infer_axis_arg(in, second, x->rank));
 }
 
 void infer_t(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 0, 2);
-  swap(in, x, 0, x->rank == 2);
+  swap_type_axes(in, x, 0, x->rank == 2);
 }
 
 void infer_swap_last(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 2, GRAPH_RANK_MAX);
-  swap(in, x, x->rank - 2, x->rank - 1);
+  swap_type_axes(in, x, x->rank - 2, x->rank - 1);
 }
 
 void infer_reverse(Infer *in) {

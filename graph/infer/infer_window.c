@@ -13,7 +13,7 @@ typedef struct {
 } Sliding;
 
 /* An integer for each axis, at least 1. */
-static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
+static void window_per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
   Dim list[GRAPH_RANK_MAX];
   uint32_t given = infer_sizes(in, param, list);
   if (given != n) infer_fail(in, E_GRAPH_PER_AXIS, param, given, n);
@@ -25,7 +25,7 @@ static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
 }
 
 /* dilation * (size - 1) + 1 */
-static Dim reach(Infer *in, Dim size, Dim dilation) {
+static Dim window_reach(Infer *in, Dim size, Dim dilation) {
   Dims *d = in->g->dims;
   Dim one = infer_const(in, 1);
   return dim_add(d, dim_mul(d, dilation, dim_sub(d, size, one)), one);
@@ -35,15 +35,15 @@ static Dim reach(Infer *in, Dim size, Dim dilation) {
 static void slide(Infer *in, const Sliding *s, Dim *shape) {
   Dims *d = in->g->dims;
   Dim stride[WINDOW_AXES], dilation[WINDOW_AXES], spread[WINDOW_AXES], padding[GRAPH_RANK_MAX];
-  per_axis(in, "stride", s->n, stride);
-  per_axis(in, "dilation", s->n, dilation);
+  window_per_axis(in, "stride", s->n, stride);
+  window_per_axis(in, "dilation", s->n, dilation);
   bool spreads = infer_takes(in, "spread");
-  if (spreads) per_axis(in, "spread", s->n, spread);
+  if (spreads) window_per_axis(in, "spread", s->n, spread);
   uint32_t given = infer_sizes(in, "padding", padding);
   if (given != 2 * s->n) infer_fail(in, E_GRAPH_PER_AXIS, "padding", given, 2 * s->n);
   for (uint32_t i = 0; i < s->n; i++) {
-    Dim size = s->x->shape[s->first + i], all = reach(in, s->size[i], dilation[i]);
-    if (spreads) size = reach(in, size, spread[i]);
+    Dim size = s->x->shape[s->first + i], all = window_reach(in, s->size[i], dilation[i]);
+    if (spreads) size = window_reach(in, size, spread[i]);
     size = dim_add(d, size, dim_add(d, padding[2 * i], padding[2 * i + 1]));
     Dim places = dim_floordiv(d, dim_sub(d, size, all), stride[i]);
     places = dim_add(d, places, infer_const(in, 1));
@@ -100,7 +100,7 @@ void infer_window_pool(Infer *in) {
   s.n = infer_sizes(in, "kernel", kernel);
   if (s.n == 0 || s.n > WINDOW_AXES) infer_fail(in, E_GRAPH_PER_AXIS, "kernel", s.n, 1);
   infer_rank(in, s.x, s.n, GRAPH_RANK_MAX);
-  per_axis(in, "kernel", s.n, s.size);
+  window_per_axis(in, "kernel", s.n, s.size);
   s.first = infer_axis_arg(in, "first", s.x->rank);
   infer_rank(in, s.x, s.first + s.n, GRAPH_RANK_MAX);
   infer_copy_shape(s.x, shape);

@@ -42,7 +42,7 @@ Node *build_input(Build *b, const char *param) {
 
 Node *build_self(Build *b) { return build_input(b, b->in.schema->params[0].name); }
 
-static Node **list_items(Build *b, Node *list, uint32_t n) {
+static Node **build_list_items(Build *b, Node *list, uint32_t n) {
   Node **out = ARENA_ARRAY(b->in.g->arena, Node *, n);
   for (uint32_t i = 0; i < n; i++) out[i] = build_item(b, list, i);
   return out;
@@ -51,7 +51,7 @@ static Node **list_items(Build *b, Node *list, uint32_t n) {
 Node **build_inputs(Build *b, const char *param, uint32_t *n) {
   infer_tensors(&b->in, param, n); /* reports what is no tensor */
   Arg a = build_arg(b, param);
-  if (a.kind == ARG_NODE) return list_items(b, a.node, *n);
+  if (a.kind == ARG_NODE) return build_list_items(b, a.node, *n);
   Node **out = ARENA_ARRAY(b->in.g->arena, Node *, a.n);
   for (uint32_t i = 0; i < a.n; i++)
     if (a.items[i].kind == ARG_NODE) out[i] = a.items[i].node;
@@ -66,7 +66,7 @@ static void name_part(Build *b, Node *n, const char *part, size_t len) {
   graph_fresh_name(b->in.g, n, arena_printf(b->in.g->arena, "%s_%.*s", whole, (int)len, part));
 }
 
-static Node *finish(Build *b, Node *n, const char *part, size_t len) {
+static Node *finish_node(Build *b, Node *n, const char *part, size_t len) {
   n->place = b->in.n->place;
   n->origin = b->in.n->origin;
   name_part(b, n, part, len);
@@ -74,7 +74,7 @@ static Node *finish(Build *b, Node *n, const char *part, size_t len) {
   return n;
 }
 
-static Node *start(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t named) {
+static Node *start_call(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t named) {
   Node *n = graph_node(b->in.g, NODE_CALL, b->before, nargs, named);
   n->op = ops_at(op);
   memcpy(n->args, args, nargs * sizeof *args);
@@ -83,16 +83,16 @@ static Node *start(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t 
 
 static Node *finish_call(Build *b, Node *n) {
   const char *part = strchr(n->op->target, '.') + 1;
-  return finish(b, n, part, strcspn(part, "."));
+  return finish_node(b, n, part, strcspn(part, "."));
 }
 
 Node *build(Build *b, OpId op, uint32_t nargs, const Arg *args) {
-  return finish_call(b, start(b, op, nargs, args, 0));
+  return finish_call(b, start_call(b, op, nargs, args, 0));
 }
 
 Node *build_with_all(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t nnamed,
                      const NamedArg *named) {
-  Node *n = start(b, op, nargs, args, nnamed);
+  Node *n = start_call(b, op, nargs, args, nnamed);
   memcpy(n->named, named, nnamed * sizeof *named);
   return finish_call(b, n);
 }
@@ -107,7 +107,7 @@ Node *build_item(Build *b, Node *list, uint32_t i) {
   Node *n = graph_node(b->in.g, NODE_GETITEM, b->before, 2, 0);
   n->args[0] = arg_node(list);
   n->args[1] = build_int(b, i);
-  return finish(b, n, "getitem", strlen("getitem"));
+  return finish_node(b, n, "getitem", strlen("getitem"));
 }
 
 Node *build_op1(Build *b, OpId op, Node *x) { return build(b, op, ARGS(arg_node(x))); }

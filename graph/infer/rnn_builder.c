@@ -10,10 +10,10 @@ static Node *times_transposed(Build *b, Node *x, Node *w) {
   return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
 }
 
-static Node *plus(Build *b, Node *x, Node *bias) { return bias ? build_add(b, x, bias) : x; }
+static Node *add_bias(Build *b, Node *x, Node *bias) { return bias ? build_add(b, x, bias) : x; }
 
 /* Columns of gate i of x[B, gates * H], or rows of a weight. */
-static Node *gate(const Rnn *r, Node *x, uint32_t axis, int64_t i) {
+static Node *gate_slice(const Rnn *r, Node *x, uint32_t axis, int64_t i) {
   Dims *d = r->b->in.g->dims;
   Dim begin = dim_mul(d, r->width, build_const(r->b, i));
   return build_slice(r->b, x, axis, begin, dim_add(d, begin, r->width), 1);
@@ -23,7 +23,7 @@ static Node *sigmoid(const Rnn *r, Node *x) { return build_op1(r->b, OP_aten_sig
 static Node *tanh_of(const Rnn *r, Node *x) { return build_op1(r->b, OP_aten_tanh_default, x); }
 
 static Node *state_product(const Rnn *r, Node *h) {
-  return plus(r->b, times_transposed(r->b, h, r->l->state_weight), r->l->state_bias);
+  return add_bias(r->b, times_transposed(r->b, h, r->l->state_weight), r->l->state_bias);
 }
 
 static Node *plain_step(const Rnn *r, Node *x, Node *h) {
@@ -34,28 +34,28 @@ static Node *plain_step(const Rnn *r, Node *x, Node *h) {
 
 /* The state's part of the new value: of the state as it is, or after it was reset. */
 static Node *new_part(const Rnn *r, Node *product, Node *h, Node *reset) {
-  if (!r->l->reset_first) return build_mul(r->b, reset, gate(r, product, 1, 2));
-  Node *w = gate(r, r->l->state_weight, 0, 2), *bias = r->l->state_bias;
+  if (!r->l->reset_first) return build_mul(r->b, reset, gate_slice(r, product, 1, 2));
+  Node *w = gate_slice(r, r->l->state_weight, 0, 2), *bias = r->l->state_bias;
   Node *y = times_transposed(r->b, build_mul(r->b, reset, h), w);
-  return plus(r->b, y, bias ? gate(r, bias, 0, 2) : NULL);
+  return add_bias(r->b, y, bias ? gate_slice(r, bias, 0, 2) : NULL);
 }
 
 /* (1 - update) * new + update * h, as new + update * (h - new). */
 static Node *gru_step(const Rnn *r, Node *x, Node *h) {
   Build *b = r->b;
   Node *product = state_product(r, h);
-  Node *reset = sigmoid(r, build_add(b, gate(r, x, 1, 0), gate(r, product, 1, 0)));
-  Node *update = sigmoid(r, build_add(b, gate(r, x, 1, 1), gate(r, product, 1, 1)));
+  Node *reset = sigmoid(r, build_add(b, gate_slice(r, x, 1, 0), gate_slice(r, product, 1, 0)));
+  Node *update = sigmoid(r, build_add(b, gate_slice(r, x, 1, 1), gate_slice(r, product, 1, 1)));
   Node *part = new_part(r, product, h, reset);
-  Node *fresh = tanh_of(r, build_add(b, gate(r, x, 1, 2), part));
+  Node *fresh = tanh_of(r, build_add(b, gate_slice(r, x, 1, 2), part));
   return build_add(b, fresh, build_mul(b, update, build_sub(b, h, fresh)));
 }
 
 static Node *lstm_step(const Rnn *r, Node *x, Node *h, Node **cell) {
   Build *b = r->b;
   Node *all = build_add(b, x, state_product(r, h));
-  Node *in = sigmoid(r, gate(r, all, 1, 0)), *keep = sigmoid(r, gate(r, all, 1, 1));
-  Node *fresh = tanh_of(r, gate(r, all, 1, 2)), *out = sigmoid(r, gate(r, all, 1, 3));
+  Node *in = sigmoid(r, gate_slice(r, all, 1, 0)), *keep = sigmoid(r, gate_slice(r, all, 1, 1));
+  Node *fresh = tanh_of(r, gate_slice(r, all, 1, 2)), *out = sigmoid(r, gate_slice(r, all, 1, 3));
   *cell = build_add(b, build_mul(b, keep, *cell), build_mul(b, in, fresh));
   Node *y = build_mul(b, out, tanh_of(r, *cell));
   return r->l->projection ? times_transposed(b, y, r->l->projection) : y;
@@ -67,7 +67,7 @@ static Node *all_inputs(Build *b, const RnnLayer *l, Node *x) {
   Dim rows[] = {dim_mul(b->in.g->dims, s[0], s[1]), s[2]};
   Node *y = times_transposed(b, build_view(b, x, 2, rows), l->input_weight);
   Dim shape[] = {s[0], s[1], l->input_weight->type.shape[0]};
-  return build_view(b, plus(b, y, l->input_bias), 3, shape);
+  return build_view(b, add_bias(b, y, l->input_bias), 3, shape);
 }
 
 RnnResult build_rnn(Build *b, const RnnLayer *l, Node *x, Node *state, Node *cell) {

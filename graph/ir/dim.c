@@ -8,15 +8,15 @@
 
 /* ---- interning ---- */
 
-static uint64_t mix(uint64_t h, uint64_t x) {
+static uint64_t mix_dim_hash(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
 
-static uint64_t hash(const DimExpr *x) {
-  uint64_t h = mix(x->kind, (uint64_t)x->value);
-  h = mix(h, (uint64_t)(uintptr_t)x->name);
-  for (uint32_t i = 0; i < x->n; i++) h = mix(h, (uint64_t)(uintptr_t)x->args[i]);
+static uint64_t hash_dim(const DimExpr *x) {
+  uint64_t h = mix_dim_hash(x->kind, (uint64_t)x->value);
+  h = mix_dim_hash(h, (uint64_t)(uintptr_t)x->name);
+  for (uint32_t i = 0; i < x->n; i++) h = mix_dim_hash(h, (uint64_t)(uintptr_t)x->args[i]);
   return h;
 }
 
@@ -25,23 +25,23 @@ static bool same_expr(const DimExpr *a, const DimExpr *b) {
          (a->n == 0 || !memcmp(a->args, b->args, a->n * sizeof *a->args));
 }
 
-static Dim *slot_of(const Dims *d, const DimExpr *x) {
-  for (uint64_t i = hash(x);; i++) {
+static Dim *dim_slot(const Dims *d, const DimExpr *x) {
+  for (uint64_t i = hash_dim(x);; i++) {
     Dim *slot = &d->table[i & d->mask];
     if (!*slot || same_expr(*slot, x)) return slot;
   }
 }
 
-static void grow(Dims *d) {
+static void grow_dims(Dims *d) {
   Dim *old = d->table;
   uint32_t n = d->mask + 1;
   d->mask = 2 * n - 1;
   d->table = ARENA_ARRAY(d->arena, Dim, 2 * n);
   for (uint32_t i = 0; i < n; i++)
-    if (old[i]) *slot_of(d, old[i]) = old[i];
+    if (old[i]) *dim_slot(d, old[i]) = old[i];
 }
 
-static void measure(DimExpr *x) {
+static void measure_dim(DimExpr *x) {
   x->size = 1;
   for (uint32_t i = 0; i < x->n; i++) {
     Dim arg = x->args[i];
@@ -59,9 +59,9 @@ static bool has_least(const DimExpr *x) {
 }
 
 Dim dim_intern(Dims *d, DimExpr x) {
-  Dim *slot = slot_of(d, &x);
+  Dim *slot = dim_slot(d, &x);
   if (*slot) return *slot;
-  measure(&x);
+  measure_dim(&x);
   if (x.depth > DEPTH_MAX || x.size > SIZE_LIMIT || has_least(&x)) return d->huge;
   DimExpr *new = ARENA_NEW(d->arena, DimExpr);
   *new = x;
@@ -70,7 +70,7 @@ Dim dim_intern(Dims *d, DimExpr x) {
   if (x.n) memcpy(args, x.args, x.n * sizeof *args);
   new->args = args;
   *slot = new;
-  if (++d->used * 2 > d->mask) grow(d);
+  if (++d->used * 2 > d->mask) grow_dims(d);
   return new;
 }
 
@@ -114,7 +114,7 @@ Dim dim_index(Dims *d, const char *name, Dim size) {
 }
 
 static SharedIndex *shared_slot(const Dims *d, Name name, Dim size) {
-  uint64_t h = mix(mix(0, (uint64_t)(uintptr_t)name), (uint64_t)(uintptr_t)size);
+  uint64_t h = mix_dim_hash(mix_dim_hash(0, (uint64_t)(uintptr_t)name), (uint64_t)(uintptr_t)size);
   for (;; h++) {
     SharedIndex *slot = &d->shared[h & d->shared_mask];
     if (!slot->symbol || (slot->name == name && slot->size == size)) return slot;
@@ -147,7 +147,7 @@ Pool *dims_names(const Dims *d) { return d->names; }
 uint32_t dims_symbols(const Dims *d) { return (uint32_t)d->symbols.len; }
 Dim dims_symbol_at(const Dims *d, uint32_t i) { return d->symbols.data[i]; }
 Dim dims_symbol_named(const Dims *d, Name name) {
-  Dim x = *slot_of(d, &(DimExpr){.kind = DIM_SYMBOL, .name = name});
+  Dim x = *dim_slot(d, &(DimExpr){.kind = DIM_SYMBOL, .name = name});
   return x && !x->indexed ? x : NULL;
 }
 
@@ -164,7 +164,7 @@ bool dim_limit(Dims *d, Dim symbol, DimRange range) {
  * Layers of one structure ask for the same sums, products and quotients again and again. */
 
 static Result *result_slot(const Dims *d, BinaryOp op, Dim a, Dim b) {
-  uint64_t h = mix(mix(op, (uint64_t)(uintptr_t)a), (uint64_t)(uintptr_t)b);
+  uint64_t h = mix_dim_hash(mix_dim_hash(op, (uint64_t)(uintptr_t)a), (uint64_t)(uintptr_t)b);
   return &d->results[h % RESULTS];
 }
 

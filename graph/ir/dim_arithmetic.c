@@ -25,7 +25,7 @@ typedef struct {
 /* ---- products: a coefficient and atoms ---- */
 
 /* x as a product: of one atom if it is an atom itself. */
-static Product product_of(const Dim *x) {
+static Product as_product(const Dim *x) {
   if ((*x)->kind == DIM_PRODUCT) return (Product){(*x)->value, (*x)->args, (*x)->n};
   return (Product){1, x, 1};
 }
@@ -57,7 +57,7 @@ static void dim_sum_begin(Sum *s, Dims *d) {
   s->huge = false;
 }
 
-static void add_product(Sum *s, Product p) {
+static void sum_add_product(Sum *s, Product p) {
   if (p.coefficient == 0) return;
   uint32_t i = 0;
   while (i < s->n && compare_terms(&s->term[i], &p) < 0) i++;
@@ -87,9 +87,9 @@ static void dim_sum_add(Sum *s, const Dim *x, int64_t factor) {
       s->huge = true;
     return;
   }
-  Product p = product_of(x);
+  Product p = as_product(x);
   if (__builtin_mul_overflow(p.coefficient, factor, &p.coefficient)) s->huge = true;
-  add_product(s, p);
+  sum_add_product(s, p);
 }
 
 static void recombine(Sum *s);
@@ -106,7 +106,7 @@ static Dim dim_sum_finish(Sum *s) {
   return dim_intern(d, (DimExpr){.kind = DIM_SUM, .value = s->constant, .n = s->n, .args = terms});
 }
 
-static Dim linear(Dims *d, Dim a, int64_t times_a, Dim b, int64_t times_b) {
+static Dim linear_combination(Dims *d, Dim a, int64_t times_a, Dim b, int64_t times_b) {
   Sum s;
   dim_sum_begin(&s, d);
   dim_sum_add(&s, &a, times_a);
@@ -114,10 +114,10 @@ static Dim linear(Dims *d, Dim a, int64_t times_a, Dim b, int64_t times_b) {
   return dim_sum_finish(&s);
 }
 
-static Dim sum_of(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, 1); }
-static Dim difference(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, -1); }
+static Dim sum_of(Dims *d, Dim a, Dim b) { return linear_combination(d, a, 1, b, 1); }
+static Dim dim_difference(Dims *d, Dim a, Dim b) { return linear_combination(d, a, 1, b, -1); }
 Dim dim_add(Dims *d, Dim a, Dim b) { return dim_known(d, OP_ADD, a, b, sum_of); }
-Dim dim_sub(Dims *d, Dim a, Dim b) { return dim_known(d, OP_SUB, a, b, difference); }
+Dim dim_sub(Dims *d, Dim a, Dim b) { return dim_known(d, OP_SUB, a, b, dim_difference); }
 
 /* ---- multiplication ---- */
 
@@ -126,9 +126,9 @@ static uint32_t dim_term_count(Dim x) { return x->kind == DIM_SUM ? x->n + (x->v
 
 static Product dim_term_at(const Dim *x, uint32_t i) {
   if ((*x)->kind == DIM_INT) return (Product){(*x)->value, NULL, 0};
-  if ((*x)->kind != DIM_SUM) return product_of(x);
+  if ((*x)->kind != DIM_SUM) return as_product(x);
   if (i == (*x)->n) return (Product){(*x)->value, NULL, 0};
-  return product_of(&(*x)->args[i]);
+  return as_product(&(*x)->args[i]);
 }
 
 static bool multiply_terms(Dims *d, Product a, Product b, Product *out) {
@@ -146,7 +146,7 @@ static bool multiply_terms(Dims *d, Product a, Product b, Product *out) {
 }
 
 static void dim_sum_add_term(Sum *s, Product p) {
-  if (p.n) add_product(s, p);
+  if (p.n) sum_add_product(s, p);
   else if (__builtin_add_overflow(s->constant, p.coefficient, &s->constant)) s->huge = true;
 }
 
@@ -185,7 +185,7 @@ static Dim dim_make_pair(Dims *d, DimKind kind, Dim a, Dim b) {
 }
 
 /* p without its atom i. */
-static Product without(Dims *d, Product p, uint32_t i) {
+static Product product_without(Dims *d, Product p, uint32_t i) {
   Dim *atoms = ARENA_ARRAY(d->arena, Dim, p.n);
   for (uint32_t k = 0, n = 0; k < p.n; k++)
     if (k != i) atoms[n++] = p.atoms[k];
@@ -196,7 +196,7 @@ static void negate_into(Sum *s, const Sum *x) {
   for (uint32_t i = 0; i < x->n; i++) {
     Product p = x->term[i];
     if (__builtin_sub_overflow(0, p.coefficient, &p.coefficient)) s->huge = true;
-    add_product(s, p);
+    sum_add_product(s, p);
   }
 }
 
@@ -226,7 +226,7 @@ static bool join_quotient(Sum *s, Product remainder, Product k, Dim e, Dim b, Di
   Product kq;
   if (!multiply_terms(s->d, k, (Product){1, &q, 1}, &kq)) return false;
   add_times_product(&pair, kq, b);
-  add_product(&pair, remainder);
+  sum_add_product(&pair, remainder);
   if (!has_terms(s, &pair)) return false;
   negate_into(s, &pair);
   add_times_product(s, k, e);
@@ -234,10 +234,10 @@ static bool join_quotient(Sum *s, Product remainder, Product k, Dim e, Dim b, Di
 }
 
 /* The divisor c of an atom q % c of p, which is k times it; NULL if p is none such. */
-static Dim remainder_of(Dims *d, Product p, Dim q, Product k) {
+static Dim product_remainder(Dims *d, Product p, Dim q, Product k) {
   for (uint32_t i = 0; i < p.n; i++) {
     if (p.atoms[i]->kind != DIM_MOD || p.atoms[i]->args[0] != q) continue;
-    Product rest = without(d, p, i);
+    Product rest = product_without(d, p, i);
     if (rest.coefficient == k.coefficient && compare_terms(&rest, &k) == 0)
       return p.atoms[i]->args[1];
   }
@@ -250,12 +250,12 @@ static bool join_remainder(Sum *s, Product remainder, Product k, Dim e, Dim b, D
   if (b->kind == DIM_SUM || !multiply_terms(d, k, dim_term_at(&b, 0), &kb)) return false;
   for (uint32_t i = 0; i < s->n; i++) {
     Product t = s->term[i];
-    Dim c = remainder_of(d, t, q, kb);
+    Dim c = product_remainder(d, t, q, kb);
     if (!c || dim_range(d, c).lo < 0) continue;
     Sum pair;
     dim_sum_begin(&pair, d);
-    add_product(&pair, remainder);
-    add_product(&pair, t);
+    sum_add_product(&pair, remainder);
+    sum_add_product(&pair, t);
     negate_into(s, &pair);
     add_times_product(s, k, dim_mod(d, e, dim_mul(d, b, c)));
     return true;
@@ -267,7 +267,7 @@ static bool join_term(Sum *s, Product t) {
   for (uint32_t i = 0; i < t.n; i++) {
     if (t.atoms[i]->kind != DIM_MOD) continue;
     Dim e = t.atoms[i]->args[0], b = t.atoms[i]->args[1];
-    Product k = without(s->d, t, i);
+    Product k = product_without(s->d, t, i);
     Dim q = quotient_atom(s->d, e, b);
     if (join_quotient(s, t, k, e, b, q) || join_remainder(s, t, k, e, b, q)) return true;
   }
@@ -301,7 +301,7 @@ static bool never_zero(const Dims *d, Dim x) {
 }
 
 /* a = quotient * by + rest, with the terms of a that `by` divides in the quotient. */
-static void take_out(Dims *d, Dim a, Product by, Dim *quotient, Dim *rest) {
+static void extract_factor(Dims *d, Dim a, Product by, Dim *quotient, Dim *rest) {
   Sum q, r;
   dim_sum_begin(&q, d);
   dim_sum_begin(&r, d);
@@ -374,7 +374,7 @@ static void unassume(Dims *d, size_t before) {
 
 /* ---- bounds ---- */
 
-static Dim bound(Dims *d, Dim x, bool above);
+static Dim extreme_bound(Dims *d, Dim x, bool above);
 
 static Dim bound_sum(Dims *d, Dim x, bool above) {
   Sum sum;
@@ -382,7 +382,7 @@ static Dim bound_sum(Dims *d, Dim x, bool above) {
   sum.constant = x->value;
   Dim *terms = ARENA_ARRAY(d->arena, Dim, x->n); /* the sum points to them */
   for (uint32_t i = 0; i < x->n; i++) {
-    terms[i] = bound(d, x->args[i], above);
+    terms[i] = extreme_bound(d, x->args[i], above);
     if (!terms[i]) return NULL;
     dim_sum_add(&sum, &terms[i], 1);
   }
@@ -396,7 +396,7 @@ static Dim bound_product(Dims *d, Dim x, bool above) {
   if (above != (x->value > 0)) return dim_int(d, 0);
   Dim product = dim_int(d, x->value);
   for (uint32_t i = 0; i < x->n && product; i++) {
-    Dim atom = bound(d, x->args[i], true);
+    Dim atom = extreme_bound(d, x->args[i], true);
     product = atom ? dim_mul(d, product, atom) : NULL;
   }
   return product;
@@ -406,12 +406,12 @@ static Dim bound_division(Dims *d, Dim x, bool above) {
   Dim a = x->args[0], b = x->args[1];
   if (b->indexed || dim_range(d, b).lo <= 0) return NULL;
   if (x->kind == DIM_MOD) return above ? dim_sub(d, b, dim_int(d, 1)) : dim_int(d, 0);
-  a = bound(d, a, above);
+  a = extreme_bound(d, a, above);
   return a ? dim_floordiv(d, a, b) : NULL;
 }
 
 /* A bound of x that has no indices; NULL if none is known. */
-static Dim bound(Dims *d, Dim x, bool above) {
+static Dim extreme_bound(Dims *d, Dim x, bool above) {
   if (!x->indexed) return x;
   switch (x->kind) {
     case DIM_SYMBOL:
@@ -428,22 +428,22 @@ static Dim bound(Dims *d, Dim x, bool above) {
 
 static bool not_negative(Dims *d, Dim x) {
   if (dim_range(d, x).lo >= 0) return true;
-  x = x->indexed ? bound(d, x, false) : NULL;
+  x = x->indexed ? extreme_bound(d, x, false) : NULL;
   return x && dim_range(d, x).lo >= 0;
 }
 
 /* Is 0 <= a < b? */
-static bool below(Dims *d, Dim a, Dim b) {
+static bool is_below(Dims *d, Dim a, Dim b) {
   return not_negative(d, a) && not_negative(d, dim_sub(d, dim_sub(d, b, a), dim_int(d, 1)));
 }
 
 static bool is_quotient(Dims *d, Dim a, Dim b, Dim q) {
-  return below(d, dim_is(q, 0) ? a : dim_sub(d, a, dim_mul(d, q, b)), b);
+  return is_below(d, dim_is(q, 0) ? a : dim_sub(d, a, dim_mul(d, q, b)), b);
 }
 
 /* Is a // b one integer, whatever the symbols are?  Tried are 0, -1, and what a's least value
  * gives. */
-static bool settled(Dims *d, Dim a, Dim b, Dim *quotient) {
+static bool is_quotient_settled(Dims *d, Dim a, Dim b, Dim *quotient) {
   int64_t lo = dim_range(d, a).lo, least = 0;
   if (dim_is_int(b) && b->value > 0 && lo != INT64_MIN) least = floor_div(lo, b->value);
   *quotient = dim_int(d, least);
@@ -462,7 +462,7 @@ typedef struct {
   Dim quotient, rest, divisor, factor, remainder;
 } Split;
 
-static int64_t gcd(int64_t a, int64_t b) {
+static int64_t greatest_divisor(int64_t a, int64_t b) {
   while (b) {
     int64_t r = b == -1 ? 0 : a % b;
     a = b;
@@ -481,7 +481,7 @@ static Product common_factor(Dims *d, Product a, Product b) {
     i += c <= 0;
     j += c >= 0;
   }
-  int64_t k = gcd(a.coefficient, b.coefficient);
+  int64_t k = greatest_divisor(a.coefficient, b.coefficient);
   return (Product){k == INT64_MIN ? 1 : k < 0 ? -k : k, atoms, n};
 }
 
@@ -492,8 +492,8 @@ static bool split_factor(Dims *d, Dim a, Dim b, Product g, Split *out) {
   if (dim_is(by, 1) || dim_range(d, by).lo <= 0 || !divide_term(d, dim_term_at(&b, 0), g, &c))
     return false;
   if (dim_range(d, dim_make_product(d, c)).lo <= 0) return false;
-  take_out(d, a, g, &high, &low);
-  if (!settled(d, low, by, &q)) return false;
+  extract_factor(d, a, g, &high, &low);
+  if (!is_quotient_settled(d, low, by, &q)) return false;
   *out = (Split){.quotient = dim_int(d, 0),
                  .rest = dim_add(d, high, q),
                  .divisor = dim_make_product(d, c),
@@ -510,10 +510,10 @@ static bool split_factors(Dims *d, Dim a, Dim b, Split *out) {
   return false;
 }
 
-static bool split_sum(Dims *d, Dim a, Dim b, Split *out) {
+static bool split_by_divisor(Dims *d, Dim a, Dim b, Split *out) {
   Dim quotient, rest, k, zero = dim_int(d, 0);
   take_out_sum(d, a, b, &quotient, &rest);
-  if (!settled(d, rest, b, &k)) return false;
+  if (!is_quotient_settled(d, rest, b, &k)) return false;
   rest = dim_sub(d, rest, dim_mul(d, k, b));
   *out = (Split){dim_add(d, quotient, k), zero, b, zero, rest};
   return true;
@@ -521,19 +521,19 @@ static bool split_sum(Dims *d, Dim a, Dim b, Split *out) {
 
 static bool split_multiples(Dims *d, Dim a, Dim b, Split *out) {
   Dim quotient, rest, zero = dim_int(d, 0);
-  take_out(d, a, dim_term_at(&b, 0), &quotient, &rest);
+  extract_factor(d, a, dim_term_at(&b, 0), &quotient, &rest);
   *out = (Split){quotient, rest, b, dim_int(d, 1), zero};
   return !dim_is(quotient, 0);
 }
 
 /* One step on the way to a normal form; false where a // b and a % b stay as they are. */
-static bool split(Dims *d, Dim a, Dim b, Split *out) {
+static bool split_quotient(Dims *d, Dim a, Dim b, Split *out) {
   Dim k, zero = dim_int(d, 0);
-  if (settled(d, a, b, &k)) {
+  if (is_quotient_settled(d, a, b, &k)) {
     *out = (Split){k, zero, b, zero, dim_sub(d, a, dim_mul(d, k, b))};
     return true;
   }
-  if (b->kind == DIM_SUM) return a->indexed && split_sum(d, a, b, out);
+  if (b->kind == DIM_SUM) return a->indexed && split_by_divisor(d, a, b, out);
   if (!never_zero(d, b)) return false;
   return split_multiples(d, a, b, out) || (a->indexed && split_factors(d, a, b, out));
 }
@@ -549,7 +549,8 @@ static Dim positive_ratio(Dims *d, Dim m, Dim b) {
 
 static Dim floordiv(Dims *d, Dim a, Dim b) {
   Split s;
-  if (split(d, a, b, &s)) return dim_add(d, s.quotient, dim_floordiv(d, s.rest, s.divisor));
+  if (split_quotient(d, a, b, &s))
+    return dim_add(d, s.quotient, dim_floordiv(d, s.rest, s.divisor));
   if (a->kind == DIM_FLOORDIV && dim_range(d, b).lo > 0) /* (x // y) // b */
     return dim_floordiv(d, a->args[0], dim_mul(d, a->args[1], b));
   Dim c = a->kind == DIM_MOD && a->indexed ? positive_ratio(d, a->args[1], b) : NULL;
@@ -559,7 +560,7 @@ static Dim floordiv(Dims *d, Dim a, Dim b) {
 
 static Dim mod(Dims *d, Dim a, Dim b) {
   Split s;
-  if (split(d, a, b, &s))
+  if (split_quotient(d, a, b, &s))
     return dim_add(d, dim_mul(d, s.factor, dim_mod(d, s.rest, s.divisor)), s.remainder);
   if (a->kind == DIM_MOD && positive_ratio(d, a->args[1], b)) /* (x % (b*c)) % b */
     return dim_mod(d, a->args[0], b);
@@ -615,12 +616,12 @@ bool dim_at_most(Dims *d, Dim a, Dim b) {
   return ok;
 }
 
-static Dim either(Dims *d, DimKind kind, Dim a, Dim b) {
+static Dim make_extreme(Dims *d, DimKind kind, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE) return d->huge;
   if (dim_at_most(d, a, b)) return kind == DIM_MAX ? b : a;
   if (dim_at_most(d, b, a)) return kind == DIM_MAX ? a : b;
   return dim_compare(a, b) < 0 ? dim_make_pair(d, kind, a, b) : dim_make_pair(d, kind, b, a);
 }
 
-Dim dim_max(Dims *d, Dim a, Dim b) { return either(d, DIM_MAX, a, b); }
-Dim dim_min(Dims *d, Dim a, Dim b) { return either(d, DIM_MIN, a, b); }
+Dim dim_max(Dims *d, Dim a, Dim b) { return make_extreme(d, DIM_MAX, a, b); }
+Dim dim_min(Dims *d, Dim a, Dim b) { return make_extreme(d, DIM_MIN, a, b); }

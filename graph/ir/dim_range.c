@@ -5,7 +5,7 @@
 
 static const DimRange ANY = {INT64_MIN, INT64_MAX};
 
-static int64_t clamp(__int128 x) {
+static int64_t clamp_int128(__int128 x) {
   return x < INT64_MIN ? INT64_MIN : x > INT64_MAX ? INT64_MAX : (int64_t)x;
 }
 
@@ -13,7 +13,7 @@ static int64_t clamp(__int128 x) {
 static bool unbounded(int64_t x) { return x == INT64_MIN || x == INT64_MAX; }
 
 static int64_t add_end(int64_t a, int64_t b) {
-  return unbounded(a) ? a : unbounded(b) ? b : clamp((__int128)a + b);
+  return unbounded(a) ? a : unbounded(b) ? b : clamp_int128((__int128)a + b);
 }
 
 static DimRange range_add(DimRange a, DimRange b) {
@@ -23,10 +23,10 @@ static DimRange range_add(DimRange a, DimRange b) {
 static int64_t mul_end(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
   if (unbounded(a) || unbounded(b)) return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-  return clamp((__int128)a * b);
+  return clamp_int128((__int128)a * b);
 }
 
-static DimRange hull(const int64_t *x, int n) {
+static DimRange range_hull(const int64_t *x, int n) {
   DimRange r = {x[0], x[0]};
   for (int i = 1; i < n; i++) {
     if (x[i] < r.lo) r.lo = x[i];
@@ -38,7 +38,7 @@ static DimRange hull(const int64_t *x, int n) {
 static DimRange range_mul(DimRange a, DimRange b) {
   int64_t ends[] = {mul_end(a.lo, b.lo), mul_end(a.lo, b.hi), mul_end(a.hi, b.lo),
                     mul_end(a.hi, b.hi)};
-  return hull(ends, 4);
+  return range_hull(ends, 4);
 }
 
 /* Of a number that is not negative by one that is positive; otherwise nothing is known. */

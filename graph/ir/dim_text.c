@@ -8,7 +8,7 @@
 
 /* ---- printing, as sympy does, with torch's FloorDiv ---- */
 
-static void print_call(Text *out, const char *name, Dim x) {
+static void print_extreme(Text *out, const char *name, Dim x) {
   text_printf(out, "%s(", name);
   dim_print(out, x->args[0]);
   text_puts(out, ", ");
@@ -56,18 +56,18 @@ static void print_term(Text *out, Dim x) {
   print_atoms(out, x->args, x->n);
 }
 
-static bool negative(Dim x) { return x->kind == DIM_PRODUCT && x->value < 0; }
+static bool is_negative_product(Dim x) { return x->kind == DIM_PRODUCT && x->value < 0; }
 
 /* sympy writes 1 - s0, but -s0 - 1. */
 static bool constant_first(Dim x) {
-  return x->n == 1 && x->value > 0 && negative(x->args[0]) && x->args[0]->n == 1;
+  return x->n == 1 && x->value > 0 && is_negative_product(x->args[0]) && x->args[0]->n == 1;
 }
 
-static void print_sum(Text *out, Dim x) {
+static void print_dim_sum(Text *out, Dim x) {
   bool first = constant_first(x);
   if (first) text_printf(out, "%lld", (long long)x->value);
   for (uint32_t i = 0; i < x->n; i++) {
-    bool minus = negative(x->args[i]);
+    bool minus = is_negative_product(x->args[i]);
     text_puts(out, i || first ? (minus ? " - " : " + ") : (minus ? "-" : ""));
     print_term(out, x->args[i]);
   }
@@ -80,15 +80,15 @@ void dim_print(Text *out, Dim x) {
   switch (x->kind) {
     case DIM_INT: text_printf(out, "%lld", (long long)x->value); return;
     case DIM_SYMBOL: text_puts(out, x->name); return;
-    case DIM_SUM: print_sum(out, x); return;
+    case DIM_SUM: print_dim_sum(out, x); return;
     case DIM_PRODUCT:
       text_puts(out, x->value < 0 ? "-" : "");
       print_term(out, x);
       return;
     case DIM_FLOORDIV: print_floordiv(out, x); return;
-    case DIM_MOD: print_call(out, "Mod", x); return;
-    case DIM_MAX: print_call(out, "Max", x); return;
-    case DIM_MIN: print_call(out, "Min", x); return;
+    case DIM_MOD: print_extreme(out, "Mod", x); return;
+    case DIM_MAX: print_extreme(out, "Max", x); return;
+    case DIM_MIN: print_extreme(out, "Min", x); return;
     case DIM_HUGE: text_puts(out, "huge"); return;
   }
 }
@@ -103,21 +103,21 @@ typedef struct {
   int depth;
 } Reader;
 
-static Dim read_sum(Reader *r);
+static Dim read_dim_sum(Reader *r);
 
-static void skip_spaces(Reader *r) {
+static void skip_dim_spaces(Reader *r) {
   while (r->at < r->end && *r->at == ' ') r->at++;
 }
 
-static bool accept(Reader *r, const char *s) {
-  skip_spaces(r);
+static bool accept_dim_text(Reader *r, const char *s) {
+  skip_dim_spaces(r);
   size_t n = strlen(s);
   if ((size_t)(r->end - r->at) < n || memcmp(r->at, s, n)) return false;
   r->at += n;
   return true;
 }
 
-static Dim read_number(Reader *r) {
+static Dim read_dim_number(Reader *r) {
   int64_t v = 0;
   bool huge = false;
   for (; r->at < r->end && isdigit((unsigned char)*r->at); r->at++)
@@ -134,38 +134,38 @@ static const struct {
              {"FloorDiv", dim_floordiv}, {"sym_max", dim_max}, {"sym_min", dim_min}};
 
 /* f(a, b, ...), taken from the left. */
-static Dim read_call(Reader *r, const char *name, size_t len) {
+static Dim read_dim_call(Reader *r, const char *name, size_t len) {
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     if (strlen(calls[i].name) != len || memcmp(calls[i].name, name, len)) continue;
-    Dim x = read_sum(r);
-    while (x && accept(r, ",")) {
-      Dim y = read_sum(r);
+    Dim x = read_dim_sum(r);
+    while (x && accept_dim_text(r, ",")) {
+      Dim y = read_dim_sum(r);
       x = y ? calls[i].make(r->d, x, y) : NULL;
     }
-    return x && accept(r, ")") ? x : NULL;
+    return x && accept_dim_text(r, ")") ? x : NULL;
   }
   return NULL;
 }
 
-static Dim read_name(Reader *r) {
+static Dim read_dim_name(Reader *r) {
   const char *from = r->at;
   while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '_')) r->at++;
   size_t len = (size_t)(r->at - from);
   if (len == 0) return NULL;
-  if (accept(r, "(")) return read_call(r, from, len);
+  if (accept_dim_text(r, "(")) return read_dim_call(r, from, len);
   Name name = pool_namen(dims_names(r->d), from, len);
   return python_is_keyword(name) ? NULL : dim_symbol(r->d, name);
 }
 
-static Dim read_atom(Reader *r) {
-  skip_spaces(r);
+static Dim read_dim_atom(Reader *r) {
+  skip_dim_spaces(r);
   if (r->at == r->end || ++r->depth > NESTING_MAX) return NULL;
   Dim x;
-  if (accept(r, "(")) {
-    x = read_sum(r);
-    if (x && !accept(r, ")")) x = NULL;
+  if (accept_dim_text(r, "(")) {
+    x = read_dim_sum(r);
+    if (x && !accept_dim_text(r, ")")) x = NULL;
   } else {
-    x = isdigit((unsigned char)*r->at) ? read_number(r) : read_name(r);
+    x = isdigit((unsigned char)*r->at) ? read_dim_number(r) : read_dim_name(r);
   }
   r->depth--;
   return x;
@@ -182,10 +182,10 @@ static Dim read_negative(Reader *r) {
 }
 
 static Dim read_power(Reader *r) {
-  if (accept(r, "-")) return read_negative(r);
-  Dim x = read_atom(r), result = x;
-  if (!x || !accept(r, "**")) return x;
-  Dim n = read_atom(r);
+  if (accept_dim_text(r, "-")) return read_negative(r);
+  Dim x = read_dim_atom(r), result = x;
+  if (!x || !accept_dim_text(r, "**")) return x;
+  Dim n = read_dim_atom(r);
   if (!n || !dim_is_int(n) || n->value < 0 || n->value > POWER_MAX) return NULL;
   result = dim_int(r->d, 1);
   for (int64_t i = 0; i < n->value; i++) result = dim_mul(r->d, result, x);
@@ -195,21 +195,21 @@ static Dim read_power(Reader *r) {
 static Dim read_product(Reader *r) {
   Dim x = read_power(r);
   for (;;) {
-    Dim (*make)(Dims *, Dim, Dim) = accept(r, "//")  ? dim_floordiv
-                                    : accept(r, "*") ? dim_mul
-                                    : accept(r, "%") ? dim_mod
-                                                     : NULL;
+    Dim (*make)(Dims *, Dim, Dim) = accept_dim_text(r, "//")  ? dim_floordiv
+                                    : accept_dim_text(r, "*") ? dim_mul
+                                    : accept_dim_text(r, "%") ? dim_mod
+                                                              : NULL;
     if (!x || !make) return x;
     Dim y = read_power(r);
     x = y ? make(r->d, x, y) : NULL;
   }
 }
 
-static Dim read_sum(Reader *r) {
+static Dim read_dim_sum(Reader *r) {
   Dim x = read_product(r);
   for (;;) {
-    bool minus = accept(r, "-");
-    if (!x || (!minus && !accept(r, "+"))) return x;
+    bool minus = accept_dim_text(r, "-");
+    if (!x || (!minus && !accept_dim_text(r, "+"))) return x;
     Dim y = read_product(r);
     x = !y ? NULL : minus ? dim_sub(r->d, x, y) : dim_add(r->d, x, y);
   }
@@ -217,7 +217,7 @@ static Dim read_sum(Reader *r) {
 
 Dim dim_parse(Dims *d, const char **at, const char *end) {
   Reader r = {.d = d, .at = *at, .end = end};
-  Dim x = read_sum(&r);
+  Dim x = read_dim_sum(&r);
   *at = r.at;
   return x;
 }

@@ -96,7 +96,7 @@ bool value_is_countable(Graph *g, const ValueType *t) {
   return n->kind != DIM_HUGE;
 }
 
-static bool same_shape(const ValueType *a, const ValueType *b) {
+static bool types_same_shape(const ValueType *a, const ValueType *b) {
   if (a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)
     if (a->shape[i] != b->shape[i]) return false;
@@ -105,7 +105,7 @@ static bool same_shape(const ValueType *a, const ValueType *b) {
 
 bool value_type_eq(const ValueType *a, const ValueType *b) {
   if (a->kind != b->kind) return false;
-  if (a->kind == VALUE_TENSOR) return a->dtype == b->dtype && same_shape(a, b);
+  if (a->kind == VALUE_TENSOR) return a->dtype == b->dtype && types_same_shape(a, b);
   if (a->kind == VALUE_INT) return a->value == b->value;
   if (a->kind != VALUE_LIST) return true;
   if (a->nitems != b->nitems) return false;

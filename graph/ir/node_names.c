@@ -15,19 +15,19 @@ typedef struct NodeTable {
   uint32_t mask, used;
 } NodeTable;
 
-static uint64_t hash(Name name) {
+static uint64_t hash_node_name(Name name) {
   uint64_t x = (uint64_t)(uintptr_t)name * 0x9E3779B97F4A7C15u;
   return x >> 20;
 }
 
-static Entry *entry_of(const NodeTable *t, Name name) {
-  for (uint64_t i = hash(name);; i++) {
+static Entry *name_entry(const NodeTable *t, Name name) {
+  for (uint64_t i = hash_node_name(name);; i++) {
     Entry *e = &t->entries[i & t->mask];
     if (!e->name || e->name == name) return e;
   }
 }
 
-static NodeTable *table_new(Arena *a, uint32_t size) {
+static NodeTable *node_table_new(Arena *a, uint32_t size) {
   NodeTable *t = ARENA_NEW(a, NodeTable);
   t->entries = ARENA_ARRAY(a, Entry, size);
   t->mask = size - 1;
@@ -35,16 +35,16 @@ static NodeTable *table_new(Arena *a, uint32_t size) {
 }
 
 /* An entry for the name, added if there is none. */
-static Entry *intern(Graph *g, Name name) {
+static Entry *intern_node_name(Graph *g, Name name) {
   NodeTable *t = g->by_name;
   if (!t || t->used * 2 > t->mask) {
-    NodeTable *bigger = table_new(g->arena, t ? 2 * (t->mask + 1) : 64);
+    NodeTable *bigger = node_table_new(g->arena, t ? 2 * (t->mask + 1) : 64);
     for (uint32_t i = 0; t && i <= t->mask; i++)
-      if (t->entries[i].name) *entry_of(bigger, t->entries[i].name) = t->entries[i];
+      if (t->entries[i].name) *name_entry(bigger, t->entries[i].name) = t->entries[i];
     bigger->used = t ? t->used : 0;
     g->by_name = t = bigger;
   }
-  Entry *e = entry_of(t, name);
+  Entry *e = name_entry(t, name);
   if (e->name) return e;
   e->name = name;
   e->next = 1;
@@ -53,7 +53,7 @@ static Entry *intern(Graph *g, Name name) {
 }
 
 bool graph_set_name(Graph *g, Node *n, Name name) {
-  Entry *e = intern(g, name);
+  Entry *e = intern_node_name(g, name);
   if (e->node && e->node != n) return false;
   e->node = n;
   n->name = name;
@@ -61,12 +61,12 @@ bool graph_set_name(Graph *g, Node *n, Name name) {
 }
 
 void graph_forget_name(Graph *g, const Node *n) {
-  Entry *e = intern(g, n->name);
+  Entry *e = intern_node_name(g, n->name);
   if (e->node == n) e->node = NULL;
 }
 
 Node *graph_find(const Graph *g, Name name) {
-  return g->by_name ? entry_of(g->by_name, name)->node : NULL;
+  return g->by_name ? name_entry(g->by_name, name)->node : NULL;
 }
 
 /* FX takes a suffix _3 off before it counts on from 4. */
@@ -86,7 +86,7 @@ void graph_fresh_name(Graph *g, Node *n, const char *base) {
   Name stem = pool_namen(g->names, base, stem_length(base));
   char *text;
   do {
-    text = arena_printf(g->arena, "%s_%u", stem, intern(g, stem)->next++);
+    text = arena_printf(g->arena, "%s_%u", stem, intern_node_name(g, stem)->next++);
   } while (!set_free_name(g, n, text));
 }
 

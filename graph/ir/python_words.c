@@ -43,14 +43,15 @@ static const char *const builtins[] = {"Ellipsis",   "NoneType",     "NotImpleme
 
 static int by_text(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
 
-static bool is_among(const char *name, const char *const *words, size_t n) {
+static bool is_word_among(const char *name, const char *const *words, size_t n) {
   return bsearch(name, words, n, sizeof *words, by_text);
 }
 
 bool python_is_keyword(const char *name) {
-  return is_among(name, keywords, sizeof keywords / sizeof *keywords);
+  return is_word_among(name, keywords, sizeof keywords / sizeof *keywords);
 }
 
 bool python_is_reserved(const char *name) {
-  return python_is_keyword(name) || is_among(name, builtins, sizeof builtins / sizeof *builtins);
+  return python_is_keyword(name) ||
+         is_word_among(name, builtins, sizeof builtins / sizeof *builtins);
 }

@@ -4,7 +4,7 @@
 
 /* ---- what is known before ---- */
 
-static void keep(Node **n, void *ctx) {
+static void keep_buffer(Node **n, void *ctx) {
   bool *kept = ctx;
   kept[(*n)->id] = true;
 }
@@ -14,7 +14,8 @@ static void keep(Node **n, void *ctx) {
 static void find_kept(InPlace *p) {
   for (Node *n = p->f->graph->first; n; n = n->next) {
     bool scatters = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
-    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n)) graph_each_use(n, keep, p->kept);
+    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n))
+      graph_each_use(n, keep_buffer, p->kept);
     if (scatters) p->kept[n->id] = true;
   }
   const OutputSpec *specs = p->f->graph->outputs;
@@ -60,7 +61,7 @@ static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuff
 }
 
 /* The word `old` in `text` becomes `by`. */
-static const char *renamed(Arena *a, const char *text, const char *old, const char *by) {
+static const char *rename_in_text(Arena *a, const char *text, const char *old, const char *by) {
   Text out = text_new(a);
   size_t n = strlen(old);
   for (const char *at; (at = strstr(text, old)); text = at + n) {
@@ -74,7 +75,7 @@ static const char *renamed(Arena *a, const char *text, const char *old, const ch
 
 /* The text without the parameter, in the lists of the kernel and of functions to which it is passed
  * on.  A parameter that comes first is in the kernel's list alone. */
-static const char *without(Arena *a, const char *text, const char *name) {
+static const char *without_parameter(Arena *a, const char *text, const char *name) {
   const char *item = arena_printf(a, ", %s", name), *at = strstr(text, name);
   size_t n = strlen(item);
   if (!strstr(text, item) || strstr(text, arena_printf(a, "(%s, ", name)))
@@ -88,13 +89,14 @@ static const char *without(Arena *a, const char *text, const char *name) {
   return out.data;
 }
 
-static void merge(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t out) {
+static void merge_buffer(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t out) {
   Arena *a = k->arena;
   KernelBuffer written = k->buffers.data[out];
-  const char *old = arena_printf(a, "%s_ptr", written.name), *s = without(a, text->data, old);
+  const char *old = arena_printf(a, "%s_ptr", written.name),
+             *s = without_parameter(a, text->data, old);
   Name name = arena_printf(a, "inout%u", k->inouts++);
   const char *by = arena_printf(a, "%s_ptr", name);
-  s = renamed(a, renamed(a, s, old, by), arena_printf(a, "%s_ptr", in->name), by);
+  s = rename_in_text(a, rename_in_text(a, s, old, by), arena_printf(a, "%s_ptr", in->name), by);
   *text = text_new(a);
   text_puts(text, s);
   p->under[written.node->id] = in_place_memory(p, in->node);
@@ -117,6 +119,6 @@ static KernelBuffer *operand_for(const InPlace *p, const Kernel *k, const Kernel
 void in_place_choose(InPlace *p, Kernel *k, Text *text) {
   for (size_t i = k->buffers.len; i-- > 0;) {
     KernelBuffer *in = operand_for(p, k, &k->buffers.data[i]);
-    if (in) merge(p, k, text, in, i);
+    if (in) merge_buffer(p, k, text, in, i);
   }
 }

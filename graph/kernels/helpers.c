@@ -6,11 +6,11 @@
 static const char *const files[] = {"check.py", "float8.py", "gelu.py",    "mish.py",
                                     "scans.py", "search.py", "suppress.py"};
 
-static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static size_t word_length(const char *s) {
+static size_t helper_name_length(const char *s) {
   size_t n = 0;
-  while (in_word(s[n])) n++;
+  while (is_word_char(s[n])) n++;
   return n;
 }
 
@@ -18,11 +18,11 @@ static size_t word_length(const char *s) {
 static bool has_word(const char *text, const char *word) {
   size_t n = strlen(word);
   for (const char *at = text; (at = strstr(at, word)); at += n)
-    if ((at == text || !in_word(at[-1])) && !in_word(at[n])) return true;
+    if ((at == text || !is_word_char(at[-1])) && !is_word_char(at[n])) return true;
   return false;
 }
 
-static bool is_named(const Functions *f, const char *name) {
+static bool is_function_named(const Functions *f, const char *name) {
   for (size_t i = 0; i < f->list.len; i++)
     if (has_word(f->list.data[i]->text, name)) return true;
   return false;
@@ -32,7 +32,7 @@ static bool is_needed(const Functions *f, const char *file) {
   static const char def[] = "\ndef ";
   for (const char *at = file; (at = strstr(at, def));) {
     at += strlen(def);
-    if (is_named(f, arena_strndup(f->arena, at, word_length(at)))) return true;
+    if (is_function_named(f, arena_strndup(f->arena, at, helper_name_length(at)))) return true;
   }
   return false;
 }

@@ -48,7 +48,7 @@ static bool is_updated(const Kernel *k, const Node *n) {
   return false;
 }
 
-static KernelBuffer *add_buffer(Kernel *k, Node *n) {
+static KernelBuffer *kernel_add_buffer(Kernel *k, Node *n) {
   bool empty = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY;
   bool out = empty || k->f->of[n->id] == k->group, updated = !out && is_updated(k, n);
   uint32_t number = updated ? k->inouts++ : out ? k->outputs++ : k->inputs++;
@@ -61,7 +61,7 @@ static KernelBuffer *add_buffer(Kernel *k, Node *n) {
 static KernelBuffer *buffer_for(Kernel *k, Node *n) {
   for (size_t i = 0; i < k->buffers.len; i++)
     if (k->buffers.data[i].node == n) return &k->buffers.data[i];
-  return add_buffer(k, n);
+  return kernel_add_buffer(k, n);
 }
 
 const char *kernel_buffer(Kernel *k, Node *n) {
@@ -101,7 +101,7 @@ static void print_symbol(Kernel *k, Text *out, Dim x, unsigned *axes) {
   text_puts(out, kernel_symbol_name(k, x));
 }
 
-static void print_operand(Kernel *k, Text *out, Dim x, unsigned *axes) {
+static void print_index_operand(Kernel *k, Text *out, Dim x, unsigned *axes) {
   bool bare = x->kind == DIM_SYMBOL || (x->kind == DIM_INT && x->value >= 0);
   if (!bare) text_puts(out, "(");
   print_index(k, out, x, axes);
@@ -112,7 +112,7 @@ static void print_terms(Kernel *k, Text *out, Dim x, unsigned *axes) {
   for (uint32_t i = 0; i < x->n; i++) {
     if (i) text_puts(out, " + ");
     if (x->args[i]->kind == DIM_PRODUCT) print_index(k, out, x->args[i], axes);
-    else print_operand(k, out, x->args[i], axes);
+    else print_index_operand(k, out, x->args[i], axes);
   }
   if (x->value)
     text_printf(out, " %c %llu", x->value < 0 ? '-' : '+',
@@ -122,24 +122,24 @@ static void print_terms(Kernel *k, Text *out, Dim x, unsigned *axes) {
 static void print_factors(Kernel *k, Text *out, Dim x, unsigned *axes) {
   for (uint32_t i = 0; i < x->n; i++) {
     if (i) text_puts(out, " * ");
-    print_operand(k, out, x->args[i], axes);
+    print_index_operand(k, out, x->args[i], axes);
   }
   if (x->value != 1) text_printf(out, " * %lld", (long long)x->value);
 }
 
 /* Of two numbers that are not negative. */
-static void print_division(Kernel *k, Text *out, Dim x, unsigned *axes) {
-  print_operand(k, out, x->args[0], axes);
+static void print_index_division(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  print_index_operand(k, out, x->args[0], axes);
   text_puts(out, x->kind == DIM_MOD ? " % " : " // ");
-  print_operand(k, out, x->args[1], axes);
+  print_index_operand(k, out, x->args[1], axes);
 }
 
 /* The kernel language's // and % round towards zero, these down: so a multiple of the divisor is
  * added that makes a number from `lo` on positive, or the remainder's sign is looked at. */
 static void print_floor(Kernel *k, Text *out, Dim x, int64_t lo, unsigned *axes) {
   Text a = text_new(k->arena), b = text_new(k->arena);
-  print_operand(k, &a, x->args[0], axes);
-  print_operand(k, &b, x->args[1], axes);
+  print_index_operand(k, &a, x->args[0], axes);
+  print_index_operand(k, &b, x->args[1], axes);
   bool mod = x->kind == DIM_MOD;
   if (lo > -INT32_MAX && dim_is_int(x->args[1]) && x->args[1]->value < INT32_MAX) {
     long long c = (long long)x->args[1]->value, times = (-(long long)lo + c - 1) / c;
@@ -155,14 +155,14 @@ static void print_floor(Kernel *k, Text *out, Dim x, int64_t lo, unsigned *axes)
 static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
   if (x->kind == DIM_MAX || x->kind == DIM_MIN) {
     text_puts(out, x->kind == DIM_MAX ? "tl.maximum(" : "tl.minimum(");
-    print_operand(k, out, x->args[0], axes);
+    print_index_operand(k, out, x->args[0], axes);
     text_puts(out, ", ");
-    print_operand(k, out, x->args[1], axes);
+    print_index_operand(k, out, x->args[1], axes);
     text_puts(out, ")");
     return;
   }
   int64_t lo = dim_range(k->graph->dims, x->args[0]).lo;
-  if (lo >= 0) print_division(k, out, x, axes);
+  if (lo >= 0) print_index_division(k, out, x, axes);
   else print_floor(k, out, x, lo, axes);
 }
 
@@ -226,16 +226,16 @@ void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v) {
 }
 
 /* Along axes of one element all places are one. */
-static bool same_place(const Node *n, const Dim *a, const Dim *b) {
+static bool same_element_index(const Node *n, const Dim *a, const Dim *b) {
   for (uint32_t i = 0; i < n->type.rank; i++)
     if (a[i] != b[i] && !dim_is(n->type.shape[i], 1)) return false;
   return true;
 }
 
-static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
+static const Memo *find_memo(const Kernel *k, const Node *n, const Dim *place) {
   for (size_t i = k->memo.len; i-- > 0;) {
     const Memo *m = &k->memo.data[i];
-    if (m->node == n && same_place(n, m->place, place)) return m;
+    if (m->node == n && same_element_index(n, m->place, place)) return m;
   }
   return NULL;
 }
@@ -266,7 +266,7 @@ static bool is_element(const Node *n, Dim offset) {
 
 static const char *tile_of(Kernel *k, const char *text, DType t);
 
-static bool is_empty(const Node *n) {
+static bool is_empty_tensor(const Node *n) {
   for (uint32_t i = 0; i < n->type.rank; i++)
     if (dim_is(n->type.shape[i], 0)) return true;
   return false;
@@ -280,9 +280,9 @@ static Value no_element(Kernel *k, const Node *n, const Dim *place) {
   return v;
 }
 
-static Value load(Kernel *k, Node *n, const Dim *place) {
+static Value load_node_element(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
-  if (is_empty(n)) return no_element(k, n, place);
+  if (is_empty_tensor(n)) return no_element(k, n, place);
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
@@ -324,7 +324,7 @@ static const char *foreign(Kernel *k, const Arg *a, DType t) {
 }
 
 /* A number as a literal of the dtype. */
-static const char *literal(Kernel *k, const Arg *a, DType t) {
+static const char *literal_text(Kernel *k, const Arg *a, DType t) {
   bool number = a->kind == ARG_FLOAT, whole = dtype_is_int(t) && t != DT_I1;
   if (a->kind == ARG_NODE) return size_operand(k, a->node->type.value);
   if (a->kind == ARG_INT && dim_is_int(a->dim) && dtype_is_float(t))
@@ -362,14 +362,14 @@ static const char *narrow(Kernel *k, const char *text, DType from, DType to) {
   return kernel_cast(k, (Value){x, to}, held);
 }
 
-static const char *operand(Kernel *k, const Node *n, const Dim *place, const Pointwise *p,
-                           uint32_t i) {
+static const char *operand_text(Kernel *k, const Node *n, const Dim *place, const Pointwise *p,
+                                uint32_t i) {
   const Arg *a = &p->operands[i];
   DType to = n->type.dtype, t = p->dtypes[i];
   bool selected = p->selects && t == p->compute && kernel_held(to) != to;
   if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) {
     Arg number = selected ? narrow_number(a, to) : *a;
-    return literal(k, &number, t);
+    return literal_text(k, &number, t);
   }
   Dim at[GRAPH_RANK_MAX];
   broadcast_place(k->graph, n, place, a->node, at);
@@ -404,7 +404,7 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   const char *operands[8];
   bool branches = prim_branches(n);
   for (uint32_t i = 0; i < p.noperands; i++) {
-    operands[i] = operand(k, n, place, &p, i);
+    operands[i] = operand_text(k, n, place, &p, i);
     if (branches && p.operands[i].kind == ARG_NODE)
       operands[i] = wanted_only(k, n, place, operands[i]);
   }
@@ -458,7 +458,7 @@ static const char *chooses_of_some(Kernel *k, const Gather *x) {
   return t.len ? t.data : NULL;
 }
 
-static Value gather(Kernel *k, Node *n, const Dim *place) {
+static Value gather_element(Kernel *k, Node *n, const Dim *place) {
   Gather x;
   gather_of(k->graph, n, place, &x);
   for (uint32_t i = 0; i < x.n; i++) {
@@ -477,8 +477,8 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
   const char *index = dim_is_int(place[0])
                           ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
-  const char *text =
-      arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t), literal(k, &start, t));
+  const char *text = arena_printf(k->arena, "%s * %s + %s", index, literal_text(k, &step, t),
+                                  literal_text(k, &start, t));
   return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
 }
 
@@ -502,7 +502,7 @@ static Value create(Kernel *k, Node *n, const Dim *place) {
     return kernel_define(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
   fill = narrow_number(&fill, n->type.dtype);
-  return kernel_define(k, n, place, t, tile_of(k, literal(k, &fill, t), t));
+  return kernel_define(k, n, place, t, tile_of(k, literal_text(k, &fill, t), t));
 }
 
 /* ---- pieces ---- */
@@ -530,12 +530,12 @@ const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *con
   return kernel_cast(k, value_under(k, condition, p->operand, p->place), t);
 }
 
-static Value pieces(Kernel *k, Node *n, const Dim *place) {
+static Value concat_element(Kernel *k, Node *n, const Dim *place) {
   ConcatSources p = concat_sources(k->graph, n, place);
   DType t = kernel_held(n->type.dtype);
   const char *text = NULL;
   Arg otherwise = narrow_number(&p.otherwise, n->type.dtype);
-  if (otherwise.kind != ARG_NONE) text = literal(k, &otherwise, t);
+  if (otherwise.kind != ARG_NONE) text = literal_text(k, &otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
     const char *condition = kernel_piece_condition(k, &p.items[i]);
     const char *value = kernel_piece_value(k, &p.items[i], condition, t);
@@ -569,10 +569,10 @@ static Value unreduced(Kernel *k, Node *n, const Dim *place) {
 }
 
 Value kernel_value(Kernel *k, Node *n, const Dim *place) {
-  const Memo *m = recall(k, n, place);
+  const Memo *m = find_memo(k, n, place);
   if (m) return m->value;
   const Group *of = k->f->of[n->id];
-  if (n->kind == NODE_INPUT || (of && of != k->group)) return load(k, n, place);
+  if (n->kind == NODE_INPUT || (of && of != k->group)) return load_node_element(k, n, place);
   if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
     Dim from[GRAPH_RANK_MAX];
     view_place(k->graph, n, place, from);
@@ -580,9 +580,9 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
   }
   switch (prim_kind(n->op)) {
     case PRIM_POINTWISE: return pointwise(k, n, place);
-    case PRIM_GATHER: return gather(k, n, place);
+    case PRIM_GATHER: return gather_element(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
-    case PRIM_CONCAT: return pieces(k, n, place);
+    case PRIM_CONCAT: return concat_element(k, n, place);
     case PRIM_SEARCH: return kernel_define(k, n, place, n->type.dtype, kernel_search(k, n, place));
     case PRIM_SCAN:
       if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);

@@ -20,7 +20,7 @@ typedef struct {
 
 /* ---- small pieces of text ---- */
 
-static const char *number_text(Kernel *k, double v) { return arena_printf(k->arena, "%.17g", v); }
+static const char *float_literal(Kernel *k, double v) { return arena_printf(k->arena, "%.17g", v); }
 
 static const char * and (Kernel * k, const char *a, const char *b) {
   return a && b ? arena_printf(k->arena, "%s & %s", a, b) : a ? a : b;
@@ -31,7 +31,7 @@ static const char *masked_by(Kernel *k, const char *condition) {
 }
 
 /* The condition that an index of a tile is within its axis; NULL: it always is. */
-static const char *below(Kernel *k, const char *index, Dim size, int64_t block) {
+static const char *is_within_axis(Kernel *k, const char *index, Dim size, int64_t block) {
   bool whole = dim_divisible(size, block) && (dim_is_int(size) ? size->value >= block : true);
   if (whole) return NULL;
   return arena_printf(k->arena, "(%s < %s)", index, kernel_index(k, size, NULL));
@@ -46,15 +46,15 @@ static const char *offset_by(Kernel *k, const char *base, Dim by) {
 /* ---- operands ---- */
 
 /* The pointers to the operand's elements; its index is in terms of `row` and `column`. */
-static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const char *first,
-                            const char *second) {
+static const char *operand_pointers(Writer *w, Node *operand, Dim row, Dim column,
+                                    const char *first, const char *second) {
   ConcatSource p = {.operand = operand};
   attention_operand_place(w->k->graph, &w->x, w->k->group->index[0], row, column, p.place);
   return kernel_access(w->k, &p, first, second).pointers;
 }
 
 /* A new index symbol, bound to `text` along that axis of its tile. */
-static Dim bind(Writer *w, const char *name, Dim size, const char *text, unsigned axis) {
+static Dim bind_index(Writer *w, const char *name, Dim size, const char *text, unsigned axis) {
   Dim symbol = dim_shared_index(w->k->graph->dims, name, size);
   kernel_bind(w->k, symbol, text, axis);
   return symbol;
@@ -65,14 +65,14 @@ static void bind_axes(Writer *w) {
   const Group *g = k->group;
   w->row = g->index[1];
   w->column = g->index[2];
-  w->key = bind(w, "n", w->x.keys, "n", AXIS_N);
+  w->key = bind_index(w, "n", w->x.keys, "n", AXIS_N);
   kernel_bind(k, g->index[0], "batch", AXIS_B);
   kernel_bind(k, w->row, "m", AXIS_M);
   kernel_bind(k, w->column, "e", AXIS_N);
   if (w->x.splits > 1) kernel_bind(k, g->place[0], "tl.program_id(1)", AXIS_B);
 }
 
-static void set_masks(Kernel *k, const char *rows, const char *columns) {
+static void set_attention_masks(Kernel *k, const char *rows, const char *columns) {
   const char *both = and(k, rows, columns);
   const char *masks[] = {NULL, rows, columns, both};
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
@@ -92,7 +92,7 @@ static Value mask_value(Writer *w) {
 static const char *mask_text(Writer *w) {
   Kernel *k = w->k;
   if (!w->x.mask) return "";
-  set_masks(k, "mmask", w->ragged ? "nmask" : NULL);
+  set_attention_masks(k, "mmask", w->ragged ? "nmask" : NULL);
   k->indent = 8;
   kernel_line(k, "mmask = m < %s", w->rows);
   if (w->ragged) kernel_line(k, "nmask = n < %s", w->keys);
@@ -188,7 +188,7 @@ static void store_share(Writer *w) {
 }
 
 /* The statements after the loop over keys. */
-static const char *results(Writer *w) {
+static const char *print_epilogue(Writer *w) {
   Kernel *k = w->k;
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
   kernel_line(k, "acc = acc / %s[:, None]", w->may_see_nothing ? "sum" : "total");
@@ -206,7 +206,7 @@ static Writer writer_new(Kernel *k, const AttentionShape *shape) {
   w.rows = kernel_index(k, w.x.rows, NULL);
   w.keys = kernel_index(k, w.x.keys, NULL);
   w.added = w.x.mask && w.x.mask->type.dtype != DT_I1;
-  w.ragged = below(k, "n", w.x.keys, shape->bn) != NULL;
+  w.ragged = is_within_axis(k, "n", w.x.keys, shape->bn) != NULL;
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
   w.may_see_nothing = w.x.mask || w.x.splits > 1 || !some;
   return w;
@@ -227,18 +227,19 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   Writer w = writer_new(k, shape);
   const Attention *x = &w.x;
   bind_axes(&w);
-  Dim dq = bind(&w, "dq", x->width, "d", AXIS_N), dk = bind(&w, "dk", x->width, "d", AXIS_M);
-  Dim s = bind(&w, "s", x->keys, "s", AXIS_M);
-  const char *width = below(k, "d", x->width, shape->bd);
-  const char *columns = below(k, "e", x->columns, shape->be);
+  Dim dq = bind_index(&w, "dq", x->width, "d", AXIS_N),
+      dk = bind_index(&w, "dk", x->width, "d", AXIS_M);
+  Dim s = bind_index(&w, "s", x->keys, "s", AXIS_M);
+  const char *width = is_within_axis(k, "d", x->width, shape->bd);
+  const char *columns = is_within_axis(k, "e", x->columns, shape->be);
   const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.keys) : NULL;
   const char *s_ends = w.ragged ? arena_printf(k->arena, "(s < %s)", w.keys) : NULL;
-  const char *query = pointers(&w, x->query, w.row, dq, "m", "d");
-  const char *key = pointers(&w, x->key, w.key, dk, "d", "n");
-  const char *value = pointers(&w, x->value, s, w.column, "s", "e");
+  const char *query = operand_pointers(&w, x->query, w.row, dq, "m", "d");
+  const char *key = operand_pointers(&w, x->key, w.key, dk, "d", "n");
+  const char *value = operand_pointers(&w, x->value, s, w.column, "s", "e");
   const char *mask = mask_text(&w);
-  set_masks(k, "mmask", columns ? "emask" : NULL);
-  const char *end = results(&w);
+  set_attention_masks(k, "mmask", columns ? "emask" : NULL);
+  const char *end = print_epilogue(&w);
   /* All parameters are known by now, and those who walk pass them on. */
   if (x->high || x->low || x->splits > 1) walk_some(&w);
   else walk_all(&w);
@@ -259,7 +260,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"value", value},
       {"value_mask", masked_by(k, columns)},
       {"value_edge", masked_by(k, and(k, s_ends, columns))},
-      {"scale", number_text(k, w.added ? x->scale : x->scale * M_LOG2E)},
+      {"scale", float_literal(k, w.added ? x->scale : x->scale * M_LOG2E)},
       {"exp", w.added ? "tl.exp" : "tl.exp2"},
       {"mask", mask},
       {"seen", seen(&w)},

@@ -29,7 +29,7 @@ typedef struct {
   Dim rest;
 } Split;
 
-static void add_part(Conv *c, Split *s, Dim term) {
+static void add_split_term(Conv *c, Split *s, Dim term) {
   unsigned axes = 0;
   kernel_index(c->k, term, &axes);
   bool row = axes == AXIS_M && !c->right;
@@ -37,14 +37,14 @@ static void add_part(Conv *c, Split *s, Dim term) {
   *to = dim_add(c->k->graph->dims, *to, term);
 }
 
-static Split split(Conv *c, Dim x) {
+static Split split_terms(Conv *c, Dim x) {
   Dims *d = c->k->graph->dims;
   Split s = {dim_int(d, 0), dim_int(d, 0), dim_int(d, 0)};
   if (x->kind != DIM_SUM) {
-    add_part(c, &s, x);
+    add_split_term(c, &s, x);
     return s;
   }
-  for (uint32_t i = 0; i < x->n; i++) add_part(c, &s, x->args[i]);
+  for (uint32_t i = 0; i < x->n; i++) add_split_term(c, &s, x->args[i]);
   s.step = dim_add(d, s.step, dim_int(d, x->value));
   return s;
 }
@@ -61,25 +61,25 @@ static const char *variable(Conv *c, Text *lines, int indent, const char *base, 
 }
 
 /* The sum of the parts that are not NULL; "0" without any. */
-static const char *sum(Conv *c, const char *const *parts, uint32_t n) {
+static const char *sum_parts(Conv *c, const char *const *parts, uint32_t n) {
   Text t = text_new(c->k->arena);
   for (uint32_t i = 0; i < n; i++)
     if (parts[i]) text_printf(&t, "%s%s", t.len ? " + " : "", parts[i]);
   return t.len ? t.data : "0";
 }
 
-static const char *split_sum(Conv *c, Dim x, const char *row, const char *step) {
-  Split s = split(c, x);
+static const char *split_sum_text(Conv *c, Dim x, const char *row, const char *step) {
+  Split s = split_terms(c, x);
   const char *parts[] = {variable(c, &c->rows, 4, row, s.row),
                          variable(c, &c->step, 8, step, s.step),
                          dim_is(s.rest, 0) ? NULL : kernel_index(c->k, s.rest, NULL)};
-  return sum(c, parts, 3);
+  return sum_parts(c, parts, 3);
 }
 
 /* ---- operands ---- */
 
 /* The position and channel of an index of the sum; `at` has room for both. */
-static void position(Conv *c, uint32_t side, Dim *at) {
+static void window_position(Conv *c, uint32_t side, Dim *at) {
   Dims *d = c->k->graph->dims;
   if (c->blocks) {
     place_of_linear(d, c->at[side], c->w.size, c->w.n, at);
@@ -107,20 +107,21 @@ static const char *left_condition(Conv *c, const ConcatSource *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
-    const char *x = split_sum(c, p->limits[i].x, "edge", "at");
+    const char *x = split_sum_text(c, p->limits[i].x, "edge", "at");
     print_limit(c, &t, x, p->limits[i].lo, p->limits[i].hi);
   }
   if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
   return t.len ? t.data : "";
 }
 
-static const char *pointers(Conv *c, const ConcatSource *p, const char *first, const char *second) {
+static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *first,
+                                 const char *second) {
   Kernel *k = c->k;
   const Node *n = p->operand;
   Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
   unsigned axes = 0;
   kernel_index(k, offset, &axes);
-  const char *text = split_sum(c, offset, "row", "move");
+  const char *text = split_sum_text(c, offset, "row", "move");
   text = arena_printf(k->arena, "%s + (%s)", kernel_buffer(k, p->operand), text);
   return product_pointers(k, text, axes, first, second);
 }
@@ -131,25 +132,25 @@ static const char *left(Conv *c, const char **condition) {
   Dim at[WINDOW_AXES + 1], place[GRAPH_RANK_MAX];
   uint32_t last = c->node->type.rank - 1;
   ConcatSource p;
-  position(c, 0, at);
+  window_position(c, 0, at);
   memcpy(place, k->group->place, last * sizeof *place);
   place[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
   window_piece(k->graph, &c->w, place, at, &p);
   *condition = left_condition(c, &p);
   product_source(k, &p);
-  return pointers(c, &p, "m", "ka");
+  return conv_pointers(c, &p, "m", "ka");
 }
 
 static const char *right(Conv *c, const char **condition) {
   Kernel *k = c->k;
   ConcatSource p = {.operand = c->w.weight};
   c->right = true;
-  position(c, 1, p.place);
+  window_position(c, 1, p.place);
   p.place[c->w.n + 1] = k->group->place[c->node->type.rank - 1];
   product_source(k, &p);
   const char *limit = kernel_index(k, k->group->extent[3], NULL);
   *condition = c->blocks ? "" : arena_printf(k->arena, " & (kb < %s)", limit);
-  return pointers(c, &p, "kb", "n");
+  return conv_pointers(c, &p, "kb", "n");
 }
 
 /* ---- the loop ---- */

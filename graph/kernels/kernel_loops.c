@@ -116,7 +116,7 @@ static void kernel_scan(Kernel *k, Node *n, bool looped) {
  * order.  The tensor that they search or scatter to is in memory. */
 
 /* The mask of a value whose places are these, under the condition that holds now. */
-static const char *mask_of(Kernel *k, const Dim *place, uint32_t rank) {
+static const char *index_mask(Kernel *k, const Dim *place, uint32_t rank) {
   const char *mask = k->masks[kernel_axes(k, place, rank)], *c = k->condition;
   if (mask && c) return arena_printf(k->arena, "%s & %s", mask, c);
   return mask ? mask : c ? c : "True";
@@ -139,35 +139,36 @@ static const char *row_offset(Kernel *k, const Node *n, const Dim *place) {
   return kernel_index(k, linear_of_place(k->graph->dims, at, n->type.shape, rank), NULL);
 }
 
-static const char *merge(Kernel *k, Node *n, const Dim *place) {
+static const char *merge_scans(Kernel *k, Node *n, const Dim *place) {
   Node *x = n->args[0].node;
   uint32_t last = n->type.rank - 1;
   int64_t run = graph_arg(k->graph, n, "run").dim->value;
   return arena_printf(k->arena, "merged(%s, %s, %s, %s, %s, %lld, %d)", kernel_buffer(k, x),
                       row_offset(k, n, place), kernel_index(k, place[last], NULL),
-                      kernel_index(k, n->type.shape[last], NULL), mask_of(k, place, last + 1),
+                      kernel_index(k, n->type.shape[last], NULL), index_mask(k, place, last + 1),
                       (long long)run, halvings(k, dim_int(k->graph->dims, run)));
 }
 
 /* A sequence of one axis is searched for all values, else each row for those of its row. */
-static const char *search(Kernel *k, Node *n, const Dim *place) {
+static const char *search_row(Kernel *k, Node *n, const Dim *place) {
   Node *sequence = n->args[0].node, *values = n->args[1].node;
   uint32_t last = sequence->type.rank - 1;
   Dim size = sequence->type.shape[last];
   Value v = kernel_value(k, values, place);
   const char *offset = last ? row_offset(k, sequence, place) : "0";
   return arena_printf(k->arena, "search(%s, %s, %s, %s, %s, %s, %d)", kernel_buffer(k, sequence),
-                      offset, kernel_index(k, size, NULL), v.text, mask_of(k, place, n->type.rank),
+                      offset, kernel_index(k, size, NULL), v.text,
+                      index_mask(k, place, n->type.rank),
                       graph_arg(k->graph, n, "right").flag ? "True" : "False", halvings(k, size));
 }
 
 const char *kernel_search(Kernel *k, Node *n, const Dim *place) {
-  return (n->op->id != OP_nereid_merge_default ? search : merge)(k, n, place);
+  return (n->op->id != OP_nereid_merge_default ? search_row : merge_scans)(k, n, place);
 }
 
 /* ---- scattering ---- */
 
-static const char *whole(Kernel *k, Value v, DType t) {
+static const char *whole_tile_of(Kernel *k, Value v, DType t) {
   const char *shape = dim_is(k->group->r, 1) ? "XBLOCK" : "XBLOCK, RBLOCK";
   return arena_printf(k->arena, "tl.broadcast_to(%s, [%s])", kernel_cast(k, v, t), shape);
 }
@@ -180,7 +181,7 @@ static void suppress(Kernel *k, Node *n) {
   Node *boxes = n->args[3].node;
   const char *number = kernel_fresh(k, "number");
   kernel_line(k, "%s = tl.sum(%s, 0)", number,
-              whole(k, kernel_value(k, n->args[1].node, k->group->place), DT_I64));
+              whole_tile_of(k, kernel_value(k, n->args[1].node, k->group->place), DT_I64));
   Dim which = dim_index(d, "number", boxes->type.shape[0]);
   kernel_bind(k, which, number, 0);
   const char *size = kernel_index(k, row, NULL);
@@ -227,17 +228,17 @@ static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
   const char *all = k->masks[whole_axes(k)];
   if (!condition) return all;
   broadcast_place(k->graph, user, k->group->place, condition, at);
-  const char *c = whole(k, kernel_value(k, condition, at), DT_I1);
+  const char *c = whole_tile_of(k, kernel_value(k, condition, at), DT_I1);
   return arena_printf(k->arena, "%s & %s", all, c);
 }
 
 /* An index that depends on no data is computed as that of any store. */
-static void put(Kernel *k, Node *n) {
+static void print_put(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node;
   const Dim *place = k->group->place;
   Chosen chosen = chosen_index(k, index);
   Dim known = known_index(k, index, chosen.index);
-  const char *v = whole(k, kernel_value(k, n->args[2].node, place), n->type.dtype);
+  const char *v = whole_tile_of(k, kernel_value(k, n->args[2].node, place), n->type.dtype);
   if (known) {
     unsigned axes = 0;
     const char *mask = chosen_mask(k, index, chosen.condition);
@@ -249,19 +250,19 @@ static void put(Kernel *k, Node *n) {
     return;
   }
   const char *at = kernel_fresh(k, "at");
-  kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
+  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, place), DT_I64));
   kernel_line(k, "tl.store(%s + %s, %s, mask=%s & (%s >= 0))", kernel_buffer(k, to), at, v,
               k->masks[whole_axes(k)], at);
 }
 
-static void scatter(Kernel *k, Node *n) {
+static void print_scatter(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node, *src = n->args[2].node;
   const char *reduce = graph_arg(k->graph, n, "reduce").name;
   const char *how = !strcmp(reduce, "amax") ? "max" : !strcmp(reduce, "amin") ? "min" : "add";
   const Dim *place = k->group->place;
   const char *at = kernel_fresh(k, "at");
-  kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
-  const char *v = whole(k, kernel_value(k, src, place), n->type.dtype);
+  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, place), DT_I64));
+  const char *v = whole_tile_of(k, kernel_value(k, src, place), n->type.dtype);
   const char *end = kernel_index(k, value_numel(k->graph, &to->type), NULL);
   const char *inside = kernel_fresh(k, "inside");
   kernel_line(k, "%s = (%s >= 0) & (%s < %s)", inside, at, at, end);
@@ -301,7 +302,7 @@ static void kernel_check(Kernel *k, Node *n) {
 
 /* Writes to the elements that n, a PRIM_SCATTER, names. */
 static void kernel_scatter(Kernel *k, Node *n) {
-  (prim_suppresses(n) ? suppress : prim_puts(n) ? put : scatter)(k, n);
+  (prim_suppresses(n) ? suppress : prim_puts(n) ? print_put : print_scatter)(k, n);
 }
 
 typedef struct {
@@ -316,7 +317,7 @@ typedef struct {
   uint32_t stage;
 } StageOf;
 
-static uint32_t position(const Group *g, const Node *n) {
+static uint32_t group_position(const Group *g, const Node *n) {
   for (size_t i = 0; i < g->nodes.len; i++)
     if (g->nodes.data[i] == n) return (uint32_t)i;
   return UINT32_MAX;
@@ -336,7 +337,7 @@ static void note_stage(Node *operand, const Dim *place, void *ctx) {
   (void)place;
   StageOf *s = ctx;
   const Kernel *k = s->l->k;
-  uint32_t i = position(k->group, operand);
+  uint32_t i = group_position(k->group, operand);
   if (i == UINT32_MAX) return;
   uint32_t stage = s->l->stage[i] + is_reduction(k, operand);
   if (stage > s->stage) s->stage = stage;
@@ -374,7 +375,7 @@ static const Reduction reductions[OP_COUNT] = {
 #include "graph/ops/op_table.def"
 };
 
-static const Reduction *reduction_of(const Node *n) {
+static const Reduction *find_reduction(const Node *n) {
   const Reduction *r = &reductions[n->op->id];
   if (!r->whole) BUG("no reduction: %s", n->op->target);
   return r;
@@ -393,7 +394,7 @@ const char *kernel_neutral(Kernel *k, const char *rule, DType t) {
 }
 
 static const char *neutral(Kernel *k, const Node *n, DType t) {
-  return kernel_neutral(k, reduction_of(n)->neutral, t);
+  return kernel_neutral(k, find_reduction(n)->neutral, t);
 }
 
 static const char *with(Kernel *k, const char *text, const char *a, const char *b) {
@@ -427,7 +428,7 @@ static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
   kernel_remember(k, n, place, v);
 }
 
-static DType accumulator(const Node *n) {
+static DType accumulator_dtype(const Node *n) {
   DType t = n->type.dtype;
   const DType from = n->args[0].node->type.dtype;
   bool sums = n->op->id == OP_aten_sum_dim_IntList || n->op->id == OP_aten_prod_dim_int;
@@ -435,9 +436,9 @@ static DType accumulator(const Node *n) {
 }
 
 static void reduce_tile(Kernel *k, Node *n) {
-  DType t = accumulator(n);
+  DType t = accumulator_dtype(n);
   const char *tile = reduced_tile(k, n, t), *name = kernel_fresh_for(k, n);
-  kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, tile, NULL));
+  kernel_line(k, "%s = %s", name, with(k, find_reduction(n)->whole, tile, NULL));
   remember_row(k, n, name, t);
 }
 
@@ -449,7 +450,7 @@ static Value own_value(Kernel *k, Node *n) {
   return kernel_value(k, n, place);
 }
 
-static void compute(Kernel *k, Node *n) {
+static void compute_group_node(Kernel *k, Node *n) {
   if (prim_kind(n->op) == PRIM_SCATTER) {
     kernel_scatter(k, n);
     return;
@@ -479,21 +480,21 @@ static void open_columns(Kernel *k, bool looped) {
 /* ---- rows in loops ---- */
 
 static void begin_accumulator(Kernel *k, Node *n) {
-  DType t = accumulator(n);
+  DType t = accumulator_dtype(n);
   kernel_line(k, "%s = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", kernel_carried(k, n, "acc"),
               neutral(k, n, t), dtype_lang_name(t));
 }
 
-static void accumulate(Kernel *k, Node *n) {
-  const char *tile = reduced_tile(k, n, accumulator(n));
+static void accumulate_tile(Kernel *k, Node *n) {
+  const char *tile = reduced_tile(k, n, accumulator_dtype(n));
   const char *acc = kernel_carried(k, n, "acc");
-  kernel_line(k, "%s = %s", acc, with(k, reduction_of(n)->combine, acc, tile));
+  kernel_line(k, "%s = %s", acc, with(k, find_reduction(n)->combine, acc, tile));
 }
 
 static void end_accumulator(Kernel *k, Node *n) {
   const char *name = kernel_fresh_for(k, n), *acc = kernel_carried(k, n, "acc");
-  kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, acc, NULL));
-  remember_row(k, n, name, accumulator(n));
+  kernel_line(k, "%s = %s", name, with(k, find_reduction(n)->whole, acc, NULL));
+  remember_row(k, n, name, accumulator_dtype(n));
 }
 
 /* Values that hang on columns are gone when their loop ends. */
@@ -540,14 +541,14 @@ static void store_if_wanted(Kernel *k, Node *n) {
 
 static void stage_in_loop(Loops *l, uint32_t stage) {
   Kernel *k = l->k;
-  each_of_stage(l, stage, compute, false, ROLE_ROW);
+  each_of_stage(l, stage, compute_group_node, false, ROLE_ROW);
   if (!needs_loop(l, stage)) return;
   each_of_stage(l, stage, begin_accumulator, true, ROLE_NONE);
   each_scan(l, stage, kernel_begin_scan);
   size_t memo = k->memo.len, taken = k->taken.len;
   open_columns(k, true);
   each_scan(l, stage, scan_part);
-  each_of_stage(l, stage, accumulate, true, ROLE_NONE);
+  each_of_stage(l, stage, accumulate_tile, true, ROLE_NONE);
   each_of_stage(l, stage, store_if_wanted, false, ROLE_FULL);
   k->indent -= 4;
   forget_columns(k, memo, taken);
@@ -557,7 +558,7 @@ static void stage_in_loop(Loops *l, uint32_t stage) {
 
 /* ---- kernels ---- */
 
-static void set_masks(Kernel *k, bool columns) {
+static void set_loop_masks(Kernel *k, bool columns) {
   k->masks[AXIS_X] = "xmask";
   k->masks[AXIS_R] = columns ? "rmask" : NULL;
   k->masks[AXIS_X | AXIS_R] = columns ? "xmask & rmask" : "xmask";
@@ -570,12 +571,12 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
   uint32_t last = find_stages(&l);
   kernel_bind(k, g->index[0], "xindex", AXIS_X);
   kernel_bind(k, g->index[1], "rindex", AXIS_R);
-  set_masks(k, rows);
+  set_loop_masks(k, rows);
   if (rows && !looped) open_columns(k, false);
   if (rows && looped)
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else
-    for (size_t i = 0; i < g->nodes.len; i++) compute(k, g->nodes.data[i]);
+    for (size_t i = 0; i < g->nodes.len; i++) compute_group_node(k, g->nodes.data[i]);
   const char *x = kernel_index(k, g->x, NULL);
   kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", (Slot[]){{"x", x}}, 1);
 }

@@ -23,7 +23,7 @@ static const char *const reserved[] = {
     "sorted_rows", "search",   "merged",    "step",    "position",   "BM",        "BN",
     "BK",          "suppress", "overlaps",  "corners", "exact_gelu", "mish_of",   "check_index"};
 
-static KernelName *entry_of(Kernel *k, Name name) {
+static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);
   if (!*slot) {
     KernelName *e = ARENA_NEW(k->arena, KernelName);
@@ -34,15 +34,15 @@ static KernelName *entry_of(Kernel *k, Name name) {
 }
 
 /* `base` counts on to `next` with it. */
-static void take_name(Kernel *k, KernelName *name, KernelName *base, uint32_t next) {
+static void take_kernel_name(Kernel *k, KernelName *name, KernelName *base, uint32_t next) {
   vec_push(k->arena, &k->taken, ((KernelTaken){name, base, base->next}));
   name->taken = true;
   base->next = next;
 }
 
 void kernel_take(Kernel *k, Name name) {
-  KernelName *e = entry_of(k, name);
-  if (!e->taken) take_name(k, e, e, e->next);
+  KernelName *e = kernel_name_entry(k, name);
+  if (!e->taken) take_kernel_name(k, e, e, e->next);
 }
 
 /* A few letters and a number, as torch.export calls sizes. */
@@ -68,11 +68,11 @@ void kernel_reserve_names(Kernel *k) {
 
 const char *kernel_fresh(Kernel *k, const char *base) {
   Name name = pool_name(k->graph->names, base);
-  KernelName *first = entry_of(k, name), *e = first;
+  KernelName *first = kernel_name_entry(k, name), *e = first;
   uint32_t next = first->next;
-  for (; e->taken; e = entry_of(k, name))
+  for (; e->taken; e = kernel_name_entry(k, name))
     name = pool_name(k->graph->names, arena_printf(k->arena, "%s_%u", base, next++));
-  take_name(k, e, first, next);
+  take_kernel_name(k, e, first, next);
   return name;
 }
 

@@ -32,7 +32,7 @@ static bool is_loaded(const Kernel *k, const ConcatSource *p) {
 }
 
 /* The window's value at a position: an element, times a weight. */
-static const char *term(Sliding *s, const Dim *at) {
+static const char *window_term(Sliding *s, const Dim *at) {
   Kernel *k = s->k;
   ConcatSource p;
   window_piece(k->graph, &s->w, s->place, at, &p);
@@ -50,10 +50,10 @@ static const char *term(Sliding *s, const Dim *at) {
 }
 
 /* The first term begins the accumulator, which has the shape of its tile. */
-static void add_term(Sliding *s, const Dim *at, bool first) {
+static void add_window_term(Sliding *s, const Dim *at, bool first) {
   Kernel *k = s->k;
   size_t memo = k->memo.len;
-  const char *v = term(s, at);
+  const char *v = window_term(s, at);
   if (first) kernel_line(k, "%s = %s", s->acc, v);
   else if (s->max) kernel_line(k, "%s = maximum(%s, %s)", s->acc, s->acc, v);
   else kernel_line(k, "%s = %s + %s", s->acc, s->acc, v);
@@ -65,7 +65,7 @@ static void write_out(Sliding *s, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     Dim at[WINDOW_AXES + 1];
     place_of_linear(d, dim_int(d, i), s->w.size, s->w.n, at);
-    add_term(s, at, i == 0);
+    add_window_term(s, at, i == 0);
   }
 }
 
@@ -90,7 +90,7 @@ static void write_loop(Sliding *s, Dim count) {
   k->indent += 4;
   kernel_bind(k, position, name, 0);
   place_of_linear(d, position, s->w.size, s->w.n, at);
-  add_term(s, at, false);
+  add_window_term(s, at, false);
   k->indent -= 4;
   kernel_forget(k, taken);
 }

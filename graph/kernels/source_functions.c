@@ -25,7 +25,7 @@ static Words words(Text *out, const char *head) {
   return w;
 }
 
-static void word(Words *w, const char *text) {
+static void add_comment_word(Words *w, const char *text) {
   enum { COLUMNS = 100 };
   if (w->any) text_puts(w->out, ",");
   if (w->any && w->out->len - w->line + strlen(text) + 2 > COLUMNS) {
@@ -43,21 +43,22 @@ static void print_buffers(Text *out, const Kernel *k) {
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
     const char *names = arena_printf(k->arena, "%s: %s", b->name, b->node->name);
-    word(&w, b->then ? arena_printf(k->arena, "%s then %s", names, b->then->name) : names);
+    add_comment_word(&w,
+                     b->then ? arena_printf(k->arena, "%s then %s", names, b->then->name) : names);
   }
-  if (k->checks.len) word(&w, "records: of its checks");
+  if (k->checks.len) add_comment_word(&w, "records: of its checks");
   text_puts(out, "\n");
 }
 
 /* The source lines that a node comes from, once for each run of nodes. */
-static void print_origin(Text *out, const Node *n, const char **last) {
+static void print_comment_origin(Text *out, const Node *n, const char **last) {
   if (!n->origin || n->origin == *last) return;
   text_printf(out, "# %s\n", n->origin);
   *last = n->origin;
 }
 
-static void print_node(Text *out, const Node *n, const char **origin) {
-  print_origin(out, n, origin);
+static void print_comment_node(Text *out, const Node *n, const char **origin) {
+  print_comment_origin(out, n, origin);
   text_puts(out, "#   ");
   graph_print_node(out, n);
   text_puts(out, "\n");
@@ -67,22 +68,23 @@ static void print_node(Text *out, const Node *n, const char **origin) {
 static void print_first_use(Text *out, const Kernel *k, const StepCost *cost) {
   const char *origin = NULL;
   for (size_t i = 0; i < k->group->nodes.len; i++)
-    print_node(out, k->group->nodes.data[i], &origin);
+    print_comment_node(out, k->group->nodes.data[i], &origin);
   if (cost->ninlined) text_puts(out, "# within:\n");
-  for (uint32_t i = cost->ninlined; i-- > 0;) print_node(out, cost->inlined[i], &origin);
+  for (uint32_t i = cost->ninlined; i-- > 0;) print_comment_node(out, cost->inlined[i], &origin);
   print_buffers(out, k);
 }
 
 static void print_further_use(Text *out, const Kernel *k, const StepCost *cost) {
   const char *origin = NULL;
   for (size_t i = 0; i < k->group->nodes.len; i++)
-    print_origin(out, k->group->nodes.data[i], &origin);
+    print_comment_origin(out, k->group->nodes.data[i], &origin);
   Words w = words(out, "again:");
-  for (size_t i = 0; i < k->group->nodes.len; i++) word(&w, k->group->nodes.data[i]->name);
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    add_comment_word(&w, k->group->nodes.data[i]->name);
   text_puts(out, "\n");
   if (cost->ninlined) {
     w = words(out, "within:");
-    for (uint32_t i = cost->ninlined; i-- > 0;) word(&w, cost->inlined[i]->name);
+    for (uint32_t i = cost->ninlined; i-- > 0;) add_comment_word(&w, cost->inlined[i]->name);
     text_puts(out, "\n");
   }
   print_buffers(out, k);
@@ -90,7 +92,7 @@ static void print_further_use(Text *out, const Kernel *k, const StepCost *cost) 
 
 /* ---- the functions ---- */
 
-static Function *add_function(Functions *f, const char *text, Name name) {
+static Function *add_source_function(Functions *f, const char *text, Name name) {
   Function *made = ARENA_NEW(f->arena, Function);
   *made = (Function){.name = name, .text = text, .uses = text_new(f->arena)};
   vec_push(f->arena, &f->list, made);
@@ -103,7 +105,7 @@ Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCo
   void **found = namemap_put(f->arena, &f->by_text, key);
   Function *same = *found;
   if (!same) {
-    *found = same = add_function(f, key, name);
+    *found = same = add_source_function(f, key, name);
     print_first_use(&same->uses, k, cost);
   } else {
     print_further_use(&same->uses, k, cost);
@@ -119,14 +121,14 @@ static void put_named(Text *out, const char *text, Name name) {
   text_puts(out, text);
 }
 
-static uint32_t count_lines(const char *s, const char *end) {
+static uint32_t count_source_lines(const char *s, const char *end) {
   uint32_t n = 0;
   for (; (s = memchr(s, '\n', (size_t)(end - s))); s++) n++;
   return n;
 }
 
 void functions_print(Text *out, const Functions *f, PlanFunction *places) {
-  uint32_t line = count_lines(out->data, out->data + out->len);
+  uint32_t line = count_source_lines(out->data, out->data + out->len);
   for (size_t i = 0; i < f->list.len; i++) {
     const Function *x = f->list.data[i];
     places[i] = (PlanFunction){.kernel = x->name, .begin = out->len, .line = line};
@@ -134,6 +136,6 @@ void functions_print(Text *out, const Functions *f, PlanFunction *places) {
     text_putn(out, x->uses.data, x->uses.len);
     put_named(out, x->text, x->name);
     places[i].end = out->len;
-    line += count_lines(out->data + places[i].begin, out->data + out->len);
+    line += count_source_lines(out->data + places[i].begin, out->data + out->len);
   }
 }

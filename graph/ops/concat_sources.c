@@ -18,7 +18,7 @@ static bool is_piece(const Node *part, uint32_t rank, uint32_t axis) {
   return part->type.rank == rank && !dim_is(part->type.shape[axis], 0);
 }
 
-static ConcatSources cat(Graph *g, const Node *n, const Dim *place) {
+static ConcatSources cat_sources(Graph *g, const Node *n, const Dim *place) {
   Arg list = graph_arg(g, n, "tensors");
   uint32_t rank = n->type.rank;
   int64_t dim = graph_arg(g, n, "dim").dim->value;
@@ -39,7 +39,7 @@ static ConcatSources cat(Graph *g, const Node *n, const Dim *place) {
   return p;
 }
 
-static ConcatSources pad(Graph *g, const Node *n, const Dim *place) {
+static ConcatSources pad_sources(Graph *g, const Node *n, const Dim *place) {
   Arg amounts = graph_arg(g, n, "pad");
   uint32_t rank = n->type.rank;
   ConcatSources p = {.items = ARENA_NEW(g->arena, ConcatSource), .n = 1};
@@ -59,5 +59,5 @@ static ConcatSources pad(Graph *g, const Node *n, const Dim *place) {
 }
 
 ConcatSources concat_sources(Graph *g, const Node *n, const Dim *place) {
-  return n->op->id != OP_aten_cat_default ? pad(g, n, place) : cat(g, n, place);
+  return n->op->id != OP_aten_cat_default ? pad_sources(g, n, place) : cat_sources(g, n, place);
 }

@@ -20,21 +20,22 @@ static bool is_met(const Symbols *s, Dim x) {
   return all;
 }
 
-static void meet(Symbols *s, Dim x) {
+static void mark_symbols_met(Symbols *s, Dim x) {
   if (x->kind == DIM_SYMBOL) {
     while (s->met.len <= x->symbol) vec_push(s->arena, &s->met, false);
     s->met.data[x->symbol] = true;
   }
-  for (uint32_t i = 0; i < x->n; i++) meet(s, x->args[i]);
+  for (uint32_t i = 0; i < x->n; i++) mark_symbols_met(s, x->args[i]);
 }
 
 static void symbols_meet(Symbols *s, const ValueType *t) {
-  if (t->kind == VALUE_INT && t->value) meet(s, t->value);
-  for (uint32_t i = 0; t->kind == VALUE_TENSOR && i < t->rank; i++) meet(s, t->shape[i]);
+  if (t->kind == VALUE_INT && t->value) mark_symbols_met(s, t->value);
+  for (uint32_t i = 0; t->kind == VALUE_TENSOR && i < t->rank; i++)
+    mark_symbols_met(s, t->shape[i]);
   for (uint32_t i = 0; t->kind == VALUE_LIST && i < t->nitems; i++) symbols_meet(s, &t->items[i]);
 }
 
-static Dim settled(const Symbols *s, Dim said, Dim inferred) {
+static Dim preferred_size(const Symbols *s, Dim said, Dim inferred) {
   return !is_met(s, said) && is_met(s, inferred) ? inferred : said;
 }
 
@@ -42,11 +43,11 @@ static Dim settled(const Symbols *s, Dim said, Dim inferred) {
 static void symbols_settle(const Symbols *s, Graph *g, ValueType *said, const ValueType *inferred) {
   if (said->kind != inferred->kind) return;
   if (said->kind == VALUE_INT && said->value && inferred->value)
-    said->value = settled(s, said->value, inferred->value);
+    said->value = preferred_size(s, said->value, inferred->value);
   if (said->kind != VALUE_TENSOR || said->rank != inferred->rank) return;
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < said->rank; i++)
-    shape[i] = settled(s, said->shape[i], inferred->shape[i]);
+    shape[i] = preferred_size(s, said->shape[i], inferred->shape[i]);
   if (said->rank && memcmp(shape, said->shape, said->rank * sizeof *shape) != 0)
     *said = value_tensor(g, said->dtype, said->rank, shape);
 }
@@ -97,7 +98,7 @@ static bool has_huge(const Arg *a) {
   return found;
 }
 
-static void check_args(Infer *in) {
+static void check_huge_args(Infer *in) {
   bool huge = false;
   for (uint32_t i = 0; i < in->n->nargs; i++) huge |= has_huge(&in->n->args[i]);
   for (uint32_t i = 0; i < in->n->nnamed; i++) huge |= has_huge(&in->n->named[i].value);
@@ -108,7 +109,7 @@ bool infer_node(Graph *g, Node *n, ValueType *out) {
   Infer in = {.g = g, .n = n};
   if (n->kind == NODE_CALL && !ops_check(g, n)) return false;
   if (setjmp(in.failed)) return false;
-  check_args(&in);
+  check_huge_args(&in);
   if (n->kind == NODE_CALL) {
     in.schema = ops_schema(g, n->op);
     n->op->infer(&in);
@@ -122,7 +123,7 @@ bool infer_node(Graph *g, Node *n, ValueType *out) {
 
 /* ---- the graph ---- */
 
-static bool is_number(const ValueType *t) {
+static bool is_number_type(const ValueType *t) {
   return t->kind == VALUE_INT || t->kind == VALUE_FLOAT || t->kind == VALUE_BOOL;
 }
 
@@ -131,7 +132,7 @@ static bool is_number(const ValueType *t) {
 static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
   if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
     return infer_may_equal(g, said->value, inferred->value);
-  if (is_number(said) && is_number(inferred)) return true;
+  if (is_number_type(said) && is_number_type(inferred)) return true;
   if (said->kind != VALUE_TENSOR || inferred->kind != VALUE_TENSOR)
     return said->kind == inferred->kind;
   if (said->dtype != inferred->dtype || said->rank != inferred->rank) return false;
@@ -141,7 +142,7 @@ static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
 }
 
 /* Of types that agree. */
-static void note_sizes(Graph *g, const Node *n, const ValueType *inferred) {
+static void note_equal_sizes(Graph *g, const Node *n, const ValueType *inferred) {
   const ValueType *said = &n->type;
   if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
     infer_note_equal(g, said->value, inferred->value, n->name);
@@ -170,11 +171,11 @@ static bool is_other_kernels(const Node *n, const ValueType *inferred) {
          inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
 }
 
-static bool settle(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
+static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
   ValueKind said = n->type.kind;
   bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
   if (said == VALUE_UNKNOWN) n->type = *inferred;
-  else if (number && said != inferred->kind && is_number(&n->type))
+  else if (number && said != inferred->kind && is_number_type(&n->type))
     n->type = as_kind(g, &n->type, inferred->kind);
   symbols_settle(symbols, g, &n->type, inferred);
   bool agrees = agree(g, &n->type, inferred);
@@ -185,7 +186,7 @@ static bool settle(Graph *g, Node *n, const ValueType *inferred, const Symbols *
   /* A number that is known needs no symbol, which may stand nowhere else. */
   bool known = inferred->kind == VALUE_INT && inferred->value && dim_is_int(inferred->value);
   if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;
-  if (agrees) note_sizes(g, n, inferred);
+  if (agrees) note_equal_sizes(g, n, inferred);
   if (agrees) return true;
   diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
              text_of(g, &n->type), text_of(g, inferred));
@@ -212,7 +213,7 @@ static bool infer_next(Graph *g, Node *n, const Symbols *symbols) {
   bool unknown = n->kind == NODE_CALL && !n->op->schema;
   graph_each_use(n, find_unknown, &unknown);
   if (unknown) return false;
-  return infer_node(g, n, &inferred) && settle(g, n, &inferred, symbols);
+  return infer_node(g, n, &inferred) && settle_type(g, n, &inferred, symbols);
 }
 
 static bool check_input(Graph *g, const Node *n) {
@@ -244,7 +245,7 @@ static void check_returned(Node **use, void *ctx) {
 }
 
 /* A check's result can't be returned. */
-static bool check_output(Graph *g, Node *n) {
+static bool check_returned_values(Graph *g, Node *n) {
   Returned r = {g, true};
   graph_each_use(n, check_returned, &r);
   return r.good;
@@ -264,7 +265,7 @@ bool infer_graph(Graph *g) {
     bool good = true;
     if (n->kind == NODE_INPUT) good = check_input(g, n);
     if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols);
-    if (n->kind == NODE_OUTPUT) good = check_output(g, n);
+    if (n->kind == NODE_OUTPUT) good = check_returned_values(g, n);
     symbols_meet(&symbols, &n->type);
     ok &= good && check_symbols(g, n, &symbols) && check_said(g, n);
   }

@@ -40,7 +40,7 @@ const ValueType *infer_optional_tensor(Infer *in, const char *param) {
 
 const ValueType *infer_self(Infer *in) { return infer_tensor(in, in->schema->params[0].name); }
 
-static const ValueType **list_items(Infer *in, const ValueType *list, uint32_t *n) {
+static const ValueType **list_item_types(Infer *in, const ValueType *list, uint32_t *n) {
   *n = list->nitems;
   const ValueType **items = ARENA_ARRAY(in->g->arena, const ValueType *, list->nitems);
   for (uint32_t i = 0; i < list->nitems; i++) items[i] = &list->items[i];
@@ -49,7 +49,7 @@ static const ValueType **list_items(Infer *in, const ValueType *list, uint32_t *
 
 const ValueType **infer_tensors(Infer *in, const char *param, uint32_t *n) {
   Arg a = graph_arg(in->g, in->n, param);
-  if (a.kind == ARG_NODE) return list_items(in, &a.node->type, n);
+  if (a.kind == ARG_NODE) return list_item_types(in, &a.node->type, n);
   *n = a.n;
   const ValueType **items = ARENA_ARRAY(in->g->arena, const ValueType *, a.n);
   for (uint32_t i = 0; i < a.n; i++)
@@ -85,19 +85,19 @@ uint32_t infer_sizes(Infer *in, const char *param, Dim *out) {
   return a.n;
 }
 
-static int64_t literal(Infer *in, Dim d, const char *param) {
+static int64_t literal_size(Infer *in, Dim d, const char *param) {
   if (!dim_is_int(d)) infer_fail(in, E_GRAPH_LITERAL, param, infer_dim_text(in, d));
   return d->value;
 }
 
 int64_t infer_int(Infer *in, const char *param) {
-  return literal(in, infer_size(in, param), param);
+  return literal_size(in, infer_size(in, param), param);
 }
 
 uint32_t infer_ints(Infer *in, const char *param, int64_t *out) {
   Dim sizes[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, param, sizes);
-  for (uint32_t i = 0; i < n; i++) out[i] = literal(in, sizes[i], param);
+  for (uint32_t i = 0; i < n; i++) out[i] = literal_size(in, sizes[i], param);
   return n;
 }
 
@@ -110,7 +110,7 @@ bool infer_bool(Infer *in, const char *param) {
 double infer_number(Infer *in, const char *param) {
   Arg a = graph_arg(in->g, in->n, param);
   if (a.kind == ARG_FLOAT) return a.number;
-  return (double)literal(in, infer_dim_of(in, &a), param);
+  return (double)literal_size(in, infer_dim_of(in, &a), param);
 }
 
 Name infer_string(Infer *in, const char *param) {
@@ -180,7 +180,7 @@ bool infer_may_equal(Graph *g, Dim a, Dim b) {
   return r.lo <= 0 && r.hi >= 0;
 }
 
-static void note(Graph *g, SizeRelation new) {
+static void note_relation(Graph *g, SizeRelation new) {
   enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
   if (!g->notes_relations) return;
   for (size_t i = 0; i < g->relations.len; i++) {
@@ -191,14 +191,14 @@ static void note(Graph *g, SizeRelation new) {
 }
 
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node) {
-  if (a != b) note(g, (SizeRelation){a, b, node ? node : "?", false});
+  if (a != b) note_relation(g, (SizeRelation){a, b, node ? node : "?", false});
 }
 
 bool infer_at_least(Infer *in, Dim a, Dim b) {
   Name node = in->n && in->n->name ? in->n->name : "?";
   DimRange rest = dim_range(in->g->dims, dim_sub(in->g->dims, a, b));
   if (rest.hi < 0) return false;
-  if (rest.lo < 0) note(in->g, (SizeRelation){a, b, node, true});
+  if (rest.lo < 0) note_relation(in->g, (SizeRelation){a, b, node, true});
   return true;
 }
 

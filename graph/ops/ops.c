@@ -16,18 +16,18 @@ typedef struct {
 
 typedef VEC(OpParam) Params;
 
-static bool accept(Cursor *c, const char *s) {
+static bool accept_schema_text(Cursor *c, const char *s) {
   size_t n = strlen(s);
   if (strncmp(c->at, s, n)) return false;
   c->at += n;
   return true;
 }
 
-static void expect(Cursor *c, const char *s) {
-  if (!accept(c, s)) BUG("schema %s: expected '%s' at '%s'", c->text, s, c->at);
+static void expect_schema_text(Cursor *c, const char *s) {
+  if (!accept_schema_text(c, s)) BUG("schema %s: expected '%s' at '%s'", c->text, s, c->at);
 }
 
-static Name word(Cursor *c) {
+static Name read_schema_word(Cursor *c) {
   size_t n = strspn(c->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
   if (!n) BUG("schema %s: expected a word at '%s'", c->text, c->at);
   c->at += n;
@@ -48,7 +48,7 @@ static const struct {
     {"MemoryFormat", PARAM_FORMAT, PARAM_OTHER},
 };
 
-static ParamType type_of(Name name, bool list) {
+static ParamType param_type_named(Name name, bool list) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (!strcmp(types[i].name, name)) return list ? types[i].list : types[i].one;
   return PARAM_OTHER;
@@ -56,7 +56,7 @@ static ParamType type_of(Name name, bool list) {
 
 /* Parameters that may be written and viewed: `(a!)`, `(a)`, `(a -> *)`. */
 static void aliases(Cursor *c, OpParam *p) {
-  if (!accept(c, "(")) return;
+  if (!accept_schema_text(c, "(")) return;
   const char *end = strchr(c->at, ')');
   p->written = memchr(c->at, '!', (size_t)(end - c->at));
   p->viewed = !p->written;
@@ -64,24 +64,24 @@ static void aliases(Cursor *c, OpParam *p) {
 }
 
 /* TYPE, TYPE?, TYPE[], TYPE[2], TYPE?[], TYPE[]? */
-static void param_type(Cursor *c, OpParam *p) {
-  Name name = word(c);
+static void read_param_type(Cursor *c, OpParam *p) {
+  Name name = read_schema_word(c);
   aliases(c, p);
   bool list = false;
   for (;;) {
-    if (accept(c, "?")) {
+    if (accept_schema_text(c, "?")) {
       p->optional = true;
-    } else if (accept(c, "[")) {
+    } else if (accept_schema_text(c, "[")) {
       list = true;
       p->sparse = p->optional;
       p->optional = false;
       p->repeat = (uint32_t)strtoul(c->at, (char **)&c->at, 10);
-      expect(c, "]");
+      expect_schema_text(c, "]");
     } else {
       break;
     }
   }
-  p->type = type_of(name, list);
+  p->type = param_type_named(name, list);
 }
 
 /* ---- defaults ---- */
@@ -95,7 +95,7 @@ static Arg read_default_number(Cursor *c) {
   return arg_int(c->g, strtoll(at, NULL, 10));
 }
 
-static Arg quoted(Cursor *c) {
+static Arg read_quoted(Cursor *c) {
   const char *end = strchr(c->at, '\'');
   Arg a = {.kind = ARG_STRING, .name = pool_namen(c->g->names, c->at, (size_t)(end - c->at))};
   c->at = end + 1;
@@ -103,36 +103,37 @@ static Arg quoted(Cursor *c) {
 }
 
 static Arg default_value(Cursor *c) {
-  if (accept(c, "None")) return arg_none();
-  if (accept(c, "True")) return (Arg){.kind = ARG_BOOL, .flag = true};
-  if (accept(c, "False")) return (Arg){.kind = ARG_BOOL, .flag = false};
-  if (accept(c, "[]")) return arg_list(c->g, 0);
-  if (accept(c, "'")) return quoted(c);
-  if (accept(c, "long"))
+  if (accept_schema_text(c, "None")) return arg_none();
+  if (accept_schema_text(c, "True")) return (Arg){.kind = ARG_BOOL, .flag = true};
+  if (accept_schema_text(c, "False")) return (Arg){.kind = ARG_BOOL, .flag = false};
+  if (accept_schema_text(c, "[]")) return arg_list(c->g, 0);
+  if (accept_schema_text(c, "'")) return read_quoted(c);
+  if (accept_schema_text(c, "long"))
     return (Arg){.kind = ARG_DTYPE, .dtype = DT_I64, .name = pool_name(c->g->names, "int64")};
-  if (accept(c, "Mean")) return arg_int(c->g, 1); /* of reductions: none 0, mean 1, sum 2 */
+  if (accept_schema_text(c, "Mean"))
+    return arg_int(c->g, 1); /* of reductions: none 0, mean 1, sum 2 */
   if (strchr("-0123456789", *c->at)) return read_default_number(c);
-  return (Arg){.kind = ARG_FORMAT, .name = word(c)};
+  return (Arg){.kind = ARG_FORMAT, .name = read_schema_word(c)};
 }
 
 /* ---- parameters and results ---- */
 
 static OpParam param(Cursor *c) {
   OpParam p = {0};
-  param_type(c, &p);
-  expect(c, " ");
-  p.name = word(c);
-  p.has_default = accept(c, "=");
+  read_param_type(c, &p);
+  expect_schema_text(c, " ");
+  p.name = read_schema_word(c);
+  p.has_default = accept_schema_text(c, "=");
   if (p.has_default) p.dflt = default_value(c);
   return p;
 }
 
-static void parameters(Cursor *c, OpSchema *s) {
+static void read_schema_parameters(Cursor *c, OpSchema *s) {
   Params params = {0};
   bool named_only = false;
-  expect(c, "(");
-  while (!accept(c, ")")) {
-    if (accept(c, "*")) {
+  expect_schema_text(c, "(");
+  while (!accept_schema_text(c, ")")) {
+    if (accept_schema_text(c, "*")) {
       named_only = true;
     } else {
       OpParam p = param(c);
@@ -140,14 +141,14 @@ static void parameters(Cursor *c, OpSchema *s) {
       s->npositional += !named_only;
       vec_push(c->g->arena, &params, p);
     }
-    accept(c, ", ");
+    accept_schema_text(c, ", ");
   }
   s->params = params.data;
   s->nparams = (uint32_t)params.len;
 }
 
-static void results(Cursor *c, OpSchema *s) {
-  expect(c, " -> ");
+static void read_schema_results(Cursor *c, OpSchema *s) {
+  expect_schema_text(c, " -> ");
   if (!strcmp(c->at, "()")) return;
   s->nresults = 1;
   s->list = strstr(c->at, "[]");
@@ -159,8 +160,8 @@ static void results(Cursor *c, OpSchema *s) {
 static const OpSchema *schema_parse(Graph *g, const char *text) {
   OpSchema *s = ARENA_NEW(g->arena, OpSchema);
   Cursor c = {g, text, text};
-  parameters(&c, s);
-  results(&c, s);
+  read_schema_parameters(&c, s);
+  read_schema_results(&c, s);
   return s;
 }
 

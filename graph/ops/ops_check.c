@@ -67,28 +67,28 @@ static bool arg_fits_param(const OpParam *p, const Arg *a) {
   return true;
 }
 
-static bool fail(const Check *c) {
+static bool report_argument(const Check *c) {
   diag_hint(c->g->diags, H_GRAPH_SCHEMA, c->n->op->target, c->n->op->schema);
   return false;
 }
 
-static bool check_value(const Check *c, const OpParam *p, const Arg *a) {
+static bool check_argument_value(const Check *c, const OpParam *p, const Arg *a) {
   if (arg_fits_param(p, a)) return true;
   Text given = text_new(c->g->arena);
   arg_print(&given, a);
   diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_KIND, p->name, c->n->op->target,
              kinds[p->type].text, given.data);
-  return fail(c);
+  return report_argument(c);
 }
 
 static bool check_positional(const Check *c) {
   if (c->n->nargs > c->schema->npositional) {
     diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_COUNT, c->n->op->target,
                c->schema->npositional, c->n->nargs);
-    return fail(c);
+    return report_argument(c);
   }
   for (uint32_t i = 0; i < c->n->nargs; i++)
-    if (!check_value(c, &c->schema->params[i], &c->n->args[i])) return false;
+    if (!check_argument_value(c, &c->schema->params[i], &c->n->args[i])) return false;
   return true;
 }
 
@@ -104,13 +104,13 @@ static bool check_named(const Check *c, uint32_t i) {
   int param = ops_param(c->schema, a->name);
   if (param < 0) {
     diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_NAME, c->n->op->target, a->name);
-    return fail(c);
+    return report_argument(c);
   }
   if (given_before(c, param, i)) {
     diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_TWICE, a->name, c->n->op->target);
-    return fail(c);
+    return report_argument(c);
   }
-  return check_value(c, &c->schema->params[param], &a->value);
+  return check_argument_value(c, &c->schema->params[param], &a->value);
 }
 
 static bool check_missing(const Check *c) {
@@ -120,7 +120,7 @@ static bool check_missing(const Check *c) {
     for (uint32_t k = 0; k < c->n->nnamed; k++) given |= !strcmp(c->n->named[k].name, p->name);
     if (given) continue;
     diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_MISSING, c->n->op->target, p->name);
-    return fail(c);
+    return report_argument(c);
   }
   return true;
 }

@@ -65,7 +65,7 @@ static void add_operand(Context *c, const OpParam *param) {
   c->p->operands[c->p->noperands++] = a;
 }
 
-static void set_operands(Context *c) {
+static void set_expression_operands(Context *c) {
   const OpSchema *s = c->in.schema;
   const char *cast = c->row->rule == CAST ? cast_param(s) : NULL;
   for (uint32_t i = 0; i < s->nparams; i++)
@@ -73,12 +73,12 @@ static void set_operands(Context *c) {
       add_operand(c, &s->params[i]);
 }
 
-static bool is_number(const Arg *a) {
+static bool is_number_arg(const Arg *a) {
   return a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
 }
 
 /* The value of operand i, a literal; NaN if it is none. */
-static double literal(const Context *c, uint32_t i) {
+static double operand_number(const Context *c, uint32_t i) {
   const Arg *a = &c->p->operands[i];
   if (a->kind == ARG_FLOAT) return a->number;
   if (a->kind == ARG_BOOL) return a->flag;
@@ -87,12 +87,12 @@ static double literal(const Context *c, uint32_t i) {
 
 /* ---- dtypes ---- */
 
-static DType widened(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
+static DType widened_dtype(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
 
 /* Bools compute in i32, where 1 + 1 is not 0 and the order is that of numbers. */
-static DType number_dtype(DType t) { return t == DT_I1 ? DT_I32 : widened(t); }
+static DType computed_dtype(DType t) { return t == DT_I1 ? DT_I32 : widened_dtype(t); }
 
-static DType promoted(Context *c) {
+static DType operand_dtype(Context *c) {
   Operand x[8];
   uint32_t n = 0;
   for (uint32_t i = 0; i < c->in.schema->nparams; i++) {
@@ -107,30 +107,30 @@ static DType compute_dtype(Context *c) {
   DType t = c->in.n->type.dtype;
   switch (c->row->rule) {
     case BITS: return t;
-    case LOGIC: t = promoted(c); return t == DT_I1 ? t : number_dtype(t);
-    case TEST: return number_dtype(promoted(c));
-    case ISCLOSE: t = promoted(c); return dtype_is_float(t) ? widened(t) : DT_F64;
+    case LOGIC: t = operand_dtype(c); return t == DT_I1 ? t : computed_dtype(t);
+    case TEST: return computed_dtype(operand_dtype(c));
+    case ISCLOSE: t = operand_dtype(c); return dtype_is_float(t) ? widened_dtype(t) : DT_F64;
     case REINTERPRET: return infer_self(&c->in)->dtype;
     case KEY:
-    case CAST: return number_dtype(infer_tensor(&c->in, cast_param(c->in.schema))->dtype);
-    default: return number_dtype(t);
+    case CAST: return computed_dtype(infer_tensor(&c->in, cast_param(c->in.schema))->dtype);
+    default: return computed_dtype(t);
   }
 }
 
 /* ---- expressions that arguments decide ---- */
 
-static const char *by_row(const Context *c) {
+static const char *row_expression(const Context *c) {
   return dtype_is_int(c->p->compute) && *c->row->integers ? c->row->integers : c->row->floats;
 }
 
 /* LOGIC has its second column for bools, not for integers. */
-static const char *logic(const Context *c) {
+static const char *logic_expression(const Context *c) {
   return c->p->compute == DT_I1 ? c->row->integers : c->row->floats;
 }
 
 /* The second tensor of a sum times alpha; rsub's is the first. */
 static const char *alpha(const Context *c) {
-  if (literal(c, 2) == 1) return c->row->floats;
+  if (operand_number(c, 2) == 1) return c->row->floats;
   switch (c->in.n->op->id) {
     case OP_aten_rsub_Scalar:
     case OP_aten_rsub_Tensor: return "{1} - {2} * {0}";
@@ -140,7 +140,7 @@ static const char *alpha(const Context *c) {
   }
 }
 
-static const char *clamp(Context *c) {
+static const char *clamp_expression(Context *c) {
   if (c->p->noperands == 3) return c->row->floats;
   return rows[infer_has(&c->in, "min") ? OP_aten_maximum_default : OP_aten_minimum_default].floats;
 }
@@ -194,12 +194,12 @@ static const char *key(const Context *c) {
 #define LERP_HIGH "{1} - ({1} - {0}) * (1.0 - {2})"
 
 static const char *lerp(const Context *c) {
-  if (!is_number(&c->p->operands[2]))
+  if (!is_number_arg(&c->p->operands[2]))
     return "tl.where(tl.abs({2}) < 0.5, " LERP_LOW ", " LERP_HIGH ")";
-  return fabs(literal(c, 2)) < 0.5 ? LERP_LOW : LERP_HIGH;
+  return fabs(operand_number(c, 2)) < 0.5 ? LERP_LOW : LERP_HIGH;
 }
 
-static double largest(DType t) {
+static double largest_finite(DType t) {
   switch (t) {
     case DT_F16: return 65504;
     case DT_BF16: return 0x1.fep127;
@@ -211,7 +211,7 @@ static double largest(DType t) {
 /* The operands replace NaN, inf and -inf, as far as they are given. */
 static const char *nan_to_num(Context *c) {
   if (dtype_is_int(c->p->compute)) return c->row->integers;
-  double max = largest(c->in.n->type.dtype);
+  double max = largest_finite(c->in.n->type.dtype);
   double otherwise[] = {0, max, -max};
   static const char *const names[] = {"nan", "posinf", "neginf"};
   const char *by[3];
@@ -240,7 +240,7 @@ static const struct {
 };
 
 /* As many factors as the exponent says. */
-static const char *product(const Context *c, int n) {
+static const char *product_expression(const Context *c, int n) {
   Text t = text_new(c->in.g->arena);
   text_puts(&t, "{0}");
   for (int i = 1; i < n; i++) text_puts(&t, " * {0}");
@@ -250,17 +250,17 @@ static const char *product(const Context *c, int n) {
 /* Of integers: right up to 2^53, above which f64 does not represent all of them. */
 static const char *integer_power(const Context *c) {
   enum { FACTORS_MAX = 8 };
-  double n = c->p->operands[1].kind == ARG_NODE ? NAN : literal(c, 1);
-  if (n >= 1 && n <= FACTORS_MAX) return product(c, (int)n);
+  double n = c->p->operands[1].kind == ARG_NODE ? NAN : operand_number(c, 1);
+  if (n >= 1 && n <= FACTORS_MAX) return product_expression(c, (int)n);
   return "libdevice.rint(libdevice.pow(tl.cast({0}, tl.float64), tl.cast({1}, tl.float64)))"
          ".to(tl.{t})";
 }
 
-static const char *power(const Context *c) {
+static const char *power_expression(const Context *c) {
   if (dtype_is_int(c->p->compute)) return integer_power(c);
-  if (is_number(&c->p->operands[1]))
+  if (is_number_arg(&c->p->operands[1]))
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
-      if (literal(c, 1) == powers[i].exponent) return powers[i].text;
+      if (operand_number(c, 1) == powers[i].exponent) return powers[i].text;
   return "libdevice.pow(tl.cast({0}, tl.{t}), tl.cast({1}, tl.{t}))";
 }
 
@@ -289,7 +289,7 @@ static const char *floor_text(const Context *c) {
   return "tl.where({1} == 0, " EXACT ", libdevice.copysign(" FLOORED ", " EXACT "))";
 }
 
-static const char *rounded_quotient(Context *c) {
+static const char *rounded_quotient_expression(Context *c) {
   bool takes = infer_takes(&c->in, "rounding_mode");
   const char *mode = takes ? infer_string(&c->in, "rounding_mode") : "floor";
   if (!strcmp(mode, "floor")) return floor_text(c);
@@ -306,22 +306,22 @@ bool prim_branches(const Node *n) {
   return may && dtype_is_float(n->type.dtype);
 }
 
-static const char *choose(Context *c) {
+static const char *expression_by_rule(Context *c) {
   switch (c->row->rule) {
     case ALPHA: return alpha(c);
-    case CLAMP: return clamp(c);
+    case CLAMP: return clamp_expression(c);
     case EXP: return exponential(c);
     case GELU: return gelu(c);
     case ISCLOSE: return isclose(c);
     case KEY: return key(c);
     case LERP: return lerp(c);
-    case LOGIC: return logic(c);
+    case LOGIC: return logic_expression(c);
     case NAN_TO_NUM: return nan_to_num(c);
-    case POWER: return power(c);
+    case POWER: return power_expression(c);
     case REINTERPRET: return reinterpret(c);
     case REMAINDER: return remainder_text(c);
-    case ROUNDED: return rounded_quotient(c);
-    default: return by_row(c);
+    case ROUNDED: return rounded_quotient_expression(c);
+    default: return row_expression(c);
   }
 }
 
@@ -356,8 +356,8 @@ Pointwise pointwise_of(Graph *g, const Node *n) {
   p.compute = compute_dtype(&c);
   p.narrow = narrowed(&c);
   p.selects = c.row->rule == SELECT;
-  set_operands(&c);
-  p.text = with_dtype(g->arena, choose(&c), p.compute);
+  set_expression_operands(&c);
+  p.text = with_dtype(g->arena, expression_by_rule(&c), p.compute);
   if (n->type.dtype == DT_I1 && !is_test(c.row->rule))
     p.text = arena_printf(g->arena, "(%s) != 0", p.text);
   return p;

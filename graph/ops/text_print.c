@@ -71,7 +71,7 @@ static int shortest(double v, char digits[32], int *exponent) {
 }
 
 /* As Python's repr. */
-static void print_float(Text *out, double v) {
+static void print_python_float(Text *out, double v) {
   if (isnan(v)) {
     text_puts(out, "nan");
     return;
@@ -96,7 +96,7 @@ static void print_float(Text *out, double v) {
   }
 }
 
-static void print_string(Text *out, const char *s) {
+static void print_python_string(Text *out, const char *s) {
   bool twice = strchr(s, '\'') && !strchr(s, '"');
   char quote = twice ? '"' : '\'';
   text_putn(out, &quote, 1);
@@ -110,7 +110,7 @@ static void print_string(Text *out, const char *s) {
   text_putn(out, &quote, 1);
 }
 
-static void print_items(Text *out, const Arg *a) {
+static void print_arg_items(Text *out, const Arg *a) {
   text_puts(out, a->tuple ? "(" : "[");
   for (uint32_t i = 0; i < a->n; i++) {
     if (i) text_puts(out, ", ");
@@ -119,7 +119,7 @@ static void print_items(Text *out, const Arg *a) {
   text_puts(out, a->tuple ? (a->n == 1 ? ",)" : ")") : "]");
 }
 
-static void print_device(Text *out, const Arg *a) {
+static void print_device_arg(Text *out, const Arg *a) {
   text_printf(out, "device(type='%s'", a->device.type);
   if (a->device.index >= 0) text_printf(out, ", index=%d", a->device.index);
   text_puts(out, ")");
@@ -130,14 +130,14 @@ void arg_print(Text *out, const Arg *a) {
     case ARG_NONE: text_puts(out, "None"); return;
     case ARG_NODE: text_puts(out, a->node->name); return;
     case ARG_INT: dim_print(out, a->dim); return;
-    case ARG_FLOAT: print_float(out, a->number); return;
+    case ARG_FLOAT: print_python_float(out, a->number); return;
     case ARG_BOOL: text_puts(out, a->flag ? "True" : "False"); return;
-    case ARG_STRING: print_string(out, a->name); return;
+    case ARG_STRING: print_python_string(out, a->name); return;
     case ARG_DTYPE:
     case ARG_LAYOUT:
     case ARG_FORMAT: text_printf(out, "torch.%s", a->name); return;
-    case ARG_DEVICE: print_device(out, a); return;
-    case ARG_LIST: print_items(out, a); return;
+    case ARG_DEVICE: print_device_arg(out, a); return;
+    case ARG_LIST: print_arg_items(out, a); return;
   }
 }
 
@@ -184,7 +184,7 @@ typedef struct {
   uint32_t n; /* names printed so far */
 } Deletions;
 
-static void note_user(Node **use, void *ctx) {
+static void note_last_user(Node **use, void *ctx) {
   Deletions *d = ctx;
   d->last_user[(*use)->id] = d->user;
   d->uses[(*use)->id]++;
@@ -243,7 +243,7 @@ static bool is_library_op(const char *target) {
   return overload || strchr(target, ':');
 }
 
-static void print_call(Text *out, const Node *n) {
+static void print_node_call(Text *out, const Node *n) {
   const char *target = n->op->target;
   text_printf(out, "%s%s(", is_library_op(target) ? "torch.ops." : "", target);
   for (uint32_t i = 0; i < n->nargs; i++) {
@@ -258,12 +258,12 @@ static void print_call(Text *out, const Node *n) {
   text_puts(out, ")");
 }
 
-static bool is_negation(const Node *n) {
+static bool is_negated_number(const Node *n) {
   return n->kind == NODE_CALL && n->nargs == 1 && n->op->id == OP__operator_neg;
 }
 
-static void print_value(Text *out, const Node *n) {
-  if (is_negation(n)) {
+static void print_node_value(Text *out, const Node *n) {
+  if (is_negated_number(n)) {
     text_puts(out, "-");
     arg_print(out, &n->args[0]);
     return;
@@ -271,7 +271,7 @@ static void print_value(Text *out, const Node *n) {
   const char *infix = n->kind == NODE_CALL ? infix_of(n) : NULL;
   bool getitem = n->kind == NODE_GETITEM;
   if (!infix && !getitem) {
-    print_call(out, n);
+    print_node_call(out, n);
     return;
   }
   arg_print(out, &n->args[0]);
@@ -285,11 +285,11 @@ void graph_print_node(Text *out, const Node *n) {
   text_puts(out, n->name);
   print_annotation(out, &n->type);
   text_puts(out, " = ");
-  print_value(out, n);
+  print_node_value(out, n);
 }
 
 /* The comment before a node whose origin differs from that of the node before. */
-static void print_origin(Text *out, const Node *n, const char **last, bool first) {
+static void print_node_origin(Text *out, const Node *n, const char **last, bool first) {
   const char *origin = n->origin ? n->origin : "";
   if (*last && !strcmp(*last, origin)) return;
   *last = origin;
@@ -316,11 +316,11 @@ static bool print_renamed(Text *out, const Graph *g) {
   return any;
 }
 
-static void print_body(Text *out, const Graph *g, Arena *scratch) {
+static void print_graph_body(Text *out, const Graph *g, Arena *scratch) {
   Deletions d = {.out = out};
   d.last_user = ARENA_ARRAY(scratch, Node *, g->nids);
   d.uses = ARENA_ARRAY(scratch, uint32_t, g->nids);
-  for (Node *n = g->first; n; n = n->next) graph_each_use((d.user = n), note_user, &d);
+  for (Node *n = g->first; n; n = n->next) graph_each_use((d.user = n), note_last_user, &d);
   bool first = !print_renamed(out, g);
   const char *origin = NULL;
   for (Node *n = g->first; n; n = n->next) {
@@ -331,7 +331,7 @@ static void print_body(Text *out, const Graph *g, Arena *scratch) {
       text_puts(out, "\n");
       return;
     }
-    print_origin(out, n, &origin, first);
+    print_node_origin(out, n, &origin, first);
     first = false;
     text_puts(out, BODY);
     graph_print_node(out, n);
@@ -344,6 +344,6 @@ void graph_print(Text *out, const Graph *g) {
   text_printf(out, "class %s(torch.nn.Module):\n    def forward(self", g->class_name);
   print_parameters(out, g);
   text_puts(out, "):\n");
-  print_body(out, g, scratch);
+  print_graph_body(out, g, scratch);
   arena_free(scratch);
 }

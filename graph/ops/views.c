@@ -46,7 +46,7 @@ static void place_group(View *v, uint32_t a, uint32_t a_end, uint32_t b, uint32_
 }
 
 /* The number of axes b, no less than `from`, of which the product is `size`; or UINT32_MAX. */
-static uint32_t cut(const Dim *product, uint32_t from, uint32_t rank, Dim size) {
+static uint32_t find_cut(const Dim *product, uint32_t from, uint32_t rank, Dim size) {
   for (uint32_t b = from; b <= rank; b++)
     if (product[b] == size) return b;
   return UINT32_MAX;
@@ -60,7 +60,7 @@ static void view_view(View *v) {
   products(v->d, v->to, ours);
   products(v->d, v->of, theirs);
   for (uint32_t i = 1; i < v->to->rank; i++) {
-    uint32_t k = cut(theirs, b, v->of->rank, ours[i]);
+    uint32_t k = find_cut(theirs, b, v->of->rank, ours[i]);
     if (k == UINT32_MAX) continue;
     place_group(v, a, i, b, k);
     a = i, b = k;
@@ -86,7 +86,7 @@ static void view_permute(View *v) {
   for (uint32_t i = 0; i < n; i++) v->from[infer_axis(&v->in, dims[i], n)] = v->at[i];
 }
 
-static void swap(View *v, uint32_t a, uint32_t b) {
+static void view_swap_axes(View *v, uint32_t a, uint32_t b) {
   view_same(v);
   if (v->of->rank == 0) return;
   v->from[a] = v->at[b];
@@ -95,12 +95,12 @@ static void swap(View *v, uint32_t a, uint32_t b) {
 
 static void view_transpose(View *v) {
   const OpParam *params = v->in.schema->params;
-  swap(v, infer_axis_arg(&v->in, params[1].name, v->of->rank),
-       infer_axis_arg(&v->in, params[2].name, v->of->rank));
+  view_swap_axes(v, infer_axis_arg(&v->in, params[1].name, v->of->rank),
+                 infer_axis_arg(&v->in, params[2].name, v->of->rank));
 }
 
-static void view_t(View *v) { swap(v, 0, v->of->rank == 2); }
-static void view_swap_last(View *v) { swap(v, v->of->rank - 2, v->of->rank - 1); }
+static void view_t(View *v) { view_swap_axes(v, 0, v->of->rank == 2); }
+static void view_swap_last(View *v) { view_swap_axes(v, v->of->rank - 2, v->of->rank - 1); }
 
 static void view_reverse(View *v) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[v->of->rank - 1 - i] = v->at[i];
@@ -151,7 +151,7 @@ static void view_squeeze(View *v) {
 
 /* ---- parts ---- */
 
-static uint32_t axis_of(View *v) { return infer_axis_arg(&v->in, "dim", v->of->rank); }
+static uint32_t view_axis(View *v) { return infer_axis_arg(&v->in, "dim", v->of->rank); }
 
 /* An index counts from the end if it is negative. */
 static Dim from_end(View *v, Dim i, uint32_t axis) {
@@ -160,7 +160,7 @@ static Dim from_end(View *v, Dim i, uint32_t axis) {
 
 /* A start after the end gives no elements, so that only one before the begin is clamped. */
 static void view_slice(View *v) {
-  uint32_t axis = axis_of(v);
+  uint32_t axis = view_axis(v);
   view_same(v);
   Dim step = dim_int(v->d, infer_int(&v->in, "step")), start = dim_int(v->d, 0);
   if (infer_has(&v->in, "start"))
@@ -169,20 +169,20 @@ static void view_slice(View *v) {
 }
 
 static void view_narrow(View *v) {
-  uint32_t axis = axis_of(v);
+  uint32_t axis = view_axis(v);
   view_same(v);
   Dim start = from_end(v, infer_size(&v->in, "start"), axis);
   v->from[axis] = dim_add(v->d, start, v->at[axis]);
 }
 
 /* The operand has an axis more, at `axis`. */
-static void insert(View *v, uint32_t axis, Dim place) {
+static void view_insert_axis(View *v, uint32_t axis, Dim place) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = i == axis ? place : v->at[i - (i > axis)];
 }
 
 static void view_select(View *v) {
-  uint32_t axis = axis_of(v);
-  insert(v, axis, from_end(v, infer_size(&v->in, "index"), axis));
+  uint32_t axis = view_axis(v);
+  view_insert_axis(v, axis, from_end(v, infer_size(&v->in, "index"), axis));
 }
 
 static void view_flip(View *v) {
@@ -225,11 +225,11 @@ static void view_as_strided(View *v) {
 
 /* ---- items of lists ---- */
 
-static void view_unbound(View *v) { insert(v, axis_of(v), dim_int(v->d, v->item)); }
+static void view_unbound(View *v) { view_insert_axis(v, view_axis(v), dim_int(v->d, v->item)); }
 
 /* An item begins where those before it end. */
 static void view_part(View *v) {
-  uint32_t axis = axis_of(v);
+  uint32_t axis = view_axis(v);
   view_same(v);
   for (uint32_t i = 0; i < v->item; i++)
     v->from[axis] = dim_add(v->d, v->from[axis], v->in.n->type.items[i].shape[axis]);
@@ -271,7 +271,7 @@ uint32_t view_weight(const Node *n) {
   return open ? OPEN_RESHAPE : 1;
 }
 
-static uint32_t item_of(const Node *n) {
+static uint32_t item_number(const Node *n) {
   int64_t i = n->args[1].dim->value;
   return (uint32_t)(i < 0 ? i + n->args[0].node->type.nitems : i);
 }
@@ -287,7 +287,7 @@ void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
             .of = &view_operand(n)->type,
             .at = at,
             .from = from};
-  if (item) v.item = item_of(n);
+  if (item) v.item = item_number(n);
   rule(&v);
 }
 

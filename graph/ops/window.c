@@ -9,12 +9,12 @@ static bool has_param(Graph *g, const Node *n, const char *param) {
 }
 
 /* Every `step`th number of a list. */
-static void read_list(Graph *g, const Node *n, const char *param, uint32_t step, Dim *out) {
+static void read_param_list(Graph *g, const Node *n, const char *param, uint32_t step, Dim *out) {
   Arg a = graph_arg(g, n, param);
   for (uint32_t i = 0; i * step < a.n; i++) out[i] = size_of_arg(&a.items[i * step]);
 }
 
-static uint32_t axis_of(Graph *g, const Node *n) {
+static uint32_t first_window_axis(Graph *g, const Node *n) {
   int64_t axis = graph_arg(g, n, "first").dim->value;
   return (uint32_t)(axis < 0 ? axis + n->type.rank : axis);
 }
@@ -24,14 +24,14 @@ Window window_of(Graph *g, const Node *n) {
   bool pool = has_param(g, n, "kernel");
   w.n = graph_arg(g, n, "stride").n;
   if (!pool) w.weight = graph_arg(g, n, "weight").node;
-  if (pool) w.first = axis_of(g, n);
-  if (pool) read_list(g, n, "kernel", 1, w.size);
+  if (pool) w.first = first_window_axis(g, n);
+  if (pool) read_param_list(g, n, "kernel", 1, w.size);
   else memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);
   for (uint32_t i = 0; i < w.n; i++) w.spread[i] = dim_int(g->dims, 1);
-  if (has_param(g, n, "spread")) read_list(g, n, "spread", 1, w.spread);
-  read_list(g, n, "stride", 1, w.stride);
-  read_list(g, n, "padding", 2, w.before);
-  read_list(g, n, "dilation", 1, w.dilation);
+  if (has_param(g, n, "spread")) read_param_list(g, n, "spread", 1, w.spread);
+  read_param_list(g, n, "stride", 1, w.stride);
+  read_param_list(g, n, "padding", 2, w.before);
+  read_param_list(g, n, "dilation", 1, w.dilation);
   return w;
 }
 

@@ -33,7 +33,7 @@ typedef struct {
 
 /* ---- permutations ---- */
 
-static bool read_axis(const Arg *a, uint32_t rank, uint32_t *out) {
+static bool read_axis_arg(const Arg *a, uint32_t rank, uint32_t *out) {
   if (a->kind != ARG_INT || !dim_is_int(a->dim)) return false;
   int64_t i = a->dim->value < 0 ? a->dim->value + rank : a->dim->value;
   *out = (uint32_t)i;
@@ -49,13 +49,14 @@ static bool permuted_of(Graph *g, const Node *n, Permuted *out) {
   if (swap) {
     Arg first = graph_arg(g, n, "dim0"), second = graph_arg(g, n, "dim1");
     uint32_t a, b;
-    if (!read_axis(&first, out->rank, &a) || !read_axis(&second, out->rank, &b)) return false;
+    if (!read_axis_arg(&first, out->rank, &a) || !read_axis_arg(&second, out->rank, &b))
+      return false;
     for (uint32_t i = 0; i < out->rank; i++) out->axes[i] = i == a ? b : i == b ? a : i;
     return true;
   }
   Arg dims = graph_arg(g, n, "dims");
   for (uint32_t i = 0; i < out->rank; i++)
-    if (!read_axis(&dims.items[i], out->rank, &out->axes[i])) return false;
+    if (!read_axis_arg(&dims.items[i], out->rank, &out->axes[i])) return false;
   return true;
 }
 
@@ -97,14 +98,14 @@ static ValueType unpermuted_type(Graph *g, const ValueType *t, const Permuted *p
 
 /* ---- moving a permutation after a node ---- */
 
-static Build build_before(const ChannelsLast *l, Node *n) {
+static Build build_before_node(const ChannelsLast *l, Node *n) {
   Build b = build_at(l->g, n);
   memcpy(b.in.failed, l->failed, sizeof l->failed);
   return b;
 }
 
 /* A node before n with n's arguments, to be changed, and its name. */
-static Node *copy_node(Graph *g, Node *n) {
+static Node *copy_call(Graph *g, Node *n) {
   Node *c = graph_node(g, n->kind, n, n->nargs, n->nnamed);
   c->op = n->op;
   c->place = n->place;
@@ -128,7 +129,7 @@ static void set_arg(Graph *g, Node *n, const char *param, Arg value) {
 /* n is `by`, permuted. */
 static Node *permuted(ChannelsLast *l, Node *n, Node *by, const Permuted *p) {
   by->type = unpermuted_type(l->g, &n->type, p);
-  Build b = build_before(l, n);
+  Build b = build_before_node(l, n);
   b.in.n = by; /* whose name the permutation is called after */
   Node *result = build_permute(&b, by, p->axes);
   result->type = n->type;
@@ -175,8 +176,8 @@ static void unpermute_use(Node **use, void *ctx) {
 
 /* A copy of n before it, of operands that are not permuted. */
 static Node *of_unpermuted(ChannelsLast *l, Node *n, const Permuted *p) {
-  Build b = build_before(l, n);
-  Node *c = copy_node(l->g, n);
+  Build b = build_before_node(l, n);
+  Node *c = copy_call(l->g, n);
   /* Lists are shared with n, which goes. */
   b.before = c;
   b.in.n = c;
@@ -197,7 +198,7 @@ static void move_window(ChannelsLast *l, Node *n) {
   if (!is_image(l->g, graph_arg(l->g, n, "input").node, &p)) return;
   Arg first = graph_arg(l->g, n, "first");
   uint32_t axis, count = graph_arg(l->g, n, "kernel").n;
-  if (!read_axis(&first, p.rank, &axis) || axis != p.rank - count || count != spatial_axes(&p))
+  if (!read_axis_arg(&first, p.rank, &axis) || axis != p.rank - count || count != spatial_axes(&p))
     return;
   Node *c = of_unpermuted(l, n, &p);
   set_arg(l->g, c, "first", arg_int(l->g, 1));
@@ -216,7 +217,7 @@ static void move_slice(ChannelsLast *l, Node *n) {
   uint32_t axis;
   Arg dim = graph_arg(l->g, n, "dim");
   if (!names_axis(l->g, n) || !is_image(l->g, graph_arg(l->g, n, "self").node, &p)) return;
-  if (!read_axis(&dim, p.rank, &axis)) return;
+  if (!read_axis_arg(&dim, p.rank, &axis)) return;
   Node *c = of_unpermuted(l, n, &p);
   set_arg(l->g, c, "dim", arg_int(l->g, p.axes[axis]));
   permuted(l, n, c, &p);
@@ -231,7 +232,7 @@ static void move_cat(ChannelsLast *l, Node *n) {
   for (uint32_t i = 0; i < list.n; i++)
     if (list.items[i].node->type.rank != n->type.rank) return;
   for (uint32_t i = 0; i < list.n && !image; i++) image = is_image(l->g, list.items[i].node, &p);
-  if (!image || !read_axis(&dim, p.rank, &axis)) return;
+  if (!image || !read_axis_arg(&dim, p.rank, &axis)) return;
   Node *c = of_unpermuted(l, n, &p);
   set_arg(l->g, c, "dim", arg_int(l->g, p.axes[axis]));
   permuted(l, n, c, &p);
@@ -266,7 +267,7 @@ static void move_split(ChannelsLast *l, Node *n) {
   uint32_t axis;
   Arg dim = graph_arg(l->g, n, "dim");
   if (!names_axis(l->g, n) || n->id >= l->nlists) return;
-  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p) || !read_axis(&dim, p.rank, &axis))
+  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p) || !read_axis_arg(&dim, p.rank, &axis))
     return;
   Node *c = of_unpermuted(l, n, &p);
   set_arg(l->g, c, "dim", arg_int(l->g, p.axes[axis]));
@@ -281,7 +282,7 @@ static void move_item(ChannelsLast *l, Node *n) {
   Node *list = n->args[0].node;
   Permuted p;
   if (list->id >= l->nlists || !l->list[list->id]) return;
-  Node *c = copy_node(l->g, n);
+  Node *c = copy_call(l->g, n);
   c->args[0] = arg_node(l->list[list->id]);
   if (is_image(l->g, graph_arg(l->g, list, "self").node, &p)) permuted(l, n, c, &p);
 }
@@ -293,14 +294,14 @@ static uint32_t reduced_axes(Graph *g, const Node *n, uint32_t rank) {
   uint32_t axis, set = 0;
   if (dim.kind == ARG_NONE || (dim.kind == ARG_LIST && !dim.n)) return (1u << rank) - 1;
   for (uint32_t i = 0; i < (dim.kind == ARG_LIST ? dim.n : 1); i++) {
-    if (!read_axis(dim.kind == ARG_LIST ? &dim.items[i] : &dim, rank, &axis)) return 0;
+    if (!read_axis_arg(dim.kind == ARG_LIST ? &dim.items[i] : &dim, rank, &axis)) return 0;
     set |= 1u << axis;
   }
   return set;
 }
 
 /* The permutation of the axes that are not in `set`. */
-static Permuted without(const Permuted *p, uint32_t set) {
+static Permuted permutation_without(const Permuted *p, uint32_t set) {
   Permuted out = {.of = p->of};
   uint32_t number[GRAPH_RANK_MAX], gone = 0, n = 0;
   for (uint32_t i = 0; i < p->rank; i++)
@@ -322,7 +323,7 @@ static void move_reduction(ChannelsLast *l, Node *n) {
   Node *c = of_unpermuted(l, n, &p);
   set_arg(l->g, c, "dim",
           dim.kind == ARG_LIST ? arg_axes(l->g, own) : arg_int(l->g, __builtin_ctz(own)));
-  Permuted rest = n->type.rank == p.rank ? p : without(&p, set);
+  Permuted rest = n->type.rank == p.rank ? p : permutation_without(&p, set);
   permuted(l, n, c, &rest);
 }
 
@@ -341,7 +342,7 @@ static void move_view(ChannelsLast *l, Node *n) {
   for (uint32_t i = 0; i < p.rank; i++) order[i] = i <= sizes ? i : p.axes[i - sizes];
   for (uint32_t i = 0; i < to->rank; i++)
     back.axes[i] = i == 0 ? 0 : i < to->rank - sizes ? i + sizes : i - (to->rank - sizes) + 1;
-  Build b = build_before(l, n);
+  Build b = build_before_node(l, n);
   Node *x = build_permute(&b, p.of, order);
   ValueType t = unpermuted_type(l->g, to, &back);
   Node *v = build_with(&b, OP_aten_view_default, x, arg_dims(l->g, t.rank, t.shape));
@@ -350,12 +351,12 @@ static void move_view(ChannelsLast *l, Node *n) {
 
 /* ---- permutations of permutations ---- */
 
-static void join(ChannelsLast *l, Node *n) {
+static void merge_permutations(ChannelsLast *l, Node *n) {
   Permuted outer, inner;
   if (!permuted_of(l->g, n, &outer) || !permuted_of(l->g, outer.of, &inner)) return;
   uint32_t axes[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < outer.rank; i++) axes[i] = inner.axes[outer.axes[i]];
-  Build b = build_before(l, n);
+  Build b = build_before_node(l, n);
   Node *by = build_permute(&b, inner.of, axes);
   replacement_of(&l->replacements, n)->node = by;
 }
@@ -365,10 +366,10 @@ static void join(ChannelsLast *l, Node *n) {
 static void visit_view(ChannelsLast *l, Node *n) {
   if (graph_is(n, OP_aten_slice_Tensor)) move_slice(l, n);
   else if (graph_is(n, OP_aten_view_default)) move_view(l, n);
-  else join(l, n);
+  else merge_permutations(l, n);
 }
 
-static void visit(ChannelsLast *l, Node *n) {
+static void permute_node(ChannelsLast *l, Node *n) {
   if (n->kind == NODE_GETITEM) move_item(l, n);
   if (n->kind != NODE_CALL) return;
   if (splits(n)) move_split(l, n);
@@ -387,7 +388,7 @@ static void sink_permutations(ChannelsLast *l) {
   for (Node *n = l->g->first, *next; n; n = next) {
     next = n->next;
     replacements_apply(&l->replacements, n);
-    visit(l, n);
+    permute_node(l, n);
   }
 }
 

@@ -55,17 +55,19 @@ static Dim size_plane(Build *b) {
 }
 
 /* Places between elements, where parts begin or end: there is one more of these. */
-static Dim between(Build *b, Dim size) { return dim_add(b->in.g->dims, size, build_const(b, 1)); }
+static Dim size_plus_one(Build *b, Dim size) {
+  return dim_add(b->in.g->dims, size, build_const(b, 1));
+}
 
 static Dim size_bag_offsets(Build *b) {
-  return between(b, axis_size(b, infer_tensor(&b->in, "indices"), 0));
+  return size_plus_one(b, axis_size(b, infer_tensor(&b->in, "indices"), 0));
 }
 
 /* Groups are of the rows of one matrix, of the columns of the other, or of the summed axis. */
 static Dim size_group_ends(Build *b) {
   const ValueType *x = first_operand(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
-  if (x->rank == 3) return between(b, y->shape[y->rank - 1]);
-  return between(b, x->shape[y->rank == 3 ? 0 : 1]);
+  if (x->rank == 3) return size_plus_one(b, y->shape[y->rank - 1]);
+  return size_plus_one(b, x->shape[y->rank == 3 ? 0 : 1]);
 }
 
 /* ---- which ops take indices ---- */
@@ -133,20 +135,21 @@ static Node *unwrapped(Graph *g, Node *index, Dim size) {
   return same && counts && by.dim == size ? x.node : NULL;
 }
 
-static bool same_arg(Graph *g, const Node *a, const Node *b, const char *param) {
+static bool is_same_argument(Graph *g, const Node *a, const Node *b, const char *param) {
   Arg x = graph_arg(g, a, param), y = graph_arg(g, b, param);
   if (x.kind != y.kind) return false;
   return x.kind == ARG_INT ? x.dim == y.dim : x.kind == ARG_BOOL ? x.flag == y.flag : true;
 }
 
 /* False: the index has such a check already. */
-static bool note(Checker *c, const Node *check) {
+static bool is_new_check(Checker *c, const Node *check) {
   uint32_t id = check->args[0].node->id;
   if (id >= c->nids) return true;
   for (uint32_t i = c->last[id]; i; i = c->made.data[i - 1].before) {
     const Node *old = c->made.data[i - 1].check;
-    if (same_arg(c->g, old, check, "size") && same_arg(c->g, old, check, "negative") &&
-        same_arg(c->g, old, check, "ignore"))
+    if (is_same_argument(c->g, old, check, "size") &&
+        is_same_argument(c->g, old, check, "negative") &&
+        is_same_argument(c->g, old, check, "ignore"))
       return false;
   }
   vec_push(c->scratch, &c->made, ((Made){check, c->last[id]}));
@@ -162,7 +165,7 @@ static void add_check(Checker *c, Build *b, Node *index, Dim size, bool negative
   Dim zero = build_const(b, 0), least = negative ? dim_sub(g->dims, zero, size) : zero;
   if (index_is_inside(g, index, least, size)) return;
   Node *check = build_check_index(b, index, size, negative, ignore, b->in.n->name);
-  if (note(c, check)) return;
+  if (is_new_check(c, check)) return;
   graph_forget_name(g, check);
   graph_remove(g, check);
 }
@@ -178,7 +181,7 @@ static void check_row(Checker *c, Build *b, const IndexParam *row) {
   if (size) add_check(c, b, index, size, row->negative, ignore);
 }
 
-static bool is_mask(const Node *index) {
+static bool is_mask_index(const Node *index) {
   return index->type.dtype == DT_I1 || index->type.dtype == DT_U8;
 }
 
@@ -188,8 +191,9 @@ static void check_list(Checker *c, Build *b) {
   uint32_t n, axis = 0;
   Node **index = build_inputs(b, "indices", &n);
   for (uint32_t i = 0; i < n; i++) {
-    if (index[i] && !is_mask(index[i])) add_check(c, b, index[i], x->shape[axis], true, arg_none());
-    axis += index[i] && is_mask(index[i]) ? index[i]->type.rank : 1;
+    if (index[i] && !is_mask_index(index[i]))
+      add_check(c, b, index[i], x->shape[axis], true, arg_none());
+    axis += index[i] && is_mask_index(index[i]) ? index[i]->type.rank : 1;
   }
 }
 
@@ -200,7 +204,7 @@ static void check_first_bag(Checker *c, Build *b) {
   add_check(c, b, build_slice(b, offsets, 0, zero, one, 1), one, false, arg_none());
 }
 
-static bool visit(Checker *c, Node *n) {
+static bool check_node_indices(Checker *c, Node *n) {
   Build b = build_at(c->g, n);
   if (setjmp(b.in.failed)) return false;
   for (const IndexParam *p = takers[n->op->id].params; p->index; p++) check_row(c, &b, p);
@@ -229,8 +233,8 @@ bool pass_check_indices(Graph *g) {
   bool ok = true;
   Node *end = g->last->prev; /* before the checks that are added */
   for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
-    if (prim_checks(n)) note(&c, n);
-    else if (n->kind == NODE_CALL) ok = visit(&c, n);
+    if (prim_checks(n)) is_new_check(&c, n);
+    else if (n->kind == NODE_CALL) ok = check_node_indices(&c, n);
   }
   arena_free(c.scratch);
   return ok;

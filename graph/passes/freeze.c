@@ -24,13 +24,13 @@ typedef struct {
   jmp_buf failed;
 } Freeze;
 
-static Build build_before(const Freeze *f, Node *n) {
+static Build freeze_build(const Freeze *f, Node *n) {
   Build b = build_at(f->g, n);
   memcpy(b.in.failed, f->failed, sizeof f->failed);
   return b;
 }
 
-static bool is_constant(const Freeze *f, const Arg *a) {
+static bool is_constant_arg(const Freeze *f, const Arg *a) {
   return a->kind == ARG_NODE && a->node->id < f->nids && f->constant[a->node->id];
 }
 
@@ -57,9 +57,9 @@ static bool keeps_channels(const Node *n) {
 }
 
 /* The constant that n adds to its first operand for each channel, or NULL. */
-static Node *added(const Freeze *f, const Node *n) {
+static Node *constant_addend(const Freeze *f, const Node *n) {
   bool plain = graph_is(n, OP_aten_add_Tensor) && n->nargs == 2 && n->nnamed == 0;
-  if (!plain || n->args[0].kind != ARG_NODE || !is_constant(f, &n->args[1])) return NULL;
+  if (!plain || n->args[0].kind != ARG_NODE || !is_constant_arg(f, &n->args[1])) return NULL;
   Node *x = n->args[1].node;
   return is_per_channel(x, n) && value_type_eq(&n->type, &n->args[0].node->type) ? x : NULL;
 }
@@ -77,8 +77,8 @@ static bool is_widening(const Node *n) {
 static bool can_scale(const Freeze *f, const Node *n) {
   for (int i = 0; i < CHAIN_MAX && n->kind == NODE_CALL; i++) {
     if (n->id >= f->nids || f->uses[n->id] != 1) return false;
-    if (is_weighted(n)) return is_constant(f, &n->args[1]);
-    if (!keeps_channels(n) && !is_widening(n) && !added(f, n)) return false;
+    if (is_weighted(n)) return is_constant_arg(f, &n->args[1]);
+    if (!keeps_channels(n) && !is_widening(n) && !constant_addend(f, n)) return false;
     n = n->args[0].node;
   }
   return false;
@@ -89,14 +89,14 @@ static Node *scaled_constant(Build *b, Node *x, Node *scale) {
 }
 
 /* n, for which can_scale holds, times the vector; it takes n's name, since n goes. */
-static Node *scaled(Build *b, Node *n, Node *scale) {
+static Node *scale_operand(Build *b, Node *n, Node *scale) {
   Arg args[8];
   memcpy(args, n->args, n->nargs * sizeof *args);
   b->in.n = n;
   if (is_weighted(n)) {
     args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
   } else {
-    args[0] = arg_node(scaled(b, n->args[0].node, scale));
+    args[0] = arg_node(scale_operand(b, n->args[0].node, scale));
     b->in.n = n;
     if (graph_is(n, OP_aten_add_Tensor))
       args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
@@ -112,11 +112,11 @@ static void fold_scale(Freeze *f, Node *n) {
   if (n->nargs != 2 || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_NODE) return;
   for (int side = 0; side < 2; side++) {
     Node *x = n->args[side].node, *scale = n->args[1 - side].node;
-    if (!is_constant(f, &n->args[1 - side]) || !value_type_eq(&n->type, &x->type)) continue;
+    if (!is_constant_arg(f, &n->args[1 - side]) || !value_type_eq(&n->type, &x->type)) continue;
     if (!is_per_channel(scale, n) || !can_scale(f, x)) continue;
-    Build b = build_before(f, n);
+    Build b = freeze_build(f, n);
     scale = build_view(&b, scale, 1, &scale->type.shape[rank_of(scale) - 1]);
-    replacement_of(&f->replacements, n)->node = scaled(&b, x, scale);
+    replacement_of(&f->replacements, n)->node = scale_operand(&b, x, scale);
     return;
   }
 }
@@ -131,9 +131,9 @@ static bool is_reordered(const Node *n) {
   return found;
 }
 
-static void pack(Freeze *f, Node *n) {
-  if (!is_constant(f, &n->args[1]) || !is_reordered(n->args[1].node)) return;
-  Build b = build_before(f, n);
+static void pack_weight(Freeze *f, Node *n) {
+  if (!is_constant_arg(f, &n->args[1]) || !is_reordered(n->args[1].node)) return;
+  Build b = freeze_build(f, n);
   n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
 }
 
@@ -151,12 +151,12 @@ static void walk_scales(Freeze *f) {
 static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
     if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
-      pack(f, n);
+      pack_weight(f, n);
 }
 
 static bool pack_panels(Freeze *f, Node *n) {
-  if (!is_constant(f, &n->args[1])) return false;
-  Build b = build_before(f, n);
+  if (!is_constant_arg(f, &n->args[1])) return false;
+  Build b = freeze_build(f, n);
   Node *panels = panels_pack(&b, n->args[1].node);
   if (panels) n->args[1] = arg_node(panels);
   return panels != NULL;
@@ -165,7 +165,7 @@ static bool pack_panels(Freeze *f, Node *n) {
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_aten_mm_default) && !pack_panels(f, n)) pack(f, n);
+    if (graph_is(n, OP_aten_mm_default) && !pack_panels(f, n)) pack_weight(f, n);
 }
 
 typedef void Walk(Freeze *f);

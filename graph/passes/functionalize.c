@@ -132,7 +132,7 @@ static void note_view(Functionalize *f, Node *n, Node *of) {
   s->count = storage_of(f, s->root)->count;
 }
 
-static void note(Functionalize *f, Node *n) {
+static void note_value(Functionalize *f, Node *n) {
   Storage *s = storage_of(f, n);
   Node *of = viewed_node(f, n);
   s->value = n;
@@ -166,7 +166,7 @@ static Node *view_again(Functionalize *f, Node *n, Node *of) {
 }
 
 /* The node that has n's value now. */
-static Node *value_of(Functionalize *f, Node *n) {
+static Node *current_value(Functionalize *f, Node *n) {
   if (n->id >= f->n) return n;
   n = unalias(f, n);
   uint32_t count = storage_of(f, storage_of(f, n)->root)->count;
@@ -186,12 +186,12 @@ static Node *value_of(Functionalize *f, Node *n) {
   return value;
 }
 
-static void update_use(Node **use, void *ctx) { *use = value_of(ctx, *use); }
+static void update_use(Node **use, void *ctx) { *use = current_value(ctx, *use); }
 
 /* ---- writes through views ---- */
 
-static Node *scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim start, Dim end,
-                     int64_t step) {
+static Node *scatter_into(Functionalize *f, Node *part, Node *into, int64_t axis, Dim start,
+                          Dim end, int64_t step) {
   Arg args[] = {arg_node(into), arg_node(part), arg_int(f->g, axis),
                 arg_dim(start), arg_dim(end),   arg_int(f->g, step)};
   return build(f->build, OP_aten_slice_scatter_default, step == 1 ? 5 : 6, args);
@@ -211,7 +211,7 @@ static Node *select_scatter(Functionalize *f, Node *part, Node *into, int64_t ax
 }
 
 /* The Build looks at a view's arguments, and then back. */
-static Node *look_at(Functionalize *f, Node *n) {
+static Node *set_current_node(Functionalize *f, Node *n) {
   Infer *in = &f->build->in;
   Node *before = in->n;
   in->n = n;
@@ -219,51 +219,52 @@ static Node *look_at(Functionalize *f, Node *n) {
   return before;
 }
 
-static uint32_t axis_of(Functionalize *f, Node *view, const char *param, uint32_t rank) {
-  Node *back = look_at(f, view);
+static uint32_t view_axis_arg(Functionalize *f, Node *view, const char *param, uint32_t rank) {
+  Node *back = set_current_node(f, view);
   uint32_t axis = infer_axis_arg(&f->build->in, param, rank);
-  look_at(f, back);
+  set_current_node(f, back);
   return axis;
 }
 
-static Dim size_of(Functionalize *f, Node *view, const char *param) {
-  Node *back = look_at(f, view);
+static Dim view_size_arg(Functionalize *f, Node *view, const char *param) {
+  Node *back = set_current_node(f, view);
   Dim size = infer_size(&f->build->in, param);
-  look_at(f, back);
+  set_current_node(f, back);
   return size;
 }
 
 static Node *write_item(Functionalize *f, Node *n, Node *part, Node *into) {
   Node *list = n->args[0].node;
-  uint32_t axis = axis_of(f, list, "dim", rank_of(into));
+  uint32_t axis = view_axis_arg(f, list, "dim", rank_of(into));
   int64_t i = n->args[1].dim->value;
   if (graph_is(list, OP_aten_unbind_int))
     return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
   Dim start = part_start(f, list, axis, i);
-  return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, n->type.shape[axis]), 1);
+  return scatter_into(f, part, into, axis, start, dim_add(f->g->dims, start, n->type.shape[axis]),
+                      1);
 }
 
 static Node *write_slice(Functionalize *f, Node *n, Node *part, Node *into) {
-  uint32_t axis = axis_of(f, n, "dim", rank_of(into));
+  uint32_t axis = view_axis_arg(f, n, "dim", rank_of(into));
   if (graph_is(n, OP_aten_narrow_default)) {
-    Dim start = size_of(f, n, "start");
-    return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, size_of(f, n, "length")),
-                   1);
+    Dim start = view_size_arg(f, n, "start");
+    return scatter_into(f, part, into, axis, start,
+                        dim_add(f->g->dims, start, view_size_arg(f, n, "length")), 1);
   }
   Dim start = graph_arg(f->g, n, "start").kind == ARG_NONE ? dim_int(f->g->dims, 0)
-                                                           : size_of(f, n, "start");
-  Dim end =
-      graph_arg(f->g, n, "end").kind == ARG_NONE ? into->type.shape[axis] : size_of(f, n, "end");
-  return scatter(f, part, into, axis, start, end, size_of(f, n, "step")->value);
+                                                           : view_size_arg(f, n, "start");
+  Dim end = graph_arg(f->g, n, "end").kind == ARG_NONE ? into->type.shape[axis]
+                                                       : view_size_arg(f, n, "end");
+  return scatter_into(f, part, into, axis, start, end, view_size_arg(f, n, "step")->value);
 }
 
 static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
   uint32_t inverse[GRAPH_RANK_MAX];
   int64_t dims[GRAPH_RANK_MAX];
-  Node *back = look_at(f, n);
+  Node *back = set_current_node(f, n);
   uint32_t rank = infer_ints(&f->build->in, "dims", dims);
   for (uint32_t i = 0; i < rank; i++) inverse[infer_axis(&f->build->in, dims[i], rank)] = i;
-  look_at(f, back);
+  set_current_node(f, back);
   return build_permute(f->build, part, inverse);
 }
 
@@ -294,8 +295,8 @@ static Node *write_view(Functionalize *f, Node *n, Node *part, Node *into) {
   if (graph_is(n, OP_aten_slice_Tensor) || graph_is(n, OP_aten_narrow_default))
     return write_slice(f, n, part, into);
   if (graph_is(n, OP_aten_select_int))
-    return select_scatter(f, part, into, axis_of(f, n, "dim", rank_of(into)),
-                          size_of(f, n, "index"));
+    return select_scatter(f, part, into, view_axis_arg(f, n, "dim", rank_of(into)),
+                          view_size_arg(f, n, "index"));
   if (!graph_is_among(n, views) || bits)
     FAIL(f, n, E_GRAPH_WRITE_VIEW, f->build->in.n->name, n->op->target);
   return build_view(f->build, part, into->type.rank, into->type.shape);
@@ -314,7 +315,7 @@ static void write(Functionalize *f, Node *n, Node *value) {
   root->writer = f->build->in.n;
   for (Node *p; (p = owner_of(f, n)); n = p) {
     check_known(f, n);
-    Node *into = value_of(f, p);
+    Node *into = current_value(f, p);
     storage_of(f, n)->value = value;
     value = write_view(f, n, value, into);
     storage_of(f, n)->count = count;
@@ -401,7 +402,7 @@ static void make_harmless(Functionalize *f, Node *n) {
 
 /* ---- the walk ---- */
 
-static bool visit(Functionalize *f, Node *n) {
+static bool functionalize_node(Functionalize *f, Node *n) {
   Build b = build_at(f->g, n);
   f->build = &b;
   if (setjmp(b.in.failed)) return false;
@@ -410,7 +411,7 @@ static bool visit(Functionalize *f, Node *n) {
     make_write(f, n);
     return true;
   }
-  if (n->kind != NODE_OUTPUT) note(f, n);
+  if (n->kind != NODE_OUTPUT) note_value(f, n);
   graph_each_use(n, update_use, f);
   return true;
 }
@@ -456,7 +457,7 @@ typedef struct {
   uint32_t place;
 } Use;
 
-static void note_use(Node **of, void *ctx) {
+static void note_storage_use(Node **of, void *ctx) {
   const Use *use = ctx;
   storage_of(use->f, *of)->last = use->place;
 }
@@ -465,7 +466,7 @@ static void note_places(Functionalize *f) {
   Use use = {f, 0};
   for (Node *n = f->g->first; n; n = n->next) {
     storage_of(f, n)->place = ++use.place;
-    graph_each_use(n, note_use, &use);
+    graph_each_use(n, note_storage_use, &use);
   }
 }
 
@@ -477,7 +478,7 @@ bool pass_functionalize(Graph *g) {
   bool ok = true;
   for (Node *n = g->first, *next; n && ok; n = next) {
     next = n->next;
-    ok = n->id >= f.n || visit(&f, n);
+    ok = n->id >= f.n || functionalize_node(&f, n);
   }
   if (ok) return_mutations(&f);
   arena_free(f.scratch);

@@ -51,15 +51,15 @@ static bool has_few_rows(Graph *g, const Node *n) {
 
 /* ---- who uses what ---- */
 
-static void note_use(Node **operand, void *ctx) {
+static void note_layer_use(Node **operand, void *ctx) {
   bool *computed_with = ctx;
   computed_with[(*operand)->id] = true;
 }
 
-static void survey(Merger *m) {
+static void find_layers(Merger *m) {
   for (Node *n = m->g->last; n; n = n->prev) {
     if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE)
-      graph_each_use(n, note_use, m->computed_with);
+      graph_each_use(n, note_layer_use, m->computed_with);
     if (!is_layer(m->g, n)) continue;
     if (m->computed_with[n->id] && !has_few_rows(m->g, n)) continue;
     Node **first = &m->first[tensor(m->g, n, "input")->id];
@@ -93,7 +93,7 @@ static Node *all_biases(Build *b, Node *const *layers, uint32_t n) {
   return any ? build_cat(b, n, bias, 0) : NULL;
 }
 
-static void merge(Merger *m, Node *const *layers, uint32_t n) {
+static void merge_layers(Merger *m, Node *const *layers, uint32_t n) {
   Build b = build_at(m->g, layers[0]);
   memcpy(b.in.failed, m->failed, sizeof m->failed);
   Node *bias = all_biases(&b, layers, n), *w = all_weights(&b, layers, n), *items[LAYERS_MAX];
@@ -110,12 +110,12 @@ static void merge(Merger *m, Node *const *layers, uint32_t n) {
 }
 
 /* n is the first layer of its input. */
-static void visit(Merger *m, Node *n) {
+static void fuse_layers_of(Merger *m, Node *n) {
   Node *layers[LAYERS_MAX];
   uint32_t count = 0;
   for (Node *l = n; l && count < LAYERS_MAX; l = m->next[l->id])
     if (l->type.dtype == n->type.dtype) layers[count++] = l;
-  if (count > 1) merge(m, layers, count);
+  if (count > 1) merge_layers(m, layers, count);
 }
 
 bool pass_horizontal_fusion(Graph *g) {
@@ -129,10 +129,10 @@ bool pass_horizontal_fusion(Graph *g) {
   m.leads = ARENA_ARRAY(scratch, bool, nids);
   bool ok = !setjmp(m.failed);
   if (ok) {
-    survey(&m);
+    find_layers(&m);
     for (Node *n = g->first; n; n = n->next) {
       replacements_apply(&m.replacements, n);
-      if (n->id < nids && m.leads[n->id]) visit(&m, n);
+      if (n->id < nids && m.leads[n->id]) fuse_layers_of(&m, n);
     }
     graph_dce(g);
   }

@@ -86,9 +86,9 @@ static void stand_at(Reinplace *r, Node *n) {
 /* ---- parts ---- */
 
 /* The part of a value of the tensor. */
-static Node *part_of(Build *b, const Part *p, Node *whole) {
+static Node *build_part(Build *b, const Part *p, Node *whole) {
   if (!p->of) return whole;
-  Node *x = part_of(b, p->of, whole);
+  Node *x = build_part(b, p->of, whole);
   switch (p->kind) {
     case PART_SLICE: return build_slice(b, x, p->axis, p->start, p->end, p->step);
     case PART_SELECT: return build_select(b, x, p->axis, p->start);
@@ -112,7 +112,7 @@ static const Part *part_done(Reinplace *r, Part *p) {
   Node *before = r->build->before;
   only.of = &outer;
   r->build->before = r->first;
-  p->address = part_of(r->build, &only, p->of->address);
+  p->address = build_part(r->build, &only, p->of->address);
   r->build->before = before;
   return p;
 }
@@ -162,7 +162,7 @@ static void some_place(Reinplace *r, const Node *n, Dim *place) {
 }
 
 /* Does the part already have the value of n, because n is a view of memory's present value? */
-static bool holds(Reinplace *r, Node *n, const Part *part) {
+static bool part_holds(Reinplace *r, Node *n, const Part *part) {
   Dim place[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   Node *of = n;
   while (of != r->known.node && prim_is_view(of) && of->kind == NODE_CALL) of = view_operand(of);
@@ -179,7 +179,7 @@ static bool holds(Reinplace *r, Node *n, const Part *part) {
 
 /* ---- writes ---- */
 
-static void put(Reinplace *r, const Puts *p) {
+static void build_puts(Reinplace *r, const Puts *p) {
   Arg how = {.kind = ARG_STRING, .name = "put"};
   r->current = build(r->build, OP_nereid_scatter_default,
                      ARGS(arg_node(r->current), arg_node(p->index), arg_node(p->src), how));
@@ -189,27 +189,27 @@ static void put(Reinplace *r, const Puts *p) {
 static void now_holds(Reinplace *r, Node *n, const Part *part) {
   stand_at(r, n);
   r->known = (Held){n, part};
-  replacement_of(&r->replacements, n)->node = part_of(r->build, part, r->current);
+  replacement_of(&r->replacements, n)->node = build_part(r->build, part, r->current);
 }
 
 static bool write_nested(Reinplace *r, Node *n, const Part *part, uint32_t depth);
 
 /* A place that is known only when the model runs may be none of the axis. */
-static bool is_inside(Reinplace *r, const ReplacedPart *x, Dim size) {
+static bool is_part_inside(Reinplace *r, const ReplacedPart *x, Dim size) {
   Dims *d = r->g->dims;
   return dim_range(d, x->start).lo >= 0 && dim_at_most(d, x->end, size);
 }
 
-static bool write_part(Reinplace *r, Node *n, const Part *part, uint32_t depth) {
+static bool write_updated_part(Reinplace *r, Node *n, const Part *part, uint32_t depth) {
   ReplacedPart x = decompose_replaced_part(r->build);
   if (dim_is(x.count, 0)) return true;
-  if (x.selects && !is_inside(r, &x, n->type.shape[x.axis])) return false;
+  if (x.selects && !is_part_inside(r, &x, n->type.shape[x.axis])) return false;
   const Part *to = replaced(r, part, &x);
   if (write_nested(r, build_input(r->build, "src"), to, depth)) return true;
   stand_at(r, n);
   Node *src = decompose_replacing_part(r->build, &x);
   if (x.selects) src = build_view(r->build, src, rank_of(to->address), to->address->type.shape);
-  if (!scatter_empty(r->build, src)) put(r, &(Puts){to->address, src});
+  if (!scatter_empty(r->build, src)) build_puts(r, &(Puts){to->address, src});
   return true;
 }
 
@@ -218,10 +218,10 @@ static bool write_update(Reinplace *r, Node *n, const Part *part, uint32_t depth
   Puts puts;
   stand_at(r, n);
   if (replaces_part(n)) {
-    if (!write_part(r, n, part, depth)) return false;
+    if (!write_updated_part(r, n, part, depth)) return false;
   } else {
     if (!reinplace_elements(r->build, part->address, &puts)) return false;
-    if (!scatter_empty(r->build, puts.src)) put(r, &puts);
+    if (!scatter_empty(r->build, puts.src)) build_puts(r, &puts);
   }
   now_holds(r, n, part);
   return true;
@@ -230,7 +230,7 @@ static bool write_update(Reinplace *r, Node *n, const Part *part, uint32_t depth
 /* The updates and views that make n's value, for the part, from memory's present value; the last
  * comes first.  False if other nodes are needed. */
 static bool find_updates(Reinplace *r, Node *n, const Part *part, HeldList *out) {
-  while (!holds(r, n, part)) {
+  while (!part_holds(r, n, part)) {
     if (n->kind != NODE_CALL || n->id >= r->n || replacement_of(&r->replacements, n)->node)
       return false;
     vec_push(r->scratch, out, ((Held){n, part}));
@@ -284,19 +284,19 @@ typedef struct {
   uint32_t place;
 } Reader;
 
-static void note_reader(Node **use, void *ctx) {
+static void note_last_read(Node **use, void *ctx) {
   const Reader *reader = ctx;
   uint32_t *last = &reader->r->last[(*use)->id];
   if (reader->place > *last) *last = reader->place;
 }
 
-static void survey(Reinplace *r) {
+static void find_last_reads(Reinplace *r) {
   uint32_t count = 0;
   for (Node *n = r->g->first; n; n = n->next) r->place[n->id] = ++count;
   for (Node *n = r->g->last; n; n = n->prev) {
     bool view = prim_is_view(n) && !prim_reads_size(n);
     Reader reader = {r, view ? r->last[n->id] : r->place[n->id]};
-    graph_each_use(n, note_reader, &reader);
+    graph_each_use(n, note_last_read, &reader);
   }
 }
 
@@ -328,7 +328,7 @@ bool pass_reinplace(Graph *g) {
   r.replacements = replacements_new(g, r.scratch);
   r.place = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   r.last = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
-  survey(&r);
+  find_last_reads(&r);
   for (r.first = g->first; r.first->kind == NODE_INPUT;) r.first = r.first->next;
   bool ok = update_inputs(&r);
   arena_free(r.scratch);

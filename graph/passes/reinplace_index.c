@@ -68,7 +68,7 @@ static bool survey_put(Build *b, Indexed *x) {
 /* ---- which rows ---- */
 
 /* `x`, of the indices' axes, beside the axes of x that follow them. */
-static Node *beside(Build *b, const Indexed *x, Node *of) {
+static Node *append_ones(Build *b, const Indexed *x, Node *of) {
   uint32_t kept = rank_of(x->x) - (uint32_t)__builtin_popcount(x->set) - x->first, n = rank_of(of);
   Dim shape[2 * GRAPH_RANK_MAX];
   if (n) memcpy(shape, of->type.shape, n * sizeof *shape);
@@ -80,7 +80,7 @@ static Node *and_conditions(Build *b, Node *x, Node *y) {
   return x ? build_op2(b, OP_aten_logical_and_default, x, y) : y;
 }
 
-static Node *inside(Build *b, Node *row, Dim size) {
+static Node *is_index_inside(Build *b, Node *row, Dim size) {
   Node *low = build_with(b, OP_aten_ge_Tensor, row, build_int(b, 0));
   return and_conditions(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
 }
@@ -189,11 +189,11 @@ static bool all_differ(Build *b, const Indexed *x) {
 }
 
 /* The condition under which an index is in range, and no later one writes to the same element. */
-static Node *wanted(Build *b, const Indexed *x, Node *const *row) {
+static Node *rows_to_write(Build *b, const Indexed *x, Node *const *row) {
   Node *good = NULL;
   Dim rows = build_const(b, 1);
   for (uint32_t i = 0; i < rank_of(x->x); i++)
-    if (row[i]) good = and_conditions(b, good, inside(b, row[i], x->x->type.shape[i]));
+    if (row[i]) good = and_conditions(b, good, is_index_inside(b, row[i], x->x->type.shape[i]));
   if (all_differ(b, x)) return good;
   Node *number = number_of_row(b, x, row, &rows);
   Node *last = is_last(b, number, rows);
@@ -238,7 +238,7 @@ static Node *old_values(Build *b, const Indexed *x) {
   return build(b, OP_aten_index_Tensor, ARGS(arg_node(x->x), list));
 }
 
-static Node *added(Build *b, const Indexed *x, Node *const *row, Node *values) {
+static Node *sums_with_old(Build *b, const Indexed *x, Node *const *row, Node *values) {
   DType t = x->x->type.dtype, sum = scatter_sum_dtype(t);
   Dim count = build_const(b, 1);
   for (uint32_t i = 0; i < x->rank; i++) count = dim_mul(b->in.g->dims, count, x->shape[i]);
@@ -257,14 +257,14 @@ static bool put_indexed(Build *b, const Indexed *x, Node *address, Puts *out) {
   for (uint32_t i = 0; i < rank_of(x->x); i++) {
     if (!x->index[i]) continue;
     row[i] = scatter_from_start(b, x->index[i], x->x->type.shape[i]);
-    at = build_add(b, at, beside(b, x, scatter_times(b, row[i], stride[i])));
+    at = build_add(b, at, append_ones(b, x, scatter_times(b, row[i], stride[i])));
   }
-  at = build_where(b, beside(b, x, wanted(b, x, row)), arg_node(at), build_int(b, -1));
+  at = build_where(b, append_ones(b, x, rows_to_write(b, x, row)), arg_node(at), build_int(b, -1));
   uint32_t rank = infer_copy_shape(&at->type, shape);
   Node *values = build_to(b, x->values, x->x->type.dtype);
   values = build_expand(b, values, rank, shape);
   bool adds = x->adds && !scatter_empty(b, values);
-  *out = (Puts){at, adds ? added(b, x, row, values) : values};
+  *out = (Puts){at, adds ? sums_with_old(b, x, row, values) : values};
   return true;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
 
 /* ---- the model's own dtype ---- */
 
-static int64_t elements(const ValueType *t) {
+static int64_t static_numel(const ValueType *t) {
   int64_t n = 1;
   for (uint32_t i = 0; i < t->rank; i++)
     if (dim_is_int(t->shape[i]) && __builtin_mul_overflow(n, t->shape[i]->value, &n))
@@ -44,7 +44,7 @@ static DType most_common(const Graph *g, bool weights) {
   for (const Node *n = g->first; n; n = n->next) {
     if (n->kind != NODE_INPUT || !is_float_tensor(n)) continue;
     if ((n->input.kind != INPUT_USER) != weights) continue;
-    counts[n->type.dtype] += (double)elements(&n->type);
+    counts[n->type.dtype] += (double)static_numel(&n->type);
     if (most == DT_NONE || counts[n->type.dtype] > counts[most]) most = n->type.dtype;
   }
   return most;
@@ -79,7 +79,7 @@ static void name_dtype(Graph *g, Node *n, DType t) {
   n->nnamed++;
 }
 
-static double largest(DType t) {
+static double largest_of_dtype(DType t) {
   switch (t) {
     case DT_F16: return 65504;
     case DT_BF16: return 0x1.FEp127;
@@ -89,8 +89,10 @@ static double largest(DType t) {
 }
 
 static void clip_number(const Retype *r, Arg *a) {
-  if (a->kind == ARG_FLOAT && a->number == largest(r->own)) a->number = largest(r->to);
-  else if (a->kind == ARG_FLOAT && a->number == -largest(r->own)) a->number = -largest(r->to);
+  if (a->kind == ARG_FLOAT && a->number == largest_of_dtype(r->own))
+    a->number = largest_of_dtype(r->to);
+  else if (a->kind == ARG_FLOAT && a->number == -largest_of_dtype(r->own))
+    a->number = -largest_of_dtype(r->to);
 }
 
 static void clip_numbers(const Retype *r, Node *n) {
@@ -110,24 +112,25 @@ static bool is_one_of(const Node *n, Rule *const *rules, size_t count) {
 
 #define IS_ONE_OF(n, rules) is_one_of(n, rules, sizeof(rules) / sizeof *(rules))
 
-static Node *first_tensor(const Node *n) {
+static Node *first_tensor_arg(const Node *n) {
   return n->nargs && n->args[0].kind == ARG_NODE && n->args[0].node->type.kind == VALUE_TENSOR
              ? n->args[0].node
              : NULL;
 }
 
-static DType before(const Retype *r, const Node *x) {
+static DType dtype_before(const Retype *r, const Node *x) {
   return x->id < r->nids ? r->known[x->id].before : x->type.dtype;
 }
 
 /* Is x in the own dtype as before, and not in the new one? */
 static bool stayed(const Retype *r, const Node *x) {
-  return x->id < r->nids && is_float_tensor(x) && before(r, x) == r->own && x->type.dtype != r->to;
+  return x->id < r->nids && is_float_tensor(x) && dtype_before(r, x) == r->own &&
+         x->type.dtype != r->to;
 }
 
 /* ---- what is computed precisely ---- */
 
-static void push(Node **use, void *ctx) {
+static void push_use(Node **use, void *ctx) {
   Retype *r = ctx;
   if (stayed(r, *use) && !r->known[(*use)->id].walked) vec_push(r->g->arena, &r->stack, *use);
 }
@@ -135,13 +138,13 @@ static void push(Node **use, void *ctx) {
 /* x is cast back: so ends what was raised for it. */
 static void end_raised(Retype *r, Node *x) {
   r->stack.len = 0;
-  push(&x, r);
+  push_use(&x, r);
   while (r->stack.len) {
     Node *n = r->stack.data[--r->stack.len];
     Known *k = &r->known[n->id];
     k->walked = true;
     if (k->raised) k->ended = true;
-    else graph_each_use(n, push, r);
+    else graph_each_use(n, push_use, r);
   }
 }
 
@@ -153,15 +156,15 @@ static void replace_ended(Node **use, void *ctx) {
 
 /* `.to(device)` is exported with the dtype that is there. */
 static bool only_moves(const Retype *r, const Node *n, const Node *x, DType said) {
-  return graph_is(n, OP_aten_to_dtype_layout) && before(r, x) == said;
+  return graph_is(n, OP_aten_to_dtype_layout) && dtype_before(r, x) == said;
 }
 
-static DType cast_to(Retype *r, const Node *n, DType said) {
-  Node *x = first_tensor(n);
+static DType cast_target(Retype *r, const Node *n, DType said) {
+  Node *x = first_tensor_arg(n);
   if (x && only_moves(r, n, x, said)) return x->type.dtype;
   if (said != r->own) return said;
   if (dtype_bits(r->own) < 32 || r->own == r->to || !x) return r->to;
-  if (!dtype_is_float(before(r, x))) return said;
+  if (!dtype_is_float(dtype_before(r, x))) return said;
   bool raise = x->type.dtype == r->to;
   if (raise) r->known[n->id].raised = true;
   else end_raised(r, x);
@@ -173,16 +176,16 @@ static Rule *const creating[] = {infer_filled,  infer_like,          infer_new, 
                                  infer_randint, infer_scalar_tensor, infer_randperm};
 
 static DType named_dtype(Retype *r, const Node *n, DType said) {
-  if (n->op->infer == infer_nothing && first_tensor(n)) return first_tensor(n)->type.dtype;
-  if (n->op->infer == infer_to) return cast_to(r, n, said);
+  if (n->op->infer == infer_nothing && first_tensor_arg(n)) return first_tensor_arg(n)->type.dtype;
+  if (n->op->infer == infer_to) return cast_target(r, n, said);
   bool follows = dtype_bits(r->own) < 32 || IS_ONE_OF(n, creating);
   return said == r->own && follows ? r->to : said;
 }
 
 static bool looks_at_bits(const Retype *r, const Node *n) {
-  const Node *x = first_tensor(n);
+  const Node *x = first_tensor_arg(n);
   if (n->op->infer != infer_view_dtype) return false;
-  return is_float_tensor(n) || (x && dtype_is_float(before(r, x)));
+  return is_float_tensor(n) || (x && dtype_is_float(dtype_before(r, x)));
 }
 
 /* Without a dtype, what is made from numbers alone is in f32. */
@@ -216,7 +219,7 @@ typedef struct {
   bool stayed, follows; /* of operands in the own dtype before: some are in it, some are not */
 } Operands;
 
-static void look_at(Node **use, void *ctx) {
+static void note_operand_dtype(Node **use, void *ctx) {
   Operands *o = ctx;
   const Node *x = *use;
   if (stayed(o->r, x)) o->stayed = true;
@@ -238,7 +241,7 @@ static Node *cast_before(Retype *r, Node *n, Node *x) {
 }
 
 /* x in the new dtype, for n and later nodes. */
-static Node *lower(Retype *r, Node *n, Node *x) {
+static Node *lower_value(Retype *r, Node *n, Node *x) {
   Known *k = &r->known[x->id];
   if (k->raised) return x->args[0].node;
   end_raised(r, x);
@@ -248,27 +251,27 @@ static Node *lower(Retype *r, Node *n, Node *x) {
 
 static void lower_operand(Node **use, void *ctx) {
   Operands *o = ctx;
-  if (stayed(o->r, *use)) *use = lower(o->r, o->n, *use);
+  if (stayed(o->r, *use)) *use = lower_value(o->r, o->n, *use);
 }
 
 static void unite_operands(Retype *r, Node *n) {
   Operands o = {.r = r, .n = n};
   if (IS_ONE_OF(n, promoting)) return;
-  graph_each_use(n, look_at, &o);
+  graph_each_use(n, note_operand_dtype, &o);
   if (o.stayed && o.follows) graph_each_use(n, lower_operand, &o);
 }
 
 /* ---- types ---- */
 
 /* The shapes of `said`, which may be more precise, with the dtypes of `inferred`. */
-static ValueType merge(Graph *g, const ValueType *said, const ValueType *inferred) {
+static ValueType merge_types(Graph *g, const ValueType *said, const ValueType *inferred) {
   ValueType t = *said;
   if (said->kind == VALUE_TENSOR) t.dtype = inferred->dtype;
   if (said->kind != VALUE_LIST) return t;
   ValueType *items = ARENA_ARRAY(g->arena, ValueType, said->nitems);
   for (uint32_t i = 0; i < said->nitems; i++)
-    items[i] =
-        i < inferred->nitems ? merge(g, &said->items[i], &inferred->items[i]) : said->items[i];
+    items[i] = i < inferred->nitems ? merge_types(g, &said->items[i], &inferred->items[i])
+                                    : said->items[i];
   t.items = items;
   return t;
 }
@@ -284,7 +287,7 @@ static bool retype_call(Retype *r, Node *n) {
     unite_operands(r, n);
   }
   if (!infer_node(r->g, n, &inferred)) return false;
-  n->type = merge(r->g, &n->type, &inferred);
+  n->type = merge_types(r->g, &n->type, &inferred);
   return true;
 }
 
@@ -298,7 +301,7 @@ static void retype_outputs(Retype *r) {
     if (spec->kind != OUTPUT_MUTATION || list->items[i].kind != ARG_NODE) continue;
     Node *x = list->items[i].node;
     if (x->type.dtype != spec->target->type.dtype && is_float_tensor(x))
-      list->items[i] = arg_node(stayed(r, x) ? lower(r, last, x) : cast_before(r, last, x));
+      list->items[i] = arg_node(stayed(r, x) ? lower_value(r, last, x) : cast_before(r, last, x));
   }
 }
 

@@ -25,7 +25,7 @@ struct Goal {
   const Goal *next;
 };
 
-static bool solve(Match *m, const Goal *goals);
+static bool solve_goals(Match *m, const Goal *goals);
 
 bool rewrite_names_op(const Term *t, const GraphOp *op) {
   size_t len = strlen(t->op);
@@ -35,7 +35,7 @@ bool rewrite_names_op(const Term *t, const GraphOp *op) {
 
 /* ---- values ---- */
 
-static bool number_of(const Arg *a, double *out) {
+static bool arg_number(const Arg *a, double *out) {
   if (a->kind == ARG_FLOAT) *out = a->number;
   else if (a->kind == ARG_INT && dim_is_int(a->dim)) *out = (double)a->dim->value;
   else return false;
@@ -47,7 +47,7 @@ static bool near(double x, double y) { return x == y || fabs(x - y) <= 1e-6 * fa
 
 static bool equal_values(const Arg *a, const Arg *b) {
   double x, y;
-  if (number_of(a, &x) && number_of(b, &y)) return near(x, y);
+  if (arg_number(a, &x) && arg_number(b, &y)) return near(x, y);
   if (a->kind != b->kind) return false;
   switch (a->kind) {
     case ARG_NONE: return true;
@@ -92,7 +92,7 @@ static bool arg_fits_slot(Match *m, const RewriteSlot *slot, const Arg *a) {
   bool tensor = a->kind == ARG_NODE && a->node->type.kind == VALUE_TENSOR;
   switch (slot->kind) {
     case SLOT_TENSOR: return tensor && type_fits(m, &slot->type, &a->node->type);
-    case SLOT_NUMBER: return number_of(a, &x);
+    case SLOT_NUMBER: return arg_number(a, &x);
     case SLOT_SIZE:
     case SLOT_INT: return a->kind == ARG_INT;
     case SLOT_BOOL: return a->kind == ARG_BOOL;
@@ -103,14 +103,14 @@ static bool arg_fits_slot(Match *m, const RewriteSlot *slot, const Arg *a) {
 }
 
 /* Sizes of a parameter's type are bound with it, and like it undone. */
-static bool bind(Match *m, const Term *t, const Arg *a, const Goal *rest) {
-  if (m->is_bound[t->slot]) return equal_values(&m->bound[t->slot], a) && solve(m, rest);
+static bool bind_term(Match *m, const Term *t, const Arg *a, const Goal *rest) {
+  if (m->is_bound[t->slot]) return equal_values(&m->bound[t->slot], a) && solve_goals(m, rest);
   bool before[REWRITE_SLOTS_MAX];
   memcpy(before, m->is_bound, sizeof before);
   if (arg_fits_slot(m, &m->rule->slots[t->slot], a)) {
     m->is_bound[t->slot] = true;
     m->bound[t->slot] = *a;
-    if (solve(m, rest)) return true;
+    if (solve_goals(m, rest)) return true;
   }
   memcpy(m->is_bound, before, sizeof before);
   return false;
@@ -124,13 +124,13 @@ static bool matters(const OpParam *p) {
 }
 
 /* Axes count from the front, whatever the call says. */
-static Arg counted(Match *m, const OpParam *p, Arg a, int64_t rank) {
+static Arg axis_from_front(Match *m, const OpParam *p, Arg a, int64_t rank) {
   if (strncmp(p->name, "dim", 3) != 0 || rank == 0) return a;
   if (a.kind == ARG_INT && dim_is_int(a.dim) && a.dim->value < 0)
     return arg_int(m->g, a.dim->value + rank);
   if (a.kind != ARG_LIST) return a;
   Arg list = arg_list(m->g, a.n);
-  for (uint32_t i = 0; i < a.n; i++) list.items[i] = counted(m, p, a.items[i], rank);
+  for (uint32_t i = 0; i < a.n; i++) list.items[i] = axis_from_front(m, p, a.items[i], rank);
   return list;
 }
 
@@ -139,7 +139,7 @@ static int64_t rank_of_first(const Match *m, const Node *n) {
   return self.kind == ARG_NODE ? self.node->type.rank : 0;
 }
 
-static int parameter(const OpSchema *s, const Term *t, uint32_t i) {
+static int term_parameter(const OpSchema *s, const Term *t, uint32_t i) {
   if (t->names[i]) return ops_param(s, t->names[i]);
   return i < s->npositional ? (int)i : -1;
 }
@@ -153,17 +153,17 @@ static bool add_goals(Match *m, const Term *t, const Node *n, bool swapped, Goal
   int64_t rank = s->nparams ? rank_of_first(m, n) : 0;
   for (uint32_t i = 0; i < t->nargs; i++) {
     uint32_t from = swapped && i < 2 ? 1 - i : i;
-    int p = parameter(s, t, i);
+    int p = term_parameter(s, t, i);
     if (p < 0 || p >= 64) return false;
     given |= 1ull << p;
     const OpParam *param = &s->params[p];
     goals[i].term = t->args[from];
-    goals[i].value = counted(m, param, graph_arg(m->g, n, param->name), rank);
+    goals[i].value = axis_from_front(m, param, graph_arg(m->g, n, param->name), rank);
     goals[i].next = i + 1 < t->nargs ? &goals[i + 1] : rest;
     if (goals[i].term->kind == TERM_LIST || goals[i].term->kind == TERM_LITERAL) {
       Arg own;
       if (rewrite_eval(m, goals[i].term, &own)) {
-        own = counted(m, param, own, rank);
+        own = axis_from_front(m, param, own, rank);
         if (!equal_values(&own, &goals[i].value)) return false;
         static const Term any = {.kind = TERM_ANY};
         goals[i].term = &any;
@@ -182,7 +182,7 @@ static bool solve_call(Match *m, const Term *t, Node *n, const Goal *rest) {
   if (m->is_bound[t->slot]) {
     if (m->bound[t->slot].node != n) return false;
     m->times[t->slot]++;
-    if (solve(m, rest)) return true;
+    if (solve_goals(m, rest)) return true;
     m->times[t->slot]--;
     return false;
   }
@@ -193,7 +193,7 @@ static bool solve_call(Match *m, const Term *t, Node *n, const Goal *rest) {
   for (int swapped = 0; swapped <= (t->nargs == 2 && n->op->commutes); swapped++) {
     Goal goals[GOALS_MAX];
     bool whole = add_goals(m, t, n, swapped, goals, rest);
-    if (whole && solve(m, t->nargs ? goals : rest)) return true;
+    if (whole && solve_goals(m, t->nargs ? goals : rest)) return true;
   }
   m->is_bound[t->slot] = false;
   return false;
@@ -202,18 +202,18 @@ static bool solve_call(Match *m, const Term *t, Node *n, const Goal *rest) {
 static bool solve_item(Match *m, const Term *t, Node *n, const Goal *rest) {
   if (n->kind != NODE_GETITEM || !equal_values(&n->args[1], &t->literal)) return false;
   Goal list = {t->args[0], n->args[0], rest};
-  if (m->is_bound[t->slot]) return m->bound[t->slot].node == n && solve(m, rest);
+  if (m->is_bound[t->slot]) return m->bound[t->slot].node == n && solve_goals(m, rest);
   m->is_bound[t->slot] = true;
   m->bound[t->slot] = arg_node(n);
   m->times[t->slot] = 1;
-  if (solve(m, &list)) return true;
+  if (solve_goals(m, &list)) return true;
   m->is_bound[t->slot] = false;
   return false;
 }
 
 /* ---- casts ---- */
 
-static bool is_cast(const Match *m, const Node *n) {
+static bool is_cast_to_operand(const Match *m, const Node *n) {
   bool named = graph_is_any(n, OP_aten_to_device, OP_aten_to_dtype, OP_aten_to_dtype_layout,
                             OP_aten_to_other, OP_aten__to_copy_default, OP_aten_type_as_default);
   return named && rank_of_first(m, n) >= 0;
@@ -224,14 +224,14 @@ static bool solve_cast(Match *m, const Term *t, const Arg *a, const Goal *rest) 
   Arg dtype = {.kind = ARG_DTYPE, .dtype = a->node->type.dtype};
   Goal same = {t->nargs > 1 ? t->args[1] : NULL, dtype, rest};
   const Goal *then = same.term ? &same : rest;
-  if (is_cast(m, a->node)) {
+  if (is_cast_to_operand(m, a->node)) {
     Goal below = {t->args[0], graph_arg(m->g, a->node, "self"), then};
     DType from = below.value.node->type.dtype;
     bool exact = dtype_represents(dtype.dtype, from);
-    if ((exact || t->kind == TERM_NARROW) && solve(m, &below)) return true;
+    if ((exact || t->kind == TERM_NARROW) && solve_goals(m, &below)) return true;
   }
   Goal here = {t->args[0], *a, then};
-  return solve(m, &here);
+  return solve_goals(m, &here);
 }
 
 /* ---- all goals ---- */
@@ -239,7 +239,7 @@ static bool solve_cast(Match *m, const Term *t, const Arg *a, const Goal *rest) 
 static bool solve_either(Match *m, const Term *t, const Arg *a, const Goal *rest) {
   for (uint32_t i = 0; i < t->nargs; i++) {
     Goal one = {t->args[i], *a, rest};
-    if (solve(m, &one)) return true;
+    if (solve_goals(m, &one)) return true;
   }
   return false;
 }
@@ -249,11 +249,11 @@ static bool solve_list(Match *m, const Term *t, const Arg *a, const Goal *rest) 
   if (a->kind != ARG_LIST || a->n != t->nargs || a->n > GOALS_MAX) return false;
   for (uint32_t i = 0; i < a->n; i++)
     goals[i] = (Goal){t->args[i], a->items[i], i + 1 < a->n ? &goals[i + 1] : rest};
-  return solve(m, a->n ? goals : rest);
+  return solve_goals(m, a->n ? goals : rest);
 }
 
 /* Calls within the pattern have no user outside of it, and all asserts hold. */
-static bool holds(Match *m) {
+static bool conditions_hold(Match *m) {
   const Rewrite *rule = m->rule;
   for (uint32_t i = 0; i < rule->nslots; i++) {
     if (!m->times[i] || !m->is_bound[i] || i == rule->root->slot) continue;
@@ -267,22 +267,23 @@ static bool holds(Match *m) {
   return true;
 }
 
-static bool solve(Match *m, const Goal *goals) {
-  if (!goals) return holds(m);
+static bool solve_goals(Match *m, const Goal *goals) {
+  if (!goals) return conditions_hold(m);
   if (++m->steps > STEPS_MAX) return false;
   const Term *t = goals->term;
   const Arg *a = &goals->value;
   Arg value;
   switch (t->kind) {
-    case TERM_SLOT: return bind(m, t, a, goals->next);
-    case TERM_ANY: return solve(m, goals->next);
+    case TERM_SLOT: return bind_term(m, t, a, goals->next);
+    case TERM_ANY: return solve_goals(m, goals->next);
     case TERM_CALL: return a->kind == ARG_NODE && solve_call(m, t, a->node, goals->next);
     case TERM_ITEM: return a->kind == ARG_NODE && solve_item(m, t, a->node, goals->next);
     case TERM_CAST:
     case TERM_NARROW: return solve_cast(m, t, a, goals->next);
     case TERM_EITHER: return solve_either(m, t, a, goals->next);
     case TERM_LIST: return solve_list(m, t, a, goals->next);
-    default: return rewrite_eval(m, t, &value) && equal_values(&value, a) && solve(m, goals->next);
+    default:
+      return rewrite_eval(m, t, &value) && equal_values(&value, a) && solve_goals(m, goals->next);
   }
 }
 
@@ -295,7 +296,7 @@ static bool rewrite_match(Match *m, Graph *g, const Rewrite *rule, const uint32_
   memset(m->is_bound, 0, sizeof m->is_bound);
   memset(m->times, 0, sizeof m->times);
   Goal goal = {rule->root, arg_node(n), NULL};
-  return solve(m, &goal);
+  return solve_goals(m, &goal);
 }
 
 enum { ROUNDS_MAX = 20 }; /* of rules on nodes that rules made */
@@ -323,10 +324,10 @@ typedef struct {
   uint32_t nmade;
 } Maker;
 
-static bool make(Maker *k, const Term *t, Arg *out);
+static bool make_arg(Maker *k, const Term *t, Arg *out);
 
 /* The op of a call without its overload: the first that takes what is given. */
-static const GraphOp *find_op(const Term *t) {
+static const GraphOp *term_op(const Term *t) {
   static const char *const overloads[] = {".default", ".Tensor", ".int", ".dim", ".self"};
   char name[128];
   const GraphOp *op = ops_find(t->op);
@@ -341,7 +342,7 @@ static const GraphOp *find_op(const Term *t) {
 static const GraphOp *op_for(const Term *t, const Arg *args) {
   const GraphOp *power = ops_at(OP_aten_pow_Tensor_Scalar);
   bool is_power = t->nargs == 2 && args[1].kind != ARG_NODE && rewrite_names_op(t, power);
-  return is_power ? power : find_op(t);
+  return is_power ? power : term_op(t);
 }
 
 static bool make_call(Maker *k, const Term *t, Arg *out) {
@@ -351,7 +352,7 @@ static bool make_call(Maker *k, const Term *t, Arg *out) {
   if (t->nargs > REWRITE_SLOTS_MAX) return false;
   for (uint32_t i = 0; i < t->nargs; i++) {
     Arg value;
-    if (!make(k, t->args[i], &value)) return false;
+    if (!make_arg(k, t->args[i], &value)) return false;
     if (t->names[i]) named[nnamed++] = (NamedArg){t->names[i], value};
     else args[nargs++] = value;
   }
@@ -363,7 +364,7 @@ static bool make_call(Maker *k, const Term *t, Arg *out) {
 
 static bool make_cast(Maker *k, const Term *t, Arg *out) {
   Arg x, dtype;
-  if (!make(k, t->args[0], &x) || x.kind != ARG_NODE) return false;
+  if (!make_arg(k, t->args[0], &x) || x.kind != ARG_NODE) return false;
   if (!rewrite_eval(k->m, t->args[1], &dtype) || dtype.kind != ARG_DTYPE) return false;
   *out = arg_node(build_to(&k->b, x.node, dtype.dtype));
   return true;
@@ -371,7 +372,7 @@ static bool make_cast(Maker *k, const Term *t, Arg *out) {
 
 static bool make_item(Maker *k, const Term *t, Arg *out) {
   Arg list;
-  if (!make(k, t->args[0], &list) || list.kind != ARG_NODE || !dim_is_int(t->literal.dim))
+  if (!make_arg(k, t->args[0], &list) || list.kind != ARG_NODE || !dim_is_int(t->literal.dim))
     return false;
   *out = arg_node(build_item(&k->b, list.node, (uint32_t)t->literal.dim->value));
   return true;
@@ -382,12 +383,12 @@ static bool make_new(Maker *k, const Term *t, Arg *out) {
   return t->kind == TERM_CAST ? make_cast(k, t, out) : make_item(k, t, out);
 }
 
-static bool make(Maker *k, const Term *t, Arg *out) {
+static bool make_arg(Maker *k, const Term *t, Arg *out) {
   bool value = t->kind == TERM_CALL || t->kind == TERM_CAST || t->kind == TERM_ITEM;
   if (t->kind == TERM_LIST) {
     *out = arg_list(k->m->g, t->nargs);
     for (uint32_t i = 0; i < t->nargs; i++)
-      if (!make(k, t->args[i], &out->items[i])) return false;
+      if (!make_arg(k, t->args[i], &out->items[i])) return false;
     return true;
   }
   if (!value) return rewrite_eval(k->m, t, out);
@@ -399,7 +400,7 @@ static bool make(Maker *k, const Term *t, Arg *out) {
   return true;
 }
 
-static bool same_type(const ValueType *a, const ValueType *b) {
+static bool has_same_type(const ValueType *a, const ValueType *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)
     if (a->shape[i] != b->shape[i]) return false;
@@ -421,8 +422,8 @@ static Node *build_replacement(const Match *m, Node *n) {
     diag_note(m->g->diags, m->rule->span, N_REWRITE, m->rule->rule);
     return NULL;
   }
-  bool made = make(&k, m->rule->replacement, &value) && value.kind == ARG_NODE;
-  if (made && same_type(&value.node->type, &n->type)) return value.node;
+  bool made = make_arg(&k, m->rule->replacement, &value) && value.kind == ARG_NODE;
+  if (made && has_same_type(&value.node->type, &n->type)) return value.node;
   if (made) report_type(m, n, &value.node->type);
   return NULL;
 }
@@ -438,7 +439,7 @@ static Node *build_quietly(const Match *m, Node *n) {
 
 /* ---- the rules by the ops of their roots ---- */
 
-static void add_rule(Rewriter *w, Rewrite *rule) {
+static void rewriter_add_rule(Rewriter *w, Rewrite *rule) {
   for (uint32_t i = 0; i < OP_UNKNOWN; i++)
     if (rewrite_names_op(rule->root, ops_at((OpId)i))) vec_push(w->scratch, &w->by_op[i], rule);
 }
@@ -459,13 +460,13 @@ static bool read_rules(Rewriter *w) {
     BUG("%s", text.data);
   }
   w->by_op = ARENA_ARRAY(w->scratch, RewriteList, OP_UNKNOWN);
-  for (size_t i = 0; i < list.len; i++) add_rule(w, list.data[i]);
+  for (size_t i = 0; i < list.len; i++) rewriter_add_rule(w, list.data[i]);
   return ok;
 }
 
 /* ---- counts of uses ---- */
 
-static void grow(Rewriter *w, uint32_t id) {
+static void grow_counts(Rewriter *w, uint32_t id) {
   if (id < w->room) return;
   uint32_t room = 2 * (id + 1);
   w->uses = arena_grow(w->scratch, w->uses, w->room * sizeof *w->uses, room * sizeof *w->uses);
@@ -508,11 +509,11 @@ static void note_match(Rewriter *w, const Match *m, const Node *n) {
   vec_push(w->g->arena, &w->g->rewrites, r);
 }
 
-static void replace(Rewriter *w, const Match *m, Node *n, Node *by, uint32_t first_new) {
+static void replace_match(Rewriter *w, const Match *m, Node *n, Node *by, uint32_t first_new) {
   Graph *g = w->g;
   note_match(w, m, n);
   for (Node *x = n->prev; x && x->id >= first_new; x = x->prev) {
-    grow(w, x->id);
+    grow_counts(w, x->id);
     graph_each_use(x, count_up, w);
     w->round[x->id] = (uint8_t)(w->round[n->id] + 1);
   }
@@ -543,12 +544,12 @@ static bool try_rule(Rewriter *w, const Rewrite *rule, Node *n) {
     return false;
   }
   Node *by = build_quietly(m, n);
-  if (by) replace(w, m, n, by, first_new);
+  if (by) replace_match(w, m, n, by, first_new);
   else forget_new(w, n, first_new);
   return by != NULL;
 }
 
-static bool visit(Rewriter *w, Node *n) {
+static bool rewrite_node(Rewriter *w, Node *n) {
   replacements_apply(&w->replacements, n);
   if (n->kind != NODE_CALL || !w->uses[n->id]) return true;
   size_t errors = diag_errors(w->g->diags);
@@ -574,7 +575,7 @@ bool pass_rewrite(Graph *g) {
   for (Node *n = g->first, *next; n && ok; n = next) {
     uint32_t first_new = g->nids;
     next = n->next;
-    ok = visit(&w, n);
+    ok = rewrite_node(&w, n);
     /* The new nodes come next: other rules may match them. */
     for (Node *x = next ? next->prev : NULL; x && x->id >= first_new; x = x->prev) next = x;
   }

@@ -5,7 +5,7 @@
 #include "graph/infer/node_builder.h"
 #include "graph/passes/rewrite.h"
 
-static bool number_of(const Arg *a, double *out) {
+static bool eval_number(const Arg *a, double *out) {
   if (a->kind == ARG_FLOAT) *out = a->number;
   else if (a->kind == ARG_INT && dim_is_int(a->dim)) *out = (double)a->dim->value;
   else return false;
@@ -48,18 +48,18 @@ static bool eval_scalar(const Match *m, const Term *t, Arg *out) {
   if (t->nargs == 1) {
     if (t->operator!= OP_NEG) return false;
     if (a.kind == ARG_INT) return of_sizes(m->g->dims, OP_SUB, b.dim, a.dim, out);
-    return number_of(&a, &x) && of_numbers(OP_SUB, 0, x, out);
+    return eval_number(&a, &x) && of_numbers(OP_SUB, 0, x, out);
   }
   bool whole = a.kind == ARG_INT && b.kind == ARG_INT;
   if (whole && of_sizes(m->g->dims, t->operator, a.dim, b.dim, out)) return true;
-  return number_of(&a, &x) && number_of(&b, &y) && of_numbers(t->operator, x, y, out);
+  return eval_number(&a, &x) && eval_number(&b, &y) && of_numbers(t->operator, x, y, out);
 }
 
 /* ---- conditions ---- */
 
 static bool same_values(const Match *m, const Arg *a, const Arg *b) {
   double x, y;
-  if (number_of(a, &x) && number_of(b, &y)) return x == y;
+  if (eval_number(a, &x) && eval_number(b, &y)) return x == y;
   if (a->kind != b->kind) return false;
   if (a->kind == ARG_INT) return a->dim == b->dim;
   if (a->kind == ARG_DTYPE) return a->dtype == b->dtype;
@@ -73,17 +73,17 @@ static bool same_values(const Match *m, const Arg *a, const Arg *b) {
 
 static bool at_most(const Match *m, const Arg *a, const Arg *b) {
   double x, y;
-  if (number_of(a, &x) && number_of(b, &y)) return x <= y;
+  if (eval_number(a, &x) && eval_number(b, &y)) return x <= y;
   return a->kind == ARG_INT && b->kind == ARG_INT && dim_at_most(m->g->dims, a->dim, b->dim);
 }
 
-static bool contains(const Match *m, const Arg *list, const Arg *a) {
+static bool list_contains(const Match *m, const Arg *list, const Arg *a) {
   for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
     if (same_values(m, &list->items[i], a)) return true;
   return false;
 }
 
-static bool eval_compare(const Match *m, const Term *t, Arg *out) {
+static bool eval_comparison(const Match *m, const Term *t, Arg *out) {
   Arg a, b;
   if (!rewrite_eval(m, t->args[0], &a) || !rewrite_eval(m, t->args[1], &b)) return false;
   bool equal = same_values(m, &a, &b);
@@ -96,8 +96,8 @@ static bool eval_compare(const Match *m, const Term *t, Arg *out) {
     case OP_GE: *out = arg_bool(at_most(m, &b, &a)); return true;
     case OP_LT: *out = arg_bool(!equal && at_most(m, &a, &b)); return true;
     case OP_GT: *out = arg_bool(!equal && at_most(m, &b, &a)); return true;
-    case OP_IN: *out = arg_bool(contains(m, &b, &a)); return true;
-    case OP_NOT_IN: *out = arg_bool(!contains(m, &b, &a)); return true;
+    case OP_IN: *out = arg_bool(list_contains(m, &b, &a)); return true;
+    case OP_NOT_IN: *out = arg_bool(!list_contains(m, &b, &a)); return true;
     default: return false;
   }
 }
@@ -149,7 +149,7 @@ bool rewrite_eval(const Match *m, const Term *t, Arg *out) {
     case TERM_SLOT: *out = m->bound[t->slot]; return m->is_bound[t->slot];
     case TERM_LIST: return eval_list(m, t, out);
     case TERM_SCALAR: return eval_scalar(m, t, out);
-    case TERM_COMPARE: return eval_compare(m, t, out);
+    case TERM_COMPARE: return eval_comparison(m, t, out);
     case TERM_AND:
     case TERM_OR: return eval_junction(m, t, out);
     case TERM_NOT:

@@ -15,7 +15,7 @@ typedef struct {
 /* ---- ops that change nothing ---- */
 
 /* The first argument by name or place. */
-static Node *operand(Graph *g, const Node *n) {
+static Node *first_node_arg(Graph *g, const Node *n) {
   Arg a = graph_arg(g, n, ops_schema(g, n->op)->params[0].name);
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
 }
@@ -71,32 +71,32 @@ static bool fold_all_zero(Graph *g, const Node *n, const Node *x) {
   return zero;
 }
 
-static bool number_is(const Arg *a, int64_t value) {
+static bool is_number_equal(const Arg *a, int64_t value) {
   if (a->kind == ARG_INT) return dim_is(a->dim, value);
   return a->kind == ARG_FLOAT && a->number == (double)value;
 }
 
-static bool scaled(Graph *g, const Node *n) {
+static bool has_alpha(Graph *g, const Node *n) {
   if (ops_param(ops_schema(g, n->op), "alpha") < 0) return false;
   Arg alpha = graph_arg(g, n, "alpha");
-  return !number_is(&alpha, 1);
+  return !is_number_equal(&alpha, 1);
 }
 
 /* Not for floats: -0.0 + 0 is 0.0. */
 static bool fold_adds_zero(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
-  return number_is(&other, 0) && !scaled(g, n) && !dtype_is_float(n->type.dtype) &&
+  return is_number_equal(&other, 0) && !has_alpha(g, n) && !dtype_is_float(n->type.dtype) &&
          fold_same_shape(g, n, x);
 }
 
 static bool fold_by_one(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
-  return number_is(&other, 1) && fold_same_shape(g, n, x);
+  return is_number_equal(&other, 1) && fold_same_shape(g, n, x);
 }
 
 static bool fold_power_one(Graph *g, const Node *n, const Node *x) {
   Arg exponent = graph_arg(g, n, "exponent");
-  return number_is(&exponent, 1) && fold_same_shape(g, n, x);
+  return is_number_equal(&exponent, 1) && fold_same_shape(g, n, x);
 }
 
 static const struct {
@@ -109,9 +109,9 @@ static const struct {
 };
 
 /* The node whose value n's is; NULL: n computes something. */
-static Node *unchanged(Graph *g, const Node *n) {
+static Node *unchanged_operand(Graph *g, const Node *n) {
   bool may = n->kind == NODE_CALL && folds[n->op->id].holds;
-  Node *x = may ? operand(g, n) : NULL;
+  Node *x = may ? first_node_arg(g, n) : NULL;
   return x && folds[n->op->id].holds(g, n, x) ? x : NULL;
 }
 
@@ -139,33 +139,33 @@ static void fold_sizes(Node *n) {
 
 /* ---- equal nodes ---- */
 
-static uint64_t mix(uint64_t h, uint64_t x) {
+static uint64_t mix_node_hash(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 29;
 }
 
-static uint64_t bits_of(double v) {
+static uint64_t double_bits(double v) {
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
   return bits;
 }
 
 static uint64_t hash_arg(uint64_t h, const Arg *a) {
-  h = mix(h, a->kind);
+  h = mix_node_hash(h, a->kind);
   switch (a->kind) {
     case ARG_NONE: return h;
-    case ARG_NODE: return mix(h, a->node->id);
-    case ARG_INT: return mix(h, a->dim->id);
-    case ARG_FLOAT: return mix(h, bits_of(a->number));
-    case ARG_BOOL: return mix(h, a->flag);
-    case ARG_DTYPE: return mix(h, a->dtype);
+    case ARG_NODE: return mix_node_hash(h, a->node->id);
+    case ARG_INT: return mix_node_hash(h, a->dim->id);
+    case ARG_FLOAT: return mix_node_hash(h, double_bits(a->number));
+    case ARG_BOOL: return mix_node_hash(h, a->flag);
+    case ARG_DTYPE: return mix_node_hash(h, a->dtype);
     case ARG_STRING:
     case ARG_LAYOUT:
-    case ARG_FORMAT: return mix(h, (uint64_t)(uintptr_t)a->name);
-    case ARG_DEVICE: return mix(h, (uint64_t)a->device.index);
+    case ARG_FORMAT: return mix_node_hash(h, (uint64_t)(uintptr_t)a->name);
+    case ARG_DEVICE: return mix_node_hash(h, (uint64_t)a->device.index);
     case ARG_LIST:
       for (uint32_t i = 0; i < a->n; i++) h = hash_arg(h, &a->items[i]);
-      return mix(h, a->n);
+      return mix_node_hash(h, a->n);
   }
   return h;
 }
@@ -176,7 +176,7 @@ static bool equal_args(const Arg *a, const Arg *b) {
     case ARG_NONE: return true;
     case ARG_NODE: return a->node == b->node;
     case ARG_INT: return a->dim == b->dim;
-    case ARG_FLOAT: return bits_of(a->number) == bits_of(b->number);
+    case ARG_FLOAT: return double_bits(a->number) == double_bits(b->number);
     case ARG_BOOL: return a->flag == b->flag;
     case ARG_DTYPE: return a->dtype == b->dtype && a->dtype != DT_NONE;
     case ARG_STRING:
@@ -194,10 +194,10 @@ static bool equal_args(const Arg *a, const Arg *b) {
 }
 
 static uint64_t hash_node(const Node *n) {
-  uint64_t h = mix(n->kind, (uint64_t)(uintptr_t)n->op);
+  uint64_t h = mix_node_hash(n->kind, (uint64_t)(uintptr_t)n->op);
   for (uint32_t i = 0; i < n->nargs; i++) h = hash_arg(h, &n->args[i]);
   for (uint32_t i = 0; i < n->nnamed; i++) {
-    h = mix(h, (uint64_t)(uintptr_t)n->named[i].name);
+    h = mix_node_hash(h, (uint64_t)(uintptr_t)n->named[i].name);
     h = hash_arg(h, &n->named[i].value);
   }
   return h;
@@ -226,12 +226,12 @@ static Node *first_equal(Simplify *s, Node *n) {
 /* ---- the walk ---- */
 
 static Node *simpler(Simplify *s, Node *n) {
-  Node *same = unchanged(s->g, n);
+  Node *same = unchanged_operand(s->g, n);
   if (same) return same;
   return n->kind == NODE_CALL && n->op->random ? n : first_equal(s, n);
 }
 
-static void visit(Simplify *s, Node *n) {
+static void simplify_node(Simplify *s, Node *n) {
   replacements_apply(&s->replacements, n);
   fold_sizes(n);
   if (n->kind == NODE_CALL && n->op->asserts) {
@@ -258,7 +258,7 @@ bool pass_simplify(Graph *g) {
   s.table = ARENA_ARRAY(scratch, Node *, s.mask + 1);
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
-    visit(&s, n);
+    simplify_node(&s, n);
   }
   graph_dce(g);
   arena_free(scratch);

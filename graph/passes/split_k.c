@@ -24,15 +24,15 @@ static Node *vector_product(Build *b, Node *x, Node *y, bool row) {
 }
 
 /* [m, k] as [parts, m, k / parts]. */
-static Node *cut(Build *b, Node *x, int parts) {
+static Node *cut_into_parts(Build *b, Node *x, int parts) {
   Dim k = dim_int(b->in.g->dims, x->type.shape[1]->value / parts);
   Node *y = build_view(b, x, 3, (Dim[]){x->type.shape[0], build_const(b, parts), k});
   return build_permute(b, y, (uint32_t[]){1, 0, 2});
 }
 
 static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
-  Node *left = cut(b, x, parts);
-  Node *right = build_transpose(b, cut(b, build_transpose(b, y, 0, 1), parts), 1, 2);
+  Node *left = cut_into_parts(b, x, parts);
+  Node *right = build_transpose(b, cut_into_parts(b, build_transpose(b, y, 0, 1), parts), 1, 2);
   Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
   return as_is(b, build_sum(b, build(b, OP_aten_bmm_dtype, 3, args), 1, false));
 }
@@ -52,7 +52,7 @@ static void find_vector(Build *b, Node *n) {
   if (row || column) vector_product(b, x, y, row);
 }
 
-static void find_parts(Build *b, Node *n) {
+static void split_product(Build *b, Node *n) {
   Node *x = n->args[0].node, *y = n->args[1].node;
   int64_t k = x->type.shape[1]->value;
   int parts = tiling_parts(&(Product){b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value,
@@ -72,4 +72,4 @@ static bool each_product(Graph *g, void (*improve)(Build *b, Node *n)) {
 
 bool pass_gemv_to_reduction(Graph *g) { return each_product(g, find_vector); }
 
-bool pass_split_k(Graph *g) { return each_product(g, find_parts); }
+bool pass_split_k(Graph *g) { return each_product(g, split_product); }

@@ -22,7 +22,7 @@ static void print_dim(Text *out, Dim x) {
   if (quoted) text_puts(out, "\"");
 }
 
-static void print_type(Text *out, const PlanBuffer *b) {
+static void print_buffer_type(Text *out, const PlanBuffer *b) {
   ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
   text_puts(out, "\"");
   value_type_print(out, &t);
@@ -96,7 +96,7 @@ static void print_checks(Printer *p, const PlanBuffer *b) {
   text_puts(p->out, ")");
 }
 
-static void print_buffer(Printer *p, uint32_t i) {
+static void print_plan_buffer(Printer *p, uint32_t i) {
   static const char *const kinds[] = {
       [BUFFER_INPUT] = "input",   [BUFFER_WEIGHT] = "weight",       [BUFFER_CONSTANT] = "constant",
       [BUFFER_OUTPUT] = "output", [BUFFER_TEMPORARY] = "temporary", [BUFFER_RECORDS] = "records"};
@@ -107,7 +107,7 @@ static void print_buffer(Printer *p, uint32_t i) {
     text_quote(p->out, b->tensor);
     text_puts(p->out, " ");
   }
-  print_type(p->out, b);
+  print_buffer_type(p->out, b);
   if (b->fixed) print_fixed(p->out, b->fixed);
   if (b->value) {
     text_puts(p->out, " gives ");
@@ -197,7 +197,7 @@ uint32_t plan_once(const Plan *p) {
 }
 
 /* <lambda> is no word. */
-static void print_head(Text *out, const char *name) {
+static void print_plan_head(Text *out, const char *name) {
   size_t begin = out->len;
   text_puts(out, "plan ");
   for (; *name; name++)
@@ -209,10 +209,10 @@ void plan_print(Text *out, const Plan *plan) {
   Arena *scratch = arena_child(plan->graph->arena);
   Printer p = {.out = out, .plan = plan};
   name_buffers(&p, scratch);
-  print_head(out, plan->graph->class_name);
+  print_plan_head(out, plan->graph->class_name);
   print_symbols(out, plan->graph->dims);
   print_relations(out, plan->graph);
-  for (uint32_t i = 0; i < plan->nbuffers; i++) print_buffer(&p, i);
+  for (uint32_t i = 0; i < plan->nbuffers; i++) print_plan_buffer(&p, i);
   if (plan->pool) {
     text_puts(out, "pool ");
     print_dim(out, plan->pool);

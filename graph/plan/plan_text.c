@@ -53,18 +53,18 @@ static Dim read_dim(Reader *p) {
   return x;
 }
 
-static void skip_spaces(const char **at, const char *end) {
+static void skip_shape_spaces(const char **at, const char *end) {
   while (*at < end && **at == ' ') ++*at;
 }
 
 /* [8, s0] up to the end of the text. */
-static bool read_shape(Reader *p, uint32_t *rank, const Dim **out, Span span, const char *at,
-                       const char *end) {
+static bool read_buffer_shape(Reader *p, uint32_t *rank, const Dim **out, Span span, const char *at,
+                              const char *end) {
   Graph *g = p->plan->graph;
   Dim *shape = ARENA_ARRAY(g->arena, Dim, GRAPH_RANK_MAX);
   *out = shape;
   if (at == end || *at++ != '[') return false;
-  for (skip_spaces(&at, end); at < end && *at != ']'; skip_spaces(&at, end)) {
+  for (skip_shape_spaces(&at, end); at < end && *at != ']'; skip_shape_spaces(&at, end)) {
     if (*rank == GRAPH_RANK_MAX || (*rank && *at++ != ',')) return false;
     Dim x = parse_dim(p, span, &at, end);
     if (p->r.failed || dim_range(g->dims, x).hi < 0) return false;
@@ -73,19 +73,20 @@ static bool read_shape(Reader *p, uint32_t *rank, const Dim **out, Span span, co
   return at + 1 == end;
 }
 
-static void read_type(Reader *p, PlanBuffer *b) {
+static void read_buffer_type(Reader *p, PlanBuffer *b) {
   Span span = p->r.token.span;
   const char *s = ir_string(&p->r);
   if (!s) return;
   size_t len = strcspn(s, "[");
   b->dtype = dtype_from_fx(s, len);
-  bool ok = b->dtype != DT_NONE && read_shape(p, &b->rank, &b->shape, span, s + len, s + strlen(s));
+  bool ok = b->dtype != DT_NONE &&
+            read_buffer_shape(p, &b->rank, &b->shape, span, s + len, s + strlen(s));
   if (!ok) ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
 }
 
 /* ---- declarations ---- */
 
-static void read_symbol(Reader *p) {
+static void read_plan_symbol(Reader *p) {
   Dims *d = p->plan->graph->dims;
   Span span = p->r.token.span;
   Name name = ir_word(&p->r, "a symbol");
@@ -98,20 +99,18 @@ static void read_symbol(Reader *p) {
     ir_error(&p->r, span, E_GRAPH_PLAN_RANGE, name);
 }
 
-static uint32_t read_number(Reader *p, uint32_t most) {
-  return (uint32_t)ir_int_in(&p->r, 0, most);
-}
+static uint32_t read_count(Reader *p, uint32_t most) { return (uint32_t)ir_int_in(&p->r, 0, most); }
 
 /* 0..1, and an optional `at 256`. */
 static void read_lifetime(Reader *p, PlanBuffer *b) {
-  b->first = read_number(p, UINT32_MAX);
+  b->first = read_count(p, UINT32_MAX);
   ir_expect(&p->r, "..");
   b->last = (uint32_t)ir_int_in(&p->r, b->first, UINT32_MAX);
   if (ir_accept(&p->r, "at")) b->offset = read_dim(p);
 }
 
 /* inf, nan and decimals, with or without a minus. */
-static bool read_float(Reader *p, double *out) {
+static bool read_plan_float(Reader *p, double *out) {
   IrReader r = p->r;
   double sign = ir_accept(&r, "-") ? -1 : 1;
   if (ir_at_kind(&r, IT_FLOAT)) *out = sign * r.token.f;
@@ -133,7 +132,7 @@ static void read_fixed(Reader *p, PlanBuffer *b) {
     double number;
     if (v->n++ && !ir_expect(&p->r, ",")) return;
     if (!dtype_is_float(b->dtype)) vec_push(p->r.arena, &ints, ir_int(&p->r));
-    else if (read_float(p, &number)) vec_push(p->r.arena, &floats, number);
+    else if (read_plan_float(p, &number)) vec_push(p->r.arena, &floats, number);
     else ir_expected(&p->r, "a number with a point");
   }
   v->ints = ints.data;
@@ -148,7 +147,7 @@ static PlanCheck read_check(Reader *p) {
   c.index = ir_string(&p->r);
   Span span = p->r.token.span;
   const char *s = ir_string(&p->r);
-  if (s && !read_shape(p, &c.rank, &c.shape, span, s, s + strlen(s)))
+  if (s && !read_buffer_shape(p, &c.rank, &c.shape, span, s, s + strlen(s)))
     ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
   ir_expect(&p->r, "from");
   c.least = read_dim(p);
@@ -174,13 +173,13 @@ static void read_checks(Reader *p, PlanBuffer *b, Span span) {
   if (!p->r.failed && !fits) ir_error(&p->r, span, E_GRAPH_PLAN_RECORDS, b->name);
 }
 
-static void read_buffer(Reader *p, BufferKind kind) {
+static void read_plan_buffer(Reader *p, BufferKind kind) {
   PlanBuffer b = {.kind = kind};
   Span span = p->r.token.span;
   b.name = ir_value(&p->r);
-  if (kind == BUFFER_INPUT || kind == BUFFER_OUTPUT) b.number = read_number(p, NUMBER_MAX);
+  if (kind == BUFFER_INPUT || kind == BUFFER_OUTPUT) b.number = read_count(p, NUMBER_MAX);
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
-  read_type(p, &b);
+  read_buffer_type(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
   if (kind == BUFFER_RECORDS) read_checks(p, &b, span);
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
@@ -202,7 +201,7 @@ static uint32_t read_buffer_name(Reader *p) {
   return number ? (uint32_t)number - 1 : 0;
 }
 
-static void read_return(Reader *p) {
+static void read_returned(Reader *p) {
   for (;;) {
     if (ir_at_kind(&p->r, IT_VALUE)) {
       uint32_t b = read_buffer_name(p);
@@ -237,7 +236,7 @@ static void read_update(Reader *p) {
 }
 
 /* equal "s0" "s1" in "add", or: least "s0" "1" in "amax" */
-static void read_relation(Reader *p, bool least) {
+static void read_size_relation(Reader *p, bool least) {
   SizeRelation e = {.a = read_dim(p), .least = least};
   e.b = read_dim(p);
   ir_expect(&p->r, "in");
@@ -246,7 +245,7 @@ static void read_relation(Reader *p, bool least) {
 }
 
 /* read u0 = %count at most "s0" before 3 */
-static void read_size(Reader *p) {
+static void read_data_read(Reader *p) {
   Dims *d = p->plan->graph->dims;
   Span span = p->r.token.span;
   Name name = ir_word(&p->r, "a symbol");
@@ -257,7 +256,7 @@ static void read_size(Reader *p) {
   ir_expect(&p->r, "most");
   r.most = read_dim(p);
   ir_expect(&p->r, "before");
-  r.step = read_number(p, UINT32_MAX);
+  r.step = read_count(p, UINT32_MAX);
   if (p->r.failed) return;
   r.symbol = dim_symbol(d, name);
   const PlanBuffer *b = &p->list.data[r.buffer];
@@ -271,11 +270,11 @@ static void read_size(Reader *p) {
 typedef VEC(StepArg) StepArgs;
 typedef VEC(StepConstexpr) StepConstexprs;
 
-static StepArg read_arg(Reader *p, Name name) {
+static StepArg read_step_arg(Reader *p, Name name) {
   StepArg a = {.name = name};
   if (ir_at_kind(&p->r, IT_VALUE)) {
     a.buffer = read_buffer_name(p);
-  } else if (read_float(p, &a.number)) {
+  } else if (read_plan_float(p, &a.number)) {
     a.kind = STEP_FLOAT;
   } else {
     a.kind = STEP_INT;
@@ -284,7 +283,7 @@ static StepArg read_arg(Reader *p, Name name) {
   return a;
 }
 
-static void read_args(Reader *p, PlanStep *s) {
+static void read_step_args(Reader *p, PlanStep *s) {
   Arena *arena = p->r.arena;
   StepArgs args = {0};
   StepConstexprs constexprs = {0};
@@ -295,7 +294,7 @@ static void read_args(Reader *p, PlanStep *s) {
     if (ir_accept(&p->r, ":")) {
       vec_push(arena, &constexprs, ((StepConstexpr){name, read_dim(p)}));
     } else if (ir_expect(&p->r, "=")) {
-      vec_push(arena, &args, read_arg(p, name));
+      vec_push(arena, &args, read_step_arg(p, name));
     }
   }
   s->args = args.data;
@@ -305,7 +304,7 @@ static void read_args(Reader *p, PlanStep *s) {
 }
 
 /* A node of the plan's graph, made when it is named first. */
-static Node *read_node(Reader *p) {
+static Node *read_covered_node(Reader *p) {
   Graph *g = p->plan->graph;
   Name name = ir_word(&p->r, "a node");
   const char *target = ir_string(&p->r);
@@ -323,7 +322,7 @@ static void read_covered(Reader *p, PlanStep *s) {
   VEC(Node *) nodes = {0};
   if (!ir_accept(&p->r, "covers")) return;
   do {
-    Node *n = read_node(p);
+    Node *n = read_covered_node(p);
     vec_push(p->r.arena, &nodes, n);
   } while (!p->r.failed && ir_accept(&p->r, ","));
   s->nodes = nodes.data;
@@ -341,7 +340,7 @@ static bool has_symbols(const PlanStep *s) {
 
 /* Of a step that runs once: what it uses is there before there are inputs.  Of another: what it
  * uses is still there. */
-static void check_uses(Reader *p, const PlanStep *s, Span span) {
+static void check_step_uses(Reader *p, const PlanStep *s, Span span) {
   for (uint32_t i = 0; i < s->nargs; i++) {
     if (s->args[i].kind != STEP_BUFFER) continue;
     const PlanBuffer *b = &p->list.data[s->args[i].buffer];
@@ -353,35 +352,35 @@ static void check_uses(Reader *p, const PlanStep *s, Span span) {
   }
 }
 
-static void check_step(Reader *p, const PlanStep *s, Span span) {
+static void check_step_text(Reader *p, const PlanStep *s, Span span) {
   bool late = s->once && p->steps.len && !vec_last(&p->steps).once;
   if (late) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_LATE, s->kernel);
   if (s->once && has_symbols(s)) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_SIZE, s->kernel);
-  check_uses(p, s, span);
+  check_step_uses(p, s, span);
 }
 
 static void read_step(Reader *p, bool once) {
   Span span = p->r.token.span;
   PlanStep s = {.kernel = ir_word(&p->r, "a kernel"), .once = once};
-  read_args(p, &s);
+  read_step_args(p, &s);
   ir_expect(&p->r, "grid");
   for (int i = 0; i < 3 && !p->r.failed; i++) {
     if (i) ir_expect(&p->r, ",");
     s.grid[i] = read_dim(p);
   }
   ir_expect(&p->r, "warps");
-  s.warps = read_number(p, WARPS_MAX);
+  s.warps = read_count(p, WARPS_MAX);
   ir_expect(&p->r, "stages");
-  s.stages = read_number(p, STAGES_MAX);
+  s.stages = read_count(p, STAGES_MAX);
   read_covered(p, &s);
-  if (!p->r.failed) check_step(p, &s, span);
+  if (!p->r.failed) check_step_text(p, &s, span);
   if (!p->r.failed) vec_push(p->r.arena, &p->steps, s);
 }
 
 /* ---- the whole ---- */
 
 /* All text after the line of the word `source`, which is the next token. */
-static void read_source(Reader *p) {
+static void read_kernel_source(Reader *p) {
   const char *text = p->r.text + ir_offset(&p->r), *end = p->r.text + p->r.len;
   const char *line = memchr(text, '\n', (size_t)(end - text));
   p->plan->source = pool_name(p->plan->graph->names, line ? line + 1 : "");
@@ -395,13 +394,13 @@ static bool read_line(Reader *p) {
                  {"constant", BUFFER_CONSTANT},   {"output", BUFFER_OUTPUT},
                  {"temporary", BUFFER_TEMPORARY}, {"records", BUFFER_RECORDS}};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-    if (ir_accept(&p->r, buffers[i].word)) return read_buffer(p, buffers[i].kind), true;
-  if (ir_accept(&p->r, "symbol")) read_symbol(p);
-  else if (ir_accept(&p->r, "equal")) read_relation(p, false);
-  else if (ir_accept(&p->r, "least")) read_relation(p, true);
-  else if (ir_accept(&p->r, "return")) read_return(p);
+    if (ir_accept(&p->r, buffers[i].word)) return read_plan_buffer(p, buffers[i].kind), true;
+  if (ir_accept(&p->r, "symbol")) read_plan_symbol(p);
+  else if (ir_accept(&p->r, "equal")) read_size_relation(p, false);
+  else if (ir_accept(&p->r, "least")) read_size_relation(p, true);
+  else if (ir_accept(&p->r, "return")) read_returned(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
-  else if (ir_accept(&p->r, "read")) read_size(p);
+  else if (ir_accept(&p->r, "read")) read_data_read(p);
   else if (ir_accept(&p->r, "once")) read_step(p, true);
   else if (ir_accept(&p->r, "step")) read_step(p, false);
   else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
@@ -409,7 +408,7 @@ static bool read_line(Reader *p) {
   return true;
 }
 
-static void finish(Reader *p) {
+static void finish_plan(Reader *p) {
   Plan *plan = p->plan;
   plan->buffers = p->list.data;
   plan->nbuffers = (uint32_t)p->list.len;
@@ -434,7 +433,7 @@ Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
   while (!p.r.failed && !ir_at(&p.r, "source") && read_line(&p)) {
   }
   if (!p.r.failed && !ir_at(&p.r, "source")) ir_expected(&p.r, "a line of a plan");
-  if (!p.r.failed) read_source(&p);
-  if (!p.r.failed) finish(&p);
+  if (!p.r.failed) read_kernel_source(&p);
+  if (!p.r.failed) finish_plan(&p);
   return p.r.failed ? NULL : p.plan;
 }

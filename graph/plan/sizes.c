@@ -33,9 +33,9 @@ Sizes *sizes_new(Arena *a, const Plan *p) {
   return s;
 }
 
-static bool has_symbol(Dim x, Dim symbol) {
+static bool dim_uses_symbol(Dim x, Dim symbol) {
   bool found = x == symbol;
-  for (uint32_t i = 0; i < x->n && !found; i++) found = has_symbol(x->args[i], symbol);
+  for (uint32_t i = 0; i < x->n && !found; i++) found = dim_uses_symbol(x->args[i], symbol);
   return found;
 }
 
@@ -52,14 +52,14 @@ static uint32_t unknown_in(const Sizes *s, Dim x, Dim *which) {
   return n;
 }
 
-static bool is_known(const Sizes *s, Dim x) {
+static bool are_symbols_known(const Sizes *s, Dim x) {
   Dim open = NULL;
   return x->kind != DIM_HUGE && !unknown_in(s, x, &open);
 }
 
 bool sizes_eval(const Sizes *s, Dim x, int64_t *out) {
   *out = 0;
-  return is_known(s, x) && dim_eval(x, s->values, out);
+  return are_symbols_known(s, x) && dim_eval(x, s->values, out);
 }
 
 static const char *dim_text(const Sizes *s, char *out, size_t size, Dim x) {
@@ -82,9 +82,9 @@ int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape) {
 
 /* ---- what inputs say ---- */
 
-static bool is_given(const nereid_tensor *t) { return t->dtype.bits != 0; }
-static uint32_t axes_of(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
-static Dim size_at(const PlanBuffer *b, uint32_t axis) {
+static bool is_tensor_given(const nereid_tensor *t) { return t->dtype.bits != 0; }
+static uint32_t buffer_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+static Dim axis_size_at(const PlanBuffer *b, uint32_t axis) {
   return b->value ? b->value : b->shape[axis];
 }
 
@@ -97,11 +97,12 @@ static int64_t given_at(const PlanBuffer *b, const nereid_tensor *t, uint32_t ax
 
 /* A size in a message.  Exporters call symbols as they like, so those that are an axis of an input
  * are named by it, "x[0] (s77)". */
-static const char *size_text(const Sizes *s, char *out, size_t size, Dim x) {
-  bool bound = x->kind == DIM_SYMBOL && is_known(s, x) && s->ninputs;
+static const char *dim_size_text(const Sizes *s, char *out, size_t size, Dim x) {
+  bool bound = x->kind == DIM_SYMBOL && are_symbols_known(s, x) && s->ninputs;
   SizePlace at = bound ? s->from[x->symbol] : (SizePlace){0};
   const PlanBuffer *b = bound ? s->inputs[at.input] : NULL;
-  if (!b || at.axis >= axes_of(b) || size_at(b, at.axis) != x) return dim_text(s, out, size, x);
+  if (!b || at.axis >= buffer_axes(b) || axis_size_at(b, at.axis) != x)
+    return dim_text(s, out, size, x);
   if (b->value) snprintf(out, size, "%s (%s)", b->name, x->name);
   else snprintf(out, size, "%s[%u] (%s)", b->name, at.axis, x->name);
   return out;
@@ -110,7 +111,7 @@ static const char *size_text(const Sizes *s, char *out, size_t size, Dim x) {
 enum { PLACE_MAX = 192 };
 
 /* "input 0 (x): axis 1", or for a number "input 0 (n)". */
-static const char *place_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
+static const char *axis_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
   const PlanBuffer *b = s->inputs[at.input];
   if (b->value) snprintf(out, PLACE_MAX, "input %u (%.128s)", at.input, b->name);
   else snprintf(out, PLACE_MAX, "input %u (%.128s): axis %u", at.input, b->name, at.axis);
@@ -119,7 +120,7 @@ static const char *place_text(const Sizes *s, char out[PLACE_MAX], SizePlace at)
 
 static const char *source_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
   const PlanBuffer *b = s->inputs[at.input];
-  if (b->value) return place_text(s, out, at);
+  if (b->value) return axis_text(s, out, at);
   snprintf(out, PLACE_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, b->name);
   return out;
 }
@@ -131,7 +132,7 @@ static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
   char place[PLACE_MAX];
   if (value < r.lo || value > r.hi)
     return error_set(NEREID_E_USAGE, r.hi == INT64_MAX ? E_GRAPH_INPUT_LEAST : E_GRAPH_INPUT_RANGE,
-                     place_text(s, place, at), (long long)value, symbol->name, (long long)r.lo,
+                     axis_text(s, place, at), (long long)value, symbol->name, (long long)r.lo,
                      (long long)r.hi);
   s->values[symbol->symbol] = value;
   s->known[symbol->symbol] = true;
@@ -141,7 +142,7 @@ static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
 
 /* x, which is linear in its one unknown symbol, shall be `value`: *out is what the symbol must be
  * then.  That it is linear shows when x is evaluated. */
-static bool solve(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
+static bool solve_for_symbol(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
   int64_t *place = &s->values[symbol->symbol], at0, at1, slope, rest;
   *place = 0;
   if (!dim_eval(x, s->values, &at0)) return false;
@@ -153,44 +154,44 @@ static bool solve(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
   return true;
 }
 
-static int bind_axis(Sizes *s, Dim x, int64_t value, SizePlace at, bool *progress) {
+static int bind_axis_size(Sizes *s, Dim x, int64_t value, SizePlace at, bool *progress) {
   Dim symbol = NULL;
   if (unknown_in(s, x, &symbol) != 1) return 0;
-  if (x->kind != DIM_SYMBOL && !solve(s, x, symbol, value, &value)) return 0;
+  if (x->kind != DIM_SYMBOL && !solve_for_symbol(s, x, symbol, value, &value)) return 0;
   *progress = true;
   return bind_symbol(s, symbol, value, at);
 }
 
 /* Bare symbols first: what they say is not to be solved for. */
-static int bind_round(Sizes *s, const nereid_tensor *inputs, uint32_t n, bool bare,
-                      bool *progress) {
+static int bind_inputs_once(Sizes *s, const nereid_tensor *inputs, uint32_t n, bool bare,
+                            bool *progress) {
   int code = 0;
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *b = s->inputs[i];
-    if (!b || !is_given(&inputs[i])) continue;
-    for (uint32_t j = 0; j < axes_of(b) && !code; j++) {
-      Dim x = size_at(b, j);
+    if (!b || !is_tensor_given(&inputs[i])) continue;
+    for (uint32_t j = 0; j < buffer_axes(b) && !code; j++) {
+      Dim x = axis_size_at(b, j);
       if (dim_is_int(x) || (x->kind == DIM_SYMBOL) != bare) continue;
-      code = bind_axis(s, x, given_at(b, &inputs[i], j), (SizePlace){i, j}, progress);
+      code = bind_axis_size(s, x, given_at(b, &inputs[i], j), (SizePlace){i, j}, progress);
     }
   }
   return code;
 }
 
-static int bind_all(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
+static int bind_all_inputs(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   bool progress = true;
   for (uint32_t i = 0; i < s->nsymbols; i++) s->known[i] = false;
-  int code = bind_round(s, inputs, n, true, &progress);
+  int code = bind_inputs_once(s, inputs, n, true, &progress);
   while (progress && !code) {
     progress = false;
-    code = bind_round(s, inputs, n, false, &progress);
+    code = bind_inputs_once(s, inputs, n, false, &progress);
   }
   return code;
 }
 
 /* ---- checking ---- */
 
-static bool is_number(const nereid_tensor *t) {
+static bool is_number_tensor(const nereid_tensor *t) {
   enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
   bool on_host = t->device.device_type == DL_CPU || t->device.device_type == DL_CUDA_HOST;
   return array_dtype(t->dtype) == DT_I64 && t->ndim == 0 && t->data && on_host;
@@ -199,7 +200,7 @@ static bool is_number(const nereid_tensor *t) {
 static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
   DType got = array_dtype(t->dtype);
   if (b->value)
-    return is_number(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, b->name);
+    return is_number_tensor(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, b->name);
   if (got != b->dtype)
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name,
                      got == DT_NONE ? "unknown" : dtype_name(got), dtype_name(b->dtype));
@@ -216,7 +217,7 @@ static Dim first_symbol(Dim x) {
 
 static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t want) {
   char text[128], place[PLACE_MAX], from[PLACE_MAX];
-  place_text(s, place, at);
+  axis_text(s, place, at);
   if (dim_is_int(x))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, place, (long long)got, (long long)want);
   dim_text(s, text, sizeof text, x);
@@ -234,8 +235,8 @@ static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t 
                    source_text(s, from, s->from[x->symbol]));
 }
 
-static int check_axis(const Sizes *s, SizePlace at, int64_t got) {
-  Dim x = size_at(s->inputs[at.input], at.axis);
+static int check_axis_size(const Sizes *s, SizePlace at, int64_t got) {
+  Dim x = axis_size_at(s->inputs[at.input], at.axis);
   int64_t want;
   char text[128];
   if (!sizes_eval(s, x, &want))
@@ -248,26 +249,27 @@ static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n)
   int code = 0;
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *b = s->inputs[i];
-    if (!b || !is_given(&inputs[i])) continue;
-    for (uint32_t j = 0; j < axes_of(b) && !code; j++)
-      code = check_axis(s, (SizePlace){i, j}, given_at(b, &inputs[i], j));
+    if (!b || !is_tensor_given(&inputs[i])) continue;
+    for (uint32_t j = 0; j < buffer_axes(b) && !code; j++)
+      code = check_axis_size(s, (SizePlace){i, j}, given_at(b, &inputs[i], j));
   }
   return code;
 }
 
 static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    int code = s->inputs[i] && is_given(&inputs[i]) ? check_kind(s->inputs[i], i, &inputs[i]) : 0;
+    int code =
+        s->inputs[i] && is_tensor_given(&inputs[i]) ? check_kind(s->inputs[i], i, &inputs[i]) : 0;
     if (code) return code;
   }
-  return bind_all(s, inputs, n);
+  return bind_all_inputs(s, inputs, n);
 }
 
 static int check_relation(const Sizes *s, const SizeRelation *r) {
   int64_t a, b;
   char one[128], other[128];
-  size_text(s, one, sizeof one, r->a);
-  size_text(s, other, sizeof other, r->b);
+  dim_size_text(s, one, sizeof one, r->a);
+  dim_size_text(s, other, sizeof other, r->b);
   if (!sizes_eval(s, r->a, &a) || !sizes_eval(s, r->b, &b))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, r->node, one, other,
                      r->least ? "in order" : "equal");
@@ -282,7 +284,9 @@ static bool has_unread(const Sizes *s, Dim x) {
   return found;
 }
 
-static bool is_settled(const Sizes *s, Dim x) { return is_known(s, x) && !has_unread(s, x); }
+static bool is_settled(const Sizes *s, Dim x) {
+  return are_symbols_known(s, x) && !has_unread(s, x);
+}
 
 /* The relations of sizes that are known by now, of a symbol or of all (NULL). */
 static int check_relations(const Sizes *s, Dim of) {
@@ -290,7 +294,7 @@ static int check_relations(const Sizes *s, Dim of) {
   int code = 0;
   for (size_t i = 0; i < g->relations.len && !code; i++) {
     const SizeRelation *r = &g->relations.data[i];
-    if (of && !has_symbol(r->a, of) && !has_symbol(r->b, of)) continue;
+    if (of && !dim_uses_symbol(r->a, of) && !dim_uses_symbol(r->b, of)) continue;
     if (is_settled(s, r->a) && is_settled(s, r->b)) code = check_relation(s, r);
   }
   return code;
@@ -332,7 +336,7 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
   if (n < 0 || (uint32_t)n != s->ninputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
   for (uint32_t i = 0; i < s->ninputs; i++)
-    if (s->inputs[i] && !is_given(&inputs[i]))
+    if (s->inputs[i] && !is_tensor_given(&inputs[i]))
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
                        dtype_name(s->inputs[i]->dtype));
   int code = bind_given(s, inputs, s->ninputs);

@@ -51,7 +51,7 @@ static StepChoice choice_new(const Tiles *t) {
   };
 }
 
-static void add_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value) {
+static void add_choice_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value) {
   c->constexprs[c->nconstexprs++] =
       (StepConstexpr){pool_name(t->graph->names, name), dim_int(t->graph->dims, value)};
 }
@@ -64,7 +64,7 @@ static bool same_choice(const StepChoice *a, const StepChoice *b) {
 }
 
 /* False: no more are wanted. */
-static bool add_choice(const Tiles *t, PlanStep *s, StepChoice c) {
+static bool add_step_choice(const Tiles *t, PlanStep *s, StepChoice c) {
   for (uint32_t i = 0; i < s->nchoices; i++)
     if (same_choice(&s->choices[i], &c)) return true;
   if (!s->choices) s->choices = ARENA_ARRAY(t->graph->arena, StepChoice, CHOICES_MAX);
@@ -73,7 +73,7 @@ static bool add_choice(const Tiles *t, PlanStep *s, StepChoice c) {
   return t->all && s->nchoices < CHOICES_MAX;
 }
 
-static Dim blocks(const Tiles *t, Dim n, int64_t block) {
+static Dim blocks_of_size(const Tiles *t, Dim n, int64_t block) {
   Dims *d = t->graph->dims;
   return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
 }
@@ -92,7 +92,7 @@ enum {
   BRANCHING_VALUES = 16 /* that a branch takes which is for few elements */
 };
 
-static int64_t values_of(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
+static int64_t branch_values(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
 
 /* Elements of a tile, `most` or so few that all values fit. */
 static int64_t elements_within(const Group *g, const StepCost *cost, int64_t most) {
@@ -101,9 +101,9 @@ static int64_t elements_within(const Group *g, const StepCost *cost, int64_t mos
     const Node *n = g->nodes.data[i];
     if (n->op->id == OP_nereid_sort_default) return most;
     if (prim_suppresses(n)) return 1;
-    values += values_of(n);
+    values += branch_values(n);
   }
-  for (uint32_t i = 0; i < cost->ninlined; i++) values += values_of(cost->inlined[i]);
+  for (uint32_t i = 0; i < cost->ninlined; i++) values += branch_values(cost->inlined[i]);
   while (most * values > VALUES_MAX && most > 1) most /= 2;
   return most;
 }
@@ -116,13 +116,13 @@ static int64_t most_of(Dim n, int64_t block) {
   return dim_is_int(n) && power_of_2(n->value) < block ? power_of_2(n->value) : block;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static StepChoice flat_choice(const Tiles *t, const Group *g, int64_t most, const FlatTile *tile) {
   StepChoice c = choice_new(t);
-  int64_t xblock = most_of(g->x, least(tile->elements, most));
-  add_constexpr(t, &c, "XBLOCK", xblock);
-  c.grid[0] = blocks(t, g->x, xblock);
+  int64_t xblock = most_of(g->x, smaller_of(tile->elements, most));
+  add_choice_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks_of_size(t, g->x, xblock);
   c.warps = tile->warps;
   return c;
 }
@@ -131,16 +131,16 @@ static StepChoice flat_choice(const Tiles *t, const Group *g, int64_t most, cons
 static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, int64_t most,
                               const FlatTile *tile) {
   StepChoice c = choice_new(t);
-  int64_t elements = least(tile->elements, most);
+  int64_t elements = smaller_of(tile->elements, most);
   int64_t xblock = most_of(g->x, rblock >= elements ? 1 : elements / rblock);
-  add_constexpr(t, &c, "RBLOCK", rblock);
-  add_constexpr(t, &c, "XBLOCK", xblock);
-  c.grid[0] = blocks(t, g->x, xblock);
+  add_choice_constexpr(t, &c, "RBLOCK", rblock);
+  add_choice_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks_of_size(t, g->x, xblock);
   c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
   return c;
 }
 
-static bool has_window(const Group *g) {
+static bool group_is_window(const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++)
     if (prim_kind(g->nodes.data[i]->op) == PRIM_WINDOW) return true;
   return false;
@@ -150,9 +150,9 @@ static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep 
   bool flat = dim_is(g->r, 1), more = true;
   for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
     const FlatTile *tile = &window_tiles[i];
-    more = add_choice(t, s,
-                      flat ? flat_choice(t, g, most, tile)
-                           : rows_choice(t, g, power_of_2(g->r->value), most, tile));
+    more = add_step_choice(t, s,
+                           flat ? flat_choice(t, g, most, tile)
+                                : rows_choice(t, g, power_of_2(g->r->value), most, tile));
   }
 }
 
@@ -172,20 +172,20 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
     int64_t row = power_of_2(g->r->value), rows = SUM_ROWS * row;
     FlatTile tile = {rows, 4};
-    add_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
+    add_step_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
     return;
   }
-  if (has_window(g) && !looped) {
+  if (group_is_window(g) && !looped) {
     tiles_window(t, g, most, s);
     return;
   }
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
-    more = add_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
+    more = add_step_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
-    more = add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), most, &row_tiles[i]));
+    more = add_step_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), most, &row_tiles[i]));
   for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
-    more = add_choice(t, s,
-                      rows_choice(t, g, least(loop_tiles[i].elements, most), most, &loop_tiles[i]));
+    more = add_step_choice(
+        t, s, rows_choice(t, g, smaller_of(loop_tiles[i].elements, most), most, &loop_tiles[i]));
 }
 
 /* ---- products ---- */
@@ -208,10 +208,11 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   StepChoice c = choice_new(t);
   int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
   int64_t bn = fitting(g->extent[2], tile->bn);
-  add_constexpr(t, &c, "BM", bm);
-  add_constexpr(t, &c, "BN", bn);
-  add_constexpr(t, &c, "BK", depth(g, tile->bk));
-  c.grid[0] = dim_mul(t->graph->dims, blocks(t, g->extent[1], bm), blocks(t, g->extent[2], bn));
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", bn);
+  add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
+  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->extent[1], bm),
+                      blocks_of_size(t, g->extent[2], bn));
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
@@ -232,15 +233,16 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   Tile tile =
       tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value, panels_width());
   StepChoice c = choice_new(t);
-  add_constexpr(t, &c, "BM", tile.bm);
-  add_constexpr(t, &c, "BN", tile.bn);
-  add_constexpr(t, &c, "BK", tile.bk);
-  c.grid[0] = dim_mul(t->graph->dims, blocks(t, e[1], tile.bm), blocks(t, e[2], tile.bn));
+  add_choice_constexpr(t, &c, "BM", tile.bm);
+  add_choice_constexpr(t, &c, "BN", tile.bn);
+  add_choice_constexpr(t, &c, "BK", tile.bk);
+  c.grid[0] =
+      dim_mul(t->graph->dims, blocks_of_size(t, e[1], tile.bm), blocks_of_size(t, e[2], tile.bn));
   return c;
 }
 
 /* False: sizes are open. */
-static bool product_of(const Tiles *t, const Group *g, Product *p) {
+static bool group_product(const Tiles *t, const Group *g, Product *p) {
   const Dim *e = g->extent;
   *p = (Product){t->graph->gpu, g->nodes.data[0]->args[0].node->type.dtype,
                  e[0]->value,   e[1]->value,
@@ -250,17 +252,17 @@ static bool product_of(const Tiles *t, const Group *g, Product *p) {
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
-  bool known = product_of(t, g, &p);
+  bool known = group_product(t, g, &p);
   if (!t->gpu) {
     const Node *right = g->nodes.data[0]->args[1].node;
     bool panels = prim_kind(g->nodes.data[0]->op) == PRIM_MATMUL && panels_are(right);
-    add_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
+    add_step_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
     return;
   }
   Tile list[TILING_MAX];
   int n = tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++)
-    if (!add_choice(t, s, product_choice(t, g, &list[i]))) return;
+    if (!add_step_choice(t, s, product_choice(t, g, &list[i]))) return;
 }
 
 /* ---- attention ---- */
@@ -270,11 +272,11 @@ static StepChoice attention_choice(const Tiles *t, const Attention *x, const Att
   Dims *d = t->graph->dims;
   StepChoice c = choice_new(t);
   int64_t bm = shape->bm / way.cuts;
-  add_constexpr(t, &c, "BM", bm);
-  add_constexpr(t, &c, "BN", shape->bn);
-  add_constexpr(t, &c, "BD", shape->bd);
-  add_constexpr(t, &c, "BE", shape->be);
-  c.grid[0] = dim_mul(d, blocks(t, x->rows, bm), x->batches);
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", shape->bn);
+  add_choice_constexpr(t, &c, "BD", shape->bd);
+  add_choice_constexpr(t, &c, "BE", shape->be);
+  c.grid[0] = dim_mul(d, blocks_of_size(t, x->rows, bm), x->batches);
   c.grid[1] = dim_int(d, x->splits);
   c.warps = way.warps;
   c.stages = way.stages;
@@ -283,8 +285,8 @@ static StepChoice attention_choice(const Tiles *t, const Attention *x, const Att
 
 void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s) {
   AttentionWay first = {1, shape->warps, shape->stages};
-  bool more = add_choice(t, s, attention_choice(t, x, shape, first));
+  bool more = add_step_choice(t, s, attention_choice(t, x, shape, first));
   for (size_t i = 0; i < COUNT(attention_ways) && more; i++)
     if (shape->bm / attention_ways[i].cuts >= 16)
-      more = add_choice(t, s, attention_choice(t, x, shape, attention_ways[i]));
+      more = add_step_choice(t, s, attention_choice(t, x, shape, attention_ways[i]));
 }

@@ -7,7 +7,7 @@
 /* ---- nodes ---- */
 
 /* "aten.add.Tensor" as "add". */
-static void print_op(Text *out, const Node *n) {
+static void print_op_label(Text *out, const Node *n) {
   const char *dot = strchr(n->op->target, '.'), *name = dot ? dot + 1 : n->op->target;
   text_putn(out, name, strcspn(name, "."));
 }
@@ -15,13 +15,13 @@ static void print_op(Text *out, const Node *n) {
 static void print_label(Text *out, const Node *n) {
   switch (n->kind) {
     case NODE_INPUT: text_puts(out, n->input.kind == INPUT_USER ? "input" : "weight"); break;
-    case NODE_CALL: print_op(out, n); break;
+    case NODE_CALL: print_op_label(out, n); break;
     case NODE_GETITEM: text_puts(out, "getitem"); break;
     case NODE_OUTPUT: text_puts(out, "output"); break;
   }
 }
 
-static void print_node(Text *out, const Node *n) {
+static void print_dot_node(Text *out, const Node *n) {
   Arena *scratch = arena_child(out->arena);
   Text label = text_new(scratch);
   print_label(&label, n);
@@ -46,7 +46,7 @@ static void print_edge(Node **use, void *ctx) {
 /* ---- kernels ---- */
 
 /* A node that several kernels compute is in the first one's box. */
-static void print_kernel(Text *out, const PlanStep *s, uint32_t number, bool *printed) {
+static void print_kernel_box(Text *out, const PlanStep *s, uint32_t number, bool *printed) {
   text_printf(out,
               "  subgraph cluster_%u {\n  style=\"filled\"; color=\"#e8eef7\"; label=", number);
   text_quote(out, s->kernel);
@@ -54,7 +54,7 @@ static void print_kernel(Text *out, const PlanStep *s, uint32_t number, bool *pr
   for (uint32_t i = 0; i < s->nnodes; i++) {
     if (printed[s->nodes[i]->id]) continue;
     printed[s->nodes[i]->id] = true;
-    print_node(out, s->nodes[i]);
+    print_dot_node(out, s->nodes[i]);
   }
   text_puts(out, "  }\n");
 }
@@ -65,9 +65,9 @@ void graph_print_dot(Text *out, const Graph *g, const Plan *p) {
   text_puts(out,
             "digraph graph_ {\n  node [shape=box, style=filled, fillcolor=white, "
             "fontname=\"sans-serif\"];\n");
-  for (uint32_t i = 0; p && i < p->nsteps; i++) print_kernel(out, &p->steps[i], i, printed);
+  for (uint32_t i = 0; p && i < p->nsteps; i++) print_kernel_box(out, &p->steps[i], i, printed);
   for (Node *n = g->first; n; n = n->next)
-    if (!printed[n->id]) print_node(out, n);
+    if (!printed[n->id]) print_dot_node(out, n);
   for (Node *n = g->first; n; n = n->next) graph_each_use(n, print_edge, &(Edges){out, n});
   text_puts(out, "}\n");
   arena_free(scratch);

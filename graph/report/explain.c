@@ -136,7 +136,7 @@ static void print_line(Text *out, const Row *r, const int *width, int columns, i
   text_printf(out, "%s  %s\n", line.data, r->name);
 }
 
-static void print_table(Text *out, const Table *t) {
+static void print_aligned(Text *out, const Table *t) {
   int width[COLUMNS];
   Row head = {.name = "kernel"};
   uint32_t n = t->x->plan->nsteps;
@@ -153,7 +153,7 @@ static void print_table(Text *out, const Table *t) {
 
 /* ---- what is not in the table ---- */
 
-static void print_sizes(Text *out, const Explanation *x) {
+static void print_bound_sizes(Text *out, const Explanation *x) {
   const Dims *d = x->plan->graph->dims;
   const char *separator = "sizes    ";
   for (uint32_t i = 0; i < dims_symbols(d); i++) {
@@ -203,7 +203,7 @@ static Words words_new(Text *out, const char *head) {
   return w;
 }
 
-static void word(Words *w, const char *s) {
+static void put_wrapped_word(Words *w, const char *s) {
   if (!w->first) text_puts(w->out, ",");
   if (!w->first && w->out->len - w->line + strlen(s) + 2 > LINE) {
     text_puts(w->out, "\n");
@@ -217,11 +217,11 @@ static void word(Words *w, const char *s) {
 static void print_nodes(Text *out, const char *head, const Node *const *nodes, uint32_t n) {
   if (n == 0) return;
   Words w = words_new(out, head);
-  for (uint32_t i = 0; i < n; i++) word(&w, nodes[i]->name);
+  for (uint32_t i = 0; i < n; i++) put_wrapped_word(&w, nodes[i]->name);
   text_puts(out, "\n");
 }
 
-static void print_origin(Text *out, const PlanStep *s) {
+static void print_step_origin(Text *out, const PlanStep *s) {
   const char *last = NULL;
   for (uint32_t i = 0; i < s->nnodes; i++) {
     const char *origin = s->nodes[i]->origin;
@@ -233,7 +233,7 @@ static void print_origin(Text *out, const PlanStep *s) {
 
 static void print_details(Text *out, const PlanStep *s, uint32_t number) {
   text_printf(out, "\nstep %u: %s\n", number, s->kernel);
-  print_origin(out, s);
+  print_step_origin(out, s);
   print_nodes(out, "covers", (const Node *const *)s->nodes, s->nnodes);
   if (!s->cost) return;
   print_nodes(out, "within", s->cost->inlined, s->cost->ninlined);
@@ -254,7 +254,7 @@ static void print_rewrites(Text *out, const Graph *g) {
     text_printf(out, "\nrule %s\n", r[i].rule);
     Words w = words_new(out, "made");
     for (size_t k = i; k < g->rewrites.len; k++)
-      if (r[k].rule == r[i].rule) word(&w, r[k].node);
+      if (r[k].rule == r[i].rule) put_wrapped_word(&w, r[k].node);
     text_puts(out, "\n");
   }
 }
@@ -268,12 +268,12 @@ void explain_print(Text *out, const Explanation *x) {
   fill_sum(&t);
   text_printf(out, "model     %s, mode %s, %u kernel%s\n", x->plan->graph->class_name, x->mode, n,
               n == 1 ? "" : "s");
-  print_sizes(out, x);
+  print_bound_sizes(out, x);
   print_peaks(out, &x->peaks);
   print_memory(out, x);
   if (x->times.run > 0) text_printf(out, "run       %.2f us\n", x->times.run);
   text_puts(out, "\n");
-  print_table(out, &t);
+  print_aligned(out, &t);
   for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
   print_rewrites(out, x->plan->graph);
   arena_free(scratch);

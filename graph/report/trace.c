@@ -70,7 +70,7 @@ static void put_kernels(Writer *w) {
 
 /* ---- running ---- */
 
-static void put_step(Writer *w, const PlanStep *s, double at, double us) {
+static void put_step_event(Writer *w, const PlanStep *s, double at, double us) {
   StepFloor f;
   begin_span(w, s->kernel, RUNNING, 0, at, us);
   text_puts(w->out, ", \"args\": {\"covers\": \"");
@@ -90,7 +90,7 @@ static void put_run(Writer *w, const TraceRun *r) {
   const Plan *p = w->trace->explanation->plan;
   double at = r->begin;
   for (uint32_t i = plan_once(p); i < p->nsteps; i++) {
-    put_step(w, &p->steps[i], at, r->us[i]);
+    put_step_event(w, &p->steps[i], at, r->us[i]);
     at += r->us[i];
   }
   if (p->nupdates == 0) return;

@@ -50,27 +50,27 @@ enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
 
 static double ceil_div(double a, double b) { return ceil(a / b); }
 
-static double most(double a, double b) { return a > b ? a : b; }
+static double larger_of(double a, double b) { return a > b ? a : b; }
 
 /* The time of a step of `n` programs on one multiprocessor. */
 static double step_time(const Candidate *c, const Product *p, double n) {
   double rate = c->rate * peaks_of_processor(p->gpu, p->dtype);
   double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
   const Family *f = family(p->dtype);
-  return most(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);
+  return larger_of(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);
 }
 
 static double memory_time(const Product *p, double bytes) {
   return bytes / (1e-6 * REACHED * p->gpu->bandwidth);
 }
 
-static double bytes_of(const Product *p) {
+static double product_bytes(const Product *p) {
   double element = dtype_bits(p->dtype) / 8;
   return (double)p->batch * element *
          ((double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n);
 }
 
-static double time_of(const Candidate *c, const Product *p) {
+static double tile_time(const Candidate *c, const Product *p) {
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
@@ -80,15 +80,15 @@ static double time_of(const Candidate *c, const Product *p) {
   time += full * (steps * step_time(c, p, c->resident) + end);
   rest -= full * c->resident;
   if (rest > 0) time += steps * step_time(c, p, rest) + end;
-  return most(time, f->launch + memory_time(p, bytes_of(p)));
+  return larger_of(time, f->launch + memory_time(p, product_bytes(p)));
 }
 
 static const Candidate *best(const Product *p, double *time) {
   const Family *f = family(p->dtype);
   const Candidate *list = f->tiles, *found = list;
-  *time = time_of(list, p);
+  *time = tile_time(list, p);
   for (int i = 1; i < f->count; i++) {
-    double t = time_of(&list[i], p);
+    double t = tile_time(&list[i], p);
     if (t >= *time) continue;
     *time = t;
     found = &list[i];
@@ -102,7 +102,7 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   const Candidate *list = f->tiles;
   for (int i = 0; i < f->count; i++) {
     int at = i;
-    double time = p ? time_of(&list[i], p) : i;
+    double time = p ? tile_time(&list[i], p) : i;
     for (; at > 0 && times[at - 1] > time; at--) {
       times[at] = times[at - 1];
       out[at] = out[at - 1];

@@ -26,7 +26,7 @@ static int rows_in_block(int bm) {
   return n;
 }
 
-static double time_of(const Tile *t, const Product *p) {
+static double cpu_tile_time(const Tile *t, const Product *p) {
   double acc = t->bm * t->bn / (double)LANES, depth = t->bk;
   double step = acc * depth * MULTIPLY_ADD * WAITS[rows_in_block(t->bm)] + acc * CARRY;
   step += COPY * depth * (t->bm + t->bn) / LANES;
@@ -41,7 +41,7 @@ Tile tiling_cpu(const Product *p, int most_rows) {
   for (size_t i = 0; p && i < sizeof row_counts / sizeof *row_counts; i++)
     for (size_t j = 0; j < sizeof column_counts / sizeof *column_counts; j++) {
       Tile t = {row_counts[i], column_counts[j], DEPTH, 1, 1};
-      double time = time_of(&t, p);
+      double time = cpu_tile_time(&t, p);
       if (t.bm > most_rows || t.bm * t.bn > most_rows * 64 || time >= least) continue;
       best = t;
       least = time;

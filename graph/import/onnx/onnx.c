@@ -77,7 +77,7 @@ static Dim read_dimension(Onnx *r, const Onnx__Dimension *d, const char *input, 
                 : new_symbol(r, arena_printf(r->arena, "%s_size%zu", input, axis));
 }
 
-static const char *kind_of(const Onnx__Type *t) {
+static const char *type_kind_name(const Onnx__Type *t) {
   return !t                       ? "no type"
          : t->sequence_type       ? "type sequence"
          : t->map_type            ? "type map"
@@ -96,7 +96,7 @@ static const Onnx__Type *given_type(const Onnx__Type *t) {
 static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, ValueType *out) {
   Dim shape[GRAPH_RANK_MAX];
   const Onnx__Type *type = given_type(info->type);
-  const char *kind = kind_of(type), *where = arena_printf(r->arena, "input %s", input);
+  const char *kind = type_kind_name(type), *where = arena_printf(r->arena, "input %s", input);
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (kind) {
     onnx_note_lack(r, arena_printf(r->arena, "inputs of %s", kind), where);
@@ -121,7 +121,7 @@ static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, 
   return true;
 }
 
-static bool read_input(Onnx *r, OnnxScope *s, const Onnx__ValueInfo *info, uint32_t number) {
+static bool read_graph_input(Onnx *r, OnnxScope *s, const Onnx__ValueInfo *info, uint32_t number) {
   const char *name = onnx_identifier(r, onnx_text(info->name), "input");
   OnnxValue *v = onnx_value_new(r, pool_name(r->names, onnx_text(info->name)));
   if (!input_type(r, info, name, &v->type)) return false;
@@ -136,19 +136,19 @@ static bool read_input(Onnx *r, OnnxScope *s, const Onnx__ValueInfo *info, uint3
 }
 
 /* Old files name initializers among the inputs; their values are those of the file. */
-static bool read_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
+static bool read_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   uint32_t number = 0;
   for (size_t i = 0; i < g->n_input; i++) {
     Name name = pool_name(r->names, onnx_text(g->input[i]->name));
     if (namemap_get(&s->values, name)) continue;
-    if (!read_input(r, s, g->input[i], number++)) return false;
+    if (!read_graph_input(r, s, g->input[i], number++)) return false;
   }
   return true;
 }
 
 /* ---- outputs ---- */
 
-static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
+static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
   uint32_t count = (uint32_t)g->n_output;
   Arg list = arg_list(r->graph, count);
   list.tuple = true;
@@ -178,8 +178,8 @@ static bool read_model(void *reader) {
   const Onnx__Graph *g = r->model->graph;
   onnx_find_functions(r);
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
-  bool ok = onnx_initializers(r, &s, g) && read_inputs(r, &s, g) &&
-            onnx_nodes(r, &s, g->node, g->n_node) && read_outputs(r, &s, g);
+  bool ok = onnx_initializers(r, &s, g) && read_graph_inputs(r, &s, g) &&
+            onnx_nodes(r, &s, g->node, g->n_node) && read_graph_outputs(r, &s, g);
   graph_part_names(r->graph);
   return report_lacks(r) && ok;
 }

@@ -8,7 +8,7 @@ enum { FLOAT = 1, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS, ASKED_MAX =
 
 /* The attribute to which one in a function's body refers: the call's, or the function's default.
  * NULL if the call has none. */
-static const Onnx__Attribute *resolve(const OnnxScope *s, const Onnx__Attribute *a) {
+static const Onnx__Attribute *resolve_attribute(const OnnxScope *s, const Onnx__Attribute *a) {
   for (unsigned depth = 0; a && *onnx_text(a->ref_attr_name); depth++) {
     while (s && s->outer) s = s->outer;
     if (!s || !s->caller || depth > ONNX_BODIES_MAX) return NULL;
@@ -25,19 +25,19 @@ static const Onnx__Attribute *resolve(const OnnxScope *s, const Onnx__Attribute 
   return a;
 }
 
-static const Onnx__Attribute *find_attribute(OnnxCall *c, const char *name) {
+static const Onnx__Attribute *find_node_attribute(OnnxCall *c, const char *name) {
   for (size_t i = 0; i < c->proto->n_attribute; i++) {
     const Onnx__Attribute *a = c->proto->attribute[i];
     if (strcmp(onnx_text(a->name), name)) continue;
     if (i < ASKED_MAX) c->asked |= (uint64_t)1 << i;
-    return resolve(c->scope, a);
+    return resolve_attribute(c->scope, a);
   }
   return NULL;
 }
 
 /* The oldest files have no types of attributes. */
-static const Onnx__Attribute *typed(OnnxCall *c, const char *name, int type) {
-  const Onnx__Attribute *a = find_attribute(c, name);
+static const Onnx__Attribute *find_typed_attribute(OnnxCall *c, const char *name, int type) {
+  const Onnx__Attribute *a = find_node_attribute(c, name);
   if (a && a->type && a->type != type) onnx_fail(c, E_ONNX_ATTR_TYPE, name);
   return a;
 }
@@ -51,11 +51,11 @@ void onnx_check_asked(OnnxCall *c) {
                      onnx_where(c->r, c->proto));
 }
 
-bool onnx_has_attr(OnnxCall *c, const char *name) { return find_attribute(c, name); }
-void onnx_ignore(OnnxCall *c, const char *name) { find_attribute(c, name); }
+bool onnx_has_attr(OnnxCall *c, const char *name) { return find_node_attribute(c, name); }
+void onnx_ignore(OnnxCall *c, const char *name) { find_node_attribute(c, name); }
 
 int64_t onnx_int(OnnxCall *c, const char *name, int64_t otherwise) {
-  const Onnx__Attribute *a = typed(c, name, INT);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, INT);
   return a ? a->i : otherwise;
 }
 
@@ -64,12 +64,12 @@ bool onnx_flag(OnnxCall *c, const char *name, bool otherwise) {
 }
 
 double onnx_float(OnnxCall *c, const char *name, double otherwise) {
-  const Onnx__Attribute *a = typed(c, name, FLOAT);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, FLOAT);
   return a ? (double)a->f : otherwise;
 }
 
 Name onnx_string(OnnxCall *c, const char *name, const char *otherwise) {
-  const Onnx__Attribute *a = typed(c, name, STRING);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, STRING);
   Pool *names = c->r->names;
   if (!a || !a->s.len) return pool_name(names, otherwise);
   return pool_name(names, arena_strndup(c->r->arena, (const char *)a->s.data, a->s.len));
@@ -77,20 +77,20 @@ Name onnx_string(OnnxCall *c, const char *name, const char *otherwise) {
 
 const int64_t *onnx_ints(OnnxCall *c, const char *name, uint32_t *n) {
   static const int64_t none[1];
-  const Onnx__Attribute *a = typed(c, name, INTS);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, INTS);
   *n = a ? (uint32_t)a->n_ints : 0;
   return !a ? NULL : a->n_ints ? a->ints : none;
 }
 
 const float *onnx_floats(OnnxCall *c, const char *name, uint32_t *n) {
   static const float none[1];
-  const Onnx__Attribute *a = typed(c, name, FLOATS);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, FLOATS);
   *n = a ? (uint32_t)a->n_floats : 0;
   return !a ? NULL : a->n_floats ? a->floats : none;
 }
 
 const char *const *onnx_strings(OnnxCall *c, const char *name, uint32_t *n) {
-  const Onnx__Attribute *a = typed(c, name, STRINGS);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, STRINGS);
   *n = a ? (uint32_t)a->n_strings : 0;
   const char **list = a ? ARENA_ARRAY(c->r->arena, const char *, *n + 1) : NULL;
   for (uint32_t i = 0; i < *n; i++) {
@@ -116,7 +116,7 @@ DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise) {
 }
 
 const Onnx__Graph *onnx_graph(OnnxCall *c, const char *name) {
-  const Onnx__Attribute *a = typed(c, name, GRAPH);
+  const Onnx__Attribute *a = find_typed_attribute(c, name, GRAPH);
   if (!a || !a->g) onnx_fail(c, E_ONNX_ATTR_MISSING, name);
   return a->g;
 }
@@ -155,7 +155,7 @@ static OnnxValue *single(OnnxCall *c, const Onnx__Attribute *a) {
 }
 
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
-  const Onnx__Attribute *a = find_attribute(c, name);
+  const Onnx__Attribute *a = find_node_attribute(c, name);
   OnnxValue *v = NULL;
   switch (a ? a->type ? a->type : TENSOR : 0) {
     case INT:

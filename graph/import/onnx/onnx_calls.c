@@ -51,7 +51,7 @@ Node *onnx_optional(OnnxCall *c, uint32_t i) { return onnx_has(c, i) ? onnx_in(c
 
 const ValueType *onnx_type(OnnxCall *c, uint32_t i) { return &need_value(c, i)->type; }
 
-static const OnnxKnown *known(OnnxCall *c, OnnxValue *v, bool demand) {
+static const OnnxKnown *known_elements(OnnxCall *c, OnnxValue *v, bool demand) {
   size_t errors = diag_errors(c->r->diags);
   const OnnxKnown *k = onnx_value_known(c->r, v, demand);
   if (diag_errors(c->r->diags) > errors) longjmp(c->b.in.failed, 1);
@@ -59,12 +59,12 @@ static const OnnxKnown *known(OnnxCall *c, OnnxValue *v, bool demand) {
 }
 
 const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i) {
-  return onnx_has(c, i) ? known(c, c->in[i], c->demanding) : NULL;
+  return onnx_has(c, i) ? known_elements(c, c->in[i], c->demanding) : NULL;
 }
 
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   OnnxValue *v = need_value(c, i);
-  const OnnxKnown *k = known(c, v, true);
+  const OnnxKnown *k = known_elements(c, v, true);
   if (k) return k;
   const Node *input = onnx_value_source(v);
   if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, input->name);
@@ -84,7 +84,7 @@ uint32_t onnx_need_dims(OnnxCall *c, uint32_t i, Dim *out) {
   return k->n;
 }
 
-static int64_t literal(OnnxCall *c, uint32_t i, Dim d) {
+static int64_t literal_element(OnnxCall *c, uint32_t i, Dim d) {
   if (!dim_is_int(d)) onnx_fail(c, E_ONNX_SYMBOLIC, c->in[i]->name, infer_dim_text(&c->b.in, d));
   return d->value;
 }
@@ -92,7 +92,7 @@ static int64_t literal(OnnxCall *c, uint32_t i, Dim d) {
 uint32_t onnx_need_ints(OnnxCall *c, uint32_t i, int64_t *out) {
   Dim dims[GRAPH_RANK_MAX];
   uint32_t n = onnx_need_dims(c, i, dims);
-  for (uint32_t j = 0; j < n; j++) out[j] = literal(c, i, dims[j]);
+  for (uint32_t j = 0; j < n; j++) out[j] = literal_element(c, i, dims[j]);
   return n;
 }
 
@@ -102,12 +102,14 @@ Dim onnx_need_dim(OnnxCall *c, uint32_t i) {
   return k->at[0].dim;
 }
 
-int64_t onnx_need_int(OnnxCall *c, uint32_t i) { return literal(c, i, onnx_need_dim(c, i)); }
+int64_t onnx_need_int(OnnxCall *c, uint32_t i) {
+  return literal_element(c, i, onnx_need_dim(c, i));
+}
 
 double onnx_need_number(OnnxCall *c, uint32_t i) {
   const OnnxKnown *k = onnx_need(c, i);
   if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[i]->name);
-  return dtype_is_float(k->dtype) ? k->at[0].number : (double)literal(c, i, k->at[0].dim);
+  return dtype_is_float(k->dtype) ? k->at[0].number : (double)literal_element(c, i, k->at[0].dim);
 }
 
 /* ---- axes ---- */

@@ -20,8 +20,8 @@ static bool spell_body(Onnx *r, const Onnx__Graph *g) {
 
 /* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
  * error, nor where a result is not supported. */
-static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
-                     size_t nout) {
+static void read_loop_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin,
+                           OnnxValue **out, size_t nout) {
   Onnx *r = c->r;
   OnnxScope s = {.outer = c->scope};
   const char *where = onnx_where(r, c->proto);
@@ -81,10 +81,10 @@ static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
 }
 
 /* Both branches are computed, and each element chosen. */
-static void choose(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
+static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
   OnnxValue **x = values_new(c, c->nout), **y = values_new(c, c->nout);
-  run_body(c, yes, NULL, 0, x, c->nout);
-  run_body(c, no, NULL, 0, y, c->nout);
+  read_loop_body(c, yes, NULL, 0, x, c->nout);
+  read_loop_body(c, no, NULL, 0, y, c->nout);
   if (!same_types(x, y, c->nout))
     onnx_lack(c,
               "a condition that is known only when the model runs, of branches whose results "
@@ -103,18 +103,18 @@ void onnx_op_if(OnnxCall *c) {
   const OnnxKnown *k = onnx_known(c, 0);
   c->demanding = false;
   if (!k || k->n != 1 || k->dtype != DT_I1) {
-    choose(c, yes, no);
+    read_branches(c, yes, no);
     return;
   }
   OnnxValue **out = values_new(c, c->nout);
-  run_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
+  read_loop_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
   for (uint32_t i = 0; i < c->nout; i++) onnx_set_alias(c, i, out[i]);
 }
 
 /* ---- Loop ---- */
 
 /* Is the loop to go on?  An error if that is known only when the model runs. */
-static bool goes_on(OnnxCall *c, OnnxValue *condition) {
+static bool is_loop_continued(OnnxCall *c, OnnxValue *condition) {
   const OnnxKnown *k = condition ? onnx_value_known(c->r, condition, true) : NULL;
   if (!condition) return true;
   if (!k || k->n != 1 || k->dtype != DT_I1)
@@ -155,11 +155,11 @@ void onnx_op_loop(OnnxCall *c) {
     if (!onnx_has(c, i + 2)) onnx_fail(c, E_ONNX_INPUT, i + 3);
     in[i + 2] = c->in[i + 2];
   }
-  for (; turn < most && goes_on(c, condition); turn++) {
+  for (; turn < most && is_loop_continued(c, condition); turn++) {
     if (turn == TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
     in[0] = value_of_int(c, turn, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
-    run_body(c, body, in, carried + 2, out, nout);
+    read_loop_body(c, body, in, carried + 2, out, nout);
     condition = out[0];
     memcpy(in + 2, out + 1, carried * sizeof *in);
     keep_scanned(c, scanned, out + 1 + carried, nscanned);
@@ -168,7 +168,7 @@ void onnx_op_loop(OnnxCall *c) {
   if (!turn && nscanned && c->nout > carried) {
     in[0] = value_of_int(c, 0, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
-    run_body(c, body, in, carried + 2, out, nout);
+    read_loop_body(c, body, in, carried + 2, out, nout);
   }
   for (uint32_t i = 0; i < nscanned; i++)
     if (onnx_wants(c, carried + i))
@@ -196,7 +196,7 @@ static void read_flags(OnnxCall *c, const char *name, bool *out, uint32_t n) {
   for (uint32_t i = 0; list && i < n; i++) out[i] = list[i] == 1;
 }
 
-static int64_t turns_of(OnnxCall *c, const Scan *s, Node *const *x) {
+static int64_t scan_length(OnnxCall *c, const Scan *s, Node *const *x) {
   if (!s->nscanned) onnx_fail(c, E_ONNX_ATTR_VALUE, "num_scan_inputs", "0");
   Dim size = x[0]->type.shape[s->axes[0]];
   if (!dim_is_int(size)) onnx_lack(c, "an axis of symbolic size");
@@ -213,13 +213,13 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
   OnnxValue **in = values_new(c, nin), **results = values_new(c, nout);
   Values *kept = ARENA_ARRAY(scratch, Values, s->nkept);
   memcpy(in, states, s->nstates * sizeof *in);
-  int64_t turns = turns_of(c, s, x);
+  int64_t turns = scan_length(c, s, x);
   for (int64_t turn = 0; turn < turns; turn++) {
     for (uint32_t i = 0; i < s->nscanned; i++) {
       Dim at = build_const(&c->b, s->reverse[i] ? turns - 1 - turn : turn);
       in[s->nstates + i] = value_of_node(c, build_select(&c->b, x[i], s->axes[i], at));
     }
-    run_body(c, s->body, in, nin, results, nout);
+    read_loop_body(c, s->body, in, nin, results, nout);
     memcpy(in, results, s->nstates * sizeof *in);
     keep_scanned(c, kept, results + s->nstates, s->nkept);
   }
@@ -232,7 +232,7 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
   }
 }
 
-static void read_axes(OnnxCall *c, Scan *s, Node *const *x) {
+static void read_scan_axes(OnnxCall *c, Scan *s, Node *const *x) {
   uint32_t n;
   const int64_t *axes = onnx_ints(c, "scan_input_axes", &n);
   if (axes && n != s->nscanned) onnx_fail(c, E_ONNX_ATTR_COUNT, "scan_input_axes", n, s->nscanned);
@@ -292,6 +292,6 @@ void onnx_op_scan(OnnxCall *c) {
     else x[i - s.nstates] = input;
   }
   if (batched) scan_batches(c, &s, states, x, out);
-  else read_axes(c, &s, x), run_scan(c, &s, states, x, out);
+  else read_scan_axes(c, &s, x), run_scan(c, &s, states, x, out);
   for (uint32_t i = 0; i < c->nout && i < s.nstates + s.nkept; i++) onnx_set_alias(c, i, out[i]);
 }

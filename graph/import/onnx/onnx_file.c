@@ -83,7 +83,7 @@ bool onnx_bytes(const OnnxFile *f, uint64_t at, uint64_t size, WeightBytes *out)
 }
 
 /* A relative path that stays in its folder. */
-static bool is_inside(const char *path) {
+static bool is_relative_path(const char *path) {
   if (!*path || *path == '/') return false;
   for (const char *part = path;; part++) {
     const char *end = strchrnul(part, '/');
@@ -122,7 +122,7 @@ static const Mapping *find_external(OnnxFile *f, const char *tensor, const char 
     if (f->externals.data[i].location == name) return &f->externals.data[i];
   if (!f->folder) {
     external_error(f, tensor, location, "a model in memory has no folder");
-  } else if (!is_inside(location)) {
+  } else if (!is_relative_path(location)) {
     external_error(f, tensor, location, "it is no path below the model's folder");
   } else {
     vec_reserve(f->arena, &f->externals, f->externals.len + 1);
@@ -163,7 +163,7 @@ typedef struct {
   const uint8_t *at, *end;
 } Bytes;
 
-static bool wrong(Walk *w, const char *what) {
+static bool report_file_error(Walk *w, const char *what) {
   w->wrong = what;
   return false;
 }
@@ -178,7 +178,7 @@ static bool read_varint(Bytes *b, uint64_t *out) {
   return false;
 }
 
-static void put_bytes(Walk *w, const uint8_t *bytes, size_t n) {
+static void put_field_bytes(Walk *w, const uint8_t *bytes, size_t n) {
   vec_reserve(w->arena, &w->out, w->out.len + n);
   if (n) memcpy(w->out.data + w->out.len, bytes, n);
   w->out.len += n;
@@ -190,7 +190,7 @@ static void put_fixed64(Walk *w, uint32_t field, uint64_t value) {
   for (uint64_t key = (uint64_t)field << 3 | PROTOBUF_C_WIRE_TYPE_64BIT; key; key >>= 7)
     bytes[n++] = (uint8_t)((key & 127) | (key > 127) << 7);
   for (int i = 0; i < 8; i++) bytes[n++] = (uint8_t)(value >> 8 * i);
-  put_bytes(w, bytes, n);
+  put_field_bytes(w, bytes, n);
 }
 
 enum { LENGTH_BYTES = 5, RAW_DATA = 9, RAW_AT = 1001, RAW_SIZE = 1002, OUR_FIELDS = 1000 };
@@ -208,21 +208,21 @@ static bool walk_length(Walk *w, Bytes *b, const uint8_t *start, const ProtobufC
   uint64_t length;
   const uint8_t *key_end = b->at;
   if (!read_varint(b, &length) || length > (uint64_t)(b->end - b->at))
-    return wrong(w, "it is truncated");
+    return report_file_error(w, "it is truncated");
   Bytes inner = {b->at, b->at + length};
   b->at = inner.end;
   if (!f) return true;
   if (f->type == PROTOBUF_C_TYPE_MESSAGE) {
-    put_bytes(w, start, (size_t)(key_end - start));
+    put_field_bytes(w, start, (size_t)(key_end - start));
     size_t at = w->out.len;
-    put_bytes(w, (const uint8_t[LENGTH_BYTES]){0}, LENGTH_BYTES);
+    put_field_bytes(w, (const uint8_t[LENGTH_BYTES]){0}, LENGTH_BYTES);
     if (!walk_message(w, inner, f->descriptor)) return false;
     fill_length(w, at, w->out.len - at - LENGTH_BYTES);
   } else if (type == &onnx__tensor__descriptor && f->id == RAW_DATA && length > ONNX_INLINE_MAX) {
     put_fixed64(w, RAW_AT, (uint64_t)(inner.at - w->file));
     put_fixed64(w, RAW_SIZE, length);
   } else {
-    put_bytes(w, start, (size_t)(inner.end - start));
+    put_field_bytes(w, start, (size_t)(inner.end - start));
   }
   return true;
 }
@@ -230,8 +230,9 @@ static bool walk_length(Walk *w, Bytes *b, const uint8_t *start, const ProtobufC
 static bool walk_field(Walk *w, Bytes *b, const ProtobufCMessageDescriptor *type) {
   const uint8_t *start = b->at;
   uint64_t key, value;
-  if (!read_varint(b, &key)) return wrong(w, "it is truncated");
-  if (key >> 3 == 0 || key >> 3 >= 1u << 29) return wrong(w, "a field has no valid number");
+  if (!read_varint(b, &key)) return report_file_error(w, "it is truncated");
+  if (key >> 3 == 0 || key >> 3 >= 1u << 29)
+    return report_file_error(w, "a field has no valid number");
   uint32_t number = (uint32_t)(key >> 3);
   const ProtobufCFieldDescriptor *f =
       number < OUR_FIELDS ? protobuf_c_message_descriptor_get_field(type, number) : NULL;
@@ -239,34 +240,34 @@ static bool walk_field(Walk *w, Bytes *b, const ProtobufCMessageDescriptor *type
   switch (key & 7) {
     case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED: return walk_length(w, b, start, f, type);
     case PROTOBUF_C_WIRE_TYPE_VARINT:
-      if (!read_varint(b, &value)) return wrong(w, "it is truncated");
+      if (!read_varint(b, &value)) return report_file_error(w, "it is truncated");
       break;
     case PROTOBUF_C_WIRE_TYPE_64BIT: fixed = 8; break;
     case PROTOBUF_C_WIRE_TYPE_32BIT: fixed = 4; break;
-    default: return wrong(w, "a field has no valid type");
+    default: return report_file_error(w, "a field has no valid type");
   }
-  if (fixed > (size_t)(b->end - b->at)) return wrong(w, "it is truncated");
+  if (fixed > (size_t)(b->end - b->at)) return report_file_error(w, "it is truncated");
   b->at += fixed;
-  if (f) put_bytes(w, start, (size_t)(b->at - start));
+  if (f) put_field_bytes(w, start, (size_t)(b->at - start));
   return true;
 }
 
 static bool walk_message(Walk *w, Bytes b, const ProtobufCMessageDescriptor *type) {
-  if (++w->messages > ONNX_MESSAGES_MAX) return wrong(w, "it has too many parts");
-  if (++w->depth > ONNX_DEPTH_MAX) return wrong(w, "it is nested too deeply");
+  if (++w->messages > ONNX_MESSAGES_MAX) return report_file_error(w, "it has too many parts");
+  if (++w->depth > ONNX_DEPTH_MAX) return report_file_error(w, "it is nested too deeply");
   while (b.at < b.end)
     if (!walk_field(w, &b, type)) return false;
   w->depth--;
   return true;
 }
 
-static void *allocate(void *arena, size_t size) { return arena_alloc(arena, size); }
+static void *protobuf_allocate(void *arena, size_t size) { return arena_alloc(arena, size); }
 
-static void release(void *arena, void *p) { (void)arena, (void)p; }
+static void protobuf_release(void *arena, void *p) { (void)arena, (void)p; }
 
 Onnx__Model *onnx_unpack(OnnxFile *f, Arena *a) {
   Walk w = {.file = f->bytes, .arena = a};
-  ProtobufCAllocator allocator = {allocate, release, a};
+  ProtobufCAllocator allocator = {protobuf_allocate, protobuf_release, a};
   Onnx__Model *m = NULL;
   if (walk_message(&w, (Bytes){f->bytes, f->bytes + f->size}, &onnx__model__descriptor)) {
     w.wrong = "it is no model";

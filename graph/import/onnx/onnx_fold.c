@@ -8,7 +8,8 @@
 /* ---- broadcasting ---- */
 
 /* The element of k at place `i` of a tensor of that shape. */
-static OnnxElement element_at(const OnnxKnown *k, uint32_t i, uint32_t rank, const int64_t *shape) {
+static OnnxElement broadcast_element(const OnnxKnown *k, uint32_t i, uint32_t rank,
+                                     const int64_t *shape) {
   uint32_t at = 0, step = 1;
   for (uint32_t axis = rank; axis--; i /= (uint32_t)shape[axis]) {
     if (axis + k->rank < rank) break;
@@ -50,7 +51,7 @@ static bool of_one_dtype(const OnnxCall *c, const OnnxKnown *const *x) {
 }
 
 /* All inputs known, and fit for a rule? */
-static bool operands(OnnxCall *c, const OnnxKnown **x) {
+static bool known_operands(OnnxCall *c, const OnnxKnown **x) {
   if (!c->nin || c->nin > OPERANDS_MAX) return false;
   for (uint32_t i = 0; i < c->nin; i++)
     if (!(x[i] = onnx_known(c, i))) return false;
@@ -60,15 +61,15 @@ static bool operands(OnnxCall *c, const OnnxKnown **x) {
 /* An element of the result from those of the operands; false if it is not known. */
 typedef bool ElementRule(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out);
 
-static bool fold(OnnxCall *c, ElementRule *rule, DType result) {
+static bool fold_elements(OnnxCall *c, ElementRule *rule, DType result) {
   const OnnxKnown *x[OPERANDS_MAX];
   OnnxElement e[OPERANDS_MAX];
-  if (c->opset < 7 || !operands(c, x)) return false;
+  if (c->opset < 7 || !known_operands(c, x)) return false;
   DType t = x[c->nin - 1]->dtype;
   OnnxKnown *out = broadcast_new(c, x, c->nin, result ? result : t);
   if (!out) return false;
   for (uint32_t i = 0; i < out->n; i++) {
-    for (uint32_t k = 0; k < c->nin; k++) e[k] = element_at(x[k], i, out->rank, out->shape);
+    for (uint32_t k = 0; k < c->nin; k++) e[k] = broadcast_element(x[k], i, out->rank, out->shape);
     if (!rule(c, t, e, c->nin, &out->at[i])) return false;
   }
   onnx_set_known(c, 0, out);
@@ -89,7 +90,7 @@ static bool set_dim(OnnxCall *c, DType t, Dim d, OnnxElement *out) {
 }
 
 /* Rounds toward zero as ONNX does, or down with the sign of the divisor. */
-static bool divide(OnnxCall *c, DType t, Dim a, Dim b, bool rest, OnnxElement *out) {
+static bool fold_divide(OnnxCall *c, DType t, Dim a, Dim b, bool rest, OnnxElement *out) {
   Dims *d = onnx_dims(c);
   bool positive = dim_range(d, b).lo > 0;
   bool down = positive && dim_range(d, a).lo >= 0;
@@ -111,7 +112,8 @@ static bool float_arithmetic(const OnnxCall *c, DType t, double a, double b, Onn
   return !isnan(v);
 }
 
-static bool arithmetic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool fold_arithmetic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n,
+                            OnnxElement *out) {
   Dims *d = onnx_dims(c);
   if (n != 2) return false;
   if (dtype_is_float(t)) return float_arithmetic(c, t, x[0].number, x[1].number, out);
@@ -119,21 +121,22 @@ static bool arithmetic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, O
   if (c->op->id == ONNX_Add) return set_dim(c, t, dim_add(d, a, b), out);
   if (c->op->id == ONNX_Sub) return set_dim(c, t, dim_sub(d, a, b), out);
   if (c->op->id == ONNX_Mul) return set_dim(c, t, dim_mul(d, a, b), out);
-  return divide(c, t, a, b, c->op->id == ONNX_Mod, out);
+  return fold_divide(c, t, a, b, c->op->id == ONNX_Mod, out);
 }
 
-bool onnx_fold_arithmetic(OnnxCall *c) { return fold(c, arithmetic, DT_NONE); }
+bool onnx_fold_arithmetic(OnnxCall *c) { return fold_elements(c, fold_arithmetic, DT_NONE); }
 
-static bool negative(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool fold_negation(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n,
+                          OnnxElement *out) {
   if (n != 1) return false;
   if (dtype_is_float(t)) return out->number = -x->number, true;
   Dims *d = onnx_dims(c);
   return set_dim(c, t, dim_sub(d, dim_int(d, 0), x->dim), out);
 }
 
-bool onnx_fold_negative(OnnxCall *c) { return fold(c, negative, DT_NONE); }
+bool onnx_fold_negative(OnnxCall *c) { return fold_elements(c, fold_negation, DT_NONE); }
 
-static bool extreme(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool fold_extreme(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   bool least = c->op->id == ONNX_Min;
   *out = x[0];
   for (uint32_t i = 1; i < n; i++)
@@ -144,15 +147,15 @@ static bool extreme(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, Onnx
   return dtype_is_float(t) || set_dim(c, t, out->dim, out);
 }
 
-bool onnx_fold_extreme(OnnxCall *c) { return fold(c, extreme, DT_NONE); }
+bool onnx_fold_extreme(OnnxCall *c) { return fold_elements(c, fold_extreme, DT_NONE); }
 
 static bool relu(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   OnnxElement both[2] = {x[0], {.number = 0}};
   if (!dtype_is_float(t)) both[1].dim = dim_int(onnx_dims(c), 0);
-  return n == 1 && extreme(c, t, both, 2, out);
+  return n == 1 && fold_extreme(c, t, both, 2, out);
 }
 
-bool onnx_fold_relu(OnnxCall *c) { return fold(c, relu, DT_NONE); }
+bool onnx_fold_relu(OnnxCall *c) { return fold_elements(c, relu, DT_NONE); }
 
 static bool round_element(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n,
                           OnnxElement *out) {
@@ -163,7 +166,7 @@ static bool round_element(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n
   return true;
 }
 
-bool onnx_fold_rounded(OnnxCall *c) { return fold(c, round_element, DT_NONE); }
+bool onnx_fold_rounded(OnnxCall *c) { return fold_elements(c, round_element, DT_NONE); }
 
 /* ---- comparisons, logic ---- */
 
@@ -193,9 +196,9 @@ static bool comparison(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, O
   return true;
 }
 
-bool onnx_fold_comparison(OnnxCall *c) { return fold(c, comparison, DT_I1); }
+bool onnx_fold_comparison(OnnxCall *c) { return fold_elements(c, comparison, DT_I1); }
 
-static bool logic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool fold_logic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   if (t != DT_I1) return false;
   int64_t a = x[0].dim->value, b = n > 1 ? x[1].dim->value : 0;
   bool yes = c->op->id == ONNX_And   ? a & b
@@ -206,15 +209,15 @@ static bool logic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxEl
   return true;
 }
 
-bool onnx_fold_logic(OnnxCall *c) { return fold(c, logic, DT_I1); }
+bool onnx_fold_logic(OnnxCall *c) { return fold_elements(c, fold_logic, DT_I1); }
 
-static bool where(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool fold_where(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   (void)c, (void)t;
   if (n == 3) *out = x[0].dim->value ? x[1] : x[2];
   return n == 3;
 }
 
-bool onnx_fold_where(OnnxCall *c) { return fold(c, where, DT_NONE); }
+bool onnx_fold_where(OnnxCall *c) { return fold_elements(c, fold_where, DT_NONE); }
 
 /* ---- casts ---- */
 

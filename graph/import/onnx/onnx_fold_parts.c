@@ -4,7 +4,7 @@
 
 #include "graph/import/onnx/onnx_op.h"
 
-static int64_t *places_new(OnnxCall *c, uint32_t n) {
+static int64_t *indices_new(OnnxCall *c, uint32_t n) {
   return ARENA_ARRAY(c->b.in.g->arena, int64_t, n);
 }
 
@@ -40,7 +40,7 @@ bool onnx_fold_gather(OnnxCall *c) {
   int64_t shape[GRAPH_RANK_MAX];
   if (!x || !index || !x->rank || x->rank + index->rank > GRAPH_RANK_MAX) return false;
   uint32_t axis = onnx_axis_attr(c, "axis", 0, x->rank), rank = 0;
-  int64_t size = x->shape[axis], *places = places_new(c, index->n);
+  int64_t size = x->shape[axis], *places = indices_new(c, index->n);
   for (uint32_t i = 0; i < index->n; i++) {
     if (dtype_is_float(index->dtype) || !dim_is_int(index->at[i].dim)) return false;
     places[i] = index->at[i].dim->value;
@@ -104,7 +104,7 @@ bool onnx_fold_slice(OnnxCall *c) {
   Slice s;
   if (!x || !x->rank || !read_slice(c, x->rank, &s) || s.step == 0 || s.step == INT64_MIN)
     return false;
-  int64_t size = x->shape[s.axis], *places = places_new(c, (uint32_t)size);
+  int64_t size = x->shape[s.axis], *places = indices_new(c, (uint32_t)size);
   uint32_t n = slice_places(size, s.start, s.end, s.step, places);
   memcpy(shape, x->shape, x->rank * sizeof *shape);
   shape[s.axis] = n;

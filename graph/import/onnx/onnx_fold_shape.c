@@ -6,7 +6,7 @@
 
 /* ---- sizes ---- */
 
-static bool set_ints(OnnxCall *c, uint32_t rank, uint32_t n, const Dim *dims) {
+static bool fold_set_ints(OnnxCall *c, uint32_t rank, uint32_t n, const Dim *dims) {
   OnnxKnown *out = onnx_known_new(c, DT_I64, rank, (int64_t[]){n});
   if (!out) return false;
   for (uint32_t i = 0; i < n; i++) out->at[i].dim = dims[i];
@@ -23,13 +23,13 @@ bool onnx_fold_shape(OnnxCall *c) {
   const ValueType *t = onnx_type(c, 0);
   int64_t start = clamped(onnx_int(c, "start", 0), t->rank);
   int64_t end = clamped(onnx_int(c, "end", t->rank), t->rank);
-  return set_ints(c, 1, end > start ? (uint32_t)(end - start) : 0, t->shape + start);
+  return fold_set_ints(c, 1, end > start ? (uint32_t)(end - start) : 0, t->shape + start);
 }
 
 bool onnx_fold_size(OnnxCall *c) {
   const ValueType *t = onnx_type(c, 0);
   Dim n = infer_product(&c->b.in, t->shape, t->rank);
-  return n->kind != DIM_HUGE && set_ints(c, 0, 1, &n);
+  return n->kind != DIM_HUGE && fold_set_ints(c, 0, 1, &n);
 }
 
 /* Their results are known always, but for those of too many elements. */

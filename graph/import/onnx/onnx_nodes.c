@@ -16,7 +16,7 @@ static const OnnxOp ops[] = {
 #include "graph/import/onnx/onnx_table.def"
 };
 
-static int by_name(const void *name, const void *op) {
+static int compare_op_name(const void *name, const void *op) {
   return strcmp(name, ((const OnnxOp *)op)->name);
 }
 
@@ -27,7 +27,7 @@ static const OnnxOp *onnx_op_find(const char *domain, const char *name) {
   if (n < 0 || (size_t)n >= sizeof row) return NULL;
   for (size_t i = 0; domain[i]; i++)
     if (row[i] == '.') row[i] = '_';
-  const OnnxOp *op = bsearch(row, ops, sizeof ops / sizeof *ops, sizeof *ops, by_name);
+  const OnnxOp *op = bsearch(row, ops, sizeof ops / sizeof *ops, sizeof *ops, compare_op_name);
   return op && !strcmp(op->domain ? op->domain : "", domain) ? op : NULL;
 }
 
@@ -132,7 +132,7 @@ static bool spell_node(Onnx *r, const Onnx__Node *n) {
 
 /* ---- a call ---- */
 
-static bool find_inputs(Onnx *r, OnnxScope *s, OnnxCall *c, const char *where) {
+static bool find_call_inputs(Onnx *r, OnnxScope *s, OnnxCall *c, const char *where) {
   c->nin = (uint32_t)c->proto->n_input;
   c->in = ARENA_ARRAY(r->scratch, OnnxValue *, c->nin);
   for (uint32_t i = 0; i < c->nin; i++)
@@ -159,7 +159,7 @@ static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
 }
 
 /* "ONNX: Conv layer1.conv"; control characters could end the comment that it is printed in. */
-static Name origin_of(Onnx *r, const Onnx__Node *n) {
+static Name onnx_origin(Onnx *r, const Onnx__Node *n) {
   char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type), node_name(n));
   for (char *p = text; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
@@ -168,13 +168,13 @@ static Name origin_of(Onnx *r, const Onnx__Node *n) {
   return pool_namen(r->names, text, len);
 }
 
-static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
+static OnnxCall *onnx_call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   OnnxCall *c = ARENA_NEW(r->scratch, OnnxCall);
   const char *name = n->n_output && *n->output[0] ? n->output[0] : onnx_text(n->name);
   *c = (OnnxCall){.r = r, .scope = s, .proto = n, .first_id = r->graph->nids};
   c->stand.name = onnx_identifier(r, name, "value");
   c->stand.place = r->place;
-  c->stand.origin = origin_of(r, n);
+  c->stand.origin = onnx_origin(r, n);
   c->b = (Build){.in = {.g = r->graph, .n = &c->stand, .foreign = onnx_text(n->op_type)}};
   return c;
 }
@@ -187,7 +187,7 @@ static bool is_behind_lack(const OnnxCall *c) {
   return false;
 }
 
-static bool find_op(Onnx *r, OnnxCall *c) {
+static bool find_onnx_op(Onnx *r, OnnxCall *c) {
   const char *domain = onnx_domain(c->proto->domain), *name = onnx_text(c->proto->op_type);
   c->opset = onnx_opset(c->scope, domain);
   c->op = onnx_op_find(domain, name);
@@ -219,13 +219,13 @@ static bool run_node(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   const char *where = onnx_where(r, n);
   if (++r->calls > ONNX_CALLS_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_CALLS_MAX);
   if (r->graph->nids > ONNX_NODES_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_NODES_MAX);
-  OnnxCall *c = call_new(r, s, n);
-  if (!find_inputs(r, s, c, where)) return false;
+  OnnxCall *c = onnx_call_new(r, s, n);
+  if (!find_call_inputs(r, s, c, where)) return false;
   make_outputs(r, c);
   const Onnx__Function *f = onnx_function(r, n);
   bool ok = true;
   if (f) ok = onnx_inline(r, c, f);
-  else if (find_op(r, c) && !is_behind_lack(c)) ok = translate(c);
+  else if (find_onnx_op(r, c) && !is_behind_lack(c)) ok = translate(c);
   return ok && define_outputs(r, s, c);
 }
 

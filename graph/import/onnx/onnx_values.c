@@ -71,7 +71,7 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
   return true;
 }
 
-static uint64_t numel(const ValueType *t) {
+static uint64_t shape_numel(const ValueType *t) {
   uint64_t n = 1;
   for (uint32_t i = 0; i < t->rank; i++) n *= (uint64_t)t->shape[i]->value;
   return n;
@@ -80,7 +80,7 @@ static uint64_t numel(const ValueType *t) {
 /* ---- bytes ---- */
 
 /* Decimal digits, as external_data has its numbers; false if it is none. */
-static bool read_number(const char *text, uint64_t *out) {
+static bool read_decimal(const char *text, uint64_t *out) {
   *out = 0;
   if (!*text) return false;
   for (; *text; text++) {
@@ -100,8 +100,8 @@ static bool external_bytes(Onnx *r, const Onnx__Tensor *t, const char *where, ui
     const char *value = onnx_text(t->external_data[i]->value);
     bool ok = true;
     if (!strcmp(key, "location")) location = value;
-    else if (!strcmp(key, "offset")) ok = read_number(value, &at);
-    else if (!strcmp(key, "length")) ok = read_number(value, &size);
+    else if (!strcmp(key, "offset")) ok = read_decimal(value, &at);
+    else if (!strcmp(key, "length")) ok = read_decimal(value, &size);
     if (!ok) return onnx_error(r, where, E_ONNX_EXTERNAL_NUMBER, key);
   }
   return onnx_external(r->file, where, location, at, size, out);
@@ -142,7 +142,7 @@ static bool raw_bytes(Onnx *r, const Onnx__Tensor *t, const ValueType *type, Wei
 /* Its elements in memory; false after an error. */
 static bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where,
                               const ValueType *type, WeightBytes *out) {
-  uint64_t need = numel(type) * dtype_bytes(type->dtype);
+  uint64_t need = shape_numel(type) * dtype_bytes(type->dtype);
   bool external = t->data_location == EXTERNAL;
   bool ok = external ? external_bytes(r, t, where, need, out) : raw_bytes(r, t, type, out);
   if (!ok) return false;
@@ -193,7 +193,7 @@ static const OnnxKnown *onnx_tensor_known(Onnx *r, const Onnx__Tensor *t, const 
   OnnxKnown *k = ARENA_NEW(r->arena, OnnxKnown);
   int64_t *shape = ARENA_ARRAY(r->arena, int64_t, type.rank);
   for (uint32_t i = 0; i < type.rank; i++) shape[i] = t->dims[i];
-  *k = (OnnxKnown){type.dtype, type.rank, shape, (uint32_t)numel(&type), NULL};
+  *k = (OnnxKnown){type.dtype, type.rank, shape, (uint32_t)shape_numel(&type), NULL};
   if (!onnx_count_elements(r, where, k->n)) return NULL;
   k->at = ARENA_ARRAY(r->arena, OnnxElement, k->n);
   return onnx_elements(r, type.dtype, bytes.data, k->n, k->at) ? k : NULL;
@@ -288,7 +288,7 @@ static const OnnxKnown *given_value(Onnx *r, const OnnxValue *v) {
 }
 
 /* Evaluates the node that made a value, whose inputs are asked for their values in turn. */
-static void evaluate(Onnx *r, OnnxCall *c) {
+static void evaluate_call(Onnx *r, OnnxCall *c) {
   if (!c->op || !c->op->fold || r->demands == ONNX_DEMAND_MAX) return;
   r->demands++;
   c->demanding = true;
@@ -306,7 +306,7 @@ const OnnxKnown *onnx_value_known(Onnx *r, OnnxValue *v, bool demand) {
     v->known = given_value(r, v);
   } else if (demand && v->maker && !v->evaluated) {
     v->evaluated = true;
-    evaluate(r, v->maker);
+    evaluate_call(r, v->maker);
   }
   return v->known;
 }
@@ -344,7 +344,7 @@ static Name tensor_name(Onnx *r, const OnnxValue *v, const Node *n) {
   return free ? v->name : pool_name(r->names, arena_printf(r->arena, "%s (%s)", n->name, v->name));
 }
 
-static Node *bind(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes) {
+static Node *bind_value(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes) {
   int64_t shape[GRAPH_RANK_MAX], strides[GRAPH_RANK_MAX], step = 1;
   for (uint32_t i = v->type.rank; i--; step *= shape[i] ? shape[i] : 1) {
     shape[i] = v->type.shape[i]->value;
@@ -369,7 +369,7 @@ static Node *tensor_node(Onnx *r, const OnnxValue *v) {
   void **slot = namemap_put(r->scratch, &r->stored, (const char *)v->tensor);
   if (*slot) return *slot;
   if (!onnx_tensor_bytes(r, v->tensor, v->name, &v->type, &bytes)) return NULL;
-  return *slot = bind(r, v, stored_node(r, v, "p", INPUT_PARAMETER), bytes);
+  return *slot = bind_value(r, v, stored_node(r, v, "p", INPUT_PARAMETER), bytes);
 }
 
 static Arg element_arg(const OnnxKnown *k, uint32_t i) {
@@ -377,7 +377,7 @@ static Arg element_arg(const OnnxKnown *k, uint32_t i) {
   return dtype_is_float(k->dtype) ? arg_float(k->at[i].number) : arg_dim(k->at[i].dim);
 }
 
-static bool same_element(const OnnxKnown *k, uint32_t i, uint32_t j) {
+static bool is_same_element(const OnnxKnown *k, uint32_t i, uint32_t j) {
   if (!dtype_is_float(k->dtype)) return k->at[i].dim == k->at[j].dim;
   return !memcmp(&k->at[i].number, &k->at[j].number, sizeof k->at[i].number);
 }
@@ -398,7 +398,7 @@ static Node *literal_node(Onnx *r, const OnnxValue *v) {
   uint8_t *bytes = arena_array(r->arena, k->n, size);
   for (uint32_t i = 0; i < k->n; i++) onnx_element_store(k->dtype, k->at[i], bytes + i * size);
   Node *n = stored_node(r, v, "c", INPUT_CONSTANT);
-  return bind(r, v, n, (WeightBytes){bytes, k->n * size, "the model"});
+  return bind_value(r, v, n, (WeightBytes){bytes, k->n * size, "the model"});
 }
 
 static Node *known_node(Onnx *r, const OnnxValue *v) {
@@ -409,7 +409,7 @@ static Node *known_node(Onnx *r, const OnnxValue *v) {
   bool literal = true, equal = k->n > 0;
   for (uint32_t i = 0; i < k->n; i++) {
     literal &= dtype_is_float(k->dtype) || dim_is_int(k->at[i].dim);
-    equal &= same_element(k, 0, i);
+    equal &= is_same_element(k, 0, i);
   }
   if (setjmp(b.in.failed)) return NULL;
   if (equal) return build_full(&b, v->type.rank, v->type.shape, element_arg(k, 0), k->dtype);

@@ -16,7 +16,7 @@ static bool whole_numbers(Pt2 *r, const Json *meta, const char *key, int64_t *ou
   return true;
 }
 
-static bool read_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes bytes) {
+static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes bytes) {
   ValueType type;
   int64_t shape[GRAPH_RANK_MAX], strides[GRAPH_RANK_MAX], offset;
   if (!pt2_tensor_type(r, meta, &type)) return false;
@@ -42,10 +42,10 @@ static bool read_payload(Pt2 *r, const char *folder, Name name, const Json *payl
   const char *entry = arena_printf(r->arena, "%s%s%s", r->root, folder, path);
   const ArchiveEntry *e = archive_find(r->file, entry);
   if (!e) return pt2_fail(r, E_GRAPH_PT2_NO_BYTES, entry);
-  return read_tensor(r, name, meta, (WeightBytes){e->data, e->size, e->name});
+  return read_weight_tensor(r, name, meta, (WeightBytes){e->data, e->size, e->name});
 }
 
-static bool read_config(Pt2 *r, const char *folder, const char *suffix) {
+static bool read_weights_config(Pt2 *r, const char *folder, const char *suffix) {
   const Json *file;
   const char *name = arena_printf(r->arena, "%s%s%s%s", r->root, folder, r->model, suffix);
   const ArchiveEntry *entry = archive_find(r->file, name);
@@ -67,26 +67,26 @@ static bool read_config(Pt2 *r, const char *folder, const char *suffix) {
 
 /* All tensors of the file. */
 static bool pt2_weights(Pt2 *r) {
-  return read_config(r, "data/weights/", "_weights_config.json") &&
-         read_config(r, "data/constants/", "_constants_config.json");
+  return read_weights_config(r, "data/weights/", "_weights_config.json") &&
+         read_weights_config(r, "data/constants/", "_constants_config.json");
 }
 
 /* ---- what takes them ---- */
 
-static bool same_type(const Weight *w, const ValueType *t) {
+static bool weight_matches(const Weight *w, const ValueType *t) {
   if (w->dtype != t->dtype || w->rank != t->rank) return false;
   for (uint32_t i = 0; i < w->rank; i++)
     if (!dim_is(t->shape[i], w->shape[i])) return false;
   return true;
 }
 
-static bool bind(Pt2 *r, const Node *n) {
+static bool find_placeholder_weight(Pt2 *r, const Node *n) {
   Weight *w = weights_find(r->weights, n->input.tensor);
   if (!w) {
     diag_error(r->diags, r->place, E_GRAPH_WEIGHT_MISSING, n->input.tensor, n->input.target);
     return false;
   }
-  if (!same_type(w, &n->type)) {
+  if (!weight_matches(w, &n->type)) {
     Text type = text_new(r->arena);
     value_type_print(&type, &n->type);
     diag_error(r->diags, r->place, E_GRAPH_WEIGHT_TYPE, w->name, n->input.target, type.data);
@@ -100,7 +100,7 @@ static bool bind(Pt2 *r, const Node *n) {
 static bool pt2_bind_weights(Pt2 *r) {
   bool ok = true;
   for (const Node *n = r->graph->first; n && n->kind == NODE_INPUT; n = n->next)
-    if (n->input.kind != INPUT_USER) ok &= bind(r, n);
+    if (n->input.kind != INPUT_USER) ok &= find_placeholder_weight(r, n);
   return ok;
 }
 
@@ -115,13 +115,13 @@ static const struct {
               {"tensor_constant", "tensor_constant_name", INPUT_CONSTANT}};
 
 /* The value that a spec is of must be that of the graph's input or output in the same place. */
-static bool check_name(Pt2 *r, Name name, Name expected) {
+static bool check_spec_name(Pt2 *r, Name name, Name expected) {
   return name && (name == expected || pt2_fail(r, E_GRAPH_PT2_SPEC, name, expected));
 }
 
 static bool read_stored(Pt2 *r, Node *n, const Json *spec, int row) {
   const Json *arg = pt2_object(r, spec, "arg");
-  if (!arg || !check_name(r, pt2_name(r, arg, "name"), n->input.target)) return false;
+  if (!arg || !check_spec_name(r, pt2_name(r, arg, "name"), n->input.target)) return false;
   n->input.kind = stored[row].input;
   n->input.tensor = pt2_name(r, spec, stored[row].key);
   if (!n->input.tensor) return false;
@@ -142,7 +142,7 @@ static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const Json *spec)
   const char *arg_kind = arg ? pt2_union(r, arg, &value) : NULL;
   if (!arg_kind) return false;
   return !pt2_names_value(arg_kind) ||
-         check_name(r, pt2_value_name(r, arg_kind, value), n->input.target);
+         check_spec_name(r, pt2_value_name(r, arg_kind, value), n->input.target);
 }
 
 /* The name of an input without a value in the graph: the exported program is for one value. */
@@ -151,7 +151,7 @@ static Name constant_name(Pt2 *r, const char *kind, const Json *spec, size_t i) 
   return pool_name(r->names, arena_printf(r->arena, "arg%zu", i));
 }
 
-static bool read_input(Pt2 *r, const Json *input, const Json *spec_union, size_t i) {
+static bool read_signature_input(Pt2 *r, const Json *input, const Json *spec_union, size_t i) {
   const Json *value, *spec;
   r->where = arena_printf(r->arena, "input %zu", i);
   const char *kind = pt2_union(r, input, &value);
@@ -173,7 +173,7 @@ static bool read_input(Pt2 *r, const Json *input, const Json *spec_union, size_t
          read_input_spec(r, n, spec_kind, spec);
 }
 
-static bool same_length(Pt2 *r, const Json *a, const Json *b, const char *what) {
+static bool check_same_length(Pt2 *r, const Json *a, const Json *b, const char *what) {
   if (!a || !b) return false;
   if (json_length(a) == json_length(b)) return true;
   return pt2_fail(r, E_GRAPH_PT2_SPECS, json_length(a), what, json_length(b));
@@ -182,9 +182,9 @@ static bool same_length(Pt2 *r, const Json *a, const Json *b, const char *what) 
 static bool pt2_inputs(Pt2 *r, const Json *graph, const Json *signature) {
   const Json *inputs = pt2_array(r, graph, "inputs");
   const Json *specs = inputs ? pt2_array(r, signature, "input_specs") : NULL;
-  if (!same_length(r, inputs, specs, "inputs")) return false;
+  if (!check_same_length(r, inputs, specs, "inputs")) return false;
   for (size_t i = 0; i < json_length(inputs); i++)
-    if (!read_input(r, json_item(inputs, i), json_item(specs, i), i)) return false;
+    if (!read_signature_input(r, json_item(inputs, i), json_item(specs, i), i)) return false;
   return true;
 }
 
@@ -211,8 +211,8 @@ static bool read_mutation(Pt2 *r, const Json *spec, int row, const Node *value, 
   return ok || pt2_fail(r, E_GRAPH_PT2_MUTATION, target);
 }
 
-static bool read_output(Pt2 *r, const Json *output, const Json *spec_union, Arg *arg,
-                        OutputSpec *out) {
+static bool read_signature_output(Pt2 *r, const Json *output, const Json *spec_union, Arg *arg,
+                                  OutputSpec *out) {
   const Json *spec;
   const char *kind = pt2_union(r, spec_union, &spec);
   if (!kind || !pt2_arg(r, output, arg)) return false;
@@ -227,15 +227,15 @@ static bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature) {
   r->where = "graph";
   const Json *outputs = pt2_array(r, graph, "outputs");
   const Json *specs = outputs ? pt2_array(r, signature, "output_specs") : NULL;
-  if (!same_length(r, outputs, specs, "outputs")) return false;
+  if (!check_same_length(r, outputs, specs, "outputs")) return false;
   uint32_t count = (uint32_t)json_length(outputs);
   Arg list = arg_list(r->graph, count);
   list.tuple = true;
   r->graph->outputs = ARENA_ARRAY(r->arena, OutputSpec, count);
   for (uint32_t i = 0; i < count; i++) {
     r->where = arena_printf(r->arena, "output %u", i);
-    if (!read_output(r, json_item(outputs, i), json_item(specs, i), &list.items[i],
-                     &r->graph->outputs[i]))
+    if (!read_signature_output(r, json_item(outputs, i), json_item(specs, i), &list.items[i],
+                               &r->graph->outputs[i]))
       return false;
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
@@ -301,7 +301,7 @@ static bool find_model(Pt2 *r) {
   return r->program || pt2_fail(r, E_GRAPH_PT2_NO_MODEL);
 }
 
-static bool find_parts(Pt2 *r) {
+static bool find_archive_parts(Pt2 *r) {
   if (!find_in_root(r, "archive_format", &r->root)) return report_other(r);
   const char *format = small_entry(r, "archive_format");
   if (!format || strcmp(format, "pt2")) return report_other(r);
@@ -310,7 +310,7 @@ static bool find_parts(Pt2 *r) {
 
 /* ---- the program ---- */
 
-static bool check_version(Pt2 *r, const Json *program) {
+static bool check_schema_version(Pt2 *r, const Json *program) {
   int64_t major, minor;
   const Json *version = pt2_object(r, program, "schema_version");
   if (!version || !pt2_int(r, version, "major", &major) || !pt2_int(r, version, "minor", &minor))
@@ -331,7 +331,7 @@ static bool read_graph(Pt2 *r, const Json *graph, const Json *signature) {
 static bool read_program(Pt2 *r) {
   const Json *program;
   if (!pt2_parse(r, r->program, &program)) return false;
-  if (!check_version(r, program) || !pt2_ranges(r, program)) return false;
+  if (!check_schema_version(r, program) || !pt2_ranges(r, program)) return false;
   r->where = "program";
   const Json *module = pt2_object(r, program, "graph_module");
   const Json *graph = module ? pt2_object(r, module, "graph") : NULL;
@@ -347,8 +347,8 @@ static bool all_supported(Pt2 *r) {
   return !r->lacking;
 }
 
-static bool read_all(Pt2 *r) {
-  if (!find_parts(r) || !read_program(r) || !all_supported(r)) return false;
+static bool read_exported_program(Pt2 *r) {
+  if (!find_archive_parts(r) || !read_program(r) || !all_supported(r)) return false;
   return pt2_weights(r) && all_supported(r) && pt2_bind_weights(r);
 }
 
@@ -357,7 +357,7 @@ Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {
   r.root = r.where = "";
   r.weights = w;
   r.graph = graph_new(a, names, d);
-  bool ok = read_all(&r);
+  bool ok = read_exported_program(&r);
   pt2_close(&r);
   return ok ? r.graph : NULL;
 }

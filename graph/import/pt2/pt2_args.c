@@ -20,15 +20,17 @@ static bool read_named(Pt2 *r, const Json *in, const char *key, Arg *out) {
   return n;
 }
 
-static bool read_tensor(Pt2 *r, const Json *in, Arg *out) { return read_named(r, in, "name", out); }
+static bool read_tensor_arg(Pt2 *r, const Json *in, Arg *out) {
+  return read_named(r, in, "name", out);
+}
 
-static bool read_int(Pt2 *r, const Json *in, Arg *out) {
+static bool read_int_arg(Pt2 *r, const Json *in, Arg *out) {
   if (!json_is(in, JSON_INTEGER)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an integer");
   *out = arg_int(r->graph, in->integer);
   return true;
 }
 
-static bool read_float(Pt2 *r, const Json *in, Arg *out) {
+static bool read_float_arg(Pt2 *r, const Json *in, Arg *out) {
   out->kind = ARG_FLOAT;
   return pt2_float(r, in, &out->number);
 }
@@ -40,20 +42,20 @@ static bool read_bool(Pt2 *r, const Json *in, Arg *out) {
   return true;
 }
 
-static bool read_string(Pt2 *r, const Json *in, Arg *out) {
+static bool read_string_arg(Pt2 *r, const Json *in, Arg *out) {
   if (!json_is(in, JSON_STRING)) return pt2_fail(r, E_GRAPH_PT2_ARG, "a string");
   *out = (Arg){.kind = ARG_STRING, .name = pool_name(r->names, in->string)};
   return true;
 }
 
 /* A node or a literal of one kind: {"as_name": ...} or {"as_int": ...}. */
-static bool read_symbolic(Pt2 *r, const Json *in, Arg *out) {
+static bool read_symbolic_arg(Pt2 *r, const Json *in, Arg *out) {
   const Json *value;
   const char *kind = pt2_union(r, in, &value);
   if (!kind) return false;
   if (!strcmp(kind, "as_name")) return read_named(r, in, "as_name", out);
-  if (!strcmp(kind, "as_int")) return read_int(r, value, out);
-  if (!strcmp(kind, "as_float")) return read_float(r, value, out);
+  if (!strcmp(kind, "as_int")) return read_int_arg(r, value, out);
+  if (!strcmp(kind, "as_float")) return read_float_arg(r, value, out);
   if (!strcmp(kind, "as_bool")) return read_bool(r, value, out);
   return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
@@ -63,13 +65,13 @@ static bool read_optional_tensor(Pt2 *r, const Json *in, Arg *out) {
   const char *kind = pt2_union(r, in, &value);
   if (!kind) return false;
   if (!strcmp(kind, "as_none")) return read_none(r, value, out);
-  if (!strcmp(kind, "as_tensor")) return read_tensor(r, value, out);
+  if (!strcmp(kind, "as_tensor")) return read_tensor_arg(r, value, out);
   return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
 
 /* ---- enumerations ---- */
 
-static bool read_scalar_type(Pt2 *r, const Json *in, Arg *out) {
+static bool read_dtype_arg(Pt2 *r, const Json *in, Arg *out) {
   const char *name = json_is(in, JSON_INTEGER) ? pt2_dtype_name(in->integer) : NULL;
   if (!name) return pt2_fail(r, E_GRAPH_PT2_ARG, "the number of a dtype");
   *out = (Arg){.kind = ARG_DTYPE, .name = pool_name(r->names, name)};
@@ -86,7 +88,7 @@ static bool read_memory_format(Pt2 *r, const Json *in, Arg *out) {
   return true;
 }
 
-static bool read_layout(Pt2 *r, const Json *in, Arg *out) {
+static bool read_layout_arg(Pt2 *r, const Json *in, Arg *out) {
   if (!json_is(in, JSON_INTEGER) || in->integer != PT2_STRIDED)
     return pt2_fail(r, E_GRAPH_PT2_ARG, "the strided layout");
   *out = (Arg){.kind = ARG_LAYOUT, .name = pool_name(r->names, "strided")};
@@ -95,7 +97,7 @@ static bool read_layout(Pt2 *r, const Json *in, Arg *out) {
 
 enum { DEVICES_MAX = 1024 }; /* as in the text form */
 
-static bool read_device(Pt2 *r, const Json *in, Arg *out) {
+static bool read_device_arg(Pt2 *r, const Json *in, Arg *out) {
   int64_t index = -1;
   Name type = pt2_name(r, in, "type");
   if (!type) return false;
@@ -116,32 +118,32 @@ static const struct {
   const char *kind;
   Read *read;
   bool list; /* an array of items, each read by `read` */
-} kinds[] = {{"as_tensor", read_tensor, false},
-             {"as_int", read_int, false},
-             {"as_ints", read_int, true},
-             {"as_float", read_float, false},
+} kinds[] = {{"as_tensor", read_tensor_arg, false},
+             {"as_int", read_int_arg, false},
+             {"as_ints", read_int_arg, true},
+             {"as_float", read_float_arg, false},
              {"as_bool", read_bool, false},
              {"as_none", read_none, false},
-             {"as_tensors", read_tensor, true},
-             {"as_sym_int", read_symbolic, false},
-             {"as_sym_ints", read_symbolic, true},
-             {"as_scalar_type", read_scalar_type, false},
+             {"as_tensors", read_tensor_arg, true},
+             {"as_sym_int", read_symbolic_arg, false},
+             {"as_sym_ints", read_symbolic_arg, true},
+             {"as_scalar_type", read_dtype_arg, false},
              {"as_memory_format", read_memory_format, false},
-             {"as_layout", read_layout, false},
-             {"as_device", read_device, false},
-             {"as_string", read_string, false},
-             {"as_floats", read_float, true},
+             {"as_layout", read_layout_arg, false},
+             {"as_device", read_device_arg, false},
+             {"as_string", read_string_arg, false},
+             {"as_floats", read_float_arg, true},
              {"as_bools", read_bool, true},
-             {"as_strings", read_string, true},
+             {"as_strings", read_string_arg, true},
              {"as_optional_tensor", read_optional_tensor, false},
              {"as_optional_tensors", read_optional_tensor, true},
-             {"as_sym_float", read_symbolic, false},
-             {"as_sym_floats", read_symbolic, true},
-             {"as_sym_bool", read_symbolic, false},
-             {"as_sym_bools", read_symbolic, true}};
+             {"as_sym_float", read_symbolic_arg, false},
+             {"as_sym_floats", read_symbolic_arg, true},
+             {"as_sym_bool", read_symbolic_arg, false},
+             {"as_sym_bools", read_symbolic_arg, true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static bool read_list(Pt2 *r, const Json *in, Read *read, Arg *out) {
+static bool read_list_arg(Pt2 *r, const Json *in, Read *read, Arg *out) {
   if (!json_is(in, JSON_ARRAY)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an array");
   *out = arg_list(r->graph, (uint32_t)json_length(in));
   for (uint32_t i = 0; i < out->n; i++)
@@ -155,7 +157,8 @@ bool pt2_arg(Pt2 *r, const Json *argument, Arg *out) {
   if (!kind) return false;
   for (int i = 0; i < KINDS; i++) {
     if (strcmp(kinds[i].kind, kind)) continue;
-    return kinds[i].list ? read_list(r, value, kinds[i].read, out) : kinds[i].read(r, value, out);
+    return kinds[i].list ? read_list_arg(r, value, kinds[i].read, out)
+                         : kinds[i].read(r, value, out);
   }
   *out = arg_none();
   return pt2_lack(r, E_GRAPH_PT2_ARG_KIND, kind);

@@ -44,41 +44,42 @@ void pt2_close(Pt2 *r) {
 
 /* ---- values ---- */
 
-static const char *kind_name(const Json *v) {
+static const char *json_kind_name(const Json *v) {
   static const char *const names[] = {"null",     "false",    "true",     "an integer",
                                       "a number", "a string", "an array", "an object"};
   return v ? names[v->kind] : "missing";
 }
 
-static bool wrong(Pt2 *r, const char *key, const Json *v, const char *wanted) {
-  return pt2_fail(r, E_GRAPH_PT2_KEY, key, kind_name(v), wanted);
+static bool report_wrong_kind(Pt2 *r, const char *key, const Json *v, const char *wanted) {
+  return pt2_fail(r, E_GRAPH_PT2_KEY, key, json_kind_name(v), wanted);
 }
 
 const Json *pt2_object(Pt2 *r, const Json *in, const char *key) {
   const Json *v = json_get(in, key);
-  return json_is(v, JSON_OBJECT) ? v : (wrong(r, key, v, "an object"), NULL);
+  return json_is(v, JSON_OBJECT) ? v : (report_wrong_kind(r, key, v, "an object"), NULL);
 }
 
 const Json *pt2_array(Pt2 *r, const Json *in, const char *key) {
   const Json *v = json_get(in, key);
-  return json_is(v, JSON_ARRAY) ? v : (wrong(r, key, v, "an array"), NULL);
+  return json_is(v, JSON_ARRAY) ? v : (report_wrong_kind(r, key, v, "an array"), NULL);
 }
 
 const char *pt2_string(Pt2 *r, const Json *in, const char *key) {
   const Json *v = json_get(in, key);
-  return json_is(v, JSON_STRING) ? v->string : (wrong(r, key, v, "a string"), NULL);
+  return json_is(v, JSON_STRING) ? v->string : (report_wrong_kind(r, key, v, "a string"), NULL);
 }
 
 bool pt2_int(Pt2 *r, const Json *in, const char *key, int64_t *out) {
   const Json *v = json_get(in, key);
-  if (!json_is(v, JSON_INTEGER)) return wrong(r, key, v, "an integer");
+  if (!json_is(v, JSON_INTEGER)) return report_wrong_kind(r, key, v, "an integer");
   *out = v->integer;
   return true;
 }
 
 bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out) {
   const Json *v = json_get(in, key);
-  if (!json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE)) return wrong(r, key, v, "true or false");
+  if (!json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE))
+    return report_wrong_kind(r, key, v, "true or false");
   *out = v->kind == JSON_TRUE;
   return true;
 }
@@ -118,5 +119,6 @@ bool pt2_float(Pt2 *r, const Json *value, double *out) {
   if (json_is(value, JSON_INTEGER)) return *out = (double)value->integer, true;
   for (size_t i = 0; i < 3 && json_is(value, JSON_STRING); i++)
     if (!strcmp(value->string, words[i].text)) return *out = words[i].value, true;
-  return wrong(r, "as_float", value, "a number, \"Infinity\", \"-Infinity\" or \"NaN\"");
+  return report_wrong_kind(r, "as_float", value,
+                           "a number, \"Infinity\", \"-Infinity\" or \"NaN\"");
 }

@@ -4,12 +4,12 @@
 #include "graph/ir/python_words.h"
 #include "graph/messages.h"
 
-static bool is_word(const char *s) {
+static bool is_python_word(const char *s) {
   size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
   return n && !s[n] && (*s < '0' || *s > '9');
 }
 
-bool pt2_identifier(const char *s) { return is_word(s) && !python_is_keyword(s); }
+bool pt2_identifier(const char *s) { return is_python_word(s) && !python_is_keyword(s); }
 
 bool pt2_dotted(Pt2 *r, const char *s) {
   char *rest = arena_strndup(r->arena, s, strlen(s)), *part;
@@ -19,7 +19,7 @@ bool pt2_dotted(Pt2 *r, const char *s) {
 }
 
 bool pt2_name_node(Pt2 *r, Node *n, Name name) {
-  if (!is_word(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
+  if (!is_python_word(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
   graph_fresh_name(r->graph, n,
                    python_is_reserved(name) ? arena_printf(r->arena, "%s_1", name) : name);
   return true;

@@ -19,7 +19,7 @@ static const char autocast[] = "higher_order.wrap_with_autocast";
 
 enum { GRAD_GRAPH = 1, AUTOCAST_ENABLED = 2, AUTOCAST_GRAPH = 4 };
 
-static const Json *argument(const Json *inputs, size_t i, const char *kind) {
+static const Json *argument_of_kind(const Json *inputs, size_t i, const char *kind) {
   const Json *input = i < json_length(inputs) ? json_item(inputs, i) : NULL;
   const Json *arg = json_is(input, JSON_OBJECT) ? json_get(input, "arg") : NULL;
   return json_is(arg, JSON_OBJECT) ? json_get(arg, kind) : NULL;
@@ -30,15 +30,16 @@ static int pt2_region(const char *target, const Json *inputs) {
   int at = -1;
   if (!strcmp(target, grad_mode)) at = GRAD_GRAPH;
   else if (!strcmp(target, autocast) &&
-           json_is(argument(inputs, AUTOCAST_ENABLED, "as_bool"), JSON_FALSE))
+           json_is(argument_of_kind(inputs, AUTOCAST_ENABLED, "as_bool"), JSON_FALSE))
     at = AUTOCAST_GRAPH;
-  return at >= 0 && json_is(argument(inputs, (size_t)at, "as_graph"), JSON_OBJECT) ? at : -1;
+  return at >= 0 && json_is(argument_of_kind(inputs, (size_t)at, "as_graph"), JSON_OBJECT) ? at
+                                                                                           : -1;
 }
 
 /* ---- values that go in and come out ---- */
 
 /* The name of a value that an input or an output of a graph or a node is. */
-static Name named(Pt2 *r, const Json *argument) {
+static Name argument_name(Pt2 *r, const Json *argument) {
   const Json *value;
   const char *kind = pt2_union(r, argument, &value);
   if (!kind) return NULL;
@@ -48,7 +49,7 @@ static Name named(Pt2 *r, const Json *argument) {
 
 static bool find_values(Pt2 *r, const Json *arguments, Node **out) {
   for (size_t i = 0; i < json_length(arguments); i++) {
-    Name name = named(r, json_item(arguments, i));
+    Name name = argument_name(r, json_item(arguments, i));
     out[i] = name ? pt2_value(r, name) : NULL;
     if (!out[i]) return false;
   }
@@ -57,7 +58,7 @@ static bool find_values(Pt2 *r, const Json *arguments, Node **out) {
 
 static bool define_values(Pt2 *r, const Json *arguments, Node *const *values) {
   for (size_t i = 0; i < json_length(arguments); i++) {
-    Name name = named(r, json_item(arguments, i));
+    Name name = argument_name(r, json_item(arguments, i));
     if (!name || !pt2_define(r, name, values[i])) return false;
   }
   return true;
@@ -66,7 +67,7 @@ static bool define_values(Pt2 *r, const Json *arguments, Node *const *values) {
 static bool find_operands(Pt2 *r, const Json *inputs, size_t first, Node **out) {
   for (size_t i = first; i < json_length(inputs); i++) {
     const Json *argument = pt2_object(r, json_item(inputs, i), "arg");
-    Name name = argument ? named(r, argument) : NULL;
+    Name name = argument ? argument_name(r, argument) : NULL;
     out[i - first] = name ? pt2_value(r, name) : NULL;
     if (!out[i - first]) return false;
   }
@@ -90,7 +91,7 @@ static bool read_within(Pt2 *r, const Json *graph, Node *const *operands, const 
 /* Its nodes, in place of the call. */
 static bool pt2_inline(Pt2 *r, const Json *node, int at) {
   const Json *inputs = pt2_array(r, node, "inputs"), *made = pt2_array(r, node, "outputs");
-  const Json *region = pt2_object(r, argument(inputs, (size_t)at, "as_graph"), "graph");
+  const Json *region = pt2_object(r, argument_of_kind(inputs, (size_t)at, "as_graph"), "graph");
   const Json *takes = region ? pt2_array(r, region, "inputs") : NULL;
   const Json *gives = takes ? pt2_array(r, region, "outputs") : NULL;
   size_t first = (size_t)at + 1, given = json_length(inputs) - first;
@@ -146,7 +147,7 @@ static char *strip(char *s) {
 
 /* The innermost frame of a traceback that has a line of code, "File: m.py:3 in forward, code: x",
  * as FX says it. */
-static Name origin_of(Pt2 *r, const char *trace) {
+static Name trace_origin(Pt2 *r, const char *trace) {
   char *rest = arena_strndup(r->arena, trace, strlen(trace)), *line, *origin = NULL;
   Frame f = {0};
   bool in_frame = false;
@@ -169,7 +170,7 @@ static bool read_origin(Pt2 *r, const Json *node, Name *out) {
   const Json *metadata = pt2_object(r, node, "metadata");
   if (!metadata || !pt2_has(metadata, "stack_trace")) return metadata;
   const char *trace = pt2_string(r, metadata, "stack_trace");
-  if (trace) *out = origin_of(r, trace);
+  if (trace) *out = trace_origin(r, trace);
   return trace;
 }
 
@@ -189,7 +190,7 @@ static const char *read_target(Pt2 *r, const Json *node) {
 enum { POSITIONAL = 1, KEYWORD = 2 };
 
 /* Files of older minor versions don't say whether an argument was given by name. */
-static bool is_named(const OpSchema *s, const Json *input, uint32_t positional) {
+static bool is_named_argument(const OpSchema *s, const Json *input, uint32_t positional) {
   if (json_is(json_get(input, "kind"), JSON_INTEGER))
     return json_get(input, "kind")->integer == KEYWORD;
   int at = s && json_is(json_get(input, "name"), JSON_STRING)
@@ -198,7 +199,7 @@ static bool is_named(const OpSchema *s, const Json *input, uint32_t positional) 
   return at >= 0 && (s->params[at].named_only || (uint32_t)at != positional);
 }
 
-static bool read_input(Pt2 *r, Node *n, const OpSchema *s, const Json *input, Arg *out) {
+static bool read_node_input(Pt2 *r, Node *n, const OpSchema *s, const Json *input, Arg *out) {
   const Json *value;
   const char *name = pt2_string(r, input, "name");
   const Json *argument = name ? pt2_object(r, input, "arg") : NULL;
@@ -206,21 +207,21 @@ static bool read_input(Pt2 *r, Node *n, const OpSchema *s, const Json *input, Ar
   if (!kind) return false;
   /* The operator is reported; what it takes need not be understood. */
   if (!n->op->schema && !pt2_arg_is_known(kind)) return *out = arg_none(), true;
-  if (s && !is_named(s, input, n->nargs)) {
+  if (s && !is_named_argument(s, input, n->nargs)) {
     if (n->nargs >= s->npositional || strcmp(s->params[n->nargs].name, name))
       return pt2_fail(r, E_GRAPH_PT2_POSITION, name, n->nargs + 1, n->op->target);
   }
   return pt2_arg(r, argument, out);
 }
 
-static bool read_inputs(Pt2 *r, Node *n, const Json *inputs) {
+static bool read_node_inputs(Pt2 *r, Node *n, const Json *inputs) {
   const OpSchema *s = n->op->schema ? ops_schema(r->graph, n->op) : NULL;
   n->nargs = n->nnamed = 0; /* there is room for all of them in both */
   for (size_t i = 0; i < json_length(inputs); i++) {
     const Json *input = json_item(inputs, i);
     Arg arg;
-    if (!read_input(r, n, s, input, &arg)) return false;
-    if (!is_named(s, input, n->nargs)) {
+    if (!read_node_input(r, n, s, input, &arg)) return false;
+    if (!is_named_argument(s, input, n->nargs)) {
       n->args[n->nargs++] = arg;
       continue;
     }
@@ -302,7 +303,7 @@ static bool read_single(Pt2 *r, Node *n, const char *kind, const Json *value) {
   return name && pt2_value_type(r, kind, name, &n->type) && pt2_define(r, name, n);
 }
 
-static bool read_outputs(Pt2 *r, Node *n, const Json *outputs) {
+static bool read_node_outputs(Pt2 *r, Node *n, const Json *outputs) {
   const Json *value;
   if (json_length(outputs) == 0) return n->type.kind = VALUE_NONE, true;
   if (json_length(outputs) > 1) return read_tuple(r, n, outputs);
@@ -326,7 +327,7 @@ static Name read_node_name(Pt2 *r, const Json *node, const char *target) {
   return pool_namen(r->names, op, strcspn(op, "."));
 }
 
-static bool read_node(Pt2 *r, const Json *node, size_t i) {
+static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
   r->where = arena_printf(r->arena, "node %zu", i);
   const char *target = read_target(r, node);
   Name name = target ? read_node_name(r, node, target) : NULL;
@@ -341,14 +342,14 @@ static bool read_node(Pt2 *r, const Json *node, size_t i) {
   n->op = ops_row(r->graph, target);
   n->place = r->place;
   return read_origin(r, node, &n->origin) && pt2_name_node(r, n, name) &&
-         read_inputs(r, n, inputs) && read_outputs(r, n, outputs);
+         read_node_inputs(r, n, inputs) && read_node_outputs(r, n, outputs);
 }
 
 bool pt2_nodes(Pt2 *r, const Json *graph) {
   r->where = "graph";
   const Json *nodes = pt2_array(r, graph, "nodes");
   for (size_t i = 0; i < json_length(nodes); i++)
-    if (!read_node(r, json_item(nodes, i), i)) return false;
+    if (!read_json_node(r, json_item(nodes, i), i)) return false;
   return nodes;
 }
 

@@ -48,7 +48,7 @@ static DType find_dtype(Pt2 *r, int64_t number) {
 /* ---- sizes ---- */
 
 /* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
-static bool read_size(Pt2 *r, const Json *in, Dim *out) {
+static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
   const Json *value;
   const char *kind = pt2_union(r, in, &value), *why;
   if (!kind) return false;
@@ -79,7 +79,7 @@ bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
   if (rank > GRAPH_RANK_MAX) return pt2_fail(r, E_GRAPH_PT2_RANK, rank, GRAPH_RANK_MAX);
   Dim shape[GRAPH_RANK_MAX];
   for (size_t i = 0; i < rank; i++) {
-    if (!read_size(r, json_item(sizes, i), &shape[i])) return false;
+    if (!read_tensor_size(r, json_item(sizes, i), &shape[i])) return false;
     if (dim_range(r->graph->dims, shape[i]).hi < 0) return pt2_fail(r, E_GRAPH_PT2_NEGATIVE);
   }
   *out = value_tensor(r->graph, type, (uint32_t)rank, shape);
@@ -102,7 +102,7 @@ bool pt2_types(Pt2 *r, const Json *graph) {
 }
 
 /* A SymBool that is no constant: sympy's text of it, where we know it. */
-static bool read_relation(Pt2 *r, const Json *in, ValueType *out) {
+static bool read_symbolic_bool(Pt2 *r, const Json *in, ValueType *out) {
   const Json *value;
   const char *kind = pt2_union(r, in, &value);
   if (!kind || strcmp(kind, "as_expr")) return kind;
@@ -111,7 +111,7 @@ static bool read_relation(Pt2 *r, const Json *in, ValueType *out) {
   return text;
 }
 
-static const Json *type_of(Pt2 *r, const Json *types, const char *table, Name name) {
+static const Json *find_value_type(Pt2 *r, const Json *types, const char *table, Name name) {
   const Json *t = json_get(types, name);
   if (!json_is(t, JSON_OBJECT)) pt2_fail(r, E_GRAPH_PT2_NO_TYPE, name, table);
   return json_is(t, JSON_OBJECT) ? t : NULL;
@@ -121,17 +121,20 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
   const Json *t;
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (!strcmp(kind, "as_tensor"))
-    return (t = type_of(r, r->scope.tensors, "tensor_values", name)) && pt2_tensor_type(r, t, out);
+    return (t = find_value_type(r, r->scope.tensors, "tensor_values", name)) &&
+           pt2_tensor_type(r, t, out);
   if (!strcmp(kind, "as_sym_int")) {
     out->kind = VALUE_INT;
-    return (t = type_of(r, r->scope.ints, "sym_int_values", name)) && read_size(r, t, &out->value);
+    return (t = find_value_type(r, r->scope.ints, "sym_int_values", name)) &&
+           read_tensor_size(r, t, &out->value);
   }
   if (!strcmp(kind, "as_sym_float")) {
     out->kind = VALUE_FLOAT;
-    return type_of(r, r->scope.floats, "sym_float_values", name);
+    return find_value_type(r, r->scope.floats, "sym_float_values", name);
   }
   out->kind = VALUE_BOOL; /* as_sym_bool */
-  return (t = type_of(r, r->scope.bools, "sym_bool_values", name)) && read_relation(r, t, out);
+  return (t = find_value_type(r, r->scope.bools, "sym_bool_values", name)) &&
+         read_symbolic_bool(r, t, out);
 }
 
 /* ---- ranges of symbols ---- */

@@ -44,7 +44,7 @@ static Node *and_conditions(Build *b, Node *x, Node *y) {
 }
 
 /* Places in `axis` of products: [length, 1] of queries, [length] of keys. */
-static Node *places(Build *b, Dim length, bool queries) {
+static Node *query_positions(Build *b, Dim length, bool queries) {
   Node *n = build_arange(b, length);
   return queries ? build_unsqueeze(b, n, 1) : n;
 }
@@ -52,7 +52,7 @@ static Node *places(Build *b, Dim length, bool queries) {
 /* The first query's position among the keys: after those of the past, or so that the last query is
  * at the last valid key. */
 static Node *query_places(Heads *h, Build *b) {
-  Node *at = places(b, h->query->type.shape[2], true);
+  Node *at = query_positions(b, h->query->type.shape[2], true);
   if (!h->valid) return build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
   Node *first = build_with(b, OP_aten_sub_Tensor, h->valid, arg_dim(h->query->type.shape[2]));
   return build_add(b, at, build_along(b, first, 0, 4));
@@ -63,7 +63,7 @@ static void limit_places(OnnxCall *c, Heads *h) {
   Build *b = &c->b;
   int64_t left = onnx_int(c, "left_window_size", -1), right = onnx_int(c, "right_window_size", -1);
   if (onnx_flag(c, "is_causal", false) && right) right = 0;
-  Node *key = places(b, h->key->type.shape[2], false);
+  Node *key = query_positions(b, h->key->type.shape[2], false);
   if (left >= 0 || right >= 0) {
     Node *behind = build_sub(b, key, query_places(h, b));
     if (right >= 0)
@@ -96,7 +96,7 @@ static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
 }
 
 /* The mask that is added to scores: -inf at keys that a query does not attend to. */
-static Node *added(Build *b, const Heads *h) {
+static Node *attention_bias(Build *b, const Heads *h) {
   if (!h->keep) return h->bias;
   DType t = h->query->type.dtype;
   Node *none = build_full(b, 0, NULL, arg_float(-INFINITY), t);
@@ -124,7 +124,7 @@ static Node *spelled_out(OnnxCall *c, const Heads *h) {
   int64_t mode = onnx_wants(c, 3) ? onnx_int(c, "qk_matmul_output_mode", 0) : -1;
   Node *key = build_transpose(b, shared(b, h, h->key), 2, 3);
   Node *query = build_with(b, OP_aten_mul_Tensor, h->query, arg_float(h->scale));
-  Node *x = build_op2(b, OP_aten_matmul_default, query, key), *bias = added(b, h);
+  Node *x = build_op2(b, OP_aten_matmul_default, query, key), *bias = attention_bias(b, h);
   set_products(c, x, mode, 0);
   if (h->cap > 0) {
     x = build_with(b, OP_aten_div_Tensor, x, arg_float(h->cap));
@@ -143,7 +143,7 @@ static Node *attend(OnnxCall *c, const Heads *h) {
   onnx_ignore(c, "qk_matmul_output_mode");
   onnx_ignore(c, "softmax_precision"); /* f32 or more */
   if (onnx_wants(c, 3) || h->cap > 0) return spelled_out(c, h);
-  Node *mask = h->keep && !h->bias ? h->keep : added(b, h);
+  Node *mask = h->keep && !h->bias ? h->keep : attention_bias(b, h);
   Arg args[] = {arg_node(h->query), arg_node(h->key),
                 arg_node(h->value), mask ? arg_node(mask) : arg_none(),
                 arg_float(0),       arg_bool(false)};
@@ -162,7 +162,7 @@ static Node *with_past(OnnxCall *c, uint32_t input, uint32_t result, Node *x) {
   return x;
 }
 
-static double scale_of(OnnxCall *c, const Node *query) {
+static double heads_scale(OnnxCall *c, const Node *query) {
   if (onnx_has_attr(c, "scale")) return onnx_float(c, "scale", 1);
   Dim size = query->type.shape[3];
   if (!dim_is_int(size)) onnx_lack(c, "heads of symbolic size");
@@ -182,7 +182,7 @@ void onnx_op_attention(OnnxCall *c) {
   infer_rank(&b->in, &h.key->type, 4, 4);
   if (onnx_has(c, 4)) h.past = onnx_in(c, 4)->type.shape[2];
   if (onnx_has(c, 6)) h.valid = build_to(b, onnx_in(c, 6), DT_I64);
-  h.scale = scale_of(c, h.query);
+  h.scale = heads_scale(c, h.query);
   if (onnx_has(c, 3)) read_mask(c, &h, onnx_in(c, 3));
   limit_places(c, &h);
   Node *y = attend(c, &h);
@@ -205,7 +205,7 @@ static Node *angles(OnnxCall *c, uint32_t input) {
 }
 
 /* Half `i` of the rotated elements: the first or second ones, or every other one. */
-static Node *half_of(Build *b, Node *x, Dim half, uint32_t i, bool interleaved) {
+static Node *rotated_half(Build *b, Node *x, Dim half, uint32_t i, bool interleaved) {
   Dim shape[5];
   memcpy(shape, x->type.shape, 3 * sizeof *shape);
   shape[3] = interleaved ? half : build_const(b, 2);
@@ -219,7 +219,8 @@ static Node *rotated(OnnxCall *c, Node *x, Dim size) {
   bool interleaved = onnx_flag(c, "interleaved", false);
   Dim half = dim_floordiv(onnx_dims(c), size, build_const(b, 2));
   Node *cosine = angles(c, 1), *sine = angles(c, 2);
-  Node *first = half_of(b, x, half, 0, interleaved), *second = half_of(b, x, half, 1, interleaved);
+  Node *first = rotated_half(b, x, half, 0, interleaved),
+       *second = rotated_half(b, x, half, 1, interleaved);
   Node *pair[] = {build_sub(b, build_mul(b, cosine, first), build_mul(b, sine, second)),
                   build_add(b, build_mul(b, sine, first), build_mul(b, cosine, second))};
   if (!interleaved) return build_cat(b, 2, pair, 3);

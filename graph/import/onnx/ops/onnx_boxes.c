@@ -44,7 +44,7 @@ static Node *candidates(OnnxCall *c, Node *scores) {
 }
 
 /* For each row the indices of the chosen boxes in order, padded with -1 to `most`. */
-static Node *in_order(Build *b, Node *chosen, Dim most) {
+static Node *chosen_in_order(Build *b, Node *chosen, Dim most) {
   Dims *d = b->in.g->dims;
   Dim rows = chosen->type.shape[0], all = dim_mul(d, rows, most);
   Node *row = build_unsqueeze(b, build_arange(b, rows), 1);
@@ -95,7 +95,7 @@ void onnx_op_non_max_suppression(OnnxCall *c) {
       b, OP_nereid_suppress_default,
       ARGS(arg_node(candidates(c, scores)), arg_node(batch), arg_node(scores), arg_node(corners),
            arg_node(threshold_of(c, 3, scores->type.dtype)), arg_dim(most)));
-  onnx_set(c, 0, named_boxes(b, in_order(b, chosen, most), most, classes));
+  onnx_set(c, 0, named_boxes(b, chosen_in_order(b, chosen, most), most, classes));
 }
 
 /* ---- RoiAlign ---- */
@@ -107,7 +107,7 @@ typedef struct {
 } Samples;
 
 /* A sample more than one element beyond the image counts nothing. */
-static Samples between(Build *b, Node *place, Dim size) {
+static Samples interpolate_between(Build *b, Node *place, Dim size) {
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));
   Node *near = build_op2(b, OP_aten_logical_and_default,
@@ -149,11 +149,11 @@ static Samples samples_of(OnnxCall *c, Node *rois, uint32_t begin, Dim size, int
   part = build_with(b, OP_aten_div_Tensor, part, arg_float((double)(out * count)));
   part = build_view(b, part, 2, shape);
   Node *place = build_mul(b, build_along(b, extent, 0, 3), part);
-  return between(b, build_add(b, place, build_along(b, end[0], 0, 3)), size);
+  return interpolate_between(b, build_add(b, place, build_along(b, end[0], 0, 3)), size);
 }
 
 /* x, of [boxes, out, samples], as it broadcasts to [boxes, rows, samples, columns, samples]. */
-static Node *spread(Build *b, Node *x, bool columns) {
+static Node *expand_boxes(Build *b, Node *x, bool columns) {
   for (int i = 0; i < 2; i++) x = build_unsqueeze(b, x, columns ? 1 : rank_of(x));
   return x;
 }
@@ -164,10 +164,10 @@ static Node *corner(Build *b, Node *x, Node *batch, const Samples *rows, const S
   Arg list = arg_list(b->in.g, 4);
   list.items[0] = arg_node(build_along(b, batch, 0, 5));
   list.items[1] = arg_none();
-  list.items[2] = arg_node(spread(b, rows->at[i], false));
-  list.items[3] = arg_node(spread(b, columns->at[j], true));
-  Node *weight =
-      build_mul(b, spread(b, rows->weight[i], false), spread(b, columns->weight[j], true));
+  list.items[2] = arg_node(expand_boxes(b, rows->at[i], false));
+  list.items[3] = arg_node(expand_boxes(b, columns->at[j], true));
+  Node *weight = build_mul(b, expand_boxes(b, rows->weight[i], false),
+                           expand_boxes(b, columns->weight[j], true));
   return build_mul(b, build_with(b, OP_aten_index_Tensor, x, list), build_unsqueeze(b, weight, 5));
 }
 

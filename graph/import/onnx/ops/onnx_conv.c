@@ -4,8 +4,8 @@
 #include "graph/import/onnx/ops/onnx_window.h"
 #include "graph/messages.h"
 
-static Node *convolve(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, Node *bias,
-                      bool transposed, const int64_t *more) {
+static Node *build_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, Node *bias,
+                               bool transposed, const int64_t *more) {
   static const int64_t zeros[ONNX_AXES_MAX];
   Arg groups = build_int(&c->b, onnx_int(c, "group", 1));
   Arg args[] = {arg_node(x),
@@ -29,7 +29,7 @@ void onnx_op_conv(OnnxCall *c) {
     x = onnx_window_pad(c, &w, x, arg_float(0), false);
     memset(w.before, 0, sizeof w.before);
   }
-  onnx_set(c, 0, convolve(c, &w, x, weight, bias, false, NULL));
+  onnx_set(c, 0, build_convolution(c, &w, x, weight, bias, false, NULL));
 }
 
 /* The output's size is strides * (size - 1) + the window's span + output_padding - pads; where
@@ -71,7 +71,7 @@ void onnx_op_conv_transpose(OnnxCall *c) {
   pads_for_size(c, x, &w, more);
   OnnxWindow whole = w;
   memset(whole.before, 0, sizeof whole.before);
-  Node *y = convolve(c, &whole, x, weight, bias, true, more);
+  Node *y = build_convolution(c, &whole, x, weight, bias, true, more);
   for (uint32_t i = 0; i < w.n; i++) {
     Dim size = y->type.shape[i + 2];
     Dim end = dim_sub(onnx_dims(c), size, build_const(&c->b, w.after[i]));

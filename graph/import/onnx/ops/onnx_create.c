@@ -35,14 +35,14 @@ void onnx_op_constant_of_shape(OnnxCall *c) {
   onnx_set(c, 0, build_full(&c->b, rank, shape, fill, t));
 }
 
-static Arg number_arg(OnnxCall *c, uint32_t i) {
+static Arg number_attribute_arg(OnnxCall *c, uint32_t i) {
   const OnnxKnown *k = onnx_need(c, i);
   if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[i]->name);
   return dtype_is_float(k->dtype) ? arg_float(k->at[0].number) : arg_dim(k->at[0].dim);
 }
 
 void onnx_op_range(OnnxCall *c) {
-  Arg args[] = {number_arg(c, 0), number_arg(c, 1), number_arg(c, 2)};
+  Arg args[] = {number_attribute_arg(c, 0), number_attribute_arg(c, 1), number_attribute_arg(c, 2)};
   DType t = onnx_type(c, 0)->dtype;
   onnx_set(c, 0,
            build_with_named(&c->b, OP_aten_arange_start_step, 3, args, "dtype", arg_dtype(t)));

@@ -56,7 +56,7 @@ void onnx_op_topk(OnnxCall *c) {
 }
 
 /* x moved by one along the axis, after a neutral element. */
-static Node *moved(Build *b, Node *x, uint32_t axis, int64_t neutral) {
+static Node *shift_axis(Build *b, Node *x, uint32_t axis, int64_t neutral) {
   Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
   Dim rest = dim_sub(b->in.g->dims, shape[axis], one);
@@ -72,7 +72,7 @@ static void cumulate(OnnxCall *c, OpId op, int64_t neutral) {
   bool reverse = onnx_flag(c, "reverse", false);
   Arg axes = arg_axes(b->in.g, 1u << axis);
   if (reverse) x = build_with(b, OP_aten_flip_default, x, axes);
-  if (onnx_flag(c, "exclusive", false)) x = moved(b, x, axis, neutral);
+  if (onnx_flag(c, "exclusive", false)) x = shift_axis(b, x, axis, neutral);
   Arg args[] = {arg_node(x), build_int(b, axis)};
   Node *y = build_with_named(b, op, 2, args, "dtype", arg_dtype(x->type.dtype));
   if (reverse) y = build_with(b, OP_aten_flip_default, y, axes);

@@ -5,7 +5,7 @@
 #include "graph/messages.h"
 
 /* The elements of x along axis 1 at the places that `index` says, without that axis. */
-static Node *pick(Build *b, Node *x, Node *index) {
+static Node *gather_class(Build *b, Node *x, Node *index) {
   Node *places = build_unsqueeze(b, index, 1);
   Arg args[] = {arg_node(x), build_int(b, 1), arg_node(places)};
   Node *y = build(b, OP_aten_gather_default, 3, args);
@@ -37,7 +37,7 @@ static Node *loss_of(OnnxCall *c, Node *x, Node *target, Node *weight) {
     ignored = build_with(b, OP_aten_eq_Scalar, target, index);
     target = build_where(b, ignored, arg_node(onnx_scalar(c, 0, DT_I64)), arg_node(target));
   }
-  Node *loss = build_op1(b, OP_aten_neg_default, pick(b, x, target));
+  Node *loss = build_op1(b, OP_aten_neg_default, gather_class(b, x, target));
   Node *count = counts_of(c, x, target, ignored, weight);
   if (count) loss = build_mul(b, loss, count);
   if (!strcmp(how, "none")) return loss;

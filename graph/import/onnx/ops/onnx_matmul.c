@@ -5,7 +5,7 @@ void onnx_op_matmul(OnnxCall *c) {
   onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
-static Node *scaled(OnnxCall *c, Node *x, double factor) {
+static Node *scale_product(OnnxCall *c, Node *x, double factor) {
   if (factor == 1) return x;
   return build_to(&c->b, build_with(&c->b, OP_aten_mul_Tensor, x, arg_float(factor)),
                   x->type.dtype);
@@ -27,6 +27,6 @@ void onnx_op_gemm(OnnxCall *c) {
     return;
   }
   if (right) y = build_transpose(b, y, 0, 1);
-  Node *product = scaled(c, build_op2(b, OP_aten_mm_default, x, y), alpha);
-  onnx_set(c, 0, z && beta != 0 ? build_add(b, product, scaled(c, z, beta)) : product);
+  Node *product = scale_product(c, build_op2(b, OP_aten_mm_default, x, y), alpha);
+  onnx_set(c, 0, z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product);
 }

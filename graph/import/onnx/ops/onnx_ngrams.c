@@ -25,7 +25,7 @@ static Node *items_of(OnnxCall *c, const Ngrams *g, uint32_t length, uint32_t j)
 }
 
 /* Occurrences of n-grams with so many items between those that count: [rows, n-grams]. */
-static Node *count(OnnxCall *c, Node *const *items, Node *x, uint32_t length, int64_t step) {
+static Node *count_ngrams(OnnxCall *c, Node *const *items, Node *x, uint32_t length, int64_t step) {
   Build *b = &c->b;
   int64_t span = step * (length - 1) + 1, size = x->type.shape[1]->value;
   Node *all = NULL;
@@ -50,7 +50,7 @@ static Node *count_all(OnnxCall *c, const Ngrams *g, Node *x) {
     if (!*items) continue;
     bool counts = length >= g->shortest && length <= g->longest;
     for (int64_t skip = 0; skip <= (length == 1 ? 0 : g->skips) && counts; skip++) {
-      Node *more = count(c, items, x, length, skip + 1);
+      Node *more = count_ngrams(c, items, x, length, skip + 1);
       if (more) sum = sum ? build_add(b, sum, more) : more;
     }
     Dim shape[] = {x->type.shape[0], items[0]->type.shape[0]};
@@ -81,7 +81,7 @@ static Node *arranged(OnnxCall *c, const Ngrams *g, Node *counts) {
   return build(b, OP_aten_index_select_default, 3, args);
 }
 
-static Node *weighted(OnnxCall *c, const Ngrams *g, Node *counts) {
+static Node *weight_counts(OnnxCall *c, const Ngrams *g, Node *counts) {
   Build *b = &c->b;
   Name mode = onnx_string(c, "mode", "TF");
   uint32_t n;
@@ -116,6 +116,6 @@ void onnx_op_tf_idf(OnnxCall *c) {
   if (!dim_is_int(x->type.shape[1]) || g.skips < 0 || g.skips > SKIPS_MAX || g.nstarts > LENGTH_MAX)
     onnx_lack(c, "rows of symbolic length, or n-grams that are too long");
   x = build_to(b, x, DT_I64);
-  Node *y = arranged(c, &g, weighted(c, &g, count_all(c, &g, x)));
+  Node *y = arranged(c, &g, weight_counts(c, &g, count_all(c, &g, x)));
   onnx_set(c, 0, row ? build_select(b, y, 0, build_const(b, 0)) : y);
 }

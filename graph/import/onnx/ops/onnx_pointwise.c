@@ -131,7 +131,7 @@ void onnx_op_gelu(OnnxCall *c) {
   onnx_set(c, 0, build_with_named(&c->b, OP_aten_gelu_default, 1, &x, "approximate", approximate));
 }
 
-static Node *clamp(OnnxCall *c, Node *x, Arg low, Arg high) {
+static Node *build_clamp(OnnxCall *c, Node *x, Arg low, Arg high) {
   return build(&c->b, OP_aten_clamp_default, ARGS(arg_node(x), low, high));
 }
 
@@ -141,7 +141,7 @@ void onnx_op_hard_sigmoid(OnnxCall *c) {
   Arg alpha = arg_float(onnx_float(c, "alpha", 0.2)), beta = arg_float(onnx_float(c, "beta", 0.5));
   Node *x = build_with(b, OP_aten_mul_Tensor, onnx_in(c, 0), alpha);
   x = build_with(b, OP_aten_add_Tensor, x, beta);
-  onnx_set(c, 0, clamp(c, x, arg_float(0), arg_float(1)));
+  onnx_set(c, 0, build_clamp(c, x, arg_float(0), arg_float(1)));
 }
 
 void onnx_op_thresholded_relu(OnnxCall *c) {
@@ -194,7 +194,7 @@ void onnx_op_clip(OnnxCall *c) {
   ignore_legacy(c);
   if (c->opset < 11) {
     double low = onnx_float(c, "min", -INFINITY), high = onnx_float(c, "max", INFINITY);
-    onnx_set(c, 0, clamp(c, x, arg_float(low), arg_float(high)));
+    onnx_set(c, 0, build_clamp(c, x, arg_float(low), arg_float(high)));
     return;
   }
   Node *low = onnx_optional(c, 1), *high = onnx_optional(c, 2);

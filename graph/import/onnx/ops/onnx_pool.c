@@ -50,7 +50,7 @@ static Node *places_in_tensor(OnnxCall *c, Node *places, const Node *x) {
   return build_add(b, places, build_view(b, first, rank, shape));
 }
 
-static void pool_with_places(OnnxCall *c, const OnnxWindow *w, Node *x) {
+static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
   static const OpId targets[] = {OP_aten_max_pool1d_with_indices_default,
                                  OP_aten_max_pool2d_with_indices_default,
                                  OP_aten_max_pool3d_with_indices_default};
@@ -66,7 +66,7 @@ void onnx_op_max_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
   if (onnx_wants(c, 1)) {
-    pool_with_places(c, &w, x);
+    pool_with_indices(c, &w, x);
     return;
   }
   onnx_ignore(c, "storage_order");
@@ -112,7 +112,7 @@ void onnx_op_max_unpool(OnnxCall *c) {
   onnx_set(c, 0, build_with(b, OP_aten_constant_pad_nd_default, y, more));
 }
 
-static Node *average(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
+static Node *pool_average(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
   Arg args[] = {arg_node(x),
                 onnx_window_arg(c, w, w->kernel),
                 onnx_window_arg(c, w, w->stride),
@@ -162,7 +162,7 @@ void onnx_op_average_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
   bool all = onnx_flag(c, "count_include_pad", false);
-  if (aten_pads(&w) && !is_dilated(&w)) onnx_set(c, 0, average(c, &w, x, all));
+  if (aten_pads(&w) && !is_dilated(&w)) onnx_set(c, 0, pool_average(c, &w, x, all));
   else onnx_set(c, 0, average_of_rest(c, &w, x, all));
 }
 
@@ -173,7 +173,7 @@ static Node *powers(OnnxCall *c, Node *x, double p) {
   return build_with(&c->b, OP_aten_pow_Tensor_Scalar, x, arg_float(p));
 }
 
-static double norm_of(OnnxCall *c) {
+static double pool_norm(OnnxCall *c) {
   int64_t p = onnx_int(c, "p", 2);
   if (p < 1) onnx_lack(c, "p %lld", (long long)p);
   return (double)p;
@@ -182,7 +182,7 @@ static double norm_of(OnnxCall *c) {
 void onnx_op_lp_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
-  double p = norm_of(c);
+  double p = pool_norm(c);
   Node *sum = window_sum(c, &w, onnx_window_pad(c, &w, powers(c, x, p), arg_float(0), true));
   onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
 }
@@ -198,7 +198,7 @@ static Node *pooled_input(OnnxCall *c) {
 
 void onnx_op_global_lp_pool(OnnxCall *c) {
   Node *x = pooled_input(c);
-  double p = norm_of(c);
+  double p = pool_norm(c);
   Node *sum = build_sum(&c->b, powers(c, x, p), all_axes(x) & ~3u, true);
   onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
 }

@@ -13,7 +13,7 @@ enum { INT8_SPAN = 255, EXACT = 1 << 24 };
 /* ---- scales and zero points ---- */
 
 /* One for the whole tensor, or one for each place along an axis. */
-static Node *along(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
+static Node *align_to_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   if (rank_of(v) == 0) return v;
   infer_rank(&c->b.in, &v->type, 1, 1);
   if (dim_is(v->type.shape[0], 1)) return build_view(&c->b, v, 0, NULL);
@@ -33,7 +33,7 @@ static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
 }
 
 /* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */
-static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
+static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
   Build *b = &c->b;
   unsigned bits = dtype_bits(t);
   if (t == DT_F8E4NV || t == DT_F8E5) {
@@ -49,7 +49,7 @@ static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
 }
 
 /* Each element of v belongs to `size` elements of x along the axis. */
-static Node *blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Node *x) {
+static Node *repeat_blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Node *x) {
   Build *b = &c->b;
   Dim shape[GRAPH_RANK_MAX + 1], times = build_const(b, size);
   uint32_t rank = rank_of(v);
@@ -66,29 +66,29 @@ static Node *blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Nod
 
 /* Scales or zero points as they broadcast to x: one, one for each place of an axis (of an attribute
  * from opset 13 on), or one for each block of it. */
-static Node *spread(OnnxCall *c, Node *v, const Node *x) {
+static Node *expand_scale(OnnxCall *c, Node *v, const Node *x) {
   int64_t size = onnx_int(c, "block_size", 0), axis = onnx_int(c, "axis", 1);
   if (!v) return NULL;
   bool single = rank_of(v) == 0 || (rank_of(v) == 1 && dim_is(v->type.shape[0], 1));
   if (size < 0) onnx_lack(c, "block_size %lld", (long long)size);
   uint32_t at = single ? 0 : onnx_axis(c, axis, rank_of(x));
-  return size && !single ? blocks(c, v, at, size, x) : along(c, v, at, x);
+  return size && !single ? repeat_blocks(c, v, at, size, x) : align_to_axis(c, v, at, x);
 }
 
 void onnx_op_quantize(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
-  Node *scale = build_to(&c->b, spread(c, onnx_in(c, 1), x), DT_F32);
+  Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
+  Node *scale = build_to(&c->b, expand_scale(c, onnx_in(c, 1), x), DT_F32);
   onnx_ignore(c, "precision");
   DType t = onnx_dtype_attr(c, "output_dtype", DT_U8);
   onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
   x = build_to(&c->b, x, DT_F32);
-  onnx_set(c, 0, quantized(c, x, scale, zero, zero ? zero->type.dtype : t));
+  onnx_set(c, 0, quantize_elements(c, x, scale, zero, zero ? zero->type.dtype : t));
 }
 
 void onnx_op_dequantize(OnnxCall *c) {
   Build *b = &c->b;
-  Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
-  Node *scale = spread(c, onnx_in(c, 1), x);
+  Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
+  Node *scale = expand_scale(c, onnx_in(c, 1), x);
   DType t = onnx_dtype_attr(c, "output_dtype", scale->type.dtype), wide = build_wide(t);
   x = build_to(b, from_zero(c, x, zero), wide);
   onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
@@ -103,8 +103,8 @@ void onnx_op_dynamic_quantize(OnnxCall *c) {
   low = build_op2(b, OP_aten_minimum_default, low, zero);
   high = build_op2(b, OP_aten_maximum_default, high, zero);
   Node *scale = build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(INT8_SPAN));
-  Node *point = quantized(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8);
-  onnx_set(c, 0, quantized(c, x, scale, point, DT_U8));
+  Node *point = quantize_elements(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8);
+  onnx_set(c, 0, quantize_elements(c, x, scale, point, DT_U8));
   onnx_set(c, 1, scale);
   onnx_set(c, 2, point);
 }
@@ -130,7 +130,7 @@ void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
   Build *b = &c->b;
   Node *real = build_mul(b, build_to(b, sums, DT_F32), build_mul(b, x, y));
-  return quantized(c, real, scale, zero, zero->type.dtype);
+  return quantize_elements(c, real, scale, zero, zero->type.dtype);
 }
 
 /* Inputs are three of each factor and two of the result: tensor, scale, zero point. */
@@ -142,7 +142,7 @@ void onnx_op_qlinear_matmul(OnnxCall *c) {
 
 /* ---- convolutions ---- */
 
-static Node *convolve(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight) {
+static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight) {
   static const int64_t zeros[ONNX_AXES_MAX];
   Build *b = &c->b;
   Arg args[] = {arg_node(build_to(b, x, DT_F32)),
@@ -164,27 +164,28 @@ static Node *integer_convolution(OnnxCall *c, Node *x, Node *weight) {
   x = onnx_window_pad(c, &w, x, build_int(b, 0), false);
   Dim terms = infer_product(&b->in, weight->type.shape + 1, rank_of(weight) - 1);
   int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
-  if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return convolve(c, &w, x, weight);
+  if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return quantized_convolution(c, &w, x, weight);
   if (n > EXACT / (16 * INT8_SPAN)) onnx_lack(c, "sums of more than %d", EXACT / (16 * INT8_SPAN));
   Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
   Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, 15));
-  Node *sums = build_with(b, OP_aten_mul_Tensor, convolve(c, &w, high, weight), build_int(b, 16));
-  return build_add(b, sums, convolve(c, &w, low, weight));
+  Node *sums = build_with(b, OP_aten_mul_Tensor, quantized_convolution(c, &w, high, weight),
+                          build_int(b, 16));
+  return build_add(b, sums, quantized_convolution(c, &w, low, weight));
 }
 
-static void check_weight(OnnxCall *c, const Node *x, const Node *weight) {
+static void check_quantized_weight(OnnxCall *c, const Node *x, const Node *weight) {
   if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
 }
 
 /* A value of each channel of a tensor of that rank, of its axis `axis`. */
 static Node *channels(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
-  return v ? along(c, v, axis, x) : NULL;
+  return v ? align_to_axis(c, v, axis, x) : NULL;
 }
 
 void onnx_op_conv_integer(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
-  check_weight(c, x, weight);
+  check_quantized_weight(c, x, weight);
   x = as_integers(c, x, onnx_optional(c, 2));
   weight = as_integers(c, weight, channels(c, onnx_optional(c, 3), 0, weight));
   onnx_set(c, 0, integer_convolution(c, x, weight));
@@ -192,7 +193,7 @@ void onnx_op_conv_integer(OnnxCall *c) {
 
 void onnx_op_qlinear_conv(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 3), *bias = onnx_optional(c, 8);
-  check_weight(c, x, weight);
+  check_quantized_weight(c, x, weight);
   Node *left = as_integers(c, x, onnx_in(c, 2));
   Node *right = as_integers(c, weight, channels(c, onnx_in(c, 5), 0, weight));
   Node *sums = integer_convolution(c, left, right);

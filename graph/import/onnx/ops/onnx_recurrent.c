@@ -42,7 +42,7 @@ typedef struct {
 /* ---- parts of a step ---- */
 
 /* alpha * x + beta */
-static Node *affine(Build *b, Node *x, double alpha, double beta) {
+static Node *affine_map(Build *b, Node *x, double alpha, double beta) {
   x = build_with(b, OP_aten_mul_Tensor, x, arg_float(alpha));
   return build_with(b, OP_aten_add_Tensor, x, arg_float(beta));
 }
@@ -64,17 +64,17 @@ static Node *activated(const Cell *k, uint32_t i, Node *x) {
   Arg alpha = arg_float(a.alpha);
   if (!strcmp(a.name, "LeakyRelu")) return build_with(b, OP_aten_leaky_relu_default, x, alpha);
   if (!strcmp(a.name, "Elu")) return build_with(b, OP_aten_elu_default, x, alpha);
-  if (!strcmp(a.name, "Affine")) return affine(b, x, a.alpha, a.beta);
+  if (!strcmp(a.name, "Affine")) return affine_map(b, x, a.alpha, a.beta);
   if (!strcmp(a.name, "ThresholdedRelu"))
     return build_where(b, build_with(b, OP_aten_gt_Scalar, x, alpha), arg_node(x), arg_float(0));
   if (!strcmp(a.name, "Softsign"))
-    return build_div(b, x, affine(b, build_op1(b, OP_aten_abs_default, x), 1, 1));
+    return build_div(b, x, affine_map(b, build_op1(b, OP_aten_abs_default, x), 1, 1));
   if (!strcmp(a.name, "HardSigmoid"))
     return build(b, OP_aten_clamp_default,
-                 ARGS(arg_node(affine(b, x, a.alpha, a.beta)), arg_float(0), arg_float(1)));
+                 ARGS(arg_node(affine_map(b, x, a.alpha, a.beta)), arg_float(0), arg_float(1)));
   if (!strcmp(a.name, "ScaledTanh"))
     return build_with(b, OP_aten_mul_Tensor,
-                      build_op1(b, OP_aten_tanh_default, affine(b, x, a.beta, 0)), alpha);
+                      build_op1(b, OP_aten_tanh_default, affine_map(b, x, a.beta, 0)), alpha);
   onnx_lack(k->c, "activation %s", a.name);
 }
 
@@ -88,13 +88,13 @@ static Node *activate(const Cell *k, uint32_t i, Node *x) {
 }
 
 /* Columns of gate i. */
-static Node *gate(const Cell *k, Node *x, uint32_t i) {
+static Node *select_gate(const Cell *k, Node *x, uint32_t i) {
   Dims *d = onnx_dims(k->c);
   Dim at = dim_mul(d, build_const(&k->c->b, i), k->hidden);
   return build_slice(&k->c->b, x, rank_of(x) - 1, at, dim_add(d, at, k->hidden), 1);
 }
 
-static Node *product(const Cell *k, Node *h, Node *weight, Node *bias) {
+static Node *gate_product(const Cell *k, Node *h, Node *weight, Node *bias) {
   Node *y = build_op2(&k->c->b, OP_aten_mm_default, h, weight);
   return bias ? build_add(&k->c->b, y, bias) : y;
 }
@@ -107,44 +107,44 @@ static Node *peep(const Cell *k, Node *x, uint32_t i, Node *state) {
 /* ---- steps ---- */
 
 static State rnn_step(const Cell *k, Node *x, State s) {
-  Node *sum = build_add(&k->c->b, x, product(k, s.h, k->recurrent, k->bias));
+  Node *sum = build_add(&k->c->b, x, gate_product(k, s.h, k->recurrent, k->bias));
   return (State){activate(k, 0, sum), NULL};
 }
 
 /* Gates are i, o, f, c. */
-static State lstm_step(const Cell *k, Node *x, State s) {
+static State lstm_cell(const Cell *k, Node *x, State s) {
   Build *b = &k->c->b;
-  Node *sum = build_add(b, x, product(k, s.h, k->recurrent, k->bias));
-  Node *i = activate(k, 0, peep(k, gate(k, sum, 0), 0, s.c));
+  Node *sum = build_add(b, x, gate_product(k, s.h, k->recurrent, k->bias));
+  Node *i = activate(k, 0, peep(k, select_gate(k, sum, 0), 0, s.c));
   Node *f = k->coupled ? build_with(b, OP_aten_rsub_Scalar, i, arg_float(1))
-                       : activate(k, 0, peep(k, gate(k, sum, 2), 2, s.c));
-  Node *update = activate(k, 1, gate(k, sum, 3));
+                       : activate(k, 0, peep(k, select_gate(k, sum, 2), 2, s.c));
+  Node *update = activate(k, 1, select_gate(k, sum, 3));
   Node *c = build_add(b, build_mul(b, f, s.c), build_mul(b, i, update));
-  Node *o = activate(k, 0, peep(k, gate(k, sum, 1), 1, c));
+  Node *o = activate(k, 0, peep(k, select_gate(k, sum, 1), 1, c));
   return (State){build_mul(b, o, activated(k, 2, c)), c};
 }
 
 /* Gates are z, r, h: new is (1 - z) * h + z * old. */
-static State gru_step(const Cell *k, Node *x, State s) {
+static State gru_cell(const Cell *k, Node *x, State s) {
   Build *b = &k->c->b;
-  Node *part = product(k, s.h, k->recurrent, k->bias);
-  Node *z = activate(k, 0, build_add(b, gate(k, x, 0), gate(k, part, 0)));
-  Node *r = activate(k, 0, build_add(b, gate(k, x, 1), gate(k, part, 1)));
+  Node *part = gate_product(k, s.h, k->recurrent, k->bias);
+  Node *z = activate(k, 0, build_add(b, select_gate(k, x, 0), select_gate(k, part, 0)));
+  Node *r = activate(k, 0, build_add(b, select_gate(k, x, 1), select_gate(k, part, 1)));
   Node *reset;
   if (k->late_reset) {
-    reset = build_mul(b, r, gate(k, part, 2));
+    reset = build_mul(b, r, select_gate(k, part, 2));
   } else {
-    Node *bias = k->bias ? gate(k, k->bias, 2) : NULL;
-    reset = product(k, build_mul(b, r, s.h), gate(k, k->recurrent, 2), bias);
+    Node *bias = k->bias ? select_gate(k, k->bias, 2) : NULL;
+    reset = gate_product(k, build_mul(b, r, s.h), select_gate(k, k->recurrent, 2), bias);
   }
-  Node *h = activate(k, 1, build_add(b, gate(k, x, 2), reset));
+  Node *h = activate(k, 1, build_add(b, select_gate(k, x, 2), reset));
   return (State){build_add(b, h, build_mul(b, z, build_sub(b, s.h, h))), NULL};
 }
 
 /* ---- a direction ---- */
 
 /* Part `direction` of an input that has one for each. */
-static Node *part_of(OnnxCall *c, uint32_t input, uint32_t direction) {
+static Node *direction_part(OnnxCall *c, uint32_t input, uint32_t direction) {
   Node *x = onnx_optional(c, input);
   return x ? build_select(&c->b, x, 0, build_const(&c->b, direction)) : NULL;
 }
@@ -185,17 +185,17 @@ static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
   k.clip = onnx_float(c, "clip", INFINITY);
   k.coupled = onnx_flag(c, "input_forget", false);
   read_activations(c, &k, net, direction);
-  k.recurrent = build_transpose(b, part_of(c, 2, direction), 0, 1);
+  k.recurrent = build_transpose(b, direction_part(c, 2, direction), 0, 1);
   k.hidden = k.recurrent->type.shape[0];
-  Node *bias = part_of(c, 3, direction);
+  Node *bias = direction_part(c, 3, direction);
   if (bias) {
     Dims *d = onnx_dims(c);
     Dim half = dim_mul(d, build_const(b, net->gates), k.hidden);
     k.input_bias = build_slice(b, bias, 0, build_const(b, 0), half, 1);
     k.bias = build_slice(b, bias, 0, half, dim_add(d, half, half), 1);
   }
-  Node *peepholes = net->gates == 4 ? part_of(c, 7, direction) : NULL;
-  for (uint32_t i = 0; peepholes && i < 3; i++) k.peephole[i] = gate(&k, peepholes, i);
+  Node *peepholes = net->gates == 4 ? direction_part(c, 7, direction) : NULL;
+  for (uint32_t i = 0; peepholes && i < 3; i++) k.peephole[i] = select_gate(&k, peepholes, i);
   return k;
 }
 
@@ -209,7 +209,7 @@ static Node *initial(OnnxCall *c, uint32_t input, uint32_t direction, const Node
 }
 
 /* Sequences that are over keep the old value. */
-static Node *kept(Build *b, Node *on, Node *new, Node *old) {
+static Node *keep_state(Build *b, Node *on, Node *new, Node *old) {
   return on && new ? build_where(b, on, arg_node(new), arg_node(old)) : new;
 }
 
@@ -217,7 +217,7 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
                            Node **outputs, int64_t steps) {
   Build *b = &c->b;
   Cell k = cell_of(c, net, direction);
-  Node *weight = build_transpose(b, part_of(c, 1, direction), 0, 1);
+  Node *weight = build_transpose(b, direction_part(c, 1, direction), 0, 1);
   Node *inputs = build_op2(b, OP_aten_matmul_default, x, weight);
   if (k.input_bias) inputs = build_add(b, inputs, k.input_bias);
   State s = {initial(c, 5, direction, x, k.hidden), NULL};
@@ -228,8 +228,8 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
     int64_t t = back ? steps - 1 - i : i;
     State new = net->step(&k, build_select(b, inputs, 0, build_const(b, t)), s);
     Node *on = lengths ? build_with(b, OP_aten_gt_Scalar, lengths, build_int(b, t)) : NULL;
-    outputs[t] = kept(b, on, new.h, zero);
-    s = (State){kept(b, on, new.h, s.h), kept(b, on, new.c, s.c)};
+    outputs[t] = keep_state(b, on, new.h, zero);
+    s = (State){keep_state(b, on, new.h, s.h), keep_state(b, on, new.c, s.c)};
   }
   return s;
 }
@@ -250,7 +250,7 @@ static uint32_t directions_of(OnnxCall *c, bool *back) {
   return 1;
 }
 
-static int64_t steps_of(OnnxCall *c, const Node *x) {
+static int64_t count_steps(OnnxCall *c, const Node *x) {
   Dim n = x->type.shape[0];
   if (!dim_is_int(n)) onnx_lack(c, "a sequence of symbolic length");
   if (n->value < 1 || n->value > STEPS_MAX) onnx_lack(c, "more than %d steps, or none", STEPS_MAX);
@@ -278,7 +278,7 @@ static void recurrent(OnnxCall *c, const Network *net) {
   onnx_ignore(c, "output_sequence"); /* of opset 6 and before */
   check_ranks(c);
   Node *x = with_layout(c, onnx_in(c, 0), batch_first, (uint32_t[]){1, 0, 2});
-  int64_t steps = steps_of(c, x);
+  int64_t steps = count_steps(c, x);
   Node *all[2], *h[2], *cells[2];
   for (uint32_t i = 0; i < directions; i++) {
     Node **outputs = ARENA_ARRAY(b->in.g->arena, Node *, steps);
@@ -298,8 +298,8 @@ static void recurrent(OnnxCall *c, const Network *net) {
 
 void onnx_op_rnn(OnnxCall *c) { recurrent(c, &(Network){{"Tanh"}, 1, 1, rnn_step}); }
 
-void onnx_op_gru(OnnxCall *c) { recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_step}); }
+void onnx_op_gru(OnnxCall *c) { recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_cell}); }
 
 void onnx_op_lstm(OnnxCall *c) {
-  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_step});
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell});
 }

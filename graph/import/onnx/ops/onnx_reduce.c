@@ -13,7 +13,7 @@ typedef struct {
 
 /* Axes are an attribute, or from the opset on that `input_since` says, input 1.  None: all, or
  * where an attribute says so, none at all. */
-static Reduction reduction_of(OnnxCall *c, Node *x, int input_since) {
+static Reduction read_reduction(OnnxCall *c, Node *x, int input_since) {
   int64_t list[GRAPH_RANK_MAX];
   const int64_t *axes = list;
   uint32_t n = 0;
@@ -27,7 +27,7 @@ static Reduction reduction_of(OnnxCall *c, Node *x, int input_since) {
 }
 
 static Reduction reduction(OnnxCall *c, Node *x) {
-  return reduction_of(c, x, c->op->id == ONNX_ReduceSum ? 13 : 18);
+  return read_reduction(c, x, c->op->id == ONNX_ReduceSum ? 13 : 18);
 }
 
 /* The least number of the dtype, or the largest: what an extreme of no elements is. */
@@ -40,7 +40,7 @@ static Arg extreme_of_none(OnnxCall *c, DType t, bool most) {
   return build_int(&c->b, most ? low : top);
 }
 
-static bool is_empty(const Node *x, uint32_t set) {
+static bool reduces_nothing(const Node *x, uint32_t set) {
   for (uint32_t i = 0; i < rank_of(x); i++)
     if ((set >> i & 1) && dim_is(x->type.shape[i], 0)) return true;
   return false;
@@ -65,7 +65,7 @@ static void set_reduced(OnnxCall *c, OpId op, Node *x) {
 /* Of no elements, which ATen takes no extreme of; the logarithm of no sum is that of 0. */
 static bool set_empty(OnnxCall *c, Node *x, bool most) {
   Reduction r = reduction(c, x);
-  if (!is_empty(x, r.set)) return false;
+  if (!reduces_nothing(x, r.set)) return false;
   onnx_set(c, 0, reduced_to(c, x, &r, extreme_of_none(c, x->type.dtype, most)));
   return true;
 }
@@ -99,7 +99,7 @@ void onnx_op_reduce_sum_square(OnnxCall *c) {
   set_reduced(c, OP_aten_sum_dim_IntList, build_mul(&c->b, x, x));
 }
 
-static void after(OnnxCall *c, OpId reduce, Node *x, OpId then) {
+static void apply_after_reduce(OnnxCall *c, OpId reduce, Node *x, OpId then) {
   Reduction r = reduction(c, x);
   Node *y = build_op1(&c->b, then, build_reduce(&c->b, reduce, x, r.set, r.keep));
   onnx_set(c, 0, build_to(&c->b, y, onnx_type(c, 0)->dtype));
@@ -107,11 +107,11 @@ static void after(OnnxCall *c, OpId reduce, Node *x, OpId then) {
 
 void onnx_op_reduce_l2(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  after(c, OP_aten_sum_dim_IntList, build_mul(&c->b, x, x), OP_aten_sqrt_default);
+  apply_after_reduce(c, OP_aten_sum_dim_IntList, build_mul(&c->b, x, x), OP_aten_sqrt_default);
 }
 
 void onnx_op_reduce_log_sum(OnnxCall *c) {
-  after(c, OP_aten_sum_dim_IntList, onnx_in(c, 0), OP_aten_log_default);
+  apply_after_reduce(c, OP_aten_sum_dim_IntList, onnx_in(c, 0), OP_aten_log_default);
 }
 
 /* ATen multiplies along one axis at a time. */
@@ -155,7 +155,7 @@ typedef struct {
   Node *whole;   /* the operator's input */
 } Rows;
 
-static Rows rows_of(OnnxCall *c) {
+static Rows softmax_rows(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis_attr(c, "axis", c->opset < 13 ? 1 : -1, rank_of(x));
   if (c->opset >= 13) return (Rows){x, axis, x};
@@ -164,20 +164,20 @@ static Rows rows_of(OnnxCall *c) {
   return (Rows){build_view(&c->b, x, 2, shape), 1, x};
 }
 
-static void set_rows(OnnxCall *c, const Rows *r, Node *y) {
+static void set_softmax_rows(OnnxCall *c, const Rows *r, Node *y) {
   onnx_set(c, 0, build_view(&c->b, y, rank_of(r->whole), r->whole->type.shape));
 }
 
 void onnx_op_softmax(OnnxCall *c) {
-  Rows r = rows_of(c);
-  set_rows(c, &r, build_with(&c->b, c->op->aten, r.x, build_int(&c->b, r.axis)));
+  Rows r = softmax_rows(c);
+  set_softmax_rows(c, &r, build_with(&c->b, c->op->aten, r.x, build_int(&c->b, r.axis)));
 }
 
 /* 1 at the place of the first largest element of a row, else 0.  A row may have no elements, so it
  * is no argmax. */
 void onnx_op_hardmax(OnnxCall *c) {
   Build *b = &c->b;
-  Rows r = rows_of(c);
+  Rows r = softmax_rows(c);
   Dim size = r.x->type.shape[r.axis];
   Node *most = build_reduce(b, OP_aten_amax_default, r.x, 1u << r.axis, true);
   Node *hit = build_op2(b, OP_aten_eq_Tensor, r.x, most);
@@ -186,5 +186,5 @@ void onnx_op_hardmax(OnnxCall *c) {
   Node *place = build_where(b, hit, arg_node(all), arg_dim(size));
   place = build_reduce(b, OP_aten_amin_default, place, 1u << r.axis, true);
   Node *same = build_op2(b, OP_aten_eq_Tensor, all, place);
-  set_rows(c, &r, build_to(b, same, r.x->type.dtype));
+  set_softmax_rows(c, &r, build_to(b, same, r.x->type.dtype));
 }

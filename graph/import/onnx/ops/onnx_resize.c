@@ -31,7 +31,7 @@ typedef struct {
 /* ---- places ---- */
 
 /* The input's coordinate of element x of the result, as coordinate_transformation_mode says. */
-static double place_of(const Resizing *r, const Axis *a, int64_t x) {
+static double source_coordinate(const Resizing *r, const Axis *a, int64_t x) {
   const char *how = r->coordinates;
   double n = (double)a->from, m = (double)a->to, i = (double)x;
   if (!strcmp(how, "asymmetric")) return i / a->scale;
@@ -76,7 +76,7 @@ typedef struct {
   double weight[TAPS_MAX];
 } Taps;
 
-static int64_t inside(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+static int64_t clamp_to_axis(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
 /* The filter is widened if an axis shrinks and `antialias` is set. */
 static void find_taps(const Resizing *r, const Axis *a, double x, Taps *t) {
@@ -89,7 +89,7 @@ static void find_taps(const Resizing *r, const Axis *a, double x, Taps *t) {
   for (int64_t i = first; i <= last && t->n < TAPS_MAX; i++) {
     double w = weight_at(r, ((double)i - x) / stretch);
     if (r->exclude_outside && (i < 0 || i >= a->from)) w = 0;
-    t->at[t->n] = inside(i, a->from);
+    t->at[t->n] = clamp_to_axis(i, a->from);
     t->weight[t->n++] = w;
     sum += w;
   }
@@ -99,14 +99,14 @@ static void find_taps(const Resizing *r, const Axis *a, double x, Taps *t) {
 
 /* ---- one axis ---- */
 
-static Node *table(OnnxCall *c, OnnxKnown *k) { return onnx_constant(c, k); }
+static Node *table_constant(OnnxCall *c, OnnxKnown *k) { return onnx_constant(c, k); }
 
-static Node *taken(OnnxCall *c, Node *x, uint32_t axis, OnnxKnown *places) {
-  Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(table(c, places))};
+static Node *select_indices(OnnxCall *c, Node *x, uint32_t axis, OnnxKnown *places) {
+  Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(table_constant(c, places))};
   return build(&c->b, OP_aten_index_select_default, 3, args);
 }
 
-static OnnxKnown *table_new(OnnxCall *c, DType t, int64_t n) {
+static OnnxKnown *weight_table_new(OnnxCall *c, DType t, int64_t n) {
   OnnxKnown *k = onnx_known_new(c, t, 1, &n);
   if (!k) onnx_lack(c, "an axis of more than %d elements", ONNX_KNOWN_MAX);
   return k;
@@ -115,23 +115,23 @@ static OnnxKnown *table_new(OnnxCall *c, DType t, int64_t n) {
 /* Outside of the region there is one value. */
 static Node *extrapolated(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
   if (strcmp(r->coordinates, "tf_crop_and_resize")) return x;
-  OnnxKnown *k = table_new(c, DT_I1, a->to);
+  OnnxKnown *k = weight_table_new(c, DT_I1, a->to);
   for (int64_t i = 0; i < a->to; i++) {
-    double place = place_of(r, a, i);
+    double place = source_coordinate(r, a, i);
     k->at[i].dim = build_const(&c->b, place < 0 || place > (double)(a->from - 1));
   }
-  Node *out = build_along(&c->b, table(c, k), axis, rank_of(x));
+  Node *out = build_along(&c->b, table_constant(c, k), axis, rank_of(x));
   Node *value = onnx_scalar(c, r->extrapolation, x->type.dtype);
   return build_where(&c->b, out, arg_node(value), arg_node(x));
 }
 
 static Node *resize_nearest(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
-  OnnxKnown *k = table_new(c, DT_I64, a->to);
+  OnnxKnown *k = weight_table_new(c, DT_I64, a->to);
   for (int64_t i = 0; i < a->to; i++) {
-    int64_t at = inside((int64_t)nearest_of(r, place_of(r, a, i)), a->from);
+    int64_t at = clamp_to_axis((int64_t)nearest_of(r, source_coordinate(r, a, i)), a->from);
     k->at[i].dim = build_const(&c->b, at);
   }
-  return taken(c, x, axis, k);
+  return select_indices(c, x, axis, k);
 }
 
 static Node *resize_smooth(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
@@ -140,25 +140,26 @@ static Node *resize_smooth(OnnxCall *c, const Resizing *r, const Axis *a, Node *
   Node *sum = NULL;
   uint32_t most = 0;
   for (int64_t i = 0; i < a->to; i++) {
-    find_taps(r, a, place_of(r, a, i), &taps[i]);
+    find_taps(r, a, source_coordinate(r, a, i), &taps[i]);
     if (taps[i].n == TAPS_MAX) onnx_lack(c, "a scale below 1/%d", TAPS_MAX / 4);
     if (taps[i].n > most) most = taps[i].n;
   }
   for (uint32_t t = 0; t < most; t++) {
-    OnnxKnown *places = table_new(c, DT_I64, a->to), *weights = table_new(c, x->type.dtype, a->to);
+    OnnxKnown *places = weight_table_new(c, DT_I64, a->to),
+              *weights = weight_table_new(c, x->type.dtype, a->to);
     for (int64_t i = 0; i < a->to; i++) {
       bool has = t < taps[i].n;
       places->at[i].dim = build_const(b, has ? taps[i].at[t] : 0);
       weights->at[i].number = has ? taps[i].weight[t] : 0;
     }
-    Node *weight = build_along(b, table(c, weights), axis, rank_of(x));
-    Node *part = build_mul(b, taken(c, x, axis, places), weight);
+    Node *weight = build_along(b, table_constant(c, weights), axis, rank_of(x));
+    Node *part = build_mul(b, select_indices(c, x, axis, places), weight);
     sum = sum ? build_add(b, sum, part) : part;
   }
   return sum ? sum : x;
 }
 
-static Node *resize_axis(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
+static Node *resize_along(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
   bool crops = !strcmp(r->coordinates, "tf_crop_and_resize");
   if (a->from == a->to && a->scale == 1 && !crops) return x;
   if (a->from < 1) onnx_fail(c, E_GRAPH_NOTHING, axis, infer_type_text(&c->b.in, &x->type));
@@ -237,13 +238,13 @@ static uint32_t need_numbers(OnnxCall *c, uint32_t i, double *out) {
   return k->n;
 }
 
-static bool is_empty(OnnxCall *c, uint32_t i) {
+static bool is_empty_input(OnnxCall *c, uint32_t i) {
   const ValueType *t = onnx_type(c, i);
   return t->rank == 1 && dim_is(t->shape[0], 0);
 }
 
 /* The axes that attribute `axes` names, all without it. */
-static uint32_t axes_of(OnnxCall *c, uint32_t rank, uint32_t *axes) {
+static uint32_t resized_axes(OnnxCall *c, uint32_t rank, uint32_t *axes) {
   uint32_t n;
   const int64_t *list = onnx_ints(c, "axes", &n);
   if (list) onnx_axis_set(c, list, n, rank);
@@ -252,7 +253,7 @@ static uint32_t axes_of(OnnxCall *c, uint32_t rank, uint32_t *axes) {
   return n;
 }
 
-static void read_region(OnnxCall *c, uint32_t n, const uint32_t *axes, const Node *x, Axis *out) {
+static void read_roi(OnnxCall *c, uint32_t n, const uint32_t *axes, const Node *x, Axis *out) {
   double roi[GRAPH_RANK_MAX];
   uint32_t count = need_numbers(c, 1, roi);
   if (count != 2 * n) onnx_fail(c, E_ONNX_ATTR_COUNT, "roi", count, 2 * n);
@@ -273,13 +274,13 @@ static void resize_axes(OnnxCall *c, const Resizing *r, const Axis *axes, Node *
   DType t = x->type.dtype;
   if (r->mode != NEAREST) x = build_to(&c->b, x, dtype_is_float(t) ? build_wide(t) : DT_F32);
   for (uint32_t i = 0; i < rank_of(x); i++)
-    if (axes[i].from >= 0) x = resize_axis(c, r, &axes[i], x, i);
+    if (axes[i].from >= 0) x = resize_along(c, r, &axes[i], x, i);
   onnx_set(c, 0, build_to(&c->b, x, t));
 }
 
 void onnx_op_resize(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  uint32_t axes[GRAPH_RANK_MAX], n = axes_of(c, rank_of(x), axes);
+  uint32_t axes[GRAPH_RANK_MAX], n = resized_axes(c, rank_of(x), axes);
   Axis out[GRAPH_RANK_MAX];
   bool old = c->opset < 11; /* inputs x and scales, as Upsample */
   double scales[GRAPH_RANK_MAX];
@@ -294,14 +295,14 @@ void onnx_op_resize(OnnxCall *c) {
   onnx_ignore(c, "keep_aspect_ratio_policy"); /* only of sizes */
   for (uint32_t i = 0; i < rank_of(x); i++) out[i] = (Axis){.from = -1, .scale = 1, .end = 1};
   uint32_t at = old ? 1 : 2;
-  if (onnx_has(c, at) && !is_empty(c, at)) {
+  if (onnx_has(c, at) && !is_empty_input(c, at)) {
     uint32_t count = need_numbers(c, at, scales);
     if (count != n) onnx_fail(c, E_ONNX_ATTR_COUNT, "scales", count, n);
     scale_axes(c, x, scales, n, axes, out);
   } else {
     size_axes(c, x, 3, axes, n, out);
   }
-  if (!strcmp(r.coordinates, "tf_crop_and_resize")) read_region(c, n, axes, x, out);
+  if (!strcmp(r.coordinates, "tf_crop_and_resize")) read_roi(c, n, axes, x, out);
   resize_axes(c, &r, out, x);
 }
 

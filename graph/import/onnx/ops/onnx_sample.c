@@ -4,7 +4,8 @@
 #include "graph/import/onnx/ops/onnx_window.h"
 #include "graph/messages.h"
 
-static int64_t number_of(OnnxCall *c, const char *attribute, const char *const *names, size_t n) {
+static int64_t enum_attribute(OnnxCall *c, const char *attribute, const char *const *names,
+                              size_t n) {
   Name name = onnx_string(c, attribute, names[0]);
   for (size_t i = 0; i < n; i++)
     if (!strcmp(name, names[i])) return (int64_t)(i % 3);
@@ -16,8 +17,8 @@ void onnx_op_grid_sample(OnnxCall *c) {
   static const char *const paddings[] = {"zeros", "border", "reflection"};
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
-  Arg mode = build_int(b, number_of(c, "mode", modes, 6));
-  Arg padding = build_int(b, number_of(c, "padding_mode", paddings, 3));
+  Arg mode = build_int(b, enum_attribute(c, "mode", modes, 6));
+  Arg padding = build_int(b, enum_attribute(c, "padding_mode", paddings, 3));
   Arg corners = arg_bool(onnx_flag(c, "align_corners", false));
   OpId op = rank_of(x) == 5 ? OP_aten_grid_sampler_3d_default : OP_aten_grid_sampler_2d_default;
   Arg args[] = {arg_node(x), arg_node(onnx_in(c, 1)), mode, padding, corners};

@@ -49,7 +49,7 @@ void onnx_op_gather_nd(OnnxCall *c) {
 }
 
 /* ONNX's names of reductions, and ATen's. */
-static const char *reduction_of(OnnxCall *c) {
+static const char *scatter_reduction(OnnxCall *c) {
   static const char *const names[][2] = {
       {"add", "sum"}, {"mul", "prod"}, {"max", "amax"}, {"min", "amin"}};
   Name name = onnx_string(c, "reduction", "none");
@@ -59,8 +59,8 @@ static const char *reduction_of(OnnxCall *c) {
   onnx_fail(c, E_ONNX_ATTR_VALUE, "reduction", name);
 }
 
-static Node *scatter(OnnxCall *c, Node *x, uint32_t axis, Node *index, Node *updates,
-                     const char *reduction) {
+static Node *build_scatter(OnnxCall *c, Node *x, uint32_t axis, Node *index, Node *updates,
+                           const char *reduction) {
   Build *b = &c->b;
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(index), arg_node(updates), arg_none()};
   if (!reduction) return build(b, OP_aten_scatter_src, 4, args);
@@ -72,7 +72,7 @@ void onnx_op_scatter_elements(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *updates = onnx_in(c, 2);
   uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
   Node *index = onnx_from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
-  onnx_set(c, 0, scatter(c, x, axis, index, updates, reduction_of(c)));
+  onnx_set(c, 0, build_scatter(c, x, axis, index, updates, scatter_reduction(c)));
 }
 
 /* The axes that coordinates are of become one, and so do the others: rows that are written.  Each
@@ -95,14 +95,14 @@ static Node *scatter_rows(OnnxCall *c, Node *x, Node *indices, Node *updates,
   Dim places = infer_product(&b->in, indices->type.shape, rank_of(indices) - 1);
   Dim flat[] = {rows, width}, updated[] = {places, width}, column[] = {places, dim_int(d, 1)};
   Node *index = build_expand(b, build_view(b, row, 2, column), 2, updated);
-  Node *y = scatter(c, build_view(b, x, 2, flat), 0, index, build_view(b, updates, 2, updated),
-                    reduction);
+  Node *y = build_scatter(c, build_view(b, x, 2, flat), 0, index,
+                          build_view(b, updates, 2, updated), reduction);
   return build_view(b, y, rank_of(x), shape);
 }
 
 void onnx_op_scatter_nd(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *indices = onnx_in(c, 1), *updates = onnx_in(c, 2);
-  const char *reduction = reduction_of(c);
+  const char *reduction = scatter_reduction(c);
   uint32_t n = coordinates_of(c, indices);
   if (n > rank_of(x)) onnx_fail(c, E_GRAPH_INDICES, n, infer_type_text(&c->b.in, &x->type));
   if (!n) onnx_lack(c, "indices without coordinates");
@@ -111,7 +111,7 @@ void onnx_op_scatter_nd(OnnxCall *c) {
 
 /* ---- tensors of zeros and ones, or of two values ---- */
 
-static Dim depth_of(OnnxCall *c) {
+static Dim index_depth(OnnxCall *c) {
   if (!dtype_is_float(onnx_need(c, 1)->dtype)) return onnx_need_dim(c, 1);
   double depth = onnx_need_number(c, 1);
   if (!(fabs(depth) < 9e15)) onnx_lack(c, "a depth of %g", depth);
@@ -122,7 +122,7 @@ static Dim depth_of(OnnxCall *c) {
 void onnx_op_one_hot(OnnxCall *c) {
   Build *b = &c->b;
   Node *indices = onnx_in(c, 0), *values = onnx_in(c, 2);
-  Dim depth = depth_of(c);
+  Dim depth = index_depth(c);
   uint32_t rank = rank_of(indices) + 1, axis = onnx_axis_attr(c, "axis", -1, rank);
   indices = onnx_from_begin(c, indices, depth);
   Node *all = build_along(b, build_arange(b, depth), axis, rank);

@@ -25,21 +25,21 @@ static void onnx_set_items(OnnxCall *c, uint32_t i, OnnxValue **items, uint32_t 
 
 enum { ITEMS_MAX = 1 << 22 }; /* of all sequences that a model makes */
 
-static OnnxValue **room(OnnxCall *c, uint32_t n) {
+static OnnxValue **sequence_room(OnnxCall *c, uint32_t n) {
   c->r->items += n;
   if (c->r->items > ITEMS_MAX) onnx_lack(c, "sequences of more than %d items", ITEMS_MAX);
   return ARENA_ARRAY(c->r->scratch, OnnxValue *, n + 1);
 }
 
 /* Place `i` among n, `otherwise` if it is left out; negative ones count from the end. */
-static uint32_t place_of(OnnxCall *c, uint32_t input, uint32_t n, int64_t otherwise) {
+static uint32_t sequence_index(OnnxCall *c, uint32_t input, uint32_t n, int64_t otherwise) {
   int64_t at = onnx_has(c, input) ? onnx_need_int(c, input) : otherwise;
   if (at < 0) at += n;
   if (at < 0 || at >= n) onnx_fail(c, E_ONNX_ITEM, (long long)at, n);
   return (uint32_t)at;
 }
 
-static void set_int(OnnxCall *c, DType t, int64_t value) {
+static void set_scalar(OnnxCall *c, DType t, int64_t value) {
   OnnxKnown *k = onnx_known_new(c, t, 0, NULL);
   k->at[0].dim = build_const(&c->b, value);
   onnx_set_known(c, 0, k);
@@ -48,7 +48,7 @@ static void set_int(OnnxCall *c, DType t, int64_t value) {
 /* ---- sequences ---- */
 
 void onnx_op_sequence_construct(OnnxCall *c) {
-  OnnxValue **items = room(c, c->nin);
+  OnnxValue **items = sequence_room(c, c->nin);
   onnx_ignore(c, "dtype"); /* of SequenceEmpty */
   for (uint32_t i = 0; i < c->nin; i++) {
     onnx_type(c, i);
@@ -59,8 +59,8 @@ void onnx_op_sequence_construct(OnnxCall *c) {
 
 void onnx_op_sequence_insert(OnnxCall *c) {
   uint32_t n;
-  OnnxValue **old = onnx_items(c, 0, &n), **items = room(c, n + 1);
-  uint32_t at = onnx_has(c, 2) && onnx_need_int(c, 2) != n ? place_of(c, 2, n, 0) : n;
+  OnnxValue **old = onnx_items(c, 0, &n), **items = sequence_room(c, n + 1);
+  uint32_t at = onnx_has(c, 2) && onnx_need_int(c, 2) != n ? sequence_index(c, 2, n, 0) : n;
   onnx_type(c, 1);
   memcpy(items, old, at * sizeof *items);
   items[at] = c->in[1];
@@ -70,8 +70,8 @@ void onnx_op_sequence_insert(OnnxCall *c) {
 
 void onnx_op_sequence_erase(OnnxCall *c) {
   uint32_t n;
-  OnnxValue **old = onnx_items(c, 0, &n), **items = room(c, n);
-  uint32_t at = place_of(c, 1, n, -1);
+  OnnxValue **old = onnx_items(c, 0, &n), **items = sequence_room(c, n);
+  uint32_t at = sequence_index(c, 1, n, -1);
   memcpy(items, old, at * sizeof *items);
   memcpy(items + at, old + at + 1, (n - at - 1) * sizeof *items);
   onnx_set_items(c, 0, items, n - 1);
@@ -80,13 +80,13 @@ void onnx_op_sequence_erase(OnnxCall *c) {
 void onnx_op_sequence_at(OnnxCall *c) {
   uint32_t n;
   OnnxValue **items = onnx_items(c, 0, &n);
-  onnx_set_alias(c, 0, items[place_of(c, 1, n, 0)]);
+  onnx_set_alias(c, 0, items[sequence_index(c, 1, n, 0)]);
 }
 
 void onnx_op_sequence_length(OnnxCall *c) {
   uint32_t n;
   onnx_items(c, 0, &n);
-  set_int(c, DT_I64, n);
+  set_scalar(c, DT_I64, n);
 }
 
 void onnx_op_concat_from_sequence(OnnxCall *c) {
@@ -108,7 +108,7 @@ void onnx_op_concat_from_sequence(OnnxCall *c) {
 
 /* ---- SplitToSequence ---- */
 
-static OnnxValue *value_of(OnnxCall *c, Node *n) {
+static OnnxValue *item_value(OnnxCall *c, Node *n) {
   OnnxValue *v = onnx_value_new(c->r, n->name);
   v->node = n;
   v->type = n->type;
@@ -150,10 +150,10 @@ void onnx_op_split_to_sequence(OnnxCall *c) {
   bool keep = onnx_flag(c, "keepdims", true) || onnx_has(c, 1);
   Dim *end = ARENA_ARRAY(c->r->scratch, Dim, ONNX_KNOWN_MAX), at = build_const(b, 0);
   uint32_t n = parts_of(c, x->type.shape[axis], end);
-  OnnxValue **items = room(c, n);
+  OnnxValue **items = sequence_room(c, n);
   for (uint32_t i = 0; i < n; at = end[i++]) {
     Node *part = keep ? build_slice(b, x, axis, at, end[i], 1) : build_select(b, x, axis, at);
-    items[i] = value_of(c, part);
+    items[i] = item_value(c, part);
   }
   onnx_set_items(c, 0, items, n);
 }
@@ -166,4 +166,4 @@ void onnx_op_optional(OnnxCall *c) {
   onnx_set_alias(c, 0, c->in[0]);
 }
 
-void onnx_op_has_element(OnnxCall *c) { set_int(c, DT_I1, onnx_has(c, 0)); }
+void onnx_op_has_element(OnnxCall *c) { set_scalar(c, DT_I1, onnx_has(c, 0)); }

@@ -58,7 +58,7 @@ void onnx_op_transpose(OnnxCall *c) {
 }
 
 /* A bit for each of the axes that an attribute names before opset 13, input 1 from then on. */
-static bool axes_of(OnnxCall *c, uint32_t rank, uint32_t *set, uint32_t *count) {
+static bool read_axes_set(OnnxCall *c, uint32_t rank, uint32_t *set, uint32_t *count) {
   int64_t list[GRAPH_RANK_MAX];
   const int64_t *axes = list;
   if (c->opset < 13) {
@@ -75,7 +75,7 @@ static bool axes_of(OnnxCall *c, uint32_t rank, uint32_t *set, uint32_t *count) 
 void onnx_op_squeeze(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t set = 0, n;
-  if (!axes_of(c, rank_of(x), &set, &n)) set = all_axes(x);
+  if (!read_axes_set(c, rank_of(x), &set, &n)) set = all_axes(x);
   onnx_set(c, 0, build_squeeze(&c->b, x, set));
 }
 
@@ -84,16 +84,16 @@ void onnx_op_unsqueeze(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   Dim shape[GRAPH_RANK_MAX];
   uint32_t set = 0, n;
-  if (!axes_of(c, 0, &set, &n)) onnx_fail(c, E_ONNX_ATTR_MISSING, "axes");
+  if (!read_axes_set(c, 0, &set, &n)) onnx_fail(c, E_ONNX_ATTR_MISSING, "axes");
   uint32_t rank = rank_of(x) + n;
   if (rank > GRAPH_RANK_MAX) onnx_fail(c, E_ONNX_RANK, (size_t)rank, GRAPH_RANK_MAX);
-  axes_of(c, rank, &set, &n);
+  read_axes_set(c, rank, &set, &n);
   for (uint32_t i = 0, from = 0; i < rank; i++)
     shape[i] = set >> i & 1 ? build_const(&c->b, 1) : x->type.shape[from++];
   onnx_set(c, 0, build_view(&c->b, x, rank, shape));
 }
 
-static void check_block(OnnxCall *c, int64_t size) {
+static void check_block_size(OnnxCall *c, int64_t size) {
   if (size < 1) onnx_fail(c, E_GRAPH_STEP, (long long)size);
   if (size > INT32_MAX) onnx_lack(c, "blocksize %lld", (long long)size);
 }
@@ -107,7 +107,7 @@ void onnx_op_depth_to_space(OnnxCall *c) {
   bool crd = !strcmp(mode, "CRD");
   if (!crd && strcmp(mode, "DCR")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
   infer_rank(&b->in, &x->type, 4, 4);
-  check_block(c, size);
+  check_block_size(c, size);
   const Dim *s = x->type.shape;
   Dim k = build_const(b, size), channels = infer_exact_div(&b->in, s[1], size * size);
   Dim split[6] = {s[0], crd ? channels : k, k, crd ? k : channels, s[2], s[3]};
@@ -124,7 +124,7 @@ void onnx_op_space_to_depth(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   int64_t size = onnx_int(c, "blocksize", 0);
   infer_rank(&b->in, &x->type, 4, 4);
-  check_block(c, size);
+  check_block_size(c, size);
   const Dim *s = x->type.shape;
   Dim k = build_const(b, size);
   Dim h = infer_exact_div(&b->in, s[2], size), w = infer_exact_div(&b->in, s[3], size);
@@ -281,7 +281,7 @@ void onnx_op_slice(OnnxCall *c) {
 /* ---- padding ---- */
 
 /* ONNX gives all begins, then all ends; ATen pairs from the last axis on. */
-static Arg padding(OnnxCall *c, const Dim *before, const Dim *after, uint32_t rank) {
+static Arg build_padding(OnnxCall *c, const Dim *before, const Dim *after, uint32_t rank) {
   Dim dims[2 * GRAPH_RANK_MAX];
   uint32_t n = rank;
   while (n && dim_is(before[rank - n], 0) && dim_is(after[rank - n], 0)) n--;
@@ -319,7 +319,7 @@ static void pads_of(OnnxCall *c, uint32_t rank, Dim *before, Dim *after) {
 }
 
 /* The constant that is put in: an attribute before opset 11, an input from then on. */
-static Arg pad_value(OnnxCall *c, DType t) {
+static Arg padding_value(OnnxCall *c, DType t) {
   if (c->opset < 11) return arg_float(onnx_float(c, "value", 0));
   if (!onnx_has(c, 2)) return dtype_is_float(t) ? arg_float(0) : build_int(&c->b, 0);
   const OnnxKnown *k = onnx_need(c, 2);
@@ -334,9 +334,9 @@ void onnx_op_pad(OnnxCall *c) {
   static const char *const modes[][2] = {
       {"reflect", "reflect"}, {"edge", "replicate"}, {"wrap", "circular"}};
   pads_of(c, rank_of(x), before, after);
-  Arg pad = padding(c, before, after, rank_of(x));
+  Arg pad = build_padding(c, before, after, rank_of(x));
   if (!strcmp(mode, "constant")) {
-    Arg args[] = {arg_node(x), pad, pad_value(c, x->type.dtype)};
+    Arg args[] = {arg_node(x), pad, padding_value(c, x->type.dtype)};
     onnx_set(c, 0, build(&c->b, OP_aten_constant_pad_nd_default, 3, args));
     return;
   }

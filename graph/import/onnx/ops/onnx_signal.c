@@ -9,7 +9,7 @@
 enum { TABLE_MAX = 1 << 22 };
 
 /* f(2 pi t k / n) for t below n and k below m, [n, m]. */
-static Node *table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
+static Node *constant_table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
   if (!dim_is_int(rows) || !dim_is_int(columns)) onnx_lack(c, "a length that is symbolic");
   int64_t n = rows->value, m = columns->value;
   if (n < 1 || n > TABLE_MAX || m > TABLE_MAX / n) onnx_lack(c, "a table above 2^22 elements");
@@ -27,7 +27,7 @@ static Node *table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
 static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
   Build *b = &c->b;
   Dim n = re->type.shape[rank_of(re) - 1];
-  Node *cosine = table(c, cos, n, m), *sine = table(c, sin, n, m);
+  Node *cosine = constant_table(c, cos, n, m), *sine = constant_table(c, sin, n, m);
   if (!inverse) sine = build_op1(b, OP_aten_neg_default, sine);
   Node *out_re = build_op2(b, OP_aten_matmul_default, re, cosine);
   Node *out_im = build_op2(b, OP_aten_matmul_default, re, sine);
@@ -42,14 +42,14 @@ static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
 }
 
 /* Part i of the last axis, NULL if there is none. */
-static Node *part_of(OnnxCall *c, Node *x, int64_t i) {
+static Node *complex_part(OnnxCall *c, Node *x, int64_t i) {
   uint32_t last = rank_of(x) - 1;
   Dim size = x->type.shape[last];
   if (!dim_is(size, 1) && !dim_is(size, 2)) onnx_fail(c, E_GRAPH_STEP, (long long)size->value);
   return i && dim_is(size, 1) ? NULL : build_select(&c->b, x, last, build_const(&c->b, i));
 }
 
-static Dim half_of(OnnxCall *c, Dim n) {
+static Dim half_length(OnnxCall *c, Dim n) {
   Dims *d = onnx_dims(c);
   return dim_add(d, dim_floordiv(d, n, dim_int(d, 2)), dim_int(d, 1));
 }
@@ -83,7 +83,8 @@ void onnx_op_dft(OnnxCall *c) {
   if (onnx_has(c, 1)) x = fit(c, x, axis, onnx_need_dim(c, 1));
   Dim n = x->type.shape[axis];
   x = build_transpose(b, build_to(b, x, DT_F64), axis, rank - 2);
-  Node *y = transform(c, part_of(c, x, 0), part_of(c, x, 1), half ? half_of(c, n) : n, inverse);
+  Node *y = transform(c, complex_part(c, x, 0), complex_part(c, x, 1), half ? half_length(c, n) : n,
+                      inverse);
   onnx_set(c, 0, build_to(b, build_transpose(b, y, axis, rank - 2), t));
 }
 
@@ -105,8 +106,8 @@ void onnx_op_stft(OnnxCall *c) {
   Node *start = build_with(b, OP_aten_mul_Tensor, build_arange(b, frames), arg_dim(step));
   Node *at = build_add(b, build_along(b, start, 0, 2), build_arange(b, n));
   x = build_to(b, x, DT_F64);
-  Node *parts[2] = {rank_of(x) == 3 ? part_of(c, x, 0) : x,
-                    rank_of(x) == 3 ? part_of(c, x, 1) : NULL};
+  Node *parts[2] = {rank_of(x) == 3 ? complex_part(c, x, 0) : x,
+                    rank_of(x) == 3 ? complex_part(c, x, 1) : NULL};
   for (int i = 0; i < 2; i++) {
     Arg list = arg_list(b->in.g, 2);
     list.items[0] = arg_none();
@@ -115,7 +116,7 @@ void onnx_op_stft(OnnxCall *c) {
     parts[i] = build_with(b, OP_aten_index_Tensor, parts[i], list);
     if (window) parts[i] = build_mul(b, parts[i], build_to(b, window, DT_F64));
   }
-  Node *y = transform(c, parts[0], parts[1], half ? half_of(c, n) : n, false);
+  Node *y = transform(c, parts[0], parts[1], half ? half_length(c, n) : n, false);
   onnx_set(c, 0, build_to(b, y, t));
 }
 

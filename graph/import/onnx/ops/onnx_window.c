@@ -17,7 +17,7 @@ int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i) {
 
 /* As many windows as strides fit in the axis; the larger half of an odd padding comes after it, or
  * with `lower` before it. */
-static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
+static void pad_auto(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t rest = 0;
     if (w->stride[i] != 1) {
@@ -34,7 +34,7 @@ static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
 }
 
 /* Pads the end so that the last window is whole, if it begins before the padding there. */
-static void extend(OnnxCall *c, const Node *x, OnnxWindow *w) {
+static void pad_to_ceil(OnnxCall *c, const Node *x, OnnxWindow *w) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t size = onnx_window_size(c, x, i) + w->before[i];
     int64_t room = size + w->after[i] - span_of(w, i);
@@ -72,10 +72,10 @@ OnnxWindow onnx_window(OnnxCall *c, const Node *x, const Dim *kernel) {
   memcpy(w.after, pads + w.n, w.n * sizeof *pads);
   check_window(c, &w);
   Name how = onnx_string(c, "auto_pad", "NOTSET");
-  if (!strncmp(how, "SAME_", 5)) pad_same(c, x, &w, !strcmp(how, "SAME_LOWER"));
+  if (!strncmp(how, "SAME_", 5)) pad_auto(c, x, &w, !strcmp(how, "SAME_LOWER"));
   else if (!strcmp(how, "VALID")) memset(w.before, 0, sizeof w.before * 2);
   else if (strcmp(how, "NOTSET")) onnx_fail(c, E_ONNX_ATTR_VALUE, "auto_pad", how);
-  if (onnx_flag(c, "ceil_mode", false)) extend(c, x, &w);
+  if (onnx_flag(c, "ceil_mode", false)) pad_to_ceil(c, x, &w);
   return w;
 }
 
