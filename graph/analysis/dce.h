@@ -1,4 +1,8 @@
-/* Dead-code elimination, and the replacement map of passes that walk a graph in order. */
+/* Dead-code elimination, and the replacement map of passes that walk a graph in order.
+ *
+ * graph/analysis owns facts about graphs that several stages need: uses and replacements, ranges
+ * and values of elements, masks of attention, dependence on weights.  It takes a graph whose nodes
+ * have types, and gives facts; of all its files only this one changes a graph. */
 #ifndef NEREID_GRAPH_ANALYSIS_DCE_H
 #define NEREID_GRAPH_ANALYSIS_DCE_H
 

@@ -1,5 +1,8 @@
 /* The rules of pass decompose: composite operators to primitives.
  *
+ * graph/decompose owns these rules.  It takes a graph of calls whose nodes have types, without
+ * writes in place, and gives one of primitives (graph/ops/prims.h).
+ *
  * A rule gets a Build at its node (graph/infer/node_builder.h), and builds before it nodes that
  * compute the same.  It returns the replacement, which may be a node that was there before.  For a
  * node whose value is a list it sets b->items, and returns NULL.  NULL without items: the node

@@ -1,5 +1,8 @@
 /* Fusion: groups of nodes that share a kernel.
  *
+ * graph/fuse owns the choice of groups.  It takes a graph of primitives, into which it inserts
+ * copies where a kernel needs a buffer, and gives a Fusion, which graph/kernels reads.
+ *
  * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
  * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along which
  * reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed for

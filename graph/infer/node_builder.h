@@ -1,5 +1,8 @@
 /* The builder of nodes, for passes.
  *
+ * graph/infer owns the type rules of operators and this builder.  It takes operators and arguments,
+ * and gives types, and nodes that have them.
+ *
  * A Build has a current node, whose arguments the functions of graph/ops/infer_rules.h get, and an
  * insertion point.  Each call is typed by inference as it is made, and gets its location, its
  * origin and the stem of its name from the current node.

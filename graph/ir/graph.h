@@ -1,5 +1,8 @@
 /* The graph IR: a list of nodes in an order in which they can run.
  *
+ * graph/ir owns nodes, their names, and the symbolic integers of their sizes (graph/ir/dim.h).  It
+ * takes calls from readers and passes, and gives the one form of a model that all stages share.
+ *
  * It is the graph that torch.export makes and FX prints: each node is one call of an operator, with
  * its arguments as they were given.  Omitted arguments are not filled in: graph_arg gets an
  * argument by name, or the schema's default.

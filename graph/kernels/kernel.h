@@ -1,8 +1,11 @@
 /* The text of one kernel while it is made: statements that compute elements of nodes, in the
- * kernel language, around which a template (graph/templates) puts the program's frame.
+ * kernel language, around which a template (graph/kernels/templates) puts the program's frame.
+ *
+ * graph/kernels owns kernels' text.  It takes the groups of a Fusion (graph/fuse/fuse.h), and gives
+ * functions in the kernel language with the buffers that they take.
  *
  * Axes of a tile have bits: AXIS_X and AXIS_R of loops, AXIS_M (= X), AXIS_N (= R) and AXIS_B of
- * products; AXIS_K is what is one number in a step of a product's loop.  Values are tiles that
+ * products; AXIS_K has a single index in each step of a product's loop.  Values are tiles that
  * broadcast together: one that depends on no axis is a scalar.
  *
  * Values of narrow floating dtypes are kept in f32 between the nodes of a kernel, as Inductor does.
@@ -16,7 +19,7 @@
 #include "graph/ops/concat_sources.h"
 #include "graph/kernels/template_fill.h"
 
-/* ReplacementMap in a kernel's text for its name, which depends on no more than the text does. */
+/* The placeholder of the kernel's name in its text: the name is made from the text. */
 #define KERNEL_NAME "\1"
 /* The parameter to which a kernel records failed checks: PLAN_RECORD numbers for each check. */
 #define KERNEL_RECORDS "records_ptr"

@@ -1,5 +1,9 @@
 /* The operators of graphs: lookup, schemas, arguments.
  *
+ * graph/ops owns the one table of operators and its uses: schemas, checks of arguments, inference
+ * of types, expressions of pointwise operators, indices through views, the text of graphs.  It
+ * takes a node, and gives facts of its operator.
+ *
  * An operator is a row of graph/ops/op_table.def, which gives it an id.  A schema is what ATen
  * declares (aten/src/ATen/native/native_functions.yaml of PyTorch: names, order, defaults).
  * Argument names and defaults are in the schema only: rules ask for arguments by name. */

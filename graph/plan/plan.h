@@ -1,4 +1,7 @@
-/* Execution plans: what runs for a graph, in order.
+/* Execution plans: the steps that run for a graph, in order.
+ *
+ * graph/plan owns plans: their text, sizes, tiles and memory.  It takes kernels and the buffers of
+ * a graph from graph/compile, and gives a plan, which graph/execute runs and graph/aot writes as C.
  *
  * A plan has the kernels' source (one file in the kernel language), buffers, and steps; sizes are
  * expressions of the graph's symbols, which the inputs' shapes give when it runs.  It prints, and

@@ -1,6 +1,9 @@
 /* A plan as a table for people: of each kernel the nodes that it covers, the bytes and operations,
  * the least time for these, the measured time, and the reason why it is not fused with the kernels
- * before it. */
+ * before it.
+ *
+ * graph/report owns views of a compiled model for people.  It takes a graph, its plan and measured
+ * times, and gives tables, drawings (graph/report/dot.h), traces and folders of dumps. */
 #ifndef NEREID_GRAPH_REPORT_EXPLAIN_H
 #define NEREID_GRAPH_REPORT_EXPLAIN_H
 

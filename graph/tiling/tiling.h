@@ -1,6 +1,6 @@
-/* The tiles by which products of matrices are computed, chosen by models of their time.
+/* The tiles by which products of matrices are computed, chosen by a cost model.
  *
- * graph/tiling owns these models.  It takes the sizes and dtypes of a product and the peaks of a
+ * graph/tiling owns the cost models.  It takes the sizes and dtypes of a product and the peaks of a
  * device, and gives tiles, the best first. */
 #ifndef NEREID_GRAPH_TILING_TILING_H
 #define NEREID_GRAPH_TILING_TILING_H

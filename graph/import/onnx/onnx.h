@@ -1,5 +1,9 @@
 /* Models in ONNX's format (`.onnx`) as graphs.
  *
+ * graph/import/onnx owns the translation of ONNX's operators, one row each in
+ * graph/import/onnx/onnx_table.def.  It takes a file, and gives a graph of ATen's operators and its
+ * weights.
+ *
  * Each of ONNX's operators is translated to ATen's, the rows of graph/ops/op_table.def, so that all
  * that follows knows one set of operators.  How to add one of ONNX's: graph/import/onnx/onnx_op.h.
  *

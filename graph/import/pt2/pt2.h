@@ -1,5 +1,8 @@
 /* Exported programs, as torch.export.save of PyTorch writes them (`.pt2`).
  *
+ * graph/import/pt2 owns the reader of these files.  It takes a file, and gives a graph of ATen's
+ * operators and its weights.
+ *
  *   NAME/archive_format              "pt2"
  *   NAME/byteorder                   "little"
  *   NAME/models/MODEL.json           the program: graph, signature, ranges of symbolic sizes
