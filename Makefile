@@ -151,7 +151,7 @@ $B/graph/kernels/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/kernels/t
 $B/graph/passes/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard graph/passes/rewrites) Makefile
 	$(call embed,graph/passes/rewrites.h,EmbeddedFile rewrite_files,$(GRAPH_REWRITES))
 $B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Makefile
-	$(call embed,graph/aot/project_files.h,EmbeddedFile project_files,$(PROJECT_FILES))
+	$(call embed,graph/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell find $(ROOMS) -type f | sort | xargs cat | sha256sum | cut -c1-16)

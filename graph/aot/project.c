@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "graph/aot/project_files.h"
 #include "graph/aot/project_state.h"
 #include "graph/compile/buffer_weight.h"
 #include "graph/kernels/template_fill.h"
@@ -213,7 +212,7 @@ static void take_targets(Project *p) {
   }
 }
 
-/* ---- what the plan needs ---- */
+/* ---- buffers in use ---- */
 
 static const char *buffer_name(Project *p, uint32_t i) {
   const char *name = p->plan->buffers[i].name;
@@ -261,7 +260,7 @@ static void use_inputs(Project *p) {
       p->buffers[p->inputs[i] - p->plan->buffers].used = true;
 }
 
-/* What kernels write, by their images. */
+/* Buffers that kernels write, by their images. */
 static void find_written(Project *p) {
   for (uint32_t i = 0; i < p->plan->nsteps; i++) {
     const PlanStep *s = &p->plan->steps[i];
@@ -379,6 +378,12 @@ static uint32_t most_axes(const Project *p) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++)
     if (p->buffers[i].used && p->plan->buffers[i].rank > most) most = p->plan->buffers[i].rank;
   return most;
+}
+
+static const char *project_file_text(const char *name) {
+  for (const EmbeddedFile *f = project_files; f->name; f++)
+    if (!strcmp(f->name, name)) return f->text;
+  BUG("no file %s", name);
 }
 
 static int write_filled(Project *p, const char *name, const char *file, const Slot *slots,

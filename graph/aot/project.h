@@ -1,10 +1,13 @@
-/* Ahead of time: a plan as a C project of its own (`nereid build`).
+/* Ahead-of-time compilation: a plan as a C project of its own (`nereid build`).
  *
- * graph/aot/runtime/ holds what is the same for all models, C that is embedded as text; a build
- * adds the plan and the kernels as C, and the weights.  Everything is compiled here: a plan's
- * integers are specialized on the ranges of their expressions (graph/compile/plan_kernels.h), so
- * no run needs another kernel.  Symbols that have no upper limit get one, so that no expression of
- * sizes overflows in the 64 bits of the C text. */
+ * This folder owns the project's text.  It takes a plan, the weights and targets, and gives a
+ * folder that a C compiler alone builds: the files of graph/aot/runtime/ and a few headers of
+ * Nereid's own runtime, which are the same for all models and embedded as text (PROJECT_FILES in
+ * the Makefile), then the plan and the kernels as C, and the weights.
+ *
+ * All kernels are compiled here: a plan's integers are specialized on the ranges of their
+ * expressions (graph/compile/plan_kernels.h), so no run needs another kernel.  Symbols without an
+ * upper limit get one, so that no expression of sizes overflows in the 64 bits of the C text. */
 #ifndef NEREID_GRAPH_AOT_PROJECT_H
 #define NEREID_GRAPH_AOT_PROJECT_H
 
@@ -21,7 +24,7 @@ typedef struct {
   bool replay;        /* mode reduce-overhead: runs become CUDA graphs */
   bool embed_weights;  /* `make` links them into the program, unless told otherwise */
   bool ptx_only;       /* no machine code, even if there is an assembler */
-  CompileCount count;  /* whom to tell how many kernels are compiled */
+  CompileCount count;  /* called with the number of compiled kernels */
 } ProjectOptions;
 
 /* Are all targets GPUs, or is it one CPU?  Fails for others. */

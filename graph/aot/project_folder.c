@@ -10,12 +10,12 @@
 #include "graph/messages.h"
 #include "runtime/messages.h"
 
-/* The list of what a build made, by which it knows its own folders. */
+/* The list of files of a build, by which a later build recognizes its folder. */
 static const char LIST[] = "nereid-build.txt";
 static const char LIST_HEAD[] = "nereid build 1";
 enum { LINE_MAX_ = 256 };
 
-/* ---- what a folder holds ---- */
+/* ---- contents of a folder ---- */
 
 static bool is_listed(const char *dir, Arena *a, const char *name) {
   char line[LINE_MAX_];
@@ -82,8 +82,8 @@ static int lock_folder(const char *path) {
   return -1;
 }
 
-/* Removes what builds of the same folder left that were killed: `place` is the folder that it is
- * in, `stem` what names of temporary folders begin with. */
+/* Removes temporary folders of builds of the same folder that were killed: `place` is their parent
+ * folder, `stem` the prefix of their names. */
 static void remove_abandoned(Arena *a, const char *place, const char *stem) {
   DIR *d = opendir(*place ? place : ".");
   for (struct dirent *e; d && (e = readdir(d));) {

@@ -201,7 +201,7 @@ static int write_target(Project *p, const ProjectTarget *t) {
 /* kernels_targets.c: the list of all. */
 static int write_targets(Project *p) {
   Text t = text_new(p->arena);
-  text_puts(&t, "/* What the kernels are compiled for. */\n#include \"kernels.h\"\n\n");
+  text_puts(&t, "/* The targets of the kernels. */\n#include \"kernels.h\"\n\n");
   for (uint32_t i = 0; i < p->ntargets; i++)
     text_printf(&t, "extern const Kernel model_kernels_%s[];\n", p->targets[i].name);
   text_puts(&t, "\nconst Target model_targets[] = {\n");
@@ -233,8 +233,8 @@ static int write_gpu(Project *p) {
 /* Of one file; the files are compiled side by side. */
 enum { KERNELS_A_FILE = 16 };
 
-/* What the kernels' text has on purpose: parameters and lanes that not every kernel needs, and
- * values that masks keep from being used. */
+/* Warnings on purpose: parameters and lanes that not every kernel needs, and uninitialized values
+ * that masks keep from being used. */
 static const char WARNINGS[] =
     "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
     "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"

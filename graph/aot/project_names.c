@@ -1,5 +1,5 @@
-/* Other names than model_run, MODEL_OK and model for what a project exports: those that programs
- * with several models need. */
+/* The exported names of a project under another prefix than model, for programs with several
+ * models. */
 #include <ctype.h>
 #include <string.h>
 

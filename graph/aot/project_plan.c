@@ -131,7 +131,7 @@ static const char *kind_name(const Project *p, uint32_t i) {
   return b->kind == BUFFER_WEIGHT && p->buffers[i].written ? "STATE" : names[b->kind];
 }
 
-/* What is returned more than once is the first of these outputs. */
+/* A buffer that is returned more than once is the first of these outputs. */
 static uint32_t output_number(const Project *p, uint32_t buffer) {
   uint32_t i = 0;
   while (p->plan->outputs[i] != buffer) i++;
@@ -174,7 +174,7 @@ static void put_buffers(Project *p, Text *out) {
 
 /* ---- checks of indices: models without them have nothing of this ---- */
 
-/* Bytes of all records, which lie side by side in the order of their buffers. */
+/* Bytes of all records, which are adjacent, in the order of their buffers. */
 static void place_records(Project *p) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
     if (!p->buffers[i].used || p->plan->buffers[i].kind != BUFFER_RECORDS) continue;

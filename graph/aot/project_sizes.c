@@ -126,7 +126,7 @@ static int check_bound(Project *p) {
 
 /* ---- limits ---- */
 
-/* What no part of x exceeds, whatever its symbols are. */
+/* An upper bound of all subexpressions of x, for all values of its symbols. */
 static double bound(Project *p, Dim x) {
   double all = fabs((double)x->value), most = 0;
   if (x->kind == DIM_HUGE) return INFINITY;

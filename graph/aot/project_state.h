@@ -6,6 +6,7 @@
 
 #include "graph/compile/plan_kernels.h"
 #include "graph/aot/project.h"
+#include "lang/base/embedded.h"
 #include "runtime/support/error.h"
 
 enum { PROJECT_TARGETS_MAX = 8, PROJECT_FILES_MAX = 512 };
@@ -27,13 +28,16 @@ int project_file_close(ProjectFolder *f, FILE *file);
 int project_file_write(ProjectFolder *f, const char *name, const char *text, size_t len);
 /* Puts the folder into its place.  `products` are what its Makefile makes, ended by NULL. */
 int project_folder_commit(ProjectFolder *f, const char *const *products);
-/* Drops what was written; after a commit it does nothing. */
+/* Removes the written files; after a commit it does nothing. */
 void project_folder_abandon(ProjectFolder *f);
 
 /* ---- the project ---- */
 
-/* A symbol of sizes, and the axis of an input that decides it.  Of an input that is a number, axis
- * 0 is what it is. */
+/* The files that are the same for all projects (PROJECT_FILES in the Makefile). */
+extern const EmbeddedFile project_files[];
+
+/* A symbol of sizes, and the axis of an input that decides it.  An input that is a number has one
+ * axis, of that size. */
 typedef struct {
   Dim symbol;
   const char *name; /* in C */
@@ -50,7 +54,7 @@ typedef struct {
   const Weight *weight;
 } ProjectBuffer;
 
-/* What is compiled for each target. */
+/* A kernel, compiled once for each target. */
 typedef struct {
   nereid_request request;
   const char *name;
@@ -83,28 +87,28 @@ struct Project {
   ProjectChoice *of_step;
   ProjectBuffer *buffers; /* by number in the plan */
   VEC(ProjectSymbol) symbols;
-  VEC(SizeRelation) relations; /* what nodes take to be equal, as far as inputs decide it */
+  VEC(SizeRelation) relations; /* of nodes, those that inputs decide */
   uint32_t ninputs;
   const PlanBuffer **inputs; /* by number; NULL: not used */
   int64_t weights_bytes, state_bytes, constant_bytes, record_bytes;
   uint32_t nchecks;     /* of indices */
-  int64_t weights_kept; /* behind it are those that the constant part alone reads */
+  int64_t weights_kept; /* after it are those that the constant part alone reads */
   uint64_t weights_sum;
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */
 };
 
-/* A comment's text: what would end it is broken. */
+/* The text as a comment: it contains neither the end of one nor a newline. */
 const char *project_comment(Arena *a, const char *text);
 /* "f32[s0, 64]" */
 const char *project_type(Project *p, const PlanBuffer *b);
 
 /* ---- project_names.c ---- */
 
-/* Is it what exported names may begin with? */
+/* Fails unless it may be the prefix of exported names. */
 int project_check_name(const char *name);
 /* C with the names that the options want; everywhere: in its comments and strings too. */
 const char *project_rename(Project *p, const char *text, bool everywhere);
-/* What exported names begin with, in front of _. */
+/* The prefix of exported names, without its _. */
 static inline const char *project_prefix(const Project *p) {
   return p->options->name ? p->options->name : "model";
 }

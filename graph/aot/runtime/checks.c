@@ -1,4 +1,4 @@
-/* Indices that were out of range: what kernels recorded of them. */
+/* Reports of indices that were out of range, from the records of kernels. */
 #include <stdio.h>
 
 #include "plan.h"

@@ -1,4 +1,4 @@
-/* Device cuda: what device.c and replay.c share. */
+/* Device cuda: declarations for device.c and replay.c. */
 #ifndef MODEL_DEVICE_H
 #define MODEL_DEVICE_H
 
@@ -25,7 +25,7 @@ struct Device {
   bool has_graphs; /* the driver has these functions */
   CuGraph recording; /* NULL: launches and copies start at once */
   CuGraphNode last;  /* of the recording */
-  CuGraphExec exec;  /* what was recorded last; NULL: nothing */
+  CuGraphExec exec;  /* the last recording; NULL: none */
 };
 
 /* 0 if all is well.  `what` was being done. */

@@ -22,7 +22,7 @@ enum {
 
 enum {
   MODEL_OK = 0,
-  MODEL_E_USAGE = -1,  /* what the caller passed does not fit the model */
+  MODEL_E_USAGE = -1,  /* arguments do not fit the model */
   MODEL_E_FILE = -2,   /* weights.bin is missing, or not this model's */
   MODEL_E_MEMORY = -3, /* the message says how much is needed */
   MODEL_E_DEVICE = -4, /* no driver, no GPU that fits, or it failed */
@@ -34,7 +34,7 @@ typedef struct model model;
 /* The message of this thread's last failure, "" before the first. */
 const char *model_error(void);
 
-/* ---- what the model takes and gives ---- */
+/* ---- inputs and outputs of the model ---- */
 
 typedef enum {
   MODEL_I1, /* a byte, 0 or 1 */
@@ -88,7 +88,7 @@ typedef struct {
 int model_create(model **out, const model_options *o);
 void model_destroy(model *m); /* also of NULL */
 
-/* Elements lie in the order of their indices, without gaps. */
+/* Elements are in row-major order, without gaps. */
 typedef struct {
   void *data;
   model_dtype dtype;
@@ -104,10 +104,10 @@ int model_describe(model *m, const model_tensor *inputs, model_tensor *outputs);
 /* Runs the model on MODEL_INPUTS inputs, with MODEL_OUTPUTS outputs.
  *
  * An output with data is written there; it must have the dtype and shape that model_describe()
- * says, and overlap neither inputs nor other outputs.  One without is filled in, and lies in memory
- * of the model, on its device, until the next run.  What the model writes to an input it writes to
- * the caller's tensor.  Buffers of the model that it updates (a cache, running means) keep their
- * values for the next run.
+ * says, and overlap neither inputs nor other outputs.  One without is filled in, and is in memory
+ * of the model, on its device, until the next run.  The model's writes to an input go to the
+ * caller's tensor.  Buffers of the model that it updates (a cache, running means) keep their values
+ * for the next run.
  *
  * Of a GPU, `stream` is a CUstream of the device's primary context, NULL for the default one.  The
  * call is complete on return if something is copied to the host, else when the stream is
@@ -127,7 +127,7 @@ typedef struct {
   const char *target; /* "cpu:8", "sm_90a": of the code that runs */
   int64_t weights;    /* bytes of the file that are in use, of which a GPU has a copy */
   int64_t state;      /* of buffers that are updated */
-  int64_t constants;  /* of what the first run computes from weights for all later ones */
+  int64_t constants;  /* of values that the first run computes from weights for all later ones */
   int64_t pool;       /* of memory for temporaries and copies, as much as runs needed so far */
   int kernels, steps; /* compiled; of a run */
 } model_info;

@@ -16,7 +16,7 @@
 #error "weights and arguments of kernels are little-endian"
 #endif
 
-enum { KERNEL_ALIGNMENT = 16 }; /* of what kernels are given */
+enum { KERNEL_ALIGNMENT = 16 }; /* of arguments of kernels */
 
 /* Keeps the message and returns `code`. */
 int model_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -71,7 +71,7 @@ enum { RECORD = 2, CHECK_RANK = 16 };
 
 typedef struct Run Run;
 
-/* Behind the last step, `from` is copied to `to`. */
+/* After the last step, `from` is copied to `to`. */
 typedef struct {
   int to, from;
 } Update;
@@ -93,9 +93,9 @@ typedef struct {
   int64_t pool;             /* bytes of all temporaries; -1: sizes decide */
   int64_t state, constants; /* bytes of all of that kind */
   int64_t weights_bytes;
-  int64_t weights_kept; /* behind it are weights that the first run alone reads */
+  int64_t weights_kept; /* after it are weights that the first run alone reads */
   uint64_t weights_sum;
-  /* What `symbol` is; those before it are in `size`.  Of a number, axis 0 is what it is. */
+  /* The value of `symbol`; those before it are in `size`. */
   int64_t (*bind)(int symbol, const model_tensor *inputs, int64_t *size);
   void (*input_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
@@ -131,9 +131,9 @@ int model_device_sync(Device *d, void *stream);
 bool model_device_replays(const Device *d);
 /* Launches and copies within the device from here on are recorded, and do not start. */
 int model_device_record(Device *d);
-/* Ends it; `code` is the first failure, which drops what was recorded. */
+/* Ends it; `code` is the first failure, which drops the recording. */
 int model_device_record_end(Device *d, int code);
-/* Starts what was recorded last. */
+/* Starts the last recording. */
 int model_device_replay(Device *d, void *stream);
 
 /* A run of a model. */
@@ -198,7 +198,7 @@ int model_records_open(model *m);
  * waited for where there is one. */
 int model_check(model *m, void *stream);
 
-/* ---- what plan.c computes with ---- */
+/* ---- functions that plan.c calls ---- */
 
 static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -208,7 +208,7 @@ static inline int64_t floor_div(int64_t a, int64_t b) {
 }
 static inline int64_t floor_mod(int64_t a, int64_t b) { return b ? a - floor_div(a, b) * b : 0; }
 
-/* What an input that is a number is. */
+/* The value of an input that is a number. */
 static inline int64_t number_of(const model_tensor *t) {
   int64_t number;
   memcpy(&number, t->data, sizeof number);

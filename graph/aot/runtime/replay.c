@@ -1,5 +1,5 @@
 /* CUDA graphs: the launches and copies of a run as one, which starts faster than they do one by
- * one.  Each is a node behind the one before it. */
+ * one.  Each is a node after the one before it. */
 #include "device.h"
 
 bool model_device_replays(const Device *d) { return d->has_graphs; }

@@ -1,4 +1,4 @@
-/* A run: places for all buffers, the steps, and what goes to the caller. */
+/* A run: the memory of all buffers, the steps, copies to the caller. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static int check_tensor(const model_tensor *t, int64_t bytes, const char *what, 
   return 0;
 }
 
-/* Tensors that kernels can't use where they are get a place behind the temporaries. */
+/* Tensors that kernels can't use in place are copied to memory after the temporaries. */
 static int stage_input(Call *c, int i) {
   const int b = model_plan.input_buffers[i];
   if (b < 0) return 0;
@@ -209,7 +209,7 @@ static int run_steps(const Call *c, int from, int to) {
   return code;
 }
 
-/* What depends on weights alone is computed once, and what only that reads leaves a GPU. */
+/* Computes constants once; then weights that no other step reads are freed on a GPU. */
 static int settle(const Call *c) {
   model *m = c->m;
   if (m->settled) return 0;
@@ -230,7 +230,7 @@ static int start(const Call *c) {
   return code ? code : update(c);
 }
 
-/* What runs twice with all buffers in their places is recorded. */
+/* The second run with all buffers in the same memory is recorded. */
 static int replay(const Call *c) {
   model *m = c->m;
   const size_t bytes = (size_t)model_plan.nbuffers * sizeof *m->places;

@@ -1,4 +1,4 @@
-/* Sizes: what the inputs' shapes say, and whether they fit the model. */
+/* Sizes: read from the inputs' shapes, which are checked against the model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int check_kind(const model_tensor *t, int i) {
   return 0;
 }
 
-/* What decides sizes: an axis, or the number that an input is. */
+/* The size of an axis, or the value of an input that is a number. */
 static int64_t given_at(const model_tensor *t, int i, int axis) {
   return model_plan.inputs[i].is_number ? number_of(t) : t->shape[axis];
 }

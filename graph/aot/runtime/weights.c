@@ -16,7 +16,7 @@
 typedef struct {
   char magic[16];
   int64_t size;
-  uint64_t sum; /* of all behind the head */
+  uint64_t sum; /* of all words after the head */
   char zeros[32];
 } Head;
 
