@@ -15,19 +15,19 @@
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
  *
  * A thread is a SIMD lane, and the statements of one program run for all lanes together, so that
- * one C function is one program.  A variable's *spread* says what it becomes:
+ * one C function is one program.  A variable's *spread* determines its C type:
  *
  *   linear, step 0   the same in all lanes: a C scalar
  *   linear, step s   lane l has x + s*l: a C scalar, the value of lane 0
  *   first            of i1: true in the first x lanes: an int, the number of lanes
  *   vector           anything else: a vector of LANES elements (vf32, vi64, ...)
  *
- * i1 vectors are masks of 32-bit elements, 0 or -1, whatever they were compared from.  bf16, f16
- * and f8 values are kept as floats that are already rounded to their format.  Pointers are char *,
- * in vectors 64-bit numbers.  Addresses of loads and stores with a step of an element become vector
+ * i1 vectors are masks of 32-bit elements, 0 or -1, for operands of any type.  bf16, f16 and f8
+ * values are kept as floats that are already rounded to their format.  Pointers are char *, in
+ * vectors 64-bit numbers.  Addresses of loads and stores with a step of an element become vector
  * accesses, with step 0 one access, all others go lane by lane.
  *
- * Helpers are named by what they do and the dtype (`vload_f32`, `div_i32`); a leading v works on
+ * Helpers are named by their operation and the dtype (`vload_f32`, `div_i32`); a leading v works on
  * vectors.  A unit has those that it uses, each in an #ifndef, so that the texts of several
  * kernels (of one number of lanes) can be joined into one unit.
  */

@@ -8,7 +8,7 @@
 /* ---- one program ---- */
 
 /* The kernel's own, then what every program has. */
-static void print_parameters(Gen *g, Text *out, bool types, const char *others) {
+static void print_parameter_list(Gen *g, Text *out, bool types, const char *others) {
   for (uint32_t i = 0; i < g->nest->nparams; i++) {
     const NestVar *v = g->nest->params[i];
     text_printf(out, "%s,%s", types ? c_declaration(g, v) : g->names[v->id],
@@ -21,11 +21,12 @@ static void print_program_function(Gen *g, Text *out, const char *name) {
   g->depth = 1;
   c_block(g, g->nest->body);
   text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
-  print_parameters(g, out, true,
-                   c_text(g,
-                          "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-                          "char *shared%s",
-                          g->stream_bytes ? ", bool stream" : ""));
+  print_parameter_list(
+      g, out, true,
+      c_text(g,
+             "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
+             "char *shared%s",
+             g->stream_bytes ? ", bool stream" : ""));
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -54,7 +55,7 @@ static void print_range(Gen *g, Text *out, const char *name) {
               "  for (uint64_t at = begin; at < end; at++) {\n"
               "    %s_program(",
               name);
-  print_parameters(
+  print_parameter_list(
       g, out, false,
       c_text(g, "grid, at_0, at_1, at_2, shared%s);\n", g->stream_bytes ? ", stream" : ""));
   text_puts(out,

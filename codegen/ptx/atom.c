@@ -4,7 +4,7 @@
 
 /* ---- instructions ---- */
 
-static bool is(const char *a, const char *b) { return !strcmp(a, b); }
+static bool words_equal(const char *a, const char *b) { return !strcmp(a, b); }
 
 static const char *addition_type(Ptx *p, DType t) {
   switch (t) {
@@ -28,14 +28,14 @@ static const char *instruction(Ptx *p, const char *kind, DType t) {
   static const char *const extremes[2][2][2] = {{{"min.u32", "min.s32"}, {"min.u64", "min.s64"}},
                                                 {{"max.u32", "max.s32"}, {"max.u64", "max.s64"}}};
   bool wide = dtype_bits(t) == 64;
-  if (is(kind, "add")) return addition_type(p, t);
+  if (words_equal(kind, "add")) return addition_type(p, t);
   if (dtype_bits(t) < 32) return NULL;
-  if (is(kind, "xchg")) return wide ? "exch.b64" : "exch.b32";
-  if (is(kind, "and")) return wide ? "and.b64" : "and.b32";
-  if (is(kind, "or")) return wide ? "or.b64" : "or.b32";
-  if (is(kind, "xor")) return wide ? "xor.b64" : "xor.b32";
+  if (words_equal(kind, "xchg")) return wide ? "exch.b64" : "exch.b32";
+  if (words_equal(kind, "and")) return wide ? "and.b64" : "and.b32";
+  if (words_equal(kind, "or")) return wide ? "or.b64" : "or.b32";
+  if (words_equal(kind, "xor")) return wide ? "xor.b64" : "xor.b32";
   if (dtype_is_float(t)) return NULL;
-  return extremes[is(kind, "max")][wide][dtype_is_signed(t)];
+  return extremes[words_equal(kind, "max")][wide][dtype_is_signed(t)];
 }
 
 /* ".acq_rel.gpu.global."  What is shared by a program alone is ordered by its barriers. */
@@ -167,7 +167,7 @@ static TileCode atom_tile_op(const char *kind) {
   } rows[] = {{"add", TILE_ADD}, {"and", TILE_AND}, {"or", TILE_OR},
               {"xor", TILE_XOR}, {"max", TILE_MAX}, {"min", TILE_MIN}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (is(kind, rows[i].kind)) return rows[i].op;
+    if (words_equal(kind, rows[i].kind)) return rows[i].op;
   return TILE_OP_COUNT; /* xchg */
 }
 
@@ -245,7 +245,8 @@ void ptx_red(Ptx *p, const NestStmt *s) {
     return;
   }
   Address a = ptx_address(p, &s->mems[0]);
-  bool red = (is(sem, "relaxed") || is(sem, "release")) && !is(kind, "xchg");
+  bool red =
+      (words_equal(sem, "relaxed") || words_equal(sem, "release")) && !words_equal(kind, "xchg");
   if (!red) d = ptx_temp(p, ptx_class(s->type));
   p->guard = guard;
   put_atomic(p, s, text, d, a, x, (Operand){0});

@@ -19,16 +19,16 @@ typedef struct {
   Affine kept_sub, total_sub; /* subscripts of the kept dims in v and in total */
 } Scan;
 
-static int32_t extent(const Bind *s, int dim) { return dim < 0 ? 1 : s->dims[dim].extent; }
+static int32_t dim_extent(const Bind *s, int dim) { return dim < 0 ? 1 : s->dims[dim].extent; }
 
-static Ref at(const Scan *x, int i, Affine reg) {
+static Ref scan_ref_at(const Scan *x, int i, Affine reg) {
   affine_add(&reg, &x->kept_sub);
   return ref_sub(x->v[i], reg);
 }
 
 /* Register k of a run, in scan order. */
 static Affine run_position(const Bind *s, const Scan *x, const NestIndex *ix, int64_t k) {
-  int64_t stride = x->reg < 0 ? 0 : s->dims[x->reg].stride, last = extent(s, x->reg) - 1;
+  int64_t stride = x->reg < 0 ? 0 : s->dims[x->reg].stride, last = dim_extent(s, x->reg) - 1;
   Affine a = affine_const((x->reverse ? last - k : k) * stride);
   if (ix) {
     Affine step = affine_index((NestIndex *)ix, x->reverse ? -stride : stride);
@@ -62,8 +62,8 @@ static void scan_steps(Bind *s, const Scan *x, int32_t from, int32_t n, Ref guar
   NestIndex *ix = open_run(s, n);
   Ref before[MAX_OPERANDS], to[MAX_OPERANDS];
   for (int i = 0; i < x->n; i++) {
-    before[i] = at(x, i, run_position(s, x, ix, from));
-    to[i] = at(x, i, run_position(s, x, ix, from + 1));
+    before[i] = scan_ref_at(x, i, run_position(s, x, ix, from));
+    to[i] = scan_ref_at(x, i, run_position(s, x, ix, from + 1));
   }
   put_before(s, x, before, to, guard);
   bind_close(s, outer);
@@ -82,7 +82,8 @@ static void take_totals(Bind *s, Scan *x) {
   for (int i = 0; i < x->n; i++) {
     x->total[i] = bind_var(s, "total", x->v[i]->dtype, x->v[i]->elem, count, false);
     nest_mov(&s->b, ref_sub(x->total[i], x->total_sub),
-             at(x, i, run_position(s, x, NULL, extent(s, x->reg) - 1)), x->v[i]->dtype);
+             scan_ref_at(x, i, run_position(s, x, NULL, dim_extent(s, x->reg) - 1)),
+             x->v[i]->dtype);
   }
   bind_close(s, outer);
 }
@@ -94,14 +95,14 @@ static Ref digit_of(Bind *s, int dim) {
 }
 
 static bool is_padded(const Bind *s, const Scan *x) {
-  return x->threads < extent(s, x->lane) * extent(s, x->warp);
+  return x->threads < dim_extent(s, x->lane) * dim_extent(s, x->warp);
 }
 
 /* Are there elements, not only padding, `by` threads further up the axis? */
 static Ref has_further(Bind *s, const Scan *x, int32_t by) {
   ThreadForm f = {.n = 0};
   if (x->lane >= 0) thread_form_add(&f, &s->dims[x->lane], 1);
-  if (x->warp >= 0) thread_form_add(&f, &s->dims[x->warp], extent(s, x->lane));
+  if (x->warp >= 0) thread_form_add(&f, &s->dims[x->warp], dim_extent(s, x->lane));
   return bind_op(s, TILE_LT, DT_I32, bind_thread_const(s, &f), ref_int(x->threads - by));
 }
 
@@ -109,7 +110,7 @@ static Ref has_further(Bind *s, const Scan *x, int32_t by) {
 static Ref has_lane_before(Bind *s, const Scan *x, int32_t by) {
   Ref d = digit_of(s, x->lane);
   if (!x->reverse) return bind_op(s, TILE_GE, DT_I32, d, ref_int(by));
-  Ref inside = bind_op(s, TILE_LT, DT_I32, d, ref_int(extent(s, x->lane) - by));
+  Ref inside = bind_op(s, TILE_LT, DT_I32, d, ref_int(dim_extent(s, x->lane) - by));
   return is_padded(s, x) ? bind_op(s, TILE_AND, DT_I1, inside, has_further(s, x, by)) : inside;
 }
 
@@ -122,15 +123,15 @@ static Ref has_warp_before(Bind *s, const Scan *x) {
 static void scan_runs(Bind *s, const Scan *x) {
   int32_t guarded = x->reverse ? x->padding : 0;
   if (guarded && x->threads > 1) scan_steps(s, x, 0, guarded, has_further(s, x, 1));
-  scan_steps(s, x, guarded, extent(s, x->reg) - 1 - guarded, ref_none());
+  scan_steps(s, x, guarded, dim_extent(s, x->reg) - 1 - guarded, ref_none());
 }
 
 /* Adds `before` to all of a run. */
 static void put_before_run(Bind *s, const Scan *x, const Ref *before, Ref guard) {
   NestBuilder outer = s->b;
-  NestIndex *ix = extent(s, x->reg) > 1 ? open_run(s, extent(s, x->reg)) : NULL;
+  NestIndex *ix = dim_extent(s, x->reg) > 1 ? open_run(s, dim_extent(s, x->reg)) : NULL;
   Ref to[MAX_OPERANDS];
-  for (int i = 0; i < x->n; i++) to[i] = at(x, i, run_position(s, x, ix, 0));
+  for (int i = 0; i < x->n; i++) to[i] = scan_ref_at(x, i, run_position(s, x, ix, 0));
   put_before(s, x, before, to, guard);
   bind_close(s, outer);
 }
@@ -168,7 +169,7 @@ static void scan_lanes(Bind *s, Scan *x) {
 static Ref total_writer_guard(Bind *s, const Scan *x) {
   Ref g = bind_first_replica(s);
   if (x->lane < 0) return g;
-  int32_t last = x->reverse ? 0 : extent(s, x->lane) - 1;
+  int32_t last = x->reverse ? 0 : dim_extent(s, x->lane) - 1;
   Ref is_last = bind_op(s, TILE_EQ, DT_I32, digit_of(s, x->lane), ref_int(last));
   return g.kind ? bind_op(s, TILE_AND, DT_I1, g, is_last) : is_last;
 }
@@ -233,7 +234,7 @@ static void add_total(Bind *s, const Scan *x, const Warps *w, int32_t k) {
 }
 
 static void scan_warps(Bind *s, Scan *x) {
-  Warps w = {.warps = extent(s, x->warp)};
+  Warps w = {.warps = dim_extent(s, x->warp)};
   if (x->warps == 1) return;
   w.number = digit_of(s, x->warp);
   store_totals(s, x, &w);
@@ -245,7 +246,7 @@ static void scan_warps(Bind *s, Scan *x) {
 }
 
 static void count_padding(const Bind *s, Scan *x, int32_t elements) {
-  int32_t run = extent(s, x->reg), lanes = extent(s, x->lane);
+  int32_t run = dim_extent(s, x->reg), lanes = dim_extent(s, x->lane);
   x->threads = (elements + run - 1) / run;
   x->warps = (x->threads + lanes - 1) / lanes;
   x->padding = x->threads * run - elements;

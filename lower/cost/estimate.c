@@ -71,9 +71,8 @@ static double together_clocks(const Program *p, double n) {
 }
 
 /* Clocks until the processor that has the most programs is done with them: rounds of as many as it
- * holds, and one of the rest.  The more rounds there are, the less programs begin together, and a
- * new one makes use of each that ends.  Where some programs take longer than others, such a one
- * comes last. */
+ * holds, and one of the rest.  The more rounds there are, the fewer programs start together: a
+ * new one replaces each that ends.  If programs differ in length, a longest one comes last. */
 static double processor_clocks(const LaunchStats *f, const Program *p, double mean) {
   double programs = ceil(mean), held = fmin(f->occupancy, programs);
   double round = together_clocks(p, held), rounds = floor(programs / held);

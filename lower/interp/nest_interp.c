@@ -101,7 +101,7 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   }
 }
 
-static void start_program(Run *r) {
+static void start_nest_program(Run *r) {
   bool used = r->retired.len > 0;
   Prog *p = used ? r->retired.data[--r->retired.len] : new_program(r);
   p->index = r->started++;
@@ -118,7 +118,7 @@ static void start_program(Run *r) {
   vec_push(r->arena, &r->live, p);
 }
 
-static void retire_program(Run *r, size_t at) {
+static void retire_nest_program(Run *r, size_t at) {
   Prog *p = r->live.data[at];
   memory_finished(r->memory, p->index);
   r->iterations = 0;
@@ -239,9 +239,9 @@ static bool all_still(const Run *r) {
   return true;
 }
 
-static int run_programs(Run *r) {
+static int run_nest_programs(Run *r) {
   while (r->live.len || r->started < r->nprograms) {
-    if (starts_more(r)) start_program(r);
+    if (starts_more(r)) start_nest_program(r);
     if (r->quiet >= QUIET_LIMIT || all_still(r)) {
       report_stuck_warps(r);
       return -1;
@@ -250,7 +250,7 @@ static int run_programs(Run *r) {
     size_t at = r->live.len > 1 && r->started != r->seen_started ? r->live.len - 1 : r->turn++;
     Prog *p = r->live.data[at];
     if (!run_program(p)) return -1;
-    if (!p->live) retire_program(r, at);
+    if (!p->live) retire_nest_program(r, at);
     uint64_t changes = memory_changes(r->memory);
     bool moved = !p->live || changes != r->seen || r->started != r->seen_started;
     r->quiet = moved ? 0 : r->quiet + 1;
@@ -283,7 +283,7 @@ static Run *new_nest_run(Arena *a, const Nest *n, const InterpArg *args, const u
 
 static int run_nest_until_stop(Run *r) {
   if (setjmp(r->stop)) return -1;
-  return nest_code(r) ? run_programs(r) : -1;
+  return nest_code(r) ? run_nest_programs(r) : -1;
 }
 
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,

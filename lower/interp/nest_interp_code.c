@@ -112,7 +112,7 @@ static const Scalar *constant_scalar(Coder *c, Scalar v) {
   return x;
 }
 
-static Scalar wrap_integer(DType t, int64_t i) {
+static Scalar wrap_constant_to(DType t, int64_t i) {
   if (t == DT_PTR || t == DT_I64 || t == DT_U64) return (Scalar){.i = i};
   return scalar_op(TILE_CAST, DT_I64, t, &(Scalar){.i = i}, false);
 }
@@ -133,7 +133,7 @@ static Operand code_ref(Coder *c, const Ref *r, DType t) {
     case REF_AFFINE:
       o.kind = r->sub.n ? OPERAND_FORM : OPERAND_CONST;
       if (r->sub.n) o.sub = code_form(c, &r->sub);
-      else o.x = constant_scalar(c, wrap_integer(t, r->sub.c));
+      else o.x = constant_scalar(c, wrap_constant_to(t, r->sub.c));
       break;
     default: break;
   }

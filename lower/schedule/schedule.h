@@ -12,7 +12,7 @@
  * The pass `schedule` chooses it.  Values that elementwise ops tie together form a group with one
  * layout.  Groups with an anchor choose first: matrix instructions, then the widest global access;
  * the rest follows a neighbour across reductions and shape ops, or takes the plain blocked layout.
- * Where an op's operand comes in another layout than the op wants, build inserts a relayout.
+ * If an operand has another layout than its op needs, build inserts a relayout.
  *
  * Text form, after the kernel that it belongs to (values by their printed names):
  *

@@ -23,7 +23,7 @@ static TileValue *splat_of(TileBuilder *b, TileValue *v) {
   return NULL;
 }
 
-static bool moves(const TileOp *op) {
+static bool is_addition(const TileOp *op) {
   return op->code == TILE_PTR_ADD ||
          (op->code == TILE_ADD && dtype_is_int((DType)op->results[0]->type.dtype));
 }
@@ -34,7 +34,7 @@ enum { MAX_STEPS = 8 };
 static int steps_from(TileBuilder *b, const TileValue *p, TileValue *y, TileValue **steps) {
   int n = 0;
   while (y != p) {
-    if (!y->def || !moves(y->def) || n == MAX_STEPS) return 0;
+    if (!y->def || !is_addition(y->def) || n == MAX_STEPS) return 0;
     TileValue *x = y->def->args[0], *step = splat_of(b, y->def->args[1]);
     if (!step && y->def->code == TILE_ADD) {
       step = splat_of(b, x);

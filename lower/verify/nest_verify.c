@@ -483,7 +483,7 @@ static bool check_attrs(NestCheck *c, const NestStmt *s) {
   return true;
 }
 
-static bool needs(NestCheck *c, const NestStmt *s, NestAttrKey key) {
+static bool check_has_attr(NestCheck *c, const NestStmt *s, NestAttrKey key) {
   if (nest_attr(s, key)) return true;
   return nest_fail(c, s, E_NEST_ATTR_MISSING, nest_stmt_name(s), nest_attr_name(key));
 }
@@ -630,7 +630,7 @@ static bool check_mov(NestCheck *c, const NestStmt *s) {
 static bool check_number(NestCheck *c, const NestStmt *s) { return check_dst(c, s, DT_I32, 1); }
 
 static bool check_grid(NestCheck *c, const NestStmt *s) {
-  if (!needs(c, s, NA_axis)) return false;
+  if (!check_has_attr(c, s, NA_axis)) return false;
   if (nest_int(s, NA_axis, 0) > 2)
     return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s),
                      (long long)nest_int(s, NA_axis, 0), 0LL, 2LL);
@@ -648,7 +648,7 @@ static bool check_st(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_rmw(NestCheck *c, const NestStmt *s) {
-  if (!needs(c, s, NA_kind) || !check_word(c, s, NA_kind, "add and or xor xchg max min"))
+  if (!check_has_attr(c, s, NA_kind) || !check_word(c, s, NA_kind, "add and or xor xchg max min"))
     return false;
   bool bits = in_words("and or xor", nest_str(s, NA_kind, ""));
   return check_type(c, s, !bits || dtype_is_int(s->type), "integers") &&
@@ -685,9 +685,9 @@ static bool check_ldmatrix(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_shfl(NestCheck *c, const NestStmt *s) {
-  if (!needs(c, s, NA_mode)) return false;
+  if (!check_has_attr(c, s, NA_mode)) return false;
   bool idx = !strcmp(nest_str(s, NA_mode, ""), "idx");
-  if (idx ? !check_src(c, s, 1, DT_I32, 1) : !needs(c, s, NA_by)) return false;
+  if (idx ? !check_src(c, s, 1, DT_I32, 1) : !check_has_attr(c, s, NA_by)) return false;
   return check_src(c, s, 0, s->type, 1) && check_dst(c, s, s->type, 1);
 }
 
@@ -720,7 +720,7 @@ static bool check_wgmma(NestCheck *c, const NestStmt *s) {
   enum { COLUMNS = 8 };
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
   int64_t n = nest_int(s, NA_columns, 0);
-  if (!needs(c, s, NA_columns)) return false;
+  if (!check_has_attr(c, s, NA_columns)) return false;
   if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
   if (atom->warps == 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "wgmma", atom->name);
   if (n % COLUMNS || c->role_warps % atom->warps) return nest_fail(c, s, E_NEST_WGMMA);
@@ -740,7 +740,7 @@ static bool check_bar(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_fence(NestCheck *c, const NestStmt *s) {
-  return needs(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy mma");
+  return check_has_attr(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy mma");
 }
 
 static bool check_condition(NestCheck *c, const NestStmt *s) {
@@ -751,7 +751,7 @@ static bool check_print(NestCheck *c, const NestStmt *s) {
   PrintLine line;
   DType t = s->type;
   bool printed = t == DT_I32 || t == DT_U32 || t == DT_I64 || t == DT_U64 || t == DT_F64;
-  if (!needs(c, s, NA_message)) return false;
+  if (!check_has_attr(c, s, NA_message)) return false;
   if (!check_type(c, s, printed || (t == DT_NONE && !s->nsrcs), "i32, u32, i64, u64 or f64"))
     return false;
   if (!nest_print_line(s, &line))
@@ -782,7 +782,7 @@ static bool check_for(NestCheck *c, const NestStmt *s) {
   return check_dst(c, s, t, 1);
 }
 
-static bool check_role(NestCheck *c, const NestStmt *s) { return needs(c, s, NA_warps); }
+static bool check_role(NestCheck *c, const NestStmt *s) { return check_has_attr(c, s, NA_warps); }
 
 /* ---- statements over tiles ---- */
 
