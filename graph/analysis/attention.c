@@ -110,12 +110,12 @@ bool attention_reads(Graph *g, const Node *n, const Node *operand) {
   return false;
 }
 
-void attention_operand_place(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
-                             Dim *place) {
+void attention_operand_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
+                             Dim *index) {
   Dim leading[] = {x->query->type.shape[0], x->heads};
-  place_of_linear(g->dims, batch, leading, 2, place);
-  place[2] = row;
-  place[3] = column;
+  index_of_linear(g->dims, batch, leading, 2, index);
+  index[2] = row;
+  index[3] = column;
 }
 
 bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
@@ -126,19 +126,19 @@ bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
   return !low || (dim_at_most(d, low, zero) && dim_at_most(d, rows, keys));
 }
 
-void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *place) {
+void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *index) {
   const ValueType *t = &x->mask->type;
   for (uint32_t i = 0; i < t->rank; i++)
-    place[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : at[4 - t->rank + i];
+    index[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : at[4 - t->rank + i];
 }
 
-void attention_result_place(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
-                            Dim *place) {
+void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
+                            Dim *index) {
   Dim at[4];
-  attention_operand_place(g, x, batch, row, column, at);
-  if (split) *place++ = split;
-  place[0] = at[0];
-  place[1] = at[2];
-  place[2] = at[1];
-  place[3] = at[3];
+  attention_operand_index(g, x, batch, row, column, at);
+  if (split) *index++ = split;
+  index[0] = at[0];
+  index[1] = at[2];
+  index[2] = at[1];
+  index[3] = at[3];
 }

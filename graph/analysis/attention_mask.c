@@ -39,26 +39,26 @@ static bool note_limit(Reader *r, Dim slack) {
 }
 
 /* Does `n`, or if negated its opposite, say no more than a limit, or nothing? */
-static bool is_limit(Reader *r, Node *n, const Dim *place, bool negated) {
-  Dim value = element_value(r->g, n, place), one = dim_int(r->d, 1);
+static bool is_limit(Reader *r, Node *n, const Dim *index, bool negated) {
+  Dim value = element_value(r->g, n, index), one = dim_int(r->d, 1);
   if (value && dim_is(value, !negated)) return true;
-  Dim slack = element_slack(r->g, n, place);
+  Dim slack = element_slack(r->g, n, index);
   if (slack && negated) slack = dim_sub(r->d, dim_sub(r->d, dim_int(r->d, 0), slack), one);
   return slack && note_limit(r, slack);
 }
 
 /* ---- what is left of a condition ---- */
 
-static Node *rest(Reader *r, Node *n, const Dim *place, bool negated);
+static Node *rest(Reader *r, Node *n, const Dim *index, bool negated);
 
 static bool is_plain_view(const Node *n) {
   return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW && n->nargs;
 }
 
-static Node *rest_of_view(Reader *r, Node *n, const Dim *place, bool negated) {
+static Node *rest_of_view(Reader *r, Node *n, const Dim *index, bool negated) {
   Dim from[GRAPH_RANK_MAX];
   Node *of = view_operand(n);
-  view_place(r->g, n, place, from);
+  view_index(r->g, n, index, from);
   Node *left = rest(r, of, from, negated);
   if (left == of || !left) return left ? n : NULL;
   Arg *args = ARENA_ARRAY(r->g->arena, Arg, n->nargs);
@@ -67,12 +67,12 @@ static Node *rest_of_view(Reader *r, Node *n, const Dim *place, bool negated) {
   return build_with_all(r->b, n->op->id, n->nargs, args, n->nnamed, n->named);
 }
 
-static Node *rest_of_and(Reader *r, Node *n, const Dim *place) {
+static Node *rest_of_and(Reader *r, Node *n, const Dim *index) {
   Node *of[2], *left[2];
   for (int i = 0; i < 2; i++) {
     Dim at[GRAPH_RANK_MAX];
     of[i] = graph_arg(r->g, n, i ? "other" : "self").node;
-    broadcast_place(r->g, n, place, of[i], at);
+    broadcast_index(r->g, n, index, of[i], at);
     left[i] = rest(r, of[i], at, false);
   }
   if (left[0] == of[0] && left[1] == of[1]) return n;
@@ -89,22 +89,22 @@ static bool has_two_conditions(Reader *r, const Node *n) {
 
 /* n itself if all of it is left; NULL if nothing is: its limits have been noted.  Of a negated one
  * all or nothing is left. */
-static Node *rest(Reader *r, Node *n, const Dim *place, bool negated) {
+static Node *rest(Reader *r, Node *n, const Dim *index, bool negated) {
   if (n->type.dtype != DT_I1 || n->kind != NODE_CALL || r->depth >= DEPTH_MAX) return n;
-  if (is_limit(r, n, place, negated)) return NULL;
+  if (is_limit(r, n, index, negated)) return NULL;
   r->depth++;
   Node *left = n;
-  if (is_plain_view(n)) left = rest_of_view(r, n, place, negated);
+  if (is_plain_view(n)) left = rest_of_view(r, n, index, negated);
   else if (graph_is_any(n, OP_aten_bitwise_not_default, OP_aten_logical_not_default)) {
     Dim at[GRAPH_RANK_MAX];
     Node *of = n->args[0].node;
-    broadcast_place(r->g, n, place, of, at);
+    broadcast_index(r->g, n, index, of, at);
     left = rest(r, of, at, !negated) ? n : NULL;
   } else if (!negated &&
              graph_is_any(n, OP_aten_bitwise_and_Scalar, OP_aten_bitwise_and_Tensor,
                           OP_aten_logical_and_default) &&
              has_two_conditions(r, n)) {
-    left = rest_of_and(r, n, place);
+    left = rest_of_and(r, n, index);
   }
   r->depth--;
   return left;
@@ -141,18 +141,18 @@ static bool read_choice(Reader *r, const Node *n, Choice *out) {
   return (x == 0 || y == 0) && out->hidden < -1e4;
 }
 
-static Node *read_floats(Reader *r, Node *mask, const Dim *place) {
+static Node *read_floats(Reader *r, Node *mask, const Dim *index) {
   Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   Choice c;
   Node *n = mask;
-  memcpy(at, place, n->type.rank * sizeof *at);
+  memcpy(at, index, n->type.rank * sizeof *at);
   for (uint32_t i = 0; is_plain_view(n) && i < DEPTH_MAX; i++) {
-    view_place(r->g, n, at, from);
+    view_index(r->g, n, at, from);
     n = view_operand(n);
     memcpy(at, from, n->type.rank * sizeof *at);
   }
   if (!read_choice(r, n, &c)) return mask;
-  broadcast_place(r->g, n, at, c.condition, from);
+  broadcast_index(r->g, n, at, c.condition, from);
   Node *left = rest(r, c.condition, from, c.negated);
   /* Numbers that are not infinite hide nothing in a row in which they are all there is. */
   bool hides = isinf(c.hidden) || attention_limits_leave(r->d, r->low, r->high, r->rows, r->keys);
@@ -170,18 +170,18 @@ static Dim shared_index(Reader *r, const char *name, Dim size) {
 SeenKeys attention_seen(Build *b, Node *mask, Dim rows, Dim keys) {
   Graph *g = b->in.g;
   Reader r = {.b = b, .g = g, .d = g->dims, .rows = rows, .keys = keys};
-  Dim place[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX];
   uint32_t rank = mask->type.rank;
   r.row = shared_index(&r, "row", rows);
   r.key = shared_index(&r, "key", keys);
   for (uint32_t i = 0; i < rank; i++) {
     Dim full = i + 1 == rank ? r.key : i + 2 == rank ? r.row : NULL;
     bool one = dim_is(mask->type.shape[i], 1);
-    place[i] = one    ? dim_int(g->dims, 0)
+    index[i] = one    ? dim_int(g->dims, 0)
                : full ? full
                       : dim_index(g->dims, "b", mask->type.shape[i]);
   }
   bool floats = mask->type.dtype != DT_I1;
-  Node *left = floats ? read_floats(&r, mask, place) : rest(&r, mask, place, false);
+  Node *left = floats ? read_floats(&r, mask, index) : rest(&r, mask, index, false);
   return (SeenKeys){left, r.low, r.high};
 }

@@ -13,13 +13,13 @@ typedef struct {
   uint32_t steps, depth;
 } Knower;
 
-static Dim compute_value(Knower *k, Node *n, const Dim *place);
+static Dim compute_value(Knower *k, Node *n, const Dim *index);
 
 static bool is_bool(const Node *n) { return n->type.dtype == DT_I1; }
 static bool is_integer_node(const Node *n) { return dtype_is_int(n->type.dtype); }
 
-/* The operand for that parameter of a pointwise op, where n is at `place`. */
-static Dim operand_value(Knower *k, const Node *n, const Dim *place, const char *param) {
+/* The operand for that parameter of a pointwise op, where n is at `index`. */
+static Dim operand_value(Knower *k, const Node *n, const Dim *index, const char *param) {
   Arg a = graph_arg(k->g, n, param);
   Dim at[GRAPH_RANK_MAX];
   if (a.kind == ARG_INT) return a.dim;
@@ -27,7 +27,7 @@ static Dim operand_value(Knower *k, const Node *n, const Dim *place, const char 
   if (a.kind != ARG_NODE) return NULL;
   if (a.node->type.kind == VALUE_INT) return a.node->type.value;
   if (a.node->type.kind != VALUE_TENSOR || !is_integer_node(a.node)) return NULL;
-  broadcast_place(k->g, n, place, a.node, at);
+  broadcast_index(k->g, n, index, a.node, at);
   return compute_value(k, a.node, at);
 }
 
@@ -46,32 +46,32 @@ static Dim value_in_dtype(Knower *k, const Node *n, Dim value) {
   return n->type.dtype == DT_I64 ? value : NULL;
 }
 
-static Dim element_sum(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+static Dim element_sum(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   return !a || !b || is_bool(n) || has_scaled_operand(k, n)
              ? NULL
              : value_in_dtype(k, n, dim_add(k->d, a, b));
 }
 
-static Dim element_difference(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+static Dim element_difference(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   return !a || !b || is_bool(n) || has_scaled_operand(k, n)
              ? NULL
              : value_in_dtype(k, n, dim_sub(k->d, a, b));
 }
 
-static Dim element_product(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+static Dim element_product(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   return a && b ? value_in_dtype(k, n, dim_mul(k->d, a, b)) : NULL;
 }
 
-static Dim element_negation(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, "self");
+static Dim element_negation(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self");
   return a ? value_in_dtype(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
 }
 
-static Dim element_cast(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, ops_schema(k->g, n->op)->params[0].name);
+static Dim element_cast(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, ops_schema(k->g, n->op)->params[0].name);
   return a ? value_in_dtype(k, n, a) : NULL;
 }
 
@@ -79,92 +79,92 @@ static Dim element_cast(Knower *k, Node *n, const Dim *place) {
 
 static Dim bool_dim(Knower *k, bool holds) { return dim_int(k->d, holds); }
 
-static Dim slack(Knower *k, Node *n, const Dim *place) {
+static Dim slack(Knower *k, Node *n, const Dim *index) {
   bool less =
       graph_is_any(n, OP_aten_lt_Scalar, OP_aten_lt_Tensor, OP_aten_le_Scalar, OP_aten_le_Tensor);
   bool greater =
       graph_is_any(n, OP_aten_gt_Scalar, OP_aten_gt_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
   bool equal =
       graph_is_any(n, OP_aten_le_Scalar, OP_aten_le_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
-  Dim a = less || greater ? operand_value(k, n, place, "self") : NULL;
-  Dim b = a ? operand_value(k, n, place, "other") : NULL;
+  Dim a = less || greater ? operand_value(k, n, index, "self") : NULL;
+  Dim b = a ? operand_value(k, n, index, "other") : NULL;
   if (!a || !b) return NULL;
   Dim gap = less ? dim_sub(k->d, b, a) : dim_sub(k->d, a, b);
   return equal ? gap : dim_sub(k->d, gap, dim_int(k->d, 1));
 }
 
-static Dim element_order(Knower *k, Node *n, const Dim *place) {
-  Dim gap = slack(k, n, place);
+static Dim element_order(Knower *k, Node *n, const Dim *index) {
+  Dim gap = slack(k, n, index);
   if (!gap) return NULL;
   DimRange r = dim_range(k->d, gap);
   return r.lo >= 0 ? bool_dim(k, true) : r.hi < 0 ? bool_dim(k, false) : NULL;
 }
 
 /* 1: equal, 0: not; -1: it depends. */
-static int equal(Knower *k, Node *n, const Dim *place) {
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+static int equal(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   if (!a || !b) return -1;
   if (a == b) return 1;
   DimRange r = dim_range(k->d, dim_sub(k->d, a, b));
   return r.lo > 0 || r.hi < 0 ? 0 : -1;
 }
 
-static Dim element_eq(Knower *k, Node *n, const Dim *place) {
-  int e = equal(k, n, place);
+static Dim element_eq(Knower *k, Node *n, const Dim *index) {
+  int e = equal(k, n, index);
   return e < 0 ? NULL : bool_dim(k, e);
 }
 
-static Dim element_ne(Knower *k, Node *n, const Dim *place) {
-  int e = equal(k, n, place);
+static Dim element_ne(Knower *k, Node *n, const Dim *index) {
+  int e = equal(k, n, index);
   return e < 0 ? NULL : bool_dim(k, !e);
 }
 
-static Dim join_conditions(Knower *k, Node *n, const Dim *place, int64_t decides) {
+static Dim join_conditions(Knower *k, Node *n, const Dim *index, int64_t decides) {
   if (!is_bool(n)) return NULL;
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   if ((a && dim_is(a, decides)) || (b && dim_is(b, decides))) return bool_dim(k, decides);
   return a && b && dim_is_int(a) && dim_is_int(b) ? bool_dim(k, !decides) : NULL;
 }
 
-static Dim element_and(Knower *k, Node *n, const Dim *place) {
-  return join_conditions(k, n, place, 0);
+static Dim element_and(Knower *k, Node *n, const Dim *index) {
+  return join_conditions(k, n, index, 0);
 }
-static Dim element_or(Knower *k, Node *n, const Dim *place) {
-  return join_conditions(k, n, place, 1);
+static Dim element_or(Knower *k, Node *n, const Dim *index) {
+  return join_conditions(k, n, index, 1);
 }
 
-static Dim element_not(Knower *k, Node *n, const Dim *place) {
-  Dim a = is_bool(n) ? operand_value(k, n, place, "self") : NULL;
+static Dim element_not(Knower *k, Node *n, const Dim *index) {
+  Dim a = is_bool(n) ? operand_value(k, n, index, "self") : NULL;
   return a && dim_is_int(a) ? bool_dim(k, !a->value) : NULL;
 }
 
-static Dim element_where(Knower *k, Node *n, const Dim *place) {
-  Dim c = operand_value(k, n, place, "condition");
-  Dim a = operand_value(k, n, place, "self"), b = operand_value(k, n, place, "other");
+static Dim element_where(Knower *k, Node *n, const Dim *index) {
+  Dim c = operand_value(k, n, index, "condition");
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
   if (c && dim_is_int(c)) return c->value ? a : b;
   return a == b ? a : NULL;
 }
 
 /* ---- what knows its place ---- */
 
-static Dim element_arange(Knower *k, Node *n, const Dim *place) {
+static Dim element_arange(Knower *k, Node *n, const Dim *index) {
   Arg start = graph_arg(k->g, n, "start"), step = graph_arg(k->g, n, "step");
   if (start.kind != ARG_INT || step.kind != ARG_INT) return NULL;
-  return value_in_dtype(k, n, dim_add(k->d, start.dim, dim_mul(k->d, step.dim, place[0])));
+  return value_in_dtype(k, n, dim_add(k->d, start.dim, dim_mul(k->d, step.dim, index[0])));
 }
 
-static Dim element_full(Knower *k, Node *n, const Dim *place) {
-  Dim fill = operand_value(k, n, place, "fill_value");
+static Dim element_full(Knower *k, Node *n, const Dim *index) {
+  Dim fill = operand_value(k, n, index, "fill_value");
   return fill ? value_in_dtype(k, n, fill) : NULL;
 }
 
 /* Sums of one number. */
-static Dim element_cumsum(Knower *k, Node *n, const Dim *place) {
+static Dim element_cumsum(Knower *k, Node *n, const Dim *index) {
   Node *x = graph_arg(k->g, n, "self").node;
   int64_t axis = graph_arg(k->g, n, "dim").dim->value, rank = n->type.rank;
-  Dim v = rank && is_integer_node(x) ? compute_value(k, x, place) : NULL;
+  Dim v = rank && is_integer_node(x) ? compute_value(k, x, index) : NULL;
   if (!v || !dim_is_int(v)) return NULL;
-  Dim count = dim_add(k->d, place[axis < 0 ? axis + rank : axis], dim_int(k->d, 1));
+  Dim count = dim_add(k->d, index[axis < 0 ? axis + rank : axis], dim_int(k->d, 1));
   return value_in_dtype(k, n, dim_mul(k->d, v, count));
 }
 
@@ -214,8 +214,8 @@ static bool holds_for_all(Knower *k, const ConcatSources *p, uint32_t but, Dim v
   return true;
 }
 
-static Dim source_value(Knower *k, Node *n, const Dim *place) {
-  ConcatSources p = concat_sources(k->g, n, place);
+static Dim source_value(Knower *k, Node *n, const Dim *index) {
+  ConcatSources p = concat_sources(k->g, n, index);
   if (p.otherwise.kind != ARG_NONE) return NULL;
   for (uint32_t i = 0; i < p.n; i++) {
     Dim value = compute_value(k, p.items[i].operand, p.items[i].place);
@@ -224,9 +224,9 @@ static Dim source_value(Knower *k, Node *n, const Dim *place) {
   return NULL;
 }
 
-static Dim gathered_value(Knower *k, Node *n, const Dim *place) {
+static Dim gathered_value(Knower *k, Node *n, const Dim *index) {
   Gather x;
-  gather_of(k->g, n, place, &x);
+  gather_of(k->g, n, index, &x);
   for (uint32_t i = 0; i < x.n; i++) {
     Dim at = compute_value(k, x.by[i].index, x.by[i].place);
     if (!at || dim_range(k->d, at).lo < 0) continue; /* any place along that axis */
@@ -239,7 +239,7 @@ static Dim gathered_value(Knower *k, Node *n, const Dim *place) {
 /* ---- all of them ---- */
 
 static const struct {
-  Dim (*rule)(Knower *k, Node *n, const Dim *place);
+  Dim (*rule)(Knower *k, Node *n, const Dim *index);
 } rules[OP_COUNT] = {
 #define OP(library, name, overload, rule, schema, ...) \
   [OP_##library##_##name##_##overload] = {__VA_ARGS__},
@@ -247,38 +247,38 @@ static const struct {
 #include "graph/ops/op_table.def"
 };
 
-static Dim value_by_row(Knower *k, Node *n, const Dim *place) {
-  return rules[n->op->id].rule ? rules[n->op->id].rule(k, n, place) : NULL;
+static Dim value_by_row(Knower *k, Node *n, const Dim *index) {
+  return rules[n->op->id].rule ? rules[n->op->id].rule(k, n, index) : NULL;
 }
 
-static Dim through(Knower *k, Node *n, const Dim *place) {
+static Dim through(Knower *k, Node *n, const Dim *index) {
   Dim from[GRAPH_RANK_MAX];
   bool view = n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW;
-  if (view) view_place(k->g, n, place, from);
+  if (view) view_index(k->g, n, index, from);
   if (view) return compute_value(k, view_operand(n), from);
   switch (prim_kind(n->op)) {
-    case PRIM_CONCAT: return source_value(k, n, place);
-    case PRIM_GATHER: return gathered_value(k, n, place);
-    default: return value_by_row(k, n, place);
+    case PRIM_CONCAT: return source_value(k, n, index);
+    case PRIM_GATHER: return gathered_value(k, n, index);
+    default: return value_by_row(k, n, index);
   }
 }
 
-static Dim compute_value(Knower *k, Node *n, const Dim *place) {
+static Dim compute_value(Knower *k, Node *n, const Dim *index) {
   if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return NULL;
   if (n->type.kind != VALUE_TENSOR || !is_integer_node(n)) return NULL;
   if (++k->steps > STEPS_MAX || k->depth >= DEPTH_MAX) return NULL;
   k->depth++;
-  Dim value = through(k, n, place);
+  Dim value = through(k, n, index);
   k->depth--;
   return value && value->kind == DIM_HUGE ? NULL : value;
 }
 
-Dim element_value(Graph *g, Node *n, const Dim *place) {
+Dim element_value(Graph *g, Node *n, const Dim *index) {
   Knower k = {.g = g, .d = g->dims};
-  return compute_value(&k, n, place);
+  return compute_value(&k, n, index);
 }
 
-Dim element_slack(Graph *g, Node *n, const Dim *place) {
+Dim element_slack(Graph *g, Node *n, const Dim *index) {
   Knower k = {.g = g, .d = g->dims};
-  return n->kind == NODE_CALL ? slack(&k, n, place) : NULL;
+  return n->kind == NODE_CALL ? slack(&k, n, index) : NULL;
 }

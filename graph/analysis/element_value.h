@@ -5,12 +5,12 @@
 
 #include "graph/ops/prims.h"
 
-/* The element of n at index `place` (n's rank) as an expression of the index's symbols and of
+/* The element of n at index `index` (n's rank) as an expression of the index's symbols and of
  * sizes; 0 or 1 for booleans.  NULL: unknown, or a float.  n is computed by primitives. */
-Dim element_value(Graph *g, Node *n, const Dim *place);
+Dim element_value(Graph *g, Node *n, const Dim *index);
 
 /* The slack of a comparison of integers: an expression that is at least 0 where the comparison
  * holds.  NULL: n is none of <, <=, >, >=, or an operand is unknown. */
-Dim element_slack(Graph *g, Node *n, const Dim *place);
+Dim element_slack(Graph *g, Node *n, const Dim *index);
 
 #endif

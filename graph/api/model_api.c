@@ -365,7 +365,7 @@ static Dim find_symbol_name(const Dims *d, const char *name) {
 }
 
 /* The size named by "x[0]" or by a number's name; NULL: no input has it. */
-static Dim find_place(Model *m, const char *place) {
+static Dim find_input_size(Model *m, const char *place) {
   OpenInputs inputs = inputs_of(m);
   size_t len = strcspn(place, "[");
   char *end = NULL;
@@ -387,7 +387,7 @@ static int set_limits_body(void *arg) {
   const char *sizes = open_sizes(t->m, d);
   if (!sizes) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_FIXED, r->symbol);
   Dim symbol = find_symbol_name(d, r->symbol);
-  if (!symbol) symbol = find_place(t->m, r->symbol);
+  if (!symbol) symbol = find_input_size(t->m, r->symbol);
   if (!symbol) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_SYMBOL, r->symbol, sizes);
   if (symbol->kind != DIM_SYMBOL) {
     Text text = text_new(t->m->arena);

@@ -121,7 +121,7 @@ static bool shares_symbol(Dim a, Dim b) {
 }
 
 /* Does x decide at which places rows of the step's buffers begin? */
-static bool places_rows(const Specialize *s, Dim x) {
+static bool tiles_follow_rows(const Specialize *s, Dim x) {
   for (uint32_t i = 0; i < s->step->nargs; i++) {
     const StepArg *a = &s->step->args[i];
     if (a->kind != STEP_BUFFER) continue;
@@ -139,7 +139,7 @@ static const char *int_type(Specialize *s, const StepArg *a) {
   const char *type = narrow ? "i32" : "i64";
   if (p && p->do_not_specialize) return type;
   if (dim_is(a->value, 1)) return arena_printf(s->arena, "%s:1", type);
-  bool aligned = s->aligned && !dim_is_int(a->value) && places_rows(s, a->value);
+  bool aligned = s->aligned && !dim_is_int(a->value) && tiles_follow_rows(s, a->value);
   if (aligned || dim_divisible(a->value, 16)) return arena_printf(s->arena, "%s:16", type);
   return type;
 }

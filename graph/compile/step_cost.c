@@ -8,7 +8,7 @@
 /* A read of a node's value: the index, and the number of elements. */
 typedef struct {
   const Node *node;
-  const Dim *place; /* NULL: all of it, by a product */
+  const Dim *index; /* NULL: all of it, by a product */
 } Read;
 
 typedef struct {
@@ -49,22 +49,22 @@ static bool is_same_index(const Node *n, const Dim *a, const Dim *b) {
   return !memcmp(a, b, n->type.rank * sizeof *a);
 }
 
-static bool was_read(const Costs *c, const Node *n, const Dim *place) {
+static bool was_read(const Costs *c, const Node *n, const Dim *index) {
   for (size_t i = c->reads.len; i-- > 0;)
-    if (c->reads.data[i].node == n && is_same_index(n, c->reads.data[i].place, place)) return true;
+    if (c->reads.data[i].node == n && is_same_index(n, c->reads.data[i].index, index)) return true;
   return false;
 }
 
-static void note_read(Node *n, const Dim *place, void *ctx) {
+static void note_read(Node *n, const Dim *index, void *ctx) {
   Costs *c = ctx;
-  if (c->f->of[n->id] == c->group || was_read(c, n, place)) return;
+  if (c->f->of[n->id] == c->group || was_read(c, n, index)) return;
   Dim *kept = NULL;
-  if (place) {
+  if (index) {
     kept = ARENA_ARRAY(c->arena, Dim, n->type.rank + 1);
-    if (n->type.rank) memcpy(kept, place, n->type.rank * sizeof *kept);
+    if (n->type.rank) memcpy(kept, index, n->type.rank * sizeof *kept);
   }
   vec_push(c->arena, &c->reads, ((Read){n, kept}));
-  Dim more = place && c->domain ? c->domain : node_numel(c, n);
+  Dim more = index && c->domain ? c->domain : node_numel(c, n);
   size_t i = 0;
   while (i < c->totals.len && c->totals.data[i].node != n) i++;
   if (i == c->totals.len) vec_push(c->arena, &c->totals, ((Total){n, more}));
@@ -159,8 +159,8 @@ static const char *const reasons[] = {
 #undef X
 };
 
-static void note_latest(Node *n, const Dim *place, void *ctx) {
-  (void)place;
+static void note_latest(Node *n, const Dim *index, void *ctx) {
+  (void)index;
   Costs *c = ctx;
   const Group *of = c->f->of[n->id];
   if (of && of->once == c->group->once && (!c->latest || of->number > c->latest->number))
@@ -178,8 +178,8 @@ static const char *reason(Costs *c, const Group *from) {
   return arena_printf(c->arena, "%s %s", at->name, reasons[stop.kind]);
 }
 
-static void note_stop(Node *n, const Dim *place, void *ctx) {
-  (void)place;
+static void note_stop(Node *n, const Dim *index, void *ctx) {
+  (void)index;
   Costs *c = ctx;
   const Group *from = c->f->of[n->id];
   if (!from || from == c->group) return;
@@ -203,7 +203,7 @@ static Dim domain_of(Costs *c, const Node *n) {
 }
 
 static void count_node(Costs *c, Node *n) {
-  Dim place[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX];
   c->user = n;
   c->latest = NULL;
   c->domain = domain_of(c, n);
@@ -213,8 +213,8 @@ static void count_node(Costs *c, Node *n) {
     each_operand(c->f, n, note_read, c);
     c->cost->product = n->args[0].node->type.dtype;
   } else {
-    group_read_place(c->f, c->group, n, place);
-    each_use_at(c->f, n, place, note_read, c);
+    group_read_index(c->f, c->group, n, index);
+    each_use_at(c->f, n, index, note_read, c);
   }
   each_operand(c->f, n, note_latest, c);
   each_operand(c->f, n, note_stop, c);

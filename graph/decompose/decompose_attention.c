@@ -120,7 +120,7 @@ static bool repeats(Build *b, Node *x, int64_t times) {
   for (uint32_t i = 0; i < RANK; i++) at[i] = dim_index(g->dims, "i", x->type.shape[i]);
   at[1] = dim_add(g->dims, dim_mul(g->dims, all, size), one);
   while (x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW) {
-    view_place(g, x, at, from);
+    view_index(g, x, at, from);
     x = view_operand(x);
     memcpy(at, from, x->type.rank * sizeof *at);
   }

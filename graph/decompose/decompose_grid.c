@@ -78,8 +78,8 @@ static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
     Node *in = build_op2(b, OP_aten_bitwise_and_Tensor, low,
                          build_with(b, OP_aten_lt_Tensor, at[i], arg_dim(size)));
     inside = inside ? build_op2(b, OP_aten_bitwise_and_Tensor, inside, in) : in;
-    Node *place = build_op1(b, OP_aten_nan_to_num_default, clip_to_size(b, at[i], size));
-    list.items[2 + i] = arg_node(build_to(b, place, DT_I64));
+    Node *index = build_op1(b, OP_aten_nan_to_num_default, clip_to_size(b, at[i], size));
+    list.items[2 + i] = arg_node(build_to(b, index, DT_I64));
   }
   Node *v = build_with(b, OP_aten_index_Tensor, s->x, list);
   v = build_widen(b, v);

@@ -65,7 +65,7 @@ Node *decompose_take_along_dim(Build *b) {
 /* ---- writing one value ---- */
 
 /* True at each of `size` indices that occurs in `index`, whose elements may count from the end. */
-static Node *named_places(Build *b, Node *index, Dim size) {
+static Node *named_indices(Build *b, Node *index, Dim size) {
   Dim count = value_numel(b->in.g, &index->type);
   Node *place = build_unsqueeze(b, build_arange(b, size), 1);
   index = build_to(b, build_view(b, index, 1, &count), DT_I64);
@@ -79,7 +79,7 @@ Node *decompose_index_fill(Build *b) {
   Node *one = build_scalar_arg(b, "value", x->type.dtype);
   if (!rank_of(x)) return one;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Node *mask = named_places(b, index, x->type.shape[axis]);
+  Node *mask = named_indices(b, index, x->type.shape[axis]);
   mask = build_along(b, mask, axis, rank_of(x));
   return build_where(b, mask, arg_node(one), arg_node(x));
 }
@@ -89,7 +89,7 @@ Node *decompose_index_fill(Build *b) {
 typedef enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR } PadMode;
 
 /* Source indices of the padded axis's elements: from -left on, brought into 0..size. */
-static Node *padded_places(Build *b, PadMode mode, Dim size, Dim left, Dim right) {
+static Node *padded_indices(Build *b, PadMode mode, Dim size, Dim left, Dim right) {
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));
   Dim count = dim_add(d, size, dim_add(d, left, right));
@@ -110,7 +110,8 @@ static Node *pad_axes(Build *b, PadMode mode, const char *param) {
   for (uint32_t i = 0; i + 1 < n; i += 2) {
     uint32_t axis = rank_of(x) - 1 - i / 2;
     if (dim_is(pads[i], 0) && dim_is(pads[i + 1], 0)) continue;
-    x = select_index(b, x, axis, padded_places(b, mode, x->type.shape[axis], pads[i], pads[i + 1]));
+    x = select_index(b, x, axis,
+                     padded_indices(b, mode, x->type.shape[axis], pads[i], pads[i + 1]));
   }
   return x;
 }

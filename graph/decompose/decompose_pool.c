@@ -212,10 +212,10 @@ static bool next_position(const Pooling *p, int64_t *at) {
 }
 
 /* As PyTorch: what is greater than all before it, or no number. */
-static Node *places_of_maxima(Build *b, const Pooling *p) {
+static Node *indices_of_maxima(Build *b, const Pooling *p) {
   Node *x = padded_input(b, p), *start[WINDOW_AXES], *best = NULL;
   for (uint32_t i = 0; i < p->n; i++) start[i] = window_starts(b, p, i);
-  Node *place = first_inside(b, p, start);
+  Node *index = first_inside(b, p, start);
   int64_t at[WINDOW_AXES] = {0};
   do {
     Node *v = window_elements(b, p, x, at), *number = numbers_at(b, p, start, at);
@@ -227,11 +227,11 @@ static Node *places_of_maxima(Build *b, const Pooling *p) {
     if (dtype_is_float(v->type.dtype))
       greater =
           build_op2(b, OP_aten_logical_or_default, greater, build_op1(b, OP_aten_isnan_default, v));
-    place = build_where(b, greater, arg_node(number), arg_node(place));
+    index = build_where(b, greater, arg_node(number), arg_node(index));
     best = build_where(b, greater, arg_node(v), arg_node(best));
   } while (next_position(p, at));
   const ValueType *t = pool_result(b);
-  return build_expand(b, place, t->rank, t->shape);
+  return build_expand(b, index, t->rank, t->shape);
 }
 
 /* Are there few enough positions in a window to write out all? */
@@ -257,17 +257,17 @@ static Node *pool_set_pair(Build *b, Node *values, Node *places) {
 static Node *max_pool_indices(Build *b, const Pooling *p) {
   if (!pool_few_positions(p)) return NULL;
   return pool_set_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p),
-                       places_of_maxima(b, p));
+                       indices_of_maxima(b, p));
 }
 
-static Node *maximum_with_places(Build *b, uint32_t n) {
+static Node *maximum_with_indices(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
   return max_pool_indices(b, &p);
 }
 
-Node *decompose_max_pool1d_places(Build *b) { return maximum_with_places(b, 1); }
-Node *decompose_max_pool2d_places(Build *b) { return maximum_with_places(b, 2); }
-Node *decompose_max_pool3d_places(Build *b) { return maximum_with_places(b, 3); }
+Node *decompose_max_pool1d_places(Build *b) { return maximum_with_indices(b, 1); }
+Node *decompose_max_pool2d_places(Build *b) { return maximum_with_indices(b, 2); }
+Node *decompose_max_pool3d_places(Build *b) { return maximum_with_indices(b, 3); }
 
 /* ---- adaptive pooling into windows of one size ---- */
 

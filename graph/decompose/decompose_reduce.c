@@ -113,9 +113,9 @@ static Node *extreme_index(Build *b, bool max, Node *x, uint32_t axis, bool keep
   Node *hit = build_op2(b, OP_aten_eq_Tensor, x, best);
   if (dtype_is_float(x->type.dtype))
     hit = build_op2(b, OP_aten_logical_or_default, hit, build_op1(b, OP_aten_isnan_default, x));
-  Node *place = build_along(b, build_arange(b, size), axis, rank_of(x));
-  place = build_where(b, hit, arg_node(place), arg_dim(size));
-  return reduce_extreme(b, false, place, 1u << axis, keepdim);
+  Node *index = build_along(b, build_arange(b, size), axis, rank_of(x));
+  index = build_where(b, hit, arg_node(index), arg_dim(size));
+  return reduce_extreme(b, false, index, 1u << axis, keepdim);
 }
 
 /* Without an axis: of all elements in their order. */
@@ -138,7 +138,7 @@ static void set_pair(Build *b, Node *x, Node *y) {
   b->nitems = 2;
 }
 
-static Node *extreme_and_place(Build *b, bool max) {
+static Node *extreme_and_index(Build *b, bool max) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *value = reduce_extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
@@ -146,8 +146,8 @@ static Node *extreme_and_place(Build *b, bool max) {
   return NULL;
 }
 
-Node *decompose_max_dim(Build *b) { return extreme_and_place(b, true); }
-Node *decompose_min_dim(Build *b) { return extreme_and_place(b, false); }
+Node *decompose_max_dim(Build *b) { return extreme_and_index(b, true); }
+Node *decompose_min_dim(Build *b) { return extreme_and_index(b, false); }
 
 Node *decompose_aminmax(Build *b) {
   Node *x = build_self(b);

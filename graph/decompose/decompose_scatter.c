@@ -123,7 +123,7 @@ static Node *scatter_extreme(Build *b, Node *to, Node *places, Node *src, bool m
 /* ---- along an axis ---- */
 
 /* The place in x, counted in row-major order, of each element of index. */
-static Node *places_along(Build *b, const Node *x, uint32_t axis, Node *index) {
+static Node *indices_along(Build *b, const Node *x, uint32_t axis, Node *index) {
   Node *place = NULL;
   Dim stride = build_const(b, 1);
   for (uint32_t i = rank_of(x); i-- > 0;) {
@@ -173,7 +173,7 @@ Node *decompose_scatter(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
   Dim all = value_numel(b->in.g, &a.x->type);
-  Node *writer = scatter_writers(b, all, places_along(b, a.x, a.axis, a.index));
+  Node *writer = scatter_writers(b, all, indices_along(b, a.x, a.axis, a.index));
   if (infer_takes(&b->in, "src"))
     return build_finished(
         b, scatter_take(b, scatter_flat(b, a.x), writer, scatter_flat(b, scatter_source(b, &a))));
@@ -185,7 +185,7 @@ Node *decompose_scatter(Build *b) {
 Node *decompose_scatter_add(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
-  Node *places = places_along(b, a.x, a.axis, a.index);
+  Node *places = indices_along(b, a.x, a.axis, a.index);
   return build_finished(b, scatter_add_up(b, a.x, places, scatter_source(b, &a)));
 }
 
@@ -256,7 +256,7 @@ Node *decompose_scatter_reduce(Build *b) {
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
   if (scatter_empty(b, a.index)) return build_self(b);
-  Node *places = places_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
+  Node *places = indices_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
   Node *y = reduce_along(b, &a, to, places, src, how);
   if (include && how != SCATTER_MEAN) return build_finished(b, y);

@@ -187,11 +187,11 @@ Node *decompose_topk(Build *b) {
 /* ---- the largest so far ---- */
 
 static Node *extremes_so_far(Build *b, OpId op) {
-  Node *x = build_self(b), *place;
+  Node *x = build_self(b), *index;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  if (rank_of(x)) place = build_with(b, op, x, build_int(b, axis));
-  else place = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
-  set_pair(b, rank_of(x) ? gather_along(b, x, axis, place) : x, place);
+  if (rank_of(x)) index = build_with(b, op, x, build_int(b, axis));
+  else index = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
+  set_pair(b, rank_of(x) ? gather_along(b, x, axis, index) : x, index);
   return NULL;
 }
 
@@ -200,13 +200,13 @@ Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_pl
 
 /* ---- one of an order ---- */
 
-/* The element at `place` (of one element along the axis) of x, and the place; without the axis
+/* The element at `index` (of one element along the axis) of x, and the place; without the axis
  * unless keepdim. */
-static void set_chosen(Build *b, Node *x, uint32_t axis, Node *place) {
-  Node *value = rank_of(x) ? gather_along(b, x, axis, place) : x;
+static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
+  Node *value = rank_of(x) ? gather_along(b, x, axis, index) : x;
   const ValueType *t = b->in.n->type.items;
   value = build_view(b, value, t[0].rank, t[0].shape);
-  set_pair(b, value, build_view(b, place, t[1].rank, t[1].shape));
+  set_pair(b, value, build_view(b, index, t[1].rank, t[1].shape));
 }
 
 Node *decompose_kthvalue(Build *b) {
@@ -221,7 +221,7 @@ Node *decompose_kthvalue(Build *b) {
 
 /* The lower of two in the middle; of rows with NaN the first NaN, or with `skip_nan` the median of
  * the other elements. */
-static Node *median_place(Build *b, Node *x, uint32_t axis, bool skip_nan) {
+static Node *median_index(Build *b, Node *x, uint32_t axis, bool skip_nan) {
   Node *order = order_along(b, x, axis, false, NULL);
   if (!rank_of(x)) return order;
   Dim n = x->type.shape[axis], one = build_const(b, 1);
@@ -244,12 +244,12 @@ static Node *median(Build *b, bool skip_nan) {
   Node *x = build_self(b);
   if (infer_takes(&b->in, "dim")) {
     uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-    set_chosen(b, x, axis, median_place(b, x, axis, skip_nan));
+    set_chosen(b, x, axis, median_index(b, x, axis, skip_nan));
     return NULL;
   }
   Dim all = value_numel(b->in.g, &x->type);
   x = build_view(b, x, 1, &all);
-  return build_view(b, gather_along(b, x, 0, median_place(b, x, 0, skip_nan)), 0, NULL);
+  return build_view(b, gather_along(b, x, 0, median_index(b, x, 0, skip_nan)), 0, NULL);
 }
 
 Node *decompose_median(Build *b) { return median(b, false); }
@@ -348,16 +348,16 @@ Node *decompose_histc(Build *b) {
   Dim bins = infer_size(&b->in, "bins");
   ends_of(b, x, &low, &high);
   Node *none = build_full(b, 1, &bins, build_int(b, 0), DT_I32);
-  Node *place = build_with(b, OP_aten_mul_Tensor, build_sub(b, x, low), arg_dim(bins));
-  place = build_op1(b, OP_aten_floor_default, build_div(b, place, build_sub(b, high, low)));
+  Node *index = build_with(b, OP_aten_mul_Tensor, build_sub(b, x, low), arg_dim(bins));
+  index = build_op1(b, OP_aten_floor_default, build_div(b, index, build_sub(b, high, low)));
   Dim last = dim_sub(b->in.g->dims, bins, build_const(b, 1));
-  place = build_with(b, OP_aten_clamp_max_default, place, arg_dim(last));
+  index = build_with(b, OP_aten_clamp_max_default, index, arg_dim(last));
   Node *in = build_op2(b, OP_aten_logical_and_default, build_op2(b, OP_aten_ge_Tensor, x, low),
                        build_op2(b, OP_aten_le_Tensor, x, high));
   Node *outside = build_full(b, 0, NULL, build_int(b, -1), t);
-  place = build_to(b, build_where(b, in, arg_node(place), arg_node(outside)), DT_I64);
+  index = build_to(b, build_where(b, in, arg_node(index), arg_node(outside)), DT_I64);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
-  return build_to(b, scatter_add_up(b, none, place, one), b->in.n->type.dtype);
+  return build_to(b, scatter_add_up(b, none, index, one), b->in.n->type.dtype);
 }
 
 /* ---- distances of all pairs of rows, the first before the second ---- */
@@ -374,7 +374,7 @@ Node *decompose_pdist(Build *b) {
   /* The n-th that is wanted goes to place n, as far as there are so many. */
   Dim count = b->in.n->type.shape[0];
   if (dim_is(count, 0)) return build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
-  Node *place = build_where(b, upper, arg_node(scatter_number(b, upper)), build_int(b, -1));
+  Node *index = build_where(b, upper, arg_node(scatter_number(b, upper)), build_int(b, -1));
   Node *none = build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
-  return scatter_take(b, none, scatter_writers(b, count, place), scatter_flat(b, all));
+  return scatter_take(b, none, scatter_writers(b, count, index), scatter_flat(b, all));
 }

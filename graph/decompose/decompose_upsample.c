@@ -120,10 +120,10 @@ static Node *weight(const Resize *r, int64_t offset, Node *t) {
 
 /* ---- an axis ---- */
 
-static Node *weighted_taps(const Resize *r, Node *x, uint32_t axis, Node *place) {
+static Node *weighted_taps(const Resize *r, Node *x, uint32_t axis, Node *index) {
   Build *b = r->b;
-  Node *floor = build_op1(b, OP_aten_floor_default, place), *sum = NULL;
-  Node *t = build_sub(b, place, floor);
+  Node *floor = build_op1(b, OP_aten_floor_default, index), *sum = NULL;
+  Node *t = build_sub(b, index, floor);
   floor = build_to(b, floor, DT_I64);
   int64_t first = r->kernel == CUBIC ? -1 : 0, last = r->kernel == CUBIC ? 2 : 1;
   for (int64_t i = first; i <= last; i++) {

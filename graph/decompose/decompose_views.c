@@ -340,12 +340,12 @@ static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
 static Node *replace_where(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step,
                            Node *part) {
   Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
-  Node *place = build_arange(b, x->type.shape[axis]);
-  Node *from = build_with(b, OP_aten_sub_Tensor, place, arg_dim(start));
+  Node *index = build_arange(b, x->type.shape[axis]);
+  Node *from = build_with(b, OP_aten_sub_Tensor, index, arg_dim(start));
   Node *rest = build_with(b, OP_aten_remainder_Tensor, from, build_int(b, step));
   Node *hit = build_with(b, OP_aten_eq_Tensor, rest, build_int(b, 0));
   Node *low = build_with(b, OP_aten_ge_Tensor, from, build_int(b, 0));
-  Node *high = build_with(b, OP_aten_lt_Tensor, place, arg_dim(end));
+  Node *high = build_with(b, OP_aten_lt_Tensor, index, arg_dim(end));
   hit = build_op2(b, OP_aten_logical_and_default, hit, low);
   hit = build_op2(b, OP_aten_logical_and_default, hit, high);
   Node *i = build_with(b, OP_aten_floor_divide_default, from, build_int(b, step));

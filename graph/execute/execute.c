@@ -473,7 +473,7 @@ static int prepare_run(Executable *e, const nereid_tensor *inputs, int n) {
   code = find_step_kernels(e, e->sizes);
   if (code) return code;
   note_written_buffers(e);
-  code = execute_place(e);
+  code = execute_place_buffers(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
   if (!code) code = execute_point_all(e);

@@ -348,7 +348,7 @@ int execute_measure_again(Executable *e) {
   return code;
 }
 
-int execute_place(Executable *e) {
+int execute_place_buffers(Executable *e) {
   int code = place_all(e);
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].room = e->buffers[i].bytes;
   return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
@@ -480,11 +480,11 @@ static int check_fixed_value(const Executable *e, uint32_t i, const PlanBuffer *
 }
 
 /* A number that no kernel takes has decided sizes already. */
-static bool is_placed(const BufferState *b) { return b && (!b->plan->value || b->nuses); }
+static bool needs_buffer(const BufferState *b) { return b && (!b->plan->value || b->nuses); }
 
 int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = state_of_input(e, i);
-  if (!is_placed(b)) return 0;
+  if (!needs_buffer(b)) return 0;
   const char *name = b->plan->name;
   bool compact = is_compact(t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
@@ -497,7 +497,7 @@ int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t)
 
 int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   BufferState *b = state_of_input(e, i);
-  if (!is_placed(b)) return 0;
+  if (!needs_buffer(b)) return 0;
   bool compact = is_compact(t), here = is_on_device(e, t);
   int code = execute_check_input(e, i, t);
   if (code) return code;

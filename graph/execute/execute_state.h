@@ -101,7 +101,7 @@ int execute_measure_again(Executable *e);
 /* The weights that the plan names, of the right types. */
 int execute_find_weights(Executable *e);
 /* Shapes and bytes of all buffers, and memory for weights and temporaries. */
-int execute_place(Executable *e);
+int execute_place_buffers(Executable *e);
 /* After the constant part has run: what it alone uses is freed. */
 void execute_release(Executable *e);
 void execute_free_memory(Executable *e);

@@ -15,19 +15,19 @@ enum {
 
 /* ---- slices ---- */
 
-Dim insert_place(Graph *g, const Node *n, const Dim *place) {
+Dim insert_index(Graph *g, const Node *n, const Dim *index) {
   const ValueType *whole = &n->args[MEMORY].node->type;
   Dim at[GRAPH_RANK_MAX];
   uint32_t axis = (uint32_t)n->args[AXIS].dim->value;
-  memcpy(at, place, whole->rank * sizeof *at);
+  memcpy(at, index, whole->rank * sizeof *at);
   at[axis] = dim_add(g->dims, at[axis], n->args[START].dim);
-  return linear_of_place(g->dims, at, whole->shape, whole->rank);
+  return linear_of_index(g->dims, at, whole->shape, whole->rank);
 }
 
 Dim insert_offset(Graph *g, const Node *n) {
   Dim origin[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(g->dims, 0);
-  return insert_place(g, n, origin);
+  return insert_index(g, n, origin);
 }
 
 /* ---- which concatenations ---- */

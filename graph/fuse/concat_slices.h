@@ -17,7 +17,7 @@ void graph_concat_in_slices(Graph *g);
 
 /* The offset of the slice of n, a nereid.insert_slice, in elements of its memory. */
 Dim insert_offset(Graph *g, const Node *n);
-/* The offset of its element at index `place`. */
-Dim insert_place(Graph *g, const Node *n, const Dim *place);
+/* The offset of its element at index `index`. */
+Dim insert_index(Graph *g, const Node *n, const Dim *index);
 
 #endif

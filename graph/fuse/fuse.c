@@ -29,7 +29,7 @@ static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   to->rank = n->type.rank;
   to->shape = n->type.shape;
   Dim *place = index_new(f, n->type.rank);
-  place_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
+  index_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
   to->place = place;
 }
 
@@ -65,7 +65,7 @@ static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t
     total[r] = shape_product(g, part[r], count[r]);
     to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
-    place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
+    index_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
   Dim *place = index_new(f, t->rank);
   to->x = total[0];
@@ -116,14 +116,14 @@ static void convolution_extents(Graph *g, Group *to, const Node *n) {
 }
 
 /* The place in the result of a row and column of a batch. */
-static void product_place(Graph *g, const Group *to, const Node *n, Dim *place) {
+static void product_index(Graph *g, const Group *to, const Node *n, Dim *place) {
   const ValueType *t = &n->type;
   Dims *d = g->dims;
   if (prim_kind(n->op) == PRIM_MATMUL) {
     for (uint32_t i = 0; i < t->rank; i++) place[i] = to->index[3 - t->rank + i];
     return;
   }
-  place_of_linear(d, to->index[1], t->shape, t->rank - 1, place);
+  index_of_linear(d, to->index[1], t->shape, t->rank - 1, place);
   place[t->rank - 1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
 }
 
@@ -142,7 +142,7 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   to->r = dim_int(d, 1);
   to->rank = t->rank;
   to->shape = t->shape;
-  product_place(f->graph, to, n, place);
+  product_index(f->graph, to, n, place);
   to->place = place;
 }
 
@@ -155,7 +155,7 @@ static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   to->index[1] = dim_shared_index(d, "m", x.rows);
   to->index[2] = dim_shared_index(d, "e", x.columns);
   Dim split = x.splits > 1 ? dim_shared_index(d, "split", splits) : NULL;
-  attention_result_place(g, &x, split, to->index[0], to->index[1], to->index[2], place);
+  attention_result_index(g, &x, split, to->index[0], to->index[1], to->index[2], place);
   /* A share's last column counts for nothing: so no other node has its domain. */
   to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
   to->r = dim_int(d, 1);
@@ -196,7 +196,7 @@ bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n) {
   return prim_checks(n) && dim_is(value_numel(f->graph, &n->type), 1) && !dim_is(group->x, 1);
 }
 
-void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place) {
+void group_index(const Fusion *f, const Group *group, const Node *n, Dim *place) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
   if (group_checks_scalar(f, group, n)) {
@@ -204,15 +204,15 @@ void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place)
     return;
   }
   if (f->role[n->id] == ROLE_ROW) {
-    place_of_linear(d, group->index[0], t->shape, t->rank, place);
+    index_of_linear(d, group->index[0], t->shape, t->rank, place);
     return;
   }
   if (fuse_same_shape(group, t->rank, t->shape)) {
     if (t->rank) memcpy(place, group->place, t->rank * sizeof *place);
     return;
   }
-  Dim linear = linear_of_place(d, group->place, group->shape, group->rank);
-  place_of_linear(d, linear, t->shape, t->rank, place);
+  Dim linear = linear_of_index(d, group->place, group->shape, group->rank);
+  index_of_linear(d, linear, t->shape, t->rank, place);
 }
 
 /* ---- columns ---- */
@@ -468,21 +468,21 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
   if (c->f->of[operand->id] != c->group) return;
   if (prim_kind(operand->op) == PRIM_INSERTED) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
-  group_place(c->f, c->group, operand, own);
+  group_index(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
     if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
 }
 
-void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
+void group_read_index(const Fusion *f, const Group *g, const Node *n, Dim *place) {
   if (fuse_has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
-  else group_place(f, g, n, place);
+  else group_index(f, g, n, place);
 }
 
 /* Does n use nodes of its group at their own places only? */
 static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim place[GRAPH_RANK_MAX];
   Check c = {f, g, NULL};
-  group_read_place(f, g, n, place);
+  group_read_index(f, g, n, place);
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
   bool searched = prim_kind(n->op) == PRIM_SEARCH && f->of[n->args[0].node->id] == g;
   if (searched) c.apart = n->args[0].node;

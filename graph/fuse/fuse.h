@@ -100,10 +100,10 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
  * makes it. */
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 /* The own place of n, a node of `group`, into n's rank subscripts. */
-void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place);
+void group_index(const Fusion *f, const Group *group, const Node *n, Dim *place);
 
 /* The place of the element that a reduction reads, else n's own place. */
-void group_read_place(const Fusion *f, const Group *group, const Node *n, Dim *place);
+void group_read_index(const Fusion *f, const Group *group, const Node *n, Dim *place);
 /* Does n, a reduction, reduce axis i of its operand? */
 bool reduction_has_axis(Graph *g, const Node *n, uint32_t i);
 

@@ -12,50 +12,50 @@ typedef struct {
   UseAt *use;
   void *ctx;
   const Node *user;
-  const Dim *place; /* of the user */
+  const Dim *index; /* of the user */
 } Walk;
 
-static void follow_use(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, place, ctx);
-  else each_use_at(f, n, place, use, ctx);
+static void follow_use(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, index, ctx);
+  else each_use_at(f, n, index, use, ctx);
 }
 
 static void reach_operand(Node **operand, void *ctx) {
   const Walk *w = ctx;
   if (!is_tensor(*operand)) return;
-  Dim place[GRAPH_RANK_MAX];
-  broadcast_place(w->f->graph, w->user, w->place, *operand, place);
-  follow_use(w->f, *operand, place, w->use, w->ctx);
+  Dim index[GRAPH_RANK_MAX];
+  broadcast_index(w->f->graph, w->user, w->index, *operand, index);
+  follow_use(w->f, *operand, index, w->use, w->ctx);
 }
 
-static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+static void gather_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   Gather x;
-  gather_of(f->graph, n, place, &x);
+  gather_of(f->graph, n, index, &x);
   for (uint32_t i = 0; i < x.n; i++) follow_use(f, x.by[i].index, x.by[i].place, use, ctx);
   follow_use(f, x.data, x.place, use, ctx);
 }
 
-static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  ConcatSources p = concat_sources(f->graph, n, place);
+static void piece_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  ConcatSources p = concat_sources(f->graph, n, index);
   for (uint32_t i = 0; i < p.n; i++) follow_use(f, p.items[i].operand, p.items[i].place, use, ctx);
 }
 
 /* At a position that is any of the window's. */
-static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+static void window_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   Window w = window_of(f->graph, n);
   static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
   Dim at[GRAPH_RANK_MAX];
   ConcatSource p;
   for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
-  window_piece(f->graph, &w, place, at, &p);
+  window_piece(f->graph, &w, index, at, &p);
   follow_use(f, p.operand, p.place, use, ctx);
   if (!w.weight) return;
-  at[w.n] = place[n->type.rank - 1];
+  at[w.n] = index[n->type.rank - 1];
   follow_use(f, w.weight, at, use, ctx);
 }
 
 /* A searched or scattered tensor is used as a whole, in memory, at no one index. */
-static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+static void memory_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   Dim origin[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
   const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
@@ -67,31 +67,31 @@ static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
       continue;
     }
     Dim at[GRAPH_RANK_MAX];
-    broadcast_place(f->graph, domain, place, n->args[i].node, at);
+    broadcast_index(f->graph, domain, index, n->args[i].node, at);
     follow_use(f, n->args[i].node, at, use, ctx);
   }
 }
 
-void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   Dim from[GRAPH_RANK_MAX];
-  Walk w = {f, use, ctx, n, place};
+  Walk w = {f, use, ctx, n, index};
   switch (prim_kind(n->op)) {
     case PRIM_VIEW:
-      view_place(f->graph, n, place, from);
+      view_index(f->graph, n, index, from);
       follow_use(f, view_operand(n), from, use, ctx);
       return;
-    case PRIM_REDUCE: follow_use(f, n->args[0].node, place, use, ctx); return;
-    case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
-    case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
-    case PRIM_CONCAT: piece_uses(f, n, place, use, ctx); return;
-    case PRIM_INSERT: follow_use(f, n->args[1].node, place, use, ctx); return;
+    case PRIM_REDUCE: follow_use(f, n->args[0].node, index, use, ctx); return;
+    case PRIM_GATHER: gather_uses(f, n, index, use, ctx); return;
+    case PRIM_WINDOW: window_uses(f, n, index, use, ctx); return;
+    case PRIM_CONCAT: piece_uses(f, n, index, use, ctx); return;
+    case PRIM_INSERT: follow_use(f, n->args[1].node, index, use, ctx); return;
     case PRIM_SEARCH:
-    case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
+    case PRIM_SCATTER: memory_uses(f, n, index, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);
   }
 }
 
-/* ---- operands without places ---- */
+/* ---- operands without indices ---- */
 
 static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
   while (prim_is_view(operand)) operand = view_operand(operand);
@@ -101,16 +101,16 @@ static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Graph *g = f->graph;
   Attention x = attention_of(g, n);
-  Dim at[4], place[4];
+  Dim at[4], index[4];
   use_in_memory(x.query, use, ctx);
   use_in_memory(x.key, use, ctx);
   use_in_memory(x.value, use, ctx);
   if (!x.mask) return;
-  attention_operand_place(g, &x, dim_shared_index(g->dims, "b", x.batches),
+  attention_operand_index(g, &x, dim_shared_index(g->dims, "b", x.batches),
                           dim_shared_index(g->dims, "m", x.rows),
                           dim_shared_index(g->dims, "n", x.keys), at);
-  attention_mask_place(g, &x, at, place);
-  follow_use(f, x.mask, place, use, ctx);
+  attention_mask_index(g, &x, at, index);
+  follow_use(f, x.mask, index, use, ctx);
 }
 
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {

@@ -230,7 +230,7 @@ void archive_close(Archive *f) {
   f->entries.len = 0;
 }
 
-Span archive_place(const Archive *f) { return f->place; }
+Span archive_location(const Archive *f) { return f->place; }
 size_t archive_count(const Archive *f) { return f->entries.len; }
 const ArchiveEntry *archive_at(const Archive *f, size_t i) { return &f->entries.data[i]; }
 

@@ -26,7 +26,7 @@ Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, con
 void archive_close(Archive *f);
 
 /* The place of messages about this file. */
-Span archive_place(const Archive *f);
+Span archive_location(const Archive *f);
 size_t archive_count(const Archive *f);
 /* In the order of names. */
 const ArchiveEntry *archive_at(const Archive *f, size_t i);

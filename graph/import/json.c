@@ -207,8 +207,8 @@ static uint64_t hash_key(const JsonTable *t, const char *key) {
 /* The place of a key in the table, or the one that it would get. */
 static uint32_t *key_slot(const JsonTable *t, const char *key) {
   for (uint64_t i = hash_key(t, key);; i++) {
-    uint32_t *place = &t->places[i & t->mask];
-    if (!*place || !strcmp(t->members[*place - 1].key, key)) return place;
+    uint32_t *slot = &t->places[i & t->mask];
+    if (!*slot || !strcmp(t->members[*slot - 1].key, key)) return slot;
   }
 }
 
@@ -219,15 +219,15 @@ static bool unique_few(const JsonMember *m, uint32_t n) {
   return true;
 }
 
-static bool fill_places(Reader *r, JsonTable *t, uint32_t n) {
+static bool fill_slots(Reader *r, JsonTable *t, uint32_t n) {
   uint32_t size = 4 * FEW;
   while (size < 2 * n) size *= 2;
   t->places = ARENA_ARRAY(r->arena, uint32_t, size);
   t->mask = size - 1;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t *place = key_slot(t, t->members[i].key);
-    if (*place) return false;
-    *place = i + 1;
+    uint32_t *slot = key_slot(t, t->members[i].key);
+    if (*slot) return false;
+    *slot = i + 1;
   }
   return true;
 }
@@ -241,7 +241,7 @@ static bool close_object(Reader *r, size_t first, Json *out) {
   JsonTable *t = ARENA_NEW(r->arena, JsonTable);
   t->members = members;
   *out = (Json){.kind = JSON_OBJECT, .n = (uint32_t)n, .members = t};
-  bool unique = n <= FEW ? unique_few(members, out->n) : fill_places(r, t, out->n);
+  bool unique = n <= FEW ? unique_few(members, out->n) : fill_slots(r, t, out->n);
   return unique || fail_json(r, E_JSON_TWICE);
 }
 
@@ -347,8 +347,8 @@ const Json *json_get(const Json *object, const char *key) {
   if (!json_is(object, JSON_OBJECT)) return NULL;
   const JsonTable *t = object->members;
   if (t->places) {
-    uint32_t place = *key_slot(t, key);
-    return place ? &t->members[place - 1].value : NULL;
+    uint32_t slot = *key_slot(t, key);
+    return slot ? &t->members[slot - 1].value : NULL;
   }
   for (uint32_t i = 0; i < object->n; i++)
     if (!strcmp(t->members[i].key, key)) return &t->members[i].value;

@@ -36,7 +36,7 @@ static Dim conv_reach(Infer *in, const Window *w, uint32_t i) {
 }
 
 /* The last place where the window fits: size + 2 * padding - reach. */
-static Dim last_place(Infer *in, const Window *w, uint32_t i, Dim size) {
+static Dim last_window_begin(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
   Dim padded = dim_add(d, size, dim_mul(d, w->padding[i], infer_const(in, 2)));
   return dim_sub(d, padded, conv_reach(in, w, i));
@@ -51,7 +51,7 @@ static Dim check_window_count(Infer *in, const Window *w, uint32_t i, Dim size, 
 
 static Dim count_windows(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
-  Dim steps = dim_floordiv(d, last_place(in, w, i, size), w->stride[i]);
+  Dim steps = dim_floordiv(d, last_window_begin(in, w, i, size), w->stride[i]);
   return check_window_count(in, w, i, size, dim_add(d, steps, infer_const(in, 1)));
 }
 
@@ -164,11 +164,11 @@ void infer_convolution(Infer *in) {
 static uint32_t spatial(Infer *in) { return in->schema->params[1].repeat; }
 
 /* With ceil_mode a window may hang over the end, if it begins inside. */
-static Dim pool_places(Infer *in, const Window *w, uint32_t i, Dim size, bool ceil_mode) {
+static Dim count_pool_windows(Infer *in, const Window *w, uint32_t i, Dim size, bool ceil_mode) {
   Dims *d = in->g->dims;
   if (!ceil_mode) return count_windows(in, w, i, size);
   Dim one = infer_const(in, 1);
-  Dim n = dim_add(d, infer_ceil_div(in, last_place(in, w, i, size), w->stride[i]), one);
+  Dim n = dim_add(d, infer_ceil_div(in, last_window_begin(in, w, i, size), w->stride[i]), one);
   Dim last = dim_sub(d, dim_add(d, size, w->padding[i]), one);
   n = dim_min(d, n, dim_add(d, dim_floordiv(d, last, w->stride[i]), one));
   return check_window_count(in, w, i, size, n);
@@ -216,7 +216,7 @@ static void pool(Infer *in) {
   bool ceil_mode = infer_bool(in, "ceil_mode");
   Dim sizes[SPATIAL_MAX];
   for (uint32_t i = 0; i < w.n; i++)
-    sizes[i] = pool_places(in, &w, i, x->shape[x->rank - w.n + i], ceil_mode);
+    sizes[i] = count_pool_windows(in, &w, i, x->shape[x->rank - w.n + i], ceil_mode);
   set_last(in, x, w.n, sizes);
 }
 

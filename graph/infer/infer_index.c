@@ -286,7 +286,7 @@ void infer_suppress(Infer *in) {
   in->result = *x;
 }
 
-static void set_places(Infer *in, const ValueType *rows) {
+static void infer_searched_indices(Infer *in, const ValueType *rows) {
   Operand x = infer_operand(in, "self");
   infer_rank(in, rows, 1, GRAPH_RANK_MAX);
   if (rows->rank > 1 && x.rank != rows->rank)
@@ -300,13 +300,13 @@ void infer_searchsorted(Infer *in) {
   const ValueType *rows = infer_tensor(in, "sorted_sequence");
   const ValueType *sorter = infer_optional_tensor(in, "sorter");
   if (sorter) infer_rank(in, sorter, rows->rank, rows->rank);
-  set_places(in, rows);
+  infer_searched_indices(in, rows);
 }
 
 void infer_bucketize(Infer *in) {
   const ValueType *boundaries = infer_tensor(in, "boundaries");
   infer_rank(in, boundaries, 1, 1);
-  set_places(in, boundaries);
+  infer_searched_indices(in, boundaries);
 }
 
 /* Each row of several is searched for the values of that row. */

@@ -283,7 +283,7 @@ static Value no_element(Kernel *k, const Node *n, const Dim *place) {
 static Value load_node_element(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
   if (is_empty_tensor(n)) return no_element(k, n, place);
-  Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset);
@@ -372,7 +372,7 @@ static const char *operand_text(Kernel *k, const Node *n, const Dim *place, cons
     return literal_text(k, &number, t);
   }
   Dim at[GRAPH_RANK_MAX];
-  broadcast_place(k->graph, n, place, a->node, at);
+  broadcast_index(k->graph, n, place, a->node, at);
   Value v = kernel_value(k, a->node, at);
   selected = selected && !dtype_represents(to, a->node->type.dtype);
   return selected ? narrow(k, v.text, v.dtype, to) : kernel_cast(k, v, t);
@@ -486,7 +486,7 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
 static const char *random_number(Kernel *k, const Node *n, const Dim *place) {
   Name kind = graph_arg(k->graph, n, "kind").name;
   const char *of = !strcmp(kind, "bits") ? "randint" : *kind == 'n' ? "randn" : "rand";
-  Dim linear = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  Dim linear = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *at = kernel_index(k, linear, NULL);
   if (dim_is_int(linear)) at = tile_of(k, at, DT_I32);
   long long seed = graph_arg(k->graph, n, "seed").dim->value;
@@ -548,7 +548,7 @@ static Value concat_element(Kernel *k, Node *n, const Dim *place) {
 /* A scan along an axis of one element. */
 static Value scan_of_one(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
-  if (kernel_scan_gives_places(n)) return kernel_define(k, n, place, t, tile_of(k, "0", t));
+  if (kernel_scan_gives_indices(n)) return kernel_define(k, n, place, t, tile_of(k, "0", t));
   return kernel_value(k, n->args[0].node, place);
 }
 
@@ -575,7 +575,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
   if (n->kind == NODE_INPUT || (of && of != k->group)) return load_node_element(k, n, place);
   if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
     Dim from[GRAPH_RANK_MAX];
-    view_place(k->graph, n, place, from);
+    view_index(k->graph, n, place, from);
     return kernel_value(k, view_operand(n), from);
   }
   switch (prim_kind(n->op)) {
@@ -619,18 +619,18 @@ static const KernelOffset *offset_of(Kernel *k, const Node *n) {
 /* The index of n's element in a slice, from the first that the kernel writes. */
 static const char *slice_index(Kernel *k, const Node *n, const Dim *place, unsigned *axes) {
   const KernelOffset *o = offset_of(k, n);
-  Dim offset = dim_sub(k->graph->dims, insert_place(k->graph, n, place), o->value);
+  Dim offset = dim_sub(k->graph->dims, insert_index(k->graph, n, place), o->value);
   return arena_printf(k->arena, "%s + %s", o->name, kernel_index(k, offset, axes));
 }
 
 void kernel_store(Kernel *k, Node *n, Value v) {
   Dim place[GRAPH_RANK_MAX];
-  group_place(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, place);
   unsigned axes = 0, wanted = AXIS_X;
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   bool slice = prim_kind(n->op) == PRIM_INSERT;
-  Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = slice ? slice_index(k, n, place, &axes) : kernel_index(k, offset, &axes);
   index = with_axes(k, index, axes, wanted);
   axes |= wanted;

@@ -176,7 +176,7 @@ const char *kernel_neutral(Kernel *k, const char *rule, DType t);
 /* ---- scans (kernel_loops.c) ---- */
 
 /* Does n give places in a row, and not elements? */
-bool kernel_scan_gives_places(const Node *n);
+bool kernel_scan_gives_indices(const Node *n);
 
 /* ---- what reads and writes memory at many places (kernel_loops.c) ---- */
 

@@ -49,7 +49,7 @@ static const char *offset_by(Kernel *k, const char *base, Dim by) {
 static const char *operand_pointers(Writer *w, Node *operand, Dim row, Dim column,
                                     const char *first, const char *second) {
   ConcatSource p = {.operand = operand};
-  attention_operand_place(w->k->graph, &w->x, w->k->group->index[0], row, column, p.place);
+  attention_operand_index(w->k->graph, &w->x, w->k->group->index[0], row, column, p.place);
   return kernel_access(w->k, &p, first, second).pointers;
 }
 
@@ -83,8 +83,8 @@ static void set_attention_masks(Kernel *k, const char *rows, const char *columns
 static Value mask_value(Writer *w) {
   Graph *g = w->k->graph;
   Dim at[4], place[4];
-  attention_operand_place(g, &w->x, w->k->group->index[0], w->row, w->key, at);
-  attention_mask_place(g, &w->x, at, place);
+  attention_operand_index(g, &w->x, w->k->group->index[0], w->row, w->key, at);
+  attention_mask_index(g, &w->x, at, place);
   return kernel_value(w->k, w->x.mask, place);
 }
 
@@ -180,7 +180,7 @@ static void store_share(Writer *w) {
   memcpy(place, k->group->place, n->type.rank * sizeof *place);
   kernel_store(k, n, (Value){"acc", DT_F32});
   place[4] = w->x.columns;
-  Dim at = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  Dim at = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *log = w->added ? "most + tl.log(sum)" : "(most + tl.log2(sum)) * 0.6931471805599453";
   kernel_line(k, "log = tl.where(total == 0.0, float(\"-inf\"), %s)", log);
   kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),

@@ -82,14 +82,14 @@ static const char *split_sum_text(Conv *c, Dim x, const char *row, const char *s
 static void window_position(Conv *c, uint32_t side, Dim *at) {
   Dims *d = c->k->graph->dims;
   if (c->blocks) {
-    place_of_linear(d, c->at[side], c->w.size, c->w.n, at);
+    index_of_linear(d, c->at[side], c->w.size, c->w.n, at);
     at[c->w.n] = c->index[side];
     return;
   }
   Dim shape[WINDOW_AXES + 1];
   memcpy(shape, c->w.size, c->w.n * sizeof *shape);
   shape[c->w.n] = c->channels;
-  place_of_linear(d, c->index[side], shape, c->w.n + 1, at);
+  index_of_linear(d, c->index[side], shape, c->w.n + 1, at);
 }
 
 /* One comparison for both limits where the lower one is 0: below it numbers wrap to large ones. */
@@ -118,7 +118,7 @@ static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *fir
                                  const char *second) {
   Kernel *k = c->k;
   const Node *n = p->operand;
-  Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, p->place, n->type.shape, n->type.rank);
   unsigned axes = 0;
   kernel_index(k, offset, &axes);
   const char *text = split_sum_text(c, offset, "row", "move");

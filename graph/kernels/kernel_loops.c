@@ -36,7 +36,7 @@ static const Scan *scan_of(const Node *n) {
   return s;
 }
 
-bool kernel_scan_gives_places(const Node *n) { return scan_of(n)->places; }
+bool kernel_scan_gives_indices(const Node *n) { return scan_of(n)->places; }
 
 /* Booleans are compared as numbers. */
 static DType scanned_dtype(const Node *n) {
@@ -83,7 +83,7 @@ static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool loop
   return name;
 }
 
-static const char *scan_places(Kernel *k, Node *n, const char *tile, bool looped) {
+static const char *print_index_scan(Kernel *k, Node *n, const char *tile, bool looped) {
   const char *best = kernel_fresh(k, "best"), *name = kernel_fresh_for(k, n);
   const char *carry = carry_of(k, n);
   const char *operands[] = {tile, "tl.broadcast_to(rindex, [XBLOCK, RBLOCK]).to(tl.int32)"};
@@ -100,10 +100,10 @@ static const char *scan_places(Kernel *k, Node *n, const char *tile, bool looped
 /* Computes the elements of n, a PRIM_SCAN, in a tile of whole rows, or of a part (looped). */
 static void kernel_scan(Kernel *k, Node *n, bool looped) {
   Dim place[GRAPH_RANK_MAX];
-  group_place(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, place);
   const char *tile = scanned_tile(k, n, place);
   bool places = scan_of(n)->places;
-  Value v = {(places ? scan_places : scan_elements)(k, n, tile, looped), scanned_dtype(n)};
+  Value v = {(places ? print_index_scan : scan_elements)(k, n, tile, looped), scanned_dtype(n)};
   if (places) v.dtype = DT_I32;
   DType held = kernel_held(n->type.dtype);
   v = (Value){kernel_cast(k, v, held), held};
@@ -136,7 +136,7 @@ static const char *row_offset(Kernel *k, const Node *n, const Dim *place) {
   uint32_t rank = n->type.rank;
   memcpy(at, place, rank * sizeof *at);
   at[rank - 1] = dim_int(k->graph->dims, 0);
-  return kernel_index(k, linear_of_place(k->graph->dims, at, n->type.shape, rank), NULL);
+  return kernel_index(k, linear_of_index(k->graph->dims, at, n->type.shape, rank), NULL);
 }
 
 static const char *merge_scans(Kernel *k, Node *n, const Dim *place) {
@@ -215,7 +215,7 @@ static Chosen chosen_index(const Kernel *k, Node *index) {
 
 static Dim known_index(Kernel *k, const Node *user, Node *index) {
   Dim at[GRAPH_RANK_MAX];
-  broadcast_place(k->graph, user, k->group->place, index, at);
+  broadcast_index(k->graph, user, k->group->place, index, at);
   return element_value(k->graph, index, at);
 }
 
@@ -227,7 +227,7 @@ static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
   Dim at[GRAPH_RANK_MAX];
   const char *all = k->masks[whole_axes(k)];
   if (!condition) return all;
-  broadcast_place(k->graph, user, k->group->place, condition, at);
+  broadcast_index(k->graph, user, k->group->place, condition, at);
   const char *c = whole_tile_of(k, kernel_value(k, condition, at), DT_I1);
   return arena_printf(k->arena, "%s & %s", all, c);
 }
@@ -288,9 +288,9 @@ static void kernel_check(Kernel *k, Node *n) {
   Dims *d = k->graph->dims;
   Dim place[GRAPH_RANK_MAX], size = graph_arg(k->graph, n, "size").dim, least = dim_int(d, 0);
   if (graph_arg(k->graph, n, "negative").flag) least = dim_sub(d, least, size);
-  group_place(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, place);
   Value index = kernel_value(k, n->args[0].node, place);
-  Dim linear = linear_of_place(d, place, n->type.shape, n->type.rank);
+  Dim linear = linear_of_index(d, place, n->type.shape, n->type.rank);
   const char *record = KERNEL_RECORDS;
   if (k->checks.len)
     record = arena_printf(k->arena, "%s + %zu", record, PLAN_RECORD * k->checks.len);
@@ -352,7 +352,7 @@ static uint32_t find_stages(Loops *l) {
     Dim place[GRAPH_RANK_MAX];
     StageOf s = {l, 0};
     Node *n = g->nodes.data[i];
-    group_read_place(k->f, g, n, place);
+    group_read_index(k->f, g, n, place);
     each_use_at(k->f, n, place, note_stage, &s);
     l->stage[i] = s.stage;
     if (s.stage > last) last = s.stage;
@@ -411,7 +411,7 @@ static const char *whole_tile(Kernel *k, const char *v, const char *mask, const 
  * row's end. */
 static const char *reduced_tile(Kernel *k, Node *n, DType t) {
   Dim place[GRAPH_RANK_MAX];
-  group_read_place(k->f, k->group, n, place);
+  group_read_index(k->f, k->group, n, place);
   const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
   return whole_tile(k, v, k->masks[AXIS_R], neutral(k, n, t));
 }
@@ -419,7 +419,7 @@ static const char *reduced_tile(Kernel *k, Node *n, DType t) {
 static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
   Dim place[GRAPH_RANK_MAX];
   Value v = {name, t};
-  group_place(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, place);
   DType held = kernel_held(n->type.dtype);
   if (held != t) {
     kernel_line(k, "%s = %s", name, kernel_cast(k, v, held));
@@ -446,7 +446,7 @@ static void reduce_tile(Kernel *k, Node *n) {
 
 static Value own_value(Kernel *k, Node *n) {
   Dim place[GRAPH_RANK_MAX];
-  group_place(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, place);
   return kernel_value(k, n, place);
 }
 

@@ -11,7 +11,7 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   ConcatSource p = {.operand = left, .place = {row, column}};
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
-  Dim offset = linear_of_place(d, p.place, t->shape, t->rank);
+  Dim offset = linear_of_index(d, p.place, t->shape, t->rank);
   Dim of_row = dim_int(d, 0), rest = of_row;
   uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
   for (uint32_t i = 0; i < terms; i++) {
@@ -77,7 +77,7 @@ static void kernel_panels(Text *out, Kernel *k) {
 void product_source(Kernel *k, ConcatSource *p) {
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
-    view_place(k->graph, p->operand, p->place, from);
+    view_index(k->graph, p->operand, p->place, from);
     p->operand = view_operand(p->operand);
     for (uint32_t i = 0; i < p->operand->type.rank; i++) p->place[i] = from[i];
   }
@@ -93,7 +93,7 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second) {
   product_source(k, p);
   const Node *n = p->operand;
-  Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, p->place, n->type.shape, n->type.rank);
   unsigned axes = 0;
   const char *index = kernel_index(k, offset, &axes);
   const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p->operand), index);
@@ -128,7 +128,7 @@ void product_epilogue(Kernel *k) {
   Dim place[GRAPH_RANK_MAX];
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
-    group_place(k->f, g, n, place);
+    group_index(k->f, g, n, place);
     if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32});
     Value v = kernel_value(k, n, place);
     if (k->f->stored[n->id]) kernel_store(k, n, v);

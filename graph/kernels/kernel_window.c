@@ -1,5 +1,5 @@
 /* The elements of PRIM_WINDOW: the positions of the window one after the other, written out or, of
- * large windows, in a loop.  What depends on the place alone is computed once for all. */
+ * large windows, in a loop.  Terms that depend on the index alone are computed once for all. */
 #include <string.h>
 
 #include "graph/kernels/kernel.h"
@@ -12,7 +12,7 @@ enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9 };
 typedef struct {
   Kernel *k;
   Node *node;
-  const Dim *place;
+  const Dim *index;
   Window w;
   DType dtype; /* in which it is summed up */
   bool max;
@@ -35,7 +35,7 @@ static bool is_loaded(const Kernel *k, const ConcatSource *p) {
 static const char *window_term(Sliding *s, const Dim *at) {
   Kernel *k = s->k;
   ConcatSource p;
-  window_piece(k->graph, &s->w, s->place, at, &p);
+  window_piece(k->graph, &s->w, s->index, at, &p);
   const char *condition = kernel_piece_condition(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, s->dtype);
   const char *none = !s->max ? "0" : kernel_neutral(k, "least", s->dtype);
@@ -44,7 +44,7 @@ static const char *window_term(Sliding *s, const Dim *at) {
   if (!s->w.weight) return v;
   Dim of[GRAPH_RANK_MAX];
   memcpy(of, at, s->w.n * sizeof *of);
-  of[s->w.n] = s->place[s->node->type.rank - 1];
+  of[s->w.n] = s->index[s->node->type.rank - 1];
   const char *weight = kernel_cast(k, kernel_value(k, s->w.weight, of), s->dtype);
   return arena_printf(k->arena, "%s * %s", v, weight);
 }
@@ -64,16 +64,16 @@ static void write_out(Sliding *s, int64_t count) {
   Dims *d = s->k->graph->dims;
   for (int64_t i = 0; i < count; i++) {
     Dim at[WINDOW_AXES + 1];
-    place_of_linear(d, dim_int(d, i), s->w.size, s->w.n, at);
+    index_of_linear(d, dim_int(d, i), s->w.size, s->w.n, at);
     add_window_term(s, at, i == 0);
   }
 }
 
-/* Of the accumulator: a row has a column only if the place depends on it. */
+/* Of the accumulator: a row has a column only if the index depends on it. */
 static const char *tile_shape(const Sliding *s) {
   const ValueType *t = &s->node->type;
   unsigned axes = 0;
-  kernel_index(s->k, linear_of_place(s->k->graph->dims, s->place, t->shape, t->rank), &axes);
+  kernel_index(s->k, linear_of_index(s->k->graph->dims, s->index, t->shape, t->rank), &axes);
   if (dim_is(s->k->group->r, 1)) return "[XBLOCK]";
   return axes & AXIS_R ? "[XBLOCK, RBLOCK]" : "[XBLOCK, 1]";
 }
@@ -89,14 +89,14 @@ static void write_loop(Sliding *s, Dim count) {
   size_t taken = k->taken.len;
   k->indent += 4;
   kernel_bind(k, position, name, 0);
-  place_of_linear(d, position, s->w.size, s->w.n, at);
+  index_of_linear(d, position, s->w.size, s->w.n, at);
   add_window_term(s, at, false);
   k->indent -= 4;
   kernel_forget(k, taken);
 }
 
-Value kernel_window(Kernel *k, Node *n, const Dim *place) {
-  Sliding s = {.k = k, .node = n, .place = place, .w = window_of(k->graph, n)};
+Value kernel_window(Kernel *k, Node *n, const Dim *index) {
+  Sliding s = {.k = k, .node = n, .index = index, .w = window_of(k->graph, n)};
   s.dtype = kernel_held(n->type.dtype);
   s.max = n->op->id == OP_nereid_pool_max_default;
   s.acc = kernel_fresh_for(k, n);
@@ -105,6 +105,6 @@ Value kernel_window(Kernel *k, Node *n, const Dim *place) {
   if (dim_is_int(count) && count->value <= most) write_out(&s, count->value);
   else write_loop(&s, count);
   Value v = {s.acc, s.dtype};
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, index, v);
   return v;
 }

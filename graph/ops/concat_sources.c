@@ -18,7 +18,7 @@ static bool is_piece(const Node *part, uint32_t rank, uint32_t axis) {
   return part->type.rank == rank && !dim_is(part->type.shape[axis], 0);
 }
 
-static ConcatSources cat_sources(Graph *g, const Node *n, const Dim *place) {
+static ConcatSources cat_sources(Graph *g, const Node *n, const Dim *index) {
   Arg list = graph_arg(g, n, "tensors");
   uint32_t rank = n->type.rank;
   int64_t dim = graph_arg(g, n, "dim").dim->value;
@@ -31,33 +31,33 @@ static ConcatSources cat_sources(Graph *g, const Node *n, const Dim *place) {
     ConcatSource *piece = &p.items[p.n++];
     Dim end = dim_add(g->dims, start, part->type.shape[axis]);
     piece->operand = part;
-    memcpy(piece->place, place, rank * sizeof *place);
-    piece->place[axis] = dim_sub(g->dims, place[axis], start);
-    source_limit(g, piece, place[axis], start, end);
+    memcpy(piece->place, index, rank * sizeof *index);
+    piece->place[axis] = dim_sub(g->dims, index[axis], start);
+    source_limit(g, piece, index[axis], start, end);
     start = end;
   }
   return p;
 }
 
-static ConcatSources pad_sources(Graph *g, const Node *n, const Dim *place) {
+static ConcatSources pad_sources(Graph *g, const Node *n, const Dim *index) {
   Arg amounts = graph_arg(g, n, "pad");
   uint32_t rank = n->type.rank;
   ConcatSources p = {.items = ARENA_NEW(g->arena, ConcatSource), .n = 1};
   p.otherwise = graph_arg(g, n, "value");
   ConcatSource *piece = p.items;
   piece->operand = graph_arg(g, n, "self").node;
-  if (rank) memcpy(piece->place, place, rank * sizeof *place);
+  if (rank) memcpy(piece->place, index, rank * sizeof *index);
   for (uint32_t i = 0; i < amounts.n / 2; i++) {
     uint32_t axis = rank - 1 - i;
     const Arg *before = &amounts.items[2 * i];
     Dim by = before->kind == ARG_NODE ? before->node->type.value : before->dim;
-    Dim x = dim_sub(g->dims, place[axis], by);
+    Dim x = dim_sub(g->dims, index[axis], by);
     piece->place[axis] = x;
     source_limit(g, piece, x, dim_int(g->dims, 0), piece->operand->type.shape[axis]);
   }
   return p;
 }
 
-ConcatSources concat_sources(Graph *g, const Node *n, const Dim *place) {
-  return n->op->id != OP_aten_cat_default ? pad_sources(g, n, place) : cat_sources(g, n, place);
+ConcatSources concat_sources(Graph *g, const Node *n, const Dim *index) {
+  return n->op->id != OP_aten_cat_default ? pad_sources(g, n, index) : cat_sources(g, n, index);
 }

@@ -21,8 +21,8 @@ typedef struct {
   Arg otherwise; /* where the bounds of no source hold; NONE: those of one always do */
 } ConcatSources;
 
-/* The sources of the element of n, a PRIM_CONCAT, at index `place`. */
-ConcatSources concat_sources(Graph *g, const Node *n, const Dim *place);
+/* The sources of the element of n, a PRIM_CONCAT, at index `index`. */
+ConcatSources concat_sources(Graph *g, const Node *n, const Dim *index);
 /* Adds lo <= x < hi, as far as it is not known already. */
 void source_limit(Graph *g, ConcatSource *p, Dim x, Dim lo, Dim hi);
 

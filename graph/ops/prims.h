@@ -43,7 +43,7 @@ bool prim_has_template(PrimKind k);
 /* The place in the operand of the view n (its first tensor argument) of the element of n at place
  * `at` (n's rank), into `from` (the operand's rank).  Places are expressions of index symbols
  * (dim_index), so nothing is known of their values but their ranges. */
-void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
+void view_index(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
 /* 1, but more for a reshape that divides indices by symbolic sizes: expressions of its index repeat
@@ -54,8 +54,8 @@ uint32_t view_weight(const Node *n);
 int64_t view_stride(Graph *g, Node *n, uint32_t axis);
 
 /* The place of element number `linear` of a tensor of that shape in row-major order, and back. */
-void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place);
-Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank);
+void index_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *index);
+Dim linear_of_index(Dims *d, const Dim *index, const Dim *shape, uint32_t rank);
 
 /* ---- pointwise ---- */
 
@@ -81,8 +81,8 @@ bool prim_branches(const Node *n);
 Pointwise pointwise_of(Graph *g, const Node *n);
 /* Its value is that of its operand, at other places. */
 bool prim_is_view(const Node *n);
-/* The place in the operand (of its rank) of element `place` (of n's rank) for an operand that is
+/* The place in the operand (of its rank) of element `index` (of n's rank) for an operand that is
  * broadcast. */
-void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out);
+void broadcast_index(Graph *g, const Node *n, const Dim *index, const Node *operand, Dim *out);
 
 #endif

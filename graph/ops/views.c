@@ -15,20 +15,20 @@ typedef struct {
 
 /* ---- linear places ---- */
 
-void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place) {
+void index_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *index) {
   uint32_t first = 0; /* the outermost axis: what is left is below its size */
   while (first < rank && dim_is(shape[first], 1)) first++;
   for (uint32_t i = rank; i-- > 0;) {
     bool none = i < first || dim_is(shape[i], 0) || dim_is(shape[i], 1);
-    place[i] = none ? dim_int(d, 0) : i == first ? linear : dim_mod(d, linear, shape[i]);
+    index[i] = none ? dim_int(d, 0) : i == first ? linear : dim_mod(d, linear, shape[i]);
     if (!none && i != first) linear = dim_floordiv(d, linear, shape[i]);
   }
 }
 
-Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank) {
+Dim linear_of_index(Dims *d, const Dim *index, const Dim *shape, uint32_t rank) {
   Dim linear = dim_int(d, 0);
   for (uint32_t i = 0; i < rank; i++)
-    if (!dim_is(shape[i], 1)) linear = dim_add(d, dim_mul(d, linear, shape[i]), place[i]);
+    if (!dim_is(shape[i], 1)) linear = dim_add(d, dim_mul(d, linear, shape[i]), index[i]);
   return linear;
 }
 
@@ -40,9 +40,9 @@ static void products(Dims *d, const ValueType *t, Dim *out) {
 }
 
 /* Axes a..a_end of the view hold the same elements as axes b..b_end of its operand. */
-static void place_group(View *v, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end) {
-  Dim linear = linear_of_place(v->d, v->at + a, v->to->shape + a, a_end - a);
-  place_of_linear(v->d, linear, v->of->shape + b, b_end - b, v->from + b);
+static void map_axis_group(View *v, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end) {
+  Dim linear = linear_of_index(v->d, v->at + a, v->to->shape + a, a_end - a);
+  index_of_linear(v->d, linear, v->of->shape + b, b_end - b, v->from + b);
 }
 
 /* The number of axes b, no less than `from`, of which the product is `size`; or UINT32_MAX. */
@@ -62,10 +62,10 @@ static void view_view(View *v) {
   for (uint32_t i = 1; i < v->to->rank; i++) {
     uint32_t k = find_cut(theirs, b, v->of->rank, ours[i]);
     if (k == UINT32_MAX) continue;
-    place_group(v, a, i, b, k);
+    map_axis_group(v, a, i, b, k);
     a = i, b = k;
   }
-  place_group(v, a, v->to->rank, b, v->of->rank);
+  map_axis_group(v, a, v->to->rank, b, v->of->rank);
 }
 
 static void view_same(View *v) {
@@ -176,8 +176,8 @@ static void view_narrow(View *v) {
 }
 
 /* The operand has an axis more, at `axis`. */
-static void view_insert_axis(View *v, uint32_t axis, Dim place) {
-  for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = i == axis ? place : v->at[i - (i > axis)];
+static void view_insert_axis(View *v, uint32_t axis, Dim index) {
+  for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = i == axis ? index : v->at[i - (i > axis)];
 }
 
 static void view_select(View *v) {
@@ -220,7 +220,7 @@ static void view_as_strided(View *v) {
   if (infer_has(&v->in, "storage_offset")) linear = infer_size(&v->in, "storage_offset");
   for (uint32_t i = 0; i < n; i++)
     linear = dim_add(v->d, linear, dim_mul(v->d, v->at[i], strides[i]));
-  place_of_linear(v->d, linear, v->of->shape, v->of->rank, v->from);
+  index_of_linear(v->d, linear, v->of->shape, v->of->rank, v->from);
 }
 
 /* ---- items of lists ---- */
@@ -276,7 +276,7 @@ static uint32_t item_number(const Node *n) {
   return (uint32_t)(i < 0 ? i + n->args[0].node->type.nitems : i);
 }
 
-void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
+void view_index(Graph *g, const Node *n, const Dim *at, Dim *from) {
   bool item = n->kind == NODE_GETITEM;
   const Node *call = item ? n->args[0].node : n;
   void (*rule)(View *) = item ? rules[call->op->id].part : rules[call->op->id].view;
@@ -299,20 +299,20 @@ int64_t view_stride(Graph *g, Node *n, uint32_t axis) {
   }
   while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
     for (int i = 0; i < 2; i++) {
-      view_place(g, n, at[i], from);
+      view_index(g, n, at[i], from);
       memcpy(at[i], from, sizeof from);
     }
     n = view_operand(n);
   }
-  Dim a = linear_of_place(g->dims, at[0], n->type.shape, n->type.rank);
-  Dim b = linear_of_place(g->dims, at[1], n->type.shape, n->type.rank);
+  Dim a = linear_of_index(g->dims, at[0], n->type.shape, n->type.rank);
+  Dim b = linear_of_index(g->dims, at[1], n->type.shape, n->type.rank);
   Dim stride = dim_sub(g->dims, b, a);
   return dim_is_int(stride) ? stride->value : 0;
 }
 
-void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out) {
+void broadcast_index(Graph *g, const Node *n, const Dim *index, const Node *operand, Dim *out) {
   const ValueType *t = &operand->type;
   uint32_t skip = n->type.rank - t->rank;
   for (uint32_t i = 0; i < t->rank; i++)
-    out[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
+    out[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : index[skip + i];
 }

@@ -52,7 +52,7 @@ int64_t window_block(const Node *n) {
 }
 
 /* Of spread elements: only every spread'th index has one. */
-static Dim spread_place(Graph *g, ConcatSource *p, Dim at, Dim size, Dim spread) {
+static Dim spread_index(Graph *g, ConcatSource *p, Dim at, Dim size, Dim spread) {
   Dims *d = g->dims;
   Dim one = dim_int(d, 1), end = dim_mul(d, dim_sub(d, size, one), spread);
   source_limit(g, p, at, dim_int(d, 0), dim_add(d, end, one));
@@ -61,15 +61,15 @@ static Dim spread_place(Graph *g, ConcatSource *p, Dim at, Dim size, Dim spread)
   return dim_floordiv(d, at, spread);
 }
 
-void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, ConcatSource *p) {
+void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, ConcatSource *p) {
   Dims *d = g->dims;
   p->operand = w->input;
   p->nlimits = 0;
-  memcpy(p->place, place, w->input->type.rank * sizeof *place);
+  memcpy(p->place, index, w->input->type.rank * sizeof *index);
   for (uint32_t i = 0; i < w->n; i++) {
     uint32_t axis = w->first + i;
-    Dim x = dim_mul(d, place[axis], w->stride[i]);
+    Dim x = dim_mul(d, index[axis], w->stride[i]);
     x = dim_sub(d, dim_add(d, x, dim_mul(d, at[i], w->dilation[i])), w->before[i]);
-    p->place[axis] = spread_place(g, p, x, w->input->type.shape[axis], w->spread[i]);
+    p->place[axis] = spread_index(g, p, x, w->input->type.shape[axis], w->spread[i]);
   }
 }

@@ -31,8 +31,8 @@ Dim window_count(Graph *g, const Window *w);
 /* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would
  * be small, and channels are taken together with the positions of the window. */
 int64_t window_block(const Node *n);
-/* The element of the input that the one at `place` (of the input's rank) reads at position `at` of
+/* The element of the input that the one at `index` (of the input's rank) reads at position `at` of
  * its window, with the limits of the input. */
-void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, ConcatSource *p);
+void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, ConcatSource *p);
 
 #endif

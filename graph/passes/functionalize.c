@@ -462,7 +462,7 @@ static void note_storage_use(Node **of, void *ctx) {
   storage_of(use->f, *of)->last = use->place;
 }
 
-static void note_places(Functionalize *f) {
+static void note_order(Functionalize *f) {
   Use use = {f, 0};
   for (Node *n = f->g->first; n; n = n->next) {
     storage_of(f, n)->place = ++use.place;
@@ -474,7 +474,7 @@ bool pass_functionalize(Graph *g) {
   graph_part_names(g);
   Functionalize f = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
   f.of = ARENA_ARRAY(f.scratch, Storage, f.n);
-  note_places(&f);
+  note_order(&f);
   bool ok = true;
   for (Node *n = g->first, *next; n && ok; n = next) {
     next = n->next;

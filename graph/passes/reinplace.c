@@ -47,8 +47,8 @@ typedef struct {
   Graph *g;
   Arena *scratch;
   ReplacementMap replacements;
-  uint32_t *place; /* by id, of the nodes there were before the pass: in the graph's order */
-  uint32_t *last;  /* by id: the place of the last node that reads it, through views */
+  uint32_t *order; /* by id, of the nodes there were before the pass: their order in the graph */
+  uint32_t *last;  /* by id: the order of the last node that reads it, through views */
   uint32_t n;
   Node *first; /* after the inputs */
   Build *build;
@@ -156,25 +156,25 @@ static const Part *before_view(Reinplace *r, const Node *n, const Part *of) {
   return NULL;
 }
 
-static void some_place(Reinplace *r, const Node *n, Dim *place) {
+static void new_indices(Reinplace *r, const Node *n, Dim *index) {
   for (uint32_t i = 0; i < n->type.rank; i++)
-    place[i] = dim_index(r->g->dims, "i", n->type.shape[i]);
+    index[i] = dim_index(r->g->dims, "i", n->type.shape[i]);
 }
 
 /* Does the part already have the value of n, because n is a view of memory's present value? */
 static bool part_holds(Reinplace *r, Node *n, const Part *part) {
-  Dim place[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   Node *of = n;
   while (of != r->known.node && prim_is_view(of) && of->kind == NODE_CALL) of = view_operand(of);
   if (of != r->known.node) return false;
   if (of == n && part == r->known.part) return true;
-  some_place(r, n, place);
-  Dim wanted = element_value(r->g, part->address, place);
+  new_indices(r, n, index);
+  Dim wanted = element_value(r->g, part->address, index);
   for (of = n; of != r->known.node; of = view_operand(of)) {
-    view_place(r->g, of, place, from);
-    memcpy(place, from, sizeof place);
+    view_index(r->g, of, index, from);
+    memcpy(index, from, sizeof index);
   }
-  return wanted && wanted == element_value(r->g, r->known.part->address, place);
+  return wanted && wanted == element_value(r->g, r->known.part->address, index);
 }
 
 /* ---- writes ---- */
@@ -260,7 +260,7 @@ static bool write_nested(Reinplace *r, Node *n, const Part *part, uint32_t depth
 /* Is nothing that has the operand's value read once n has its own? */
 static bool is_last_reader(const Reinplace *r, const Node *n) {
   const Node *known = r->known.node;
-  return known->id >= r->n || r->last[known->id] <= r->place[n->id];
+  return known->id >= r->n || r->last[known->id] <= r->order[n->id];
 }
 
 /* The new value of the input is made from the old one. */
@@ -281,21 +281,21 @@ static void update_input(Reinplace *r, Node *x, Node *value) {
 
 typedef struct {
   Reinplace *r;
-  uint32_t place;
+  uint32_t order;
 } Reader;
 
 static void note_last_read(Node **use, void *ctx) {
   const Reader *reader = ctx;
   uint32_t *last = &reader->r->last[(*use)->id];
-  if (reader->place > *last) *last = reader->place;
+  if (reader->order > *last) *last = reader->order;
 }
 
 static void find_last_reads(Reinplace *r) {
   uint32_t count = 0;
-  for (Node *n = r->g->first; n; n = n->next) r->place[n->id] = ++count;
+  for (Node *n = r->g->first; n; n = n->next) r->order[n->id] = ++count;
   for (Node *n = r->g->last; n; n = n->prev) {
     bool view = prim_is_view(n) && !prim_reads_size(n);
-    Reader reader = {r, view ? r->last[n->id] : r->place[n->id]};
+    Reader reader = {r, view ? r->last[n->id] : r->order[n->id]};
     graph_each_use(n, note_last_read, &reader);
   }
 }
@@ -326,7 +326,7 @@ bool pass_reinplace(Graph *g) {
   if (!graph_decompose(g, updates)) return false;
   Reinplace r = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
   r.replacements = replacements_new(g, r.scratch);
-  r.place = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
+  r.order = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   r.last = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   find_last_reads(&r);
   for (r.first = g->first; r.first->kind == NODE_INPUT;) r.first = r.first->next;

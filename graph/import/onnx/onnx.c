@@ -185,7 +185,7 @@ static bool read_model(void *reader) {
 }
 
 Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w) {
-  Onnx r = {.arena = a, .names = names, .diags = d, .file = f, .place = onnx_place(f)};
+  Onnx r = {.arena = a, .names = names, .diags = d, .file = f, .place = onnx_location(f)};
   r.scratch = arena_child(a);
   r.given = given;
   r.weights = w;

@@ -72,7 +72,7 @@ bool onnx_is_model(const char *path, const char *start, size_t len) {
   return (n > 5 && !strcmp(path + n - 5, ".onnx")) || (len && *start == 8);
 }
 
-Span onnx_place(const OnnxFile *f) { return f->place; }
+Span onnx_location(const OnnxFile *f) { return f->place; }
 
 /* ---- tensors' bytes ---- */
 

@@ -31,7 +31,7 @@ void onnx_close(OnnxFile *f);
 bool onnx_is_model(const char *path, const char *start, size_t len);
 
 /* The place of messages about this file. */
-Span onnx_place(const OnnxFile *f);
+Span onnx_location(const OnnxFile *f);
 
 /* The message Model without the bytes of large tensors: `raw_at` and `raw_size` are their offset
  * and size in the file.  NULL after an error.  It is allocated in `a`. */

@@ -54,8 +54,8 @@ bool onnx_fold_gather(OnnxCall *c) {
 }
 
 /* The places of start, start + step, ... before end, which count as in Python. */
-static uint32_t slice_places(int64_t size, int64_t start, int64_t end, int64_t step,
-                             int64_t *places) {
+static uint32_t slice_indices(int64_t size, int64_t start, int64_t end, int64_t step,
+                              int64_t *places) {
   uint32_t n = 0;
   if (start < 0) start = start < -size ? -1 : start + size;
   if (end < 0) end = end < -size ? -1 : end + size;
@@ -105,7 +105,7 @@ bool onnx_fold_slice(OnnxCall *c) {
   if (!x || !x->rank || !read_slice(c, x->rank, &s) || s.step == 0 || s.step == INT64_MIN)
     return false;
   int64_t size = x->shape[s.axis], *places = indices_new(c, (uint32_t)size);
-  uint32_t n = slice_places(size, s.start, s.end, s.step, places);
+  uint32_t n = slice_indices(size, s.start, s.end, s.step, places);
   memcpy(shape, x->shape, x->rank * sizeof *shape);
   shape[s.axis] = n;
   return set_picked(c, x, s.axis, places, n, x->rank, shape);

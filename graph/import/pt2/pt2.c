@@ -353,7 +353,7 @@ static bool read_exported_program(Pt2 *r) {
 }
 
 Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {
-  Pt2 r = {.arena = a, .names = names, .diags = d, .file = f, .place = archive_place(f)};
+  Pt2 r = {.arena = a, .names = names, .diags = d, .file = f, .place = archive_location(f)};
   r.root = r.where = "";
   r.weights = w;
   r.graph = graph_new(a, names, d);

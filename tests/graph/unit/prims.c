@@ -58,8 +58,8 @@ static void describe_view(Graph *g, const Node *n, int64_t *values) {
     at[i] = dim_index(g->dims, "i", t->shape[i]);
     values[at[i]->symbol] = 0;
   }
-  view_place(g, n, at, from);
-  Dim linear = linear_of_place(g->dims, from, of->shape, of->rank);
+  view_index(g, n, at, from);
+  Dim linear = linear_of_index(g->dims, from, of->shape, of->rank);
   int64_t count = value_of(value_numel(g, t), values);
   printf("view %s", n->name);
   for (int64_t k = 0; k < count; k++) {
@@ -151,12 +151,12 @@ static void test_round_trips(void) {
       all = dim_mul(d, all, shape[i]);
       place[i] = dim_is(shape[i], 1) ? dim_int(d, 0) : dim_index(d, "i", shape[i]);
     }
-    Dim linear = linear_of_place(d, place, shape, rank);
-    place_of_linear(d, linear, shape, rank, again);
+    Dim linear = linear_of_index(d, place, shape, rank);
+    index_of_linear(d, linear, shape, rank, again);
     there &= same_place(place, again, rank);
     Dim t = dim_is(all, 1) ? dim_int(d, 0) : dim_index(d, "t", all);
-    place_of_linear(d, t, shape, rank, again);
-    back &= linear_of_place(d, again, shape, rank) == t;
+    index_of_linear(d, t, shape, rank, again);
+    back &= linear_of_index(d, again, shape, rank) == t;
     arena_free(a);
   }
   check(there, "a place survives being one number");
@@ -173,7 +173,7 @@ static void place_is(const char *name, const char *body, const char *want) {
     for (uint32_t i = 0; i < n->type.rank; i++)
       at[i] = dim_index(c.g->dims, arena_printf(c.arena, "i%u", i), n->type.shape[i]);
     for (; n->kind != NODE_INPUT; n = view_operand(n)) {
-      view_place(c.g, n, at, from);
+      view_index(c.g, n, at, from);
       memcpy(at, from, sizeof at);
     }
     Text t = text_new(c.arena);

@@ -51,7 +51,7 @@ static Node *query_positions(Build *b, Dim length, bool queries) {
 
 /* The first query's position among the keys: after those of the past, or so that the last query is
  * at the last valid key. */
-static Node *query_places(Heads *h, Build *b) {
+static Node *query_indices(Heads *h, Build *b) {
   Node *at = query_positions(b, h->query->type.shape[2], true);
   if (!h->valid) return build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
   Node *first = build_with(b, OP_aten_sub_Tensor, h->valid, arg_dim(h->query->type.shape[2]));
@@ -59,13 +59,13 @@ static Node *query_places(Heads *h, Build *b) {
 }
 
 /* Keys at most `left` before and `right` after a query; -1: no limit. */
-static void limit_places(OnnxCall *c, Heads *h) {
+static void limit_keys(OnnxCall *c, Heads *h) {
   Build *b = &c->b;
   int64_t left = onnx_int(c, "left_window_size", -1), right = onnx_int(c, "right_window_size", -1);
   if (onnx_flag(c, "is_causal", false) && right) right = 0;
   Node *key = query_positions(b, h->key->type.shape[2], false);
   if (left >= 0 || right >= 0) {
-    Node *behind = build_sub(b, key, query_places(h, b));
+    Node *behind = build_sub(b, key, query_indices(h, b));
     if (right >= 0)
       h->keep =
           and_conditions(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
@@ -184,7 +184,7 @@ void onnx_op_attention(OnnxCall *c) {
   if (onnx_has(c, 6)) h.valid = build_to(b, onnx_in(c, 6), DT_I64);
   h.scale = heads_scale(c, h.query);
   if (onnx_has(c, 3)) read_mask(c, &h, onnx_in(c, 3));
-  limit_places(c, &h);
+  limit_keys(c, &h);
   Node *y = attend(c, &h);
   onnx_set(c, 0, flat ? join_heads(b, y) : y);
 }

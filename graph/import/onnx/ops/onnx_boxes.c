@@ -48,23 +48,23 @@ static Node *chosen_in_order(Build *b, Node *chosen, Dim most) {
   Dims *d = b->in.g->dims;
   Dim rows = chosen->type.shape[0], all = dim_mul(d, rows, most);
   Node *row = build_unsqueeze(b, build_arange(b, rows), 1);
-  Node *place = build_with(b, OP_aten_mul_Tensor, row, arg_dim(most));
-  place = build_add(b, place, build_to(b, chosen, DT_I64));
+  Node *index = build_with(b, OP_aten_mul_Tensor, row, arg_dim(most));
+  index = build_add(b, index, build_to(b, chosen, DT_I64));
   Node *is_chosen = build_with(b, OP_aten_ge_Scalar, chosen, build_int(b, 0));
-  place = build_where(b, is_chosen, arg_node(place), build_int(b, -1));
+  index = build_where(b, is_chosen, arg_node(index), build_int(b, -1));
   Node *number = build_expand(b, build_arange(b, chosen->type.shape[1]), 2, chosen->type.shape);
   Node *none = build_full(b, 1, &all, build_int(b, -1), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = "amax"};
   return build(b, OP_nereid_scatter_default,
-               ARGS(arg_node(none), arg_node(place), arg_node(number), how));
+               ARGS(arg_node(none), arg_node(index), arg_node(number), how));
 }
 
 /* [batch, class, box] for each of the places that hold the number of a box. */
 static Node *named_boxes(Build *b, Node *boxes, Dim most, Dim classes) {
   Node *full = build_with(b, OP_aten_ge_Scalar, boxes, build_int(b, 0));
-  Node *place = build_select(b, build_op1(b, OP_aten_nonzero_default, full), 1, build_const(b, 0));
-  Arg args[] = {arg_node(boxes), build_int(b, 0), arg_node(place)};
-  Node *row = build_with(b, OP_aten_floor_divide_default, place, arg_dim(most));
+  Node *index = build_select(b, build_op1(b, OP_aten_nonzero_default, full), 1, build_const(b, 0));
+  Arg args[] = {arg_node(boxes), build_int(b, 0), arg_node(index)};
+  Node *row = build_with(b, OP_aten_floor_divide_default, index, arg_dim(most));
   Node *columns[] = {build_with(b, OP_aten_floor_divide_default, row, arg_dim(classes)),
                      build_with(b, OP_aten_remainder_Tensor, row, arg_dim(classes)),
                      build(b, OP_aten_index_select_default, 3, args)};
@@ -107,14 +107,14 @@ typedef struct {
 } Samples;
 
 /* A sample more than one element beyond the image counts nothing. */
-static Samples interpolate_between(Build *b, Node *place, Dim size) {
+static Samples interpolate_between(Build *b, Node *index, Dim size) {
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));
   Node *near = build_op2(b, OP_aten_logical_and_default,
-                         build_with(b, OP_aten_ge_Scalar, place, arg_float(-1)),
-                         build_with(b, OP_aten_le_Scalar, place, arg_dim(size)));
-  place = build(b, OP_aten_clamp_default, ARGS(arg_node(place), arg_float(0), arg_dim(last)));
-  Node *low = build_op1(b, OP_aten_floor_default, place), *part = build_sub(b, place, low);
+                         build_with(b, OP_aten_ge_Scalar, index, arg_float(-1)),
+                         build_with(b, OP_aten_le_Scalar, index, arg_dim(size)));
+  index = build(b, OP_aten_clamp_default, ARGS(arg_node(index), arg_float(0), arg_dim(last)));
+  Node *low = build_op1(b, OP_aten_floor_default, index), *part = build_sub(b, index, low);
   Samples s = {.weight = {build_with(b, OP_aten_rsub_Scalar, part, arg_float(1)), part}};
   s.at[0] = build_to(b, low, DT_I64);
   Node *next = build_with(b, OP_aten_add_Tensor, s.at[0], build_int(b, 1));
@@ -148,8 +148,8 @@ static Samples samples_of(OnnxCall *c, Node *rois, uint32_t begin, Dim size, int
   part = build_with(b, OP_aten_add_Tensor, part, arg_float(0.5));
   part = build_with(b, OP_aten_div_Tensor, part, arg_float((double)(out * count)));
   part = build_view(b, part, 2, shape);
-  Node *place = build_mul(b, build_along(b, extent, 0, 3), part);
-  return interpolate_between(b, build_add(b, place, build_along(b, end[0], 0, 3)), size);
+  Node *index = build_mul(b, build_along(b, extent, 0, 3), part);
+  return interpolate_between(b, build_add(b, index, build_along(b, end[0], 0, 3)), size);
 }
 
 /* x, of [boxes, out, samples], as it broadcasts to [boxes, rows, samples, columns, samples]. */

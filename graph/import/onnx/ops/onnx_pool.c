@@ -33,7 +33,7 @@ static void pool_args(OnnxCall *c, const OnnxWindow *w, Node *x, Arg *out) {
 
 /* ATen counts the elements of a plane, ONNX those of the tensor; with storage_order 1 it takes a
  * plane column by column. */
-static Node *places_in_tensor(OnnxCall *c, Node *places, const Node *x) {
+static Node *indices_in_tensor(OnnxCall *c, Node *places, const Node *x) {
   Build *b = &c->b;
   Dims *d = b->in.g->dims;
   uint32_t spatial = all_axes(x) & ~3u, rank = rank_of(x);
@@ -59,7 +59,7 @@ static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
   pool_args(c, w, x, args);
   Node *both = build(&c->b, targets[w->n - 1], 5, args);
   onnx_set(c, 0, build_item(&c->b, both, 0));
-  onnx_set(c, 1, places_in_tensor(c, build_item(&c->b, both, 1), x));
+  onnx_set(c, 1, indices_in_tensor(c, build_item(&c->b, both, 1), x));
 }
 
 void onnx_op_max_pool(OnnxCall *c) {

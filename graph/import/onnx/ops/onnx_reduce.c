@@ -183,8 +183,8 @@ void onnx_op_hardmax(OnnxCall *c) {
   Node *hit = build_op2(b, OP_aten_eq_Tensor, r.x, most);
   hit = build_op2(b, OP_aten_logical_or_default, hit, build_op1(b, OP_aten_isnan_default, r.x));
   Node *all = build_along(b, build_arange(b, size), r.axis, rank_of(r.x));
-  Node *place = build_where(b, hit, arg_node(all), arg_dim(size));
-  place = build_reduce(b, OP_aten_amin_default, place, 1u << r.axis, true);
-  Node *same = build_op2(b, OP_aten_eq_Tensor, all, place);
+  Node *index = build_where(b, hit, arg_node(all), arg_dim(size));
+  index = build_reduce(b, OP_aten_amin_default, index, 1u << r.axis, true);
+  Node *same = build_op2(b, OP_aten_eq_Tensor, all, index);
   set_softmax_rows(c, &r, build_to(b, same, r.x->type.dtype));
 }

@@ -189,7 +189,7 @@ void onnx_op_compress(OnnxCall *c) {
 /* ---- TensorScatter: rows that are appended to a cache ---- */
 
 /* The index of each row of the cache in the update of its batch. */
-static Node *place_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
+static Node *index_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
   Build *b = &c->b;
   Node *place = build_along(b, build_arange(b, cache->type.shape[axis]), axis, rank_of(cache));
   if (!onnx_has(c, 2)) return place;
@@ -207,7 +207,7 @@ void onnx_op_tensor_scatter(OnnxCall *c) {
   Node *cache = onnx_in(c, 0), *update = onnx_in(c, 1);
   uint32_t axis = onnx_axis_attr(c, "axis", -2, rank_of(cache));
   infer_rank(&b->in, &update->type, rank_of(cache), rank_of(cache));
-  Node *place = place_in_update(c, cache, axis);
+  Node *place = index_in_update(c, cache, axis);
   onnx_ignore(c, "mode");
   Dim size = update->type.shape[axis], last = dim_sub(onnx_dims(c), size, build_const(b, 1));
   Node *new = build_op2(b, OP_aten_logical_and_default,

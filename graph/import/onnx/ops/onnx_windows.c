@@ -35,7 +35,7 @@ void onnx_op_blackman(OnnxCall *c) { cosine_window(c, 0.42, 0.5, 0.08); }
 
 /* The bins of the spectrum where `bands` triangles begin, have their peak, or end: that many and
  * two, at equal distances on the scale of mel. */
-static OnnxKnown *mel_places(OnnxCall *c, int64_t bands) {
+static OnnxKnown *mel_frequencies(OnnxCall *c, int64_t bands) {
   double size = onnx_need_number(c, 1), rate = onnx_need_number(c, 2);
   double low = 2595 * log10(1 + onnx_need_number(c, 3) / 700);
   double high = 2595 * log10(1 + onnx_need_number(c, 4) / 700);
@@ -60,7 +60,7 @@ void onnx_op_mel_weights(OnnxCall *c) {
   DType t = onnx_dtype_attr(c, "output_datatype", DT_F32);
   if (bands > ONNX_KNOWN_MAX) onnx_lack(c, "more than %d bands", ONNX_KNOWN_MAX);
   if (bands < 1 || bins < 1) onnx_lack(c, "a matrix without elements");
-  Node *places = onnx_constant(c, mel_places(c, bands)), *at[3];
+  Node *places = onnx_constant(c, mel_frequencies(c, bands)), *at[3];
   for (int64_t i = 0; i < 3; i++)
     at[i] = build_slice(b, places, 0, build_const(b, i), build_const(b, bands + i), 1);
   Node *bin = build_to(b, build_arange(b, build_const(b, bins)), DT_F32);
