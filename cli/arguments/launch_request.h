@@ -4,7 +4,7 @@
 #ifndef NEREID_CLI_ARGUMENTS_LAUNCH_REQUEST_H
 #define NEREID_CLI_ARGUMENTS_LAUNCH_REQUEST_H
 
-#include "cli/arguments/request_args.h"
+#include "cli/arguments/request.h"
 
 /* NULL: a GPU if there is one, else the CPU.  Notes are printed, and faults of kernels told. */
 int launch_device(nereid_device **out, const char *name);

@@ -6,8 +6,10 @@
 #ifndef NEREID_CLI_ARGUMENTS_REQUEST_H
 #define NEREID_CLI_ARGUMENTS_REQUEST_H
 
-#include "cli/terminal/args.h"
+#include "cli/arguments/request.h"
 #include "cli/arguments/values.h"
+#include "cli/terminal/args.h"
+#include "runtime/launch/argument_texts.h"
 
 enum {
   OPT_DEFINE = 1,
@@ -60,5 +62,20 @@ void request_clear(Request *r);
 /* Completes `api`; to be called again if something was added. */
 int request_finish(Request *r);
 void request_free(Request *r);
+
+/* ---- run-time arguments and grid: NAME=VALUE... --grid X,Y,Z ---- */
+
+/* Kernel and settings must outlive the arguments. */
+int request_args(Arguments *out, const nereid_kernel_info *kernel, const Settings *settings);
+/* Completes the request, in which an argument may have its value as well. */
+int request_check_args(Request *r, const Arguments *a);
+/* The types that the kernel is compiled for follow from the values.  IR text has its own. */
+int request_add_types(Request *r, const Arguments *a, const nereid_module *m);
+
+/* Completes the request.  The integers among arguments and constexprs; the caller frees *out. */
+int request_bind(nereid_binding **out, int *n, Request *r, const Arguments *a);
+/* A grid over names that have these values. */
+int request_extents(uint32_t out[3], const char *grid, const nereid_binding *names, int n);
+int request_grid(uint32_t out[3], const char *grid, Request *r, const Arguments *a);
 
 #endif

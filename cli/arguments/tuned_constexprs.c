@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments/request_args.h"
+#include "cli/arguments/request.h"
 #include "cli/messages.h"
 #include "cli/terminal/diagnostics.h"
 #include "runtime/compile/config.h"

@@ -2,7 +2,7 @@
 #ifndef NEREID_CLI_ARGUMENTS_TUNED_CONSTEXPRS_H
 #define NEREID_CLI_ARGUMENTS_TUNED_CONSTEXPRS_H
 
-#include "cli/arguments/request_args.h"
+#include "cli/arguments/request.h"
 
 typedef struct {
   Request *request; /* to be completed */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments/request_args.h"
+#include "cli/arguments/request.h"
 #include "cli/commands/commands.h"
 #include "cli/messages.h"
 #include "runtime/launch/decorators.h"

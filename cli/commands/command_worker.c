@@ -4,7 +4,7 @@
 
 #include "cli/commands/commands.h"
 #include "runtime/measure/worker.h"
-#include "runtime/support/nereid_program.h"
+#include "runtime/support/tool.h"
 
 static const Option options[] = {{0}};
 

@@ -22,8 +22,6 @@ typedef struct {
 /* Reads such a file.  Returns a status, after a message with the place in the file. */
 int series_read(Arena *a, Series *out, const char *path);
 void series_json(Text *out, const Series *s);
-/* The point at x, NULL if there is none. */
-const SeriesPoint *series_at(const Series *s, double x);
 
 /* Series that are drawn together: of one unit over one name. */
 typedef struct {

@@ -1,4 +1,4 @@
-#include "cli/report/tune_json.h"
+#include "cli/report/tune_view.h"
 
 #include <string.h>
 

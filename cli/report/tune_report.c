@@ -1,4 +1,4 @@
-#include "cli/report/tune_report.h"
+#include "cli/report/tune_view.h"
 
 #include "cli/report/chart.h"
 #include "cli/report/tune_parts.h"

@@ -1,4 +1,4 @@
-#include "cli/report/tune_table.h"
+#include "cli/report/tune_view.h"
 
 #include <stdio.h>
 #include <string.h>

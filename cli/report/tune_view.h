@@ -5,6 +5,7 @@
 #ifndef NEREID_CLI_REPORT_TUNE_VIEW_H
 #define NEREID_CLI_REPORT_TUNE_VIEW_H
 
+#include "cli/report/tune_view.h"
 #include "lang/base/strings.h"
 #include "runtime/nereid_tune.h"
 
@@ -27,5 +28,31 @@ const nereid_candidate *tune_best(const TuneView *v);
 const char *tune_value(const nereid_candidate *c, const char *name);
 /* "BLOCK=128 num_warps=4" */
 void tune_config_text(Text *out, const nereid_candidate *c);
+
+/* The ranking, what failed and why, and the options that choose the best.  `text` is room. */
+void tune_table_print(Text *text, const TuneView *v, double seconds);
+
+/* A tuning as JSON:
+ *
+ *   {"kernel", "device", "source": "measured|records|model", "best": {...}, "candidates":
+ *    [{"config": {...}, "status", "reason", "predicted_us", "median_us", "spread_us", "runs",
+ *     "uncertain"}]}
+ *
+ * Values of configurations are numbers, true, false and null where the text is one in the kernel
+ * language, else strings.  Times that were not measured or predicted are null, and so is the spread
+ * of a single run; "best" is a configuration, null if there is none. */
+void tune_json(Text *out, const TuneView *v);
+/* To a file, which appears when it is complete; "-" is standard output.  Returns a status, after
+ * a message. */
+int tune_json_write(const char *path, const TuneView *v);
+
+/* A tuning as one HTML page that needs nothing else: the ranking, predicted against measured times,
+ * a heat map for each pair of parameters, and the roofline.
+ *
+ * It is read on a screen, light or dark, on a phone, and on paper.  It runs no script and loads
+ * nothing, and says so to the browser, for the names in it come from anywhere. */
+void tune_report(Text *out, const TuneView *v);
+/* To a file, which appears when it is complete.  Returns a status, after a message. */
+int tune_report_write(const char *path, const TuneView *v);
 
 #endif

@@ -4,7 +4,7 @@
 #include "codegen/codegen.h"
 #include "graph/aot/project_state.h"
 #include "graph/messages.h"
-#include "runtime/compile/cubin.h"
+#include "runtime/device/assembler.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"
 #include "runtime/support/parallel.h"

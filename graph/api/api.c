@@ -10,7 +10,7 @@
 #include "runtime/device/timing.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"
-#include "runtime/support/owned.h"
+#include "runtime/support/error.h"
 
 struct nereid_executable {
   Model *model;

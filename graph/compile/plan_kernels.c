@@ -6,7 +6,7 @@
 
 #include "graph/compile/stages.h"
 #include "graph/messages.h"
-#include "runtime/compile/request_key.h"
+#include "runtime/compile/code_key.h"
 #include "runtime/device/device.h"
 #include "runtime/messages.h"
 #include "runtime/store/cache.h"

@@ -1,4 +1,4 @@
-/* Keys of compiled code: equal keys mean the same code. */
+/* Keys of requests and of compiled code: equal keys mean the same code. */
 #ifndef NEREID_RUNTIME_COMPILE_CODE_KEY_H
 #define NEREID_RUNTIME_COMPILE_CODE_KEY_H
 
@@ -8,5 +8,8 @@
 /* Of an image of PTX or C: of all that runs, and how it is launched.  Places in the source, which a
  * comment moves and another folder renames, are left out.  Zeros: out of memory. */
 CacheKey code_key(const nereid_image *image);
+
+/* Adds the parts of a request that code depends on, but for the source and the target. */
+void request_key_add(KeyMaker *k, const nereid_request *r);
 
 #endif

@@ -14,7 +14,6 @@
 #include "lower/lower.h"
 #include "runtime/support/error.h"
 #include "runtime/support/log.h"
-#include "runtime/compile/units.h"
 #include "sema/sema.h"
 
 typedef enum {
@@ -24,6 +23,13 @@ typedef enum {
   COMPILE_CODE,
   COMPILE_STAGES
 } CompileStage;
+
+/* The kernels of a file of IR text. */
+typedef struct {
+  Unit **data;
+  uint32_t len;
+  uint32_t file;
+} Units;
 
 typedef struct {
   Arena *arena;
@@ -55,6 +61,11 @@ void compile_close(Compilation *c);
 /* The failure where sema_find() finds nothing: the caller's, or, of a file without kernels, the
  * file's. */
 int compile_not_found(Program *p);
+/* A kernel of IR text by NAME, NAME@LINE, or NULL/"" for the only one: of two with one name the
+ * last counts.  NULL, after an error that lists the kernels, if none or several match. */
+Unit *units_find(const Units *units, Diags *d, const char *which);
+/* Is there a later one of the same name? */
+bool units_shadowed(const Units *units, uint32_t i);
 /* Sema: the kernel for the request's arguments, as a unit at LEVEL_TILE; or checks that IR text
  * agrees with the request. */
 int compile_specialize(Compilation *c, const nereid_request *r);

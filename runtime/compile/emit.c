@@ -1,8 +1,8 @@
 /* The text of any stage. */
 #include "runtime/compile/compilation.h"
-#include "runtime/compile/cubin.h"
+#include "runtime/device/assembler.h"
 #include "runtime/messages.h"
-#include "runtime/support/owned.h"
+#include "runtime/support/error.h"
 
 typedef struct {
   Compilation *c;

@@ -5,7 +5,7 @@
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
 #include "runtime/compile/compilation.h"
-#include "runtime/compile/cubin.h"
+#include "runtime/device/assembler.h"
 #include "runtime/device/device.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"

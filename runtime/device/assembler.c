@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/device/cuda_device.h"
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
+#include "runtime/support/tool.h"
 
 enum { OUTPUT_MAX = 8192 };
 
@@ -23,8 +25,10 @@ static int run_ptxas(const char *ptxas, const TempFolder *t, const char *target,
   return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, ptxas, "ptxas, as NEREID_PTXAS should name");
 }
 
-int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
-                      const char *ptxas, const bool *stop) {
+/* PTX to machine code by that ptxas, given up when *stop is true (tool_run_until).  *out is
+ * malloc'ed. */
+static int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len,
+                             const char *target, const char *ptxas, const bool *stop) {
   TempFolder t;
   int code = temp_new(&t);
   if (!code) code = temp_write(&t, "kernel.ptx", ptx, len);
@@ -86,4 +90,20 @@ void assembler_keep(const Assembler *a, const Assembled *list, size_t n) {
       entries[used++] = (CacheEntry){list[i].id, list[i].code, list[i].size};
   if (used) cache_put_all(a->cache, entries, used);
   free(entries);
+}
+
+/* ---- PTX of a caller ---- */
+
+int cubin_assemble(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                   nereid_message_fn fn, void *context) {
+  char ptxas[TOOL_PATH];
+  *out = NULL;
+  *size = 0;
+  if (tool_find_ptxas(ptxas)) return assemble_by_ptxas(out, size, ptx, len, target, ptxas, NULL);
+  nereid_device *d;
+  if (nereid_device_open(&d, "cuda")) return error_set(NEREID_E_TOOL, E_RUN_NO_PTXAS);
+  nereid_device_on_message(d, fn, context);
+  int code = cuda_assemble(d, out, size, ptx, len, target);
+  nereid_device_close(d);
+  return code;
 }

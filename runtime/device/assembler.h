@@ -30,9 +30,9 @@ int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, c
 /* Keeps what is new of n of them, all at once; those without code are left out. */
 void assembler_keep(const Assembler *a, const Assembled *list, size_t n);
 
-/* PTX to machine code by that ptxas, given up when *stop is true (tool_run_until).  *out is
- * malloc'ed.  `target` is a machine's name, such as sm_90a. */
-int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
-                      const char *ptxas, const bool *stop);
+/* PTX to machine code, by ptxas where it is found, else by the driver.  *out is malloc'ed.
+ * `target` is a machine's name, such as sm_90a.  fn may be NULL. */
+int cubin_assemble(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                   nereid_message_fn fn, void *context);
 
 #endif

@@ -198,9 +198,6 @@ void load_ready(const LoadItem *item);
 /* The code of variant i that keeps the order of all accesses, compiled and loaded when it is first
  * asked for; the variant has tile IR to make it from. */
 int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
-/* Do the launch's arguments keep what the variant's code takes for granted of their memory?  False
- * with the pair that does not. */
-bool launch_noalias_holds(nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair);
 
 /* Chooses the variant and fills the slots, where something was set since. */
 int launch_ready(nereid_launch *l);

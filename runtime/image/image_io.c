@@ -27,8 +27,8 @@
 #include "lang/base/strings.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"
+#include "runtime/support/error.h"
 #include "runtime/support/files.h"
-#include "runtime/support/owned.h"
 
 static const char *const slot_words[] = {"arg", "value", "scratch", "zeroed"};
 

@@ -11,7 +11,7 @@
 
 #include "runtime/measure/wire.h"
 #include "runtime/messages.h"
-#include "runtime/support/nereid_program.h"
+#include "runtime/support/tool.h"
 
 /* Opening a device, and making the arguments. */
 static const double OPEN_SECONDS = 120;

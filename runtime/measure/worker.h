@@ -24,6 +24,10 @@
 #ifndef NEREID_RUNTIME_MEASURE_WORKER_H
 #define NEREID_RUNTIME_MEASURE_WORKER_H
 
+#include <stdbool.h>
+
+#include "lang/base/dtype.h"
+
 typedef enum {
   WORKER_OPEN = 1,
   WORKER_ARGS,
@@ -38,5 +42,14 @@ typedef enum { WORKER_KEEP, WORKER_ZERO, WORKER_RESTORE } WorkerReset;
 
 /* Until the other end closes the socket. */
 void worker_serve(int fd);
+
+/* Are two results of kernels that compute the same equal?  Sums in another order differ in the last
+ * digits of their dtype; any other difference is another result.
+ *
+ * n elements each.  Floats: |a - b| is at most the dtype's tolerance times |b| and the root mean
+ * square of b together (1e-3 for f32, whose products may be rounded to tf32; 2e-2 for bf16; 4e-3
+ * for f16; a quarter for 8 bits; 1e-9 for f64), and what is not finite is the same.  Other dtypes:
+ * bit by bit. */
+bool results_same(DType t, const void *a, const void *b, int64_t n);
 
 #endif

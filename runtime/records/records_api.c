@@ -3,8 +3,8 @@
 
 #include "runtime/messages.h"
 #include "runtime/records/records.h"
+#include "runtime/support/error.h"
 #include "runtime/support/files.h"
-#include "runtime/support/owned.h"
 
 typedef struct {
   Arena *arena;

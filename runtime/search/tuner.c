@@ -6,7 +6,6 @@
 #include "runtime/compile/code_key.h"
 #include "runtime/compile/compilation.h"
 #include "runtime/compile/estimate_request.h"
-#include "runtime/compile/request_key.h"
 #include "runtime/device/device.h"
 #include "runtime/search/tuner.h"
 #include "runtime/store/tool_version.h"

@@ -1,9 +1,11 @@
 #include "runtime/support/error.h"
-#include "runtime/messages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "runtime/messages.h"
 
 enum { MESSAGE_MAX = 1 << 16 };
 
@@ -97,4 +99,17 @@ const char *error_suggest_or_list(char *out, size_t size, const char *name,
   at = strlen(out);
   if (at + 1 < size) memcpy(out + at, ")", 2);
   return out;
+}
+
+/* ---- texts for the caller ---- */
+
+void nereid_text_free(char *text) { free(text); }
+
+int owned_copy(char **out, size_t *size, const char *from, size_t len) {
+  *out = malloc(len + 1);
+  if (!*out) return error_out_of_memory();
+  memcpy(*out, from, len);
+  (*out)[len] = 0;
+  *size = len;
+  return 0;
 }

@@ -44,4 +44,7 @@ const char *error_suggest(char *out, size_t size, const char *name, const char *
 const char *error_suggest_or_list(char *out, size_t size, const char *name,
                                   const char *const *names, size_t n);
 
+/* A copy of `len` bytes with a NUL after them. */
+int owned_copy(char **out, size_t *size, const char *from, size_t len);
+
 #endif

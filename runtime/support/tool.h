@@ -3,9 +3,11 @@
 #define NEREID_RUNTIME_SUPPORT_TOOL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "runtime/support/error.h"
 #include "runtime/support/temp.h"
+#include "runtime/support/tool.h"
 
 enum { TOOL_PATH = 4096 };
 
@@ -20,5 +22,15 @@ bool tool_find_ptxas(char out[TOOL_PATH]);
 int tool_run(const char *const *argv, char *output, size_t size);
 /* The same, ended as soon as *stop (atomic; may be NULL) is true: then 128 + SIGKILL. */
 int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop);
+
+/* ---- the program `nereid`, for work in a process of its own ---- */
+
+/* $NEREID_PROGRAM; this process, if it is nereid; beside the library, or in ../bin from there; the
+ * path.  False, and "", if there is none. */
+bool program_find(char out[TOOL_PATH]);
+/* Starts `nereid worker` with the socket; what it prints goes nowhere. */
+int program_start(pid_t *pid, const char *program, int fd);
+
+enum { PROGRAM_SOCKET = 3 }; /* its descriptor in the new process */
 
 #endif

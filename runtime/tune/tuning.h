@@ -1,14 +1,30 @@
 /* The state of a tuning in progress, shared by the files tune*.c.
  *
  * runtime/tune owns the API of runtime/nereid_tune.h.  It takes a kernel with its arguments and a
- * space of configurations, makes a problem (problem.h) and candidates of them for
- * runtime/search, and gives the candidates ranked. */
+ * space of configurations, makes a problem and candidates of them for runtime/search,
+ * and gives the candidates ranked. */
 #ifndef NEREID_RUNTIME_TUNE_TUNING_H
 #define NEREID_RUNTIME_TUNE_TUNING_H
 
+#include "runtime/compile/config.h"
+#include "runtime/launch/argument_texts.h"
 #include "runtime/launch/decorators.h"
-#include "runtime/tune/problem.h"
 #include "runtime/search/tuner.h"
+
+/* The problem of a tuner: a kernel, its arguments, and its grid. */
+typedef struct {
+  Arena *arena;
+  nereid_request request; /* as it was asked for */
+  nereid_module *module;
+  const nereid_kernel_info *info;
+  Arguments args;     /* outlines */
+  const char **types; /* of each: what the kernel is compiled for */
+  const char *grid;
+} Problem;
+
+/* The arguments are checked against the kernel's parameters. */
+int problem_open(Problem *p, Arena *a, const nereid_tune_request *r);
+void problem_close(Problem *p);
 
 typedef struct {
   const nereid_tune_request *request;

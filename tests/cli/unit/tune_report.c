@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "cli/report/scale.h"
-#include "cli/report/tune_json.h"
-#include "cli/report/tune_report.h"
+#include "cli/report/tune_view.h"
 #include "cli/terminal/markup.h"
 #include "tests/support/tally.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/compile/cubin.h"
+#include "runtime/device/assembler.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/device.h"
 #include "runtime/device/peaks.h"

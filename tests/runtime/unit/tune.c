@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "runtime/launch/argument_value.h"
-#include "runtime/measure/results.h"
 #include "runtime/measure/wire.h"
+#include "runtime/measure/worker.h"
 #include "runtime/search/deterministic_failure.h"
 #include "runtime/search/tuner.h"
 #include "runtime/support/tool.h"
