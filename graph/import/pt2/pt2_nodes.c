@@ -5,7 +5,45 @@
 #include <string.h>
 
 #include "graph/import/pt2/pt2_read.h"
+#include "graph/ir/python_words.h"
 #include "graph/messages.h"
+
+/* ---- names ---- */
+
+static bool is_python_word(const char *s) {
+  size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  return n && !s[n] && (*s < '0' || *s > '9');
+}
+
+bool pt2_identifier(const char *s) { return is_python_word(s) && !python_is_keyword(s); }
+
+/* Identifiers with dots between. */
+static bool is_dotted(Pt2 *r, const char *s) {
+  char *rest = arena_strndup(r->arena, s, strlen(s)), *part;
+  bool ok = strchr(s, '.');
+  while (ok && (part = strsep(&rest, "."))) ok = pt2_identifier(part);
+  return ok;
+}
+
+bool pt2_name_node(Pt2 *r, Node *n, Name name) {
+  if (!is_python_word(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
+  graph_fresh_name(r->graph, n,
+                   python_is_reserved(name) ? arena_printf(r->arena, "%s_1", name) : name);
+  return true;
+}
+
+bool pt2_define(Pt2 *r, Name name, Node *n) {
+  void **slot = namemap_put(r->arena, &r->scope.values, name);
+  if (*slot) return pt2_fail(r, E_GRAPH_PT2_TWICE, name);
+  *slot = n;
+  return true;
+}
+
+Node *pt2_value(Pt2 *r, Name name) {
+  Node *n = namemap_get(&r->scope.values, name);
+  if (!n) pt2_fail(r, E_GRAPH_PT2_UNDEFINED, name);
+  return n;
+}
 
 /* Regions: calls of higher-order operators that run a graph of their own as it is, only under
  * another setting of PyTorch's.  Their nodes become the caller's. */
@@ -181,7 +219,7 @@ static const char *read_target(Pt2 *r, const Json *node) {
   static const char prefix[] = "torch.ops.";
   const char *target = pt2_name(r, node, "target");
   if (!target) return NULL;
-  if (!pt2_dotted(r, target)) return pt2_fail(r, E_GRAPH_PT2_TARGET, target), NULL;
+  if (!is_dotted(r, target)) return pt2_fail(r, E_GRAPH_PT2_TARGET, target), NULL;
   return strncmp(target, prefix, sizeof prefix - 1) ? target : target + sizeof prefix - 1;
 }
 

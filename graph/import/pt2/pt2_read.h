@@ -78,11 +78,10 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
 bool pt2_types(Pt2 *r, const Json *graph);
 bool pt2_ranges(Pt2 *r, const Json *program);
 
-/* ---- pt2_names.c: nodes' names ---- */
+/* ---- pt2_nodes.c: nodes' names ---- */
 
-/* An identifier that is no keyword of Python's; several of them with dots between. */
+/* Is it an identifier that is no keyword of Python's? */
 bool pt2_identifier(const char *s);
-bool pt2_dotted(Pt2 *r, const char *s);
 /* Names a node as FX prints it: by another name if this one is a word of Python's or taken. */
 bool pt2_name_node(Pt2 *r, Node *n, Name name);
 /* In the file, the node's value has this name. */
