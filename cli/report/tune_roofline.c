@@ -68,7 +68,7 @@ static void put_roofline_note(Text *out, const TuneView *v, const nereid_candida
   if (v->bandwidth > 0) text_printf(out, " (%.0f%% of the device's)", 100 * b / v->bandwidth);
   text_printf(out, " and computes %sFLOP/s", flops);
   if (v->flops > 0) text_printf(out, " (%.0f%%)", 100 * f / v->flops);
-  text_puts(out, ", as the model of times counts them.</p>\n");
+  text_puts(out, ", as the cost model counts them.</p>\n");
 }
 
 static void put_picture(Text *out, const TuneView *v) {
