@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* PTX's directives for debuggers. */
-static bool is_place(const char *line, const char *end) {
+static bool is_debug_line(const char *line, const char *end) {
   static const char *const words[] = {".loc ", ".file "};
   while (line < end && (*line == '\t' || *line == ' ')) line++;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -19,14 +19,14 @@ static size_t drop_lines(char *to, const char *text, size_t size) {
   for (const char *line = text, *next; line < end; line = next) {
     const char *stop = memchr(line, '\n', (size_t)(end - line));
     next = stop ? stop + 1 : end;
-    if (is_place(line, next)) continue;
+    if (is_debug_line(line, next)) continue;
     memcpy(to, line, (size_t)(next - line));
     to += next - line;
   }
   return (size_t)(to - begin);
 }
 
-/* C names places in comments.  A string or a character may look like one. */
+/* C names source locations in comments.  A string or a character may look like one. */
 static size_t drop_comments(char *to, const char *text, size_t size) {
   const char *begin = to, *end = text + size;
   char quote = 0;

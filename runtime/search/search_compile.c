@@ -17,7 +17,7 @@ typedef struct {
   const SearchProblem *problem;
   CompiledCandidate *done; /* a queue: none is taken before it is there */
   Assembled *assembled;    /* of each candidate */
-  size_t next;             /* place of the order that is tried next */
+  size_t next;             /* index in the order of the next candidate */
   size_t ndone, taken;
   int running;     /* that are being compiled */
   double limit_us; /* 0: none */

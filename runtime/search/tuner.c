@@ -153,7 +153,7 @@ static int hash_body(void *arg) {
   Hash *h = arg;
   const Compilation *c = &h->compilation;
   Text text = text_new(c->arena);
-  /* Without places in the file, which comments move. */
+  /* Without source locations, which comments move. */
   tile_print(&text, c->unit->tile, diags_new(c->arena));
   KeyMaker *k = cache_key_start();
   cache_key_add(k, text.data, text.len);
