@@ -32,7 +32,8 @@
 #define E_RUN_NUM_CTAS "clusters of %d programs are not supported yet"
 #define E_RUN_MAXNREG "the number of registers a thread must be between 1 and 1024, not %d"
 #define E_RUN_BAD_TYPE \
-  "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1) or none"
+  "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1), none, " \
+  "or 3:constexpr"
 #define E_RUN_DIVISOR_OF "only integers and pointers have a divisor: %s=%s"
 #define E_RUN_CONSTEXPR_BIG "%s=%s does not fit 64 bits with a sign"
 #define E_RUN_ARG_TWICE "argument %s is given twice"

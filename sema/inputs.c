@@ -50,10 +50,9 @@ const char *item_name(Arena *a, const char *tuple, uint32_t i) {
 static void add_input(Inputs *in, const char *name) {
   KernelInput input = {name, in->param, arg_named(in, name)};
   const char *item = item_name(in->arena, name, 0);
-  if (input.arg || !is_item_given(in, item)) {
-    vec_push(in->arena, &in->list, input);
-    return;
-  }
+  bool whole = input.arg && input.arg->kind != ARG_TUPLE, has_items = is_item_given(in, item);
+  if (input.arg || !has_items) vec_push(in->arena, &in->list, input);
+  if (whole || !has_items) return;
   for (uint32_t i = 0; is_item_given(in, item); item = item_name(in->arena, name, ++i))
     add_input(in, item);
 }

@@ -173,30 +173,36 @@ static void find_kernels_in(Finder *f, const StmtList *list) {
 
 /* ---- helpers and shadows ---- */
 
-static void mark_names(NameMap *used, Arena *a, const Expr *e);
+/* The names that a body mentions. */
+typedef struct {
+  Arena *arena;
+  NameMap plain, attributes; /* f; x.f, where x is a class or an object */
+} Used;
 
-static void mark_list(NameMap *used, Arena *a, const ExprList *list) {
+static void mark_names(Used *used, const Expr *e);
+
+static void mark_list(Used *used, const ExprList *list) {
   for (uint32_t i = 0; i < list->len; i++)
-    if (list->data[i]) mark_names(used, a, list->data[i]);
+    if (list->data[i]) mark_names(used, list->data[i]);
 }
 
-static void mark_names(NameMap *used, Arena *a, const Expr *e) {
+static void mark_names(Used *used, const Expr *e) {
   if (!e) return;
-  if (e->kind == EX_NAME) map_set(a, used, e->name, 1);
-  if (e->kind == EX_ATTR && e->a->kind == EX_NAME) map_set(a, used, e->name, 1); /* Class.helper */
-  mark_names(used, a, e->a);
-  mark_names(used, a, e->b);
-  mark_names(used, a, e->c);
-  mark_list(used, a, &e->items);
-  for (uint32_t i = 0; i < e->nargs; i++) mark_names(used, a, e->args[i].value);
+  if (e->kind == EX_NAME) map_set(used->arena, &used->plain, e->name, 1);
+  if (e->kind == EX_ATTR) map_set(used->arena, &used->attributes, e->name, 1);
+  mark_names(used, e->a);
+  mark_names(used, e->b);
+  mark_names(used, e->c);
+  mark_list(used, &e->items);
+  for (uint32_t i = 0; i < e->nargs; i++) mark_names(used, e->args[i].value);
 }
 
-static void mark_body(NameMap *used, Arena *a, const StmtList *list) {
+static void mark_body(Used *used, const StmtList *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Stmt *s = list->data[i];
-    mark_names(used, a, s->value);
-    mark_body(used, a, &s->body);
-    mark_body(used, a, &s->orelse);
+    mark_names(used, s->value);
+    mark_body(used, &s->body);
+    mark_body(used, &s->orelse);
   }
 }
 
@@ -241,6 +247,11 @@ static void mention(Arena *a, Mentions *m, Name name, Name by) {
   vec_push(a, &m->all, ((Mention){by, false}));
 }
 
+static void mention_all(Arena *a, Mentions *m, const NameMap *names, Name by) {
+  for (uint32_t i = 0; i < names->nslots; i++)
+    if (names->slots[i].key) mention(a, m, names->slots[i].key, by);
+}
+
 static void mark_shadowed(Finder *f) {
   NameMap last = {0};
   for (uint32_t i = 0, before; i < f->list.len; i++) {
@@ -253,19 +264,20 @@ static void mark_shadowed(Finder *f) {
 /* A helper returns a value, or is called by a kernel of another name. */
 static void mark_helpers(Finder *f) {
   Arena *a = f->p->arena;
-  Mentions all = {0};
+  Mentions plain = {0}, attributes = {0};
   for (size_t i = 0; i < f->list.len; i++) {
     const Kernel *k = &f->list.data[i];
-    NameMap used = {0};
-    mark_body(&used, a, &k->def->body);
-    for (uint32_t s = 0; s < used.nslots; s++)
-      if (used.slots[s].key) mention(a, &all, used.slots[s].key, k->name);
+    Used used = {.arena = a};
+    mark_body(&used, &k->def->body);
+    mention_all(a, &plain, &used.plain, k->name);
+    mention_all(a, &attributes, &used.attributes, k->name);
   }
   for (size_t i = 0; i < f->list.len; i++) {
     Kernel *k = &f->list.data[i];
+    const Mentions *all = strchr(k->name, '.') ? &attributes : &plain;
     uint32_t at;
-    if (map_get(&all.index, last_part_of(f->p, k->name), &at))
-      k->helper |= all.all.data[at].several || all.all.data[at].by != k->name;
+    if (map_get(&all->index, last_part_of(f->p, k->name), &at))
+      k->helper |= all->all.data[at].several || all->all.data[at].by != k->name;
     k->helper |= returns_value(&k->def->body);
   }
 }

@@ -27,7 +27,8 @@
 #define H_SEMA_MISSING_TUNED \
   "set -D %s=...: a decorator in this file (autotune or heuristics) chooses it at run time"
 #define E_SEMA_ARG_CONSTEXPR "'%s' is a constexpr: give its value (-D %s=...), not a type"
-#define E_SEMA_ARG_FUNC "the file has no function '%s'"
+#define E_SEMA_ARG_FUNC "the file has no function or class '%s'"
+#define E_SEMA_ARG_CLASS "'%s' is no class with fields"
 #define E_SEMA_KERNEL_STAR "a kernel can't have the parameter '*%s'"
 #define E_SEMA_KERNEL_RETURN "a kernel returns no value: store it through a pointer"
 
@@ -60,6 +61,12 @@
 #define E_SEMA_ARG_TWICE "'%s' is given its argument '%s' twice"
 #define E_SEMA_KWARGS "** takes a dict, not %s"
 #define E_SEMA_CLASS "the class '%s' can't be used in a kernel: it has no annotated fields"
+#define E_SEMA_FIELD_TYPE "the field '%s' of %s is a %s, not %s"
+#define E_SEMA_FIELD_NONE "%s has no field '%s'"
+#define E_SEMA_FIELD_UNSET "__init__ of %s does not set the field '%s'"
+#define E_SEMA_FIELD_FIXED "the field '%s' of %s can't be assigned here"
+#define H_SEMA_FIELD_FIXED "make another object, as by tl.aggregate_replace(x, field=value)"
+#define H_SEMA_FIELD_BRANCH "choose the value first, as by tl.where, then assign it"
 #define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep: a kernel can't recurse"
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"

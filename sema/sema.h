@@ -71,10 +71,13 @@ typedef enum {
   ARG_FLOAT,
   ARG_STR,
   ARG_DTYPE,
-  ARG_FUNC       /* `s` names a jit function of the file */
+  ARG_FUNC,      /* `s` names a jit function of the file */
+  ARG_TUPLE      /* of the items that follow by name; `s` names its class, NULL: a plain one */
 } ArgKind;
 
-/* Of a tuple each item is an argument: `shape.0`, `shape.1`, and `shape.1.0` of a tuple in it. */
+/* Of a tuple each item is an argument: `shape.0`, `shape.1`, and `shape.1.0` of a tuple in it.  An
+ * argument of kind ARG_TUPLE, by the tuple's own name, stands for a tuple without items, or adds a
+ * class to those that have them. */
 typedef struct {
   Name name;
   ArgKind kind;
@@ -82,7 +85,8 @@ typedef struct {
   int64_t div; /* ARG_TYPE */
   int64_t i;   /* ARG_INT, ARG_BOOL */
   double f;    /* ARG_FLOAT */
-  const char *s; /* ARG_STR, ARG_FUNC */
+  const char *s; /* ARG_STR, ARG_FUNC, ARG_TUPLE */
+  bool is_constexpr; /* a constant for which the kernel may branch, though its parameter is none */
 } KernelArg;
 
 /* Is the argument `name` the parameter `param`, or an item of it? */

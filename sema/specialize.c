@@ -11,6 +11,8 @@ typedef struct {
   const Kernel *k;
   const KernelInput *all;
   uint32_t n, at;
+  const KernelArg *args;
+  uint32_t nargs;
 } Bound;
 
 static Value runtime_param(Sema *S, const KernelParam *p, const KernelArg *arg, uint32_t index) {
@@ -29,23 +31,26 @@ Value constant_arg(Sema *S, const KernelArg *arg) {
     case ARG_FLOAT: return value_float(arg->f);
     case ARG_STR: return value_str(pool_name(S->names, arg->s));
     case ARG_DTYPE: return value_dtype(arg->type);
+    case ARG_TUPLE: return value_tuple(S->arena, NULL, 0);
     default: return value_of(V_ABSENT);
   }
 }
 
-static Value function_arg(Sema *S, const char *name, Span at) {
+/* Of a function or class of the kernel's file. */
+static Value file_name_value(Sema *S, const char *name, Span at) {
   Value v;
   Name n = pool_name(S->names, name);
-  if (module_get(S, S->p->main, n, at, &v)) return v;
+  if (module_get(S, S->frame->module, n, at, &v)) return v;
   sema_error(S, at, E_SEMA_ARG_FUNC, name);
   return value_error();
 }
 
 /* A number that a decorator gives a run-time parameter is a run-time value that happens to be
- * known. */
+ * known, unless it is marked as a constexpr. */
 static Value constant_value(Sema *S, const KernelParam *p, const KernelArg *arg, Span at) {
   Value v = constant_arg(S, arg);
-  bool known = p->kind == KP_RUNTIME && arg->kind != ARG_ONE && value_is_number(v);
+  bool known =
+      p->kind == KP_RUNTIME && arg->kind != ARG_ONE && !arg->is_constexpr && value_is_number(v);
   return known ? typed(S, v, at) : v;
 }
 
@@ -53,7 +58,7 @@ static Value arg_value(Sema *S, const Kernel *k, const KernelInput *in, uint32_t
   const KernelParam *p = &k->params[in->param];
   const KernelArg *arg = in->arg;
   Span at = k->def->params.data[in->param].span;
-  if (arg->kind == ARG_FUNC) return function_arg(S, arg->s, at);
+  if (arg->kind == ARG_FUNC) return file_name_value(S, arg->s, at);
   if (arg->kind != ARG_TYPE) return constant_value(S, p, arg, at);
   if (p->kind != KP_CONSTEXPR) return runtime_param(S, p, arg, index);
   sema_error(S, at, E_SEMA_ARG_CONSTEXPR, p->name, p->name);
@@ -82,13 +87,34 @@ static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
   else frame_set(S, p->name, typed(S, v, p->span), p->span);
 }
 
+/* A named tuple from its items, by its class. */
+static Value object_arg(Sema *S, const char *class_name, const Value *items, uint32_t n, Span at) {
+  Value cls = file_name_value(S, class_name, at);
+  if (cls.kind != V_CLASS) {
+    if (cls.kind != V_ERROR) sema_error(S, at, E_SEMA_ARG_CLASS, class_name);
+    return value_error();
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (items[i].kind == V_ERROR) return value_error();
+  return call_with(S, cls, items, n, at);
+}
+
+static const KernelArg *arg_named(const Bound *b, const char *name) {
+  for (uint32_t i = 0; i < b->nargs; i++)
+    if (!strcmp(b->args[i].name, name)) return &b->args[i];
+  return NULL;
+}
+
 /* Of the next input, or of the tuple whose items come next. */
 static Value bound_value(Sema *S, Bound *b, const char *name) {
   const KernelInput *in = &b->all[b->at];
-  if (!strcmp(in->name, name)) {
+  const KernelArg *whole = arg_named(b, name);
+  bool has_class = whole && whole->kind == ARG_TUPLE && whole->s;
+  if (!has_class && !strcmp(in->name, name)) {
     uint32_t index = b->at++;
     return in->arg ? arg_value(S, b->k, in, index) : missing_arg(S, b->k, in->param);
   }
+  if (!strcmp(in->name, name)) b->at++;
   VEC(Value) items = {0};
   for (;;) {
     const char *item = item_name(S->arena, name, (uint32_t)items.len);
@@ -96,7 +122,10 @@ static Value bound_value(Sema *S, Bound *b, const char *name) {
     Value v = bound_value(S, b, item);
     vec_push(S->arena, &items, v);
   }
-  return value_tuple(S->arena, items.data, (uint32_t)items.len);
+  uint32_t n = (uint32_t)items.len;
+  if (!has_class) return value_tuple(S->arena, items.data, n);
+  Span at = b->k->def->params.data[in->param].span;
+  return object_arg(S, whole->s, items.data, n, at);
 }
 
 static void bind_kernel_param(Sema *S, Bound *b, const Param *p) {
@@ -168,7 +197,7 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   Func *fn = func_of(S, k->def, kernel_module(p, k)).u.func;
   fn->jit = true;
   S->frame = frame_new(S, fn, (Span){0});
-  Bound b = {.k = k};
+  Bound b = {.k = k, .args = args, .nargs = nargs};
   b.n = sema_inputs(S->arena, k, args, nargs, &b.all);
   check_names(S, &b, args, nargs);
   bind_args(S, &b);

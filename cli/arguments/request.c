@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "runtime/compile/spec.h"
 #include "runtime/support/files.h"
 #include "sema/sema.h"
 
@@ -115,6 +116,23 @@ void request_free(Request *r) {
 }
 
 /* ---- run-time arguments ---- */
+
+typedef struct {
+  Request *request;
+  Settings *values;
+} Values;
+
+static int add_argument(void *context, const char *pair) {
+  const Values *v = context;
+  const char *eq = strchr(pair, '=');
+  return eq && spec_is_constant(eq + 1) ? request_add_pair(v->request, pair, false)
+                                        : settings_add(v->values, pair, "VALUE");
+}
+
+int request_add_value(Request *r, Settings *values, const char *pair) {
+  Values v = {r, values};
+  return args_each_item(pair, add_argument, &v);
+}
 
 int request_args(Arguments *out, const nereid_kernel_info *kernel, const Settings *settings) {
   int code = arguments_read(out, kernel, settings->data, settings->len, false);

@@ -65,6 +65,9 @@ void request_free(Request *r);
 
 /* ---- run-time arguments and grid: NAME=VALUE... --grid X,Y,Z ---- */
 
+/* NAME=VALUE: a constant (None, (), fn:gelu, 3:constexpr) goes to the request, all else to the
+ * settings. */
+int request_add_value(Request *r, Settings *values, const char *pair);
 /* Kernel and settings must outlive the arguments. */
 int request_args(Arguments *out, const nereid_kernel_info *kernel, const Settings *settings);
 /* Completes the request, in which an argument may have its value as well. */

@@ -30,7 +30,7 @@ static int take_estimate_option(Estimation *e, int id, const char *value) {
     case OPT_GRID: e->grid = value; return STATUS_OK;
     case ARGS_POSITIONAL:
       if (!e->request.file) return request_file(&e->request, value);
-      return settings_add_value(&e->values, value);
+      return request_add_value(&e->request, &e->values, value);
     default: return request_option(&e->request, id, value);
   }
 }

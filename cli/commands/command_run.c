@@ -48,7 +48,7 @@ static int take_run_option(Run *r, int id, const char *value) {
     case OPT_OUT: return settings_add(&r->outs, value, "FILE.npy");
     case ARGS_POSITIONAL:
       if (!r->request.file) return request_file(&r->request, value);
-      return settings_add_value(&r->values, value);
+      return request_add_value(&r->request, &r->values, value);
     default: return request_option(&r->request, id, value);
   }
 }

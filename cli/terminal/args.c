@@ -1,5 +1,6 @@
 #include "cli/terminal/args.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -207,31 +208,42 @@ void settings_free(Settings *s) {
   *s = (Settings){0};
 }
 
+/* The closing quote of a string that begins here; the place itself if none does. */
+static const char *after_string(const char *p) {
+  const char *end = *p == '"' || *p == '\'' ? strchr(p + 1, *p) : NULL;
+  return end ? end : p;
+}
+
 bool args_split(Strings *out, const char *text) {
   int depth = 0;
   const char *start = text;
   for (const char *p = text;; p++) {
+    p = after_string(p);
     if (*p == '[' || *p == '(') depth++;
     if (*p == ']' || *p == ')') depth--;
     if (*p && (*p != ',' || depth > 0)) continue;
     while (*start == ' ') start++;
-    if (!strings_add(out, start, (size_t)(p - start))) return false;
+    const char *end = p;
+    while (end > start && end[-1] == ' ') end--;
+    if (!strings_add(out, start, (size_t)(end - start))) return false;
     if (!*p) return true;
     start = p + 1;
   }
 }
 
 /* `NAME=(A,B)` at text `(A,B)`. */
-static int each_item(const char *pair, const char *text, ArgsPair each, void *context) {
+static int each_item(const char *pair, const char *eq, const char *text, ArgsPair each,
+                     void *context) {
   Strings items = {0};
   char *inside = strndup(text + 1, strlen(text) - 2);
   if (!inside) return args_out_of_memory();
   int status = args_split(&items, inside) ? STATUS_OK : STATUS_PROBLEM;
   /* (A,) is a tuple of one. */
   bool open = items.len > 1 && !*items.data[items.len - 1];
-  for (int i = 0; i < items.len - open && !status; i++) {
+  bool empty = items.len == 1 && !*items.data[0];
+  for (int i = 0; i < items.len - (open || empty) && !status; i++) {
     char *item;
-    int n = asprintf(&item, "%.*s.%d=%s", (int)(text - pair - 1), pair, i, items.data[i]);
+    int n = asprintf(&item, "%.*s.%d=%s", (int)(eq - pair), pair, i, items.data[i]);
     status = n < 0 ? args_out_of_memory() : args_each_item(item, each, context);
     if (n >= 0) free(item);
   }
@@ -247,12 +259,34 @@ static int tuple_depth(const char *pair) {
   return dots;
 }
 
+/* The `(` of `(A,B)` or `Class(A,B)`; NULL if the text is none of them. */
+static const char *tuple_of(const char *text) {
+  size_t n = strlen(text), name = strcspn(text, "(");
+  for (size_t i = 0; i < name; i++)
+    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '.') return NULL;
+  if (n < name + 2 || text[n - 1] != ')' || isdigit((unsigned char)text[0])) return NULL;
+  int depth = 0;
+  for (size_t i = name; i + 1 < n; i++) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (!depth) return NULL;
+  }
+  return text + name;
+}
+
 int args_each_item(const char *pair, ArgsPair each, void *context) {
   enum { DEPTH_MAX = 8 };
-  const char *eq = strchr(pair, '=');
-  size_t n = eq ? strlen(eq + 1) : 0;
-  bool tuple = n > 2 && eq[1] == '(' && eq[n] == ')' && tuple_depth(pair) < DEPTH_MAX;
-  return tuple ? each_item(pair, eq + 1, each, context) : each(context, pair);
+  const char *eq = strchr(pair, '='), *open = eq ? tuple_of(eq + 1) : NULL;
+  if (!open || tuple_depth(pair) >= DEPTH_MAX) return each(context, pair);
+  int name = (int)(open - eq - 1);
+  if (!name && !strcmp(open, "()")) return each(context, pair);
+  int status = STATUS_OK;
+  if (name) {
+    char *cls;
+    int n = asprintf(&cls, "%.*s=class:%.*s", (int)(eq - pair), pair, name, eq + 1);
+    status = n < 0 ? args_out_of_memory() : each(context, cls);
+    if (n >= 0) free(cls);
+  }
+  return status ? status : each_item(pair, eq, open, each, context);
 }
 
 char *args_value(char *pair, const char *what) {

@@ -105,10 +105,11 @@ int settings_add(Settings *s, const char *pair, const char *what);
 int settings_add_value(Settings *s, const char *pair);
 void settings_free(Settings *s);
 
-/* Splits at commas outside brackets and parentheses. */
+/* Splits at commas outside brackets, parentheses and quotes. */
 bool args_split(Strings *out, const char *text);
 typedef int (*ArgsPair)(void *context, const char *pair); /* returns a status */
-/* Calls `each` with NAME=TEXT, or, of NAME=(A,B), with NAME.0=A and NAME.1=B. */
+/* Calls `each` with NAME=TEXT, or, of NAME=(A,B), with NAME.0=A and NAME.1=B; of NAME=Class(A,B)
+ * with NAME=class:Class before these. */
 int args_each_item(const char *pair, ArgsPair each, void *context);
 /* Splits NAME=VALUE in place: returns VALUE, or NULL (printed). */
 char *args_value(char *pair, const char *what);

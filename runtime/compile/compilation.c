@@ -353,8 +353,9 @@ static int read_request_args(Compilation *c, const nereid_request *r) {
   for (int i = 0; i < r->nargs; i++) {
     const nereid_arg *arg = &r->args[i];
     Name name = pool_name(c->names, arg->name);
-    int code = arg->type ? spec_type(&args[i], name, arg->type)
-                         : spec_constexpr(&args[i], name, arg->value ? arg->value : "None");
+    const char *value = arg->value ? arg->value : "None";
+    int code = arg->type ? spec_type(&args[i], c->names, name, arg->type)
+                         : spec_constexpr(&args[i], c->names, name, value);
     if (code) return code;
     for (int j = 0; j < i; j++)
       if (args[j].name == name) return error_set(NEREID_E_USAGE, E_RUN_ARG_TWICE, name);
@@ -378,7 +379,7 @@ static int check_param_name(const Kernel *k, Name name) {
 static int check_constant_arg(const Kernel *k, const KernelArg *arg) {
   const KernelParam *p = sema_param_of(k, arg->name);
   bool number = arg->kind == ARG_INT || arg->kind == ARG_BOOL || arg->kind == ARG_FLOAT;
-  if (!number || p->kind == KP_CONSTEXPR || p->tuned) return 0;
+  if (!number || arg->is_constexpr || p->kind == KP_CONSTEXPR || p->tuned) return 0;
   return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME_TYPE, arg->name, arg->name);
 }
 

@@ -92,12 +92,9 @@ static int read_divisor(KernelArg *out, const char *name, const char *text, cons
   return 0;
 }
 
-int spec_type(KernelArg *out, const char *name, const char *text) {
+int spec_type(KernelArg *out, Pool *names, const char *name, const char *text) {
   *out = (KernelArg){.name = name, .kind = ARG_TYPE, .div = 1};
-  if (!strcmp(text, "none") || !strcmp(text, "None")) {
-    out->kind = ARG_NONE;
-    return 0;
-  }
+  if (spec_is_constant(text)) return spec_constexpr(out, names, name, text);
   const char *s = text;
   unsigned stars = 0;
   while (*s == '*') s++, stars++;
@@ -106,6 +103,13 @@ int spec_type(KernelArg *out, const char *name, const char *text) {
   if (elem == DT_NONE || stars > 2) return bad_type(name, text);
   out->type = stars == 0 ? type_scalar(elem) : type_ptr(stars == 1 ? elem : DT_PTR);
   return s[len] ? read_divisor(out, name, text, s + len + 1) : 0;
+}
+
+/* Without the ":constexpr" at its end. */
+static size_t length_of_constexpr(const char *text, size_t len) {
+  static const char mark[] = ":constexpr";
+  size_t n = sizeof mark - 1;
+  return len > n && !memcmp(text + len - n, mark, n) ? len - n : len;
 }
 
 /* The dtype that "tl.float16" or "triton.language.float16" names. */
@@ -118,25 +122,57 @@ static DType language_dtype(const char *s) {
   return DT_NONE;
 }
 
-int spec_constexpr(KernelArg *out, const char *name, const char *text) {
+static bool is_none(const char *text) { return !strcmp(text, "none") || !strcmp(text, "None"); }
+
+bool spec_is_constant(const char *text) {
+  size_t len = strlen(text);
+  return length_of_constexpr(text, len) < len || is_none(text) || !strcmp(text, "()") ||
+         !strncmp(text, "fn:", 3) || !strncmp(text, "class:", 6) || language_dtype(text) != DT_NONE;
+}
+
+/* Of 'text' or "text", as Python writes strings, what the quotes enclose. */
+static const char *unquoted(const char *text, Pool *names) {
+  size_t len = strlen(text);
+  bool quoted = len >= 2 && (text[0] == '\'' || text[0] == '"') && text[len - 1] == text[0];
+  return quoted ? pool_namen(names, text + 1, len - 2) : text;
+}
+
+/* What names something: a function or a class of the file, or text. */
+static void read_name(KernelArg *out, Pool *names, const char *text) {
+  if (!strcmp(text, "()")) {
+    out->kind = ARG_TUPLE;
+  } else if (!strncmp(text, "class:", 6)) {
+    out->kind = ARG_TUPLE;
+    out->s = text + 6;
+  } else if (!strncmp(text, "fn:", 3)) {
+    out->kind = ARG_FUNC;
+    out->s = text + 3;
+  } else {
+    out->kind = ARG_STR;
+    out->s = unquoted(text, names);
+  }
+}
+
+int spec_constexpr(KernelArg *out, Pool *names, const char *name, const char *text) {
   *out = (KernelArg){.name = name, .div = 1};
+  size_t all = strlen(text), len = length_of_constexpr(text, all);
+  out->is_constexpr = len < all;
+  if (len < all) text = pool_namen(names, text, len);
   bool is_u64;
-  int number = spec_number(text, strlen(text), &out->i, &out->f, &is_u64);
+  int number = spec_number(text, len, &out->i, &out->f, &is_u64);
   if (number == 3 || is_u64) return error_set(NEREID_E_USAGE, E_RUN_CONSTEXPR_BIG, name, text);
   if (number) {
     out->kind = number == 1 ? ARG_INT : ARG_FLOAT;
   } else if (!strcmp(text, "True") || !strcmp(text, "False")) {
     out->kind = ARG_BOOL;
     out->i = text[0] == 'T';
-  } else if (!strcmp(text, "None")) {
+  } else if (is_none(text)) {
     out->kind = ARG_NONE;
   } else if (language_dtype(text) != DT_NONE) {
     out->kind = ARG_DTYPE;
     out->type = type_scalar(language_dtype(text));
   } else {
-    bool function = !strncmp(text, "fn:", 3);
-    out->kind = function ? ARG_FUNC : ARG_STR;
-    out->s = function ? text + 3 : text;
+    read_name(out, names, text);
   }
   return 0;
 }

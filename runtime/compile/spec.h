@@ -3,12 +3,16 @@
 #define NEREID_RUNTIME_COMPILE_SPEC_H
 
 #include "runtime/support/error.h"
+#include "lang/base/strings.h"
 #include "sema/sema.h"
 
-/* "*bf16:16", "i32:1", "none" ... into kind, type and div of `out`. */
-int spec_type(KernelArg *out, const char *name, const char *text);
-/* "128", "True", "tl.float16", "fn:gelu", or a string.  Strings are not copied. */
-int spec_constexpr(KernelArg *out, const char *name, const char *text);
+/* "*bf16:16", "i32:1", "none", or a constant of a tuple, as "3:constexpr". */
+int spec_type(KernelArg *out, Pool *names, const char *name, const char *text);
+/* "128", "True", "tl.float16", "fn:gelu", "class:Point", "()", or a string, in quotes or not. */
+int spec_constexpr(KernelArg *out, Pool *names, const char *name, const char *text);
+/* Is the text a constant even where arguments are run-time values: "3:constexpr", "None", "()",
+ * "fn:gelu", "class:Point", "tl.float16"? */
+bool spec_is_constant(const char *text);
 /* A number of the whole text: an integer (Python's forms, with _ and 0x) or a float.  Returns 1
  * for an integer that fits i64 (or u64, by its bits, with *is_u64 set), 2 for a float, 3 for a
  * decimal integer that fits neither, 0 if it is no number. */

@@ -49,8 +49,8 @@ static TunedArg value_arg(Decorators *d, const DecoratorArg *a) {
 static int fixed_arg(Decorators *d, const nereid_arg *a, TunedArg *out) {
   Name name = pool_name(d->c.names, a->name);
   *out = (TunedArg){0};
-  return a->type ? spec_type(&out->arg, name, a->type)
-                 : spec_constexpr(&out->arg, name, a->value ? a->value : "None");
+  return a->type ? spec_type(&out->arg, d->c.names, name, a->type)
+                 : spec_constexpr(&out->arg, d->c.names, name, a->value ? a->value : "None");
 }
 
 static bool has_value(const Decorators *d, const char *name) {
@@ -193,7 +193,7 @@ static int read_fixed_config(Decorators *d, const Config *c, TunedConfig *out) {
   for (int i = 0; c && i < c->n; i++) {
     KernelArg arg;
     Name name = pool_name(d->c.names, c->settings[i].name);
-    int code = spec_constexpr(&arg, name, c->settings[i].value);
+    int code = spec_constexpr(&arg, d->c.names, name, c->settings[i].value);
     if (code) return code;
     vec_push(d->c.arena, out, arg);
   }

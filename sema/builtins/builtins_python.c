@@ -95,16 +95,21 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
   else if (is_row(type, "float")) *yes = v.kind == V_FLOAT;
   else if (is_row(type, "bool")) *yes = v.kind == V_BOOL;
   else if (is_row(type, "str")) *yes = v.kind == V_STR;
-  else if (is_row(type, "tuple") || is_row(type, "list")) *yes = v.kind == V_TUPLE;
+  else if (is_row(type, "tuple") || is_row(type, "list"))
+    *yes = v.kind == V_TUPLE && !is_aggregate(v);
+  else if (type.kind == V_CLASS)
+    *yes = v.kind == V_TUPLE && v.u.tuple->cls && is_subclass(S, *v.u.tuple->cls, type);
   else if (is_row(type, "dict")) *yes = v.kind == V_DICT;
   else if (is_row(type, "tensor")) *yes = value_is_typed(v);
-  else if (is_row(type, "dtype")) *yes = v.kind == V_DTYPE;
+  else if (is_row(type, "dtype")) *yes = v.kind == V_DTYPE && !v.u.dtype.constant;
+  else if (is_row(type, "constexpr_type")) *yes = v.kind == V_DTYPE && v.u.dtype.constant;
+  else if (is_row(type, "tuple_type"))
+    *yes = v.kind == V_TUPLE && v.u.tuple->len && v.u.tuple->data[0].kind == V_DTYPE;
   else if (is_row(type, "pointer_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.dtype == DT_PTR;
   else if (is_row(type, "block_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.rank > 0;
   else if (is_row(type, "tensor_descriptor")) *yes = v.kind == V_BLOCKPTR && v.u.block->descriptor;
-  else if (is_row(type, "constexpr"))
-    *yes = value_is_number(v) || v.kind == V_STR || v.kind == V_NONE;
-  else if (type.kind != V_EXTERN && type.kind != V_CLASS) {
+  else if (is_row(type, "constexpr")) *yes = false; /* Python sees their values */
+  else if (type.kind != V_EXTERN) {
     refuse_argument(S, type, "isinstance()", "a type", at);
     return false;
   }

@@ -126,7 +126,7 @@ Value shape_value(Sema *S, Type t) {
   return v;
 }
 
-static Value bind_self(Sema *S, Value fn, Value self) {
+Value bind_self(Sema *S, Value fn, Value self) {
   Value *first = ARENA_NEW(S->arena, Value);
   *first = self;
   if (fn.kind == V_BUILTIN) {
@@ -165,45 +165,22 @@ static bool tile_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
 
 /* ---- classes and tuples ---- */
 
-static bool is_classmethod(const FuncDef *f) {
-  for (uint32_t i = 0; i < f->decorators.len; i++) {
-    const Expr *e = f->decorators.data[i];
-    if (e->kind == EX_NAME && !strcmp(e->name, "classmethod")) return true;
-  }
-  return false;
-}
+static Value tuple_type(Sema *S, const Tuple *t, Span at);
 
-static bool class_attribute(Sema *S, Value v, Name name, Value *out) {
-  const StmtList *body = &v.u.cls.def->body;
-  for (uint32_t i = body->len; i-- > 0;) {
-    const Stmt *s = body->data[i];
-    if (s->kind == ST_FUNC && s->func->name == name) {
-      *out = func_of(S, s->func, v.u.cls.module);
-      if (is_classmethod(s->func)) *out = bind_self(S, *out, v);
-      return true;
-    }
-    bool assigns = (s->kind == ST_ASSIGN || (s->kind == ST_ANNASSIGN && s->value)) &&
-                   s->targets.data[0]->kind == EX_NAME && s->targets.data[0]->name == name;
-    if (assigns) {
-      *out = eval_in_module(S, v.u.cls.module, s->value);
-      return true;
-    }
-    if (s->kind == ST_CLASS && s->name == name) {
-      *out = (Value){.kind = V_CLASS, .u.cls = {s, v.u.cls.module}};
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool tuple_attribute(Sema *S, Value v, Name name, Value *out) {
+static bool tuple_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   const Tuple *t = v.u.tuple;
   for (uint32_t i = 0; t->fields && i < t->len; i++)
     if (t->fields[i] == name) {
       *out = t->data[i];
       return true;
     }
-  static const char *const methods[] = {"append", "index", "count", "values", "value"};
+  if (t->cls && object_attribute(S, v, name, at, out)) return true;
+  if (t->is_aggregate) return false;
+  if (!strcmp(name, "type") && has_leaves(S, v, at)) {
+    *out = tuple_type(S, t, at);
+    return true;
+  }
+  static const char *const methods[] = {"append", "index", "count", "values", "value", "types"};
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
     if (!strcmp(methods[i], name)) {
       *out = i >= 3 ? v : method_value(S, v, name);
@@ -234,11 +211,37 @@ static bool text_or_dict_method(Value v, Name name) {
   return v.kind == V_INT && !strcmp(name, "bit_length");
 }
 
+Value constexpr_type(Sema *S, Value v) {
+  Value *constant = ARENA_NEW(S->arena, Value);
+  Span nowhere = {0};
+  *constant = v;
+  Type t = value_is_number(v) ? value_type(typed(S, v, nowhere)) : type_scalar(DT_NONE);
+  Value type = value_dtype(t);
+  type.u.dtype.constant = constant;
+  return type;
+}
+
+/* A tuple of the types of its items. */
+static Value tuple_type(Sema *S, const Tuple *t, Span at) {
+  Value types = value_tuple(S->arena, NULL, 0);
+  for (uint32_t i = 0; i < t->len; i++) {
+    Value type = get_attribute(S, t->data[i], pool_name(S->names, "type"), at);
+    if (type.kind == V_ERROR) return type;
+    value_append(S->arena, types.u.tuple, type);
+  }
+  types.u.tuple->fields = t->fields;
+  return types;
+}
+
 static bool is_constexpr_kind(Value v) {
   return value_is_number(v) || v.kind == V_STR || v.kind == V_NONE || v.kind == V_FUNC;
 }
 
 static bool number_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  if (!S->frame->is_std && !strcmp(name, "type")) {
+    *out = constexpr_type(S, v);
+    return true;
+  }
   if (!strcmp(name, "dtype") || !strcmp(name, "type") || !strcmp(name, "shape") ||
       (S->frame->is_std && strcmp(name, "value")) || !strcmp(name, "to"))
     return tile_attribute(S, typed(S, v, at), name, at, out);
@@ -248,6 +251,10 @@ static bool number_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   if (is_constexpr_kind(v) && (!strcmp(name, "value") || !strcmp(name, "fn"))) {
     *out = v;
+    return true;
+  }
+  if (is_constexpr_kind(v) && !value_is_number(v) && !strcmp(name, "type")) {
+    *out = constexpr_type(S, v);
     return true;
   }
   if (text_or_dict_method(v, name) || (S->host && host_method_known(S, v, name))) {
@@ -262,7 +269,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     case V_FLOAT: return number_attribute(S, v, name, at, out);
     case V_DTYPE: return dtype_attribute(S, v, name, out);
     case V_BLOCKPTR: return block_attribute(S, v, name, out);
-    case V_TUPLE: return tuple_attribute(S, v, name, out);
+    case V_TUPLE: return tuple_attribute(S, v, name, at, out);
     case V_SPACE: return language_get(S, v.u.s, name, out);
     case V_CLASS: return class_attribute(S, v, name, out);
     case V_EXTERN: *out = extern_attribute(S, v.u.s, name); return true;

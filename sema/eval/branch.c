@@ -53,7 +53,7 @@ static void join_numbers(Sema *S, Join *j, Value a, Value b, Value *into) {
 
 static void join_tuples(Sema *S, Join *j, Value a, Value b, Value *into) {
   const Tuple *x = a.u.tuple, *y = b.u.tuple;
-  if (x->len != y->len || !value_fits(a) || !value_fits(b)) {
+  if (x->len != y->len || !same_class(x, y) || !value_fits(a) || !value_fits(b)) {
     conflict(S, j, a, b);
     return;
   }

@@ -1,7 +1,7 @@
 /* Calls: arguments are gathered, then bound to the parameters of the callee.
  *
- * The bodies of the user's functions are evaluated in place; the fields of a named tuple are bound
- * as parameters are.
+ * The bodies of the user's functions are evaluated in place; the fields of an object are bound as
+ * parameters are.
  */
 #include <string.h>
 
@@ -10,7 +10,6 @@
 #include "sema/value/python_host.h"
 
 static Value call_func(Sema *S, const Func *fn, const CallArgs *args);
-static Value construct(Sema *S, Value cls, const CallArgs *args);
 
 /* ---- arguments at the call ---- */
 
@@ -101,6 +100,7 @@ static Value typed_number(Sema *S, Value dtype, const CallArgs *args) {
 static Value call_extern(Sema *S, Name path, const CallArgs *args) {
   Value answer;
   if (S->host && host_call(S, path, args, &answer)) return answer;
+  if (named_tuple_class(S, path, args, &answer)) return answer;
   size_t n = strlen(path);
   bool finfo = n > 6 && (!strcmp(path + n - 6, ".finfo") || !strcmp(path + n - 6, ".iinfo"));
   if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
@@ -278,6 +278,24 @@ static bool bind_params(Sema *S, Binder *b) {
   return ok;
 }
 
+bool bind_call(Sema *S, const ParamList *params, Value cls, const CallArgs *args, Value *out) {
+  Func *maker = ARENA_NEW(S->arena, Func);
+  maker->module = cls.u.cls.module;
+  maker->closure = cls.u.cls.closure;
+  Frame *outer = S->frame;
+  S->frame = frame_new(S, maker, args->at);
+  S->frame->name = cls.u.cls.def->name;
+  Binder b = {.args = args,
+              .params = params,
+              .name = S->frame->name,
+              .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
+  bool ok = bind_params(S, &b);
+  for (uint32_t i = 0; i < params->len; i++)
+    out[i] = frame_var(S->frame, params->data[i].name)->value;
+  S->frame = outer;
+  return ok;
+}
+
 /* ---- functions ---- */
 
 static Value eval_function_body(Sema *S, const Func *fn) {
@@ -317,47 +335,4 @@ static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   S->calls--;
   S->frame = outer;
   return v;
-}
-
-/* ---- classes: named tuples ---- */
-
-static bool is_field(const Stmt *s) {
-  return s->kind == ST_ANNASSIGN && s->targets.data[0]->kind == EX_NAME;
-}
-
-/* a named tuple */
-static Value construct(Sema *S, Value cls, const CallArgs *args) {
-  const Stmt *def = cls.u.cls.def;
-  ParamList params = {ARENA_ARRAY(S->arena, Param, def->body.len), 0};
-  for (uint32_t i = 0; i < def->body.len; i++) {
-    const Stmt *s = def->body.data[i];
-    if (!is_field(s)) continue;
-    params.data[params.len++] = (Param){.name = s->targets.data[0]->name,
-                                        .annotation = s->annotation,
-                                        .dflt = s->value,
-                                        .span = s->span};
-  }
-  if (!params.len) {
-    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_CLASS, def->name);
-    return value_error();
-  }
-  Func *maker = ARENA_NEW(S->arena, Func);
-  maker->module = cls.u.cls.module;
-  Frame *outer = S->frame;
-  S->frame = frame_new(S, maker, args->at);
-  S->frame->name = def->name;
-  Binder b = {.args = args,
-              .params = &params,
-              .name = def->name,
-              .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
-  bool ok = bind_params(S, &b);
-  Value v = value_tuple(S->arena, NULL, 0);
-  Name *fields = ARENA_ARRAY(S->arena, Name, params.len);
-  for (uint32_t i = 0; i < params.len; i++) {
-    fields[i] = params.data[i].name;
-    value_append(S->arena, v.u.tuple, frame_var(S->frame, fields[i])->value);
-  }
-  v.u.tuple->fields = fields;
-  S->frame = outer;
-  return ok ? v : value_error();
 }

@@ -9,7 +9,7 @@
 /* ---- containers as they are written, comprehensions, and what can be iterated ---- */
 
 bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
-  if (v.kind == V_TUPLE) {
+  if (v.kind == V_TUPLE && !is_aggregate(v)) {
     *items = v.u.tuple->data;
     *n = v.u.tuple->len;
     return count_items(S, *n, at);

@@ -6,7 +6,9 @@
  *
  * A run-time loop carries the variables that its body assigns and that are set before it.  Their
  * leaves (value_leaves) become parameters of its blocks; leaves that come back unchanged are taken
- * out again before the op is made.  Variables that are first set inside are gone after it.
+ * out again before the op is made.  Constants of tuples and aggregates (None, functions, constexpr
+ * fields) stay constants, which the body may not change.  Variables that are first set inside are
+ * gone after it.
  *
  *   loop_carry      each variable that the body assigns; loop_add_leaf for values without a name
  *   loop_open       a block begins: variables are its parameters
@@ -65,14 +67,23 @@ static uint32_t loop_add_leaf(Sema *S, LoopValues *l, Name name, Value v) {
   return (uint32_t)l->leaves.len - 1;
 }
 
-/* Gives every leaf a type; false if one can't have any: it has no run-time value. */
-static bool type_leaves(Sema *S, const ValueLeaves *leaves, Span at) {
-  for (size_t i = 0; i < leaves->len; i++) {
-    Value *v = leaves->data[i];
-    if (value_is_number(*v)) *v = typed(S, *v, at);
-    if (!value_is_typed(*v)) return false;
+/* Numbers that an iteration may change become run-time values; the constexpr fields of aggregates
+ * stay constants. */
+static void type_numbers(Sema *S, Value *v, Span at) {
+  if (value_is_number(*v)) *v = typed(S, *v, at);
+  if (v->kind != V_TUPLE) return;
+  for (uint32_t i = 0; i < v->u.tuple->len; i++) {
+    Value *item = &v->u.tuple->data[i];
+    if (!v->u.tuple->is_aggregate || !value_is_number(*item)) type_numbers(S, item, at);
   }
-  return true;
+}
+
+/* The leaves with run-time values, after type_numbers(). */
+static void runtime_leaves(Sema *S, Value *v, ValueLeaves *out) {
+  ValueLeaves all = {0};
+  value_leaves(S->arena, v, &all);
+  for (size_t i = 0; i < all.len; i++)
+    if (value_is_typed(*all.data[i])) vec_push(S->arena, out, all.data[i]);
 }
 
 static void loop_carry(Sema *S, LoopValues *l, Name name) {
@@ -86,8 +97,9 @@ static void loop_carry(Sema *S, LoopValues *l, Name name) {
     return;
   }
   c.before.value = value_clone(S->arena, v->value);
-  value_leaves(S->arena, &c.before.value, &leaves);
-  if (!type_leaves(S, &leaves, l->at)) {
+  type_numbers(S, &c.before.value, l->at);
+  runtime_leaves(S, &c.before.value, &leaves);
+  if (!leaves.len && c.before.value.kind != V_TUPLE) {
     poison(S, var, l->at);
     return;
   }
@@ -100,7 +112,7 @@ static void loop_carry(Sema *S, LoopValues *l, Name name) {
 static void set_leaves(Sema *S, const Carried *c, const Value *values) {
   ValueLeaves leaves = {0};
   Value v = value_clone(S->arena, c->before.value);
-  value_leaves(S->arena, &v, &leaves);
+  runtime_leaves(S, &v, &leaves);
   for (uint32_t i = 0; i < c->count; i++) *leaves.data[i] = values[c->first + i];
   frame_set_slot(S, c->var, v, c->before.at);
 }
@@ -160,12 +172,22 @@ static TileValue *body_param(const Leaf *leaf) {
 
 static bool is_leaf_unchanged(const Leaf *leaf) { return leaf->next == body_param(leaf); }
 
-/* The leaves of `v` where they are those of `like` and each has a run-time value. */
-static bool same_leaves(Sema *S, Value like, Value *v, ValueLeaves *out) {
+/* The leaves of `v` that have run-time values in `like`; false, and two values that differ, if one
+ * of them has none in `v`, or another one is not that of `like`. */
+static bool same_leaves(Sema *S, Value like, Value *v, ValueLeaves *out, Value differ[2]) {
+  differ[0] = like;
+  differ[1] = *v;
   if (!value_alike(like, *v)) return false;
-  value_leaves(S->arena, v, out);
-  for (size_t i = 0; i < out->len; i++)
-    if (!value_is_operand(*out->data[i])) return false;
+  ValueLeaves old = {0}, new = {0};
+  value_leaves(S->arena, &like, &old);
+  value_leaves(S->arena, v, &new);
+  for (size_t i = 0; i < old.len; i++) {
+    bool carried = value_is_typed(*old.data[i]);
+    differ[0] = *old.data[i];
+    differ[1] = *new.data[i];
+    if (carried ? !value_is_operand(differ[1]) : !value_same(differ[0], differ[1])) return false;
+    if (carried) vec_push(S->arena, out, new.data[i]);
+  }
   return true;
 }
 
@@ -182,8 +204,9 @@ static void finish_var(Sema *S, LoopValues *l, Carried *c) {
   }
   if (now.value.kind == V_ERROR) return;
   ValueLeaves leaves = {0};
-  if (!same_leaves(S, c->before.value, &now.value, &leaves)) {
-    changed_type(S, c, &now, c->before.value, now.value);
+  Value differ[2];
+  if (!same_leaves(S, c->before.value, &now.value, &leaves, differ)) {
+    changed_type(S, c, &now, differ[0], differ[1]);
     return;
   }
   for (uint32_t i = 0; i < c->count; i++)

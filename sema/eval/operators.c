@@ -306,8 +306,40 @@ static Value no_operator(Sema *S, const char *op, Value a, Value b, Span at) {
   return value_error();
 }
 
+/* The methods that an operator calls of its left or of its right operand, an aggregate. */
+static const struct {
+  const char *left, *right;
+} special_names[] = {[OP_ADD] = {"__add__", "__radd__"},
+                     [OP_SUB] = {"__sub__", "__rsub__"},
+                     [OP_MUL] = {"__mul__", "__rmul__"},
+                     [OP_DIV] = {"__truediv__", "__rtruediv__"},
+                     [OP_FLOORDIV] = {"__floordiv__", "__rfloordiv__"},
+                     [OP_MOD] = {"__mod__", "__rmod__"},
+                     [OP_POW] = {"__pow__", "__rpow__"},
+                     [OP_SHL] = {"__lshift__", "__rlshift__"},
+                     [OP_SHR] = {"__rshift__", "__rrshift__"},
+                     [OP_AND] = {"__and__", "__rand__"},
+                     [OP_OR] = {"__or__", "__ror__"},
+                     [OP_XOR] = {"__xor__", "__rxor__"},
+                     [OP_MATMUL] = {"__matmul__", "__rmatmul__"},
+                     [OP_LT] = {"__lt__", "__gt__"},
+                     [OP_LE] = {"__le__", "__ge__"},
+                     [OP_GT] = {"__gt__", "__lt__"},
+                     [OP_GE] = {"__ge__", "__le__"},
+                     [OP_EQ] = {"__eq__", "__eq__"},
+                     [OP_NE] = {"__ne__", "__ne__"}};
+
+static bool special_binary(Sema *S, AstOp op, Value a, Value b, Span at, Value *out) {
+  if (!is_aggregate(a) && !is_aggregate(b)) return false;
+  if (op >= sizeof special_names / sizeof *special_names || !special_names[op].left) return false;
+  return call_special(S, a, special_names[op].left, &b, 1, at, out) ||
+         call_special(S, b, special_names[op].right, &a, 1, at, out);
+}
+
 Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
+  Value result;
   if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
+  if (special_binary(S, op, a, b, at, &result)) return result;
   if (!value_is_typed(a) && !value_is_typed(b)) return const_binary(S, op, a, b, at);
   if (!value_is_operand(a) || !value_is_operand(b))
     return no_operator(S, ast_op_text(op), a, b, at);
@@ -335,7 +367,9 @@ Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
 Value compare(Sema *S, AstOp op, Value a, Value b, Span at) {
   static const TileCode codes[] = {[OP_LT] = TILE_LT, [OP_LE] = TILE_LE, [OP_GT] = TILE_GT,
                                    [OP_GE] = TILE_GE, [OP_EQ] = TILE_EQ, [OP_NE] = TILE_NE};
+  Value result;
   if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
+  if (special_binary(S, op, a, b, at, &result)) return result;
   if (!value_is_typed(a) && !value_is_typed(b)) return const_compare(S, op, a, b, at);
   if ((op == OP_EQ || op == OP_NE) && (!value_is_operand(a) || !value_is_operand(b)))
     return value_bool(op == OP_NE);

@@ -16,10 +16,11 @@
 
 static Value decay_leaves(Sema *S, Value v, Span at) {
   if (value_is_number(v)) return typed(S, v, at);
-  if (v.kind != V_TUPLE) return v;
+  if (v.kind != V_TUPLE || v.u.tuple->is_aggregate) return v;
   Value copy = value_tuple(S->arena, v.u.tuple->data, v.u.tuple->len);
   copy.u.tuple->is_list = v.u.tuple->is_list;
   copy.u.tuple->fields = v.u.tuple->fields;
+  copy.u.tuple->cls = v.u.tuple->cls;
   for (uint32_t i = 0; i < copy.u.tuple->len; i++)
     copy.u.tuple->data[i] = decay_leaves(S, copy.u.tuple->data[i], at);
   return copy;
@@ -110,6 +111,16 @@ static void assign_field(Sema *S, const Expr *target, Value v) {
   sema_error(S, target->span, E_SEMA_HOST_STATEMENT, arena_printf(S->arena, "%s = ...", text.data));
 }
 
+static void assign_attribute(Sema *S, const Expr *target, Value v) {
+  if (S->host) {
+    assign_field(S, target, v);
+    return;
+  }
+  Value into = eval(S, target->a);
+  if (is_aggregate(into)) assign_object_field(S, into, target->name, v, target->span);
+  else if (into.kind != V_ERROR) sema_error(S, target->span, E_SEMA_ASSIGN_TARGET);
+}
+
 void assign(Sema *S, const Expr *target, Value v, Span at) {
   switch (target->kind) {
     case EX_NAME:
@@ -120,10 +131,7 @@ void assign(Sema *S, const Expr *target, Value v, Span at) {
     case EX_TUPLE:
     case EX_LIST: assign_tuple(S, target, v, at); break;
     case EX_SUBSCRIPT: assign_item(S, target, v, target->span); break;
-    case EX_ATTR:
-      if (S->host) assign_field(S, target, v);
-      else sema_error(S, target->span, E_SEMA_ASSIGN_TARGET);
-      break;
+    case EX_ATTR: assign_attribute(S, target, v); break;
     default: sema_error(S, target->span, E_SEMA_ASSIGN_TARGET); break;
   }
 }
@@ -399,7 +407,11 @@ static void exec(Sema *S, const Stmt *s) {
       if (S->host) host_try(S, s);
       else unsupported_block(S, s, "try");
       break;
-    case ST_CLASS: unsupported_statement(S, s, "class"); break;
+    case ST_CLASS:
+      if (S->frame->host)
+        frame_set(S, s->name, class_value(s, S->frame->module, S->frame), s->span);
+      else unsupported_statement(S, s, "class");
+      break;
     case ST_GLOBAL: unsupported_statement(S, s, "global"); break;
     case ST_DEL:
       if (!S->host) unsupported_statement(S, s, "del");

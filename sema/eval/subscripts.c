@@ -195,7 +195,12 @@ Value eval_subscript(Sema *S, Value v, Value index, Span at) {
   switch (v.kind) {
     case V_TILE:
     case V_CONST: return tile_subscript(S, v, index, at);
-    case V_TUPLE: return tuple_item(S, v, index, at);
+    case V_TUPLE: {
+      Value item;
+      if (!is_aggregate(v)) return tuple_item(S, v, index, at);
+      if (call_special(S, v, "__getitem__", &index, 1, at, &item)) return item;
+      break;
+    }
     case V_STR: return str_item(S, v, index, at);
     case V_DICT: {
       const Value *item = dict_find(S, v.u.dict, index, at);

@@ -137,7 +137,7 @@ static Value binding_value(Sema *S, ModuleInfo *m, const Binding *b, Name name) 
   const Stmt *s = b->stmt;
   switch (s->kind) {
     case ST_FUNC: return func_of(S, s->func, m);
-    case ST_CLASS: return (Value){.kind = V_CLASS, .u.cls = {s, m}};
+    case ST_CLASS: return class_value(s, m, NULL);
     case ST_IMPORT:
     case ST_FROM: return module_import(S, m, s, &s->imports[b->index]);
     default: return assigned_value(S, m, s, name);

@@ -134,6 +134,8 @@ X(static_range,  "L", "arg1, arg2=None, step=None", builtin_range, 1) \
 X(condition,     "L", "arg1, disable_licm=False", builtin_condition, 0) \
 /* -- types and constants -- */ \
 X(constexpr,     "LT", "value", builtin_constexpr, 0) \
+X(constexpr_type, "L", "value", builtin_constexpr_type, 0) \
+X(tuple_type,    "L", "types, fields=None", builtin_tuple, 0) \
 X(pointer_type,  "L", "element_ty, address_space=1, const=False", builtin_pointer_type, 0) \
 X(block_type,    "L", "element_ty, shape", builtin_block_type, 0) \
 X(dtype,         "L", "name", builtin_dtype, 0) \
@@ -143,6 +145,9 @@ X(_log2,         "L", "i", builtin_log2, 0) \
 X(_is_power_of_two, "L", "i", builtin_log2, 1) \
 X(tensor,        "L", "*args", builtin_type_name, 0) \
 X(const,         "L", "*args", builtin_type_name, 0) \
+X(_aggregate,    "L", "cls", builtin_aggregate, 0) \
+X(aggregate,     "T", "cls", builtin_aggregate, 0) \
+X(aggregate_replace, "L", "instance, **changes", builtin_aggregate_replace, 0) \
 X(tuple,         "LP", "values=()", builtin_tuple, 0) \
 X(list,          "P", "values=()", builtin_tuple, 1) \
 X(_experimental_reinterpret_tensor_descriptor, "L", "*args", builtin_unsupported, 0) \

@@ -16,7 +16,7 @@
  *     branch.c       branches, and the join of the values of their sides
  *     loops.c        for and while                 carried.c        which names a loop assigns
  *     expressions.c  expressions, containers       subscripts.c     x[index]
- *     call.c         calls, of functions inlined
+ *     call.c         calls, of functions inlined      classes.c   named tuples and aggregates
  *     operators.c    operators on run-time values  fma.c            products that fuse with sums
  *     attributes.c   x.dtype, x.shape, methods
  *   builtins/   owns the functions of the language (builtins.h); from argument values to a result
@@ -326,6 +326,26 @@ Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
 
+/* Arguments of a call into the values of parameters, or of a class's fields, in order. */
+bool bind_call(Sema *S, const ParamList *params, Value cls, const CallArgs *args, Value *out);
+
+/* ---- classes.c ---- */
+Value class_value(const Stmt *def, ModuleInfo *m, Frame *closure);
+bool class_attribute(Sema *S, Value cls, Name name, Value *out);
+bool is_subclass(Sema *S, Value cls, Value of);
+/* An object of the class: a named tuple or an aggregate. */
+Value construct(Sema *S, Value cls, const CallArgs *args);
+/* A method or property of an object, or another name of its class; false if there is none. */
+bool object_attribute(Sema *S, Value object, Name name, Span at, Value *out);
+bool is_aggregate(Value v);
+/* object.name = v, of an aggregate. */
+void assign_object_field(Sema *S, Value object, Name name, Value v, Span at);
+/* object.NAME(args), as of `__add__`; false if it is no aggregate or has no such method. */
+bool call_special(Sema *S, Value object, const char *name, const Value *args, uint32_t n, Span at,
+                  Value *out);
+/* The class that collections.namedtuple("P", "x y") makes; false if the call is none of these. */
+bool named_tuple_class(Sema *S, Name path, const CallArgs *args, Value *out);
+
 /* ---- builtin_call.c ---- */
 Value call_builtin(Sema *S, Value fn, const CallArgs *args);
 
@@ -393,8 +413,10 @@ bool descriptor_attribute(Sema *S, Value v, Name name, Value *out);
 /* ---- attributes.c ---- */
 /* The questions that a dtype answers, as is_fp8(); false if `name` is none of them. */
 bool dtype_question(DTypeValue d, const char *name, bool *yes);
+Value constexpr_type(Sema *S, Value v); /* the type that a constant has alone */
 Value shape_value(Sema *S, Type t);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
+Value bind_self(Sema *S, Value fn, Value self); /* a method as a function of its other arguments */
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 

@@ -108,7 +108,9 @@ bool value_truth(Value v, bool *out) {
   return true;
 }
 
-static bool equal_dtypes(DTypeValue a, DTypeValue b) {
+static bool equal_dtypes(DTypeValue a, DTypeValue b, bool *known, Walk *w) {
+  if (a.constant && b.constant) return value_equal_in(*a.constant, *b.constant, known, w);
+  if (a.constant || b.constant) return false;
   return type_eq(a.type, b.type) && a.is_const == b.is_const;
 }
 
@@ -160,7 +162,7 @@ bool value_equal_in(Value a, Value b, bool *known, Walk *w) {
     case V_EXTERN: return a.u.s == b.u.s;
     case V_TUPLE:
     case V_DICT: return equal_containers(a, b, known, w);
-    case V_DTYPE: return equal_dtypes(a.u.dtype, b.u.dtype);
+    case V_DTYPE: return equal_dtypes(a.u.dtype, b.u.dtype, known, w);
     case V_FUNC: return equal_functions(a.u.func, b.u.func);
     case V_BUILTIN: return a.u.builtin.fn == b.u.builtin.fn;
     case V_CLASS: return a.u.cls.def == b.u.cls.def;
@@ -217,6 +219,8 @@ Value value_clone(Arena *a, Value v) {
     const Tuple *t = v.u.tuple;
     v = make_tuple(a, t->data, t->len, t->is_list);
     v.u.tuple->fields = t->fields;
+    v.u.tuple->cls = t->cls;
+    v.u.tuple->is_aggregate = t->is_aggregate;
     for (uint32_t i = 0; i < t->len; i++) v.u.tuple->data[i] = value_clone(a, t->data[i]);
   } else if (v.kind == V_BLOCKPTR) {
     BlockPtr *b = ARENA_NEW(a, BlockPtr);
@@ -226,11 +230,16 @@ Value value_clone(Arena *a, Value v) {
   return v;
 }
 
+bool same_class(const Tuple *a, const Tuple *b) {
+  if (!a->is_aggregate || !b->is_aggregate) return a->is_aggregate == b->is_aggregate;
+  return a->cls->u.cls.def == b->cls->u.cls.def;
+}
+
 bool value_alike(Value a, Value b) {
   bool composed = a.kind == V_TUPLE || a.kind == V_BLOCKPTR;
   if (!composed || a.kind != b.kind) return !composed && b.kind != V_TUPLE && b.kind != V_BLOCKPTR;
   if (a.kind == V_BLOCKPTR) return blocks_alike(a.u.block, b.u.block);
-  if (a.u.tuple->len != b.u.tuple->len) return false;
+  if (a.u.tuple->len != b.u.tuple->len || !same_class(a.u.tuple, b.u.tuple)) return false;
   for (uint32_t i = 0; i < a.u.tuple->len; i++)
     if (!value_alike(a.u.tuple->data[i], b.u.tuple->data[i])) return false;
   return true;

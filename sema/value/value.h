@@ -65,6 +65,11 @@ typedef struct {
   uint32_t len, cap;
   bool is_list;
   const Name *fields; /* of a named tuple: len names */
+  const Value *cls;   /* its class, or NULL */
+  bool is_aggregate;  /* an object with methods: it has no indices */
+  bool is_open;       /* its __init__ runs, which assigns its fields, only in this place: */
+  const struct TileBlock *made_in;
+  const struct Choice *choice;
 } Tuple;
 
 typedef struct {
@@ -85,6 +90,7 @@ typedef struct {
 typedef struct {
   Type type;   /* DT_NONE: void.  DT_PTR: a pointer type; rank > 0: a block type */
   bool is_const; /* tl.const pointers */
+  const Value *constant; /* the type of that constexpr alone: tl.constexpr_type(3) */
 } DTypeValue;
 
 struct Value {
@@ -113,6 +119,7 @@ struct Value {
     struct {
       const Stmt *def;
       ModuleInfo *module;
+      Frame *closure; /* the running host function around it, or NULL */
     } cls;
     ModuleInfo *module;
   } u;
@@ -183,6 +190,8 @@ typedef VEC(Value *) ValueLeaves;
 void value_leaves(Arena *a, Value *v, ValueLeaves *out);
 /* A copy whose leaves can be replaced: tuples and block pointers in it are its own. */
 Value value_clone(Arena *a, Value v);
+/* Are both aggregates of one class, or both no aggregates? */
+bool same_class(const Tuple *a, const Tuple *b);
 /* Do both have the same leaves, whatever these are? */
 bool value_alike(Value a, Value b);
 

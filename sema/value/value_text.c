@@ -88,7 +88,10 @@ static void print_python_value(Text *out, Value v, bool repr, int depth) {
     case V_ELLIPSIS: text_puts(out, "Ellipsis"); break;
     case V_TUPLE:
     case V_DICT: print_container(out, v, depth); break;
-    case V_DTYPE: print_dtype(out, v.u.dtype); break;
+    case V_DTYPE:
+      if (!v.u.dtype.constant) print_dtype(out, v.u.dtype);
+      else text_printf(out, "constexpr_type[%s]", value_text(out->arena, *v.u.dtype.constant));
+      break;
     case V_CONST:
     case V_TILE: type_print(out, value_type(v)); break;
     case V_FUNC: text_puts(out, v.u.func->def ? v.u.func->def->name : "lambda"); break;
@@ -118,7 +121,9 @@ const char *value_describe(Arena *a, Value v) {
     case V_FLOAT: return arena_printf(a, "the constant %s", value_text(a, v));
     case V_STR: return arena_printf(a, "the string '%s'", v.u.s);
     case V_ELLIPSIS: return "...";
-    case V_TUPLE: return v.u.tuple->is_list ? "a list" : "a tuple";
+    case V_TUPLE:
+      if (v.u.tuple->is_aggregate) return arena_printf(a, "a %s", v.u.tuple->cls->u.cls.def->name);
+      return v.u.tuple->is_list ? "a list" : "a tuple";
     case V_DICT: return "a dict";
     case V_SLICE: return "a slice";
     case V_DTYPE: return arena_printf(a, "the type %s", value_text(a, v));

@@ -81,8 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(text, data, size);
   text[size] = 0;
   read_value(text);
-  spec_type(&arg, "x", text);
-  spec_constexpr(&arg, "x", text);
+  Arena *arena = arena_new();
+  Pool *pool = pool_new(arena);
+  spec_type(&arg, pool, "x", text);
+  spec_constexpr(&arg, pool, "x", text);
+  arena_free(arena);
   nereid_expr_eval(&result, text, names, 3);
   free(text);
   return 0;
