@@ -241,8 +241,16 @@ static bool is_jitted(Parser *p, uint32_t i) {
   return bsearch(&name, p->jitted, p->njitted, sizeof name, name_by_address);
 }
 
-static bool is_alias(const Parser *p, Name name) {
-  return p->naliases && bsearch(&name, p->aliases, p->naliases, sizeof name, name_by_address);
+static bool has_name(const Name *sorted, size_t n, Name name) {
+  return n && bsearch(&name, sorted, n, sizeof name, name_by_address);
+}
+
+static bool is_alias(const Parser *p, Name name) { return has_name(p->aliases, p->naliases, name); }
+
+Expr *parse_annotation(Parser *p, Expr *e) {
+  if (e->kind == EX_NAME && has_name(p->constexprs, p->nconstexprs, e->name))
+    e->name = pool_name(p->names, "constexpr");
+  return e;
 }
 
 static bool has_jit(const Parser *p, FuncDef *f) {
@@ -422,28 +430,39 @@ static Name jit_argument(Parser *p, uint32_t i) {
   return names ? token_name(p, &t[2]) : NULL;
 }
 
-/* `jit as name` of an import, and `name = triton.jit`: the name; NULL if token `i` starts none. */
-static Name jit_alias(Parser *p, uint32_t i) {
+/* `word as name` of an import, and `name = module.word`: the name; NULL if token `i` starts none. */
+static Name alias_of(Parser *p, uint32_t i, const char *word, const char *module) {
   const Token *t = &p->toks[i];
-  if (is_text(p, t, "jit") && t[1].kind == T_AS && t[2].kind == T_NAME) return token_name(p, &t[2]);
-  if (t->kind != T_NAME || t[1].kind != '=' || !is_text(p, &t[2], "triton")) return NULL;
-  bool whole = t[3].kind == '.' && is_text(p, &t[4], "jit") && t[5].kind == T_NEWLINE;
+  if (is_text(p, t, word) && t[1].kind == T_AS && t[2].kind == T_NAME) return token_name(p, &t[2]);
+  if (t->kind != T_NAME || t[1].kind != '=' || !is_text(p, &t[2], module)) return NULL;
+  bool whole = t[3].kind == '.' && is_text(p, &t[4], word) && t[5].kind == T_NEWLINE;
   return whole ? token_name(p, t) : NULL;
 }
 
+typedef VEC(Name) Names;
+
+static void push_name(Parser *p, Names *list, Name name) {
+  if (name) vec_push(p->scratch, list, name);
+}
+
+static const Name *sorted_names(Names *list) {
+  if (list->len) qsort(list->data, list->len, sizeof *list->data, name_by_address);
+  return list->data;
+}
+
 static void find_jitted(Parser *p, size_t ntoks) {
-  VEC(Name) found = {0}, aliases = {0};
+  Names found = {0}, aliases = {0}, constexprs = {0};
   for (uint32_t i = 0; i + 5 < ntoks; i++) {
-    Name name = jit_argument(p, i), alias = jit_alias(p, i);
-    if (name) vec_push(p->scratch, &found, name);
-    if (alias) vec_push(p->scratch, &aliases, alias);
+    push_name(p, &found, jit_argument(p, i));
+    push_name(p, &aliases, alias_of(p, i, "jit", "triton"));
+    push_name(p, &constexprs, alias_of(p, i, "constexpr", "tl"));
   }
-  if (found.len) qsort(found.data, found.len, sizeof *found.data, name_by_address);
-  if (aliases.len) qsort(aliases.data, aliases.len, sizeof *aliases.data, name_by_address);
-  p->jitted = found.data;
+  p->jitted = sorted_names(&found);
   p->njitted = found.len;
-  p->aliases = aliases.data;
+  p->aliases = sorted_names(&aliases);
   p->naliases = aliases.len;
+  p->constexprs = sorted_names(&constexprs);
+  p->nconstexprs = constexprs.len;
 }
 
 static void parse_module(Parser *p, Module *m, const Source *source) {

@@ -195,13 +195,13 @@ expr_stmt:
 | statement_value ':' test {
     OK(build_check_target(p, $1, false));
     $$ = build_stmt(p, ST_ANNASSIGN, @$, NULL);
-    $$->annotation = $3;
+    $$->annotation = parse_annotation(p, $3);
     PUSH(&$$->targets, $1);
   }
 | statement_value ':' test '=' statement_value {
     OK(build_check_target(p, $1, false));
     $$ = build_stmt(p, ST_ANNASSIGN, @$, $5);
-    $$->annotation = $3;
+    $$->annotation = parse_annotation(p, $3);
     PUSH(&$$->targets, $1);
   }
 ;
@@ -393,7 +393,7 @@ param:
 | '/' { $$ = build_param(p, @1, PARAM_PLAIN, NULL, NULL, NULL); }
 ;
 
-opt_annotation: %empty { $$ = NULL; } | ':' test { $$ = $2; };
+opt_annotation: %empty { $$ = NULL; } | ':' test { $$ = parse_annotation(p, $2); };
 opt_default: %empty { $$ = NULL; } | '=' test { $$ = $2; };
 
 lambda_params:

@@ -53,12 +53,17 @@ typedef struct Parser {
   size_t njitted;
   const Name *aliases; /* other names of jit in this file, sorted by address */
   size_t naliases;
+  const Name *constexprs; /* other names of constexpr in this file, sorted by address */
+  size_t nconstexprs;
   Name owner;        /* classes around this place */
   Line line;
 } Parser;
 
 /* grammar.y: parses the line at p->at; 0 if it is well formed. */
 int grammar_parse(Parser *p);
+
+/* An annotation. A name that stands for constexpr in this file becomes `constexpr`. */
+Expr *parse_annotation(Parser *p, Expr *e);
 
 Span parse_span(const Parser *p, Loc at);
 Loc parse_token_loc(const Token *t);
