@@ -115,8 +115,10 @@ static bool following_axes(Sema *S, TileIndex *x, int following, Span at) {
   return true;
 }
 
+/* Triton takes x[:, None] of a scalar, too: each `:` stands for no axis. */
 static bool index_item(Sema *S, TileIndex *x, Value v, int following, Span at) {
   if (v.kind == V_ELLIPSIS) return following_axes(S, x, following, at);
+  if (v.kind == V_SLICE && !x->from.rank) return true;
   if (v.kind != V_NONE) return index_axis(S, x, v, at);
   x->inserted[x->ninserted++] = x->shape.rank;
   return push_axis(S, x, 1, at);
