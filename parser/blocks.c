@@ -430,7 +430,7 @@ static Name jit_argument(Parser *p, uint32_t i) {
   return names ? token_name(p, &t[2]) : NULL;
 }
 
-/* The name in `word as name` of an import and `name = module.word`; NULL if token `i` starts none. */
+/* The name in `word as name` and in `name = module.word`; NULL if token `i` starts neither. */
 static Name alias_of(Parser *p, uint32_t i, const char *word, const char *module) {
   const Token *t = &p->toks[i];
   if (is_text(p, t, word) && t[1].kind == T_AS && t[2].kind == T_NAME) return token_name(p, &t[2]);
