@@ -107,7 +107,8 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
     *yes = v.kind == V_TUPLE && v.u.tuple->len && v.u.tuple->data[0].kind == V_DTYPE;
   else if (is_row(type, "pointer_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.dtype == DT_PTR;
   else if (is_row(type, "block_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.rank > 0;
-  else if (is_row(type, "tensor_descriptor")) *yes = v.kind == V_BLOCKPTR && v.u.block->descriptor;
+  else if (is_row(type, "tensor_descriptor") || is_row(type, "tensor_descriptor_base"))
+    *yes = v.kind == V_BLOCKPTR && v.u.block->descriptor;
   else if (is_row(type, "constexpr")) *yes = false; /* Python sees their values */
   else if (type.kind != V_EXTERN) {
     refuse_argument(S, type, "isinstance()", "a type", at);

@@ -84,13 +84,47 @@ Value builtin_descriptor_store(Sema *S, Call *c) {
 
 /* ---- members ---- */
 
-bool descriptor_attribute(Sema *S, Value v, Name name, Value *out) {
+/* i32, as the language says: the integer that was widened, where that is at hand. */
+static Value extent_value(Sema *S, Value size, Span at) {
+  const TileOp *op = size.kind == V_TILE ? size.u.tile->def : NULL;
+  if (op && op->code == TILE_CAST && op->args[0]->type.dtype == DT_I32)
+    return value_tile(op->args[0]);
+  return cast_dtype(S, size, DT_I32, at);
+}
+
+static Value extents_value(Sema *S, const BlockPtr *b, Span at) {
+  Value items[MAX_RANK];
+  for (int i = 0; i < b->type.rank; i++) items[i] = extent_value(S, b->sizes[i], at);
+  return value_tuple(S->arena, items, b->type.rank);
+}
+
+/* A named tuple, which is equal for descriptors of equal blocks. */
+static Value type_value(Sema *S, const BlockPtr *b) {
+  Name *fields = ARENA_ARRAY(S->arena, Name, 1);
+  fields[0] = pool_name(S->names, "block_type");
+  Value block = value_dtype(b->type), out = value_tuple(S->arena, &block, 1);
+  out.u.tuple->fields = fields;
+  return out;
+}
+
+/* For the library alone. */
+static bool inner_attribute(const BlockPtr *b, Name name, Value *out) {
+  if (!strcmp(name, "_base")) *out = b->base;
+  else if (!strcmp(name, "_padding")) *out = value_str(b->padding);
+  else return false;
+  return true;
+}
+
+bool descriptor_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   const BlockPtr *b = v.u.block;
   uint32_t rank = (uint32_t)b->type.rank;
+  if (S->frame->is_std && inner_attribute(b, name, out)) return true;
   if (!strcmp(name, "dtype")) *out = value_dtype(type_element(b->type));
-  else if (!strcmp(name, "shape")) *out = value_tuple(S->arena, b->sizes, rank);
+  else if (!strcmp(name, "shape")) *out = extents_value(S, b, at);
   else if (!strcmp(name, "strides")) *out = value_tuple(S->arena, b->strides, rank);
   else if (!strcmp(name, "block_shape")) *out = shape_value(S, b->type);
+  else if (!strcmp(name, "type")) *out = type_value(S, b);
+  else if (!strcmp(name, "block_type")) *out = value_dtype(b->type);
   else if (!strcmp(name, "load")) *out = host_bound(S, "load_tensor_descriptor", v);
   else if (!strcmp(name, "store")) *out = host_bound(S, "store_tensor_descriptor", v);
   else return false;

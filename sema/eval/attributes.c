@@ -189,8 +189,16 @@ static bool tuple_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   return false;
 }
 
-static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
-  if (v.u.block->descriptor) return descriptor_attribute(S, v, name, out);
+static bool find_descriptor_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  if (descriptor_attribute(S, v, name, at, out)) return true;
+  Value fn;
+  bool found = language_descriptor_method(S, name, &fn) && fn.kind == V_FUNC;
+  if (found) *out = bind_self(S, fn, v);
+  return found;
+}
+
+static bool block_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  if (v.u.block->descriptor) return find_descriptor_attribute(S, v, name, at, out);
   Type t = v.u.block->type;
   if (!strcmp(name, "dtype") || !strcmp(name, "type")) *out = value_dtype(type_ptr((DType)t.dtype));
   else if (!strcmp(name, "block_shape") || !strcmp(name, "shape")) *out = shape_value(S, t);
@@ -268,7 +276,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     case V_BOOL:
     case V_FLOAT: return number_attribute(S, v, name, at, out);
     case V_DTYPE: return dtype_attribute(S, v, name, out);
-    case V_BLOCKPTR: return block_attribute(S, v, name, out);
+    case V_BLOCKPTR: return block_attribute(S, v, name, at, out);
     case V_TUPLE: return tuple_attribute(S, v, name, at, out);
     case V_SPACE: return language_get(S, v.u.s, name, out);
     case V_CLASS: return class_attribute(S, v, name, out);
@@ -283,9 +291,9 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   }
 }
 
-/* Attributes of a pointer where the host passes a tensor descriptor. */
-static bool descriptor_method(Value v, Name name) {
-  if (v.kind != V_TILE) return false;
+/* Of a pointer where the host passes a tensor descriptor. */
+static bool is_descriptor_method(Value v, Name name) {
+  if (!value_is_pointer(v) || value_is_block(v)) return false;
   return !strcmp(name, "load") || !strcmp(name, "store") || !strcmp(name, "scatter");
 }
 
@@ -295,15 +303,13 @@ static void no_attribute(Sema *S, Value v, Name name, Span at) {
   sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
   for (const char *const *c = casts; v.kind == V_TILE && *c; c++)
     if (!strcmp(*c, name)) sema_hint(S, H_SEMA_TO);
+  if (is_descriptor_method(v, name)) sema_hint(S, H_SEMA_DESCRIPTOR);
 }
 
 Value get_attribute(Sema *S, Value v, Name name, Span at) {
   Value out;
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
-  if (descriptor_method(v, name))
-    sema_error(S, at, E_SEMA_UNSUPPORTED,
-               arena_printf(S->arena, "the method %s of tensor descriptors from the host", name));
-  else if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
+  if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
   else if (v.kind == V_MODULE)
     sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),
                name);

@@ -387,6 +387,11 @@ bool language_method(Sema *S, Name name, Value *out) {
   return fn || (name[0] != '_' && std_get(S, language_files, name, out));
 }
 
+bool language_descriptor_method(Sema *S, Name name, Value *out) {
+  static const char *const files[] = {"descriptor.py", NULL};
+  return name[0] != '_' && std_get(S, files, name, out);
+}
+
 /* ---- Python ---- */
 
 bool python_builtin(Sema *S, Name name, Value *out) {

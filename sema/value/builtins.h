@@ -158,7 +158,8 @@ X(dot_scaled,    "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_load, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_store, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
-X(tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
+X(tensor_descriptor, "L", "*args", builtin_type_name, 0) \
+X(tensor_descriptor_base, "L", "*args", builtin_type_name, 0) \
 X(gdc_wait,      "C", "", builtin_unsupported, 1) \
 X(gdc_launch_dependents, "C", "", builtin_unsupported, 1) \
 X(globaltimer,   "C", "", builtin_unsupported, 1) \

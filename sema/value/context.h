@@ -400,6 +400,8 @@ void language_unknown(Sema *S, Name space, Name name, Span at);
 bool python_builtin(Sema *S, Name name, Value *out);
 /* A method of tiles: a builtin or a function of the standard library that takes one first. */
 bool language_method(Sema *S, Name name, Value *out);
+/* The method of tensor descriptors that lang/std/descriptor.py has. */
+bool language_descriptor_method(Sema *S, Name name, Value *out);
 Value extern_attribute(Sema *S, Name path, Name name);
 
 /* A method of a compile-time value, bound to it: see builtins_methods.c. */
@@ -408,7 +410,7 @@ DType python_dtype(Value v); /* of int, float, bool; else DT_NONE */
 bool math_function_known(const char *name);
 
 /* ---- descriptor.c ---- */
-bool descriptor_attribute(Sema *S, Value v, Name name, Value *out);
+bool descriptor_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 
 /* ---- attributes.c ---- */
 /* The questions that a dtype answers, as is_fp8(); false if `name` is none of them. */
