@@ -34,6 +34,7 @@
 #define E_RUN_BAD_TYPE \
   "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1), none, " \
   "or 3:constexpr"
+#define E_RUN_BAD_DESCRIPTOR "type of argument %s: `%s`: %s"
 #define E_RUN_DIVISOR_OF "only integers and pointers have a divisor: %s=%s"
 #define E_RUN_CONSTEXPR_BIG "%s=%s does not fit 64 bits with a sign"
 #define E_RUN_ARG_TWICE "argument %s is given twice"
@@ -72,6 +73,7 @@
 #define E_RUN_ARG_NEEDED "kernel %s needs argument %s: give %s=VALUE"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s is not in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
+#define E_RUN_TENSOR_RANK "the tensor descriptor %s has %d axes, the tensor for it %d"
 #define E_RUN_GUARD \
   "kernel %s was specialized for %s, which is false for these arguments: compile it for them"
 
@@ -101,6 +103,19 @@
 #define E_RUN_NPY_SHORT "%s is truncated: its header declares %lld bytes of elements, it has %lld"
 #define E_RUN_NPY_LONG "%s is too long: its header declares %lld bytes of elements, it has %lld"
 #define E_RUN_BAD_VALUE "value `%s`: %s"
+#define E_RUN_DESCRIPTOR_DTYPE "the descriptor's elements are %s, the array's %s"
+#define E_RUN_DESCRIPTOR_BASE \
+  "the base of a descriptor is aligned to 16 bytes; %lld bytes into an array it is not"
+#define E_RUN_DESCRIPTOR_OFFSET \
+  "a part of an array has no shape of its own: give :shape=[...] and :strides=[...]"
+#define E_RUN_DESCRIPTOR_RANK \
+  "the array has %d axes, the block %d: give :shape=[...] and :strides=[...], or another block"
+#define E_RUN_DESCRIPTOR_LAST "the last stride of a descriptor is 1, not %lld"
+#define E_RUN_DESCRIPTOR_STRIDE \
+  "all strides of a descriptor but the last are multiples of 16 bytes; %lld elements of %s are not"
+#define E_RUN_DESCRIPTOR_EXTENT "the extents of a descriptor are 1 to 2147483647, not %lld"
+#define E_RUN_DESCRIPTOR_BEYOND \
+  "the descriptor's shape and strides lead beyond the end of the array"
 #define E_RUN_NUMBER_MISFIT "the number %g does not fit %s"
 #define E_RUN_VALUE_CAST "the value can't be cast to %s"
 #define E_RUN_NO_ARRAY "the value is not an array"

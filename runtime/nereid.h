@@ -140,7 +140,10 @@ NEREID_API int nereid_module_is_ir(const nereid_module *m);
 /* An argument by name, or an item of a tuple as "shape.0" (in a tuple in it "shape.0.1"): each is a
  * parameter of the image.  One of `type` and `value` is given.
  *   type    of a run-time argument: "*fp32", "*bf16:16" (divisible by 16), "i32", "i32:16",
- *           "i32:1" (known to be 1), "fp32", "i1", "*u8", "none"
+ *           "i32:1" (known to be 1), "fp32", "i1", "*u8", "none"; of a tensor descriptor `d`
+ *           "tensordesc<bf16[64,64]>" or "tensordesc<bf16[64,64],padding=nan>": a pointer that the
+ *           i32 "d.shape.0", "d.shape.1" ... and the i64 "d.strides.0", "d.strides.1" ... follow,
+ *           parameters of the image that may have a type of their own ("d.shape.1" = "i32:16")
  *   value   of a constexpr: a number, "True", "False", "None", "tl.float16", "fn:NAME" for a jit
  *           function of the file, or else a string
  * Parameters that are left out take their defaults. */
@@ -371,7 +374,8 @@ NEREID_API int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]);
 NEREID_API int nereid_launch_set_int(nereid_launch *l, int i, int64_t value);
 NEREID_API int nereid_launch_set_float(nereid_launch *l, int i, double value);
 NEREID_API int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p);
-/* The dtype must be the parameter's (integers of either signedness), the device the launch's. */
+/* The dtype must be the parameter's (integers of either signedness), the device the launch's.  A
+ * tensor descriptor takes its extents and strides from the tensor, too. */
 NEREID_API int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t);
 /* Starts the kernel; it is over, and its printed lines are in C's stdout, when the stream is
  * synchronized.  Unless something was set since the last time, this is one call of the driver:
@@ -425,6 +429,8 @@ typedef enum {
  *   12   1.5   true   1e-6:fp64   none
  *   @x.npy   @x.npy:bf16                a NumPy file, converted on load
  *   &OTHER   &OTHER[16:]   the array of another argument, from its first or its 16th element on
+ *   tensordesc<bf16[64,64]>:ARRAY       a tensor descriptor of one of the arrays here, which may
+ *     have a shape and strides in elements, tensordesc<...>:shape=[300,200]:strides=[512,1]:ARRAY
  *   zeros:f32[128,64]  ones:T[..]  empty:T[..]
  *   rand:T[..]:SEED    uniform in [0, 1)
  *   randn:T[..]:SEED   standard normal
@@ -438,7 +444,7 @@ NEREID_API nereid_value_kind nereid_value_get_kind(const nereid_value *v);
 NEREID_API int64_t nereid_value_int(const nereid_value *v);  /* of INT and BOOL */
 NEREID_API double nereid_value_float(const nereid_value *v); /* of all numbers */
 NEREID_API const char *nereid_value_alias(const nereid_value *v);
-/* Of an array; bf16 and fp8 by DLPack's codes. */
+/* Of an array, without a descriptor's shape; bf16 and fp8 by DLPack's codes. */
 NEREID_API int nereid_value_tensor(nereid_tensor *out, const nereid_value *v);
 NEREID_API size_t nereid_value_bytes(const nereid_value *v);
 NEREID_API int nereid_value_is_empty(const nereid_value *v); /* made by empty: */

@@ -18,6 +18,8 @@
 #define H_SEMA_IMPORT "write `%s` at the top of the file"
 #define H_SEMA_LANGUAGE "did you mean 'tl.%s', after `import triton.language as tl`?"
 #define H_SEMA_TO "cast with .to(), as in x.to(tl.float32)"
+#define H_SEMA_DESCRIPTOR \
+  "a tensor descriptor of the host has the type tensordesc<bf16[64,64]>: its elements and block"
 
 /* arguments of the kernel */
 #define E_SEMA_MISSING_ARG "the type of parameter '%s' is not given"
@@ -57,6 +59,8 @@
 #define E_SEMA_ARG_COUNT "'%s' takes %u positional arguments, not %u"
 #define E_SEMA_ARG_ITEM \
   "'%s' is not an item here: a tuple is given as %s.0, %s.1 and so on, without gaps"
+#define E_SEMA_ARG_AXIS "'%s' is not of a tensor descriptor with that axis"
+#define E_SEMA_ARG_EXTENT "'%s' of a tensor descriptor is an integer"
 #define E_SEMA_ARG_UNKNOWN "'%s' has no parameter '%s'"
 #define E_SEMA_ARG_TWICE "'%s' is given its argument '%s' twice"
 #define E_SEMA_KWARGS "** takes a dict, not %s"

@@ -77,17 +77,26 @@ typedef enum {
 
 /* Of a tuple each item is an argument: `shape.0`, `shape.1`, and `shape.1.0` of a tuple in it.  An
  * argument of kind ARG_TUPLE, by the tuple's own name, stands for a tuple without items, or adds a
- * class to those that have them. */
+ * class to those that have them.
+ * A tensor descriptor `d` is the pointer `d` with the integers `d.shape.0`, `d.shape.1`, ...,
+ * `d.strides.0`, `d.strides.1`, ...  Those not given are i32 and i64, with strides of whole
+ * 16 bytes and the last one 1. */
 typedef struct {
   Name name;
   ArgKind kind;
   Type type;   /* ARG_TYPE: a scalar or a pointer (ARG_ONE: its integer dtype); ARG_DTYPE: dtype */
   int64_t div; /* ARG_TYPE */
+  Type block;  /* ARG_TYPE of a pointer: of a tensor descriptor, else without a rank */
+  const char *padding; /* of a tensor descriptor: "zero" or "nan" */
   int64_t i;   /* ARG_INT, ARG_BOOL */
   double f;    /* ARG_FLOAT */
   const char *s; /* ARG_STR, ARG_FUNC, ARG_TUPLE */
   bool is_constexpr; /* a constant for which the kernel may branch, though its parameter is none */
 } KernelArg;
+
+/* Bytes that the base of a descriptor is aligned to, and each stride but the last. */
+enum { DESCRIPTOR_ALIGNMENT = 16, DESCRIPTOR_RANK = 5 /* at most */ };
+bool sema_is_descriptor(const KernelArg *arg);
 
 /* Is the argument `name` the parameter `param`, or an item of it? */
 bool sema_is_item(const char *name, const char *param);
@@ -100,8 +109,8 @@ typedef struct {
   const KernelArg *arg; /* NULL if it is left out */
 } KernelInput;
 
-/* The values of the parameters, in their order, with all items of tuples.  A TileParam's `arg`
- * is an index into this list.  Returns its length. */
+/* The values of the parameters, in their order, with all items of tuples and of tensor descriptors.
+ * A TileParam's `arg` is an index into this list.  Returns its length. */
 uint32_t sema_inputs(Arena *a, const Kernel *k, const KernelArg *args, uint32_t nargs,
                      const KernelInput **out);
 

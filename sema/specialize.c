@@ -105,12 +105,52 @@ static const KernelArg *arg_named(const Bound *b, const char *name) {
   return NULL;
 }
 
+/* ---- tensor descriptors ---- */
+
+/* The next input: an extent or a stride. */
+static Value bind_descriptor_item(Sema *S, Bound *b) {
+  const KernelInput *in = &b->all[b->at];
+  const KernelArg *arg = in->arg;
+  Span at = b->k->def->params.data[in->param].span;
+  uint32_t index = b->at++;
+  bool integer = (arg->kind == ARG_TYPE || arg->kind == ARG_ONE) && !sema_is_descriptor(arg) &&
+                 dtype_is_int((DType)arg->type.dtype);
+  if (!integer) {
+    sema_error(S, at, E_SEMA_ARG_EXTENT, arg->name);
+    return value_error();
+  }
+  Value v =
+      arg->kind == ARG_ONE ? value_int(1) : runtime_param(S, &b->k->params[in->param], arg, index);
+  return cast_dtype(S, typed(S, v, at), DT_I64, at);
+}
+
+/* The next input's pointer with the extents and strides that follow it. */
+static Value bind_descriptor(Sema *S, Bound *b) {
+  const KernelInput *in = &b->all[b->at];
+  BlockPtr *d = ARENA_NEW(S->arena, BlockPtr);
+  *d = (BlockPtr){.type = in->arg->block, .descriptor = true, .padding = in->arg->padding};
+  d->base = arg_value(S, b->k, in, b->at);
+  b->at++;
+  bool known = d->base.kind != V_ERROR;
+  for (int p = 0; p < 2; p++)
+    for (int i = 0; i < d->type.rank; i++) {
+      Value v = bind_descriptor_item(S, b);
+      *(p ? &d->strides[i] : &d->sizes[i]) = v;
+      known = known && v.kind != V_ERROR;
+    }
+  for (int i = 0; i < d->type.rank; i++) d->offsets[i] = value_const(DT_I64, (Scalar){.i = 0});
+  return known ? (Value){.kind = V_BLOCKPTR, .u.block = d} : value_error();
+}
+
+/* ---- parameters ---- */
+
 /* Of the next input, or of the tuple whose items come next. */
 static Value bound_value(Sema *S, Bound *b, const char *name) {
   const KernelInput *in = &b->all[b->at];
   const KernelArg *whole = arg_named(b, name);
   bool has_class = whole && whole->kind == ARG_TUPLE && whole->s;
   if (!has_class && !strcmp(in->name, name)) {
+    if (sema_is_descriptor(in->arg)) return bind_descriptor(S, b);
     uint32_t index = b->at++;
     return in->arg ? arg_value(S, b->k, in, index) : missing_arg(S, b->k, in->param);
   }
@@ -152,6 +192,10 @@ static void bind_args(Sema *S, Bound *b) {
 static void check_items(Sema *S, const Bound *b, const KernelArg *arg) {
   for (uint32_t i = 0; i < b->n; i++)
     if (!strcmp(b->all[i].name, arg->name)) return;
+  if (strstr(arg->name, ".s")) { /* d.shape.0, d.strides.0 */
+    sema_error(S, b->k->span, E_SEMA_ARG_AXIS, arg->name);
+    return;
+  }
   Name tuple = sema_param_of(b->k, arg->name)->name;
   sema_error(S, b->k->span, E_SEMA_ARG_ITEM, arg->name, tuple, tuple);
 }

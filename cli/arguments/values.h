@@ -20,6 +20,9 @@
       {"  @x.npy", "of a file"}, {"  &OTHER", "the array of argument OTHER again"},          \
       {"  zeros:f32[128,64]", "ones:, empty:, rand:, randn:bf16[512]:SEED"}, {               \
     "  randint:i32[64]:LO:HI", "integers from LO to HI - 1; :SEED may follow"                \
+  },                                                                                         \
+  {                                                                                          \
+    "  tensordesc<f32[16,32]>:ARRAY", "a tensor descriptor with blocks of that shape"          \
   }
 
 #define CHOICES_DEVICE "cuda cpu nest interp"

@@ -219,8 +219,8 @@ bool args_split(Strings *out, const char *text) {
   const char *start = text;
   for (const char *p = text;; p++) {
     p = after_string(p);
-    if (*p == '[' || *p == '(') depth++;
-    if (*p == ']' || *p == ')') depth--;
+    if (*p && strchr("[(<", *p)) depth++;
+    if (*p && strchr("])>", *p)) depth--;
     if (*p && (*p != ',' || depth > 0)) continue;
     while (*start == ' ') start++;
     const char *end = p;

@@ -25,6 +25,8 @@ typedef struct {
   uint32_t ntaken;
   ImageParam *params;
   uint32_t nparams;
+  const KernelInput *inputs;
+  uint32_t ninputs;
   uint32_t *from; /* of each taken one: which param it is */
   ImageVariant variant;
   char *assembled; /* malloc'ed cubin */
@@ -68,8 +70,9 @@ static void add_param(Maker *m, const char *name, Type type) {
  * nevertheless; of IR text, what it takes. */
 static void find_params(Maker *m) {
   const Compilation *c = m->c;
-  const KernelInput *in = NULL;
-  uint32_t n = c->kernel ? sema_inputs(c->arena, c->kernel, c->args, c->nargs, &in) : 0;
+  uint32_t n = 0;
+  if (c->kernel) n = m->ninputs = sema_inputs(c->arena, c->kernel, c->args, c->nargs, &m->inputs);
+  const KernelInput *in = m->inputs;
   m->params = ARENA_ARRAY(c->arena, ImageParam, (size_t)n + m->ntaken);
   m->from = ARENA_ARRAY(c->arena, uint32_t, m->ntaken);
   for (uint32_t i = 0; !c->kernel && i < m->ntaken; i++) {
@@ -96,15 +99,15 @@ static void mark_written_params(Maker *m) {
 static void add_guards(Maker *m) {
   Arena *a = m->c->arena;
   ImageVariant *v = &m->variant;
-  v->guards = ARENA_ARRAY(a, IntExpr, (size_t)m->ntaken + m->c->nargs);
+  v->guards = ARENA_ARRAY(a, IntExpr, (size_t)m->ntaken + m->ninputs);
   for (uint32_t i = 0; i < m->ntaken; i++) {
     const char *name = m->params[m->from[i]].name;
     long long div = m->taken[i].div;
     if (div > 1) v->guards[v->nguards++].text = arena_printf(a, "%s %% %lld == 0", name, div);
   }
-  for (uint32_t i = 0; i < m->c->nargs; i++)
-    if (m->c->args[i].kind == ARG_ONE)
-      v->guards[v->nguards++].text = arena_printf(a, "%s == 1", m->c->args[i].name);
+  for (uint32_t i = 0; i < m->ninputs; i++)
+    if (m->inputs[i].arg && m->inputs[i].arg->kind == ARG_ONE)
+      v->guards[v->nguards++].text = arena_printf(a, "%s == 1", m->inputs[i].name);
 }
 
 /* The runtime alias check of accesses that a pass has reordered, and the kernel from which one that

@@ -92,8 +92,19 @@ static int read_divisor(KernelArg *out, const char *name, const char *text, cons
   return 0;
 }
 
+static int read_descriptor(KernelArg *out, const char *text) {
+  size_t len;
+  const char *why = spec_descriptor(text, &out->block, &out->padding, &len);
+  if (!why && text[len]) why = "nothing may follow the type";
+  if (why) return error_set(NEREID_E_USAGE, E_RUN_BAD_DESCRIPTOR, out->name, text, why);
+  out->type = type_ptr((DType)out->block.dtype);
+  out->div = DESCRIPTOR_ALIGNMENT;
+  return 0;
+}
+
 int spec_type(KernelArg *out, Pool *names, const char *name, const char *text) {
   *out = (KernelArg){.name = name, .kind = ARG_TYPE, .div = 1};
+  if (spec_begins_descriptor(text)) return read_descriptor(out, text);
   if (spec_is_constant(text)) return spec_constexpr(out, names, name, text);
   const char *s = text;
   unsigned stars = 0;

@@ -201,6 +201,10 @@ int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
 
 /* Chooses the variant and fills the slots, where something was set since. */
 int launch_ready(nereid_launch *l);
+/* Sets the extents and strides, in elements, of the tensor descriptor whose base is parameter i;
+ * of another pointer nothing.  `strides` NULL: compact, row-major. */
+int launch_set_extents(nereid_launch *l, int i, int rank, const int64_t *shape,
+                       const int64_t *strides);
 
 /* ---- host_device.c: functions of the devices whose memory is the host's ---- */
 int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);

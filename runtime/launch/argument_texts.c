@@ -58,7 +58,7 @@ static int fit_param(const Argument *a) {
     int code = nereid_value_cast(a->value, p->type);
     return code ? failed_for(a, code) : 0;
   }
-  if (!p->type || !p->is_pointer || !a->array) return 0;
+  if (!p->type || !p->is_pointer || !a->array || a->value->descriptor.block.rank) return 0;
   int code = nereid_value_type(type, sizeof type, a->array, 0);
   if (code || !strcmp(type, p->type)) return code;
   return error_set(NEREID_E_USAGE, E_RUN_ARG_TYPE, a->name, p->type, type);
@@ -96,6 +96,34 @@ static int resolve_alias(const Arguments *all, Argument *a) {
   return 0;
 }
 
+/* An extent or a stride of a descriptor: an argument of its own. */
+static int add_descriptor_number(Arguments *out, const Argument *of, const char *list, int axis,
+                                 DType dtype, int64_t number) {
+  Argument *a = &out->data[out->len];
+  *a = (Argument){.param = of->param};
+  if (asprintf(&a->made_name, "%s.%s.%d", of->name, list, axis) < 0) a->made_name = NULL;
+  if (asprintf(&a->made_text, "%lld:%s", (long long)number, dtype_name(dtype)) < 0)
+    a->made_text = NULL;
+  out->len++;
+  if (!a->made_name || !a->made_text) return error_out_of_memory();
+  a->name = a->made_name;
+  a->text = a->made_text;
+  return nereid_value_parse(&a->value, a->text);
+}
+
+/* A descriptor's extents and strides follow its array. */
+static int expand_descriptor(Arguments *out, Argument *a) {
+  DescriptorValue *d = &a->value->descriptor;
+  if (!d->block.rank) return 0;
+  int code = descriptor_complete(d, &a->array->array, a->offset);
+  if (code) return failed_for(a, code);
+  for (int i = 0; i < d->block.rank && !code; i++)
+    code = add_descriptor_number(out, a, "shape", i, DT_I32, d->shape[i]);
+  for (int i = 0; i < d->block.rank && !code; i++)
+    code = add_descriptor_number(out, a, "strides", i, DT_I64, d->strides[i]);
+  return code;
+}
+
 /* xs.2 before xs.10. */
 static int by_item(const char *x, const char *y) {
   while (*x && *x == *y) x++, y++;
@@ -110,22 +138,32 @@ static int in_kernel_order(const void *a, const void *b) {
   return x->param < y->param ? -1 : 1;
 }
 
+/* A descriptor is its array with an extent and a stride for each axis. */
+enum { ARGUMENTS_OF_ONE = 1 + 2 * DESCRIPTOR_RANK };
+
 int arguments_read(Arguments *out, const nereid_kernel_info *kernel, const nereid_setting *settings,
                    int n, bool outline) {
   int code = n && !settings ? error_null("nereid_tune_request", "args") : 0;
   for (int i = 0; i < n && !code; i++)
     if (!settings[i].name || !settings[i].value) code = error_null("nereid_setting", "value");
-  *out = (Arguments){.kernel = kernel, .data = calloc((size_t)n + 1, sizeof(Argument))};
+  *out = (Arguments){.kernel = kernel,
+                     .data = calloc((size_t)n * ARGUMENTS_OF_ONE + 1, sizeof(Argument))};
   if (!out->data) return error_out_of_memory();
   for (int i = 0; i < n && !code; i++) code = read_argument_text(out, &settings[i], outline);
   for (int i = 0; i < out->len && !code; i++) code = resolve_alias(out, &out->data[i]);
+  int given = out->len;
+  for (int i = 0; i < given && !code; i++) code = expand_descriptor(out, &out->data[i]);
   for (int i = 0; i < out->len && !code; i++) code = fit_param(&out->data[i]);
   qsort(out->data, (size_t)out->len, sizeof *out->data, in_kernel_order);
   return code;
 }
 
 void arguments_free(Arguments *a) {
-  for (int i = 0; i < a->len; i++) nereid_value_free(a->data[i].value);
+  for (int i = 0; i < a->len; i++) {
+    nereid_value_free(a->data[i].value);
+    free(a->data[i].made_name);
+    free(a->data[i].made_text);
+  }
   free(a->data);
   *a = (Arguments){0};
 }
@@ -169,7 +207,8 @@ int arguments_check(const Arguments *a, const nereid_request *r) {
 }
 
 int argument_type(char out[ARGUMENT_TYPE], const Argument *a) {
-  const nereid_value *v = a->array ? a->array : a->value;
+  bool descriptor = a->value->descriptor.block.rank;
+  const nereid_value *v = a->array && !descriptor ? a->array : a->value;
   bool aligned = a->offset % 16 == 0;
   int code = nereid_value_type(out, ARGUMENT_TYPE, v, aligned && !a->param->do_not_specialize);
   return code ? failed_for(a, code) : 0;

@@ -234,12 +234,26 @@ static int read_alias(nereid_value *v, const char *text) {
   return whole ? 0 : error_set(NEREID_E_USAGE, E_RUN_VALUE_SLICE, text);
 }
 
+static int read_value_text(nereid_value *v, const char *text, const Reading *how);
+
+/* tensordesc<bf16[64,64]>:ARRAY */
+static int read_descriptor_value(nereid_value *v, const char *text, const Reading *how) {
+  const char *array;
+  int code = descriptor_read(&v->descriptor, &array, text);
+  if (!code && spec_begins_descriptor(array)) code = bad(text, "a descriptor is made of an array");
+  if (!code) code = read_value_text(v, array, how);
+  if (code || v->kind == NEREID_VALUE_ALIAS) return code;
+  if (v->kind != NEREID_VALUE_ARRAY) return bad(text, "a descriptor is made of an array");
+  return descriptor_complete(&v->descriptor, &v->array, 0);
+}
+
 static int read_value_text(nereid_value *v, const char *text, const Reading *how) {
   static const char *const makers[] = {"zeros:", "ones:", "empty:", "rand:", "randn:", "randint:"};
   for (int i = MAKE_ZEROS; i <= MAKE_RANDINT; i++) {
     size_t n = strlen(makers[i]);
     if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, how);
   }
+  if (spec_begins_descriptor(text)) return read_descriptor_value(v, text, how);
   if (text[0] == '@') return read_npy(v, text);
   if (text[0] == '&') return read_alias(v, text);
   if (!strcmp(text, "none") || !strcmp(text, "None")) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lang/interp/interp.h"
+#include "runtime/compile/spec.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/argument_value.h"
 #include "runtime/messages.h"
@@ -64,6 +65,10 @@ int nereid_value_type(char *out, size_t size, const nereid_value *v, int special
   REQUIRE(v);
   const char *name = nereid_value_dtype(v);
   const char *suffix = "";
+  if (v->descriptor.block.rank) {
+    spec_print_descriptor(out, size, v->descriptor.block, v->descriptor.padding);
+    return 0;
+  }
   switch (v->kind) {
     case NEREID_VALUE_ARRAY: snprintf(out, size, "*%s%s", name, specialize ? ":16" : ""); return 0;
     case NEREID_VALUE_ALIAS: return error_set(NEREID_E_USAGE, E_RUN_VALUE_TYPE);
@@ -88,7 +93,9 @@ int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
     case NEREID_VALUE_ALIAS: return nereid_launch_set_pointer(l, i, device_data);
     case NEREID_VALUE_ARRAY: break;
   }
+  const DescriptorValue *d = &v->descriptor;
   int code = nereid_launch_set_pointer(l, i, device_data);
+  if (!code && d->block.rank) code = launch_set_extents(l, i, d->block.rank, d->shape, d->strides);
   if (!code) l->extent[i] = (IntRange){0, (int64_t)v->array.bytes - 1};
   return code;
 }

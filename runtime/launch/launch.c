@@ -1,10 +1,12 @@
 /* Launches: choosing a variant, and handing its parameters over. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/interp/interp.h"
 #include "runtime/device/device.h"
 #include "runtime/messages.h"
+#include "sema/sema.h"
 
 /* ---- making a launch ---- */
 
@@ -171,6 +173,41 @@ static IntRange tensor_extent(const nereid_tensor *t) {
   return (IntRange){first * size, (last + 1) * size - 1};
 }
 
+/* "d.shape.1" or "d.strides.1"; negative if the kernel does not take it. */
+static int find_descriptor_item(const nereid_launch *l, int i, const char *list, int axis) {
+  char name[256];
+  const nereid_image *image = l->kernel->image;
+  snprintf(name, sizeof name, "%s.%s.%d", image->params[i].name, list, axis);
+  return nereid_image_find_param(image, name);
+}
+
+/* The axes of a tensor descriptor; 0 of a pointer that is none. */
+static int count_descriptor_axes(const nereid_launch *l, int i) {
+  for (int axis = DESCRIPTOR_RANK; axis > 0; axis--)
+    if (find_descriptor_item(l, i, "shape", axis - 1) >= 0 ||
+        find_descriptor_item(l, i, "strides", axis - 1) >= 0)
+      return axis;
+  return 0;
+}
+
+int launch_set_extents(nereid_launch *l, int i, int rank, const int64_t *shape,
+                       const int64_t *strides) {
+  int axes = count_descriptor_axes(l, i), code = 0;
+  if (!axes) return 0;
+  if (rank != axes)
+    return error_set(NEREID_E_USAGE, E_RUN_TENSOR_RANK, l->kernel->image->params[i].name, axes,
+                     rank);
+  int64_t compact = 1;
+  for (int axis = rank; axis-- > 0 && !code; compact *= shape[axis]) {
+    int extent = find_descriptor_item(l, i, "shape", axis);
+    int stride = find_descriptor_item(l, i, "strides", axis);
+    if (extent >= 0) code = nereid_launch_set_int(l, extent, shape[axis]);
+    if (!code && stride >= 0)
+      code = nereid_launch_set_int(l, stride, strides ? strides[axis] : compact);
+  }
+  return code;
+}
+
 int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
   REQUIRE(l);
   REQUIRE(t);
@@ -187,6 +224,7 @@ int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
   IntRange extent = tensor_extent(t);
   int code = on_gpu ? 0 : device_borrow(d, data + extent.lo, (size_t)(extent.hi + 1 - extent.lo));
   if (!code) code = nereid_launch_set_pointer(l, i, data);
+  if (!code) code = launch_set_extents(l, i, t->ndim, t->shape, t->strides);
   if (!code) l->extent[i] = extent;
   return code;
 }

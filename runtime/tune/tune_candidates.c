@@ -35,7 +35,7 @@ static int read_problem_args(Problem *p, const nereid_tune_request *r) {
   char type[ARGUMENT_TYPE];
   int code = check_fixed(p);
   if (!code) code = arguments_read(&p->args, p->info, r->args, r->nargs, true);
-  p->types = ARENA_ARRAY(p->arena, const char *, (size_t)r->nargs);
+  p->types = ARENA_ARRAY(p->arena, const char *, (size_t)p->args.len);
   for (int i = 0; i < p->args.len && !code; i++) {
     code = argument_type(type, &p->args.data[i]);
     p->types[i] = arena_strndup(p->arena, type, strlen(type));

@@ -46,6 +46,23 @@ def bf16(array):
     return narrow(bits.view(np.float32), "bf16")
 
 
+class described:
+    """A tensor descriptor of an array or of a text that new() gives."""
+    def __init__(self, array, block, shape=None, strides=None, padding=None):
+        self.array, self.block, self.padding = array, block, padding
+        self.parts = dict(shape=shape, strides=strides)
+
+    def text(self, value):
+        """As `nereid run` takes it; `value` is the text of the array."""
+        bits = f"{8 * self.array.itemsize}" if isinstance(self.array, np.ndarray) else ""
+        dtype = (f"{self.array.dtype.kind}{bits}" if bits else
+                 value.split("[")[0].split(":")[-1])
+        block = ",".join(map(str, self.block)) + "]"
+        block += f",padding={self.padding}" if self.padding else ""
+        parts = [f"{k}=[{','.join(map(str, part))}]:" for k, part in self.parts.items() if part]
+        return f"tensordesc<{dtype}[{block}>:{''.join(parts)}{value}"
+
+
 def new(how, dtype, *shape):
     return f"{how}:{dtype}[{','.join(map(str, shape))}]"
 

@@ -11,13 +11,15 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
 import widths  # noqa: E402
-from cases import CASES, narrow
+from cases import CASES, described, narrow
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 
 
 def as_value(value, path):
     """One argument as `nereid run` takes it; arrays are written to `path`."""
+    if isinstance(value, described):
+        return value.text(as_value(value.array, path))
     if isinstance(value, narrow):
         np.save(path, value.array)
         return f"@{path}:{value.dtype}"
