@@ -226,6 +226,8 @@
 #define E_SEMA_TUNED_MAX "'%s' has more than %d configurations"
 #define E_SEMA_TUNED_VALUE "'%s' can't have the value %s in a configuration"
 #define E_SEMA_TUNED_OPTION "%s must be a positive integer, not %s"
+#define W_SEMA_MISSING_RETURN \
+  "'%s' returns a value here and nothing at its end: its result is undefined there"
 #define W_SEMA_TUNED_NAME "the kernel has no parameter '%s': its configurations ignore it"
 #define W_SEMA_TUNED_PRUNE \
   "the function that prunes the configurations of '%s' can't be evaluated: all are kept"

@@ -190,9 +190,9 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 
 @triton.jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
-    """The k largest along `dim`, largest first."""
-    return _sort(x, k, dim, True)
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
+    """The k largest along `dim`, largest first, or the k smallest, smallest first."""
+    return _sort(x, k, dim, descending)
 
 
 @triton.jit

@@ -134,9 +134,8 @@ Value builtin_method(Sema *S, Call *c) {
   else if (self.kind == V_DICT) v = dict_method(S, self.u.dict, name, a, n, c->at);
   else if (self.kind == V_TUPLE) v = tuple_method(S, self.u.tuple, name, a, n, c->at);
   else if (self.kind == V_DTYPE) v = dtype_method(S, self, name, a, n);
-  else if (self.kind == V_INT && !n) {
-    v = value_int(bit_length(self.u.i));
-  }
+  else if (special_method_known(name)) v = special_method(S, self, name, a, n, c->at);
+  else if (self.kind == V_INT && !n) v = value_int(bit_length(self.u.i));
   if (v.kind != V_ABSENT) return v;
   sema_error(S, c->at, E_SEMA_METHOD, name, value_describe(S->arena, self));
   return value_error();

@@ -269,6 +269,10 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     *out = method_value(S, v, name);
     return true;
   }
+  if (value_is_operand(v) && special_method_known(name)) {
+    *out = method_value(S, v, name);
+    return true;
+  }
   switch (v.kind) {
     case V_TILE:
     case V_CONST: return tile_attribute(S, v, name, at, out);

@@ -17,6 +17,7 @@ typedef struct {
 typedef struct {
   VEC(JoinSlot) slots;
   const char *conflict; /* set when two values can't be joined: "f32 and i32" */
+  bool undefined; /* a side gives a function's result no value, which must not look like one */
 } Join;
 
 static void join_values(Sema *S, Join *j, Value a, Value b, Value *into);
@@ -85,14 +86,16 @@ static void join_values(Sema *S, Join *j, Value a, Value b, Value *into) {
   else conflict(S, j, a, b);
 }
 
-/* Every run-time leaf of `v`, with a slot in a copy of it. */
-static void join_leaves(Sema *S, Join *j, Value v, Value *into) {
+/* Every run-time leaf of `v`, with a slot in a copy of it; of constants too, if they shall not show. */
+static void join_leaves(Sema *S, Join *j, Value v, bool constants, Value *into) {
   ValueLeaves leaves = {0};
   *into = value_clone(S->arena, v);
   value_leaves(S->arena, into, &leaves);
   for (size_t i = 0; i < leaves.len; i++) {
     Value leaf = *leaves.data[i];
-    if (leaf.kind == V_TILE)
+    Span nowhere = {0};
+    if (constants && value_is_number(leaf)) leaf = typed(S, leaf, nowhere);
+    if (leaf.kind == V_TILE || (constants && leaf.kind == V_CONST))
       add_join_slot(S, j, value_type(leaf), leaf, value_of(V_ABSENT), leaves.data[i]);
   }
 }
@@ -112,10 +115,10 @@ static const Var *changed(const Side *side, uint32_t var) {
 /* ---- the variables ---- */
 
 /* The slots of one side of which the other has no value: it gives an undefined one. */
-static void only_side(Sema *S, Join *j, int side, const Var *v, Var *out) {
+static void only_side(Sema *S, Join *j, int side, const Var *v, bool constants, Var *out) {
   size_t first = j->slots.len;
   *out = *v;
-  if (has_leaves(S, v->value, v->at)) join_leaves(S, j, v->value, &out->value);
+  if (has_leaves(S, v->value, v->at)) join_leaves(S, j, v->value, constants, &out->value);
   else out->value = value_error();
   for (size_t i = first; side == 1 && i < j->slots.len; i++) {
     JoinSlot *slot = &j->slots.data[i];
@@ -140,6 +143,8 @@ static void both_sides(Sema *S, Join *j, const Var *a, const Var *b, Var *out) {
   j->conflict = outer;
 }
 
+static bool join_missing_return(Sema *S, Join *j, const Var *a, const Var *b, Var *out);
+
 static void join_var(Sema *S, Join *j, uint32_t var, const Side sides[2], Var *out) {
   const Var *before = &S->frame->vars.data[var];
   const Var *a = changed(&sides[0], var), *b = changed(&sides[1], var);
@@ -148,18 +153,35 @@ static void join_var(Sema *S, Join *j, uint32_t var, const Side sides[2], Var *o
   if (!b) b = before;
   bool set_a = a->state == VAR_SET, set_b = b->state == VAR_SET;
   if (var == VAR_STATE) both_sides(S, j, a, b, out);
-  else if (sides[0].gone && var != VAR_RETURN && set_b && in_b) only_side(S, j, 1, b, out);
+  else if (var == VAR_RETURN && join_missing_return(S, j, a, b, out)) return;
+  else if (sides[0].gone && var != VAR_RETURN && set_b && in_b) only_side(S, j, 1, b, false, out);
   else if (sides[0].gone && var != VAR_RETURN) *out = *b;
-  else if (sides[1].gone && var != VAR_RETURN && set_a && in_a) only_side(S, j, 0, a, out);
+  else if (sides[1].gone && var != VAR_RETURN && set_a && in_a) only_side(S, j, 0, a, false, out);
   else if (sides[1].gone && var != VAR_RETURN) *out = *a;
   else if (set_a && set_b) both_sides(S, j, a, b, out);
-  else if (var == VAR_RETURN && (set_a || set_b)) only_side(S, j, set_b, set_a ? a : b, out);
+  else if (var == VAR_RETURN && (set_a || set_b)) only_side(S, j, set_b, set_a ? a : b, false, out);
   else if (set_a || set_b) {
     *out = set_a ? *a : *b;
     out->state = VAR_PARTIAL;
   } else {
     *out = a->state > b->state ? *a : *b;
   }
+}
+
+/* A function that returns a value on one side, and nothing at its end on the other: its result is
+ * undefined there. */
+static bool join_missing_return(Sema *S, Join *j, const Var *a, const Var *b, Var *out) {
+  bool no_a = a->value.kind == V_ABSENT, no_b = b->value.kind == V_ABSENT;
+  const Var *given = no_a ? b : a;
+  if (no_a == no_b || a->state != VAR_SET || b->state != VAR_SET) return false;
+  if (given->value.kind == V_NONE || given->value.kind == V_ERROR) {
+    *out = *given;
+    return true;
+  }
+  only_side(S, j, no_a, given, true, out);
+  j->undefined = true;
+  sema_warning(S, given->at, W_SEMA_MISSING_RETURN, S->frame->name);
+  return true;
 }
 
 /* ---- the ops ---- */
@@ -174,6 +196,7 @@ static TileValue *side_value(Sema *S, const JoinSlot *slot, int side, Span at) {
 static bool is_cheap_choice(const Join *j, const Side sides[2]) {
   enum { CHOICES_MAX = 4 };
   if (sides[0].block->first || sides[1].block->first || j->slots.len > CHOICES_MAX) return false;
+  if (j->undefined) return false;
   for (size_t i = 0; i < j->slots.len; i++)
     if (j->slots.data[i].type.rank) return false;
   return true;

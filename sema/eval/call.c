@@ -302,7 +302,7 @@ static Value eval_function_body(Sema *S, const Func *fn) {
   if (fn->lambda) return eval(S, fn->lambda->a);
   exec_body(S, &fn->def->body, STATE_RETURN);
   const Var *v = &S->frame->vars.data[VAR_RETURN];
-  return v->state == VAR_SET ? v->value : value_none();
+  return v->state == VAR_SET && v->value.kind != V_ABSENT ? v->value : value_none();
 }
 
 static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {

@@ -1,6 +1,7 @@
 /* Operators on run-time values, and the ops of the tile IR that they become. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sema/messages.h"
 #include "sema/value/context.h"
@@ -306,35 +307,69 @@ static Value no_operator(Sema *S, const char *op, Value a, Value b, Span at) {
   return value_error();
 }
 
-/* The methods that an operator calls of its left or of its right operand, an aggregate. */
-static const struct {
-  const char *left, *right;
-} special_names[] = {[OP_ADD] = {"__add__", "__radd__"},
-                     [OP_SUB] = {"__sub__", "__rsub__"},
-                     [OP_MUL] = {"__mul__", "__rmul__"},
-                     [OP_DIV] = {"__truediv__", "__rtruediv__"},
-                     [OP_FLOORDIV] = {"__floordiv__", "__rfloordiv__"},
-                     [OP_MOD] = {"__mod__", "__rmod__"},
-                     [OP_POW] = {"__pow__", "__rpow__"},
-                     [OP_SHL] = {"__lshift__", "__rlshift__"},
-                     [OP_SHR] = {"__rshift__", "__rrshift__"},
-                     [OP_AND] = {"__and__", "__rand__"},
-                     [OP_OR] = {"__or__", "__ror__"},
-                     [OP_XOR] = {"__xor__", "__rxor__"},
-                     [OP_MATMUL] = {"__matmul__", "__rmatmul__"},
-                     [OP_LT] = {"__lt__", "__gt__"},
-                     [OP_LE] = {"__le__", "__ge__"},
-                     [OP_GT] = {"__gt__", "__lt__"},
-                     [OP_GE] = {"__ge__", "__le__"},
-                     [OP_EQ] = {"__eq__", "__eq__"},
-                     [OP_NE] = {"__ne__", "__ne__"}};
+/* ---- the methods that operators call: x.__add__(y) is x + y, x.__radd__(y) is y + x ---- */
 
-static bool special_binary(Sema *S, AstOp op, Value a, Value b, Span at, Value *out) {
-  if (!is_aggregate(a) && !is_aggregate(b)) return false;
-  if (op >= sizeof special_names / sizeof *special_names || !special_names[op].left) return false;
-  return call_special(S, a, special_names[op].left, &b, 1, at, out) ||
-         call_special(S, b, special_names[op].right, &a, 1, at, out);
+static const char *const special_names[] = {
+    [OP_ADD] = "add",       [OP_SUB] = "sub",       [OP_MUL] = "mul",
+    [OP_DIV] = "truediv",   [OP_MOD] = "mod",       [OP_FLOORDIV] = "floordiv",
+    [OP_POW] = "pow",       [OP_MATMUL] = "matmul", [OP_AND] = "and",
+    [OP_OR] = "or",         [OP_XOR] = "xor",       [OP_SHL] = "lshift",
+    [OP_SHR] = "rshift",    [OP_NEG] = "neg",       [OP_POS] = "pos",
+    [OP_INVERT] = "invert", [OP_NOT] = "not",       [OP_LT] = "lt",
+    [OP_LE] = "le",         [OP_GT] = "gt",         [OP_GE] = "ge",
+    [OP_EQ] = "eq",         [OP_NE] = "ne"};
+enum { SPECIAL_OPS = OP_NE + 1 };
+
+static bool is_unary(AstOp op) { return op >= OP_NEG && op <= OP_NOT; }
+
+/* The operator of "__add__" or, with *reflected, of "__radd__". */
+static bool special_operator(const char *name, AstOp *op, bool *reflected) {
+  size_t n = strlen(name);
+  if (n < 6 || strncmp(name, "__", 2) || strcmp(name + n - 2, "__")) return false;
+  for (int r = 0; r < 2; r++) {
+    const char *word = name + 2 + r;
+    for (int i = 0; i < SPECIAL_OPS && (!r || name[2] == 'r'); i++) {
+      *op = (AstOp)i;
+      *reflected = r;
+      bool same = !strncmp(word, special_names[i], n - 4 - (size_t)r);
+      if (same && !special_names[i][n - 4 - (size_t)r] && !(r && is_unary(*op))) return true;
+    }
+  }
+  return false;
 }
+
+bool special_method_known(const char *name) {
+  AstOp op;
+  bool reflected;
+  return special_operator(name, &op, &reflected) || !strcmp(name, "__getitem__");
+}
+
+Value special_method(Sema *S, Value self, const char *name, const Value *args, uint32_t n,
+                     Span at) {
+  AstOp op;
+  bool reflected;
+  if (!special_operator(name, &op, &reflected))
+    return n == 1 && !strcmp(name, "__getitem__") ? eval_subscript(S, self, args[0], at)
+                                                  : value_of(V_ABSENT);
+  if (is_unary(op)) return n ? value_of(V_ABSENT) : unary(S, op, self, at);
+  if (n != 1) return value_of(V_ABSENT);
+  Value a = reflected ? args[0] : self, b = reflected ? self : args[0];
+  return op >= OP_LT ? compare(S, op, a, b, at) : binary(S, op, a, b, at);
+}
+
+/* An operator of which an operand is an aggregate with such a method; false if there is none. */
+static bool special_binary(Sema *S, AstOp op, Value a, Value b, Span at, Value *out) {
+  static const AstOp mirrored[SPECIAL_OPS] = {[OP_LT] = OP_GT, [OP_GT] = OP_LT, [OP_LE] = OP_GE,
+                                              [OP_GE] = OP_LE, [OP_EQ] = OP_EQ, [OP_NE] = OP_NE};
+  if ((!is_aggregate(a) && !is_aggregate(b)) || (int)op >= SPECIAL_OPS) return false;
+  const char *left = arena_printf(S->arena, "__%s__", special_names[op]);
+  if (call_special(S, a, left, &b, 1, at, out)) return true;
+  const char *right = op >= OP_LT ? arena_printf(S->arena, "__%s__", special_names[mirrored[op]])
+                                  : arena_printf(S->arena, "__r%s__", special_names[op]);
+  return call_special(S, b, right, &a, 1, at, out);
+}
+
+/* ---- operators of Python ---- */
 
 Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
   Value result;
@@ -388,7 +423,11 @@ Value compare(Sema *S, AstOp op, Value a, Value b, Span at) {
 }
 
 Value unary(Sema *S, AstOp op, Value a, Span at) {
+  Value result;
   if (a.kind == V_ERROR) return a;
+  if (is_aggregate(a) && (int)op < SPECIAL_OPS &&
+      call_special(S, a, arena_printf(S->arena, "__%s__", special_names[op]), NULL, 0, at, &result))
+    return result;
   if (op == OP_NOT && a.kind == V_TILE) {
     a = as_condition(S, a, at);
     return emit_elementwise(S, TILE_NOT, &a, 1, DT_I1, at);

@@ -281,11 +281,34 @@ static void visit_sides(Sema *S, const Stmt *s) {
   }
 }
 
+static bool returns_value(const StmtList *body) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Stmt *s = body->data[i];
+    if (s->kind == ST_RETURN && s->value && s->value->kind != EX_NONE) return true;
+    if (s->kind == ST_IF && (returns_value(&s->body) || returns_value(&s->orelse))) return true;
+  }
+  return false;
+}
+
+/* A helper may reach its end without a value, where a side that is not taken would return one: the
+ * type of its result is that side's.  The language knows such a condition at run time only. */
+static bool decides_result(const Sema *S, const Stmt *s, Value cond, bool truth) {
+  const Func *f = S->frame->func;
+  if (cond.kind != V_CONST || S->frame->host || !S->frame->caller || !f || !f->def) return false;
+  const StmtList *taken = truth ? &s->body : &s->orelse, *other = truth ? &s->orelse : &s->body;
+  return !always_leaves(&f->def->body) && !may_leave(taken) && returns_value(other);
+}
+
 /* True if `rest` was done as well. */
 static bool exec_if(Sema *S, const Stmt *s, const Rest *rest) {
   Value cond;
   bool truth;
-  if (eval_condition(S, s->value, &cond, &truth)) {
+  bool known = eval_condition(S, s->value, &cond, &truth);
+  if (known && decides_result(S, s, cond, truth) && can_emit(S)) {
+    cond = value_tile(materialize(S, as_condition(S, cond, s->value->span), s->value->span));
+    known = false;
+  }
+  if (known) {
     const StmtList *body = truth ? &s->body : &s->orelse;
     bool moves = may_leave(body);
     exec_rest(S, (Rest){body, 0, STATE_RUN, moves ? rest : NULL});
@@ -445,7 +468,7 @@ static void already_left(Sema *S, void *ctx) {
 
 static void end_of_block(Sema *S, int tail, Span at) {
   if (tail == STATE_RUN) return;
-  if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_none(), at);
+  if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_of(V_ABSENT), at);
   set_exit_state(S, tail, at);
 }
 

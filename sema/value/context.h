@@ -211,6 +211,8 @@ typedef struct Sema Sema;
 
 /* ---- sema_diag.c ---- */
 void sema_error(Sema *S, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Said once a place and text. */
+void sema_warning(Sema *S, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void sema_note(Sema *S, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void sema_hint(Sema *S, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The nearest of the names offered so far to `name`: start with a zeroed Nearest. */
@@ -369,6 +371,10 @@ Value binary(Sema *S, AstOp op, Value a, Value b, Span at);
 Value unary(Sema *S, AstOp op, Value a, Span at);
 Value compare(Sema *S, AstOp op, Value a, Value b, Span at);
 Value logical(Sema *S, bool is_and, Value a, Value b, Span at);
+/* x.__add__(y) and the like, of tiles and numbers. */
+bool special_method_known(const char *name);
+/* V_ABSENT if it takes other arguments. */
+Value special_method(Sema *S, Value self, const char *name, const Value *args, uint32_t n, Span at);
 /* An elementwise op on operands of equal dtypes; shapes are broadcast, constants folded. */
 Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DType result,
                        Span at);

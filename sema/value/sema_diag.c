@@ -50,6 +50,21 @@ static void remember_failure(Sema *S, Span at, const char *fmt, const char *text
   S->host->why_at = sema_place(S, at);
 }
 
+void sema_warning(Sema *S, Span at, const char *fmt, ...) {
+  if (S->quiet || S->host) return;
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(S->arena, fmt, ap);
+  va_end(ap);
+  at = sema_place(S, at);
+  for (size_t i = 0; i < diag_count(S->diags); i++) {
+    const Diag *d = diag_get(S->diags, i);
+    bool here = d->span.file == at.file && d->span.line == at.line && d->span.col == at.col;
+    if (here && d->severity == DIAG_WARNING && !strcmp(d->text, text)) return;
+  }
+  diag_warning(S->diags, at, "%s", text);
+}
+
 void sema_error(Sema *S, Span at, const char *fmt, ...) {
   S->failed = true;
   S->muted = true;

@@ -66,6 +66,14 @@ def topk_rows(x_ptr, out_ptr, cols, K: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def least_rows(x_ptr, out_ptr, cols, K: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * cols + c, mask=c < cols, other=float("inf"))
+    tl.store(out_ptr + row * K + tl.arange(0, K), tl.topk(x, K, descending=False))
+
+
+@triton.jit
 def top_experts(logits_ptr, weight_ptr, index_ptr, experts, K: tl.constexpr, BLOCK: tl.constexpr):
     """Routing: the K most likely experts of a token, one argmax at a time, weights normalized."""
     token = tl.program_id(0)

@@ -55,6 +55,15 @@ def topk_rows(rng, rows=3, cols=100, k=8):
     return args, dict(K=k, BLOCK=32 if cols == 32 else 128), str(rows), expected
 
 
+@case(FILE, tol=0)
+@case(FILE, tol=0, k=32, cols=32)
+def least_rows(rng, rows=3, cols=100, k=8):
+    x = normal(rng, rows, cols)
+    args = dict(x_ptr=x, out_ptr=new("empty", "f32", rows, k), cols=cols)
+    expected = dict(out_ptr=np.sort(x, 1)[:, :k])
+    return args, dict(K=k, BLOCK=32 if cols == 32 else 128), str(rows), expected
+
+
 @case(FILE, tol=1e-6)
 @case(FILE, tol=1e-6, experts=64, k=4)
 def top_experts(rng, tokens=5, experts=20, k=2):
