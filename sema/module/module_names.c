@@ -3,9 +3,9 @@
  * Every statement that binds a name is a candidate for it.  They are kept in the order in which
  * they count: the last in the file first, but of a `try` its body before its handlers.  A candidate
  * under an `if` whose condition is known to be otherwise is passed over; so is one that can't be
- * evaluated, or is only a placeholder for a value, while another is left.  While a candidate is
- * being evaluated, its own name means the next one, so that `f = triton.jit(f)` and `X = X + 1`
- * read as they do in Python.
+ * evaluated, or is only a placeholder for a value, while another is left.  A condition on a name for
+ * which two constants are left is not known.  While a candidate is being evaluated, its own name
+ * means the next one, so that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
  */
 #include <string.h>
 
@@ -96,8 +96,12 @@ typedef enum { TAKEN, UNKNOWN, RULED_OUT } Outcome;
 static Outcome outcome(Sema *S, ModuleInfo *m, const Guard *g) {
   Outcome all = TAKEN;
   for (; g; g = g->outer) {
-    bool truth;
-    if (!value_truth(eval_in_module_quietly(S, m, g->stmt->value), &truth)) all = UNKNOWN;
+    bool truth, outer = S->unsure;
+    S->unsure = false;
+    Value v = eval_in_module_quietly(S, m, g->stmt->value);
+    bool unsure = S->unsure;
+    S->unsure = outer;
+    if (unsure || !value_truth(v, &truth)) all = UNKNOWN;
     else if (truth == g->orelse) return RULED_OUT;
   }
   return all;
@@ -157,8 +161,24 @@ static bool is_placeholder(const Binding *b, Value v, Outcome guard) {
   return v.kind == V_EXTERN || (guard == UNKNOWN && (v.kind == V_NONE || is_stub(b->stmt)));
 }
 
+/* Is there another constant for a name after one under an unknown condition? */
+static bool has_other_constant(Sema *S, ModuleInfo *m, Name name, Binding *b, Value v) {
+  bool constant = value_is_number(v) || v.kind == V_NONE || v.kind == V_STR;
+  for (b = b->next; b && constant; b = b->next) {
+    if (b->busy || !host_sees(S, m, b->stmt) || memory_spent(S, b->stmt->span)) continue;
+    b->busy = true;
+    Value other =
+        outcome(S, m, b->guard) == RULED_OUT ? value_error() : binding_value(S, m, b, name);
+    b->busy = false;
+    bool known;
+    if (other.kind != V_ERROR && (!value_equal(v, other, &known) || !known)) return true;
+  }
+  return false;
+}
+
 /* The first candidate that has a value; else the first placeholder; else an error. */
-static Value resolve_binding(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
+static Value resolve_binding(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown,
+                             bool *unsure) {
   Value fallback = value_error();
   for (; b; b = b->next) {
     if (b->busy || !host_sees(S, m, b->stmt)) continue;
@@ -167,7 +187,10 @@ static Value resolve_binding(Sema *S, ModuleInfo *m, Name name, Binding *b, cons
     Outcome guard = outcome(S, m, b->guard);
     Value v = guard == RULED_OUT ? value_error() : binding_value(S, m, b, name);
     b->busy = false;
-    if (v.kind != V_ERROR && !is_placeholder(b, v, guard)) return v;
+    if (v.kind != V_ERROR && !is_placeholder(b, v, guard)) {
+      *unsure = guard == UNKNOWN && has_other_constant(S, m, name, b, v);
+      return v;
+    }
     if (fallback.kind == V_ERROR) fallback = v;
     if (!*unknown) *unknown = b->stmt;
   }
@@ -222,13 +245,18 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   if (!map_get(&m->index, name, &i)) return get_elsewhere(S, m, name, at, out);
   Global *g = &m->globals.data[i];
   if (g->done) {
+    S->unsure |= g->unsure;
     *out = g->value;
     return true;
   }
   const Stmt *unknown = NULL;
   bool cyclic = any_busy(g->first);
   bool spent = S->unsettled >= UNSETTLED_MAX;
-  *out = spent ? value_error() : resolve_binding(S, m, name, g->first, &unknown);
+  bool unsure = false, unsure_before = S->unsure;
+  S->unsure = false;
+  *out = spent ? value_error() : resolve_binding(S, m, name, g->first, &unknown, &unsure);
+  unsure |= S->unsure;
+  S->unsure = unsure_before || unsure;
   S->unsettled += cyclic || out->kind == V_ERROR;
   g = &m->globals.data[i];
   if (out->kind == V_ERROR) {
@@ -240,6 +268,7 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
     if (S->host) *out = host_settle(S, m, name, *out);
     g = &m->globals.data[i];
     g->value = *out;
+    g->unsure = unsure;
     g->done = !S->host || !g->first->next; /* of several, which one counts depends on the place */
   }
   return true;

@@ -67,6 +67,7 @@ typedef struct {
   Binding *first, *last;
   Value value;
   bool done;
+  bool unsure; /* an unknown condition decides between this value and another one */
 } Global;
 
 /* A table from interned names to indices. */
@@ -194,6 +195,7 @@ struct Sema {
   Frame *frame;
   uint32_t depth, calls;
   uint64_t unrolled;
+  bool unsure;        /* a name was read whose value an unknown condition decides */
   uint32_t unsettled; /* values of names of modules that could not be kept */
   size_t memory;      /* the arena's size when counting began */
   int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
