@@ -271,7 +271,8 @@ static bool dtype_get(Name name, Value *out) {
   return false;
 }
 
-static const char *const language_files[] = {"standard.py", "math.py", "random.py", NULL};
+static const char *const language_files[] = {"standard.py", "math.py", "random.py", "scaled.py",
+                                             NULL};
 static const char *const math_files[] = {"math.py",    "libdevice.py", "integer.py",
                                          "convert.py", "standard.py",  NULL};
 static const char *const libdevice_files[] = {"libdevice.py", "integer.py", "convert.py", "math.py",

@@ -154,7 +154,6 @@ X(_experimental_reinterpret_tensor_descriptor, "L", "*args", builtin_unsupported
 /* -- of later versions of this compiler -- */ \
 X(inline_asm_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(dot_scaled,    "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_load, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_store, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \

@@ -53,7 +53,7 @@ def code(text):
 
 
 # The files of lang/std/ that the language's names come from (sema/module/language.c).
-STD = ["standard", "math", "random", "libdevice", "integer", "convert"]
+STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert"]
 
 
 def std_functions():
