@@ -208,6 +208,15 @@
 #define E_SEMA_CHOICE_EFFECT \
   "`%s` in an `if` of map_elementwise is not supported yet: both sides are computed for all " \
   "elements"
+#define E_SEMA_WHOLE_TILE \
+  "`%s` in a function of map_elementwise: it computes with single elements, and has no tiles"
+#define E_SEMA_PACK \
+  "map_elementwise: pack must be a power of two that divides the number of elements, %lld, not %lld"
+#define E_SEMA_PACK_RESULTS \
+  "map_elementwise: the function returns %u values, no multiple of pack, which is %u"
+#define E_SEMA_PACK_TYPES \
+  "map_elementwise: the values of a packed result have different types, %s and %s"
+#define E_SEMA_MAP_NOTHING "map_elementwise: '%s' returns %s, not a value for each element"
 #define H_SEMA_CHOICE_EFFECT "move it out of the `if`: a store with a mask does the same"
 #define E_SEMA_FSTRING \
   "an f-string is evaluated at compile time, but this %s has its value at run time"

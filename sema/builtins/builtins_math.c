@@ -258,14 +258,113 @@ Value builtin_core(Sema *S, Call *c) {
   return emit_elementwise(S, code, v, n, compares ? DT_I1 : t, c->at);
 }
 
-/* ---- map_elementwise ---- */
+/* ---- map_elementwise ----
+ *
+ * The function is evaluated on whole tiles; branches on elements become choices by element
+ * (branch.c), and loops run until the last element has left them (loops.c).  With `pack` > 1, pack
+ * neighbours in row-major order are operands of one call. */
+
+enum { PACK_MAX = 64 };
+
+/* The 2^k-th elements of a [n, 2^k] tile as tiles of n: v[:, 0], v[:, 1], ... */
+static void unpack(Sema *S, Value v, int64_t n, uint32_t pack, uint32_t stride, Value *out,
+                   Span at) {
+  if (pack == 1) {
+    *out = reshape_value(S, v, (Type){.rank = 1, .shape = {(int32_t)n}}, at);
+    return;
+  }
+  Type pairs = {.rank = 3, .shape = {(int32_t)n, (int32_t)pack / 2, 2}};
+  v = reshape_value(S, v, pairs, at);
+  if (v.kind == V_ERROR) return;
+  Type half = {.rank = 2, .shape = {(int32_t)n, (int32_t)pack / 2}};
+  Type types[2] = {type_like(value_type(v), half), type_like(value_type(v), half)};
+  TileOp *op = emit(S, TILE_SPLIT, &v.u.tile, 1, types, 2, at);
+  for (uint32_t i = 0; i < 2; i++)
+    unpack(S, value_tile(op->results[i]), n, pack / 2, 2 * stride, out + i * stride, at);
+}
+
+/* The inverse: a [n, pack] tile of tiles of n elements. */
+static Value pack_again(Sema *S, const Value *v, int64_t n, uint32_t pack, uint32_t stride,
+                        Span at) {
+  if (pack == 1) return reshape_value(S, *v, (Type){.rank = 2, .shape = {(int32_t)n, 1}}, at);
+  Value even = pack_again(S, v, n, pack / 2, 2 * stride, at);
+  Value odd = pack_again(S, v + stride, n, pack / 2, 2 * stride, at);
+  Type pairs = {.rank = 3, .shape = {(int32_t)n, (int32_t)pack / 2, 2}};
+  Value both =
+      emit1(S, TILE_JOIN, type_like(value_type(even), pairs), even.u.tile, odd.u.tile, NULL, at);
+  return reshape_value(S, both, (Type){.rank = 2, .shape = {(int32_t)n, (int32_t)pack}}, at);
+}
+
+static Value call_by_element(Sema *S, Call *c, const Value *args, uint32_t n, Type shape) {
+  Type outer = S->element_shape;
+  S->elementwise++;
+  S->element_shape = shape;
+  Value v = call_with(S, c->args[0], args, n, c->at);
+  S->element_shape = outer;
+  S->elementwise--;
+  return v;
+}
+
+/* A result as a value for each element.  False after an error. */
+static bool mapped_result(Sema *S, const Call *c, Value *v, Type shape) {
+  if (v->kind == V_ERROR) return false;
+  if (!value_is_operand(*v)) {
+    Value fn = c->args[0];
+    sema_error(S, c->at, E_SEMA_MAP_NOTHING,
+               fn.kind == V_FUNC && fn.u.func->def ? fn.u.func->def->name : "the function",
+               value_describe(S->arena, *v));
+    return false;
+  }
+  *v = broadcast_to(S, typed(S, *v, c->at), shape, c->at);
+  return v->kind != V_ERROR;
+}
+
+static Value mapped_results(Sema *S, const Call *c, Value v, Type shape) {
+  if (v.kind != V_TUPLE) return mapped_result(S, c, &v, shape) ? v : value_error();
+  for (uint32_t i = 0; i < v.u.tuple->len; i++)
+    if (!mapped_result(S, c, &v.u.tuple->data[i], shape)) return value_error();
+  return v;
+}
+
+static Value map_packed(Sema *S, Call *c, const Value *args, uint32_t nargs, uint32_t pack) {
+  Type shape = value_type(args[0]);
+  int64_t n = type_numel(shape) / pack;
+  Type one = {.rank = 1, .shape = {(int32_t)n}}, rows = {.rank = 2};
+  rows.shape[0] = (int32_t)n, rows.shape[1] = (int32_t)pack;
+  Value *parts = ARENA_ARRAY(S->arena, Value, (size_t)nargs * pack);
+  for (uint32_t i = 0; i < nargs; i++) {
+    Value flat = reshape_value(S, value_tile(materialize(S, args[i], c->at)), rows, c->at);
+    if (flat.kind == V_ERROR) return flat;
+    unpack(S, flat, n, pack, 1, &parts[i * pack], c->at);
+  }
+  Value v = mapped_results(S, c, call_by_element(S, c, parts, nargs * pack, one), one);
+  if (v.kind == V_ERROR) return v;
+  uint32_t len = v.kind == V_TUPLE ? v.u.tuple->len : 1;
+  if (!len || len % pack) {
+    sema_error(S, c->at, E_SEMA_PACK_RESULTS, len, pack);
+    return value_error();
+  }
+  Value results = value_tuple(S->arena, NULL, 0);
+  for (uint32_t i = 0; i < len; i += pack) {
+    const Value *r = &v.u.tuple->data[i];
+    for (uint32_t j = 1; j < pack; j++)
+      if (!type_eq(value_type(r[0]), value_type(r[j]))) {
+        sema_error(S, c->at, E_SEMA_PACK_TYPES, value_describe(S->arena, r[0]),
+                   value_describe(S->arena, r[j]));
+        return value_error();
+      }
+    Value all = pack_again(S, r, n, pack, 1, c->at);
+    value_append(S->arena, results.u.tuple, reshape_value(S, all, shape, c->at));
+  }
+  return results;
+}
 
 Value builtin_map_elementwise(Sema *S, Call *c) {
   int64_t pack;
   const Tuple *t = c->rest.u.tuple;
   if (!want_int(S, c->args[2], "pack", c->spans[2], &pack)) return value_error();
-  if (pack != 1 || !t->len) {
-    sema_error(S, c->at, E_SEMA_UNSUPPORTED, "map_elementwise with pack");
+  if (!t->len) {
+    sema_error(S, c->at, E_SEMA_ARG_MISSING, c->fn->name, "args");
     return value_error();
   }
   Value *args = ARENA_ARRAY(S->arena, Value, t->len);
@@ -274,14 +373,12 @@ Value builtin_map_elementwise(Sema *S, Call *c) {
     if (args[i].kind == V_ERROR) return args[i];
   if (!broadcast_all(S, args, t->len, c->at)) return value_error();
   Type shape = value_type(args[0]);
-  S->elementwise++;
-  Value v = call_with(S, c->args[0], args, t->len, c->at);
-  S->elementwise--;
-  if (v.kind != V_TUPLE)
-    return value_is_operand(v) ? broadcast_to(S, typed(S, v, c->at), shape, c->at) : v;
-  for (uint32_t i = 0; i < v.u.tuple->len; i++) {
-    Value *item = &v.u.tuple->data[i];
-    if (value_is_operand(*item)) *item = broadcast_to(S, typed(S, *item, c->at), shape, c->at);
+  int64_t numel = type_numel(shape);
+  if (pack < 1 || pack > PACK_MAX || pack & (pack - 1) || numel % pack) {
+    sema_error(S, c->spans[2], E_SEMA_PACK, (long long)numel, (long long)pack);
+    return value_error();
   }
-  return v;
+  if (!can_emit(S)) return value_error();
+  if (pack > 1) return map_packed(S, c, args, t->len, (uint32_t)pack);
+  return mapped_results(S, c, call_by_element(S, c, args, t->len, shape), shape);
 }

@@ -270,16 +270,6 @@ Value builtin_advance(Sema *S, Call *c) {
 
 /* ---- load and store ---- */
 
-/* In a choice by element a load is of the elements that take its side. */
-static Value with_choice(Sema *S, Value mask, Value ptr, Span at) {
-  for (const Choice *c = S->choice; c && value_type(ptr).rank && mask.kind != V_ERROR;
-       c = c->outer) {
-    Value taken = c->otherwise ? unary(S, OP_NOT, c->condition, at) : c->condition;
-    mask = mask.kind == V_ABSENT ? taken : binary(S, OP_AND, mask, taken, at);
-  }
-  return mask;
-}
-
 Value builtin_load(Sema *S, Call *c) {
   if (is_block_pointer(c->args[0])) return load_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
@@ -298,7 +288,8 @@ Value builtin_load(Sema *S, Call *c) {
     parts[1] = cast_to(S, parts[1], type_like(type_scalar(elem), (Type){0}), false, c->spans[2]);
     if (parts[1].kind == V_ERROR) return parts[1];
   }
-  if (ptr.kind != V_ERROR) parts[0] = with_choice(S, parts[0], ptr, c->at);
+  /* In a choice by element a load is of the elements that take its side. */
+  if (ptr.kind != V_ERROR && value_type(ptr).rank) parts[0] = choice_mask(S, parts[0], c->at);
   if (ptr.kind == V_ERROR || !together(S, c, &ptr, parts, 2, true)) return value_error();
   TileValue *args[3] = {ptr.u.tile};
   if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||

@@ -73,8 +73,13 @@ Value builtin_device_assert(Sema *S, Call *c) {
   if (c->args[2].kind != V_NONE) {
     if (!tile_arg(S, c, 2, &mask)) return value_error();
     both[n++] = as_condition(S, mask, c->spans[2]);
-    if (both[1].kind == V_ERROR || !broadcast_all(S, both, 2, c->at)) return value_error();
   }
+  if (S->choice) {
+    both[1] = choice_mask(S, n == 2 ? both[1] : value_of(V_ABSENT), c->at);
+    n = 2;
+  }
+  if (n == 2 && (both[1].kind == V_ERROR || !broadcast_all(S, both, 2, c->at)))
+    return value_error();
   TileValue *args[2] = {materialize(S, both[0], c->at)};
   if (n == 2) args[1] = materialize(S, both[1], c->at);
   TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, c->at);

@@ -16,6 +16,7 @@ typedef struct {
 } JoinSlot;
 typedef struct {
   VEC(JoinSlot) slots;
+  bool by_element;      /* values are chosen for each element: a scalar is the same in all */
   const char *conflict; /* set when two values can't be joined: "f32 and i32" */
   bool undefined; /* a side gives a function's result no value, which must not look like one */
 } Join;
@@ -42,13 +43,19 @@ static Value number_like(Sema *S, Value n, Value like) {
   return typed(S, n, nowhere);
 }
 
+static bool same_type(const Join *j, Value a, Value b) {
+  Type x = value_type(a), y = value_type(b);
+  bool one_shape = j->by_element && (!x.rank || !y.rank);
+  return type_eq(one_shape ? type_element(x) : x, one_shape ? type_element(y) : y);
+}
+
 static void join_numbers(Sema *S, Join *j, Value a, Value b, Value *into) {
   Span nowhere = {0};
   Value x = a, y = b;
   if (value_is_number(a)) x = value_is_typed(b) ? number_like(S, a, b) : typed(S, a, nowhere);
   if (value_is_number(b)) y = value_is_typed(a) ? number_like(S, b, a) : typed(S, b, nowhere);
-  if (value_is_typed(x) && value_is_typed(y) && type_eq(value_type(x), value_type(y)))
-    add_join_slot(S, j, value_type(x), x, y, into);
+  if (value_is_typed(x) && value_is_typed(y) && same_type(j, x, y))
+    add_join_slot(S, j, value_type(value_type(x).rank ? x : y), x, y, into);
   else conflict(S, j, a, b);
 }
 
@@ -188,7 +195,7 @@ static bool join_missing_return(Sema *S, Join *j, const Var *a, const Var *b, Va
 
 static TileValue *side_value(Sema *S, const JoinSlot *slot, int side, Span at) {
   Value v = slot->sides[side];
-  if (v.kind != V_ABSENT) return materialize(S, v, at);
+  if (v.kind != V_ABSENT) return materialize(S, broadcast_to(S, v, slot->type, at), at);
   return emit1(S, TILE_UNDEF, slot->type, NULL, NULL, NULL, at).u.tile;
 }
 
@@ -252,7 +259,7 @@ static void check_return(Sema *S, Span at) {
 }
 
 static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at) {
-  Join j = {0};
+  Join j = {.by_element = S->elementwise > 0};
   VEC(uint32_t) vars = {0};
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < sides[side].changes.len; i++) {
@@ -286,6 +293,14 @@ static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, const Choic
   if (!select) S->b = outer;
   side->gone = state_now(S) == STATE_RETURN; /* values set before a `break` are still read */
   side->changes = frame_undo(S, mark);
+}
+
+Value choice_mask(Sema *S, Value mask, Span at) {
+  for (const Choice *c = S->choice; c && mask.kind != V_ERROR; c = c->outer) {
+    Value taken = c->otherwise ? unary(S, OP_NOT, c->condition, at) : c->condition;
+    mask = mask.kind == V_ABSENT ? taken : binary(S, OP_AND, mask, taken, at);
+  }
+  return mask;
 }
 
 Value refuse_tile_condition(Sema *S, Span at, Value cond) {

@@ -104,7 +104,11 @@ static void loop_carry(Sema *S, LoopValues *l, Name name) {
     return;
   }
   c.count = (uint32_t)leaves.len;
-  for (uint32_t i = 0; i < c.count; i++) loop_add_leaf(S, l, name, *leaves.data[i]);
+  for (uint32_t i = 0; i < c.count; i++) {
+    Value *leaf = leaves.data[i];
+    if (S->elementwise) *leaf = broadcast_to(S, *leaf, S->element_shape, l->at);
+    loop_add_leaf(S, l, name, *leaf);
+  }
   vec_push(S->arena, &l->vars, c);
 }
 
@@ -154,10 +158,12 @@ static void changed_type(Sema *S, const Carried *c, const Var *now, Value was, V
 static TileValue *next_value(Sema *S, LoopValues *l, const Carried *c, const Var *now, Leaf *leaf,
                              Value v) {
   Type want = leaf->init->type;
-  if (value_is_number(v) && want.rank == 0 && want.dtype != DT_PTR &&
+  bool any_rank = S->elementwise > 0;
+  if (value_is_number(v) && (want.rank == 0 || any_rank) && want.dtype != DT_PTR &&
       (dtype_is_float((DType)want.dtype) || v.kind != V_FLOAT))
     v = cast_dtype(S, v, (DType)want.dtype, now->at);
   else if (value_is_number(v)) v = typed(S, v, now->at);
+  if (v.kind != V_ERROR && any_rank && !value_type(v).rank) v = broadcast_to(S, v, want, now->at);
   if (v.kind == V_ERROR) return leaf->params[0];
   if (!type_eq(value_type(v), want)) {
     changed_type(S, c, now, value_tile(leaf->init), v);
@@ -388,6 +394,7 @@ typedef struct {
   const Stmt *s;
   LoopValues values;
   bool leaves_early, has_return;
+  bool by_element;           /* each element of map_elementwise leaves it by itself */
   uint32_t state_leaf;       /* of <state>, if it leaves early */
   TileValue *lo, *hi, *step; /* for */
   const Range *range;
@@ -417,7 +424,7 @@ static void set_attributes(Sema *S, TileOp *op, const Range *r) {
   tile_set_int(S->fn, op, TA_disable_licm, r->disable_licm);
 }
 
-/* The bounds in one dtype, as the index has it. */
+/* The bounds in one dtype, as the index has it; in a loop by element in its shape. */
 static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
   Span at = l->s->value->span;
   Value parts[] = {r->start, r->stop, r->step};
@@ -430,7 +437,7 @@ static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
     v = typed(S, v, at);
     if (v.kind == V_ERROR) return false;
     Type t = value_type(v);
-    if (t.rank || !dtype_is_int((DType)t.dtype)) {
+    if ((t.rank && !l->by_element) || !dtype_is_int((DType)t.dtype)) {
       sema_error(S, at, E_SEMA_RANGE_BOUND, names[i], type_text(S->arena, t));
       return false;
     }
@@ -445,6 +452,7 @@ static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
   TileValue **to[] = {&l->lo, &l->hi, &l->step};
   for (int i = 0; i < 3; i++) {
     Value v = cast_dtype(S, typed(S, parts[i], at), l->iv_type, at);
+    if (v.kind != V_ERROR && l->by_element) v = broadcast_to(S, v, S->element_shape, at);
     if (v.kind == V_ERROR) return false;
     *to[i] = materialize(S, v, at);
   }
@@ -608,6 +616,106 @@ static void run_while(Sema *S, Loop *l, TileBuilder outer) {
   if (l->leaves_early) settle_after(S, l, after[l->state_leaf]);
 }
 
+/* ---- loops by element, in map_elementwise ----
+ *
+ * A leaf <live> has the elements that still run the loop.  The op ends when no element does; its
+ * body is one side of a choice by element, so that the others keep their values. */
+
+static bool differs(Value v) { return value_is_block(v); }
+
+/* Whether elements leave the loop at different times, as far as can be known before it. */
+static bool is_by_element(Sema *S, const Stmt *s, const Range *r) {
+  if (!S->elementwise || !S->element_shape.rank) return false;
+  if (!r || differs(r->start) || differs(r->stop) || differs(r->step)) return true;
+  Assigned names;
+  assigned_names(S, &s->body, NULL, &names);
+  return names.has_break || names.has_return;
+}
+
+/* At the end of the body, for elements that have not left by `break`. */
+static void element_test(Sema *S, void *ctx) {
+  Loop *l = ctx;
+  Test test = {l->s};
+  if (l->range)
+    frame_set_slot(S, VAR_RESULT, index_inside(S, l, l->values.leaves.data[l->iv_leaf].next),
+                   l->s->span);
+  else test_side(S, &test);
+}
+
+static void element_body(Sema *S, void *ctx) {
+  Loop *l = ctx;
+  Span at = l->s->span;
+  frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), at);
+  if (l->range) {
+    Leaf *iv = &l->values.leaves.data[l->iv_leaf];
+    loop_bind_index(S, l->s, value_tile(iv->params[1]));
+    iv->next = emit1(S, TILE_ADD, iv->init->type, iv->params[1], l->step, NULL, at).u.tile;
+  }
+  exec_body(S, &l->s->body, STATE_CONTINUE);
+  Value stays = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_CONTINUE), at);
+  branch(S, at, stays, element_test, stop_side, l);
+  frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), at);
+}
+
+static void element_stop(Sema *S, void *ctx) { stop_side(S, &(Test){((Loop *)ctx)->s}); }
+
+/* i1: whether any element of `live` is true. */
+static TileValue *any_element(Sema *S, TileValue *live, Span at) {
+  int elementwise = S->elementwise;
+  S->elementwise = 0;
+  Type flat = {.rank = 1, .shape = {(int32_t)type_numel(live->type)}};
+  Value v = reshape_value(S, cast_dtype(S, value_tile(live), DT_I32, at), flat, at);
+  v = emit1(S, TILE_REDUCE, type_scalar(DT_I32), v.u.tile, NULL, NULL, at);
+  tile_set_int(S->fn, v.u.tile->def, TA_axis, 0);
+  tile_set_str(S->fn, v.u.tile->def, TA_combine, "or");
+  S->elementwise = elementwise;
+  return as_condition(S, v, at).u.tile;
+}
+
+/* The elements that begin the loop: false, or an error, if none does. */
+static Value first_live(Sema *S, Loop *l) {
+  Span at = l->s->value->span;
+  Value cond;
+  bool truth;
+  if (l->range) cond = index_inside(S, l, l->lo);
+  else if (eval_condition(S, l->s->value, &cond, &truth)) cond = value_bool(truth);
+  if (cond.kind == V_ERROR || (value_truth(cond, &truth) && !truth)) return cond;
+  return broadcast_to(S, choice_mask(S, as_condition(S, cond, at), at), S->element_shape, at);
+}
+
+static void element_loop(Sema *S, Loop *l) {
+  const Stmt *s = l->s;
+  Value live = first_live(S, l);
+  if (live.kind != V_TILE) return;
+  loop_start(S, l);
+  TileBuilder outer = S->b;
+  if (l->range) l->iv_leaf = loop_add_leaf(S, &l->values, loop_index_name(s), value_tile(l->lo));
+  uint32_t live_leaf = loop_add_leaf(S, &l->values, pool_name(S->names, "live"), live);
+  loop_open(S, &l->values, 0);
+  TileValue *go = any_element(S, l->values.leaves.data[live_leaf].params[0], s->span);
+  TileBuilder test_end = S->b;
+  loop_open(S, &l->values, 1);
+  const Choice *choice = S->choice;
+  S->choice = NULL; /* `live` has its condition */
+  TileValue *now = l->values.leaves.data[live_leaf].params[1];
+  branch(S, s->span, value_tile(now), element_body, element_stop, l);
+  S->choice = choice;
+  Value next = frame_value(S, VAR_RESULT);
+  loop_finish_vars(S, &l->values);
+  if (next.kind != V_ERROR) next = broadcast_to(S, next, S->element_shape, s->span);
+  l->values.leaves.data[live_leaf].next = next.kind == V_ERROR ? now : next.u.tile;
+  LoopPassed p = loop_hand_on(S, &l->values, 0);
+  TileValue **passed = ARENA_ARRAY(S->arena, TileValue *, p.n + 1);
+  passed[0] = go;
+  for (uint32_t i = 0; i < p.n; i++) passed[i + 1] = l->values.blocks[0]->params[i];
+  S->b = test_end;
+  emit(S, TILE_CONDITION, passed, p.n + 1, NULL, 0, s->value->span);
+  S->b = outer;
+  TileOp *op = emit(S, TILE_WHILE, p.inits, p.n, p.types, p.n, s->span);
+  loop_results(S, &l->values, op);
+  S->frame->loops--;
+}
+
 /* ---- statements ---- */
 
 /* The `else` of a loop. */
@@ -619,9 +727,16 @@ static void loop_else(Sema *S, const Stmt *s, bool can_break) {
 
 static void runtime_loop(Sema *S, const Stmt *s, const Range *r) {
   if (!can_emit(S)) return;
-  Loop l = {.s = s, .range = r};
+  Loop l = {.s = s, .range = r, .by_element = is_by_element(S, s, r)};
   if (r && !loop_bounds(S, &l, r)) {
     loop_bind_index(S, s, value_error());
+    return;
+  }
+  if (l.by_element) {
+    element_loop(S, &l);
+    Assigned names;
+    assigned_names(S, &s->body, NULL, &names);
+    loop_else(S, s, names.has_break || names.has_return);
     return;
   }
   loop_start(S, &l);

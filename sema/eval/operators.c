@@ -14,12 +14,22 @@ bool can_emit(Sema *S) {
   return can;
 }
 
+/* Ops on tiles as a whole, which a function of map_elementwise can't mean: it sees an element. */
+static bool is_of_whole_tiles(TileCode code) {
+  uint32_t flags = tile_op_flags(code);
+  bool scalar = code == TILE_PROGRAM_ID || code == TILE_NUM_PROGRAMS;
+  return flags & TILE_PURE && !(flags & TILE_ELEM) && !scalar && code != TILE_SPLAT &&
+         code != TILE_BROADCAST;
+}
+
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
              uint32_t nresults, Span at) {
-  if (S->choice && tile_op_flags(code) & TILE_WRITE) {
+  if (S->choice && tile_op_flags(code) & TILE_WRITE && code != TILE_ASSERT) {
     sema_error(S, at, E_SEMA_CHOICE_EFFECT, tile_op_name(code));
     sema_hint(S, "%s", H_SEMA_CHOICE_EFFECT);
   }
+  if (S->elementwise && S->element_shape.rank && !S->frame->is_std && is_of_whole_tiles(code))
+    sema_error(S, at, E_SEMA_WHOLE_TILE, tile_op_name(code));
   S->b.span = sema_place(S, at);
   return tile_build(&S->b, code, args, nargs, types, nresults);
 }

@@ -230,7 +230,10 @@ static void exec_assert(Sema *S, const Stmt *s) {
   if (cond.kind == V_ERROR || !can_emit(S)) return;
   Value msg = s->msg ? eval_quietly(S, s->msg) : value_str("");
   cond = as_condition(S, cond, s->span);
-  TileValue *args[] = {materialize(S, cond, s->span), NULL};
+  Value both[] = {cond, S->choice ? choice_mask(S, value_of(V_ABSENT), s->span) : cond};
+  if (!broadcast_all(S, both, 2, s->span)) return;
+  TileValue *args[] = {materialize(S, both[0], s->span), NULL};
+  if (S->choice) args[1] = materialize(S, both[1], s->span);
   TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, s->span);
   if (msg.kind == V_STR && msg.u.s[0]) tile_set_str(S->fn, op, TA_message, msg.u.s);
 }

@@ -201,6 +201,7 @@ struct Sema {
   int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
   int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
+  Type element_shape; /* of the tiles whose elements the choices are of */
   const Choice *choice; /* whose side this is; NULL: none */
   bool out_of_depth;
   bool spent;         /* EVAL_MB_MAX is taken: nothing more is evaluated */
@@ -265,6 +266,9 @@ Value refuse_tile_condition(Sema *S, Span at, Value cond);
  * A condition that is known runs one side in place. */
 typedef void (*BranchSide)(Sema *S, void *ctx);
 void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_side, void *ctx);
+
+/* `mask` (V_ABSENT: true) and the conditions of the choices by element around this place. */
+Value choice_mask(Sema *S, Value mask, Span at);
 
 /* ---- expressions.c ---- */
 Value eval(Sema *S, const Expr *e);
