@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
   KernelArg arg;
   const int64_t *shape; /* of a tensor, with `rank` extents; NULL: not known */
+  const int64_t *strides; /* of a tensor descriptor, in elements; NULL: not known */
   int rank;
 } TunedArg;
 

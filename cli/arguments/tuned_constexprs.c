@@ -45,7 +45,7 @@ static int ask_decorators(Request *r, Arguments *args, const nereid_device *d, A
   if (!given) return args_out_of_memory();
   for (int i = 0; i < args->len; i++) {
     const Argument *a = &args->data[i];
-    given[i] = (DecoratorArg){a->name, a->array ? a->array : a->value};
+    given[i] = decorator_arg(a);
   }
   status = ask_with(r, args, given, d, add);
   free(given);

@@ -68,7 +68,7 @@ static int give_arguments(Listing *l, const Settings *values, const nereid_kerne
   if (!status && !l->given) return args_out_of_memory();
   for (int i = 0; i < l->args.len && !status; i++) {
     const Argument *a = &l->args.data[i];
-    l->given[l->ngiven++] = (DecoratorArg){a->name, a->array ? a->array : a->value};
+    l->given[l->ngiven++] = decorator_arg(a);
   }
   return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/compile/config.h"
+#include "runtime/compile/spec.h"
 
 /* A long ranking shows its head; --json and --report have all of it. */
 enum { SHOWN = 20 };
@@ -63,7 +64,7 @@ static void print_failures(Text *text, const TuneView *v) {
   }
 }
 
-/* "-D BLOCK=128 --num-warps 8" */
+/* "-D BLOCK=128 --num-warps 8": blocks of descriptors follow from these. */
 static void print_use(const nereid_candidate *best) {
   if (!best || !best->nsettings) return;
   printf("take it by:");
@@ -72,7 +73,8 @@ static void print_use(const nereid_candidate *best) {
     if (!strcmp(s->name, "num_warps")) printf(" --num-warps %s", s->value);
     else if (!strcmp(s->name, "num_stages")) printf(" --num-stages %s", s->value);
     else if (!strcmp(s->name, "maxnreg")) printf(" --maxnreg %s", s->value);
-    else if (!config_is_option(s->name)) printf(" -D %s=%s", s->name, s->value);
+    else if (!config_is_option(s->name) && !spec_begins_descriptor(s->value))
+      printf(" -D %s=%s", s->name, s->value);
   }
   putchar('\n');
 }

@@ -348,20 +348,37 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   return base;
 }
 
+/* A value that is a tensor descriptor's type: the block that a configuration gives it. */
+static bool is_block_value(const nereid_arg *a) {
+  return !a->type && a->value && spec_begins_descriptor(a->value);
+}
+
+/* Has the argument another block by a configuration? */
+static bool is_overruled(const nereid_request *r, int i) {
+  for (int j = 0; j < r->nargs; j++)
+    if (is_block_value(&r->args[j]) && !is_block_value(&r->args[i]) &&
+        !strcmp(r->args[j].name, r->args[i].name))
+      return true;
+  return false;
+}
+
 static int read_request_args(Compilation *c, const nereid_request *r) {
   KernelArg *args = ARENA_ARRAY(c->arena, KernelArg, (size_t)r->nargs);
+  uint32_t n = 0;
   for (int i = 0; i < r->nargs; i++) {
     const nereid_arg *arg = &r->args[i];
+    if (is_overruled(r, i)) continue;
     Name name = pool_name(c->names, arg->name);
     const char *value = arg->value ? arg->value : "None";
-    int code = arg->type ? spec_type(&args[i], c->names, name, arg->type)
-                         : spec_constexpr(&args[i], c->names, name, value);
+    int code = arg->type ? spec_type(&args[n], c->names, name, arg->type)
+                         : spec_constexpr(&args[n], c->names, name, value);
     if (code) return code;
-    for (int j = 0; j < i; j++)
+    for (uint32_t j = 0; j < n; j++)
       if (args[j].name == name) return error_set(NEREID_E_USAGE, E_RUN_ARG_TWICE, name);
+    n++;
   }
   c->args = args;
-  c->nargs = (uint32_t)r->nargs;
+  c->nargs = n;
   return 0;
 }
 

@@ -166,6 +166,10 @@ static void read_name(KernelArg *out, Pool *names, const char *text) {
 
 int spec_constexpr(KernelArg *out, Pool *names, const char *name, const char *text) {
   *out = (KernelArg){.name = name, .div = 1};
+  if (spec_begins_descriptor(text)) {
+    out->kind = ARG_TYPE;
+    return read_descriptor(out, text);
+  }
   size_t all = strlen(text), len = length_of_constexpr(text, all);
   out->is_constexpr = len < all;
   if (len < all) text = pool_namen(names, text, len);

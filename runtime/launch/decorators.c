@@ -23,6 +23,26 @@ enum { OPTIONS = sizeof options / sizeof *options };
 
 /* ---- opening ---- */
 
+DecoratorArg decorator_arg(const Argument *a) {
+  const DescriptorValue *descriptor = &a->value->descriptor;
+  return (DecoratorArg){a->name, a->array ? a->array : a->value,
+                        descriptor->block.rank ? descriptor : NULL};
+}
+
+static const int64_t *copy_extents(Decorators *d, const int64_t *extents, int rank) {
+  int64_t *out = ARENA_ARRAY(d->c.arena, int64_t, (size_t)rank);
+  for (int i = 0; i < rank; i++) out[i] = extents[i];
+  return out;
+}
+
+static void add_descriptor_facts(Decorators *d, const DescriptorValue *of, TunedArg *out) {
+  out->arg.block = of->block;
+  out->arg.padding = of->padding;
+  out->rank = of->block.rank;
+  out->shape = copy_extents(d, of->shape, out->rank);
+  out->strides = copy_extents(d, of->strides, out->rank);
+}
+
 static TunedArg value_arg(Decorators *d, const DecoratorArg *a) {
   const nereid_value *v = a->value;
   TunedArg out = {.arg = {.name = pool_name(d->c.names, a->name), .div = 1}};
@@ -30,15 +50,13 @@ static TunedArg value_arg(Decorators *d, const DecoratorArg *a) {
     case NEREID_VALUE_INT: out.arg.kind = ARG_INT; break;
     case NEREID_VALUE_BOOL: out.arg.kind = ARG_BOOL; break;
     case NEREID_VALUE_FLOAT: out.arg.kind = ARG_FLOAT; break;
-    case NEREID_VALUE_ARRAY: {
-      int64_t *shape = ARENA_ARRAY(d->c.arena, int64_t, (size_t)v->array.rank);
-      for (int i = 0; i < v->array.rank; i++) shape[i] = v->array.shape[i];
+    case NEREID_VALUE_ARRAY:
       out.arg.kind = ARG_TYPE;
       out.arg.type = type_ptr(v->array.dtype);
-      out.shape = shape;
+      out.shape = copy_extents(d, v->array.shape, v->array.rank);
       out.rank = v->array.rank;
+      if (a->descriptor) add_descriptor_facts(d, a->descriptor, &out);
       break;
-    }
     default: out.arg.kind = ARG_NONE; break;
   }
   out.arg.i = v->i;

@@ -7,13 +7,18 @@
 #define NEREID_RUNTIME_LAUNCH_DECORATORS_H
 
 #include "runtime/compile/config.h"
+#include "runtime/launch/argument_texts.h"
+#include "runtime/launch/argument_value.h"
 
 typedef struct Decorators Decorators;
 
 typedef struct {
   const char *name;
   const nereid_value *value; /* of an alias: the other argument's array */
+  const DescriptorValue *descriptor; /* NULL: none */
 } DecoratorArg;
+
+DecoratorArg decorator_arg(const Argument *a);
 
 typedef enum {
   SPACE_NONE,     /* nothing is left to choose: one configuration, perhaps an empty one */

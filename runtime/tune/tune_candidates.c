@@ -212,7 +212,7 @@ static int tune_open(Tuning *t) {
   DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.args.len);
   for (int i = 0; i < t->problem.args.len; i++) {
     const Argument *a = &t->problem.args.data[i];
-    args[i] = (DecoratorArg){a->name, a->array ? a->array : a->value};
+    args[i] = decorator_arg(a);
   }
   return decorators_open(&t->decorators, &t->problem.request, args, t->problem.args.len,
                          &t->device->info);

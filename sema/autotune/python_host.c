@@ -50,11 +50,11 @@ Value builtin_config(Sema *S, Call *c) {
   return make_object(S, &S->p->config_fields, names, fields, CONFIG_FIELDS);
 }
 
-static Value tensor_shape(Sema *S, const TunedArg *arg) {
-  Value shape = value_tuple(S->arena, NULL, 0);
-  for (int i = 0; i < arg->rank; i++)
-    value_append(S->arena, shape.u.tuple, value_int(arg->shape[i]));
-  return shape;
+static Value list_of_extents(Sema *S, const int64_t *extents, int rank) {
+  Value list = value_tuple(S->arena, NULL, 0);
+  for (int i = 0; i < rank && extents; i++)
+    value_append(S->arena, list.u.tuple, value_int(extents[i]));
+  return list;
 }
 
 /* torch.device("cuda:0") */
@@ -65,16 +65,27 @@ static Value device_of_tensors(Sema *S) {
 }
 
 Value host_tensor(Sema *S, const TunedArg *arg) {
-  enum { ALWAYS = 4, ALL = 6 };
-  static const char *const names[ALL] = {"name", "dtype", "is_cuda", "device", "ndim", "shape"};
-  Value fields[ALL] = {
-      value_str(arg->arg.name), value_dtype(type_scalar((DType)arg->arg.type.elem)),
-      value_bool(true),         device_of_tensors(S),
-      value_int(arg->rank),     tensor_shape(S, arg)};
-  Value v = make_object(S, &S->p->tensor_fields, names, fields, ALL);
-  v.u.tuple->len =
-      arg->shape ? ALL : ALWAYS; /* an unknown shape is an attribute that is not there */
+  static const char *const names[TENSOR_FIELDS] = {
+      "name", "dtype", "is_cuda", "device", "ndim", "shape", "strides", "padding", "block_shape"};
+  const KernelArg *a = &arg->arg;
+  bool descriptor = sema_is_descriptor(a);
+  Value fields[TENSOR_FIELDS] = {value_str(a->name),
+                                 value_dtype(type_scalar((DType)a->type.elem)),
+                                 value_bool(true),
+                                 device_of_tensors(S),
+                                 value_int(arg->rank),
+                                 list_of_extents(S, arg->shape, arg->rank),
+                                 list_of_extents(S, arg->strides, arg->rank),
+                                 value_str(pool_name(S->names, descriptor ? a->padding : "zero")),
+                                 shape_value(S, a->block)};
+  Value v = make_object(S, &S->p->tensor_fields, names, fields, TENSOR_FIELDS);
+  /* An unknown shape is an attribute that is not there. */
+  if (!descriptor || !arg->shape) v.u.tuple->len = arg->shape ? TENSOR_STRIDES : TENSOR_RANK;
   return v;
+}
+
+bool value_is_host_descriptor(const Sema *S, Value v) {
+  return value_is_tensor(S, v) && v.u.tuple->len == TENSOR_FIELDS;
 }
 
 /* ---- the device ---- */

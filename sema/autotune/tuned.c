@@ -206,9 +206,14 @@ Value tuned_arguments(TunedReader *r, const TunedConfig *config) {
     Value v = tensor ? host_tensor(&r->S, t) : tuned_value(r, &t->arg);
     if (v.kind != V_ABSENT) value_dict_set(a, d, value_str(pool_name(r->p->names, t->arg.name)), v);
   }
-  for (size_t i = 0; config && i < config->len; i++)
-    value_dict_set(a, d, value_str(pool_name(r->p->names, config->data[i].name)),
-                   tuned_value(r, &config->data[i]));
+  for (size_t i = 0; config && i < config->len; i++) {
+    const KernelArg *arg = &config->data[i];
+    Value name = value_str(pool_name(r->p->names, arg->name)), v = tuned_value(r, arg);
+    const Value *old = value_dict_get(d, name);
+    if (!sema_is_descriptor(arg)) value_dict_set(a, d, name, v);
+    else if (old && value_is_host_descriptor(&r->S, *old))
+      old->u.tuple->data[TENSOR_BLOCK] = shape_value(&r->S, arg->block);
+  }
   return (Value){.kind = V_DICT, .u.dict = d};
 }
 
@@ -250,6 +255,9 @@ const char *tuned_text(Arena *a, const KernelArg *v) {
     case ARG_STR: return v->s;
     case ARG_DTYPE: return arena_printf(a, "tl.%s", dtype_lang_name((DType)v->type.dtype));
     case ARG_FUNC: return arena_printf(a, "fn:%s", v->s);
+    case ARG_TYPE:
+      return arena_printf(a, "tensordesc<%s%s>", type_text(a, v->block),
+                          strcmp(v->padding, "nan") ? "" : ",padding=nan");
     default: return "None";
   }
 }

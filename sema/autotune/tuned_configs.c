@@ -157,29 +157,71 @@ static void add_reset_names(TunedReader *r, TunedNames *out, Value v) {
     if (items[i].kind == V_STR) add_distinct_name(r, out, items[i].u.s);
 }
 
-/* The tensors that a configuration's pre_hook zeroes; what else it does can't be known.  False if
- * it does that. */
-static bool run_hook(TunedReader *r, const Decorator *d, Value config, TunedNames *zeroed) {
+/* What a configuration's pre_hook does that is known here. */
+typedef struct {
+  TunedNames zeroed;  /* tensors */
+  TunedConfig blocks; /* descriptors that it gives other blocks */
+} Hook;
+
+/* A hook sees the constexprs and options of its configuration, too. */
+static Value hook_arguments(TunedReader *r, const Tuple *config) {
+  Value args = tuned_arguments(r, NULL);
+  const Dict *kwargs = config->data[CONFIG_KWARGS].u.dict;
+  for (int i = 0; i < OPTIONS; i++)
+    value_dict_set(r->p->arena, args.u.dict, value_str(pool_name(r->p->names, options[i])),
+                   config->data[CONFIG_WARPS + i]);
+  for (uint32_t i = 0; i < kwargs->len; i++)
+    value_dict_set(r->p->arena, args.u.dict, kwargs->data[2 * i], kwargs->data[2 * i + 1]);
+  return args;
+}
+
+/* The block that a hook has given to a descriptor.  False if no descriptor can have it. */
+static bool read_block(TunedReader *r, Value block, Type *out) {
+  Type shape;
+  r->S.quiet++;
+  bool ok = want_shape(&r->S, block, r->k->span, &shape) && shape.rank == out->rank;
+  r->S.quiet--;
+  for (int i = 0; ok && i < shape.rank; i++) ok = !(shape.shape[i] & (shape.shape[i] - 1));
+  if (ok) *out = type_like(type_element(*out), shape);
+  return ok;
+}
+
+/* False if a descriptor has got a block that is none. */
+static bool read_blocks(TunedReader *r, const Dict *args, TunedConfig *out) {
+  for (uint32_t i = 0; i < r->q->nargs; i++) {
+    KernelArg arg = r->q->args[i].arg;
+    const Value *v = value_dict_get(args, value_str(pool_name(r->p->names, arg.name)));
+    if (!v || !value_is_host_descriptor(&r->S, *v)) continue;
+    Type block = arg.block;
+    if (!read_block(r, v->u.tuple->data[TENSOR_BLOCK], &arg.block)) return false;
+    if (!type_eq(block, arg.block)) vec_push(r->p->arena, out, arg);
+  }
+  return true;
+}
+
+/* What else a hook does can't be known.  False if it does that. */
+static bool run_hook(TunedReader *r, const Decorator *d, Value config, Hook *out) {
   if (!value_is_config(&r->S, config)) return true;
-  Value hook = config.u.tuple->data[CONFIG_HOOK], args = tuned_arguments(r, NULL);
+  Value hook = config.u.tuple->data[CONFIG_HOOK];
   if (hook.kind == V_NONE) return true;
+  Value args = hook_arguments(r, config.u.tuple);
   tuned_forget(r);
   r->host.zeroed.len = 0;
   if (hook.kind == V_FUNC) call_with(&r->S, hook, &args, 1, d->at);
   for (size_t i = 0; i < r->host.zeroed.len; i++)
-    add_distinct_name(r, zeroed, r->host.zeroed.data[i]);
-  return hook.kind == V_FUNC && !r->S.failed;
+    add_distinct_name(r, &out->zeroed, r->host.zeroed.data[i]);
+  return hook.kind == V_FUNC && read_blocks(r, args.u.dict, &out->blocks) && !r->S.failed;
 }
 
 /* For each configuration.  The hooks after one that can't be run are ignored, with a warning. */
-static TunedNames *run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs) {
+static Hook *run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs) {
   bool known = true;
-  TunedNames *zeroed = ARENA_ARRAY(r->p->arena, TunedNames, configs->len);
+  Hook *hooks = ARENA_ARRAY(r->p->arena, Hook, configs->len);
   for (uint32_t i = 0; i < configs->len && known; i++)
-    known = run_hook(r, d, configs->data[i], &zeroed[i]);
+    known = run_hook(r, d, configs->data[i], &hooks[i]);
   if (!known) not_pruned(r, d->at, W_SEMA_TUNED_HOOK);
   tuned_forget(r);
-  return zeroed;
+  return hooks;
 }
 
 /* ---- joining ---- */
@@ -191,6 +233,7 @@ static bool settings_equal(const KernelArg *a, const KernelArg *b) {
     case ARG_STR:
     case ARG_FUNC: return !strcmp(a->s, b->s);
     case ARG_DTYPE: return type_eq(a->type, b->type);
+    case ARG_TYPE: return type_eq(a->block, b->block);
     default: return a->i == b->i;
   }
 }
@@ -258,16 +301,19 @@ static bool config_agrees_with_query(TunedReader *r, Value v) {
 static bool multiply_spaces(TunedReader *r, const Decorator *d, const TunedSpace *before,
                             const Tuple *list, TunedSpace *out) {
   bool any = false;
-  const TunedNames *zeroed = run_hooks(r, d, list);
+  const Hook *hooks = run_hooks(r, d, list);
   for (uint32_t i = 0; i < list->len && !any; i++) any = config_agrees_with_query(r, list->data[i]);
   for (uint32_t i = 0; i < list->len; i++) {
     TunedConfig config = {0};
     if (any && !config_agrees_with_query(r, list->data[i])) continue;
     if (!read_config_value(r, d, list->data[i], &config)) return false;
-    if (!before->decorated && !add_distinct_config(r, d, out, config, zeroed[i])) return false;
+    for (size_t k = 0; k < hooks[i].blocks.len; k++)
+      vec_push(r->p->arena, &config, hooks[i].blocks.data[k]);
+    if (!before->decorated && !add_distinct_config(r, d, out, config, hooks[i].zeroed))
+      return false;
     for (size_t k = 0; k < before->configs.len; k++)
       if (!add_distinct_config(r, d, out, both(r, &before->configs.data[k], &config),
-                               both_names(r, &before->zeroed.data[k], &zeroed[i])))
+                               both_names(r, &before->zeroed.data[k], &hooks[i].zeroed)))
         return false;
   }
   return true;

@@ -8,6 +8,7 @@
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
+#include "sema/value/python_host.h"
 
 /* Floats below it are integers of ours when they are rounded; a NaN is not below it. */
 #define WHOLE_MAX 0x1p120
@@ -84,6 +85,12 @@ DType python_dtype(Value v) {
                               : DT_NONE;
 }
 
+/* A name of the host that ends so. */
+static bool is_host_class(Value type, const char *end) {
+  size_t n = strlen(type.u.s), m = strlen(end);
+  return n >= m && !strcmp(type.u.s + n - m, end);
+}
+
 static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
   *yes = false;
   if (type.kind == V_TUPLE) {
@@ -110,6 +117,8 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
   else if (is_row(type, "tensor_descriptor") || is_row(type, "tensor_descriptor_base"))
     *yes = v.kind == V_BLOCKPTR && v.u.block->descriptor;
   else if (is_row(type, "constexpr")) *yes = false; /* Python sees their values */
+  else if (type.kind == V_EXTERN && S->host && value_is_tensor(S, v))
+    *yes = is_host_class(type, value_is_host_descriptor(S, v) ? ".TensorDescriptor" : ".Tensor");
   else if (type.kind != V_EXTERN) {
     refuse_argument(S, type, "isinstance()", "a type", at);
     return false;

@@ -91,9 +91,10 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   }
 }
 
-/* Tensors are what they are, and the constexprs of a configuration are a dict. */
+/* Of a tensor only the block of a descriptor changes; the constexprs of a configuration are a
+ * dict. */
 static bool can_be(const Sema *S, Value of, uint32_t field, Value v) {
-  if (value_is_tensor(S, of)) return false;
+  if (value_is_tensor(S, of)) return field == TENSOR_BLOCK && v.kind == V_TUPLE;
   return field != CONFIG_KWARGS || v.kind == V_DICT || !value_is_config(S, of);
 }
 

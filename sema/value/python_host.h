@@ -56,6 +56,9 @@ enum {
 };
 /* An item of an enumeration by its name. */
 Value host_class_item(Sema *S, Value cls, Value name, Span at);
+/* What a tensor and a tensor descriptor have on the host. */
+enum { TENSOR_RANK = 4, TENSOR_STRIDES = 6, TENSOR_BLOCK = 8, TENSOR_FIELDS };
 Value host_tensor(Sema *S, const TunedArg *arg);
+bool value_is_host_descriptor(const Sema *S, Value v);
 
 #endif
