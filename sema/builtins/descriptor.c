@@ -24,6 +24,19 @@ static Value zeros(Sema *S, uint32_t n) {
   return out;
 }
 
+/* "zero" or "nan"; NULL after an error. */
+static const char *read_padding_option(Sema *S, Value v, DType elem, Span at) {
+  if (v.kind == V_NONE) return "zero";
+  bool nan = v.kind == V_STR && !strcmp(v.u.s, "nan");
+  if (!nan && (v.kind != V_STR || (*v.u.s && strcmp(v.u.s, "zero") != 0))) {
+    if (v.kind != V_ERROR)
+      sema_error(S, at, E_SEMA_WORD, "padding_option", value_text(S->arena, v), "zero, nan");
+    return NULL;
+  }
+  if (nan && !dtype_is_float(elem)) sema_error(S, at, E_SEMA_PAD_NAN, dtype_name(elem));
+  return !nan ? "zero" : dtype_is_float(elem) ? "nan" : NULL;
+}
+
 Value builtin_make_descriptor(Sema *S, Call *c) {
   enum { BASE, SHAPE, STRIDES, BLOCK, PADDING };
   const Value *items;
@@ -34,8 +47,9 @@ Value builtin_make_descriptor(Sema *S, Call *c) {
   Value v = call_row(S, c, builtin_make_block_ptr, args, sizeof args / sizeof *args);
   if (v.kind == V_ERROR) return v;
   v.u.block->descriptor = true;
-  v.u.block->padding = c->args[PADDING].kind == V_STR ? c->args[PADDING].u.s : "";
-  return v;
+  v.u.block->padding =
+      read_padding_option(S, c->args[PADDING], (DType)v.u.block->type.dtype, c->spans[PADDING]);
+  return v.u.block->padding ? v : value_error();
 }
 
 /* ---- accesses ---- */
