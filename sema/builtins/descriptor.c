@@ -54,18 +54,56 @@ Value builtin_make_descriptor(Sema *S, Call *c) {
 
 /* ---- accesses ---- */
 
-/* The block at some offsets, as a block pointer; V_ERROR if the argument is no descriptor. */
-static Value block_at(Sema *S, const Call *c) {
+/* A copy of the first argument; NULL after an error. */
+static BlockPtr *descriptor_arg(Sema *S, const Call *c) {
   Value d = c->args[0];
   if (d.kind != V_BLOCKPTR || !d.u.block->descriptor) {
-    sema_error(S, c->spans[0], E_SEMA_WANTED, c->fn->name, "a tensor descriptor",
-               value_describe(S->arena, d));
-    return value_error();
+    if (d.kind != V_ERROR)
+      sema_error(S, c->spans[0], E_SEMA_WANTED, c->fn->name, "a tensor descriptor",
+                 value_describe(S->arena, d));
+    if (value_is_pointer(d)) sema_hint(S, H_SEMA_DESCRIPTOR);
+    return NULL;
   }
   BlockPtr *b = ARENA_NEW(S->arena, BlockPtr);
   *b = *d.u.block;
+  return b;
+}
+
+/* Another block shape for a descriptor, as the calls of older versions have it with them. */
+static bool set_block(Sema *S, const Call *c, BlockPtr *b, Type shape, uint32_t arg) {
+  if (shape.rank != b->type.rank) {
+    sema_error(S, c->spans[arg], E_SEMA_BLOCK_RANK, shape.rank, b->type.rank);
+    return false;
+  }
+  b->type = type_like(type_element(b->type), shape);
+  return true;
+}
+
+/* The arguments `arg`, a shape, and the next, a dtype that must be the descriptor's. */
+static bool take_block(Sema *S, const Call *c, BlockPtr *b, uint32_t arg) {
+  Type shape;
+  DTypeValue dtype;
+  if (!want_shape(S, c->args[arg], c->spans[arg], &shape) ||
+      !want_dtype(S, c->args[arg + 1], c->spans[arg + 1], &dtype))
+    return false;
+  if (!type_eq(dtype.type, type_element(b->type))) {
+    sema_error(S, c->spans[arg + 1], E_SEMA_WANTED, c->fn->name,
+               type_text(S->arena, type_element(b->type)), type_text(S->arena, dtype.type));
+    return false;
+  }
+  return set_block(S, c, b, shape, arg);
+}
+
+Value builtin_reinterpret_descriptor(Sema *S, Call *c) {
+  BlockPtr *b = descriptor_arg(S, c);
+  if (!b || !take_block(S, c, b, 1)) return value_error();
+  return (Value){.kind = V_BLOCKPTR, .u.block = b};
+}
+
+/* The block of a descriptor at the offsets of argument `arg`, as a block pointer. */
+static Value block_at(Sema *S, const Call *c, BlockPtr *b, uint32_t arg) {
   b->descriptor = false;
-  if (!block_offsets(S, c, 1, b)) return value_error();
+  if (!block_offsets(S, c, arg, b)) return value_error();
   return (Value){.kind = V_BLOCKPTR, .u.block = b};
 }
 
@@ -76,7 +114,9 @@ static Value all_axes(Sema *S, int rank) {
 }
 
 Value builtin_descriptor_load(Sema *S, Call *c) {
-  Value at = block_at(S, c), none = value_none();
+  BlockPtr *b = descriptor_arg(S, c);
+  if (!b || (c->fn->code == 1 && !take_block(S, c, b, 2))) return value_error();
+  Value at = block_at(S, c, b, 1), none = value_none();
   if (at.kind == V_ERROR) return at;
   Value args[] = {at,
                   none,
@@ -89,10 +129,16 @@ Value builtin_descriptor_load(Sema *S, Call *c) {
   return call_row(S, c, builtin_load, args, sizeof args / sizeof *args);
 }
 
+/* (desc, offsets, value), and before (desc, value, offsets), where the value has the block's shape. */
 Value builtin_descriptor_store(Sema *S, Call *c) {
-  Value at = block_at(S, c), none = value_none();
+  uint32_t value = c->fn->code == 1 ? 1 : 2;
+  BlockPtr *b = descriptor_arg(S, c);
+  Value v = c->args[value], none = value_none();
+  bool shaped = b && value == 1 && value_is_block(v);
+  if (!b || (shaped && !set_block(S, c, b, value_type(v), value))) return value_error();
+  Value at = block_at(S, c, b, 3 - value);
   if (at.kind == V_ERROR) return at;
-  Value args[] = {at, c->args[2], none, all_axes(S, at.u.block->type.rank), none, none};
+  Value args[] = {at, v, none, all_axes(S, at.u.block->type.rank), none, none};
   return call_row(S, c, builtin_store, args, sizeof args / sizeof *args);
 }
 

@@ -95,6 +95,9 @@ X(make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_optio
 X(_experimental_make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_option='zero'", builtin_make_descriptor, 0) \
 X(load_tensor_descriptor, "L", "desc, offsets", builtin_descriptor_load, 0) \
 X(store_tensor_descriptor, "L", "desc, offsets, value", builtin_descriptor_store, 0) \
+X(_experimental_descriptor_load, "L", "desc_pointer, offsets, shape, dtype", builtin_descriptor_load, 1) \
+X(_experimental_descriptor_store, "L", "desc_pointer, value, offsets", builtin_descriptor_store, 1) \
+X(_experimental_reinterpret_tensor_descriptor, "L", "desc_ptr, block_shape, dtype", builtin_reinterpret_descriptor, 0) \
 X(advance,       "LM", "base, offsets", builtin_advance, 0) \
 X(atomic_add,    "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 0) \
 X(atomic_max,    "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 1) \
@@ -150,12 +153,9 @@ X(aggregate,     "T", "cls", builtin_aggregate, 0) \
 X(aggregate_replace, "L", "instance, **changes", builtin_aggregate_replace, 0) \
 X(tuple,         "LP", "values=()", builtin_tuple, 0) \
 X(list,          "P", "values=()", builtin_tuple, 1) \
-X(_experimental_reinterpret_tensor_descriptor, "L", "*args", builtin_unsupported, 0) \
 /* -- of later versions of this compiler -- */ \
 X(inline_asm_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(_experimental_descriptor_load, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(_experimental_descriptor_store, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
 X(tensor_descriptor, "L", "*args", builtin_type_name, 0) \
 X(tensor_descriptor_base, "L", "*args", builtin_type_name, 0) \

@@ -22,6 +22,15 @@ def shift(d, e, row, col):
 
 
 @triton.jit
+def older(d, e, M: tl.constexpr, N: tl.constexpr):
+    """The names and the order of arguments that Triton had before 3.4."""
+    f = tl._experimental_reinterpret_tensor_descriptor(e, [M, N], tl.float32)
+    for i in range(0, d.shape[0], M):
+        v = tl._experimental_descriptor_load(d, [i, 4], [M, N], tl.float32)
+        tl._experimental_descriptor_store(f, v * 2, [i, 0])
+
+
+@triton.jit
 def shift3(d, e, at):
     tl.static_assert(len(d.shape) == 3 and d.dtype == e.dtype)
     e.store([0, 0, 0], d.load([at, at, at]))

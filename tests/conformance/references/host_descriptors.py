@@ -34,6 +34,15 @@ def shift(rng, rows=37, cols=44, row=0, col=0, dtype="f32"):
 
 
 @case(FILE, tol=0)
+def older(rng):
+    x = normal(rng, 10, 20)
+    args = dict(d=described(x, [1, 1]), e=described(new("zeros", "f32", 10, 20), [2, 2]))
+    out = np.zeros_like(x)
+    out[:, :8] = 2 * x[:, 4:12]
+    return args, dict(M=4, N=8), "1", dict(e=out)
+
+
+@case(FILE, tol=0)
 @case(FILE, tol=0, at=-1)
 def shift3(rng, at=2):
     x, values = typed(eighths(rng, 5, 9, 16), "f16")
