@@ -129,7 +129,7 @@ Value builtin_descriptor_load(Sema *S, Call *c) {
   return call_row(S, c, builtin_load, args, sizeof args / sizeof *args);
 }
 
-/* (desc, offsets, value), and before (desc, value, offsets), where the value has the block's shape. */
+/* (desc, offsets, value), and before (desc, value, offsets) with a value of the block's shape. */
 Value builtin_descriptor_store(Sema *S, Call *c) {
   uint32_t value = c->fn->code == 1 ? 1 : 2;
   BlockPtr *b = descriptor_arg(S, c);
