@@ -111,7 +111,7 @@ static bool writes(Graph *g, const Node *n) {
 bool graph_functional(Graph *g, const char *pass) {
   for (const Node *n = g->first; n; n = n->next) {
     if (n->kind != NODE_CALL || !writes(g, n)) continue;
-    diag_error(g->diags, n->place, E_GRAPH_NOT_FUNCTIONAL, n->name, n->op->target, pass);
+    diag_error(g->diags, n->location, E_GRAPH_NOT_FUNCTIONAL, n->name, n->op->target, pass);
     return false;
   }
   return true;

@@ -87,13 +87,13 @@ static void bind_weight(Model *m, Node *n, const char *path) {
   if (!w) w = weights_find_input(m->weights, n->input.target);
   if (!w) {
     const char *name = n->input.tensor ? n->input.tensor : n->input.target;
-    diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, name);
+    diag_error(m->diags, n->location, E_GRAPH_WEIGHTS_LACK, path, name);
     return;
   }
   if (!weight_has_type(w, &n->type)) {
     Text t = text_new(m->arena);
     value_type_print(&t, &n->type);
-    diag_error(m->diags, n->place, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
+    diag_error(m->diags, n->location, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
   }
   n->input.tensor = w->name;
 }

@@ -195,7 +195,7 @@ static void check_step_grid(Compiler *c, const PlanStep *s) {
   const Node *n = s->nodes[0];
   for (int i = 0; i < 3; i++)
     if (s->grid[i]->kind == DIM_HUGE)
-      diag_error(c->g->diags, n->place, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
+      diag_error(c->g->diags, n->location, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
 }
 
 static void write_kernel(Compiler *c, const Group *g, Written *out) {
@@ -389,7 +389,7 @@ static bool has_kernel(Graph *g, const Node *n) {
 static bool is_passed(Graph *g, const Node *n, const char *message) {
   ValueKind k = n->type.kind;
   if (k == VALUE_TENSOR || k == VALUE_NONE || (k == VALUE_INT && n->type.value)) return true;
-  diag_error(g->diags, n->place, message, n->name);
+  diag_error(g->diags, n->location, message, n->name);
   return false;
 }
 
@@ -410,7 +410,7 @@ static bool all_primitive(Graph *g) {
   for (const Node *n = g->first; n; n = n->next) {
     bool tensors = n->type.kind == VALUE_TENSOR || n->type.kind == VALUE_LIST;
     if (n->kind != NODE_CALL || !tensors || has_kernel(g, n)) continue;
-    diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, ops_where(g, n));
+    diag_error(g->diags, n->location, E_GRAPH_NO_KERNEL, n->op->target, ops_where(g, n));
     good = false;
   }
   return good;
@@ -431,7 +431,7 @@ static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
 static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
   bool good = memory_plan(out);
-  if (!good) diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
+  if (!good) diag_error(g->diags, g->first->location, E_GRAPH_MEMORY);
   stages_done(o->stages, "place temporaries", begin);
   return good;
 }

@@ -73,7 +73,7 @@ static bool are_weights(Graph *g, const Cat *c) {
 static Node *slice_call_new(Graph *g, Node *n, OpId op, uint32_t nargs, uint32_t nnamed) {
   Node *made = graph_node(g, NODE_CALL, n, nargs, nnamed);
   made->op = ops_at(op);
-  made->place = n->place;
+  made->location = n->location;
   made->origin = n->origin;
   return made;
 }

@@ -15,7 +15,7 @@ static Node *copy_of(Graph *g, Node *n, Node *before) {
   copy->op = ops_at(OP_aten_clone_default);
   copy->args[0] = arg_node(n);
   copy->type = n->type;
-  copy->place = n->place;
+  copy->location = n->location;
   copy->origin = n->origin;
   graph_fresh_name(g, copy, "clone");
   return copy;
@@ -31,7 +31,7 @@ static Node *tensor_of_number(Graph *g, Arg number, DType t) {
   full->args[1] = number;
   full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = t}};
   full->type = value_tensor(g, t, 0, NULL);
-  full->place = g->last->place;
+  full->location = g->last->location;
   full->origin = number.kind == ARG_NODE ? number.node->origin : g->last->origin;
   graph_fresh_name(g, full, "full");
   return full;

@@ -17,7 +17,7 @@ enum { NAME_MAX_BYTES = 1024, ENTRIES_MAX = 1 << 20 };
 struct Archive {
   Diags *diags;
   Pool *names;
-  Span place;
+  Span location;
   const uint8_t *bytes;
   size_t size;
   bool mapped;
@@ -74,7 +74,7 @@ static int cursor_close(voidpf opaque, voidpf stream) {
 /* ---- the directory ---- */
 
 static bool fail_entry(const Archive *f, const char *entry, const char *what) {
-  diag_error(f->diags, f->place, E_GRAPH_ZIP_ENTRY, entry, what);
+  diag_error(f->diags, f->location, E_GRAPH_ZIP_ENTRY, entry, what);
   return false;
 }
 
@@ -174,7 +174,7 @@ static bool read_directory(Archive *f, Arena *a) {
                                .opaque = &cursor};
   Walk w = {f, a, unzOpen2_64("", &calls)};
   if (!w.zip) {
-    diag_error(f->diags, f->place, E_GRAPH_ZIP);
+    diag_error(f->diags, f->location, E_GRAPH_ZIP);
     return false;
   }
   bool ok = arena_guard(a, walk_directory, close_zip, &w);
@@ -192,7 +192,7 @@ typedef struct {
 
 static bool open_bytes(void *opening) {
   const Opening *o = opening;
-  o->file->place.file = diag_source(o->file->diags, pool_name(o->file->names, o->name), NULL, 0);
+  o->file->location.file = diag_source(o->file->diags, pool_name(o->file->names, o->name), NULL, 0);
   return read_directory(o->file, o->arena);
 }
 
@@ -213,8 +213,8 @@ Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path) {
   f->mapped = f->bytes;
   if (!f->bytes) {
     const char *why = strerror(errno);
-    Span place = {.file = diag_source(d, pool_name(names, path), NULL, 0)};
-    diag_error(d, place, E_GRAPH_OPEN, why);
+    Span location = {.file = diag_source(d, pool_name(names, path), NULL, 0)};
+    diag_error(d, location, E_GRAPH_OPEN, why);
     return NULL;
   }
   Opening o = {f, a, path};
@@ -230,7 +230,7 @@ void archive_close(Archive *f) {
   f->entries.len = 0;
 }
 
-Span archive_location(const Archive *f) { return f->place; }
+Span archive_location(const Archive *f) { return f->location; }
 size_t archive_count(const Archive *f) { return f->entries.len; }
 const ArchiveEntry *archive_at(const Archive *f, size_t i) { return &f->entries.data[i]; }
 

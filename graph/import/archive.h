@@ -25,7 +25,7 @@ Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, con
 /* Also for NULL. */
 void archive_close(Archive *f);
 
-/* The place of messages about this file. */
+/* The location of messages about this file. */
 Span archive_location(const Archive *f);
 size_t archive_count(const Archive *f);
 /* In the order of names. */

@@ -269,7 +269,7 @@ static Arg read_arg_expr(Reader *r, const Expr *e) {
 
 static Node *new_node(Reader *r, NodeKind kind, Span at, uint32_t nargs, uint32_t nnamed) {
   Node *n = graph_node(r->g, kind, NULL, nargs, nnamed);
-  n->place = at;
+  n->location = at;
   n->origin = r->origin;
   return n;
 }
@@ -389,9 +389,9 @@ static Node *read_value_node(Reader *r, const Expr *e) {
 
 /* ---- statements ---- */
 
-static void name_node(Reader *r, Node *n, Name name, Span place) {
-  if (!graph_set_name(r->g, n, name)) FAIL(r, place, E_GRAPH_TWICE, name);
-  else if (!strcmp(name, MODULE)) FAIL(r, place, E_GRAPH_SELF);
+static void name_node(Reader *r, Node *n, Name name, Span location) {
+  if (!graph_set_name(r->g, n, name)) FAIL(r, location, E_GRAPH_TWICE, name);
+  else if (!strcmp(name, MODULE)) FAIL(r, location, E_GRAPH_SELF);
 }
 
 static void name_target(Reader *r, Node *n, const Expr *target) {
@@ -426,7 +426,7 @@ static void read_listed_input(Reader *r, const Expr *target, const Expr *e) {
   Node *before = r->last_input ? r->last_input->next : r->g->first;
   Node *n = graph_node(r->g, NODE_INPUT, before, 0, 0);
   bool attribute = !strcmp(e->a->name, "get_attr");
-  n->place = target->span;
+  n->location = target->span;
   n->input.target = target->kind == EX_NAME ? target->name : e->b->name;
   n->input.kind = attribute ? INPUT_PARAMETER : input_kind(n->input.target);
   n->input.tensor = attribute ? e->b->name : tensor_of_input(n);
@@ -461,7 +461,7 @@ static void read_assignment(Reader *r, const Stmt *s) {
   Node *n = read_value_node(r, s->value);
   if (!n) return;
   name_target(r, n, target);
-  n->place = target->span;
+  n->location = target->span;
   n->type = r->types[r->at];
 }
 

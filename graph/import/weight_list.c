@@ -48,17 +48,17 @@ static bool shape_is_valid(const Weight *w) {
   return total_bytes(w, &total);
 }
 
-static bool check_bytes(Diags *d, Span place, const Weight *w, int64_t offset, WeightBytes b) {
+static bool check_bytes(Diags *d, Span location, const Weight *w, int64_t offset, WeightBytes b) {
   int64_t need = 0;
   if (!storage_end(w, offset, &need))
-    return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
+    return diag_error(d, location, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
   if ((uint64_t)need > b.size) {
-    diag_error(d, place, E_GRAPH_WEIGHT_SHORT, w->name, (long long)need, b.entry, b.size);
+    diag_error(d, location, E_GRAPH_WEIGHT_SHORT, w->name, (long long)need, b.entry, b.size);
     return false;
   }
   /* The storage's begin: element 0 then is aligned too. */
   if ((uintptr_t)b.data % dtype_bytes(w->dtype)) {
-    diag_error(d, place, E_GRAPH_WEIGHT_ALIGN, w->name, b.entry, dtype_bytes(w->dtype));
+    diag_error(d, location, E_GRAPH_WEIGHT_ALIGN, w->name, b.entry, dtype_bytes(w->dtype));
     return false;
   }
   return true;
@@ -72,17 +72,17 @@ static const int64_t *copy_numbers(Arena *a, const int64_t *from, uint32_t n) {
   return to;
 }
 
-Weight *weights_add(Weights *w, Diags *d, Span place, Weight tensor, int64_t offset,
+Weight *weights_add(Weights *w, Diags *d, Span location, Weight tensor, int64_t offset,
                     WeightBytes bytes) {
   if (!shape_is_valid(&tensor))
-    return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, tensor.name), NULL;
+    return diag_error(d, location, E_GRAPH_WEIGHT_LAYOUT, tensor.name), NULL;
   tensor.data = NULL;
   if (weight_numel(&tensor)) {
-    if (!check_bytes(d, place, &tensor, offset, bytes)) return NULL;
+    if (!check_bytes(d, location, &tensor, offset, bytes)) return NULL;
     tensor.data = bytes.data + offset * (int64_t)dtype_bytes(tensor.dtype);
   }
   void **slot = namemap_put(w->arena, &w->by_name, tensor.name);
-  if (*slot) return diag_error(d, place, E_GRAPH_WEIGHT_TWICE, tensor.name), NULL;
+  if (*slot) return diag_error(d, location, E_GRAPH_WEIGHT_TWICE, tensor.name), NULL;
   Weight *added = ARENA_NEW(w->arena, Weight);
   *added = tensor;
   added->shape = copy_numbers(w->arena, tensor.shape, tensor.rank);

@@ -37,8 +37,8 @@ typedef struct {
 } WeightBytes;
 
 /* Element 0 is `offset` elements after the begin of `bytes`.  Shape and strides are copied.  NULL
- * after an error at `place`. */
-Weight *weights_add(Weights *w, Diags *d, Span place, Weight tensor, int64_t offset,
+ * after an error at `location`. */
+Weight *weights_add(Weights *w, Diags *d, Span location, Weight tensor, int64_t offset,
                     WeightBytes bytes);
 /* The weight is what this parameter of forward takes. */
 void weights_bind(Weights *w, Weight *weight, Name input);

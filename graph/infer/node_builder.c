@@ -67,7 +67,7 @@ static void name_part(Build *b, Node *n, const char *part, size_t len) {
 }
 
 static Node *finish_node(Build *b, Node *n, const char *part, size_t len) {
-  n->place = b->in.n->place;
+  n->location = b->in.n->location;
   n->origin = b->in.n->origin;
   name_part(b, n, part, len);
   if (!infer_node(b->in.g, n, &n->type)) longjmp(b->in.failed, 1);

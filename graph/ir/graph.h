@@ -125,7 +125,7 @@ struct Node {
   NamedArg *named;
   uint32_t nnamed;
   ValueType type;
-  Span place;  /* in the text it was read from */
+  Span location;  /* in the text it was read from */
   Name origin; /* where the model's source made it, "File: m.py:3 in forward, code: y = x + 1";
                   NULL: not known */
   struct {     /* INPUT */

@@ -169,7 +169,7 @@ static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
 /* Reports an index that overflows, once a kernel. */
 static void print_huge(Kernel *k, Text *out) {
   const Node *n = k->group->nodes.data[0];
-  if (!k->huge) diag_error(k->graph->diags, n->place, E_GRAPH_PLACE, n->name);
+  if (!k->huge) diag_error(k->graph->diags, n->location, E_GRAPH_PLACE, n->name);
   k->huge = true;
   text_puts(out, "0");
 }
@@ -318,7 +318,7 @@ static const char *foreign(Kernel *k, const Arg *a, DType t) {
   if (!dtype_is_signed(t) && value >= 0 && value <= most) return NULL;
   if (!dtype_is_signed(t) && value < 0 && value >= -most)
     return arena_printf(k->arena, "%lld", (long long)(value + most + 1));
-  diag_error(k->graph->diags, n->place, E_GRAPH_OUT_OF_DTYPE, n->name, (long long)value,
+  diag_error(k->graph->diags, n->location, E_GRAPH_OUT_OF_DTYPE, n->name, (long long)value,
              dtype_name(t));
   return "0";
 }

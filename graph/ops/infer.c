@@ -188,7 +188,7 @@ static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symb
   if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;
   if (agrees) note_equal_sizes(g, n, inferred);
   if (agrees) return true;
-  diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
+  diag_error(g->diags, n->location, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
              text_of(g, &n->type), text_of(g, inferred));
   return false;
 }
@@ -204,7 +204,7 @@ static bool check_symbols(Graph *g, const Node *n, const Symbols *symbols) {
   if (!open) return true;
   Text text = text_new(g->arena);
   dim_print(&text, open);
-  diag_error(g->diags, n->place, E_GRAPH_OPEN_SIZE, text.data);
+  diag_error(g->diags, n->location, E_GRAPH_OPEN_SIZE, text.data);
   return false;
 }
 
@@ -218,7 +218,8 @@ static bool infer_next(Graph *g, Node *n, const Symbols *symbols) {
 
 static bool check_input(Graph *g, const Node *n) {
   const char *name = n->name ? n->name : "?";
-  if (n->type.kind == VALUE_UNKNOWN) diag_error(g->diags, n->place, E_GRAPH_INPUT_TYPE, name, name);
+  if (n->type.kind == VALUE_UNKNOWN)
+    diag_error(g->diags, n->location, E_GRAPH_INPUT_TYPE, name, name);
   return n->type.kind != VALUE_UNKNOWN;
 }
 
@@ -227,7 +228,7 @@ static bool check_said(Graph *g, const Node *n) {
   if (is_countable(g, &n->type)) return true;
   const char *what =
       arena_printf(g->arena, "the number of elements of %s", n->name ? n->name : "?");
-  diag_error(g->diags, n->place, E_GRAPH_HUGE, what);
+  diag_error(g->diags, n->location, E_GRAPH_HUGE, what);
   return false;
 }
 
@@ -240,7 +241,7 @@ static void check_returned(Node **use, void *ctx) {
   Returned *r = ctx;
   const Node *n = *use;
   if (n->kind != NODE_CALL || n->type.kind != VALUE_NONE) return;
-  diag_error(r->g->diags, n->place, E_GRAPH_OUTPUT_KIND, n->name);
+  diag_error(r->g->diags, n->location, E_GRAPH_OUTPUT_KIND, n->name);
   r->good = false;
 }
 

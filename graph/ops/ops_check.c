@@ -76,14 +76,14 @@ static bool check_argument_value(const Check *c, const OpParam *p, const Arg *a)
   if (arg_fits_param(p, a)) return true;
   Text given = text_new(c->g->arena);
   arg_print(&given, a);
-  diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_KIND, p->name, c->n->op->target,
+  diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_KIND, p->name, c->n->op->target,
              kinds[p->type].text, given.data);
   return report_argument(c);
 }
 
 static bool check_positional(const Check *c) {
   if (c->n->nargs > c->schema->npositional) {
-    diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_COUNT, c->n->op->target,
+    diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_COUNT, c->n->op->target,
                c->schema->npositional, c->n->nargs);
     return report_argument(c);
   }
@@ -103,11 +103,11 @@ static bool check_named(const Check *c, uint32_t i) {
   const NamedArg *a = &c->n->named[i];
   int param = ops_param(c->schema, a->name);
   if (param < 0) {
-    diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_NAME, c->n->op->target, a->name);
+    diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_NAME, c->n->op->target, a->name);
     return report_argument(c);
   }
   if (given_before(c, param, i)) {
-    diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_TWICE, a->name, c->n->op->target);
+    diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_TWICE, a->name, c->n->op->target);
     return report_argument(c);
   }
   return check_argument_value(c, &c->schema->params[param], &a->value);
@@ -119,7 +119,7 @@ static bool check_missing(const Check *c) {
     bool given = p->has_default;
     for (uint32_t k = 0; k < c->n->nnamed; k++) given |= !strcmp(c->n->named[k].name, p->name);
     if (given) continue;
-    diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_MISSING, c->n->op->target, p->name);
+    diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_MISSING, c->n->op->target, p->name);
     return report_argument(c);
   }
   return true;

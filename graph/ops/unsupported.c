@@ -58,12 +58,12 @@ bool ops_all_known(Graph *g) {
     nodes++;
   }
   if (nodes == 0) return true;
-  diag_error(g->diags, missing.data[0].first->place, E_GRAPH_UNSUPPORTED, (unsigned)missing.len,
+  diag_error(g->diags, missing.data[0].first->location, E_GRAPH_UNSUPPORTED, (unsigned)missing.len,
              nodes, nodes == 1 ? "" : "s");
   for (size_t i = 0; i < missing.len; i++) {
     const Missing *m = &missing.data[i];
     const char *where = ops_where(g, m->first);
-    diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes,
+    diag_note(g->diags, m->first->location, N_GRAPH_UNSUPPORTED, m->target, m->nodes,
               m->nodes == 1 ? "" : "s", where, advice(g, m->target));
   }
   return false;

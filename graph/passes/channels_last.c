@@ -108,7 +108,7 @@ static Build build_before_node(const ChannelsLast *l, Node *n) {
 static Node *copy_call(Graph *g, Node *n) {
   Node *c = graph_node(g, n->kind, n, n->nargs, n->nnamed);
   c->op = n->op;
-  c->place = n->place;
+  c->location = n->location;
   c->origin = n->origin;
   c->type = n->type;
   if (n->nargs) memcpy(c->args, n->args, n->nargs * sizeof *c->args);

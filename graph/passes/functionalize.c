@@ -40,7 +40,7 @@ typedef struct {
 } Functionalize;
 
 #define FAIL(f, n, ...) \
-  (diag_error((f)->g->diags, (n)->place, __VA_ARGS__), longjmp((f)->build->in.failed, 1))
+  (diag_error((f)->g->diags, (n)->location, __VA_ARGS__), longjmp((f)->build->in.failed, 1))
 
 /* ---- views and their storage ---- */
 
@@ -159,7 +159,7 @@ static Node *view_again(Functionalize *f, Node *n, Node *of) {
   if (n->nnamed) memcpy(copy->named, n->named, n->nnamed * sizeof *n->named);
   copy->args[0] = arg_node(of);
   copy->type = n->type;
-  copy->place = n->place;
+  copy->location = n->location;
   copy->origin = n->origin;
   graph_fresh_name(g, copy, n->name);
   return copy;

@@ -234,7 +234,7 @@ static Node *cast_before(Retype *r, Node *n, Node *x) {
   cast->args[1] = dtype_value(g, r->to);
   cast->type = x->type;
   cast->type.dtype = r->to;
-  cast->place = n->place;
+  cast->location = n->location;
   cast->origin = n->origin;
   graph_fresh_name(g, cast, "to");
   return cast;
@@ -280,7 +280,7 @@ static bool retype_call(Retype *r, Node *n) {
   ValueType inferred;
   if (n->kind == NODE_CALL) {
     if (looks_at_bits(r, n)) {
-      diag_error(r->g->diags, n->place, E_GRAPH_RETYPE_BITS, n->name);
+      diag_error(r->g->diags, n->location, E_GRAPH_RETYPE_BITS, n->name);
       return false;
     }
     retype_names(r, n);

@@ -11,7 +11,7 @@
 bool onnx_error(Onnx *r, const char *where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  diag_error(r->diags, r->place, "%s: %s", where, arena_vprintf(r->arena, fmt, ap));
+  diag_error(r->diags, r->location, "%s: %s", where, arena_vprintf(r->arena, fmt, ap));
   va_end(ap);
   return false;
 }
@@ -27,11 +27,11 @@ void onnx_note_lack(Onnx *r, const char *what, const char *node) {
 
 static bool report_lacks(Onnx *r) {
   if (!r->lacks.len) return true;
-  diag_error(r->diags, r->place, E_ONNX_LACKS, r->lacks.len);
+  diag_error(r->diags, r->location, E_ONNX_LACKS, r->lacks.len);
   for (size_t i = 0; i < r->lacks.len; i++) {
     const OnnxLack *l = &r->lacks.data[i];
-    diag_note(r->diags, r->place, N_GRAPH_UNSUPPORTED, l->what, l->nodes, l->nodes == 1 ? "" : "s",
-              l->first, "");
+    diag_note(r->diags, r->location, N_GRAPH_UNSUPPORTED, l->what, l->nodes,
+              l->nodes == 1 ? "" : "s", l->first, "");
   }
   return false;
 }
@@ -127,7 +127,7 @@ static bool read_graph_input(Onnx *r, OnnxScope *s, const Onnx__ValueInfo *info,
   if (!input_type(r, info, name, &v->type)) return false;
   Node *n = graph_node(r->graph, NODE_INPUT, NULL, 0, 0);
   graph_fresh_name(r->graph, n, name);
-  n->place = r->place;
+  n->location = r->location;
   n->input.target = n->name;
   n->type = v->type;
   v->node = v->input = r->last_input = n;
@@ -163,7 +163,7 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
     list.items[i] = n ? arg_node(n) : arg_none();
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
-  n->place = r->place;
+  n->location = r->location;
   n->args[0] = list;
   graph_fresh_name(r->graph, n, "output");
   return true;
@@ -185,7 +185,7 @@ static bool read_model(void *reader) {
 }
 
 Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w) {
-  Onnx r = {.arena = a, .names = names, .diags = d, .file = f, .place = onnx_location(f)};
+  Onnx r = {.arena = a, .names = names, .diags = d, .file = f, .location = onnx_location(f)};
   r.scratch = arena_child(a);
   r.given = given;
   r.weights = w;

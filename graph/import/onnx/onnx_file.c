@@ -20,7 +20,7 @@ struct OnnxFile {
   Arena *arena;
   Pool *names;
   Diags *diags;
-  Span place;
+  Span location;
   const uint8_t *bytes;
   size_t size;
   bool mapped;
@@ -33,7 +33,7 @@ struct OnnxFile {
 static OnnxFile *file_new(Arena *a, Pool *names, Diags *d, const char *name) {
   OnnxFile *f = ARENA_NEW(a, OnnxFile);
   *f = (OnnxFile){.arena = a, .names = names, .diags = d};
-  f->place.file = diag_source(d, pool_name(names, name), NULL, 0);
+  f->location.file = diag_source(d, pool_name(names, name), NULL, 0);
   return f;
 }
 
@@ -52,7 +52,7 @@ OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path) {
   f->bytes = map_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &f->size);
   f->mapped = f->bytes;
   if (f->mapped) return f;
-  diag_error(d, f->place, E_GRAPH_OPEN, strerror(errno));
+  diag_error(d, f->location, E_GRAPH_OPEN, strerror(errno));
   return NULL;
 }
 
@@ -72,7 +72,7 @@ bool onnx_is_model(const char *path, const char *start, size_t len) {
   return (n > 5 && !strcmp(path + n - 5, ".onnx")) || (len && *start == 8);
 }
 
-Span onnx_location(const OnnxFile *f) { return f->place; }
+Span onnx_location(const OnnxFile *f) { return f->location; }
 
 /* ---- tensors' bytes ---- */
 
@@ -112,7 +112,7 @@ static bool external_error(const OnnxFile *f, const char *tensor, const char *lo
                            const char *why) {
   Text quoted = text_new(f->arena);
   text_quote(&quoted, location);
-  diag_error(f->diags, f->place, E_ONNX_EXTERNAL, tensor, quoted.data, why);
+  diag_error(f->diags, f->location, E_ONNX_EXTERNAL, tensor, quoted.data, why);
   return false;
 }
 
@@ -274,6 +274,6 @@ Onnx__Model *onnx_unpack(OnnxFile *f, Arena *a) {
     if (w.out.len < INT32_MAX) m = onnx__model__unpack(&allocator, w.out.len, w.out.data);
   }
   if (m && m->graph) return m;
-  diag_error(f->diags, f->place, E_ONNX_FILE, w.wrong);
+  diag_error(f->diags, f->location, E_ONNX_FILE, w.wrong);
   return NULL;
 }

@@ -30,7 +30,7 @@ void onnx_close(OnnxFile *f);
 /* Does a file that begins so look like a model? */
 bool onnx_is_model(const char *path, const char *start, size_t len);
 
-/* The place of messages about this file. */
+/* The location of messages about this file. */
 Span onnx_location(const OnnxFile *f);
 
 /* The message Model without the bytes of large tensors: `raw_at` and `raw_size` are their offset

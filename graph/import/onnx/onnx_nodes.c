@@ -173,7 +173,7 @@ static OnnxCall *onnx_call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   const char *name = n->n_output && *n->output[0] ? n->output[0] : onnx_text(n->name);
   *c = (OnnxCall){.r = r, .scope = s, .proto = n, .first_id = r->graph->nids};
   c->stand.name = onnx_identifier(r, name, "value");
-  c->stand.place = r->place;
+  c->stand.location = r->location;
   c->stand.origin = onnx_origin(r, n);
   c->b = (Build){.in = {.g = r->graph, .n = &c->stand, .foreign = onnx_text(n->op_type)}};
   return c;
@@ -206,7 +206,7 @@ static bool translate(OnnxCall *c) {
   size_t errors = diag_errors(r->diags);
   if (setjmp(c->b.in.failed)) {
     if (diag_errors(r->diags) == errors) return true;
-    if (!c->told) diag_note(r->diags, r->place, N_ONNX_NODE, onnx_where(r, c->proto));
+    if (!c->told) diag_note(r->diags, r->location, N_ONNX_NODE, onnx_where(r, c->proto));
     return false;
   }
   if (!c->op->fold || !c->op->fold(c)) c->op->translate(c);

@@ -37,7 +37,7 @@ struct Onnx {
   Pool *names;
   Diags *diags;
   OnnxFile *file;
-  Span place;
+  Span location;
   OnnxGiven given;
   Onnx__Model *model;
   Graph *graph;

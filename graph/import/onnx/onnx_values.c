@@ -331,7 +331,7 @@ static Node *stored_node(Onnx *r, const OnnxValue *v, const char *prefix, InputK
   Node *n = graph_node(r->graph, NODE_INPUT, before, 0, 0);
   const char *name = onnx_identifier(r, v->name, "tensor");
   graph_fresh_name(r->graph, n, arena_printf(r->arena, "%s_%s", prefix, name));
-  n->place = r->place;
+  n->location = r->location;
   n->input.kind = kind;
   n->input.target = n->name;
   n->type = v->type;
@@ -358,7 +358,7 @@ static Node *bind_value(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes)
     bytes.data = memcpy(copy, bytes.data, bytes.size);
   }
   n->input.tensor = w.name;
-  Weight *added = weights_add(r->weights, r->diags, r->place, w, 0, bytes);
+  Weight *added = weights_add(r->weights, r->diags, r->location, w, 0, bytes);
   if (added) weights_bind(r->weights, added, n->input.target);
   return added ? n : NULL;
 }
@@ -403,7 +403,7 @@ static Node *literal_node(Onnx *r, const OnnxValue *v) {
 
 static Node *known_node(Onnx *r, const OnnxValue *v) {
   const OnnxKnown *k = v->known;
-  Node stand = {.name = onnx_identifier(r, v->name, "value"), .place = r->place};
+  Node stand = {.name = onnx_identifier(r, v->name, "value"), .location = r->location};
   if (v->maker) stand.origin = v->maker->stand.origin;
   Build b = {.in = {.g = r->graph, .n = &stand}};
   bool literal = true, equal = k->n > 0;

@@ -28,7 +28,7 @@ static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes 
   Weight w = {.name = name, .dtype = type.dtype, .rank = type.rank};
   w.shape = shape;
   w.strides = strides;
-  return weights_add(r->weights, r->diags, r->place, w, offset, bytes);
+  return weights_add(r->weights, r->diags, r->location, w, offset, bytes);
 }
 
 /* One PayloadMeta: where the bytes are, and how they are laid out. */
@@ -83,13 +83,13 @@ static bool weight_matches(const Weight *w, const ValueType *t) {
 static bool find_placeholder_weight(Pt2 *r, const Node *n) {
   Weight *w = weights_find(r->weights, n->input.tensor);
   if (!w) {
-    diag_error(r->diags, r->place, E_GRAPH_WEIGHT_MISSING, n->input.tensor, n->input.target);
+    diag_error(r->diags, r->location, E_GRAPH_WEIGHT_MISSING, n->input.tensor, n->input.target);
     return false;
   }
   if (!weight_matches(w, &n->type)) {
     Text type = text_new(r->arena);
     value_type_print(&type, &n->type);
-    diag_error(r->diags, r->place, E_GRAPH_WEIGHT_TYPE, w->name, n->input.target, type.data);
+    diag_error(r->diags, r->location, E_GRAPH_WEIGHT_TYPE, w->name, n->input.target, type.data);
     return false;
   }
   weights_bind(r->weights, w, n->input.target);
@@ -165,7 +165,7 @@ static bool read_signature_input(Pt2 *r, const Json *input, const Json *spec_uni
   r->where = arena_printf(r->arena, "input %s", name);
   if (!pt2_identifier(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
   Node *n = graph_node(r->graph, NODE_INPUT, NULL, 0, 0);
-  n->place = r->place;
+  n->location = r->location;
   n->input.target = name;
   n->type.kind = VALUE_NONE;
   return pt2_name_node(r, n, name) && pt2_define(r, name, n) &&
@@ -239,7 +239,7 @@ static bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature) {
       return false;
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
-  n->place = r->place;
+  n->location = r->location;
   n->args[0] = list;
   graph_fresh_name(r->graph, n, "output");
   return true;
@@ -353,7 +353,7 @@ static bool read_exported_program(Pt2 *r) {
 }
 
 Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {
-  Pt2 r = {.arena = a, .names = names, .diags = d, .file = f, .place = archive_location(f)};
+  Pt2 r = {.arena = a, .names = names, .diags = d, .file = f, .location = archive_location(f)};
   r.root = r.where = "";
   r.weights = w;
   r.graph = graph_new(a, names, d);

@@ -10,7 +10,7 @@ bool pt2_fail(Pt2 *r, const char *fmt, ...) {
   va_start(ap, fmt);
   const char *text = arena_vprintf(r->arena, fmt, ap);
   va_end(ap);
-  diag_error(r->diags, r->place, "%s: %s", r->where, text);
+  diag_error(r->diags, r->location, "%s: %s", r->where, text);
   diag_hint(r->diags, H_GRAPH_PT2_AGAIN);
   return false;
 }
@@ -20,7 +20,7 @@ bool pt2_lack(Pt2 *r, const char *fmt, ...) {
   va_start(ap, fmt);
   const char *text = arena_vprintf(r->arena, fmt, ap);
   va_end(ap);
-  diag_error(r->diags, r->place, "%s: %s", r->where, text);
+  diag_error(r->diags, r->location, "%s: %s", r->where, text);
   r->lacking = true;
   return true;
 }

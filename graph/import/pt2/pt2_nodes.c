@@ -284,7 +284,7 @@ static bool read_item(Pt2 *r, Node *list, uint32_t i, const char *kind, const Js
   n->args[1] = arg_int(r->graph, i);
   n->type = *type;
   n->origin = list->origin;
-  n->place = list->place;
+  n->location = list->location;
   return pt2_name_node(r, n, name) && pt2_define(r, name, n);
 }
 
@@ -309,7 +309,7 @@ static bool read_nested(Pt2 *r, Node *tuple, uint32_t i, const Json *tensors, Va
   n->args[0] = arg_node(tuple);
   n->args[1] = arg_int(r->graph, i);
   n->origin = tuple->origin;
-  n->place = tuple->place;
+  n->location = tuple->location;
   graph_fresh_name(r->graph, n, "getitem");
   bool ok = read_tensors(r, n, tensors);
   *type = n->type;
@@ -378,7 +378,7 @@ static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
   uint32_t room = (uint32_t)json_length(inputs);
   Node *n = graph_node(r->graph, NODE_CALL, NULL, room, room);
   n->op = ops_row(r->graph, target);
-  n->place = r->place;
+  n->location = r->location;
   return read_origin(r, node, &n->origin) && pt2_name_node(r, n, name) &&
          read_node_inputs(r, n, inputs) && read_node_outputs(r, n, outputs);
 }

@@ -25,7 +25,7 @@ typedef struct {
   Pool *names;
   Diags *diags;
   const Archive *file;
-  Span place;
+  Span location;
   const char *root;            /* "model/" */
   const ArchiveEntry *program; /* "model/models/model.json" */
   const char *model;           /* "model" */
