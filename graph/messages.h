@@ -15,7 +15,7 @@
 #define E_GRAPH_ARGUMENT "'%s' is not allowed here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is not a type: write \"f32[2, s0]\" or \"Sym(s0)\""
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
-#define E_GRAPH_PLACE \
+#define E_GRAPH_INDEX_SIZE \
   "an index in the kernel of %s overflows 64 bits, or has too long an expression: export with " \
   "smaller sizes, or fixed ones"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"

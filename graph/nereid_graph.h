@@ -2,7 +2,7 @@
  *
  * Two kinds of object beside those of nereid.h, each made by a function and freed by one:
  *   nereid_graph        a model file that was read
- *   nereid_executable   the model on a device: kernels loaded, weights placed, memory planned
+ *   nereid_executable   the model on a device: kernels and weights loaded, memory planned
  *
  *     nereid_device *dev;  nereid_graph *g;  nereid_executable *e;
  *     nereid_graph_source s = {.path = "model.pt2"};
@@ -53,7 +53,7 @@ typedef struct {
    * value.  The rest is not looked at. */
   const nereid_tensor *inputs;
   int ninputs;
-  const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that place */
+  const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that position */
 } nereid_graph_source;
 
 /* A model with operators that are not supported is read too: all of them are named in one message
@@ -141,13 +141,13 @@ typedef struct {
   int ndim;
   int is_number; /* an integer in Python, which decides sizes: type "Sym(s1)".  It is passed as an
                     i64 tensor without axes, in host memory */
-  int place;     /* of an output: its place among all that the model returns.  Numbers that it
-                    returns are tensors without axes; None has a place, and no output */
+  int place;     /* of an output: its position among all that the model returns.  Numbers that it
+                    returns are tensors without axes; None has a position, and no output */
 } nereid_graph_value;
 
 NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
 NEREID_API int nereid_executable_noutputs(const nereid_executable *e);
-/* How many places for outputs there are, with those of None. */
+/* How many values the model returns, with those that are None. */
 NEREID_API int nereid_executable_nplaces(const nereid_executable *e);
 /* In the model's order.  An input that a plan does not use has name NULL and may be anything. */
 NEREID_API int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i);

@@ -36,7 +36,7 @@ static bool interprets(const Launch *l) {
   return info.kind == NEREID_TILE || info.kind == NEREID_THREAD;
 }
 
-static int place_array(const Launch *l, Argument *a) {
+static int upload_array(const Launch *l, Argument *a) {
   size_t bytes = nereid_value_bytes(a->value);
   nereid_tensor t;
   nereid_value_tensor(&t, a->value);
@@ -61,11 +61,11 @@ static int set_arguments(const Launch *l, const Arguments *a) {
   return code;
 }
 
-int launch_place(Launch *l, Arguments *a) {
+int launch_upload(Launch *l, Arguments *a) {
   int code = 0;
   for (int i = 0; i < a->len && !code; i++)
     if (a->data[i].array && a->data[i].array == a->data[i].value)
-      code = place_array(l, &a->data[i]);
+      code = upload_array(l, &a->data[i]);
   for (int i = 0; i < a->len; i++)
     for (int j = 0; j < a->len; j++)
       if (a->data[i].array && a->data[i].array == a->data[j].value)

@@ -22,7 +22,7 @@ typedef struct {
 /* Compiles the kernel for the device, and loads it there. */
 int launch_open(Launch *out, nereid_device *d, const nereid_request *r, const uint32_t grid[3]);
 /* Copies arrays to the device, and makes them and the numbers arguments of the launch. */
-int launch_place(Launch *l, Arguments *a);
+int launch_upload(Launch *l, Arguments *a);
 /* Copies arrays back to where the values were. */
 int launch_fetch(const Launch *l, Arguments *a);
 /* All but the device, and the arrays there. */

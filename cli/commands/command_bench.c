@@ -265,7 +265,7 @@ static int prepare_point(Sweep *s, Point *p) {
   if (!status) status = request_add_types(s->request, &p->args, s->module);
   if (!status) status = request_finish(s->request);
   if (!status) status = launch_open(&p->launch, s->device, &s->request->api, grid);
-  return status ? status : launch_place(&p->launch, &p->args);
+  return status ? status : launch_upload(&p->launch, &p->args);
 }
 
 /* The bytes or operations of a launch, scaled so that divided by its microseconds they give GB/s or

@@ -304,10 +304,10 @@ static int graphs_write_outputs(const Graphs *g) {
 }
 
 static void graphs_print_outputs(const Graphs *g) {
-  for (int place = 0, i = 0; place < nereid_executable_nplaces(g->e); place++) {
+  for (int index = 0, i = 0; index < nereid_executable_nplaces(g->e); index++) {
     char name[32];
-    snprintf(name, sizeof name, "output_%d", place);
-    if (i < g->noutputs && output_index(g, i) == place) report_array(name, g->outputs[i++]);
+    snprintf(name, sizeof name, "output_%d", index);
+    if (i < g->noutputs && output_index(g, i) == index) report_array(name, g->outputs[i++]);
     else printf("%s None\n", name);
   }
 }
@@ -332,25 +332,25 @@ static double tolerance_of(const Graphs *g, const nereid_value *v) {
   return own > computed ? own : computed;
 }
 
-static int other_shape(const nereid_value *output, int place, const nereid_value *expected) {
+static int other_shape(const nereid_value *output, int index, const nereid_value *expected) {
   char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
   compare_shape(a, output);
   compare_shape(b, expected);
-  args_error(E_CLI_COMPARE_SHAPE, place, a, b);
+  args_error(E_CLI_COMPARE_SHAPE, index, a, b);
   return STATUS_PROBLEM;
 }
 
 static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
   Difference d;
-  int place = output_index(g, i);
+  int index = output_index(g, i);
   double tolerance = tolerance_of(g, g->outputs[i]);
   if (!compare_arrays(&d, g->outputs[i], expected))
-    return other_shape(g->outputs[i], place, expected);
-  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", place, d.absolute,
+    return other_shape(g->outputs[i], index, expected);
+  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", index, d.absolute,
          d.relative, d.norm);
   if (is_integer_tensor(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
-  if (is_integer_tensor(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, place);
-  else args_error(E_CLI_COMPARE, place, tolerance);
+  if (is_integer_tensor(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, index);
+  else args_error(E_CLI_COMPARE, index, tolerance);
   return STATUS_PROBLEM;
 }
 

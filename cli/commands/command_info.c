@@ -42,7 +42,7 @@ static void print_tool(const char *tool) {
 
 static int run_info(int argc, char **argv) {
   if (argc) return args_error(E_CLI_EXTRA_FILE, argv[0], "");
-  char place[8192];
+  char folder[8192];
   printf("nereid %s (%s)\ndevices\n", nereid_version(), nereid_build_id());
   print_gpus();
   print_device_info("cpu");
@@ -53,10 +53,10 @@ static int run_info(int argc, char **argv) {
   fputs("\ntools\n", stdout);
   print_tool("cc");
   print_tool("ptxas");
-  nereid_cache_describe(place, sizeof place);
-  printf("cache\n  %s\n", place);
-  nereid_records_describe(place, sizeof place);
-  printf("records\n  %s\n", place);
+  nereid_cache_describe(folder, sizeof folder);
+  printf("cache\n  %s\n", folder);
+  nereid_records_describe(folder, sizeof folder);
+  printf("records\n  %s\n", folder);
   return STATUS_OK;
 }
 

@@ -144,7 +144,7 @@ static int run_request(Run *r) {
   Progress *p = status ? NULL : progress_start("compiling", r->info->name);
   if (!status) status = launch_open(&r->launch, r->device, &r->request.api, grid);
   progress_stop(p);
-  if (!status) status = launch_place(&r->launch, &r->args);
+  if (!status) status = launch_upload(&r->launch, &r->args);
   return status ? status : launch_and_fetch(r);
 }
 

@@ -42,7 +42,7 @@ static void x_axis(const Chart *c, const char *title) {
   Tick ticks[TICKS_MOST];
   int n = scale_ticks(ticks, &c->x, most);
   for (int i = 0; i < n; i++) {
-    double x = scale_place(&c->x, ticks[i].value);
+    double x = scale_position(&c->x, ticks[i].value);
     text_printf(c->out, "<path class=\"grid\" d=\"M%.1f %gV%g\"/>", x, c->top, c->bottom);
     text_printf(c->out, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", x,
                 c->bottom + 17, ticks[i].label);
@@ -57,7 +57,7 @@ static void y_axis(const Chart *c, const char *title) {
   Tick ticks[TICKS_MOST];
   int n = scale_ticks(ticks, &c->y, 10);
   for (int i = 0; i < n; i++) {
-    double y = scale_place(&c->y, ticks[i].value);
+    double y = scale_position(&c->y, ticks[i].value);
     text_printf(c->out, "<path class=\"grid\" d=\"M%g %.1fH%g\"/>", c->left, y, c->right);
     text_printf(c->out, "<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", c->left - 7,
                 y + 4, ticks[i].label);
@@ -101,5 +101,5 @@ void chart_mark(const Chart *c, int series, double x, double y, double r) {
 }
 
 double chart_clamp(const Scale *s, double v) {
-  return scale_place(s, v < s->lo ? s->lo : v > s->hi ? s->hi : v);
+  return scale_position(s, v < s->lo ? s->lo : v > s->hi ? s->hi : v);
 }

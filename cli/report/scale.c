@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 /* 1, 2 or 5 times a power of ten, not less than `least`. */
 static double round_step(double least) {
@@ -36,7 +36,7 @@ Scale scale_around(ScaleKind kind, double lo, double hi) {
   return (Scale){kind, lo / share, hi * share, 0, 0};
 }
 
-double scale_place(const Scale *s, double v) {
+double scale_position(const Scale *s, double v) {
   double share =
       is_linear(s->kind) ? (v - s->lo) / (s->hi - s->lo) : log(v / s->lo) / log(s->hi / s->lo);
   return s->from + share * (s->to - s->from);

@@ -17,7 +17,7 @@ typedef struct {
 
 /* A scale around values from lo to hi: a linear one ends at ticks, others have some room. */
 Scale scale_around(ScaleKind kind, double lo, double hi);
-double scale_place(const Scale *s, double value);
+double scale_position(const Scale *s, double value);
 
 typedef struct {
   double value;

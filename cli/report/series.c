@@ -21,8 +21,8 @@ typedef struct {
   Series *out;
 } Reading;
 
-static int wrong_form(const Reading *r, const char *place, const char *form) {
-  args_error(E_CLI_SERIES, r->path, place, form);
+static int wrong_form(const Reading *r, const char *key, const char *form) {
+  args_error(E_CLI_SERIES, r->path, key, form);
   return STATUS_PROBLEM;
 }
 
@@ -55,12 +55,12 @@ static int read_points(const Reading *r, const Json *points) {
     return wrong_form(r, "points", "an array of 1 to 10000 points");
   for (size_t i = 0; i < n; i++) {
     SeriesPoint p;
-    const char *place = arena_printf(r->arena, "points[%zu]", i);
+    const char *point = arena_printf(r->arena, "points[%zu]", i);
     if (!read_point(&p, json_item(points, i)))
-      return wrong_form(r, place,
+      return wrong_form(r, point,
                         "[x, median, low, high], from 1e-9 to 1e18 with low <= median <= high");
     if (i && p.x <= vec_last(&r->out->points).x)
-      return wrong_form(r, place, "at a larger x than the point before it");
+      return wrong_form(r, point, "at a larger x than the point before it");
     vec_push(r->arena, &r->out->points, p);
   }
   return STATUS_OK;

@@ -19,7 +19,7 @@ typedef struct {
   VEC(SeriesPoint) points; /* by x */
 } Series;
 
-/* Reads such a file.  Returns a status, after a message with the place in the file. */
+/* Reads such a file.  Returns a status, after a message with the location in the file. */
 int series_read(Arena *a, Series *out, const char *path);
 void series_json(Text *out, const Series *s);
 

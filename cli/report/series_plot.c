@@ -53,8 +53,8 @@ static Scale y_scale(const SeriesGroup *g) {
 
 /* ---- the legend ---- */
 
-/* Places for the labels, from left to right and then in a next line; returns how many lines. */
-static int place_labels(const Chart *c, const SeriesGroup *g, double *x, int *line) {
+/* Positions of the labels, from left to right and then in a next line; returns how many lines. */
+static int arrange_labels(const Chart *c, const SeriesGroup *g, double *x, int *line) {
   int lines = 0;
   double at = c->left;
   for (int i = 0; i < g->n; i++) {
@@ -82,7 +82,7 @@ static void put_plot_legend(const Chart *c, const SeriesGroup *g, const double *
 /* ---- lines ---- */
 
 static void put_corner(const Chart *c, const char *command, double x, double y) {
-  text_printf(c->out, "%s%.1f %.1f", command, scale_place(&c->x, x), scale_place(&c->y, y));
+  text_printf(c->out, "%s%.1f %.1f", command, scale_position(&c->x, x), scale_position(&c->y, y));
 }
 
 static void put_band(const Chart *c, const Series *s, int class) {
@@ -104,7 +104,7 @@ static void put_series_line(const Chart *c, const Series *s, int class) {
 static void put_marks(const Chart *c, const Series *s, int class) {
   for (size_t i = 0; i < s->points.len; i++) {
     const SeriesPoint *p = &s->points.data[i];
-    chart_mark(c, class, scale_place(&c->x, p->x), scale_place(&c->y, p->median), 3);
+    chart_mark(c, class, scale_position(&c->x, p->x), scale_position(&c->y, p->median), 3);
     text_puts(c->out, "<title>");
     markup_text(c->out, s->label);
     text_printf(c->out, "\n%.15g: %.4g ", p->x, p->median);
@@ -127,7 +127,7 @@ void series_plot(Text *out, const SeriesGroup *g) {
   int line[CHART_SERIES];
   size_t n = series_sizes(out->arena, &sizes, g);
   double legend = *g->title ? 44 : 22;
-  c.top = legend + 18 * place_labels(&c, g, x, line) + 26;
+  c.top = legend + 18 * arrange_labels(&c, g, x, line) + 26;
   c.bottom = c.top + 330;
   c.height = c.bottom + 50;
   c.x = x_scale(sizes, n);

@@ -42,15 +42,15 @@ static double roof(const TuneView *v, double x) { return fmin(v->flops, v->bandw
 static void put_roof(const Chart *c, const TuneView *v) {
   double from = fmax(c->x.lo, c->y.lo / v->bandwidth), ridge = v->flops / v->bandwidth;
   text_printf(c->out, "<path class=\"s1 line\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n",
-              scale_place(&c->x, from), scale_place(&c->y, roof(v, from)),
-              scale_place(&c->x, ridge), scale_place(&c->y, v->flops), c->right);
+              scale_position(&c->x, from), scale_position(&c->y, roof(v, from)),
+              scale_position(&c->x, ridge), scale_position(&c->y, v->flops), c->right);
 }
 
 static void put_points(const Chart *c, const TuneView *v) {
   for (int i = v->n; i-- > 0;) {
     const nereid_candidate *at = v->candidates[i];
     if (!is_roofline_point(at)) continue;
-    double x = scale_place(&c->x, intensity(at)), y = scale_place(&c->y, rate(at));
+    double x = scale_position(&c->x, intensity(at)), y = scale_position(&c->y, rate(at));
     chart_mark(c, 0, x, y, 3.2);
     tune_point_title(c->out, at);
     text_puts(c->out, "</path>\n");

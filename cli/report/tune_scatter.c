@@ -35,7 +35,7 @@ static void put_diagonal(const Chart *c) {
 }
 
 static void put_point(const Chart *c, const nereid_candidate *p, bool best) {
-  double x = scale_place(&c->x, p->predicted_us), y = scale_place(&c->y, p->median_us);
+  double x = scale_position(&c->x, p->predicted_us), y = scale_position(&c->y, p->median_us);
   if (p->predicted_low_us > 0 && p->predicted_high_us > 0)
     text_printf(c->out, "<path class=\"s0\" stroke-opacity=\".35\" d=\"M%.1f %.1fH%.1f\"/>",
                 chart_clamp(&c->x, p->predicted_low_us), y,

@@ -208,7 +208,7 @@ void settings_free(Settings *s) {
   *s = (Settings){0};
 }
 
-/* The closing quote of a string that begins here; the place itself if none does. */
+/* The closing quote of a string that begins here; the pointer itself if none does. */
 static const char *after_string(const char *p) {
   const char *end = *p == '"' || *p == '\'' ? strchr(p + 1, *p) : NULL;
   return end ? end : p;

@@ -16,9 +16,9 @@ typedef struct {
   size_t len;
 } Slice;
 
-/* The head of a message's line: the place, if there is one, and the severity. */
+/* The head of a message's line: the location, if there is one, and the severity. */
 typedef struct {
-  Slice place; /* "FILE:LINE:COL", "FILE" or "" */
+  Slice location; /* "FILE:LINE:COL", "FILE" or "" */
   const char *severity;
   size_t len; /* of both, with their colons */
 } Head;
@@ -41,15 +41,15 @@ static bool read_message_head(Head *h, Slice line) {
   const char *end = line.data + line.len, *at = line.data;
   if (line.len > 2 && !memcmp(at, "  ", 2) && at[2] != ' ') at += 2; /* of a hint */
   else if (line.len && *at == ' ') return false;
-  *h = (Head){.place = {at, 0}, .severity = severity_at(at, (size_t)(end - at))};
+  *h = (Head){.location = {at, 0}, .severity = severity_at(at, (size_t)(end - at))};
   for (const char *p = at; !h->severity && p + 2 < end; p++) {
     if (p[0] != ':' || p[1] != ' ') continue;
     h->severity = severity_at(p + 2, (size_t)(end - p - 2));
-    h->place.len = (size_t)(p - at);
+    h->location.len = (size_t)(p - at);
   }
   if (!h->severity) return false;
-  h->len =
-      (size_t)(at - line.data) + h->place.len + (h->place.len ? 2 : 0) + strlen(h->severity) + 2;
+  h->len = (size_t)(at - line.data) + h->location.len + (h->location.len ? 2 : 0) +
+           strlen(h->severity) + 2;
   return true;
 }
 
@@ -93,7 +93,7 @@ static void show_line(Slice line, bool colored) {
   Head h;
   int len = (int)line.len;
   bool head = read_message_head(&h, line);
-  if (head && !h.place.len && line.data[0] != ' ')
+  if (head && !h.location.len && line.data[0] != ' ')
     fputs(colored ? BOLD "nereid: " RESET : "nereid: ", stderr);
   if (head && colored)
     fprintf(stderr, BOLD "%.*s" RESET "%s%s:" RESET "%.*s\n", (int)(h.len - strlen(h.severity) - 2),
@@ -148,22 +148,22 @@ static void put_string(const char *key, Slice s) {
 }
 
 /* FILE:LINE:COL, or FILE alone. */
-static void put_location(Slice place) {
+static void put_location(Slice location) {
   unsigned line = 0, column = 0;
-  size_t at = place.len;
+  size_t at = location.len;
   int colons = 0;
-  while (at && colons < 2 && strchr("0123456789:", place.data[at - 1]))
-    colons += place.data[--at] == ':';
-  bool numbered = colons == 2 && sscanf(place.data + at, ":%u:%u", &line, &column) == 2;
-  if (numbered) place.len = at;
-  put_string("file", place);
+  while (at && colons < 2 && strchr("0123456789:", location.data[at - 1]))
+    colons += location.data[--at] == ':';
+  bool numbered = colons == 2 && sscanf(location.data + at, ":%u:%u", &line, &column) == 2;
+  if (numbered) location.len = at;
+  put_string("file", location);
   if (numbered) fprintf(stderr, ",\"line\":%u,\"column\":%u,", line, column);
   else putc(',', stderr);
 }
 
 static void put_diagnostic(const Diagnostic *d) {
   putc('{', stderr);
-  if (d->head.place.len) put_location(d->head.place);
+  if (d->head.location.len) put_location(d->head.location);
   if (d->source.data) {
     fprintf(stderr, "\"length\":%zu,", d->length);
     put_string("source", d->source);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* A message without a place. */
+/* A message without a location. */
 void message_print(const char *severity, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void message_vprint(const char *severity, const char *fmt, va_list ap);

@@ -122,7 +122,7 @@ bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
   Dim zero = dim_int(d, 0);
   if (!dim_at_most(d, dim_int(d, 1), keys)) return false;
   if (high && !dim_at_most(d, zero, high)) return false;
-  /* With a lower limit, the key at the row's own place must be there. */
+  /* With a lower limit, the key at the row's own index must be there. */
   return !low || (dim_at_most(d, low, zero) && dim_at_most(d, rows, keys));
 }
 

@@ -35,13 +35,13 @@ Attention attention_of(Graph *g, const Node *n);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */
 bool attention_reads(Graph *g, const Node *n, const Node *operand);
 
-/* The place in query, key, value and scores of an element of theirs, of which batch (0 <= batch <
+/* The index in query, key, value and scores of an element of theirs, of which batch (0 <= batch <
  * batches), row and column are given. */
 void attention_operand_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
                              Dim *index);
 /* The index in the mask, which broadcasts, of element `at` of the scores [B, H, T, S]. */
 void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *index);
-/* The place in the result; `split` is NULL where there are no shares. */
+/* The index in the result; `split` is NULL where there are no shares. */
 void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *index);
 

@@ -38,7 +38,7 @@ static bool has_scaled_operand(Knower *k, const Node *n) {
   return alpha.kind != ARG_INT || !dim_is(alpha.dim, 1);
 }
 
-/* `value`, if n's dtype holds it, whatever its symbols are; 64 bits hold all that places are. */
+/* `value`, if n's dtype holds it, whatever its symbols are; 64 bits hold all that indices are. */
 static Dim value_in_dtype(Knower *k, const Node *n, Dim value) {
   DimRange r = dim_range(k->d, value);
   if (is_bool(n)) return r.lo >= 0 && r.hi <= 1 ? value : NULL;
@@ -145,7 +145,7 @@ static Dim element_where(Knower *k, Node *n, const Dim *index) {
   return a == b ? a : NULL;
 }
 
-/* ---- what knows its place ---- */
+/* ---- values that follow from the index ---- */
 
 static Dim element_arange(Knower *k, Node *n, const Dim *index) {
   Arg start = graph_arg(k->g, n, "start"), step = graph_arg(k->g, n, "step");
@@ -204,7 +204,7 @@ static Dim substitute(Dims *d, Dim x, Dim symbol, Dim value) {
 static bool holds_for_all(Knower *k, const ConcatSources *p, uint32_t but, Dim value) {
   for (uint32_t i = 0; i < p->n; i++) {
     if (i == but) continue;
-    Dim mine = compute_value(k, p->items[i].operand, p->items[i].place);
+    Dim mine = compute_value(k, p->items[i].operand, p->items[i].index);
     if (mine == value) continue;
     Dim at = mine ? only_value(k, &p->items[i]) : NULL;
     if (!at) return false;
@@ -218,7 +218,7 @@ static Dim source_value(Knower *k, Node *n, const Dim *index) {
   ConcatSources p = concat_sources(k->g, n, index);
   if (p.otherwise.kind != ARG_NONE) return NULL;
   for (uint32_t i = 0; i < p.n; i++) {
-    Dim value = compute_value(k, p.items[i].operand, p.items[i].place);
+    Dim value = compute_value(k, p.items[i].operand, p.items[i].index);
     if (value && (!p.items[i].nlimits || holds_for_all(k, &p, i, value))) return value;
   }
   return NULL;
@@ -228,12 +228,12 @@ static Dim gathered_value(Knower *k, Node *n, const Dim *index) {
   Gather x;
   gather_of(k->g, n, index, &x);
   for (uint32_t i = 0; i < x.n; i++) {
-    Dim at = compute_value(k, x.by[i].index, x.by[i].place);
-    if (!at || dim_range(k->d, at).lo < 0) continue; /* any place along that axis */
+    Dim at = compute_value(k, x.by[i].index, x.by[i].element);
+    if (!at || dim_range(k->d, at).lo < 0) continue; /* any index along that axis */
     for (uint32_t a = 0; a < x.data->type.rank; a++)
-      if (x.place[a] == x.by[i].symbol) x.place[a] = at;
+      if (x.element[a] == x.by[i].symbol) x.element[a] = at;
   }
-  return compute_value(k, x.data, x.place);
+  return compute_value(k, x.data, x.element);
 }
 
 /* ---- all of them ---- */

@@ -2,20 +2,21 @@
 
 #include <string.h>
 
-static void gather_add_index(Graph *g, Gather *out, Node *index, uint32_t axis, const Dim *place) {
+static void gather_add_index(Graph *g, Gather *out, Node *index, uint32_t axis,
+                             const Dim *element) {
   uint32_t k = out->n++;
   out->by[k].index = index;
-  if (index->type.rank) memcpy(out->by[k].place, place, index->type.rank * sizeof *place);
+  if (index->type.rank) memcpy(out->by[k].element, element, index->type.rank * sizeof *element);
   out->by[k].size = out->data->type.shape[axis];
   out->by[k].symbol = dim_index(g->dims, "at", out->by[k].size);
-  out->place[axis] = out->by[k].symbol;
+  out->element[axis] = out->by[k].symbol;
 }
 
-static void gather_embedding(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_embedding(Graph *g, const Node *n, const Dim *element, Gather *out) {
   Node *index = graph_arg(g, n, "indices").node;
   out->data = graph_arg(g, n, "weight").node;
-  out->place[1] = place[index->type.rank];
-  gather_add_index(g, out, index, 0, place);
+  out->element[1] = element[index->type.rank];
+  gather_add_index(g, out, index, 0, element);
 }
 
 static uint32_t gather_axis(Graph *g, const Node *n, uint32_t rank) {
@@ -23,19 +24,20 @@ static uint32_t gather_axis(Graph *g, const Node *n, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
 }
 
-static void gather_index_select(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_index_select(Graph *g, const Node *n, const Dim *element, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
   uint32_t axis = gather_axis(g, n, out->data->type.rank);
-  memcpy(out->place, place, out->data->type.rank * sizeof *place);
-  gather_add_index(g, out, graph_arg(g, n, "index").node, axis, &place[axis]);
+  memcpy(out->element, element, out->data->type.rank * sizeof *element);
+  gather_add_index(g, out, graph_arg(g, n, "index").node, axis, &element[axis]);
 }
 
-static void gather_gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_gather(Graph *g, const Node *n, const Dim *element, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
   uint32_t rank = out->data->type.rank;
-  /* The place in a scalar has no axis, even if it is of an axis of x. */
-  if (n->type.rank) memcpy(out->place, place, rank * sizeof *place);
-  if (rank) gather_add_index(g, out, graph_arg(g, n, "index").node, gather_axis(g, n, rank), place);
+  /* The index in a scalar has no axis, even if it is of an axis of x. */
+  if (n->type.rank) memcpy(out->element, element, rank * sizeof *element);
+  if (rank)
+    gather_add_index(g, out, graph_arg(g, n, "index").node, gather_axis(g, n, rank), element);
 }
 
 /* index.Tensor: the axes of the indices, broadcast together, are at the position of the first
@@ -61,7 +63,7 @@ static Indices find_index_axes(const Arg *list) {
   return x;
 }
 
-static void gather_index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_index_tensor(Graph *g, const Node *n, const Dim *element, Gather *out) {
   Arg list = graph_arg(g, n, "indices");
   Indices x = find_index_axes(&list);
   out->data = graph_arg(g, n, "self").node;
@@ -70,19 +72,19 @@ static void gather_index_tensor(Graph *g, const Node *n, const Dim *place, Gathe
     if (from == begin && begin) from += x.rank; /* past the indices' axes */
     Node *index = axis < list.n && list.items[axis].kind == ARG_NODE ? list.items[axis].node : NULL;
     if (!index) {
-      out->place[axis] = place[from++];
+      out->element[axis] = element[from++];
       continue;
     }
     Dim at[GRAPH_RANK_MAX];
     uint32_t skip = begin + x.rank - index->type.rank;
     for (uint32_t i = 0; i < index->type.rank; i++)
-      at[i] = dim_is(index->type.shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
+      at[i] = dim_is(index->type.shape[i], 1) ? dim_int(g->dims, 0) : element[skip + i];
     gather_add_index(g, out, index, axis, at);
   }
 }
 
 static const struct {
-  void (*rule)(Graph *g, const Node *n, const Dim *place, Gather *out);
+  void (*rule)(Graph *g, const Node *n, const Dim *element, Gather *out);
 } rules[OP_COUNT] = {
 #define OP(library, name, overload, rule, schema, ...) \
   [OP_##library##_##name##_##overload] = {__VA_ARGS__},
@@ -90,8 +92,8 @@ static const struct {
 #include "graph/ops/op_table.def"
 };
 
-void gather_of(Graph *g, const Node *n, const Dim *place, Gather *out) {
+void gather_of(Graph *g, const Node *n, const Dim *element, Gather *out) {
   memset(out, 0, sizeof *out);
   if (!rules[n->op->id].rule) BUG("no gather: %s", n->op->target);
-  rules[n->op->id].rule(g, n, place, out);
+  rules[n->op->id].rule(g, n, element, out);
 }

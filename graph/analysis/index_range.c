@@ -44,10 +44,10 @@ static const Node *first_operand_tensor(Ranger *r, const Node *n) {
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
 }
 
-/* ---- places along an axis ---- */
+/* ---- indices along an axis ---- */
 
 /* 0 ... its size - 1, along the axis that `dim` names; without one of all elements. */
-static IndexRange range_places(Ranger *r, const Node *n) {
+static IndexRange range_indices(Ranger *r, const Node *n) {
   const Node *x = first_operand_tensor(r, n);
   if (!x) return unknown;
   Dim axis = integer_argument(r, n, "dim"), size = value_numel(r->g, &x->type);
@@ -61,7 +61,7 @@ static IndexRange range_places(Ranger *r, const Node *n) {
   return (IndexRange){constant_dim(r, 0), one_less(r, size)};
 }
 
-/* Of each drawn number the place in its row. */
+/* Of each drawn number the index in its row. */
 static IndexRange range_drawn(Ranger *r, const Node *n) {
   const Node *x = first_operand_tensor(r, n);
   if (!x || !x->type.rank) return unknown;

@@ -26,13 +26,13 @@ typedef struct {
 
 enum { FIRST = MEMORY_ALIGNMENT };
 
-/* ---- places ---- */
+/* ---- offsets ---- */
 
 int64_t project_bytes(const Project *p, uint32_t buffer) {
   return memory_bytes(p->plan->graph->dims, &p->plan->buffers[buffer])->value;
 }
 
-/* Tensors that several parameters share are there once: the one that was placed before. */
+/* Tensors that several parameters share are there once: the one that has an offset already. */
 static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
   for (uint32_t j = 0; j < p->plan->nbuffers; j++)
     if (p->buffers[j].at && p->buffers[j].weight == p->buffers[i].weight &&
@@ -41,7 +41,7 @@ static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
   return NULL;
 }
 
-static void place_weight(Project *p, uint32_t i) {
+static void assign_weight_offset(Project *p, uint32_t i) {
   ProjectBuffer *b = &p->buffers[i];
   int64_t bytes = memory_aligned(project_bytes(p, i));
   const ProjectBuffer *same = same_tensor(p, i);
@@ -56,9 +56,9 @@ static bool is_used(const Project *p, uint32_t i, BufferKind kind) {
 }
 
 /* Weights that every run reads come first: a GPU can drop the others after the first run. */
-static void place_weights(Project *p, bool kept) {
+static void assign_weight_offsets(Project *p, bool kept) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++)
-    if (is_used(p, i, BUFFER_WEIGHT) && p->buffers[i].kept == kept) place_weight(p, i);
+    if (is_used(p, i, BUFFER_WEIGHT) && p->buffers[i].kept == kept) assign_weight_offset(p, i);
 }
 
 /* The tensors of the plan's weights. */
@@ -74,12 +74,12 @@ static int project_find_weights(Project *p) {
   return code;
 }
 
-/* Places for them and for constants, once it is known which of them kernels write. */
-static void project_place_weights(Project *p) {
+/* Offsets of them and of constants, once it is known which of them kernels write. */
+static void assign_offsets(Project *p) {
   p->weights_bytes = FIRST;
-  place_weights(p, true);
+  assign_weight_offsets(p, true);
   p->weights_kept = p->weights_bytes;
-  place_weights(p, false);
+  assign_weight_offsets(p, false);
   for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
     if (!is_used(p, i, BUFFER_CONSTANT)) continue;
     p->buffers[i].at = p->constant_bytes;
@@ -138,7 +138,7 @@ static void put_head(Project *p, Writing *w) {
   fwrite(&head, sizeof head, 1, w->file);
 }
 
-/* Weights in the order of their places; each place once. */
+/* Weights in the order of their offsets; each offset once. */
 static int put_weights(Writing *w, const Project *p, bool kept, int64_t *at) {
   int code = 0;
   for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++) {
@@ -458,7 +458,7 @@ static int compile(Project *p) {
   if (!code) code = project_compile(p);
   if (code) return code;
   find_written(p);
-  project_place_weights(p);
+  assign_offsets(p);
   return check_written(p);
 }
 

@@ -82,13 +82,13 @@ static int lock_folder(const char *path) {
   return -1;
 }
 
-/* Removes temporary folders of builds of the same folder that were killed: `place` is their parent
+/* Removes temporary folders of builds of the same folder that were killed: `parent` is their parent
  * folder, `stem` the prefix of their names. */
-static void remove_abandoned(Arena *a, const char *place, const char *stem) {
-  DIR *d = opendir(*place ? place : ".");
+static void remove_abandoned(Arena *a, const char *parent, const char *stem) {
+  DIR *d = opendir(*parent ? parent : ".");
   for (struct dirent *e; d && (e = readdir(d));) {
     if (strncmp(e->d_name, stem, strlen(stem)) != 0) continue;
-    const char *path = arena_printf(a, "%s%s", place, e->d_name);
+    const char *path = arena_printf(a, "%s%s", parent, e->d_name);
     int lock = lock_folder(path);
     if (lock >= 0) remove_folder(a, path), close(lock);
   }
@@ -112,11 +112,11 @@ int project_folder_open(ProjectFolder *f, Arena *a, const char *dir) {
     return error_set(NEREID_E_USAGE, E_BUILD_DOT, dir);
   int code = check_target(f);
   if (code) return code;
-  const char *place = arena_strndup(a, f->dir, (size_t)(last - f->dir));
+  const char *parent = arena_strndup(a, f->dir, (size_t)(last - f->dir));
   const char *stem = arena_printf(a, ".%s.nereid-", last);
-  remove_abandoned(a, place, stem);
+  remove_abandoned(a, parent, stem);
   for (int i = 0; i < 1000 && !f->temporary; i++) {
-    if (make_temporary(f, arena_printf(a, "%s%s%ld-%d", place, stem, (long)getpid(), i))) continue;
+    if (make_temporary(f, arena_printf(a, "%s%s%ld-%d", parent, stem, (long)getpid(), i))) continue;
     if (errno == ENOENT) return error_set(NEREID_E_FILE, E_RUN_FILE_NO_FOLDER, f->dir);
     if (errno != EEXIST) break;
   }

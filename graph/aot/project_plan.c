@@ -175,7 +175,7 @@ static void put_buffers(Project *p, Text *out) {
 /* ---- checks of indices: models without them have nothing of this ---- */
 
 /* Bytes of all records, which are adjacent, in the order of their buffers. */
-static void place_records(Project *p) {
+static void assign_record_offsets(Project *p) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
     if (!p->buffers[i].used || p->plan->buffers[i].kind != BUFFER_RECORDS) continue;
     p->buffers[i].at = p->record_bytes;
@@ -236,7 +236,7 @@ static const char *dtype_constant(Arena *a, DType t) {
   return arena_printf(a, "MODEL_%s", names[t]);
 }
 
-static void put_value(Project *p, Text *out, const PlanBuffer *b, uint32_t place) {
+static void put_value(Project *p, Text *out, const PlanBuffer *b, uint32_t position) {
   if (!b) {
     text_puts(out, "    {NULL, \"\", MODEL_F32, 0, 0, 0},\n");
     return;
@@ -246,7 +246,7 @@ static void put_value(Project *p, Text *out, const PlanBuffer *b, uint32_t place
   text_puts(out, ", ");
   text_quote(out, project_type(p, b));
   text_printf(out, ", %s, %u, %d, %u},\n", dtype_constant(p->arena, b->dtype), b->rank,
-              b->value != NULL, place);
+              b->value != NULL, position);
 }
 
 /* The bytes of the one value that the plan is for. */
@@ -281,7 +281,7 @@ static void put_values(Project *p, Text *out) {
   text_puts(out,
             "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const model_value outputs[] = {\n");
   for (uint32_t i = 0; i < plan->noutputs; i++)
-    put_value(p, out, &plan->buffers[plan->outputs[i]], plan->places[i]);
+    put_value(p, out, &plan->buffers[plan->outputs[i]], plan->positions[i]);
   text_puts(out, "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const int input_buffers[] = {");
   for (uint32_t i = 0; i < p->ninputs; i++) {
     const PlanBuffer *b = p->inputs[i];
@@ -454,7 +454,7 @@ int project_write_plan(Project *p) {
   text_puts(&t,
             "/* The plan: buffers, and the kernels that run on them in order. */\n"
             "#include \"plan.h\"\n\n#include <stddef.h>\n\n");
-  place_records(p);
+  assign_record_offsets(p);
   put_buffers(p, &t);
   put_updates(p, &t);
   put_values(p, &t);

@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   bool used, written;
   bool kept;  /* used by steps that run more than once, returned by the plan, or updated in place */
-  int64_t at; /* of a weight: its place in weights.bin; of a constant: among all of them */
+  int64_t at; /* of a weight: its offset in weights.bin; of a constant: among all of them */
   int64_t state;    /* of a weight that is written: where its copy is */
   const char *name; /* in C */
   const Weight *weight;

@@ -118,7 +118,7 @@ static int describe_body(void *arg) {
   for (uint32_t i = 0; i < in; i++) e->inputs[i] = buffer_value(a, executable_input(e->e, i));
   for (uint32_t i = 0; i < out; i++) {
     e->outputs[i] = buffer_value(a, executable_output(e->e, i));
-    e->outputs[i].place = (int)e->model->plan->places[i];
+    e->outputs[i].place = (int)e->model->plan->positions[i];
   }
   return 0;
 }

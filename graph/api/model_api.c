@@ -127,7 +127,7 @@ static ValueType type_of_value(Model *m, const nereid_tensor *t) {
   return value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
 }
 
-/* The tensor that is given for an input, by its place or its name; NULL: none. */
+/* The tensor that is given for an input, by its position or its name; NULL: none. */
 static const nereid_tensor *given_for(const nereid_graph_source *s, const Node *n, int number) {
   for (int i = 0; i < s->ninputs; i++) {
     const char *name = s->input_names ? s->input_names[i] : NULL;
@@ -346,10 +346,10 @@ static const char *open_sizes(Model *m, const Dims *d) {
     Dim s = dims_symbol_at(d, i);
     DimRange r = dim_range(d, s);
     if (dim_is_index(s)) continue;
-    const char *place = symbol_input(m, &inputs, s);
-    bool named = place && strcmp(place, s->name) != 0;
+    const char *input = symbol_input(m, &inputs, s);
+    bool named = input && strcmp(input, s->name) != 0;
     text_printf(&t, "%s%s%s%s (%lld..", t.len ? ", " : "", s->name, named ? " or " : "",
-                named ? place : "", (long long)r.lo);
+                named ? input : "", (long long)r.lo);
     if (r.hi != INT64_MAX) text_printf(&t, "%lld", (long long)r.hi);
     text_puts(&t, ")");
   }
@@ -365,15 +365,15 @@ static Dim find_symbol_name(const Dims *d, const char *name) {
 }
 
 /* The size named by "x[0]" or by a number's name; NULL: no input has it. */
-static Dim find_input_size(Model *m, const char *place) {
+static Dim find_input_size(Model *m, const char *name) {
   OpenInputs inputs = inputs_of(m);
-  size_t len = strcspn(place, "[");
+  size_t len = strcspn(name, "[");
   char *end = NULL;
-  unsigned long axis = place[len] ? strtoul(place + len + 1, &end, 10) : 0;
-  bool whole = !place[len], indexed = end && end > place + len + 1 && !strcmp(end, "]");
+  unsigned long axis = name[len] ? strtoul(name + len + 1, &end, 10) : 0;
+  bool whole = !name[len], indexed = end && end > name + len + 1 && !strcmp(end, "]");
   for (size_t i = 0; i < inputs.len; i++) {
     const OpenInput *x = &inputs.data[i];
-    if (strncmp(x->name, place, len) != 0 || x->name[len]) continue;
+    if (strncmp(x->name, name, len) != 0 || x->name[len]) continue;
     if (whole) return x->value;
     return indexed && axis < x->rank ? x->shape[axis] : NULL;
   }

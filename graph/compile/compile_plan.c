@@ -79,7 +79,7 @@ static void add_output(Compiler *c, Node *n) {
   uint32_t b = node_buffer(c, n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
-  c->plan->places[c->plan->noutputs] = c->plan->nreturned++;
+  c->plan->positions[c->plan->noutputs] = c->plan->nreturned++;
   c->plan->outputs[c->plan->noutputs++] = b;
 }
 
@@ -93,7 +93,7 @@ static void add_outputs(Compiler *c) {
   const Arg *list = &c->g->last->args[0];
   const OutputSpec *specs = c->g->outputs;
   c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
-  c->plan->places = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  c->plan->positions = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
   c->plan->updates = ARENA_ARRAY(c->g->arena, PlanUpdate, list->n);
   for (uint32_t i = 0; i < list->n; i++) {
     bool update = specs && specs[i].kind == OUTPUT_MUTATION;
@@ -428,7 +428,7 @@ static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   return f;
 }
 
-static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
+static bool assign_offsets(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
   bool good = memory_plan(out);
   if (!good) diag_error(g->diags, g->first->location, E_GRAPH_MEMORY);
@@ -456,5 +456,5 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   double begin = stages_now();
   make_plan(&c);
   stages_done(options->stages, "write kernels", begin);
-  return diag_errors(g->diags) == errors && place_temporaries(g, options, out);
+  return diag_errors(g->diags) == errors && assign_offsets(g, options, out);
 }

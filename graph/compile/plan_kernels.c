@@ -74,7 +74,7 @@ static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
 
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
-  /* C compilers take all the time there is, and CPUs load from any place. */
+  /* C compilers take all the time there is, and CPUs load from any address. */
   k->aligns = d && device_kind(d) != NEREID_C;
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
@@ -120,7 +120,7 @@ static bool shares_symbol(Dim a, Dim b) {
   return false;
 }
 
-/* Does x decide at which places rows of the step's buffers begin? */
+/* Does x decide at which addresses rows of the step's buffers begin? */
 static bool tiles_follow_rows(const Specialize *s, Dim x) {
   for (uint32_t i = 0; i < s->step->nargs; i++) {
     const StepArg *a = &s->step->args[i];

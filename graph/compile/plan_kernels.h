@@ -46,7 +46,7 @@ int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
 void kernels_close(PlanKernels *k);
 
 /* The kernel that a step takes, which may not be compiled yet.  Integers that depend on symbols
- * are run-time arguments for all values in their range; where they decide at which places rows
+ * are run-time arguments for all values in their range; where they decide at which addresses rows
  * begin, the kernel has a variant for multiples of 16 as well, which a launch takes where it can.
  * So nothing is compiled for a run's sizes, but for constexprs that depend on symbols: these are
  * compiled for the values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such

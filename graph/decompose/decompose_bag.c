@@ -49,8 +49,8 @@ static Bags bags_of(Build *b) {
 /* The result's index, in row-major order, of each element of the rows; -1: none. */
 static Node *bag_elements(Build *b, const Bags *x) {
   Node *first = build_with(b, OP_aten_mul_Tensor, x->bag, arg_dim(x->columns));
-  Node *place = build_add(b, build_unsqueeze(b, first, 1), build_arange(b, x->columns));
-  return where_kept(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, place, -1);
+  Node *index = build_add(b, build_unsqueeze(b, first, 1), build_arange(b, x->columns));
+  return where_kept(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, index, -1);
 }
 
 static Node *counts(Build *b, const Bags *x) {
@@ -88,9 +88,9 @@ static Node *largest_index(Build *b, const Bags *x, Node *result) {
   Node *none = build_full(b, 1, &all, arg_dim(n), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = "amin"};
   number = build_expand(b, number, 2, x->rows->type.shape);
-  Node *place = where_kept(b, is_best, bag_elements(b, x), -1);
+  Node *index = where_kept(b, is_best, bag_elements(b, x), -1);
   Node *first = build(b, OP_nereid_scatter_default,
-                      ARGS(arg_node(none), arg_node(place), arg_node(number), how));
+                      ARGS(arg_node(none), arg_node(index), arg_node(number), how));
   Node *zero = build_full(b, 1, (Dim[]){build_const(b, 1)}, build_int(b, 0), DT_I64);
   Node *table = build_cat(b, 2, (Node *[]){x->index, zero}, 0);
   Node *found = build(b, OP_aten_index_select_default,

@@ -4,7 +4,7 @@
 
 typedef struct {
   Dim kernel[2], dilation[2], padding[2], stride[2];
-  Dim size[2], places[2]; /* of the image, of windows */
+  Dim size[2], windows[2]; /* of the image, of windows */
 } Blocks;
 
 static void read_pair(Build *b, const char *param, Dim *out) {
@@ -25,7 +25,7 @@ static Blocks read_blocks(Build *b, const Dim *size) {
     Dim padded = dim_add(d, size[i], dim_mul(d, two, k.padding[i]));
     Dim last = dim_mul(d, k.dilation[i], dim_sub(d, k.kernel[i], one));
     Dim free = dim_sub(d, dim_sub(d, padded, last), one);
-    k.places[i] = dim_add(d, dim_floordiv(d, free, k.stride[i]), one);
+    k.windows[i] = dim_add(d, dim_floordiv(d, free, k.stride[i]), one);
   }
   return k;
 }
@@ -59,7 +59,7 @@ Node *decompose_im2col(Build *b) {
   Node *at[2];
   for (uint32_t i = 0; i < 2; i++)
     at[i] = build_add(b, window_steps(b, k.kernel[i], k.dilation[i], i),
-                      window_steps(b, k.places[i], k.stride[i], i + 2));
+                      window_steps(b, k.windows[i], k.stride[i], i + 2));
   Node *y = select_blocks(b, x, 2, at);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
@@ -78,7 +78,7 @@ static Node *window_with(Build *b, const Blocks *k, uint32_t i, Node **inside) {
   hit = build_op2(b, OP_aten_logical_and_default, hit,
                   build_with(b, OP_aten_ge_Scalar, window, zero));
   hit = build_op2(b, OP_aten_logical_and_default, hit,
-                  build_with(b, OP_aten_lt_Scalar, window, arg_dim(k->places[i])));
+                  build_with(b, OP_aten_lt_Scalar, window, arg_dim(k->windows[i])));
   *inside = *inside ? build_op2(b, OP_aten_logical_and_default, *inside, hit) : hit;
   return build_where(b, hit, arg_node(window), zero);
 }
@@ -92,7 +92,7 @@ Node *decompose_col2im(Build *b) {
   for (uint32_t i = 0; i < lead; i++) shape[i] = t->shape[i];
   for (uint32_t i = 0; i < 2; i++) {
     shape[lead + i] = k.kernel[i];
-    shape[lead + 2 + i] = k.places[i];
+    shape[lead + 2 + i] = k.windows[i];
     at[i] = window_steps(b, k.kernel[i], build_const(b, 1), i);
     at[2 + i] = window_with(b, &k, i, &inside);
   }

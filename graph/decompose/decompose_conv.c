@@ -125,9 +125,9 @@ static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
   axes[0] = 0;
   axes[c->n + 1] = 1;
   for (uint32_t i = 0; i < c->n; i++) {
-    Dim places = result->shape[i + 2], used = dim_mul(d, places, c->stride[i]);
+    Dim windows = result->shape[i + 2], used = dim_mul(d, windows, c->stride[i]);
     x = build_slice(b, x, i + 2, build_const(b, 0), used, 1);
-    cut[2 * i + 2] = places;
+    cut[2 * i + 2] = windows;
     cut[2 * i + 3] = c->stride[i];
     axes[i + 1] = 2 * i + 2;
     axes[c->n + 2 + i] = 2 * i + 3;

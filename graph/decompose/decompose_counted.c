@@ -1,4 +1,4 @@
-/* As many elements as data says: the places where a mask holds.  Their tensor has room for all of
+/* As many elements as data says: the indices where a mask holds.  Their tensor has room for all of
  * them; nereid.counted says that the first `count` rows are what is meant, a size that is read
  * when the count is there. */
 #include <string.h>
@@ -10,31 +10,31 @@ static Node *nonzero_mask(Build *b, Node *x) {
   return x->type.dtype == DT_I1 ? x : build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
 }
 
-/* The numbers of the places where the mask (of one axis) holds, in order. */
+/* The indices where the mask (of one axis) holds, in order. */
 static Node *true_indices(Build *b, Node *mask, Dim size) {
   Dims *d = b->in.g->dims;
   Dim all = mask->type.shape[0];
   if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
-  Node *place = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
-  Node *places = scatter_writers(b, all, place);
+  Node *index = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
+  Node *indices = scatter_writers(b, all, index);
   Node *count = build_sum(b, build_to(b, mask, DT_I64), 1, false);
   return build(b, OP_nereid_counted_default,
-               ARGS(arg_node(places), arg_node(count), arg_dim(size)));
+               ARGS(arg_node(indices), arg_node(count), arg_dim(size)));
 }
 
-/* Coordinates, a row for each place. */
+/* Coordinates, a row for each element. */
 Node *decompose_nonzero(Build *b) {
   Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
   if (!rank_of(x) || scatter_empty(b, x)) return NULL;
-  Node *place = true_indices(b, nonzero_mask(b, scatter_flat(b, x)), t->shape[0]);
-  place = build_to(b, place, DT_I64);
+  Node *index = true_indices(b, nonzero_mask(b, scatter_flat(b, x)), t->shape[0]);
+  index = build_to(b, index, DT_I64);
   Node *columns[GRAPH_RANK_MAX];
   for (uint32_t i = rank_of(x); i-- > 0;) {
     Dim size = x->type.shape[i];
-    columns[i] = i ? build_with(b, OP_aten_remainder_Tensor, place, arg_dim(size)) : place;
+    columns[i] = i ? build_with(b, OP_aten_remainder_Tensor, index, arg_dim(size)) : index;
     columns[i] = build_unsqueeze(b, columns[i], 1);
-    if (i) place = build_with(b, OP_aten_floor_divide_default, place, arg_dim(size));
+    if (i) index = build_with(b, OP_aten_floor_divide_default, index, arg_dim(size));
   }
   return build_cat(b, rank_of(x), columns, 1);
 }
@@ -51,11 +51,11 @@ static Node *run_begins(Build *b, Node *sorted) {
   return build_cat(b, 2, parts, 0);
 }
 
-static Node *scatter_reduce(Build *b, Node *places, Node *src, const char *reduce) {
-  Node *zeros = build_full(b, 1, &places->type.shape[0], build_int(b, 0), DT_I64);
+static Node *scatter_reduce(Build *b, Node *indices, Node *src, const char *reduce) {
+  Node *zeros = build_full(b, 1, &indices->type.shape[0], build_int(b, 0), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = reduce};
   return build(b, OP_nereid_scatter_default,
-               ARGS(arg_node(zeros), arg_node(places), arg_node(src), how));
+               ARGS(arg_node(zeros), arg_node(indices), arg_node(src), how));
 }
 
 /* Elements in order; those that are equal make a group, whose first stays. */
@@ -65,12 +65,12 @@ Node *decompose_unique(Build *b) {
   if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
   Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
   Node *order = build_item(b, list, 1), *first = run_begins(b, sorted);
-  Node *group = scatter_number(b, first), *place = true_indices(b, first, t[0].shape[0]);
+  Node *group = scatter_number(b, first), *index = true_indices(b, first, t[0].shape[0]);
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
   b->nitems = 3;
   b->items[0] =
       build(b, OP_aten_index_select_default,
-            ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, place, DT_I64))));
+            ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, index, DT_I64))));
   if (infer_bool(&b->in, "return_inverse"))
     b->items[1] = build_view(b, scatter_reduce(b, order, group, "amax"), t[1].rank, t[1].shape);
   else b->items[1] = build_full(b, 1, t[1].shape, build_int(b, 0), DT_I64);
@@ -89,9 +89,9 @@ Node *decompose_unique(Build *b) {
 /* ---- where a mask holds ---- */
 
 static Node *take_rows(Build *b, Node *rows, Node *mask, Dim size) {
-  Node *place = build_to(b, true_indices(b, mask, size), DT_I64);
+  Node *index = build_to(b, true_indices(b, mask, size), DT_I64);
   return build(b, OP_aten_index_select_default,
-               ARGS(arg_node(rows), build_int(b, 0), arg_node(place)));
+               ARGS(arg_node(rows), build_int(b, 0), arg_node(index)));
 }
 
 Node *decompose_masked_select(Build *b) {

@@ -97,7 +97,7 @@ Node *decompose_logspace(Build *b) {
 }
 
 /* Row and column of each element of a matrix below a diagonal, or above it, in row-major order. */
-Node *decompose_triangle_places(Build *b) {
+Node *decompose_triangle_indices(Build *b) {
   bool lower = b->in.n->op->id == OP_aten_tril_indices_default;
   int64_t rows = infer_int(&b->in, "row"), columns = infer_int(&b->in, "col");
   int64_t offset = infer_int(&b->in, "offset");

@@ -63,7 +63,7 @@ static Node *pad_coordinate(Build *b, const Sampler *s, uint32_t i, Node *at) {
   return s->padding == PADDING_ZEROS ? at : clip_to_size(b, at, size);
 }
 
-/* The elements at whole places, 0 outside. */
+/* The elements at whole coordinates, 0 outside. */
 static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
   uint32_t rank = rank_of(s->x);
   Node *inside = NULL;
@@ -101,13 +101,13 @@ static Node *weighted_samples(Build *b, const Sampler *s, Node *(*at)[4], Node *
   uint32_t count = 1;
   for (uint32_t i = 0; i < s->n; i++) count *= taps;
   for (uint32_t k = 0; k < count; k++) {
-    Node *places[3], *product = NULL;
+    Node *neighbour[3], *product = NULL;
     for (uint32_t i = s->n, rest = k; i-- > 0; rest /= taps) {
-      places[i] = at[i][rest % taps];
+      neighbour[i] = at[i][rest % taps];
       Node *w = weight[i][rest % taps];
       product = product ? build_mul(b, product, w) : w;
     }
-    Node *term = build_mul(b, sample_elements(b, s, places), product);
+    Node *term = build_mul(b, sample_elements(b, s, neighbour), product);
     sum = sum ? build_add(b, sum, term) : term;
   }
   return sum;

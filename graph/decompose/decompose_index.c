@@ -67,10 +67,10 @@ Node *decompose_take_along_dim(Build *b) {
 /* True at each of `size` indices that occurs in `index`, whose elements may count from the end. */
 static Node *named_indices(Build *b, Node *index, Dim size) {
   Dim count = value_numel(b->in.g, &index->type);
-  Node *place = build_unsqueeze(b, build_arange(b, size), 1);
+  Node *each = build_unsqueeze(b, build_arange(b, size), 1);
   index = build_to(b, build_view(b, index, 1, &count), DT_I64);
   index = build_with(b, OP_aten_remainder_Tensor, index, arg_dim(size));
-  Node *equal = build_op2(b, OP_aten_eq_Tensor, place, index);
+  Node *equal = build_op2(b, OP_aten_eq_Tensor, each, index);
   return build_with(b, OP_aten_any_dim, equal, build_int(b, 1));
 }
 

@@ -190,7 +190,7 @@ Node *decompose_instance_norm(Build *b) {
   return build_to_result(b, from_batch(b) ? instance_norm(b) : with_running(b));
 }
 
-/* v as long as g says, for each place along the axis. */
+/* v as long as g says, for each index along the axis. */
 Node *decompose_weight_norm(Build *b) {
   Node *v = build_input(b, "v"), *x = build_widen(b, v);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(v));

@@ -15,7 +15,7 @@ typedef struct {
   uint32_t n, first; /* the last n axes, from `first` on */
   Dim kernel[WINDOW_AXES], stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
   Dim after[WINDOW_AXES]; /* padding after the input */
-  Dim places[WINDOW_AXES];
+  Dim windows[WINDOW_AXES];
   bool ceil_mode;
 } Pooling;
 
@@ -49,7 +49,7 @@ static void find_after(Build *b, Pooling *p) {
   Dim one = build_const(b, 1);
   memcpy(p->after, p->padding, sizeof p->after);
   for (uint32_t i = 0; i < p->n && p->ceil_mode; i++) {
-    Dim last = dim_mul(d, dim_sub(d, p->places[i], one), p->stride[i]);
+    Dim last = dim_mul(d, dim_sub(d, p->windows[i], one), p->stride[i]);
     Dim end = dim_add(d, last, dim_mul(d, p->dilation[i], dim_sub(d, p->kernel[i], one)));
     Dim size = dim_add(d, p->x->type.shape[p->first + i], p->padding[i]);
     p->after[i] = dim_sub(d, dim_add(d, end, one), size);
@@ -65,7 +65,7 @@ static Pooling read_pool(Build *b, uint32_t n) {
   read_pool_axes(b, "stride", n, p.stride);
   read_pool_axes(b, "padding", n, p.padding);
   if (infer_takes(&b->in, "dilation")) read_pool_axes(b, "dilation", n, p.dilation);
-  memcpy(p.places, pool_result(b)->shape + p.first, n * sizeof *p.places);
+  memcpy(p.windows, pool_result(b)->shape + p.first, n * sizeof *p.windows);
   find_after(b, &p);
   return p;
 }
@@ -87,7 +87,7 @@ static Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
 /* The index at which each window begins; negative in the padding. */
 static Node *window_starts(Build *b, const Pooling *p, uint32_t i) {
   Dims *d = b->in.g->dims;
-  Node *at = pool_times(b, build_arange(b, p->places[i]), p->stride[i]);
+  Node *at = pool_times(b, build_arange(b, p->windows[i]), p->stride[i]);
   return pool_plus(b, at, dim_sub(d, build_const(b, 0), p->padding[i]));
 }
 
@@ -141,7 +141,7 @@ Node *decompose_max_pool1d(Build *b) { return max_pool(b, 1); }
 Node *decompose_max_pool2d(Build *b) { return max_pool(b, 2); }
 Node *decompose_max_pool3d(Build *b) { return max_pool(b, 3); }
 
-/* ---- the places of maxima, position by position ---- */
+/* ---- the indices of maxima, position by position ---- */
 
 enum { POSITIONS_MAX = 64 };
 
@@ -168,7 +168,7 @@ static Node *window_elements(Build *b, const Pooling *p, Node *x, const int64_t 
   Dims *d = b->in.g->dims;
   for (uint32_t i = 0; i < p->n; i++) {
     Dim begin = dim_mul(d, p->dilation[i], build_const(b, at[i]));
-    Dim last = dim_mul(d, dim_sub(d, p->places[i], build_const(b, 1)), p->stride[i]);
+    Dim last = dim_mul(d, dim_sub(d, p->windows[i], build_const(b, 1)), p->stride[i]);
     Dim end = dim_add(d, dim_add(d, begin, last), build_const(b, 1));
     x = build_slice(b, x, p->first + i, begin, end, p->stride[i]->value);
   }
@@ -245,11 +245,11 @@ static bool pool_few_positions(const Pooling *p) {
   return count <= POSITIONS_MAX;
 }
 
-static Node *pool_set_pair(Build *b, Node *values, Node *places) {
+static Node *pool_set_pair(Build *b, Node *values, Node *indices) {
   b->nitems = 2;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
   b->items[0] = values;
-  b->items[1] = places;
+  b->items[1] = indices;
   return NULL;
 }
 
@@ -265,9 +265,9 @@ static Node *maximum_with_indices(Build *b, uint32_t n) {
   return max_pool_indices(b, &p);
 }
 
-Node *decompose_max_pool1d_places(Build *b) { return maximum_with_indices(b, 1); }
-Node *decompose_max_pool2d_places(Build *b) { return maximum_with_indices(b, 2); }
-Node *decompose_max_pool3d_places(Build *b) { return maximum_with_indices(b, 3); }
+Node *decompose_max_pool1d_indices(Build *b) { return maximum_with_indices(b, 1); }
+Node *decompose_max_pool2d_indices(Build *b) { return maximum_with_indices(b, 2); }
+Node *decompose_max_pool3d_indices(Build *b) { return maximum_with_indices(b, 3); }
 
 /* ---- adaptive pooling into windows of one size ---- */
 
@@ -275,7 +275,7 @@ Node *decompose_max_pool3d_places(Build *b) { return maximum_with_indices(b, 3);
 static bool equal_windows(Build *b, Pooling *p) {
   Dims *d = b->in.g->dims;
   for (uint32_t i = 0; i < p->n; i++) {
-    Dim size = p->x->type.shape[p->first + i], out = p->places[i];
+    Dim size = p->x->type.shape[p->first + i], out = p->windows[i];
     if (!dim_is_int(out) || out->value <= 0 || !dim_divisible(size, out->value)) return false;
     p->kernel[i] = p->stride[i] = dim_floordiv(d, size, out);
     p->padding[i] = p->after[i] = build_const(b, 0);
@@ -287,11 +287,11 @@ static bool equal_windows(Build *b, Pooling *p) {
 static Pooling read_adaptive(Build *b, uint32_t n) {
   Pooling p = {.x = build_input(b, "self"), .n = n};
   p.first = rank_of(p.x) - n;
-  memcpy(p.places, pool_result(b)->shape + p.first, n * sizeof *p.places);
+  memcpy(p.windows, pool_result(b)->shape + p.first, n * sizeof *p.windows);
   return p;
 }
 
-/* ---- into windows of several sizes: [.., places, elements] for each axis ---- */
+/* ---- into windows of several sizes: [.., windows, elements] for each axis ---- */
 
 typedef struct {
   Node *elements;           /* [.., p1, k1, p2, k2]: those of the largest window */
@@ -301,31 +301,31 @@ typedef struct {
   uint32_t window;          /* the axes to reduce */
 } Uneven;
 
-enum { UNEVEN_MAX = 1 << 20 }; /* places along an axis, which are gone through */
+enum { UNEVEN_MAX = 1 << 20 }; /* windows along an axis, which are gone through */
 
 static bool fixed_sizes(const Pooling *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     Dim size = p->x->type.shape[p->first + i];
-    if (!dim_is_int(size) || !dim_is_int(p->places[i]) || p->places[i]->value <= 0) return false;
-    if (size->value > UNEVEN_MAX || p->places[i]->value > UNEVEN_MAX) return false;
+    if (!dim_is_int(size) || !dim_is_int(p->windows[i]) || p->windows[i]->value <= 0) return false;
+    if (size->value > UNEVEN_MAX || p->windows[i]->value > UNEVEN_MAX) return false;
   }
   return true;
 }
 
-static int64_t largest_window(int64_t size, int64_t places) {
+static int64_t largest_window(int64_t size, int64_t windows) {
   int64_t most = 0;
-  for (int64_t o = 0; o < places; o++) {
-    int64_t n = ((o + 1) * size + places - 1) / places - o * size / places;
+  for (int64_t o = 0; o < windows; o++) {
+    int64_t n = ((o + 1) * size + windows - 1) / windows - o * size / windows;
     if (n > most) most = n;
   }
   return most;
 }
 
-/* floor(place * size / places), or of the next place, rounded up: where windows begin and end. */
-static Node *adaptive_bound(Build *b, Dim size, Dim places, bool end) {
-  Node *at = pool_times(b, build_arange(b, places), size);
-  if (end) at = pool_plus(b, at, build_const(b, size->value + places->value - 1));
-  return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(places));
+/* floor(window * size / windows), or of the next window, rounded up: the bounds of windows. */
+static Node *adaptive_bound(Build *b, Dim size, Dim windows, bool end) {
+  Node *at = pool_times(b, build_arange(b, windows), size);
+  if (end) at = pool_plus(b, at, build_const(b, size->value + windows->value - 1));
+  return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(windows));
 }
 
 static Node *combine_nodes(Build *b, Node *x, Node *y, OpId op) {
@@ -338,15 +338,15 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
   for (uint32_t i = 0; i < p->first; i++) at.items[i] = arg_none();
   for (uint32_t i = 0; i < p->n; i++) {
     Dim size = p->x->type.shape[p->first + i];
-    Dim most = build_const(b, largest_window(size->value, p->places[i]->value));
-    Node *start = adaptive_bound(b, size, p->places[i], false),
-         *end = adaptive_bound(b, size, p->places[i], true);
+    Dim most = build_const(b, largest_window(size->value, p->windows[i]->value));
+    Node *start = adaptive_bound(b, size, p->windows[i], false),
+         *end = adaptive_bound(b, size, p->windows[i], true);
     u.count[i] = build_sub(b, end, start);
     Node *element = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, most));
     Node *inside = build_op2(b, OP_aten_lt_Tensor, element, build_unsqueeze(b, end, 1));
     Dim shape[2 * WINDOW_AXES];
     for (uint32_t k = 0; k < 2 * p->n; k++) shape[k] = build_const(b, 1);
-    shape[2 * i] = p->places[i];
+    shape[2 * i] = p->windows[i];
     shape[2 * i + 1] = most;
     element = pool_at_most(b, element, build_const(b, size->value - 1));
     element = build_view(b, element, 2 * p->n, shape);
@@ -371,7 +371,7 @@ static Node *uneven_average(Build *b, const Pooling *p) {
   return build_to(b, build_div(b, sum, build_to(b, count, t)), p->x->type.dtype);
 }
 
-/* A place is the first one that holds the maximum, which may be no number. */
+/* An index is the first one that holds the maximum, which may be no number. */
 static Node *uneven_maximum(Build *b, const Pooling *p) {
   Uneven u = uneven_windows(b, p);
   Node *x = build_where(b, u.inside, arg_node(u.elements), arg_float(-INFINITY));
@@ -380,14 +380,14 @@ static Node *uneven_maximum(Build *b, const Pooling *p) {
   equal =
       combine_nodes(b, equal, build_op1(b, OP_aten_isnan_default, x), OP_aten_logical_or_default);
   equal = combine_nodes(b, equal, u.inside, OP_aten_logical_and_default);
-  Node *places = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
-  places = build_reduce(b, OP_aten_amin_default, places, u.window, false);
-  return pool_set_pair(b, build_squeeze(b, most, u.window), places);
+  Node *indices = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
+  indices = build_reduce(b, OP_aten_amin_default, indices, u.window, false);
+  return pool_set_pair(b, build_squeeze(b, most, u.window), indices);
 }
 
 static bool is_integer_pooling(const Pooling *p) {
   bool one = true;
-  for (uint32_t i = 0; i < p->n; i++) one &= dim_is(p->places[i], 1);
+  for (uint32_t i = 0; i < p->n; i++) one &= dim_is(p->windows[i], 1);
   return one;
 }
 

@@ -189,9 +189,9 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
     return from_rows(b, r, scatter_take(b, r->x, writer, values));
   }
   Dim elements = r->x->type.shape[1];
-  Node *places = build_add(b, scatter_times(b, build_unsqueeze(b, row, 1), elements),
-                           build_arange(b, elements));
-  return from_rows(b, r, scatter_add_up(b, r->x, places, values));
+  Node *indices = build_add(b, scatter_times(b, build_unsqueeze(b, row, 1), elements),
+                            build_arange(b, elements));
+  return from_rows(b, r, scatter_add_up(b, r->x, indices, values));
 }
 
 static Node *put_slices(Build *b, Node *source, bool accumulate) {
@@ -245,7 +245,7 @@ typedef struct {
   Node *x, *values;
   Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
   uint32_t set;                /* the axes that are indexed */
-  uint32_t place;              /* of the indices' axes among those of the values */
+  uint32_t position;           /* of the indices' axes among those of the values */
   Dim shape[GRAPH_RANK_MAX];   /* of the indices, broadcast */
   uint32_t rank;
 } Put;
@@ -263,7 +263,7 @@ static Put put_new(Build *b, Node **index, uint32_t n) {
   }
   p.rank = infer_broadcast(&b->in, operands, count, p.shape);
   bool together = p.set >> first == (1u << count) - 1;
-  p.place = together ? first : 0;
+  p.position = together ? first : 0;
   return p;
 }
 
@@ -281,12 +281,12 @@ static Node *rows_named(Build *b, const Put *p) {
   return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
 }
 
-/* The values as [M, elements of a row]; they have the axes of `index` after `place` others. */
+/* The values as [M, elements of a row]; they have the axes of `index` after `position` others. */
 static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t nindex) {
   Dim shape[2 * GRAPH_RANK_MAX];
   uint32_t rank = 0, first = 0;
   for (uint32_t i = 0, kept = 0; i <= rank_of(p->x); i++) {
-    if (kept == p->place && (i == 0 || !(p->set >> (i - 1) & 1))) {
+    if (kept == p->position && (i == 0 || !(p->set >> (i - 1) & 1))) {
       first = rank;
       memcpy(shape + rank, index, nindex * sizeof *shape);
       rank += nindex;
@@ -313,7 +313,7 @@ Node *decompose_index_put(Build *b) {
 
 /* ---- views that are written to ---- */
 
-/* The places of a view are what it makes of the numbers of all elements. */
+/* The indices of a view are what it makes of the numbers of all elements. */
 Node *decompose_diagonal_scatter(Build *b) {
   Node *x = build_self(b), *src = scatter_flat(b, build_input(b, "src"));
   Dim all = value_numel(b->in.g, &x->type);
@@ -321,14 +321,14 @@ Node *decompose_diagonal_scatter(Build *b) {
   Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
   Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
                 build_arg(b, "dim2")};
-  Node *places = scatter_flat(b, build(b, OP_aten_diagonal_default, 4, args));
-  Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, places), src);
+  Node *indices = scatter_flat(b, build(b, OP_aten_diagonal_default, 4, args));
+  Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, indices), src);
   return build_view(b, y, rank_of(x), x->type.shape);
 }
 
 /* ---- what max pooling took apart ---- */
 
-/* Each element goes to its place in its plane, where all others are 0. */
+/* Each element goes to its index in its plane, where all others are 0. */
 Node *decompose_max_unpool(Build *b) {
   Node *x = build_self(b), *index = build_input(b, "indices");
   const ValueType *t = &b->in.n->type;
@@ -338,9 +338,9 @@ Node *decompose_max_unpool(Build *b) {
   for (uint32_t i = lead; i < t->rank; i++) size = dim_mul(dims_of(b), size, t->shape[i]);
   Dim shape[] = {planes, build_count(b, x, inner)}, all = dim_mul(dims_of(b), planes, size);
   Node *plane = scatter_times(b, build_along(b, build_arange(b, planes), 0, 2), size);
-  Node *places = build_add(b, plane, build_view(b, index, 2, shape));
+  Node *indices = build_add(b, plane, build_view(b, index, 2, shape));
   Node *none = build_full(b, 1, &all, build_int(b, 0), t->dtype);
   if (scatter_empty(b, x)) return build_finished(b, none);
-  Node *writer = scatter_writers(b, all, places);
+  Node *writer = scatter_writers(b, all, indices);
   return build_finished(b, scatter_take(b, none, writer, scatter_flat(b, x)));
 }

@@ -1,5 +1,5 @@
 /* Random draws: nereid.random gives the numbers of a counter-based generator (Philox) for a seed
- * and the element's place; all else is arithmetic on them.  Seeds are constants of the graph, one
+ * and the element's index; all else is arithmetic on them.  Seeds are constants of the graph, one
  * for each node that draws, so a run draws what the run before drew. */
 #include <string.h>
 

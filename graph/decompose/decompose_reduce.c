@@ -99,7 +99,7 @@ Node *decompose_count_nonzero(Build *b) {
   return build_sum(b, build_to(b, nonzero, DT_I64), find_reduced_axes(b), false);
 }
 
-/* ---- the place of the largest ---- */
+/* ---- the index of the largest ---- */
 
 static Node *reduce_extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
   return build_reduce(b, max ? OP_aten_amax_default : OP_aten_amin_default, x, set, keepdim);

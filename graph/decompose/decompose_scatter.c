@@ -1,11 +1,11 @@
-/* Writing at places that data says.  All of it becomes nereid.scatter, by atomics:
+/* Writing at indices that data says.  All of it becomes nereid.scatter, by atomics:
  *
  *   sums      are added up where they go, those of 16-bit floats in f32
  *   extremes  likewise; floats are compared as integers of their order
  *   products  have no atomics: every element goes through the indices along the axis
- *   a value   where several are written to one place, the last of them in row-major order stays:
- *             each place gets the largest number of those that are written there, its *writer*,
- *             and takes the value from there */
+ *   a value   where several are written to one element, the last of them in row-major order stays:
+ *             each element gets the largest number of those that are written there, its *writer*,
+ *             and takes the value from it */
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
@@ -22,9 +22,9 @@ Node *scatter_times(Build *b, Node *x, Dim y) {
   return dim_is(y, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(y));
 }
 
-static Node *scatter_at(Build *b, Node *to, Node *places, Arg src, const char *reduce) {
+static Node *scatter_at(Build *b, Node *to, Node *indices, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};
-  return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(places), src, how));
+  return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(indices), src, how));
 }
 
 Node *scatter_flat(Build *b, Node *x) {
@@ -38,13 +38,13 @@ static Node *like(Build *b, Node *x, const Node *of) {
 
 /* ---- writers ---- */
 
-/* For each of n places the number of the last that is written there, -1: none is. */
-Node *scatter_writers(Build *b, Dim n, Node *places) {
-  Dim count = value_numel(b->in.g, &places->type);
+/* For each of n elements the number of the last that is written there, -1: none is. */
+Node *scatter_writers(Build *b, Dim n, Node *indices) {
+  Dim count = value_numel(b->in.g, &indices->type);
   DType t = dim_range(dims_of(b), count).hi <= INT32_MAX ? DT_I32 : DT_I64;
   Node *none = build_full(b, 1, &n, build_int(b, -1), t);
-  Node *number = like(b, build_to(b, build_arange(b, count), t), places);
-  return scatter_at(b, none, places, arg_node(number), "amax");
+  Node *number = like(b, build_to(b, build_arange(b, count), t), indices);
+  return scatter_at(b, none, indices, arg_node(number), "amax");
 }
 
 static Node *written(Build *b, Node *writer) {
@@ -84,17 +84,17 @@ DType scatter_sum_dtype(DType t) {
   return t == DT_I64 ? t : DT_I32;
 }
 
-Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src) {
+Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src) {
   DType t = scatter_sum_dtype(to->type.dtype);
-  Node *sum = scatter_at(b, build_to(b, to, t), places, arg_node(build_to(b, src, t)), "sum");
+  Node *sum = scatter_at(b, build_to(b, to, t), indices, arg_node(build_to(b, src, t)), "sum");
   return build_to(b, sum, to->type.dtype);
 }
 
-/* How many are written to each of x's places, without those that were there. */
-static Node *count_written(Build *b, Node *x, Node *places) {
+/* How many are written to each of x's elements, without those that were there. */
+static Node *count_written(Build *b, Node *x, Node *indices) {
   Node *none = build_full(b, rank_of(x), x->type.shape, build_int(b, 0), DT_I32);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
-  return scatter_at(b, none, places, arg_node(one), "sum");
+  return scatter_at(b, none, indices, arg_node(one), "sum");
 }
 
 static Node *sort_key(Build *b, Node *x) {
@@ -109,31 +109,31 @@ static Node *of_key(Build *b, Node *key, DType t) {
 }
 
 /* The least of floats is what is left of the largest with signs turned, so that NaN wins. */
-static Node *scatter_extreme(Build *b, Node *to, Node *places, Node *src, bool max) {
+static Node *scatter_extreme(Build *b, Node *to, Node *indices, Node *src, bool max) {
   DType t = to->type.dtype;
   bool turn = dtype_is_float(t) && !max;
   if (turn)
     to = build_op1(b, OP_aten_neg_default, to), src = build_op1(b, OP_aten_neg_default, src);
   const char *reduce = max || turn ? "amax" : "amin";
-  Node *key = scatter_at(b, sort_key(b, to), places, arg_node(sort_key(b, src)), reduce);
+  Node *key = scatter_at(b, sort_key(b, to), indices, arg_node(sort_key(b, src)), reduce);
   Node *y = of_key(b, key, t);
   return turn ? build_op1(b, OP_aten_neg_default, y) : y;
 }
 
 /* ---- along an axis ---- */
 
-/* The place in x, counted in row-major order, of each element of index. */
+/* The linear index in x, in row-major order, of each element of index. */
 static Node *indices_along(Build *b, const Node *x, uint32_t axis, Node *index) {
-  Node *place = NULL;
+  Node *linear = NULL;
   Dim stride = build_const(b, 1);
   for (uint32_t i = rank_of(x); i-- > 0;) {
     Node *at = i == axis ? build_to(b, index, DT_I64)
                          : build_along(b, build_arange(b, index->type.shape[i]), i, rank_of(x));
     at = scatter_times(b, at, stride);
-    place = place ? build_add(b, at, place) : at;
+    linear = linear ? build_add(b, at, linear) : at;
     stride = dim_mul(dims_of(b), stride, x->type.shape[i]);
   }
-  return place;
+  return linear;
 }
 
 /* The elements of src for which there is an index. */
@@ -185,8 +185,8 @@ Node *decompose_scatter(Build *b) {
 Node *decompose_scatter_add(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
-  Node *places = indices_along(b, a.x, a.axis, a.index);
-  return build_finished(b, scatter_add_up(b, a.x, places, scatter_source(b, &a)));
+  Node *indices = indices_along(b, a.x, a.axis, a.index);
+  return build_finished(b, scatter_add_up(b, a.x, indices, scatter_source(b, &a)));
 }
 
 /* For each element of x the product of the values written to it, 1 without any. */
@@ -242,12 +242,13 @@ static Node *neutral_like(Build *b, const Node *x, Reduce how) {
   return build_expand(b, one, rank_of(x), x->type.shape);
 }
 
-static Node *reduce_along(Build *b, const Along *a, Node *to, Node *places, Node *src, Reduce how) {
+static Node *reduce_along(Build *b, const Along *a, Node *to, Node *indices, Node *src,
+                          Reduce how) {
   switch (how) {
     case SCATTER_PROD: return multiply_along(b, a, to, src);
-    case SCATTER_AMAX: return scatter_extreme(b, to, places, src, true);
-    case SCATTER_AMIN: return scatter_extreme(b, to, places, src, false);
-    default: return scatter_add_up(b, to, places, src);
+    case SCATTER_AMAX: return scatter_extreme(b, to, indices, src, true);
+    case SCATTER_AMIN: return scatter_extreme(b, to, indices, src, false);
+    default: return scatter_add_up(b, to, indices, src);
   }
 }
 
@@ -256,11 +257,11 @@ Node *decompose_scatter_reduce(Build *b) {
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
   if (scatter_empty(b, a.index)) return build_self(b);
-  Node *places = indices_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
+  Node *indices = indices_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
-  Node *y = reduce_along(b, &a, to, places, src, how);
+  Node *y = reduce_along(b, &a, to, indices, src, how);
   if (include && how != SCATTER_MEAN) return build_finished(b, y);
-  Node *count = count_written(b, a.x, places),
+  Node *count = count_written(b, a.x, indices),
        *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
   Node *on = build_op2(b, OP_aten_gt_Tensor, count, zero);
   if (how == SCATTER_MEAN) {

@@ -1,7 +1,7 @@
 /* Sorting, searching in sorted sequences, and counting.
  *
  * Sorts work on *keys*: 64-bit integers whose upper half has the order of the elements, and whose
- * lower half is the element's place.  No two are equal, so sorting them is stable, and the order of
+ * lower half is the element's index.  No two are equal, so sorting them is stable, and the order of
  * the elements is what is left without the upper halves.
  *
  * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
@@ -13,7 +13,7 @@
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
-enum { RUN = 2048, PLACES_BITS = 30 };
+enum { RUN = 2048, INDEX_BITS = 30 };
 
 static void set_pair(Build *b, Node *x, Node *y) {
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
@@ -22,8 +22,8 @@ static void set_pair(Build *b, Node *x, Node *y) {
   b->nitems = 2;
 }
 
-static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *places) {
-  return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(places)));
+static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
+  return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
 }
 
 static uint32_t last_of(const Node *x) { return rank_of(x) - 1; }
@@ -33,7 +33,7 @@ static Node *first_of(Build *b, Node *x, Dim n) {
   return build_slice(b, x, last_of(x), build_const(b, 0), n, 1);
 }
 
-/* Arguments by their places, as kernels take them. */
+/* Arguments by their positions, as kernels take them. */
 Node *decompose_arguments(Build *b) {
   const OpSchema *s = b->in.schema;
   Arg *args = ARENA_ARRAY(b->in.g->arena, Arg, s->nparams);
@@ -97,7 +97,7 @@ static Node *sort_keys(Build *b, Node *keys) {
   Dim n = row_length(keys);
   if (largest_size(b, n) <= RUN && dim_is_int(n)) return sort_key_rows(b, keys);
   Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys)));
-  int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << PLACES_BITS;
+  int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << INDEX_BITS;
   if (longest < end) end = longest;
   for (int64_t run = RUN; run < end; run *= 2)
     x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
@@ -123,7 +123,7 @@ static Node *sortable_bits(Build *b, Node *x, bool descending) {
   return descending ? build_op1(b, OP_aten_bitwise_not_default, x) : x;
 }
 
-/* The places of the first k in order, along the last axis; all for k NULL. */
+/* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
   x = sortable_bits(b, x, descending);
   if (x->type.dtype != DT_I64) {
@@ -200,7 +200,7 @@ Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_pl
 
 /* ---- one of an order ---- */
 
-/* The element at `index` (of one element along the axis) of x, and the place; without the axis
+/* The element at `index` (of one element along the axis) of x, and the index; without the axis
  * unless keepdim. */
 static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
   Node *value = rank_of(x) ? gather_along(b, x, axis, index) : x;
@@ -371,7 +371,7 @@ Node *decompose_pdist(Build *b) {
       scatter_flat(b, build_expand(b, build_op2(b, OP_aten_lt_Tensor, row, column), 2, shape));
   Node *all = build(b, OP_aten_cdist_default,
                     ARGS(arg_node(x), arg_node(x), arg_float(infer_number(&b->in, "p"))));
-  /* The n-th that is wanted goes to place n, as far as there are so many. */
+  /* The n-th that is wanted goes to index n, as far as there are so many. */
   Dim count = b->in.n->type.shape[0];
   if (dim_is(count, 0)) return build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
   Node *index = build_where(b, upper, arg_node(scatter_number(b, upper)), build_int(b, -1));

@@ -1,5 +1,5 @@
 /* Images resized, one axis at a time: each element of the result is a sum of one, two or four
- * elements of the operand, whose places and weights are computed as PyTorch's kernels do; with
+ * elements of the operand, whose indices and weights are computed as PyTorch's kernels do; with
  * antialias of as many as an element covers, by a product with a matrix of weights. */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static Node *from_number(Build *b, double number, Node *x) {
   return build(b, OP_aten_sub_Tensor, ARGS(arg_float(number), arg_node(x)));
 }
 
-/* ---- places ---- */
+/* ---- coordinates ---- */
 
 /* The factor that was given for spatial axis i; 0: none was. */
 static double given_factor(Build *b, uint32_t i) {
@@ -73,7 +73,7 @@ static Node *times_stride(Build *b, Node *x, const Stride *s) {
   return s->open ? build_mul(b, x, s->open) : times_number(b, x, s->number);
 }
 
-/* The place in the operand of each element of the result, not rounded. */
+/* The coordinate in the operand of each element of the result, not rounded. */
 static Node *source_coordinates(const Resize *r, Dim to, const Stride *stride) {
   Build *b = r->b;
   bool nearest = r->kernel <= NEAREST_EXACT;

@@ -152,7 +152,7 @@ Node *decompose_reverse(Build *b) {
   return become_permute(b, x, axes);
 }
 
-/* Axes that are not moved keep their order in the places that are left. */
+/* Axes that are not moved keep their order in the positions that are left. */
 Node *decompose_movedim(Build *b) {
   Node *x = build_self(b);
   int64_t from[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX];

@@ -11,19 +11,19 @@ bool scatter_empty(Build *b, const Node *x);
 /* x * y; x itself for 1. */
 Node *scatter_times(Build *b, Node *x, Dim y);
 
-/* For each of n places the number of the last of `places` that is it; -1: none is. */
-Node *scatter_writers(Build *b, Dim n, Node *places);
+/* For each of n elements the number of the last of `indices` that is its own; -1: none is. */
+Node *scatter_writers(Build *b, Dim n, Node *indices);
 /* x, with the rows (first axis) of `values` that its writers say. */
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values);
-/* `to` with src added where `places` (in row-major order) say. */
-Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src);
+/* `to` with src added where `indices` (in row-major order) say. */
+Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src);
 /* `source` times the argument "alpha" of b's node. */
 Node *scatter_scaled(Build *b, Node *source);
 /* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */
 DType scatter_sum_dtype(DType t);
 /* Indices that may count from the end of an axis of that size, as i64 that count from its start. */
 Node *scatter_from_start(Build *b, Node *index, Dim size);
-/* How many of a mask of one axis hold before each place. */
+/* How many of a mask of one axis hold before each element. */
 Node *scatter_number(Build *b, Node *mask);
 
 /* ---- elements chosen by a mask (graph/decompose/decompose_put.c) ---- */

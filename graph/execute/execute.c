@@ -108,7 +108,7 @@ static int point(Executable *e, BufferState *b) {
   return code;
 }
 
-/* After launches were made: each gets the places of all buffers that have one. */
+/* After launches were made: each gets the addresses of all buffers that have one. */
 static int execute_point_all(Executable *e) {
   int code = 0;
   e->moved = true;
@@ -473,7 +473,7 @@ static int prepare_run(Executable *e, const nereid_tensor *inputs, int n) {
   code = find_step_kernels(e, e->sizes);
   if (code) return code;
   note_written_buffers(e);
-  code = execute_place_buffers(e);
+  code = execute_allocate_buffers(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
   if (!code) code = execute_point_all(e);
@@ -503,7 +503,7 @@ typedef struct {
   nereid_stream *stream;
 } Run;
 
-static int place_tensors(const Run *r) {
+static int bind_tensors(const Run *r) {
   Executable *e = r->e;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
@@ -541,7 +541,7 @@ static int start_run_body(void *arg) {
   if (code) return code;
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
-  code = place_tensors(r);
+  code = bind_tensors(r);
   if (!code) code = execute_start(e, r->stream);
   if (!code) code = finish_tensors(r);
   return code || !e->on_host ? code : execute_check_records(e);

@@ -4,8 +4,8 @@
  * takes a plan (graph/plan/plan.h), weights and the caller's tensors, and gives outputs, measured
  * times, and the fastest choices of a plan's steps (graph/execute/tune_plan.h).
  *
- * An Executable is a plan on a device: its kernels loaded, its weights placed, its temporaries in
- * one pool.  All that depends on sizes is made when a run's inputs have other shapes than the run
+ * An Executable is a plan on a device: its kernels and weights loaded, its temporaries in one
+ * pool.  All that depends on sizes is made when a run's inputs have other shapes than the run
  * before; otherwise a run starts its launches and nothing else.
  *
  * On the host's devices weights stay where their file is mapped, unless a kernel writes to them.

@@ -36,7 +36,7 @@ static int allocate_records(Executable *e) {
 }
 
 /* Memory for the records of all checks, which says that there are none. */
-static int execute_place_records(Executable *e) {
+static int execute_allocate_records(Executable *e) {
   e->nrecords = count_records(e->plan);
   int code = e->records || !e->nrecords ? 0 : allocate_records(e);
   int64_t *at = e->records;
@@ -57,7 +57,7 @@ static void execute_free_records(Executable *e) {
 
 /* ---- reports ---- */
 
-/* [2, 3]: the place of element `linear`. */
+/* [2, 3]: the index of element `linear`. */
 static const char *index_text(const Executable *e, const PlanCheck *c, int64_t linear) {
   int64_t at[GRAPH_RANK_MAX];
   Text t = text_new(e->arena);
@@ -225,7 +225,7 @@ void execute_release(Executable *e) {
   }
 }
 
-static int place_constants(Executable *e) {
+static int allocate_constants(Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -257,7 +257,7 @@ static int take_offsets(Executable *e, MemoryItem *items) {
 }
 
 static int find_offsets(Executable *e, MemoryItem *items, uint32_t n) {
-  e->pool_used = memory_place(e->arena, items, n);
+  e->pool_used = memory_assign_offsets(e->arena, items, n);
   return e->pool_used < 0 ? error_set(NEREID_E_MEMORY, E_GRAPH_TEMPORARIES) : 0;
 }
 
@@ -269,7 +269,7 @@ static int grow_pool(Executable *e) {
   return nereid_alloc((void **)&e->pool, e->device, (size_t)(e->pool_used ? e->pool_used : 1));
 }
 
-static int place_in_pool(Executable *e) {
+static int allocate_in_pool(Executable *e) {
   uint32_t n = 0, at = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const BufferState *b = &e->buffers[i];
@@ -284,7 +284,7 @@ static int place_in_pool(Executable *e) {
   return code;
 }
 
-static int place_apart(Executable *e) {
+static int allocate_apart(Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -318,13 +318,13 @@ int execute_measure(Executable *e) {
   return code;
 }
 
-static int place_all(Executable *e) {
+static int allocate_all(Executable *e) {
   int code = execute_measure(e);
   if (!code) code = load_weights(e);
-  if (!code) code = place_constants(e);
-  if (!code) code = execute_place_records(e);
+  if (!code) code = allocate_constants(e);
+  if (!code) code = execute_allocate_records(e);
   if (code) return code;
-  return e->interprets ? place_apart(e) : place_in_pool(e);
+  return e->interprets ? allocate_apart(e) : allocate_in_pool(e);
 }
 
 /* The message has the total that the model needs: a failed allocation is only a part of it. */
@@ -348,8 +348,8 @@ int execute_measure_again(Executable *e) {
   return code;
 }
 
-int execute_place_buffers(Executable *e) {
-  int code = place_all(e);
+int execute_allocate_buffers(Executable *e) {
+  int code = allocate_all(e);
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].room = e->buffers[i].bytes;
   return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
 }

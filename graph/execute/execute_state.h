@@ -94,14 +94,14 @@ struct Executable {
 
 /* Shapes and bytes of all buffers, for the sizes that are bound. */
 int execute_measure(Executable *e);
-/* The same, and more memory for those that have grown since they were placed: sizes that are read
+/* The same, and more memory for those that have grown since then: sizes that are read
  * may be taken off others. */
 int execute_measure_again(Executable *e);
 
 /* The weights that the plan names, of the right types. */
 int execute_find_weights(Executable *e);
 /* Shapes and bytes of all buffers, and memory for weights and temporaries. */
-int execute_place_buffers(Executable *e);
+int execute_allocate_buffers(Executable *e);
 /* After the constant part has run: what it alone uses is freed. */
 void execute_release(Executable *e);
 void execute_free_memory(Executable *e);

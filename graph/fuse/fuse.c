@@ -28,9 +28,9 @@ static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   to->index[1] = dim_int(d, 0);
   to->rank = n->type.rank;
   to->shape = n->type.shape;
-  Dim *place = index_new(f, n->type.rank);
-  index_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
-  to->place = place;
+  Dim *element = index_new(f, n->type.rank);
+  index_of_linear(d, to->index[0], n->type.shape, n->type.rank, element);
+  to->element = element;
 }
 
 bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
@@ -67,7 +67,7 @@ static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
     index_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
-  Dim *place = index_new(f, t->rank);
+  Dim *element = index_new(f, t->rank);
   to->x = total[0];
   to->r = total[1];
   to->rank = t->rank;
@@ -75,10 +75,10 @@ static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t
   to->columns = 0;
   for (uint32_t i = 0; i < t->rank; i++) {
     uint32_t r = along >> i & 1;
-    place[i] = at[r][next[r]++];
+    element[i] = at[r][next[r]++];
     if (r && !dim_is(t->shape[i], 1)) to->columns |= 1u << i;
   }
-  to->place = place;
+  to->element = element;
 }
 
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
@@ -88,7 +88,7 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
 enum { COLUMNS_MIN = 16 };
 
 /* The last axis of a window's result as columns: its neighbours are neighbours in memory, and what
- * depends on the other axes, which is most of a place, is computed once for all of them. */
+ * depends on the other axes, which is most of an index, is computed once for all of them. */
 static void window_domain(const Fusion *f, Group *to, const Node *n) {
   const ValueType *t = &n->type;
   Dim last = t->shape[t->rank - 1];
@@ -115,22 +115,22 @@ static void convolution_extents(Graph *g, Group *to, const Node *n) {
   to->extent[3] = shape_product(g, weight->shape, weight->rank - 1);
 }
 
-/* The place in the result of a row and column of a batch. */
-static void product_index(Graph *g, const Group *to, const Node *n, Dim *place) {
+/* The index in the result of a row and column of a batch. */
+static void product_index(Graph *g, const Group *to, const Node *n, Dim *element) {
   const ValueType *t = &n->type;
   Dims *d = g->dims;
   if (prim_kind(n->op) == PRIM_MATMUL) {
-    for (uint32_t i = 0; i < t->rank; i++) place[i] = to->index[3 - t->rank + i];
+    for (uint32_t i = 0; i < t->rank; i++) element[i] = to->index[3 - t->rank + i];
     return;
   }
-  index_of_linear(d, to->index[1], t->shape, t->rank - 1, place);
-  place[t->rank - 1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
+  index_of_linear(d, to->index[1], t->shape, t->rank - 1, element);
+  element[t->rank - 1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
 }
 
 static void product_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
-  Dim *place = index_new(f, t->rank);
+  Dim *element = index_new(f, t->rank);
   static const char *const names[] = {"b", "m", "n"};
   if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
   else convolution_extents(f->graph, to, n);
@@ -142,26 +142,26 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   to->r = dim_int(d, 1);
   to->rank = t->rank;
   to->shape = t->shape;
-  product_index(f->graph, to, n, place);
-  to->place = place;
+  product_index(f->graph, to, n, element);
+  to->element = element;
 }
 
 static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   Graph *g = f->graph;
   Dims *d = g->dims;
   Attention x = attention_of(g, n);
-  Dim splits = dim_int(d, x.splits), *place = index_new(f, n->type.rank);
+  Dim splits = dim_int(d, x.splits), *element = index_new(f, n->type.rank);
   to->index[0] = dim_shared_index(d, "b", x.batches);
   to->index[1] = dim_shared_index(d, "m", x.rows);
   to->index[2] = dim_shared_index(d, "e", x.columns);
   Dim split = x.splits > 1 ? dim_shared_index(d, "split", splits) : NULL;
-  attention_result_index(g, &x, split, to->index[0], to->index[1], to->index[2], place);
+  attention_result_index(g, &x, split, to->index[0], to->index[1], to->index[2], element);
   /* A share's last column counts for nothing: so no other node has its domain. */
   to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
   to->r = dim_int(d, 1);
   to->rank = n->type.rank;
   to->shape = n->type.shape;
-  to->place = place;
+  to->element = element;
 }
 
 /* Does n go along an axis, so that its domain has columns? */
@@ -196,28 +196,28 @@ bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n) {
   return prim_checks(n) && dim_is(value_numel(f->graph, &n->type), 1) && !dim_is(group->x, 1);
 }
 
-void group_index(const Fusion *f, const Group *group, const Node *n, Dim *place) {
+void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
   if (group_checks_scalar(f, group, n)) {
-    for (uint32_t i = 0; i < t->rank; i++) place[i] = dim_int(d, 0);
+    for (uint32_t i = 0; i < t->rank; i++) index[i] = dim_int(d, 0);
     return;
   }
   if (f->role[n->id] == ROLE_ROW) {
-    index_of_linear(d, group->index[0], t->shape, t->rank, place);
+    index_of_linear(d, group->index[0], t->shape, t->rank, index);
     return;
   }
   if (fuse_same_shape(group, t->rank, t->shape)) {
-    if (t->rank) memcpy(place, group->place, t->rank * sizeof *place);
+    if (t->rank) memcpy(index, group->element, t->rank * sizeof *index);
     return;
   }
-  Dim linear = linear_of_index(d, group->place, group->shape, group->rank);
-  index_of_linear(d, linear, t->shape, t->rank, place);
+  Dim linear = linear_of_index(d, group->element, group->shape, group->rank);
+  index_of_linear(d, linear, t->shape, t->rank, index);
 }
 
 /* ---- columns ---- */
 
-/* Is there a number for each of the last axis's places, which all the others share? */
+/* Is there a number for each of the last axis's indices, which all the others share? */
 static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
   for (uint32_t i = 0; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE || n->args[i].node->type.kind != VALUE_TENSOR) continue;
@@ -275,7 +275,7 @@ typedef struct {
   uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
   uint32_t below; /* how many there are, each as often as it is reached, to INLINE_NODES_MAX */
   bool free;      /* needs no memory to compute */
-  bool repeated;  /* used at many places for one element, as windows do */
+  bool repeated;  /* used at many indices for one element, as windows do */
   bool varies;    /* used by nodes that are computed in each run */
   bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
   bool passing;   /* in memory that is written to later: read while it is there */
@@ -460,33 +460,33 @@ static Role role_in(const Fusion *f, const Group *g, const Node *n) {
 typedef struct {
   const Fusion *f;
   const Group *group;
-  const Node *apart; /* used at a place that is not its own; NULL: none is */
+  const Node *apart; /* used at an index that is not its own; NULL: none is */
 } Check;
 
-static void check_use(Node *operand, const Dim *place, void *ctx) {
+static void check_use(Node *operand, const Dim *index, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
   if (prim_kind(operand->op) == PRIM_INSERTED) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_index(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
-    if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
+    if (own[i] != index[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
 }
 
-void group_read_index(const Fusion *f, const Group *g, const Node *n, Dim *place) {
-  if (fuse_has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
-  else group_index(f, g, n, place);
+void group_read_index(const Fusion *f, const Group *g, const Node *n, Dim *index) {
+  if (fuse_has_columns(n) || is_scatter(n)) memcpy(index, g->element, g->rank * sizeof *index);
+  else group_index(f, g, n, index);
 }
 
-/* Does n use nodes of its group at their own places only? */
+/* Does n use nodes of its group at their own indices only? */
 static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
-  Dim place[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX];
   Check c = {f, g, NULL};
-  group_read_index(f, g, n, place);
-  if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
+  group_read_index(f, g, n, index);
+  if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, index, check_use, &c);
   bool searched = prim_kind(n->op) == PRIM_SEARCH && f->of[n->args[0].node->id] == g;
   if (searched) c.apart = n->args[0].node;
-  return (FuseStop){c.apart ? STOP_PLACE : STOP_NONE, c.apart};
+  return (FuseStop){c.apart ? STOP_INDEX : STOP_NONE, c.apart};
 }
 
 static FuseStop stopped(StopKind kind, const Node *at) { return (FuseStop){kind, at}; }
@@ -501,7 +501,7 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   memcpy(g->index, domain->index, sizeof g->index);
   g->rank = domain->rank;
   g->shape = domain->shape;
-  g->place = domain->place;
+  g->element = domain->element;
   g->columns = domain->columns;
   FuseStop stop = {0};
   for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) {
@@ -544,8 +544,8 @@ static bool is_full(const Fuser *s, const Group *g, const Node *n) {
   return g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
 }
 
-static void check_member(Node *operand, const Dim *place, void *ctx) {
-  (void)place;
+static void check_member(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
   Check *c = ctx;
   if (c->f->of[operand->id] == c->group) c->apart = operand;
 }
@@ -591,8 +591,8 @@ typedef struct {
   Group *sibling; /* the latest that reads what n reads */
 } Candidates;
 
-static void note_candidate(Node *operand, const Dim *place, void *ctx) {
-  (void)place;
+static void note_candidate(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
   Candidates *c = ctx;
   Group *of = c->s->f->of[operand->id], *reader = c->s->last_reader[operand->id];
   if (of && of->once != c->once) of = NULL;
@@ -601,8 +601,8 @@ static void note_candidate(Node *operand, const Dim *place, void *ctx) {
   if (reader && (!c->sibling || reader->number > c->sibling->number)) c->sibling = reader;
 }
 
-static void note_operand_reader(Node *operand, const Dim *place, void *ctx) {
-  (void)place;
+static void note_operand_reader(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
   const Candidates *c = ctx;
   c->s->last_reader[operand->id] = c->latest;
 }
@@ -711,8 +711,8 @@ static void assign_group(Fuser *s, Node *n) {
 
 /* ---- what is written to memory ---- */
 
-static void note_stored(Node *operand, const Dim *place, void *ctx) {
-  (void)place;
+static void note_stored(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
   const Check *c = ctx;
   if (c->f->of[operand->id] != c->group) c->f->stored[operand->id] = true;
 }

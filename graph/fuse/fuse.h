@@ -6,11 +6,11 @@
  * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
  * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along which
  * reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed for
- * each of the x * r elements, or for each of the x rows.  A node's *own place* is the index of its
+ * each of the x * r elements, or for each of the x rows.  A node's *own index* is that of its
  * element for a point of the domain: subscripts in terms of the index symbols of x and r.
  *
  * A node joins the last group that it depends on, or one that reads what it reads, if its size
- * fits the domain, and it uses nodes of the group at their own places only: then a value that one
+ * fits the domain, and it uses nodes of the group at their own indices only: then a value that one
  * computes is there, in a register, when the other needs it.
  *
  * With freezing, groups are computed once or in each run, never both; a group that runs once stores
@@ -34,9 +34,9 @@ typedef struct Group {
   Dim x, r;         /* LOOPS: the domain.  Else x is all elements */
   Dim index[3];     /* LOOPS: of x, of r.  Else batch, row, column */
   Dim extent[4];    /* MATMUL: of these, and of the summed axis */
-  uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
+  uint32_t rank;    /* of the tensor whose elements the full role has: what is reduced, or the */
   const Dim *shape; /* product */
-  const Dim *place;
+  const Dim *element;
   uint32_t columns; /* LOOPS: the axes of `shape` that r covers, a bit each */
   VEC(Node *) nodes;
   uint32_t work; /* nodes, with those that they compute inline */
@@ -55,7 +55,7 @@ typedef struct Group {
   X(EXTENT, "goes through another number of elements")                  \
   X(AXES, "goes along other axes")                                      \
   X(ROWS, "has elements that lie in no row of a later reduction")       \
-  X(PLACE, "is read at other places than where it is computed")         \
+  X(INDEX, "is read at other places than where it is computed")         \
   X(FULL, "finds as many nodes there as a kernel may have")
 typedef enum {
 #define X(id, text) STOP_##id,
@@ -99,21 +99,21 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs
  * makes it. */
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
-/* The own place of n, a node of `group`, into n's rank subscripts. */
-void group_index(const Fusion *f, const Group *group, const Node *n, Dim *place);
+/* The own index of n, a node of `group`, into n's rank subscripts. */
+void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 
-/* The place of the element that a reduction reads, else n's own place. */
-void group_read_index(const Fusion *f, const Group *group, const Node *n, Dim *place);
+/* The index of the element that a reduction reads, else n's own index. */
+void group_read_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 /* Does n, a reduction, reduce axis i of its operand? */
 bool reduction_has_axis(Graph *g, const Node *n, uint32_t i);
 
-/* The places at which n, itself at `place`, uses its operands: f is called for those that are in
- * a group or are inputs; views and nodes of no group are gone through.  For a reduction, `place`
+/* The indices at which n, itself at `index`, uses its operands: f is called for those that are in
+ * a group or are inputs; views and nodes of no group are gone through.  For a reduction, `index`
  * is that of the element that is reduced.  Not for MATMUL. */
-typedef void UseAt(Node *operand, const Dim *place, void *ctx);
-void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx);
+typedef void UseAt(Node *operand, const Dim *index, void *ctx);
+void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx);
 
-/* The operands of n that are in a group or are inputs, as in each_use_at; the places mean nothing,
+/* The operands of n that are in a group or are inputs, as in each_use_at; the indices mean nothing,
  * and for a product are NULL. */
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 

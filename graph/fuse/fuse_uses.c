@@ -31,13 +31,13 @@ static void reach_operand(Node **operand, void *ctx) {
 static void gather_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   Gather x;
   gather_of(f->graph, n, index, &x);
-  for (uint32_t i = 0; i < x.n; i++) follow_use(f, x.by[i].index, x.by[i].place, use, ctx);
-  follow_use(f, x.data, x.place, use, ctx);
+  for (uint32_t i = 0; i < x.n; i++) follow_use(f, x.by[i].index, x.by[i].element, use, ctx);
+  follow_use(f, x.data, x.element, use, ctx);
 }
 
 static void piece_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
   ConcatSources p = concat_sources(f->graph, n, index);
-  for (uint32_t i = 0; i < p.n; i++) follow_use(f, p.items[i].operand, p.items[i].place, use, ctx);
+  for (uint32_t i = 0; i < p.n; i++) follow_use(f, p.items[i].operand, p.items[i].index, use, ctx);
 }
 
 /* At a position that is any of the window's. */
@@ -48,7 +48,7 @@ static void window_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, 
   ConcatSource p;
   for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
   window_piece(f->graph, &w, index, at, &p);
-  follow_use(f, p.operand, p.place, use, ctx);
+  follow_use(f, p.operand, p.index, use, ctx);
   if (!w.weight) return;
   at[w.n] = index[n->type.rank - 1];
   follow_use(f, w.weight, at, use, ctx);
@@ -124,6 +124,6 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   } else {
     Group own = {0};
     fuse_set_domain(f, &own, n);
-    each_use_at(f, n, own.place, use, ctx);
+    each_use_at(f, n, own.element, use, ctx);
   }
 }

@@ -82,10 +82,10 @@ static void separate_outputs(Graph *g) {
 /* ---- what is written in place ---- */
 
 typedef struct {
-  uint32_t *place; /* by id: in the graph's order */
-  uint32_t *last;  /* by id: the place of the last node that reads it, through views */
-  bool *updated;   /* by id: an input to which the graph writes */
-  uint32_t reader; /* the place of the node that reads what is looked at */
+  uint32_t *position; /* by id: in the graph's order */
+  uint32_t *last;     /* by id: the position of the last node that reads it, through views */
+  bool *updated;      /* by id: an input to which the graph writes */
+  uint32_t reader;    /* the position of the node that reads what is looked at */
 } Readers;
 
 static bool is_view_or_item(const Node *n) {
@@ -102,10 +102,10 @@ static Readers find_node_readers(Graph *g, Arena *a) {
   Readers r = {ARENA_ARRAY(a, uint32_t, g->nids), ARENA_ARRAY(a, uint32_t, g->nids),
                ARENA_ARRAY(a, bool, g->nids), 0};
   uint32_t count = 0;
-  for (Node *n = g->first; n; n = n->next) r.place[n->id] = ++count;
+  for (Node *n = g->first; n; n = n->next) r.position[n->id] = ++count;
   for (Node *n = g->last; n; n = n->prev) {
     bool view = is_view_or_item(n) && !prim_reads_size(n);
-    r.reader = view ? r.last[n->id] : r.place[n->id];
+    r.reader = view ? r.last[n->id] : r.position[n->id];
     graph_each_use(n, note_node_reader, &r);
   }
   for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
@@ -118,7 +118,7 @@ static Readers find_node_readers(Graph *g, Arena *a) {
  * later. */
 static bool writes_in_place(const Readers *r, const Node *n) {
   Node *x = n->args[0].node;
-  if (!prim_puts(n) || r->last[x->id] > r->place[n->id]) return false;
+  if (!prim_puts(n) || r->last[x->id] > r->position[n->id]) return false;
   return x->kind == NODE_INPUT ? r->updated[x->id] : prim_memory(x) != x;
 }
 

@@ -7,10 +7,10 @@
 #include "graph/messages.h"
 #include "lang/base/strings.h"
 
-/* Members in order; of more than a few, places by hash, 1 + the member's number, 0 for none. */
+/* Members in order; of more than a few, slots by hash, 1 + the member's number, 0 for none. */
 struct JsonTable {
   const JsonMember *members;
-  uint32_t *places; /* NULL: there are few */
+  uint32_t *slots; /* NULL: there are few */
   uint32_t mask;
 };
 
@@ -204,10 +204,10 @@ static uint64_t hash_key(const JsonTable *t, const char *key) {
   return XXH3_64bits_withSeed(key, strlen(key), (uintptr_t)t);
 }
 
-/* The place of a key in the table, or the one that it would get. */
+/* The slot of a key in the table, or the one that it would get. */
 static uint32_t *key_slot(const JsonTable *t, const char *key) {
   for (uint64_t i = hash_key(t, key);; i++) {
-    uint32_t *slot = &t->places[i & t->mask];
+    uint32_t *slot = &t->slots[i & t->mask];
     if (!*slot || !strcmp(t->members[*slot - 1].key, key)) return slot;
   }
 }
@@ -222,7 +222,7 @@ static bool unique_few(const JsonMember *m, uint32_t n) {
 static bool fill_slots(Reader *r, JsonTable *t, uint32_t n) {
   uint32_t size = 4 * FEW;
   while (size < 2 * n) size *= 2;
-  t->places = ARENA_ARRAY(r->arena, uint32_t, size);
+  t->slots = ARENA_ARRAY(r->arena, uint32_t, size);
   t->mask = size - 1;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t *slot = key_slot(t, t->members[i].key);
@@ -346,7 +346,7 @@ const JsonMember *json_member(const Json *object, size_t i) {
 const Json *json_get(const Json *object, const char *key) {
   if (!json_is(object, JSON_OBJECT)) return NULL;
   const JsonTable *t = object->members;
-  if (t->places) {
+  if (t->slots) {
     uint32_t slot = *key_slot(t, key);
     return slot ? &t->members[slot - 1].value : NULL;
   }

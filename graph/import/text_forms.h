@@ -9,7 +9,7 @@
  *   class <lambda>(torch.nn.Module):                    print_readable of a traced function
  *
  * Both are made Python without moving what has a meaning, so that messages about it have their
- * right places in the file:
+ * right locations in the file:
  *
  *   def g():
  *       x                    = placeholder |     "x"

@@ -31,7 +31,7 @@ void infer_take(Infer *in) {
 }
 
 /* The number of elements of a matrix below a diagonal, or above it. */
-static int64_t count_places(int64_t rows, int64_t columns, int64_t offset, bool lower) {
+static int64_t count_triangle(int64_t rows, int64_t columns, int64_t offset, bool lower) {
   int64_t n = 0;
   for (int64_t i = 0; i < rows; i++) {
     int64_t below = i + offset + lower; /* columns before the first one above the diagonal */
@@ -41,7 +41,7 @@ static int64_t count_places(int64_t rows, int64_t columns, int64_t offset, bool 
   return n;
 }
 
-void infer_triangle_places(Infer *in) {
+void infer_triangle_indices(Infer *in) {
   enum { ROWS_MAX = 4096 };
   int64_t rows = infer_int(in, "row"), columns = infer_int(in, "col");
   if (rows < 0 || rows > ROWS_MAX) infer_fail(in, E_GRAPH_PARTS, (long long)rows, (int)ROWS_MAX);
@@ -49,7 +49,7 @@ void infer_triangle_places(Infer *in) {
   int64_t offset = infer_int(in, "offset"), far = (int64_t)1 << 32;
   if (columns < 0 || columns > far || offset < -far || offset > far)
     infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, infer_const(in, columns)));
-  Dim shape[] = {infer_const(in, 2), infer_const(in, count_places(rows, columns, offset, lower))};
+  Dim shape[] = {infer_const(in, 2), infer_const(in, count_triangle(rows, columns, offset, lower))};
   infer_set(in, infer_dtype(in, "dtype", DT_I64), 2, shape);
 }
 

@@ -35,18 +35,18 @@ static Dim conv_reach(Infer *in, const Window *w, uint32_t i) {
   return dim_add(d, dim_mul(d, w->dilation[i], dim_sub(d, w->kernel[i], one)), one);
 }
 
-/* The last place where the window fits: size + 2 * padding - reach. */
+/* The last index where the window fits: size + 2 * padding - reach. */
 static Dim last_window_begin(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
   Dim padded = dim_add(d, size, dim_mul(d, w->padding[i], infer_const(in, 2)));
   return dim_sub(d, padded, conv_reach(in, w, i));
 }
 
-static Dim check_window_count(Infer *in, const Window *w, uint32_t i, Dim size, Dim places) {
-  if (dim_is_int(places) && places->value <= 0)
+static Dim check_window_count(Infer *in, const Window *w, uint32_t i, Dim size, Dim count) {
+  if (dim_is_int(count) && count->value <= 0)
     infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, conv_reach(in, w, i)),
                infer_dim_text(in, size));
-  return places;
+  return count;
 }
 
 static Dim count_windows(Infer *in, const Window *w, uint32_t i, Dim size) {
@@ -338,7 +338,7 @@ static Window block_window(Infer *in) {
   return w;
 }
 
-/* [N, C, H, W] to [N, C * kernel, places] */
+/* [N, C, H, W] to [N, C * kernel, windows] */
 void infer_im2col(Infer *in) {
   const ValueType *x = image(in, 2);
   Window w = block_window(in);

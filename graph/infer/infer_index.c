@@ -61,9 +61,9 @@ void infer_index(Infer *in) {
   Dim found[GRAPH_RANK_MAX], shape[2 * GRAPH_RANK_MAX];
   uint32_t nfound = infer_broadcast(in, s.indices, s.n, found), rank = 0;
   uint32_t between = ((2u << s.last) - 1) & ~((1u << s.first) - 1);
-  uint32_t place = s.axes == between ? s.first : 0;
+  uint32_t position = s.axes == between ? s.first : 0;
   for (uint32_t i = 0; i <= x->rank; i++) {
-    if (i == place) memcpy(shape + rank, found, nfound * sizeof *shape), rank += nfound;
+    if (i == position) memcpy(shape + rank, found, nfound * sizeof *shape), rank += nfound;
     if (i < x->rank && !(s.axes >> i & 1)) shape[rank++] = x->shape[i];
   }
   infer_set(in, x->dtype, rank, shape);

@@ -140,8 +140,8 @@ void infer_sorted(Infer *in) {
   in->result = *tensor_with_axis(in, &axis);
 }
 
-/* A place along an axis for each element. */
-void infer_place_like(Infer *in) {
+/* An index along an axis for each element. */
+void infer_index_like(Infer *in) {
   uint32_t axis;
   infer_set_like(in, DT_I64, tensor_with_axis(in, &axis));
 }

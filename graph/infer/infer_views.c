@@ -1,4 +1,4 @@
-/* Ops that give elements other places: other sizes of the same order, or another order of axes. */
+/* Ops that give elements other indices: other sizes of the same order, or another order of axes. */
 #include <string.h>
 
 #include "graph/messages.h"
@@ -234,7 +234,7 @@ void infer_reverse(Infer *in) {
   permute(in, x, axes);
 }
 
-/* The axes that are not moved keep their order in the places that are left. */
+/* The axes that are not moved keep their order in the positions that are left. */
 void infer_movedim(Infer *in) {
   const ValueType *x = infer_self(in);
   int64_t from[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX];

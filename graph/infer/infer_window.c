@@ -45,11 +45,11 @@ static void slide(Infer *in, const Sliding *s, Dim *shape) {
     Dim size = s->x->shape[s->first + i], all = window_reach(in, s->size[i], dilation[i]);
     if (spreads) size = window_reach(in, size, spread[i]);
     size = dim_add(d, size, dim_add(d, padding[2 * i], padding[2 * i + 1]));
-    Dim places = dim_floordiv(d, dim_sub(d, size, all), stride[i]);
-    places = dim_add(d, places, infer_const(in, 1));
-    if (dim_is_int(places) && places->value <= 0)
+    Dim windows = dim_floordiv(d, dim_sub(d, size, all), stride[i]);
+    windows = dim_add(d, windows, infer_const(in, 1));
+    if (dim_is_int(windows) && windows->value <= 0)
       infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, all), infer_dim_text(in, size));
-    shape[s->first + i] = places;
+    shape[s->first + i] = windows;
   }
 }
 

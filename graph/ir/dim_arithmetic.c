@@ -178,7 +178,7 @@ Dim dim_mul(Dims *d, Dim a, Dim b) {
  * A remainder e % b in a sum, times some product k, joins
  *   k*b * (e // b)        to k*e
  *   k*b * ((e // b) % c)  to k * (e % (b*c)), where c > 0
- * so that an index that was split into a place and put together again is the index itself. */
+ * so that an index that was split into subscripts and put together again is the index itself. */
 
 static Dim dim_make_pair(Dims *d, DimKind kind, Dim a, Dim b) {
   return dim_intern(d, (DimExpr){.kind = kind, .n = 2, .args = (Dim[]){a, b}});

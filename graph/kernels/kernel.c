@@ -169,7 +169,7 @@ static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
 /* Reports an index that overflows, once a kernel. */
 static void print_huge(Kernel *k, Text *out) {
   const Node *n = k->group->nodes.data[0];
-  if (!k->huge) diag_error(k->graph->diags, n->location, E_GRAPH_PLACE, n->name);
+  if (!k->huge) diag_error(k->graph->diags, n->location, E_GRAPH_INDEX_SIZE, n->name);
   k->huge = true;
   text_puts(out, "0");
 }
@@ -197,9 +197,9 @@ const char *kernel_extent(Kernel *k, Dim size) {
   return dim_is(size, 0) ? "1" : kernel_index(k, size, NULL);
 }
 
-unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank) {
+unsigned kernel_axes(Kernel *k, const Dim *index, uint32_t rank) {
   unsigned axes = 0;
-  for (uint32_t i = 0; i < rank; i++) kernel_index(k, place[i], &axes);
+  for (uint32_t i = 0; i < rank; i++) kernel_index(k, index[i], &axes);
   return axes;
 }
 
@@ -219,33 +219,33 @@ const char *kernel_cast(Kernel *k, Value v, DType t) {
   return arena_printf(k->arena, "%s.to(tl.%s)", v.text, dtype_lang_name(t));
 }
 
-void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v) {
+void kernel_remember(Kernel *k, const Node *n, const Dim *index, Value v) {
   Dim *copy = ARENA_ARRAY(k->arena, Dim, n->type.rank + 1);
-  if (n->type.rank) memcpy(copy, place, n->type.rank * sizeof *copy);
+  if (n->type.rank) memcpy(copy, index, n->type.rank * sizeof *copy);
   vec_push(k->arena, &k->memo, ((Memo){n, copy, v}));
 }
 
-/* Along axes of one element all places are one. */
+/* Along axes of one element all indices are one. */
 static bool same_element_index(const Node *n, const Dim *a, const Dim *b) {
   for (uint32_t i = 0; i < n->type.rank; i++)
     if (a[i] != b[i] && !dim_is(n->type.shape[i], 1)) return false;
   return true;
 }
 
-static const Memo *find_memo(const Kernel *k, const Node *n, const Dim *place) {
+static const Memo *find_memo(const Kernel *k, const Node *n, const Dim *index) {
   for (size_t i = k->memo.len; i-- > 0;) {
     const Memo *m = &k->memo.data[i];
-    if (m->node == n && same_element_index(n, m->place, place)) return m;
+    if (m->node == n && same_element_index(n, m->index, index)) return m;
   }
   return NULL;
 }
 
 /* A statement that names an element's value, in dtype `dtype`. */
-static Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
+static Value kernel_define(Kernel *k, const Node *n, const Dim *index, DType dtype,
                            const char *expression) {
   Value v = {kernel_fresh_for(k, n), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, index, v);
   return v;
 }
 
@@ -273,17 +273,17 @@ static bool is_empty_tensor(const Node *n) {
 }
 
 /* A placeholder for an element of an empty tensor; no result depends on it. */
-static Value no_element(Kernel *k, const Node *n, const Dim *place) {
+static Value no_element(Kernel *k, const Node *n, const Dim *index) {
   DType t = kernel_held(n->type.dtype);
   Value v = {tile_of(k, t == DT_I1 ? "False" : "0", t), t};
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, index, v);
   return v;
 }
 
-static Value load_node_element(Kernel *k, Node *n, const Dim *place) {
+static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   unsigned axes = 0;
-  if (is_empty_tensor(n)) return no_element(k, n, place);
-  Dim offset = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
+  if (is_empty_tensor(n)) return no_element(k, n, element);
+  Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset);
@@ -297,7 +297,7 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *place) {
     kernel_line(k, "%s = %s", v.text, wide);
     v.dtype = kernel_held(v.dtype);
   }
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, element, v);
   return v;
 }
 
@@ -362,7 +362,7 @@ static const char *narrow(Kernel *k, const char *text, DType from, DType to) {
   return kernel_cast(k, (Value){x, to}, held);
 }
 
-static const char *operand_text(Kernel *k, const Node *n, const Dim *place, const Pointwise *p,
+static const char *operand_text(Kernel *k, const Node *n, const Dim *index, const Pointwise *p,
                                 uint32_t i) {
   const Arg *a = &p->operands[i];
   DType to = n->type.dtype, t = p->dtypes[i];
@@ -372,7 +372,7 @@ static const char *operand_text(Kernel *k, const Node *n, const Dim *place, cons
     return literal_text(k, &number, t);
   }
   Dim at[GRAPH_RANK_MAX];
-  broadcast_index(k->graph, n, place, a->node, at);
+  broadcast_index(k->graph, n, index, a->node, at);
   Value v = kernel_value(k, a->node, at);
   selected = selected && !dtype_represents(to, a->node->type.dtype);
   return selected ? narrow(k, v.text, v.dtype, to) : kernel_cast(k, v, t);
@@ -392,55 +392,55 @@ const char *kernel_fill(Kernel *k, const char *text, const char *const *operands
 }
 
 /* The operand of an expression with branches: 0 where no value is wanted. */
-static const char *wanted_only(Kernel *k, const Node *n, const Dim *place, const char *operand) {
-  const char *mask = k->masks[kernel_axes(k, place, n->type.rank)], *c = k->condition;
+static const char *wanted_only(Kernel *k, const Node *n, const Dim *index, const char *operand) {
+  const char *mask = k->masks[kernel_axes(k, index, n->type.rank)], *c = k->condition;
   if (mask && c) mask = arena_printf(k->arena, "%s & %s", mask, c);
   else if (c) mask = c;
   return mask ? arena_printf(k->arena, "tl.where(%s, %s, 0.0)", mask, operand) : operand;
 }
 
-static Value pointwise(Kernel *k, Node *n, const Dim *place) {
+static Value pointwise(Kernel *k, Node *n, const Dim *index) {
   Pointwise p = pointwise_of(k->graph, n);
   const char *operands[8];
   bool branches = prim_branches(n);
   for (uint32_t i = 0; i < p.noperands; i++) {
-    operands[i] = operand_text(k, n, place, &p, i);
+    operands[i] = operand_text(k, n, index, &p, i);
     if (branches && p.operands[i].kind == ARG_NODE)
-      operands[i] = wanted_only(k, n, place, operands[i]);
+      operands[i] = wanted_only(k, n, index, operands[i]);
   }
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
   if (p.narrow) text = narrow(k, text, p.compute, p.narrow);
   else if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
-  return kernel_define(k, n, place, held, text);
+  return kernel_define(k, n, index, held, text);
 }
 
 /* A value that is computed under the condition (NULL: none) is valid there only. */
-static Value value_under(Kernel *k, const char *condition, Node *n, const Dim *place) {
+static Value value_under(Kernel *k, const char *condition, Node *n, const Dim *index) {
   const char *outer = k->condition;
   size_t memo = k->memo.len;
   if (condition && outer) k->condition = arena_printf(k->arena, "%s & %s", outer, condition);
   else if (condition) k->condition = condition;
-  Value v = kernel_value(k, n, place);
+  Value v = kernel_value(k, n, index);
   if (condition) k->memo.len = memo;
   k->condition = outer;
   return v;
 }
 
 /* Is the index one of 0 ... size - 1, whatever the data is? */
-static bool is_surely_inside(Kernel *k, Node *index, const Dim *place, Dim size) {
+static bool is_surely_inside(Kernel *k, Node *index, const Dim *element, Dim size) {
   Dims *d = k->graph->dims;
-  Dim known = element_value(k->graph, index, place);
+  Dim known = element_value(k->graph, index, element);
   return known && dim_range(d, known).lo >= 0 && dim_range(d, dim_sub(d, size, known)).lo > 0;
 }
 
 /* Negative indices count from the end.  What is outside nonetheless reads the element next to it: a
  * wrong index in the data of an input is no access to the memory of others. */
-static const char *gather_index(Kernel *k, Node *index, const Dim *place, Dim size) {
+static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   Dims *d = k->graph->dims;
-  Value at = kernel_value(k, index, place);
-  if (is_surely_inside(k, index, place, size)) return at.text;
+  Value at = kernel_value(k, index, element);
+  if (is_surely_inside(k, index, element, size)) return at.text;
   const char *name = kernel_fresh(k, "at"), *last;
   kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
               kernel_index(k, size, NULL), at.text);
@@ -458,23 +458,23 @@ static const char *chooses_of_some(Kernel *k, const Gather *x) {
   return t.len ? t.data : NULL;
 }
 
-static Value gather_element(Kernel *k, Node *n, const Dim *place) {
+static Value gather_element(Kernel *k, Node *n, const Dim *index) {
   Gather x;
-  gather_of(k->graph, n, place, &x);
+  gather_of(k->graph, n, index, &x);
   for (uint32_t i = 0; i < x.n; i++) {
-    const char *at = gather_index(k, x.by[i].index, x.by[i].place, x.by[i].size);
-    kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
+    const char *at = gather_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
+    kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].element, x.by[i].index->type.rank));
   }
-  Value v = value_under(k, chooses_of_some(k, &x), x.data, x.place);
-  kernel_remember(k, n, place, v);
+  Value v = value_under(k, chooses_of_some(k, &x), x.data, x.element);
+  kernel_remember(k, n, index, v);
   return v;
 }
 
-/* start + step * place. */
-static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
+/* start + step * index. */
+static const char *arange(Kernel *k, const Node *n, const Dim *element, DType t) {
   Arg start = graph_arg(k->graph, n, "start"), step = graph_arg(k->graph, n, "step");
-  const char *at = kernel_index(k, place[0], NULL);
-  const char *index = dim_is_int(place[0])
+  const char *at = kernel_index(k, element[0], NULL);
+  const char *index = dim_is_int(element[0])
                           ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
   const char *text = arena_printf(k->arena, "%s * %s + %s", index, literal_text(k, &step, t),
@@ -482,11 +482,11 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
   return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
 }
 
-/* A number for the seed and the place, whoever asks for it. */
-static const char *random_number(Kernel *k, const Node *n, const Dim *place) {
+/* A number for the seed and the index, whoever asks for it. */
+static const char *random_number(Kernel *k, const Node *n, const Dim *index) {
   Name kind = graph_arg(k->graph, n, "kind").name;
   const char *of = !strcmp(kind, "bits") ? "randint" : *kind == 'n' ? "randn" : "rand";
-  Dim linear = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
+  Dim linear = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
   const char *at = kernel_index(k, linear, NULL);
   if (dim_is_int(linear)) at = tile_of(k, at, DT_I32);
   long long seed = graph_arg(k->graph, n, "seed").dim->value;
@@ -494,15 +494,15 @@ static const char *random_number(Kernel *k, const Node *n, const Dim *place) {
                       *kind == 'b' ? ".to(tl.int32, bitcast=True)" : "");
 }
 
-static Value create(Kernel *k, Node *n, const Dim *place) {
+static Value create(Kernel *k, Node *n, const Dim *index) {
   DType t = kernel_held(n->type.dtype);
   if (n->op->id == OP_nereid_random_default)
-    return kernel_define(k, n, place, t, random_number(k, n, place));
+    return kernel_define(k, n, index, t, random_number(k, n, index));
   if (n->op->id == OP_aten_arange_start_step)
-    return kernel_define(k, n, place, t, arange(k, n, place, t));
+    return kernel_define(k, n, index, t, arange(k, n, index, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
   fill = narrow_number(&fill, n->type.dtype);
-  return kernel_define(k, n, place, t, tile_of(k, literal_text(k, &fill, t), t));
+  return kernel_define(k, n, index, t, tile_of(k, literal_text(k, &fill, t), t));
 }
 
 /* ---- pieces ---- */
@@ -527,11 +527,11 @@ const char *kernel_piece_condition(Kernel *k, const ConcatSource *p) {
 }
 
 const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *condition, DType t) {
-  return kernel_cast(k, value_under(k, condition, p->operand, p->place), t);
+  return kernel_cast(k, value_under(k, condition, p->operand, p->index), t);
 }
 
-static Value concat_element(Kernel *k, Node *n, const Dim *place) {
-  ConcatSources p = concat_sources(k->graph, n, place);
+static Value concat_element(Kernel *k, Node *n, const Dim *index) {
+  ConcatSources p = concat_sources(k->graph, n, index);
   DType t = kernel_held(n->type.dtype);
   const char *text = NULL;
   Arg otherwise = narrow_number(&p.otherwise, n->type.dtype);
@@ -542,25 +542,25 @@ static Value concat_element(Kernel *k, Node *n, const Dim *place) {
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }
-  return kernel_define(k, n, place, t, text);
+  return kernel_define(k, n, index, t, text);
 }
 
 /* A scan along an axis of one element. */
-static Value scan_of_one(Kernel *k, Node *n, const Dim *place) {
+static Value scan_of_one(Kernel *k, Node *n, const Dim *index) {
   DType t = kernel_held(n->type.dtype);
-  if (kernel_scan_gives_indices(n)) return kernel_define(k, n, place, t, tile_of(k, "0", t));
-  return kernel_value(k, n->args[0].node, place);
+  if (kernel_scan_gives_indices(n)) return kernel_define(k, n, index, t, tile_of(k, "0", t));
+  return kernel_value(k, n->args[0].node, index);
 }
 
 /* A reduction along axes of one element. */
-static Value unreduced(Kernel *k, Node *n, const Dim *place) {
+static Value unreduced(Kernel *k, Node *n, const Dim *index) {
   const ValueType *t = &n->args[0].node->type;
   Dim from[GRAPH_RANK_MAX];
   uint32_t next = 0;
   bool kept = n->type.rank == t->rank;
   for (uint32_t i = 0; i < t->rank; i++) {
     bool r = reduction_has_axis(k->graph, n, i);
-    from[i] = r ? dim_int(k->graph->dims, 0) : place[kept ? i : next];
+    from[i] = r ? dim_int(k->graph->dims, 0) : index[kept ? i : next];
     next += !r;
   }
   Value v = kernel_value(k, n->args[0].node, from);
@@ -568,33 +568,33 @@ static Value unreduced(Kernel *k, Node *n, const Dim *place) {
   return (Value){kernel_cast(k, v, held), held};
 }
 
-Value kernel_value(Kernel *k, Node *n, const Dim *place) {
-  const Memo *m = find_memo(k, n, place);
+Value kernel_value(Kernel *k, Node *n, const Dim *index) {
+  const Memo *m = find_memo(k, n, index);
   if (m) return m->value;
   const Group *of = k->f->of[n->id];
-  if (n->kind == NODE_INPUT || (of && of != k->group)) return load_node_element(k, n, place);
+  if (n->kind == NODE_INPUT || (of && of != k->group)) return load_node_element(k, n, index);
   if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
     Dim from[GRAPH_RANK_MAX];
-    view_index(k->graph, n, place, from);
+    view_index(k->graph, n, index, from);
     return kernel_value(k, view_operand(n), from);
   }
   switch (prim_kind(n->op)) {
-    case PRIM_POINTWISE: return pointwise(k, n, place);
-    case PRIM_GATHER: return gather_element(k, n, place);
-    case PRIM_CREATE: return create(k, n, place);
-    case PRIM_CONCAT: return concat_element(k, n, place);
-    case PRIM_SEARCH: return kernel_define(k, n, place, n->type.dtype, kernel_search(k, n, place));
+    case PRIM_POINTWISE: return pointwise(k, n, index);
+    case PRIM_GATHER: return gather_element(k, n, index);
+    case PRIM_CREATE: return create(k, n, index);
+    case PRIM_CONCAT: return concat_element(k, n, index);
+    case PRIM_SEARCH: return kernel_define(k, n, index, n->type.dtype, kernel_search(k, n, index));
     case PRIM_SCAN:
-      if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);
+      if (dim_is(k->group->r, 1)) return scan_of_one(k, n, index);
       break;
-    case PRIM_WINDOW: return kernel_window(k, n, place);
-    case PRIM_INSERT: return kernel_value(k, n->args[1].node, place);
+    case PRIM_WINDOW: return kernel_window(k, n, index);
+    case PRIM_INSERT: return kernel_value(k, n->args[1].node, index);
     case PRIM_REDUCE:
-      if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
+      if (dim_is(k->group->r, 1)) return unreduced(k, n, index);
       break;
     default: break;
   }
-  BUG("%s is used at a place that is not its own", n->name);
+  BUG("%s is used at an index that is not its own", n->name);
 }
 
 /* Pointers have all axes of the values that are written, also those of one element. */
@@ -617,21 +617,21 @@ static const KernelOffset *offset_of(Kernel *k, const Node *n) {
 }
 
 /* The index of n's element in a slice, from the first that the kernel writes. */
-static const char *slice_index(Kernel *k, const Node *n, const Dim *place, unsigned *axes) {
+static const char *slice_index(Kernel *k, const Node *n, const Dim *index, unsigned *axes) {
   const KernelOffset *o = offset_of(k, n);
-  Dim offset = dim_sub(k->graph->dims, insert_index(k->graph, n, place), o->value);
+  Dim offset = dim_sub(k->graph->dims, insert_index(k->graph, n, index), o->value);
   return arena_printf(k->arena, "%s + %s", o->name, kernel_index(k, offset, axes));
 }
 
 void kernel_store(Kernel *k, Node *n, Value v) {
-  Dim place[GRAPH_RANK_MAX];
-  group_index(k->f, k->group, n, place);
+  Dim element[GRAPH_RANK_MAX];
+  group_index(k->f, k->group, n, element);
   unsigned axes = 0, wanted = AXIS_X;
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   bool slice = prim_kind(n->op) == PRIM_INSERT;
-  Dim offset = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
-  const char *index = slice ? slice_index(k, n, place, &axes) : kernel_index(k, offset, &axes);
+  Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
+  const char *index = slice ? slice_index(k, n, element, &axes) : kernel_index(k, offset, &axes);
   index = with_axes(k, index, axes, wanted);
   axes |= wanted;
   Node *to = slice ? n->args[0].node : n;

@@ -39,7 +39,7 @@ typedef struct {
 
 typedef struct {
   const Node *node;
-  const Dim *place;
+  const Dim *index;
   Value value;
 } Memo;
 
@@ -108,8 +108,8 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
 /* The size of a grid's axis.  One of no elements counts as 1: kernels divide by it, but none
  * runs. */
 const char *kernel_extent(Kernel *k, Dim size);
-/* The axes on which a place depends. */
-unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank);
+/* The axes on which an index depends. */
+unsigned kernel_axes(Kernel *k, const Dim *index, uint32_t rank);
 /* The parameter through which n's elements are read or written. */
 const char *kernel_buffer(Kernel *k, Node *n);
 /* No variable gets the names that kernels and their templates use, or this one. */
@@ -128,10 +128,10 @@ const char *kernel_carried(Kernel *k, const Node *n, const char *suffix);
 /* A statement, on a line of its own. */
 void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The element of n at `place`: computed before (kernel_remember), or loaded, or computed now. */
-Value kernel_value(Kernel *k, Node *n, const Dim *place);
-void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v);
-/* Writes an element; its place is n's own. */
+/* The element of n at `index`: computed before (kernel_remember), or loaded, or computed now. */
+Value kernel_value(Kernel *k, Node *n, const Dim *index);
+void kernel_remember(Kernel *k, const Node *n, const Dim *index, Value v);
+/* Writes an element; its index is n's own. */
 void kernel_store(Kernel *k, Node *n, Value v);
 /* `v` in dtype t, as an expression. */
 const char *kernel_cast(Kernel *k, Value v, DType t);
@@ -160,7 +160,7 @@ Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *
 const char *kernel_parameters(Kernel *k);
 
 /* The element of a PRIM_WINDOW. */
-Value kernel_window(Kernel *k, Node *n, const Dim *place);
+Value kernel_window(Kernel *k, Node *n, const Dim *index);
 
 /* The cast that makes an index one of 64 bits, if a tensor has more than 2^31 elements whatever its
  * symbols are; else "". */
@@ -175,13 +175,13 @@ const char *kernel_neutral(Kernel *k, const char *rule, DType t);
 
 /* ---- scans (kernel_loops.c) ---- */
 
-/* Does n give places in a row, and not elements? */
+/* Does n give indices in a row, and not elements? */
 bool kernel_scan_gives_indices(const Node *n);
 
-/* ---- what reads and writes memory at many places (kernel_loops.c) ---- */
+/* ---- reads and writes of memory at many indices (kernel_loops.c) ---- */
 
-/* The element of n, a PRIM_SEARCH, at `place`, as an expression. */
-const char *kernel_search(Kernel *k, Node *n, const Dim *place);
+/* The element of n, a PRIM_SEARCH, at `index`, as an expression. */
+const char *kernel_search(Kernel *k, Node *n, const Dim *index);
 
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);

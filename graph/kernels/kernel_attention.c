@@ -49,7 +49,7 @@ static const char *offset_by(Kernel *k, const char *base, Dim by) {
 static const char *operand_pointers(Writer *w, Node *operand, Dim row, Dim column,
                                     const char *first, const char *second) {
   ConcatSource p = {.operand = operand};
-  attention_operand_index(w->k->graph, &w->x, w->k->group->index[0], row, column, p.place);
+  attention_operand_index(w->k->graph, &w->x, w->k->group->index[0], row, column, p.index);
   return kernel_access(w->k, &p, first, second).pointers;
 }
 
@@ -69,7 +69,7 @@ static void bind_axes(Writer *w) {
   kernel_bind(k, g->index[0], "batch", AXIS_B);
   kernel_bind(k, w->row, "m", AXIS_M);
   kernel_bind(k, w->column, "e", AXIS_N);
-  if (w->x.splits > 1) kernel_bind(k, g->place[0], "tl.program_id(1)", AXIS_B);
+  if (w->x.splits > 1) kernel_bind(k, g->element[0], "tl.program_id(1)", AXIS_B);
 }
 
 static void set_attention_masks(Kernel *k, const char *rows, const char *columns) {
@@ -82,10 +82,10 @@ static void set_attention_masks(Kernel *k, const char *rows, const char *columns
 
 static Value mask_value(Writer *w) {
   Graph *g = w->k->graph;
-  Dim at[4], place[4];
+  Dim at[4], index[4];
   attention_operand_index(g, &w->x, w->k->group->index[0], w->row, w->key, at);
-  attention_mask_index(g, &w->x, at, place);
-  return kernel_value(w->k, w->x.mask, place);
+  attention_mask_index(g, &w->x, at, index);
+  return kernel_value(w->k, w->x.mask, index);
 }
 
 /* The statements that apply the mask to a tile of scores. */
@@ -176,11 +176,11 @@ static void walk_some(Writer *w) {
 static void store_share(Writer *w) {
   Kernel *k = w->k;
   Node *n = k->group->nodes.data[0];
-  Dim place[GRAPH_RANK_MAX];
-  memcpy(place, k->group->place, n->type.rank * sizeof *place);
+  Dim index[GRAPH_RANK_MAX];
+  memcpy(index, k->group->element, n->type.rank * sizeof *index);
   kernel_store(k, n, (Value){"acc", DT_F32});
-  place[4] = w->x.columns;
-  Dim at = linear_of_index(k->graph->dims, place, n->type.shape, n->type.rank);
+  index[4] = w->x.columns;
+  Dim at = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
   const char *log = w->added ? "most + tl.log(sum)" : "(most + tl.log2(sum)) * 0.6931471805599453";
   kernel_line(k, "log = tl.where(total == 0.0, float(\"-inf\"), %s)", log);
   kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),

@@ -118,7 +118,7 @@ static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *fir
                                  const char *second) {
   Kernel *k = c->k;
   const Node *n = p->operand;
-  Dim offset = linear_of_index(k->graph->dims, p->place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, p->index, n->type.shape, n->type.rank);
   unsigned axes = 0;
   kernel_index(k, offset, &axes);
   const char *text = split_sum_text(c, offset, "row", "move");
@@ -129,13 +129,13 @@ static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *fir
 static const char *left(Conv *c, const char **condition) {
   Kernel *k = c->k;
   Dims *d = k->graph->dims;
-  Dim at[WINDOW_AXES + 1], place[GRAPH_RANK_MAX];
+  Dim at[WINDOW_AXES + 1], index[GRAPH_RANK_MAX];
   uint32_t last = c->node->type.rank - 1;
   ConcatSource p;
   window_position(c, 0, at);
-  memcpy(place, k->group->place, last * sizeof *place);
-  place[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
-  window_piece(k->graph, &c->w, place, at, &p);
+  memcpy(index, k->group->element, last * sizeof *index);
+  index[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
+  window_piece(k->graph, &c->w, index, at, &p);
   *condition = left_condition(c, &p);
   product_source(k, &p);
   return conv_pointers(c, &p, "m", "ka");
@@ -145,8 +145,8 @@ static const char *right(Conv *c, const char **condition) {
   Kernel *k = c->k;
   ConcatSource p = {.operand = c->w.weight};
   c->right = true;
-  window_position(c, 1, p.place);
-  p.place[c->w.n + 1] = k->group->place[c->node->type.rank - 1];
+  window_position(c, 1, p.index);
+  p.index[c->w.n + 1] = k->group->element[c->node->type.rank - 1];
   product_source(k, &p);
   const char *limit = kernel_index(k, k->group->extent[3], NULL);
   *condition = c->blocks ? "" : arena_printf(k->arena, " & (kb < %s)", limit);

@@ -20,13 +20,13 @@ typedef struct {
   const char *neutral;
   const char *whole;   /* of a tile along its columns */
   const char *combine; /* of the carried value and a tile; NULL: a row must fit a tile */
-  bool places;         /* of pairs of an element and its place; the places are what is wanted */
+  bool indices;        /* of pairs of an element and its index; the indices are what is wanted */
 } Scan;
 
 static const Scan scans[OP_COUNT] = {
 #define OP(library, name, overload, rule, schema, ...) \
   [OP_##library##_##name##_##overload] = {__VA_ARGS__},
-#define SCAN(neutral, whole, combine, places) neutral, whole, combine, places
+#define SCAN(neutral, whole, combine, indices) neutral, whole, combine, indices
 #include "graph/ops/op_table.def"
 };
 
@@ -36,11 +36,11 @@ static const Scan *scan_of(const Node *n) {
   return s;
 }
 
-bool kernel_scan_gives_indices(const Node *n) { return scan_of(n)->places; }
+bool kernel_scan_gives_indices(const Node *n) { return scan_of(n)->indices; }
 
 /* Booleans are compared as numbers. */
 static DType scanned_dtype(const Node *n) {
-  DType t = scan_of(n)->places ? n->args[0].node->type.dtype : n->type.dtype;
+  DType t = scan_of(n)->indices ? n->args[0].node->type.dtype : n->type.dtype;
   return t == DT_I1 ? DT_I32 : kernel_held(t);
 }
 
@@ -53,13 +53,13 @@ static void kernel_begin_scan(Kernel *k, Node *n) {
   const char *carry = carry_of(k, n);
   kernel_line(k, "%s = tl.full([XBLOCK, 1], %s, tl.%s)", carry, kernel_neutral(k, s->neutral, t),
               dtype_lang_name(t));
-  if (s->places) kernel_line(k, "%s_place = tl.full([XBLOCK, 1], 0, tl.int32)", carry);
+  if (s->indices) kernel_line(k, "%s_place = tl.full([XBLOCK, 1], 0, tl.int32)", carry);
 }
 
 /* The operand as a whole tile; the neutral element after the row's end. */
-static const char *scanned_tile(Kernel *k, Node *n, const Dim *place) {
+static const char *scanned_tile(Kernel *k, Node *n, const Dim *index) {
   DType t = scanned_dtype(n);
-  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
+  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, index), t);
   return arena_printf(k->arena, "tl.where(%s, %s, %s)", k->masks[AXIS_X | AXIS_R], v,
                       kernel_neutral(k, scan_of(n)->neutral, t));
 }
@@ -89,35 +89,35 @@ static const char *print_index_scan(Kernel *k, Node *n, const char *tile, bool l
   const char *operands[] = {tile, "tl.broadcast_to(rindex, [XBLOCK, RBLOCK]).to(tl.int32)"};
   kernel_line(k, "%s, %s = %s", best, name, kernel_fill(k, scan_of(n)->whole, operands));
   if (!looped) return name;
-  const char *place = arena_printf(k->arena, "%s_place", carry);
-  const char *pairs[] = {carry, place, best, name};
+  const char *index = arena_printf(k->arena, "%s_place", carry);
+  const char *pairs[] = {carry, index, best, name};
   kernel_line(k, "%s, %s = %s", best, name, kernel_fill(k, scan_of(n)->combine, pairs));
   keep_last(k, carry, best, scanned_dtype(n));
-  keep_last(k, place, name, DT_I32);
+  keep_last(k, index, name, DT_I32);
   return name;
 }
 
 /* Computes the elements of n, a PRIM_SCAN, in a tile of whole rows, or of a part (looped). */
 static void kernel_scan(Kernel *k, Node *n, bool looped) {
-  Dim place[GRAPH_RANK_MAX];
-  group_index(k->f, k->group, n, place);
-  const char *tile = scanned_tile(k, n, place);
-  bool places = scan_of(n)->places;
-  Value v = {(places ? print_index_scan : scan_elements)(k, n, tile, looped), scanned_dtype(n)};
-  if (places) v.dtype = DT_I32;
+  Dim index[GRAPH_RANK_MAX];
+  group_index(k->f, k->group, n, index);
+  const char *tile = scanned_tile(k, n, index);
+  bool indices = scan_of(n)->indices;
+  Value v = {(indices ? print_index_scan : scan_elements)(k, n, tile, looped), scanned_dtype(n)};
+  if (indices) v.dtype = DT_I32;
   DType held = kernel_held(n->type.dtype);
   v = (Value){kernel_cast(k, v, held), held};
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, index, v);
 }
 
 /* ---- searching, merging, scattering ----
  *
- * Nodes that read or write memory at places that data says, many times for an element or in any
+ * Nodes that read or write memory at indices that data says, many times for an element or in any
  * order.  The tensor that they search or scatter to is in memory. */
 
-/* The mask of a value whose places are these, under the condition that holds now. */
-static const char *index_mask(Kernel *k, const Dim *place, uint32_t rank) {
-  const char *mask = k->masks[kernel_axes(k, place, rank)], *c = k->condition;
+/* The mask of a value whose index is this, under the condition that holds now. */
+static const char *index_mask(Kernel *k, const Dim *index, uint32_t rank) {
+  const char *mask = k->masks[kernel_axes(k, index, rank)], *c = k->condition;
   if (mask && c) return arena_printf(k->arena, "%s & %s", mask, c);
   return mask ? mask : c ? c : "True";
 }
@@ -131,39 +131,39 @@ static int halvings(Kernel *k, Dim n) {
 }
 
 /* The offset of the begin of the index's row. */
-static const char *row_offset(Kernel *k, const Node *n, const Dim *place) {
+static const char *row_offset(Kernel *k, const Node *n, const Dim *index) {
   Dim at[GRAPH_RANK_MAX];
   uint32_t rank = n->type.rank;
-  memcpy(at, place, rank * sizeof *at);
+  memcpy(at, index, rank * sizeof *at);
   at[rank - 1] = dim_int(k->graph->dims, 0);
   return kernel_index(k, linear_of_index(k->graph->dims, at, n->type.shape, rank), NULL);
 }
 
-static const char *merge_scans(Kernel *k, Node *n, const Dim *place) {
+static const char *merge_scans(Kernel *k, Node *n, const Dim *index) {
   Node *x = n->args[0].node;
   uint32_t last = n->type.rank - 1;
   int64_t run = graph_arg(k->graph, n, "run").dim->value;
   return arena_printf(k->arena, "merged(%s, %s, %s, %s, %s, %lld, %d)", kernel_buffer(k, x),
-                      row_offset(k, n, place), kernel_index(k, place[last], NULL),
-                      kernel_index(k, n->type.shape[last], NULL), index_mask(k, place, last + 1),
+                      row_offset(k, n, index), kernel_index(k, index[last], NULL),
+                      kernel_index(k, n->type.shape[last], NULL), index_mask(k, index, last + 1),
                       (long long)run, halvings(k, dim_int(k->graph->dims, run)));
 }
 
 /* A sequence of one axis is searched for all values, else each row for those of its row. */
-static const char *search_row(Kernel *k, Node *n, const Dim *place) {
+static const char *search_row(Kernel *k, Node *n, const Dim *index) {
   Node *sequence = n->args[0].node, *values = n->args[1].node;
   uint32_t last = sequence->type.rank - 1;
   Dim size = sequence->type.shape[last];
-  Value v = kernel_value(k, values, place);
-  const char *offset = last ? row_offset(k, sequence, place) : "0";
+  Value v = kernel_value(k, values, index);
+  const char *offset = last ? row_offset(k, sequence, index) : "0";
   return arena_printf(k->arena, "search(%s, %s, %s, %s, %s, %s, %d)", kernel_buffer(k, sequence),
                       offset, kernel_index(k, size, NULL), v.text,
-                      index_mask(k, place, n->type.rank),
+                      index_mask(k, index, n->type.rank),
                       graph_arg(k->graph, n, "right").flag ? "True" : "False", halvings(k, size));
 }
 
-const char *kernel_search(Kernel *k, Node *n, const Dim *place) {
-  return (n->op->id != OP_nereid_merge_default ? search_row : merge_scans)(k, n, place);
+const char *kernel_search(Kernel *k, Node *n, const Dim *index) {
+  return (n->op->id != OP_nereid_merge_default ? search_row : merge_scans)(k, n, index);
 }
 
 /* ---- scattering ---- */
@@ -181,7 +181,7 @@ static void suppress(Kernel *k, Node *n) {
   Node *boxes = n->args[3].node;
   const char *number = kernel_fresh(k, "number");
   kernel_line(k, "%s = tl.sum(%s, 0)", number,
-              whole_tile_of(k, kernel_value(k, n->args[1].node, k->group->place), DT_I64));
+              whole_tile_of(k, kernel_value(k, n->args[1].node, k->group->element), DT_I64));
   Dim which = dim_index(d, "number", boxes->type.shape[0]);
   kernel_bind(k, which, number, 0);
   const char *size = kernel_index(k, row, NULL);
@@ -215,7 +215,7 @@ static Chosen chosen_index(const Kernel *k, Node *index) {
 
 static Dim known_index(Kernel *k, const Node *user, Node *index) {
   Dim at[GRAPH_RANK_MAX];
-  broadcast_index(k->graph, user, k->group->place, index, at);
+  broadcast_index(k->graph, user, k->group->element, index, at);
   return element_value(k->graph, index, at);
 }
 
@@ -227,7 +227,7 @@ static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
   Dim at[GRAPH_RANK_MAX];
   const char *all = k->masks[whole_axes(k)];
   if (!condition) return all;
-  broadcast_index(k->graph, user, k->group->place, condition, at);
+  broadcast_index(k->graph, user, k->group->element, condition, at);
   const char *c = whole_tile_of(k, kernel_value(k, condition, at), DT_I1);
   return arena_printf(k->arena, "%s & %s", all, c);
 }
@@ -235,10 +235,10 @@ static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
 /* An index that depends on no data is computed as that of any store. */
 static void print_put(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node;
-  const Dim *place = k->group->place;
+  const Dim *element = k->group->element;
   Chosen chosen = chosen_index(k, index);
   Dim known = known_index(k, index, chosen.index);
-  const char *v = whole_tile_of(k, kernel_value(k, n->args[2].node, place), n->type.dtype);
+  const char *v = whole_tile_of(k, kernel_value(k, n->args[2].node, element), n->type.dtype);
   if (known) {
     unsigned axes = 0;
     const char *mask = chosen_mask(k, index, chosen.condition);
@@ -250,7 +250,7 @@ static void print_put(Kernel *k, Node *n) {
     return;
   }
   const char *at = kernel_fresh(k, "at");
-  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, place), DT_I64));
+  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, element), DT_I64));
   kernel_line(k, "tl.store(%s + %s, %s, mask=%s & (%s >= 0))", kernel_buffer(k, to), at, v,
               k->masks[whole_axes(k)], at);
 }
@@ -259,10 +259,10 @@ static void print_scatter(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node, *src = n->args[2].node;
   const char *reduce = graph_arg(k->graph, n, "reduce").name;
   const char *how = !strcmp(reduce, "amax") ? "max" : !strcmp(reduce, "amin") ? "min" : "add";
-  const Dim *place = k->group->place;
+  const Dim *element = k->group->element;
   const char *at = kernel_fresh(k, "at");
-  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, place), DT_I64));
-  const char *v = whole_tile_of(k, kernel_value(k, src, place), n->type.dtype);
+  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, element), DT_I64));
+  const char *v = whole_tile_of(k, kernel_value(k, src, element), n->type.dtype);
   const char *end = kernel_index(k, value_numel(k->graph, &to->type), NULL);
   const char *inside = kernel_fresh(k, "inside");
   kernel_line(k, "%s = (%s >= 0) & (%s < %s)", inside, at, at, end);
@@ -286,11 +286,11 @@ static const char *checked_mask(Kernel *k, const Node *n, Value index) {
 /* Records the first index that n, a PRIM_CHECK, finds out of range. */
 static void kernel_check(Kernel *k, Node *n) {
   Dims *d = k->graph->dims;
-  Dim place[GRAPH_RANK_MAX], size = graph_arg(k->graph, n, "size").dim, least = dim_int(d, 0);
+  Dim element[GRAPH_RANK_MAX], size = graph_arg(k->graph, n, "size").dim, least = dim_int(d, 0);
   if (graph_arg(k->graph, n, "negative").flag) least = dim_sub(d, least, size);
-  group_index(k->f, k->group, n, place);
-  Value index = kernel_value(k, n->args[0].node, place);
-  Dim linear = linear_of_index(d, place, n->type.shape, n->type.rank);
+  group_index(k->f, k->group, n, element);
+  Value index = kernel_value(k, n->args[0].node, element);
+  Dim linear = linear_of_index(d, element, n->type.shape, n->type.rank);
   const char *record = KERNEL_RECORDS;
   if (k->checks.len)
     record = arena_printf(k->arena, "%s + %zu", record, PLAN_RECORD * k->checks.len);
@@ -333,8 +333,8 @@ static bool is_scan(const Kernel *k, const Node *n) {
 }
 
 /* A reduction's result is available one stage after its operands. */
-static void note_stage(Node *operand, const Dim *place, void *ctx) {
-  (void)place;
+static void note_stage(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
   StageOf *s = ctx;
   const Kernel *k = s->l->k;
   uint32_t i = group_position(k->group, operand);
@@ -349,11 +349,11 @@ static uint32_t find_stages(Loops *l) {
   uint32_t last = 0;
   l->stage = ARENA_ARRAY(k->arena, uint32_t, g->nodes.len);
   for (uint32_t i = 0; i < g->nodes.len; i++) {
-    Dim place[GRAPH_RANK_MAX];
+    Dim index[GRAPH_RANK_MAX];
     StageOf s = {l, 0};
     Node *n = g->nodes.data[i];
-    group_read_index(k->f, g, n, place);
-    each_use_at(k->f, n, place, note_stage, &s);
+    group_read_index(k->f, g, n, index);
+    each_use_at(k->f, n, index, note_stage, &s);
     l->stage[i] = s.stage;
     if (s.stage > last) last = s.stage;
   }
@@ -410,22 +410,22 @@ static const char *whole_tile(Kernel *k, const char *v, const char *mask, const 
 /* The elements that n reduces, in the dtype in which it does, with the neutral element after the
  * row's end. */
 static const char *reduced_tile(Kernel *k, Node *n, DType t) {
-  Dim place[GRAPH_RANK_MAX];
-  group_read_index(k->f, k->group, n, place);
-  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
+  Dim index[GRAPH_RANK_MAX];
+  group_read_index(k->f, k->group, n, index);
+  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, index), t);
   return whole_tile(k, v, k->masks[AXIS_R], neutral(k, n, t));
 }
 
 static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
-  Dim place[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX];
   Value v = {name, t};
-  group_index(k->f, k->group, n, place);
+  group_index(k->f, k->group, n, index);
   DType held = kernel_held(n->type.dtype);
   if (held != t) {
     kernel_line(k, "%s = %s", name, kernel_cast(k, v, held));
     v.dtype = held;
   }
-  kernel_remember(k, n, place, v);
+  kernel_remember(k, n, index, v);
 }
 
 static DType accumulator_dtype(const Node *n) {
@@ -445,9 +445,9 @@ static void reduce_tile(Kernel *k, Node *n) {
 /* ---- statements ---- */
 
 static Value own_value(Kernel *k, Node *n) {
-  Dim place[GRAPH_RANK_MAX];
-  group_index(k->f, k->group, n, place);
-  return kernel_value(k, n, place);
+  Dim index[GRAPH_RANK_MAX];
+  group_index(k->f, k->group, n, index);
+  return kernel_value(k, n, index);
 }
 
 static void compute_group_node(Kernel *k, Node *n) {

@@ -8,10 +8,10 @@
 /* Terms that depend on the row alone come first: so each row has one address in all steps. */
 static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   Dims *d = k->graph->dims;
-  ConcatSource p = {.operand = left, .place = {row, column}};
+  ConcatSource p = {.operand = left, .index = {row, column}};
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
-  Dim offset = linear_of_index(d, p.place, t->shape, t->rank);
+  Dim offset = linear_of_index(d, p.index, t->shape, t->rank);
   Dim of_row = dim_int(d, 0), rest = of_row;
   uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
   for (uint32_t i = 0; i < terms; i++) {
@@ -30,7 +30,7 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
 }
 
 static const char *right_pointers(Kernel *k, Node *right, Dim row, Dim column) {
-  ConcatSource p = {.operand = right, .place = {row, column}};
+  ConcatSource p = {.operand = right, .index = {row, column}};
   return kernel_access(k, &p, "kb", "column").pointers;
 }
 
@@ -77,9 +77,9 @@ static void kernel_panels(Text *out, Kernel *k) {
 void product_source(Kernel *k, ConcatSource *p) {
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
-    view_index(k->graph, p->operand, p->place, from);
+    view_index(k->graph, p->operand, p->index, from);
     p->operand = view_operand(p->operand);
-    for (uint32_t i = 0; i < p->operand->type.rank; i++) p->place[i] = from[i];
+    for (uint32_t i = 0; i < p->operand->type.rank; i++) p->index[i] = from[i];
   }
 }
 
@@ -93,7 +93,7 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second) {
   product_source(k, p);
   const Node *n = p->operand;
-  Dim offset = linear_of_index(k->graph->dims, p->place, n->type.shape, n->type.rank);
+  Dim offset = linear_of_index(k->graph->dims, p->index, n->type.shape, n->type.rank);
   unsigned axes = 0;
   const char *index = kernel_index(k, offset, &axes);
   const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p->operand), index);
@@ -104,10 +104,10 @@ Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *
 
 /* Element (batch, row, column) of an operand of mm or bmm. */
 static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool left) {
-  ConcatSource p = {.operand = n, .place = {batch, row, column}};
+  ConcatSource p = {.operand = n, .index = {batch, row, column}};
   if (n->type.rank == 2) {
-    p.place[0] = row;
-    p.place[1] = column;
+    p.index[0] = row;
+    p.index[1] = column;
   }
   return kernel_access(k, &p, left ? "m" : "kb", left ? "ka" : "n");
 }
@@ -125,12 +125,12 @@ void product_bind(Kernel *k) {
 
 void product_epilogue(Kernel *k) {
   const Group *g = k->group;
-  Dim place[GRAPH_RANK_MAX];
+  Dim index[GRAPH_RANK_MAX];
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
-    group_index(k->f, g, n, place);
-    if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32});
-    Value v = kernel_value(k, n, place);
+    group_index(k->f, g, n, index);
+    if (i == 0) kernel_remember(k, n, index, (Value){"acc", DT_F32});
+    Value v = kernel_value(k, n, index);
     if (k->f->stored[n->id]) kernel_store(k, n, v);
   }
 }

@@ -127,15 +127,15 @@ static uint32_t count_source_lines(const char *s, const char *end) {
   return n;
 }
 
-void functions_print(Text *out, const Functions *f, PlanFunction *places) {
+void functions_print(Text *out, const Functions *f, PlanFunction *spans) {
   uint32_t line = count_source_lines(out->data, out->data + out->len);
   for (size_t i = 0; i < f->list.len; i++) {
     const Function *x = f->list.data[i];
-    places[i] = (PlanFunction){.kernel = x->name, .begin = out->len, .line = line};
+    spans[i] = (PlanFunction){.kernel = x->name, .begin = out->len, .line = line};
     text_puts(out, "\n\n");
     text_putn(out, x->uses.data, x->uses.len);
     put_named(out, x->text, x->name);
-    places[i].end = out->len;
-    line += count_source_lines(out->data + places[i].begin, out->data + out->len);
+    spans[i].end = out->len;
+    line += count_source_lines(out->data + spans[i].begin, out->data + out->len);
   }
 }

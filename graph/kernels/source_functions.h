@@ -25,6 +25,6 @@ Functions *functions_new(Arena *a);
 Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
                    Name name);
 /* All of them, each after the comments of its uses; and the position of each in `out`. */
-void functions_print(Text *out, const Functions *f, PlanFunction *places);
+void functions_print(Text *out, const Functions *f, PlanFunction *spans);
 
 #endif

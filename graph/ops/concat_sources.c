@@ -31,8 +31,8 @@ static ConcatSources cat_sources(Graph *g, const Node *n, const Dim *index) {
     ConcatSource *piece = &p.items[p.n++];
     Dim end = dim_add(g->dims, start, part->type.shape[axis]);
     piece->operand = part;
-    memcpy(piece->place, index, rank * sizeof *index);
-    piece->place[axis] = dim_sub(g->dims, index[axis], start);
+    memcpy(piece->index, index, rank * sizeof *index);
+    piece->index[axis] = dim_sub(g->dims, index[axis], start);
     source_limit(g, piece, index[axis], start, end);
     start = end;
   }
@@ -46,13 +46,13 @@ static ConcatSources pad_sources(Graph *g, const Node *n, const Dim *index) {
   p.otherwise = graph_arg(g, n, "value");
   ConcatSource *piece = p.items;
   piece->operand = graph_arg(g, n, "self").node;
-  if (rank) memcpy(piece->place, index, rank * sizeof *index);
+  if (rank) memcpy(piece->index, index, rank * sizeof *index);
   for (uint32_t i = 0; i < amounts.n / 2; i++) {
     uint32_t axis = rank - 1 - i;
     const Arg *before = &amounts.items[2 * i];
     Dim by = before->kind == ARG_NODE ? before->node->type.value : before->dim;
     Dim x = dim_sub(g->dims, index[axis], by);
-    piece->place[axis] = x;
+    piece->index[axis] = x;
     source_limit(g, piece, x, dim_int(g->dims, 0), piece->operand->type.shape[axis]);
   }
   return p;

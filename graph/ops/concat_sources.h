@@ -8,7 +8,7 @@
 
 typedef struct {
   Node *operand;
-  Dim place[GRAPH_RANK_MAX]; /* in operand, as if the limits held */
+  Dim index[GRAPH_RANK_MAX]; /* in operand, as if the limits held */
   uint32_t nlimits;
   struct {
     Dim x, lo, hi; /* lo <= x < hi; a limit that always holds is NULL */

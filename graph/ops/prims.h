@@ -1,14 +1,14 @@
 /* Primitives: the ops that are left after pass `decompose`, and how each makes an element of its
  * result.
  *
- *   pointwise  from the elements of its operands at the same place (broadcast): a row says the
+ *   pointwise  from the elements of its operands at the same index (broadcast): a row says the
  *              expression in the kernel language
- *   view       the element of its operand at another place: a row says which
+ *   view       the element of its operand at another index: a row says which
  *   reduce     from the elements of its operand along some axes
- *   create     from the place alone (arange, full)
+ *   create     from the index alone (arange, full)
  *   concat     from an element of one of its operands, or a constant, depending on the index
  *   insert     its operand's, in a slice of memory that others share
- *   gather     from an element of its operand at a place that other operands say
+ *   gather     from an element of its operand at an index that other operands say
  *   check      no element: it records an operand's first element that is no valid index
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_OPS_PRIMS_H
@@ -19,7 +19,7 @@
 static inline PrimKind prim_kind(const GraphOp *op) { return op->prim; }
 /* Does n say of a size what number it is: nereid.counted, a view of rows that were counted? */
 bool prim_reads_size(const Node *n);
-/* The arguments that n, a PRIM_SEARCH or PRIM_SCATTER, uses in memory at any place: a bit each.
+/* The arguments that n, a PRIM_SEARCH or PRIM_SCATTER, uses in memory at any index: a bit each.
  * Others are read element by element, those of a PRIM_SCATTER in the domain of its second. */
 uint32_t prim_in_memory(const Node *n);
 /* Is it nereid.check_index, which records an index that is out of range, and has no users? */
@@ -28,7 +28,7 @@ static inline bool prim_checks(const Node *n) {
 }
 /* Is it nereid.suppress, of which a program does a row? */
 bool prim_suppresses(const Node *n);
-/* Is it a nereid.scatter that writes each element to a place of its own? */
+/* Is it a nereid.scatter that writes each element to an index of its own? */
 bool prim_puts(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
  * are written to, or n itself. */
@@ -40,8 +40,8 @@ bool prim_has_template(PrimKind k);
 
 /* ---- views ---- */
 
-/* The place in the operand of the view n (its first tensor argument) of the element of n at place
- * `at` (n's rank), into `from` (the operand's rank).  Places are expressions of index symbols
+/* The index in the operand of the view n (its first tensor argument) of the element of n at index
+ * `at` (n's rank), into `from` (the operand's rank).  Indices are expressions of index symbols
  * (dim_index), so nothing is known of their values but their ranges. */
 void view_index(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
@@ -53,7 +53,7 @@ uint32_t view_weight(const Node *n);
  * stored tensor, which is in row-major order. */
 int64_t view_stride(Graph *g, Node *n, uint32_t axis);
 
-/* The place of element number `linear` of a tensor of that shape in row-major order, and back. */
+/* The index of element number `linear` of a tensor of that shape in row-major order, and back. */
 void index_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *index);
 Dim linear_of_index(Dims *d, const Dim *index, const Dim *shape, uint32_t rank);
 
@@ -79,9 +79,9 @@ bool prim_branches(const Node *n);
 
 /* n is PRIM_POINTWISE. */
 Pointwise pointwise_of(Graph *g, const Node *n);
-/* Its value is that of its operand, at other places. */
+/* Its value is that of its operand, at other indices. */
 bool prim_is_view(const Node *n);
-/* The place in the operand (of its rank) of element `index` (of n's rank) for an operand that is
+/* The index in the operand (of its rank) of element `index` (of n's rank) for an operand that is
  * broadcast. */
 void broadcast_index(Graph *g, const Node *n, const Dim *index, const Node *operand, Dim *out);
 

@@ -8,12 +8,12 @@ typedef struct {
   Infer in; /* of the node; of a getitem, of the list that it takes apart */
   Dims *d;
   const ValueType *to, *of; /* the view and its operand */
-  const Dim *at;            /* a place in `to` ... */
+  const Dim *at;            /* an index in `to` ... */
   Dim *from;                /* ... and the one in `of` to find */
   uint32_t item;            /* of a getitem */
 } View;
 
-/* ---- linear places ---- */
+/* ---- linear indices ---- */
 
 void index_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *index) {
   uint32_t first = 0; /* the outermost axis: what is left is below its size */
@@ -106,7 +106,7 @@ static void view_reverse(View *v) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[v->of->rank - 1 - i] = v->at[i];
 }
 
-/* The axes that are not moved keep their order in the places that are left. */
+/* The axes that are not moved keep their order in the positions that are left. */
 static void view_movedim(View *v) {
   int64_t source[GRAPH_RANK_MAX], target[GRAPH_RANK_MAX];
   uint32_t n = 1, rank = v->of->rank, moved = 0, taken = 0;

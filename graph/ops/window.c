@@ -65,11 +65,11 @@ void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, Co
   Dims *d = g->dims;
   p->operand = w->input;
   p->nlimits = 0;
-  memcpy(p->place, index, w->input->type.rank * sizeof *index);
+  memcpy(p->index, index, w->input->type.rank * sizeof *index);
   for (uint32_t i = 0; i < w->n; i++) {
     uint32_t axis = w->first + i;
     Dim x = dim_mul(d, index[axis], w->stride[i]);
     x = dim_sub(d, dim_add(d, x, dim_mul(d, at[i], w->dilation[i])), w->before[i]);
-    p->place[axis] = spread_index(g, p, x, w->input->type.shape[axis], w->spread[i]);
+    p->index[axis] = spread_index(g, p, x, w->input->type.shape[axis], w->spread[i]);
   }
 }

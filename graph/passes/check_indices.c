@@ -47,14 +47,14 @@ static Dim size_result_classes(Build *b) {
   return axis_size(b, t, t->rank - 1);
 }
 
-/* Places of a plane of the result. */
+/* The elements of a plane of the result. */
 static Dim size_plane(Build *b) {
   const ValueType *t = &b->in.n->type;
   uint32_t axes = infer_takes(&b->in, "stride") ? 3 : 2;
   return infer_product(&b->in, t->shape + t->rank - axes, axes);
 }
 
-/* Places between elements, where parts begin or end: there is one more of these. */
+/* Boundaries of elements, where parts begin or end: there is one more of these. */
 static Dim size_plus_one(Build *b, Dim size) {
   return dim_add(b->in.g->dims, size, build_const(b, 1));
 }

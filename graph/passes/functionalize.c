@@ -20,15 +20,15 @@
 typedef struct {
   Node *parent; /* whose view it is; NULL for a root */
   Node *root;
-  Node *same;     /* an in-place op's result is the tensor it wrote */
-  Node *value;    /* what holds its value now, if `count` is the root's */
-  uint32_t count; /* of a root: writes so far; else those that `value` has seen */
-  Node *writer;   /* of a root: the last one */
-  bool strided;   /* not known to be in row-major order */
-  bool maybe;     /* a view or a copy: not known */
-  bool returned;  /* of an input: an output has its new value already */
-  uint32_t place; /* in the graph's order */
-  uint32_t last;  /* the place of the last use; of a root: of all that shares its storage */
+  Node *same;        /* an in-place op's result is the tensor it wrote */
+  Node *value;       /* what holds its value now, if `count` is the root's */
+  uint32_t count;    /* of a root: writes so far; else those that `value` has seen */
+  Node *writer;      /* of a root: the last one */
+  bool strided;      /* not known to be in row-major order */
+  bool maybe;        /* a view or a copy: not known */
+  bool returned;     /* of an input: an output has its new value already */
+  uint32_t position; /* in the graph's order */
+  uint32_t last;     /* the position of the last use; of a root: of all that shares its storage */
 } Storage;
 
 typedef struct {
@@ -115,7 +115,7 @@ static void note_last(Functionalize *f, Node *root, const Node *n) {
 /* Nothing tells whether n, a view or a copy of `of`, is the one or the other. */
 static bool may_be_copy(Functionalize *f, const Node *n, Node *of) {
   const Storage *p = storage_of(f, of), *root = storage_of(f, p->root);
-  return !p->maybe && p->root->kind != NODE_INPUT && root->last <= storage_of(f, n)->place;
+  return !p->maybe && p->root->kind != NODE_INPUT && root->last <= storage_of(f, n)->position;
 }
 
 static void note_view(Functionalize *f, Node *n, Node *of) {
@@ -454,18 +454,18 @@ static void return_mutations(Functionalize *f) {
 
 typedef struct {
   Functionalize *f;
-  uint32_t place;
+  uint32_t position;
 } Use;
 
 static void note_storage_use(Node **of, void *ctx) {
   const Use *use = ctx;
-  storage_of(use->f, *of)->last = use->place;
+  storage_of(use->f, *of)->last = use->position;
 }
 
 static void note_order(Functionalize *f) {
   Use use = {f, 0};
   for (Node *n = f->g->first; n; n = n->next) {
-    storage_of(f, n)->place = ++use.place;
+    storage_of(f, n)->position = ++use.position;
     graph_each_use(n, note_storage_use, &use);
   }
 }

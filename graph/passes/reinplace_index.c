@@ -223,10 +223,10 @@ static Node *sum_equal(Build *b, const Indexed *x, Node *const *row, Node *value
   Node *last = last_equal(b, number, rows);
   Dim shape[] = {last->type.shape[0],
                  build_count(b, first, all_axes(first) & ~((1u << x->rank) - 1))};
-  Node *places = build_add(b, scatter_times(b, build_unsqueeze(b, last, 1), shape[1]),
-                           build_arange(b, shape[1]));
+  Node *indices = build_add(b, scatter_times(b, build_unsqueeze(b, last, 1), shape[1]),
+                            build_arange(b, shape[1]));
   Node *none = build_full(b, 2, shape, build_int(b, 0), values->type.dtype);
-  Node *sum = scatter_add_up(b, none, places, build_view(b, first, 2, shape));
+  Node *sum = scatter_add_up(b, none, indices, build_view(b, first, 2, shape));
   return build_permute(b, build_view(b, sum, rank, permuted), back);
 }
 

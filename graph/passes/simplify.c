@@ -14,7 +14,7 @@ typedef struct {
 
 /* ---- ops that change nothing ---- */
 
-/* The first argument by name or place. */
+/* The first argument by name or position. */
 static Node *first_node_arg(Graph *g, const Node *n) {
   Arg a = graph_arg(g, n, ops_schema(g, n->op)->params[0].name);
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;

@@ -6,7 +6,7 @@ Dim memory_bytes(Dims *d, const PlanBuffer *b) {
   return bytes;
 }
 
-int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n) {
+int64_t memory_assign_offsets(Arena *scratch, MemoryItem *items, uint32_t n) {
   Arena *arena = arena_child(scratch);
   int64_t pool = memory_offsets(items, n, arena_alloc(arena, memory_scratch(n)));
   arena_free(arena);
@@ -58,7 +58,7 @@ bool memory_plan(Plan *p) {
   uint32_t n;
   memory_lifetimes(p);
   bool fixed = fixed_items(p, items, &n);
-  int64_t size = fixed ? memory_place(scratch, items, n) : 0;
+  int64_t size = fixed ? memory_assign_offsets(scratch, items, n) : 0;
   p->pool = fixed && size >= 0 ? dim_int(p->graph->dims, size) : NULL;
   uint32_t at = 0;
   for (uint32_t i = 0; i < p->nbuffers; i++) {

@@ -9,7 +9,7 @@
 #include "graph/plan/plan.h"
 
 /* memory_offsets, in scratch memory of the arena. */
-int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n);
+int64_t memory_assign_offsets(Arena *scratch, MemoryItem *items, uint32_t n);
 
 /* The first and last step of each temporary of the plan: those that name it.  One that the plan
  * returns or copies at its end stays until then; one that no step names is dead from the begin. */

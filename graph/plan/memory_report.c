@@ -25,9 +25,9 @@ bool memory_use(const Plan *p, const Sizes *s, MemoryUse *out) {
     known = count_buffer(p, s, &p->buffers[i], out, &items[n]);
     if (p->buffers[i].kind == BUFFER_TEMPORARY) n++;
   }
-  /* A plan as text may place its temporaries as it likes. */
+  /* A plan as text may give its temporaries any offsets. */
   if (known && (!p->pool || !sizes_eval(s, p->pool, &out->pool)))
-    out->pool = memory_place(scratch, items, n);
+    out->pool = memory_assign_offsets(scratch, items, n);
   arena_free(scratch);
   return known && out->pool >= 0;
 }

@@ -127,7 +127,7 @@ static void print_plan_buffer(Printer *p, uint32_t i) {
 static void print_return(Printer *p) {
   text_puts(p->out, "return");
   for (uint32_t i = 0, next = 0; i < p->plan->nreturned; i++) {
-    bool is_tensor = next < p->plan->noutputs && p->plan->places[next] == i;
+    bool is_tensor = next < p->plan->noutputs && p->plan->positions[next] == i;
     text_puts(p->out, i ? ", " : " ");
     if (is_tensor) text_printf(p->out, "%%%s", p->names[p->plan->outputs[next++]]);
     else text_puts(p->out, "none");

@@ -24,7 +24,8 @@ typedef enum {
 } BufferKind;
 
 /* Numbers of a record: PLAN_NO_RECORD as long as all indices were in range.  Both begin with the
- * place of the first that was not, and end with 32 bits of it, the lower and the upper ones. */
+ * linear index of the first that was not, and end with 32 bits of the index that is checked, the
+ * lower and the upper ones. */
 enum { PLAN_RECORD = 2 };
 #define PLAN_NO_RECORD INT64_MAX
 
@@ -142,8 +143,8 @@ typedef struct {
   uint32_t nsteps;
   uint32_t *outputs; /* buffers, in the order of the graph's user outputs */
   uint32_t noutputs;
-  uint32_t *places;   /* of these among what the graph returns; the others are None */
-  uint32_t nreturned; /* with those that are None */
+  uint32_t *positions; /* of these among what the graph returns; the others are None */
+  uint32_t nreturned;  /* with those that are None */
   PlanUpdate *updates;
   uint32_t nupdates;
   PlanRead *reads; /* in the order of their steps */

@@ -17,7 +17,7 @@ typedef struct {
   VEC(PlanBuffer) list;
   VEC(bool) once; /* by number: a step that runs once uses it */
   VEC(PlanStep) steps;
-  VEC(uint32_t) outputs, places;
+  VEC(uint32_t) outputs, positions;
   VEC(PlanUpdate) updates;
   VEC(PlanRead) reads;
 } Reader;
@@ -206,7 +206,7 @@ static void read_returned(Reader *p) {
     if (ir_at_kind(&p->r, IT_VALUE)) {
       uint32_t b = read_buffer_name(p);
       vec_push(p->r.arena, &p->outputs, b);
-      vec_push(p->r.arena, &p->places, p->plan->nreturned);
+      vec_push(p->r.arena, &p->positions, p->plan->nreturned);
     } else if (!ir_accept(&p->r, "none")) {
       return;
     }
@@ -416,7 +416,7 @@ static void finish_plan(Reader *p) {
   plan->nsteps = (uint32_t)p->steps.len;
   plan->outputs = p->outputs.data;
   plan->noutputs = (uint32_t)p->outputs.len;
-  plan->places = p->places.data;
+  plan->positions = p->positions.data;
   plan->updates = p->updates.data;
   plan->nupdates = (uint32_t)p->updates.len;
   plan->reads = p->reads.data;

@@ -19,7 +19,7 @@
  *   ...
  *
  * Sizes are integers or, in quotes, expressions of symbols (graph/ir/dim.h).  `name = ` gives an
- * argument, `name: ` a constexpr.  A temporary whose place in the pool is known says `at OFFSET`,
+ * argument, `name: ` a constexpr.  A temporary whose offset in the pool is known says `at OFFSET`,
  * and the line `pool BYTES` says how large that is.  Steps count from 0.  `once` is a step that
  * runs before the first run alone: such steps come first, and use weights, constants, and
  * temporaries that no other step uses.

@@ -29,7 +29,7 @@ Sizes *sizes_new(Arena *a, const Plan *p) {
   s->values = ARENA_ARRAY(a, int64_t, s->nsymbols);
   s->known = ARENA_ARRAY(a, bool, s->nsymbols);
   s->unread = ARENA_ARRAY(a, bool, s->nsymbols);
-  s->from = ARENA_ARRAY(a, SizePlace, s->nsymbols);
+  s->from = ARENA_ARRAY(a, SizeSource, s->nsymbols);
   return s;
 }
 
@@ -99,7 +99,7 @@ static int64_t given_at(const PlanBuffer *b, const nereid_tensor *t, uint32_t ax
  * are named by it, "x[0] (s77)". */
 static const char *dim_size_text(const Sizes *s, char *out, size_t size, Dim x) {
   bool bound = x->kind == DIM_SYMBOL && are_symbols_known(s, x) && s->ninputs;
-  SizePlace at = bound ? s->from[x->symbol] : (SizePlace){0};
+  SizeSource at = bound ? s->from[x->symbol] : (SizeSource){0};
   const PlanBuffer *b = bound ? s->inputs[at.input] : NULL;
   if (!b || at.axis >= buffer_axes(b) || axis_size_at(b, at.axis) != x)
     return dim_text(s, out, size, x);
@@ -108,31 +108,31 @@ static const char *dim_size_text(const Sizes *s, char *out, size_t size, Dim x) 
   return out;
 }
 
-enum { PLACE_MAX = 192 };
+enum { AXIS_TEXT_MAX = 192 };
 
 /* "input 0 (x): axis 1", or for a number "input 0 (n)". */
-static const char *axis_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
+static const char *axis_text(const Sizes *s, char out[AXIS_TEXT_MAX], SizeSource at) {
   const PlanBuffer *b = s->inputs[at.input];
-  if (b->value) snprintf(out, PLACE_MAX, "input %u (%.128s)", at.input, b->name);
-  else snprintf(out, PLACE_MAX, "input %u (%.128s): axis %u", at.input, b->name, at.axis);
+  if (b->value) snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s)", at.input, b->name);
+  else snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s): axis %u", at.input, b->name, at.axis);
   return out;
 }
 
-static const char *source_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
+static const char *source_text(const Sizes *s, char out[AXIS_TEXT_MAX], SizeSource at) {
   const PlanBuffer *b = s->inputs[at.input];
   if (b->value) return axis_text(s, out, at);
-  snprintf(out, PLACE_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, b->name);
+  snprintf(out, AXIS_TEXT_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, b->name);
   return out;
 }
 
 /* ---- binding ---- */
 
-static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
+static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizeSource at) {
   DimRange r = dim_range(s->plan->graph->dims, symbol);
-  char place[PLACE_MAX];
+  char where[AXIS_TEXT_MAX];
   if (value < r.lo || value > r.hi)
     return error_set(NEREID_E_USAGE, r.hi == INT64_MAX ? E_GRAPH_INPUT_LEAST : E_GRAPH_INPUT_RANGE,
-                     axis_text(s, place, at), (long long)value, symbol->name, (long long)r.lo,
+                     axis_text(s, where, at), (long long)value, symbol->name, (long long)r.lo,
                      (long long)r.hi);
   s->values[symbol->symbol] = value;
   s->known[symbol->symbol] = true;
@@ -143,10 +143,10 @@ static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
 /* x, which is linear in its one unknown symbol, shall be `value`: *out is what the symbol must be
  * then.  That it is linear shows when x is evaluated. */
 static bool solve_for_symbol(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
-  int64_t *place = &s->values[symbol->symbol], at0, at1, slope, rest;
-  *place = 0;
+  int64_t *guess = &s->values[symbol->symbol], at0, at1, slope, rest;
+  *guess = 0;
   if (!dim_eval(x, s->values, &at0)) return false;
-  *place = 1;
+  *guess = 1;
   if (!dim_eval(x, s->values, &at1)) return false;
   if (__builtin_sub_overflow(at1, at0, &slope) || slope == 0) return false;
   if (__builtin_sub_overflow(value, at0, &rest) || (slope == -1 && rest == INT64_MIN)) return false;
@@ -154,7 +154,7 @@ static bool solve_for_symbol(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t
   return true;
 }
 
-static int bind_axis_size(Sizes *s, Dim x, int64_t value, SizePlace at, bool *progress) {
+static int bind_axis_size(Sizes *s, Dim x, int64_t value, SizeSource at, bool *progress) {
   Dim symbol = NULL;
   if (unknown_in(s, x, &symbol) != 1) return 0;
   if (x->kind != DIM_SYMBOL && !solve_for_symbol(s, x, symbol, value, &value)) return 0;
@@ -172,7 +172,7 @@ static int bind_inputs_once(Sizes *s, const nereid_tensor *inputs, uint32_t n, b
     for (uint32_t j = 0; j < buffer_axes(b) && !code; j++) {
       Dim x = axis_size_at(b, j);
       if (dim_is_int(x) || (x->kind == DIM_SYMBOL) != bare) continue;
-      code = bind_axis_size(s, x, given_at(b, &inputs[i], j), (SizePlace){i, j}, progress);
+      code = bind_axis_size(s, x, given_at(b, &inputs[i], j), (SizeSource){i, j}, progress);
     }
   }
   return code;
@@ -215,27 +215,27 @@ static Dim first_symbol(Dim x) {
   return found;
 }
 
-static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t want) {
-  char text[128], place[PLACE_MAX], from[PLACE_MAX];
-  axis_text(s, place, at);
+static int wrong_size(const Sizes *s, SizeSource at, Dim x, int64_t got, int64_t want) {
+  char text[128], where[AXIS_TEXT_MAX], from[AXIS_TEXT_MAX];
+  axis_text(s, where, at);
   if (dim_is_int(x))
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, place, (long long)got, (long long)want);
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, where, (long long)got, (long long)want);
   dim_text(s, text, sizeof text, x);
   if (x->kind != DIM_SYMBOL) {
     Dim of = first_symbol(x);
-    SizePlace by = s->from[of->symbol];
+    SizeSource by = s->from[of->symbol];
     if (by.input == at.input && by.axis == at.axis)
-      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, place, (long long)got, text,
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, where, (long long)got, text,
                        (long long)want);
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FOLLOWS, place, (long long)got, text,
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FOLLOWS, where, (long long)got, text,
                      (long long)want, of->name, (long long)s->values[of->symbol],
                      source_text(s, from, by));
   }
-  return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, place, (long long)got, text, (long long)want,
+  return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, where, (long long)got, text, (long long)want,
                    source_text(s, from, s->from[x->symbol]));
 }
 
-static int check_axis_size(const Sizes *s, SizePlace at, int64_t got) {
+static int check_axis_size(const Sizes *s, SizeSource at, int64_t got) {
   Dim x = axis_size_at(s->inputs[at.input], at.axis);
   int64_t want;
   char text[128];
@@ -251,7 +251,7 @@ static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n)
     const PlanBuffer *b = s->inputs[i];
     if (!b || !is_tensor_given(&inputs[i])) continue;
     for (uint32_t j = 0; j < buffer_axes(b) && !code; j++)
-      code = check_axis_size(s, (SizePlace){i, j}, given_at(b, &inputs[i], j));
+      code = check_axis_size(s, (SizeSource){i, j}, given_at(b, &inputs[i], j));
   }
   return code;
 }

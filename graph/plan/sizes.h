@@ -8,7 +8,7 @@
 /* Of an input that is a number, the one axis is the number itself. */
 typedef struct {
   uint32_t input, axis;
-} SizePlace;
+} SizeSource;
 
 typedef struct {
   Arena *arena;
@@ -18,8 +18,8 @@ typedef struct {
   uint32_t nsymbols;
   int64_t *values; /* of symbols, by number */
   bool *known;
-  bool *unread;    /* data decides it, and it is as large as it can be until it is read */
-  SizePlace *from; /* the first occurrence of a known symbol */
+  bool *unread;     /* data decides it, and it is as large as it can be until it is read */
+  SizeSource *from; /* the first occurrence of a known symbol */
 } Sizes;
 
 Sizes *sizes_new(Arena *a, const Plan *p);

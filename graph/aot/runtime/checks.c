@@ -17,8 +17,8 @@ int model_records_open(model *m) {
   return code;
 }
 
-/* [2, 3]: the place of element `linear`. */
-static void print_place(char *text, size_t size, const int64_t *shape, int ndim, int64_t linear) {
+/* [2, 3]: the index of element `linear`. */
+static void print_index(char *text, size_t size, const int64_t *shape, int ndim, int64_t linear) {
   int64_t at[CHECK_RANK];
   size_t used = 1;
   for (int i = ndim - 1; i >= 0; i--) {
@@ -36,14 +36,14 @@ static int report(const model *m, int i) {
   const int64_t *record = m->records + RECORD * i;
   const Check *c = &model_plan.checks[i];
   int64_t sizes[2 + CHECK_RANK] = {0};
-  char place[24 * CHECK_RANK];
+  char at[24 * CHECK_RANK];
   const uint64_t index = (uint32_t)record[0] | (uint64_t)(uint32_t)record[1] << 32;
   model_plan.check_sizes(i, m->size, sizes);
-  print_place(place, sizeof place, sizes + 2, c->ndim, record[0] >> 32);
+  print_index(at, sizeof at, sizes + 2, c->ndim, record[0] >> 32);
   return model_fail(
       MODEL_E_INDEX,
       "%s: index %lld at %s of %s is out of range: %lld to %lld, for an axis of %lld elements",
-      c->node, (long long)(int64_t)index, place, c->index, (long long)sizes[0],
+      c->node, (long long)(int64_t)index, at, c->index, (long long)sizes[0],
       (long long)sizes[1] - 1, (long long)sizes[1]);
 }
 

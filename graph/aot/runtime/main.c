@@ -186,8 +186,8 @@ static int write_outputs(const Program *p) {
     return STATUS_PROBLEM;
   }
   for (int i = 0; i < MODEL_OUTPUTS; i++) {
-    const int place = model_output(i)->place;
-    const int n = snprintf(path, sizeof path, "%s/output_%d.npy", p->out_dir, place);
+    const int position = model_output(i)->place;
+    const int n = snprintf(path, sizeof path, "%s/output_%d.npy", p->out_dir, position);
     if (n < 0 || (size_t)n >= sizeof path) return usage("the path is too long: %s", p->out_dir);
     if (npy_write(&p->outputs[i], path)) return STATUS_PROBLEM;
   }
@@ -206,9 +206,9 @@ static void print_output(const Program *p, int i) {
 
 static int show(const Program *p) {
   if (p->out_dir) return write_outputs(p);
-  for (int place = 0, i = 0; place < MODEL_PLACES && !p->time; place++) {
-    if (i < MODEL_OUTPUTS && model_output(i)->place == place) print_output(p, i++);
-    else printf("output_%d: None\n", place);
+  for (int position = 0, i = 0; position < MODEL_PLACES && !p->time; position++) {
+    if (i < MODEL_OUTPUTS && model_output(i)->place == position) print_output(p, i++);
+    else printf("output_%d: None\n", position);
   }
   return STATUS_OK;
 }

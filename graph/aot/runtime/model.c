@@ -54,8 +54,8 @@ static int allocate(model *m) {
   m->bytes = calloc(buffers + 1, sizeof *m->bytes);
   m->offset = calloc(buffers + 1, sizeof *m->offset);
   m->data = calloc(buffers + 1, sizeof *m->data);
-  m->places = calloc(buffers + 1, sizeof *m->places);
-  const bool all = m->size && m->bytes && m->offset && m->data && m->places;
+  m->last_data = calloc(buffers + 1, sizeof *m->last_data);
+  const bool all = m->size && m->bytes && m->offset && m->data && m->last_data;
   return all ? 0 : model_fail(MODEL_E_MEMORY, "out of memory");
 }
 
@@ -67,7 +67,7 @@ static int upload(model *m, char **out, int64_t from, int64_t to) {
 }
 
 /* A GPU has copies of the file's parts; on the host it is used where it is. */
-static int place_weights(model *m) {
+static int load_weights(model *m) {
   const int64_t kept = model_plan.weights_kept;
   if (model_device_is_host()) {
     m->weights = (char *)(uintptr_t)m->file.data;
@@ -84,7 +84,7 @@ static int make(model *m, const model_options *o) {
   if (!code && model_device_replays(m->device))
     m->replays = o->graphs > 0 || (o->graphs == 0 && model_plan.replay);
   if (!code) code = model_weights_open(&m->file, o);
-  if (!code) code = place_weights(m);
+  if (!code) code = load_weights(m);
   if (!code && model_plan.state)
     code = model_device_alloc(m->device, &m->state, model_plan.state, "buffers that are updated");
   if (!code && model_plan.constants)
@@ -122,7 +122,7 @@ void model_destroy(model *m) {
   free(m->bytes);
   free(m->offset);
   free(m->data);
-  free(m->places);
+  free(m->last_data);
   free(m);
 }
 

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Of outputs there are fewer than places where the model returns None. */
+/* Of outputs there are fewer than returned values where the model returns None. */
 enum {
   MODEL_INPUTS = {{inputs}},
   MODEL_OUTPUTS = {{outputs}},
@@ -64,8 +64,8 @@ typedef struct {
   model_dtype dtype;
   int ndim;
   int is_number; /* an integer of Python's: an i64 without axes, in host memory */
-  int place;     /* of an output: its place among all that the model returns; None has a place, and
-                    no output */
+  int place;     /* of an output: its position among all that the model returns; None has one,
+                    and no output */
 } model_value;
 
 /* In the model's order; NULL if there is no such one. */

@@ -59,8 +59,8 @@ typedef struct {
 } Relation;
 
 /* Indices that a kernel checks.  Its record is two numbers, NO_RECORD as long as all were in range.
- * Both begin with the place of the first that was not, and end with 32 bits of it, the lower and
- * the upper ones. */
+ * Both begin with the linear index of the first that was not, and end with 32 bits of the index
+ * that is checked, the lower and the upper ones. */
 typedef struct {
   const char *node, *index;
   int ndim; /* of the indices */
@@ -178,8 +178,8 @@ struct model {
   char **data;         /* of buffers, in this run */
   bool prepared;       /* for `size` */
   bool replays;        /* runs whose tensors stay where they are become a graph */
-  bool recorded;       /* such a run, of `places` */
-  char **places;       /* `data` of the run before */
+  bool recorded;       /* such a run, with the addresses of `last_data` */
+  char **last_data;    /* `data` of the run before */
 };
 
 /* ---- shapes.c ---- */

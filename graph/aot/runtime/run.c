@@ -12,7 +12,7 @@ typedef struct {
   int64_t pool; /* bytes that this run needs */
 } Call;
 
-/* ---- places ---- */
+/* ---- memory of tensors ---- */
 
 /* Can kernels use the tensor where it is? */
 static bool usable(const model_tensor *t) {
@@ -74,7 +74,7 @@ static int grow_pool(model *m, int64_t bytes) {
 }
 
 /* NULL for weights that are not there any more. */
-static char *place_of(const Call *c, int b) {
+static char *buffer_data(const Call *c, int b) {
   const model *m = c->m;
   const Buffer *buffer = &model_plan.buffers[b];
   switch (buffer->kind) {
@@ -96,7 +96,7 @@ static char *place_of(const Call *c, int b) {
 }
 
 static void find_data(const Call *c) {
-  for (int b = 0; b < model_plan.nbuffers; b++) c->m->data[b] = place_of(c, b);
+  for (int b = 0; b < model_plan.nbuffers; b++) c->m->data[b] = buffer_data(c, b);
 }
 
 /* An input that decided shapes when the model was built must have that value still. */
@@ -118,7 +118,7 @@ static int check_value(const Call *c, int i) {
   return code;
 }
 
-static int place(Call *c) {
+static int bind_tensors(Call *c) {
   int code = 0;
   c->pool = c->m->temporaries;
   for (int i = 0; i < MODEL_INPUTS && !code; i++) code = stage_input(c, i);
@@ -233,9 +233,9 @@ static int start(const Call *c) {
 /* The second run with all buffers in the same memory is recorded. */
 static int replay(const Call *c) {
   model *m = c->m;
-  const size_t bytes = (size_t)model_plan.nbuffers * sizeof *m->places;
-  if (memcmp(m->places, m->data, bytes)) {
-    memcpy(m->places, m->data, bytes);
+  const size_t bytes = (size_t)model_plan.nbuffers * sizeof *m->last_data;
+  if (memcmp(m->last_data, m->data, bytes)) {
+    memcpy(m->last_data, m->data, bytes);
     m->recorded = false;
     return start(c);
   }
@@ -253,7 +253,7 @@ int model_run(model *m, const model_tensor *inputs, model_tensor *outputs, void 
   bool host = false;
   int code = model_check(m, stream);
   if (!code) code = model_prepare(m, inputs);
-  if (!code) code = place(&c);
+  if (!code) code = bind_tensors(&c);
   if (!code) code = copy_inputs(&c);
   if (!code) code = settle(&c);
   if (!code) code = m->replays ? replay(&c) : start(&c);

@@ -36,19 +36,19 @@ static int axes_of(int i) {
   return v->is_number ? 1 : v->ndim;
 }
 
-enum { PLACE_MAX = 256 };
+enum { AXIS_TEXT_MAX = 256 };
 
 /* "input 0 (x): axis 1 is 5", or "input 1 (n) is 5". */
-static const char *what_is(char out[PLACE_MAX], const model_tensor *t, int i, int axis) {
+static const char *what_is(char out[AXIS_TEXT_MAX], const model_tensor *t, int i, int axis) {
   const model_value *v = &model_plan.inputs[i];
   const long long given = given_at(t, i, axis);
-  if (v->is_number) snprintf(out, PLACE_MAX, "input %d (%.200s) is %lld", i, v->name, given);
-  else snprintf(out, PLACE_MAX, "input %d (%.200s): axis %d is %lld", i, v->name, axis, given);
+  if (v->is_number) snprintf(out, AXIS_TEXT_MAX, "input %d (%.200s) is %lld", i, v->name, given);
+  else snprintf(out, AXIS_TEXT_MAX, "input %d (%.200s): axis %d is %lld", i, v->name, axis, given);
   return out;
 }
 
 static int bind_symbols(model *m, const model_tensor *inputs, int64_t *size) {
-  char given[PLACE_MAX];
+  char given[AXIS_TEXT_MAX];
   for (int i = 0; i < model_plan.nsymbols; i++) {
     const Symbol *s = &model_plan.symbols[i];
     const int64_t value = model_plan.bind(i, inputs, size);
@@ -64,7 +64,7 @@ static int bind_symbols(model *m, const model_tensor *inputs, int64_t *size) {
 
 static int check_shape(const model_tensor *t, int i, const int64_t *shape) {
   const model_value *v = &model_plan.inputs[i];
-  char given[PLACE_MAX];
+  char given[AXIS_TEXT_MAX];
   for (int j = 0; v->name && j < axes_of(i); j++)
     if (given_at(t, i, j) != shape[j])
       return model_fail(MODEL_E_USAGE, "%s, but must be %lld in %s", what_is(given, t, i, j),
@@ -147,7 +147,7 @@ static int find_offsets(model *m) {
                     memory ? "the temporaries would take more than 2^48 bytes" : "out of memory");
 }
 
-static int place_temporaries(model *m) {
+static int assign_offsets(model *m) {
   if (model_plan.pool < 0) return find_offsets(m);
   m->temporaries = model_plan.pool;
   for (int i = 0; i < model_plan.nbuffers; i++) m->offset[i] = model_plan.buffers[i].at;
@@ -167,7 +167,7 @@ int model_prepare(model *m, const model_tensor *inputs) {
   m->recorded = false;
   code = check_bytes(m->bytes);
   if (!code) code = check_updates(m->bytes);
-  if (!code) code = place_temporaries(m);
+  if (!code) code = assign_offsets(m);
   m->prepared = !code;
   return code;
 }

@@ -23,7 +23,7 @@
 typedef struct {
   const nereid_tensor *tensors;
   uint32_t n;
-  const char *const *names; /* NULL, here or in it: the input at that place */
+  const char *const *names; /* NULL, here or in it: the input at that position */
 } OnnxGiven;
 
 /* The graph, with all types inferred.  NULL after an error; what is not supported is named all at

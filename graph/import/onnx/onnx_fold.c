@@ -7,7 +7,7 @@
 
 /* ---- broadcasting ---- */
 
-/* The element of k at place `i` of a tensor of that shape. */
+/* The element of k at index `i` of a tensor of that shape. */
 static OnnxElement broadcast_element(const OnnxKnown *k, uint32_t i, uint32_t rank,
                                      const int64_t *shape) {
   uint32_t at = 0, step = 1;

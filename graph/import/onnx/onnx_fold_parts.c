@@ -20,8 +20,8 @@ static Split split_at(const OnnxKnown *x, uint32_t axis) {
   return s;
 }
 
-/* The elements at `places` along an axis, whose place in the result `shape` has. */
-static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int64_t *places,
+/* The elements at `indices` along an axis, whose position in the result `shape` has. */
+static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int64_t *indices,
                        uint32_t n, uint32_t rank, const int64_t *shape) {
   OnnxKnown *out = onnx_known_new(c, x->dtype, rank, shape);
   Split s = split_at(x, axis);
@@ -30,7 +30,7 @@ static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int
   for (uint32_t o = 0; o < s.outer; o++)
     for (uint32_t i = 0; i < n; i++)
       for (uint32_t k = 0; k < s.inner; k++)
-        *to++ = x->at[(o * s.size + (uint32_t)places[i]) * s.inner + k];
+        *to++ = x->at[(o * s.size + (uint32_t)indices[i]) * s.inner + k];
   onnx_set_known(c, 0, out);
   return true;
 }
@@ -40,31 +40,31 @@ bool onnx_fold_gather(OnnxCall *c) {
   int64_t shape[GRAPH_RANK_MAX];
   if (!x || !index || !x->rank || x->rank + index->rank > GRAPH_RANK_MAX) return false;
   uint32_t axis = onnx_axis_attr(c, "axis", 0, x->rank), rank = 0;
-  int64_t size = x->shape[axis], *places = indices_new(c, index->n);
+  int64_t size = x->shape[axis], *indices = indices_new(c, index->n);
   for (uint32_t i = 0; i < index->n; i++) {
     if (dtype_is_float(index->dtype) || !dim_is_int(index->at[i].dim)) return false;
-    places[i] = index->at[i].dim->value;
-    if (places[i] < 0) places[i] += size;
-    if (places[i] < 0 || places[i] >= size) return false;
+    indices[i] = index->at[i].dim->value;
+    if (indices[i] < 0) indices[i] += size;
+    if (indices[i] < 0 || indices[i] >= size) return false;
   }
   for (uint32_t i = 0; i < axis; i++) shape[rank++] = x->shape[i];
   for (uint32_t i = 0; i < index->rank; i++) shape[rank++] = index->shape[i];
   for (uint32_t i = axis + 1; i < x->rank; i++) shape[rank++] = x->shape[i];
-  return set_picked(c, x, axis, places, index->n, rank, shape);
+  return set_picked(c, x, axis, indices, index->n, rank, shape);
 }
 
-/* The places of start, start + step, ... before end, which count as in Python. */
+/* The indices of start, start + step, ... before end, which count as in Python. */
 static uint32_t slice_indices(int64_t size, int64_t start, int64_t end, int64_t step,
-                              int64_t *places) {
+                              int64_t *indices) {
   uint32_t n = 0;
   if (start < 0) start = start < -size ? -1 : start + size;
   if (end < 0) end = end < -size ? -1 : end + size;
   if (step > 0) {
     if (start < 0) start = 0;
-    for (; start < end && start < size; start += step < size ? step : size) places[n++] = start;
+    for (; start < end && start < size; start += step < size ? step : size) indices[n++] = start;
   } else {
     if (start >= size) start = size - 1;
-    for (; start > end && start >= 0; start -= step > -size ? -step : size) places[n++] = start;
+    for (; start > end && start >= 0; start -= step > -size ? -step : size) indices[n++] = start;
   }
   return n;
 }
@@ -104,11 +104,11 @@ bool onnx_fold_slice(OnnxCall *c) {
   Slice s;
   if (!x || !x->rank || !read_slice(c, x->rank, &s) || s.step == 0 || s.step == INT64_MIN)
     return false;
-  int64_t size = x->shape[s.axis], *places = indices_new(c, (uint32_t)size);
-  uint32_t n = slice_indices(size, s.start, s.end, s.step, places);
+  int64_t size = x->shape[s.axis], *indices = indices_new(c, (uint32_t)size);
+  uint32_t n = slice_indices(size, s.start, s.end, s.step, indices);
   memcpy(shape, x->shape, x->rank * sizeof *shape);
   shape[s.axis] = n;
-  return set_picked(c, x, s.axis, places, n, x->rank, shape);
+  return set_picked(c, x, s.axis, indices, n, x->rank, shape);
 }
 
 /* The axes of the operand in the result's order. */

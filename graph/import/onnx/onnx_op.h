@@ -129,7 +129,7 @@ uint32_t onnx_axis_attr(OnnxCall *c, const char *name, int64_t otherwise, uint32
 /* A bit for each axis of a list. */
 uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t rank);
 
-/* Places along an axis of that size, which count from the end where they are negative, as places
+/* Indices along an axis of that size, which count from the end where they are negative, as indices
  * from the begin, in i64. */
 Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 

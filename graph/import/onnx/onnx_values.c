@@ -261,7 +261,7 @@ static void fix_input(Onnx *r, Node *input, const OnnxKnown *k) {
   input->input.fixed = fixed;
 }
 
-/* The tensor that the caller gave for an input, by its place or its name; NULL if there is none. */
+/* The tensor that the caller gave for an input, by its position or its name; NULL: none. */
 static const nereid_tensor *given_tensor(const Onnx *r, const OnnxValue *v) {
   const OnnxGiven *given = &r->given;
   for (uint32_t i = 0; i < given->n; i++) {

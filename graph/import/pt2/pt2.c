@@ -114,7 +114,7 @@ static const struct {
               {"buffer", "buffer_name", INPUT_BUFFER},
               {"tensor_constant", "tensor_constant_name", INPUT_CONSTANT}};
 
-/* The value that a spec is of must be that of the graph's input or output in the same place. */
+/* The value that a spec is of must be that of the graph's input or output at the same position. */
 static bool check_spec_name(Pt2 *r, Name name, Name expected) {
   return name && (name == expected || pt2_fail(r, E_GRAPH_PT2_SPEC, name, expected));
 }

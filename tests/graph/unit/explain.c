@@ -156,7 +156,7 @@ static void costs(const char *params, const char *body, int64_t read, int64_t wr
 }
 
 static void floors(void) {
-  /* What is read twice at one place counts once. */
+  /* What is read twice at one index counts once. */
   costs("x: \"f32[8, 4]\"",
         "    a = torch.ops.aten.exp.default(x)\n"
         "    b = torch.ops.aten.mul.Tensor(a, x)\n"

@@ -59,7 +59,8 @@ static void random_lifetimes(Arena *a) {
       uint32_t last = first + length < STEPS ? first + length : STEPS - 1;
       items[i] = (MemoryItem){draw(8) ? draw(100000) : 0, first, last, -1};
     }
-    int64_t least = 0, pool = memory_place(a, items, n), end = examine(items, n, STEPS, &least);
+    int64_t least = 0, pool = memory_assign_offsets(a, items, n),
+            end = examine(items, n, STEPS, &least);
     if (end < 0) check_number(false, "two items overlap in round", r);
     else if (pool != end) check_number(false, "the pool is not the end of its items in round", r);
     else passed++;
@@ -73,33 +74,35 @@ static void random_lifetimes(Arena *a) {
 static void chain(Arena *a) {
   MemoryItem items[10];
   for (uint32_t i = 0; i < 10; i++) items[i] = (MemoryItem){1000, i, i + 1, 0};
-  check_number(memory_place(a, items, 10) == 2048, "a chain takes two buffers", items[9].offset);
+  check_number(memory_assign_offsets(a, items, 10) == 2048, "a chain takes two buffers",
+               items[9].offset);
   MemoryItem none;
-  check_number(memory_place(a, &none, 0) == 0, "an empty pool", 0);
+  check_number(memory_assign_offsets(a, &none, 0) == 0, "an empty pool", 0);
 }
 
 static void gaps_join(Arena *a) {
   MemoryItem items[] = {{256, 0, 1, 0}, {256, 0, 1, 0}, {256, 0, 9, 0}, {512, 2, 3, 0}};
-  check_number(memory_place(a, items, 4) == 768 || items[3].offset == 0, "neighbouring gaps join",
-               items[3].offset);
+  check_number(memory_assign_offsets(a, items, 4) == 768 || items[3].offset == 0,
+               "neighbouring gaps join", items[3].offset);
 }
 
 /* Blocks of a network with a large sum each, which the next block reads at its end: a small buffer
- * that was placed between two large ones would push the third one out. */
+ * that was put between two large ones would push the third one out. */
 static void blocks(Arena *a) {
   MemoryItem items[] = {{4096, 0, 1, 0}, {1024, 1, 5, 0}, {1024, 2, 3, 0},
                         {1024, 3, 4, 0}, {4096, 4, 5, 0}, {4096, 5, 8, 0},
                         {1024, 6, 7, 0}, {1024, 7, 8, 0}, {4096, 8, 11, 0}};
   uint32_t n = sizeof items / sizeof *items;
-  int64_t least, pool = memory_place(a, items, n);
+  int64_t least, pool = memory_assign_offsets(a, items, n);
   check_number(examine(items, n, 12, &least) == pool && pool == least, "no more than what is alive",
                pool);
 }
 
 static void too_large(Arena *a) {
   MemoryItem items[] = {{MEMORY_LIMIT, 0, 1, 0}, {256, 0, 1, 0}};
-  check_number(memory_place(a, items, 2) == -1, "a pool past the limit", items[1].offset);
-  check_number(memory_place(a, items, 1) == MEMORY_LIMIT, "a pool at the limit", items[0].offset);
+  check_number(memory_assign_offsets(a, items, 2) == -1, "a pool past the limit", items[1].offset);
+  check_number(memory_assign_offsets(a, items, 1) == MEMORY_LIMIT, "a pool at the limit",
+               items[0].offset);
 }
 
 /* ---- plans ---- */

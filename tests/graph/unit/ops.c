@@ -82,7 +82,7 @@ static void test_arguments(void) {
                         "    return (z,)\n");
   const Node *y = g->first->next, *z = y->next;
   check(!strcmp(graph_arg(g, y, "approximate").name, "tanh"), "an argument by its name");
-  check(graph_arg(g, z, "dim").kind == ARG_LIST, "an argument by its place");
+  check(graph_arg(g, z, "dim").kind == ARG_LIST, "an argument by its position");
   check(graph_arg(g, z, "keepdim").kind == ARG_BOOL, "a default");
   arena_free(c.arena);
 }

@@ -1,4 +1,4 @@
-/* Primitives: places of views, expressions of pointwise ops.
+/* Primitives: indices of views, expressions of pointwise ops.
  *
  *   build/tests/graph/unit/prims                     what `make check` runs
  *   build/tests/graph/unit/prims GRAPH.py [S=N...]   for each primitive of a graph what it is
@@ -114,7 +114,7 @@ static int describe(const char *path, char **settings) {
   return 0;
 }
 
-/* ---- places and linear places ---- */
+/* ---- indices and linear indices ---- */
 
 static uint64_t state = 88172645463325252u;
 
@@ -133,11 +133,11 @@ static Dim random_size(Dims *d, Pool *names) {
   return dim_symbol(d, pool_name(names, symbols[which]));
 }
 
-static bool same_place(const Dim *a, const Dim *b, uint32_t n) {
+static bool same_index(const Dim *a, const Dim *b, uint32_t n) {
   return n == 0 || !memcmp(a, b, n * sizeof *a);
 }
 
-/* From an index to a place and back, and from indices to one index and back. */
+/* From a linear index to subscripts and back, and from subscripts to one index and back. */
 static void test_round_trips(void) {
   bool there = true, back = true;
   for (int round = 0; round < 2000; round++) {
@@ -145,26 +145,26 @@ static void test_round_trips(void) {
     Pool *names = pool_new(a);
     Dims *d = dims_new(a, names);
     uint32_t rank = pick(6);
-    Dim shape[6], place[6], again[6], all = dim_int(d, 1);
+    Dim shape[6], index[6], again[6], all = dim_int(d, 1);
     for (uint32_t i = 0; i < rank; i++) {
       shape[i] = random_size(d, names);
       all = dim_mul(d, all, shape[i]);
-      place[i] = dim_is(shape[i], 1) ? dim_int(d, 0) : dim_index(d, "i", shape[i]);
+      index[i] = dim_is(shape[i], 1) ? dim_int(d, 0) : dim_index(d, "i", shape[i]);
     }
-    Dim linear = linear_of_index(d, place, shape, rank);
+    Dim linear = linear_of_index(d, index, shape, rank);
     index_of_linear(d, linear, shape, rank, again);
-    there &= same_place(place, again, rank);
+    there &= same_index(index, again, rank);
     Dim t = dim_is(all, 1) ? dim_int(d, 0) : dim_index(d, "t", all);
     index_of_linear(d, t, shape, rank, again);
     back &= linear_of_index(d, again, shape, rank) == t;
     arena_free(a);
   }
-  check(there, "a place survives being one number");
-  check(back, "a number survives being a place");
+  check(there, "an index survives being one number");
+  check(back, "a number survives being an index");
 }
 
-/* The place in x of the last node's element, as text. */
-static void place_is(const char *name, const char *body, const char *want) {
+/* The index in x of the last node's element, as text. */
+static void index_is(const char *name, const char *body, const char *want) {
   Context c = read_graph("test.py", body);
   check(c.g != NULL, name);
   if (c.g) {
@@ -192,13 +192,13 @@ static void place_is(const char *name, const char *body, const char *want) {
 #define CALL(name, call) "        " name " = torch.ops.aten." call "\n"
 
 static void test_chains(void) {
-  place_is("split heads",
+  index_is("split heads",
            GRAPH("x: \"f32[32, 512]\"",
                  CALL("v", "view.default(x, [4, 8, 8, 64])")
                      CALL("y", "permute.default(v, [0, 2, 1, 3])"),
                  "y"),
            "8*i0 + i2, 64*i1 + i3");
-  place_is("heads and back",
+  index_is("heads and back",
            GRAPH("x: \"f32[4, 8, 512]\"",
                  CALL("v", "view.default(x, [4, 8, 8, 64])")
                      CALL("p", "permute.default(v, [0, 2, 1, 3])")
@@ -206,7 +206,7 @@ static void test_chains(void) {
                              CALL("y", "reshape.default(q, [4, 8, 512])"),
                  "y"),
            "i0, i1, i2");
-  place_is("heads as batches",
+  index_is("heads as batches",
            GRAPH("x: \"f32[4, s0, 512]\"",
                  CALL("s", "sym_size.int(x, 1)") CALL("v", "view.default(x, [4, s, 8, 64])")
                      CALL("p", "permute.default(v, [0, 2, 1, 3])")
@@ -216,13 +216,13 @@ static void test_chains(void) {
                                      CALL("y", "reshape.default(q, [4, s, 512])"),
                  "y"),
            "i0, i1, i2");
-  place_is("flattened and back",
+  index_is("flattened and back",
            GRAPH("x: \"f32[s0, s1, 12]\"",
                  CALL("s", "sym_size.int(x, 0)") CALL("t", "sym_size.int(x, 1)")
                      CALL("v", "flatten.using_ints(x)") CALL("y", "view.default(v, [s, t, 3, 4])"),
                  "y"),
            "i0, i1, 4*i2 + i3");
-  place_is("flipped twice",
+  index_is("flipped twice",
            GRAPH("x: \"f32[s0, 8]\"",
                  CALL("s", "sym_size.int(x, 0)") CALL("v", "flip.default(x, [0, 1])")
                      CALL("w", "view.default(v, [s, 2, 4])") CALL("u", "view.default(w, [s, 8])")

@@ -43,7 +43,7 @@ static Node *and_conditions(Build *b, Node *x, Node *y) {
   return x && y ? build_op2(b, OP_aten_logical_and_default, x, y) : x ? x : y;
 }
 
-/* Places in `axis` of products: [length, 1] of queries, [length] of keys. */
+/* Indices in `axis` of products: [length, 1] of queries, [length] of keys. */
 static Node *query_positions(Build *b, Dim length, bool queries) {
   Node *n = build_arange(b, length);
   return queries ? build_unsqueeze(b, n, 1) : n;
@@ -191,7 +191,7 @@ void onnx_op_attention(OnnxCall *c) {
 
 /* ---- RotaryEmbedding ---- */
 
-/* Of each place its row of a table; without places the table has one for each. */
+/* Of each position its row of a table; without positions the table has one for each. */
 static Node *angles(OnnxCall *c, uint32_t input) {
   Build *b = &c->b;
   Node *table = onnx_in(c, input);

@@ -59,7 +59,7 @@ static Node *chosen_in_order(Build *b, Node *chosen, Dim most) {
                ARGS(arg_node(none), arg_node(index), arg_node(number), how));
 }
 
-/* [batch, class, box] for each of the places that hold the number of a box. */
+/* [batch, class, box] for each of the elements that hold the number of a box. */
 static Node *named_boxes(Build *b, Node *boxes, Dim most, Dim classes) {
   Node *full = build_with(b, OP_aten_ge_Scalar, boxes, build_int(b, 0));
   Node *index = build_select(b, build_op1(b, OP_aten_nonzero_default, full), 1, build_const(b, 0));

@@ -1,4 +1,4 @@
-/* Operators that take elements at places which other tensors say, or in order. */
+/* Operators that take elements at indices which other tensors say, or in order. */
 #include <string.h>
 
 #include "graph/import/onnx/onnx_op.h"
@@ -37,8 +37,8 @@ void onnx_op_gather_elements(OnnxCall *c) {
 
 /* A column for each element that is not 0. */
 void onnx_op_nonzero(OnnxCall *c) {
-  Node *places = build_op1(&c->b, OP_aten_nonzero_default, onnx_in(c, 0));
-  onnx_set(c, 0, build_transpose(&c->b, places, 0, 1));
+  Node *indices = build_op1(&c->b, OP_aten_nonzero_default, onnx_in(c, 0));
+  onnx_set(c, 0, build_transpose(&c->b, indices, 0, 1));
 }
 
 /* The number of elements is an attribute before opset 10, an input from then on. */

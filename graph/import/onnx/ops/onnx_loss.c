@@ -4,10 +4,10 @@
 #include "graph/import/onnx/onnx_op.h"
 #include "graph/messages.h"
 
-/* The elements of x along axis 1 at the places that `index` says, without that axis. */
+/* The elements of x along axis 1 at the indices that `index` says, without that axis. */
 static Node *gather_class(Build *b, Node *x, Node *index) {
-  Node *places = build_unsqueeze(b, index, 1);
-  Arg args[] = {arg_node(x), build_int(b, 1), arg_node(places)};
+  Node *indices = build_unsqueeze(b, index, 1);
+  Arg args[] = {arg_node(x), build_int(b, 1), arg_node(indices)};
   Node *y = build(b, OP_aten_gather_default, 3, args);
   return build_view(b, y, rank_of(index), index->type.shape);
 }

@@ -7,7 +7,7 @@
 enum { LENGTH_MAX = 16, SKIPS_MAX = 256 };
 
 typedef struct {
-  const int64_t *pool, *starts, *places;
+  const int64_t *pool, *starts, *columns;
   uint32_t npool, nstarts, ngrams;
   int64_t shortest, longest, skips;
 } Ngrams;
@@ -60,20 +60,20 @@ static Node *count_all(OnnxCall *c, const Ngrams *g, Node *x) {
   return build_cat(b, n, parts, 1);
 }
 
-/* Column places[i] of the result is that of n-gram i; columns that none has are 0. */
+/* Column columns[i] of the result is that of n-gram i; columns that none has are 0. */
 static Node *arranged(OnnxCall *c, const Ngrams *g, Node *counts) {
   Build *b = &c->b;
   int64_t n = 0, total = counts->type.shape[1]->value;
   if (g->ngrams != total)
     onnx_fail(c, E_ONNX_ATTR_COUNT, "ngram_indexes", g->ngrams, (unsigned)total);
   for (uint32_t i = 0; i < g->ngrams; i++) {
-    if (g->places[i] < 0 || g->places[i] >= ONNX_KNOWN_MAX)
+    if (g->columns[i] < 0 || g->columns[i] >= ONNX_KNOWN_MAX)
       onnx_lack(c, "more than %d columns", ONNX_KNOWN_MAX);
-    if (g->places[i] >= n) n = g->places[i] + 1;
+    if (g->columns[i] >= n) n = g->columns[i] + 1;
   }
   OnnxKnown *from = onnx_known_new(c, DT_I64, 1, &n);
   for (int64_t i = 0; i < n; i++) from->at[i].dim = build_const(b, total);
-  for (uint32_t i = 0; i < g->ngrams; i++) from->at[g->places[i]].dim = build_const(b, i);
+  for (uint32_t i = 0; i < g->ngrams; i++) from->at[g->columns[i]].dim = build_const(b, i);
   Dim zero[] = {counts->type.shape[0], build_const(b, 1)};
   Node *both[] = {counts, build_full(b, 2, zero, arg_float(0), DT_F32)};
   Arg args[] = {arg_node(build_cat(b, 2, both, 1)), build_int(b, 1),
@@ -107,8 +107,8 @@ void onnx_op_tf_idf(OnnxCall *c) {
   if (onnx_has_attr(c, "pool_strings")) onnx_lack(c, "%s", E_ONNX_LACK_STRINGS);
   g.pool = onnx_ints(c, "pool_int64s", &g.npool);
   g.starts = onnx_ints(c, "ngram_counts", &g.nstarts);
-  g.places = onnx_ints(c, "ngram_indexes", &g.ngrams);
-  if (!g.pool || !g.starts || !g.places || !g.nstarts)
+  g.columns = onnx_ints(c, "ngram_indexes", &g.ngrams);
+  if (!g.pool || !g.starts || !g.columns || !g.nstarts)
     onnx_fail(c, E_ONNX_ATTR_MISSING, "pool_int64s");
   infer_rank(&b->in, &x->type, 1, 2);
   bool row = rank_of(x) == 1;

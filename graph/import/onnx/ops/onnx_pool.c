@@ -33,7 +33,7 @@ static void pool_args(OnnxCall *c, const OnnxWindow *w, Node *x, Arg *out) {
 
 /* ATen counts the elements of a plane, ONNX those of the tensor; with storage_order 1 it takes a
  * plane column by column. */
-static Node *indices_in_tensor(OnnxCall *c, Node *places, const Node *x) {
+static Node *indices_in_tensor(OnnxCall *c, Node *indices, const Node *x) {
   Build *b = &c->b;
   Dims *d = b->in.g->dims;
   uint32_t spatial = all_axes(x) & ~3u, rank = rank_of(x);
@@ -41,13 +41,13 @@ static Node *indices_in_tensor(OnnxCall *c, Node *places, const Node *x) {
   if (onnx_flag(c, "storage_order", false)) {
     if (rank != 4) onnx_lack(c, "storage_order 1 of %u axes", rank - 2);
     Arg width = arg_dim(x->type.shape[3]), height = arg_dim(x->type.shape[2]);
-    Node *row = build_with(b, OP_aten_floor_divide_default, places, width);
-    Node *column = build_with(b, OP_aten_remainder_Tensor, places, width);
-    places = build_add(b, build_with(b, OP_aten_mul_Tensor, column, height), row);
+    Node *row = build_with(b, OP_aten_floor_divide_default, indices, width);
+    Node *column = build_with(b, OP_aten_remainder_Tensor, indices, width);
+    indices = build_add(b, build_with(b, OP_aten_mul_Tensor, column, height), row);
   }
   for (uint32_t i = 0; i < rank; i++) shape[i] = i < 2 ? x->type.shape[i] : dim_int(d, 1);
   Node *first = build_with(b, OP_aten_mul_Tensor, build_arange(b, planes), arg_dim(size));
-  return build_add(b, places, build_view(b, first, rank, shape));
+  return build_add(b, indices, build_view(b, first, rank, shape));
 }
 
 static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
@@ -79,7 +79,7 @@ void onnx_op_max_pool(OnnxCall *c) {
   onnx_set(c, 0, build(&c->b, max_targets[w.n - 1], 5, args));
 }
 
-/* Elements go to their places in a tensor of the size that the windows covered; zeros fill it, and
+/* Elements go to their indices in a tensor of the size that the windows covered; zeros fill it, and
  * what output_shape has beyond it. */
 void onnx_op_max_unpool(OnnxCall *c) {
   Build *b = &c->b;

@@ -12,7 +12,7 @@ enum { INT8_SPAN = 255, EXACT = 1 << 24 };
 
 /* ---- scales and zero points ---- */
 
-/* One for the whole tensor, or one for each place along an axis. */
+/* One for the whole tensor, or one for each index along an axis. */
 static Node *align_to_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   if (rank_of(v) == 0) return v;
   infer_rank(&c->b.in, &v->type, 1, 1);
@@ -64,7 +64,7 @@ static Node *repeat_blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, co
                      1);
 }
 
-/* Scales or zero points as they broadcast to x: one, one for each place of an axis (of an attribute
+/* Scales or zero points as they broadcast to x: one, one for each index of an axis (of an attribute
  * from opset 13 on), or one for each block of it. */
 static Node *expand_scale(OnnxCall *c, Node *v, const Node *x) {
   int64_t size = onnx_int(c, "block_size", 0), axis = onnx_int(c, "axis", 1);

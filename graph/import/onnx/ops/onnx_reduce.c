@@ -128,7 +128,7 @@ void onnx_op_reduce_prod(OnnxCall *c) {
   onnx_set(c, 0, x);
 }
 
-/* ---- places of extremes ---- */
+/* ---- indices of extremes ---- */
 
 /* Of equal elements the first counts, or the last: the first of the reversed axis. */
 void onnx_op_arg(OnnxCall *c) {
@@ -173,7 +173,7 @@ void onnx_op_softmax(OnnxCall *c) {
   set_softmax_rows(c, &r, build_with(&c->b, c->op->aten, r.x, build_int(&c->b, r.axis)));
 }
 
-/* 1 at the place of the first largest element of a row, else 0.  A row may have no elements, so it
+/* 1 at the index of the first largest element of a row, else 0.  A row may have no elements, so it
  * is no argmax. */
 void onnx_op_hardmax(OnnxCall *c) {
   Build *b = &c->b;

@@ -28,7 +28,7 @@ typedef struct {
   double start, end; /* the region, of tf_crop_and_resize */
 } Axis;
 
-/* ---- places ---- */
+/* ---- coordinates ---- */
 
 /* The input's coordinate of element x of the result, as coordinate_transformation_mode says. */
 static double source_coordinate(const Resizing *r, const Axis *a, int64_t x) {
@@ -101,8 +101,8 @@ static void find_taps(const Resizing *r, const Axis *a, double x, Taps *t) {
 
 static Node *table_constant(OnnxCall *c, OnnxKnown *k) { return onnx_constant(c, k); }
 
-static Node *select_indices(OnnxCall *c, Node *x, uint32_t axis, OnnxKnown *places) {
-  Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(table_constant(c, places))};
+static Node *select_indices(OnnxCall *c, Node *x, uint32_t axis, OnnxKnown *indices) {
+  Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(table_constant(c, indices))};
   return build(&c->b, OP_aten_index_select_default, 3, args);
 }
 
@@ -117,8 +117,8 @@ static Node *extrapolated(OnnxCall *c, const Resizing *r, const Axis *a, Node *x
   if (strcmp(r->coordinates, "tf_crop_and_resize")) return x;
   OnnxKnown *k = weight_table_new(c, DT_I1, a->to);
   for (int64_t i = 0; i < a->to; i++) {
-    double place = source_coordinate(r, a, i);
-    k->at[i].dim = build_const(&c->b, place < 0 || place > (double)(a->from - 1));
+    double at = source_coordinate(r, a, i);
+    k->at[i].dim = build_const(&c->b, at < 0 || at > (double)(a->from - 1));
   }
   Node *out = build_along(&c->b, table_constant(c, k), axis, rank_of(x));
   Node *value = onnx_scalar(c, r->extrapolation, x->type.dtype);
@@ -145,15 +145,15 @@ static Node *resize_smooth(OnnxCall *c, const Resizing *r, const Axis *a, Node *
     if (taps[i].n > most) most = taps[i].n;
   }
   for (uint32_t t = 0; t < most; t++) {
-    OnnxKnown *places = weight_table_new(c, DT_I64, a->to),
+    OnnxKnown *indices = weight_table_new(c, DT_I64, a->to),
               *weights = weight_table_new(c, x->type.dtype, a->to);
     for (int64_t i = 0; i < a->to; i++) {
       bool has = t < taps[i].n;
-      places->at[i].dim = build_const(b, has ? taps[i].at[t] : 0);
+      indices->at[i].dim = build_const(b, has ? taps[i].at[t] : 0);
       weights->at[i].number = has ? taps[i].weight[t] : 0;
     }
     Node *weight = build_along(b, table_constant(c, weights), axis, rank_of(x));
-    Node *part = build_mul(b, select_indices(c, x, axis, places), weight);
+    Node *part = build_mul(b, select_indices(c, x, axis, indices), weight);
     sum = sum ? build_add(b, sum, part) : part;
   }
   return sum ? sum : x;

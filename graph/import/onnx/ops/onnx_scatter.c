@@ -1,11 +1,11 @@
-/* Elements at places that tensors of several coordinates say, and writing there. */
+/* Elements at indices that tensors of several coordinates say, and writing there. */
 #include <math.h>
 #include <string.h>
 
 #include "graph/import/onnx/onnx_op.h"
 #include "graph/messages.h"
 
-/* Coordinate `k` of each place, from the last axis of the indices; negative ones count from the
+/* Coordinate `k` of each index, from the last axis of the indices; negative ones count from the
  * end. */
 static Node *raw_coordinate(OnnxCall *c, Node *indices, int64_t k) {
   return build_select(&c->b, indices, rank_of(indices) - 1, build_const(&c->b, k));
@@ -23,8 +23,8 @@ static uint32_t coordinates_of(OnnxCall *c, const Node *indices) {
   return (uint32_t)n->value;
 }
 
-/* Coordinates of the first axes, as aten.index takes them: of `batch` axes each place has its own
- * number, along that axis of the places. */
+/* Coordinates of the first axes, as aten.index takes them: of `batch` axes each index has its own
+ * number, along that axis of the indices. */
 static Arg coordinate_list(OnnxCall *c, const Node *x, Node *indices, uint32_t batch) {
   Build *b = &c->b;
   uint32_t n = coordinates_of(c, indices);
@@ -92,8 +92,8 @@ static Node *scatter_rows(OnnxCall *c, Node *x, Node *indices, Node *updates,
   }
   Dim rows = infer_product(&b->in, shape, n);
   Dim width = infer_product(&b->in, shape + n, rank_of(x) - n);
-  Dim places = infer_product(&b->in, indices->type.shape, rank_of(indices) - 1);
-  Dim flat[] = {rows, width}, updated[] = {places, width}, column[] = {places, dim_int(d, 1)};
+  Dim nrows = infer_product(&b->in, indices->type.shape, rank_of(indices) - 1);
+  Dim flat[] = {rows, width}, updated[] = {nrows, width}, column[] = {nrows, dim_int(d, 1)};
   Node *index = build_expand(b, build_view(b, row, 2, column), 2, updated);
   Node *y = build_scatter(c, build_view(b, x, 2, flat), 0, index,
                           build_view(b, updates, 2, updated), reduction);
@@ -146,7 +146,7 @@ void onnx_op_eye_like(OnnxCall *c) {
 
 /* ---- parts that are reversed, each up to a length of its own ---- */
 
-/* Place t of a sequence of length n becomes n-1-t if t < n. */
+/* Position t of a sequence of length n becomes n-1-t if t < n. */
 void onnx_op_reverse_sequence(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
@@ -156,9 +156,9 @@ void onnx_op_reverse_sequence(OnnxCall *c) {
   Node *n = build_along(b, build_to(b, onnx_in(c, 1), DT_I64), batch, rank);
   Node *t = build_along(b, build_arange(b, x->type.shape[time]), time, rank);
   Node *back = build_with(b, OP_aten_sub_Tensor, build_sub(b, n, t), build_int(b, 1));
-  Node *place = build_where(b, build_op2(b, OP_aten_lt_Tensor, t, n), arg_node(back), arg_node(t));
-  place = build_expand(b, place, rank, x->type.shape);
-  Arg args[] = {arg_node(x), build_int(b, time), arg_node(place)};
+  Node *index = build_where(b, build_op2(b, OP_aten_lt_Tensor, t, n), arg_node(back), arg_node(t));
+  index = build_expand(b, index, rank, x->type.shape);
+  Arg args[] = {arg_node(x), build_int(b, time), arg_node(index)};
   onnx_set(c, 0, build(b, OP_aten_gather_default, 3, args));
 }
 
@@ -179,10 +179,10 @@ void onnx_op_compress(OnnxCall *c) {
   }
   int64_t n = 0;
   for (uint32_t i = 0; i < mask->n; i++) n += mask->at[i].dim->value != 0;
-  OnnxKnown *places = onnx_known_new(c, DT_I64, 1, &n);
+  OnnxKnown *kept = onnx_known_new(c, DT_I64, 1, &n);
   for (uint32_t i = 0, to = 0; i < mask->n; i++)
-    if (mask->at[i].dim->value) places->at[to++].dim = build_const(b, i);
-  Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, places))};
+    if (mask->at[i].dim->value) kept->at[to++].dim = build_const(b, i);
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, kept))};
   onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));
 }
 
@@ -191,15 +191,15 @@ void onnx_op_compress(OnnxCall *c) {
 /* The index of each row of the cache in the update of its batch. */
 static Node *index_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
   Build *b = &c->b;
-  Node *place = build_along(b, build_arange(b, cache->type.shape[axis]), axis, rank_of(cache));
-  if (!onnx_has(c, 2)) return place;
+  Node *index = build_along(b, build_arange(b, cache->type.shape[axis]), axis, rank_of(cache));
+  if (!onnx_has(c, 2)) return index;
   Node *first = build_to(b, onnx_in(c, 2), DT_I64);
-  place = build_sub(b, place, build_along(b, first, 0, rank_of(cache)));
+  index = build_sub(b, index, build_along(b, first, 0, rank_of(cache)));
   Name mode = onnx_string(c, "mode", "linear");
   if (!strcmp(mode, "circular"))
-    return build_with(b, OP_aten_remainder_Tensor, place, arg_dim(cache->type.shape[axis]));
+    return build_with(b, OP_aten_remainder_Tensor, index, arg_dim(cache->type.shape[axis]));
   if (strcmp(mode, "linear")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
-  return place;
+  return index;
 }
 
 void onnx_op_tensor_scatter(OnnxCall *c) {
@@ -207,13 +207,13 @@ void onnx_op_tensor_scatter(OnnxCall *c) {
   Node *cache = onnx_in(c, 0), *update = onnx_in(c, 1);
   uint32_t axis = onnx_axis_attr(c, "axis", -2, rank_of(cache));
   infer_rank(&b->in, &update->type, rank_of(cache), rank_of(cache));
-  Node *place = index_in_update(c, cache, axis);
+  Node *index = index_in_update(c, cache, axis);
   onnx_ignore(c, "mode");
   Dim size = update->type.shape[axis], last = dim_sub(onnx_dims(c), size, build_const(b, 1));
   Node *new = build_op2(b, OP_aten_logical_and_default,
-                        build_with(b, OP_aten_ge_Scalar, place, build_int(b, 0)),
-                        build_with(b, OP_aten_lt_Scalar, place, arg_dim(size)));
-  Node *at = build(b, OP_aten_clamp_default, ARGS(arg_node(place), build_int(b, 0), arg_dim(last)));
+                        build_with(b, OP_aten_ge_Scalar, index, build_int(b, 0)),
+                        build_with(b, OP_aten_lt_Scalar, index, arg_dim(size)));
+  Node *at = build(b, OP_aten_clamp_default, ARGS(arg_node(index), build_int(b, 0), arg_dim(last)));
   at = build_expand(b, at, rank_of(cache), cache->type.shape);
   Node *rows =
       build(b, OP_aten_gather_default, ARGS(arg_node(update), build_int(b, axis), arg_node(at)));

@@ -119,15 +119,15 @@ static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
   Build *b = &c->b;
   Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);
   Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
-  Node *place =
+  Node *met =
       build_select(b, build_op1(b, OP_aten_nonzero_default, is_first), 1, build_const(b, 0));
   Node *number = gathered(b, scatter_number(b, is_first), first_of);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
   Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
-  onnx_set(c, 0, gathered(b, x, place));
-  onnx_set(c, 1, place);
+  onnx_set(c, 0, gathered(b, x, met));
+  onnx_set(c, 1, met);
   onnx_set(c, 2, number);
-  onnx_set(c, 3, first_rows(b, counts, place->type.shape[0]));
+  onnx_set(c, 3, first_rows(b, counts, met->type.shape[0]));
 }
 
 static void unique_at_run_time(OnnxCall *c) {
@@ -154,12 +154,12 @@ void onnx_op_unique(OnnxCall *c) {
   for (uint32_t i = 0; i < k->n && !dtype_is_float(k->dtype); i++)
     if (!dim_is_int(k->at[i].dim)) onnx_lack(c, "symbolic sizes");
   uint32_t *first = numbers(c, r.rows), *of = numbers(c, r.rows), *order = numbers(c, r.rows);
-  uint32_t *place = numbers(c, r.rows), *rows = numbers(c, r.rows), *count = numbers(c, r.rows);
+  uint32_t *position = numbers(c, r.rows), *rows = numbers(c, r.rows), *count = numbers(c, r.rows);
   uint32_t n = find_first(&r, first, of);
   for (uint32_t i = 0; i < n; i++) order[i] = i;
   if (onnx_flag(c, "sorted", true)) sort_row_order(&r, first, n, order);
-  for (uint32_t i = 0; i < n; i++) place[order[i]] = i, rows[i] = first[order[i]];
-  for (uint32_t i = 0; i < r.rows; i++) count[of[i] = place[of[i]]]++;
+  for (uint32_t i = 0; i < n; i++) position[order[i]] = i, rows[i] = first[order[i]];
+  for (uint32_t i = 0; i < r.rows; i++) count[of[i] = position[of[i]]]++;
   set_row_result(c, &r, axis, rows, n);
   set_known_ints(c, 1, rows, n);
   set_known_ints(c, 2, of, r.rows);

@@ -1,5 +1,5 @@
-/* Sequences and optional tensors.  How many tensors a sequence has, and at which place one is, is
- * known when the model is read, so that none is left in the graph. */
+/* Sequences and optional tensors.  The number of tensors of a sequence, and the position of each,
+ * are known when the model is read, so that none is left in the graph. */
 #include <string.h>
 
 #include "graph/import/onnx/onnx_read.h"
@@ -31,7 +31,7 @@ static OnnxValue **sequence_room(OnnxCall *c, uint32_t n) {
   return ARENA_ARRAY(c->r->scratch, OnnxValue *, n + 1);
 }
 
-/* Place `i` among n, `otherwise` if it is left out; negative ones count from the end. */
+/* Position `i` among n, `otherwise` if it is left out; negative ones count from the end. */
 static uint32_t sequence_index(OnnxCall *c, uint32_t input, uint32_t n, int64_t otherwise) {
   int64_t at = onnx_has(c, input) ? onnx_need_int(c, input) : otherwise;
   if (at < 0) at += n;

@@ -60,9 +60,9 @@ void onnx_op_mel_weights(OnnxCall *c) {
   DType t = onnx_dtype_attr(c, "output_datatype", DT_F32);
   if (bands > ONNX_KNOWN_MAX) onnx_lack(c, "more than %d bands", ONNX_KNOWN_MAX);
   if (bands < 1 || bins < 1) onnx_lack(c, "a matrix without elements");
-  Node *places = onnx_constant(c, mel_frequencies(c, bands)), *at[3];
+  Node *edges = onnx_constant(c, mel_frequencies(c, bands)), *at[3];
   for (int64_t i = 0; i < 3; i++)
-    at[i] = build_slice(b, places, 0, build_const(b, i), build_const(b, bands + i), 1);
+    at[i] = build_slice(b, edges, 0, build_const(b, i), build_const(b, bands + i), 1);
   Node *bin = build_to(b, build_arange(b, build_const(b, bins)), DT_F32);
   bin = build_unsqueeze(b, bin, 1);
   Node *rise = build_sub(b, at[1], at[0]), *fall = build_sub(b, at[2], at[1]);
