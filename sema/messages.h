@@ -205,6 +205,7 @@
 #define E_SEMA_GATHER "gather from %s by %s along axis %d: needs integers, the other axes equal"
 #define E_SEMA_HINT "%s: %u values for %s, expected %u"
 #define E_SEMA_HINT_VALUE "%s must be positive, not %lld"
+#define E_SEMA_FLOAT8 "%s converts float8e4b15 from and to float16 and float32, not %s to %s"
 #define E_SEMA_CHOICE_EFFECT \
   "`%s` in an `if` of map_elementwise is not supported yet: both sides are computed for all " \
   "elements"

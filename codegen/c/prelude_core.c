@@ -20,6 +20,13 @@ const Helper c_helpers_core[] = {
      "  EACH_LANE(i) v[i] = x + i * step;\n"
      "  return v;\n"
      "}\n"},
+    {"globaltimer_ns", NULL,
+     "/* ns of the clock CLOCK_MONOTONIC.  Its name is no header's: kernels may have such. */\n"
+     "extern int globaltimer_read(int clock, int64_t out[2]) __asm__(\"clock_gettime\");\n"
+     "RARE int64_t globaltimer_ns(void) {\n"
+     "  int64_t t[2];\n"
+     "  return globaltimer_read(1, t) ? 0 : t[0] * 1000000000 + t[1];\n"
+     "}\n"},
     {"vfirst", NULL,
      "/* The mask of the first n lanes. */\n"
      "INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }\n"},

@@ -167,6 +167,7 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
     case NEST_MOV: return c_ref_spread(g, &s->srcs[0]);
     case NEST_PID:
     case NEST_NPROG:
+    case NEST_SPECIAL:
     case NEST_FOR: return same;
     case NEST_WARP: return constant_spread(0);
     case NEST_LANE: return (Spread){.kind = SPREAD_LINEAR, .known = true, .step = 1};

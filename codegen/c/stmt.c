@@ -105,6 +105,11 @@ static void assign_mov(Gen *g, const NestStmt *s) {
   c_close_index(g, &each);
 }
 
+static void assign_special(Gen *g, const NestStmt *s) {
+  const char *text = s->type == DT_I64 ? "globaltimer_ns()" : "0";
+  c_assign(g, s, &s->dsts[0], s->type, text, c_stmt_spread(g, s));
+}
+
 static void assign_number(Gen *g, const NestStmt *s) {
   int axis = (int)nest_int(s, NA_axis, 0);
   const char *text = "0";
@@ -322,6 +327,7 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_MOV] = assign_mov,
     [NEST_PID] = assign_number,
     [NEST_NPROG] = assign_number,
+    [NEST_SPECIAL] = assign_special,
     [NEST_LANE] = assign_number,
     [NEST_WARP] = assign_number,
     [NEST_PREFETCH] = c_prefetch,
@@ -333,6 +339,7 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_SHFL] = c_shuffle,
     [NEST_BAR] = c_no_code,
     [NEST_FENCE] = fence,
+    [NEST_GRID_DEPENDENCY] = c_no_code,
     [NEST_ASSERT] = c_no_code,
     [NEST_PRINT] = c_print_line,
     [NEST_UNROLL] = c_counted_loop,

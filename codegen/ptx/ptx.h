@@ -282,6 +282,8 @@ void ptx_red(Ptx *p, const NestStmt *s);
 /* ---- sync.c ---- */
 void ptx_pid(Ptx *p, const NestStmt *s);
 void ptx_nprog(Ptx *p, const NestStmt *s);
+void ptx_special(Ptx *p, const NestStmt *s);
+void ptx_grid_dependency(Ptx *p, const NestStmt *s);
 void ptx_lane(Ptx *p, const NestStmt *s);
 void ptx_warp(Ptx *p, const NestStmt *s);
 void ptx_shfl(Ptx *p, const NestStmt *s);

@@ -1,6 +1,8 @@
 /* Ids, shuffles, barriers and fences. */
 #include "codegen/ptx/ptx.h"
 
+#include "codegen/messages.h"
+
 /* ---- ids ---- */
 
 static void grid(Ptx *p, const NestStmt *s, const char *const texts[3]) {
@@ -20,6 +22,27 @@ void ptx_nprog(Ptx *p, const NestStmt *s) {
   static const char *const texts[3] = {"mov.u32 $d, %nctaid.x", "mov.u32 $d, %nctaid.y",
                                        "mov.u32 $d, %nctaid.z"};
   grid(p, s, texts);
+}
+
+void ptx_special(Ptx *p, const NestStmt *s) {
+  bool timer = s->type == DT_I64;
+  Operand d = ptx_temp(p, timer ? RC_B64 : RC_B32);
+  if (!s->guard.kind) d = ptx_dest(p, &s->dsts[0], 0);
+  ptx_emit2(p, timer ? "mov.u64 $d, %globaltimer" : "mov.u32 $d, %smid", d, d);
+  if (s->guard.kind) ptx_assign(p, s, d);
+}
+
+void ptx_grid_dependency(Ptx *p, const NestStmt *s) {
+  if (!machine_has(p->machine, HAS_GRID_DEPENDENCIES)) {
+    ptx_fail(p, E_GEN_GRID_DEPENDENCY, p->machine->name);
+    return;
+  }
+  ptx_needs(p, 78);
+  bool waits = !strcmp(nest_str(s, NA_kind, ""), "wait");
+  p->guard = ptx_guard(p, s);
+  ptx_emit2(p, waits ? "griddepcontrol.wait" : "griddepcontrol.launch_dependents", ptx_int(0),
+            ptx_int(0));
+  p->guard.kind = PO_NONE;
 }
 
 void ptx_lane(Ptx *p, const NestStmt *s) {

@@ -172,7 +172,8 @@ static inline void interp_check_wrap(Prog *p, const Inst *in, const Val *v, uint
 }
 
 /* ---- ops ---- */
-Exec interp_const, interp_undefined, interp_program_id, interp_num_programs, interp_arange;
+Exec interp_const, interp_undefined, interp_program_id, interp_num_programs, interp_special,
+    interp_arange;
 Exec interp_elementwise, interp_select, interp_ptr_add, interp_hint;
 Exec interp_splat, interp_reshape, interp_broadcast, interp_trans, interp_join, interp_split,
     interp_cat, interp_slice, interp_gather;

@@ -61,6 +61,11 @@ static void check_grid(TileCheck *c, const TileOp *op) {
   if (tile_check_int(c, op, TA_axis, 0, 2)) tile_check_result_is(c, op, 0, type_scalar(DT_I32));
 }
 
+static void check_special(TileCheck *c, const TileOp *op) {
+  bool timer = !strcmp(tile_str(op, TA_kind, ""), "globaltimer");
+  tile_check_result_is(c, op, 0, type_scalar(timer ? DT_I64 : DT_I32));
+}
+
 static void check_arange(TileCheck *c, const TileOp *op) {
   if (!tile_check_int(c, op, TA_start, INT32_MIN, INT32_MAX)) return;
   int64_t start = tile_int(op, TA_start, 0), end = tile_int(op, TA_end, 0);
@@ -431,6 +436,7 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_UNDEF] = check_nothing,
     [TILE_PROGRAM_ID] = check_grid,
     [TILE_NUM_PROGRAMS] = check_grid,
+    [TILE_SPECIAL] = check_special,
     [TILE_ARANGE] = check_arange,
     [TILE_SPLAT] = check_splat,
     [TILE_EXPAND_DIMS] = check_expand_dims,
@@ -458,6 +464,7 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_ATOMIC_RMW] = check_atomic_rmw,
     [TILE_ATOMIC_CAS] = check_atomic_cas,
     [TILE_BARRIER] = check_nothing,
+    [TILE_GRID_DEPENDENCY] = check_nothing,
     [TILE_ASSERT] = check_assert,
     [TILE_PRINT] = check_nothing,
     [TILE_ASSUME] = check_assume,

@@ -33,6 +33,7 @@ X(CONST,       "",      "1", given,   PURE|ELEM,        "value",       "the cons
 X(UNDEF,       "",      "1", given,   PURE|ELEM,        "",            "some value; reading it is the user's error") \
 X(PROGRAM_ID,  "",      "1", given,   PURE,             "axis",        "i32: the program's index on a grid axis") \
 X(NUM_PROGRAMS,"",      "1", given,   PURE,             "axis",        "i32: the grid's extent on an axis") \
+X(SPECIAL,     "",      "1", given,   READ,             "kind",        "a number of the machine: kind globaltimer, ns of a clock, each time anew (i64); smid, the multiprocessor (i32; 0 but on a GPU)") \
 X(ARANGE,      "",      "1", given,   PURE,             "start end",   "i32[end-start]: start, start+1, ...") \
 /* -- shape -- */ \
 X(SPLAT,       "v",     "1", given,   PURE,             "",            "a scalar in every element of a tile") \
@@ -108,6 +109,7 @@ X(VIEW_STORE,  "Vv?v",  "0", given,   WRITE,            "check cache evict", "va
 X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min; result the value before; once an element") \
 X(ATOMIC_CAS,  "vvv",   "1", given,   READ|WRITE,       "sem scope",   "pointer, compare, value; result the value before") \
 X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_barrier: memory operations do not move across") \
+X(GRID_DEPENDENCY, "",  "0", given,   READ|WRITE,       "kind",        "programmatic dependent launch: kind wait, until the grids that this one depends on have ended; launch, those that depend on it may start.  Without effect but on a GPU") \
 X(ASSERT,      "v?v",   "0", given,   WRITE,            "message",     "device_assert, checked by the interpreters only") \
 X(PRINT,       "v*",    "0", given,   WRITE,            "message hex", "device_print: for each operand a line for each element, without operands one line (lang/interp/device_print.h)") \
 X(ASSUME,      "v",     "0", given,   WRITE,            "",            "the user promises that the scalar i1 holds") \

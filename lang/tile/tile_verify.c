@@ -207,7 +207,7 @@ static const struct {
     {TILE_ARANGE, TA_start},    {TILE_ARANGE, TA_end},      {TILE_EXPAND_DIMS, TA_axis},
     {TILE_TRANS, TA_perm},      {TILE_SLICE, TA_starts},    {TILE_SLICE, TA_strides},
     {TILE_GATHER, TA_axis},     {TILE_REDUCE, TA_axis},     {TILE_SCAN, TA_axis},
-    {TILE_ATOMIC_RMW, TA_kind},
+    {TILE_ATOMIC_RMW, TA_kind}, {TILE_SPECIAL, TA_kind},    {TILE_GRID_DEPENDENCY, TA_kind},
 };
 
 #define COMBINES "add mul min max min_nan max_nan and or xor"
@@ -234,6 +234,8 @@ static const struct {
     {TILE_VIEW_LOAD, TA_evict, EVICTS},
     {TILE_VIEW_STORE, TA_cache, ".wb .cg .cs .wt"},
     {TILE_VIEW_STORE, TA_evict, EVICTS},
+    {TILE_SPECIAL, TA_kind, "globaltimer smid"},
+    {TILE_GRID_DEPENDENCY, TA_kind, "wait launch"},
     {TILE_ATOMIC_RMW, TA_kind, "add and or xor xchg max min"},
     {TILE_ATOMIC_RMW, TA_sem, SEMS},
     {TILE_ATOMIC_RMW, TA_scope, SCOPES},

@@ -213,6 +213,14 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
     nest_set_int(s->nest, st, NA_axis, tile_int(op, TA_axis, 0));
     return;
   }
+  if (op->code == TILE_SPECIAL) {
+    NestVar *v = build_result(s, r);
+    NestStmt *st = nest_stmt(&s->b, NEST_SPECIAL, 1, 0);
+    st->dsts[0] = ref_var(v);
+    st->type = (DType)r->type.dtype;
+    nest_set_str(s->nest, st, NA_kind, tile_str(op, TA_kind, ""));
+    return;
+  }
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
   for (uint32_t i = 0; i < op->nargs; i++) x[i] = build_scalar(s, op->args[i]);
   NestVar *v = build_result(s, r);
@@ -404,6 +412,10 @@ static void build_statement(Build *s, const TileOp *op) {
     case TILE_WHILE: build_while(s, op); return;
     case TILE_IF: build_branch(s, op); return;
     case TILE_BARRIER: build_barrier(s); return;
+    case TILE_GRID_DEPENDENCY:
+      nest_set_str(s->nest, nest_stmt(&s->b, NEST_GRID_DEPENDENCY, 0, 0), NA_kind,
+                   tile_str(op, TA_kind, ""));
+      return;
     case TILE_ASSERT: build_assert(s, op); return;
     case TILE_PRINT: build_print(s, op); return;
     case TILE_ASSUME:

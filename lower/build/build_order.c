@@ -342,6 +342,7 @@ typedef struct {
 /* An atomic whose result nobody reads can't be what a load waits for. */
 static bool orders_loads(const Build *s, const TileOp *op) {
   switch (op->code) {
+    case TILE_GRID_DEPENDENCY:
     case TILE_BARRIER: return true;
     case TILE_LOAD:
     case TILE_VIEW_LOAD: return tile_int(op, TA_volatile, 0) != 0;

@@ -213,6 +213,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_MOV] = nest_exec_mov,
     [NEST_PID] = nest_exec_pid,
     [NEST_NPROG] = nest_exec_nprog,
+    [NEST_SPECIAL] = nest_exec_special,
     [NEST_LANE] = nest_exec_lane,
     [NEST_WARP] = nest_exec_warp,
     [NEST_LD] = nest_exec_ld,
@@ -232,6 +233,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_MMA_COMMIT] = nest_exec_mma_commit,
     [NEST_MMA_WAIT] = nest_exec_mma_wait,
     [NEST_FENCE] = nest_exec_fence,
+    [NEST_GRID_DEPENDENCY] = nest_exec_nothing,
     [NEST_ASSERT] = nest_exec_assert,
     [NEST_PRINT] = nest_exec_print,
 };

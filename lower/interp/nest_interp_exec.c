@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lang/interp/device_print.h"
+#include "lang/interp/interp.h"
 #include "lang/messages.h"
 #include "lower/interp/nest_interp_run.h"
 #include "lower/messages.h"
@@ -147,6 +148,11 @@ void nest_exec_pid(Warp *w, const Inst *in) { set_every_lane(w, in, (int32_t)w->
 
 void nest_exec_nprog(Warp *w, const Inst *in) {
   set_every_lane(w, in, (int32_t)w->prog->run->grid[in->a]);
+}
+
+void nest_exec_special(Warp *w, const Inst *in) {
+  memory_changed(w->prog->run->memory); /* a loop may wait for it */
+  set_every_lane(w, in, interp_special_number(nest_str(in->stmt, NA_kind, "")));
 }
 
 void nest_exec_warp(Warp *w, const Inst *in) { set_every_lane(w, in, w->id - w->role_first); }

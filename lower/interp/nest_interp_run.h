@@ -319,8 +319,8 @@ void race_reset(Prog *p); /* for the program's start */
 
 /* ---- instructions ---- */
 Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_exec_mov,
-    nest_exec_pid, nest_exec_nprog, nest_exec_lane, nest_exec_warp, nest_exec_assert,
-    nest_exec_print,
+    nest_exec_pid, nest_exec_nprog, nest_exec_special, nest_exec_lane, nest_exec_warp,
+    nest_exec_assert, nest_exec_print,
     nest_exec_nothing, nest_exec_loop, nest_exec_bounds, nest_exec_next, nest_exec_for,
     nest_exec_for_next, nest_exec_while, nest_exec_branch, nest_exec_jump, nest_exec_back,
     nest_exec_role,

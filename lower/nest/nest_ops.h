@@ -17,6 +17,7 @@ X(OP,       NT, 1, -1, 0, 0, "axis contig constancy div", "an elementwise op of 
 X(MOV,      NT, 1, 1, 0, 0, "n",                    "a copy of n consecutive registers (1)") \
 X(PID,      NT, 1, 0, 0, 0, "axis",                 "the program's index on a grid axis (i32)") \
 X(NPROG,    NT, 1, 0, 0, 0, "axis",                 "the grid's extent on an axis (i32)") \
+X(SPECIAL,  NT, 1, 0, 0, 0, "kind",                 "a number of the machine, as the tile op") \
 X(LANE,     T,  1, 0, 0, 0, "",                     "the lane's number in its warp (i32)") \
 X(WARP,     T,  1, 0, 0, 0, "",                     "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
@@ -38,6 +39,7 @@ X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since th
 X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
 X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
+X(GRID_DEPENDENCY, NT, 0, 0, 0, 0, "kind",           "as the tile op; each thread executes it") \
 X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
 X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/interp/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
 /* -- structure -- */ \

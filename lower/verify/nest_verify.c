@@ -637,6 +637,16 @@ static bool check_grid(NestCheck *c, const NestStmt *s) {
   return check_number(c, s);
 }
 
+static bool check_special(NestCheck *c, const NestStmt *s) {
+  if (!check_has_attr(c, s, NA_kind) || !check_word(c, s, NA_kind, "globaltimer smid"))
+    return false;
+  return check_dst(c, s, strcmp(nest_str(s, NA_kind, ""), "smid") ? DT_I64 : DT_I32, 1);
+}
+
+static bool check_grid_dependency(NestCheck *c, const NestStmt *s) {
+  return check_has_attr(c, s, NA_kind) && check_word(c, s, NA_kind, "wait launch");
+}
+
 static bool check_ld(NestCheck *c, const NestStmt *s) {
   int64_t n = nest_int(s, NA_n, 1);
   return check_dst(c, s, s->type, n) && check_access(c, s, s->type, n);
@@ -897,6 +907,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_MOV] = {true, check_mov},
     [NEST_PID] = {false, check_grid},
     [NEST_NPROG] = {false, check_grid},
+    [NEST_SPECIAL] = {false, check_special},
     [NEST_LANE] = {false, check_number},
     [NEST_WARP] = {false, check_number},
     [NEST_LD] = {true, check_ld},
@@ -912,6 +923,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_WGMMA] = {false, check_wgmma},
     [NEST_BAR] = {false, check_bar},
     [NEST_FENCE] = {false, check_fence},
+    [NEST_GRID_DEPENDENCY] = {false, check_grid_dependency},
     [NEST_ASSERT] = {false, check_condition},
     [NEST_PRINT] = {false, check_print},
     [NEST_UNROLL] = {false, check_loop},

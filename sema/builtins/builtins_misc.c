@@ -258,6 +258,27 @@ Value builtin_cdiv(Sema *S, Call *c) {
                 binary(S, OP_ADD, c->args[0], binary(S, OP_SUB, b, one, c->at), c->at), b, c->at);
 }
 
+/* ---- the machine, and grids that depend on one another ---- */
+
+Value builtin_special(Sema *S, Call *c) {
+  Value v =
+      emit1(S, TILE_SPECIAL, type_scalar(c->fn->code ? DT_I32 : DT_I64), NULL, NULL, NULL, c->at);
+  if (v.kind == V_TILE) tile_set_str(S->fn, v.u.tile->def, TA_kind, c->fn->name);
+  return v;
+}
+
+Value builtin_grid_dependency(Sema *S, Call *c) {
+  if (!can_emit(S)) return value_error();
+  TileOp *op = emit(S, TILE_GRID_DEPENDENCY, NULL, 0, NULL, 0, c->at);
+  tile_set_str(S->fn, op, TA_kind, c->fn->code ? "launch" : "wait");
+  return value_none();
+}
+
+Value builtin_num_warps(Sema *S, Call *c) {
+  if (!can_emit(S)) return value_error();
+  return value_int((int64_t)S->fn->options.num_warps * c->fn->code);
+}
+
 /* ---- the target, by its name ---- */
 
 static long target_capability(const Sema *S) {

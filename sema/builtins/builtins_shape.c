@@ -95,6 +95,20 @@ Value builtin_cast(Sema *S, Call *c) {
   return cast_to(S, v, to, rtz, c->at);
 }
 
+/* convert_custom_float8_sm80: the casts from and to float8e4b15. */
+Value builtin_convert_float8(Sema *S, Call *c) {
+  DTypeValue to;
+  Value v;
+  if (!tile_arg(S, c, 0, &v) || !want_dtype(S, c->args[1], c->spans[1], &to)) return value_error();
+  DType from = (DType)value_type(v).dtype, into = (DType)to.type.dtype;
+  bool up = from == DT_F8E4B15 && (into == DT_F16 || into == DT_F32);
+  bool down = into == DT_F8E4B15 && (from == DT_F16 || from == DT_F32);
+  if (up || down) return builtin_cast(S, c);
+  sema_error(S, c->at, E_SEMA_FLOAT8, c->fn->name, type_text(S->arena, value_type(v)),
+             type_text(S->arena, type_element(to.type)));
+  return value_error();
+}
+
 Value builtin_to_tensor(Sema *S, Call *c) {
   Value v;
   return tile_arg(S, c, 0, &v) ? v : value_error();

@@ -159,12 +159,14 @@ X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
 X(tensor_descriptor, "L", "*args", builtin_type_name, 0) \
 X(tensor_descriptor_base, "L", "*args", builtin_type_name, 0) \
-X(gdc_wait,      "C", "", builtin_unsupported, 1) \
-X(gdc_launch_dependents, "C", "", builtin_unsupported, 1) \
-X(globaltimer,   "C", "", builtin_unsupported, 1) \
-X(smid,          "C", "", builtin_unsupported, 1) \
-X(num_threads,   "C", "", builtin_unsupported, 1) \
-X(num_warps,     "C", "", builtin_unsupported, 1) \
+X(gdc_wait,      "C", "", builtin_grid_dependency, 0) \
+X(gdc_launch_dependents, "C", "", builtin_grid_dependency, 1) \
+X(globaltimer,   "C", "", builtin_special, 0) \
+X(smid,          "C", "", builtin_special, 1) \
+X(num_threads,   "C", "", builtin_num_warps, 32) \
+X(num_warps,     "C", "", builtin_num_warps, 1) \
+X(convert_custom_float8_sm70, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
+X(convert_custom_float8_sm80, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
 /* -- triton -- */ \
 X(jit,           "T", "fn=None, **kwargs", builtin_jit, 0) \
 X(constexpr_function, "T", "fn", builtin_jit, 1) \
