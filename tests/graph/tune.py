@@ -105,7 +105,7 @@ def check_progress(machine, model):
             "--mode", "max-autotune", "--time"]
     lines = on_terminal(args, env)
     # Compiling and running show their seconds, on a slow machine.
-    shown = [l for l in lines if l and not re.fullmatch(r"\w+ing\b.*\d s", l)]
+    shown = [l for l in lines if l and not re.fullmatch(r"\w+ing\b.*\d s\)?", l)]
     counts = [re.match(r"(?:kernel (\d+) of (\d+)  )?(\d+) of (\d+)", l) for l in shown]
     check(counts and all(counts) and counts[-1][1] == counts[-1][2]
           and counts[-1][3] == counts[-1][4] and not lines[-1], f"{model.name}: {lines}")
