@@ -85,6 +85,17 @@ static void drop_dead_ops(TileBlock *b, TileValue *const *results, uint32_t n) {
   }
 }
 
+/* False, and an error, if an op needs more than the elements: loops, memory, the program's number. */
+static bool only_computes(Sema *S, const TileBlock *b) {
+  bool ok = true;
+  for (const TileOp *op = b->first; op; op = op->next) {
+    bool good = tile_op_flags(op->code) & TILE_ELEM || op->code == TILE_ASSERT;
+    if (!good) sema_error(S, op->span, E_SEMA_COMBINE_OP, tile_op_name(op->code));
+    ok &= good;
+  }
+  return ok;
+}
+
 /* Calls `fn` on scalars in a block of its own.  NULL after an error. */
 static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands *o,
                                 const char **name) {
@@ -96,7 +107,9 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
   TileBuilder outer = S->b;
   S->b.block = b;
   S->b.before = NULL;
+  S->combining++;
   Value v = call_with(S, fn, args, 2 * o->n, c->at);
+  S->combining--;
   TileValue *results[OPERANDS_MAX];
   bool ok = v.kind != V_ERROR;
   uint32_t n = v.kind == V_TUPLE ? v.u.tuple->len : 1;
@@ -115,6 +128,7 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
                  type_text(S->arena, want));
   }
   if (ok) drop_dead_ops(b, results, n);
+  ok = ok && only_computes(S, b);
   *name = ok ? single_op(b, results[0]) : NULL;
   if (ok && !*name) emit(S, TILE_YIELD, results, n, NULL, 0, c->at);
   S->b = outer;

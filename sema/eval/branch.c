@@ -317,8 +317,8 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
     if (run) run(S, ctx);
     return;
   }
-  bool select = value_is_block(cond);
-  if (select && (!S->elementwise || value_type(cond).rank == 0)) {
+  bool select = value_is_block(cond) || S->combining;
+  if (value_is_block(cond) && !S->elementwise) {
     refuse_tile_condition(S, at, cond);
     return;
   }

@@ -201,6 +201,7 @@ struct Sema {
   int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
   int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
+  int combining;      /* > 0: in a combining function, where every `if` becomes a choice */
   Type element_shape; /* of the tiles whose elements the choices are of */
   const Choice *choice; /* whose side this is; NULL: none */
   bool out_of_depth;

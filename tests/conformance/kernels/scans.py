@@ -189,3 +189,23 @@ def edit_distance(a_ptr, b_ptr, out_ptr, n, m, BLOCK: tl.constexpr):
         best = tl.where(i == 0, j, tl.where(j == 0, i, best))
         before, last = last, tl.where(inside, best, 1000)
     tl.store(out_ptr, tl.sum(tl.where(i == n, last, 0), axis=0))
+
+
+@triton.jit
+def larger_asserted(a, b):
+    tl.device_assert(a == a, "a number")
+    assert b == b
+    if a > b:
+        return a
+    else:
+        r = b
+    return r
+
+
+@triton.jit
+def running_maximum(x_ptr, out_ptr, top_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """The maximum so far, and of all, by a function that branches and asserts."""
+    i = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.associative_scan(x, 1, larger_asserted))
+    tl.store(top_ptr + tl.arange(0, ROWS), tl.reduce(x, 1, larger_asserted))

@@ -123,3 +123,12 @@ def edit_distance(rng, n=20, m=9):
             row.append(min(row[j] + 1, old[j + 1] + 1, old[j] + int(a[i] != b[j])))
     args = dict(a_ptr=a, b_ptr=b, out_ptr=new("empty", "i32", 1), n=n, m=m)
     return args, dict(BLOCK=32), "1", dict(out_ptr=np.array([row[m]]))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, rows=3, cols=50)
+def running_maximum(rng, rows=4, cols=64):
+    x = normal(rng, rows, cols)
+    outs = dict(out_ptr=new("empty", "f32", rows, cols), top_ptr=new("empty", "f32", rows))
+    return dict(x_ptr=x, **outs), dict(ROWS=rows, COLS=cols), "1", \
+        dict(out_ptr=np.maximum.accumulate(x, 1), top_ptr=x.max(1))
