@@ -6,7 +6,7 @@
  * tests/ROOM/errors/; `make lint` names the others.
  *
  * This header: E_TILE_ of the tile IR's reader and verifier and of the text of both IRs, E_INTERP_
- * of the interpreters. */
+ * of the interpreters, E_ASM_ of inline assembly. */
 #ifndef NEREID_LANG_MESSAGES_H
 #define NEREID_LANG_MESSAGES_H
 
@@ -57,6 +57,44 @@
 #define E_TILE_SLICE "the slice exceeds axis %d, which has %d elements"
 #define E_TILE_VIEW_RANK "the view has %u axes, its tile has %u"
 #define E_TILE_CHECK_ORDER "attribute `check` must list axes in ascending order"
+
+/* inline assembly: its constraints */
+#define E_ASM_MANY \
+  "constraint `%.*s` is one %s too many: the call has %u %s, and pack is %u"
+#define E_ASM_LETTER \
+  "constraint `%.*s` is unknown: a register is b, c, h, r, l, f or d, with = for an output"
+#define E_ASM_WIDTH "constraint `%.*s` is a register of %u bits, which can't hold %u x %s"
+#define E_ASM_REGISTERS "more than %d operands"
+#define E_ASM_ORDER "output `%.*s` is after an input; outputs come first"
+#define E_ASM_TIED "constraint `%.*s` names an output; there are %u"
+#define E_ASM_PLUS \
+  "constraint `%.*s` is not one of LLVM's: an operand that is read and written is an output and " \
+  "an input that names it by its number, as in \"=r,0\""
+#define E_ASM_PACK "pack = %u does not fill registers with %s"
+#define E_ASM_COUNT \
+  "the constraints name %u outputs and %u inputs; results and arguments take %u and %u registers"
+/* its text */
+#define E_ASM_HOLE "`$` is followed by no operand's number (%s); a dollar sign is written `$$`"
+#define E_ASM_OPERAND "there is no operand `%.*s` (%s): the constraints name %u"
+#define E_ASM_OPEN "`%s` is not closed (%s)"
+#define E_ASM_CLOSE "`}` closes nothing (%s)"
+#define E_ASM_DEPTH "blocks are nested more than %d deep"
+/* what runs without a GPU */
+#define E_ASM_UNKNOWN "`%s` runs on GPUs only"
+#define E_ASM_SPECIAL "register `%s` is not declared, or one of a GPU's own"
+#define E_ASM_NAME "`%s` is not declared"
+#define E_ASM_LABEL "label `%s`: branches run on GPUs only"
+#define E_ASM_TYPE "there are no registers of type `%s`"
+#define E_ASM_NUMBER "`%s` is not a number of PTX"
+#define E_ASM_EXPECTED "%s is expected here"
+#define E_ASM_OPERANDS "`%s` takes another number of operands"
+#define E_ASM_OPERAND_KIND "`%s` takes no such operand"
+#define E_ASM_OPERAND_WIDTH "`%s` has %u bits, but `%.*s` takes %u"
+#define E_ASM_RESULT "the result of `%s` is no register"
+#define E_ASM_RUN "inline assembly: %s"
+#define E_ASM_PLACE \
+  "a result of this inline assembly depends on which elements share a call, which is open"
+#define H_ASM_RUN "without a GPU run: %s"
 
 /* the interpreters, and the memory they run on */
 #define E_INTERP_BOUNDS "out of bounds: %s of %s at %s, %s '%s' (%llu x %s)"

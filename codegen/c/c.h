@@ -10,6 +10,7 @@
  *   names.c    C names, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
+ *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
@@ -120,6 +121,9 @@ void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
 
 
+/* ---- asm.c ---- */
+void c_inline_asm(Gen *g, const NestStmt *s);
+
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);
 bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
@@ -152,7 +156,7 @@ typedef struct {
   const char *text;
 } Helper;
 /* Ended by NULL. */
-extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[], c_helpers_print[],
-    c_helpers_threads[];
+extern const Helper c_helpers_asm[], c_helpers_core[], c_helpers_math[], c_helpers_memory[],
+    c_helpers_print[], c_helpers_threads[];
 
 #endif

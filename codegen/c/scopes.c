@@ -105,6 +105,7 @@ static bool starts_whole(const Seen *s, const NestVar *v) {
 }
 
 static bool at_definition(const Seen *s, const NestVar *v) {
+  if (s->def && s->def->code == NEST_ASM) return false; /* a block of its own assigns it */
   bool once = s->defs == 1 && v->count == 1 && !s->partial && starts_whole(s, v);
   if (once && s->def->code == NEST_FOR) return s->around == s->def->regions[0];
   return once && s->def->parent == s->around && nest_int(s->def, NA_n, 1) == 1;

@@ -181,9 +181,8 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
   }
 }
 
-static bool spread_stmt(Gen *g, const NestStmt *s) {
-  if (!s->ndsts) return false;
-  const NestVar *v = s->dsts[0].var;
+static bool spread_result(Gen *g, const NestStmt *s, uint32_t i) {
+  const NestVar *v = s->dsts[i].var;
   Spread *to = &g->spread[v->id], r = c_stmt_spread(g, s);
   if (v->uniform || v->is_param) r = same;
   else if (s->guard.kind) {
@@ -197,6 +196,12 @@ static bool spread_stmt(Gen *g, const NestStmt *s) {
   bool changed = met.kind != to->kind || met.known != to->known || met.step != to->step ||
                  met.start != to->start;
   *to = met;
+  return changed;
+}
+
+static bool spread_stmt(Gen *g, const NestStmt *s) {
+  bool changed = false;
+  for (uint32_t i = 0; i < s->ndsts; i++) changed |= spread_result(g, s, i);
   return changed;
 }
 

@@ -186,7 +186,8 @@ static int64_t copies(const NestStmt *s) {
 }
 
 static int64_t statements(const NestStmt *s) {
-  int64_t n = s->code == NEST_PRINT ? STATEMENTS_MOST : 0;
+  bool large = s->code == NEST_PRINT || s->code == NEST_ASM;
+  int64_t n = large ? STATEMENTS_MOST : 0;
   for (uint32_t r = 0; r < s->nregions; r++)
     for (const NestStmt *x = s->regions[r]->first; x && n <= STATEMENTS_MOST; x = x->next)
       n += statements(x);
@@ -342,6 +343,7 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_GRID_DEPENDENCY] = c_no_code,
     [NEST_ASSERT] = c_no_code,
     [NEST_PRINT] = c_print_line,
+    [NEST_ASM] = c_inline_asm,
     [NEST_UNROLL] = c_counted_loop,
     [NEST_SERIAL] = c_counted_loop,
     [NEST_FOR] = c_for,

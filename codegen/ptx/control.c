@@ -288,6 +288,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_GRID_DEPENDENCY] = ptx_grid_dependency,
     [NEST_ASSERT] = ptx_no_code,
     [NEST_PRINT] = ptx_print_line,
+    [NEST_ASM] = ptx_inline_asm,
     [NEST_UNROLL] = unroll,
     [NEST_SERIAL] = serial,
     [NEST_FOR] = ptx_for,

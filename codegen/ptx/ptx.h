@@ -11,6 +11,7 @@
  *   control.c  blocks, loops, branches, roles
  *   ops.c      elementwise ops, by a table of (op, type, template)
  *   cast.c     conversions, those between float formats too
+ *   asm.c      inline assembly
  *   device_print.c  lines on standard output
  *   mem.c      loads, stores, copies, matrices;  atom.c atomics;  sync.c shuffles and barriers
  *
@@ -278,6 +279,9 @@ void ptx_mma_wait(Ptx *p, const NestStmt *s);
 void ptx_atom(Ptx *p, const NestStmt *s);
 void ptx_atom_cas(Ptx *p, const NestStmt *s);
 void ptx_red(Ptx *p, const NestStmt *s);
+
+/* ---- asm.c ---- */
+void ptx_inline_asm(Ptx *p, const NestStmt *s);
 
 /* ---- sync.c ---- */
 void ptx_pid(Ptx *p, const NestStmt *s);

@@ -35,6 +35,8 @@ static Exec *const execs[TILE_OP_COUNT] = {
     [TILE_GRID_DEPENDENCY] = interp_nothing,
     [TILE_ASSERT] = interp_assert,
     [TILE_PRINT] = interp_print,
+    [TILE_ASM] = interp_asm,
+    [TILE_ASM_IMPURE] = interp_asm,
     [TILE_ASSUME] = interp_assume,
     [TILE_FOR] = interp_for,
     [TILE_WHILE] = interp_while,
@@ -71,6 +73,7 @@ static uint32_t count_ops(const TileBlock *b) {
 static void compile_op(Compiler *c, Code *code, Inst *in, const TileOp *op) {
   in->op = op;
   in->exec = exec_of_op(op->code);
+  if (in->exec == interp_asm) in->data = interp_asm_code(c->run, op);
   in->regions = ARENA_ARRAY(c->run->arena, Code *, op->nregions);
   for (uint32_t i = 0; i < op->nregions; i++) in->regions[i] = compile_block(c, op->regions[i]);
   for (uint32_t i = 0; i < op->nresults; i++) {

@@ -53,6 +53,7 @@ typedef struct {
 struct Inst {
   const TileOp *op;
   Exec *exec;
+  const void *data; /* of inline assembly: its AsmRunner */
   Code **regions;
   uint32_t *dead; /* ids of values that nothing uses after this op */
   uint32_t ndead;
@@ -153,7 +154,8 @@ void interp_region(Prog *p, const Inst *in, const Val *ins, Val *outs, uint32_t 
 
 /* ---- findings ---- */
 typedef enum {
-  FOUND_UNDEF = 1000, FOUND_WRAP, FOUND_GATHER, FOUND_ASSERT, FOUND_ASSUME, FOUND_HINT, FOUND_STEP
+  FOUND_UNDEF = 1000, FOUND_WRAP, FOUND_GATHER, FOUND_ASSERT, FOUND_ASSUME, FOUND_HINT, FOUND_STEP,
+  FOUND_ASM
 } FoundKind;
 /* Counts a finding; true if it is new, and has to be described. */
 bool interp_found(Prog *p, FoundKind kind, Span at, const void *subject);
@@ -179,7 +181,10 @@ Exec interp_splat, interp_reshape, interp_broadcast, interp_trans, interp_join, 
     interp_cat, interp_slice, interp_gather;
 Exec interp_dot, interp_reduce, interp_scan, interp_histogram;
 Exec interp_load, interp_store, interp_view_load, interp_view_store, interp_atomic_rmw,
-    interp_atomic_cas, interp_nothing, interp_assert, interp_print, interp_assume;
+    interp_atomic_cas, interp_nothing, interp_assert, interp_print, interp_assume,
+    interp_asm;
+/* Before the launch: the op's AsmRunner; ends the launch, and reports, if it runs on GPUs only. */
+const void *interp_asm_code(Run *r, const TileOp *op);
 Exec interp_for, interp_while, interp_if, interp_yield, interp_condition, interp_return;
 
 #endif

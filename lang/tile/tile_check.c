@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/asm/asm_call.h"
 #include "lang/messages.h"
 #include "lang/tile/tile_check.h"
 
@@ -431,6 +432,35 @@ static void check_nothing(TileCheck *c, const TileOp *op) { (void)c, (void)op; }
 
 typedef void CheckFn(TileCheck *c, const TileOp *op);
 
+/* ---- inline assembly ---- */
+
+static void check_asm(TileCheck *c, const TileOp *op) {
+  Type like = op->nresults ? result_type(op, 0) : type_scalar(DT_I32);
+  Arena *a = c->fn->arena;
+  DType *types = ARENA_ARRAY(a, DType, op->nresults + op->nargs);
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    if (!tile_check_operand(c, op, i, type_same_shape(arg_type(op, i), like), "of one shape"))
+      return;
+    types[op->nresults + i] = (DType)arg_type(op, i).dtype;
+  }
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    bool good = type_same_shape(result_type(op, i), like) && result_type(op, i).dtype != DT_PTR;
+    if (!tile_check_result(c, op, i, good, "a number of one shape")) return;
+    types[i] = (DType)result_type(op, i).dtype;
+  }
+  if (!op->nresults) {
+    diag_error(c->diags, op->span, E_TILE_RESULTS, tile_op_name(op->code), 0u, 1u);
+    return;
+  }
+  if (!tile_check_int(c, op, TA_pack, 1, ASM_MAX_PACK)) return;
+  AsmCall call;
+  AsmTypes t = {types, types + op->nresults, op->nresults, op->nargs,
+                (uint32_t)tile_int(op, TA_pack, 1)};
+  const char *error =
+      asm_parse(a, tile_str(op, TA_asm, ""), tile_str(op, TA_constraints, ""), &t, &call);
+  if (error) diag_error(c->diags, op->span, E_ASM_RUN, error);
+}
+
 static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_CONST] = check_nothing,
     [TILE_UNDEF] = check_nothing,
@@ -467,6 +497,8 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_GRID_DEPENDENCY] = check_nothing,
     [TILE_ASSERT] = check_assert,
     [TILE_PRINT] = check_nothing,
+    [TILE_ASM] = check_asm,
+    [TILE_ASM_IMPURE] = check_asm,
     [TILE_ASSUME] = check_assume,
     [TILE_FOR] = check_for,
     [TILE_WHILE] = check_while,

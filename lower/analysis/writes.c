@@ -83,6 +83,8 @@ static void flow_tile_op(TileOp *op, void *ctx) {
   bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
                 op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
   if (writes && op->args[0]) join_sources(f, f->written, set_of(f, op->args[0]->id));
+  for (uint32_t i = 0; i < op->nargs && op->code == TILE_ASM_IMPURE; i++)
+    join_sources(f, f->written, set_of(f, op->args[i]->id));
 }
 
 static void tile_written(Flow *f, const TileFunc *fn) {
@@ -109,6 +111,8 @@ static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
       s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
   if (writes && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
     join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
+  for (uint32_t i = 0; i < s->nsrcs && s->code == NEST_ASM && nest_int(s, NA_volatile, 0); i++)
+    if (s->srcs[i].var) join_sources(f, f->written, set_of(f, s->srcs[i].var->id));
 }
 
 static void flow_pointers_of_block(Flow *f, const NestBlock *b) {

@@ -92,6 +92,33 @@ static void bind_relayout(Bind *s, const NestStmt *st) {
   }
 }
 
+/* ---- inline assembly ---- */
+
+static void bind_asm_call(Bind *s, const NestStmt *st, Affine at, int64_t n) {
+  NestStmt *out = nest_copy(&s->b, st);
+  for (uint32_t i = 0; i < out->ndsts; i++) out->dsts[i] = ref_sub(st->dsts[i].var, at);
+  for (uint32_t i = 0; i < out->nsrcs; i++) out->srcs[i] = ref_sub(st->srcs[i].var, at);
+  if (n > 1) nest_set_int(s->nest, out, NA_n, n);
+}
+
+/* A call for each `pack` registers of a thread, and one for the rest. */
+static void bind_asm(Bind *s, const NestStmt *st) {
+  enum { UNROLLED_MOST = 16 };
+  const NestVar *v = st->dsts[0].var;
+  int64_t pack = nest_int(st, NA_pack, 1), count = v->tile.rank ? layout_registers(v->layout) : 1;
+  int32_t calls = (int32_t)(count / pack);
+  if (calls == 1) bind_asm_call(s, st, affine_const(0), pack);
+  if (calls > 1) {
+    bool expand = machine_has(s->u->machine, HAS_EXPANDED_LOOPS) || calls <= UNROLLED_MOST;
+    NestIndex *index = nest_index(s->nest, "g", calls);
+    NestBuilder outer = s->b;
+    bind_loop(s, expand ? NEST_UNROLL : NEST_SERIAL, index);
+    bind_asm_call(s, st, affine_index(index, pack), pack);
+    bind_close(s, outer);
+  }
+  if (count % pack) bind_asm_call(s, st, affine_const(calls * pack), count % pack);
+}
+
 /* ---- statements ---- */
 
 static void control(Bind *s, const NestStmt *st) {
@@ -109,6 +136,7 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_REDUCE: bind_reduce(s, st); return;
     case NEST_SCAN: bind_scan(s, st); return;
     case NEST_RELAYOUT: bind_relayout(s, st); return;
+    case NEST_ASM: bind_asm(s, st); return;
     case NEST_DOT: bind_dot(s, st); return;
     case NEST_COPY: bind_copy(s, st); return;
     case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;

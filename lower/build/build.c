@@ -57,6 +57,45 @@ static void build_print(Build *s, const TileOp *op) {
   build_close(s, &o);
 }
 
+/* ======== inline assembly ======== */
+
+static Ref asm_scalar(Build *s, const TileValue *v) {
+  Ref r = build_scalar(s, v);
+  if (r.kind == REF_VAR) return r;
+  NestVar *t = nest_var(s->nest, v->name, (DType)v->type.dtype, (DType)v->type.elem, 1, true);
+  nest_mov(&s->b, ref_var(t), r, t->dtype);
+  return ref_var(t);
+}
+
+/* Scalars, or tiles in the layout of the first result. */
+static void build_asm(Build *s, const TileOp *op) {
+  const TileValue *first = op->results[0];
+  bool tiles = first->type.rank > 0;
+  Layout l = tiles ? build_layout_of(s, first) : (Layout){0};
+  Ref *srcs = ARENA_ARRAY(s->scratch, Ref, op->nargs);
+  NestVar **made = ARENA_ARRAY(s->scratch, NestVar *, op->nresults);
+  for (uint32_t i = 0; i < op->nargs; i++)
+    srcs[i] = tiles ? ref_var(build_held(s, op->args[i], &l)) : asm_scalar(s, op->args[i]);
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    const TileValue *r = op->results[i];
+    made[i] = tiles ? nest_tile_var(s->nest, r->name, r->type, &l) : build_result(s, r);
+  }
+  NestStmt *st = nest_stmt(&s->b, NEST_ASM, op->nresults, op->nargs);
+  for (uint32_t i = 0; i < op->nargs; i++) st->srcs[i] = srcs[i];
+  for (uint32_t i = 0; i < op->nresults; i++) st->dsts[i] = ref_var(made[i]);
+  if (op->code == TILE_ASM_IMPURE) nest_set_int(s->nest, st, NA_volatile, 1);
+  nest_set_str(s->nest, st, NA_asm, tile_str(op, TA_asm, ""));
+  nest_set_str(s->nest, st, NA_constraints, tile_str(op, TA_constraints, ""));
+  int64_t pack = tile_int(op, TA_pack, 1);
+  if (pack > 1) nest_set_int(s->nest, st, NA_pack, pack);
+  for (uint32_t i = 0; i < op->nresults && tiles; i++) {
+    Layout own = build_layout_of(s, op->results[i]);
+    bool same = layout_eq(&own, &l);
+    s->var[op->results[i]->id] =
+        same ? made[i] : build_relayout(s, made[i], &op->results[i]->type, &own);
+  }
+}
+
 /* ======== ops on tiles ======== */
 
 void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
@@ -418,6 +457,8 @@ static void build_statement(Build *s, const TileOp *op) {
       return;
     case TILE_ASSERT: build_assert(s, op); return;
     case TILE_PRINT: build_print(s, op); return;
+    case TILE_ASM:
+    case TILE_ASM_IMPURE: build_asm(s, op); return;
     case TILE_ASSUME:
       if (s->nest->options.checked) assert_scalar(s, build_scalar(s, op->args[0]), "assume", "");
       return;

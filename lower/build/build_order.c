@@ -343,6 +343,7 @@ typedef struct {
 static bool orders_loads(const Build *s, const TileOp *op) {
   switch (op->code) {
     case TILE_GRID_DEPENDENCY:
+    case TILE_ASM_IMPURE:
     case TILE_BARRIER: return true;
     case TILE_LOAD:
     case TILE_VIEW_LOAD: return tile_int(op, TA_volatile, 0) != 0;

@@ -236,6 +236,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_GRID_DEPENDENCY] = nest_exec_nothing,
     [NEST_ASSERT] = nest_exec_assert,
     [NEST_PRINT] = nest_exec_print,
+    [NEST_ASM] = nest_exec_asm,
 };
 
 static Exec *exec_of_stmt(const NestStmt *s) {
@@ -246,6 +247,19 @@ static Exec *exec_of_stmt(const NestStmt *s) {
     case TILE_UNDEF: return nest_exec_undef;
     default: return nest_exec_op;
   }
+}
+
+static void code_asm(Coder *c, Inst *in) {
+  Arena *a = c->r->arena;
+  NestAsm *x = ARENA_NEW(a, NestAsm);
+  if (!nest_asm_types(a, in->stmt, &x->types)) BUG("inline assembly without types");
+  x->runner = asm_runner_new(a, c->r->diags, in->stmt->span, nest_str(in->stmt, NA_asm, ""),
+                             nest_str(in->stmt, NA_constraints, ""), &x->types);
+  if (!x->runner) longjmp(c->r->stop, 1);
+  x->in = ARENA_ARRAY(a, Scalar, x->types.nargs * (size_t)x->types.pack);
+  x->out = ARENA_ARRAY(a, Scalar, x->types.nresults * (size_t)x->types.pack);
+  x->lanes = ARENA_ARRAY(a, Scalar, x->types.nresults * (size_t)x->types.pack * MOST_LANES);
+  in->inline_asm = x;
 }
 
 /* The numbers that an instruction needs from its attributes. */
@@ -270,6 +284,7 @@ static void code_numbers(Coder *c, Inst *in) {
       break;
     case NEST_MMA_WAIT: in->a = nest_int(s, NA_groups, 0); break;
     case NEST_MMA: code_mma(c, in); break;
+    case NEST_ASM: code_asm(c, in); break;
     case NEST_WGMMA:
       code_mma(c, in);
       in->n = (uint32_t)nest_int(s, NA_columns, 0);

@@ -22,6 +22,7 @@
 
 #include <setjmp.h>
 
+#include "lang/interp/asm_runner.h"
 #include "lang/interp/findings.h"
 #include "lower/target/atoms.h"
 #include "lower/interp/nest_interp.h"
@@ -73,6 +74,14 @@ typedef struct {
   uint32_t first, count;
 } Written;
 
+/* Inline assembly, and scratch for a call: elements by argument, by result, and by result and
+ * lane. */
+typedef struct {
+  AsmTypes types;
+  AsmRunner *runner;
+  Scalar *in, *out, *lanes;
+} NestAsm;
+
 struct Inst {
   Exec *exec;
   const NestStmt *stmt;
@@ -87,6 +96,7 @@ struct Inst {
   uint32_t target; /* jumps */
   uint32_t slot;   /* of a loop: its index (UNROLL, SERIAL) or its Loop (FOR) */
   int64_t a, b;    /* by instruction */
+  NestAsm *inline_asm;
   const Atom *atom;
   const Fragment *fragments; /* MMA: of a, b, c */
   const Written *written;    /* WHILE: so many */
@@ -289,7 +299,7 @@ typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
   FOUND_COPY_SOURCE,
   FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
-  FOUND_PROXY, FOUND_FLIGHT_WRITTEN
+  FOUND_PROXY, FOUND_FLIGHT_WRITTEN, FOUND_PLACE
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 /* "the address is undefined here" */
@@ -320,7 +330,7 @@ void race_reset(Prog *p); /* for the program's start */
 /* ---- instructions ---- */
 Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_exec_mov,
     nest_exec_pid, nest_exec_nprog, nest_exec_special, nest_exec_lane, nest_exec_warp,
-    nest_exec_assert, nest_exec_print,
+    nest_exec_assert, nest_exec_print, nest_exec_asm,
     nest_exec_nothing, nest_exec_loop, nest_exec_bounds, nest_exec_next, nest_exec_for,
     nest_exec_for_next, nest_exec_while, nest_exec_branch, nest_exec_jump, nest_exec_back,
     nest_exec_role,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/asm/asm_call.h"
 #include "lang/interp/device_print.h"
 
 /* ---- tables ---- */
@@ -358,6 +359,19 @@ static bool parse_shape(const char *s, PrintLine *line) {
     line->shape[line->rank++] = (int32_t)n;
     s = end;
   }
+  return true;
+}
+
+bool nest_asm_types(Arena *a, const NestStmt *s, AsmTypes *types) {
+  int64_t pack = nest_int(s, NA_pack, 1);
+  DType *t = ARENA_ARRAY(a, DType, s->ndsts + s->nsrcs);
+  if (pack < 1 || pack > ASM_MAX_PACK || !s->ndsts) return false;
+  for (uint32_t i = 0; i < s->ndsts + s->nsrcs; i++) {
+    const Ref *r = i < s->ndsts ? &s->dsts[i] : &s->srcs[i - s->ndsts];
+    if (r->kind != REF_VAR) return false;
+    t[i] = r->var->dtype;
+  }
+  *types = (AsmTypes){t, t + s->ndsts, s->ndsts, s->nsrcs, (uint32_t)pack};
   return true;
 }
 

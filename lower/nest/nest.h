@@ -296,6 +296,10 @@ Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt);
 struct PrintLine;
 bool nest_print_line(const NestStmt *s, struct PrintLine *line);
 
+/* The types of an ASM; false if a reference is no variable, or the statement takes no pack. */
+struct AsmTypes;
+bool nest_asm_types(Arena *a, const NestStmt *s, struct AsmTypes *types);
+
 Ref ref_none(void);
 Ref ref_var(NestVar *v);
 Ref ref_sub(NestVar *v, Affine sub);

@@ -42,6 +42,7 @@ X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta,
 X(GRID_DEPENDENCY, NT, 0, 0, 0, 0, "kind",           "as the tile op; each thread executes it") \
 X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
 X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/interp/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
+X(ASM,      NT, -1, -1, 0, 0, "n volatile asm constraints pack", "inline assembly (lang/asm/asm_call.h).  Level thread: one call, on n registers from each reference on, at most `pack`; it gets some value for those that lack.  Level nest: tiles of one layout, or scalars.  `volatile`: it has other effects than its results") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
 X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that are in lo..hi-1 (i32, uniform)") \
@@ -66,6 +67,7 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
-  X(constancy, int) X(div, int) X(shape, str) X(digits, int)
+  X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
+  X(asm, str) X(constraints, str) X(pack, int)
 
 #endif

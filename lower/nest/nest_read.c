@@ -287,7 +287,7 @@ static void set_operands(NestReader *p, NestStmt *s, const Operands *o) {
 /* UNDEF and statements without operands; what follows them is the next statement. */
 static bool has_operands(NestReader *p, const NestStmt *s) {
   if (s->code == NEST_OP) return *tile_op_args(s->op) != 0;
-  if (s->code == NEST_PRINT && ir_at(&p->r, "{")) return false;
+  if ((s->code == NEST_PRINT || s->code == NEST_ASM) && ir_at(&p->r, "{")) return false;
   const NestOpInfo *info = nest_op_info(s->code);
   return info->srcs || info->mems;
 }

@@ -196,6 +196,11 @@ static void tie_op(TileOp *op, void *ctx) {
       tie(p, op->args[0], op->args[1]);
       tie(p, op->args[2], op->args[1]);
       return;
+    case TILE_ASM:
+    case TILE_ASM_IMPURE:
+      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+      for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
+      return;
     case TILE_SCAN:
       for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
       for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);

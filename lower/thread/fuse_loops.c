@@ -168,6 +168,9 @@ static void memory_effects(const Fuse *f, Effects *e, const NestStmt *st) {
       if (b) set_add(f, &e->stores, b->id);
       else e->memory |= WRITES_GLOBAL;
       return;
+    case NEST_ASM:
+      if (nest_int(st, NA_volatile, 0)) e->memory |= ORDERED;
+      return;
     case NEST_OP:
     case NEST_MOV:
     case NEST_PID:

@@ -2,7 +2,9 @@
  * held. */
 #include <string.h>
 
+#include "lang/asm/asm_call.h"
 #include "lang/interp/device_print.h"
+#include "lang/messages.h"
 #include "lower/messages.h"
 #include "lower/nest/nest_text.h"
 #include "lower/target/atoms.h"
@@ -223,9 +225,9 @@ static bool check_nesting(NestCheck *c, const NestStmt *s) {
 
 /* All lanes execute these together: no guard (1), or a uniform one (2). */
 static const uint8_t together[NEST_OP_COUNT] = {
-    [NEST_BAR] = 1,   [NEST_CP_COMMIT] = 1,  [NEST_CP_WAIT] = 1,
-    [NEST_WGMMA] = 1, [NEST_MMA_COMMIT] = 1, [NEST_MMA_WAIT] = 1,
-    [NEST_SHFL] = 2,  [NEST_MMA] = 2,        [NEST_LDMATRIX] = 2,
+    [NEST_BAR] = 1,   [NEST_CP_COMMIT] = 1,  [NEST_CP_WAIT] = 1,  [NEST_ASM] = 1,
+    [NEST_WGMMA] = 1, [NEST_MMA_COMMIT] = 1, [NEST_MMA_WAIT] = 1, [NEST_SHFL] = 2,
+    [NEST_MMA] = 2,   [NEST_LDMATRIX] = 2,
 };
 
 static bool check_guard(NestCheck *c, const NestStmt *s) {
@@ -443,6 +445,7 @@ static const AttrRule attr_rules[] = {
     {NA_ring, 0, 64, NULL},
     {NA_width, 1, MAX_TILE, NULL},
     {NA_digits, 1, 16, NULL},
+    {NA_pack, 1, ASM_MAX_PACK, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
@@ -771,6 +774,34 @@ static bool check_print(NestCheck *c, const NestStmt *s) {
   return true;
 }
 
+/* All are tiles of one layout, or all scalars and registers of threads. */
+static bool check_asm_refs(NestCheck *c, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  const NestVar *first = s->dsts[0].var;
+  for (uint32_t i = 0; i < s->ndsts + s->nsrcs; i++) {
+    const Ref *r = i < s->ndsts ? &s->dsts[i] : &s->srcs[i - s->ndsts];
+    if (!nest_check_ref(c, s, r, n)) return false;
+    bool same = type_same_shape(r->var->tile, first->tile) && r->var->uniform == first->uniform;
+    if (same && first->tile.rank) same = layout_eq(r->var->layout, first->layout);
+    if (!same && (first->tile.rank || r->var->tile.rank || i < s->ndsts))
+      return nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
+  }
+  return true;
+}
+
+static bool check_asm(NestCheck *c, const NestStmt *s) {
+  AsmTypes types;
+  AsmCall call;
+  if (!check_has_attr(c, s, NA_asm) || !check_has_attr(c, s, NA_constraints)) return false;
+  if (!nest_asm_types(c->arena, s, &types)) return nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));
+  int64_t n = nest_int(s, NA_n, 1), pack = types.pack;
+  if (n > pack)
+    return nest_fail(c, s, E_NEST_ATTR_RANGE, "n", "asm", (long long)n, 1LL, (long long)pack);
+  const char *error =
+      asm_parse(c->arena, nest_str(s, NA_asm, ""), nest_str(s, NA_constraints, ""), &types, &call);
+  return error ? nest_fail(c, s, E_ASM_RUN, error) : check_asm_refs(c, s);
+}
+
 static bool check_prefetch(NestCheck *c, const NestStmt *s) {
   if (s->mems[0].buffer) return nest_fail(c, s, E_NEST_BASE, "a pointer");
   return check_mem(c, s, 0, 1, 1);
@@ -926,6 +957,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_GRID_DEPENDENCY] = {false, check_grid_dependency},
     [NEST_ASSERT] = {false, check_condition},
     [NEST_PRINT] = {false, check_print},
+    [NEST_ASM] = {false, check_asm},
     [NEST_UNROLL] = {false, check_loop},
     [NEST_SERIAL] = {false, check_loop},
     [NEST_FOR] = {false, check_for},

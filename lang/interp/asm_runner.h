@@ -1,0 +1,21 @@
+/* Calls of inline assembly on elements, for both interpreters.
+ *
+ * With `pack` elements a call, which elements share one is open; an element's result must not
+ * depend on it.  Each call runs twice, with its elements in another order and other ones in place
+ * of those that lack, and a result that differs is reported. */
+#ifndef NEREID_LANG_INTERP_ASM_RUNNER_H
+#define NEREID_LANG_INTERP_ASM_RUNNER_H
+
+#include "lang/asm/asm_program.h"
+#include "lang/tile/scalar.h"
+
+typedef struct AsmRunner AsmRunner;
+
+/* NULL after an error, which is reported at `at`: `types` must outlive the runner. */
+AsmRunner *asm_runner_new(Arena *a, Diags *d, Span at, const char *text, const char *constraints,
+                          const AsmTypes *types);
+/* Element e of argument i is in[i * pack + e]; so are results in `out`.  False if one of the first
+ * `n` elements' results depends on its place in the call. */
+bool asm_runner_call(const AsmRunner *r, const Scalar *in, Scalar *out, uint32_t n);
+
+#endif

@@ -1,0 +1,316 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vload_i16
+#define NEREID_vload_i16
+INLINE vi16 vload_i16(const char *p) {
+  vi16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_asm_shr
+#define NEREID_asm_shr
+INLINE uint64_t asm_shr(uint64_t a, uint64_t b){ return b < 64 ? a >> b : 0; }
+#endif
+#ifndef NEREID_asm_low
+#define NEREID_asm_low
+INLINE uint64_t asm_low(uint64_t a, uint64_t b){ return b < 64 ? a & (((uint64_t)1 << b) - 1) : a; }
+#endif
+#ifndef NEREID_asm_sext
+#define NEREID_asm_sext
+INLINE uint64_t asm_sext(uint64_t a, uint64_t b){ return (uint64_t)((int64_t)(a << (64 - b)) >> (64 - b)); }
+#endif
+#ifndef NEREID_asm_lt_s
+#define NEREID_asm_lt_s
+INLINE uint64_t asm_lt_s(uint64_t a, uint64_t b){ return (int64_t)a < (int64_t)b; }
+#endif
+#ifndef NEREID_asm_sel
+#define NEREID_asm_sel
+INLINE uint64_t asm_sel(uint64_t a, uint64_t b, uint64_t c){ return a ? b : c; }
+#endif
+#ifndef NEREID_from_bits_f32
+#define NEREID_from_bits_f32
+INLINE float from_bits_f32(uint32_t u) {
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_asm_add
+#define NEREID_asm_add
+INLINE uint64_t asm_add(uint64_t a, uint64_t b){ return a + b; }
+#endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel inline_asm of inline_asm.py. */
+/* One program; its lanes run together. */
+static void inline_asm_program(char *x, char *y, int32_t n,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  vi16 v[64];
+  float t4[64];
+  vf32 w[64];
+  int32_t k;
+  const int32_t lane = 0; /* inline_asm.py:7 */
+  const int32_t t9 = lane * 2;
+  const int32_t t16 = lane * 4;
+  const int32_t t0 = (int32_t)pid_0; /* inline_asm.py:9 */
+  const int32_t t1 = t0 * 512;
+  const int64_t t10 = (int64_t)t9; /* inline_asm.py:10 */
+  char *t11 = x + t10;
+  const int64_t t12 = (int64_t)t1;
+  const int64_t t13 = t12 * 2ll;
+  char *t14 = t11 + t13;
+  for (int a = 0; a < 64; a++) {
+    v[a] = vload_i16(t14 + 16*a);
+  }
+  const int32_t t22 = t0 + 1;
+  const int32_t t23 = t22 * 512;
+  const int64_t t24 = (int64_t)t23;
+  const int64_t t25 = t24 * 2ll;
+  char *t26 = t11 + t25;
+  for (int a = 0; a < 64; a++) { /* inline_asm.py:11 */
+    t4[a] = 0.5f;
+    __builtin_prefetch(t26 + 16*a, 0, 2); /* inline_asm.py:10 */
+  }
+  for (int g = 0; g < 32; g++) { /* inline_asm.py:11 */
+    EACH_LANE(l$) {
+      const uint64_t v$2 = (uint64_t)(uint16_t)((v[2*g])[l$]) | (uint64_t)(uint16_t)((v[2*g + 1])[l$]) << 16;
+      const uint64_t v$13 = asm_shr(v$2, 0x10u);
+      const uint64_t v$15 = asm_low(v$13, 0x10u);
+      const uint64_t v$24 = asm_sext(v$15, 0x10u);
+      const uint64_t v$27 = asm_lt_s(v$24, 0x0u);
+      const uint64_t v$29 = asm_low(v$27, 0x1u);
+      const uint64_t v$36 = asm_sel(v$29, 0x3f800000u, 0x0u);
+      const uint64_t v$38 = asm_low(v$36, 0x20u);
+      w[2*g][l$] = from_bits_f32((uint32_t)(v$38));
+      w[2*g + 1][l$] = from_bits_f32((uint32_t)(v$38));
+    }
+  }
+  { /* inline_asm.py:25 */
+    const uint64_t v$1 = (uint64_t)(uint32_t)(n);
+    const uint64_t v$6 = asm_sext(v$1, 0x20u);
+    const uint64_t v$9 = asm_add(v$6, 0x3u);
+    const uint64_t v$11 = asm_low(v$9, 0x20u);
+    k = (int32_t)(v$11);
+  }
+  const float t5 = (float)k; /* inline_asm.py:27 */
+  const int64_t t17 = (int64_t)t16;
+  char *t18 = y + t17;
+  const int64_t t20 = t12 * 4ll;
+  char *t21 = t18 + t20;
+  for (int a = 0; a < 64; a++) {
+    const vf32 t15 = w[a] + t5;
+    vstream_f32(t21 + 32*a, t15, stream);
+  }
+}
+
+static void inline_asm_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, bool stream) {
+  char *x = (char *)load_u64(args + 0);
+  char *y = (char *)load_u64(args + 8);
+  int32_t n = load_i32(args + 16);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    inline_asm_program(x, y, n,
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void inline_asm(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  inline_asm_range(args, grid, begin, end, shared, false);
+}
+
+static void inline_asm_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    inline_asm_range(l->args, l->grid, i, end, shared, l->stream);
+  if (l->stream) stream_end();
+}
+
+/* About how many nanoseconds a program takes. */
+static double inline_asm_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 121.64;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void inline_asm_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, n > 16384};
+  Part part = {0};
+  if (n == 1 || !team) inline_asm_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * inline_asm_ns(args, grid), inline_asm_share, &launch);
+}
