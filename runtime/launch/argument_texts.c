@@ -1,5 +1,6 @@
 #include "runtime/launch/argument_texts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,8 +120,12 @@ static int expand_descriptor(Arguments *out, Argument *a) {
   if (code) return failed_for(a, code);
   for (int i = 0; i < d->block.rank && !code; i++)
     code = add_descriptor_number(out, a, "shape", i, DT_I32, d->shape[i]);
-  for (int i = 0; i < d->block.rank && !code; i++)
+  for (int i = 0; i < d->block.rank && !code; i++) {
     code = add_descriptor_number(out, a, "strides", i, DT_I64, d->strides[i]);
+    if (i + 1 < d->block.rank)
+      out->data[out->len - 1].divisor =
+          DESCRIPTOR_ALIGNMENT / (int)dtype_bytes((DType)d->block.dtype);
+  }
   return code;
 }
 
@@ -206,7 +211,17 @@ int arguments_check(const Arguments *a, const nereid_request *r) {
   return 0;
 }
 
+/* An extent or a stride is always specialized: a stride is a multiple of 16 bytes, if no more. */
+static int descriptor_number_type(char out[ARGUMENT_TYPE], const Argument *a) {
+  int code = nereid_value_type(out, ARGUMENT_TYPE, a->value, true);
+  size_t n = code ? 0 : strlen(out);
+  if (!code && a->divisor > 1 && !strchr(out, ':'))
+    snprintf(out + n, ARGUMENT_TYPE - n, ":%d", a->divisor);
+  return code;
+}
+
 int argument_type(char out[ARGUMENT_TYPE], const Argument *a) {
+  if (a->made_name) return descriptor_number_type(out, a);
   bool descriptor = a->value->descriptor.block.rank;
   const nereid_value *v = a->array && !descriptor ? a->array : a->value;
   bool aligned = a->offset % 16 == 0;

@@ -16,6 +16,7 @@
 typedef struct {
   const char *name, *text; /* of the setting that it was read from */
   char *made_name, *made_text; /* the same of a descriptor's extent or stride */
+  int divisor; /* of a stride: what is known of it */
   const nereid_param *param;
   nereid_value *value;       /* of the parameter's type, where the kernel fixes that */
   const nereid_value *array; /* its own, or another argument's; NULL for numbers */
