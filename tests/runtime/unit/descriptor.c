@@ -18,13 +18,25 @@ typedef struct {
   float *x; /* 8 x 8 */
 } Fixture;
 
+/* The image as a file would hold it. */
+static int reload_image(Fixture *f) {
+  char *bytes;
+  size_t size;
+  int code = nereid_image_bytes(&bytes, &size, f->image);
+  nereid_image_free(f->image);
+  f->image = NULL;
+  if (!code) code = nereid_image_from_bytes(&f->image, bytes, size);
+  nereid_text_free(bytes);
+  return code;
+}
+
 static void fixture_open(Fixture *f) {
   const nereid_arg args[] = {{"d", "tensordesc<fp32[4, 4]>", NULL},
                              {"e", "tensordesc<fp32[4, 4]>", NULL},
                              {"e.shape.0", "i32:1", NULL}};
   nereid_request r = {.source = {.text = source, .size = strlen(source)}, .args = args, .nargs = 3};
   bool ok = !nereid_device_open(&f->device, "interp") &&
-            !nereid_compile_for(&f->image, f->device, &r) &&
+            !nereid_compile_for(&f->image, f->device, &r) && !reload_image(f) &&
             !nereid_kernel_load(&f->kernel, f->device, f->image) &&
             !nereid_launch_new(&f->launch, f->kernel, (uint32_t[]){1, 1, 1}) &&
             !nereid_alloc((void **)&f->x, f->device, 64 * sizeof(float));
