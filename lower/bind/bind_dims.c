@@ -26,19 +26,20 @@ static void split_dim(Bind *s, int d, int32_t low) {
   s->dims[d + 1].extent = low;
 }
 
+/* Splits the dims of an axis so that none goes on over a multiple of weight w. */
+static void split_axis(Bind *s, int axis, int64_t w) {
+  for (int d = 0; d < s->ndims; d++) {
+    Dim *x = &s->dims[d];
+    if (x->axis != axis || w <= x->weight || w >= x->weight * x->extent || w % x->weight) continue;
+    int64_t low = w / x->weight;
+    if (x->extent % low == 0) split_dim(s, d, (int32_t)low);
+  }
+}
+
 /* Splits dims where a variable's digits along an axis begin, so that each is within one. */
 static void refine_axis(Bind *s, int axis, const Layout *l, int var_axis) {
-  for (int i = 0; i < l->ndigits; i++) {
-    if (l->d[i].axis != var_axis) continue;
-    int64_t w = layout_weight(l, i);
-    for (int d = 0; d < s->ndims; d++) {
-      Dim *x = &s->dims[d];
-      if (x->axis != axis || w <= x->weight || w >= x->weight * x->extent || w % x->weight)
-        continue;
-      int64_t low = w / x->weight;
-      if (x->extent % low == 0) split_dim(s, d, (int32_t)low);
-    }
-  }
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == var_axis) split_axis(s, axis, layout_weight(l, i));
 }
 
 int bind_axis_of(const NestStmt *nest, const NestIndex *index) {
@@ -63,11 +64,15 @@ int bind_panel_digit(const NestBuffer *b, int64_t stride) {
   return -1;
 }
 
-/* Splits dims where panels end. */
+/* Splits dims where panels end, and where the unit of a swizzled buffer that keeps its order
+ * does. */
 static void refine_mem(Bind *s, const NestStmt *nest, const Mem *m) {
   for (int k = 0; k < m->bytes.n; k++) {
-    int at = bind_panel_digit(m->buffer, m->bytes.t[k].coef);
+    int64_t stride = m->bytes.t[k].coef;
+    int at = bind_panel_digit(m->buffer, stride);
     int axis = bind_axis_of(nest, m->bytes.t[k].index);
+    int64_t unit = m->buffer && m->buffer->layout.xor_bits ? 1 << m->buffer->layout.xor_base : 0;
+    if (axis >= 0 && stride > 0 && unit > stride) split_axis(s, axis, unit / stride);
     if (at >= 0 && axis >= 0)
       refine_axis(s, axis, &m->buffer->layout, m->buffer->layout.d[at].axis);
   }
