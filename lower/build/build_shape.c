@@ -38,7 +38,10 @@ static void build_reshape(Build *s, const TileOp *op) {
     }
     return;
   }
-  s->var[r->id] = build_relayout(s, build_own(s, x), &r->type, &want);
+  /* What is not held is computed where the result needs it. */
+  Layout from = build_layout_of(s, x), same;
+  if (!s->u->schedule->values[x->id].held && layout_reshape(&want, &x->type, &same)) from = same;
+  s->var[r->id] = build_relayout(s, build_held(s, x, &from), &r->type, &want);
 }
 
 static void slice(Build *s, const TileOp *op) {
@@ -65,16 +68,6 @@ static void build_concat(Build *s, const TileOp *op) {
   through_buffer(s, op, buf, NULL, NULL, NULL);
 }
 
-/* A layout with a last axis of two registers. */
-static Layout with_pair(const Layout *l) {
-  Layout r = *l;
-  r.shape[r.rank++] = 2;
-  for (int i = 0; i < r.ndigits; i++)
-    if (hw_in_thread((HwDim)r.d[i].hw)) r.d[i].stride *= 2;
-  layout_push(&r, r.rank - 1, HW_REG, 2, 1);
-  return r;
-}
-
 static void build_join(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = op->args[0]->type.rank ? build_layout_of(s, op->args[0]) : (Layout){0};
@@ -82,7 +75,7 @@ static void build_join(Build *s, const TileOp *op) {
     layout_push(&l, -1, HW_WARP, s->nest->warps, 1);
     layout_push(&l, -1, HW_LANE, s->nest->lanes, 1);
   }
-  Layout pair = with_pair(&l), want = build_layout_of(s, r);
+  Layout pair = layout_add_pair(&l), want = build_layout_of(s, r);
   NestVar *v = nest_tile_var(s->nest, r->name, r->type, &pair);
   for (int i = 0; i < 2; i++) {
     Open o = build_open(s, &l);
@@ -112,7 +105,7 @@ static void build_split(Build *s, const TileOp *op) {
     split_scalars(s, op);
     return;
   }
-  Layout half = build_layout_of(s, r), pair = with_pair(&half);
+  Layout half = build_layout_of(s, r), pair = layout_add_pair(&half);
   NestVar *v = build_held(s, x, &pair);
   for (int i = 0; i < 2; i++) {
     NestVar *to = nest_tile_var(s->nest, NULL, r->type, &half);

@@ -156,6 +156,21 @@ Layout layout_insert_axis(const Layout *l, int axis) {
   return r;
 }
 
+Layout layout_add_pair(const Layout *l) {
+  Layout r = *l;
+  r.shape[r.rank++] = 2;
+  for (int i = 0; i < r.ndigits; i++)
+    if (hw_in_thread((HwDim)r.d[i].hw)) r.d[i].stride *= 2;
+  layout_push(&r, r.rank - 1, HW_REG, 2, 1);
+  return r;
+}
+
+bool layout_drop_pair(const Layout *l, Layout *out) {
+  *out = layout_drop_axis(l, l->rank - 1);
+  Layout pair = layout_add_pair(out);
+  return layout_eq(&pair, l);
+}
+
 /* The digits of `l` cut where the axes of `to` begin, the least significant first; -1 where one
  * can't be. */
 static int cut_digits(const Layout *l, const Type *to, Digit *cut) {

@@ -91,6 +91,10 @@ bool layout_replicated(const Layout *l);
  * extent 1 at `axis`. */
 Layout layout_drop_axis(const Layout *l, int axis);
 Layout layout_insert_axis(const Layout *l, int axis);
+/* The layout of a tile with another last axis of extent 2, whose elements are neighbours in a
+ * thread's registers; and without such an axis, false if the last one is not. */
+Layout layout_add_pair(const Layout *l);
+bool layout_drop_pair(const Layout *l, Layout *out);
 Layout layout_permute(const Layout *l, const int64_t *perm);
 /* The layout of the tile in another shape, every element where it is.  False if it is padded or a
  * digit would straddle axes. */

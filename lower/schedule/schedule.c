@@ -492,6 +492,16 @@ static void derive_op(Plan *p, const TileOp *op, bool *changed) {
       if (lx && r->type.rank && layout_reshape(lx, &r->type, &same)) derive(p, r, same, changed);
       if (lr && x->type.rank && layout_reshape(lr, &x->type, &same)) derive(p, x, same, changed);
       return;
+    case TILE_JOIN:
+      if (lx) derive(p, r, layout_add_pair(lx), changed);
+      for (uint32_t i = 0; lr && i < op->nargs; i++)
+        if (layout_drop_pair(lr, &same)) derive(p, op->args[i], same, changed);
+      return;
+    case TILE_SPLIT:
+      for (uint32_t i = 0; lx && i < op->nresults; i++)
+        if (layout_drop_pair(lx, &same)) derive(p, op->results[i], same, changed);
+      if (lr) derive(p, x, layout_add_pair(lr), changed);
+      return;
     default: return;
   }
 }
