@@ -47,22 +47,26 @@ def _scale_group(k, shape):
 
 
 @triton.jit
-def _from_e2m1(bits, dtype: tl.constexpr):
-    """The number whose e2m1 code is the low 4 bits: the code moved to the sign and the top of the
-    mantissa is the number times a power of two."""
+def _from_e2m1(x, dtype: tl.constexpr):
+    """The two numbers whose e2m1 codes are the low and the high half of a byte: the bits of a code
+    as sign, exponent and top of the mantissa are the number times a power of two."""
+    both = x.to(tl.uint32) * 0x1001  # one code at bit 0, one at bit 16
     if dtype == tl.bfloat16:
-        moved = ((bits & 8) << 12) | ((bits & 7) << 6)
-        return moved.to(dtype, bitcast=True) * 2.0**126
+        bits = ((both << 12) & 0x80008000) | ((both << 6) & 0x01C001C0)
+        power: tl.constexpr = 2.0**126
     else:
-        moved = ((bits & 8) << 12) | ((bits & 7) << 9)
-        return moved.to(dtype, bitcast=True) * 2.0**14
+        bits = ((both << 12) & 0x80008000) | ((both << 9) & 0x0E000E00)
+        power: tl.constexpr = 2.0**14
+    low = bits.to(tl.uint16).to(dtype, bitcast=True)
+    high = (bits >> 16).to(tl.uint16).to(dtype, bitcast=True)
+    return low * power, high * power
 
 
 @triton.jit
 def _unpack(x, axis: tl.constexpr, dtype: tl.constexpr):
     """The e2m1 elements of x, two a byte along the last axis (1) or the one before it (0)."""
-    bits = x.to(tl.uint16)
-    pair = tl.join(_from_e2m1(bits & 15, dtype), _from_e2m1(bits >> 4, dtype))
+    low, high = _from_e2m1(x, dtype)
+    pair = tl.join(low, high)
     r: tl.constexpr = len(x.shape)
     batch: tl.constexpr = x.shape[:r - 2]
     if axis == 1:
