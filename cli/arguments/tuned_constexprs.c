@@ -8,6 +8,7 @@
 #include "cli/messages.h"
 #include "cli/terminal/diagnostics.h"
 #include "runtime/compile/config.h"
+#include "runtime/compile/spec.h"
 #include "runtime/launch/decorators.h"
 #include "runtime/messages.h"
 #include "runtime/nereid_tune.h"
@@ -192,6 +193,24 @@ static int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
   return ask_quietly(r, args, d, add_rest_of_config);
 }
 
+static int add_blocks(Request *r, Arguments *args, Decorators *d) {
+  DecoratorSpace s;
+  const Config *c = config_at_hand(r, d, &s);
+  int status = STATUS_OK;
+  (void)args;
+  for (int i = 0; c && i < c->n && !status; i++) {
+    const nereid_setting *set = &c->settings[i];
+    if (spec_begins_descriptor(set->value) && !request_has(r, set->name))
+      status = request_add(r, set->name, NULL, set->value);
+  }
+  return status ? status : request_finish(r);
+}
+
+/* The same, of the blocks alone that its pre_hook gives to tensor descriptors. */
+static int decorated_blocks(Request *r, Arguments *args, const nereid_device *d) {
+  return ask_quietly(r, args, d, add_blocks);
+}
+
 /* A constexpr without a value that the file does not give either; NULL: there is none. */
 static const char *open_constexpr(const Tuned *t) {
   const nereid_kernel_info *kernel = t->args->kernel;
@@ -276,5 +295,6 @@ int tuned_add(const Tuned *t) {
   if (!status && !found) status = add_first_config(t);
   if (!status) status = decorated_heuristics(t->request, t->args, t->device);
   if (!status && measures) status = check_open(t);
-  return status || !t->first ? status : decorated_rest(t->request, t->args, t->device);
+  if (status) return status;
+  return (t->first ? decorated_rest : decorated_blocks)(t->request, t->args, t->device);
 }
