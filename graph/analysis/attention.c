@@ -1,12 +1,5 @@
 #include "graph/analysis/attention.h"
 
-/* The least power of 2, from `least` on, that is at least n. */
-static int64_t power_of_2(int64_t n, int64_t least) {
-  int64_t p = least;
-  while (p < n && p < INT64_MAX / 2) p *= 2;
-  return p;
-}
-
 static int64_t rows_fitting(Dim rows, int64_t most) {
   if (!dim_is_int(rows)) return most;
   int64_t p = power_of_2(rows->value, 16);

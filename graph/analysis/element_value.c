@@ -33,11 +33,6 @@ static Dim operand_value(Knower *k, const Node *n, const Dim *index, const char 
 
 /* ---- arithmetic ---- */
 
-static bool has_scaled_operand(Knower *k, const Node *n) {
-  Arg alpha = graph_arg(k->g, n, "alpha");
-  return alpha.kind != ARG_INT || !dim_is(alpha.dim, 1);
-}
-
 /* `value`, if n's dtype holds it, whatever its symbols are; 64 bits hold all that indices are. */
 static Dim value_in_dtype(Knower *k, const Node *n, Dim value) {
   DimRange r = dim_range(k->d, value);
@@ -48,14 +43,14 @@ static Dim value_in_dtype(Knower *k, const Node *n, Dim value) {
 
 static Dim element_sum(Knower *k, Node *n, const Dim *index) {
   Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
-  return !a || !b || is_bool(n) || has_scaled_operand(k, n)
+  return !a || !b || is_bool(n) || graph_scales_operand(k->g, n)
              ? NULL
              : value_in_dtype(k, n, dim_add(k->d, a, b));
 }
 
 static Dim element_difference(Knower *k, Node *n, const Dim *index) {
   Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
-  return !a || !b || is_bool(n) || has_scaled_operand(k, n)
+  return !a || !b || is_bool(n) || graph_scales_operand(k->g, n)
              ? NULL
              : value_in_dtype(k, n, dim_sub(k->d, a, b));
 }

@@ -151,22 +151,16 @@ static IndexRange range_maximum(Ranger *r, const Node *n) {
   return (IndexRange){least, larger(r, a.hi, b.hi)};
 }
 
-static bool scales_operand(Ranger *r, const Node *n) {
-  if (!takes(r, n, "alpha")) return false;
-  Dim alpha = integer_argument(r, n, "alpha");
-  return !alpha || !dim_is(alpha, 1);
-}
-
 static IndexRange range_sum(Ranger *r, const Node *n) {
   IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
-  if (scales_operand(r, n)) return unknown;
+  if (graph_scales_operand(r->g, n)) return unknown;
   return (IndexRange){a.lo && b.lo ? dim_add(r->d, a.lo, b.lo) : NULL,
                       a.hi && b.hi ? dim_add(r->d, a.hi, b.hi) : NULL};
 }
 
 static IndexRange range_difference(Ranger *r, const Node *n) {
   IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
-  if (scales_operand(r, n)) return unknown;
+  if (graph_scales_operand(r->g, n)) return unknown;
   return (IndexRange){a.lo && b.hi ? dim_sub(r->d, a.lo, b.hi) : NULL,
                       a.hi && b.lo ? dim_sub(r->d, a.hi, b.lo) : NULL};
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/aot/project_state.h"
+#include "graph/ir/python_words.h"
 #include "graph/messages.h"
 
 enum { NAME_MAX_ = 32 };
@@ -26,11 +27,9 @@ static const char *upper_case(Arena *a, const char *name) {
   return copy;
 }
 
-static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 static size_t word_length(const char *s) {
   size_t n = 0;
-  while (in_word(s[n])) n++;
+  while (python_is_word_char(s[n])) n++;
   return n;
 }
 

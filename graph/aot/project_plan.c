@@ -297,11 +297,11 @@ static void put_values(Project *p, Text *out) {
 /* ---- functions of sizes ---- */
 
 static bool is_bare(const Project *p, const ProjectSymbol *s) {
-  return project_size_at(p->inputs[s->input], s->axis) == s->symbol;
+  return plan_axis_size(p->inputs[s->input], s->axis) == s->symbol;
 }
 
 static void put_axis_function(Project *p, Text *out, const ProjectSymbol *s) {
-  Dim x = project_size_at(p->inputs[s->input], s->axis);
+  Dim x = plan_axis_size(p->inputs[s->input], s->axis);
   if (is_bare(p, s)) return;
   text_printf(out, "static int64_t axis_%u_%u(const int64_t *size) {\n", s->input, s->axis);
   project_declare_symbols(p, out, "size", &x, 1);
@@ -352,8 +352,8 @@ static void put_shapes(Project *p, Text *out, const char *name, const PlanBuffer
   Text body = text_new(p->arena);
   DimList used = {0};
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; values[i] && j < project_axes(values[i]); j++) {
-      Dim x = project_size_at(values[i], j);
+    for (uint32_t j = 0; values[i] && j < plan_axes(values[i]); j++) {
+      Dim x = plan_axis_size(values[i], j);
       vec_push(p->arena, &used, x);
       text_printf(&body, "  shape[%u][%u] = %s;\n", i, j, project_size(p, x));
     }

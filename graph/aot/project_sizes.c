@@ -67,14 +67,8 @@ static Dim one_unbound(Project *p, Dim x, bool *several) {
   return found;
 }
 
-uint32_t project_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
-
-Dim project_size_at(const PlanBuffer *b, uint32_t axis) {
-  return b->value ? b->value : b->shape[axis];
-}
-
 static bool bind_axis(Project *p, uint32_t input, uint32_t axis, bool bare) {
-  Dim x = project_size_at(p->inputs[input], axis);
+  Dim x = plan_axis_size(p->inputs[input], axis);
   bool several = false;
   Dim symbol = (x->kind == DIM_SYMBOL) == bare ? one_unbound(p, x, &several) : NULL;
   if (!symbol || several) return false;
@@ -88,7 +82,7 @@ static bool bind_axis(Project *p, uint32_t input, uint32_t axis, bool bare) {
 static bool bind_round(Project *p, bool bare) {
   bool progress = false;
   for (uint32_t i = 0; i < p->ninputs; i++)
-    for (uint32_t j = 0; p->inputs[i] && j < project_axes(p->inputs[i]); j++)
+    for (uint32_t j = 0; p->inputs[i] && j < plan_axes(p->inputs[i]); j++)
       progress |= bind_axis(p, i, j, bare);
   return progress;
 }

@@ -119,9 +119,6 @@ static inline const char *project_prefix(const Project *p) {
 int project_find_symbols(Project *p);
 /* Limits that keep all sizes within 64 bits: the grids of steps are among them. */
 int project_limit_symbols(Project *p);
-/* How many sizes an input decides, and which. */
-uint32_t project_axes(const PlanBuffer *b);
-Dim project_size_at(const PlanBuffer *b, uint32_t axis);
 /* x as a C expression over the symbols' names. */
 const char *project_size(Project *p, Dim x);
 /* Declares the names that n expressions use; `from` is the array of symbols. */

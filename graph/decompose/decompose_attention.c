@@ -193,8 +193,6 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
-static Dim size_at(const Node *x, int back) { return x->type.shape[rank_of(x) - (uint32_t)back]; }
-
 /* Each head of k and v serves several of q: [.., h, s, e] to [.., h*times, s, e]. */
 static Node *repeat_heads(Build *b, Node *x, Dim times) {
   Dim shape[GRAPH_RANK_MAX];
@@ -211,14 +209,14 @@ static Node *repeat_heads(Build *b, Node *x, Dim times) {
 
 static Node *with_all_heads(Build *b, Node *x, const Node *query) {
   if (!infer_bool(&b->in, "enable_gqa") || rank_of(x) < 3) return x;
-  Dim heads = size_at(query, 3), own = size_at(x, 3);
+  Dim heads = size_from_end(query, 3), own = size_from_end(x, 3);
   return heads == own ? x : repeat_heads(b, x, dim_floordiv(b->in.g->dims, heads, own));
 }
 
 /* Row i sees the columns up to i. */
 static Node *causal_mask(Build *b, const Node *scores) {
-  Node *row = build_unsqueeze(b, build_arange(b, size_at(scores, 2)), 1);
-  Node *column = build_arange(b, size_at(scores, 1));
+  Node *row = build_unsqueeze(b, build_arange(b, size_from_end(scores, 2)), 1);
+  Node *column = build_arange(b, size_from_end(scores, 1));
   return build_op2(b, OP_aten_le_Tensor, column, row);
 }
 
@@ -242,7 +240,7 @@ static Node *masked_scores(Build *b, Node *scores) {
 
 static Arg attention_scale(Build *b, const Node *query) {
   if (infer_has(&b->in, "scale")) return build_arg(b, "scale");
-  Dim width = size_at(query, 1);
+  Dim width = size_from_end(query, 1);
   if (!dim_is_int(width))
     infer_fail(&b->in, E_GRAPH_FIXED, rank_of(query) - 1, infer_type_text(&b->in, &query->type));
   return arg_float(1 / sqrt((double)width->value));

@@ -5,10 +5,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static Node *add_number(Build *b, Node *x, Dim y) {
-  return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
-}
-
 static Node *select_index(Build *b, Node *x, uint32_t axis, Node *index) {
   return build(b, OP_aten_index_select_default,
                ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
@@ -93,7 +89,7 @@ static Node *padded_indices(Build *b, PadMode mode, Dim size, Dim left, Dim righ
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));
   Dim count = dim_add(d, size, dim_add(d, left, right));
-  Node *i = add_number(b, build_arange(b, count), dim_sub(d, build_const(b, 0), left));
+  Node *i = build_add_dim(b, build_arange(b, count), dim_sub(d, build_const(b, 0), left));
   if (mode == PAD_CIRCULAR) return build_with(b, OP_aten_remainder_Tensor, i, arg_dim(size));
   if (mode == PAD_REPLICATE)
     return build(b, OP_aten_clamp_default, ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));

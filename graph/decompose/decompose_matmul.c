@@ -4,8 +4,6 @@
 
 #include "graph/decompose/decompose.h"
 
-static Dim size_at(const Node *x, int back) { return x->type.shape[rank_of(x) - (uint32_t)back]; }
-
 /* The numbers along all axes but the last n, multiplied. */
 static Dim merged_rows(Build *b, const Node *x, uint32_t n) {
   return infer_product(&b->in, x->type.shape, rank_of(x) - n);
@@ -15,7 +13,7 @@ static Node *mm(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_mm_def
 
 /* x[.., k] as one matrix, times y[k, n]: [.., n]. */
 static Node *rows_times(Build *b, Node *x, Node *y) {
-  Dim k = size_at(x, 1), n = size_at(y, 1), shape[GRAPH_RANK_MAX];
+  Dim k = size_from_end(x, 1), n = size_from_end(y, 1), shape[GRAPH_RANK_MAX];
   Node *rows = build_view(b, x, 2, (Dim[]){merged_rows(b, x, 1), k});
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
   shape[rank_of(x) - 1] = n;
@@ -105,8 +103,8 @@ static uint32_t join_batch(Build *b, const Node *x, const Node *y, Dim *out) {
 static Node *flat_batch(Build *b, Node *x, const Dim *batch, uint32_t n) {
   Dim shape[GRAPH_RANK_MAX];
   if (n) memcpy(shape, batch, n * sizeof *shape);
-  shape[n] = size_at(x, 2);
-  shape[n + 1] = size_at(x, 1);
+  shape[n] = size_from_end(x, 2);
+  shape[n + 1] = size_from_end(x, 1);
   x = build_expand(b, x, n + 2, shape);
   Dim flat[] = {infer_product(&b->in, batch, n), shape[n], shape[n + 1]};
   return build_view(b, x, 3, flat);
@@ -118,8 +116,8 @@ Node *decompose_matmul_of(Build *b, Node *x, Node *y) {
   if (rank_of(y) == 2) return rows_times(b, x, y);
   uint32_t n = join_batch(b, x, y, shape);
   Node *fx = flat_batch(b, x, shape, n), *fy = flat_batch(b, y, shape, n);
-  shape[n] = size_at(x, 2);
-  shape[n + 1] = size_at(y, 1);
+  shape[n] = size_from_end(x, 2);
+  shape[n + 1] = size_from_end(y, 1);
   return build_view(b, build_op2(b, OP_aten_bmm_default, fx, fy), n + 2, shape);
 }
 

@@ -19,14 +19,6 @@ typedef struct {
   bool ceil_mode;
 } Pooling;
 
-static inline Node *pool_plus(Build *b, Node *x, Dim by) {
-  return dim_is(by, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(by));
-}
-
-static inline Node *pool_times(Build *b, Node *x, Dim by) {
-  return dim_is(by, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(by));
-}
-
 static inline Node *pool_at_most(Build *b, Node *x, Dim most) {
   return build_with(b, OP_aten_clamp_max_default, x, arg_dim(most));
 }
@@ -87,8 +79,8 @@ static Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
 /* The index at which each window begins; negative in the padding. */
 static Node *window_starts(Build *b, const Pooling *p, uint32_t i) {
   Dims *d = b->in.g->dims;
-  Node *at = pool_times(b, build_arange(b, p->windows[i]), p->stride[i]);
-  return pool_plus(b, at, dim_sub(d, build_const(b, 0), p->padding[i]));
+  Node *at = build_mul_dim(b, build_arange(b, p->windows[i]), p->stride[i]);
+  return build_add_dim(b, at, dim_sub(d, build_const(b, 0), p->padding[i]));
 }
 
 /* ---- averages ---- */
@@ -98,7 +90,7 @@ static Node *window_starts(Build *b, const Pooling *p, uint32_t i) {
 static Node *sizes_along(Build *b, const Pooling *p, uint32_t i, bool padded) {
   Dims *d = b->in.g->dims;
   Dim size = p->x->type.shape[p->first + i];
-  Node *start = window_starts(b, p, i), *end = pool_plus(b, start, p->kernel[i]);
+  Node *start = window_starts(b, p, i), *end = build_add_dim(b, start, p->kernel[i]);
   end = pool_at_most(b, end, padded ? dim_add(d, size, p->padding[i]) : size);
   if (!padded) start = build_with(b, OP_aten_clamp_min_default, start, build_int(b, 0));
   return build_sub(b, end, start);
@@ -181,8 +173,8 @@ static Node *numbers_at(Build *b, const Pooling *p, Node *const *start, const in
   Node *number = NULL;
   for (uint32_t i = 0; i < p->n; i++) {
     Dim by = dim_mul(d, p->dilation[i], build_const(b, at[i]));
-    Node *along = build_along(b, pool_plus(b, start[i], by), i, p->n);
-    if (number) number = pool_times(b, number, p->x->type.shape[p->first + i]);
+    Node *along = build_along(b, build_add_dim(b, start[i], by), i, p->n);
+    if (number) number = build_mul_dim(b, number, p->x->type.shape[p->first + i]);
     number = number ? build_add(b, number, along) : along;
   }
   return number;
@@ -197,7 +189,7 @@ static Node *first_inside(Build *b, const Pooling *p, Node *const *start) {
     /* start - floor(before / dilation) * dilation */
     Node *steps = build_with(b, OP_aten_floor_divide_Scalar, before, arg_dim(p->dilation[i]));
     Dim back = dim_sub(d, build_const(b, 0), p->dilation[i]);
-    inside[i] = build_add(b, start[i], pool_times(b, steps, back));
+    inside[i] = build_add(b, start[i], build_mul_dim(b, steps, back));
   }
   static const int64_t begin[WINDOW_AXES];
   return numbers_at(b, p, inside, begin);
@@ -245,19 +237,10 @@ static bool pool_few_positions(const Pooling *p) {
   return count <= POSITIONS_MAX;
 }
 
-static Node *pool_set_pair(Build *b, Node *values, Node *indices) {
-  b->nitems = 2;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = values;
-  b->items[1] = indices;
-  return NULL;
-}
-
 /* The maxima and their indices; NULL, and the node stays, if windows are too large. */
 static Node *max_pool_indices(Build *b, const Pooling *p) {
   if (!pool_few_positions(p)) return NULL;
-  return pool_set_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p),
-                       indices_of_maxima(b, p));
+  return build_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p), indices_of_maxima(b, p));
 }
 
 static Node *maximum_with_indices(Build *b, uint32_t n) {
@@ -323,8 +306,8 @@ static int64_t largest_window(int64_t size, int64_t windows) {
 
 /* floor(window * size / windows), or of the next window, rounded up: the bounds of windows. */
 static Node *adaptive_bound(Build *b, Dim size, Dim windows, bool end) {
-  Node *at = pool_times(b, build_arange(b, windows), size);
-  if (end) at = pool_plus(b, at, build_const(b, size->value + windows->value - 1));
+  Node *at = build_mul_dim(b, build_arange(b, windows), size);
+  if (end) at = build_add_dim(b, at, build_const(b, size->value + windows->value - 1));
   return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(windows));
 }
 
@@ -353,7 +336,7 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
     at.items[p->first + i] = arg_node(element);
     u.inside = combine_nodes(b, u.inside, build_view(b, inside, 2 * p->n, shape),
                              OP_aten_logical_and_default);
-    if (u.numbers) u.numbers = pool_times(b, u.numbers, size);
+    if (u.numbers) u.numbers = build_mul_dim(b, u.numbers, size);
     u.numbers = combine_nodes(b, u.numbers, element, OP_aten_add_Tensor);
     u.window |= 1u << (p->first + 2 * i + 1);
   }
@@ -382,7 +365,7 @@ static Node *uneven_maximum(Build *b, const Pooling *p) {
   equal = combine_nodes(b, equal, u.inside, OP_aten_logical_and_default);
   Node *indices = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
   indices = build_reduce(b, OP_aten_amin_default, indices, u.window, false);
-  return pool_set_pair(b, build_squeeze(b, most, u.window), indices);
+  return build_pair(b, build_squeeze(b, most, u.window), indices);
 }
 
 static bool is_integer_pooling(const Pooling *p) {

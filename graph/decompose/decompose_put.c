@@ -152,8 +152,6 @@ bool scatter_masked_put(Build *b, MaskedPut *out) {
   return infer_takes(&b->in, "source") ? scatter_by_mask(b, out) : fill_by_mask(b, out);
 }
 
-static Dims *dims_of(Build *b) { return b->in.g->dims; }
-
 /* ---- rows: slices along some axes ---- */
 
 /* x with the axes of `set` in front, as two: rows, and the elements of one. */
@@ -189,7 +187,7 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
     return from_rows(b, r, scatter_take(b, r->x, writer, values));
   }
   Dim elements = r->x->type.shape[1];
-  Node *indices = build_add(b, scatter_times(b, build_unsqueeze(b, row, 1), elements),
+  Node *indices = build_add(b, build_mul_dim(b, build_unsqueeze(b, row, 1), elements),
                             build_arange(b, elements));
   return from_rows(b, r, scatter_add_up(b, r->x, indices, values));
 }
@@ -274,9 +272,9 @@ static Node *rows_named(Build *b, const Put *p) {
   for (uint32_t i = rank_of(p->x); i-- > 0;) {
     if (!p->index[i]) continue;
     Dim size = p->x->type.shape[i];
-    Node *at = scatter_times(b, scatter_from_start(b, p->index[i], size), stride);
+    Node *at = build_mul_dim(b, scatter_from_start(b, p->index[i], size), stride);
     row = row ? build_add(b, at, row) : at;
-    stride = dim_mul(dims_of(b), stride, size);
+    stride = dim_mul(build_dims(b), stride, size);
   }
   return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
 }
@@ -335,9 +333,9 @@ Node *decompose_max_unpool(Build *b) {
   uint32_t lead = rank_of(x) - (infer_takes(&b->in, "stride") ? 3 : 2);
   uint32_t inner = all_axes(x) & ~((1u << lead) - 1);
   Dim planes = build_count(b, x, all_axes(x) & ~inner), size = build_const(b, 1);
-  for (uint32_t i = lead; i < t->rank; i++) size = dim_mul(dims_of(b), size, t->shape[i]);
-  Dim shape[] = {planes, build_count(b, x, inner)}, all = dim_mul(dims_of(b), planes, size);
-  Node *plane = scatter_times(b, build_along(b, build_arange(b, planes), 0, 2), size);
+  for (uint32_t i = lead; i < t->rank; i++) size = dim_mul(build_dims(b), size, t->shape[i]);
+  Dim shape[] = {planes, build_count(b, x, inner)}, all = dim_mul(build_dims(b), planes, size);
+  Node *plane = build_mul_dim(b, build_along(b, build_arange(b, planes), 0, 2), size);
   Node *indices = build_add(b, plane, build_view(b, index, 2, shape));
   Node *none = build_full(b, 1, &all, build_int(b, 0), t->dtype);
   if (scatter_empty(b, x)) return build_finished(b, none);

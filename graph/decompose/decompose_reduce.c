@@ -131,19 +131,11 @@ static Node *build_arg_extreme(Build *b, bool max) {
 Node *decompose_argmax(Build *b) { return build_arg_extreme(b, true); }
 Node *decompose_argmin(Build *b) { return build_arg_extreme(b, false); }
 
-static void set_pair(Build *b, Node *x, Node *y) {
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = x;
-  b->items[1] = y;
-  b->nitems = 2;
-}
-
 static Node *extreme_and_index(Build *b, bool max) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *value = reduce_extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
-  set_pair(b, value, extreme_index(b, max, x, axis, keeps(b)));
-  return NULL;
+  return build_pair(b, value, extreme_index(b, max, x, axis, keeps(b)));
 }
 
 Node *decompose_max_dim(Build *b) { return extreme_and_index(b, true); }
@@ -153,8 +145,7 @@ Node *decompose_aminmax(Build *b) {
   Node *x = build_self(b);
   uint32_t set = infer_has(&b->in, "dim") ? find_reduced_axes(b) : all_axes(x);
   Node *least = build_reduce(b, OP_aten_amin_default, x, set, keeps(b));
-  set_pair(b, least, build_reduce(b, OP_aten_amax_default, x, set, keeps(b)));
-  return NULL;
+  return build_pair(b, least, build_reduce(b, OP_aten_amax_default, x, set, keeps(b)));
 }
 
 /* ---- moments ---- */
@@ -203,8 +194,7 @@ static Node *with_mean(Build *b, bool root) {
   if (root) var = build_op1(b, OP_aten_sqrt_default, var);
   mean = build_view(b, mean, t[1].rank, t[1].shape);
   var = build_to(b, var, t[0].dtype);
-  set_pair(b, var, build_to(b, mean, t[1].dtype));
-  return NULL;
+  return build_pair(b, var, build_to(b, mean, t[1].dtype));
 }
 
 Node *decompose_var_mean(Build *b) { return with_mean(b, false); }

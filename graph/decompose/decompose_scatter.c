@@ -12,16 +12,6 @@
 #include "graph/decompose/scatter.h"
 #include "graph/messages.h"
 
-static Dims *dims_of(Build *b) { return b->in.g->dims; }
-
-static Node *add_number(Build *b, Node *x, Dim y) {
-  return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
-}
-
-Node *scatter_times(Build *b, Node *x, Dim y) {
-  return dim_is(y, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(y));
-}
-
 static Node *scatter_at(Build *b, Node *to, Node *indices, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};
   return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(indices), src, how));
@@ -41,7 +31,7 @@ static Node *like(Build *b, Node *x, const Node *of) {
 /* For each of n elements the number of the last that is written there, -1: none is. */
 Node *scatter_writers(Build *b, Dim n, Node *indices) {
   Dim count = value_numel(b->in.g, &indices->type);
-  DType t = dim_range(dims_of(b), count).hi <= INT32_MAX ? DT_I32 : DT_I64;
+  DType t = dim_range(build_dims(b), count).hi <= INT32_MAX ? DT_I32 : DT_I64;
   Node *none = build_full(b, 1, &n, build_int(b, -1), t);
   Node *number = like(b, build_to(b, build_arange(b, count), t), indices);
   return scatter_at(b, none, indices, arg_node(number), "amax");
@@ -129,9 +119,9 @@ static Node *indices_along(Build *b, const Node *x, uint32_t axis, Node *index) 
   for (uint32_t i = rank_of(x); i-- > 0;) {
     Node *at = i == axis ? build_to(b, index, DT_I64)
                          : build_along(b, build_arange(b, index->type.shape[i]), i, rank_of(x));
-    at = scatter_times(b, at, stride);
+    at = build_mul_dim(b, at, stride);
     linear = linear ? build_add(b, at, linear) : at;
-    stride = dim_mul(dims_of(b), stride, x->type.shape[i]);
+    stride = dim_mul(build_dims(b), stride, x->type.shape[i]);
   }
   return linear;
 }
@@ -202,7 +192,7 @@ static Node *products_along(Build *b, const Along *a, Node *src) {
   Arg pads = arg_list(b->in.g, 2 * rank);
   bool smaller = false;
   for (uint32_t i = 0; i < rank; i++) {
-    Dim more = dim_sub(dims_of(b), a->x->type.shape[i], y->type.shape[i]);
+    Dim more = dim_sub(build_dims(b), a->x->type.shape[i], y->type.shape[i]);
     pads.items[2 * (rank - 1 - i)] = build_int(b, 0);
     pads.items[2 * (rank - 1 - i) + 1] = arg_dim(more);
     smaller |= !dim_is(more, 0);
@@ -265,7 +255,7 @@ Node *decompose_scatter_reduce(Build *b) {
        *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
   Node *on = build_op2(b, OP_aten_gt_Tensor, count, zero);
   if (how == SCATTER_MEAN) {
-    count = include ? add_number(b, count, build_const(b, 1))
+    count = include ? build_add_dim(b, count, build_const(b, 1))
                     : build_with(b, OP_aten_clamp_default, count, build_int(b, 1));
     y = build_to(b, divide_mean(b, y, count), a.x->type.dtype);
   }

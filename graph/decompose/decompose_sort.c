@@ -15,13 +15,6 @@
 
 enum { RUN = 2048, INDEX_BITS = 30 };
 
-static void set_pair(Build *b, Node *x, Node *y) {
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = x;
-  b->items[1] = y;
-  b->nitems = 2;
-}
-
 static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
   return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
 }
@@ -166,8 +159,7 @@ Node *decompose_sort(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *order = order_along(b, x, axis, descends(b), NULL);
-  set_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
-  return NULL;
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
 }
 
 Node *decompose_msort(Build *b) {
@@ -180,8 +172,7 @@ Node *decompose_topk(Build *b) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim k = infer_size(&b->in, "k");
   Node *order = order_along(b, x, axis, infer_bool(&b->in, "largest"), k);
-  set_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
-  return NULL;
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
 }
 
 /* ---- the largest so far ---- */
@@ -191,8 +182,7 @@ static Node *extremes_so_far(Build *b, OpId op) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   if (rank_of(x)) index = build_with(b, op, x, build_int(b, axis));
   else index = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
-  set_pair(b, rank_of(x) ? gather_along(b, x, axis, index) : x, index);
-  return NULL;
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, index) : x, index);
 }
 
 Node *decompose_cummax(Build *b) { return extremes_so_far(b, OP_nereid_cummax_place_default); }
@@ -206,7 +196,7 @@ static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
   Node *value = rank_of(x) ? gather_along(b, x, axis, index) : x;
   const ValueType *t = b->in.n->type.items;
   value = build_view(b, value, t[0].rank, t[0].shape);
-  set_pair(b, value, build_view(b, index, t[1].rank, t[1].shape));
+  build_pair(b, value, build_view(b, index, t[1].rank, t[1].shape));
 }
 
 Node *decompose_kthvalue(Build *b) {

@@ -8,8 +8,6 @@
 Node *scatter_flat(Build *b, Node *x);
 /* Is it known to have no elements? */
 bool scatter_empty(Build *b, const Node *x);
-/* x * y; x itself for 1. */
-Node *scatter_times(Build *b, Node *x, Dim y);
 
 /* For each of n elements the number of the last of `indices` that is its own; -1: none is. */
 Node *scatter_writers(Build *b, Dim n, Node *indices);

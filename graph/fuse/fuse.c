@@ -295,8 +295,6 @@ typedef struct {
   Group *checks;       /* the last group that checks began; NULL: there is none */
 } Fuser;
 
-static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
-
 /* ---- what is put into groups ---- */
 
 static bool computes(const Node *n) {

@@ -6,6 +6,8 @@
 
 enum { FUSE_COLUMNS_MAX = 4096 }; /* of a row that a tile holds whole: windows, channels */
 
+static inline bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
+
 /* Makes n's own domain that of the group. */
 void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
 

@@ -5,8 +5,6 @@
 #include "graph/ops/concat_sources.h"
 #include "graph/ops/window.h"
 
-static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
-
 typedef struct {
   const Fusion *f;
   UseAt *use;

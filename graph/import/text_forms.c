@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "graph/ir/python_words.h"
+
 /* A line of the copy, from `at` to `end`. */
 typedef struct {
   char *at, *end;
@@ -22,10 +24,8 @@ static char *find_in_line(const Line *l, const char *s) {
   return memmem(l->at, (size_t)(l->end - l->at), s, strlen(s));
 }
 
-static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 static void skip_word(Line *l) {
-  while (l->at < l->end && is_name_char(*l->at)) l->at++;
+  while (l->at < l->end && python_is_word_char(*l->at)) l->at++;
 }
 
 /* ---- values ---- */
@@ -34,7 +34,7 @@ static void skip_word(Line *l) {
 static void plain_values(char *from, char *to) {
   for (char *s = from; s < to; s++) {
     if (*s == '%') *s = '+';
-    if (*s != ':' || s == from || !is_name_char(s[-1])) continue;
+    if (*s != ':' || s == from || !python_is_word_char(s[-1])) continue;
     for (; s < to && (*s == ':' || isdigit((unsigned char)*s)); s++) *s = ' ';
   }
 }
@@ -70,7 +70,7 @@ static void plain_keys(char *from, char *to) {
 /* Does Python read it as one value?  Other text is a string with spaces or punctuation. */
 static bool is_plain_value(const char *from, const char *to) {
   if (strchr("+[({-", *from) || isdigit((unsigned char)*from)) return true;
-  while (from < to && (is_name_char(*from) || *from == '.' || *from == ':')) from++;
+  while (from < to && (python_is_word_char(*from) || *from == '.' || *from == ':')) from++;
   return from == to;
 }
 

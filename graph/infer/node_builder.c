@@ -103,6 +103,10 @@ Node *build_with_named(Build *b, OpId op, uint32_t nargs, const Arg *args, const
   return build_with_all(b, op, nargs, args, 1, &named);
 }
 
+Node *build_and(Build *b, Node *x, Node *y) {
+  return x && y ? build_op2(b, OP_aten_logical_and_default, x, y) : x ? x : y;
+}
+
 Node *build_item(Build *b, Node *list, uint32_t i) {
   Node *n = graph_node(b->in.g, NODE_GETITEM, b->before, 2, 0);
   n->args[0] = arg_node(list);
@@ -119,12 +123,28 @@ Node *build_op2(Build *b, OpId op, Node *x, Node *y) {
 Node *build_with(Build *b, OpId op, Node *x, Arg y) { return build(b, op, ARGS(arg_node(x), y)); }
 
 Node *build_add(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_add_Tensor, x, y); }
+Node *build_add_dim(Build *b, Node *x, Dim y) {
+  return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
+}
+
+Node *build_mul_dim(Build *b, Node *x, Dim y) {
+  return dim_is(y, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(y));
+}
+
 Node *build_sub(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_sub_Tensor, x, y); }
 Node *build_mul(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_mul_Tensor, x, y); }
 Node *build_div(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_div_Tensor, x, y); }
 
 Node *build_where(Build *b, Node *condition, Arg x, Arg y) {
   return build(b, OP_aten_where_self, ARGS(arg_node(condition), x, y));
+}
+
+Node *build_pair(Build *b, Node *x, Node *y) {
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
+  b->items[0] = x;
+  b->items[1] = y;
+  b->nitems = 2;
+  return NULL;
 }
 
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args) {

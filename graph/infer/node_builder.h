@@ -42,9 +42,14 @@ Arg build_arg(Build *b, const char *param);
 Node *build_scalar_arg(Build *b, const char *param, DType t);
 /* The tensors of a list. */
 Node **build_inputs(Build *b, const char *param, uint32_t *n);
+static inline Dims *build_dims(const Build *b) { return b->in.g->dims; }
 static inline Dim build_const(Build *b, int64_t v) { return dim_int(b->in.g->dims, v); }
 static inline Arg build_int(Build *b, int64_t v) { return arg_int(b->in.g, v); }
 static inline uint32_t rank_of(const Node *x) { return x->type.rank; }
+/* The size of the last axis for back = 1, of the one before it for 2. */
+static inline Dim size_from_end(const Node *x, uint32_t back) {
+  return x->type.shape[x->type.rank - back];
+}
 static inline uint32_t all_axes(const Node *x) { return (1u << x->type.rank) - 1; }
 
 /* ---- calls ---- */
@@ -59,12 +64,20 @@ Node *build_op2(Build *b, OpId op, Node *x, Node *y);
 /* The second operand is a number. */
 Node *build_with(Build *b, OpId op, Node *x, Arg y);
 Node *build_add(Build *b, Node *x, Node *y);
+/* x itself for 0, and for 1. */
+Node *build_add_dim(Build *b, Node *x, Dim y);
+Node *build_mul_dim(Build *b, Node *x, Dim y);
 Node *build_sub(Build *b, Node *x, Node *y);
 Node *build_mul(Build *b, Node *x, Node *y);
 Node *build_div(Build *b, Node *x, Node *y);
 Node *build_where(Build *b, Node *condition, Arg x, Arg y);
+/* Both conditions; NULL is one that always holds. */
+Node *build_and(Build *b, Node *x, Node *y);
 /* `list`, a call with several results, at i. */
 Node *build_item(Build *b, Node *list, uint32_t i);
+/* x and y become the items of the Build's node.  Returns NULL, as a rule does whose node has
+ * several results. */
+Node *build_pair(Build *b, Node *x, Node *y);
 /* The Build's node becomes another call, of the same type.  Returns NULL, as a rule does that keeps
  * its node. */
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args);

@@ -88,6 +88,13 @@ Dim dims_symbol_named(const Dims *d, Name name);
 /* Further limits of a symbol; those it has stay.  False if nothing is left. */
 bool dim_limit(Dims *d, Dim symbol, DimRange range);
 
+/* The least of least, 2 * least, 4 * least, ... that is at least n. */
+static inline int64_t power_of_2(int64_t n, int64_t least) {
+  int64_t p = least;
+  while (p < n && p < INT64_MAX / 2) p *= 2;
+  return p;
+}
+
 /* ---- what is known ---- */
 
 static inline bool dim_is_int(Dim x) { return x->kind == DIM_INT; }

@@ -1,5 +1,6 @@
 #include "graph/ir/python_words.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,8 @@ static int by_text(const void *a, const void *b) { return strcmp(a, *(const char
 static bool is_word_among(const char *name, const char *const *words, size_t n) {
   return bsearch(name, words, n, sizeof *words, by_text);
 }
+
+bool python_is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 bool python_is_keyword(const char *name) {
   return is_word_among(name, keywords, sizeof keywords / sizeof *keywords);

@@ -1,16 +1,15 @@
 #include "graph/kernels/helpers.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "graph/ir/python_words.h"
 
 static const char *const files[] = {"check.py", "float8.py", "gelu.py",    "mish.py",
                                     "scans.py", "search.py", "suppress.py"};
 
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 static size_t helper_name_length(const char *s) {
   size_t n = 0;
-  while (is_word_char(s[n])) n++;
+  while (python_is_word_char(s[n])) n++;
   return n;
 }
 
@@ -18,7 +17,7 @@ static size_t helper_name_length(const char *s) {
 static bool has_word(const char *text, const char *word) {
   size_t n = strlen(word);
   for (const char *at = text; (at = strstr(at, word)); at += n)
-    if ((at == text || !is_word_char(at[-1])) && !is_word_char(at[n])) return true;
+    if ((at == text || !python_is_word_char(at[-1])) && !python_is_word_char(at[n])) return true;
   return false;
 }
 

@@ -239,3 +239,14 @@ Arg graph_arg(Graph *g, const Node *n, const char *param) {
     if (!strcmp(n->named[k].name, param)) return n->named[k].value;
   return s->params[i].has_default ? s->params[i].dflt : arg_none();
 }
+
+bool arg_is_number(const Arg *a, int64_t value) {
+  if (a->kind == ARG_INT) return dim_is(a->dim, value);
+  return a->kind == ARG_FLOAT && a->number == (double)value;
+}
+
+bool graph_scales_operand(Graph *g, const Node *n) {
+  if (ops_param(ops_schema(g, n->op), "alpha") < 0) return false;
+  Arg alpha = graph_arg(g, n, "alpha");
+  return alpha.kind == ARG_BOOL ? !alpha.flag : !arg_is_number(&alpha, 1);
+}

@@ -125,6 +125,10 @@ int ops_param(const OpSchema *s, const char *name);
 
 /* The argument of n for that parameter of its op, or the parameter's default. */
 Arg graph_arg(Graph *g, const Node *n, const char *param);
+/* Is it that number, as an integer or a float? */
+bool arg_is_number(const Arg *a, int64_t value);
+/* Is an operand of n multiplied by an argument `alpha`, a number other than 1? */
+bool graph_scales_operand(Graph *g, const Node *n);
 
 /* Do n's arguments fit its op's schema?  Reports what doesn't. */
 bool ops_check(Graph *g, const Node *n);

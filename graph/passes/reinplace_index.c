@@ -76,13 +76,9 @@ static Node *append_ones(Build *b, const Indexed *x, Node *of) {
   return build_view(b, of, n, shape);
 }
 
-static Node *and_conditions(Build *b, Node *x, Node *y) {
-  return x ? build_op2(b, OP_aten_logical_and_default, x, y) : y;
-}
-
 static Node *is_index_inside(Build *b, Node *row, Dim size) {
   Node *low = build_with(b, OP_aten_ge_Tensor, row, build_int(b, 0));
-  return and_conditions(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
+  return build_and(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
 }
 
 /* Is each element of a vector known to be greater than the one before, or each to be less? */
@@ -104,7 +100,7 @@ static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
     Node *other = build_select(b, row, 0, build_const(b, i));
     Node *differs = build_op2(b, OP_aten_ne_Tensor, row, other);
     Node *precedes = build_with(b, OP_aten_ge_Tensor, number, build_int(b, i));
-    last = and_conditions(b, last, build_op2(b, OP_aten_logical_or_default, differs, precedes));
+    last = build_and(b, last, build_op2(b, OP_aten_logical_or_default, differs, precedes));
   }
   return last;
 }
@@ -127,7 +123,7 @@ static Node *is_last(Build *b, Node *row, Dim rows) {
     return build_op2(b, OP_aten_eq_Tensor, last_equal(b, row, rows), number);
   Node *same = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, row, 1), row);
   Node *later = build_op2(b, OP_aten_gt_Tensor, number, build_unsqueeze(b, number, 1));
-  Node *again = build_with(b, OP_aten_any_dim, and_conditions(b, same, later), build_int(b, 1));
+  Node *again = build_with(b, OP_aten_any_dim, build_and(b, same, later), build_int(b, 1));
   return build_op1(b, OP_aten_logical_not_default, again);
 }
 
@@ -173,7 +169,7 @@ static Node *number_of_row(Build *b, const Indexed *x, Node *const *row, Dim *ro
   Node *number = NULL;
   for (uint32_t i = rank_of(x->x); i-- > 0;) {
     if (!row[i]) continue;
-    Node *part = scatter_times(b, row[i], *rows);
+    Node *part = build_mul_dim(b, row[i], *rows);
     number = number ? build_add(b, part, number) : part;
     *rows = dim_mul(b->in.g->dims, *rows, x->x->type.shape[i]);
   }
@@ -193,11 +189,11 @@ static Node *rows_to_write(Build *b, const Indexed *x, Node *const *row) {
   Node *good = NULL;
   Dim rows = build_const(b, 1);
   for (uint32_t i = 0; i < rank_of(x->x); i++)
-    if (row[i]) good = and_conditions(b, good, is_index_inside(b, row[i], x->x->type.shape[i]));
+    if (row[i]) good = build_and(b, good, is_index_inside(b, row[i], x->x->type.shape[i]));
   if (all_differ(b, x)) return good;
   Node *number = number_of_row(b, x, row, &rows);
   Node *last = is_last(b, number, rows);
-  return last ? and_conditions(b, good, build_view(b, last, x->rank, x->shape)) : good;
+  return last ? build_and(b, good, build_view(b, last, x->rank, x->shape)) : good;
 }
 
 /* ---- sums ---- */
@@ -223,7 +219,7 @@ static Node *sum_equal(Build *b, const Indexed *x, Node *const *row, Node *value
   Node *last = last_equal(b, number, rows);
   Dim shape[] = {last->type.shape[0],
                  build_count(b, first, all_axes(first) & ~((1u << x->rank) - 1))};
-  Node *indices = build_add(b, scatter_times(b, build_unsqueeze(b, last, 1), shape[1]),
+  Node *indices = build_add(b, build_mul_dim(b, build_unsqueeze(b, last, 1), shape[1]),
                             build_arange(b, shape[1]));
   Node *none = build_full(b, 2, shape, build_int(b, 0), values->type.dtype);
   Node *sum = scatter_add_up(b, none, indices, build_view(b, first, 2, shape));
@@ -257,7 +253,7 @@ static bool put_indexed(Build *b, const Indexed *x, Node *address, Puts *out) {
   for (uint32_t i = 0; i < rank_of(x->x); i++) {
     if (!x->index[i]) continue;
     row[i] = scatter_from_start(b, x->index[i], x->x->type.shape[i]);
-    at = build_add(b, at, append_ones(b, x, scatter_times(b, row[i], stride[i])));
+    at = build_add(b, at, append_ones(b, x, build_mul_dim(b, row[i], stride[i])));
   }
   at = build_where(b, append_ones(b, x, rows_to_write(b, x, row)), arg_node(at), build_int(b, -1));
   uint32_t rank = infer_copy_shape(&at->type, shape);

@@ -71,32 +71,21 @@ static bool fold_all_zero(Graph *g, const Node *n, const Node *x) {
   return zero;
 }
 
-static bool is_number_equal(const Arg *a, int64_t value) {
-  if (a->kind == ARG_INT) return dim_is(a->dim, value);
-  return a->kind == ARG_FLOAT && a->number == (double)value;
-}
-
-static bool has_alpha(Graph *g, const Node *n) {
-  if (ops_param(ops_schema(g, n->op), "alpha") < 0) return false;
-  Arg alpha = graph_arg(g, n, "alpha");
-  return !is_number_equal(&alpha, 1);
-}
-
 /* Not for floats: -0.0 + 0 is 0.0. */
 static bool fold_adds_zero(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
-  return is_number_equal(&other, 0) && !has_alpha(g, n) && !dtype_is_float(n->type.dtype) &&
-         fold_same_shape(g, n, x);
+  return arg_is_number(&other, 0) && !graph_scales_operand(g, n) &&
+         !dtype_is_float(n->type.dtype) && fold_same_shape(g, n, x);
 }
 
 static bool fold_by_one(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
-  return is_number_equal(&other, 1) && fold_same_shape(g, n, x);
+  return arg_is_number(&other, 1) && fold_same_shape(g, n, x);
 }
 
 static bool fold_power_one(Graph *g, const Node *n, const Node *x) {
   Arg exponent = graph_arg(g, n, "exponent");
-  return is_number_equal(&exponent, 1) && fold_same_shape(g, n, x);
+  return arg_is_number(&exponent, 1) && fold_same_shape(g, n, x);
 }
 
 static const struct {

@@ -53,6 +53,12 @@ typedef struct {
   uint32_t nchecks;
 } PlanBuffer;
 
+/* The number of sizes that an input decides, and each of them: a number decides one. */
+static inline uint32_t plan_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+static inline Dim plan_axis_size(const PlanBuffer *b, uint32_t axis) {
+  return b->value ? b->value : b->shape[axis];
+}
+
 typedef enum { STEP_BUFFER, STEP_INT, STEP_FLOAT } StepArgKind;
 
 typedef struct {

@@ -83,10 +83,6 @@ int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape) {
 /* ---- what inputs say ---- */
 
 static bool is_tensor_given(const nereid_tensor *t) { return t->dtype.bits != 0; }
-static uint32_t buffer_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
-static Dim axis_size_at(const PlanBuffer *b, uint32_t axis) {
-  return b->value ? b->value : b->shape[axis];
-}
 
 static int64_t given_at(const PlanBuffer *b, const nereid_tensor *t, uint32_t axis) {
   int64_t number;
@@ -101,7 +97,7 @@ static const char *dim_size_text(const Sizes *s, char *out, size_t size, Dim x) 
   bool bound = x->kind == DIM_SYMBOL && are_symbols_known(s, x) && s->ninputs;
   SizeSource at = bound ? s->from[x->symbol] : (SizeSource){0};
   const PlanBuffer *b = bound ? s->inputs[at.input] : NULL;
-  if (!b || at.axis >= buffer_axes(b) || axis_size_at(b, at.axis) != x)
+  if (!b || at.axis >= plan_axes(b) || plan_axis_size(b, at.axis) != x)
     return dim_text(s, out, size, x);
   if (b->value) snprintf(out, size, "%s (%s)", b->name, x->name);
   else snprintf(out, size, "%s[%u] (%s)", b->name, at.axis, x->name);
@@ -169,8 +165,8 @@ static int bind_inputs_once(Sizes *s, const nereid_tensor *inputs, uint32_t n, b
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *b = s->inputs[i];
     if (!b || !is_tensor_given(&inputs[i])) continue;
-    for (uint32_t j = 0; j < buffer_axes(b) && !code; j++) {
-      Dim x = axis_size_at(b, j);
+    for (uint32_t j = 0; j < plan_axes(b) && !code; j++) {
+      Dim x = plan_axis_size(b, j);
       if (dim_is_int(x) || (x->kind == DIM_SYMBOL) != bare) continue;
       code = bind_axis_size(s, x, given_at(b, &inputs[i], j), (SizeSource){i, j}, progress);
     }
@@ -236,7 +232,7 @@ static int wrong_size(const Sizes *s, SizeSource at, Dim x, int64_t got, int64_t
 }
 
 static int check_axis_size(const Sizes *s, SizeSource at, int64_t got) {
-  Dim x = axis_size_at(s->inputs[at.input], at.axis);
+  Dim x = plan_axis_size(s->inputs[at.input], at.axis);
   int64_t want;
   char text[128];
   if (!sizes_eval(s, x, &want))
@@ -250,7 +246,7 @@ static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n)
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *b = s->inputs[i];
     if (!b || !is_tensor_given(&inputs[i])) continue;
-    for (uint32_t j = 0; j < buffer_axes(b) && !code; j++)
+    for (uint32_t j = 0; j < plan_axes(b) && !code; j++)
       code = check_axis_size(s, (SizeSource){i, j}, given_at(b, &inputs[i], j));
   }
   return code;

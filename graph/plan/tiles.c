@@ -78,13 +78,6 @@ static Dim blocks_of_size(const Tiles *t, Dim n, int64_t block) {
   return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
 }
 
-/* The least power of 2 that is at least n. */
-static int64_t power_of_2(int64_t n) {
-  int64_t p = 1;
-  while (p < n && p < INT64_MAX / 2) p *= 2;
-  return p;
-}
-
 /* ---- loops ---- */
 
 enum {
@@ -113,7 +106,7 @@ int64_t tiles_most(const Group *g, const StepCost *cost) {
 }
 
 static int64_t most_of(Dim n, int64_t block) {
-  return dim_is_int(n) && power_of_2(n->value) < block ? power_of_2(n->value) : block;
+  return dim_is_int(n) && power_of_2(n->value, 1) < block ? power_of_2(n->value, 1) : block;
 }
 
 static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -152,7 +145,7 @@ static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep 
     const FlatTile *tile = &window_tiles[i];
     more = add_step_choice(t, s,
                            flat ? flat_choice(t, g, most, tile)
-                                : rows_choice(t, g, power_of_2(g->r->value), most, tile));
+                                : rows_choice(t, g, power_of_2(g->r->value, 1), most, tile));
   }
 }
 
@@ -170,7 +163,7 @@ static bool is_sum(const Tiles *t, const Group *g) {
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
-    int64_t row = power_of_2(g->r->value), rows = SUM_ROWS * row;
+    int64_t row = power_of_2(g->r->value, 1), rows = SUM_ROWS * row;
     FlatTile tile = {rows, 4};
     add_step_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
     return;
@@ -182,7 +175,8 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
     more = add_step_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
-    more = add_step_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), most, &row_tiles[i]));
+    more =
+        add_step_choice(t, s, rows_choice(t, g, power_of_2(g->r->value, 1), most, &row_tiles[i]));
   for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
     more = add_step_choice(
         t, s, rows_choice(t, g, smaller_of(loop_tiles[i].elements, most), most, &loop_tiles[i]));

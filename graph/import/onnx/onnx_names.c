@@ -6,8 +6,6 @@
 
 enum { NAME_MAX_BYTES = 200 };
 
-static bool is_identifier_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 /* Names that a graph's text reserves for tensors of the file: p_weight, b_mean, c_0. */
 static bool looks_stored(const char *s) { return s[0] && strchr("pbc", s[0]) && s[1] == '_'; }
 
@@ -16,7 +14,7 @@ const char *onnx_identifier(Onnx *r, const char *name, const char *kind) {
   char *text = arena_alloc(r->arena, strnlen(name, NAME_MAX_BYTES) + 1);
   size_t n = 0;
   for (const char *p = name; *p && n < NAME_MAX_BYTES; p++) {
-    bool word = is_identifier_char(*p);
+    bool word = python_is_word_char(*p);
     if (word) text[n++] = *p;
     else if (n && text[n - 1] != '_') text[n++] = '_';
   }

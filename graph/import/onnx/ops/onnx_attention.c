@@ -39,10 +39,6 @@ typedef struct {
   double scale, cap;
 } Heads;
 
-static Node *and_conditions(Build *b, Node *x, Node *y) {
-  return x && y ? build_op2(b, OP_aten_logical_and_default, x, y) : x ? x : y;
-}
-
 /* Indices in `axis` of products: [length, 1] of queries, [length] of keys. */
 static Node *query_positions(Build *b, Dim length, bool queries) {
   Node *n = build_arange(b, length);
@@ -68,14 +64,14 @@ static void limit_keys(OnnxCall *c, Heads *h) {
     Node *behind = build_sub(b, key, query_indices(h, b));
     if (right >= 0)
       h->keep =
-          and_conditions(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
+          build_and(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
     if (left >= 0)
       h->keep =
-          and_conditions(b, h->keep, build_with(b, OP_aten_ge_Scalar, behind, build_int(b, -left)));
+          build_and(b, h->keep, build_with(b, OP_aten_ge_Scalar, behind, build_int(b, -left)));
   }
   if (!h->valid) return;
   Node *end = build_along(b, h->valid, 0, 4);
-  h->keep = and_conditions(b, h->keep, build_op2(b, OP_aten_lt_Tensor, key, end));
+  h->keep = build_and(b, h->keep, build_op2(b, OP_aten_lt_Tensor, key, end));
 }
 
 /* A mask of booleans, or one that is added; keys beyond its end are not seen. */
