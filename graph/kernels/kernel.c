@@ -8,9 +8,10 @@
 #include "graph/analysis/element_value.h"
 #include "graph/analysis/gather.h"
 #include "graph/fuse/concat_slices.h"
-#include "graph/infer/narrow.h"
+#include "graph/infer/node_builder.h"
 #include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "lang/tile/scalar.h"
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
@@ -348,6 +349,23 @@ static const char *tile_of(Kernel *k, const char *text, DType t) {
   bool flat = k->group->kind == GROUP_LOOPS && dim_is(k->group->r, 1);
   return arena_printf(k->arena, "tl.full(%s, %s, tl.%s)", flat ? "[1]" : "[1, 1]", text,
                       dtype_lang_name(t));
+}
+
+/* PyTorch's 8-bit floats overflow, where the kernel language's take the largest number. */
+static double round_to_dtype(DType t, float x) {
+  if (t == DT_F8E4NV && fabsf(x) > 464) return NAN;
+  if (t == DT_F8E5 && fabsf(x) >= 61440) return copysign(INFINITY, x);
+  return isfinite(x) ? scalar_round(t, x) : x;
+}
+
+/* The number that a narrow float dtype has for a number, as PyTorch rounds it; other arguments, and
+ * those of other dtypes, as they are. */
+static Arg narrow_number(const Arg *a, DType t) {
+  bool narrow = dtype_is_float(t) && dtype_bits(t) < 32;
+  if (narrow && a->kind == ARG_FLOAT) return arg_float(round_to_dtype(t, (float)a->number));
+  if (narrow && a->kind == ARG_INT && dim_is_int(a->dim))
+    return arg_float(round_to_dtype(t, (float)a->dim->value));
+  return *a;
 }
 
 /* A narrowing cast to `to` of a value that is held in dtype `from`, as such values are held.
