@@ -101,14 +101,20 @@ static int resolve_alias(const Arguments *all, Argument *a) {
 static int add_descriptor_number(Arguments *out, const Argument *of, const char *list, int axis,
                                  DType dtype, int64_t number) {
   Argument *a = &out->data[out->len];
-  *a = (Argument){.param = of->param};
-  if (asprintf(&a->made_name, "%s.%s.%d", of->name, list, axis) < 0) a->made_name = NULL;
-  if (asprintf(&a->made_text, "%lld:%s", (long long)number, dtype_name(dtype)) < 0)
-    a->made_text = NULL;
+  char *made_name, *made_text;
+  int name = asprintf(&made_name, "%s.%s.%d", of->name, list, axis);
+  int text = asprintf(&made_text, "%lld:%s", (long long)number, dtype_name(dtype));
+  if (name < 0 || text < 0) {
+    if (name >= 0) free(made_name);
+    if (text >= 0) free(made_text);
+    return error_out_of_memory();
+  }
+  *a = (Argument){.name = made_name,
+                  .text = made_text,
+                  .made_name = made_name,
+                  .made_text = made_text,
+                  .param = of->param};
   out->len++;
-  if (!a->made_name || !a->made_text) return error_out_of_memory();
-  a->name = a->made_name;
-  a->text = a->made_text;
   return nereid_value_parse(&a->value, a->text);
 }
 

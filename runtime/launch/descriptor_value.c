@@ -55,7 +55,10 @@ int descriptor_read(DescriptorValue *out, const char **array, const char *text) 
 
 static void set_compact(int64_t *strides, const int64_t *shape, int rank) {
   int64_t stride = 1;
-  for (int i = rank; i-- > 0; stride *= shape[i]) strides[i] = stride;
+  for (int i = rank; i-- > 0;) {
+    strides[i] = stride;
+    if (__builtin_mul_overflow(stride, shape[i], &stride)) stride = INT64_MAX;
+  }
 }
 
 /* The extents that are not given are the array's.  Its strides are those of all of it, also of a

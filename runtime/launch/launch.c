@@ -181,8 +181,17 @@ static int find_descriptor_item(const nereid_launch *l, int i, const char *list,
   return nereid_image_find_param(image, name);
 }
 
+/* Extents and strides follow the base. */
+static bool is_descriptor_base(const nereid_image *image, int i) {
+  if (i + 1 == image->nparams) return false;
+  const char *name = image->params[i].name, *next = image->params[i + 1].name;
+  size_t n = strlen(name);
+  return !strncmp(next, name, n) && !strncmp(next + n, ".s", 2);
+}
+
 /* The axes of a tensor descriptor; 0 of a pointer that is none. */
 static int count_descriptor_axes(const nereid_launch *l, int i) {
+  if (!is_descriptor_base(l->kernel->image, i)) return 0;
   for (int axis = DESCRIPTOR_RANK; axis > 0; axis--)
     if (find_descriptor_item(l, i, "shape", axis - 1) >= 0 ||
         find_descriptor_item(l, i, "strides", axis - 1) >= 0)
