@@ -210,7 +210,8 @@
   "`%s` in an `if` of map_elementwise is not supported yet: both sides are computed for all " \
   "elements"
 #define E_SEMA_COMBINE_OP \
-  "`%s` in a function that combines elements is not supported yet: it may compute, choose and assert"
+  "`%s` in a function that combines elements is not supported yet: it may compute, choose and " \
+  "assert"
 #define E_SEMA_WHOLE_TILE \
   "`%s` in a function of map_elementwise: it computes with single elements, and has no tiles"
 #define E_SEMA_PACK \

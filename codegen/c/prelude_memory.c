@@ -237,6 +237,21 @@ const Helper c_helpers_memory[] = {
         "(($T *)p, x, order);\n"                           \
         "}\n"                                              \
   }
+    {"atomic_load_$t", PLAIN " " NARROW " i1",
+     "INLINE $T atomic_load_$t(char *p, $T x, int order) {\n"
+     "  (void)x;\n"
+     "  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;\n"
+     "  $M now = __atomic_load_n(($M *)p, o);\n"
+     "  return load_$t((char *)&now);\n"
+     "}\n"},
+    {"atomic_store_$t", PLAIN " " NARROW " i1",
+     "INLINE $T atomic_store_$t(char *p, $T x, int order) {\n"
+     "  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_RELEASE;\n"
+     "  $M now;\n"
+     "  store_$t((char *)&now, x);\n"
+     "  __atomic_store_n(($M *)p, now, o);\n"
+     "  return x;\n"
+     "}\n"},
     FETCH("add"),
     FETCH("and"),
     FETCH("or"),
@@ -248,6 +263,8 @@ const Helper c_helpers_memory[] = {
     ATOMIC("min"),
     ATOMIC("max"),
     ATOMIC("xchg"),
+    ATOMIC("load"),
+    ATOMIC("store"),
     {"vatomic_cas_$t", PLAIN " " NARROW " i1",
      "INLINE $V vatomic_cas_$t(vu64 p, vi32 m, $V expected, $V x, int order) {\n"
      "  $V before = x;\n"

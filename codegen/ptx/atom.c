@@ -38,14 +38,13 @@ static const char *instruction(Ptx *p, const char *kind, DType t) {
   return extremes[words_equal(kind, "max")][wide][dtype_is_signed(t)];
 }
 
-/* ".acq_rel.gpu.global."  What is shared by a program alone is ordered by its barriers. */
-static void put_order(Ptx *p, const NestStmt *s) {
+void ptx_put_order(Ptx *p, const NestStmt *s) {
   bool shared = s->mems[0].buffer;
   ptx_puts(p, ".");
   ptx_puts(p, nest_str(s, NA_sem, shared ? "relaxed" : "acq_rel"));
   ptx_puts(p, ".");
   ptx_puts(p, shared ? "cta" : nest_str(s, NA_scope, "gpu"));
-  ptx_puts(p, shared ? ".shared." : ".global.");
+  ptx_puts(p, shared ? ".shared" : ".global");
 }
 
 /* d PO_NONE: without a result. */
@@ -53,7 +52,8 @@ static void put_atomic(Ptx *p, const NestStmt *s, const char *text, Operand d, A
                        Operand y) {
   ptx_begin(p);
   ptx_puts(p, d.kind ? "atom" : "red");
-  put_order(p, s);
+  ptx_put_order(p, s);
+  ptx_puts(p, ".");
   ptx_puts(p, text);
   ptx_puts(p, " ");
   if (d.kind) {
@@ -219,6 +219,10 @@ static Operand result(Ptx *p, const NestStmt *s) {
 }
 
 void ptx_atom(Ptx *p, const NestStmt *s) {
+  if (words_equal(nest_str(s, NA_kind, "add"), "load")) {
+    ptx_ld(p, s);
+    return;
+  }
   const char *text = instruction(p, nest_str(s, NA_kind, "add"), s->type);
   Operand x = ptx_source_reg(p, &s->srcs[0], s->type), guard = ptx_guard(p, s);
   if (!text) {
@@ -237,6 +241,10 @@ void ptx_atom(Ptx *p, const NestStmt *s) {
 /* There is no `red` that acquires. */
 void ptx_red(Ptx *p, const NestStmt *s) {
   const char *kind = nest_str(s, NA_kind, "add"), *text = instruction(p, kind, s->type);
+  if (words_equal(kind, "store")) {
+    ptx_st(p, s);
+    return;
+  }
   const char *sem = nest_str(s, NA_sem, s->mems[0].buffer ? "relaxed" : "acq_rel");
   Operand x = ptx_source_reg(p, &s->srcs[0], s->type), guard = ptx_guard(p, s), d = {0};
   if (!text) {

@@ -71,6 +71,10 @@ static void put_access(Ptx *p, const NestStmt *s, const char *name) {
   const char *cache = nest_str(s, NA_cache, ""), *evict = nest_str(s, NA_evict, "");
   bool global = !s->mems[0].buffer, load = s->code == NEST_LD;
   ptx_puts(p, name);
+  if (s->code == NEST_ATOM || s->code == NEST_RED) {
+    ptx_put_order(p, s);
+    return;
+  }
   if (nest_int(s, NA_volatile, 0)) {
     ptx_puts(p, global ? ".volatile.global" : ".volatile.shared");
     return;

@@ -286,6 +286,9 @@ void ptx_inline_asm(Ptx *p, const NestStmt *s);
 /* ---- sync.c ---- */
 void ptx_pid(Ptx *p, const NestStmt *s);
 void ptx_nprog(Ptx *p, const NestStmt *s);
+/* ".acq_rel.gpu.global": of an atomic.  What is shared by a program alone is ordered by its
+ * barriers. */
+void ptx_put_order(Ptx *p, const NestStmt *s);
 void ptx_special(Ptx *p, const NestStmt *s);
 void ptx_grid_dependency(Ptx *p, const NestStmt *s);
 void ptx_lane(Ptx *p, const NestStmt *s);

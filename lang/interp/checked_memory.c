@@ -432,9 +432,10 @@ void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, 
   findings_hint(m->findings, H_INTERP_TWICE);
 }
 
-void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {
-  who.updates = true;
-  Touch t = {addr, bytes, ATOMIC, &who, NULL, NULL};
+void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, const char *kind, Access who) {
+  Verb verb = !strcmp(kind, "load") ? LOAD : !strcmp(kind, "store") ? STORE : ATOMIC;
+  who.updates = verb == ATOMIC;
+  Touch t = {addr, bytes, verb, &who, NULL, NULL};
   return record_access(m, &t) ? (void *)(uintptr_t)addr : NULL;
 }
 

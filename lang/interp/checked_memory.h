@@ -64,10 +64,10 @@ void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, cons
  * stored to it, because another element of the store has the same address.  The elements of a store
  * have no order, so the result would be undefined; equal values are allowed. */
 void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
-/* Checks an atomic as a read and a write, and returns its host address (NULL if bad).  Acquire and
- * release order the programs: see memory_sync.  The caller says with memory_changed whether it
- * stored another value. */
-void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who);
+/* Checks an atomic as a read and a write (kind "load", "store": as one of them), and returns its
+ * host address (NULL if bad).  Acquire and release order the programs: see memory_sync.  The caller
+ * says with memory_changed whether it stored another value. */
+void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, const char *kind, Access who);
 void memory_changed(Memory *m);
 /* An atomic with acquire and/or release at an address: accesses of other programs that released
  * there before happen before this program's later ones (vector clocks per program). */

@@ -266,7 +266,7 @@ static Scalar rmw(Name kind, DType t, Scalar before, Scalar v) {
   Scalar x[3] = {before, v};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(kind, rows[i].kind)) return scalar_op(rows[i].code, t, t, x, false);
-  return v; /* xchg */
+  return strcmp(kind, "load") ? v : before; /* xchg, store */
 }
 
 static void store_atomic(Prog *p, void *place, DType t, Scalar v) {
@@ -293,7 +293,7 @@ void interp_atomic_rmw(Prog *p, const Inst *in) {
     }
     if (!address_ok(p, in, ptr, i)) continue;
     interp_is_undef(p, in, value, i, "the operand of the atomic");
-    void *at = memory_atomic(p->run->memory, (uint64_t)ptr->x[i].i, dtype_bytes(t), who);
+    void *at = memory_atomic(p->run->memory, (uint64_t)ptr->x[i].i, dtype_bytes(t), kind, who);
     if (!at) continue;
     r->x[i] = scalar_load(t, at);
     store_atomic(p, at, t, rmw(kind, t, r->x[i], value->x[i]));
@@ -312,7 +312,7 @@ void interp_atomic_cas(Prog *p, const Inst *in) {
     r->x[i] = (Scalar){.i = 0};
     if (!address_ok(p, in, ptr, i)) continue;
     interp_is_undef(p, in, compare, i, "the operand of the atomic");
-    void *at = memory_atomic(p->run->memory, (uint64_t)ptr->x[i].i, dtype_bytes(t), who);
+    void *at = memory_atomic(p->run->memory, (uint64_t)ptr->x[i].i, dtype_bytes(t), "cas", who);
     if (!at) continue;
     uint64_t expected = 0;
     scalar_store(t, compare->x[i], &expected);

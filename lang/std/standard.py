@@ -3,7 +3,7 @@
 # narrow dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
 import triton
 import triton.language as tl
-from nereid import core
+from nereid import basic, core
 
 @triton.jit
 def cdiv(x, div):
@@ -38,6 +38,20 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     rows = tl.minimum(size_i - first, size_g)
     ij = ij % size_gj
     return first + ij % rows, ij // rows
+
+
+@triton.jit
+def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None):
+    """Waits until each element has had its expected value, and returns true for each."""
+    dtype: tl.constexpr = pointer.dtype.element_ty
+    tl.static_assert(timeout_ns is None, "atomic_poll: timeout_ns is not supported yet")
+    tl.static_assert(dtype.is_int() and dtype.primitive_bitwidth >= 16,
+                     f"atomic_poll takes integers of 16, 32 or 64 bits, not {dtype}")
+    expected = tl.to_tensor(expected_value).to(dtype)
+    seen = tl.atomic_load(pointer, sem=sem, scope=scope) == expected
+    while basic.some(not seen):
+        seen = seen | (tl.atomic_load(pointer, sem=sem, scope=scope) == expected)
+    return seen
 
 
 # ---- sorting: bitonic where the extent is a power of two, else by merge exchange ----

@@ -338,9 +338,13 @@ static void check_atomic_rmw(TileCheck *c, const TileOp *op) {
   DType d = (DType)v.dtype;
   Name kind = tile_str(op, TA_kind, "");
   bool bits = !strcmp(kind, "and") || !strcmp(kind, "or") || !strcmp(kind, "xor");
-  bool good = d != DT_PTR && dtype_bits(d) >= 16 && (!bits || dtype_is_int(d));
+  bool access = !strcmp(kind, "load") || !strcmp(kind, "store");
+  unsigned least = access ? 8 : 16;
+  bool good = d != DT_PTR && dtype_bits(d) >= least && (!bits || dtype_is_int(d));
   if (tile_check_operand(c, op, 1, good,
-                         bits ? "integers of 16 bits or more" : "numbers of 16 bits or more") &&
+                         bits     ? "integers of 16 bits or more"
+                         : access ? "numbers of 8 bits or more"
+                                  : "numbers of 16 bits or more") &&
       check_pointer(c, op, 0, v) && check_mask(c, op, 2, v))
     tile_check_result_is(c, op, 0, v);
 }

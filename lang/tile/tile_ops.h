@@ -106,7 +106,7 @@ X(LOAD,        "v?v?v", "1", given,   READ,             "cache evict volatile", 
 X(STORE,       "vv?v",  "0", given,   WRITE,            "cache evict", "pointers, value, mask") \
 X(VIEW_LOAD,   "V?v?v", "1", given,   READ,             "check pad cache evict volatile", "element i at base + sum (offset+i)*stride; a checked axis outside 0..size gives `other`, else pad (zero or nan)") \
 X(VIEW_STORE,  "Vv?v",  "0", given,   WRITE,            "check cache evict", "value; elements outside a checked axis are not written") \
-X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min; result the value before; once an element") \
+X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min, store, load (memory stays, the value has no meaning); result the value before; once an element") \
 X(ATOMIC_CAS,  "vvv",   "1", given,   READ|WRITE,       "sem scope",   "pointer, compare, value; result the value before") \
 X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_barrier: memory operations do not move across") \
 X(GRID_DEPENDENCY, "",  "0", given,   READ|WRITE,       "kind",        "programmatic dependent launch: kind wait, until the grids that this one depends on have ended; launch, those that depend on it may start.  Without effect but on a GPU") \

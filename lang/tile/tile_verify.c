@@ -236,7 +236,7 @@ static const struct {
     {TILE_VIEW_STORE, TA_evict, EVICTS},
     {TILE_SPECIAL, TA_kind, "globaltimer smid"},
     {TILE_GRID_DEPENDENCY, TA_kind, "wait launch"},
-    {TILE_ATOMIC_RMW, TA_kind, "add and or xor xchg max min"},
+    {TILE_ATOMIC_RMW, TA_kind, "add and or xor xchg max min load store"},
     {TILE_ATOMIC_RMW, TA_sem, SEMS},
     {TILE_ATOMIC_RMW, TA_scope, SCOPES},
     {TILE_ATOMIC_CAS, TA_sem, SEMS},

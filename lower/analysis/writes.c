@@ -2,6 +2,8 @@
  * of its operands if it can hold an address.  Carried values join what goes in, round and out. */
 #include "lower/analysis/writes.h"
 
+#include <string.h>
+
 typedef struct {
   Arena *scratch;
   uint64_t *sets; /* `words` of them for each value or variable */
@@ -82,7 +84,8 @@ static void flow_tile_op(TileOp *op, void *ctx) {
   }
   bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
                 op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
-  if (writes && op->args[0]) join_sources(f, f->written, set_of(f, op->args[0]->id));
+  bool loads = op->code == TILE_ATOMIC_RMW && !strcmp(tile_str(op, TA_kind, ""), "load");
+  if (writes && !loads && op->args[0]) join_sources(f, f->written, set_of(f, op->args[0]->id));
   for (uint32_t i = 0; i < op->nargs && op->code == TILE_ASM_IMPURE; i++)
     join_sources(f, f->written, set_of(f, op->args[i]->id));
 }
@@ -109,7 +112,8 @@ static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
     }
   bool writes =
       s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
-  if (writes && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
+  bool loads = s->code == NEST_ATOM && !strcmp(nest_str(s, NA_kind, ""), "load");
+  if (writes && !loads && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
     join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
   for (uint32_t i = 0; i < s->nsrcs && s->code == NEST_ASM && nest_int(s, NA_volatile, 0); i++)
     if (s->srcs[i].var) join_sources(f, f->written, set_of(f, s->srcs[i].var->id));

@@ -241,7 +241,9 @@ static void atomic(Build *s, const TileOp *op) {
   Ref ptr = build_value_at(s, op->args[0], o.axes, &l);
   Ref x = build_value_at(s, op->args[1], o.axes, &l);
   Ref y = rmw ? ref_none() : build_value_at(s, op->args[2], o.axes, &l);
-  bool red = rmw && !used && strcmp(tile_str(op, TA_kind, "add"), "xchg") != 0;
+  const char *kind = tile_str(op, TA_kind, "add");
+  if (used && !strcmp(kind, "store")) kind = "xchg";
+  bool red = rmw && !used && strcmp(kind, "xchg") && strcmp(kind, "load");
   NestCode code = !rmw ? NEST_ATOM_CAS : red ? NEST_RED : NEST_ATOM;
   NestStmt *st = nest_stmt(&s->b, code, red ? 0 : 1, rmw ? 1 : 2);
   Ref old = spread || !used || !tile ? ref_var(build_temp(s, t, (DType)r->type.elem))
@@ -252,7 +254,7 @@ static void atomic(Build *s, const TileOp *op) {
   st->type = t;
   st->mems[0] = pointer_mem(ptr);
   st->guard = guard;
-  if (rmw) nest_set_str(s->nest, st, NA_kind, tile_str(op, TA_kind, "add"));
+  if (rmw) nest_set_str(s->nest, st, NA_kind, kind);
   set_order(s, st, op);
   if (spread)
     build_st_shared(s, old, t, buf, ref_none(), build_linear(&r->type, o.axes, dtype_bytes(t)));

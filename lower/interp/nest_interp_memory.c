@@ -193,7 +193,8 @@ static void *atomic_target(Warp *w, const Inst *in, uint64_t at, uint32_t lane) 
   Access who = global_access(w, in, p);
   if (!p->buffer) {
     who.atomic = !is_cta(in);
-    void *target = memory_atomic(w->prog->run->memory, at, in->bytes, who);
+    Name kind = nest_str(in->stmt, NA_kind, "cas");
+    void *target = memory_atomic(w->prog->run->memory, at, in->bytes, kind, who);
     if (target) race_global(w, in, p, RACE_ATOMIC, lane, at, false);
     return target;
   }
@@ -220,7 +221,7 @@ static Scalar combined(const Inst *in, Scalar before, Scalar v) {
   Scalar x[3] = {before, v};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(kind, rows[i].kind)) return scalar_op(rows[i].code, in->type, in->type, x, false);
-  return v; /* xchg */
+  return strcmp(kind, "load") ? v : before; /* xchg, store */
 }
 
 /* Executes `update` in all lanes, one after the other; a result is what was there before. */

@@ -661,7 +661,8 @@ static bool check_st(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_rmw(NestCheck *c, const NestStmt *s) {
-  if (!check_has_attr(c, s, NA_kind) || !check_word(c, s, NA_kind, "add and or xor xchg max min"))
+  if (!check_has_attr(c, s, NA_kind) ||
+      !check_word(c, s, NA_kind, "add and or xor xchg max min load store"))
     return false;
   bool bits = in_words("and or xor", nest_str(s, NA_kind, ""));
   return check_type(c, s, !bits || dtype_is_int(s->type), "integers") &&

@@ -362,6 +362,61 @@ Value builtin_atomic(Sema *S, Call *c) {
   return order_attrs(S, c, op, 3) ? value_tile(op->results[0]) : value_error();
 }
 
+/* The order of an atomic load or store: `strong`, the default, or relaxed. */
+static bool one_sided_order(Sema *S, const Call *c, TileOp *op, const char *strong, uint32_t i) {
+  const char *const words[] = {strong, "relaxed", NULL};
+  if (!word_attr(S, op, TA_sem, c->args[i], words, "sem", c->spans[i]) ||
+      !word_attr(S, op, TA_scope, c->args[i + 1], scopes, "scope", c->spans[i + 1]))
+    return false;
+  if (!tile_str(op, TA_sem, NULL)) tile_set_str(S->fn, op, TA_sem, strong);
+  return true;
+}
+
+/* The op of an atomic load (value V_ABSENT) or store; NULL after an error. */
+static TileOp *plain_atomic(Sema *S, const Call *c, Value value, Value mask, DType *elem) {
+  bool load = value.kind == V_ABSENT;
+  Value ptr;
+  if (!pointer_arg(S, c, &ptr) || !can_emit(S)) return NULL;
+  ptr = byte_pointer(S, ptr, elem, c->at);
+  if (ptr.kind == V_ERROR) return NULL;
+  if (*elem == DT_PTR) {
+    sema_error(S, c->at, E_SEMA_ATOMIC_TYPE, load ? "load" : "store", "pointers");
+    return NULL;
+  }
+  Value parts[2] = {mask, cast_dtype(S, load ? value_int(0) : value, *elem, c->spans[1])};
+  if (parts[1].kind != V_ERROR) parts[1] = typed(S, parts[1], c->at);
+  if (parts[1].kind == V_ERROR || !together(S, c, &ptr, parts, 2, load)) return NULL;
+  TileValue *args[3] = {ptr.u.tile};
+  if (!in_shape(S, c, 1, parts[1], value_type(ptr), &args[1]) ||
+      !in_shape(S, c, load ? 1 : 2, parts[0], value_type(ptr), &args[2]))
+    return NULL;
+  Type t = type_like(type_scalar(*elem), value_type(ptr));
+  TileOp *op = emit(S, TILE_ATOMIC_RMW, args, 3, &t, 1, c->at);
+  tile_set_str(S->fn, op, TA_kind, load ? "load" : "store");
+  return op;
+}
+
+Value builtin_atomic_load(Sema *S, Call *c) {
+  Value mask;
+  DType elem;
+  if (!mask_arg(S, c, 1, &mask)) return value_error();
+  TileOp *op = plain_atomic(S, c, value_of(V_ABSENT), mask, &elem);
+  if (!op || !one_sided_order(S, c, op, "acquire", 2)) return value_error();
+  Value v = value_tile(op->results[0]);
+  return value_type(c->args[0]).elem == DT_I1 ? as_condition(S, v, c->at) : v;
+}
+
+Value builtin_atomic_store(Sema *S, Call *c) {
+  Value mask, value;
+  DType elem;
+  if (!mask_arg(S, c, 2, &mask) || !operand_arg(S, c, 1)) return value_error();
+  value = c->args[1];
+  if (value_is_pointer(c->args[0]) && value_type(c->args[0]).elem == DT_I1)
+    value = as_condition(S, value, c->at);
+  TileOp *op = plain_atomic(S, c, value, mask, &elem);
+  return op && one_sided_order(S, c, op, "release", 3) ? value_none() : value_error();
+}
+
 Value builtin_atomic_cas(Sema *S, Call *c) {
   Value ptr, v[2];
   if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &v[0]) || !tile_arg(S, c, 2, &v[1]) ||

@@ -85,7 +85,7 @@ static void drop_dead_ops(TileBlock *b, TileValue *const *results, uint32_t n) {
   }
 }
 
-/* False, and an error, if an op needs more than the elements: loops, memory, the program's number. */
+/* False, and an error, if an op needs more than the elements: loops, memory, ids of programs. */
 static bool only_computes(Sema *S, const TileBlock *b) {
   bool ok = true;
   for (const TileOp *op = b->first; op; op = op->next) {

@@ -108,6 +108,8 @@ X(atomic_or,     "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_
 X(atomic_xor,    "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 5) \
 X(atomic_xchg,   "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 6) \
 X(atomic_cas,    "LM", "pointer, cmp, val, sem=None, scope=None", builtin_atomic_cas, 0) \
+X(atomic_load,   "LM", "pointer, mask=None, sem=None, scope=None", builtin_atomic_load, 0) \
+X(atomic_store,  "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic_store, 0) \
 X(debug_barrier, "L", "", builtin_barrier, 0) \
 /* -- reductions and scans -- */ \
 X(reduce,        "LM", "input, axis, combine_fn, keep_dims=False", builtin_reduce, 0) \
@@ -156,7 +158,6 @@ X(tuple,         "LP", "values=()", builtin_tuple, 0) \
 X(list,          "P", "values=()", builtin_tuple, 1) \
 /* -- of later versions of this compiler -- */ \
 X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
 X(tensor_descriptor, "L", "*args", builtin_type_name, 0) \
 X(tensor_descriptor_base, "L", "*args", builtin_type_name, 0) \
 X(gdc_wait,      "C", "", builtin_grid_dependency, 0) \

@@ -185,7 +185,9 @@ static void test_conflicts(void) {
 }
 
 static void add_one(Case *c, float *p, uint64_t program, bool acquire, bool release) {
-  float *place = memory_atomic(c->memory, addr(p), 4, atomic_at(c, program, 4, MEMORY_NO_ARG));
+  Access who = atomic_at(c, program, 4, MEMORY_NO_ARG);
+  float *place = memory_atomic(c->memory, addr(p), 4, "add", who);
+  memory_atomic(c->memory, addr(p), 4, "add", atomic_at(c, program, 4, MEMORY_NO_ARG));
   if (place) ++*place, memory_changed(c->memory);
   memory_sync(c->memory, program, addr(p), acquire, release);
 }

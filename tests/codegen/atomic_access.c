@@ -1,0 +1,384 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_VALUE_i32
+#define NEREID_VALUE_i32
+#define VALUE_i32(x) (x)
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_atomic_load_i32
+#define NEREID_atomic_load_i32
+INLINE int32_t atomic_load_i32(char *p, int32_t x, int order) {
+  (void)x;
+  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
+  uint32_t now = __atomic_load_n((uint32_t *)p, o);
+  return load_i32((char *)&now);
+}
+#endif
+#ifndef NEREID_vatomic_load_i32
+#define NEREID_vatomic_load_i32
+INLINE vi32 vatomic_load_i32(vu64 p, vi32 m, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_i32(atomic_load_i32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_vramp_u64
+#define NEREID_vramp_u64
+/* x, x + step, ... */
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
+  vu64 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_store_i32
+#define NEREID_store_i32
+INLINE void store_i32(char *p, int32_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vscatter_mask_i32
+#define NEREID_vscatter_mask_i32
+INLINE void vscatter_mask_i32(vu64 p, vi32 m, vi32 v) {
+  EACH_LANE(i) if (m[i]) store_i32((char *)p[i], v[i]);
+}
+#endif
+#ifndef NEREID_vsplat_u64
+#define NEREID_vsplat_u64
+INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
+#endif
+#ifndef NEREID_VALUE_f32
+#define NEREID_VALUE_f32
+#define VALUE_f32(x) (x)
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_atomic_load_f32
+#define NEREID_atomic_load_f32
+INLINE float atomic_load_f32(char *p, float x, int order) {
+  (void)x;
+  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
+  uint32_t now = __atomic_load_n((uint32_t *)p, o);
+  return load_f32((char *)&now);
+}
+#endif
+#ifndef NEREID_vatomic_load_f32
+#define NEREID_vatomic_load_f32
+INLINE vf32 vatomic_load_f32(vu64 p, vi32 m, vf32 x, int order) {
+  vf32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_f32(atomic_load_f32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_truncate_u8_f32
+#define NEREID_truncate_u8_f32
+/* Towards zero, saturating; NaN gives 0. */
+INLINE uint8_t truncate_u8_f32(float x) {
+  const float top = (float)(UINT64_C(1) << (8 - 1)) * 2;
+  return x >= top ? (uint8_t)-1 : x > 0 ? (uint8_t)x : 0;
+}
+#endif
+#ifndef NEREID_vtruncate_u8_f32
+#define NEREID_vtruncate_u8_f32
+INLINE vu8 vtruncate_u8_f32(vf32 x) {
+  vu8 r;
+  EACH_LANE(i) r[i] = truncate_u8_f32(x[i]);
+  return r;
+}
+#endif
+#ifndef NEREID_VALUE_u8
+#define NEREID_VALUE_u8
+#define VALUE_u8(x) (x)
+#endif
+#ifndef NEREID_store_u8
+#define NEREID_store_u8
+INLINE void store_u8(char *p, uint8_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_atomic_store_u8
+#define NEREID_atomic_store_u8
+INLINE uint8_t atomic_store_u8(char *p, uint8_t x, int order) {
+  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_RELEASE;
+  uint8_t now;
+  store_u8((char *)&now, x);
+  __atomic_store_n((uint8_t *)p, now, o);
+  return x;
+}
+#endif
+#ifndef NEREID_vatomic_store_u8
+#define NEREID_vatomic_store_u8
+INLINE vu8 vatomic_store_u8(vu64 p, vi32 m, vu8 x, int order) {
+  vu8 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_u8(atomic_store_u8((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_atomic_store_i32
+#define NEREID_atomic_store_i32
+INLINE int32_t atomic_store_i32(char *p, int32_t x, int order) {
+  const int o = order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_RELEASE;
+  uint32_t now;
+  store_i32((char *)&now, x);
+  __atomic_store_n((uint32_t *)p, now, o);
+  return x;
+}
+#endif
+#ifndef NEREID_vatomic_store_i32
+#define NEREID_vatomic_store_i32
+INLINE vi32 vatomic_store_i32(vu64 p, vi32 m, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_i32(atomic_store_i32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel handed_over of atomic_access.py. */
+/* One program; its lanes run together. */
+static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  bool seen;
+  bool seen_1;
+  vu8 t9[16];
+  vi32 t10[16];
+  vi32 t15;
+  vi32 t16;
+  const int32_t lane = 0; /* atomic_access.py:8 */
+  const int t14 = 1;
+  const int32_t t17 = lane * 4;
+  t15 = vselect_i32(vfirst(t14), vatomic_load_i32(vramp_u64((uint64_t)(flag_ptr), 0), vfirst(t14), vsplat_i32(0), __ATOMIC_ACQUIRE), t15); /* atomic_access.py:10 */
+  vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t14), t15);
+  const int32_t t0 = load_i32(shared);
+  const bool t2 = t0 == 1;
+  seen = t2;
+  for (;;) {
+    const bool t3 = !seen;
+    seen_1 = seen;
+    const bool cond = t3;
+    if (!cond) break;
+    t16 = vselect_i32(vfirst(t14), vatomic_load_i32(vramp_u64((uint64_t)(flag_ptr), 0), vfirst(t14), vsplat_i32(0), __ATOMIC_ACQUIRE), t16);
+    vscatter_mask_i32(vsplat_u64((uint64_t)(shared + 16)), vfirst(t14), t16);
+    const int32_t t4 = load_i32(shared + 16);
+    const bool t6 = t4 == 1;
+    const bool t7 = seen_1 | t6;
+    seen = t7;
+  }
+  const int64_t t18 = (int64_t)t17; /* atomic_access.py:11 */
+  char *t19 = x_ptr + t18;
+  UNROLL(16) for (int a = 0; a < 16; a++) {
+    const vf32 x = vatomic_load_f32(vramp_u64((uint64_t)(t19 + 32*a), 4), vsplat_i32(-1), vsplat_f32(0.0f), __ATOMIC_RELAXED);
+    t9[a] = vtruncate_u8_f32(x); /* atomic_access.py:12 */
+    t10[a] = x > 0.0f;
+  }
+  const int64_t t20 = (int64_t)lane;
+  char *t21 = out_ptr + t20;
+  UNROLL(16) for (int a = 0; a < 16; a++) {
+    vatomic_store_u8(vramp_u64((uint64_t)(t21 + 8*a), 1), t10[a], t9[a], __ATOMIC_RELEASE);
+  }
+  vatomic_store_i32(vramp_u64((uint64_t)(flag_ptr), 0), vfirst(t14), vsplat_i32(2), __ATOMIC_RELEASE); /* atomic_access.py:13 */
+}
+
+static void handed_over_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *flag_ptr = (char *)load_u64(args + 8);
+  char *out_ptr = (char *)load_u64(args + 16);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    handed_over_program(x_ptr, flag_ptr, out_ptr,
+        grid, at_0, at_1, at_2, shared);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void handed_over(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 64);
+  if (!shared) abort();
+  handed_over_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+static void handed_over_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = aligned_alloc(64, 64);
+  if (!shared) abort();
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    handed_over_range(l->args, l->grid, i, end, shared);
+  free(shared);
+}
+
+/* About how many nanoseconds a program takes. */
+static double handed_over_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 2415;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void handed_over_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, false};
+  Part part = {0};
+  if (n == 1 || !team) handed_over_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * handed_over_ns(args, grid), handed_over_share, &launch);
+}
