@@ -339,8 +339,18 @@ static bool has_flag(const Instruction *in, const char *flag) {
   return false;
 }
 
-static bool is_flag_of(const AsmRow *row, const Part *x) {
-  if (lists(row->flags, x->s, x->len)) return true;
+/* Denormals are flushed, and results saturated, in f16 and f32; of bf16 ex2 alone flushes. */
+static bool suits_type(const AsmRow *row, const Part *x, const PtxType *t) {
+  bool plain = !strncmp(t->name, "f16", 3) || !strncmp(t->name, "f32", 3);
+  bool exponential = !strncmp(row->name, "ex2", 3);
+  if (same_word("ftz", x->s, x->len) && exponential) return strncmp(t->name, "f16", 3) != 0;
+  bool saturates = same_word("sat", x->s, x->len);
+  if (saturates && !strcmp(t->name, "f32x2")) return false;
+  return plain || (!same_word("ftz", x->s, x->len) && !saturates);
+}
+
+static bool is_flag_of(const AsmRow *row, const Part *x, const PtxType *t) {
+  if (lists(row->flags, x->s, x->len)) return suits_type(row, x, t);
   bool combines = lists("and or xor", x->s, x->len);
   return combines && !strncmp(row->name, "setp.", 5);
 }
@@ -354,7 +364,7 @@ static bool row_matches(const AsmRow *row, const Instruction *in, const PtxType 
   for (uint32_t i = 0; i < in->nparts; i++) {
     size_t n = strcspn(want, ".");
     if (n && n == in->parts[i].len && !strncmp(want, in->parts[i].s, n)) want += n + (want[n] != 0);
-    else if (!i || !is_flag_of(row, &in->parts[i])) return false;
+    else if (!i || !is_flag_of(row, &in->parts[i], t)) return false;
   }
   if (*want && ntypes == 2 && !strcmp(want, types[0]->name)) return true; /* dp4a.u32 */
   return !*want && ntypes == 1;
@@ -730,8 +740,10 @@ static void declare_register(Ptx *p, Part name, unsigned bits) {
 /* ---- numbers ---- */
 
 static bool read_hex_float(Ptx *p, Op *o) {
-  int digits = p->s[1] == 'f' || p->s[1] == 'F' ? 8 : p->s[1] == 'd' || p->s[1] == 'D' ? 16 : 0;
-  if (p->s[0] != '0' || !digits) return false;
+  if (*p->s != '0') return false;
+  char letter = p->s[1];
+  int digits = letter == 'f' || letter == 'F' ? 8 : letter == 'd' || letter == 'D' ? 16 : 0;
+  if (!digits) return false;
   o->kind = OP_BITS;
   o->number = digits == 16;
   for (int i = 0; i < digits; i++) {

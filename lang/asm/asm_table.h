@@ -88,7 +88,8 @@ X("selp",       ASM_ANY, "Tttp", "", "sel(c, a, b)") \
 X("add",        ASM_FLOATS, "ttt", "rn ftz sat", "fadd(A, B)") \
 X("sub",        ASM_FLOATS, "ttt", "rn ftz sat", "fsub(A, B)") \
 X("mul",        ASM_FLOATS, "ttt", "rn ftz sat", "fmul(A, B)") \
-X("fma.rn",     "f16 f16x2 bf16 bf16x2 f64", "tttt", "ftz sat relu", "fma(A, B, C)") \
+X("fma.rn",     "f16 f16x2 bf16 bf16x2", "tttt", "ftz sat relu", "fma(A, B, C)") \
+X("fma.rn",     "f64", "tttt", "", "fma(A, B, C)") \
 X("fma.rn",     "f32 f32x2", "tttt", "ftz sat", "fma_f32(A, B, C)") \
 X("mad.rn",     "f32", "tttt", "ftz sat", "fma_f32(A, B, C)") \
 X("mad.rn",     "f64", "tttt", "", "fma(A, B, C)") \
