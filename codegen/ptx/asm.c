@@ -77,7 +77,8 @@ typedef struct {
   AsmTypes types;
   AsmCall call;
   int64_t n;   /* elements that are there */
-  bool copies; /* the text declares %names, which may be those of variables */
+  bool copies; /* operands are in registers of their own: the text declares %names, which may be
+                  those of variables, or a result is in an argument's */
   Operand *registers;
 } Inline;
 
@@ -221,6 +222,13 @@ static void put_text(Ptx *p, const Inline *x) {
   for (const char *s = x->call.text; *s; s++) p->instructions += *s == ';';
 }
 
+static bool overwrites_operand(const NestStmt *s) {
+  for (uint32_t i = 0; i < s->ndsts; i++)
+    for (uint32_t k = 0; k < s->nsrcs; k++)
+      if (s->dsts[i].var == s->srcs[k].var) return true;
+  return false;
+}
+
 void ptx_inline_asm(Ptx *p, const NestStmt *s) {
   Inline x = {.s = s, .n = nest_int(s, NA_n, 1)};
   nest_asm_types(p->arena, s, &x.types);
@@ -228,7 +236,7 @@ void ptx_inline_asm(Ptx *p, const NestStmt *s) {
   const char *error = asm_parse(p->arena, text, nest_str(s, NA_constraints, ""), &x.types, &x.call);
   if (error) BUG("inline assembly: %s", error);
   need_version(p, text);
-  x.copies = strstr(text, ".reg") && strchr(text, '%');
+  x.copies = (strstr(text, ".reg") && strchr(text, '%')) || overwrites_operand(s);
   x.registers = ARENA_ARRAY(p->arena, Operand, x.call.nregisters);
   for (uint32_t i = x.call.noutputs; i < x.call.nregisters; i++)
     x.registers[i] = input(p, &x, &x.call.registers[i]);

@@ -33,7 +33,7 @@ static void jump_if(Ptx *p, const Operand *condition, bool when, int32_t label) 
     ptx_put_operand(p, condition);
     ptx_puts(p, " ");
   }
-  ptx_puts(p, "bra.uni ");
+  ptx_puts(p, condition && p->threads_differ ? "bra " : "bra.uni ");
   ptx_put_label(p, label);
   ptx_end(p);
 }

@@ -64,6 +64,7 @@ static bool writes_memory(const TileOp *op) {
 
 static void mark_written_tensor(TileOp *op, void *ctx) {
   Pointers *p = ((Build *)ctx)->pointers;
+  p->written_any |= op->code == TILE_ASM_IMPURE;
   if (!writes_memory(op)) return;
   int64_t base = address_root(op->args[0]);
   p->written_any = true;

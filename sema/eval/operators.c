@@ -19,7 +19,7 @@ static bool is_of_whole_tiles(TileCode code) {
   uint32_t flags = tile_op_flags(code);
   bool scalar = code == TILE_PROGRAM_ID || code == TILE_NUM_PROGRAMS;
   return flags & TILE_PURE && !(flags & TILE_ELEM) && !scalar && code != TILE_SPLAT &&
-         code != TILE_BROADCAST;
+         code != TILE_BROADCAST && code != TILE_ASM;
 }
 
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
