@@ -68,31 +68,31 @@ def every_pair(function):
     """The function's case for all pairs of formats."""
     for a in FORMATS:
         for b in FORMATS:
-            function = case(FILE, tol=1e-5, a=a, b=b)(function)
+            function = case(FILE, tol=1e-3, a=a, b=b)(function)
     return function
 
 
 @every_pair
-@case(FILE, tol=1e-5, a_pack=False)
-@case(FILE, tol=1e-5, b_pack=False, shape=(16, 64, 64))
-@case(FILE, tol=1e-5, a_pack=False, b_pack=False, shape=(64, 16, 128))
-@case(FILE, tol=1e-5, a_pack=False, b="bf16", b_scale=None, batch=2)
-@case(FILE, tol=1e-5, a="fp16", a_scale=None, b_pack=False, batch=3, acc=True)
-@case(FILE, tol=1e-5, a="e4m3", b="e5m2", a_scale=None, b_scale=None, bits=True)
-@case(FILE, tol=1e-5, a="bf16", b="e4m3", a_scale=None, bits=True, acc=True)
-@case(FILE, tol=1e-5, a="e5m2", b="fp16", b_scale=None, bits=True)
-@case(FILE, tol=1e-5, a_scale="i8", b_scale="i8")
-@case(FILE, tol=1e-5, a_scale="e4m3", b_scale="e4m3")
-@case(FILE, tol=1e-5, a_scale="e4m3", b_scale="e4m3", a_group=16, b_group=16, b_pack=False)
-@case(FILE, tol=1e-5, a="e4m3", a_scale="e4m3", a_group=16, shape=(32, 16, 96))
-@case(FILE, tol=1e-5, a_group=16, shape=(16, 16, 32), batch=2)
-@case(FILE, tol=1e-5, special=255)
-@case(FILE, tol=1e-5, a="e4m3", b="fp16", special=255)
-@case(FILE, tol=1e-5, a="bf16", b="bf16", special=0, fast=True)
-@case(FILE, tol=1e-5, a="bf16", b="bf16", b_scale=None, special=230)
-@case(FILE, tol=1e-5, shape=(8, 24, 32))
-@case(FILE, tol=1e-5, shape=(128, 128, 128), options=("--num-warps", "8"))
-@case(FILE, tol=1e-5, b="bf16", b_scale=None, b_pack=True, shape=(64, 64, 64))
+@case(FILE, tol=1e-3, a_pack=False)
+@case(FILE, tol=1e-3, b_pack=False, shape=(16, 64, 64))
+@case(FILE, tol=1e-3, a_pack=False, b_pack=False, shape=(64, 16, 128))
+@case(FILE, tol=1e-3, a_pack=False, b="bf16", b_scale=None, batch=2)
+@case(FILE, tol=1e-3, a="fp16", a_scale=None, b_pack=False, batch=3, acc=True)
+@case(FILE, tol=1e-3, a="e4m3", b="e5m2", a_scale=None, b_scale=None, bits=True)
+@case(FILE, tol=1e-3, a="bf16", b="e4m3", a_scale=None, bits=True, acc=True)
+@case(FILE, tol=1e-3, a="e5m2", b="fp16", b_scale=None, bits=True)
+@case(FILE, tol=1e-3, a_scale="i8", b_scale="i8")
+@case(FILE, tol=1e-3, a_scale="e4m3", b_scale="e4m3")
+@case(FILE, tol=1e-3, a_scale="e4m3", b_scale="e4m3", a_group=16, b_group=16, b_pack=False)
+@case(FILE, tol=1e-3, a="e4m3", a_scale="e4m3", a_group=16, shape=(32, 16, 96))
+@case(FILE, tol=1e-3, a_group=16, shape=(16, 16, 32), batch=2)
+@case(FILE, tol=1e-3, special=255)
+@case(FILE, tol=1e-3, a="e4m3", b="fp16", special=255)
+@case(FILE, tol=1e-3, a="bf16", b="bf16", special=0, fast=True)
+@case(FILE, tol=1e-3, a="bf16", b="bf16", b_scale=None, special=230)
+@case(FILE, tol=1e-3, shape=(8, 24, 32))
+@case(FILE, tol=1e-3, shape=(128, 128, 128), options=("--num-warps", "8"))
+@case(FILE, tol=1e-3, b="bf16", b_scale=None, b_pack=True, shape=(64, 64, 64))
 def scaled_product(rng, shape=(32, 32, 64), batch=0, a="e2m1", b="e2m1", a_scale="e8m0",
                    b_scale="e8m0", a_group=32, b_group=32, a_pack=True, b_pack=True, bits=False,
                    acc=False, fast=False, special=127):
@@ -149,11 +149,11 @@ def every_code(rng, a="e2m1", b="bf16", a_scale="e8m0", first=120, count=16, fac
     return args, defines, "1", dict(c_ptr=x * np.repeat(s, 32, 1) * factor)
 
 
-@case(FILE, tol=1e-5)
-@case(FILE, tol=1e-5, a="e4m3", b="e2m1", shape=(100, 70, 96))
-@case(FILE, tol=1e-5, a="bf16", a_scale=None, shape=(64, 96, 256), tile=(64, 64, 128))
-@case(FILE, tol=1e-5, a="e5m2", b="e4m3", shape=(40, 64, 64), tile=(16, 32, 32))
-@case(FILE, tol=1e-5, a="e2m1", b="e2m1", shape=(130, 128, 256), tile=(128, 128, 128),
+@case(FILE, tol=1e-3)
+@case(FILE, tol=1e-3, a="e4m3", b="e2m1", shape=(100, 70, 96))
+@case(FILE, tol=1e-3, a="bf16", a_scale=None, shape=(64, 96, 256), tile=(64, 64, 128))
+@case(FILE, tol=1e-3, a="e5m2", b="e4m3", shape=(40, 64, 64), tile=(16, 32, 32))
+@case(FILE, tol=1e-3, a="e2m1", b="e2m1", shape=(130, 128, 256), tile=(128, 128, 128),
       options=("--num-warps", "8"))
 def scaled_matmul(rng, shape=(50, 40, 192), tile=(32, 32, 64), a="e2m1", b="e2m1",
                   a_scale="e8m0"):
