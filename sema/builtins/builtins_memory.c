@@ -332,10 +332,11 @@ static bool order_attrs(Sema *S, const Call *c, TileOp *op, uint32_t i) {
          word_attr(S, op, TA_scope, c->args[i + 1], scopes, "scope", c->spans[i + 1]);
 }
 
+/* Minima and maxima of 16-bit floats are of tensor descriptors alone, as in Triton: the library's. */
 static bool atomic_dtype(Sema *S, const Call *c, const char *kind, DType t) {
   bool narrow = dtype_bits(t) < 16 || t == DT_I16 || t == DT_U16;
   bool bits = !strcmp(kind, "and") || !strcmp(kind, "or") || !strcmp(kind, "xor");
-  bool half = (t == DT_F16 || t == DT_BF16) && strcmp(kind, "add");
+  bool half = (t == DT_F16 || t == DT_BF16) && strcmp(kind, "add") && !S->frame->is_std;
   if (!narrow && !half && !(bits && !dtype_is_int(t)) && t != DT_PTR) return true;
   sema_error(S, c->at, E_SEMA_ATOMIC_TYPE, kind, t == DT_PTR ? "pointers" : dtype_name(t));
   return false;

@@ -117,6 +117,8 @@ def gathered_nan(rng, rows=8, cols=16):
 @case(FILE, tol=0, kind="min", at=-3)
 @case(FILE, tol=0, kind="max", at=30, dtype="u32")
 @case(FILE, tol=0, kind="max", dtype="i64")
+@case(FILE, tol=0, kind="max", dtype="bf16")
+@case(FILE, tol=0, kind="min", dtype="f16")
 @case(FILE, tol=0, kind="and", dtype="i64")
 @case(FILE, tol=0, kind="or")
 @case(FILE, tol=0, kind="xor", dtype="u64")
