@@ -332,7 +332,7 @@ static bool order_attrs(Sema *S, const Call *c, TileOp *op, uint32_t i) {
          word_attr(S, op, TA_scope, c->args[i + 1], scopes, "scope", c->spans[i + 1]);
 }
 
-/* Minima and maxima of 16-bit floats are of tensor descriptors alone, as in Triton: the library's. */
+/* Minima and maxima of 16-bit floats are for descriptors alone, as in Triton: for the library. */
 static bool atomic_dtype(Sema *S, const Call *c, const char *kind, DType t) {
   bool narrow = dtype_bits(t) < 16 || t == DT_I16 || t == DT_U16;
   bool bits = !strcmp(kind, "and") || !strcmp(kind, "or") || !strcmp(kind, "xor");
