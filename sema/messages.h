@@ -209,6 +209,11 @@
 #define E_SEMA_CHOICE_EFFECT \
   "`%s` in an `if` of map_elementwise is not supported yet: both sides are computed for all " \
   "elements"
+#define E_SEMA_EXTERN_TYPES "extern_elementwise: arg_type_symbol_dict has no symbol for (%s)"
+#define E_SEMA_EXTERN_SYMBOL "the external function '%s' of (%s) is not available"
+#define H_SEMA_EXTERN_SYMBOL \
+  "those of NVIDIA's libdevice (__nv_...) are; others must be written as kernels"
+#define E_SEMA_EXTERN_OPERANDS "the function '%s' of libdevice does not take (%s)"
 #define E_SEMA_COMBINE_OP \
   "`%s` in a function that combines elements is not supported yet: it may compute, choose and " \
   "assert"

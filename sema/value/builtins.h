@@ -85,6 +85,7 @@ X(logical_and,   "M", "x, y", builtin_logical, 1) \
 X(logical_or,    "M", "x, y", builtin_logical, 0) \
 X(map_elementwise, "L", "scalar_fn, *args, pack=1", builtin_map_elementwise, 0) \
 X(inline_asm_elementwise, "L", "asm, constraints, args, dtype, is_pure, pack", builtin_inline_asm, 0) \
+X(extern_elementwise, "L", "lib_name, lib_path, args, arg_type_symbol_dict, is_pure=True", builtin_extern_elementwise, 0) \
 X(expect_zero,   "L", "x, mask", builtin_expect_zero, 0) \
 /* -- linear algebra -- */ \
 X(dot,           "L", "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=None", builtin_dot, 0) \
@@ -157,7 +158,6 @@ X(aggregate_replace, "L", "instance, **changes", builtin_aggregate_replace, 0) \
 X(tuple,         "LP", "values=()", builtin_tuple, 0) \
 X(list,          "P", "values=()", builtin_tuple, 1) \
 /* -- of later versions of this compiler -- */ \
-X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(tensor_descriptor, "L", "*args", builtin_type_name, 0) \
 X(tensor_descriptor_base, "L", "*args", builtin_type_name, 0) \
 X(gdc_wait,      "C", "", builtin_grid_dependency, 0) \

@@ -1,6 +1,7 @@
 """Loops over numbers: fractals, random trials, transforms, bit tricks, integers of every kind."""
 import triton
 import triton.language as tl
+from triton.language import core
 
 
 @triton.jit
@@ -246,3 +247,39 @@ def extrema_of_negations(x_ptr, out_ptr, N: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out_ptr + 3 * BLOCK + j, tl.min(-(x + 1), axis=0))
     tl.store(out_ptr + 4 * BLOCK + j, tl.maximum(tl.maximum(a, -(b * c)), ~b))
     tl.store(out_ptr + 5 * BLOCK + j, tl.maximum(-tl.max(-x, axis=0), tl.minimum(-a, -b)))
+
+
+@core.extern
+def sine(x, _semantic=None):
+    return core.extern_elementwise(
+        "libdevice", "", [x], {
+            (core.dtype("fp32"),): ("__nv_sinf", core.dtype("fp32")),
+            (core.dtype("fp64"),): ("__nv_sin", core.dtype("fp64")),
+        }, is_pure=True, _semantic=_semantic)
+
+
+@core.extern
+def leading_zeros(x, _semantic=None):
+    return tl.core.extern_elementwise(
+        "", "", [x], {
+            (core.dtype("int32"),): ("__nv_clz", core.dtype("int32")),
+            (core.dtype("int64"),): ("__nv_clzll", core.dtype("int32")),
+        }, is_pure=True, _semantic=_semantic)
+
+
+@core.extern
+def power(x, n, _semantic=None):
+    return core.extern_elementwise(
+        "", "", [x, n], {
+            (core.dtype("fp32"), core.dtype("int32")): ("__nv_powif", core.dtype("fp32")),
+        }, is_pure=True, _semantic=_semantic)
+
+
+@triton.jit
+def by_symbol(x_ptr, sine_ptr, zeros_ptr, power_ptr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """Functions of libdevice, called by their symbols."""
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    tl.store(sine_ptr + i, sine(x.to(tl.float64)) if WIDE else sine(x))
+    tl.store(zeros_ptr + i, leading_zeros((x * 100).to(tl.int64 if WIDE else tl.int32)))
+    tl.store(power_ptr + i, power(x, 3))

@@ -229,3 +229,16 @@ def extrema_of_negations(rng, rows=4, n=64, dtype="i32"):
                    highest(-(-x).max(0), lowest(-a, -b))]
     args = dict(x_ptr=x, out_ptr=new("empty", dtype, len(results), n))
     return args, dict(N=rows, BLOCK=n), "1", dict(out_ptr=np.stack(results))
+
+
+@case(FILE, tol=1e-6)
+@case(FILE, tol=1e-6, wide=True)
+def by_symbol(rng, n=128, wide=False):
+    x = normal(rng, n)
+    outs = dict(sine_ptr=new("empty", "f64" if wide else "f32", n),
+                zeros_ptr=new("empty", "i32", n), power_ptr=new("empty", "f32", n))
+    bits = 64 if wide else 32
+    scaled = np.trunc(x * np.float32(100)).astype(np.int64)
+    zeros = np.array([0 if v < 0 else bits - int(v).bit_length() for v in scaled], np.int32)
+    return dict(x_ptr=x, **outs), dict(WIDE=wide, BLOCK=n), "1", \
+        dict(sine_ptr=np.sin(x.astype(np.float64)), zeros_ptr=zeros, power_ptr=x ** 3)
