@@ -380,6 +380,8 @@ static void body_stmt(Bind *s, const NestStmt *st) {
     }
     case NEST_MOV: bind_assign(s, st); return;
     case NEST_ASSERT: bind_assert(s, st); return;
+    case NEST_PID:
+    case NEST_NPROG: bind_refuse(s, "the program's index is computed inside a nest");
     case NEST_PRINT: printing(s, st); return;
     default: access_memory(s, st); return;
   }

@@ -219,6 +219,14 @@ static void set_unknown(Simulation *sim, const NestStmt *s) {
   for (uint32_t i = 0; s->ndsts && i < n; i++) set_result(sim, s, i, NULL);
 }
 
+static void set_results_unknown(Simulation *sim, const NestStmt *s) {
+  NestStmt one = *s;
+  for (uint32_t i = 0; i < s->ndsts; i++) {
+    one.dsts = &s->dsts[i];
+    set_unknown(sim, &one);
+  }
+}
+
 /* ---- elementwise ops on integers and pointers, on all lanes or on the first one ---- */
 
 static int64_t wrap_lane(DType t, int64_t v) {
@@ -512,7 +520,8 @@ static void simulate_stmt(Simulation *sim, const NestStmt *s) {
     case NEST_WGMMA:
       if (sim->counting) simulate_product(sim, s);
       break;
-    case NEST_SHFL: set_unknown(sim, s); /* fall through */
+    case NEST_ASM:
+    case NEST_SHFL: set_results_unknown(sim, s); /* fall through */
     default:
       if (sim->counting) simulate_sync(sim, s);
   }
