@@ -93,7 +93,7 @@ static void join_values(Sema *S, Join *j, Value a, Value b, Value *into) {
   else conflict(S, j, a, b);
 }
 
-/* Every run-time leaf of `v`, with a slot in a copy of it; constants too, if they shall not show. */
+/* Every run-time leaf of `v`, with a slot in a copy; constants too, if they are not to show. */
 static void join_leaves(Sema *S, Join *j, Value v, bool constants, Value *into) {
   ValueLeaves leaves = {0};
   *into = value_clone(S->arena, v);

@@ -3,7 +3,7 @@
  * Every statement that binds a name is a candidate for it.  They are kept in the order in which
  * they count: the last in the file first, but of a `try` its body before its handlers.  A candidate
  * under an `if` whose condition is known to be otherwise is passed over; so is one that can't be
- * evaluated, or is only a placeholder for a value, while another is left.  A condition on a name for
+ * evaluated, or only a placeholder, while another is left.  A condition on a name for
  * which two constants are left is not known.  While a candidate is being evaluated, its own name
  * means the next one, so that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
  */
