@@ -236,6 +236,8 @@
 #define E_SEMA_ASM_SHAPE \
   "inline assembly that is not pure takes tiles whose extents are powers of two, not %s"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"
+#define H_SEMA_GLUON \
+  "Gluon lays out tiles by hand; write the kernel in triton.language, whose layouts are chosen"
 
 /* decorators and what they choose */
 #define E_SEMA_HOST_EXTERN "'%s' is available to Python only"
