@@ -167,6 +167,9 @@
 #define E_RUN_NO_LIBCUDA \
   "no GPU driver: %s can't be loaded (%s); install NVIDIA's driver, or use device cpu"
 #define E_RUN_LIBCUDA_OLD "the GPU driver is too old: %s lacks %s; update it"
+#define E_RUN_LAUNCH_FLAGS "%u has flags that no launch has"
+#define E_RUN_NO_LAUNCH_FLAGS \
+  "the GPU driver is too old for launch flags: it lacks cuLaunchKernelEx; update it"
 #define E_RUN_GPU_OLD "%s (compute capability %d.%d) is too old: the minimum is 8.0"
 #define E_RUN_NO_ORDINAL "there is no device cuda:%d; this machine has %d, counted from 0"
 #define E_RUN_CUDA_MEMORY "out of memory on %s: %zu MiB requested, %zu MiB of %zu MiB free"

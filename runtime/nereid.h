@@ -370,6 +370,15 @@ typedef struct {
 NEREID_API int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid[3]);
 NEREID_API void nereid_launch_free(nereid_launch *l);
 NEREID_API int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]);
+typedef enum {
+  NEREID_LAUNCH_PDL = 1,        /* programmatic dependent launch: it may start before the kernel
+                                   before it in the stream has ended, and waits by gdc_wait() */
+  NEREID_LAUNCH_COOPERATIVE = 2 /* all programs run at once, or the launch fails */
+} nereid_launch_flag;
+
+/* How a GPU starts the kernel: flags, 0 at first.  Other devices, and GPUs before sm_90, start it
+ * when the one before has ended; other devices ignore COOPERATIVE. */
+NEREID_API int nereid_launch_set_flags(nereid_launch *l, unsigned flags);
 /* `i` counts the image's run-time parameters.  Integers must fit the parameter's type. */
 NEREID_API int nereid_launch_set_int(nereid_launch *l, int i, int64_t value);
 NEREID_API int nereid_launch_set_float(nereid_launch *l, int i, double value);

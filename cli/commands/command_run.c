@@ -11,7 +11,15 @@
 #include "cli/terminal/progress.h"
 #include "runtime/support/files.h"
 
-enum { OPT_GRID = REQUEST_OPTIONS_END, OPT_DEVICE, OPT_OUT, OPT_TIME, OPT_TUNE };
+enum {
+  OPT_GRID = REQUEST_OPTIONS_END,
+  OPT_DEVICE,
+  OPT_OUT,
+  OPT_TIME,
+  OPT_TUNE,
+  OPT_PDL,
+  OPT_COOPERATIVE
+};
 
 static const Option options[] = {
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
@@ -22,6 +30,8 @@ static const Option options[] = {
      .repeats = true},
     {OPT_TIME, "--time", NULL, "measures the kernel"},
     {OPT_TUNE, "--tune", NULL, "finds the best constexprs first, unless records have them"},
+    {OPT_PDL, "--launch-pdl", NULL, "it may start before the kernel before it ends (gdc_wait)"},
+    {OPT_COOPERATIVE, "--launch-cooperative-grid", NULL, "all programs run at once, or none"},
     {0},
 };
 
@@ -30,6 +40,7 @@ typedef struct {
   const char *device_name, *grid;
   Settings values, outs;
   bool time, tune;
+  unsigned flags; /* of the launch */
   nereid_device *device;
   nereid_module *module;
   const nereid_kernel_info *info;
@@ -45,6 +56,8 @@ static int take_run_option(Run *r, int id, const char *value) {
     case OPT_DEVICE: r->device_name = value; return STATUS_OK;
     case OPT_TIME: r->time = true; return STATUS_OK;
     case OPT_TUNE: r->tune = true; return STATUS_OK;
+    case OPT_PDL: r->flags |= NEREID_LAUNCH_PDL; return STATUS_OK;
+    case OPT_COOPERATIVE: r->flags |= NEREID_LAUNCH_COOPERATIVE; return STATUS_OK;
     case OPT_OUT: return settings_add(&r->outs, value, "FILE.npy");
     case ARGS_POSITIONAL:
       if (!r->request.file) return request_file(&r->request, value);
@@ -98,7 +111,8 @@ static int time_launch(Run *r) {
 static int run_kernel(Run *r) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   Progress *p = progress_start("running", r->info->name);
-  int code = nereid_launch_run(r->launch.launch, NULL);
+  int code = nereid_launch_set_flags(r->launch.launch, r->flags);
+  if (!code) code = nereid_launch_run(r->launch.launch, NULL);
   if (!code) code = nereid_device_sync(r->device);
   progress_stop(p);
   if (!isatty(STDOUT_FILENO)) setvbuf(stdout, NULL, _IOFBF, BUFSIZ);

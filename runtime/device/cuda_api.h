@@ -124,6 +124,26 @@ typedef struct {
 #undef X
 } CudaApi;
 
+/* ---- launches with attributes ---- */
+
+/* CUlaunchAttribute; the value is a union of 64 bytes, of which these attributes use an int. */
+enum { CU_LAUNCH_COOPERATIVE = 2, CU_LAUNCH_PDL = 6 };
+typedef struct {
+  int id, pad;
+  int value[16];
+} CuLaunchAttribute;
+
+/* CUlaunchConfig. */
+typedef struct {
+  unsigned grid[3], block[3], shared;
+  CuStream stream;
+  CuLaunchAttribute *attributes;
+  unsigned nattributes;
+} CuLaunchConfig;
+
+/* cuLaunchKernelEx; drivers before CUDA 11.8 lack it. */
+typedef CuResult CuLaunchEx(const CuLaunchConfig *c, CuFunction f, void **params, void **extra);
+
 /* ---- graphs ---- */
 
 /* CUDA_KERNEL_NODE_PARAMS, version 1. */

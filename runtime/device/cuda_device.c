@@ -213,6 +213,8 @@ static int load_driver(Cuda *c) {
   const char *lacks = find_driver_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->api);
   if (lacks) return error_set(NEREID_E_DEVICE, E_RUN_LIBCUDA_OLD, path, lacks);
   find_graphs(c);
+  static const char *const launch_ex[] = {"cuLaunchKernelEx"};
+  find_driver_functions(c, launch_ex, 1, &c->launch_ex);
   return cuda_failed(&c->api, c->api.init(0), "starting the driver");
 }
 
@@ -552,9 +554,29 @@ static int check_cuda(const nereid_launch *l) {
   return 0;
 }
 
+static int launch_with_flags(const nereid_launch *l, void *stream) {
+  const Cuda *c = l->kernel->device->state;
+  const Loaded *k = l->chosen;
+  enum { LEAST_SM_OF_PDL = 90 };
+  CuLaunchAttribute attributes[2] = {{0}};
+  CuLaunchConfig how = {.block = {(unsigned)k->resources.threads, 1, 1},
+                        .shared = (unsigned)k->resources.shared_bytes,
+                        .stream = stream,
+                        .attributes = attributes};
+  memcpy(how.grid, l->launched, sizeof how.grid);
+  if (l->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL)
+    attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
+  if (l->flags & NEREID_LAUNCH_COOPERATIVE)
+    attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
+  if (!c->launch_ex) return error_set(NEREID_E_DEVICE, E_RUN_NO_LAUNCH_FLAGS);
+  return cuda_failed(&c->api, c->launch_ex(&how, k->entry, l->pointers, NULL),
+                     "launching the kernel");
+}
+
 static int launch_cuda(const nereid_launch *l, void *stream) {
   const CudaApi *api = cuda_enter(l->kernel->device);
   const Loaded *k = l->chosen;
+  if (l->flags) return launch_with_flags(l, stream);
   CuResult r = api->launch(k->entry, l->launched[0], l->launched[1], l->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
                            (unsigned)k->resources.shared_bytes, stream, l->pointers, NULL);

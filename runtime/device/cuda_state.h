@@ -9,6 +9,7 @@ typedef struct {
   CudaApi api;
   CudaGraphApi graphs;
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
+  CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
   void *library;
   CuDevice device;
   CuContext context;

@@ -96,6 +96,7 @@ struct nereid_launch {
   const Loaded *chosen;  /* valid unless stale */
   uint32_t grid[3];      /* as the user gave it */
   uint32_t launched[3];  /* as it is launched */
+  unsigned flags;        /* of nereid_launch_flag */
   bool stale;            /* something was set since the variant was chosen */
   bool part_of_model;    /* of a plan's steps: interpreters make no remarks */
   bool *set;             /* of each run-time parameter */

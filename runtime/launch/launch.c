@@ -85,6 +85,14 @@ int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
   return 0;
 }
 
+int nereid_launch_set_flags(nereid_launch *l, unsigned flags) {
+  REQUIRE(l);
+  if (flags & ~(unsigned)(NEREID_LAUNCH_PDL | NEREID_LAUNCH_COOPERATIVE))
+    return error_set(NEREID_E_USAGE, E_RUN_LAUNCH_FLAGS, flags);
+  l->flags = flags;
+  return 0;
+}
+
 /* The parameter, NULL (with a message) if there is none or it is of another sort. */
 static const ImageParam *find_launch_param(const nereid_launch *l, int i, const char *given,
                                            bool (*accepts)(DType)) {

@@ -338,6 +338,28 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   if (r == 0) misbehave(programs);
   return r;
 }
+
+#ifndef WITHOUT_LAUNCH_EX
+typedef struct {
+  int id, pad, value[16];
+} LaunchAttribute;
+
+typedef struct {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned nattributes;
+} LaunchConfig;
+
+API int cuLaunchKernelEx(const LaunchConfig *c, void *f, void **params, void **extra) {
+  FILE *log = open_log();
+  for (unsigned i = 0; log && i < c->nattributes; i++)
+    fprintf(log, "attribute %d %d\n", c->attributes[i].id, c->attributes[i].value[0]);
+  if (log) fclose(log);
+  return cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+                        c->block[2], c->shared, c->stream, params, extra);
+}
+#endif
 #endif
 
 /* ---- graphs: nodes in the order in which they were added, each behind the one before ---- */

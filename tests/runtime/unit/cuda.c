@@ -278,6 +278,12 @@ static void test_launch(const Fake *f) {
                         "launch 7 2 3 block 128 1 1 shared 100000 stream 0 extra 0 :"
                         " 1000 5 3f80 11\n"),
              "what a launch hands over");
+  X(nereid_launch_set_flags(l, 4), NEREID_E_USAGE, "4 has flags that no launch has");
+  check_call(!nereid_launch_set_flags(l, NEREID_LAUNCH_PDL | NEREID_LAUNCH_COOPERATIVE) &&
+                 !nereid_launch_run(l, NULL) && logged(f, "attribute 6 1\n") &&
+                 logged(f, "attribute 2 1\n"),
+             "a launch with flags");
+  check_call(!nereid_launch_set_flags(l, 0), "no flags");
   uint64_t args[] = {0x2000, 6, 0x4000};
   check_call(!nereid_launch_run_with(l, NULL, args, (uint32_t[]){1, 1, 1}) &&
                  logged(f,
@@ -299,6 +305,26 @@ static void test_launch(const Fake *f) {
     "the kernel touched memory that is not allocated; device interp says where");
   nereid_launch_free(l);
   nereid_kernel_free(k);
+  nereid_device_close(d);
+}
+
+/* Drivers before CUDA 11.8 launch without flags only. */
+static void test_old_launch(const Fake *f) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_launch *l;
+  nereid_image *image = make_image(128, 0);
+  use(f, "plain.so", "");
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, image)) abort();
+  check_call(!nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1}), "new launch");
+  set_all(l, 0x1000, 5);
+  check_call(!nereid_launch_run(l, NULL), "launch by an old driver");
+  nereid_launch_set_flags(l, NEREID_LAUNCH_PDL);
+  X(nereid_launch_run(l, NULL), NEREID_E_DEVICE,
+    "the GPU driver is too old for launch flags: it lacks cuLaunchKernelEx; update it");
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
   nereid_device_close(d);
 }
 
@@ -477,11 +503,13 @@ int main(void) {
   setenv("FAKE_CUDA_LOG", f.log, 1);
   setenv("NEREID_CACHE_DIR", f.folder.path, 1);
   setenv("NEREID_PTXAS", "", 1);
-  if (build(&f, "fake.so", "-DWITH_ALL") && build(&f, "old.so", "-DWITHOUT_LAUNCH")) {
+  if (build(&f, "fake.so", "-DWITH_ALL") && build(&f, "old.so", "-DWITHOUT_LAUNCH") &&
+      build(&f, "plain.so", "-DWITHOUT_LAUNCH_EX")) {
     test_opening(&f);
     test_memory(&f);
     test_upload(&f);
     test_launch(&f);
+    test_old_launch(&f);
     test_limits(&f);
     test_image(&f);
     test_many(&f);
