@@ -1,5 +1,5 @@
 /* The PTX instructions that run without a GPU, a row each: what both interpreters evaluate and C is
- * printed from.  Moves, conversions and `set` are code of asm_program.c, by ASM_CODED.
+ * printed from.  Moves, conversions and `set` are code of asm_instruction.c, by ASM_CODED.
  *
  * X(name, types, operands, flags, meaning)
  *
