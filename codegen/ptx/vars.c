@@ -61,7 +61,8 @@ static void note_words(Ptx *p, const NestStmt *s) {
 }
 
 static void note_op(Ptx *p, const NestStmt *s) {
-  if (s->code == NEST_ASM) p->threads_differ |= s->dsts[0].var->uniform;
+  bool timer = s->code == NEST_SPECIAL && s->type == DT_I64;
+  if (s->code == NEST_ASM || timer) p->threads_differ |= s->dsts[0].var->uniform;
   if (s->code == NEST_OP && (s->op == TILE_MIN || s->op == TILE_MAX) &&
       machine_has(p->machine, HAS_EXTREMA_OF_THREE))
     p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;
