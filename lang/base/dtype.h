@@ -14,7 +14,7 @@
 
 /*      id       name       kind     bits  language name, further aliases (comma-separated) */
 #define DTYPES(X)                                              \
-  X(I1,      "i1",      BOOL,   1,  "int1",       "bool,b1")   \
+  X(I1,      "i1",      BOOL,   1,  "int1",       "bool,b1,u1")\
   X(I8,      "i8",      INT,    8,  "int8",       "")          \
   X(I16,     "i16",     INT,    16, "int16",      "")          \
   X(I32,     "i32",     INT,    32, "int32",      "")          \

@@ -109,6 +109,8 @@ int spec_type(KernelArg *out, Pool *names, const char *name, const char *text) {
   const char *s = text;
   unsigned stars = 0;
   while (*s == '*') s++, stars++;
+  /* Triton marks a pointer that is only read: *kfp32. */
+  if (stars && *s == 'k') s++;
   size_t len = strcspn(s, ":");
   DType elem = dtype_parse(s, len);
   if (elem == DT_NONE || stars > 2) return bad_type(name, text);
