@@ -33,7 +33,8 @@ static void print_wrapped(FILE *out, const char *doc) {
 }
 
 static void print_row(FILE *out, const char *left, const char *doc) {
-  fprintf(out, "  %-24s ", left);
+  if (strlen(left) > 24) fprintf(out, "  %s\n%*s", left, INDENT, "");
+  else fprintf(out, "  %-24s ", left);
   print_wrapped(out, doc);
 }
 

@@ -31,6 +31,7 @@
 #define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
 #define E_RUN_NUM_CTAS "clusters of %d programs are not supported yet"
 #define E_RUN_MAXNREG "the number of registers a thread must be between 1 and 1024, not %d"
+#define E_RUN_LANGUAGE "'%s' is no version of the language: 3.6 or 3.9"
 #define E_RUN_BAD_TYPE \
   "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1), none, " \
   "or 3:constexpr"

@@ -197,6 +197,8 @@ typedef struct {
   void (*on_pass)(void *context, const char *pass, const char *ir, double seconds);
   nereid_message_fn on_message;
   void *context;           /* for both callbacks */
+  const char *language;    /* Triton's version, "3.6" or "3.9"; NULL: the one that the nearest
+                              pyproject.toml of the file requires, or 3.6 */
 } nereid_request;
 
 /* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size

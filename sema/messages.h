@@ -137,6 +137,7 @@
 #define E_SEMA_INT_ONLY "'%s' needs integers, not %s and %s"
 #define H_SEMA_FLOORDIV "divide with '/' and round with tl.floor"
 #define E_SEMA_FLOAT_ONLY "'%s' needs floats, not %s and %s"
+#define E_SEMA_FDIV_APPROX "fdiv(approx=True) takes f32, not %s%s"
 #define E_SEMA_SIGNEDNESS "'%s' of %s and %s mixes signed and unsigned integers"
 #define H_SEMA_SIGNEDNESS "cast one operand, as in x.to(tl.int32)"
 #define E_SEMA_NEGATIVE_UNSIGNED "the negative constant %s is combined with %s: cast one operand"

@@ -233,6 +233,7 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
                 .arena = p->arena,
                 .names = p->names,
                 .diags = p->diags,
+                .language = options.language,
                 .memory = arena_size(p->arena)},
        *S = &state;
   Name name = last_part_of(p, k->name);

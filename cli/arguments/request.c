@@ -51,6 +51,7 @@ int request_option(Request *r, int id, const char *value) {
     case OPT_MAXNREG:
       return args_number(&r->api.maxnreg, "--maxnreg", value, 1, 1024) ? 0 : STATUS_USAGE;
     case OPT_TARGET: r->api.target = value; return STATUS_OK;
+    case OPT_LANGUAGE: r->api.language = value; return STATUS_OK;
     case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
     default: return STATUS_USAGE;
   }

@@ -18,6 +18,7 @@ enum {
   OPT_MAXNREG,
   OPT_TARGET,
   OPT_IMPORT_PATH,
+  OPT_LANGUAGE,
   REQUEST_OPTIONS_END
 };
 
@@ -36,6 +37,8 @@ enum {
       {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
       {OPT_TARGET, "--target", "T", "the target to compile for; `nereid info` lists targets", \
        .choices = CHOICES_TARGET},                                                            \
+      {OPT_LANGUAGE, "--language", "V", "Triton's version; the default is the package's, or 3.6", \
+       .choices = "3.6 3.9"},                                                                 \
       OPTION_IMPORT_PATH
 
 typedef struct {

@@ -12,6 +12,9 @@ typedef enum {
   ALIAS_DISJOINT /* always: the caller vouches that distinct parameters have distinct memory */
 } AliasMode;
 
+/* Versions of the kernel language: Triton's. */
+typedef enum { LANGUAGE_3_6, LANGUAGE_3_9 } Language;
+
 typedef struct {
   const char *target;     /* "sm_90a", "cpu", ...: a machine's name */
   int num_warps;          /* 4; a power of two, 1 to 32 */
@@ -21,10 +24,11 @@ typedef struct {
   bool enable_fp_fusion;  /* true: mul and add may become fma */
   bool checked;           /* for an interpreter: asserts what the kernel promises by hints */
   AliasMode alias;
+  Language language;      /* rules that the source follows; no stage after sema knows them */
 } Options;
 
 static inline Options options_default(void) {
-  return (Options){"sm_90a", 4, 3, 1, 0, true, false, ALIAS_GUARDED};
+  return (Options){"sm_90a", 4, 3, 1, 0, true, false, ALIAS_GUARDED, LANGUAGE_3_6};
 }
 
 #endif

@@ -18,14 +18,15 @@ def sigmoid(x):
 
 @triton.jit
 def softmax(x, dim=None, keep_dims=False, ieee_rounding=False):
-    """Softmax along `dim` (default 0); with keep_dims=False that is right for rank 1 or dim 0
-    alone, as in Triton."""
+    """Softmax along `dim` (default 0).  Before Triton 3.9 keep_dims=False was right for rank 1 or
+    dim 0 alone."""
     if dim is None:
         axis: tl.constexpr = 0
     else:
         axis: tl.constexpr = dim
-    num = tl.exp(x - tl.max(x, axis, keep_dims=keep_dims))
-    return tl.fdiv(num, tl.sum(num, axis, keep_dims=keep_dims), ieee_rounding)
+    keep: tl.constexpr = True if core.TRITON_3_9 else keep_dims
+    num = tl.exp(x - tl.max(x, axis, keep_dims=keep))
+    return tl.fdiv(num, tl.sum(num, axis, keep_dims=keep), ieee_rounding)
 
 
 @triton.jit

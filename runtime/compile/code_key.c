@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compile/language.h"
+
 /* PTX's directives for debuggers. */
 static bool is_debug_line(const char *line, const char *end) {
   static const char *const words[] = {".loc ", ".file "};
@@ -84,8 +86,10 @@ CacheKey code_key(const nereid_image *image) {
 static void key_add_text(KeyMaker *k, const char *text) { cache_key_text(k, text ? text : ""); }
 
 void request_key_add(KeyMaker *k, const nereid_request *r) {
+  Language language;
+  language_of_request(&language, r); /* compiling reports a name that is no version */
   const int numbers[] = {r->num_warps,    r->num_stages, r->num_ctas, r->maxnreg,
-                         r->no_fp_fusion, (int)r->alias, r->nargs};
+                         r->no_fp_fusion, (int)r->alias, r->nargs,    (int)language};
   key_add_text(k, r->kernel);
   key_add_text(k, r->symbol);
   cache_key_add(k, numbers, sizeof numbers);

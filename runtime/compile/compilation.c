@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/compile/config.h"
+#include "runtime/compile/language.h"
 #include "runtime/compile/spec.h"
 #include "runtime/messages.h"
 #include "runtime/support/files.h"
@@ -455,6 +456,7 @@ static bool verifies(void) {
 static int specialize_source(Compilation *c, const nereid_request *r) {
   Options options = options_of(r, options_default(), c->preferred);
   int code = check_kernel_options(r, options.target);
+  if (!code) code = language_of_request(&options.language, r);
   if (code) return code;
   options.target = pool_name(c->names, options.target);
   c->kernel = sema_find(c->program, r->kernel);

@@ -55,8 +55,10 @@ Value builtin_arith(Sema *S, Call *c) {
   return binary(S, (AstOp)c->fn->code, c->args[0], c->args[1], c->at);
 }
 
-/* bf16 is compared in f32. */
-static Value widen_bf16(Sema *S, Value v, Span at) {
+/* bf16 is compared in f32; Triton 3.9 compares it as it is, and takes numbers as weak. */
+static Value comparable(Sema *S, Value v, Span at) {
+  if (S->language >= LANGUAGE_3_9) return v;
+  v = typed(S, v, at);
   bool is_bf16 = v.kind != V_ERROR && value_type(v).dtype == DT_BF16;
   return is_bf16 ? cast_dtype(S, v, DT_F32, at) : v;
 }
@@ -70,11 +72,12 @@ static bool propagates(Sema *S, Value v, Span at, bool *out) {
 }
 
 static Value minmax(Sema *S, bool is_max, Value a, Value b, bool nan, Span at) {
-  Value v[] = {widen_bf16(S, typed(S, a, at), at), widen_bf16(S, typed(S, b, at), at)};
+  Value v[] = {comparable(S, a, at), comparable(S, b, at)};
   if (v[0].kind == V_ERROR || v[1].kind == V_ERROR) return value_error();
   DType t = common_dtype(S, v[0], v[1], false, is_max ? "maximum" : "minimum", at);
   if (t == DT_NONE) return value_error();
   for (int i = 0; i < 2; i++) v[i] = cast_dtype(S, v[i], t, at);
+  if (v[0].kind == V_ERROR || v[1].kind == V_ERROR) return value_error();
   nan = nan && dtype_is_float(t);
   TileCode code = is_max ? (nan ? TILE_MAX_NAN : TILE_MAX) : nan ? TILE_MIN_NAN : TILE_MIN;
   return emit_elementwise(S, code, v, 2, t, at);
@@ -94,7 +97,12 @@ Value builtin_clamp(Sema *S, Call *c) {
   if (!propagates(S, c->args[3], c->spans[3], &nan)) return value_error();
   for (uint32_t i = 0; i < 3; i++) {
     if (!operand_arg(S, c, i)) return value_error();
-    v[i] = widen_bf16(S, typed(S, c->args[i], c->spans[i]), c->at);
+    v[i] = comparable(S, c->args[i], c->spans[i]);
+  }
+  if (S->language >= LANGUAGE_3_9) {
+    DType t = common_dtype3(S, v, "clamp", c->at);
+    if (t == DT_NONE) return value_error();
+    for (int i = 0; i < 3; i++) v[i] = cast_dtype(S, v[i], t, c->at);
   }
   Value least = minmax(S, true, v[0], v[1], nan, c->at);
   return least.kind == V_ERROR ? least : minmax(S, false, least, v[2], nan, c->at);
@@ -143,15 +151,21 @@ Value builtin_abs(Sema *S, Call *c) {
 }
 
 Value builtin_fdiv(Sema *S, Call *c) {
-  bool ieee;
+  bool ieee, approx, weak = S->language >= LANGUAGE_3_9;
   if (!operand_arg(S, c, 0) || !operand_arg(S, c, 1) ||
-      !want_bool(S, c->args[2], "ieee_rounding", c->spans[2], &ieee))
+      !want_bool(S, c->args[2], "ieee_rounding", c->spans[2], &ieee) ||
+      !want_bool(S, c->args[3], "approx", c->spans[3], &approx))
     return value_error();
   Value v[] = {typed(S, c->args[0], c->at), typed(S, c->args[1], c->at)};
-  DType t = common_dtype(S, c->args[0], c->args[1], false, "fdiv", c->at);
+  DType t = common_dtype(S, c->args[0], c->args[1], weak, "fdiv", c->at);
   if (t == DT_NONE) return value_error();
-  if (!dtype_is_float((DType)value_type(v[0]).dtype) ||
-      !dtype_is_float((DType)value_type(v[1]).dtype)) {
+  bool floats = dtype_is_float((DType)value_type(v[0]).dtype) &&
+                dtype_is_float((DType)value_type(v[1]).dtype);
+  if (approx && (ieee || t != DT_F32)) {
+    sema_error(S, c->at, E_SEMA_FDIV_APPROX, dtype_name(t), ieee ? " with ieee_rounding" : "");
+    return value_error();
+  }
+  if (!floats && !(weak && dtype_is_float(t))) {
     sema_error(S, c->at, E_SEMA_FLOAT_ONLY, "fdiv", value_describe(S->arena, c->args[0]),
                value_describe(S->arena, c->args[1]));
     return value_error();
@@ -166,10 +180,14 @@ Value builtin_fma(Sema *S, Call *c) {
     if (!operand_arg(S, c, i)) return value_error();
     v[i] = typed(S, c->args[i], c->spans[i]);
   }
-  DType t = common_dtype(S, v[0], v[1], false, "fma", c->at);
-  if (t == DT_NONE) return value_error();
-  Value both = value_const(t, (Scalar){0});
-  t = common_dtype(S, both, v[2], false, "fma", c->at);
+  DType t = DT_NONE;
+  if (S->language >= LANGUAGE_3_9) {
+    t = common_dtype3(S, c->args, "fma", c->at);
+  } else {
+    t = common_dtype(S, v[0], v[1], false, "fma", c->at);
+    if (t == DT_NONE) return value_error();
+    t = common_dtype(S, value_const(t, (Scalar){0}), v[2], false, "fma", c->at);
+  }
   if (t == DT_NONE) return value_error();
   for (int i = 0; i < 3; i++) v[i] = cast_dtype(S, v[i], t, c->at);
   if (dtype_is_float(t)) return emit_elementwise(S, TILE_FMA, v, 3, t, c->at);

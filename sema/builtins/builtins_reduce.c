@@ -310,6 +310,7 @@ static Value reduce_extreme(Sema *S, const Call *c, Value axis, bool indices, Va
     return value_error();
   DType t = (DType)value_type(o.v[0]).dtype;
   Type whole = o.shape;
+  bool narrows = t == DT_BF16 && indices && S->language >= LANGUAGE_3_9;
   if (t == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
   if (indices) {
     bool all = axis.kind == V_NONE;
@@ -317,6 +318,7 @@ static Value reduce_extreme(Sema *S, const Call *c, Value axis, bool indices, Va
       return value_error();
     for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
     for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
+    if (narrows) o.v[0] = cast_dtype(S, o.v[0], DT_BF16, c->at);
     return combine_results(S, &o);
   }
   how.name = how.is_max ? "max" : "min";
@@ -363,9 +365,10 @@ Value builtin_cumulate(Sema *S, Call *c) {
   Operands o;
   Combine how = {.name = c->fn->code ? "mul" : "add"};
   if (!combine_operands(S, c, &o)) return value_error();
-  if (value_type(o.v[0]).dtype == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
-  if (c->fn->code == 0 && !choose_sum_dtype(S, c, &o, c->args[3], c->spans[3]))
-    return value_error();
+  bool widens = S->language < LANGUAGE_3_9 && value_type(o.v[0]).dtype == DT_BF16;
+  if (widens && !cast_operand(S, c, &o, DT_F32)) return value_error();
+  bool sums = c->fn->code == 0 || S->language >= LANGUAGE_3_9 || c->args[3].kind != V_NONE;
+  if (sums && !choose_sum_dtype(S, c, &o, c->args[3], c->spans[3])) return value_error();
   return emit_scan(S, c, &how, &o, c->args[2]);
 }
 

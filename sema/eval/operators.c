@@ -424,9 +424,11 @@ Value compare(Sema *S, AstOp op, Value a, Value b, Span at) {
     a = cast_dtype(S, a, DT_I64, at);
     b = cast_dtype(S, b, DT_I64, at);
   }
-  /* Numbers take their own types here, as the language has it: x > 0.5 of f16 compares in f32. */
-  a = typed(S, a, at);
-  b = typed(S, b, at);
+  if (S->language < LANGUAGE_3_9) {
+    /* Numbers take their own types here: x > 0.5 of f16 compares in f32. */
+    a = typed(S, a, at);
+    b = typed(S, b, at);
+  }
   DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
   if (t == DT_NONE) return value_error();
   return elementwise2(S, codes[op], a, b, t, DT_I1, at);

@@ -194,6 +194,7 @@ static void set_exit_state(Sema *S, int state, Span at) {
 
 static void exec_return(Sema *S, const Stmt *s) {
   Value v = s->value ? eval(S, s->value) : value_none();
+  if (S->language < LANGUAGE_3_9 && !S->frame->is_std) v = decay(S, v, s->span);
   bool kernel = S->frame->func && !S->frame->caller;
   bool has_value = v.kind != V_NONE && v.kind != V_ERROR;
   if (kernel && has_value) sema_error(S, s->span, E_SEMA_KERNEL_RETURN);

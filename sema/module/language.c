@@ -305,17 +305,26 @@ static bool math_name(Sema *S, Name name, Value *out) {
   return std_get(S, math_files, name, out) || language_name(S, name, out);
 }
 
+static const char *version_text(const Sema *S) {
+  return S->language >= LANGUAGE_3_9 ? "3.9.0" : "3.6.0";
+}
+
 static bool triton_name(Sema *S, Name space, Name name, Value *out) {
   const Builtin *fn = builtin_row(S, name, "T");
   if (fn) *out = builtin_value(fn);
   else if (!strcmp(name, "cdiv")) *out = builtin_value(extra_row("cdiv"));
-  else if (!strcmp(name, "__version__")) *out = value_str(pool_name(S->names, "3.6.0"));
+  else if (!strcmp(name, "__version__")) *out = value_str(pool_name(S->names, version_text(S)));
   else return sub_space(S, space, name, out);
   return true;
 }
 
-/* core.NAME: the elementwise op of the tile IR of that name. */
+/* core.NAME: the elementwise op of the tile IR of that name; core.TRITON_3_9: whether it is the
+ * language. */
 static bool core_name(Sema *S, Name name, Value *out) {
+  if (!strcmp(name, "TRITON_3_9")) {
+    *out = value_bool(S->language >= LANGUAGE_3_9);
+    return true;
+  }
   TileCode code = tile_op_parse(name, strlen(name));
   if (code == TILE_OP_COUNT || !(tile_op_flags(code) & TILE_ELEM)) return false;
   *out = bound_extra(S, "core_op", value_int(code));

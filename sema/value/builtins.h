@@ -78,7 +78,7 @@ X(minimum,       "L", "x, y, propagate_nan=None", builtin_minmax, 0) \
 X(maximum,       "L", "x, y, propagate_nan=None", builtin_minmax, 1) \
 X(clamp,         "L", "x, min, max, propagate_nan=None", builtin_clamp, 0) \
 X(abs,           "LM", "x", builtin_abs, 0) \
-X(fdiv,          "L", "x, y, ieee_rounding=False", builtin_fdiv, 0) \
+X(fdiv,          "L", "x, y, ieee_rounding=False, approx=False", builtin_fdiv, 0) \
 X(fma,           "L", "x, y, z", builtin_fma, 0) \
 X(umulhi,        "L", "x, y", builtin_umulhi, 0) \
 X(logical_and,   "M", "x, y", builtin_logical, 1) \
@@ -123,7 +123,7 @@ X(argmax,        "LM", "input, axis, tie_break_left=True, keep_dims=False", buil
 X(argmin,        "LM", "input, axis, tie_break_left=True, keep_dims=False", builtin_argmax, 0) \
 X(associative_scan, "LM", "input, axis, combine_fn, reverse=False", builtin_scan, 0) \
 X(cumsum,        "LM", "input, axis=0, reverse=False, dtype=None", builtin_cumulate, 0) \
-X(cumprod,       "LM", "input, axis=0, reverse=False", builtin_cumulate, 1) \
+X(cumprod,       "LM", "input, axis=0, reverse=False, dtype=None", builtin_cumulate, 1) \
 X(histogram,     "LM", "input, num_bins, mask=None", builtin_histogram, 0) \
 X(gather,        "LM", "src, index, axis", builtin_gather, 0) \
 /* -- hints and checks -- */ \

@@ -191,6 +191,7 @@ struct Sema {
   Pool *names;
   Diags *diags;
   TileFunc *fn;
+  Language language; /* where versions differ */
   TileBuilder b;
   Frame *frame;
   uint32_t depth, calls;
@@ -368,6 +369,8 @@ Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at);
 Value typed(Sema *S, Value v, Span at);
 /* The type in which two operands are computed; DT_NONE after an error. */
 DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, Span at);
+/* Of three, where numbers are weak beside all others (Triton 3.9). */
+DType common_dtype3(Sema *S, const Value v[3], const char *op, Span at);
 Value cast_to(Sema *S, Value v, Type elem, bool rtz, Span at); /* to the dtype (and pointee) */
 Value cast_dtype(Sema *S, Value v, DType t, Span at);
 Value bitcast_to(Sema *S, Value v, Type elem, Span at);

@@ -114,11 +114,13 @@ DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, S
   }
   if (weak_a != weak_b) {
     DType scalar = weak_a ? ta : tb, tensor = weak_a ? tb : ta;
-    if (kind_rank(scalar) <= kind_rank(tensor))
+    if (kind_rank(scalar) <= kind_rank(tensor) &&
+        (S->language < LANGUAGE_3_9 || !div_or_mod || !dtype_is_float(tensor)))
       return div_or_mod && (tensor == DT_F16 || tensor == DT_BF16) ? DT_F32 : tensor;
   }
   if (dtype_is_float(ta) || dtype_is_float(tb)) {
     DType t = promote_floats(ta, tb, div_or_mod);
+    if (div_or_mod && t != DT_F64 && S->language >= LANGUAGE_3_9) t = DT_F32;
     if (t == DT_NONE)
       sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, a),
                  value_describe(S->arena, b));
@@ -130,6 +132,27 @@ DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, S
     return DT_NONE;
   }
   return promote_ints(ta, tb);
+}
+
+DType common_dtype3(Sema *S, const Value v[3], const char *op, Span at) {
+  Value tensor = value_of(V_ABSENT), number = value_of(V_ABSENT);
+  for (int i = 0; i < 3; i++) {
+    bool is_number = value_is_number(v[i]);
+    Value *all = is_number ? &number : &tensor, one = typed(S, v[i], at);
+    if (one.kind == V_ERROR) return DT_NONE;
+    if (all->kind == V_ABSENT) {
+      *all = is_number ? v[i] : value_const((DType)value_type(one).dtype, (Scalar){0});
+      continue;
+    }
+    DType t = common_dtype(S, typed(S, *all, at), one, false, op, at);
+    if (t == DT_NONE) return t;
+    /* Of numbers the one whose own type that is. */
+    if (!is_number) *all = value_const(t, (Scalar){0});
+    else if (t == value_type(one).dtype) *all = v[i];
+  }
+  if (tensor.kind == V_ABSENT) return (DType)value_type(typed(S, number, at)).dtype;
+  if (number.kind == V_ABSENT) return (DType)value_type(tensor).dtype;
+  return common_dtype(S, tensor, number, false, op, at);
 }
 
 /* ---- casts ---- */

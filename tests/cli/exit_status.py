@@ -81,7 +81,7 @@ def options(machine, command):
     """(name, value, is repeatable?) of each."""
     text = re.sub(r"\n {20,}", " ", machine.run("help", command).stdout.split("Options:")[1])
     for line in text.splitlines():
-        found = re.match(r"  (?:-\w, )?(--?[\w-]+) (\S+|) ", line)
+        found = re.match(r"  (?:-\w, )?(--?[\w-]+) ([A-Z]\S*|) ", line)
         if found:
             yield found[1], found[2], "(repeatable)" in line
 
