@@ -114,9 +114,11 @@ DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, S
   }
   if (weak_a != weak_b) {
     DType scalar = weak_a ? ta : tb, tensor = weak_a ? tb : ta;
-    if (kind_rank(scalar) <= kind_rank(tensor) &&
-        (S->language < LANGUAGE_3_9 || !div_or_mod || !dtype_is_float(tensor)))
-      return div_or_mod && (tensor == DT_F16 || tensor == DT_BF16) ? DT_F32 : tensor;
+    if (kind_rank(scalar) <= kind_rank(tensor)) {
+      bool divides = div_or_mod && dtype_is_float(tensor);
+      if (divides && S->language >= LANGUAGE_3_9) return tensor == DT_F64 ? DT_F64 : DT_F32;
+      return divides && (tensor == DT_F16 || tensor == DT_BF16) ? DT_F32 : tensor;
+    }
   }
   if (dtype_is_float(ta) || dtype_is_float(tb)) {
     DType t = promote_floats(ta, tb, div_or_mod);

@@ -1,6 +1,6 @@
 """Operands of two dtypes, and numbers beside tiles, without casts.
 
-The table of operators (operators/table.txt) says in which dtype an operation computes.  Operands
+The table of operators (operators/table_3.6.txt) says in which dtype an operation computes.  Operands
 have the bounds that a cast to it would give them.
 """
 import functools
@@ -15,7 +15,7 @@ OPS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "minimum", "max
 @functools.cache
 def cells():
     """(op, left, right) -> the dtype that it computes in; of dtypes or numbers' texts."""
-    return {row[:3]: row[3].split(".")[1] for row in read_table() if row[3] != "-"}
+    return {row[:3]: row[3].split(".")[1] for row in read_table("3.6") if row[3] != "-"}
 
 
 class Mixed:

@@ -1,4 +1,4 @@
-"""The forms of operators that table.txt lists: how a kernel writes them, and what they give."""
+"""The forms of operators that the tables list: how a kernel writes them, and what they give."""
 import collections, math
 
 import numpy as np
@@ -13,7 +13,7 @@ FUNCTIONS = {"minimum": "tl.minimum({}, {})", "maximum": "tl.maximum({}, {})",
              "minimum_nan": "tl.minimum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "maximum_nan": "tl.maximum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "where": "tl.where({c}, {}, {})", "to": "{}.to({}.dtype)"}
-# Of numbers, these take the type that a number has by itself; the other operand's for the rest.
+# Of numbers, these take in 3.6 the type that a number has by itself; else the other operand's.
 TYPED = (*COMPARISONS, "minimum", "maximum", "minimum_nan", "maximum_nan")
 
 SIDE = 8  # edge values of a dtype; a tile has all pairs of two dtypes' values
@@ -41,7 +41,7 @@ class Operand(collections.namedtuple("Operand", "text dtype numbers")):
     """How it is written, and its value for each element of the result, or one for all."""
 
 
-class Form(collections.namedtuple("Form", "op left right cell")):
+class Form(collections.namedtuple("Form", "op left right cell language")):
     """A row and a column of the table: operands are dtypes or texts of numbers; right is None of
     an operator of one operand."""
     @property
@@ -76,7 +76,7 @@ class Form(collections.namedtuple("Form", "op left right cell")):
                 divisor = bool(found) and self.op in ("//", "%")
                 found.append(variable(name, word, tiles.pop(0), divisor))
             else:
-                found.append(number(word, self.op in TYPED))
+                found.append(number(word, self.op in TYPED and self.language == "3.6"))
         return found
 
     def text(self, tiles):
@@ -159,6 +159,6 @@ def extended(form):
 EIGHT_BITS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "%": "frem", "where": "select"}
 
 
-def forms():
-    for row in read_table():
-        yield extended(Form(*row))
+def forms(language):
+    for row in read_table(language):
+        yield extended(Form(*row, language))

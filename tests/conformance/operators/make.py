@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The type and the operation of every operator on every pair of dtypes, as Triton 3.6 has them:
-rewrites table.txt beside this file.
+"""The type and the operation of every operator on every pair of dtypes, as Triton has them:
+rewrites table_3.6.txt or table_3.9.txt beside this file.
 
-    python3 make.py      needs Triton 3.6, and no GPU; the rest of the tests need neither
+    python3 make.py      needs Triton 3.6 or 3.9, no GPU; the rest of the tests need neither
 
 Triton's own front end evaluates each form while it compiles a kernel for a pair of dtypes.  A cell
 is the last operation that it emits and the dtype that this operation computes in, `shrsi.u16`; `-`
@@ -14,10 +14,11 @@ import triton
 import triton.language as tl
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
+from triton.compiler.errors import CompilationError
 from triton.compiler.compiler import ASTSource, make_backend
 from triton.language.semantic import IncompatibleTypeErrorImpl
 
-from table import COMPARISONS, NUMBERS, TABLE
+from table import COMPARISONS, NUMBERS, table_path
 
 DTYPES = {"i1": tl.int1, "i8": tl.int8, "i16": tl.int16, "i32": tl.int32, "i64": tl.int64,
           "u8": tl.uint8, "u16": tl.uint16, "u32": tl.uint32, "u64": tl.uint64,
@@ -60,6 +61,20 @@ class Recorder:
         return create
 
 
+REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
+             "__eq__": "__eq__", "__ne__": "__ne__"}
+MIRRORED = {"GT": "LT", "LT": "GT", "GE": "LE", "LE": "GE"}
+VERSION = ".".join(triton.__version__.split(".")[:2])
+
+
+def apply(generator, method, x, y):
+    """x OPERATOR y.  Triton 3.9 wants the method of the right operand and a symbol, too."""
+    if VERSION == "3.6":
+        return generator._apply_binary_method(None, method, x, y)
+    right = REFLECTED.get(method, method.replace("__", "__r", 1))
+    return generator._apply_binary_method(None, (method, right, method), x, y)
+
+
 def element(text):
     """`tensor<8xf8E5M2>` -> f8e5."""
     text = re.sub(r"tensor<(\d+x)*([^>]*)>", r"\2", text)
@@ -75,8 +90,9 @@ def cell(recorder, generator, op, x, y):
         elif y is None:
             result = getattr(x, UNARY[op])(_semantic=semantic)
         else:
-            result = generator._apply_binary_method(None, BINARY[op], x, y)
-    except (AssertionError, AttributeError, TypeError, ValueError, IncompatibleTypeErrorImpl):
+            result = apply(generator, BINARY[op], x, y)
+    except (AssertionError, AttributeError, CompilationError, TypeError, ValueError,
+            IncompatibleTypeErrorImpl):
         return "-"
     dtype = SHORT[str(result.dtype)]
     if op in COMPARISONS:
@@ -84,7 +100,10 @@ def cell(recorder, generator, op, x, y):
         dtype = element(recorder.type)
     elif op != "to":
         assert re.sub("^u", "i", dtype) == element(recorder.type), (op, dtype, recorder.type)
-    return f"{recorder.last or 'same'}.{dtype}"
+    name = recorder.last or "same"
+    if VERSION != "3.6" and op in COMPARISONS and isinstance(x, tl.constexpr):  # n < x was x > n
+        name = re.sub("[GL][TE]$", lambda found: MIRRORED[found[0]], name)
+    return f"{name}.{dtype}"
 
 
 cells = {}
@@ -161,7 +180,7 @@ def main():
     for left in DTYPES:
         for right in DTYPES:
             compile_pair(left, right)
-    TABLE.write_text(f"# Made by make.py from Triton {triton.__version__}.\n\n" + table())
+    table_path(VERSION).write_text(f"# Made by make.py from Triton {triton.__version__}.\n\n" + table())
 
 
 if __name__ == "__main__":

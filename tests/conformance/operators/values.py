@@ -1,4 +1,4 @@
-"""What an operation of table.txt computes, in exact arithmetic, for operators.py.
+"""What an operation of a table computes, in exact arithmetic, for operators.py.
 
 Numbers are Python's: integers, and floats for all floating dtypes.  An operation converts its
 operands to the dtype that it computes in, as a cast does, and its result is rounded once.
