@@ -1,7 +1,7 @@
 """Operands of two dtypes, and numbers beside tiles, without casts.
 
-The table of operators (operators/table_3.6.txt) says in which dtype an operation computes.  Operands
-have the bounds that a cast to it would give them.
+The table of operators (operators/table_3.6.txt) has the dtype that an operation computes in.
+Operands have the bounds that a cast to it would give them.
 """
 import functools
 

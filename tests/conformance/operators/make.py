@@ -180,7 +180,8 @@ def main():
     for left in DTYPES:
         for right in DTYPES:
             compile_pair(left, right)
-    table_path(VERSION).write_text(f"# Made by make.py from Triton {triton.__version__}.\n\n" + table())
+    head = f"# Made by make.py from Triton {triton.__version__}.\n\n"
+    table_path(VERSION).write_text(head + table())
 
 
 if __name__ == "__main__":
