@@ -87,8 +87,8 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
 
 enum { COLUMNS_MIN = 16 };
 
-/* The last axis of a window's result as columns: its neighbours are neighbours in memory, and what
- * depends on the other axes, which is most of an index, is computed once for all of them. */
+/* The last axis of a window's result as columns: its neighbours are neighbours in memory, and the
+ * part of an index that depends on the other axes, most of it, is computed once for all of them. */
 static void window_domain(const Fusion *f, Group *to, const Node *n) {
   const ValueType *t = &n->type;
   Dim last = t->shape[t->rank - 1];

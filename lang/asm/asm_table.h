@@ -148,7 +148,7 @@ X("setp.num",   "f16 bf16 f32 f64", "ptt", "ftz", "not(or(isnan(A), isnan(B)))")
 X("setp.nan",   "f16 bf16 f32 f64", "ptt", "ftz", "or(isnan(A), isnan(B))")
 /* clang-format on */
 
-/* Opcodes that are code, for lists of what is supported. */
+/* Opcodes that are code, for lists of supported instructions. */
 #define ASM_CODED "cvt mov set"
 
 typedef struct {

@@ -112,7 +112,7 @@ X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_ba
 X(GRID_DEPENDENCY, "",  "0", given,   READ|WRITE,       "kind",        "programmatic dependent launch: kind wait, until the grids that this one depends on have ended; launch, those that depend on it may start.  Without effect but on a GPU") \
 X(ASSERT,      "v?v",   "0", given,   WRITE,            "message",     "device_assert, checked by the interpreters only") \
 X(PRINT,       "v*",    "0", given,   WRITE,            "message hex", "device_print: for each operand a line for each element, without operands one line (lang/interp/device_print.h)") \
-X(ASM,         "v*",    "*", given,   PURE,             "asm constraints pack", "PTX (lang/asm/asm_call.h) on scalars or tiles of one shape: `pack` elements of each at a time; which, and what the last call gets beyond them, is open") \
+X(ASM,         "v*",    "*", given,   PURE,             "asm constraints pack", "PTX (lang/asm/asm_call.h) on scalars or tiles of one shape: `pack` elements of each at a time; which elements share a call is open, and so are the inputs of the last call after the last element") \
 X(ASM_IMPURE,  "v*",    "*", given,   READ|WRITE,       "asm constraints pack", "the same for PTX with other effects than its results: each thread executes it, once for `pack` of its elements") \
 X(ASSUME,      "v",     "0", given,   WRITE,            "",            "the user promises that the scalar i1 holds") \
 /* -- control -- */ \

@@ -38,7 +38,7 @@ static void build_reshape(Build *s, const TileOp *op) {
     }
     return;
   }
-  /* What is not held is computed where the result needs it. */
+  /* Values that no register holds are computed where the result needs them. */
   Layout from = build_layout_of(s, x), same;
   if (!s->u->schedule->values[x->id].held && layout_reshape(&want, &x->type, &same)) from = same;
   s->var[r->id] = build_relayout(s, build_held(s, x, &from), &r->type, &want);

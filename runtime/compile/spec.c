@@ -150,7 +150,7 @@ static const char *unquoted(const char *text, Pool *names) {
   return quoted ? pool_namen(names, text + 1, len - 2) : text;
 }
 
-/* What names something: a function or a class of the file, or text. */
+/* A name: of a function or a class of the file; else text. */
 static void read_name(KernelArg *out, Pool *names, const char *text) {
   if (!strcmp(text, "()")) {
     out->kind = ARG_TUPLE;

@@ -48,7 +48,7 @@ void worker_serve(int fd);
  *
  * n elements each.  Floats: |a - b| is at most the dtype's tolerance times |b| and the root mean
  * square of b together (1e-3 for f32, whose products may be rounded to tf32; 2e-2 for bf16; 4e-3
- * for f16; a quarter for 8 bits; 1e-9 for f64), and what is not finite is the same.  Other dtypes:
+ * for f16; a quarter for 8 bits; 1e-9 for f64), and infinities and NaN are equal.  Other dtypes:
  * bit by bit. */
 bool results_same(DType t, const void *a, const void *b, int64_t n);
 
