@@ -4,6 +4,7 @@
 #define NEREID_RUNTIME_MESSAGES_H
 
 #define E_RUN_NULL "%s: argument %s is NULL"
+#define E_RUN_NO_DIAGNOSTIC "part %d of a message of %d"
 #define E_RUN_NO_SOURCE "the source has neither a path nor text in memory"
 
 /* files */

@@ -77,6 +77,43 @@ typedef enum {
 NEREID_API const char *nereid_error_message(void);
 NEREID_API int nereid_error_code(void);
 
+typedef enum {
+  NEREID_SEVERITY_ERROR,
+  NEREID_SEVERITY_WARNING,
+  NEREID_SEVERITY_NOTE, /* notes and hints belong to the error or warning before them */
+  NEREID_SEVERITY_HINT
+} nereid_severity;
+
+/* One part of a message.  Strings are never NULL. */
+typedef struct {
+  nereid_severity severity;
+  const char *file;   /* as it was named; "": the message is about no file */
+  int line, column;   /* from 1, the column in bytes; 0: about a whole file, or none */
+  const char *text;   /* of one or several lines, without a newline at the end */
+  const char *source; /* the line of the file, cut if it is very long; "": it is not at hand */
+  int caret, length;  /* characters of `source` before those it is about, and the number of these */
+} nereid_diagnostic;
+
+/* The message of the last failure in this thread as data: its first part is the error.  Results
+ * are valid until the thread's next failure. */
+NEREID_API int nereid_error_count(void);
+NEREID_API int nereid_error_diagnostic(nereid_diagnostic *out, int i);
+/* The kernel that the last failure is about; "": none, or not known. */
+NEREID_API const char *nereid_error_kernel(void);
+
+/* After NEREID_E_RESOURCES: what the kernel needs more of than there is. */
+typedef struct {
+  const char *name;        /* "shared memory", "registers", "threads", "grid" ...; "": not known */
+  int64_t required, limit; /* in bytes, registers, ...; 0: not known */
+} nereid_resource;
+
+NEREID_API int nereid_error_resource(nereid_resource *out);
+
+/* The first part of a text that a nereid_message_fn was given, or of a copy of
+ * nereid_error_message(): `*text` is cut into strings in place and moves on to the next part, at
+ * the end to "".  Returns 1, 0 at the end, or a negative code. */
+NEREID_API int nereid_message_next(nereid_diagnostic *out, char **text);
+
 /* "0.1.0", and a number that differs with any change of the compiler. */
 NEREID_API const char *nereid_version(void);
 NEREID_API const char *nereid_build_id(void);

@@ -177,7 +177,8 @@ static bool find_large(Gen *g) {
   for (uint32_t i = 0; i < n->nvars; i++)
     g->large[n->vars[i]->id] = bytes > STACK_BYTES && array_bytes(g, n->vars[i]) >= LARGE_BYTES;
   if (bytes <= ARRAYS_BYTES) return true;
-  diag_resource_limit(g->d, n->span, E_GEN_C_ARRAYS, (long long)bytes, ARRAYS_BYTES);
+  Resource need = {"register arrays", bytes, ARRAYS_BYTES};
+  diag_resource_limit(g->d, n->span, need, E_GEN_C_ARRAYS, (long long)bytes, ARRAYS_BYTES);
   diag_hint(g->d, "%s", H_GEN_C_ARRAYS);
   return false;
 }

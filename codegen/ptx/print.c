@@ -92,8 +92,9 @@ static bool check_nest(Ptx *p) {
   if (n->level != NEST_LEVEL_THREAD) BUG("PTX is printed from level thread");
   if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
   if (p->failed || n->shared_bytes <= p->machine->shared) return !p->failed;
-  diag_resource_limit(p->diags, n->span, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
-                      (long long)p->machine->shared);
+  Resource need = {"shared memory", n->shared_bytes, p->machine->shared};
+  diag_resource_limit(p->diags, n->span, need, E_GEN_SHARED, (long long)n->shared_bytes,
+                      p->machine->name, (long long)p->machine->shared);
   return false;
 }
 

@@ -43,7 +43,7 @@ uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 static void add_diag(Diags *d, Diag m, const char *fmt, va_list ap) {
   if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
   else if (m.severity == DIAG_WARNING) d->dropping = false;
-  d->resource_limits += m.resource_limit;
+  d->resource_limits += m.resource.name != NULL;
   if (d->dropping) return;
   m.text = arena_vprintf(d->arena, fmt, ap);
   vec_push(d->arena, &d->list, m);
@@ -61,8 +61,8 @@ void diag_error(Diags *d, Span at, const char *fmt, ...) {
   FORWARD(.severity = DIAG_ERROR, .span = at);
 }
 
-void diag_resource_limit(Diags *d, Span at, const char *fmt, ...) {
-  FORWARD(.severity = DIAG_ERROR, .resource_limit = true, .span = at);
+void diag_resource_limit(Diags *d, Span at, Resource need, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .resource = need, .span = at);
 }
 
 void diag_warning(Diags *d, Span at, const char *fmt, ...) {
@@ -80,7 +80,7 @@ void diag_rewind(Diags *d, size_t count) {
   d->errors = d->resource_limits = 0;
   for (size_t i = 0; i < d->list.len; i++) {
     d->errors += d->list.data[i].severity == DIAG_ERROR;
-    d->resource_limits += d->list.data[i].resource_limit;
+    d->resource_limits += d->list.data[i].resource.name != NULL;
   }
   d->dropping = false;
 }
@@ -135,15 +135,19 @@ static void print_excerpt(Text *out, const Source *s, Span at) {
   text_puts(out, "\n");
 }
 
-void diag_print(const Diags *d, Text *out) {
+const char *diag_severity_name(Severity s) {
   static const char *const names[] = {"error", "warning", "note", "hint"};
+  return names[s];
+}
+
+void diag_print(const Diags *d, Text *out) {
   for (size_t i = 0; i < d->list.len; i++) {
     const Diag *m = &d->list.data[i];
     const Source *s = diag_file(d, m->span.file);
     if (s && m->span.line) text_printf(out, "%s:%u:%u: ", s->name, m->span.line, m->span.col);
     else if (s) text_printf(out, "%s: ", s->name);
     else if (m->severity == DIAG_HINT) text_puts(out, "  ");
-    text_printf(out, "%s: %s\n", names[m->severity], m->text);
+    text_printf(out, "%s: %s\n", diag_severity_name(m->severity), m->text);
     if (s && m->span.line) print_excerpt(out, s, m->span);
   }
   if (d->errors > DIAG_LIMIT)

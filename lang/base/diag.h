@@ -37,9 +37,17 @@ typedef struct {
 
 typedef enum { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE, DIAG_HINT } Severity;
 
+const char *diag_severity_name(Severity s); /* "error" */
+
+/* What a kernel needs of a device, and what there is. */
+typedef struct {
+  const char *name; /* "shared memory"; NULL: none */
+  int64_t required, limit;
+} Resource;
+
 typedef struct {
   Severity severity;
-  bool resource_limit; /* by diag_resource_limit */
+  Resource resource; /* by diag_resource_limit */
   Span span;
   const char *text;
 } Diag;
@@ -58,8 +66,8 @@ uint32_t diag_file_count(const Diags *d);
 
 void diag_error(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* An error of the kernel's sizes alone: it needs more of a device's resource than there is. */
-void diag_resource_limit(Diags *d, Span at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void diag_resource_limit(Diags *d, Span at, Resource need, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void diag_warning(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Attached to the message before it. */
 void diag_note(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

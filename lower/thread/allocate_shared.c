@@ -90,7 +90,8 @@ static void assign_offsets(Nest *n, const Life *life) {
 static bool within_limit(const Unit *u, const Life *life) {
   const Nest *n = u->nest;
   if (n->shared_bytes <= u->machine->shared) return true;
-  diag_resource_limit(u->diags, n->span, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
+  Resource need = {"shared memory", n->shared_bytes, u->machine->shared};
+  diag_resource_limit(u->diags, n->span, need, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
                       u->machine->name, (long long)u->machine->shared);
   for (uint32_t i = 0; i < n->nbuffers; i++)
     if (n->buffers[i]->bytes * 16 > u->machine->shared)

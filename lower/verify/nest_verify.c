@@ -371,8 +371,10 @@ static void check_all_registers(const Nest *n, Diags *d) {
         (v->tile.rank && layout_registers(v->layout) > NEST_REGISTERS_MAX))
       diag_error(d, n->span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   }
-  if (registers * n->lanes * n->warps <= MOST_REGISTERS) return;
-  diag_resource_limit(d, n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  registers *= n->lanes * n->warps;
+  if (registers <= MOST_REGISTERS) return;
+  Resource need = {"registers", registers, MOST_REGISTERS};
+  diag_resource_limit(d, n->span, need, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
   diag_hint(d, "%s", H_LOWER_BUDGET);
 }
 
@@ -397,7 +399,8 @@ bool nest_within_budget(const Nest *n, Diags *d) {
   if (diag_errors(d) > before) return false;
   if (m && !machine_has(m, HAS_EXPANDED_LOOPS)) return true;
   if (count_expanded(n->body, 1) <= MOST_EXPANDED) return true;
-  diag_resource_limit(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
+  Resource need = {"statements", 0, MOST_EXPANDED};
+  diag_resource_limit(d, n->span, need, E_NEST_EXPANDED, MOST_EXPANDED);
   diag_hint(d, "%s", H_LOWER_BUDGET);
   return false;
 }

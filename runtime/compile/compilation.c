@@ -102,6 +102,17 @@ static void note_largest(const Compilation *c) {
               (unsigned long long)all);
 }
 
+static const char *kernel_name(const Compilation *c) {
+  if (c->unit) return lower_name(c->unit);
+  return c->kernel ? c->kernel->name : "";
+}
+
+/* The diagnostics so far as the thread's last failure. */
+static int set_kernel_error(const Compilation *c, int code) {
+  error_set_diags(code, c->arena, c->diags);
+  return error_of_kernel(kernel_name(c));
+}
+
 static int refuse_body(void *arg) {
   const LimitReport *r = arg;
   Compilation *c = r->c;
@@ -110,14 +121,17 @@ static int refuse_body(void *arg) {
   if (!c->diags) return error_set(NEREID_E_RESOURCES, E_RUN_OUT_OF_MEMORY);
   diag_rewind(c->diags, 0);
   Span at = kernel_span(c);
+  Resource bytes = {"memory of the compiler", 0, (int64_t)c->limits.bytes};
+  Resource steps = {"steps of the compiler", 0, (int64_t)c->limits.steps};
   if (memory)
-    diag_resource_limit(c->diags, at, E_RUN_COMPILE_MEMORY, c->limits.bytes >> 20, activity(r));
-  else diag_resource_limit(c->diags, at, E_RUN_COMPILE_STEPS, c->limits.steps / 1e6, activity(r));
+    diag_resource_limit(c->diags, at, bytes, E_RUN_COMPILE_MEMORY, c->limits.bytes >> 20,
+                        activity(r));
+  else
+    diag_resource_limit(c->diags, at, steps, E_RUN_COMPILE_STEPS, c->limits.steps / 1e6,
+                        activity(r));
   note_largest(c);
   diag_hint(c->diags, H_RUN_COMPILE_LIMIT);
-  Text text = text_new(c->arena);
-  diag_print(c->diags, &text);
-  return error_set(NEREID_E_RESOURCES, "%s", text.data);
+  return set_kernel_error(c, NEREID_E_RESOURCES);
 }
 
 /* Reports that a limit was passed in this stage: NEREID_E_RESOURCES. */
@@ -295,11 +309,10 @@ typedef struct {
 
 static int report_body(void *arg) {
   Report *r = arg;
+  if (diag_only_resource_limits(r->c->diags)) return set_kernel_error(r->c, NEREID_E_RESOURCES);
+  if (diag_errors(r->c->diags)) return set_kernel_error(r->c, r->code ? r->code : NEREID_E_KERNEL);
   Text text = text_new(r->c->arena);
   diag_print(r->c->diags, &text);
-  if (diag_only_resource_limits(r->c->diags)) return error_set(NEREID_E_RESOURCES, "%s", text.data);
-  if (diag_errors(r->c->diags))
-    return error_set(r->code ? r->code : NEREID_E_KERNEL, "%s", text.data);
   if (r->fn) r->fn(r->context, text.data);
   return r->code;
 }

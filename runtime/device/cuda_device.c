@@ -169,8 +169,9 @@ int cuda_failed(const CudaApi *api, CuResult r, const char *what) {
       advice = advices[i].advice;
       code = advices[i].code;
     }
-  return error_set(code, E_RUN_CUDA, what, name ? name : "unknown error", text ? text : "?",
-                   advice ? "; " : "", advice ? advice : "");
+  error_set(code, E_RUN_CUDA, what, name ? name : "unknown error", text ? text : "?",
+            advice ? "; " : "", advice ? advice : "");
+  return r == CU_OUT_OF_RESOURCES ? error_resource((Resource){.name = "registers"}) : code;
 }
 
 /* ---- the library ---- */
@@ -481,8 +482,10 @@ static bool fits_cuda(const nereid_device *d, const ImageVariant *v) {
 
 static int limit_shared(const nereid_device *d, const nereid_image *image, const ImageVariant *v) {
   if (v->shared <= d->info.shared_bytes) return 0;
-  return error_set(NEREID_E_RESOURCES, E_RUN_SHARED, image->name, (long long)v->shared,
-                   d->description, (long long)d->info.shared_bytes);
+  error_set(NEREID_E_RESOURCES, E_RUN_SHARED, image->name, (long long)v->shared, d->description,
+            (long long)d->info.shared_bytes);
+  error_of_kernel(image->name);
+  return error_resource((Resource){"shared memory", v->shared, d->info.shared_bytes});
 }
 
 /* Attributes of the function, and leave for the shared memory that it needs. */
@@ -544,14 +547,19 @@ static void unload_cuda(nereid_device *d, Loaded *l) {
 static int check_cuda(const nereid_launch *l) {
   const nereid_device *d = l->kernel->device;
   const Cuda *c = d->state;
-  for (int i = 0; i < 3; i++)
-    if (l->launched[i] > (uint32_t)c->max_grid[i])
-      return error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], l -> launched[i], d -> name,
-                       c -> max_grid[i]);
-  if (l->chosen->variant->threads > c->max_threads)
-    return error_set(NEREID_E_RESOURCES, E_RUN_THREADS, l->kernel->image->name,
-                     l->chosen->variant->threads, d->name, c->max_threads);
-  return 0;
+  const char *kernel = l->kernel->image->name;
+  int threads = l->chosen->variant->threads;
+  for (int i = 0; i < 3; i++) {
+    uint32_t extent = l->launched[i];
+    if (extent <= (uint32_t)c->max_grid[i]) continue;
+    error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], extent, d -> name, c -> max_grid[i]);
+    error_of_kernel(kernel);
+    return error_resource((Resource){"grid", extent, c->max_grid[i]});
+  }
+  if (threads <= c->max_threads) return 0;
+  error_set(NEREID_E_RESOURCES, E_RUN_THREADS, kernel, threads, d->name, c->max_threads);
+  error_of_kernel(kernel);
+  return error_resource((Resource){"threads", threads, c->max_threads});
 }
 
 static int launch_with_flags(const nereid_launch *l, void *stream) {

@@ -53,9 +53,7 @@ static int parse_body(void *arg) {
                 arena_strndup(p->arena, v->source, v->source_size), v->source_size);
   p->unit = lower_parse(p->arena, names, p->diags, file, &at);
   if (!p->unit || diag_errors(p->diags)) {
-    Text out = text_new(p->arena);
-    diag_print(p->diags, &out);
-    return error_set(NEREID_E_KERNEL, "%s", out.data);
+    return error_set_diags(NEREID_E_KERNEL, p->arena, p->diags);
   }
   attach_sources(p);
   return 0;
@@ -191,9 +189,8 @@ static int run_launch_body(void *arg) {
     remark(r, u->nest ? u->nest->span : u->tile->span);
     return 0;
   }
-  Text text = text_new(r->arena);
-  diag_print(r->diags, &text);
-  return error_set(NEREID_E_FINDINGS, "%s", text.data);
+  error_set_diags(NEREID_E_FINDINGS, r->arena, r->diags);
+  return error_of_kernel(r->launch->kernel->image->name);
 }
 
 static int launch_in_interp(const nereid_launch *l, void *stream) {

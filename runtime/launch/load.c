@@ -124,7 +124,7 @@ int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image
   REQUIRE_OUT(out);
   REQUIRE(d);
   REQUIRE(image);
-  return nereid_kernel_load_all(out, d, &image, 1);
+  return nereid_kernel_load_all(out, d, &image, 1) ? error_of_kernel(image->name) : 0;
 }
 
 /* ---- code for overlapping arguments ---- */

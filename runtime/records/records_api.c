@@ -42,9 +42,7 @@ static int read_records_file(Work *w, const char *path) {
   Diags *d = diags_new(w->arena);
   uint32_t file = diag_source(d, pool_name(w->names, path), text, len);
   if (records_read(w->arena, w->names, d, file, &w->list)) return 0;
-  Text messages = text_new(w->arena);
-  diag_print(d, &messages);
-  return error_set(NEREID_E_FILE, "%s", messages.data);
+  return error_set_diags(NEREID_E_FILE, w->arena, d);
 }
 
 static int read_files(Work *w) {

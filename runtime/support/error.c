@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "runtime/messages.h"
+#include "runtime/support/message_text.h"
 
-enum { MESSAGE_MAX = 1 << 16 };
+enum { MESSAGE_MAX = 1 << 16, KERNEL_NAME_MAX = 256 };
 
 static _Thread_local struct {
   int code;
+  Resource resource;
   char text[MESSAGE_MAX];
+  char parts[MESSAGE_MAX]; /* the text, cut into strings */
+  char kernel[KERNEL_NAME_MAX];
 } last;
 
 const char *nereid_error_message(void) { return last.text; }
@@ -27,6 +31,27 @@ int error_set(int code, const char *fmt, ...) {
   if (n >= MESSAGE_MAX) memcpy(text + MESSAGE_MAX - 5, "...\n", 5);
   memcpy(last.text, text, n < 0 ? 1 : n >= MESSAGE_MAX ? MESSAGE_MAX : (size_t)n + 1);
   last.code = code;
+  last.resource = (Resource){0};
+  last.kernel[0] = 0;
+  return code;
+}
+
+int error_resource(Resource need) {
+  last.resource = need;
+  return last.code;
+}
+
+int error_of_kernel(const char *name) {
+  snprintf(last.kernel, sizeof last.kernel, "%s", name);
+  return last.code;
+}
+
+int error_set_diags(int code, Arena *a, const Diags *d) {
+  Text text = text_new(a);
+  diag_print(d, &text);
+  error_set(code, "%s", text.data);
+  for (size_t i = diag_count(d); i-- > 0;)
+    if (diag_get(d, i)->resource.name) error_resource(diag_get(d, i)->resource);
   return code;
 }
 
@@ -43,6 +68,70 @@ int error_guard(Arena *a, int (*body)(void *), void *arg) {
   arena_on_oom(a, outer);
   return code;
 }
+
+/* ---- the last failure as data ---- */
+
+_Static_assert((int)NEREID_SEVERITY_ERROR == (int)DIAG_ERROR &&
+                   (int)NEREID_SEVERITY_HINT == (int)DIAG_HINT,
+               "severities of the API are those of diagnostics");
+
+/* The byte after a slice ends a part of the text: it may become a NUL. */
+static const char *cut(char *text, Slice s) {
+  if (!s.data || !s.len) return "";
+  char *begin = text + (s.data - text);
+  begin[s.len] = 0;
+  return begin;
+}
+
+int nereid_message_next(nereid_diagnostic *out, char **text) {
+  REQUIRE(out);
+  *out = (nereid_diagnostic){.file = "", .text = "", .source = ""};
+  REQUIRE(text);
+  if (!*text || !**text) return 0;
+  const char *rest = *text;
+  Message m = message_next(&rest);
+  char *begin = *text;
+  *text += rest - begin;
+  *out = (nereid_diagnostic){.severity = (nereid_severity)m.severity,
+                             .file = cut(begin, m.file),
+                             .line = m.line,
+                             .column = m.column,
+                             .text = cut(begin, m.text),
+                             .source = cut(begin, m.source),
+                             .caret = m.caret,
+                             .length = m.length};
+  return 1;
+}
+
+/* Finds part `at` and returns their number.  Each call cuts the text at the same bytes, so that
+ * earlier results stay as they are. */
+static int read_parts(nereid_diagnostic *found, int at) {
+  nereid_diagnostic d;
+  int n = 0;
+  memcpy(last.parts, last.text, strlen(last.text) + 1);
+  for (char *text = last.parts; nereid_message_next(&d, &text) > 0; n++)
+    if (n == at) *found = d;
+  return n;
+}
+
+int nereid_error_count(void) { return read_parts(NULL, -1); }
+
+int nereid_error_diagnostic(nereid_diagnostic *out, int i) {
+  REQUIRE_OUT(out);
+  int n = read_parts(out, i);
+  return i >= 0 && i < n ? 0 : error_set(NEREID_E_USAGE, E_RUN_NO_DIAGNOSTIC, i, n);
+}
+
+const char *nereid_error_kernel(void) { return last.kernel; }
+
+int nereid_error_resource(nereid_resource *out) {
+  REQUIRE_OUT(out);
+  const Resource *r = &last.resource;
+  *out = (nereid_resource){r->name ? r->name : "", r->required, r->limit};
+  return 0;
+}
+
+/* ---- names that are near ---- */
 
 /* Edit distance, up to `limit`; names longer than the row never match. */
 static unsigned edit_distance(const char *a, const char *b) {

@@ -10,10 +10,17 @@
 #define NEREID_RUNTIME_SUPPORT_ERROR_H
 
 #include "lang/base/arena.h"
+#include "lang/base/diag.h"
 #include "runtime/nereid.h"
 
 /* Keeps the message and returns `code`. */
 int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Of the last failure: the resource that is short (its name is a literal), and the kernel.  Both
+ * return its code. */
+int error_resource(Resource need);
+int error_of_kernel(const char *name);
+/* The messages as text, and the first resource that is short among them. */
+int error_set_diags(int code, Arena *a, const Diags *d);
 int error_out_of_memory(void);
 /* NEREID_E_USAGE: argument `name` of a public function is NULL. */
 int error_null(const char *function, const char *name);

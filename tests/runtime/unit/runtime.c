@@ -223,6 +223,10 @@ static void test_excess(void) {
   r.target = "sm_90a";
   X(nereid_compile(&image, &r, NEREID_PTX), NEREID_E_RESOURCES,
     "turn.py:4:5: error: `turn` needs * bytes of shared memory, but sm_90a has 232448 *");
+  nereid_resource short_of;
+  check_call(!nereid_error_resource(&short_of) && !strcmp(short_of.name, "shared memory") &&
+                 short_of.required > short_of.limit && short_of.limit == 232448,
+             "the resource");
   for (const char *const *width = (const char *const[]){"cpu:4", "cpu:8", "cpu:16", NULL}; *width;
        width++) {
     r.target = *width;
@@ -231,6 +235,58 @@ static void test_excess(void) {
   }
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
+}
+
+static bool is_part(int i, nereid_severity severity, int line, int column, const char *text) {
+  nereid_diagnostic d;
+  return !nereid_error_diagnostic(&d, i) && d.severity == severity && d.line == line &&
+         d.column == column && matches(text, d.text);
+}
+
+/* The last failure as data. */
+static void test_error_parts(void) {
+  static const char source[] =
+      "import triton\n"
+      "import triton.language as tl\n"
+      "@triton.jit\n"
+      "def turn(x, BLOCK: tl.constexpr):\n"
+      "    i = tl.arange(0, BLOCK)\n"
+      "    tl.store(x + i, y + missing)\n";
+  nereid_arg args[] = {{"x", "*fp32:16", 0}, {"BLOCK", 0, "128"}};
+  nereid_request r = {.source = {.path = "a: b.py", .text = source}, .args = args, .nargs = 2};
+  nereid_image *image;
+  nereid_diagnostic d, again;
+  check_call(nereid_compile(&image, &r, NEREID_PTX) == NEREID_E_KERNEL, "an unknown name");
+  check_call(nereid_error_count() >= 1 && !nereid_error_diagnostic(&d, 0), "the error");
+  check_call(is_part(0, NEREID_SEVERITY_ERROR, 6, 21, "'y' is not defined"), "its place");
+  check_call(!strcmp(d.file, "a: b.py") && d.caret == 20 && d.length == 1 &&
+                 !strcmp(d.source, "    tl.store(x + i, y + missing)"),
+             "its source line");
+  check_call(!strcmp(nereid_error_kernel(), "turn"), "the kernel");
+  check_call(!nereid_error_diagnostic(&again, 0) && again.text == d.text, "asked again");
+  X(nereid_error_diagnostic(&d, 99), NEREID_E_USAGE, "part 99 of a message of *");
+  check_call(d.text == NULL && !*nereid_error_kernel(), "another failure");
+  check_call(nereid_error_count() == 1 && is_part(0, NEREID_SEVERITY_ERROR, 0, 0, "part 99*"),
+             "a message without a place");
+}
+
+static void test_message_parts(void) {
+  char text[] =
+      "a.py:3:9: warning: first\nmore of it\n    x = 1\n        ^~\n  hint: second\n"
+      "b.py: note: third\nno head\n";
+  char *at = text;
+  nereid_diagnostic d;
+  check_call(nereid_message_next(&d, &at) && d.severity == NEREID_SEVERITY_WARNING && d.line == 3 &&
+                 d.column == 9 && d.caret == 4 && d.length == 2 && !strcmp(d.source, "x = 1") &&
+                 !strcmp(d.text, "first\nmore of it") && !strcmp(d.file, "a.py"),
+             "a warning of two lines");
+  check_call(nereid_message_next(&d, &at) && d.severity == NEREID_SEVERITY_HINT && !*d.file &&
+                 !*d.source && !strcmp(d.text, "second"),
+             "a hint");
+  check_call(nereid_message_next(&d, &at) && d.severity == NEREID_SEVERITY_NOTE && !d.line &&
+                 !strcmp(d.file, "b.py") && !strcmp(d.text, "third\nno head"),
+             "a note about a file");
+  check_call(!nereid_message_next(&d, &at) && !*at && !*d.text, "the end");
 }
 
 static int compile_within(const nereid_request *r, ArenaUse most) {
@@ -318,9 +374,10 @@ static void test_diagnostics(void) {
   Arena *a = arena_new();
   Diags *d = diags_new(a);
   check_call(!diag_only_resource_limits(d), "no errors");
-  diag_resource_limit(d, (Span){0}, "too large");
+  diag_resource_limit(d, (Span){0}, (Resource){"size", 2, 1}, "too large");
   check_call(diag_only_resource_limits(d), "an excess");
-  for (int i = 0; i < DIAG_LIMIT; i++) diag_resource_limit(d, (Span){0}, "too large");
+  for (int i = 0; i < DIAG_LIMIT; i++)
+    diag_resource_limit(d, (Span){0}, (Resource){"size", 2, 1}, "too large");
   check_call(diag_only_resource_limits(d), "more of them than are kept");
   diag_error(d, (Span){0}, "wrong");
   check_call(!diag_only_resource_limits(d), "and an error");
@@ -685,6 +742,8 @@ int main(void) {
   test_joining();
   test_excess();
   test_limits();
+  test_error_parts();
+  test_message_parts();
   test_code_key();
   test_diagnostics();
   test_requests();
