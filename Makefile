@@ -12,7 +12,9 @@ VERSION := 0.1.0
 RELEASED := 2026-11-23
 
 # The rooms, each of which may include headers of those before it only (`make lint`).
-ROOMS := lang parser sema lower codegen runtime graph cli
+ROOMS := lang parser sema lower codegen runtime graph cli python
+# Those of the library.
+LIBRARY_ROOMS := $(filter-out cli python,$(ROOMS))
 
 CFLAGS ?= -O2 -g
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -fPIC \
@@ -38,9 +40,11 @@ GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
   $(PROTOS:%.proto=$B/%.pb-c.h)
 # Tables that are searched by halves.
 SORTED := $B/graph/ops/op_table.sorted $B/graph/import/onnx/onnx_table.sorted
-LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
+LIBRARY_SOURCES := $(foreach room,$(LIBRARY_ROOMS),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
+EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python))
+PACKAGE_FILES := $(sort $(shell find python/nereid -name '*.py' -o -name '*.pyi' -o -name py.typed))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/passes/rewrites/*.py))
@@ -53,8 +57,8 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
-.PHONY: all demo check check-fast check-gpu bench stress fuzz fuzz-programs golden docs lint \
-  structure fmt install bundle clean
+.PHONY: all demo python check check-fast check-gpu bench stress fuzz fuzz-programs golden docs \
+  lint structure fmt install bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid $B/man/nereid.1) $B/libnereid.a $B/libnereid.so
@@ -83,6 +87,43 @@ $B/libnereid.a: $B/nereid-public.o
 
 $B/libnereid.so: $B/nereid-internal.o
 	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o $@ $< $(DYNAMIC)
+
+# ---- the Python package ----
+
+# PYTHONPATH=build/python imports it: links to the sources, the extension, and the program.
+python: $(PACKAGE_FILES:python/%=$B/python/%) $B/python/nereid/_nereid.abi3.so \
+  $B/python/nereid/bin/nereid
+	@find -L $B/python/nereid -type l -delete # links to files that are gone
+
+$(PACKAGE_FILES:python/%=$B/python/%): $B/python/%: python/%
+	@mkdir -p $(@D)
+	ln -sfn $(abspath $<) $@
+
+# Headers of any Python from 3.10 on: the extension uses the stable ABI of 3.10 only.
+PYTHON_INCLUDE ?= $(shell for p in $(PYTHON) python3 /usr/bin/python3; do i=$$($$p -c \
+  'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null); \
+  if [ -f "$$i/Python.h" ]; then echo "$$i"; break; fi; done)
+need_include = $(or $(PYTHON_INCLUDE),$(error no headers of Python found: install python3-dev, or \
+  set PYTHON or PYTHON_INCLUDE))
+$B/python/extension/%.o: override CPPFLAGS += -DPy_LIMITED_API=0x030a0000 \
+  -isystem "$(need_include)"
+
+# All that the extension needs but the C library, of which only the module's own name is left to
+# collide with others of its process.
+$B/python/extension.o: $(EXTENSION_OBJECTS) $B/nereid-public.o
+	$(CC) -r -nostdlib -o $@ $^ -Wl,-Bstatic $(LIBS)
+	objcopy --keep-global-symbol=PyInit__nereid $@
+
+$B/python/nereid/_nereid.abi3.so: $B/python/extension.o
+	@mkdir -p $(@D)
+	$(LINK) -s -shared -o $@ $< $(SYSTEM_LIBS)
+
+# Processes that measure kernels run it.
+$B/python/nereid/bin/nereid: $(CLI_OBJECTS) $B/nereid-internal.o
+	@mkdir -p $(@D)
+	$(LINK) -s -o $@ $^ $(STATIC)
+
+# ---- programs of tests and benches ----
 
 # This one is about the program.
 $B/tests/cli/unit/tune_report: $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
@@ -154,7 +195,7 @@ $B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Make
 	$(call embed,graph/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
-BUILD_ID := $(shell find $(ROOMS) -type f | sort | xargs cat | sha256sum | cut -c1-16)
+BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f | sort | xargs cat | sha256sum | cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define NEREID_%s "%s"\n' VERSION $(VERSION) RELEASED $(RELEASED) \

@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 
 packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
           libminizip-dev zlib1g-dev libprotobuf-c-dev protobuf-c-compiler
-          python3 python3-numpy libonnx-testdata"
+          python3 python3-numpy python3-dev libonnx-testdata"
 
 goal=${1:-}
 case $goal in
