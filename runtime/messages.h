@@ -145,6 +145,10 @@
   "the records are in format %d of a newer version of Nereid, this one reads format %d: update it"
 #define E_RUN_RECORDS_STATUS "`%s` is none of ok, compile, resources, timeout, fault and wrong"
 #define E_RUN_RECORDS_OK "a record with status ok needs one run or more and a time above 0"
+#define E_RUN_MEASUREMENT \
+  "the measurement of configuration `%s` is none: status ok needs a time above 0 and one run or " \
+  "more; none is negative, and pruned is no result"
+#define E_RUN_MEASUREMENT_KEY "the measurement of configuration `%s` has no key"
 #define E_RUN_RECORDS_HASH "a hash has %d hexadecimal digits"
 #define E_RUN_RECORDS_TIME "a time is written as in \"2026-01-31T23:59:59Z\""
 
@@ -179,6 +183,8 @@
   "kernel %s needs %lld bytes of shared memory, %s has %lld: use smaller blocks or fewer stages"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
+
+#define E_RUN_TIMER_END "nereid_timer_end: there was no nereid_timer_begin"
 
 /* ---- the tuner ---- */
 

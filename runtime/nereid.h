@@ -250,6 +250,19 @@ NEREID_API int nereid_compile(nereid_image **out, const nereid_request *r, nerei
 NEREID_API int nereid_compile_for(nereid_image **out, const nereid_device *d,
                                   const nereid_request *r);
 
+/* The result of one of several requests: an image, or the code of a failure and its message. */
+typedef struct {
+  nereid_image *image; /* the caller's; NULL after a failure */
+  int code;
+  char *message; /* freed with nereid_text_free(); NULL: none */
+} nereid_compiled;
+
+/* The same for n requests, into out[0] ... out[n - 1], on as many threads as there are cores.
+ * Callbacks of the requests are called on these threads, several at a time.  A request that fails
+ * is no failure of the call. */
+NEREID_API int nereid_compile_all(nereid_compiled *out, const nereid_device *d,
+                                  const nereid_request *requests, int n);
+
 /* ---- images ---- */
 
 /* An image holds variants, tried in order: the first one whose target fits the device and whose
@@ -450,6 +463,19 @@ typedef struct {
 /* Times a launch: events on a GPU, wall-clock elsewhere.  `o` may be NULL. */
 NEREID_API int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
                                   const nereid_time_options *o);
+
+/* Times pieces of work that the caller starts on a stream between begin and end, whatever they are:
+ * by events on a GPU, wall-clock elsewhere.  A timer is used by one thread at a time. */
+typedef struct nereid_timer nereid_timer;
+
+/* Unless `keep_l2`, begin flushes a GPU's cache, untimed. */
+NEREID_API int nereid_timer_new(nereid_timer **out, nereid_device *d, int keep_l2);
+NEREID_API void nereid_timer_free(nereid_timer *t);
+NEREID_API int nereid_timer_begin(nereid_timer *t, nereid_stream *s);
+NEREID_API int nereid_timer_end(nereid_timer *t, nereid_stream *s);
+/* Waits for all pieces so far, and forgets them: *us are their *n times in microseconds, in their
+ * order, until the timer's next use. */
+NEREID_API int nereid_timer_read(const double **us, int *n, nereid_timer *t);
 
 /* ---- integer expressions: grids, guards ---- */
 

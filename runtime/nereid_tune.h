@@ -115,6 +115,42 @@ NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA 
 
 /* The database's path, or "off", and its usability. */
 NEREID_API int nereid_records_describe(char *out, size_t size);
+/* A key of 128 bits; all zeros: none. */
+typedef struct {
+  unsigned char bytes[16];
+} nereid_key;
+
+/* The key of what a request computes: its tile IR, for the device's target unless r->target names
+ * another.  It is known before anything is compiled, in about the time that reading the kernel
+ * takes.  Comments, and the kernel's name, don't count. */
+NEREID_API int nereid_request_key(nereid_key *out, const nereid_device *d,
+                                  const nereid_request *r);
+
+/* The measurement of one configuration of a kernel on a device, by a caller that measures itself.
+ * `kernel`, `signature` and `problem` name what is tuned, `config` one of its configurations; all
+ * are any texts, and NULL is "".  The time holds as long as `key` does: it is that of the request,
+ * or of whatever else the code depends on. */
+typedef struct {
+  const char *kernel, *signature; /* "matmul", "*fp16, *fp16, *fp32, i32" */
+  const char *problem;            /* what else the time depends on: "M=4096 N=4096" */
+  const char *config;             /* "BLOCK_M=128 num_warps=4" */
+  nereid_key key;
+  const nereid_image *image; /* NULL, or the compiled code: a time of the same code holds, though
+                                the key, or the version of Nereid, is another one */
+  int found;                 /* set by nereid_records_find(): the fields below are known */
+  nereid_tune_status status; /* failures are results, too: they need no second try */
+  double median_us, spread_us;
+  int runs;
+} nereid_measurement;
+
+/* Looks up n measurements, and sets their results.  Not finding one is no failure, nor are records
+ * that are off.  One that was found by its code alone is stored for its key. */
+NEREID_API int nereid_records_find(nereid_measurement *list, int n, const nereid_device *d);
+/* Stores n measurements: all of them or, after a failure, none.  If records are off, nothing is
+ * stored.  Of two measurements the better stays, the one of more runs, unless `replace`. */
+NEREID_API int nereid_records_store(const nereid_measurement *list, int n, const nereid_device *d,
+                                    int replace);
+
 /* For people: each problem, with the best that is known.  Freed with nereid_text_free(). */
 NEREID_API int nereid_records_list(char **text, size_t *size);
 /* All records as a file has them; freed with nereid_text_free(). */

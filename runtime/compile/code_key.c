@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compile/compilation.h"
 #include "runtime/compile/language.h"
 
 /* PTX's directives for debuggers. */
@@ -98,4 +99,37 @@ void request_key_add(KeyMaker *k, const nereid_request *r) {
     key_add_text(k, r->args[i].type);
     key_add_text(k, r->args[i].value);
   }
+}
+
+/* ---- tile IR ---- */
+
+typedef struct {
+  Compilation compilation;
+  CacheKey *key;
+} Hash;
+
+static int hash_body(void *arg) {
+  Hash *h = arg;
+  const Compilation *c = &h->compilation;
+  Text text = text_new(c->arena);
+  /* Without source locations, which comments move. */
+  tile_print(&text, c->unit->tile, diags_new(c->arena));
+  KeyMaker *k = cache_key_start();
+  cache_key_add(k, text.data, text.len);
+  *h->key = cache_key_end(k);
+  return 0;
+}
+
+int request_ir_key(CacheKey *out, const nereid_request *of) {
+  Hash h = {.key = out};
+  Compilation *c = &h.compilation;
+  nereid_request r = *of;
+  *out = (CacheKey){{0}};
+  r.symbol = "kernel";
+  int code = compile_open(c, &r.source, false);
+  if (!code) code = compile_specialize(c, &r);
+  if (!code && c->unit->tile) code = compile_guard(c, COMPILE_CODE, hash_body, &h);
+  code = compile_report(c, code, r.on_message, r.context);
+  compile_close(c);
+  return code;
 }

@@ -9,6 +9,10 @@
  * comment moves and another folder renames, are left out.  Zeros: out of memory. */
 CacheKey code_key(const nereid_image *image);
 
+/* Of the tile IR that a request gives, whatever the kernel is called, and without places: found
+ * before anything is compiled.  Zeros after a failure, and of IR text of a later stage. */
+int request_ir_key(CacheKey *out, const nereid_request *r);
+
 /* Adds the parts of a request that code depends on, but for the source and the target. */
 void request_key_add(KeyMaker *k, const nereid_request *r);
 

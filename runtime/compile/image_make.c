@@ -9,6 +9,7 @@
 #include "runtime/device/device.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"
+#include "runtime/support/parallel.h"
 
 /* A parameter of the compiled kernel, tile or nest. */
 typedef struct {
@@ -273,4 +274,29 @@ int nereid_compile_for(nereid_image **out, const nereid_device *d, const nereid_
   REQUIRE(d);
   REQUIRE(r);
   return compile_to_image(out, r, device_kind(d), device_target(d));
+}
+
+/* ---- many ---- */
+
+typedef struct {
+  nereid_compiled *out;
+  const nereid_device *device;
+  const nereid_request *requests;
+} Many;
+
+static void compile_one_of(void *context, size_t i) {
+  const Many *m = context;
+  nereid_compiled *out = &m->out[i];
+  out->code = nereid_compile_for(&out->image, m->device, &m->requests[i]);
+  if (out->code) out->message = strdup(nereid_error_message());
+}
+
+int nereid_compile_all(nereid_compiled *out, const nereid_device *d, const nereid_request *requests,
+                       int n) {
+  if (n) REQUIRE(out);
+  for (int i = 0; i < n; i++) out[i] = (nereid_compiled){0};
+  REQUIRE(d);
+  if (n) REQUIRE(requests);
+  if (n > 0) parallel_for((size_t)n, compile_one_of, &(Many){out, d, requests});
+  return 0;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime/device/device.h"
+#include "runtime/messages.h"
 
 enum { RUNS_LEAST = 5 };
 static const double WANTED_US = 3e5;
@@ -36,10 +37,14 @@ void timer_close(Timer *t) {
   *t = (Timer){0};
 }
 
+static int begin_run(const Timer *t, nereid_stream *s, int i) {
+  int code = t->flush ? nereid_fill(t->device, t->flush, i, t->flush_size, s) : 0;
+  return code ? code : nereid_event_record(t->from[i], s);
+}
+
 static int start_run(const Timer *t, const TimedRun *r, int i) {
   int code = r->before ? r->before(r->context) : 0;
-  if (!code && t->flush) code = nereid_fill(t->device, t->flush, i, t->flush_size, r->stream);
-  if (!code) code = nereid_event_record(t->from[i], r->stream);
+  if (!code) code = begin_run(t, r->stream, i);
   if (!code) code = r->run(r->context);
   return code ? code : nereid_event_record(t->to[i], r->stream);
 }
@@ -61,16 +66,20 @@ static int run_alone(const Timer *t, const TimedRun *r, double *spent_us, double
   }
 }
 
+/* The times of the first n runs that were started. */
+static int read_runs(const Timer *t, int n, double *us) {
+  int code = nereid_event_sync(t->to[n - 1]);
+  for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
+  return code;
+}
+
 int timer_run(Timer *t, const TimedRun *r, int n, double *us) {
   bool cpu = device_kind(t->device) == NEREID_C;
   double spent_us = 0;
   int code = 0;
   for (int i = 0; i < n && !code; i++)
     code = cpu ? run_alone(t, r, &spent_us, &us[i]) : start_run(t, r, i);
-  if (cpu || code) return code;
-  code = nereid_event_sync(t->to[n - 1]);
-  for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
-  return code;
+  return cpu || code ? code : read_runs(t, n, us);
 }
 
 static int compare_times(const void *a, const void *b) {
@@ -141,4 +150,76 @@ int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
   REQUIRE(l);
   LaunchRun run = {l, s};
   return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s, NULL}, o);
+}
+
+/* ---- pieces of the caller's work ---- */
+
+struct nereid_timer {
+  Timer timer;
+  bool begun;
+  int pending; /* pieces whose events are not read yet */
+  double *us;
+  int n, room; /* times that were read */
+};
+
+int nereid_timer_new(nereid_timer **out, nereid_device *d, int keep_l2) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
+  nereid_timer *t = calloc(1, sizeof *t);
+  int code = t ? timer_open(&t->timer, d, !keep_l2) : error_out_of_memory();
+  if (code) nereid_timer_free(t);
+  else *out = t;
+  return code;
+}
+
+void nereid_timer_free(nereid_timer *t) {
+  if (!t) return;
+  timer_close(&t->timer);
+  free(t->us);
+  free(t);
+}
+
+/* Waits for the pending pieces. */
+static int take_times(nereid_timer *t) {
+  if (!t->pending) return 0;
+  if (t->n + t->pending > t->room) {
+    int room = 2 * (t->n + t->pending);
+    double *us = realloc(t->us, (size_t)room * sizeof *us);
+    if (!us) return error_out_of_memory();
+    t->us = us;
+    t->room = room;
+  }
+  int code = read_runs(&t->timer, t->pending, t->us + t->n);
+  if (!code) t->n += t->pending;
+  t->pending = 0;
+  return code;
+}
+
+int nereid_timer_begin(nereid_timer *t, nereid_stream *s) {
+  REQUIRE(t);
+  int code = t->pending == TIMER_RUNS_MOST ? take_times(t) : 0;
+  if (!code) code = begin_run(&t->timer, s, t->pending);
+  t->begun = !code;
+  return code;
+}
+
+int nereid_timer_end(nereid_timer *t, nereid_stream *s) {
+  REQUIRE(t);
+  if (!t->begun) return error_set(NEREID_E_USAGE, E_RUN_TIMER_END);
+  int code = nereid_event_record(t->timer.to[t->pending], s);
+  t->begun = false;
+  t->pending += !code;
+  return code;
+}
+
+int nereid_timer_read(const double **us, int *n, nereid_timer *t) {
+  REQUIRE_OUT(us);
+  REQUIRE_OUT(n);
+  REQUIRE(t);
+  int code = take_times(t);
+  if (code) return code;
+  *us = t->us;
+  *n = t->n;
+  t->n = 0;
+  return 0;
 }

@@ -126,12 +126,11 @@ void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int ra
 
 /* The versions of the tools that compile our code: the driver, and ptxas if it is used; or the C
  * compiler.  Paths differ from machine to machine, and say nothing of the code. */
-static const char *driver_of(const Search *s) {
-  if (s->driver) return s->driver;
+const char *tuner_driver(Arena *a, const nereid_device *d) {
   char tool[TOOL_PATH], options[TOOL_PATH], version[TOOL_VERSION];
-  Text text = text_new(s->arena);
-  if (device_kind(s->device) == NEREID_PTX) {
-    text_printf(&text, "%d", s->device->info.driver_version);
+  Text text = text_new(a);
+  if (device_kind(d) == NEREID_PTX) {
+    text_printf(&text, "%d", d->info.driver_version);
     if (!tool_find_ptxas(tool)) return text.data;
     tool_version(version, tool, "", "release");
     text_printf(&text, ", %s", version);
@@ -142,24 +141,11 @@ static const char *driver_of(const Search *s) {
   return text.data ? text.data : "";
 }
 
-/* ---- the kernel as it is for a candidate ---- */
-
-typedef struct {
-  Compilation compilation;
-  CacheKey *key;
-} Hash;
-
-static int hash_body(void *arg) {
-  Hash *h = arg;
-  const Compilation *c = &h->compilation;
-  Text text = text_new(c->arena);
-  /* Without source locations, which comments move. */
-  tile_print(&text, c->unit->tile, diags_new(c->arena));
-  KeyMaker *k = cache_key_start();
-  cache_key_add(k, text.data, text.len);
-  *h->key = cache_key_end(k);
-  return 0;
+static const char *driver_of(const Search *s) {
+  return s->driver ? s->driver : tuner_driver(s->arena, s->device);
 }
+
+/* ---- the kernel as it is for a candidate ---- */
 
 static bool has_key(const CacheKey *k) {
   static const CacheKey none;
@@ -170,17 +156,11 @@ static bool has_key(const CacheKey *k) {
 static void hash_one(void *context, size_t i) {
   const Memory *m = context;
   MemoryEntry *e = &m->entries.data[i];
-  Hash h = {.key = &e->candidate->ir};
   nereid_request r = e->candidate->request;
   if (has_key(&e->candidate->ir)) return;
   r.target = m->target;
-  r.symbol = "kernel"; /* its own name is the problem's */
-  int code = compile_open(&h.compilation, &r.source, false);
-  if (!code) code = compile_specialize(&h.compilation, &r);
-  if (!code && h.compilation.unit->tile) compile_guard(&h.compilation, COMPILE_CODE, hash_body, &h);
-  code = compile_report(&h.compilation, code, NULL, NULL);
-  deterministic_failure_keep(&e->failure, code);
-  compile_close(&h.compilation);
+  r.on_message = NULL;
+  deterministic_failure_keep(&e->failure, request_ir_key(&e->candidate->ir, &r));
 }
 
 /* Those that can't be elaborated have failed, without any process that measures. */

@@ -48,6 +48,10 @@ void tuner_recall_elsewhere(Search *s);
 /* All that is recorded of a problem on the search's device, whatever it was measured of. */
 void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out);
 
+/* The tools that make code run on a device, as records name them: driver and assembler, or C
+ * compiler. */
+const char *tuner_driver(Arena *a, const nereid_device *d);
+
 /* ---- what compiling has told of problems whose sources are whole ---- */
 
 typedef struct {
