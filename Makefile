@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CC = gcc
 RE2C ?= re2c
+OBJCOPY ?= objcopy
 BISON ?= bison
 PROTOC_C ?= protoc-c
 B ?= build
@@ -43,7 +44,7 @@ SORTED := $B/graph/ops/op_table.sorted $B/graph/import/onnx/onnx_table.sorted
 LIBRARY_SOURCES := $(foreach room,$(LIBRARY_ROOMS),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
-EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python))
+EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python/extension))
 PACKAGE_FILES := $(sort $(shell find python/nereid -name '*.py' -o -name '*.pyi' -o -name py.typed))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
@@ -79,7 +80,7 @@ $B/nereid-internal.o: $(LIBRARY_OBJECTS)
 
 # The same for users: only the names of the public headers are left to collide with theirs.
 $B/nereid-public.o: $B/nereid-internal.o
-	objcopy --localize-hidden $< $@
+	$(OBJCOPY) --localize-hidden $< $@
 
 $B/libnereid.a: $B/nereid-public.o
 	rm -f $@
@@ -97,7 +98,7 @@ python: $(PACKAGE_FILES:python/%=$B/python/%) $B/python/nereid/_nereid.abi3.so \
 
 $(PACKAGE_FILES:python/%=$B/python/%): $B/python/%: python/%
 	@mkdir -p $(@D)
-	ln -sfn $(abspath $<) $@
+	ln -sfnr $< $@
 
 # Headers of any Python from 3.10 on: the extension uses the stable ABI of 3.10 only.
 PYTHON_INCLUDE ?= $(shell for p in $(PYTHON) python3 /usr/bin/python3; do i=$$($$p -c \
@@ -108,20 +109,38 @@ need_include = $(or $(PYTHON_INCLUDE),$(error no headers of Python found: instal
 $B/python/extension/%.o: override CPPFLAGS += -DPy_LIMITED_API=0x030a0000 \
   -isystem "$(need_include)"
 
+# Both files run with the C library of 2018 (2.28) and later ones: functions that have newer
+# versions are taken by their old names, wherever this machine's C library has them.
+GLIBC_FLOOR ?= 28
+OLD_GLIBC := python/link/old_glibc
+glibc_names = CC='$(CC)' python/link/glibc_names $(GLIBC_FLOOR)
+# Before 2.34 threads and loading were in libraries of their own.
+THREADS := $(foreach l,libpthread.so.0 libdl.so.2 libm.so.6,$(shell $(CC) -print-file-name=$l))
+
 # All that the extension needs but the C library, of which only the module's own name is left to
 # collide with others of its process.
-$B/python/extension.o: $(EXTENSION_OBJECTS) $B/nereid-public.o
-	$(CC) -r -nostdlib -o $@ $^ -Wl,-Bstatic $(LIBS)
-	objcopy --keep-global-symbol=PyInit__nereid $@
+$B/python/extension.o: $(EXTENSION_OBJECTS) $B/$(OLD_GLIBC).o $B/nereid-public.o \
+  python/link/glibc_names
+	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) -Wl,-Bstatic $(LIBS)
+	$(glibc_names) $@ > $@.names
+	$(OBJCOPY) --keep-global-symbol=PyInit__nereid --redefine-syms=$@.names $@
 
 $B/python/nereid/_nereid.abi3.so: $B/python/extension.o
 	@mkdir -p $(@D)
-	$(LINK) -s -shared -o $@ $< $(SYSTEM_LIBS)
+	$(LINK) -s -shared -o $@ $< -Wl,--no-as-needed $(THREADS)
 
-# Processes that measure kernels run it.
-$B/python/nereid/bin/nereid: $(CLI_OBJECTS) $B/nereid-internal.o
+# Processes that measure kernels run it.  crt/ has the C library's own object that calls main.
+$B/python/program.o: $(CLI_OBJECTS) $B/$(OLD_GLIBC).o $B/nereid-internal.o \
+  python/link/glibc_names
+	@mkdir -p $(@D)/crt
+	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) -Wl,-Bstatic $(LIBS)
+	cp "$$($(CC) -print-file-name=Scrt1.o)" $(@D)/crt/
+	$(glibc_names) $@ $(@D)/crt/Scrt1.o > $@.names
+	for o in $@ $(@D)/crt/Scrt1.o; do $(OBJCOPY) --redefine-syms=$@.names $$o || exit 1; done
+
+$B/python/nereid/bin/nereid: $B/python/program.o
 	@mkdir -p $(@D)
-	$(LINK) -s -o $@ $^ $(STATIC)
+	$(LINK) -s -pie -B $B/python/crt -o $@ $< -Wl,--no-as-needed $(THREADS)
 
 # ---- programs of tests and benches ----
 
