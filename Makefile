@@ -179,17 +179,22 @@ $B/%.sorted: %.def
 	@sed -nE 's/^OP\((\w+), (\w+), (\w+).*/\1.\2.\3/p; s/^ONNX\((\w+).*/\1/p' $< > $@
 	@LC_ALL=C sort -cu $@ || { echo "$<: the rows must be in strcmp's order" >&2; false; }
 
+# An archive of the sources has what these tools make (setup.py), and is built without them.
+# $1 source, $2 files made of it
+given = for f in $2; do [ ! $1 -nt generated/$$f ] && cp generated/$$f $B/$$f || exit 1; \
+  done 2>/dev/null
+
 $B/parser/%.c: parser/%.re
 	@mkdir -p $(@D)
-	$(RE2C) -W --input-encoding utf8 -o $@ $<
+	($(call given,$<,parser/$*.c)) || $(RE2C) -W --input-encoding utf8 -o $@ $<
 
 $B/parser/%.c $B/parser/%.h &: parser/%.y
 	@mkdir -p $(@D)
-	$(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
+	($(call given,$<,parser/$*.c parser/$*.h)) || $(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
 
 $B/%.pb-c.c $B/%.pb-c.h &: %.proto
 	@mkdir -p $(@D)
-	$(PROTOC_C) --proto_path=. --c_out=$B $<
+	($(call given,$<,$*.pb-c.c $*.pb-c.h)) || $(PROTOC_C) --proto_path=. --c_out=$B $<
 
 # Kernel sources as text: each line of a file becomes a C string.
 # $1 header, $2 type and name of the array, $3 files
@@ -214,7 +219,8 @@ $B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Make
 	$(call embed,graph/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
-BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f | sort | xargs cat | sha256sum | cut -c1-16)
+BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f | sort | xargs cat | sha256sum | \
+  cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define NEREID_%s "%s"\n' VERSION $(VERSION) RELEASED $(RELEASED) \

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Makes a bare Debian 12 ready, then builds and runs:
-#   sh setup.sh demo    kernels on real arrays: results, largest errors, times
-#   sh setup.sh check   the whole test suite
+#   sh setup.sh demo      kernels on real arrays: results, largest errors, times
+#   sh setup.sh check     the whole test suite
+#   sh setup.sh python    the Python package, in build/python
+#   sh setup.sh packages  only installs what a build needs
 # It installs only what is missing; with nothing missing it never calls apt.
 set -eu
 cd "$(dirname "$0")"
@@ -12,9 +14,9 @@ packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
 
 goal=${1:-}
 case $goal in
-  demo | check) ;;
+  demo | check | python | packages) ;;
   *)
-    echo "usage: sh setup.sh demo|check" >&2
+    echo "usage: sh setup.sh demo|check|python|packages" >&2
     exit 2
     ;;
 esac
@@ -41,4 +43,4 @@ if [ -n "$missing" ]; then
   fi
 fi
 
-exec make -j"$(nproc)" "$goal"
+[ "$goal" = packages ] || exec make -j"$(nproc)" "$goal"

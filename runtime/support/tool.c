@@ -188,7 +188,7 @@ static bool this_program(char out[TOOL_PATH]) {
 
 /* Beside the file that holds this function, or in a folder near it. */
 static bool beside_library(char out[TOOL_PATH]) {
-  static const char *const places[] = {"nereid", "../bin/nereid"};
+  static const char *const places[] = {"nereid", "bin/nereid", "../bin/nereid"};
   Dl_info info;
   if (!dladdr((void *)(uintptr_t)beside_library, &info) || !info.dli_fname) return false;
   const char *slash = strrchr(info.dli_fname, '/');

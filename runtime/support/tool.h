@@ -25,8 +25,8 @@ int tool_run_until(const char *const *argv, char *output, size_t size, const boo
 
 /* ---- the program `nereid`, for work in a process of its own ---- */
 
-/* $NEREID_PROGRAM; this process, if it is nereid; beside the library, or in ../bin from there; the
- * path.  False, and "", if there is none. */
+/* $NEREID_PROGRAM; this process, if it is nereid; beside the library, or in bin or ../bin from
+ * there; the path.  False, and "", if there is none. */
 bool program_find(char out[TOOL_PATH]);
 /* Starts `nereid worker` with the socket; what it prints goes nowhere. */
 int program_start(pid_t *pid, const char *program, int fd);

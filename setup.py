@@ -1,0 +1,129 @@
+"""Builds the distribution nereid-compiler: `make` does the work.
+
+    pip install .        the package and the program `nereid`
+    pip install -e .     the same for those who change it: after an edit of C, `make python`
+    pip wheel .          one wheel for all versions of Python from 3.10 on
+
+CC, CFLAGS and GLIBC_FLOOR of the environment go to make.  What the wheel contains is in
+build/python (Makefile, "the Python package"); this file copies it, and names the wheel after the
+C library that it needs.
+"""
+import fcntl, os, pathlib, re, shutil, subprocess, sysconfig
+
+from setuptools import Extension, find_namespace_packages, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+from setuptools.errors import ExecError
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+BUILD = pathlib.Path("build")
+MADE = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
+# Made by re2c, bison and protoc-c.
+GENERATED = ["parser/lexer.c", "parser/grammar.c", "parser/grammar.h",
+             "graph/import/onnx/onnx.pb-c.c", "graph/import/onnx/onnx.pb-c.h"]
+# The parts of the C library, which every Linux has (PEP 600).
+SYSTEM = re.compile(r"lib(c|m|dl|pthread)\.so\.\d+|ld-linux[\w-]*\.so\.\d+")
+
+
+def make(*targets):
+    """Runs make; another build of the same folder waits."""
+    words = ["make", f"-j{os.cpu_count()}", *targets]
+    words += [f"{name}={os.environ[name]}" for name in ("CC", "CFLAGS", "GLIBC_FLOOR")
+              if os.environ.get(name)]
+    include = sysconfig.get_path("include")
+    if os.path.exists(f"{include}/Python.h"):
+        words.append(f"PYTHON_INCLUDE={include}")
+    with open(BUILD / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            subprocess.run(words, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise ExecError(f"{error}\nThe lines above tell what is missing.  On Debian and Ubuntu, "
+                            "`sh setup.sh packages` installs all that a build needs.") from None
+
+
+class BuildPython(build_py):
+    def run(self):
+        # A module that was removed would stay there, and go into the wheel.
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+class BuildExtension(build_ext):
+    def run(self):
+        make(*[f"{BUILD}/python/{name}" for name in MADE])
+        for name in MADE:
+            made = BUILD / "python" / name
+            to = pathlib.Path("python" if self.inplace else self.build_lib, name)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.unlink(missing_ok=True)
+            if self.inplace:
+                to.symlink_to(os.path.relpath(made, to.parent))
+            else:
+                shutil.copy2(made, to)
+
+    def get_outputs(self):
+        return [str(pathlib.Path(self.build_lib, name)) for name in MADE]
+
+    def get_output_mapping(self):
+        return {}
+
+
+def glibc_needed():
+    """X of GLIBC_2.X that the files in the wheel need; None where they need other libraries."""
+    newest = 0
+    for name in MADE:
+        command = ["readelf", "-VdW", str(BUILD / "python" / name)]
+        try:
+            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        if not all(map(SYSTEM.fullmatch, re.findall(r"\(NEEDED\).*\[(.*)\]", text))):
+            return None
+        newest = max(newest, *map(int, re.findall(r"GLIBC_2\.(\d+)", text)), 0)
+    return newest or None
+
+
+class Wheel(bdist_wheel):
+    def finalize_options(self):
+        super().finalize_options()
+        self.py_limited_api = "cp310"
+
+    def get_tag(self):
+        python, abi, platform = super().get_tag()
+        minor = glibc_needed() if platform.startswith("linux_") else None
+        if minor:
+            platform = platform.replace("linux_", f"manylinux_2_{max(minor, 17)}_", 1)
+        return python, abi, platform
+
+
+class SourceDistribution(sdist):
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        make(*[f"{BUILD}/{name}" for name in GENERATED])
+        for name in GENERATED:
+            to = pathlib.Path(base_dir, "generated", name)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(BUILD / name, to)
+
+
+BUILD.mkdir(exist_ok=True)
+setup(
+    version=re.search(r"(?m)^VERSION := (\S+)", pathlib.Path("Makefile").read_text())[1],
+    package_dir={"": "python"},
+    packages=find_namespace_packages("python", include=["nereid", "nereid.*"],
+                                     exclude=["nereid.bin"]),
+    package_data={"": ["py.typed", "*.pyi"]},
+    include_package_data=False,
+    ext_modules=[Extension("nereid._nereid", [], py_limited_api=True)],
+    cmdclass={"build_py": BuildPython, "build_ext": BuildExtension, "bdist_wheel": Wheel,
+              "sdist": SourceDistribution},
+    options={"build": {"build_base": "build/wheel"}, "egg_info": {"egg_base": "build"}},
+    zip_safe=False,
+)
