@@ -286,6 +286,7 @@ golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune
 
 docs: all
 	@$(need_python) tests/project/docs.py --update
+	@$(need_python) tests/project/language.py --update
 	@$(need_python) tests/project/tour.py --update
 	@$(need_python) tests/project/pictures.py --update
 

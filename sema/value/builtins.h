@@ -91,7 +91,7 @@ X(expect_zero,   "L", "x, mask", builtin_expect_zero, 0) \
 X(dot,           "L", "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=None", builtin_dot, 0) \
 /* -- memory -- */ \
 X(load,          "L", "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', volatile=False", builtin_load, 0) \
-X(store,         "L", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", builtin_store, 0) \
+X(store,         "LM", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", builtin_store, 0) \
 X(make_block_ptr, "L", "base, shape, strides, offsets, block_shape, order=None", builtin_make_block_ptr, 0) \
 X(make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_option='zero'", builtin_make_descriptor, 0) \
 X(_experimental_make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_option='zero'", builtin_make_descriptor, 0) \

@@ -3,29 +3,12 @@
 them."""
 import pathlib, re, sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from tables import ROOT, rows, unquoted
+
 NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
 WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`",
          "C": "`cuda`"}
-
-
-def rows(header, table):
-    """(section, [columns]) of each row X(...) of `#define table(X)`."""
-    text = (ROOT / header).read_text()
-    body = re.search(rf"#define {table}\(X\) *\\\n((?:.*\\\n)*.*\n)", text)[1]
-    section = ""
-    for line in body.splitlines():
-        heading = re.match(r"\s*/\* -- (.*?) -- \*/", line)
-        row = re.match(r"\s*X\((.*)\)\s*\\?$", line)
-        if heading:
-            section = heading[1]
-        elif row:
-            cells = re.findall(r'\s*((?:"(?:\\.|[^"\\])*"\s*)+|[^",]+)(?:,|$)', row[1])
-            yield section, [unquoted(c) for c in cells]
-
-
-def unquoted(text):
-    return "".join(re.findall(r'"((?:\\.|[^"\\])*)"', text)) if '"' in text else text.strip()
 
 
 def cell(text):

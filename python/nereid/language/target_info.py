@@ -1,0 +1,36 @@
+"""The target that kernels are compiled for; constants in kernels."""
+
+from __future__ import annotations
+
+from nereid.language.types import constexpr_function
+
+
+@constexpr_function
+def current_target():
+    """The active device's target; None where there is no device."""
+    from nereid.runtime import driver
+
+    try:
+        return driver.active.get_current_target()
+    except RuntimeError:
+        return None
+
+
+@constexpr_function
+def is_cuda():
+    """Whether kernels are compiled for an NVIDIA GPU."""
+    target = current_target()
+    return target is not None and target.backend == "cuda"
+
+
+@constexpr_function
+def cuda_capability_geq(major, minor=0):
+    """Whether the GPU has a compute capability of at least major.minor."""
+    target = current_target()
+    return is_cuda() and target.arch >= major * 10 + minor
+
+
+@constexpr_function
+def is_hip():
+    """Whether kernels are compiled for an AMD GPU, which they never are."""
+    return False
