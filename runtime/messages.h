@@ -168,6 +168,7 @@
 /* devices */
 #define E_RUN_UNKNOWN_DEVICE "unknown device `%s`; devices are cuda, cuda:1 ..., cpu, nest, interp"
 #define E_RUN_HOST_MEMORY "out of memory: %zu MiB requested, %zu MiB free"
+#define E_RUN_NO_SCRATCH "the caller's allocator gave no memory for %zu bytes of scratch"
 #define E_RUN_SCRATCH "%lld bytes of scratch memory can't be allocated"
 #define E_RUN_CUDA "%s: %s (%s)%s%s"
 #define E_RUN_NO_LIBCUDA \

@@ -448,6 +448,45 @@ NEREID_API int nereid_launch_run(nereid_launch *l, nereid_stream *s);
 NEREID_API int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const uint64_t *args,
                                       const uint32_t *grid);
 
+/* The bytes from a pointer on that belong to its tensor: lo <= byte < hi.  {0, 0}: unknown;
+ * lo > hi: none. */
+typedef struct {
+  int64_t lo, hi;
+} nereid_extent;
+
+/* Memory of the caller's for one launch: `size` bytes at a multiple of `alignment`.  The kernel
+ * uses it in the order of `stream`: an allocator that follows streams may have it back once
+ * nereid_kernel_run() has returned.  NULL: there is none. */
+typedef void *(*nereid_scratch_fn)(void *context, size_t size, size_t alignment, void *stream);
+
+typedef struct {
+  unsigned flags;            /* of nereid_launch_flag */
+  nereid_scratch_fn scratch; /* NULL: the device's own memory, which it takes and gives back in the
+                                order of the stream.  Interpreters, which check it, use theirs. */
+  void *context;
+} nereid_run_options;
+
+/* Starts a kernel without a launch object.  Nothing that is shared is written: any number of
+ * threads may run one kernel, on one stream or several.
+ *   native_stream  a CUstream of the device's primary context, NULL for the default stream;
+ *                  other devices ignore it.  The stream may be capturing; then the first run on
+ *                  overlapping arguments, which compiles and loads code for them, has to be before
+ *   grid           with an extent of 0 nothing runs, and the result is 0
+ *   args           8 bytes a run-time parameter, as of nereid_launch_run_with(); read before the
+ *                  function returns
+ *   extents        one a run-time parameter, read of pointers alone; NULL: all are unknown.  They
+ *                  tell that arguments don't overlap without a look at what the kernel accesses,
+ *                  and interpreters report accesses outside of them.  Of an unknown one the bounds
+ *                  of the kernel's accesses tell, or the block of nereid_alloc() that contains it;
+ *                  else it counts as overlapping.  A driver's block is no such bound, since other
+ *                  allocators put many tensors into one
+ *   o              NULL: no flags, the device's memory
+ * The context that is current in the calling thread is the same afterwards; a thread that had none
+ * may keep GPU 0's. */
+NEREID_API int nereid_kernel_run(nereid_kernel *k, void *native_stream, const uint32_t grid[3],
+                                 const uint64_t *args, const nereid_extent *extents,
+                                 const nereid_run_options *o);
+
 typedef struct {
   int warm_up;      /* runs before timing; 0: 3 */
   int runs;         /* 0: as many as fill about 0.3 s, 5 to 200 */

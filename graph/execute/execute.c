@@ -372,7 +372,7 @@ static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3
   int code = nereid_launch_new(&s->launch, s->kernel->kernel, grid);
   if (code) return code;
   s->launched = s->kernel;
-  s->launch->part_of_model = true;
+  s->launch->start.part_of_model = true;
   for (uint32_t i = 0; i < step->nargs; i++)
     s->at[i] = nereid_image_find_param(image_of(s), step->args[i].name);
   return 0;

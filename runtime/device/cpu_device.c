@@ -385,22 +385,22 @@ static bool runs_c_code(const nereid_device *d, const ImageVariant *v) {
 
 /* ---- launching ---- */
 
-static int check_cpu_launch(const nereid_launch *l) {
-  uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
-  if (programs > INT32_MAX || programs * l->launched[2] > INT32_MAX)
-    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
-                     l->launched[2], (unsigned)INT32_MAX);
+static int check_cpu_launch(const Start *s) {
+  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1];
+  if (programs > INT32_MAX || programs * s->launched[2] > INT32_MAX)
+    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, s->launched[0], s->launched[1],
+                     s->launched[2], (unsigned)INT32_MAX);
   return 0;
 }
 
-static int launch_on_cpu(const nereid_launch *l, void *stream) {
+static int launch_on_cpu(const Start *s, void *stream) {
   (void)stream;
-  nereid_device *d = l->kernel->device;
+  nereid_device *d = s->kernel->device;
   const Cpu *cpu = d->state;
   void (*run)(const void *args, const uint32_t grid[3], Team *team);
-  memcpy(&run, &l->chosen->entry, sizeof run);
-  __atomic_store_n(&d->running, l->kernel->image->name, __ATOMIC_RELAXED);
-  run(l->slots, l->launched, cpu->team);
+  memcpy(&run, &s->chosen->entry, sizeof run);
+  __atomic_store_n(&d->running, s->kernel->image->name, __ATOMIC_RELAXED);
+  run(s->slots, s->launched, cpu->team);
   __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
   return 0;
 }

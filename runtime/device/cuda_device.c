@@ -1,8 +1,8 @@
 /* Device cuda: NVIDIA's driver, loaded at run time.
  *
  * The device uses the primary context, so pointers and streams may come from other libraries of the
- * process.  A call makes that context current in its thread and leaves it so, as NVIDIA's own
- * runtime does. */
+ * process.  A call makes that context current in its thread, and the one before it again when it
+ * returns: other libraries tell by it which device is theirs. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +36,13 @@ static bool cuda_replay_supported(const nereid_device *d) {
 
 /* ---- nodes ---- */
 
-static CuKernelNode kernel_node(const nereid_launch *l) {
-  const Loaded *k = l->chosen;
+static CuKernelNode kernel_node(const Start *s) {
+  const Loaded *k = s->chosen;
   return (CuKernelNode){.function = k->entry,
-                        .grid = {l->launched[0], l->launched[1], l->launched[2]},
+                        .grid = {s->launched[0], s->launched[1], s->launched[2]},
                         .block = {(unsigned)k->resources.threads, 1, 1},
                         .shared = (unsigned)k->resources.shared_bytes,
-                        .params = l->pointers};
+                        .params = s->pointers};
 }
 
 static CuCopyNode graph_copy_node(const ReplayItem *item) {
@@ -60,7 +60,7 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
   const CuGraphNode *before = i ? &r->nodes[i - 1] : NULL;
   size_t nbefore = i ? 1 : 0;
   if (item->launch) {
-    CuKernelNode kernel = kernel_node(item->launch);
+    CuKernelNode kernel = kernel_node(&item->launch->start);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
   CuCopyNode copy = graph_copy_node(item);
@@ -80,7 +80,8 @@ static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *it
 /* One that is running is freed by the driver when it is over. */
 static void cuda_replay_free(nereid_device *d, void *replay) {
   CudaReplay *r = replay;
-  cuda_enter(d);
+  CUDA_ENTER(d);
+  (void)api;
   if (r->exec) graphs_of(d)->exec_free(r->exec);
   if (r->graph) graphs_of(d)->graph_free(r->graph);
   free(r->nodes);
@@ -88,7 +89,7 @@ static void cuda_replay_free(nereid_device *d, void *replay) {
 }
 
 static int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items, int n) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   CudaReplay *r = calloc(1, sizeof *r);
   if (!r) return error_out_of_memory();
   r->nodes = calloc((size_t)n + 1, sizeof(CuGraphNode));
@@ -100,12 +101,12 @@ static int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items
 }
 
 static int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayItem *item) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   const CudaGraphApi *graphs = graphs_of(d);
   const CudaReplay *r = replay;
   CuResult result;
   if (item->launch) {
-    CuKernelNode kernel = kernel_node(item->launch);
+    CuKernelNode kernel = kernel_node(&item->launch->start);
     result = graphs->set_kernel(r->exec, r->nodes[i], &kernel);
   } else {
     CuCopyNode copy = graph_copy_node(item);
@@ -115,7 +116,7 @@ static int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayIt
 }
 
 static int cuda_replay_run(nereid_device *d, void *replay, void *stream) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   const CudaReplay *r = replay;
   return cuda_failed(api, graphs_of(d)->graph_launch(r->exec, stream), "launching a CUDA graph");
 }
@@ -216,6 +217,10 @@ static int load_driver(Cuda *c) {
   find_graphs(c);
   static const char *const launch_ex[] = {"cuLaunchKernelEx"};
   find_driver_functions(c, launch_ex, 1, &c->launch_ex);
+  static const char *const alloc_async[] = {"cuMemAllocAsync"};
+  static const char *const free_async[] = {"cuMemFreeAsync"};
+  find_driver_functions(c, alloc_async, 1, &c->alloc_async);
+  find_driver_functions(c, free_async, 1, &c->free_async);
   return cuda_failed(&c->api, c->api.init(0), "starting the driver");
 }
 
@@ -283,6 +288,7 @@ static void read_info(Cuda *c, nereid_device *d) {
   d->info.memory_bus_bits = device_attribute_value(c, CU_BUS_WIDTH);
   c->sm = device_attribute_value(c, CU_MAJOR) * 10 + device_attribute_value(c, CU_MINOR);
   c->max_threads = device_attribute_value(c, CU_MAX_THREADS);
+  c->pools = device_attribute_value(c, CU_HAS_POOLS);
   for (int i = 0; i < 3; i++) c->max_grid[i] = device_attribute_value(c, CU_MAX_GRID_X + i);
 }
 
@@ -335,7 +341,7 @@ void *nereid_device_native(nereid_device *d) {
 /* ---- memory ---- */
 
 static int alloc_cuda(nereid_device *d, void **out, size_t size) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   CuPointer p = 0;
   size_t free_bytes = 0, total = 0;
   *out = NULL;
@@ -347,20 +353,51 @@ static int alloc_cuda(nereid_device *d, void **out, size_t size) {
   return cuda_failed(api, r, "allocating memory");
 }
 
-static void free_cuda(nereid_device *d, void *p) { cuda_enter(d)->memory_free((uintptr_t)p); }
+static void free_cuda(nereid_device *d, void *p) {
+  CUDA_ENTER(d);
+  api->memory_free((uintptr_t)p);
+}
+
+static bool has_pools(const Cuda *c) { return c->pools && c->alloc_async && c->free_async; }
+
+/* In the order of the stream, and a part of the graph that the stream may be capturing; else memory
+ * that lasts until the launch is over. */
+static int alloc_scratch_cuda(nereid_device *d, void **out, size_t size, void *stream) {
+  const Cuda *c = d->state;
+  if (!has_pools(c)) return alloc_cuda(d, out, size);
+  CUDA_ENTER(d);
+  CuPointer p = 0;
+  CuResult r = c->alloc_async(&p, size ? size : 1, stream);
+  *out = (void *)(uintptr_t)p;
+  return cuda_failed(api, r, "allocating scratch memory");
+}
+
+static void free_scratch_cuda(nereid_device *d, void *p, void *stream) {
+  const Cuda *c = d->state;
+  CUDA_ENTER(d);
+  if (has_pools(c)) {
+    c->free_async((uintptr_t)p, stream);
+    return;
+  }
+  api->stream_sync(stream);
+  api->memory_free((uintptr_t)p);
+}
 
 /* With unified addresses, which all GPUs have that we compile for, pinned memory is mapped. */
 static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   *out = NULL;
   return cuda_failed(api, api->pinned_alloc(out, size, 0), "allocating pinned memory");
 }
 
-static void free_shared_cuda(nereid_device *d, void *p) { cuda_enter(d)->pinned_free(p); }
+static void free_shared_cuda(nereid_device *d, void *p) {
+  CUDA_ENTER(d);
+  api->pinned_free(p);
+}
 
 static int copy_cuda(nereid_device *d, void *to, const void *from, size_t size, int way,
                      void *stream) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   CuPointer dt = (uintptr_t)to, df = (uintptr_t)from;
   if (size == 0) return 0;
   CuResult r = way == COPY_IN    ? api->copy_in(dt, from, size, stream)
@@ -370,7 +407,7 @@ static int copy_cuda(nereid_device *d, void *to, const void *from, size_t size, 
 }
 
 static int fill_cuda(nereid_device *d, void *to, int byte, size_t size, void *stream) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   if (size == 0) return 0;
   return cuda_failed(api, api->fill((uintptr_t)to, (unsigned char)byte, size, stream),
                      "filling memory");
@@ -379,37 +416,43 @@ static int fill_cuda(nereid_device *d, void *to, int byte, size_t size, void *st
 /* ---- streams and events ---- */
 
 static int sync_cuda(nereid_device *d, void *stream, bool all) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   return cuda_failed(api, all ? api->context_sync() : api->stream_sync(stream),
                      "running the kernel");
 }
 
 static int stream_new_cuda(nereid_device *d, void **out) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   return cuda_failed(api, api->stream_new((CuStream *)out, 0), "making a stream");
 }
 
-static void stream_free_cuda(nereid_device *d, void *stream) { cuda_enter(d)->stream_free(stream); }
+static void stream_free_cuda(nereid_device *d, void *stream) {
+  CUDA_ENTER(d);
+  api->stream_free(stream);
+}
 
 static int event_new_cuda(nereid_device *d, void **out) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   return cuda_failed(api, api->event_new((CuEvent *)out, 0), "making an event");
 }
 
-static void event_free_cuda(nereid_device *d, void *event) { cuda_enter(d)->event_free(event); }
+static void event_free_cuda(nereid_device *d, void *event) {
+  CUDA_ENTER(d);
+  api->event_free(event);
+}
 
 static int event_record_cuda(nereid_device *d, void *event, void *stream) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   return cuda_failed(api, api->event_record(event, stream), "recording an event");
 }
 
 static int event_sync_cuda(nereid_device *d, void *event) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   return cuda_failed(api, api->event_sync(event), "running the kernel");
 }
 
 static int event_elapsed_cuda(nereid_device *d, double *us, void *from, void *to) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   float ms = 0;
   int code = cuda_failed(api, api->event_elapsed(&ms, from, to), "reading an event");
   *us = (double)ms * 1e3;
@@ -442,7 +485,7 @@ static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
  * to be named; others follow from the context. */
 static int assemble_ptx(nereid_device *d, const char *target, const char *ptx, size_t len,
                         char **out, size_t *size) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   char log[LOG_MAX] = "";
   bool exact;
   uintptr_t sm = (uintptr_t)read_sm(target, &exact) + CU_TARGET_EXACT;
@@ -490,7 +533,7 @@ static int limit_shared(const nereid_device *d, const nereid_image *image, const
 
 /* Attributes of the function, and leave for the shared memory that it needs. */
 static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   enum { ALLOWED_ANYWAY = 48 * 1024 };
   nereid_kernel_resources *r = &l->resources;
   int fixed = 0;
@@ -509,7 +552,7 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
  * kernels see cuda_load.c).  Its linker, whose result could be kept in ours, takes PTX for code to
  * be linked, and gives it up to a third more registers. */
 static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
-  const CudaApi *api = cuda_enter(d);
+  CUDA_ENTER(d);
   char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -539,18 +582,20 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
 }
 
 static void unload_cuda(nereid_device *d, Loaded *l) {
-  if (l->code) cuda_enter(d)->module_unload(l->code);
+  if (!l->code) return;
+  CUDA_ENTER(d);
+  api->module_unload(l->code);
 }
 
 /* ---- launching ---- */
 
-static int check_cuda(const nereid_launch *l) {
-  const nereid_device *d = l->kernel->device;
+static int check_cuda(const Start *s) {
+  const nereid_device *d = s->kernel->device;
   const Cuda *c = d->state;
-  const char *kernel = l->kernel->image->name;
-  int threads = l->chosen->variant->threads;
+  const char *kernel = s->kernel->image->name;
+  int threads = s->chosen->variant->threads;
   for (int i = 0; i < 3; i++) {
-    uint32_t extent = l->launched[i];
+    uint32_t extent = s->launched[i];
     if (extent <= (uint32_t)c->max_grid[i]) continue;
     error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], extent, d -> name, c -> max_grid[i]);
     error_of_kernel(kernel);
@@ -562,32 +607,32 @@ static int check_cuda(const nereid_launch *l) {
   return error_resource((Resource){"threads", threads, c->max_threads});
 }
 
-static int launch_with_flags(const nereid_launch *l, void *stream) {
-  const Cuda *c = l->kernel->device->state;
-  const Loaded *k = l->chosen;
+static int launch_with_flags(const Start *s, void *stream) {
+  const Cuda *c = s->kernel->device->state;
+  const Loaded *k = s->chosen;
   enum { LEAST_SM_OF_PDL = 90 };
   CuLaunchAttribute attributes[2] = {{0}};
   CuLaunchConfig how = {.block = {(unsigned)k->resources.threads, 1, 1},
                         .shared = (unsigned)k->resources.shared_bytes,
                         .stream = stream,
                         .attributes = attributes};
-  memcpy(how.grid, l->launched, sizeof how.grid);
-  if (l->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL)
+  memcpy(how.grid, s->launched, sizeof how.grid);
+  if (s->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
-  if (l->flags & NEREID_LAUNCH_COOPERATIVE)
+  if (s->flags & NEREID_LAUNCH_COOPERATIVE)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
   if (!c->launch_ex) return error_set(NEREID_E_DEVICE, E_RUN_NO_LAUNCH_FLAGS);
-  return cuda_failed(&c->api, c->launch_ex(&how, k->entry, l->pointers, NULL),
+  return cuda_failed(&c->api, c->launch_ex(&how, k->entry, s->pointers, NULL),
                      "launching the kernel");
 }
 
-static int launch_cuda(const nereid_launch *l, void *stream) {
-  const CudaApi *api = cuda_enter(l->kernel->device);
-  const Loaded *k = l->chosen;
-  if (l->flags) return launch_with_flags(l, stream);
-  CuResult r = api->launch(k->entry, l->launched[0], l->launched[1], l->launched[2],
+static int launch_cuda(const Start *s, void *stream) {
+  CUDA_ENTER(s->kernel->device);
+  const Loaded *k = s->chosen;
+  if (s->flags) return launch_with_flags(s, stream);
+  CuResult r = api->launch(k->entry, s->launched[0], s->launched[1], s->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
-                           (unsigned)k->resources.shared_bytes, stream, l->pointers, NULL);
+                           (unsigned)k->resources.shared_bytes, stream, s->pointers, NULL);
   return cuda_failed(api, r, "launching the kernel");
 }
 
@@ -598,6 +643,8 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .fits = fits_cuda,
                                .alloc = alloc_cuda,
                                .free = free_cuda,
+                               .alloc_scratch = alloc_scratch_cuda,
+                               .free_scratch = free_scratch_cuda,
                                .alloc_shared = alloc_shared_cuda,
                                .free_shared = free_shared_cuda,
                                .copy = copy_cuda,

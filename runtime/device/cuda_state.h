@@ -5,11 +5,19 @@
 #include "runtime/device/cuda_api.h"
 #include "runtime/device/device.h"
 
+/* cuMemAllocAsync and cuMemFreeAsync; drivers before CUDA 11.2 lack them. */
+typedef CuResult CuAllocAsync(CuPointer *out, size_t size, CuStream s);
+typedef CuResult CuFreeAsync(CuPointer p, CuStream s);
+enum { CU_HAS_POOLS = 115 }; /* a device attribute */
+
 typedef struct {
   CudaApi api;
   CudaGraphApi graphs;
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
+  CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
+  CuFreeAsync *free_async;
+  bool pools; /* the device has memory in the order of streams */
   void *library;
   CuDevice device;
   CuContext context;
@@ -19,14 +27,33 @@ typedef struct {
 /* 0 if all is well.  `what` was being done. */
 int cuda_failed(const CudaApi *api, CuResult r, const char *what);
 
-/* Makes the context current; the driver keeps it for each thread. */
-static inline const CudaApi *cuda_enter(const nereid_device *d) {
+/* The driver's functions, while the device's context is current in this thread. */
+typedef struct {
+  const CudaApi *api;
+  CuContext before;
+  bool restore;
+} CudaEntry;
+
+/* A thread that has no context keeps that of GPU 0, the one that NVIDIA's runtime would give it. */
+static inline CudaEntry cuda_enter(const nereid_device *d) {
   const Cuda *c = d->state;
-  CuContext now = NULL;
-  if (__builtin_expect(c->api.context_current(&now) != CU_OK || now != c->context, 0))
-    c->api.context_set(c->context);
-  return &c->api;
+  CudaEntry e = {&c->api, NULL, false};
+  bool known = c->api.context_current(&e.before) == CU_OK;
+  if (__builtin_expect(known && e.before == c->context, 1)) return e;
+  c->api.context_set(c->context);
+  e.restore = e.before || c->device;
+  return e;
 }
+
+static inline void cuda_leave(CudaEntry *e) {
+  if (__builtin_expect(e->restore, 0)) e->api->context_set(e->before);
+}
+
+/* Until the end of the block, `api` has the driver's functions, and the device's context is
+ * current; afterwards the caller's is. */
+#define CUDA_ENTER(d)                                                  \
+  __attribute__((cleanup(cuda_leave))) CudaEntry entry = cuda_enter(d); \
+  const CudaApi *api = entry.api
 
 /* Takes PTX and machine code; the message is kept. */
 int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);
@@ -39,7 +66,5 @@ int cuda_load_all(nereid_device *d, LoadItem *items, int n);
 /* ---- cuda_upload.c ---- */
 
 int cuda_upload(nereid_device *d, const Upload *uploads, int n);
-
-/* ---- cuda_graph.c ---- */
 
 #endif

@@ -203,9 +203,12 @@ static void remember_allocation(nereid_device *d, Allocation *a, bool borrowed) 
   pthread_mutex_unlock(&d->lock);
 }
 
+bool device_checks_accesses(const nereid_device *d) {
+  return d->ops->kind == NEREID_TILE || d->ops->kind == NEREID_THREAD;
+}
+
 int device_borrow(nereid_device *d, const void *p, size_t size) {
-  /* Only interpreters ask what a pointer may reach. */
-  if (d->ops->kind != NEREID_TILE && d->ops->kind != NEREID_THREAD) return 0;
+  if (!device_checks_accesses(d)) return 0;
   char *data = (char *)(uintptr_t)p;
   pthread_mutex_lock(&d->lock);
   const Allocation *known = device_find(d, p);

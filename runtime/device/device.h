@@ -91,24 +91,30 @@ struct nereid_kernel {
   nereid_image **ordered_images;
 };
 
-struct nereid_launch {
+/* One start of a kernel: arguments, the variant that was chosen for them, and what that takes. */
+typedef struct {
   nereid_kernel *kernel;
-  const Loaded *chosen;  /* valid unless stale */
-  uint32_t grid[3];      /* as the user gave it */
-  uint32_t launched[3];  /* as it is launched */
-  unsigned flags;        /* of nereid_launch_flag */
-  bool stale;            /* something was set since the variant was chosen */
-  bool part_of_model;    /* of a plan's steps: interpreters make no remarks */
-  bool *set;             /* of each run-time parameter */
-  uint64_t *args;        /* of each run-time parameter */
-  IntRange *extent;      /* of each pointer: the bytes of its tensor, counted from it */
-  IntRange *bounds;      /* what bounds expressions see */
-  IntRange *reach;       /* of each pointer: what the variant `reach_of` accesses, from it on */
+  const Loaded *chosen;
+  uint32_t grid[3];     /* as the caller gave it */
+  uint32_t launched[3]; /* as it is launched */
+  unsigned flags;       /* of nereid_launch_flag */
+  bool part_of_model;   /* of a plan's steps: interpreters make no remarks */
+  bool borrows;         /* the device knows the arguments' memory by `extent` alone */
+  uint64_t *args;       /* of each run-time parameter */
+  IntRange *extent;     /* of each pointer: the bytes of its tensor, counted from it */
+  IntRange *bounds;     /* what bounds expressions see */
+  IntRange *reach;      /* of each pointer: what the variant `reach_of` accesses, from it on */
   const ImageVariant *reach_of; /* NULL: none, or integers or the grid have changed since */
-  int64_t *values;       /* what expressions see */
-  uint64_t *slots;       /* what the kernel takes */
-  void **pointers;       /* to each slot */
-  void **scratch;        /* of each slot; NULL where there is none */
+  int64_t *values;      /* what expressions see */
+  uint64_t *slots;      /* what the kernel takes */
+  void **pointers;      /* to each slot */
+} Start;
+
+struct nereid_launch {
+  Start start; /* its variant and slots are valid unless stale */
+  bool stale;  /* something was set since the variant was chosen */
+  bool *set;   /* of each run-time parameter */
+  void **scratch; /* of each slot; NULL where there is none */
   size_t *scratch_size;
 };
 
@@ -133,6 +139,10 @@ struct DeviceOps {
    * is such. */
   int (*alloc_shared)(nereid_device *d, void **out, size_t size);
   void (*free_shared)(nereid_device *d, void *p);
+  /* Memory for one launch, in the order of the stream.  NULL: launches are over when they return,
+   * so that memory of `alloc` will do. */
+  int (*alloc_scratch)(nereid_device *d, void **out, size_t size, void *stream);
+  void (*free_scratch)(nereid_device *d, void *p, void *stream);
   int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
   /* All of these, begun after the work of the default stream; the sources are read when it returns.
    * NULL: copies do. */
@@ -151,8 +161,8 @@ struct DeviceOps {
   int (*load_all)(nereid_device *d, LoadItem *items, int n);
   void (*unload)(nereid_device *d, Loaded *l);
   /* Grid and threads against the device's limits, once per change. */
-  int (*check)(const nereid_launch *l);
-  int (*launch)(const nereid_launch *l, void *stream);
+  int (*check)(const Start *s);
+  int (*launch)(const Start *s, void *stream);
   /* Many launches and copies at once (runtime/device/replay.h); their launches are ready.  NULL:
    * the device has no such thing. */
   bool (*replay_supported)(const nereid_device *d);
@@ -187,6 +197,8 @@ void device_free_shared(nereid_device *d, void *p);
 /* `w` is asked whenever the device, a stream or an event of it has been waited for. */
 void device_watch(nereid_device *d, DeviceWatch *w);
 void device_unwatch(nereid_device *d, DeviceWatch *w);
+/* Does the device check each access against the memory that it knows? */
+bool device_checks_accesses(const nereid_device *d);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
 

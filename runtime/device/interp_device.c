@@ -89,7 +89,7 @@ static void unload_parsed(nereid_device *d, Loaded *l) {
 /* ---- launching ---- */
 
 typedef struct {
-  const nereid_launch *launch;
+  const Start *start;
   Parsed *parsed;
   Arena *arena;
   Diags *diags;
@@ -106,49 +106,83 @@ static void copy_sources(Running *r) {
   }
 }
 
-/* Maps the caller's pointers to memory that nereid_alloc() did not make. */
-static void note_foreign(Running *r, Pool *names) {
-  const nereid_kernel *k = r->launch->kernel;
-  const ImageVariant *v = r->launch->chosen->variant;
-  for (int i = 0; i < v->nslots; i++) {
-    if (v->slots[i].kind != SLOT_ARG) continue;
-    const ImageParam *param = &k->image->params[v->slots[i].param];
-    const void *p = (const void *)(uintptr_t)r->launch->slots[i];
-    if (p && param->type.dtype == DT_PTR && !device_find(k->device, p))
-      memory_add_foreign(r->memory, pool_name(names, param->name), (uint32_t)i);
-  }
+static const ImageParam *pointer_param(const Running *r, int slot) {
+  const ImageSlot *s = &r->start->chosen->variant->slots[slot];
+  if (s->kind != SLOT_ARG) return NULL;
+  const ImageParam *p = &r->start->kernel->image->params[s->param];
+  return p->type.dtype == DT_PTR ? p : NULL;
 }
 
-/* All known memory of the device, by the argument that points there. */
-static void map_memory(Running *r, Pool *names) {
-  const nereid_kernel *k = r->launch->kernel;
-  const ImageVariant *v = r->launch->chosen->variant;
-  pthread_mutex_lock(&k->device->lock);
-  for (Allocation *a = k->device->allocations; a; a = a->next) {
-    bool reached = false;
-    for (int i = 0; i < v->nslots; i++) {
-      const char *p = (const char *)(uintptr_t)r->launch->slots[i];
-      const ImageParam *param = &k->image->params[v->slots[i].param];
-      if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
-      if (p < a->data || p >= a->data + (a->size ? a->size : 1)) continue;
-      Name name = pool_name(names, param->name);
-      memory_add(r->memory, name, (uint32_t)i, a->data, a->size, a->written);
-      reached = true;
-    }
-    if (!reached)
-      memory_add(r->memory, pool_name(names, "memory"), (uint32_t)MEMORY_NO_ARG, a->data, a->size,
-                 a->written);
+/* The bytes that the caller says belong to the tensor of a slot; false: it says nothing. */
+static bool lent_bytes(const Running *r, int slot, char **data, size_t *size) {
+  const Start *s = r->start;
+  if (!s->borrows || !pointer_param(r, slot)) return false;
+  IntRange extent = s->extent[s->chosen->variant->slots[slot].param];
+  if (extent.lo == INT64_MIN) return false;
+  *data = (char *)(uintptr_t)s->slots[slot] + extent.lo;
+  *size = extent.lo > extent.hi ? 0 : (size_t)(extent.hi - extent.lo) + 1;
+  return true;
+}
+
+/* Is memory that once was borrowed in what is lent now?  Then its tensor is gone. */
+static bool is_outdated(const Running *r, const Allocation *a) {
+  char *data;
+  size_t size;
+  for (int i = 0; a->borrowed && i < r->start->chosen->variant->nslots; i++)
+    if (lent_bytes(r, i, &data, &size) && a->data < data + size && data < a->data + a->size)
+      return true;
+  return false;
+}
+
+static void map_allocation(Running *r, Pool *names, const Allocation *a) {
+  bool reached = false;
+  char *data;
+  size_t size;
+  for (int i = 0; i < r->start->chosen->variant->nslots; i++) {
+    const char *p = (const char *)(uintptr_t)r->start->slots[i];
+    const ImageParam *param = pointer_param(r, i);
+    if (!param || lent_bytes(r, i, &data, &size)) continue;
+    if (p < a->data || p >= a->data + (a->size ? a->size : 1)) continue;
+    memory_add(r->memory, pool_name(names, param->name), (uint32_t)i, a->data, a->size, a->written);
+    reached = true;
   }
-  note_foreign(r, names);
-  pthread_mutex_unlock(&k->device->lock);
+  if (!reached)
+    memory_add(r->memory, pool_name(names, "memory"), (uint32_t)MEMORY_NO_ARG, a->data, a->size,
+               a->written);
+}
+
+/* A slot's own bytes, if they are lent, or nothing if nothing is known there. */
+static void map_slot(Running *r, Pool *names, int slot) {
+  nereid_device *d = r->start->kernel->device;
+  const ImageParam *param = pointer_param(r, slot);
+  char *data;
+  size_t size;
+  if (!param) return;
+  const void *p = (const void *)(uintptr_t)r->start->slots[slot];
+  const Allocation *a = device_find(d, p);
+  Name name = pool_name(names, param->name);
+  if (lent_bytes(r, slot, &data, &size))
+    memory_add(r->memory, name, (uint32_t)slot, data, size, !a || a->borrowed || a->written);
+  else if (p && !a) memory_add_foreign(r->memory, name, (uint32_t)slot);
+}
+
+/* The bytes of the arguments, and all other memory that the device knows: tables of pointers may
+ * lead there. */
+static void map_memory(Running *r, Pool *names) {
+  nereid_device *d = r->start->kernel->device;
+  pthread_mutex_lock(&d->lock);
+  for (int i = 0; i < r->start->chosen->variant->nslots; i++) map_slot(r, names, i);
+  for (Allocation *a = d->allocations; a; a = a->next)
+    if (!is_outdated(r, a)) map_allocation(r, names, a);
+  pthread_mutex_unlock(&d->lock);
 }
 
 static void note_written_args(Running *r) {
-  const ImageVariant *v = r->launch->chosen->variant;
-  nereid_device *d = r->launch->kernel->device;
+  const ImageVariant *v = r->start->chosen->variant;
+  nereid_device *d = r->start->kernel->device;
   pthread_mutex_lock(&d->lock);
   for (int i = 0; i < v->nslots; i++) {
-    Allocation *a = device_find(d, (const void *)(uintptr_t)r->launch->slots[i]);
+    Allocation *a = device_find(d, (const void *)(uintptr_t)r->start->slots[i]);
     if (a && memory_was_written(r->memory, (uint32_t)i)) a->written = true;
   }
   pthread_mutex_unlock(&d->lock);
@@ -156,9 +190,9 @@ static void note_written_args(Running *r) {
 
 /* Of a launch by the user: a model's kernels share memory that is not for them alone. */
 static void remark(Running *r, Span kernel) {
-  const nereid_kernel *k = r->launch->kernel;
-  const ImageVariant *v = r->launch->chosen->variant;
-  if (!k->device->on_message || r->launch->part_of_model) return;
+  const nereid_kernel *k = r->start->kernel;
+  const ImageVariant *v = r->start->chosen->variant;
+  if (!k->device->on_message || r->start->part_of_model) return;
   for (int i = 0; i < v->nslots; i++) {
     const ImageParam *param = &k->image->params[v->slots[i].param];
     if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
@@ -174,14 +208,14 @@ static void remark(Running *r, Span kernel) {
 static int run_launch_body(void *arg) {
   Running *r = arg;
   const Unit *u = r->parsed->unit;
-  int n = r->launch->chosen->variant->nslots;
+  int n = r->start->chosen->variant->nslots;
   r->diags = diags_new(r->arena);
   r->memory = memory_new(r->arena, r->diags);
   r->args = ARENA_ARRAY(r->arena, InterpArg, (size_t)n);
   copy_sources(r);
   map_memory(r, pool_new(r->arena));
-  for (int i = 0; i < n; i++) r->args[i].bits = r->launch->slots[i];
-  const uint32_t *grid = r->launch->launched;
+  for (int i = 0; i < n; i++) r->args[i].bits = r->start->slots[i];
+  const uint32_t *grid = r->start->launched;
   int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
                      : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
   note_written_args(r);
@@ -190,12 +224,12 @@ static int run_launch_body(void *arg) {
     return 0;
   }
   error_set_diags(NEREID_E_FINDINGS, r->arena, r->diags);
-  return error_of_kernel(r->launch->kernel->image->name);
+  return error_of_kernel(r->start->kernel->image->name);
 }
 
-static int launch_in_interp(const nereid_launch *l, void *stream) {
+static int launch_in_interp(const Start *s, void *stream) {
   (void)stream;
-  Running r = {.launch = l, .parsed = l->chosen->code, .arena = arena_new()};
+  Running r = {.start = s, .parsed = s->chosen->code, .arena = arena_new()};
   if (!r.arena) return error_out_of_memory();
   int code = error_guard(r.arena, run_launch_body, &r);
   arena_free(r.arena);
@@ -229,11 +263,11 @@ static bool runs_ir_level(const nereid_device *d, const ImageVariant *v) {
 }
 
 /* Interpreted programs are numbered with 64 bits, but nobody waits for so many. */
-static int check_interp_launch(const nereid_launch *l) {
-  uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
-  if (programs > UINT32_MAX || programs * l->launched[2] > UINT32_MAX)
-    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
-                     l->launched[2], UINT32_MAX);
+static int check_interp_launch(const Start *s) {
+  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1];
+  if (programs > UINT32_MAX || programs * s->launched[2] > UINT32_MAX)
+    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, s->launched[0], s->launched[1],
+                     s->launched[2], UINT32_MAX);
   return 0;
 }
 

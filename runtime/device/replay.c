@@ -26,30 +26,30 @@ bool replay_is_supported(const nereid_device *d) {
 
 /* ---- what nodes have ---- */
 
-static size_t launch_slot_bytes(const nereid_launch *l) {
-  return (size_t)l->chosen->variant->nslots * sizeof *l->slots;
+static size_t slot_bytes(const Start *s) {
+  return (size_t)s->chosen->variant->nslots * sizeof *s->slots;
 }
 
 static bool is_noted(const Noted *n, const ReplayItem *item) {
-  const nereid_launch *l = item->launch;
-  if (!l) return n->to == item->to && n->from == item->from;
-  return n->chosen == l->chosen && !memcmp(n->grid, l->launched, sizeof n->grid) &&
-         !memcmp(n->slots, l->slots, launch_slot_bytes(l));
+  const Start *s = item->launch ? &item->launch->start : NULL;
+  if (!s) return n->to == item->to && n->from == item->from;
+  return n->chosen == s->chosen && !memcmp(n->grid, s->launched, sizeof n->grid) &&
+         !memcmp(n->slots, s->slots, slot_bytes(s));
 }
 
 static int note_item(Noted *n, const ReplayItem *item) {
-  const nereid_launch *l = item->launch;
-  n->kernel = l ? l->kernel : NULL;
+  const Start *s = item->launch ? &item->launch->start : NULL;
+  n->kernel = s ? s->kernel : NULL;
   n->to = item->to;
   n->from = item->from;
   n->size = item->size;
-  if (!l) return 0;
-  uint64_t *slots = realloc(n->slots, launch_slot_bytes(l) + sizeof *slots);
+  if (!s) return 0;
+  uint64_t *slots = realloc(n->slots, slot_bytes(s) + sizeof *slots);
   if (!slots) return error_out_of_memory();
   n->slots = slots;
-  n->chosen = l->chosen;
-  memcpy(n->grid, l->launched, sizeof n->grid);
-  memcpy(slots, l->slots, launch_slot_bytes(l));
+  n->chosen = s->chosen;
+  memcpy(n->grid, s->launched, sizeof n->grid);
+  memcpy(slots, s->slots, slot_bytes(s));
   return 0;
 }
 
@@ -91,7 +91,7 @@ void replay_free(Replay *r) {
 
 static bool fits_node(const Noted *n, const ReplayItem *item) {
   if (!item->launch) return !n->kernel && n->size == item->size;
-  return n->kernel == item->launch->kernel;
+  return n->kernel == item->launch->start.kernel;
 }
 
 bool replay_fits(const Replay *r, const ReplayItem *items, int n) {

@@ -149,7 +149,7 @@ int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
   REQUIRE_OUT(out);
   REQUIRE(l);
   LaunchRun run = {l, s};
-  return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s, NULL}, o);
+  return timing_measure(out, &(TimedRun){run_launch, &run, l->start.kernel->device, s, NULL}, o);
 }
 
 /* ---- pieces of the caller's work ---- */

@@ -96,7 +96,7 @@ int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
   const DescriptorValue *d = &v->descriptor;
   int code = nereid_launch_set_pointer(l, i, device_data);
   if (!code && d->block.rank) code = launch_set_extents(l, i, d->block.rank, d->shape, d->strides);
-  if (!code) l->extent[i] = (IntRange){0, (int64_t)v->array.bytes - 1};
+  if (!code) l->start.extent[i] = (IntRange){0, (int64_t)v->array.bytes - 1};
   return code;
 }
 

@@ -229,7 +229,7 @@ static int worker_args_judge(WorkerArgs *w, const nereid_image *image, int *numb
 static int worker_args_set(const WorkerArgs *w, nereid_launch *l) {
   int code = 0;
   for (int i = 0; i < w->n && !code; i++) {
-    int at = nereid_image_find_param(l->kernel->image, w->list[i].name);
+    int at = nereid_image_find_param(l->start.kernel->image, w->list[i].name);
     const WorkerArg *array = array_of_arg(w, i);
     const nereid_value *v = w->list[i].value;
     size_t skipped = v->kind == NEREID_VALUE_ALIAS && array

@@ -11,6 +11,7 @@
  *   fault, hang, crash  such launches break the context, never end, or end the process
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
+ *   pools  whether there is memory in the order of streams (1)
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -81,20 +82,26 @@ API int cuDeviceGetAttribute(int *out, int attribute, int d) {
     case 75: *out = sm / 10; break;
     case 76: *out = sm % 10; break;
     case 97: *out = setting("shared", 232448); break;
+    case 115: *out = setting("pools", 1); break;
     default: *out = 0;
   }
   return 0;
 }
 
-/* ---- contexts: one ---- */
+/* ---- contexts: one a device ---- */
 
+enum { CONTEXTS = 8 };
 static _Thread_local void *current;
-static char context;
+static char contexts[CONTEXTS];
 
-API int cuDevicePrimaryCtxRetain(void **out, int d) { return (void)d, *out = &context, 0; }
+API int cuDevicePrimaryCtxRetain(void **out, int d) { return *out = &contexts[d % CONTEXTS], 0; }
 API int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
 API int cuCtxGetCurrent(void **out) { return *out = current, 0; }
 API int cuCtxSetCurrent(void *c) { return current = c, 0; }
+
+static bool is_context(const void *c) {
+  return (const char *)c >= contexts && (const char *)c < contexts + CONTEXTS;
+}
 
 /* What launches have done to it. */
 static int broken; /* the result of all that follows; 0: nothing */
@@ -109,7 +116,7 @@ API int cuCtxSynchronize(void) { return wait_for_all(); }
 
 /* What needs a context fails without. */
 static int need(const char *call) {
-  return current != &context ? 201 : broken ? broken : setting(call, 0);
+  return !is_context(current) ? 201 : broken ? broken : setting(call, 0);
 }
 
 /* ---- memory ---- */
@@ -125,6 +132,23 @@ API int cuMemAlloc_v2(uint64_t *out, size_t size) {
 }
 
 API int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
+
+static void log_async(const char *what, size_t size, const void *stream) {
+  FILE *f = open_log();
+  if (!f) return;
+  fprintf(f, "%s %zu stream %d\n", what, size, stream != NULL);
+  fclose(f);
+}
+
+API int cuMemAllocAsync(uint64_t *out, size_t size, void *s) {
+  log_async("alloc async", size, s);
+  return cuMemAlloc_v2(out, size);
+}
+
+API int cuMemFreeAsync(uint64_t p, void *s) {
+  log_async("free async", 0, s);
+  return cuMemFree_v2(p);
+}
 
 /* Copies from pinned memory are done when somebody waits for them, and not before. */
 typedef struct {
@@ -430,7 +454,7 @@ API int cuGraphAddKernelNode(void **out, void *g, void *const *before, size_t nb
 API int cuGraphAddMemcpyNode(void **out, void *g, void *const *before, size_t nbefore,
                              const CopyNode *copy, void *c) {
   Node *node = add(g, before, nbefore);
-  if (!node || c != &context || copy->from_type != 2 || copy->to_type != 2) return 1;
+  if (!node || !is_context(c) || copy->from_type != 2 || copy->to_type != 2) return 1;
   node->copy = *copy;
   *out = node;
   return 0;
@@ -456,7 +480,7 @@ API int cuGraphExecKernelNodeSetParams(Graph *exec, const Node *node, const Kern
 
 API int cuGraphExecMemcpyNodeSetParams(Graph *exec, const Node *node, const CopyNode *copy,
                                        void *c) {
-  if (c != &context || copy->width != exec->nodes[node->number].copy.width) return 1;
+  if (!is_context(c) || copy->width != exec->nodes[node->number].copy.width) return 1;
   write_log("set copy", node->number);
   exec->nodes[node->number].copy = *copy;
   return 0;

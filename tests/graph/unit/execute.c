@@ -188,7 +188,7 @@ static void variants(const char *device) {
     nereid_tensor in = tensor(x, 2, shape), result = tensor(out, 2, shape);
     c.code = executable_run(c.e, &in, 1, &result, 1, NULL);
     check_got(!c.code, "a run of a variant", nereid_error_message());
-    const nereid_launch *l = c.e->steps[0].launch;
+    const Start *l = &c.e->steps[0].launch->start;
     chosen &= c.code || l->chosen == &l->kernel->loaded[two && n * 2 % 16 != 0];
     for (int i = 0; i < 2 * n; i++) right &= out[i] == (float)(2 * i);
   }

@@ -152,7 +152,7 @@ static bool launch(nereid_device *d, nereid_kernel *k, int32_t *x, int32_t *o, b
             !nereid_launch_run(l, NULL) && !nereid_device_sync(d);
   if (!ok) printf("%s\n", nereid_error_message());
   *right = ok && !memcmp(o, want, (N - 1) * sizeof *o);
-  bool ordered = l->chosen != &k->loaded[0];
+  bool ordered = l->start.chosen != &k->loaded[0];
   nereid_launch_free(l);
   return ordered;
 }

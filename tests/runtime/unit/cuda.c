@@ -9,6 +9,7 @@
 
 #include "runtime/device/assembler.h"
 #include "runtime/device/cuda_device.h"
+#include "runtime/device/cuda_state.h"
 #include "runtime/device/device.h"
 #include "runtime/device/peaks.h"
 #include "runtime/support/tool.h"
@@ -423,6 +424,90 @@ static void test_image(const Fake *f) {
   nereid_device_close(d);
 }
 
+/* ---- nereid_kernel_run() ---- */
+
+/* Which context the fake driver has current in this thread, and another one there. */
+static CuResult (*get_context)(CuContext *out), (*set_context)(CuContext c);
+
+static void find_contexts(const nereid_device *d) {
+  const Cuda *c = d->state;
+  get_context = c->api.context_current;
+  set_context = c->api.context_set;
+}
+
+static CuContext current_context(void) {
+  CuContext now;
+  get_context(&now);
+  return now;
+}
+
+static int run_image(nereid_kernel *k, void *stream, const nereid_run_options *o) {
+  const uint64_t args[] = {0x2000, 6, 0x4000};
+  return nereid_kernel_run(k, stream, (uint32_t[]){3, 1, 1}, args, NULL, o);
+}
+
+/* Launches on the second GPU by a thread that uses the first, which it still does afterwards. */
+static void test_run(const Fake *f) {
+  nereid_device *first, *d;
+  nereid_kernel *k;
+  nereid_image *image = make_image(128, 0);
+  char stream;
+  use(f, "fake.so", "devices=2");
+  if (nereid_device_open(&first, "cuda") || nereid_device_open(&d, "cuda:1")) abort();
+  find_contexts(d);
+  set_context(NULL);
+  check_call(!nereid_kernel_load(&k, d, image) && !run_image(k, NULL, NULL) && !current_context(),
+             "a thread without a context");
+  CuContext mine = nereid_device_native(first);
+  set_context(mine);
+  check_call(!run_image(k, &stream, NULL) && current_context() == mine &&
+                 logged(f, "launch 3 1 1 block 128 1 1 shared 0 stream 1 extra 0 : 2000 6 4000 f"),
+             "a launch on the caller's stream, in another context");
+  nereid_run_options o = {.flags = NEREID_LAUNCH_PDL};
+  check_call(!run_image(k, &stream, &o) && logged(f, "attribute 6 1\n"), "with flags");
+  use(f, "fake.so", "launch=701");
+  X(run_image(k, NULL, NULL), NEREID_E_RESOURCES, "launching the kernel: *");
+  check(current_context() == mine, "the caller's context after a failure");
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+  check(current_context() == mine, "and after closing");
+  set_context(NULL);
+  nereid_device_close(first);
+}
+
+/* Scratch memory in the order of the stream, or, with an old driver, until the launch is over. */
+static void test_run_scratch(const Fake *f, const char *settings, bool pools) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_image *image;
+  ImageParam params[] = {{"n", type_scalar(DT_I32), false}};
+  ImageSlot slots[] = {{SLOT_ZEROED, 0, {"n * grid_x", NULL, 0}}};
+  static const char one[] = ".visible .entry k(.param .u64 scratch) { ret; }";
+  ImageVariant v = {.target = "sm_80",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = one,
+                    .size = sizeof one - 1,
+                    .threads = 32,
+                    .slots = slots,
+                    .nslots = 1};
+  const uint64_t args[] = {40};
+  const uint32_t grid[] = {5, 1, 1};
+  char stream;
+  use(f, "fake.so", settings);
+  if (nereid_device_open(&d, "cuda") || image_new(&image, "k", params, 1)) abort();
+  if (image_add_variant(image, &v, true) || nereid_kernel_load(&k, d, image)) abort();
+  check_call(!nereid_kernel_run(k, &stream, grid, args, NULL, NULL) && logged(f, "launch 5 1 1") &&
+                 logged(f, "alloc async 200 stream 1\n") == pools &&
+                 logged(f, "free async 0 stream 1\n") == pools,
+             "scratch memory");
+  check(!d->allocations, "of which the device keeps nothing");
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 /* `--emit cubin`: by ptxas, or by the driver. */
 static void test_cubin(const Fake *f) {
   char *out;
@@ -512,6 +597,9 @@ int main(void) {
     test_old_launch(&f);
     test_limits(&f);
     test_image(&f);
+    test_run(&f);
+    test_run_scratch(&f, "", true);
+    test_run_scratch(&f, "pools=0", false);
     test_many(&f);
     test_cubin(&f);
     test_assembler(&f);

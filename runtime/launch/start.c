@@ -1,0 +1,315 @@
+#include "runtime/launch/start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/messages.h"
+
+/* ---- arrays ---- */
+
+int start_slots(const nereid_kernel *k) {
+  int most = 0;
+  for (int i = 0; i < k->nloaded; i++)
+    if (k->loaded[i].variant->nslots > most) most = k->loaded[i].variant->nslots;
+  return most;
+}
+
+/* Each array is one of items of 8 or 16 bytes. */
+static void *take_array(char **at, size_t n, size_t size) {
+  void *out = *at;
+  *at += n * size;
+  return out;
+}
+
+void start_init(Start *s, nereid_kernel *k, void *memory) {
+  size_t n = (size_t)k->image->nparams, m = (size_t)start_slots(k);
+  char *at = memory;
+  s->kernel = k;
+  s->extent = take_array(&at, n, sizeof *s->extent);
+  s->reach = take_array(&at, n, sizeof *s->reach);
+  s->bounds = take_array(&at, (size_t)image_nbound_names(k->image), sizeof *s->bounds);
+  s->args = take_array(&at, n, sizeof *s->args);
+  s->values = take_array(&at, (size_t)image_nnames(k->image), sizeof *s->values);
+  s->slots = take_array(&at, m, sizeof *s->slots);
+  s->pointers = take_array(&at, m, sizeof *s->pointers);
+  for (size_t i = 0; i < m; i++) s->pointers[i] = &s->slots[i];
+}
+
+size_t start_bytes(const nereid_kernel *k) {
+  size_t n = (size_t)k->image->nparams;
+  return n * (2 * sizeof(IntRange) + sizeof(uint64_t)) +
+         (size_t)image_nbound_names(k->image) * sizeof(IntRange) +
+         (size_t)image_nnames(k->image) * sizeof(int64_t) +
+         (size_t)start_slots(k) * (sizeof(uint64_t) + sizeof(void *));
+}
+
+/* ---- the runtime alias check ----
+ *
+ * Is the memory of a launch's arguments disjoint where the code takes that for granted?  Through an
+ * argument a kernel reaches the bytes of its bounds expression, and none outside of the tensor, or
+ * of the device's allocation, that contains the argument. */
+
+static bool is_bounded(IntRange x) { return x.lo != INT64_MIN || x.hi != INT64_MAX; }
+
+static IntRange intersect_ranges(IntRange x, IntRange y) {
+  return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
+}
+
+/* Of integers their value, of programs their least and greatest index. */
+static void fill_names(const Start *s) {
+  const nereid_image *image = s->kernel->image;
+  for (int i = 0; i < image->nparams; i++) s->bounds[i] = (IntRange){s->values[i], s->values[i]};
+  IntRange *programs = s->bounds + image->nparams;
+  for (int i = 0; i < 3; i++) {
+    programs[i] = (IntRange){0, (int64_t)s->grid[i] - 1};
+    programs[3 + i] = (IntRange){s->grid[i], s->grid[i]};
+  }
+}
+
+/* Bounds depend on integers and the grid, which change less often than addresses. */
+static void find_reach(Start *s, const ImageVariant *v) {
+  if (s->reach_of == v) return;
+  fill_names(s);
+  for (int i = 0; i < s->kernel->image->nparams; i++)
+    s->reach[i] = v->bounds && v->bounds[i].text ? intexpr_range(&v->bounds[i], s->bounds)
+                                                 : (IntRange){INT64_MIN, INT64_MAX};
+  s->reach_of = v;
+}
+
+/* The allocation around an address, in bytes from it. */
+static IntRange allocation_extent(nereid_device *d, int64_t address) {
+  IntRange out = {INT64_MIN, INT64_MAX};
+  pthread_mutex_lock(&d->lock);
+  const Allocation *a = device_find(d, (void *)(uintptr_t)address);
+  if (a) {
+    int64_t start = (int64_t)(uintptr_t)a->data - address;
+    out = (IntRange){start, start + (int64_t)a->size - 1};
+  }
+  pthread_mutex_unlock(&d->lock);
+  return out;
+}
+
+/* The addresses that the kernel may reach through argument i; false if they may be any. */
+static bool argument_reach(const Start *s, int i, IntRange *out) {
+  IntRange bytes = intersect_ranges(s->reach[i], s->extent[i]);
+  if (!is_bounded(bytes)) bytes = allocation_extent(s->kernel->device, s->values[i]);
+  if (!is_bounded(bytes)) return false;
+  if (bytes.lo > bytes.hi) {
+    *out = bytes;
+    return true;
+  }
+  return !__builtin_add_overflow(bytes.lo, s->values[i], &out->lo) &&
+         !__builtin_add_overflow(bytes.hi, s->values[i], &out->hi);
+}
+
+/* By the extents of both tensors alone, which takes no look at the kernel's bounds. */
+static bool are_apart(const Start *s, int i, int j) {
+  IntRange a = s->extent[i], b = s->extent[j];
+  if (a.lo == INT64_MIN || b.lo == INT64_MIN) return false;
+  __int128 from_a = s->values[i], from_b = s->values[j]; /* sums of 64 bits may not fit */
+  return from_a + a.hi < from_b + b.lo || from_b + b.hi < from_a + a.lo;
+}
+
+/* Do the launch's arguments meet the conditions of the variant's code?  False with a pair that does
+ * not. */
+static bool noalias_holds(Start *s, const ImageVariant *v, const ImageNoAlias **pair) {
+  for (int i = 0; i < v->nnoalias; i++) {
+    *pair = &v->noalias[i];
+    const ImageNoAlias *x = *pair;
+    if (x->or_same && s->values[x->a] == s->values[x->b]) continue;
+    if (are_apart(s, x->a, x->b)) continue;
+    find_reach(s, v);
+    IntRange a, b;
+    if (!argument_reach(s, x->a, &a) || !argument_reach(s, x->b, &b)) return false;
+    bool disjoint = a.lo > a.hi || b.lo > b.hi || a.hi < b.lo || b.hi < a.lo;
+    if (!disjoint) return false;
+  }
+  return true;
+}
+
+/* ---- choosing ---- */
+
+/* The guard that fails, NULL if all hold. */
+static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values) {
+  for (int i = 0; i < v->nguards; i++) {
+    int64_t holds;
+    if (intexpr_eval(&holds, &v->guards[i], values) || !holds) return &v->guards[i];
+  }
+  return NULL;
+}
+
+/* Variant i, or its code for overlapping arguments. */
+static int choose_order(Start *s, int i) {
+  nereid_kernel *k = s->kernel;
+  const ImageNoAlias *pair;
+  s->chosen = &k->loaded[i];
+  if (noalias_holds(s, s->chosen->variant, &pair)) return 0;
+  if (s->chosen->variant->ordered) return kernel_load_ordered(&s->chosen, k, i);
+  return error_set(NEREID_E_USAGE, E_RUN_ALIAS, k->image->params[pair->a].name,
+                   k->image->params[pair->b].name, k->image->name);
+}
+
+static int choose_variant(Start *s) {
+  const nereid_kernel *k = s->kernel;
+  const IntExpr *failed = NULL;
+  for (int i = 0; i < k->nloaded; i++) {
+    const IntExpr *guard = failing_guard(k->loaded[i].variant, s->values);
+    if (!guard) return choose_order(s, i);
+    failed = guard;
+  }
+  return error_set(NEREID_E_USAGE, E_RUN_GUARD, k->image->name, failed->text);
+}
+
+static int map_grid(Start *s) {
+  const ImageVariant *v = s->chosen->variant;
+  memcpy(s->launched, s->grid, sizeof s->grid);
+  for (int i = 0; i < 3 && v->has_grid; i++) {
+    int64_t extent;
+    int code = intexpr_eval(&extent, &v->grid[i], s->values);
+    if (code) return code;
+    if (extent < 1 || extent > UINT32_MAX)
+      return error_set(NEREID_E_USAGE, E_RUN_GRID_MAP, v->grid[i].text, (long long)extent);
+    s->launched[i] = (uint32_t)extent;
+  }
+  return 0;
+}
+
+static int fill_slot(Start *s, int i, ProvideScratch *provide, void *context) {
+  const ImageSlot *slot = &s->chosen->variant->slots[i];
+  if (slot->kind == SLOT_ARG) {
+    s->slots[i] = s->args[slot->param];
+    return 0;
+  }
+  int64_t value;
+  int code = intexpr_eval(&value, &slot->expr, s->values);
+  s->slots[i] = (uint64_t)value;
+  if (code || slot->kind == SLOT_VALUE) return code;
+  if (value < 0 || value > (int64_t)1 << 46)
+    return error_set(NEREID_E_USAGE, E_RUN_SCRATCH, (long long)value);
+  void *scratch = NULL;
+  code = provide(context, &scratch, i, (size_t)value, slot->kind == SLOT_ZEROED);
+  s->slots[i] = (uintptr_t)scratch;
+  return code;
+}
+
+static int fill_slots(Start *s, ProvideScratch *provide, void *context) {
+  int code = 0;
+  for (int i = 0; i < s->chosen->variant->nslots && !code; i++)
+    code = fill_slot(s, i, provide, context);
+  return code;
+}
+
+/* Variant I of N, or the code of it that keeps the order of all accesses. */
+static void log_launch(const Start *s) {
+  const nereid_kernel *k = s->kernel;
+  int i = 0;
+  while (i < k->nloaded && s->chosen != &k->loaded[i] && s->chosen != &k->ordered[i]) i++;
+  bool ordered = i < k->nloaded && s->chosen == &k->ordered[i];
+  log_print(LOG_LAUNCH, "%s on %s: grid %u x %u x %u, variant %d of %d%s", k->image->name,
+            k->device->name, s->launched[0], s->launched[1], s->launched[2], i + 1, k->nloaded,
+            ordered ? ", in order: arguments overlap" : "");
+}
+
+int start_prepare(Start *s, ProvideScratch *provide, void *context) {
+  int64_t *extra = s->values + s->kernel->image->nparams;
+  for (int i = 0; i < 3; i++) extra[i] = s->grid[i];
+  extra[3] = s->kernel->device->info.processors;
+  int code = choose_variant(s);
+  if (!code) code = map_grid(s);
+  if (!code) code = fill_slots(s, provide, context);
+  if (!code) code = s->kernel->device->ops->check(s);
+  if (!code && log_has(s->kernel->device->log, LOG_LAUNCH)) log_launch(s);
+  return code;
+}
+
+/* ---- one start, with nothing kept ---- */
+
+/* The scratch memory of one start. */
+typedef struct {
+  const Start *start;
+  void *stream;
+  const nereid_run_options *options;
+  int n; /* slots below it have theirs */
+} Scratch;
+
+static bool is_callers(const Scratch *x) {
+  return x->options->scratch && !device_checks_accesses(x->start->kernel->device);
+}
+
+static int take_scratch(const Scratch *x, void **out, size_t bytes) {
+  enum { ALIGNMENT = 256 };
+  nereid_device *d = x->start->kernel->device;
+  if (!is_callers(x))
+    return d->ops->alloc_scratch ? d->ops->alloc_scratch(d, out, bytes, x->stream)
+                                 : nereid_alloc(out, d, bytes);
+  *out = x->options->scratch(x->options->context, bytes, ALIGNMENT, x->stream);
+  return *out || !bytes ? 0 : error_set(NEREID_E_MEMORY, E_RUN_NO_SCRATCH, bytes);
+}
+
+static int provide_scratch(void *context, void **out, int slot, size_t bytes, bool zeroed) {
+  Scratch *x = context;
+  nereid_device *d = x->start->kernel->device;
+  int code = take_scratch(x, out, bytes);
+  if (code) return code;
+  x->n = slot + 1;
+  return zeroed ? d->ops->fill(d, *out, 0, bytes, x->stream) : 0;
+}
+
+static void give_scratch_back(const Scratch *x) {
+  nereid_device *d = x->start->kernel->device;
+  if (is_callers(x)) return;
+  for (int i = 0; i < x->n; i++) {
+    SlotKind kind = x->start->chosen->variant->slots[i].kind;
+    void *p = (void *)(uintptr_t)x->start->slots[i];
+    if (kind != SLOT_SCRATCH && kind != SLOT_ZEROED) continue;
+    if (d->ops->free_scratch) d->ops->free_scratch(d, p, x->stream);
+    else nereid_free(d, p);
+  }
+}
+
+static IntRange extent_range(nereid_extent e) {
+  if (!e.lo && !e.hi) return (IntRange){INT64_MIN, INT64_MAX};
+  return (IntRange){e.lo, e.hi - 1};
+}
+
+static void set_arguments(Start *s, const uint64_t *args, const nereid_extent *extents) {
+  const nereid_image *image = s->kernel->image;
+  for (int i = 0; i < image->nparams; i++) {
+    DType t = (DType)image->params[i].type.dtype;
+    s->args[i] = args[i];
+    s->values[i] = dtype_is_float(t) ? 0 : (int64_t)args[i];
+    s->extent[i] = extent_range(extents && t == DT_PTR ? extents[i] : (nereid_extent){0, 0});
+  }
+}
+
+static int run_once(Start *s, void *stream, const nereid_run_options *o) {
+  Scratch scratch = {.start = s, .stream = stream, .options = o};
+  int code = start_prepare(s, provide_scratch, &scratch);
+  if (!code) code = s->kernel->device->ops->launch(s, stream);
+  if (scratch.n) give_scratch_back(&scratch);
+  return code;
+}
+
+int nereid_kernel_run(nereid_kernel *k, void *native_stream, const uint32_t grid[3],
+                      const uint64_t *args, const nereid_extent *extents,
+                      const nereid_run_options *o) {
+  enum { MOST_ON_STACK = 4096 };
+  static const nereid_run_options none;
+  _Alignas(16) char memory[MOST_ON_STACK];
+  REQUIRE(k);
+  REQUIRE(grid);
+  if (k->image->nparams) REQUIRE(args);
+  if (!o) o = &none;
+  if (!grid[0] || !grid[1] || !grid[2]) return 0;
+  if (o->flags & ~LAUNCH_FLAGS) return error_set(NEREID_E_USAGE, E_RUN_LAUNCH_FLAGS, o->flags);
+  size_t bytes = start_bytes(k);
+  void *more = bytes > sizeof memory ? malloc(bytes) : NULL;
+  if (bytes > sizeof memory && !more) return error_out_of_memory();
+  Start s = {.flags = o->flags, .borrows = true};
+  start_init(&s, k, more ? more : memory);
+  memcpy(s.grid, grid, sizeof s.grid);
+  set_arguments(&s, args, extents);
+  int code = run_once(&s, native_stream, o);
+  free(more);
+  return code;
+}
