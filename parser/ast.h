@@ -207,6 +207,8 @@ typedef struct {
 
 /* Parses a file's text.  Errors go to `d`; the result is never NULL (what could be read). */
 Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file);
+/* The same of a text that is a kernel from its `def` on: its first function needs no decorator. */
+Module *parse_kernel(Arena *a, Pool *names, Diags *d, uint32_t file);
 /* The same without host code: everything is parsed, and what the grammar doesn't take is an
  * error.  For texts of our own grammar: graphs, rewrite rules. */
 Module *parse_all(Arena *a, Pool *names, Diags *d, uint32_t file);

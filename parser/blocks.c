@@ -274,7 +274,9 @@ static void function(Parser *p, StmtList *out, ExprList decorators) {
   Loc at = loc_here(p);
   uint32_t def = p->at + (peek_token(p) == T_ASYNC);
   FuncDef head = {.decorators = decorators};
+  head.jit_alias = p->in_kernel;
   bool kernel = has_jit(p, &head) || is_jitted(p, def);
+  p->in_kernel = false;
   p->loud |= kernel;
   p->incomplete = false;
   p->functions++;
@@ -472,7 +474,7 @@ static void parse_module(Parser *p, Module *m, const Source *source) {
     return;
   }
   p->text = arena_strndup(p->scratch, source->text, source->len);
-  Tokens toks = lex(p->scratch, p->text, source->len, p->diags, p->file);
+  Tokens toks = lex(p->scratch, p->text, source->len, source->margin, p->diags, p->file);
   p->toks = toks.data;
   find_jitted(p, toks.len);
   for (;;) {
@@ -483,10 +485,13 @@ static void parse_module(Parser *p, Module *m, const Source *source) {
   }
 }
 
-static Module *parse_file(Arena *a, Pool *names, Diags *d, uint32_t file, bool all) {
+typedef enum { PARSE_FILE, PARSE_KERNEL, PARSE_ALL } ParseMode;
+
+static Module *parse_file(Arena *a, Pool *names, Diags *d, uint32_t file, ParseMode mode) {
   Arena *scratch = arena_child(a);
   Parser p = {.arena = a, .scratch = scratch, .names = names, .diags = d, .file = file};
-  p.loud = all;
+  p.loud = mode == PARSE_ALL;
+  p.in_kernel = mode == PARSE_KERNEL;
   p.c_locale = newlocale(LC_ALL_MASK, "C", NULL);
   Module *m = ARENA_NEW(a, Module);
   m->file = file;
@@ -498,9 +503,13 @@ static Module *parse_file(Arena *a, Pool *names, Diags *d, uint32_t file, bool a
 }
 
 Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
-  return parse_file(a, names, d, file, false);
+  return parse_file(a, names, d, file, PARSE_FILE);
 }
 
 Module *parse_all(Arena *a, Pool *names, Diags *d, uint32_t file) {
-  return parse_file(a, names, d, file, true);
+  return parse_file(a, names, d, file, PARSE_ALL);
+}
+
+Module *parse_kernel(Arena *a, Pool *names, Diags *d, uint32_t file) {
+  return parse_file(a, names, d, file, PARSE_KERNEL);
 }

@@ -57,8 +57,9 @@ typedef struct {
   size_t len, cap;
 } Tokens;
 
-/* `text` ends in a NUL at text[len], which doesn't count.  len is below UINT32_MAX.
- * The last token is T_YYEOF, at which dedents are complete. */
-Tokens lex(Arena *scratch, const char *text, size_t len, Diags *d, uint32_t file);
+/* `text` ends in a NUL at text[len], which doesn't count.  len is below UINT32_MAX.  Each line
+ * begins with `margin` blanks that are no indentation.  The last token is T_YYEOF, at which dedents
+ * are complete. */
+Tokens lex(Arena *scratch, const char *text, size_t len, uint32_t margin, Diags *d, uint32_t file);
 
 #endif

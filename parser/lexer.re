@@ -550,7 +550,7 @@ static void scan(Lexer *l) {
 #undef STARTS
 }
 
-Tokens lex(Arena *scratch, const char *text, size_t len, Diags *d, uint32_t file) {
+Tokens lex(Arena *scratch, const char *text, size_t len, uint32_t margin, Diags *d, uint32_t file) {
   Lexer *l = ARENA_NEW(scratch, Lexer);
   l->arena = scratch;
   l->diags = d;
@@ -559,6 +559,7 @@ Tokens lex(Arena *scratch, const char *text, size_t len, Diags *d, uint32_t file
   l->end = text + len;
   l->line = 1;
   l->fresh = true;
+  l->indents[0].col = l->indents[0].alt = margin;
   if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) l->at += 3;
   while (l->at < l->end || top(l) == 'f' || top(l) == 'S') {
     if (top(l) == 'f' || top(l) == 'S') fstring(l);

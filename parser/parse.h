@@ -43,6 +43,7 @@ typedef struct Parser {
   uint32_t at;       /* the next token */
   uint32_t first;    /* of the line that is being parsed */
   uint32_t skip[3];  /* tokens of it that the grammar doesn't see */
+  bool in_kernel;    /* the next `def` is a kernel's, though it has no decorator */
   bool loud;         /* errors are reported */
   bool failed;       /* this line */
   bool incomplete;   /* a line of this function failed */

@@ -6,6 +6,11 @@
 #define E_RUN_NULL "%s: argument %s is NULL"
 #define E_RUN_NO_DIAGNOSTIC "part %d of a message of %d"
 #define E_RUN_NO_SOURCE "the source has neither a path nor text in memory"
+#define E_RUN_SOURCE_PLACE \
+  "the text in %s is said to begin at line %d, column %d: each may be 0 to %d"
+#define E_RUN_LOOKUP "the lookup of '%s' failed"
+#define E_RUN_LOOKUP_KIND "the lookup of '%s' gave a name of kind %d, which does not exist"
+#define E_RUN_LOOKUP_TEXT "the lookup of '%s' gave a name of kind %d without its text"
 
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"

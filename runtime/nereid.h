@@ -68,7 +68,8 @@ typedef enum {
   NEREID_E_FILE = -7,      /* a file can't be read or written, or is not what it should be */
   NEREID_E_RESOURCES = -8, /* past a limit of the device: shared memory, threads, grid */
   NEREID_E_FINDINGS = -9,  /* an interpreter ran the kernel and found it at fault */
-  NEREID_E_INDEX = -10     /* a model was run with an index that is out of range (nereid_graph.h) */
+  NEREID_E_INDEX = -10,    /* a model was run with an index that is out of range (nereid_graph.h) */
+  NEREID_E_CALLER = -11    /* a callback of the caller's failed */
 } nereid_code;
 
 /* Of the last failure in this thread; "" if there was none.  Messages about a kernel have the form
@@ -120,14 +121,56 @@ NEREID_API const char *nereid_build_id(void);
 
 /* ---- kernel files ---- */
 
-/* The origin of source text.  IR text (what nereid_emit wrote) is told by its content. */
+typedef struct nereid_name nereid_name;
+
+/* Answers for `name` in `scope`, one of the caller's: fills *out, which is zeros before, and
+ * returns 0; any other number ends the compilation, which fails with NEREID_E_CALLER.  It is asked
+ * once for a name of a scope, by the thread that compiles.  Strings live until the function that
+ * was given the source returns. */
+typedef int (*nereid_lookup_fn)(void *context, const void *scope, const char *name,
+                                nereid_name *out);
+
+/* The origin of source text.  IR text (what nereid_emit wrote) is told by its content.
+ *
+ * `text` may be a part of the file: then `line` and `column` say where, and all messages have
+ * places of the file.  With `lookup` it may be the kernel alone, from its `def` on, without
+ * decorators; names that the text does not bind (neither by statements nor as parameters) are
+ * looked up in `scope`.  A name that is not found there is one of Python's own, or not defined. */
 typedef struct {
   const char *path;               /* the file; with `text`, what messages call it */
   const char *text;               /* NULL: the file is read */
   size_t size;                    /* 0: as far as the first NUL */
   const char *const *import_path; /* folders for absolute imports */
   int n_import_path;
+  int line;                       /* of the file, where `text` begins; 0: 1 */
+  int column;                     /* how many columns were cut from each line of `text` */
+  nereid_lookup_fn lookup;        /* NULL: all names are bound by the text */
+  void *lookup_context;
+  const void *scope;              /* handed to `lookup` for names in `text`; may be NULL */
 } nereid_source;
+
+/* What a name of the caller's is. */
+typedef enum {
+  NEREID_NAME_NONE,  /* there is no such name */
+  NEREID_NAME_VALUE, /* the value of `text`, an expression over literals and the language's full
+                        names: "128", "'tf32'", "(1, None)", "triton.language",
+                        "triton.language.float16", "triton.language.load", "math.pi".  `nereid` is
+                        the same as `triton` there */
+  NEREID_NAME_SCOPE, /* a module or class called `text`: its attributes are looked up in
+                        source.scope */
+  NEREID_NAME_JIT,   /* a jit function called `text`.  `source` has its text, path, line, column and
+                        scope; its text begins with `def`, its other fields are not used */
+  NEREID_NAME_HOST,  /* a function evaluated at compile time (constexpr_function), likewise */
+  NEREID_NAME_CLASS, /* a class likewise, from `class` or its decorators on: a NamedTuple; without
+                        one as its base an aggregate */
+  NEREID_NAME_OTHER  /* nothing that a kernel can use; `text` says what it is: "a torch.Tensor" */
+} nereid_name_kind;
+
+struct nereid_name {
+  nereid_name_kind kind;
+  const char *text;
+  nereid_source source;
+};
 
 typedef enum {
   NEREID_PARAM_RUNTIME = 0,
@@ -182,7 +225,8 @@ NEREID_API int nereid_module_is_ir(const nereid_module *m);
  *           i32 "d.shape.0", "d.shape.1" ... and the i64 "d.strides.0", "d.strides.1" ... follow,
  *           parameters of the image that may have a type of their own ("d.shape.1" = "i32:16")
  *   value   of a constexpr: a number, "True", "False", "None", "tl.float16", "fn:NAME" for a jit
- *           function of the file, or else a string
+ *           function of the file, "name:NAME" for any other value that it has (both are looked up
+ *           as names in `source.text` are), or else a string, which may be in quotes
  * Parameters that are left out take their defaults. */
 typedef struct {
   const char *name;

@@ -22,10 +22,43 @@
 
 typedef struct Program Program;
 
-/* Reads and parses a text: `name` is what diagnostics call it.  Relative imports are looked for
- * beside `name`, absolute ones in the n folders of `import_path` too. */
-Program *program_from_text(Arena *a, Pool *names, Diags *d, const char *name, const char *text,
-                           size_t len, const char *const *import_path, int n);
+/* A text, and its place in the file that it is part of. */
+typedef struct {
+  const char *path;  /* what diagnostics call it */
+  const char *text;
+  size_t len;
+  uint32_t line;     /* of its first line, from 1 */
+  uint32_t column;   /* columns that were cut from each line */
+  const void *scope; /* where names are looked up that it doesn't bind */
+} SourceText;
+
+/* Answers for a name from outside of all texts: see module/outside.c. */
+typedef enum {
+  OUTSIDE_NONE,
+  OUTSIDE_VALUE, /* `text` is an expression over literals and the language's full names */
+  OUTSIDE_SCOPE, /* `text` is its name; its attributes are looked up in source.scope */
+  OUTSIDE_JIT,   /* `text` is the name of what `source` defines, which ends in a NUL: a function */
+  OUTSIDE_HOST,  /* a function evaluated at compile time */
+  OUTSIDE_CLASS,
+  OUTSIDE_OTHER  /* nothing for a kernel; `text` says what it is */
+} OutsideKind;
+
+typedef struct {
+  OutsideKind kind;
+  const char *text;
+  SourceText source;
+} OutsideName;
+
+/* Fills *out and returns 0; or another number, which ends the compilation. */
+typedef int (*NameLookup)(void *context, const void *scope, const char *name, OutsideName *out);
+
+/* Parses a text.  Relative imports are looked for beside its path, absolute ones in the n folders
+ * of `import_path` too.  With a `lookup` (NULL: none) the text may begin with a kernel's `def`,
+ * without a decorator. */
+Program *program_from_text(Arena *a, Pool *names, Diags *d, const SourceText *text,
+                           NameLookup lookup, void *context, const char *const *import_path, int n);
+/* The number that the lookup of *name returned when it failed; 0 if none failed. */
+int sema_lookup_failure(const Program *p, const char **name);
 
 typedef enum {
   KP_RUNTIME,   /* a run-time argument */
@@ -71,7 +104,7 @@ typedef enum {
   ARG_FLOAT,
   ARG_STR,
   ARG_DTYPE,
-  ARG_FUNC,      /* `s` names a jit function of the file */
+  ARG_NAME,      /* the value that `s` names in the file, or outside: a jit function, anything */
   ARG_TUPLE      /* of the items that follow by name; `s` names its class, NULL: a plain one */
 } ArgKind;
 
@@ -90,7 +123,7 @@ typedef struct {
   const char *padding; /* of a tensor descriptor: "zero" or "nan" */
   int64_t i;   /* ARG_INT, ARG_BOOL */
   double f;    /* ARG_FLOAT */
-  const char *s; /* ARG_STR, ARG_FUNC, ARG_TUPLE */
+  const char *s; /* ARG_STR, ARG_NAME, ARG_TUPLE */
   bool is_constexpr; /* a constant for which the kernel may branch, though its parameter is none */
 } KernelArg;
 

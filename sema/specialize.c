@@ -36,7 +36,7 @@ Value constant_arg(Sema *S, const KernelArg *arg) {
   }
 }
 
-/* Of a function or class of the kernel's file. */
+/* Of a function or class of the kernel's file, or of anything outside. */
 static Value file_name_value(Sema *S, const char *name, Span at) {
   Value v;
   Name n = pool_name(S->names, name);
@@ -54,11 +54,17 @@ static Value constant_value(Sema *S, const KernelParam *p, const KernelArg *arg,
   return known ? typed(S, v, at) : v;
 }
 
+static Value named_value(Sema *S, const KernelParam *p, const KernelArg *arg, Span at) {
+  Value v = file_name_value(S, arg->s, at);
+  bool known = p->kind == KP_RUNTIME && !arg->is_constexpr && value_is_number(v);
+  return known ? typed(S, v, at) : v;
+}
+
 static Value arg_value(Sema *S, const Kernel *k, const KernelInput *in, uint32_t index) {
   const KernelParam *p = &k->params[in->param];
   const KernelArg *arg = in->arg;
   Span at = k->def->params.data[in->param].span;
-  if (arg->kind == ARG_FUNC) return file_name_value(S, arg->s, at);
+  if (arg->kind == ARG_NAME) return named_value(S, p, arg, at);
   if (arg->kind != ARG_TYPE) return constant_value(S, p, arg, at);
   if (p->kind != KP_CONSTEXPR) return runtime_param(S, p, arg, index);
   sema_error(S, at, E_SEMA_ARG_CONSTEXPR, p->name, p->name);

@@ -25,7 +25,33 @@ uint32_t diag_source(Diags *d, Name name, const char *text, size_t len) {
     if (!s->text) s->text = text, s->len = len;
     return (uint32_t)i + 1;
   }
-  Source s = {arena_strndup(d->arena, name, strlen(name)), text, len};
+  return diag_part(d, name, text, len, 1, 0);
+}
+
+/* The text with line - 1 empty lines before it, and `margin` blanks at the start of each line. */
+static const char *at_its_place(Arena *a, const char *text, size_t *len, uint32_t line,
+                                uint32_t margin) {
+  size_t lines = 1, n = line - 1;
+  for (size_t i = 0; i < *len; i++) lines += text[i] == '\n';
+  char *out = arena_alloc(a, n + *len + lines * margin + 1);
+  memset(out, '\n', n);
+  for (size_t i = 0; i < *len; i++) {
+    if (!i || text[i - 1] == '\n') {
+      memset(out + n, ' ', margin);
+      n += margin;
+    }
+    out[n++] = text[i];
+  }
+  out[n] = 0;
+  *len = n;
+  return out;
+}
+
+uint32_t diag_part(Diags *d, Name name, const char *text, size_t len, uint32_t line,
+                   uint32_t margin) {
+  bool moved = text && (line > 1 || margin);
+  if (moved) text = at_its_place(d->arena, text, &len, line, margin);
+  Source s = {arena_strndup(d->arena, name, strlen(name)), text, len, margin};
   vec_push(d->arena, &d->files, s);
   return (uint32_t)d->files.len;
 }

@@ -33,6 +33,7 @@ typedef struct {
   Name name;        /* as it is printed: relative where the user gave it so */
   const char *text; /* NULL: not at hand (a name read from an IR file) */
   size_t len;
+  uint32_t margin;  /* blanks at the start of each line that are no indentation */
 } Source;
 
 typedef enum { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE, DIAG_HINT } Severity;
@@ -59,6 +60,11 @@ Diags *diags_new(Arena *a);
 /* Registers a source and returns its file number (from 1).  `text` must outlive the Diags.
  * A name that is known already returns its number, and gives it the text if it had none. */
 uint32_t diag_source(Diags *d, Name name, const char *text, size_t len);
+/* The same, but always a source of its own: a part of the file `name`, on its lines of that file.
+ * Line 1 of `text` is there line `line`, and `margin` columns were cut from each line; both are
+ * restored, so that places are those of the file. */
+uint32_t diag_part(Diags *d, Name name, const char *text, size_t len, uint32_t line,
+                   uint32_t margin);
 /* Another text, as long as that of the source: what is read of it from now on. */
 void diag_set_text(Diags *d, uint32_t file, const char *text);
 const Source *diag_file(const Diags *d, uint32_t file); /* NULL for 0 or an unknown number */

@@ -208,6 +208,49 @@ Unit *units_find(const Units *units, Diags *d, const char *which) {
   return NULL;
 }
 
+/* ---- texts and names of the caller's ---- */
+
+static int read_source_text(SourceText *out, const nereid_source *s) {
+  enum { PLACE_MAX = 1 << 24 };
+  *out = (SourceText){.path = s->path ? s->path : "<text>",
+                      .text = s->text,
+                      .len = s->size ? s->size : strlen(s->text),
+                      .line = s->line ? (uint32_t)s->line : 1,
+                      .column = (uint32_t)s->column,
+                      .scope = s->scope};
+  bool ok = s->line >= 0 && s->line <= PLACE_MAX && s->column >= 0 && s->column <= PLACE_MAX;
+  if (ok) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_SOURCE_PLACE, out->path, s->line, s->column, PLACE_MAX);
+}
+
+/* A NameLookup whose context is the caller's nereid_source. */
+static int look_up(void *context, const void *scope, const char *name, OutsideName *out) {
+  const nereid_source *of = context;
+  nereid_name n = {0};
+  if (of->lookup(of->lookup_context, scope, name, &n))
+    return error_set(NEREID_E_CALLER, E_RUN_LOOKUP, name);
+  bool defines =
+      n.kind == NEREID_NAME_JIT || n.kind == NEREID_NAME_HOST || n.kind == NEREID_NAME_CLASS;
+  if ((unsigned)n.kind > NEREID_NAME_OTHER)
+    return error_set(NEREID_E_USAGE, E_RUN_LOOKUP_KIND, name, (int)n.kind);
+  if ((n.kind && !n.text) || (defines && !n.source.text))
+    return error_set(NEREID_E_USAGE, E_RUN_LOOKUP_TEXT, name, (int)n.kind);
+  *out = (OutsideName){.kind = (OutsideKind)n.kind, .text = n.text};
+  out->source.scope = n.source.scope;
+  return defines ? read_source_text(&out->source, &n.source) : 0;
+}
+
+_Static_assert((int)OUTSIDE_OTHER == (int)NEREID_NAME_OTHER, "the kinds of names are the same");
+
+/* The message of a failed lookup is set: what was reported after it does not count. */
+static int lookup_failure(Compilation *c) {
+  const char *name;
+  int code = sema_lookup_failure(c->program, &name);
+  if (code) diag_rewind(c->diags, 0);
+  if (code == NEREID_E_CALLER) error_set(code, E_RUN_LOOKUP, name);
+  return code;
+}
+
 /* ---- opening ---- */
 
 typedef struct {
@@ -227,22 +270,26 @@ static int open_source_body(void *arg) {
   Compilation *c = o->c;
   c->names = pool_new(c->arena);
   c->diags = diags_new(c->arena);
-  const char *text = o->source->text, *path = o->source->path ? o->source->path : "<text>";
-  size_t len = o->source->size;
-  if (text && !len) len = strlen(text);
-  if (!text) {
-    int code = files_read(c->arena, path, &text, &len);
-    if (code) return code;
-  }
-  if (files_is_npy(text, len)) return error_set(NEREID_E_FILE, E_RUN_NPY_KERNEL, path, path);
-  if (compile_is_ir(text, len)) return open_ir(c, path, text, len);
+  const nereid_source *s = o->source;
+  SourceText text = {.path = s->path, .line = 1, .scope = s->scope};
+  int code =
+      s->text ? read_source_text(&text, s) : files_read(c->arena, s->path, &text.text, &text.len);
+  if (code) return code;
+  if (files_is_npy(text.text, text.len))
+    return error_set(NEREID_E_FILE, E_RUN_NPY_KERNEL, text.path, text.path);
+  if (compile_is_ir(text.text, text.len)) return open_ir(c, text.path, text.text, text.len);
   if (o->syntax_only) {
-    uint32_t file = diag_source(c->diags, pool_name(c->names, path), text, len);
-    c->module = parse(c->arena, c->names, c->diags, file);
+    uint32_t file = diag_part(c->diags, pool_name(c->names, text.path), text.text, text.len,
+                              text.line, text.column);
+    c->module = (s->lookup ? parse_kernel : parse)(c->arena, c->names, c->diags, file);
     return 0;
   }
-  c->program = program_from_text(c->arena, c->names, c->diags, path, text, len,
-                                 o->source->import_path, o->source->n_import_path);
+  nereid_source *kept = ARENA_NEW(c->arena, nereid_source);
+  *kept = *s;
+  c->program = program_from_text(c->arena, c->names, c->diags, &text, s->lookup ? look_up : NULL,
+                                 kept, s->import_path, s->n_import_path);
+  code = lookup_failure(c);
+  if (code) return code;
   /* After a syntax error a kernel may be in the part that was skipped: none is looked up. */
   return c->program && !diag_errors(c->diags) ? 0 : NEREID_E_KERNEL;
 }
@@ -483,6 +530,8 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   add_option_constexprs(c, r);
   if (has_open_param(c)) add_heuristics(c, options.target);
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
+  code = lookup_failure(c);
+  if (code) return code;
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
   if (r->symbol) f->name = pool_name(c->names, r->symbol);
   c->unit = ARENA_NEW(c->arena, Unit);

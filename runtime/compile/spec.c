@@ -140,7 +140,8 @@ static bool is_none(const char *text) { return !strcmp(text, "none") || !strcmp(
 bool spec_is_constant(const char *text) {
   size_t len = strlen(text);
   return length_of_constexpr(text, len) < len || is_none(text) || !strcmp(text, "()") ||
-         !strncmp(text, "fn:", 3) || !strncmp(text, "class:", 6) || language_dtype(text) != DT_NONE;
+         !strncmp(text, "fn:", 3) || !strncmp(text, "name:", 5) || !strncmp(text, "class:", 6) ||
+         language_dtype(text) != DT_NONE;
 }
 
 /* Of 'text' or "text", as Python writes strings, what the quotes enclose. */
@@ -150,7 +151,7 @@ static const char *unquoted(const char *text, Pool *names) {
   return quoted ? pool_namen(names, text + 1, len - 2) : text;
 }
 
-/* A name: of a function or a class of the file; else text. */
+/* A name of the file or outside of it; else text. */
 static void read_name(KernelArg *out, Pool *names, const char *text) {
   if (!strcmp(text, "()")) {
     out->kind = ARG_TUPLE;
@@ -158,8 +159,11 @@ static void read_name(KernelArg *out, Pool *names, const char *text) {
     out->kind = ARG_TUPLE;
     out->s = text + 6;
   } else if (!strncmp(text, "fn:", 3)) {
-    out->kind = ARG_FUNC;
+    out->kind = ARG_NAME;
     out->s = text + 3;
+  } else if (!strncmp(text, "name:", 5)) {
+    out->kind = ARG_NAME;
+    out->s = text + 5;
   } else {
     out->kind = ARG_STR;
     out->s = unquoted(text, names);

@@ -192,7 +192,7 @@ const KernelArg *tuned_find(const TunedConfig *c, Name name) {
 Value tuned_value(TunedReader *r, const KernelArg *arg) {
   Sema *S = &r->S;
   Value v;
-  if (arg->kind != ARG_FUNC) return constant_arg(S, arg);
+  if (arg->kind != ARG_NAME) return constant_arg(S, arg);
   bool known = module_get(S, S->p->main, pool_name(S->names, arg->s), r->k->span, &v);
   return known ? v : value_error();
 }
@@ -240,7 +240,7 @@ bool tuned_arg(TunedReader *r, Name name, Value v, KernelArg *out) {
       out->type = v.u.dtype.type;
       return !out->type.rank && out->type.dtype != DT_PTR;
     case V_FUNC:
-      out->kind = ARG_FUNC;
+      out->kind = ARG_NAME;
       out->s = v.u.func->def ? v.u.func->def->name : "";
       return v.u.func->def && v.u.func->jit;
     default: return false;
@@ -254,7 +254,7 @@ const char *tuned_text(Arena *a, const KernelArg *v) {
     case ARG_FLOAT: return value_text(a, value_float(v->f));
     case ARG_STR: return v->s;
     case ARG_DTYPE: return arena_printf(a, "tl.%s", dtype_lang_name((DType)v->type.dtype));
-    case ARG_FUNC: return arena_printf(a, "fn:%s", v->s);
+    case ARG_NAME: return arena_printf(a, "fn:%s", v->s);
     case ARG_TYPE:
       return arena_printf(a, "tensordesc<%s%s>", type_text(a, v->block),
                           strcmp(v->padding, "nan") ? "" : ",padding=nan");

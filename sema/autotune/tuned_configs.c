@@ -231,7 +231,7 @@ static bool settings_equal(const KernelArg *a, const KernelArg *b) {
   switch (a->kind) {
     case ARG_FLOAT: return a->f == b->f;
     case ARG_STR:
-    case ARG_FUNC: return !strcmp(a->s, b->s);
+    case ARG_NAME: return !strcmp(a->s, b->s);
     case ARG_DTYPE: return type_eq(a->type, b->type);
     case ARG_TYPE: return type_eq(a->block, b->block);
     default: return a->i == b->i;

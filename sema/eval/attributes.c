@@ -287,6 +287,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     case V_EXTERN: *out = extern_attribute(S, v.u.s, name); return true;
     case V_MODULE: {
       if (module_get(S, v.u.module, name, at, out)) return true;
+      if (v.u.module->is_scope) return false;
       ModuleInfo *sub = v.u.module->is_package ? program_import(S->p, v.u.module, 1, name) : NULL;
       if (sub) *out = (Value){.kind = V_MODULE, .u.module = sub};
       return sub != NULL;
@@ -315,8 +316,10 @@ Value get_attribute(Sema *S, Value v, Name name, Span at) {
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
   if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
   else if (v.kind == V_MODULE)
-    sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),
-               name);
+    sema_error(
+        S, at, E_SEMA_NO_ATTRIBUTE,
+        arena_printf(S->arena, v.u.module->is_scope ? "'%s'" : "module %s", v.u.module->path),
+        name);
   else no_attribute(S, v, name, at);
   return value_error();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sema/messages.h"
+#include "sema/value/builtins.h"
 #include "sema/value/context.h"
 #include "sema/value/python_host.h"
 
@@ -137,11 +138,21 @@ Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at) {
 
 /* ---- functions of the user, evaluated in place, and named tuples ---- */
 
+/* By a name from outside of the text, which its parser does not know as `jit`. */
+static bool has_jit_decorator(Sema *S, const FuncDef *def, ModuleInfo *m) {
+  bool found = false;
+  for (uint32_t i = 0; m && m->asks && i < def->decorators.len && !found; i++) {
+    Value v = eval_in_module_quietly(S, m, def->decorators.data[i]);
+    found = v.kind == V_BUILTIN && !strcmp(v.u.builtin.fn->name, "jit");
+  }
+  return found;
+}
+
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m) {
   Func *f = ARENA_NEW(S->arena, Func);
   f->def = def;
   f->module = m;
-  f->jit = ast_is_jit(def);
+  f->jit = ast_is_jit(def) || has_jit_decorator(S, def, m);
   return (Value){.kind = V_FUNC, .u.func = f};
 }
 

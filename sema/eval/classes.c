@@ -98,6 +98,19 @@ bool is_subclass(Sema *S, Value cls, Value of) {
   return false;
 }
 
+/* Is a base of it the NamedTuple of Python's library? */
+static bool is_named_tuple(Sema *S, Value cls, int depth) {
+  const ExprList *bases = &cls.u.cls.def->bases;
+  for (uint32_t i = 0; i < bases->len && depth < BASES_DEPTH_MAX; i++) {
+    Value base = eval_in_class(S, cls, bases->data[i], true);
+    if (base.kind == V_EXTERN) return true;
+    if (base.kind == V_CLASS && base.u.cls.def != cls.u.cls.def &&
+        is_named_tuple(S, base, depth + 1))
+      return true;
+  }
+  return false;
+}
+
 static bool is_aggregate_class(Sema *S, Value cls) {
   const ExprList *list = &cls.u.cls.def->decorators;
   for (uint32_t i = 0; i < list->len; i++) {
@@ -105,7 +118,7 @@ static bool is_aggregate_class(Sema *S, Value cls) {
     if (d.kind == V_BUILTIN && !strcmp(d.u.builtin.fn->name, "aggregate")) return true;
     if (d.kind == V_BUILTIN && !strcmp(d.u.builtin.fn->name, "_aggregate")) return true;
   }
-  return false;
+  return cls.u.cls.module->is_class && !list->len && !is_named_tuple(S, cls, 0);
 }
 
 /* ---- fields ---- */

@@ -56,13 +56,13 @@ static const char *join_path(Arena *a, const char *folder, const char *rest) {
 
 /* ---- modules ---- */
 
-static ModuleInfo *add_module(Program *p, const char *name, const char *text, size_t len) {
+ModuleInfo *program_add_text(Program *p, const SourceText *s, bool is_kernel) {
   ModuleInfo *m = ARENA_NEW(p->arena, ModuleInfo);
-  m->path = pool_name(p->names, name);
-  const char *base = strrchr(name, '/');
-  m->is_package = !strcmp(base ? base + 1 : name, "__init__.py");
-  uint32_t file = diag_source(p->diags, m->path, text, len);
-  m->ast = parse(p->arena, p->names, p->diags, file);
+  m->path = pool_name(p->names, s->path);
+  const char *base = strrchr(s->path, '/');
+  m->is_package = !strcmp(base ? base + 1 : s->path, "__init__.py");
+  uint32_t file = diag_part(p->diags, m->path, s->text, s->len, s->line, s->column);
+  m->ast = (is_kernel ? parse_kernel : parse)(p->arena, p->names, p->diags, file);
   vec_push(p->arena, &p->modules, m);
   module_index(p, m, &m->ast->body);
   return m;
@@ -76,7 +76,8 @@ static ModuleInfo *program_load(Program *p, const char *path) {
   if (!is_file(path)) return NULL;
   size_t len;
   char *text = read_source_file(p->arena, path, &len);
-  return text ? add_module(p, path, text, len) : NULL;
+  SourceText source = {.path = path, .text = text, .len = len, .line = 1};
+  return text ? program_add_text(p, &source, false) : NULL;
 }
 
 /* a/b.py or a/b/__init__.py under `folder`, for the dotted path a.b; "" is the folder itself. */
@@ -137,9 +138,11 @@ static Program *program_new(Arena *a, Pool *names, Diags *d, const char *const *
   return p;
 }
 
-Program *program_from_text(Arena *a, Pool *names, Diags *d, const char *name, const char *text,
-                           size_t len, const char *const *import_path, int n) {
+Program *program_from_text(Arena *a, Pool *names, Diags *d, const SourceText *text,
+                           NameLookup lookup, void *context, const char *const *import_path,
+                           int n) {
   Program *p = program_new(a, names, d, import_path, n);
-  p->main = add_module(p, name, text, len);
+  outside_open(p, lookup, context);
+  p->main = outside_module(p, text, lookup != NULL);
   return p;
 }

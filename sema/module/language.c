@@ -246,6 +246,15 @@ bool language_is_space(const char *path) {
   return classify(path) != SP_NONE;
 }
 
+Name language_path(Pool *names, Name path) {
+  static const char own[] = "nereid";
+  size_t n = sizeof own - 1;
+  if (strncmp(path, own, n) || (path[n] && path[n] != '.')) return path;
+  char longer[256];
+  int len = snprintf(longer, sizeof longer, "triton%s", path + n);
+  return (size_t)len < sizeof longer ? pool_name(names, longer) : path;
+}
+
 static bool sub_space(Sema *S, Name space, Name name, Value *out) {
   char path[64];
   if ((size_t)snprintf(path, sizeof path, "%s.%s", space, name) >= sizeof path) return false;

@@ -202,11 +202,16 @@ static bool any_busy(const Binding *b) {
   return b != NULL;
 }
 
+/* In the library `nereid` is that of its own files. */
+static Name import_path(Sema *S, const ModuleInfo *m, Name path) {
+  return m->is_std ? path : language_path(S->names, path);
+}
+
 static bool star_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   for (size_t i = 0; i < m->stars.len; i++) {
     const Stmt *s = m->stars.data[i];
     Name path = s->imports[0].module;
-    if (!path) path = pool_name(S->names, "");
+    path = path ? import_path(S, m, path) : pool_name(S->names, "");
     if (!s->level && language_is_space(path)) {
       if (language_get(S, path, name, out)) return true;
       continue;
@@ -221,9 +226,15 @@ static bool star_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   return false;
 }
 
+/* From around the module. */
+static bool outer_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
+  if (m->outer) return module_get(S, m->outer, name, at, out);
+  return outside_get(S, m, name, at, out);
+}
+
 /* A name that no statement of `m` binds. */
 static bool get_elsewhere(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
-  return star_get(S, m, name, at, out) || (m->outer && module_get(S, m->outer, name, at, out));
+  return star_get(S, m, name, at, out) || outer_get(S, m, name, at, out);
 }
 
 static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
@@ -260,7 +271,7 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   S->unsettled += cyclic || out->kind == V_ERROR;
   g = &m->globals.data[i];
   if (out->kind == V_ERROR) {
-    if (cyclic && !spent) return m->outer && module_get(S, m->outer, name, at, out);
+    if (cyclic && !spent) return outer_get(S, m, name, at, out);
     no_value(S, name, unknown, at);
     return true;
   }
@@ -277,6 +288,7 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
 /* ---- imports ---- */
 
 static Value path_value(Sema *S, ModuleInfo *m, Name path) {
+  path = import_path(S, m, path);
   if (language_is_space(path)) return (Value){.kind = V_SPACE, .u.s = path};
   ModuleInfo *found = program_import(S->p, m, 0, path);
   if (found) return (Value){.kind = V_MODULE, .u.module = found};
@@ -284,7 +296,7 @@ static Value path_value(Sema *S, ModuleInfo *m, Name path) {
 }
 
 Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im) {
-  Name path = im->module ? im->module : pool_name(S->names, "");
+  Name path = im->module ? import_path(S, m, im->module) : pool_name(S->names, "");
   if (s->kind == ST_IMPORT) {
     if (!im->renamed) path = pool_namen(S->names, path, strcspn(path, "."));
     return path_value(S, m, path);

@@ -10,7 +10,7 @@
  *   module/     owns the files of a program and their names; from a name to its value
  *     imports.c      opening files, imports        module_names.c   names of a module, on demand
  *     language.c     names of the language, and of its library lang/std
- *     enclosing.c    host functions around kernels
+ *     enclosing.c    host functions around kernels    outside.c     names that the caller knows
  *   eval/       owns the evaluation of functions; from a syntax tree to a value and tile IR
  *     statements.c   statements, assignments and early exits
  *     branch.c       branches, and the join of the values of their sides
@@ -91,10 +91,15 @@ struct ModuleInfo {
   VEC(Global) globals;
   VEC(const Stmt *) stars; /* from x import * */
   bool busy;        /* a star import is looking here */
+  bool asks;         /* names that it doesn't bind are asked of the caller, ... */
+  const void *scope; /* ... in this scope */
+  bool is_scope;     /* it is nothing but a scope, and `path` its name */
+  bool is_class;     /* its text is a class, perhaps without the decorator */
   ModuleInfo *outer; /* of a host function's body: where names that it doesn't bind are looked up */
 };
 
 typedef struct StdIndex StdIndex;
+typedef struct Outside Outside;
 
 struct Program {
   Arena *arena;
@@ -115,11 +120,14 @@ struct Program {
   uint64_t items; /* of containers that were gone through, to look one up for example */
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
+  Outside *outside; /* NULL: the caller knows no names */
 };
 
 /* The module that an import names: `dots` leading dots and a dotted path, seen from `from`.
  * NULL if it is not among the files at hand. */
 ModuleInfo *program_import(Program *p, const ModuleInfo *from, uint32_t dots, Name path);
+/* A module of a text; is_kernel: its first function is one, and needs no decorator. */
+ModuleInfo *program_add_text(Program *p, const SourceText *text, bool is_kernel);
 /* A module of `stmts` (what program_load does with a file's body). */
 void module_index(Program *p, ModuleInfo *m, const StmtList *body);
 
@@ -411,6 +419,9 @@ Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im);
 /* A name in a namespace of the language; false if it has none. */
 bool language_get(Sema *S, Name space, Name name, Value *out);
 bool language_is_space(const char *path);
+/* In files of kernels `nereid` is another name of `triton`: "triton.language" for
+ * "nereid.language". */
+Name language_path(Pool *names, Name path);
 Nearest language_nearest(Sema *S, Name space, Name name); /* distance 0: it has that name */
 void language_unknown(Sema *S, Name space, Name name, Span at);
 bool python_builtin(Sema *S, Name name, Value *out);
@@ -437,6 +448,13 @@ Value get_attribute(Sema *S, Value v, Name name, Span at);
 Value bind_self(Sema *S, Value fn, Value self); /* a method as a function of its other arguments */
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
+
+/* ---- outside.c ---- */
+void outside_open(Program *p, NameLookup lookup, void *context);
+/* The same as program_add_text(), of a text whose other names are looked up in its scope. */
+ModuleInfo *outside_module(Program *p, const SourceText *text, bool is_kernel);
+/* The value of a name that the caller knows; false if there is none. */
+bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out);
 
 /* ---- enclosing.c ---- */
 /* The scope of a kernel's free names: its file, or the host function around it. */
