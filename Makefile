@@ -190,11 +190,13 @@ $B/parser/%.c: parser/%.re
 
 $B/parser/%.c $B/parser/%.h &: parser/%.y
 	@mkdir -p $(@D)
-	($(call given,$<,parser/$*.c parser/$*.h)) || $(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
+	($(call given,$<,parser/$*.c parser/$*.h)) || \
+	  $(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
 
 $B/%.pb-c.c $B/%.pb-c.h &: %.proto
 	@mkdir -p $(@D)
-	($(call given,$<,$*.pb-c.c $*.pb-c.h)) || $(PROTOC_C) --proto_path=. --c_out=$B $<
+	($(call given,$<,$*.pb-c.c $*.pb-c.h)) || \
+	  $(PROTOC_C) --proto_path=. --c_out=$B $<
 
 # Kernel sources as text: each line of a file becomes a C string.
 # $1 header, $2 type and name of the array, $3 files

@@ -43,8 +43,8 @@ def make(*targets):
         try:
             subprocess.run(words, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise ExecError(f"{error}\nThe lines above tell what is missing.  On Debian and Ubuntu, "
-                            "`sh setup.sh packages` installs all that a build needs.") from None
+            raise ExecError(f"{error}\nThe lines above tell what is missing.  On Debian, `sh "
+                            "setup.sh packages` installs all that a build needs.") from None
 
 
 class BuildPython(build_py):
