@@ -1,0 +1,193 @@
+"""Make the tables of conformance.md from one or several results files of run.py.
+
+    report.py --copies FOLDER [--of COMMIT] [--device cuda] RESULTS.jsonl ... > bench/conformance.md
+
+Counted are the cases that passed under Triton and were then run under Nereid. The copies are read
+to tell apart the test functions that look at stages of Triton's own compiler, and those that need
+what later work brings.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import sys
+
+from suites import APART, SUITES, find
+
+
+def function_of(case):
+    return case.split("[")[0]
+
+
+class Sources:
+    """The text of test functions, for what they look at."""
+
+    def __init__(self, copies):
+        self.copies = copies
+        self.files = {}
+
+    def functions(self, suite, file):
+        """The text of each top-level function (and method) of a test file, by name."""
+        path = os.path.join(self.copies, find(suite).folder, file)
+        if path not in self.files:
+            texts = {}
+            if os.path.exists(path):
+                with open(path) as source:
+                    text = source.read()
+                for node in ast.walk(ast.parse(text)):
+                    if isinstance(node, ast.FunctionDef):
+                        texts[node.name] = ast.get_source_segment(text, node) or ""
+            self.files[path] = texts
+        return self.files[path]
+
+    def text(self, suite, case):
+        parts = function_of(case).split("::")
+        return self.functions(suite, parts[0]).get(parts[-1], "")
+
+    def apart(self, suite, case):
+        """The heading under which a case is listed apart, or ""."""
+        if suite not in APART:
+            return ""
+        text = self.text(suite, case)
+        for heading, where, pattern in APART[suite]:
+            subject = {"case": case, "text": text}[where]
+            if re.search(pattern, subject):
+                return heading
+        return ""
+
+
+def read(files, device, of):
+    """Results as {suite: {side: {case: row}}}, and the notes of collecting."""
+    table, notes, commits = {}, [], []
+    for name in files:
+        with open(name) as file:
+            for line in file:
+                row = json.loads(line)
+                if row["device"] != device:
+                    continue
+                if row["side"] == "nereid":
+                    if of and row["of"] != of:
+                        continue
+                    if row["of"] not in commits:
+                        commits.append(row["of"])
+                if row.get("note"):
+                    notes.append(row)
+                    continue
+                sides = table.setdefault(row["suite"], {"triton": {}, "nereid": {}})
+                sides[row["side"]][row["case"]] = row  # a later run of a case counts
+    return table, notes, commits
+
+
+def cause(row):
+    """An error with its numbers and names of values made alike."""
+    text = row.get("error", "") or row["outcome"]
+    if row["outcome"] == "timeout":
+        return "timeout"
+    text = re.sub(r"(/[\w.\-+]+)+/", "", text)
+    text = re.sub(r"\s+", " ", text)
+    text = re.sub(r"0x[0-9a-f]+", "N", text)
+    text = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", text)
+    if row["outcome"] == "crashed":
+        text = "crash: " + text
+    return text[:160]
+
+
+def percent(part, whole):
+    return f"{100.0 * part / whole:.1f}%" if whole else "none"
+
+
+def escaped(text):
+    return text.replace("|", "\\|").replace("`", "'")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("results", nargs="+")
+    parser.add_argument("--copies", required=True)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--of", default="")
+    parser.add_argument("--alone", action="store_true", help="count all cases of Nereid's side")
+    parser.add_argument("--list", action="store_true", help="each failing case, on stderr")
+    options = parser.parse_args()
+    table, notes, commits = read(options.results, options.device, options.of)
+    sources = Sources(options.copies)
+    aims = {suite.name: suite.aim for suite in SUITES}
+
+    print(f"Device `{options.device}`; Nereid at {', '.join(commits) or 'no commit'}.\n")
+    if options.alone:
+        print("| suite | run | skipped there | passed | share |")
+        print("| --- | --- | --- | --- | --- |")
+    else:
+        print(
+            "| suite | collected | run under Triton | pass there "
+            "| of those run here | pass here | share | aim |"
+        )
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    failures, lists = {}, {}
+    for suite in [s.name for s in SUITES if s.name in table]:
+        sides = table[suite]
+        apart = {}
+        passing = [c for c, r in sides["triton"].items() if r["outcome"] == "passed"]
+        if options.alone:
+            passing = [c for c, r in sides["nereid"].items() if r["outcome"] != "skipped"]
+        counted, good = 0, 0
+        for case in passing:
+            row = sides["nereid"].get(case)
+            if row is None:
+                continue
+            heading = sources.apart(suite, case)
+            ok = row["outcome"] == "passed"
+            if heading:
+                here = apart.setdefault(heading, [0, 0])
+                here[0] += 1
+                here[1] += ok
+            else:
+                counted += 1
+                good += ok
+            if not ok:
+                failures.setdefault((suite, heading), {}).setdefault(cause(row), []).append(case)
+                lists.setdefault(suite, []).append((case, row))
+        collected = [n["outcome"] for n in notes if n["suite"] == suite and not n["case"]]
+        collected = max(map(int, collected), default=0)
+        if options.alone:
+            skipped = len(sides["nereid"]) - len(passing)
+            print(f"| {suite} | {counted} | {skipped} | {good} | {percent(good, counted)} |")
+        else:
+            run = len(sides["triton"])
+            print(
+                f"| {suite} | {collected} | {run} | {len(passing)} | {counted} | {good} "
+                f"| {percent(good, counted)} | {aims[suite]} |"
+            )
+        for heading, (n, ok) in sorted(apart.items()):
+            if options.alone:
+                print(f"| {suite}: {heading} | {n} | | {ok} | {percent(ok, n)} |")
+            else:
+                print(f"| {suite}: {heading} | | | | {n} | {ok} | {percent(ok, n)} | apart |")
+    print("\nFailures by cause:\n")
+    print("| suite | cases | cause | one of them |")
+    print("| --- | --- | --- | --- |")
+    for (suite, heading), causes in sorted(failures.items()):
+        name = suite + (": " + heading if heading else "")
+        for text, cases in sorted(causes.items(), key=lambda item: -len(item[1])):
+            print(f"| {name} | {len(cases)} | {escaped(text)} | `{escaped(cases[0])[-110:]}` |")
+    broken = [n for n in notes if n["case"]]
+    if broken:
+        print("\nFiles that can't be collected:\n")
+        print("| suite | side | file | error |")
+        print("| --- | --- | --- | --- |")
+        seen = set()
+        for n in broken:
+            key = (n["suite"], n["side"], n["case"])
+            if key not in seen:
+                seen.add(key)
+                print(f"| {n['suite']} | {n['side']} | {n['case']} | {escaped(n['error'])[:160]} |")
+    if options.list:
+        for suite, rows in lists.items():
+            for case, row in rows:
+                print(f"{suite} {case}\t{row['outcome']}\t{row.get('error', '')}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
