@@ -1,7 +1,7 @@
-/* What a launch costs the host on a GPU: the driver's own call beside nereid_launch_run and its
- * variants, with the same kernel, arguments and stream.
+/* What a launch costs the host: on a GPU the driver's own call beside nereid_launch_run and its
+ * variants, with the same kernel, arguments and stream; on the CPU the same without the driver's.
  *
- * Ways take turns in batches short enough for the driver's queue, each batch waiting for the GPU
+ * Ways take turns in batches short enough for the driver's queue, each batch waiting for the device
  * outside of the clock; medians over the batches, in ns a launch.  Where there is no GPU it says
  * so. */
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include "runtime/device/cuda_api.h"
 #include "runtime/nereid.h"
 
-enum { BATCH = 64, BATCHES = 401, WARM_UP = 20, WAYS = 4, THREADS = 128 };
+enum { BATCH = 64, BATCHES = 401, WARM_UP = 20, WAYS = 6, THREADS = 128 };
 
 typedef struct {
   CudaApi cu; /* as far as the raw call needs it */
@@ -21,8 +21,10 @@ typedef struct {
   CuStream native;
   nereid_device *device;
   nereid_stream *stream;
+  nereid_kernel *kernel;
   nereid_launch *launch;
   uint64_t args[4]; /* x, y, out, n */
+  nereid_extent extents[4];
 } Bench;
 
 static void fail(const char *what, const char *why) {
@@ -67,13 +69,23 @@ static void new_pointer(Bench *b) {
   nereid_launch_run(b->launch, b->stream);
 }
 
+static void of_kernel(Bench *b) {
+  nereid_kernel_run(b->kernel, b->native, (uint32_t[]){1, 1, 1}, b->args, b->extents, NULL);
+}
+
+static void without_extents(Bench *b) {
+  nereid_kernel_run(b->kernel, b->native, (uint32_t[]){1, 1, 1}, b->args, NULL, NULL);
+}
+
 static const struct {
   const char *name;
   void (*run)(Bench *);
 } ways[WAYS] = {{"cuLaunchKernel", raw},
                 {"nereid_launch_run", prepared},
                 {"nereid_launch_run_with, the same arguments", with_table},
-                {"nereid_launch_set_pointer, then _run", new_pointer}};
+                {"nereid_launch_set_pointer, then _run", new_pointer},
+                {"nereid_kernel_run", of_kernel},
+                {"nereid_kernel_run, extents unknown", without_extents}};
 
 static double batch_ns(Bench *b, int way) {
   double start = now_ns();
@@ -83,14 +95,15 @@ static double batch_ns(Bench *b, int way) {
   return ns;
 }
 
-static void measure(Bench *b, double median[WAYS]) {
+/* Of the ways from `first` on. */
+static void measure(Bench *b, int first, double median[WAYS]) {
   static double ns[WAYS][BATCHES];
   for (int i = -WARM_UP; i < BATCHES; i++)
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = first; way < WAYS; way++) {
       double x = batch_ns(b, way);
       if (i >= 0) ns[way][i] = x;
     }
-  for (int way = 0; way < WAYS; way++) {
+  for (int way = first; way < WAYS; way++) {
     qsort(ns[way], BATCHES, sizeof *ns[way], by_size);
     median[way] = ns[way][BATCHES / 2];
   }
@@ -140,10 +153,9 @@ static void prepare(Bench *b) {
                       .nargs = 5,
                       .num_warps = THREADS / 32};
   nereid_image *image;
-  nereid_kernel *kernel;
   must(nereid_compile_for(&image, b->device, &r), "vector_add.py");
-  must(nereid_kernel_load(&kernel, b->device, image), "nereid_kernel_load");
-  must(nereid_launch_new(&b->launch, kernel, (uint32_t[]){1, 1, 1}), "nereid_launch_new");
+  must(nereid_kernel_load(&b->kernel, b->device, image), "nereid_kernel_load");
+  must(nereid_launch_new(&b->launch, b->kernel, (uint32_t[]){1, 1, 1}), "nereid_launch_new");
   must(nereid_stream_new(&b->stream, b->device), "nereid_stream_new");
   b->native = nereid_stream_native(b->stream);
   for (int i = 0; i < 3; i++) {
@@ -151,28 +163,44 @@ static void prepare(Bench *b) {
     must(nereid_alloc(&p, b->device, N * sizeof(float)), "nereid_alloc");
     must(nereid_fill(b->device, p, 0, N * sizeof(float), b->stream), "nereid_fill");
     b->args[i] = (uintptr_t)p;
+    b->extents[i] = (nereid_extent){0, N * sizeof(float)};
     must(nereid_launch_set_pointer(b->launch, i, p), "nereid_launch_set_pointer");
   }
   b->args[3] = N;
   must(nereid_launch_set_int(b->launch, 3, N), "nereid_launch_set_int");
-  load_raw(b, image);
+  if (b->native) load_raw(b, image);
+  nereid_image_free(image);
 }
 
-int main(void) {
+/* A table's rows, beside those of the driver, or of the prepared launch where there is none. */
+static void print_table(const nereid_device_info *info, int first, const double ns[WAYS]) {
+  printf("%s, driver %d, Nereid %s\n\n", info->description, info->driver_version, nereid_version());
+  printf("| launch | ns | over %s |\n| --- | ---: | ---: |\n",
+         first ? "a prepared one" : "the driver's call");
+  for (int i = first; i < WAYS; i++)
+    printf("| %s | %.0f | %+.0f |\n", ways[i].name, ns[i], ns[i] - ns[first]);
+}
+
+static void bench_device(const char *name) {
   Bench b = {0};
   nereid_device_info info;
   double ns[WAYS];
-  if (!nereid_device_count("cuda")) {
-    printf("skipped: %s\n", nereid_error_message());
-    return 0;
-  }
-  must(nereid_device_open(&b.device, "cuda"), "cuda");
-  must(nereid_device_get_info(&info, b.device), "cuda");
+  must(nereid_device_open(&b.device, name), name);
+  must(nereid_device_get_info(&info, b.device), name);
   prepare(&b);
-  measure(&b, ns);
-  printf("%s, driver %d, Nereid %s\n\n", info.description, info.driver_version, nereid_version());
-  printf("| launch | ns | over the driver's call |\n| --- | ---: | ---: |\n");
-  for (int i = 0; i < WAYS; i++)
-    printf("| %s | %.0f | %+.0f |\n", ways[i].name, ns[i], ns[i] - ns[0]);
+  int first = b.native ? 0 : 1;
+  measure(&b, first, ns);
+  print_table(&info, first, ns);
+  nereid_launch_free(b.launch);
+  nereid_kernel_free(b.kernel);
+  nereid_stream_free(b.stream);
+  nereid_device_close(b.device);
+}
+
+int main(void) {
+  if (nereid_device_count("cuda")) bench_device("cuda");
+  else printf("skipped cuda: %s\n", nereid_error_message());
+  printf("\n");
+  bench_device("cpu");
   return 0;
 }
