@@ -1,28 +1,92 @@
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+/* The module's functions, its state, and its beginning. */
+#include "python/extension/extension.h"
 
-#include "runtime/nereid.h"
+static struct PyModuleDef definition;
 
-static PyObject *version(PyObject *module, PyObject *unused) {
+State *state_of(PyObject *module) { return PyModule_GetState(module); }
+
+State *state_of_type(PyTypeObject *type) {
+  for (PyTypeObject *t = type; t; t = (PyTypeObject *)PyType_GetSlot(t, Py_tp_base)) {
+    PyObject *module = PyType_GetModule(t);
+    if (module && PyModule_GetDef(module) == &definition) return PyModule_GetState(module);
+    PyErr_Clear();
+  }
+  return NULL;
+}
+
+static PyObject *py_version(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   return PyUnicode_FromString(nereid_version());
 }
 
-static PyObject *build_id(PyObject *module, PyObject *unused) {
+static PyObject *py_build_id(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   return PyUnicode_FromString(nereid_build_id());
 }
 
-static PyMethodDef methods[] = {
-    {"version", version, METH_NOARGS, "The version, as in \"0.1.0\"."},
-    {"build_id", build_id, METH_NOARGS, "A number that differs with any change of the compiler."},
-    {0},
-};
+static PyObject *py_device_count(PyObject *module, PyObject *kind) {
+  (void)module;
+  const char *name = PyUnicode_AsUTF8AndSize(kind, NULL);
+  return name ? PyLong_FromLong(nereid_device_count(name)) : NULL;
+}
 
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
+static PyObject *py_targets(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *out = PyList_New(0);
+  for (int i = 0; out && nereid_target(i); i++) {
+    PyObject *name = PyUnicode_FromString(nereid_target(i));
+    if (!name || PyList_Append(out, name)) Py_CLEAR(out);
+    Py_XDECREF(name);
+  }
+  return out;
+}
+
+static PyMethodDef functions[] = {
+    {"version", py_version, METH_NOARGS, "The library's version."},
+    {"build_id", py_build_id, METH_NOARGS, "Differs with any change of the compiler."},
+    {"device_count", py_device_count, METH_O, "How many of \"cuda\", \"cpu\", ... there are."},
+    {"targets", py_targets, METH_NOARGS, "The GPUs that code can be compiled for."},
+    {"compile", (PyCFunction)(void (*)(void))py_compile, METH_VARARGS | METH_KEYWORDS,
+     "compile(source, kernel, args, ...): an Image."},
+    {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,
+     "emit(source, kernel, args, ..., kind=): the text of a stage."},
+    {"set_launch_hooks", py_set_launch_hooks, METH_VARARGS,
+     "set_launch_hooks(enter, exit): called around each launch; None: nobody is."},
+    {"register", py_register, METH_VARARGS,
+     "register(\"constexpr\" or \"descriptor\", class): what arguments are told by."},
+    {NULL, NULL, 0, NULL}};
+
+static int start_module(PyObject *module) {
+  State *s = state_of(module);
+  struct {
+    PyObject **slot;
+    const char *text;
+  } names[] = {{&s->s_base, "base"},       {&s->s_shape, "shape"},
+               {&s->s_strides, "strides"}, {&s->s_block_shape, "block_shape"},
+               {&s->s_padding, "padding"}, {&s->s_value, "value"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    *names[i].slot = PyUnicode_InternFromString(names[i].text);
+    if (!*names[i].slot) return -1;
+  }
+  for (int kind = 0; kind < NEREID_KIND_COUNT; kind++) {
+    PyObject *name = PyUnicode_FromFormat("KIND_%s", nereid_kind_name((nereid_kind)kind));
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    int code = text ? PyModule_AddIntConstant(module, text, kind) : -1;
+    Py_XDECREF(name);
+    if (code) return -1;
+  }
+  return add_objects(module) || add_dispatch(module) ? -1 : 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, start_module}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "nereid._nereid",
-    .m_methods = methods,
+    .m_doc = "Nereid's C API.",
+    .m_size = sizeof(State),
+    .m_methods = functions,
+    .m_slots = slots,
 };
 
 PyMODINIT_FUNC PyInit__nereid(void) { return PyModuleDef_Init(&definition); }

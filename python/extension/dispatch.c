@@ -1,0 +1,532 @@
+/* kernel[grid](arguments): from a call to the driver's launch.
+ *
+ * A Dispatcher is what a jit function is made of: its parameters, and a dict from keys to
+ * specializations, which are loaded kernels.  A call whose key is there never runs Python code,
+ * unless its grid or a hook is a function.  Another one asks the method _specialize() of the class
+ * that is derived from it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "python/extension/call.h"
+#include "python/extension/dlpack.h"
+
+typedef struct {
+  PyObject_HEAD State *state;
+  Param *params;
+  int nparams;
+  PyObject *names;           /* a tuple, which has the names of the params */
+  PyObject *declared;        /* a tuple of their declared types */
+  PyObject *defaults;        /* a tuple */
+  PyObject *index;           /* {name: number} */
+  PyObject *specializations; /* {key: Specialization} */
+  PyObject *hooks; /* a list of functions that are called with the arguments before each launch */
+} Dispatcher;
+
+typedef struct {
+  PyObject_HEAD PyObject *kernel; /* Kernel */
+  PyObject *compiled;             /* what a call returns: the kernel as Python sees it */
+  PyObject *globals; /* a tuple of (dict, name, value): what the code was compiled for */
+  nereid_kernel *loaded;
+  nereid_run_options options;
+  int nargs;
+  int *leaves; /* of each argument of the kernel: the leaf that it is */
+} Specialization;
+
+typedef struct {
+  PyObject_HEAD PyObject *dispatcher, *grid;
+} Launcher;
+
+static void free_object(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyObject *new_object(PyTypeObject *type) {
+  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  return alloc(type, 0);
+}
+
+/* ---- specializations ---- */
+
+static int take_leaves(Specialization *s, PyObject *list) {
+  Py_ssize_t n = PyList_Size(list);
+  if (n < 0) return -1;
+  s->leaves = calloc((size_t)n + 1, sizeof *s->leaves);
+  if (!s->leaves) return PyErr_NoMemory(), -1;
+  s->nargs = (int)n;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    s->leaves[i] = (int)PyLong_AsLong(PyList_GetItem(list, i));
+    if (PyErr_Occurred()) return -1;
+  }
+  return 0;
+}
+
+/* Specialization(kernel, compiled, leaves, globals, flags) */
+static PyObject *specialization_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"kernel", "compiled", "leaves", "globals", "flags", NULL};
+  State *state = state_of_type(type);
+  PyObject *kernel, *compiled, *leaves, *globals;
+  unsigned flags = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO!O!|I:Specialization", names,
+                                   state->kernel_type, &kernel, &compiled, &PyList_Type, &leaves,
+                                   &PyTuple_Type, &globals, &flags))
+    return NULL;
+  Specialization *s = (Specialization *)new_object(type);
+  if (!s) return NULL;
+  Py_INCREF(kernel);
+  Py_INCREF(compiled);
+  Py_INCREF(globals);
+  s->kernel = kernel;
+  s->compiled = compiled;
+  s->globals = globals;
+  s->loaded = ((KernelObject *)kernel)->kernel;
+  s->options.flags = flags;
+  if (take_leaves(s, leaves)) Py_CLEAR(s);
+  return (PyObject *)s;
+}
+
+static int specialization_traverse(PyObject *self, visitproc visit, void *arg) {
+  Specialization *s = (Specialization *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(s->kernel);
+  Py_VISIT(s->compiled);
+  Py_VISIT(s->globals);
+  return 0;
+}
+
+static int specialization_clear(PyObject *self) {
+  Specialization *s = (Specialization *)self;
+  Py_CLEAR(s->compiled);
+  Py_CLEAR(s->globals);
+  return 0;
+}
+
+static void specialization_dealloc(PyObject *self) {
+  Specialization *s = (Specialization *)self;
+  PyObject_GC_UnTrack(self);
+  specialization_clear(self);
+  Py_CLEAR(s->kernel);
+  free(s->leaves);
+  free_object(self);
+}
+
+static PyType_Slot specialization_slots[] = {
+    {Py_tp_new, specialization_new},
+    {Py_tp_dealloc, specialization_dealloc},
+    {Py_tp_traverse, specialization_traverse},
+    {Py_tp_clear, specialization_clear},
+    {Py_tp_doc,
+     "Specialization(kernel, compiled, leaves, globals, flags=0): a kernel that calls "
+     "with one key run."},
+    {0, NULL}};
+
+static PyType_Spec specialization_spec = {
+    .name = "nereid._nereid.Specialization",
+    .basicsize = sizeof(Specialization),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = specialization_slots,
+};
+
+/* ---- grids ---- */
+
+static int take_extent(PyObject *v, int axis, uint32_t *out) {
+  PyObject *number = v ? PyNumber_Index(v) : NULL;
+  long long n = number ? PyLong_AsLongLong(number) : -1;
+  Py_XDECREF(number);
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "axis %d of the grid is %R, which is no integer of 64 bits", axis,
+                 v);
+    return -1;
+  }
+  if (n < 0 || n > UINT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "axis %d of the grid is %lld: it must be 0 to %u", axis, n,
+                 UINT32_MAX);
+    return -1;
+  }
+  *out = (uint32_t)n;
+  return 0;
+}
+
+static int take_extents(PyObject *grid, uint32_t out[3]) {
+  bool sequence = PyTuple_Check(grid) || PyList_Check(grid);
+  out[0] = out[1] = out[2] = 1;
+  if (!sequence) return take_extent(grid, 0, &out[0]);
+  Py_ssize_t n = PySequence_Size(grid);
+  if (n < 1 || n > 3) {
+    PyErr_Format(PyExc_ValueError, "a grid has one to three axes, not %zd", n);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *v = PySequence_GetItem(grid, i);
+    int code = v ? take_extent(v, (int)i, &out[i]) : -1;
+    Py_XDECREF(v);
+    if (code) return -1;
+  }
+  return 0;
+}
+
+static int find_grid(const Call *c, PyObject *grid, uint32_t out[3]) {
+  if (!PyCallable_Check(grid)) return take_extents(grid, out);
+  PyObject *bound = call_bound(c);
+  PyObject *made = bound ? PyObject_CallFunctionObjArgs(grid, bound, NULL) : NULL;
+  int code = made ? take_extents(made, out) : -1;
+  Py_XDECREF(made);
+  Py_XDECREF(bound);
+  return code;
+}
+
+/* ---- calls ---- */
+
+/* What Python makes of a call whose key is new. */
+static PyObject *specialize(Dispatcher *d, const Call *c) {
+  PyObject *described = call_describe(c), *bound = described ? call_bound(c) : NULL;
+  PyObject *made = bound ? PyObject_CallMethod((PyObject *)d, "_specialize", "iiOOO",
+                                               (int)c->device.device_type, (int)c->device.device_id,
+                                               described, bound, c->options ? c->options : Py_None)
+                         : NULL;
+  Py_XDECREF(bound);
+  Py_XDECREF(described);
+  if (made && !PyObject_TypeCheck(made, d->state->specialization_type)) {
+    PyErr_SetString(PyExc_TypeError, "_specialize() must give a Specialization");
+    Py_CLEAR(made);
+  }
+  return made;
+}
+
+/* A new reference. */
+static PyObject *find_specialization(Dispatcher *d, const Call *c) {
+  PyObject *key = call_key(c);
+  PyObject *found = key ? PyDict_GetItemWithError(d->specializations, key) : NULL;
+  if (found) {
+    Py_INCREF(found);
+  } else if (key && !PyErr_Occurred()) {
+    found = specialize(d, c);
+    if (found && PyDict_SetItem(d->specializations, key, found)) Py_CLEAR(found);
+  }
+  Py_XDECREF(key);
+  return found;
+}
+
+/* The value that (dict, name, value) was compiled for may have changed: the method decides whether
+ * that is an error. */
+static int check_globals(Dispatcher *d, const Specialization *s) {
+  Py_ssize_t n = PyTuple_Size(s->globals);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *entry = PyTuple_GetItem(s->globals, i), *value = PyTuple_GetItem(entry, 2);
+    PyObject *now = PyDict_GetItemWithError(PyTuple_GetItem(entry, 0), PyTuple_GetItem(entry, 1));
+    if (now == value) continue;
+    if (PyErr_Occurred()) return -1;
+    PyObject *done = PyObject_CallMethod((PyObject *)d, "_global_changed", "OOO",
+                                         PyTuple_GetItem(entry, 1), value, now ? now : Py_None);
+    if (!done) return -1;
+    Py_DECREF(done);
+  }
+  return 0;
+}
+
+static int run_kernel(const Specialization *s, const Call *c, void *stream,
+                      const uint32_t grid[3]) {
+  enum { FEW = 64 };
+  uint64_t few_args[FEW], *args = few_args;
+  nereid_extent few_extents[FEW], *extents = few_extents;
+  if (s->nargs > FEW) {
+    args = malloc((size_t)s->nargs * (sizeof *args + sizeof *extents));
+    if (!args) return PyErr_NoMemory(), NEREID_E_MEMORY;
+    extents = (nereid_extent *)(args + s->nargs);
+  }
+  for (int i = 0; i < s->nargs; i++) {
+    const Leaf *leaf = &c->leaves[s->leaves[i]];
+    args[i] = leaf->bits;
+    extents[i] = leaf->extent;
+  }
+  int code;
+  Py_BEGIN_ALLOW_THREADS code =
+      nereid_kernel_run(s->loaded, stream, grid, args, extents, &s->options);
+  Py_END_ALLOW_THREADS if (args != few_args) free(args);
+  return code;
+}
+
+static int call_hook(PyObject *hook, const Specialization *s, const Call *c, void *stream,
+                     const uint32_t grid[3]) {
+  PyObject *bound = call_bound(c);
+  PyObject *done =
+      bound ? PyObject_CallFunction(hook, "O(III)KO", s->compiled, grid[0], grid[1], grid[2],
+                                    (unsigned long long)(uintptr_t)stream, bound)
+            : NULL;
+  Py_XDECREF(bound);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObject *how) {
+  State *state = d->state;
+  uint32_t grid[3];
+  void *stream = NULL;
+  if (find_grid(c, how, grid)) return -1;
+  if (c->device.device_type != DL_CPU && current_stream(state, c->device, &stream)) return -1;
+  if (!grid[0] || !grid[1] || !grid[2]) return 0;
+  PyObject *enter = state->enter_hook, *leave = state->exit_hook;
+  if (enter && call_hook(enter, s, c, stream, grid)) return -1;
+  int code = run_kernel(s, c, stream, grid);
+  if (code) {
+    raise_failure(state, code);
+    return -1;
+  }
+  return leave ? call_hook(leave, s, c, stream, grid) : 0;
+}
+
+static int call_hooks(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
+  Py_ssize_t n = d->hooks ? PyList_Size(d->hooks) : 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *done = PyObject_Call(PyList_GetItem(d->hooks, i), args, kwargs);
+    if (!done) return -1;
+    Py_DECREF(done);
+  }
+  return 0;
+}
+
+/* With `grid` NULL nothing is launched. */
+static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObject *kwargs) {
+  Call c;
+  PyObject *out = NULL, *found = NULL;
+  if (!d->params) {
+    PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
+    return NULL;
+  }
+  if (grid && call_hooks(d, args, kwargs)) return NULL;
+  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, (PyObject *)d, args, kwargs) &&
+      !call_read(&c))
+    found = find_specialization(d, &c);
+  Specialization *s = (Specialization *)found;
+  if (s && !check_globals(d, s) && (!grid || !launch(d, s, &c, grid))) {
+    out = s->compiled;
+    Py_INCREF(out);
+  }
+  Py_XDECREF(found);
+  call_close(&c);
+  return out;
+}
+
+/* ---- dispatchers ---- */
+
+static int fill_params(Dispatcher *d, const char *flags) {
+  for (int i = 0; i < d->nparams; i++) {
+    Param *p = &d->params[i];
+    PyObject *declared = PyTuple_GetItem(d->declared, i), *value = PyTuple_GetItem(d->defaults, i);
+    if (!declared || !value) return -1;
+    p->name = PyTuple_GetItem(d->names, i);
+    p->flags = (unsigned char)flags[i];
+    p->value = p->flags & PARAM_HAS_DEFAULT ? value : NULL;
+    if (declared != Py_None) p->declared = PyUnicode_AsUTF8AndSize(declared, NULL);
+    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromLong(i);
+    int code = number ? PyDict_SetItem(d->index, p->name, number) : -1;
+    Py_XDECREF(number);
+    if (code) return -1;
+  }
+  return 0;
+}
+
+/* Dispatcher(names, flags, declared, defaults, hooks) */
+static int dispatcher_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"names", "flags", "declared", "defaults", "hooks", NULL};
+  Dispatcher *d = (Dispatcher *)self;
+  PyObject *params, *declared, *defaults, *hooks;
+  const char *flags;
+  Py_ssize_t nflags;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!y#O!O!O!:Dispatcher", names, &PyTuple_Type,
+                                   &params, &flags, &nflags, &PyTuple_Type, &declared,
+                                   &PyTuple_Type, &defaults, &PyList_Type, &hooks))
+    return -1;
+  if (d->params) {
+    PyErr_SetString(PyExc_RuntimeError, "a Dispatcher is initialized once");
+    return -1;
+  }
+  if (nflags != PyTuple_Size(params) || PyTuple_Size(declared) != nflags ||
+      PyTuple_Size(defaults) != nflags) {
+    PyErr_SetString(PyExc_ValueError, "names, flags, declared and defaults must be equally long");
+    return -1;
+  }
+  Py_INCREF(params);
+  Py_INCREF(declared);
+  Py_INCREF(defaults);
+  Py_INCREF(hooks);
+  d->names = params;
+  d->declared = declared;
+  d->defaults = defaults;
+  d->hooks = hooks;
+  d->index = PyDict_New();
+  d->specializations = PyDict_New();
+  d->state = state_of_type(Py_TYPE(self));
+  d->nparams = (int)nflags;
+  d->params = calloc((size_t)nflags + 1, sizeof *d->params);
+  if (!d->params || !d->index || !d->specializations || !d->state) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();
+    return -1;
+  }
+  return fill_params(d, flags);
+}
+
+static int dispatcher_traverse(PyObject *self, visitproc visit, void *arg) {
+  Dispatcher *d = (Dispatcher *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(d->defaults);
+  Py_VISIT(d->specializations);
+  Py_VISIT(d->hooks);
+  return 0;
+}
+
+static int dispatcher_clear(PyObject *self) {
+  Dispatcher *d = (Dispatcher *)self;
+  if (d->specializations) PyDict_Clear(d->specializations);
+  return 0;
+}
+
+static void dispatcher_dealloc(PyObject *self) {
+  Dispatcher *d = (Dispatcher *)self;
+  PyObject_GC_UnTrack(self);
+  Py_CLEAR(d->specializations);
+  Py_CLEAR(d->index);
+  Py_CLEAR(d->names);
+  Py_CLEAR(d->declared);
+  Py_CLEAR(d->defaults);
+  Py_CLEAR(d->hooks);
+  free(d->params);
+  free_object(self);
+}
+
+static PyObject *dispatcher_launch(PyObject *self, PyObject *args) {
+  PyObject *grid, *given, *named;
+  if (!PyArg_ParseTuple(args, "OO!O!", &grid, &PyTuple_Type, &given, &PyDict_Type, &named))
+    return NULL;
+  return dispatch((Dispatcher *)self, grid == Py_None ? NULL : grid, given, named);
+}
+
+static PyObject *dispatcher_subscript(PyObject *self, PyObject *grid) {
+  State *s = ((Dispatcher *)self)->state;
+  if (!s) {
+    PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
+    return NULL;
+  }
+  Launcher *l = (Launcher *)new_object(s->launcher_type);
+  if (!l) return NULL;
+  Py_INCREF(self);
+  Py_INCREF(grid);
+  l->dispatcher = self;
+  l->grid = grid;
+  return (PyObject *)l;
+}
+
+static PyObject *dispatcher_specializations(PyObject *self, void *unused) {
+  (void)unused;
+  PyObject *all = ((Dispatcher *)self)->specializations;
+  return all ? PyDict_Values(all) : PyList_New(0);
+}
+
+static PyObject *dispatcher_clear_cache(PyObject *self, PyObject *unused) {
+  (void)unused;
+  dispatcher_clear(self);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef dispatcher_methods[] = {
+    {"_launch", dispatcher_launch, METH_VARARGS,
+     "_launch(grid, args, kwargs): calls the kernel; with grid None it is only made ready."},
+    {"_forget", dispatcher_clear_cache, METH_NOARGS, "Forgets all specializations."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef dispatcher_members[] = {
+    {"_specializations", dispatcher_specializations, NULL, "All that were made.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot dispatcher_slots[] = {
+    {Py_tp_init, dispatcher_init},
+    {Py_tp_dealloc, dispatcher_dealloc},
+    {Py_tp_traverse, dispatcher_traverse},
+    {Py_tp_clear, dispatcher_clear},
+    {Py_tp_methods, dispatcher_methods},
+    {Py_tp_getset, dispatcher_members},
+    {Py_mp_subscript, dispatcher_subscript},
+    {Py_tp_doc,
+     "Dispatcher(names, flags, declared, defaults, hooks): what jit functions are made "
+     "of."},
+    {0, NULL}};
+
+static PyType_Spec dispatcher_spec = {
+    .name = "nereid._nereid.Dispatcher",
+    .basicsize = sizeof(Dispatcher),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = dispatcher_slots,
+};
+
+/* ---- launchers: kernel[grid] ---- */
+
+static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  const Launcher *l = (const Launcher *)self;
+  return dispatch((Dispatcher *)l->dispatcher, l->grid, args, kwargs);
+}
+
+static void launcher_dealloc(PyObject *self) {
+  Launcher *l = (Launcher *)self;
+  Py_XDECREF(l->dispatcher);
+  Py_XDECREF(l->grid);
+  free_object(self);
+}
+
+static PyType_Slot launcher_slots[] = {{Py_tp_dealloc, launcher_dealloc},
+                                       {Py_tp_call, launcher_call},
+                                       {Py_tp_doc, "A kernel with its grid."},
+                                       {0, NULL}};
+
+static PyType_Spec launcher_spec = {
+    .name = "nereid._nereid.Launcher",
+    .basicsize = sizeof(Launcher),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = launcher_slots,
+};
+
+/* ---- the module ---- */
+
+static PyObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
+  PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+  if (type && PyModule_AddObjectRef(module, name, type)) Py_CLEAR(type);
+  return type;
+}
+
+int add_dispatch(PyObject *module) {
+  State *s = state_of(module);
+  PyObject *dispatcher = add_type(module, &dispatcher_spec, "Dispatcher");
+  Py_XDECREF(dispatcher); /* the module has it */
+  s->launcher_type = (PyTypeObject *)add_type(module, &launcher_spec, "Launcher");
+  s->specialization_type = (PyTypeObject *)add_type(module, &specialization_spec, "Specialization");
+  return dispatcher && s->launcher_type && s->specialization_type ? 0 : -1;
+}
+
+static void keep(PyObject **slot, PyObject *value) {
+  PyObject *old = *slot;
+  *slot = value == Py_None ? NULL : value;
+  Py_XINCREF(*slot);
+  Py_XDECREF(old);
+}
+
+PyObject *py_set_launch_hooks(PyObject *module, PyObject *args) {
+  State *s = state_of(module);
+  PyObject *enter, *leave;
+  if (!PyArg_ParseTuple(args, "OO", &enter, &leave)) return NULL;
+  keep(&s->enter_hook, enter);
+  keep(&s->exit_hook, leave);
+  Py_RETURN_NONE;
+}
+
+PyObject *py_register(PyObject *module, PyObject *args) {
+  State *s = state_of(module);
+  const char *what;
+  PyObject *type;
+  if (!PyArg_ParseTuple(args, "sO", &what, &type)) return NULL;
+  if (!strcmp(what, "constexpr")) keep(&s->constexpr_, type);
+  else if (!strcmp(what, "descriptor")) keep(&s->descriptor, type);
+  else return PyErr_Format(PyExc_ValueError, "there is no class `%s` to register", what);
+  Py_RETURN_NONE;
+}

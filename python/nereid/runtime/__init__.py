@@ -1,0 +1,1 @@
+"""Functions as kernels: their source, arguments, devices, launches and tuning."""

@@ -1,0 +1,275 @@
+"""@jit: functions as kernels, which compile when they are called with arguments of a new kind."""
+
+from __future__ import annotations
+
+import functools
+
+from nereid import _nereid
+from nereid.runtime.source import Names, source_of
+
+# Flags of parameters, as python/extension/call.h has them.
+_CONSTEXPR, _GENERIC, _UNALIGNED, _HAS_DEFAULT = 1, 2, 4, 8
+
+# Names of scalar types, as the language and annotations have them, to those of arguments.
+_SCALARS = {
+    "int1": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64",
+}
+_TYPES = frozenset(_SCALARS.values()) | {"u1"}
+
+
+class KernelParam:
+    """A parameter of a jit function: its name, annotation, default, and what it is."""
+
+    __slots__ = ("name", "num", "annotation", "default", "has_default", "is_constexpr", "is_const",
+                 "do_not_specialize", "do_not_specialize_on_alignment", "annotation_type")
+
+    def __init__(self, num: int, name: str, annotation, default, has_default: bool,
+                 do_not_specialize: bool, do_not_specialize_on_alignment: bool):
+        self.num, self.name = num, name
+        self.annotation = _annotation_text(annotation)
+        self.default, self.has_default = default, has_default
+        self.is_constexpr = "constexpr" in self.annotation
+        self.is_const = "const" in self.annotation and not self.is_constexpr
+        self.do_not_specialize = do_not_specialize
+        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
+        self.annotation_type = self.annotation if self.annotation in _TYPES else ""
+
+    @property
+    def flags(self) -> int:
+        return ((_CONSTEXPR if self.is_constexpr else 0)
+                | (_GENERIC if self.do_not_specialize else 0)
+                | (_UNALIGNED if self.do_not_specialize_on_alignment else 0)
+                | (_HAS_DEFAULT if self.has_default else 0))
+
+    @property
+    def declared(self) -> str | None:
+        """The type that the annotation gives to a scalar argument; None: its value decides."""
+        return "i1" if self.annotation_type == "u1" else self.annotation_type or None
+
+
+def _annotation_text(annotation) -> str:
+    """An annotation as text: "constexpr", "i64", or what is written there."""
+    if annotation is None:
+        return ""
+    if isinstance(annotation, type):
+        text = annotation.__name__
+    else:
+        text = getattr(annotation, "name", None) or str(annotation)
+    text = text.strip().strip("'\"")
+    for prefix in ("triton.language.", "nereid.language.", "tl."):
+        text = text.removeprefix(prefix)
+    return _SCALARS.get(text, text)
+
+
+def _params(fn, generic, unaligned) -> list[KernelParam]:
+    code = fn.__code__
+    if code.co_flags & 0x0C:
+        raise TypeError(f"`{fn.__name__}` can't be a kernel: it has *args or **kwargs")
+    n = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[:n]
+    defaults = fn.__defaults__ or ()
+    given = dict(zip(names[code.co_argcount - len(defaults):code.co_argcount], defaults))
+    given |= fn.__kwdefaults__ or {}
+    annotations = getattr(fn, "__annotations__", {})
+
+    def chosen(which, i, name):
+        return i in which or name in which
+
+    return [KernelParam(i, name, annotations.get(name), given.get(name), name in given,
+                        chosen(generic, i, name), chosen(unaligned, i, name))
+            for i, name in enumerate(names)]
+
+
+class KernelInterface:
+    """What can be called as kernel[grid](arguments): jit functions, autotuners, heuristics."""
+
+    def __getitem__(self, grid):
+        return functools.partial(self.run, grid=grid, warmup=False)
+
+    def warmup(self, *args, grid, **kwargs):
+        """Compiles for these arguments, dtypes and MockTensors among them; launches nothing."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+
+class JITFunction(_nereid.Dispatcher, KernelInterface):
+    """A function in the kernel language.  kernel[grid](arguments) compiles it for the kinds of its
+    arguments, once each, and launches it where they are."""
+
+    # C's own, which is quicker than KernelInterface's.
+    __getitem__ = _nereid.Dispatcher.__getitem__
+
+    def __init__(self, fn, version=None, do_not_specialize=None,
+                 do_not_specialize_on_alignment=None, debug=None, noinline=None, repr=None,
+                 launch_metadata=None):
+        self.fn = fn
+        self.version, self.debug, self.noinline = version, debug, noinline
+        self.launch_metadata = launch_metadata
+        self.do_not_specialize = tuple(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = tuple(do_not_specialize_on_alignment or ())
+        self.params = _params(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
+        self.pre_run_hooks: list = []
+        self._repr = repr
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__globals__"):
+            setattr(self, name, getattr(fn, name))
+        self.__wrapped__ = fn
+        super().__init__(tuple(self.arg_names), bytes(p.flags for p in self.params),
+                         tuple(p.declared for p in self.params),
+                         tuple(p.default for p in self.params), self.pre_run_hooks)
+
+    @property
+    def arg_names(self) -> list[str]:
+        return [p.name for p in self.params]
+
+    @property
+    def constexprs(self) -> list[int]:
+        return [p.num for p in self.params if p.is_constexpr]
+
+    @property
+    def src(self) -> str:
+        """The function's text, from its `def` on."""
+        return source_of(self)[1]
+
+    def repr(self, specialization=None) -> str:
+        return self._repr(specialization) if self._repr else self.__name__
+
+    def add_pre_run_hook(self, hook) -> None:
+        """`hook` is called with the arguments of each launch, before it."""
+        if not callable(hook):
+            raise TypeError("a hook must be callable")
+        self.pre_run_hooks.append(hook)
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        """Launches the kernel, unless `warmup`; gives the CompiledKernel."""
+        return self._launch(None if warmup else grid, args, kwargs)
+
+    def warmup(self, *args, grid=None, **kwargs):
+        """Compiles for these arguments, dtypes and MockTensors among them; launches nothing."""
+        return self._launch(None, tuple(map(MockTensor.wrap_dtype, args)),
+                            {k: MockTensor.wrap_dtype(v) for k, v in kwargs.items()})
+
+    def _specialize(self, device_type: int, index: int, described: list, bound: dict, options):
+        """Called for arguments of a new kind: the compiled kernel for them."""
+        from nereid.compiler import specialize
+
+        return specialize(self, device_type, index, described, bound, options or {})
+
+    def _global_changed(self, name: str, old, new) -> None:
+        if type(old) is type(new) and old == new:
+            return
+        raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel: "
+                           f"from {old!r} to {new!r}; pass it as an argument instead")
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"`{self.__name__}` is a kernel and can't be called directly: launch it "
+                           f"as {self.__name__}[grid](...), or call it in another kernel")
+
+    def __repr__(self) -> str:
+        return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+    def __reduce__(self):
+        import importlib
+
+        return _found, (self.__module__, self.__qualname__)
+
+
+def _found(module: str, qualname: str):
+    """The jit function of that name, for those who unpickle it."""
+    import importlib
+
+    value = importlib.import_module(module)
+    for name in qualname.split("."):
+        value = getattr(value, name)
+    return value
+
+
+class MockTensor:
+    """A tensor that is no memory, for warmup(): its dtype, shape and a well aligned address."""
+
+    def __init__(self, dtype, shape=None):
+        self.dtype = dtype
+        self.shape = [1] if shape is None else shape
+
+    @staticmethod
+    def wrap_dtype(value):
+        kind = type(value)
+        is_dtype = kind.__name__ == "dtype" and kind.__module__.split(".")[0] == "torch"
+        return MockTensor(value) if is_dtype else value
+
+    def stride(self):
+        strides, n = [], 1
+        for extent in reversed(self.shape):
+            strides.append(n)
+            n *= extent
+        return tuple(reversed(strides))
+
+    @staticmethod
+    def data_ptr() -> int:
+        return 0
+
+    @staticmethod
+    def ptr_range() -> int:
+        return 0
+
+
+class TensorWrapper:
+    """A tensor whose elements count as another dtype of the same size."""
+
+    def __init__(self, base, dtype):
+        self.base, self.dtype = base, dtype
+        self.data, self.device = base.data, base.device
+        self.shape = base.shape
+        self.is_cuda = getattr(base, "is_cuda", False)
+
+    def data_ptr(self):
+        return self.base.data_ptr()
+
+    def stride(self, *args):
+        return self.base.stride(*args)
+
+    def element_size(self):
+        return self.base.element_size()
+
+    def cpu(self):
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def copy_(self, other):
+        self.base.copy_(other.base)
+
+    def clone(self):
+        return TensorWrapper(self.base.clone(), self.dtype)
+
+    def to(self, device):
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def __str__(self):
+        return f"TensorWrapper[{self.dtype}]({self.base})"
+
+
+def reinterpret(tensor, dtype):
+    """`tensor` with its elements read as `dtype` of the language, without a copy."""
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError(f"Cannot reinterpret a {type(tensor)}.")
+
+
+def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
+        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+    """Makes a kernel of a function in Triton's language; also @jit(do_not_specialize=...).
+
+    Nothing is compiled before the first launch.  Arguments are specialized on as Triton does:
+    integers that are 1 or divisible by 16, addresses divisible by 16."""
+    if fn is None:
+        return functools.partial(jit, version=version, repr=repr, launch_metadata=launch_metadata,
+                                 do_not_specialize=do_not_specialize,
+                                 do_not_specialize_on_alignment=do_not_specialize_on_alignment,
+                                 debug=debug, noinline=noinline)
+    if not hasattr(fn, "__code__"):
+        raise TypeError(f"jit takes a Python function, not a {type(fn).__name__}")
+    return JITFunction(fn, version=version, repr=repr, launch_metadata=launch_metadata,
+                       do_not_specialize=do_not_specialize,
+                       do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
+                       noinline=noinline)
