@@ -121,7 +121,7 @@ THREADS := $(foreach l,libpthread.so.0 libdl.so.2 libm.so.6,$(shell $(CC) -print
 # collide with others of its process.
 $B/python/extension.o: $(EXTENSION_OBJECTS) $B/$(OLD_GLIBC).o $B/nereid-public.o \
   python/link/glibc_names
-	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) -Wl,-Bstatic $(LIBS)
+	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) $(filter -L%,$(LDFLAGS)) -Wl,-Bstatic $(LIBS)
 	$(glibc_names) $@ > $@.names
 	$(OBJCOPY) --keep-global-symbol=PyInit__nereid --redefine-syms=$@.names $@
 
@@ -133,7 +133,7 @@ $B/python/nereid/_nereid.abi3.so: $B/python/extension.o
 $B/python/program.o: $(CLI_OBJECTS) $B/$(OLD_GLIBC).o $B/nereid-internal.o \
   python/link/glibc_names
 	@mkdir -p $(@D)/crt
-	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) -Wl,-Bstatic $(LIBS)
+	$(CC) -r -nostdlib -o $@ $(filter %.o,$^) $(filter -L%,$(LDFLAGS)) -Wl,-Bstatic $(LIBS)
 	cp "$$($(CC) -print-file-name=Scrt1.o)" $(@D)/crt/
 	$(glibc_names) $@ $(@D)/crt/Scrt1.o > $@.names
 	for o in $@ $(@D)/crt/Scrt1.o; do $(OBJCOPY) --redefine-syms=$@.names $$o || exit 1; done
