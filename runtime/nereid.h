@@ -135,7 +135,10 @@ typedef int (*nereid_lookup_fn)(void *context, const void *scope, const char *na
  * `text` may be a part of the file: then `line` and `column` say where, and all messages have
  * places of the file.  With `lookup` it may be the kernel alone, from its `def` on, without
  * decorators; names that the text does not bind (neither by statements nor as parameters) are
- * looked up in `scope`.  A name that is not found there is one of Python's own, or not defined. */
+ * looked up in `scope`.  A name that is not found there is one of Python's own, or not defined.
+ * Where a call leaves out a parameter `p` of a function that was looked up, "p=" is looked up in
+ * the function's scope: its default, as it was when the function was defined.  If that is not
+ * found, the default's expression is evaluated. */
 typedef struct {
   const char *path;               /* the file; with `text`, what messages call it */
   const char *text;               /* NULL: the file is read */
@@ -155,7 +158,8 @@ typedef enum {
   NEREID_NAME_VALUE, /* the value of `text`, an expression over literals and the language's full
                         names: "128", "'tf32'", "(1, None)", "triton.language",
                         "triton.language.float16", "triton.language.load", "math.pi".  `nereid` is
-                        the same as `triton` there */
+                        the same as `triton` there.  Other names in it are looked up in
+                        source.scope, if that is not NULL */
   NEREID_NAME_SCOPE, /* a module or class called `text`: its attributes are looked up in
                         source.scope */
   NEREID_NAME_JIT,   /* a jit function called `text`.  `source` has its text, path, line, column and

@@ -35,7 +35,8 @@ typedef struct {
 /* Answers for a name from outside of all texts: see module/outside.c. */
 typedef enum {
   OUTSIDE_NONE,
-  OUTSIDE_VALUE, /* `text` is an expression over literals and the language's full names */
+  OUTSIDE_VALUE, /* `text` is an expression over literals, the language's full names, and names
+                    that are looked up in source.scope (NULL: none) */
   OUTSIDE_SCOPE, /* `text` is its name; its attributes are looked up in source.scope */
   OUTSIDE_JIT,   /* `text` is the name of what `source` defines, which ends in a NUL: a function */
   OUTSIDE_HOST,  /* a function evaluated at compile time */

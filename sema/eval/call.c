@@ -218,6 +218,9 @@ static bool take_named_arg(Binder *b, Name name, Value *v) {
 }
 
 static Value take_default(Sema *S, const Frame *callee, Binder *b, const Param *p) {
+  Value v;
+  const FuncDef *def = callee->func->def;
+  if (p->dflt && def && outside_default(S, callee->module, def, p, &v)) return v;
   if (p->dflt) return eval_in_module(S, callee->module, p->dflt);
   sema_error(S, b->args->at, E_SEMA_ARG_MISSING, b->name, p->name);
   return value_error();

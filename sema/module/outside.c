@@ -4,7 +4,8 @@
  * it: in its file, in functions around it.  They are asked of the caller (sema.h: NameLookup) in
  * the scope of the text that mentions them, once in each scope.  An answer is
  *
- *   an expression     evaluated in a module that knows the language's full names, and nothing else
+ *   an expression     evaluated in a module that knows the language's full names, after those of
+ *                     the answer's own scope
  *   a scope           a module without a text, whose names are asked for in that scope
  *   a definition      a module of its own text, with its own scope: the same text in the same place
  *                     is one module, so that functions may call each other
@@ -132,6 +133,8 @@ ModuleInfo *outside_module(Program *p, const SourceText *text, bool is_kernel) {
   m->asks = true;
   m->scope = text->scope;
   name_constexprs(p, m, &m->ast->body);
+  const StmtList *body = &m->ast->body;
+  if (body->len && body->data[0]->kind == ST_FUNC) m->def = body->data[0]->func;
   return m;
 }
 
@@ -178,13 +181,17 @@ static Value definition_value(Sema *S, Name of, const OutsideName *is, Span at) 
 
 /* ---- expressions over full names ---- */
 
-static ModuleInfo *language_module(Program *p) {
-  if (p->outside->language) return p->outside->language;
+/* `scope` NULL: of the language's names alone. */
+static ModuleInfo *language_module(Program *p, const void *scope) {
+  if (!scope && p->outside->language) return p->outside->language;
   ModuleInfo *m = ARENA_NEW(p->arena, ModuleInfo);
   m->path = pool_name(p->names, "<names of the language>");
   m->ast = ARENA_NEW(p->arena, Module);
-  m->asks = true;
-  return p->outside->language = m;
+  m->asks = scope != NULL;
+  m->scope = scope;
+  m->has_language = true;
+  if (!scope) p->outside->language = m;
+  return m;
 }
 
 /* Of `triton`, `nereid`, a module of the host (`math`, `torch`), or Python's own. */
@@ -223,7 +230,8 @@ static bool integer_value(const char *text, Value *out) {
   return true;
 }
 
-static Value expression_value(Sema *S, Name of, const char *text, Span at) {
+static Value expression_value(Sema *S, Name of, const OutsideName *is, Span at) {
+  const char *text = is->text;
   Value v;
   if (integer_value(text, &v) || dotted_value(S, text, at, &v)) return v;
   const char *statement = arena_printf(S->arena, "_ = (%s)\n", text);
@@ -232,7 +240,8 @@ static Value expression_value(Sema *S, Name of, const char *text, Span at) {
   const Module *ast = parse(S->arena, S->names, S->diags, file);
   const Stmt *s = ast->body.len == 1 ? ast->body.data[0] : NULL;
   bool is_expression = s && s->kind == ST_ASSIGN;
-  v = is_expression ? eval_in_module_quietly(S, language_module(S->p), s->value) : value_error();
+  ModuleInfo *m = language_module(S->p, is->source.scope);
+  v = is_expression ? eval_in_module_quietly(S, m, s->value) : value_error();
   if (v.kind == V_ERROR) sema_error(S, at, E_SEMA_OUTSIDE_VALUE, of, text);
   return v;
 }
@@ -250,7 +259,7 @@ static Value scope_value(Sema *S, const OutsideName *is) {
 
 static Value answer_value(Sema *S, Name name, const OutsideName *is, Span at) {
   switch (is->kind) {
-    case OUTSIDE_VALUE: return expression_value(S, name, is->text, at);
+    case OUTSIDE_VALUE: return expression_value(S, name, is, at);
     case OUTSIDE_SCOPE: return scope_value(S, is);
     case OUTSIDE_JIT:
     case OUTSIDE_HOST:
@@ -263,14 +272,9 @@ static Value answer_value(Sema *S, Name name, const OutsideName *is, Span at) {
   }
 }
 
-bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out) {
+/* The value of a name in a scope; false if the caller knows none. */
+static bool asked_value(Sema *S, const void *key, Name name, Span at, Value *out) {
   Outside *o = S->p->outside;
-  if (!m->asks) return false;
-  if (m == o->language) {
-    *out = first_name(S, name);
-    return true;
-  }
-  const void *key = m->scope;
   uint32_t i = answer_of(S->p, key, name);
   Answer a = scope_of(S->p, key)->answers.data[i];
   if (a.is.kind == OUTSIDE_NONE && !o->failed) return false;
@@ -281,4 +285,16 @@ bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out) {
   }
   *out = a.value;
   return true;
+}
+
+bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out) {
+  if (m->asks && asked_value(S, m->scope, name, at, out)) return true;
+  if (m->has_language) *out = first_name(S, name);
+  return m->has_language;
+}
+
+bool outside_default(Sema *S, const ModuleInfo *m, const FuncDef *def, const Param *p, Value *out) {
+  if (!m || !m->asks || m->def != def) return false;
+  Name name = pool_name(S->names, arena_printf(S->arena, "%s=", p->name));
+  return asked_value(S, m->scope, name, p->span, out);
 }

@@ -93,6 +93,8 @@ struct ModuleInfo {
   bool busy;        /* a star import is looking here */
   bool asks;         /* names that it doesn't bind are asked of the caller, ... */
   const void *scope; /* ... in this scope */
+  bool has_language; /* it knows full names of the language as well: triton, math */
+  const FuncDef *def; /* the function that its text begins with, whose names are asked for */
   bool is_scope;     /* it is nothing but a scope, and `path` its name */
   bool is_class;     /* its text is a class, perhaps without the decorator */
   ModuleInfo *outer; /* of a host function's body: where names that it doesn't bind are looked up */
@@ -455,6 +457,10 @@ void outside_open(Program *p, NameLookup lookup, void *context);
 ModuleInfo *outside_module(Program *p, const SourceText *text, bool is_kernel);
 /* The value of a name that the caller knows; false if there is none. */
 bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out);
+
+/* The value that the caller has for the default of a parameter of a module's own function: what the
+ * expression meant when the function was defined. */
+bool outside_default(Sema *S, const ModuleInfo *m, const FuncDef *def, const Param *p, Value *out);
 
 /* ---- enclosing.c ---- */
 /* The scope of a kernel's free names: its file, or the host function around it. */

@@ -170,7 +170,7 @@ static void test_shadows(void) {
 /* ---- functions ---- */
 
 static const Entry lib[];
-static const Entry closure[] = {VALUE_OF("factor", "3"), {0}};
+static const Entry closure[] = {VALUE_OF("factor", "3"), VALUE_OF("by=", "5"), {0}};
 static const Entry lib[] = {
     VALUE_OF("N", "1"),
     {"twice", NEREID_NAME_JIT, "twice", "def twice(v):\n    return add(v, v) * N\n", lib, 30, 0,
@@ -189,15 +189,21 @@ static const Entry lib[] = {
     {0}};
 
 static void test_functions(void) {
-  const Entry names[] = {VALUE_OF("N", "1000"),
-                         {"f", NEREID_NAME_JIT, "twice", lib[1].source, lib, 30, 0, NULL},
-                         {"even", NEREID_NAME_HOST, "even", lib[3].source, lib, 40, 0, NULL},
-                         {"lib", NEREID_NAME_SCOPE, "lib", NULL, lib, 0, 0, NULL},
-                         {0}};
+  const Entry names[] = {
+      VALUE_OF("N", "1000"),
+      {"f", NEREID_NAME_JIT, "twice", lib[1].source, lib, 30, 0, NULL},
+      {"even", NEREID_NAME_HOST, "even", lib[3].source, lib, 40, 0, NULL},
+      {"lib", NEREID_NAME_SCOPE, "lib", NULL, lib, 0, 0, NULL},
+      {"two", NEREID_NAME_VALUE, "(twice, (add, N), 'N')", NULL, lib, 0, 0, NULL},
+      {0}};
   accept(KERNEL "tl.store(x, f(2.0))\n    tl.static_assert(even(10) and not even(7))\n", names);
   accept(KERNEL "tl.store(x, lib.twice(tl.load(x)))\n    tl.static_assert(lib.N == 1)\n", names);
-  accept(KERNEL "tl.static_assert(lib.scaled(2) == 18 and lib.scaled(2, by=1) == 6)\n", names);
+  accept(KERNEL "tl.static_assert(lib.scaled(2) == 30 and lib.scaled(2, by=1) == 6)\n", names);
   accept(KERNEL "tl.static_assert(lib.twice == f and lib.even == even)\n", names);
+  /* An expression with names of its own. */
+  accept(KERNEL
+         "tl.store(x, two[0](3.0))\n    tl.static_assert(two[1][1] == 1 and two[2] == 'N')\n",
+         names);
   /* Each name of a scope is asked for once. */
   accept(KERNEL "for i in tl.static_range(9):\n        tl.store(x, f(2.0) + f(1.0))\n", names);
   check_got(asked == 4, "asked once: tl, f, add, N of lib", names[0].text);
