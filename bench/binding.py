@@ -17,7 +17,9 @@ LOST = -5  # NEREID_E_LOST
 
 class Source(ctypes.Structure):
     _fields_ = [("path", c_char_p), ("text", c_char_p), ("size", c_size_t),
-                ("import_path", POINTER(c_char_p)), ("n_import_path", c_int)]
+                ("import_path", POINTER(c_char_p)), ("n_import_path", c_int), ("line", c_int),
+                ("column", c_int), ("lookup", c_void_p), ("lookup_context", c_void_p),
+                ("scope", c_void_p)]
 
 
 class Arg(ctypes.Structure):
@@ -28,9 +30,13 @@ class Request(ctypes.Structure):
     _fields_ = [("source", Source), ("kernel", c_char_p), ("args", POINTER(Arg)), ("nargs", c_int),
                 ("target", c_char_p), ("num_warps", c_int), ("num_stages", c_int),
                 ("num_ctas", c_int), ("maxnreg", c_int), ("no_fp_fusion", c_int),
-                ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
+                ("alias", c_int), ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
                 ("on_pass", c_void_p), ("on_message", c_void_p), ("context", c_void_p),
                 ("language", c_char_p)]
+
+
+class Extent(ctypes.Structure):
+    _fields_ = [("lo", c_int64), ("hi", c_int64)]
 
 
 class DeviceInfo(ctypes.Structure):
@@ -67,6 +73,8 @@ CHECKED = {
     "nereid_event_sync": [c_void_p],
     "nereid_event_elapsed_us": [POINTER(c_double), c_void_p, c_void_p],
     "nereid_kernel_load": [OUT, c_void_p, c_void_p],
+    "nereid_kernel_run": [c_void_p, c_void_p, POINTER(ctypes.c_uint32), POINTER(ctypes.c_uint64),
+                          POINTER(Extent), c_void_p],
     "nereid_kernel_get_resources": [POINTER(Resources), c_void_p],
     "nereid_launch_new": [OUT, c_void_p, POINTER(ctypes.c_uint32)],
     "nereid_launch_set_int": [c_void_p, c_int, c_int64],
