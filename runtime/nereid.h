@@ -384,6 +384,10 @@ NEREID_API int nereid_device_count(const char *kind);
 /* Notes that are no failures (a cache that can't be used, registers that spill), and the findings
  * of interpreters, go there. */
 NEREID_API void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context);
+/* The lines of device_print go there, each with its newline, from any of the threads that run a
+ * kernel, several at a time; NULL: to C's stdout.  Those of a GPU, which its driver prints, always
+ * go to C's stdout. */
+NEREID_API void nereid_device_on_print(nereid_device *d, nereid_message_fn fn, void *context);
 /* Waits for all that was started on the device. */
 NEREID_API int nereid_device_sync(nereid_device *d);
 

@@ -1,11 +1,15 @@
 /* Helpers: lines of device_print.  They are C text, see Helper.
  * printf is the compiler's builtin, so that a unit needs no header whose names kernels could have
- * too, and it is called here alone: a call for each statement would be expanded for each lane. */
+ * too, and it is called here alone: a call for each statement would be expanded for each lane.  A
+ * loader may define PRINTF before the unit, to have the lines itself. */
 #include "codegen/c/c.h"
 
 #define PRINT(types, plain)                                                                      \
   {                                                                                              \
     "vprint_$t", types,                                                                          \
+        "#ifndef PRINTF\n"                                                                        \
+        "#define PRINTF __builtin_printf\n"                                                       \
+        "#endif\n"                                                                                \
         "/* A line for each lane of m, as a whole: the program, the lane of each of the axes'\n" \
         " * indices, and the value, which a format may leave out. */\n"                          \
         "RARE void vprint_$t(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,\n"  \
@@ -14,7 +18,7 @@
         "    $T value = v[l];\n" plain                                                           \
         "    int i[8];\n"                                                                        \
         "    for (int a = 0; a < axes; a++) i[a] = index[a][l];\n"                               \
-        "#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)\n"                     \
+        "#define LINE(...) PRINTF(format, x, y, z, __VA_ARGS__)\n"                               \
         "    switch (axes) {\n"                                                                  \
         "    case 0: LINE(value); break;\n"                                                      \
         "    case 1: LINE(i[0], value); break;\n"                                                \

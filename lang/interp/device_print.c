@@ -81,4 +81,7 @@ void print_text(Text *out, const PrintLine *line, const uint32_t pid[3], const i
   text_puts(out, "\n");
 }
 
-void print_write(const Text *line) { fwrite(line->data, 1, line->len, stdout); }
+void print_write(const InterpOptions *o, const Text *line) {
+  if (o->print) o->print(o->context, line->data);
+  else fwrite(line->data, 1, line->len, stdout);
+}

@@ -40,7 +40,7 @@ void print_format(Text *out, const PrintLine *line);
 /* The line itself, with a newline; value NULL: it is undefined. */
 void print_text(Text *out, const PrintLine *line, const uint32_t pid[3], const int32_t *index,
                 const Scalar *value);
-/* To the process's standard output, as a whole. */
-void print_write(const Text *line);
+/* To the receiver of the launch's lines. */
+void print_write(const InterpOptions *o, const Text *line);
 
 #endif

@@ -208,7 +208,7 @@ static int run_until_longjmp(Run *r) {
 }
 
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
-                Diags *d, InterpLimits limits) {
+                Diags *d, InterpOptions options) {
   Arena *a = arena_new();
   jmp_buf oom;
   if (!a || setjmp(oom)) {
@@ -219,8 +219,8 @@ int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3]
   }
   arena_on_oom(a, &oom);
   Run *r = run_new(a, f, args, grid, m, d);
-  r->limits = limits;
-  if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
+  r->options = options;
+  if (!options.iterations) r->options.iterations = INTERP_ITERATIONS;
   int status = run_until_longjmp(r);
   memory_report(m);
   findings_report(r->findings);

@@ -43,11 +43,14 @@ typedef struct {
   uint64_t bits;
 } InterpArg;
 
-/* Limits of a launch in either interpreter. */
+/* Limits of a launch in either interpreter, and the receiver of the lines that it prints. */
 typedef struct {
   uint64_t steps;      /* operations; 0: any number */
   uint64_t iterations; /* of `while` loops since a program began or ended; 0: INTERP_ITERATIONS */
-} InterpLimits;
+  /* Gets each line of device_print, with its newline; NULL: C's stdout does. */
+  void (*print)(void *context, const char *line);
+  void *context;
+} InterpOptions;
 enum { INTERP_ITERATIONS = 1 << 24 }; /* some seconds */
 
 /* The number of the machine that op SPECIAL of this kind gives, in either interpreter. */
@@ -56,6 +59,6 @@ int64_t interp_special_number(const char *kind);
 /* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop
  * (deadlock, an endless loop, or a limit); findings alone do not stop it. */
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
-                Diags *d, InterpLimits limits);
+                Diags *d, InterpOptions options);
 
 #endif

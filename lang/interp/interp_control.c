@@ -41,7 +41,7 @@ void interp_go(Prog *p, size_t depth, bool may_yield) {
     const Inst *in = &f->code->insts[f->next++];
     in->exec(p, in);
     if (!in->transfers) interp_bury(p, in);
-    if (++r->steps == r->limits.steps) interp_stop(r, r->fn->span, E_INTERP_STEPS, r->steps);
+    if (++r->steps == r->options.steps) interp_stop(r, r->fn->span, E_INTERP_STEPS, r->steps);
   }
 }
 
@@ -204,7 +204,7 @@ void interp_condition(Prog *p, const Inst *in) {
 static void while_next(Prog *p, Frame *f, Val *vals) {
   Run *r = p->run;
   const TileOp *loop = f->owner->op;
-  if (++r->iterations == r->limits.iterations)
+  if (++r->iterations == r->options.iterations)
     interp_stop(r, loop->span, E_INTERP_ITERATIONS, r->iterations);
   uint64_t changes = memory_changes(r->memory);
   if (changes == f->changes && same_vals(f->carried, vals, loop->nargs)) {

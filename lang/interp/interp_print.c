@@ -31,7 +31,7 @@ static void print_device_operand(Prog *p, const Inst *in, uint32_t k, PrintLine 
     Scalar x = cast_for_print((DType)t->dtype, v->x[i], casts, ncasts);
     out->len = 0;
     print_text(out, &line, p->id, index, undefined ? NULL : &x);
-    print_write(out);
+    print_write(&p->run->options, out);
   }
 }
 
@@ -42,7 +42,7 @@ void interp_print(Prog *p, const Inst *in) {
   for (uint32_t k = 0; k < in->op->nargs; k++) print_device_operand(p, in, k, line, &out);
   if (!in->op->nargs) {
     print_text(&out, &line, p->id, NULL, NULL);
-    print_write(&out);
+    print_write(&p->run->options, &out);
   }
   arena_free(scratch);
 }

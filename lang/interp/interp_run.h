@@ -91,8 +91,8 @@ typedef struct {
   const Code *body;
   const uint8_t *feeds_address; /* by value id */
   StoreBlock *free[STORE_CLASSES];
-  uint64_t steps, iterations; /* see InterpLimits */
-  InterpLimits limits;
+  uint64_t steps, iterations; /* see InterpOptions */
+  InterpOptions options;
   VEC(Prog *) live;
   VEC(Prog *) retired; /* to be used again */
   uint64_t started;

@@ -145,7 +145,7 @@ static void run_warp(Warp *w) {
     w->at++;
     if (r->lockstep) w->clock[w->id]++;
     in->exec(w, in);
-    if (++r->steps == r->limits.steps) nest_stop(r, r->nest->span, E_INTERP_STEPS, r->steps);
+    if (++r->steps == r->options.steps) nest_stop(r, r->nest->span, E_INTERP_STEPS, r->steps);
   }
 }
 
@@ -287,7 +287,7 @@ static int run_nest_until_stop(Run *r) {
 }
 
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
-                InterpLimits limits) {
+                InterpOptions options) {
   if (n->level != NEST_LEVEL_THREAD) {
     diag_error(d, n->span, E_NEST_NOT_BOUND);
     return -1;
@@ -302,8 +302,8 @@ int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Me
   }
   arena_on_oom(a, &oom);
   Run *r = new_nest_run(a, n, args, grid, m, d);
-  r->limits = limits;
-  if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
+  r->options = options;
+  if (!options.iterations) r->options.iterations = INTERP_ITERATIONS;
   int status = run_nest_until_stop(r);
   memory_report(m);
   findings_report(r->findings);

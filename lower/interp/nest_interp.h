@@ -32,6 +32,6 @@
 /* Runs the grid of a nest that nest_verify accepts; args by nest parameter.  Returns 0, or -1 if it
  * had to stop. */
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
-                InterpLimits limits);
+                InterpOptions options);
 
 #endif

@@ -208,7 +208,7 @@ void nest_exec_print(Warp *w, const Inst *in) {
     out.len = 0;
     bool known = v.x && !(v.bad >> i & 1);
     print_text(&out, &line, w->prog->id, index[i], known ? &v.x[i] : NULL);
-    print_write(&out);
+    print_write(&w->prog->run->options, &out);
   }
   arena_free(scratch);
 }
@@ -337,7 +337,7 @@ void nest_exec_back(Warp *w, const Inst *in) {
   Iteration *it = &w->whiles[in->slot];
   uint64_t changes = memory_changes(r->memory), shared = w->prog->shared_changes;
   w->pc = in->target;
-  if (++r->iterations == r->limits.iterations)
+  if (++r->iterations == r->options.iterations)
     nest_stop(r, in->stmt->span, E_INTERP_ITERATIONS, r->iterations);
   if (it->changes != changes || it->shared_changes != shared) it->iterations = 0;
   bool same = it->iterations++ && is_as_noted(w, in, it);

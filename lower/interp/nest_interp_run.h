@@ -248,8 +248,8 @@ struct Run {
   int64_t shared_bytes;
   const int64_t *offsets; /* by buffer id */
   uint32_t shared_granule, global_granule; /* bytes, powers of two */
-  uint64_t steps, iterations; /* see InterpLimits; iterations of all warps */
-  InterpLimits limits;
+  uint64_t steps, iterations; /* see InterpOptions; iterations of all warps */
+  InterpOptions options;
   VEC(Prog *) live;
   VEC(Prog *) retired;
   uint64_t started;

@@ -2,6 +2,8 @@
 #include "runtime/device/cpu_device.h"
 
 #include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,24 +150,55 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
   return 0;
 }
 
+/* ---- printed lines ---- */
+
+/* Before a unit that prints: the lines go to the device that loaded it. */
+static const char PRINT_HEAD[] =
+    "int (*nereid_print)(void *device, const char *format, ...);\n"
+    "void *nereid_print_device;\n"
+    "#define PRINTF(...) nereid_print(nereid_print_device, __VA_ARGS__)\n";
+
+typedef int PrintLine(void *device, const char *format, ...);
+
+static int print_line(void *device, const char *format, ...) {
+  const nereid_device *d = device;
+  va_list ap;
+  va_start(ap, format);
+  char *line = NULL;
+  int n = d->on_print ? vasprintf(&line, format, ap) : vprintf(format, ap);
+  va_end(ap);
+  if (line && n >= 0) d->on_print(d->print_context, line);
+  free(line);
+  return n;
+}
+
+static void connect_print(nereid_device *d, void *library) {
+  PrintLine **print = dlsym(library, "nereid_print");
+  void **device = dlsym(library, "nereid_print_device");
+  if (!print || !device) return;
+  *print = print_line;
+  *device = d;
+}
+
 /* ---- loading ---- */
 
 /* Each kernel holds its library for itself. */
-static int open_library_kernel(const char *path, const LoadItem *item) {
+static int open_library_kernel(nereid_device *d, const char *path, const LoadItem *item) {
   char symbol[1024];
   Loaded *out = item->out;
   snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
   out->code = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
+  connect_print(d, out->code);
   out->entry = dlsym(out->code, symbol);
   return out->entry ? 0 : error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
 }
 
-static int open_kernels(const TempFolder *t, const Library *l) {
+static int open_kernels(nereid_device *d, const TempFolder *t, const Library *l) {
   char path[TOOL_PATH + 64];
   int code = 0;
   temp_name(path, sizeof path, t, "kernel.so");
-  for (int i = 0; i < l->n && !code; i++) code = open_library_kernel(path, l->items[i]);
+  for (int i = 0; i < l->n && !code; i++) code = open_library_kernel(d, path, l->items[i]);
   return code;
 }
 
@@ -177,7 +210,7 @@ static void build_library(void *context, size_t i) {
   double begin = host_now();
   l->code = temp_new(&t);
   if (!l->code) l->code = provide(loading->device, &t, l);
-  if (!l->code) l->code = open_kernels(&t, l);
+  if (!l->code) l->code = open_kernels(loading->device, &t, l);
   temp_free(&t);
   if (!l->code)
     LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
@@ -280,6 +313,14 @@ static void write_texts(Loading *w) {
   }
 }
 
+static void add_print_head(const Loading *w, Library *l) {
+  if (!strstr(l->text.data, "PRINTF(")) return;
+  Text text = text_new(w->arena);
+  text_puts(&text, PRINT_HEAD);
+  text_putn(&text, l->text.data, l->text.len);
+  l->text = text;
+}
+
 static void name_library(Library *l) {
   const char *first = l->items[0]->image->name;
   int more = l->n - 1;
@@ -293,7 +334,10 @@ static int load_libraries_body(void *arg) {
   Loading *w = arg;
   divide_into_libraries(w);
   write_texts(w);
-  for (int i = 0; i < w->nlibraries; i++) name_library(&w->libraries[i]);
+  for (int i = 0; i < w->nlibraries; i++) {
+    add_print_head(w, &w->libraries[i]);
+    name_library(&w->libraries[i]);
+  }
   parallel_for((size_t)w->nlibraries, build_library, w);
   return 0;
 }

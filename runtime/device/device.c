@@ -121,6 +121,15 @@ void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *cont
   d->context = context;
 }
 
+void nereid_device_on_print(nereid_device *d, nereid_message_fn fn, void *context) {
+  if (!d) {
+    error_null(__func__, "d");
+    return;
+  }
+  d->on_print = fn;
+  d->print_context = context;
+}
+
 /* ---- waiting ---- */
 
 void device_watch(nereid_device *d, DeviceWatch *w) {

@@ -45,6 +45,8 @@ struct nereid_device {
   nereid_device_info info;
   nereid_message_fn on_message;
   void *context;
+  nereid_message_fn on_print; /* NULL: C's stdout */
+  void *print_context;
   pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
   Allocation *allocations;
   DeviceWatch *watches; /* under the lock */

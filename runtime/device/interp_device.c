@@ -216,8 +216,10 @@ static int run_launch_body(void *arg) {
   map_memory(r, pool_new(r->arena));
   for (int i = 0; i < n; i++) r->args[i].bits = r->start->slots[i];
   const uint32_t *grid = r->start->launched;
-  int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
-                     : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
+  const nereid_device *d = r->start->kernel->device;
+  InterpOptions o = {.print = d->on_print, .context = d->print_context};
+  int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, o)
+                     : tile_interp(u->tile, r->args, grid, r->memory, r->diags, o);
   note_written_args(r);
   if (code == 0 && diag_count(r->diags) == 0) {
     remark(r, u->nest ? u->nest->span : u->tile->span);

@@ -76,7 +76,7 @@ static void run_tile(Arena *a, const TileFunc *f) {
   if (f->nparams > ARGS || !small_tile(f)) return;
   for (uint32_t i = 0; i < f->nparams; i++)
     add_arg(&l, i, i, (DType)f->params[i].value->type.dtype, f->params[i].div);
-  tile_interp(f, l.args, grid, l.memory, l.findings, (InterpLimits){.steps = STEPS / 20});
+  tile_interp(f, l.args, grid, l.memory, l.findings, (InterpOptions){.steps = STEPS / 20});
 }
 
 static void run_nest(Arena *a, const Nest *n) {
@@ -84,7 +84,7 @@ static void run_nest(Arena *a, const Nest *n) {
   if (n->nparams > ARGS) return;
   for (uint32_t i = 0; i < n->nparams; i++)
     add_arg(&l, i, n->params[i]->arg, n->params[i]->dtype, n->params[i]->div);
-  nest_interp(n, l.args, grid, l.memory, l.findings, (InterpLimits){.steps = STEPS});
+  nest_interp(n, l.args, grid, l.memory, l.findings, (InterpOptions){.steps = STEPS});
 }
 
 /* ---- reading what was printed ---- */

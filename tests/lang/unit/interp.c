@@ -16,7 +16,7 @@ typedef struct {
   Memory *memory;
   InterpArg args[8];
   uint32_t nargs, grid[3];
-  InterpLimits limits;
+  InterpOptions limits;
   int status;
   const char *messages;
 } Launch;

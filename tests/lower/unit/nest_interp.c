@@ -70,7 +70,7 @@ static void run(Launch *l, uint32_t programs) {
   const uint32_t grid[3] = {programs, 1, 1};
   if (l->nest)
     l->status = nest_interp(l->nest, l->args, grid, l->memory, l->diags,
-                            (InterpLimits){.steps = 5000000, .iterations = 100000});
+                            (InterpOptions){.steps = 5000000, .iterations = 100000});
 }
 
 static bool clean(const Launch *l) { return l->nest && !l->status && !diag_count(l->diags); }

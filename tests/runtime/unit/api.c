@@ -102,6 +102,55 @@ static void test_findings(void) {
   expect_finding("interp", true, "get the memory by nereid_alloc()");
 }
 
+/* ---- printed lines ---- */
+
+static const char print_three[] = HEAD
+    "def f(n):\n"
+    "    tl.device_print('100% n', n + tl.arange(0, 2))\n"
+    "    tl.device_print('done')\n";
+
+typedef struct {
+  char text[512];
+  int lines;
+} Printed;
+
+static void keep_printed(void *context, const char *line) {
+  Printed *p = context;
+  p->lines++;
+  if (strlen(p->text) + strlen(line) < sizeof p->text) strcat(p->text, line);
+}
+
+static void expect_printed(const char *device) {
+  nereid_device *d;
+  nereid_image *image;
+  nereid_kernel *k;
+  nereid_launch *l;
+  Printed p = {0};
+  nereid_arg args[] = {{"n", "i32", NULL}};
+  nereid_request r = {.source = {.text = print_three}, .args = args, .nargs = 1};
+  if (nereid_device_open(&d, device)) abort();
+  nereid_device_on_print(d, keep_printed, &p);
+  if (nereid_compile_for(&image, d, &r) || nereid_kernel_load(&k, d, image)) abort();
+  nereid_image_free(image);
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1}) || nereid_launch_set_int(l, 0, 7)) abort();
+  check_call(!nereid_launch_run(l, NULL) && !nereid_device_sync(d), nereid_error_message());
+  check_call(p.lines == 3, device);
+  check_call(!strcmp(p.text,
+                     "pid (0, 0, 0) idx (0) 100% n: 7\n"
+                     "pid (0, 0, 0) idx (1) 100% n: 8\n"
+                     "pid (0, 0, 0) done\n"),
+             p.text);
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_device_close(d);
+}
+
+static void test_printed(void) {
+  expect_printed("interp");
+  expect_printed("nest");
+  expect_printed("cpu");
+}
+
 /* ---- structs with NULL where there must be something ---- */
 
 static void test_structs(void) {
@@ -124,6 +173,7 @@ int main(void) {
   test_messages();
   test_find();
   test_findings();
+  test_printed();
   test_structs();
   return report();
 }
