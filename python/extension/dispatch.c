@@ -36,18 +36,6 @@ typedef struct {
   PyObject_HEAD PyObject *dispatcher, *grid;
 } Launcher;
 
-static void free_object(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-  release(self);
-  Py_DECREF(type);
-}
-
-static PyObject *new_object(PyTypeObject *type) {
-  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-  return alloc(type, 0);
-}
-
 /* ---- specializations ---- */
 
 static int take_leaves(Specialization *s, PyObject *list) {
@@ -431,7 +419,54 @@ static PyObject *dispatcher_clear_cache(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+/* (key, compiled kernel or None, device type, index, described, bound, options) */
+static PyObject *describe_call(Dispatcher *d, const Call *c) {
+  PyObject *key = call_key(c), *described = key ? call_describe(c) : NULL;
+  PyObject *bound = described ? call_bound(c) : NULL, *out = NULL;
+  PyObject *found = bound ? PyDict_GetItemWithError(d->specializations, key) : NULL;
+  if (bound && !PyErr_Occurred())
+    out = Py_BuildValue("(OOiiOOO)", key, found ? ((Specialization *)found)->compiled : Py_None,
+                        (int)c->device.device_type, (int)c->device.device_id, described, bound,
+                        c->options ? c->options : Py_None);
+  Py_XDECREF(key);
+  Py_XDECREF(described);
+  Py_XDECREF(bound);
+  return out;
+}
+
+static PyObject *dispatcher_describe(PyObject *self, PyObject *args) {
+  Dispatcher *d = (Dispatcher *)self;
+  PyObject *given, *named, *out = NULL;
+  Call c;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &given, &PyDict_Type, &named)) return NULL;
+  if (!d->params) {
+    PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
+    return NULL;
+  }
+  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, self, given, named) &&
+      !call_read(&c))
+    out = describe_call(d, &c);
+  call_close(&c);
+  return out;
+}
+
+static PyObject *dispatcher_keep(PyObject *self, PyObject *args) {
+  Dispatcher *d = (Dispatcher *)self;
+  PyObject *key, *made;
+  if (!d->state || !d->specializations) {
+    PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "OO!", &key, d->state->specialization_type, &made)) return NULL;
+  if (PyDict_SetItem(d->specializations, key, made)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef dispatcher_methods[] = {
+    {"_describe", dispatcher_describe, METH_VARARGS,
+     "_describe(args, kwargs): a call's key, its compiled kernel or None, and what _specialize() "
+     "gets."},
+    {"_keep", dispatcher_keep, METH_VARARGS, "_keep(key, Specialization): for calls of that key."},
     {"_launch", dispatcher_launch, METH_VARARGS,
      "_launch(grid, args, kwargs): calls the kernel; with grid None it is only made ready."},
     {"_forget", dispatcher_clear_cache, METH_NOARGS, "Forgets all specializations."},

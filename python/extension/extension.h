@@ -66,6 +66,10 @@ typedef struct {
   PyObject *device; /* outlives the kernel */
 } KernelObject;
 
+/* An object of a type of ours, all zeros; and the end of it in its tp_dealloc. */
+PyObject *new_object(PyTypeObject *type);
+void free_object(PyObject *self);
+
 /* Adds the types to the module; negative with an exception on failure. */
 int add_objects(PyObject *module);
 PyObject *image_wrap(State *s, nereid_image *image);
@@ -74,6 +78,13 @@ PyObject *image_wrap(State *s, nereid_image *image);
 
 PyObject *py_compile(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *py_emit(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* ---- records.c: measurements and timers ---- */
+
+int add_records(PyObject *module);
+PyObject *py_records_find(PyObject *module, PyObject *args);
+PyObject *py_records_store(PyObject *module, PyObject *args);
 
 /* ---- arguments.c: tensors ---- */
 

@@ -50,6 +50,13 @@ static PyMethodDef functions[] = {
      "compile(source, kernel, args, ...): an Image."},
     {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,
      "emit(source, kernel, args, ..., kind=): the text of a stage."},
+    {"request_key", (PyCFunction)(void (*)(void))py_request_key, METH_VARARGS | METH_KEYWORDS,
+     "request_key(source, kernel, args, ..., device=): 16 bytes, the key of what it computes."},
+    {"records_find", py_records_find, METH_VARARGS,
+     "records_find(device, [(kernel, signature, problem, config, key, image or None)]): of each "
+     "None or (status, median, spread, runs), in microseconds."},
+    {"records_store", py_records_store, METH_VARARGS,
+     "records_store(device, [(..., status, median, spread, runs)], replace=False)."},
     {"set_launch_hooks", py_set_launch_hooks, METH_VARARGS,
      "set_launch_hooks(enter, exit): called around each launch; None: nobody is."},
     {"register", py_register, METH_VARARGS,
@@ -75,7 +82,7 @@ static int start_module(PyObject *module) {
     Py_XDECREF(name);
     if (code) return -1;
   }
-  return add_objects(module) || add_dispatch(module) ? -1 : 0;
+  return add_objects(module) || add_dispatch(module) || add_records(module) ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, start_module}, {0, NULL}};

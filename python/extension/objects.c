@@ -8,14 +8,14 @@ static PyObject *text_of(const char *s) {
   return s ? PyUnicode_DecodeUTF8(s, (Py_ssize_t)strlen(s), "replace") : PyUnicode_FromString("");
 }
 
-static void free_object(PyObject *self) {
+void free_object(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
   release(self);
   Py_DECREF(type);
 }
 
-static PyObject *new_object(PyTypeObject *type) {
+PyObject *new_object(PyTypeObject *type) {
   allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   return alloc(type, 0);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "python/extension/extension.h"
+#include "runtime/nereid_tune.h"
 
 /* What a request points to while it is compiled. */
 typedef struct {
@@ -215,6 +216,26 @@ PyObject *py_compile(PyObject *module, PyObject *args, PyObject *kwargs) {
                                       : nereid_compile(&image, &c.request, (nereid_kind)c.kind);
     Py_END_ALLOW_THREADS out = code ? raise_failure(c.state, code) : image_wrap(c.state, image);
     if (out && PyErr_Occurred()) Py_CLEAR(out); /* a lookup's */
+  }
+  close_call(&c);
+  return out;
+}
+
+PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs) {
+  Call c;
+  PyObject *out = NULL;
+  if (!open_call(&c, module, args, kwargs)) {
+    nereid_key key;
+    int code = NEREID_E_USAGE;
+    if (c.device) {
+      Py_BEGIN_ALLOW_THREADS code = nereid_request_key(&key, c.device->device, &c.request);
+      Py_END_ALLOW_THREADS out =
+          code ? raise_failure(c.state, code)
+               : PyBytes_FromStringAndSize((const char *)key.bytes, sizeof key.bytes);
+      if (out && PyErr_Occurred()) Py_CLEAR(out); /* a lookup's */
+    } else {
+      PyErr_SetString(PyExc_TypeError, "request_key() needs a device");
+    }
   }
   close_call(&c);
   return out;

@@ -1,21 +1,31 @@
 """What goes wrong, as exceptions: their names are Triton's where Triton has one."""
 
-from nereid import _nereid
+from __future__ import annotations
+
+from collections import namedtuple
 
 # nereid_code of runtime/nereid.h.
 KERNEL, USAGE, MEMORY, DEVICE, LOST, TOOL = range(-1, -7, -1)
 FILE, RESOURCES, FINDINGS, INDEX, CALLER = range(-7, -12, -1)
 
 
-class NereidError(RuntimeError):
-    """A failure of the library; `code` is one of the numbers above."""
+SEVERITIES = ("error", "warning", "note", "hint")
 
-    def __init__(self, message: str, code: int = 0):
+# A part of a message: `line` and `column` count from 1 and are 0 where it is about no line;
+# `source` is the line, and `length` the number of characters that it is about.
+Diagnostic = namedtuple("Diagnostic", "severity file line column length message source")
+
+
+class NereidError(RuntimeError):
+    """A failure of the library: `code` is one of the numbers above, `diagnostics` are the parts of
+    the message, the first of which is the error, and `kernel` is the kernel's name or ""."""
+
+    def __init__(self, message: str = "", code: int = 0, diagnostics=(), kernel: str = ""):
         super().__init__(message)
-        self.code = code
+        self.code, self.diagnostics, self.kernel = code, list(diagnostics), kernel
 
     def __reduce__(self):
-        return type(self), (str(self), self.code)
+        return type(self), (str(self), self.code, self.diagnostics, self.kernel)
 
 
 TritonError = NereidError
@@ -24,29 +34,69 @@ TritonError = NereidError
 class CompilationError(NereidError):
     """The kernel or its arguments are wrong; the message has the file, line and caret."""
 
+    @property
+    def error_message(self) -> str:
+        """The error without its place."""
+        return self.diagnostics[0].message if self.diagnostics else str(self)
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A static_assert of the kernel does not hold."""
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """The kernel has Python that is not part of the language."""
+
 
 class OutOfResources(NereidError):
     """A kernel needs more of `name` than the device has: `required` of `limit`."""
 
-    def __init__(self, required=0, limit=0, name="", message: str = ""):
-        text = message or f"out of resource: {name}, Required: {required}, Hardware limit: {limit}."
-        super().__init__(text, RESOURCES)
+    def __init__(self, required=0, limit=0, name="", message: str = "", diagnostics=(),
+                 kernel: str = ""):
+        text = message or (f"out of resource: {name}, Required: {required}, Hardware limit: "
+                           f"{limit}. Reducing block sizes or `num_stages` may help.")
+        super().__init__(text, RESOURCES, diagnostics, kernel)
         self.required, self.limit, self.name = required, limit, name
 
     def __reduce__(self):
-        return type(self), (self.required, self.limit, self.name, str(self))
+        return type(self), (self.required, self.limit, self.name, str(self), self.diagnostics,
+                            self.kernel)
+
+
+class PTXASError(NereidError):
+    """An assembler refused the code."""
+
+
+class AutotunerError(NereidError):
+    """No configuration is left to choose from."""
 
 
 class InterpreterError(NereidError):
     """An interpreter ran the kernel and found it at fault."""
 
 
-def from_failure(code: int, message: str) -> Exception:
-    """The exception for a failure of the C API, whose message ends without a newline."""
+def _kind_of(code: int, message: str, diagnostics: list) -> type:
+    if code == FINDINGS:
+        return InterpreterError
+    if code == TOOL and "ptx" in message.lower():
+        return PTXASError
+    if code != KERNEL:
+        return NereidError
+    text = diagnostics[0].message if diagnostics else message
+    if text.startswith("static_assert failed"):
+        return CompileTimeAssertionFailure
+    return UnsupportedLanguageConstruct if "not supported" in text else CompilationError
+
+
+def from_failure(code: int, message: str, kernel: str = "", resource=("", 0, 0),
+                 parts=()) -> Exception:
+    """The exception for a failure of the C API: its message as text and in parts, the kernel, and
+    of RESOURCES (name, required, limit)."""
     message = message.rstrip("\n")
+    diagnostics = [Diagnostic(SEVERITIES[severity], *rest) for severity, *rest in parts]
     if code == MEMORY:
         return MemoryError(message)
     if code == RESOURCES:
-        return OutOfResources(message=message)
-    kinds = {KERNEL: CompilationError, FINDINGS: InterpreterError}
-    return kinds.get(code, NereidError)(message, code)
+        name, required, limit = resource
+        return OutOfResources(required, limit, name, message, diagnostics, kernel)
+    return _kind_of(code, message, diagnostics)(message, code, diagnostics, kernel)

@@ -112,33 +112,56 @@ class CompiledKernel:
         return f"CompiledKernel({self.name}, {self.metadata.target})"
 
 
-def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict):
-    """The kernel `fn` for arguments of this kind: [(name, type or None, constant)], on the device
-    of the tensors among them (DLPack's type and index; type 0: there are none)."""
-    taken, flags = _take_options(fn, options)
-    device = driver.device_of_launch(device_type, index)
-    names = Names(fn)
-    args, order = [], {}
-    for name, type_, value in described:
-        if type_ is not None:
-            order[name] = len(order)
-            args.append((name, type_, None))
-        else:
-            args.append((name, None, _constant(names, name, value)))
-    request = ((*source_of(fn), fn), fn.__name__, args)
-    common = {"options": taken, "lookup": names.lookup}
-    image = _nereid.compile(*request, device=device, **common)
-    kernel = device.load(image)
-    leaves = [order[name] for name, *_ in image.params]
-    variant = image.variants[0]
-    numbers = {**_DEFAULTS, **{k: v for k, v in taken.items() if k in _DEFAULTS}}
-    metadata = Metadata(name=variant["entry"], target=variant["target"] or device.info()["name"],
-                        shared=variant["shared_bytes"], maxnreg=taken.get("maxnreg"),
-                        hash=f"{hash(variant['code']) & (1 << 64) - 1:016x}", **numbers)
+class Plan:
+    """The compilation of a jit function for one kind of arguments: [(name, type or None,
+    constant)], on the device of the tensors among them (DLPack's type and index; type 0: there are
+    none)."""
 
-    def emit(kind):
+    def __init__(self, fn, device_type: int, index: int, described: list, options: dict):
+        self.fn, self.name = fn, fn.__name__
+        self.options, self.flags = _take_options(fn, options)
+        self.device = driver.device_of_launch(device_type, index)
+        self._names = Names(fn)
+        self._order: dict = {}
+        args = []
+        for name, type_, value in described:
+            if type_ is not None:
+                self._order[name] = len(self._order)
+                args.append((name, type_, None))
+            else:
+                args.append((name, None, _constant(self._names, name, value)))
+        self.signature = ", ".join(type_ for _, type_, _ in args if type_)
+        self._request = ((*source_of(fn), fn), fn.__name__, args)
+        self._common = {"options": self.options, "lookup": self._names.lookup}
+
+    def key(self) -> bytes:
+        """The key of what the kernel computes, found before it is compiled."""
+        return _nereid.request_key(*self._request, device=self.device, **self._common)
+
+    def compile(self) -> "_nereid.Image":
+        return _nereid.compile(*self._request, device=self.device, **self._common)
+
+    def finish(self, image, kernel) -> "_nereid.Specialization":
+        """The image, loaded as `kernel`, for calls."""
+        variant = image.variants[0]
+        options = {k: self.options.get(k, v) for k, v in _DEFAULTS.items()}
+        metadata = Metadata(name=variant["entry"], shared=variant["shared_bytes"],
+                            target=variant["target"] or self.device.info()["name"],
+                            maxnreg=self.options.get("maxnreg"),
+                            hash=f"{hash(variant['code']) & (1 << 64) - 1:016x}", **options)
         target = variant["target"] or None
-        return _nereid.emit(*request, kind=kind, target=target, **common)
 
-    compiled = CompiledKernel(fn, image, kernel, metadata, emit)
-    return _nereid.Specialization(kernel, compiled, leaves, tuple(names.used), flags)
+        def emit(kind):
+            return _nereid.emit(*self._request, kind=kind, target=target, **self._common)
+
+        compiled = CompiledKernel(self.fn, image, kernel, metadata, emit)
+        leaves = [self._order[name] for name, *_ in image.params]
+        used = {(id(scope), name): (scope, name, value) for scope, name, value in self._names.used}
+        return _nereid.Specialization(kernel, compiled, leaves, tuple(used.values()), self.flags)
+
+
+def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict):
+    """The kernel `fn` for arguments of this kind, ready for calls."""
+    plan = Plan(fn, device_type, index, described, options)
+    image = plan.compile()
+    return plan.finish(image, plan.device.load(image))
