@@ -7,9 +7,9 @@
 #define PRINT(types, plain)                                                                      \
   {                                                                                              \
     "vprint_$t", types,                                                                          \
-        "#ifndef PRINTF\n"                                                                        \
-        "#define PRINTF __builtin_printf\n"                                                       \
-        "#endif\n"                                                                                \
+        "#ifndef PRINTF\n"                                                                       \
+        "#define PRINTF __builtin_printf\n"                                                      \
+        "#endif\n"                                                                               \
         "/* A line for each lane of m, as a whole: the program, the lane of each of the axes'\n" \
         " * indices, and the value, which a format may leave out. */\n"                          \
         "RARE void vprint_$t(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,\n"  \

@@ -129,6 +129,9 @@ INLINE vf32 vload_first_f16(const char *p, int n, vf32 v) {
 #endif
 #ifndef NEREID_vprint_f64
 #define NEREID_vprint_f64
+#ifndef PRINTF
+#define PRINTF __builtin_printf
+#endif
 /* A line for each lane of m, as a whole: the program, the lane of each of the axes'
  * indices, and the value, which a format may leave out. */
 RARE void vprint_f64(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
@@ -138,7 +141,7 @@ RARE void vprint_f64(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
     if (value != value) value = __builtin_fabs(value);
     int i[8];
     for (int a = 0; a < axes; a++) i[a] = index[a][l];
-#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+#define LINE(...) PRINTF(format, x, y, z, __VA_ARGS__)
     switch (axes) {
     case 0: LINE(value); break;
     case 1: LINE(i[0], value); break;
@@ -221,6 +224,9 @@ INLINE vf32 vround_f16(vf32 x) {
 #endif
 #ifndef NEREID_vprint_i32
 #define NEREID_vprint_i32
+#ifndef PRINTF
+#define PRINTF __builtin_printf
+#endif
 /* A line for each lane of m, as a whole: the program, the lane of each of the axes'
  * indices, and the value, which a format may leave out. */
 RARE void vprint_i32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
@@ -229,7 +235,7 @@ RARE void vprint_i32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
     int32_t value = v[l];
     int i[8];
     for (int a = 0; a < axes; a++) i[a] = index[a][l];
-#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+#define LINE(...) PRINTF(format, x, y, z, __VA_ARGS__)
     switch (axes) {
     case 0: LINE(value); break;
     case 1: LINE(i[0], value); break;
@@ -256,6 +262,9 @@ INLINE vf64 vsplat_f64(double x) { return (vf64){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vprint_u32
 #define NEREID_vprint_u32
+#ifndef PRINTF
+#define PRINTF __builtin_printf
+#endif
 /* A line for each lane of m, as a whole: the program, the lane of each of the axes'
  * indices, and the value, which a format may leave out. */
 RARE void vprint_u32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
@@ -264,7 +273,7 @@ RARE void vprint_u32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
     uint32_t value = v[l];
     int i[8];
     for (int a = 0; a < axes; a++) i[a] = index[a][l];
-#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+#define LINE(...) PRINTF(format, x, y, z, __VA_ARGS__)
     switch (axes) {
     case 0: LINE(value); break;
     case 1: LINE(i[0], value); break;

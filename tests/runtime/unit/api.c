@@ -116,8 +116,9 @@ typedef struct {
 
 static void keep_printed(void *context, const char *line) {
   Printed *p = context;
+  size_t n = strlen(p->text);
   p->lines++;
-  if (strlen(p->text) + strlen(line) < sizeof p->text) strcat(p->text, line);
+  snprintf(p->text + n, sizeof p->text - n, "%s", line);
 }
 
 static void expect_printed(const char *device) {
