@@ -167,6 +167,9 @@
 #define E_RUN_PTXAS "%s failed:\n%s"
 #define E_RUN_NO_PTXAS \
   "no ptxas to assemble with, and no GPU driver: install NVIDIA's ptxas, or set NEREID_PTXAS to it"
+#define E_RUN_NO_ASSEMBLER \
+  "no ptxas to assemble with: install NVIDIA's ptxas, or set NEREID_PTXAS to it"
+#define E_RUN_NOTHING_TO_ASSEMBLE "the image of %s has no PTX that %s can run"
 #define E_RUN_CUBIN_TARGET \
   "the driver can't assemble for %s, only for its own %s: install NVIDIA's ptxas"
 

@@ -326,6 +326,17 @@ NEREID_API int nereid_image_bytes(char **out, size_t *size, const nereid_image *
  * same run-time parameters. */
 NEREID_API int nereid_image_add(nereid_image *image, const nereid_image *other);
 
+/* The same image with machine code (NEREID_CUBIN) for `target`, such as "sm_90a", in place of PTX,
+ * or each for its own target (NULL).  ptxas makes it, or the cache has it: no GPU and no driver are
+ * asked.  Variants for other targets, and of other kinds, are left out; if none is left the result
+ * is NEREID_E_USAGE.  Variants are assembled on all cores. */
+NEREID_API int nereid_image_assemble(nereid_image **out, const nereid_image *image,
+                                     const char *target);
+/* A hash of the image's code and of how it is launched, as 32 hexadecimal digits, of which at most
+ * `size` - 1 are written, and a NUL: images with equal keys do the same.  It is the same in every process and on every machine.  Places in the source,
+ * which debuggers show, are left out of it, but for machine code, which contains them. */
+NEREID_API int nereid_image_key(char *out, size_t size, const nereid_image *image);
+
 typedef struct {
   const char *name;
   const char *type; /* "f32", "*f32" */
@@ -341,8 +352,10 @@ typedef struct {
   const char *code;
   size_t size;
   int threads;       /* of a program */
-  int64_t shared_bytes;
+  int64_t shared_bytes; /* of a GPU's code: what a launch asks for (dynamic shared memory) */
   int nguards;
+  int registers;     /* a thread, as machine code says (NEREID_CUBIN); 0: not known */
+  int spill_bytes;   /* local memory a thread, likewise: spilled registers, and arrays */
 } nereid_variant;
 
 NEREID_API const char *nereid_image_name(const nereid_image *image);

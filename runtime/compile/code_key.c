@@ -1,5 +1,6 @@
 #include "runtime/compile/code_key.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,10 @@ static size_t drop_comments(char *to, const char *text, size_t size) {
 }
 
 static bool add_code(KeyMaker *k, const ImageVariant *v) {
+  if (v->kind == NEREID_CUBIN) {
+    cache_key_add(k, v->code, v->size);
+    return true;
+  }
   char *kept = malloc(v->size + 1);
   if (!kept) return false;
   cache_key_add(k, kept,
@@ -80,6 +85,18 @@ CacheKey code_key(const nereid_image *image) {
   for (int i = 0; i < image->nvariants && ok; i++) ok = add_variant(k, image->variants[i]);
   CacheKey key = cache_key_end(k);
   return ok ? key : (CacheKey){{0}};
+}
+
+int nereid_image_key(char *out, size_t size, const nereid_image *image) {
+  REQUIRE(out);
+  REQUIRE(image);
+  const CacheKey key = code_key(image), none = {{0}};
+  char digits[2 * sizeof key.bytes + 1];
+  snprintf(out, size, "%s", "");
+  if (!memcmp(&key, &none, sizeof key)) return error_out_of_memory();
+  for (size_t i = 0; i < sizeof key.bytes; i++) snprintf(digits + 2 * i, 3, "%02x", key.bytes[i]);
+  snprintf(out, size, "%s", digits);
+  return 0;
 }
 
 /* ---- requests ---- */

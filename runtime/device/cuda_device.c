@@ -11,6 +11,7 @@
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_known.h"
 #include "runtime/device/cuda_state.h"
+#include "runtime/device/gpu_target.h"
 #include "runtime/device/replay.h"
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
@@ -244,29 +245,13 @@ static int device_attribute_value(const Cuda *c, int which) {
   return c->api.device_attribute(&v, which, c->device) ? 0 : v;
 }
 
-/* "sm_90a": 90, and whether it is for that architecture alone. */
-static int read_sm(const char *target, bool *exact) {
-  char *end;
-  *exact = false;
-  if (strncmp(target, "sm_", 3)) return 0;
-  long sm = strtol(target + 3, &end, 10);
-  *exact = *end == 'a';
-  return (int)sm;
-}
-
-static bool target_runs_on(const char *target, int sm) {
-  bool exact;
-  int of = read_sm(target, &exact);
-  return of && (exact ? of == sm : of <= sm);
-}
-
 /* The best target that the device can run. */
 static int find_best_target(const Cuda *c, nereid_device *d) {
   int best = 0;
   for (int i = 0; nereid_target(i); i++) {
     bool exact;
-    int sm = read_sm(nereid_target(i), &exact);
-    if (!target_runs_on(nereid_target(i), c->sm) || sm < best) continue;
+    int sm = gpu_target_sm(nereid_target(i), &exact);
+    if (!gpu_target_runs_on(nereid_target(i), c->sm) || sm < best) continue;
     best = sm;
     snprintf(d->target, sizeof d->target, "%s", nereid_target(i));
   }
@@ -488,7 +473,7 @@ static int assemble_ptx(nereid_device *d, const char *target, const char *ptx, s
   CUDA_ENTER(d);
   char log[LOG_MAX] = "";
   bool exact;
-  uintptr_t sm = (uintptr_t)read_sm(target, &exact) + CU_TARGET_EXACT;
+  uintptr_t sm = (uintptr_t)gpu_target_sm(target, &exact) + CU_TARGET_EXACT;
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE, CU_JIT_LINE_INFO, CU_JIT_TARGET};
   void *values[] = {log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)1, (void *)sm};
   CuLink l;
@@ -518,9 +503,9 @@ int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, s
 static bool fits_cuda(const nereid_device *d, const ImageVariant *v) {
   const Cuda *c = d->state;
   bool exact;
-  int sm = read_sm(v->target, &exact);
-  if (v->kind == NEREID_PTX) return target_runs_on(v->target, c->sm);
-  return v->kind == NEREID_CUBIN && target_runs_on(v->target, c->sm) && sm / 10 == c->sm / 10;
+  int sm = gpu_target_sm(v->target, &exact);
+  if (v->kind == NEREID_PTX) return gpu_target_runs_on(v->target, c->sm);
+  return v->kind == NEREID_CUBIN && gpu_target_runs_on(v->target, c->sm) && sm / 10 == c->sm / 10;
 }
 
 static int limit_shared(const nereid_device *d, const nereid_image *image, const ImageVariant *v) {

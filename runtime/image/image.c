@@ -1,4 +1,5 @@
 #include "runtime/image/image.h"
+#include "runtime/image/cubin.h"
 #include "runtime/messages.h"
 
 #include <stdlib.h>
@@ -208,6 +209,8 @@ int nereid_image_get_variant(nereid_variant *out, const nereid_image *image, int
   if (i < 0 || i >= image->nvariants)
     return error_set(NEREID_E_USAGE, E_RUN_NO_VARIANT, i, image->name);
   const ImageVariant *v = image->variants[i];
+  CubinUse use = {0, 0};
+  if (v->kind == NEREID_CUBIN) cubin_use(&use, v->code, v->size, v->entry);
   *out = (nereid_variant){.target = v->target,
                           .kind = v->kind,
                           .entry = v->entry,
@@ -215,7 +218,9 @@ int nereid_image_get_variant(nereid_variant *out, const nereid_image *image, int
                           .size = v->size,
                           .threads = v->threads,
                           .shared_bytes = v->shared,
-                          .nguards = v->nguards};
+                          .nguards = v->nguards,
+                          .registers = use.registers,
+                          .spill_bytes = use.spill_bytes};
   return 0;
 }
 

@@ -15,9 +15,9 @@ MAY_BE_NULL = {
     ("nereid_device_on_print", "fn"),
     ("nereid_stream_wrap", "native"), ("nereid_stream_native", "s"),
     ("nereid_launch_set_pointer", "p"), ("nereid_launch_set_value", "device_data"),
-    ("nereid_kernel_run", "native_stream"), ("nereid_kernel_run", "args"),
-    ("nereid_kernel_run", "extents"), ("nereid_launch_run_with", "args"),
-    ("nereid_launch_run_with", "grid"),
+    ("nereid_image_assemble", "target"), ("nereid_kernel_run", "native_stream"),
+    ("nereid_kernel_run", "args"), ("nereid_kernel_run", "extents"),
+    ("nereid_launch_run_with", "args"), ("nereid_launch_run_with", "grid"),
     ("nereid_records_import", "change"), ("nereid_tuning_roof", "bandwidth"),
     ("nereid_tuning_roof", "flops"),
 }

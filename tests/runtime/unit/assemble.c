@@ -1,0 +1,161 @@
+/* Machine code without a GPU: images that ptxas assembles, what they say of registers, and keys. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/image/cubin.h"
+#include "runtime/support/tool.h"
+#include "tests/support/calls.h"
+
+#define HEAD "import triton\nimport triton.language as tl\n@triton.jit\n"
+
+static const char SUM[] = HEAD
+    "def total(x, o, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    tl.store(o, tl.sum(tl.load(x + i)))\n";
+static const char SUM_MOVED[] = HEAD
+    "# a comment moves the text\n"
+    "def total(x, o, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    tl.store(o, tl.sum(tl.load(x + i)))\n";
+/* Too much for 24 registers a thread. */
+static const char SORT[] = HEAD
+    "def total(x, o, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    a = tl.load(x + i)\n"
+    "    tl.store(o + i, a + tl.flip(a) * tl.sum(a))\n";
+
+typedef struct {
+  const char *text, *path, *target, *block;
+  int maxnreg;
+} What;
+
+static nereid_image *compile(What w) {
+  nereid_arg args[] = {{"x", "*fp32", NULL}, {"o", "*fp32", NULL}, {"B", NULL, w.block}};
+  nereid_request r = {.source = {.text = w.text, .path = w.path},
+                      .args = args,
+                      .nargs = 3,
+                      .target = w.target,
+                      .num_warps = 1,
+                      .maxnreg = w.maxnreg};
+  nereid_image *image;
+  if (!nereid_compile(&image, &r, strcmp(w.target, "cpu") ? NEREID_PTX : NEREID_C)) return image;
+  printf("%s\n", nereid_error_message());
+  abort();
+}
+
+static nereid_variant first_variant(const nereid_image *image) {
+  nereid_variant v;
+  if (nereid_image_get_variant(&v, image, 0)) abort();
+  return v;
+}
+
+/* ---- keys ---- */
+
+static void test_keys(void) {
+  nereid_image *same[] = {compile((What){SUM, "a.py", "sm_90a", "64", 0}),
+                          compile((What){SUM_MOVED, "b.py", "sm_90a", "64", 0})};
+  nereid_image *other[] = {compile((What){SUM, "a.py", "sm_90a", "128", 0}),
+                           compile((What){SUM, "a.py", "sm_80", "64", 0}),
+                           compile((What){SUM, "a.py", "cpu", "64", 0})};
+  char key[33], again[33];
+  check_call(!nereid_image_key(key, sizeof key, same[0]) &&
+                 !nereid_image_key(again, sizeof again, same[1]) && strlen(key) == 32 &&
+                 strspn(key, "0123456789abcdef") == 32 && !strcmp(key, again),
+             "places in the source are not in a key");
+  for (int i = 0; i < 3; i++)
+    check_call(!nereid_image_key(again, sizeof again, other[i]) && strcmp(key, again) != 0,
+               "other code");
+  for (int i = 0; i < 2; i++) nereid_image_free(same[i]);
+  for (int i = 0; i < 3; i++) nereid_image_free(other[i]);
+}
+
+/* ---- machine code ---- */
+
+static void test_cubin(void) {
+  nereid_image *ptx = compile((What){SUM, "a.py", "sm_90a", "64", 0}), *cubin, *again;
+  nereid_variant of = first_variant(ptx);
+  check(!of.registers && !of.spill_bytes, "PTX doesn't tell its registers");
+  check_call(!nereid_image_assemble(&cubin, ptx, NULL), "assemble");
+  nereid_variant v = first_variant(cubin);
+  check(v.kind == NEREID_CUBIN && !strcmp(v.target, "sm_90a") && !strcmp(v.entry, of.entry) &&
+            v.threads == of.threads && v.shared_bytes == of.shared_bytes,
+        "what the PTX has, too");
+  check(v.registers >= 8 && v.registers <= 255 && !v.spill_bytes, "registers");
+  check_call(!nereid_image_assemble(&again, ptx, "sm_90a"), "assemble again");
+  nereid_variant w = first_variant(again);
+  check(w.size == v.size && !memcmp(w.code, v.code, v.size), "the same from the cache");
+  nereid_image_free(again);
+  check_call(!nereid_image_assemble(&again, cubin, "sm_90a") && first_variant(again).size == v.size,
+             "machine code stays as it is");
+  nereid_image_free(again);
+  X(nereid_image_assemble(&again, ptx, "sm_80"), NEREID_E_USAGE,
+    "the image of total has no PTX that sm_80 can run");
+  X(nereid_image_assemble(&again, ptx, "sm_9"), NEREID_E_USAGE, "*sm_9*");
+  nereid_image_free(cubin);
+  nereid_image_free(ptx);
+}
+
+/* PTX for an older GPU, in an image of two variants. */
+static void test_targets(void) {
+  nereid_image *image = compile((What){SUM, "a.py", "sm_90a", "64", 0}), *cubin;
+  nereid_image *old = compile((What){SUM, "a.py", "sm_80", "64", 0});
+  check_call(!nereid_image_add(image, old) && !nereid_image_assemble(&cubin, image, NULL) &&
+                 nereid_image_nvariants(cubin) == 2,
+             "each for its target");
+  nereid_image_free(cubin);
+  check_call(!nereid_image_assemble(&cubin, image, "sm_86") && nereid_image_nvariants(cubin) == 1 &&
+                 !strcmp(first_variant(cubin).target, "sm_86"),
+             "those that the target runs");
+  nereid_image_free(cubin);
+  nereid_image_free(old);
+  nereid_image_free(image);
+}
+
+static void test_spills(void) {
+  nereid_image *ptx = compile((What){SORT, "a.py", "sm_90a", "2048", 24}), *cubin;
+  check_call(!nereid_image_assemble(&cubin, ptx, NULL), "assemble for few registers");
+  nereid_variant v = first_variant(cubin);
+  check(v.registers == 24 && v.spill_bytes > 0, "spills");
+  CubinUse use;
+  bool safe = true;
+  char *part = malloc(v.size);
+  for (size_t n = 0; n < v.size; n += 1 + n / 7) {
+    memcpy(part, v.code, n);
+    safe &= !cubin_use(&use, part, n, v.entry) || use.registers == 24;
+  }
+  check(safe, "files that are cut short");
+  check(!cubin_use(&use, v.code, v.size, "another") && !use.registers, "a kernel that isn't there");
+  free(part);
+  nereid_image_free(cubin);
+  nereid_image_free(ptx);
+}
+
+static void test_failures(void) {
+  nereid_image *ptx = compile((What){SUM, "a.py", "sm_90a", "32", 0}), *cubin;
+  nereid_image *c = compile((What){SUM, "a.py", "cpu", "64", 0});
+  X(nereid_image_assemble(&cubin, c, NULL), NEREID_E_USAGE,
+    "the image of total has no PTX that a GPU can run");
+  setenv("NEREID_PTXAS", "", 1);
+  X(nereid_image_assemble(&cubin, ptx, NULL), NEREID_E_TOOL,
+    "no ptxas to assemble with: install NVIDIA's ptxas, or set NEREID_PTXAS to it");
+  setenv("NEREID_PTXAS", "/bin/false", 1);
+  X(nereid_image_assemble(&cubin, ptx, NULL), NEREID_E_TOOL, "*false failed*");
+  check(!cubin, "and no image");
+  nereid_image_free(c);
+  nereid_image_free(ptx);
+}
+
+int main(void) {
+  char ptxas[TOOL_PATH];
+  test_keys();
+  if (tool_find_ptxas(ptxas)) {
+    test_cubin();
+    test_targets();
+    test_spills();
+    test_failures();
+  } else {
+    printf("1 skipped: no ptxas\n");
+  }
+  return report();
+}
