@@ -58,8 +58,8 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
-.PHONY: all demo python check check-fast check-gpu bench stress fuzz fuzz-programs golden docs \
-  lint structure fmt install bundle clean
+.PHONY: all demo python check check-fast check-torch check-gpu bench stress fuzz fuzz-programs \
+  golden docs lint structure fmt install bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid $B/man/nereid.1) $B/libnereid.a $B/libnereid.so
@@ -241,7 +241,7 @@ need_python = $(or $(find_python),$(error no Python 3 with NumPy found; set PYTH
 TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_python)
 
 # Benches are compiled only.
-check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
+check: all python $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
 	@$(TEST_ENV) $(need_python) tests/run
 
 # The most telling part of it, in under 20 s on two idle cores: golden texts of every stage, unit
@@ -254,6 +254,22 @@ FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang
   cli/tune_report cli/unit
 check-fast: all $(UNIT_TESTS)
 	@$(TEST_ENV) $(need_python) tests/run -j 2 $(TEST_OPTIONS) $(FAST_TESTS)
+
+# The tests of python/ with PyTorch, from the network: its oldest and newest versions, or TORCH.
+# NumPy 1 goes with the oldest, as then.
+TORCH_OLDEST ?= 2.10
+TORCH_NEWEST ?= 2.15
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH_PYTHON ?= $(need_python)
+check-torch: $(patsubst %,check-torch-%,$(or $(TORCH),$(TORCH_OLDEST) $(TORCH_NEWEST)))
+check-torch-%: all python
+	[ -f $B/torch-$*/ready ] || { $(TORCH_PYTHON) -m venv --clear $B/torch-$* && \
+	  $B/torch-$*/bin/python -m pip install -q pytest \
+	  "$(if $(filter $(TORCH_OLDEST),$*),numpy<2,numpy>=2)" && \
+	  $B/torch-$*/bin/python -m pip install -q "torch==$*.*" \
+	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) && \
+	  touch $B/torch-$*/ready; }
+	$(TEST_ENV) PYTHON=$(abspath $B/torch-$*/bin/python) $B/torch-$*/bin/python tests/run python
 
 # Both run what `make bundle` made, as they would on a machine without build tools.
 check-gpu: bundle
@@ -333,9 +349,9 @@ install: all
 # statically but for the C library; the shared library, which benches load, has its libraries
 # beside it, since Debian's archives hold no position-independent code (old dtags: those find each
 # other too).
-bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
+bundle: python $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	rm -rf .bundle/nereid
-	mkdir -p .bundle/nereid/build/bench
+	mkdir -p .bundle/nereid/build/bench .bundle/nereid/build/python
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
 	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags \
 	  -o .bundle/nereid/build/libnereid.so $B/nereid-internal.o $(DYNAMIC)
@@ -343,6 +359,7 @@ bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	  sed -n "s|.*=> \(.*/$$l\.so[^ ]*\) (.*|\1|p"; done) .bundle/nereid/build/
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
+	cp -RL $B/python/nereid .bundle/nereid/build/python/
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
 
 clean:

@@ -38,10 +38,13 @@ def make(*targets):
     include = sysconfig.get_path("include")
     if os.path.exists(f"{include}/Python.h"):
         words.append(f"PYTHON_INCLUDE={include}")
+    # Another make may have started this program, whose options are not for this one.
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     with open(BUILD / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            subprocess.run(words, check=True)
+            subprocess.run(words, check=True, env=environment)
         except (OSError, subprocess.CalledProcessError) as error:
             raise ExecError(f"{error}\nThe lines above tell what is missing.  On Debian, `sh "
                             "setup.sh packages` installs all that a build needs.") from None

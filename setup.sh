@@ -10,7 +10,8 @@ cd "$(dirname "$0")"
 
 packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
           libminizip-dev zlib1g-dev libprotobuf-c-dev protobuf-c-compiler
-          python3 python3-numpy python3-dev libonnx-testdata"
+          python3 python3-numpy python3-dev python3-pip python3-setuptools python3-wheel
+          libonnx-testdata"
 
 goal=${1:-}
 case $goal in
