@@ -333,8 +333,9 @@ NEREID_API int nereid_image_add(nereid_image *image, const nereid_image *other);
 NEREID_API int nereid_image_assemble(nereid_image **out, const nereid_image *image,
                                      const char *target);
 /* A hash of the image's code and of how it is launched, as 32 hexadecimal digits, of which at most
- * `size` - 1 are written, and a NUL: images with equal keys do the same.  It is the same in every process and on every machine.  Places in the source,
- * which debuggers show, are left out of it, but for machine code, which contains them. */
+ * `size` - 1 are written, and a NUL: images with equal keys do the same.  It is the same in every
+ * process and on every machine.  Places in the source, which debuggers show, are left out of it,
+ * but for machine code, which contains them. */
 NEREID_API int nereid_image_key(char *out, size_t size, const nereid_image *image);
 
 typedef struct {
