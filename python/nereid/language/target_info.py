@@ -8,7 +8,7 @@ from nereid.language.types import constexpr_function
 @constexpr_function
 def current_target():
     """The active device's target; None where there is no device."""
-    from nereid.runtime import driver
+    from nereid.runtime.active import driver
 
     try:
         return driver.active.get_current_target()

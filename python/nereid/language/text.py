@@ -19,10 +19,12 @@ def expression(value) -> str | None:
     "(triton.language.float16, triton.language.constexpr(4), float('-inf'))"
     """
     kind = type(value)
-    if value is None or kind in (bool, int, str):
+    if value is None or kind is bool:
         return repr(value)
-    if kind is float:
-        return repr(value) if abs(value) < float("inf") else f"float({str(value)!r})"
+    for plain in (int, str, float):
+        if isinstance(value, plain):  # also of an enumeration
+            text = plain.__repr__(value)
+            return f"float({text!r})" if text in ("inf", "-inf", "nan") else text
     if isinstance(value, types.constexpr):
         inner = expression(value.value)
         return inner and f"triton.language.constexpr({inner})"
@@ -48,6 +50,8 @@ def _name(value) -> str | None:
     """The full name of a module, class or function of the language."""
     if isinstance(value, type(types)):
         path = value.__name__
+        if path == "math":
+            return path
         name = _PACKAGE if path in _INSIDE else path
     else:
         path = getattr(value, "__module__", None) or ""

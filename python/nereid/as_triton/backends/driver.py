@@ -1,0 +1,3 @@
+"""What `triton.backends.driver` has."""
+
+from nereid.runtime.active import DriverBase, GPUDriver

@@ -1,0 +1,1 @@
+"""What `triton.backends.nvidia` has."""

@@ -1,0 +1,3 @@
+"""What `triton.runtime.driver` has."""
+
+from nereid.runtime.active import DriverConfig, driver

@@ -1,0 +1,64 @@
+"""Descriptors of tensors, which kernels load and store blocks of."""
+
+from __future__ import annotations
+
+from nereid.language.types import validate_block_shape
+
+
+class TensorDescriptor:
+    """A tensor in memory by its base, shape and strides (in elements), and the shape of the blocks
+    that a kernel loads and stores; elements outside read as 0, or as NaN with padding "nan"."""
+
+    base: object
+    shape: list[int]
+    strides: list[int]
+    block_shape: list[int]
+    padding: str
+
+    def __init__(self, base, shape, strides, block_shape, padding: str = "zero"):
+        self.base = base
+        self.shape = shape
+        self.strides = strides
+        self.block_shape = block_shape
+        self.padding = padding
+        self.__post_init__()
+
+    def __post_init__(self):
+        rank = len(self.shape)
+        assert len(self.strides) == rank, f"rank mismatch: {self}"
+        assert len(self.block_shape) == rank, f"rank mismatch: {self}"
+        assert rank > 0, "rank must not be zero"
+        assert rank <= 5, "rank cannot be more than 5"
+        validate_block_shape(self.block_shape)
+        # Tensors that stand for others while a graph is traced have no address.
+        if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
+            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned"
+        size = self.base.dtype.itemsize
+        for stride in self.strides[:-1]:
+            assert stride * size % 16 == 0, "strides must be 16-byte aligned"
+        for extent in self.shape:
+            assert extent > 0, "shape must be positive"
+        assert self.strides[-1] == 1, "Last dimension must be contiguous"
+        assert self.padding in ("zero", "nan"), "Illegal value for padding"
+        if self.padding == "nan":
+            floating = self.base.dtype.is_floating_point
+            assert floating, "Padding option `nan` is only supported for floating point tensors"
+
+    @staticmethod
+    def from_tensor(tensor, block_shape, padding: str = "zero") -> TensorDescriptor:
+        """The descriptor of a whole tensor."""
+        return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
+
+    def __eq__(self, other):
+        if type(other) is not TensorDescriptor:
+            return NotImplemented
+        return self.base is other.base and self._shapes() == other._shapes()
+
+    def _shapes(self):
+        return [*map(list, (self.shape, self.strides, self.block_shape)), self.padding]
+
+    def __repr__(self):
+        return (
+            f"TensorDescriptor(base={self.base!r}, shape={self.shape}, strides={self.strides}, "
+            f"block_shape={self.block_shape}, padding={self.padding!r})"
+        )
