@@ -259,10 +259,9 @@ static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObjec
   PyObject *enter = state->enter_hook, *leave = state->exit_hook;
   if (enter && call_hook(enter, s, c, stream, grid)) return -1;
   int code = run_kernel(s, c, stream, grid);
-  if (code) {
-    raise_failure(state, code);
-    return -1;
-  }
+  if (code) raise_failure(state, code);
+  DeviceObject *device = (DeviceObject *)((const KernelObject *)s->kernel)->device;
+  if (queue_print(&device->printed) || code) return -1;
   return leave ? call_hook(leave, s, c, stream, grid) : 0;
 }
 

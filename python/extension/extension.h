@@ -14,6 +14,7 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030a0000
 #include <Python.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,11 +49,30 @@ State *state_of_type(PyTypeObject *type);
  * Returns NULL. */
 PyObject *raise_failure(State *s, int code);
 
+/* ---- output.c: what comes while the interpreter's lock is released ---- */
+
+typedef struct {
+  pthread_mutex_t lock;
+  char *text; /* lines one after the other, or messages that each end in a NUL */
+  size_t size, capacity;
+} Queue;
+
+void queue_open(Queue *q);
+void queue_close(Queue *q);
+/* Each a nereid_message_fn, whose context is the queue. */
+void queue_line(void *queue, const char *text);
+void queue_message(void *queue, const char *text);
+/* Writes all to sys.stdout: -1 with an exception if that fails.  An exception that is set stays. */
+int queue_print(Queue *q);
+/* A list of all. */
+PyObject *queue_messages(Queue *q);
+
 /* ---- objects.c: devices, images, kernels ---- */
 
 typedef struct {
   PyObject_HEAD
   nereid_device *device;
+  Queue printed, messages;
 } DeviceObject;
 
 typedef struct {
@@ -73,6 +93,10 @@ void free_object(PyObject *self);
 /* Adds the types to the module; negative with an exception on failure. */
 int add_objects(PyObject *module);
 PyObject *image_wrap(State *s, nereid_image *image);
+
+/* ---- memory.c: memory of devices ---- */
+
+int add_memory(PyObject *module);
 
 /* ---- request.c: compiling ---- */
 

@@ -82,7 +82,9 @@ static int start_module(PyObject *module) {
     Py_XDECREF(name);
     if (code) return -1;
   }
-  return add_objects(module) || add_dispatch(module) || add_records(module) ? -1 : 0;
+  return add_objects(module) || add_memory(module) || add_dispatch(module) || add_records(module)
+             ? -1
+             : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, start_module}, {0, NULL}};

@@ -28,15 +28,25 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:Device", names, &name)) return NULL;
   DeviceObject *self = (DeviceObject *)new_object(type);
   if (!self) return NULL;
+  queue_open(&self->printed);
+  queue_open(&self->messages);
   int code;
   Py_BEGIN_ALLOW_THREADS code = nereid_device_open(&self->device, name);
-  Py_END_ALLOW_THREADS if (!code) return (PyObject *)self;
-  Py_DECREF(self);
-  return raise_failure(state_of_type(type), code);
+  Py_END_ALLOW_THREADS if (code) {
+    raise_failure(state_of_type(type), code);
+    Py_DECREF(self);
+    return NULL;
+  }
+  nereid_device_on_print(self->device, queue_line, &self->printed);
+  nereid_device_on_message(self->device, queue_message, &self->messages);
+  return (PyObject *)self;
 }
 
 static void device_dealloc(PyObject *self) {
-  nereid_device_close(((DeviceObject *)self)->device);
+  DeviceObject *d = (DeviceObject *)self;
+  nereid_device_close(d->device);
+  queue_close(&d->printed);
+  queue_close(&d->messages);
   free_object(self);
 }
 
@@ -59,6 +69,17 @@ static PyObject *device_sync(PyObject *self, PyObject *unused) {
   int code;
   Py_BEGIN_ALLOW_THREADS code = nereid_device_sync(((DeviceObject *)self)->device);
   Py_END_ALLOW_THREADS if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
+  Py_RETURN_NONE;
+}
+
+static PyObject *device_take_messages(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return queue_messages(&((DeviceObject *)self)->messages);
+}
+
+static PyObject *device_print(PyObject *self, PyObject *unused) {
+  (void)unused;
+  if (queue_print(&((DeviceObject *)self)->printed)) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -122,6 +143,9 @@ static PyMethodDef device_methods[] = {
     {"info", device_info, METH_NOARGS, "What is known of the device, by name."},
     {"sync", device_sync, METH_NOARGS, "Waits for all that was started on the device."},
     {"load", device_load, METH_O, "Loads an image: a Kernel."},
+    {"take_messages", device_take_messages, METH_NOARGS,
+     "Remarks and notes, which are no failures, since the last time."},
+    {"print", device_print, METH_NOARGS, "Writes what kernels have printed to sys.stdout."},
     {"load_all", device_load_all_images, METH_O, "Loads a list of images on all cores."},
     {NULL, NULL, 0, NULL}};
 

@@ -1,7 +1,13 @@
 """Settings, each a variable of the environment, by Triton's names: `knobs.runtime.interpret`.
 
+    nereid.knobs.runtime.interpret = True          # or NEREID_INTERPRET=1
+    nereid.knobs.runtime.launch_enter_hook.add(f)  # f(metadata) before each launch
+    with nereid.knobs.cache.scope():
+        nereid.knobs.cache.dir = "/tmp/cache"      # or NEREID_CACHE_DIR
+
 A setting is read from its variable whenever it is asked for; one that is assigned keeps its value,
-and the variable gets it too, for processes that are started later.  Those that this compiler has
+and the variable gets it too, for processes that are started later.  Where Nereid has a variable of
+its own, Triton's counts only while Nereid stands in for it.  Those that this compiler has
 no use for are kept, and do nothing: docs/python.md says which are in use.
 """
 
@@ -9,11 +15,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
+
+from nereid import _nereid
 
 propagate_env: bool = True
 
 # Variables that the library reads, which follow those of Triton's names.
-_FOLLOW = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET"}
+_FOLLOW = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET",
+           "TRITON_PRINT_AUTOTUNING": "NEREID_PRINT_AUTOTUNING"}
 
 
 class Env:
@@ -25,7 +35,16 @@ env = Env()
 
 def getenv(key: str, default=None):
     """A variable's value; one that is empty counts as one that is not set."""
+    own = _FOLLOW.get(key)
+    if own and (os.environ.get(own) or not _stands_in()):
+        return os.environ.get(own) or default
     return os.environ.get(key) or default
+
+
+def _stands_in() -> bool:
+    """Is `import triton` this package?"""
+    drop_in = sys.modules.get("nereid.drop_in")
+    return drop_in is not None and drop_in.installed()
 
 
 def getenv_bool(key: str, default=False):
@@ -236,6 +255,29 @@ class base_knobs:
                     os.environ.pop(key, None)
                 else:
                     os.environ[key] = value
+            self._restored()
+
+    def _restored(self) -> None:
+        """Called at the end of a scope."""
+
+
+# ---- hooks of launches ----
+
+
+class LazyDict:
+    """Metadata of a launch, whose dear parts are computed when somebody asks."""
+
+    def __init__(self, data: dict):
+        self.data, self.extras = data, []
+
+    def get(self) -> dict:
+        for function, args in self.extras:
+            self.data = self.data | function(*args)
+        self.extras.clear()
+        return self.data
+
+    def add(self, function, args) -> None:
+        self.extras.append((function, args))
 
 
 class HookChain:
@@ -248,14 +290,106 @@ class HookChain:
     def add(self, func) -> None:
         if func not in self.calls:
             self.calls.append(func)
+        _connect()
 
     def remove(self, func) -> None:
         if func in self.calls:
             self.calls.remove(func)
+        _connect()
 
     def __call__(self, *args, **kwargs) -> None:
         for call in self.calls[::-1] if self.reversed else list(self.calls):
             call(*args, **kwargs)
+
+
+def _metadata(compiled, grid: tuple, stream: int, bound: dict) -> LazyDict:
+    lazy = LazyDict({"name": compiled.name, "function": compiled.kernel, "stream": stream})
+    more = getattr(compiled.fn, "launch_metadata", None)
+    if more:
+        lazy.add(more, (grid, compiled.metadata, bound))
+    return lazy
+
+
+def _enter(compiled, grid, stream, bound):
+    if runtime.nvtx:
+        _nvtx.push(compiled.name)
+    hook = runtime.launch_enter_hook
+    if hook and getattr(hook, "calls", True):
+        hook(_metadata(compiled, grid, stream, bound))
+
+
+def _exit(compiled, grid, stream, bound):
+    hook = runtime.launch_exit_hook
+    try:
+        if hook and getattr(hook, "calls", True):
+            hook(_metadata(compiled, grid, stream, bound))
+    finally:
+        if runtime.nvtx:
+            _nvtx.pop()
+
+
+def _is_used(hook) -> bool:
+    return bool(hook) and bool(getattr(hook, "calls", True))
+
+
+def _connect() -> None:
+    """Hooks that do nothing cost a launch nothing: it knows of none."""
+    used = runtime.nvtx or _is_used(runtime.launch_enter_hook) or _is_used(runtime.launch_exit_hook)
+    _nereid.set_launch_hooks(*((_enter, _exit) if used else (None, None)))
+
+
+class _Nvtx:
+    """Ranges of NVIDIA's tools extension, of whichever library is there."""
+
+    NAMES = ("libnvToolsExt.so.1", "libnvToolsExt.so", "libnvtx3interop.so")
+
+    def __init__(self):
+        self._library = None
+        self._looked = False
+
+    def _find(self):
+        import ctypes
+        import glob
+
+        torch = sys.modules.get("torch")
+        if torch is not None and getattr(torch.version, "cuda", None):
+            return torch.cuda.nvtx
+        folders = [os.environ.get("CUDA_HOME") or "/usr/local/cuda"]
+        found = [p for f in folders for n in self.NAMES for p in glob.glob(f"{f}/lib64/{n}")]
+        for name in (*self.NAMES, *found):
+            try:
+                library = ctypes.CDLL(name)
+            except OSError:
+                continue
+            if hasattr(library, "nvtxRangePushA"):
+                return library
+        import warnings
+
+        warnings.warn("NEREID_NVTX is set, but there is no PyTorch for CUDA and no libnvToolsExt: "
+                      "launches have no ranges")
+        return None
+
+    def _call(self, ours: str, theirs: str, *args):
+        if not self._looked:
+            self._looked, self._library = True, self._find()
+        if self._library is None:
+            return
+        if hasattr(self._library, ours):
+            getattr(self._library, ours)(*args)
+        else:
+            getattr(self._library, theirs)(*(a.encode() for a in args))
+
+    def push(self, name: str) -> None:
+        self._call("range_push", "nvtxRangePushA", name)
+
+    def pop(self) -> None:
+        self._call("range_pop", "nvtxRangePop")
+
+
+_nvtx = _Nvtx()
+
+
+# ---- the classes of settings ----
 
 
 class build_knobs(base_knobs):
@@ -312,13 +446,26 @@ class runtime_knobs(base_knobs):
     interpret = env_bool("TRITON_INTERPRET")
     debug: bool = getenv_bool("TRITON_DEBUG")
     override_arch = env_opt_str("TRITON_OVERRIDE_ARCH")
-    launch_enter_hook = HookChain()
-    launch_exit_hook = HookChain(reversed=True)
+    nvtx = env_bool("NEREID_NVTX")  # a range of NVIDIA's tools around each launch
     kernel_load_start_hook = HookChain()
     kernel_load_end_hook = HookChain(reversed=True)
+    # Called before (the kernel is not compiled if it returns true) and after a kernel is compiled,
+    # with key=, repr=, fn=, compile=, is_manual_warmup=, already_compiled=.
     jit_cache_hook = None
     jit_post_compile_hook = None
     add_stages_inspection_hook = None
+
+    def __init__(self):
+        self.__dict__["launch_enter_hook"] = HookChain()
+        self.__dict__["launch_exit_hook"] = HookChain(reversed=True)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in ("launch_enter_hook", "launch_exit_hook", "nvtx"):
+            _connect()
+
+    def _restored(self) -> None:
+        _connect()
 
 
 class language_knobs(base_knobs):
@@ -362,6 +509,7 @@ language = language_knobs()
 nvidia = nvidia_knobs()
 amd = amd_knobs()
 proton = proton_knobs()
+_connect()
 
 
 def refresh_knobs() -> None:

@@ -120,7 +120,7 @@ class Plan:
     def __init__(self, fn, device_type: int, index: int, described: list, options: dict):
         self.fn, self.name = fn, fn.__name__
         self.options, self.flags = _take_options(fn, options)
-        self.device = driver.device_of_launch(device_type, index)
+        self.device = fn._device(device_type, index)
         self._names = Names(fn)
         self._order: dict = {}
         args = []

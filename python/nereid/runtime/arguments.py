@@ -67,7 +67,15 @@ def _of_pointer(value):
     kind = getattr(device, "type", str(device or "cuda").split(":")[0])
     index = getattr(device, "index", None) or 0
     place = (CPU, 0) if kind == "cpu" else (CUDA, index)
-    return value.data_ptr(), (0, 0), place, dtype_of(value.dtype)
+    dtype = dtype_of(value.dtype)
+    return value.data_ptr(), _extent_of_pointer(value, dtype[1] // 8), place, dtype
+
+
+def _extent_of_pointer(value, size: int) -> tuple[int, int]:
+    stride = getattr(value, "stride", None)
+    if not callable(stride) or not hasattr(value, "shape"):
+        return 0, 0
+    return _extent(value.shape, [s * size for s in stride()], size)
 
 
 def _of_dlpack(value):
@@ -97,6 +105,9 @@ def describe(value):
     known."""
     if isinstance(value, type):
         return None
+    described = getattr(value, "_nereid_described", None)
+    if isinstance(described, tuple):
+        return described
     interface = getattr(value, "__cuda_array_interface__", None)
     if isinstance(interface, dict):
         return _of_interface(interface, (CUDA, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from nereid import _nereid
+from nereid.runtime import driver
 from nereid.runtime.source import Names, source_of
 
 # Flags of parameters, as python/extension/call.h has them.
@@ -97,6 +98,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
     """A function in the kernel language.  kernel[grid](arguments) compiles it for the kinds of its
     arguments, once each, and launches it where they are."""
 
+    interpret = False
     # C's own, which is quicker than KernelInterface's.
     __getitem__ = _nereid.Dispatcher.__getitem__
 
@@ -148,6 +150,10 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         """Compiles for these arguments, dtypes and MockTensors among them; launches nothing."""
         return self._launch(None, tuple(map(MockTensor.wrap_dtype, args)),
                             {k: MockTensor.wrap_dtype(v) for k, v in kwargs.items()})
+
+    def _device(self, device_type: int, index: int) -> "_nereid.Device":
+        """The device that runs a launch on such tensors."""
+        return driver.device_of_launch(device_type, index)
 
     def _specialize(self, device_type: int, index: int, described: list, bound: dict, options):
         """Called for arguments of a new kind: the compiled kernel for them."""
@@ -257,19 +263,34 @@ def reinterpret(tensor, dtype):
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
-        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+        do_not_specialize_on_alignment=None, debug=None, noinline=None, interpret=None):
     """Makes a kernel of a function in Triton's language; also @jit(do_not_specialize=...).
 
     Nothing is compiled before the first launch.  Arguments are specialized on as Triton does:
-    integers that are 1 or divisible by 16, addresses divisible by 16."""
+    integers that are 1 or divisible by 16, addresses divisible by 16.  With `interpret`, or
+    NEREID_INTERPRET=1 while this is called, launches run on an interpreter, which raises
+    InterpreterError for accesses outside of tensors, races and failed device_asserts."""
     if fn is None:
         return functools.partial(jit, version=version, repr=repr, launch_metadata=launch_metadata,
                                  do_not_specialize=do_not_specialize,
                                  do_not_specialize_on_alignment=do_not_specialize_on_alignment,
-                                 debug=debug, noinline=noinline)
+                                 debug=debug, noinline=noinline, interpret=interpret)
     if not hasattr(fn, "__code__"):
         raise TypeError(f"jit takes a Python function, not a {type(fn).__name__}")
-    return JITFunction(fn, version=version, repr=repr, launch_metadata=launch_metadata,
-                       do_not_specialize=do_not_specialize,
-                       do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                       noinline=noinline)
+    kind = _kind_of_function(interpret)
+    return kind(fn, version=version, repr=repr, launch_metadata=launch_metadata,
+                do_not_specialize=do_not_specialize,
+                do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
+                noinline=noinline)
+
+
+def _kind_of_function(interpret: "bool | None") -> type:
+    if interpret is None:
+        from nereid import knobs
+
+        interpret = knobs.runtime.interpret
+    if not interpret:
+        return JITFunction
+    from nereid.interpret import InterpretedFunction
+
+    return InterpretedFunction
