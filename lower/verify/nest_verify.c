@@ -367,9 +367,11 @@ static void check_all_registers(const Nest *n, Diags *d) {
   for (uint32_t i = 0; i < n->nvars; i++) {
     const NestVar *v = n->vars[i];
     registers += v->count;
-    if (v->count > NEST_REGISTERS_MAX ||
-        (v->tile.rank && layout_registers(v->layout) > NEST_REGISTERS_MAX))
-      diag_error(d, n->span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
+    int64_t own = v->tile.rank ? layout_registers(v->layout) : 0;
+    if (own < v->count) own = v->count;
+    if (own <= NEST_REGISTERS_MAX) continue;
+    Resource need = {"registers", own, NEST_REGISTERS_MAX};
+    diag_resource_limit(d, n->span, need, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   }
   registers *= n->lanes * n->warps;
   if (registers <= MOST_REGISTERS) return;
