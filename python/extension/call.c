@@ -489,8 +489,8 @@ static int describe_leaf(Describing *d, PyObject *name, const char *before, cons
   return code;
 }
 
-static int describe_constant(Describing *d, PyObject *name, PyObject *v) {
-  PyObject *item = PyTuple_Pack(3, name, Py_None, v);
+static int describe_constant(Describing *d, PyObject *name, const char *type, PyObject *v) {
+  PyObject *item = Py_BuildValue("(OzO)", name, type, v);
   int code = item ? PyList_Append(d->list, item) : -1;
   Py_XDECREF(item);
   return code;
@@ -506,10 +506,12 @@ static int describe_item(Describing *d, PyObject *name, const char *list, Py_ssi
   return code;
 }
 
-/* A tuple without items, or of a class of its own, is described by itself too. */
+/* A tuple without items is described by itself, one of a class of its own by the class, too. */
 static int describe_tuple(Describing *d, PyObject *name, PyObject *v) {
   Py_ssize_t n = PyTuple_Size(v);
-  if ((n == 0 || !PyTuple_CheckExact(v)) && describe_constant(d, name, v)) return -1;
+  bool plain = PyTuple_CheckExact(v);
+  if (!plain && describe_constant(d, name, "class", (PyObject *)Py_TYPE(v))) return -1;
+  if (plain && n == 0 && describe_constant(d, name, NULL, v)) return -1;
   for (Py_ssize_t i = 0; i < n; i++)
     if (describe_item(d, name, "", i, PyTuple_GetItem(v, i))) return -1;
   return 0;
@@ -543,14 +545,15 @@ static int describe(Describing *d, PyObject *name, PyObject *v) {
   if (s->descriptor && (PyObject *)Py_TYPE(v) == s->descriptor)
     return describe_descriptor(d, name, v);
   bool number = PyLong_Check(v) || PyFloat_Check(v) || v == Py_None;
-  if (!number && (PyUnicode_Check(v) || is_constexpr(s, v))) return describe_constant(d, name, v);
+  if (!number && (PyUnicode_Check(v) || is_constexpr(s, v)))
+    return describe_constant(d, name, NULL, v);
   if (!number) {
     Tensor t;
     int found = read_tensor(d->call->state, v, &t);
     if (found < 0) return -1;
     bool foreign = PyIndex_Check(v) || (PyObject_HasAttrString(v, "__float__") &&
                                         !PyObject_HasAttrString(v, "__len__"));
-    if (!found && !foreign) return describe_constant(d, name, v);
+    if (!found && !foreign) return describe_constant(d, name, NULL, v);
   }
   return describe_leaf(d, name, "", "");
 }
@@ -559,7 +562,7 @@ PyObject *call_describe(const Call *c) {
   Describing d = {.call = c, .list = PyList_New(0)};
   for (int i = 0; d.list && i < c->nparams; i++) {
     const Param *p = &c->params[i];
-    int code = p->flags & PARAM_CONSTEXPR ? describe_constant(&d, p->name, c->bound[i])
+    int code = p->flags & PARAM_CONSTEXPR ? describe_constant(&d, p->name, NULL, c->bound[i])
                                           : describe(&d, p->name, c->bound[i]);
     if (code) Py_CLEAR(d.list);
   }

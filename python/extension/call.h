@@ -59,7 +59,8 @@ void call_close(Call *c);
 
 /* The key as an object that can be looked up in a dict. */
 PyObject *call_key(const Call *c);
-/* [(name, type or None, constant)] for each leaf, and for each constant.  The leaves come in the
+/* [(name, type or None, constant)] for each leaf, whose constant is None, and for each constant; a
+ * tuple of a class of its own has (name, "class", class) before its items.  The leaves come in the
  * order of c->leaves. */
 PyObject *call_describe(const Call *c);
 /* {name: argument} of all parameters, as functions for grids and hooks get it. */

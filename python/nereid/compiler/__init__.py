@@ -33,7 +33,7 @@ def _constant(names: Names, name: str, value) -> str:
     """A constant as the text of an argument."""
     if value is None or type(value) in (bool, int):
         return repr(value)
-    return names.bind(name, value)
+    return "()" if value == () and type(value) is tuple else names.bind(name, value)
 
 
 class Metadata:
@@ -125,7 +125,9 @@ class Plan:
         self._order: dict = {}
         args = []
         for name, type_, value in described:
-            if type_ is not None:
+            if type_ == "class":
+                args.append((name, None, "class:" + self._names.bind(name, value)[len("name:"):]))
+            elif type_ is not None:
                 self._order[name] = len(self._order)
                 args.append((name, type_, None))
             else:

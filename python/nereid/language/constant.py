@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import operator
 
+from nereid import _nereid
+
 
 class base_value:
     """The base of the values that a kernel computes with."""
@@ -136,3 +138,6 @@ def _add_operators():
 
 _add_operators()
 CONSTEXPR_0 = constexpr(0)
+
+# Arguments of kernels are told by it.
+_nereid.register("constexpr", constexpr)

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from nereid import _nereid
 from nereid.language.types import validate_block_shape
+
+
+def _address(tensor) -> int:
+    if hasattr(tensor, "data_ptr"):
+        return tensor.data_ptr()
+    from nereid.runtime.arguments import describe
+
+    return describe(tensor)[0]
+
+
+def _strides(tensor) -> list[int]:
+    """In elements, of tensors and of NumPy's arrays."""
+    if hasattr(tensor, "stride"):
+        return tensor.stride()
+    return [s // tensor.dtype.itemsize for s in tensor.strides]
+
+
+def _is_floating(dtype) -> bool:
+    kind = getattr(dtype, "kind", None)
+    return kind == "f" if kind else dtype.is_floating_point
 
 
 class TensorDescriptor:
@@ -32,7 +53,7 @@ class TensorDescriptor:
         validate_block_shape(self.block_shape)
         # Tensors that stand for others while a graph is traced have no address.
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
-            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned"
+            assert _address(self.base) % 16 == 0, "base must be 16-byte aligned"
         size = self.base.dtype.itemsize
         for stride in self.strides[:-1]:
             assert stride * size % 16 == 0, "strides must be 16-byte aligned"
@@ -41,13 +62,14 @@ class TensorDescriptor:
         assert self.strides[-1] == 1, "Last dimension must be contiguous"
         assert self.padding in ("zero", "nan"), "Illegal value for padding"
         if self.padding == "nan":
-            floating = self.base.dtype.is_floating_point
-            assert floating, "Padding option `nan` is only supported for floating point tensors"
+            assert _is_floating(
+                self.base.dtype
+            ), "Padding option `nan` is only supported for floating point tensors"
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding: str = "zero") -> TensorDescriptor:
         """The descriptor of a whole tensor."""
-        return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
+        return TensorDescriptor(tensor, tensor.shape, _strides(tensor), block_shape, padding)
 
     def __eq__(self, other):
         if type(other) is not TensorDescriptor:
@@ -62,3 +84,6 @@ class TensorDescriptor:
             f"TensorDescriptor(base={self.base!r}, shape={self.shape}, strides={self.strides}, "
             f"block_shape={self.block_shape}, padding={self.padding!r})"
         )
+
+
+_nereid.register("descriptor", TensorDescriptor)
