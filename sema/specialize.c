@@ -86,7 +86,9 @@ static Value missing_arg(Sema *S, const Kernel *k, uint32_t index) {
  * value at compile time matters where the parameter is used. */
 static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
   const Param *p = &k->def->params.data[index];
-  Value v = eval_in_module_quietly(S, S->frame->module, p->dflt);
+  Value v;
+  if (!outside_default(S, S->frame->module, k->def, p, &v))
+    v = eval_in_module_quietly(S, S->frame->module, p->dflt);
   bool constexpr_param = k->params[index].kind == KP_CONSTEXPR;
   if (v.kind == V_ERROR) frame_slot(S, S->frame, p->name)->state = VAR_DEFAULT;
   else if (constexpr_param || !value_is_number(v)) frame_set(S, p->name, v, p->span);

@@ -25,7 +25,9 @@ typedef struct {
 typedef struct {
   PyObject_HEAD PyObject *kernel; /* Kernel */
   PyObject *compiled;             /* what a call returns: the kernel as Python sees it */
-  PyObject *globals; /* a tuple of (dict, name, value): what the code was compiled for */
+  /* A tuple of (container, key, value, name): the values of names that the code was compiled for.
+   * A container is a dict, or has `key` as an attribute: a closure's cell, a class. */
+  PyObject *globals;
   nereid_kernel *loaded;
   nereid_run_options options;
   int nargs;
@@ -184,35 +186,47 @@ static PyObject *specialize(Dispatcher *d, const Call *c) {
   return made;
 }
 
+/* A new reference; NULL, with or without an exception, if the name is not bound any more. */
+static PyObject *value_now(PyObject *container, PyObject *key) {
+  if (!PyDict_Check(container)) return PyObject_GetAttr(container, key);
+  PyObject *value = PyDict_GetItemWithError(container, key);
+  Py_XINCREF(value);
+  return value;
+}
+
+/* The values that the code was compiled for may have changed: the method decides whether that is an
+ * error (-1), of no account, or makes the code stale (1). */
+static int check_globals(Dispatcher *d, const Specialization *s) {
+  Py_ssize_t n = PyTuple_Size(s->globals);
+  int stale = 0;
+  for (Py_ssize_t i = 0; i < n && stale == 0; i++) {
+    PyObject *entry = PyTuple_GetItem(s->globals, i), *value = PyTuple_GetItem(entry, 2);
+    PyObject *now = value_now(PyTuple_GetItem(entry, 0), PyTuple_GetItem(entry, 1));
+    if (now != value) {
+      PyErr_Clear();
+      PyObject *done = PyObject_CallMethod((PyObject *)d, "_global_changed", "OOO",
+                                           PyTuple_GetItem(entry, 3), value, now ? now : Py_None);
+      stale = done ? PyObject_IsTrue(done) : -1;
+      Py_XDECREF(done);
+    }
+    Py_XDECREF(now);
+  }
+  return stale;
+}
+
 /* A new reference. */
 static PyObject *find_specialization(Dispatcher *d, const Call *c) {
   PyObject *key = call_key(c);
   PyObject *found = key ? PyDict_GetItemWithError(d->specializations, key) : NULL;
-  if (found) {
-    Py_INCREF(found);
-  } else if (key && !PyErr_Occurred()) {
+  Py_XINCREF(found);
+  int stale = found ? check_globals(d, (Specialization *)found) : 0;
+  if (stale) Py_CLEAR(found);
+  if (!found && stale >= 0 && key && !PyErr_Occurred()) {
     found = specialize(d, c);
     if (found && PyDict_SetItem(d->specializations, key, found)) Py_CLEAR(found);
   }
   Py_XDECREF(key);
   return found;
-}
-
-/* The value that (dict, name, value) was compiled for may have changed: the method decides whether
- * that is an error. */
-static int check_globals(Dispatcher *d, const Specialization *s) {
-  Py_ssize_t n = PyTuple_Size(s->globals);
-  for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *entry = PyTuple_GetItem(s->globals, i), *value = PyTuple_GetItem(entry, 2);
-    PyObject *now = PyDict_GetItemWithError(PyTuple_GetItem(entry, 0), PyTuple_GetItem(entry, 1));
-    if (now == value) continue;
-    if (PyErr_Occurred()) return -1;
-    PyObject *done = PyObject_CallMethod((PyObject *)d, "_global_changed", "OOO",
-                                         PyTuple_GetItem(entry, 1), value, now ? now : Py_None);
-    if (!done) return -1;
-    Py_DECREF(done);
-  }
-  return 0;
 }
 
 static int run_kernel(const Specialization *s, const Call *c, void *stream,
@@ -288,7 +302,7 @@ static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObjec
       !call_read(&c))
     found = find_specialization(d, &c);
   Specialization *s = (Specialization *)found;
-  if (s && !check_globals(d, s) && (!grid || !launch(d, s, &c, grid))) {
+  if (s && (!grid || !launch(d, s, &c, grid))) {
     out = s->compiled;
     Py_INCREF(out);
   }

@@ -158,8 +158,7 @@ class Plan:
 
         compiled = CompiledKernel(self.fn, image, kernel, metadata, emit)
         leaves = [self._order[name] for name, *_ in image.params]
-        used = {(id(scope), name): (scope, name, value) for scope, name, value in self._names.used}
-        return _nereid.Specialization(kernel, compiled, leaves, tuple(used.values()), self.flags)
+        return _nereid.Specialization(kernel, compiled, leaves, tuple(self._names.used), self.flags)
 
 
 def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict):

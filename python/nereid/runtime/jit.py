@@ -6,7 +6,7 @@ import functools
 
 from nereid import _nereid
 from nereid.runtime import driver
-from nereid.runtime.source import Names, source_of
+from nereid.runtime.source import lines_of, source_of
 
 # Flags of parameters, as python/extension/call.h has them.
 _CONSTEXPR, _GENERIC, _UNALIGNED, _HAS_DEFAULT = 1, 2, 4, 8
@@ -27,9 +27,10 @@ class KernelParam:
                  "do_not_specialize", "do_not_specialize_on_alignment", "annotation_type")
 
     def __init__(self, num: int, name: str, annotation, default, has_default: bool,
-                 do_not_specialize: bool, do_not_specialize_on_alignment: bool):
+                 do_not_specialize: bool, do_not_specialize_on_alignment: bool,
+                 names: dict | None = None):
         self.num, self.name = num, name
-        self.annotation = _annotation_text(annotation)
+        self.annotation = _annotation_text(annotation, names or {})
         self.default, self.has_default = default, has_default
         self.is_constexpr = "constexpr" in self.annotation
         self.is_const = "const" in self.annotation and not self.is_constexpr
@@ -50,10 +51,13 @@ class KernelParam:
         return "i1" if self.annotation_type == "u1" else self.annotation_type or None
 
 
-def _annotation_text(annotation) -> str:
-    """An annotation as text: "constexpr", "i64", or what is written there."""
+def _annotation_text(annotation, names: dict) -> str:
+    """An annotation as text: "constexpr", "i64", or what is written there.  `names` has the values
+    of names in those that are kept as text."""
     if annotation is None:
         return ""
+    if isinstance(annotation, str) and annotation.isidentifier():
+        annotation = names.get(annotation, annotation)
     if isinstance(annotation, type):
         text = annotation.__name__
     else:
@@ -79,7 +83,7 @@ def _params(fn, generic, unaligned) -> list[KernelParam]:
         return i in which or name in which
 
     return [KernelParam(i, name, annotations.get(name), given.get(name), name in given,
-                        chosen(generic, i, name), chosen(unaligned, i, name))
+                        chosen(generic, i, name), chosen(unaligned, i, name), fn.__globals__)
             for i, name in enumerate(names)]
 
 
@@ -106,6 +110,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
                  do_not_specialize_on_alignment=None, debug=None, noinline=None, repr=None,
                  launch_metadata=None):
         self.fn = fn
+        self._lines = lines_of(fn)  # as they are now, whatever becomes of the file
         self.version, self.debug, self.noinline = version, debug, noinline
         self.launch_metadata = launch_metadata
         self.do_not_specialize = tuple(do_not_specialize or ())
@@ -161,9 +166,13 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
 
         return specialize(self, device_type, index, described, bound, options or {})
 
-    def _global_changed(self, name: str, old, new) -> None:
+    def _global_changed(self, name: str, old, new) -> bool:
+        """Called where a name has another value than a kernel was compiled for.  True: the kernel
+        is compiled anew, as where a cell of a notebook defines a function again."""
         if type(old) is type(new) and old == new:
-            return
+            return False
+        if callable(old) and type(old).__name__ != "constexpr":
+            return True
         raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel: "
                            f"from {old!r} to {new!r}; pass it as an argument instead")
 
