@@ -165,6 +165,45 @@ static char *text_as_written(Arena *a, const Source *s, const Unit *u) {
   return text;
 }
 
+/* The next line of [*at, end), with its line end. */
+static size_t take_line(const char **at, const char *end) {
+  const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+  size_t len = (size_t)((stop ? stop + 1 : end) - *at);
+  *at += len;
+  return len;
+}
+
+static bool is_blank(const char *s, size_t n) {
+  while (n && (*s == ' ' || *s == '\n')) s++, n--;
+  return n == 0;
+}
+
+/* Two parts of one file, each with empty lines where the other has text. */
+static Text join_parts(Arena *a, const Text *x, const Source *y) {
+  Text out = text_new(a);
+  const char *p = x->data, *q = y->text, *p_end = p + x->len, *q_end = q + y->len;
+  while (p < p_end || q < q_end) {
+    size_t n = take_line(&p, p_end), m = take_line(&q, q_end);
+    bool other = m && is_blank(p - n, n);
+    text_putn(&out, other ? q - m : p - n, other ? m : n);
+  }
+  return out;
+}
+
+/* The kernel's file, as far as functions of it were read. */
+static void attach_source(Maker *m) {
+  const Diags *d = m->c->diags;
+  const Source *s = diag_file(d, 1);
+  Text all = {.arena = m->c->arena, .data = (char *)(uintptr_t)s->text, .len = s->len};
+  for (uint32_t i = 2; i <= diag_file_count(d); i++) {
+    const Source *part = diag_file(d, i);
+    if (part->text && !strcmp(part->name, s->name)) all = join_parts(m->c->arena, &all, part);
+  }
+  m->variant.source_name = s->name;
+  m->variant.source = all.data;
+  m->variant.source_size = all.len;
+}
+
 /* The unit as text: as the user wrote it, or printed. */
 static int print_code_body(void *arg) {
   Maker *m = arg;
@@ -175,12 +214,7 @@ static int print_code_body(void *arg) {
   m->variant.code = written ? text_as_written(m->c->arena, written, u) : text.data;
   m->variant.size = written ? written->len : text.len;
   m->variant.file = written ? written->name : NULL;
-  if (m->source && !written) {
-    const Source *s = diag_file(m->c->diags, 1);
-    m->variant.source_name = s->name;
-    m->variant.source = s->text;
-    m->variant.source_size = s->len;
-  }
+  if (m->source && !written) attach_source(m);
   m->variant.entry = u->nest ? u->nest->name : u->tile->name;
   m->variant.threads = u->nest ? u->nest->warps * u->nest->lanes : 0;
   m->variant.shared = u->nest ? u->nest->shared_bytes : 0;

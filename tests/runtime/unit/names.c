@@ -426,6 +426,15 @@ static void test_runs(void) {
     check_call(!run_on(devices[i], text, one, a) && a[3] == 4, devices[i]);
     check_call(!run_on(devices[i], text, other, b) && b[3] == 5, devices[i]);
   }
+  /* Lines of another function of the file are shown, too. */
+  static const Entry same_file[] = {
+      {"put", NEREID_NAME_JIT, "put", "def put(x):\n    tl.store(x + tl.arange(0, 8), 1.0)\n",
+       usual, 3, 2, "app.py"},
+      {0}};
+  check_call(run_on("interp", KERNEL "put(x)\n", same_file, NULL) == NEREID_E_FINDINGS &&
+                 strstr(nereid_error_message(), "app.py:4:") &&
+                 strstr(nereid_error_message(), "\n          tl.store(x + tl.arange(0, 8), 1.0)\n"),
+             nereid_error_message());
   check_call(run_on("interp", past, one, NULL) == NEREID_E_FINDINGS &&
                  strstr(nereid_error_message(), "app.py:12:") &&
                  strstr(nereid_error_message(), "    tl.store(x + tl.arange(0, 8), N * 1.0)\n"),
