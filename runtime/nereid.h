@@ -31,6 +31,16 @@
  *     an image and a kernel by several threads at once (freeing excepted).  A module, a launch and
  *     a value are used by one thread at a time.  Compiling is independent of any device and runs on
  *     as many threads as the caller likes.
+ *   - Callbacks that a function is given are called before it returns, by the thread that called
+ *     it; several threads call those of nereid_compile_all(), each for its request.  Those that a
+ *     device is given are called by any thread that is in a function of the device, or that works
+ *     for one, and by several at a time.  A callback calls no function of the object it is about;
+ *     one that needs a lock which a caller may hold (Python's) queues what it is told.
+ *   - Fork: while no other thread is in a function of the library, a process may fork.  The child
+ *     compiles, loads and launches with the objects that it has inherited, and has threads and
+ *     open databases of its own; a GPU that was open before works in the other process alone, as
+ *     CUDA requires, and says so (NEREID_E_DEVICE).  Tunings under way belong to the process that
+ *     began them.
  *   - An image may be freed once it is loaded.  Launches must be freed before their kernel, and
  *     kernels, streams, events and memory before their device.
  */

@@ -81,7 +81,7 @@ static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *it
 /* One that is running is freed by the driver when it is over. */
 static void cuda_replay_free(nereid_device *d, void *replay) {
   CudaReplay *r = replay;
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   (void)api;
   if (r->exec) graphs_of(d)->exec_free(r->exec);
   if (r->graph) graphs_of(d)->graph_free(r->graph);
@@ -132,6 +132,8 @@ static const struct {
   const char *advice;
 } advices[] = {
     {CU_OUT_OF_MEMORY, NEREID_E_MEMORY, "free memory of this or other programs, or use less"},
+    {CU_NOT_INITIALIZED, NEREID_E_DEVICE,
+     "a process that was forked from one that uses the GPU can't use it: start it by spawn"},
     {CU_STUB_LIBRARY, NEREID_E_DEVICE, "this libcuda is a stub for linking; install the driver"},
     {CU_NEWER_DRIVER_NEEDED, NEREID_E_DEVICE, "update the NVIDIA driver"},
     {CU_UNAVAILABLE, NEREID_E_DEVICE, "another program has the device for itself"},
@@ -159,6 +161,8 @@ static const struct {
     {CU_DRIVER_MISMATCH, NEREID_E_DEVICE, "libcuda and the kernel module differ; restart"},
     {CU_COMPAT_NOT_SUPPORTED, NEREID_E_DEVICE, "this libcuda does not support the driver's GPU"},
 };
+
+int cuda_forked(void) { return error_set(NEREID_E_DEVICE, E_RUN_CUDA_FORKED); }
 
 int cuda_failed(const CudaApi *api, CuResult r, const char *what) {
   if (__builtin_expect(r == CU_OK, 1)) return 0;
@@ -299,8 +303,10 @@ static int open_cuda(nereid_device *d, int ordinal) {
   if (d->described && cuda_known(d, ordinal)) return 0;
   Cuda *c = calloc(1, sizeof *c);
   if (!c) return error_out_of_memory();
-  int code = open_ordinal(d, c, ordinal);
+  c->here = host_fork_mark();
+  int code = c->here ? open_ordinal(d, c, ordinal) : error_out_of_memory();
   if (code) {
+    host_free_fork_mark(c->here);
     if (c->library) dlclose(c->library);
     free(c);
     return code;
@@ -313,8 +319,10 @@ static int open_cuda(nereid_device *d, int ordinal) {
 static void close_cuda(nereid_device *d) {
   Cuda *c = d->state;
   if (!c) return; /* it was known, and never opened */
-  if (!d->described) c->api.context_release(c->device);
-  dlclose(c->library);
+  bool forked = cuda_is_forked(d);
+  if (!d->described && !forked) c->api.context_release(c->device);
+  if (!forked) dlclose(c->library);
+  host_free_fork_mark(c->here);
   free(c);
 }
 
@@ -339,7 +347,7 @@ static int alloc_cuda(nereid_device *d, void **out, size_t size) {
 }
 
 static void free_cuda(nereid_device *d, void *p) {
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   api->memory_free((uintptr_t)p);
 }
 
@@ -359,7 +367,7 @@ static int alloc_scratch_cuda(nereid_device *d, void **out, size_t size, void *s
 
 static void free_scratch_cuda(nereid_device *d, void *p, void *stream) {
   const Cuda *c = d->state;
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   if (has_pools(c)) {
     c->free_async((uintptr_t)p, stream);
     return;
@@ -376,7 +384,7 @@ static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
 }
 
 static void free_shared_cuda(nereid_device *d, void *p) {
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   api->pinned_free(p);
 }
 
@@ -412,7 +420,7 @@ static int stream_new_cuda(nereid_device *d, void **out) {
 }
 
 static void stream_free_cuda(nereid_device *d, void *stream) {
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   api->stream_free(stream);
 }
 
@@ -422,7 +430,7 @@ static int event_new_cuda(nereid_device *d, void **out) {
 }
 
 static void event_free_cuda(nereid_device *d, void *event) {
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   api->event_free(event);
 }
 
@@ -568,7 +576,7 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
 
 static void unload_cuda(nereid_device *d, Loaded *l) {
   if (!l->code) return;
-  CUDA_ENTER(d);
+  CUDA_ENTER_OR(d, );
   api->module_unload(l->code);
 }
 

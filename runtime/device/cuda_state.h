@@ -9,6 +9,7 @@
 typedef CuResult CuAllocAsync(CuPointer *out, size_t size, CuStream s);
 typedef CuResult CuFreeAsync(CuPointer p, CuStream s);
 enum { CU_HAS_POOLS = 115 }; /* a device attribute */
+enum { CU_NOT_INITIALIZED = 3 };
 
 typedef struct {
   CudaApi api;
@@ -18,6 +19,7 @@ typedef struct {
   CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
   CuFreeAsync *free_async;
   bool pools; /* the device has memory in the order of streams */
+  const char *here; /* 0 in a process that was forked since */
   void *library;
   CuDevice device;
   CuContext context;
@@ -49,9 +51,18 @@ static inline void cuda_leave(CudaEntry *e) {
   if (__builtin_expect(e->restore, 0)) e->api->context_set(e->before);
 }
 
+/* CUDA's contexts don't outlive a fork: calls of the driver fail there, or worse. */
+static inline bool cuda_is_forked(const nereid_device *d) {
+  return __builtin_expect(!*((const Cuda *)d->state)->here, 0);
+}
+int cuda_forked(void); /* sets the error */
+
 /* Until the end of the block, `api` has the driver's functions, and the device's context is
- * current; afterwards the caller's is. */
-#define CUDA_ENTER(d)                                                  \
+ * current; afterwards the caller's is.  In a forked process the function returns an error, or
+ * `result`. */
+#define CUDA_ENTER(d) CUDA_ENTER_OR(d, cuda_forked())
+#define CUDA_ENTER_OR(d, result)                                        \
+  if (cuda_is_forked(d)) return result;                                 \
   __attribute__((cleanup(cuda_leave))) CudaEntry entry = cuda_enter(d); \
   const CudaApi *api = entry.api
 

@@ -88,7 +88,7 @@ static CuResult copy_in_turns(Copying *c, const CudaApi *api, char *slots, CuEve
 
 static void copy_by_thread(void *context, size_t thread) {
   Copying *c = context;
-  CUDA_ENTER(c->device);
+  CUDA_ENTER_OR(c->device, );
   CuEvent sent[SLOTS] = {NULL};
   CuResult r = CU_OK;
   for (int i = 0; i < SLOTS && r == CU_OK; i++) r = api->event_new(&sent[i], CU_EVENT_NO_TIMING);

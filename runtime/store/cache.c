@@ -143,7 +143,7 @@ static bool get(Cache *c, const CacheKey *key, char **data, size_t *size) {
 bool cache_get(Cache *c, const CacheId *id, char **data, size_t *size) {
   if (!c) return false;
   pthread_mutex_lock(&c->database.lock);
-  bool found = c->database.db && get(c, &id->key, data, size);
+  bool found = database_is_open(&c->database) && get(c, &id->key, data, size);
   pthread_mutex_unlock(&c->database.lock);
   LOG(c->log, LOG_CACHE, "%s %s %s", found ? "hit:" : "miss:", kind_names[id->kind], id->name);
   return found;
@@ -166,7 +166,7 @@ static void record_uses(Cache *c) {
 /* Records uses only if the database can be written at once; a failure does not matter. */
 static void record_last_uses(Cache *c) {
   enum { PATIENCE_MS = 50 };
-  sqlite3 *db = c->database.db;
+  sqlite3 *db = database_is_open(&c->database) ? c->database.db : NULL;
   if (!db || !c->nused || sqlite3_db_readonly(db, "main")) return;
   sqlite3_busy_timeout(db, PATIENCE_MS);
   if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL)) return;
@@ -321,7 +321,7 @@ void cache_put_all(Cache *c, const CacheEntry *entries, size_t n) {
   Database *d = &c->database;
   Putting p = {.cache = c, .entries = entries, .n = n};
   pthread_mutex_lock(&d->lock);
-  bool done = d->db && database_transact(d, put_all, &p) == SQLITE_OK;
+  bool done = database_is_open(d) && database_transact(d, put_all, &p) == SQLITE_OK;
   pthread_mutex_unlock(&d->lock);
   if (log_has(c->log, LOG_CACHE)) log_put(&p, done);
 }

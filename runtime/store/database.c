@@ -225,8 +225,14 @@ static int connect_anew(Database *d, bool create, int *version) {
   return set_aside(d) && !create ? SQLITE_CORRUPT : connect_once(d, mode, version);
 }
 
+/* A connection that was made before a fork belongs to the other process: here it must be neither
+ * used nor closed, by SQLite's rules.  Its memory stays allocated. */
+static bool is_inherited(const Database *d) { return d->db && d->process != getpid(); }
+
 DatabaseState database_use(Database *d, bool create) {
   int version = 0;
+  if (is_inherited(d)) d->db = NULL;
+  d->process = getpid();
   if (d->db) return DATABASE_READY;
   if (!*d->path || (!create && access(d->path, F_OK))) return DATABASE_ABSENT;
   int rc = connect_anew(d, create, &version);
@@ -246,8 +252,12 @@ void database_init(Database *d, const DatabaseKind *kind, nereid_message_fn note
   database_path(d->path, sizeof d->path, kind);
 }
 
+bool database_is_open(Database *d) {
+  return d->db && (!is_inherited(d) || database_use(d, true) == DATABASE_READY);
+}
+
 void database_close(Database *d) {
-  disconnect(d);
+  if (!is_inherited(d)) disconnect(d);
   pthread_mutex_destroy(&d->lock);
 }
 

@@ -41,6 +41,7 @@ typedef struct {
   sqlite3 *db;              /* NULL: not open */
   char path[DATABASE_PATH]; /* "": turned off */
   ino_t inode;              /* of the open file, or of the last one */
+  pid_t process;            /* the one that opened it: a fork of it opens its own */
   nereid_message_fn note;   /* may be NULL */
   void *context;
   bool noted;           /* that it cannot be used */
@@ -54,6 +55,8 @@ void database_init(Database *d, const DatabaseKind *kind, nereid_message_fn note
 void database_close(Database *d);
 /* Opens it if it is not open.  ABSENT: it is turned off, or not there and not to be made. */
 DatabaseState database_use(Database *d, bool create);
+/* Is it open, in a process that was forked since after opening it anew? */
+bool database_is_open(Database *d);
 /* After a call that failed, before another one: tells why, and closes what is damaged or was
  * replaced under its name, so that database_use() opens the one that is there then. */
 void database_failed(Database *d);

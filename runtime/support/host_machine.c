@@ -92,6 +92,24 @@ int64_t host_waited_ns(void) {
   return sum;
 }
 
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Kernels before 4.14 don't wipe it: then a fork looks like the process itself. */
+const char *host_fork_mark(void) {
+  size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+  madvise(p, size, MADV_WIPEONFORK);
+  *p = 1;
+  return p;
+}
+
+void host_free_fork_mark(const char *mark) {
+  if (mark) munmap((void *)(uintptr_t)mark, (size_t)sysconf(_SC_PAGESIZE));
+}
+
 int host_cores(void) { return cores_usable(); }
 
 double host_now(void) {

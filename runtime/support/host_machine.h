@@ -12,6 +12,10 @@ void host_free(nereid_device *d, void *p);
 int host_alloc_fenced(void **out, size_t size);
 void host_free_fenced(void *p, size_t size);
 
+/* A byte that is not 0, and is in processes that are forked later.  NULL: no memory. */
+const char *host_fork_mark(void);
+void host_free_fork_mark(const char *mark);
+
 int host_cores(void);
 /* Nanoseconds for which threads of this process have waited for a core, together; 0: not known. */
 int64_t host_waited_ns(void);

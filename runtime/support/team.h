@@ -7,7 +7,7 @@
  *
  * Member 0 waits for those who have begun to run programs, and for no one else.  It finds all
  * programs itself if nobody comes: members that other processes keep from their cores are missed,
- * not waited for, and the team works in a process that was forked from its own.
+ * not waited for.  A process that was forked from the team's makes members of its own.
  *
  * The programs of a launch are shared as codegen/c/prelude_threads.c says.  Member 0 goes through
  * the parts in the order of the programs.  Hence programs that wait for ones before them end
@@ -66,7 +66,7 @@ typedef struct {
 struct Crew {
   Team team;
   int threads, started; /* members that there may be, and are; with member 0 */
-  pid_t process;
+  pid_t process; /* atomic: whose threads the members are; 0 while a fork forgets them */
   TeamBody *body; /* of the launch, as far as `waking` */
   void *context;
   int taking; /* atomic: members below it may take part */
@@ -186,7 +186,7 @@ static inline void team_block_signals(sigset_t *before) {
 /* As many as are wanted, or as there can be. */
 static inline void team_start(Crew *c, int threads) {
   sigset_t before;
-  if (c->started >= threads || c->process != getpid()) return;
+  if (c->started >= threads) return;
   team_block_signals(&before);
   while (c->started < threads) {
     Member *m = &c->members[c->started];
@@ -229,12 +229,32 @@ static inline int team_size(const Crew *c, uint64_t n, double ns, bool waking) {
   return threads;
 }
 
+/* The members that a forked process has inherited are none: their threads are in the other one.
+ * Of several threads in the fork that come here first, one forgets them; the others' launches have
+ * no members meanwhile. */
+static inline bool team_is_here(Crew *c) {
+  const pid_t now = getpid();
+  pid_t of = __atomic_load_n(&c->process, __ATOMIC_ACQUIRE);
+  if (of == now) return true;
+  if (of == 0 || !__atomic_compare_exchange_n(&c->process, &of, 0, false, __ATOMIC_ACQUIRE,
+                                              __ATOMIC_RELAXED))
+    return false;
+  for (int i = 0; i < c->threads; i++) {
+    c->members[i].asleep = 0;
+    sem_init(&c->members[i].wake, 0, 0);
+  }
+  c->started = 1;
+  c->taken = c->inside = c->looking_out = 0;
+  __atomic_store_n(&c->process, now, __ATOMIC_RELEASE);
+  return true;
+}
+
 /* While another thread's launch has the members, this one runs on its own thread. */
 static inline void team_run(Team *team, uint64_t n, double ns, TeamBody *body, void *context) {
   Crew *c = (Crew *)team;
   const bool waking = !(ns < TEAM_WAKING_NS);
   int threads = team_size(c, n, ns, waking);
-  if (threads > 1 && !__atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQUIRE)) {
+  if (threads > 1 && team_is_here(c) && !__atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQUIRE)) {
     if (waking) team_start(c, threads);
     if (threads > c->started) threads = c->started;
     if (threads > 1) team_together(c, threads, waking, body, context);

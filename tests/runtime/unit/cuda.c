@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/device/assembler.h"
@@ -476,6 +477,38 @@ static void test_run(const Fake *f) {
   nereid_device_close(first);
 }
 
+/* A forked process is told, and ends in peace. */
+static bool is_refused_in_child(nereid_device *d, nereid_kernel *k) {
+  void *p;
+  bool refused = run_image(k, NULL, NULL) == NEREID_E_DEVICE &&
+                 matches("this process was forked from one that uses the GPU, and can't use it: "
+                         "start it by spawn, or open the device in it alone",
+                         nereid_error_message());
+  refused &= nereid_alloc(&p, d, 4) == NEREID_E_DEVICE;
+  refused &= nereid_device_sync(d) == NEREID_E_DEVICE;
+  nereid_kernel_free(k);
+  nereid_device_close(d);
+  return refused;
+}
+
+static void test_fork(const Fake *f) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_image *image = make_image(128, 0);
+  int status = 1;
+  use(f, "fake.so", "");
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, image)) abort();
+  pid_t child = fork();
+  if (!child) _exit(!is_refused_in_child(d, k));
+  check(waitpid(child, &status, 0) == child && !status, "a GPU in a forked process");
+  check_call(!run_image(k, NULL, NULL), "and in the one it was forked from");
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+  use(f, "fake.so", "init=3");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "starting the driver: *start it by spawn");
+}
+
 /* Scratch memory in the order of the stream, or, with an old driver, until the launch is over. */
 static void test_run_scratch(const Fake *f, const char *settings, bool pools) {
   nereid_device *d;
@@ -598,6 +631,7 @@ int main(void) {
     test_limits(&f);
     test_image(&f);
     test_run(&f);
+    test_fork(&f);
     test_run_scratch(&f, "", true);
     test_run_scratch(&f, "pools=0", false);
     test_many(&f);

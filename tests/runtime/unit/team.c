@@ -119,12 +119,14 @@ static void test_fork(void) {
   launch(team, PROGRAMS, LARGE_NS, false);
   pid_t child = fork();
   if (!child) {
-    bool right = launch(team, PROGRAMS, LARGE_NS, true);
+    bool right = launch(team, PROGRAMS, LARGE_NS, true) && ((Crew *)team)->started == 3;
+    for (int i = 0; i < LAUNCHES; i++) right &= launch(team, PROGRAMS, LARGE_NS, false);
     team_free(team);
     _exit(!right);
   }
   waitpid(child, &status, 0);
-  check(status == 0, "a forked process launches without the others");
+  check(status == 0, "a forked process launches with members of its own");
+  check(launch(team, PROGRAMS, LARGE_NS, false), "and the other one with its own");
   team_free(team);
 }
 
