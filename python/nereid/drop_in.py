@@ -31,6 +31,7 @@ _ELSEWHERE = {
         "triton_key": "triton.runtime.cache",
         "get_cache_key": "triton.runtime.cache",
     },
+    "triton.testing": {"runtime": "triton", "language": "triton"},
     "triton.runtime.jit": {
         "ConstexprFunction": "nereid.language.types:constexpr_function",
         "constexpr_function": "nereid.language.types",
@@ -43,6 +44,7 @@ _ELSEWHERE = {
         "JITFunction": "nereid.runtime.jit",
         "KernelInterface": "nereid.runtime.jit",
         "driver": "nereid.runtime.active",
+        "knobs": "nereid",
         "get_cache_manager": "triton.runtime.cache",
         "triton_key": "triton.runtime.cache",
     },

@@ -44,3 +44,18 @@ def device_of_launch(device_type: int, index: int) -> "_nereid.Device":
     if not device_type:
         device_type, index = (CUDA, current_device()) if has_gpu() else (CPU, 0)
     return device("cpu" if device_type == CPU else f"cuda:{index}")
+
+
+class _Allocation:
+    """The program's allocator of scratch memory, if it has set one."""
+
+    allocator = None
+
+
+def set_allocator(allocator) -> None:
+    """`allocator(size, alignment, stream)` gives memory that a launch may need beside its
+    arguments, as an object with data_ptr().  Kernels that need none never call it; without it, or
+    with None, Nereid has memory of its own."""
+    if allocator is not None and not callable(allocator):
+        raise TypeError("an allocator is a function of size, alignment and stream")
+    _Allocation.allocator = allocator

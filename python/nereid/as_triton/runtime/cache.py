@@ -12,6 +12,8 @@ import json
 import os
 import uuid
 
+from nereid import knobs
+
 
 class CacheManager:
     """The base of caches that TRITON_CACHE_MANAGER may name."""
@@ -36,8 +38,6 @@ class FileCacheManager(CacheManager):
     """Files in a folder of their own for each key."""
 
     def __init__(self, key, override=False, dump=False):
-        from nereid import knobs
-
         folder = knobs.cache.override_dir if override else knobs.cache.dir
         self.key = key
         self.lock_path = None
@@ -84,20 +84,14 @@ def _base32(key: str) -> str:
 
 def get_cache_manager(key: str) -> CacheManager:
     """The files of a key, a text of hexadecimal digits."""
-    from nereid import knobs
-
     return (knobs.cache.manager_class or FileCacheManager)(_base32(key))
 
 
 def get_override_manager(key: str) -> CacheManager:
-    from nereid import knobs
-
     return (knobs.cache.manager_class or FileCacheManager)(_base32(key), override=True)
 
 
 def get_dump_manager(key: str) -> CacheManager:
-    from nereid import knobs
-
     return (knobs.cache.manager_class or FileCacheManager)(_base32(key), dump=True)
 
 

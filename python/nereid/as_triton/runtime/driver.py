@@ -1,3 +1,3 @@
 """What `triton.runtime.driver` has."""
 
-from nereid.runtime.active import DriverConfig, driver
+from nereid.runtime.active import DriverBase, DriverConfig, driver
