@@ -5,8 +5,8 @@
 
 Cases run in worker processes (worker.py), which are replaced when they crash or a case outlasts its
 limit. The order is a seeded round over the test functions, so that a run cut off anywhere is a fair
-sample; a later run with the same results file goes on where this one ended. With both sides, only
-cases that passed under Triton are run under Nereid, as they come in.
+sample; a later run with the same results file goes on where this one ended. Triton's side comes
+first and has a share of the time; only cases that passed there are then run under Nereid.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import time
 from suites import find
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+WEIGHTS = {"fla": 5.0, "triton": 4.0, "liger": 3.0, "tutorials": 2.0}
 
 
 def function_of(case):
@@ -53,7 +54,6 @@ class Job:
         self.side = side
         self.runner = runner
         self.queue = None  # None until a worker has collected
-        self.first = None  # the job under Triton that says which cases pass
         self.failures = 0  # workers that ended before they were ready
 
     def pending(self):
@@ -62,8 +62,6 @@ class Job:
 
     def finished(self):
         if self.queue is None:
-            return False
-        if self.first is not None and not self.first.finished():
             return False
         busy = any(w.job is self and w.case for w in self.runner.workers)
         return not busy and not any(self.allowed(c) for c in self.queue)
@@ -176,6 +174,7 @@ class Runner:
         self.passed = {}  # suite to the cases that passed under Triton; absent: any case
         self.known = {}  # suite to the cases that Triton's side collected
         self.number = 0
+        self.side = ""  # the side that is being run
         self.counts = {}
         self.only = None
         if options.only:
@@ -186,15 +185,10 @@ class Runner:
         self.texts = open(options.out + ".failures", "a", buffering=1)
         self.jobs = []
         for name in options.suites.split(","):
-            first = None
             for side in options.sides.split(","):
-                job = Job(find(name), side, self)
+                self.jobs.append(Job(find(name), side, self))
                 if side == "triton":
-                    first = job
                     self.passed.setdefault(name, set())
-                else:
-                    job.first = first
-                self.jobs.append(job)
 
     def wanted(self, suite, case):
         if self.options.match and self.options.match not in case:
@@ -239,10 +233,12 @@ class Runner:
             self.known.setdefault(job.suite.name, set()).add(row["case"])
 
     def start_workers(self):
-        """Give free slots to the jobs with the fewest workers."""
+        """Give free slots to the jobs of this side that have the fewest workers for their weight."""
         while len(self.workers) < self.options.workers:
             best = None
             for job in self.jobs:
+                if job.side != self.side:
+                    continue
                 active = sum(w.job is job for w in self.workers)
                 if job.queue is None and active:
                     continue  # one worker collects first
@@ -253,7 +249,7 @@ class Runner:
                 waiting = len(job.queue) if job.queue is not None else 1
                 if active >= max(1, waiting):
                     continue
-                weight = self.options.weights.get(f"{job.suite.name}.{job.side}", 1.0)
+                weight = self.options.weights.get(job.suite.name, 1.0)
                 score = (active + (0 if active else -1)) / weight
                 if best is None or score < best[0]:
                     best = (score, job)
@@ -332,7 +328,8 @@ class Runner:
         """Whether a slot is better used by another job: this one waits and has workers to spare."""
         idle = [w for w in self.workers if w.job is job and w.ready and not w.case]
         return len(idle) > 1 and any(
-            j is not job and j.queue and j.failures <= 3 and j.pending() for j in self.jobs
+            j is not job and j.side == self.side and j.queue and j.failures <= 3 and j.pending()
+            for j in self.jobs
         )
 
     def check_limits(self):
@@ -348,7 +345,16 @@ class Runner:
                 self.drop(worker)
 
     def run(self):
-        end = time.monotonic() + self.options.seconds
+        """Run each side's jobs until they are done or the side's time is up."""
+        sides = self.options.sides.split(",")
+        start = time.monotonic()
+        for i, side in enumerate(sides):
+            self.side = side
+            last = i == len(sides) - 1
+            share = 1.0 if last else self.options.split
+            self.run_side(start + self.options.seconds * share)
+
+    def run_side(self, end):
         said = time.monotonic()
         try:
             while time.monotonic() < end:
@@ -393,11 +399,12 @@ def main():
     parser.add_argument("--match", default="", help="only cases whose id contains this")
     parser.add_argument("--only", default="", help="file of ids: only these")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on each case's limit")
-    parser.add_argument("--weights", default="", help="workers by job: fla.triton=3,liger.nereid=1")
+    parser.add_argument("--split", type=float, default=0.6, help="Triton's share of the time")
+    parser.add_argument("--weights", default="", help="shares of the workers: fla=5,triton=4")
     parser.add_argument("--logs", default="", help="folder of the workers' output")
     options = parser.parse_args()
     pairs = (part.split("=") for part in options.weights.split(",") if part)
-    options.weights = {name: float(value) for name, value in pairs}
+    options.weights = {**WEIGHTS, **{name: float(value) for name, value in pairs}}
     options.logs = options.logs or options.out + ".logs"
     os.makedirs(options.logs, exist_ok=True)
     if not options.of and "nereid" in options.sides:

@@ -2,7 +2,8 @@
 
 The script is not changed. Its figures are drawn at the first and the last of the sizes it asks for
 (CONFORMANCE_SIZES=all: at all), without a window. Triton's profiler, which tutorial 09 uses to print
-a table, is a program of its own and is left out on both sides. matplotlib and pandas are replaced by
+a table, is a program of its own and is left out on both sides; the cuBLAS of Triton's library is
+replaced by PyTorch's product on Nereid's. matplotlib and pandas are replaced by
 empty modules where the machine lacks them.
 """
 
@@ -92,6 +93,9 @@ def main():
         import nereid
 
         nereid.install_as_triton()
+        import cublas_by_torch
+
+        cublas_by_torch.give()
     for name in ("matplotlib", "pandas", "tabulate"):
         if importlib.util.find_spec(name) is None:
             empty_module(name)
