@@ -180,8 +180,8 @@
 #define E_RUN_SCRATCH "%lld bytes of scratch memory can't be allocated"
 #define E_RUN_CUDA "%s: %s (%s)%s%s"
 #define E_RUN_CUDA_FORKED \
-  "this process was forked from one that uses the GPU, and can't use it: start it by spawn, or open " \
-  "the device in it alone"
+  "this process was forked from one that uses the GPU, and can't use it: start it by spawn, or " \
+  "open the device in it alone"
 #define E_RUN_NO_LIBCUDA \
   "no GPU driver: %s can't be loaded (%s); install NVIDIA's driver, or use device cpu"
 #define E_RUN_LIBCUDA_OLD "the GPU driver is too old: %s lacks %s; update it"
