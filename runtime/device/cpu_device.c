@@ -128,11 +128,21 @@ static void note_cached(const Library *l) {
   for (int i = 0; i < l->n; i++) l->items[i]->out->resources.from_cache = 1;
 }
 
+bool cpu_is_library(const ImageVariant *v) {
+  static const char magic[] = {0x7F, 'E', 'L', 'F'};
+  return v->kind == NEREID_C && v->size > sizeof magic && !memcmp(v->code, magic, sizeof magic);
+}
+
 /* kernel.so in the folder: from the cache, or compiled and put there. */
 static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
   Cpu *cpu = d->state;
   char *data;
   size_t size;
+  const ImageVariant *made = l->items[0]->variant;
+  if (cpu_is_library(made)) {
+    note_cached(l);
+    return temp_write(t, "kernel.so", made->code, made->size);
+  }
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
   CacheId id = library_id(cpu, l);
   if (cache_get(cache_of(d), &id, &data, &size)) {
@@ -277,11 +287,15 @@ static void library_add_item(Library *l, LoadItem *item) {
 
 static void divide_into_libraries(Loading *w) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
-  for (int i = 0; i < w->n; i++) sorted[i] = &w->items[i];
-  qsort(sorted, (size_t)w->n, sizeof *sorted, larger_text_first);
+  int n = 0;
+  for (int i = 0; i < w->n; i++)
+    if (!cpu_is_library(w->items[i].variant)) sorted[n++] = &w->items[i];
+  qsort(sorted, (size_t)n, sizeof *sorted, larger_text_first);
   w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
-  for (int i = 0; i < w->n && (i < host_cores() || i * LIBRARY_KERNELS < w->n); i++) add_library(w);
-  for (int i = 0; i < w->n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
+  for (int i = 0; i < n && (i < host_cores() || i * LIBRARY_KERNELS < n); i++) add_library(w);
+  for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
+  for (int i = 0; i < w->n; i++)
+    if (cpu_is_library(w->items[i].variant)) library_add_item(add_library(w), &w->items[i]);
 }
 
 /* ---- texts ---- */
@@ -366,6 +380,41 @@ static int cpu_load(nereid_device *d, LoadItem *items, int n) {
   if (!code) code = first_library_failure(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
   arena_free(w.arena);
+  return code;
+}
+
+/* ---- a library as bytes ---- */
+
+typedef struct {
+  Loading loading;
+  char **out;
+  size_t *size;
+} Making;
+
+static int make_library_body(void *arg) {
+  Making *m = arg;
+  TempFolder t;
+  Library *l = add_library(&m->loading);
+  library_add_item(l, m->loading.items);
+  take_text(&m->loading, l);
+  name_library(l);
+  int code = temp_new(&t);
+  if (!code) code = provide(m->loading.device, &t, l);
+  if (!code) code = temp_read(&t, "kernel.so", m->out, m->size);
+  temp_free(&t);
+  return code;
+}
+
+int cpu_library(char **out, size_t *size, nereid_device *d, const nereid_image *image,
+                const ImageVariant *v) {
+  Loaded loaded = {0};
+  LoadItem item = {.image = image, .variant = v, .out = &loaded};
+  Library library;
+  Making m = {{d, arena_new(), &item, 1, &library, 0}, out, size};
+  if (!m.loading.arena) return error_out_of_memory();
+  library = (Library){0};
+  int code = error_guard(m.loading.arena, make_library_body, &m);
+  arena_free(m.loading.arena);
   return code;
 }
 

@@ -20,4 +20,10 @@ typedef struct {
  * processor's name, as people know it. */
 void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size);
 
+/* The variant's code is a shared library, as cpu_library makes them. */
+bool cpu_is_library(const ImageVariant *v);
+/* The variant compiled for this processor, as the bytes of a shared library; *out is malloc'ed. */
+int cpu_library(char **out, size_t *size, nereid_device *d, const nereid_image *image,
+                const ImageVariant *v);
+
 #endif

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct nereid_stream {
-  nereid_device *device;
-  void *handle;
-  bool owned;
-};
-
 struct nereid_event {
   nereid_device *device;
   void *handle;

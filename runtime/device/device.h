@@ -93,6 +93,12 @@ struct nereid_kernel {
   nereid_image **ordered_images;
 };
 
+struct nereid_stream {
+  nereid_device *device;
+  void *handle;
+  bool owned; /* not the caller's */
+};
+
 /* One start of a kernel: arguments, the variant that was chosen for them, and what that takes. */
 typedef struct {
   nereid_kernel *kernel;
