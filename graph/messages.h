@@ -363,6 +363,12 @@
   "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
 #define N_GRAPH_UNMEASURED \
   "some kernels could not be measured, and run in the shapes of mode default: %s"
+#define E_GRAPH_BYTES "these bytes are no executable, or are damaged; make the executable again"
+#define E_GRAPH_BYTES_BUILD \
+  "the executable was made by another build of Nereid (%s); make it again with this one (%s)"
+#define E_GRAPH_BYTES_DEVICE "the executable was made for %s, not for %s; make it again there"
+#define E_GRAPH_BYTES_WEIGHTS \
+  "%s has changed since the executable was made, which has its weights there; make it again"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 
 #endif

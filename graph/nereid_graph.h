@@ -1,8 +1,9 @@
 /* Nereid's C API for tensor graphs: load a model, compile it for a device, run it.
  *
- * Two kinds of object beside those of nereid.h, each made by a function and freed by one:
+ * Three kinds of object beside those of nereid.h, each made by a function and freed by one:
  *   nereid_graph        a model file that was read
  *   nereid_executable   the model on a device: kernels and weights loaded, memory planned
+ *   nereid_session      what runs of an executable change, for one of several threads
  *
  *     nereid_device *dev;  nereid_graph *g;  nereid_executable *e;
  *     nereid_graph_source s = {.path = "model.pt2"};
@@ -18,7 +19,8 @@
  * its message in nereid_error_message(), structs that the caller fills start from zeros.  Further:
  *   - An executable keeps nothing of its graph, which may be freed before it.  It must be freed
  *     before its device.
- *   - A graph and an executable are used by one thread at a time.
+ *   - A graph and a session are used by one thread at a time, and so are the functions that run an
+ *     executable itself.  Any number of threads run an executable at once, each with a session.
  */
 #ifndef NEREID_GRAPH_H
 #define NEREID_GRAPH_H
@@ -31,6 +33,7 @@ extern "C" {
 
 typedef struct nereid_graph nereid_graph;
 typedef struct nereid_executable nereid_executable;
+typedef struct nereid_session nereid_session;
 
 /* ---- models ---- */
 
@@ -139,10 +142,11 @@ typedef struct {
   const char *dtype;     /* "f32" */
   nereid_dl_dtype dl_dtype;
   int ndim;
-  int is_number; /* an integer in Python, which decides sizes: type "Sym(s1)".  It is passed as an
-                    i64 tensor without axes, in host memory */
-  int place;     /* of an output: its position among all that the model returns.  Numbers that it
-                    returns are tensors without axes; None has a position, and no output */
+  int is_number; /* an integer in Python, which decides sizes or follows from them: type "Sym(s1)".
+                    It is passed as an i64 tensor without axes, in host memory; an output is there
+                    when the run returns, not when it is over */
+  int place;     /* of an output: its position among all that the model returns.  Floats and bools
+                    that it returns are tensors without axes; None has a position, and no output */
 } nereid_graph_value;
 
 NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
@@ -235,6 +239,69 @@ typedef struct {
 } nereid_executable_info;
 
 NEREID_API int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e);
+
+/* ---- several threads, and memory of the caller's ---- */
+
+/* A session shares kernels, weights, and the buffers that a model updates, with its executable, and
+ * must be freed before it.  Runs of a model that updates buffers are ordered by the caller; so are
+ * runs of one session on several streams, but for those with a workspace. */
+NEREID_API int nereid_session_new(nereid_session **out, nereid_executable *e);
+NEREID_API void nereid_session_free(nereid_session *s);
+
+/* As nereid_executable_prepare(); the shapes are valid until the session runs with others. */
+NEREID_API int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
+                                      nereid_tensor *outputs, int noutputs);
+
+/* How a session runs.  Zeros are the defaults. */
+typedef struct {
+  nereid_stream *stream;
+  void *native_stream; /* a CUstream, where `stream` is NULL; NULL: the device's default one */
+  /* Memory of the device for temporaries, at a multiple of 256 bytes, which the caller takes back
+   * when the stream has gone past the run.  With fewer bytes than nereid_executable_info.pool, and
+   * for the interpreters, the session's own memory is used. */
+  void *workspace;
+  int64_t workspace_size;
+} nereid_session_options;
+
+/* As nereid_executable_run(), but an output whose data is NULL is in memory of the session until
+ * its next run.  `o` may be NULL. */
+NEREID_API int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
+                                  nereid_tensor *outputs, int noutputs,
+                                  const nereid_session_options *o);
+
+NEREID_API int nereid_session_get_info(nereid_executable_info *out, const nereid_session *s);
+
+/* Input i is the same tensor in all later runs of a session, or of the executable itself: the first
+ * of them checks it, and copies it where a run must; the others don't look at it.  Parameters that
+ * a caller passes are so, and need nothing of a recording (mode reduce-overhead) to be changed. */
+NEREID_API int nereid_executable_set_static(nereid_executable *e, int i);
+
+/* ---- executables as bytes ---- */
+
+typedef struct {
+  int embed_weights; /* the bytes have the weights; 0: the path of their file, if it is one, and
+                        where they are in it.  Those of a model in memory are embedded */
+} nereid_bytes_options;
+
+/* The plan and the machine code of all kernels that do not depend on sizes that the model leaves
+ * open, for this device and this build of Nereid.  *out is freed with nereid_text_free().  `o` may
+ * be NULL. */
+NEREID_API int nereid_executable_bytes(char **out, size_t *size, nereid_executable *e,
+                                       const nereid_bytes_options *o);
+
+typedef struct {
+  const void *data;    /* of nereid_executable_bytes(); must outlive the executable */
+  size_t size;
+  const char *weights; /* where the file of weights is now; NULL: where it was */
+} nereid_executable_source;
+
+/* The executable without its model: no compiler is needed, and no graph.  NEREID_E_FILE for bytes
+ * that are damaged, of another build, for another kind of device or processor, or whose file of
+ * weights has changed: then the model is to be compiled again.  Bytes are trusted as a program is:
+ * they must be the caller's own. */
+NEREID_API int nereid_executable_from_bytes(nereid_executable **out,
+                                            const nereid_executable_source *source,
+                                            nereid_device *d);
 
 /* ---- ahead of time ---- */
 

@@ -12,16 +12,6 @@
 #include "runtime/support/array.h"
 #include "runtime/support/error.h"
 
-struct nereid_executable {
-  Model *model;
-  nereid_device *device;
-  Executable *e;
-  const char *mode;
-  nereid_graph_value *inputs, *outputs;
-  bool tunes; /* before kernels are compiled */
-  TuneProgress progress;
-};
-
 /* ---- graphs ---- */
 
 static int copy_source(nereid_graph *g, const nereid_graph_source *s) {
@@ -101,11 +91,12 @@ static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
   if (!b) return (nereid_graph_value){0};
   ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
   Text text = text_new(a);
-  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
+  Dim number = b->value ? b->value : b->number_of;
+  if (number) t = (ValueType){.kind = VALUE_INT, .value = number};
   value_type_print(&text, &t);
   return (nereid_graph_value){
-      b->name,          text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype), (int)b->rank,
-      b->value != NULL, 0};
+      b->name,        text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype), (int)b->rank,
+      number != NULL, 0};
 }
 
 static int describe_body(void *arg) {
@@ -123,7 +114,9 @@ static int describe_body(void *arg) {
   return 0;
 }
 
-static int tune_executable(nereid_executable *e) {
+int api_describe(nereid_executable *e) { return error_guard(e->model->arena, describe_body, e); }
+
+int api_tune(nereid_executable *e) {
   double begin = stages_now();
   if (!e->tunes) return 0;
   int code = tune_plan(e->model->plan, e->device, &e->progress);
@@ -135,8 +128,8 @@ static int tune_executable(nereid_executable *e) {
 
 /* Tuning waits for inputs that are right. */
 static int begin_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
-  int code = e->tunes ? executable_check(e->e, inputs, ninputs, data) : 0;
-  return code ? code : tune_executable(e);
+  int code = e->tunes ? execution_check(e->main, inputs, ninputs, data) : 0;
+  return code ? code : api_tune(e);
 }
 
 static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
@@ -144,6 +137,7 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
   bool gpu = e->device->ops == &device_cuda;
   int code = api_options(&options, o, gpu);
   e->mode = o->mode;
+  e->replay = options.execute.replay;
   if (gpu) {
     peaks_of_device(&options.gpu, e->device);
     options.compile.gpu = &options.gpu;
@@ -154,11 +148,13 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
   e->progress = (TuneProgress){o->on_progress, o->context};
   options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
   options.execute.defer = o->defer_compile != 0;
-  if (!code && !options.execute.defer) code = tune_executable(e);
+  if (!code && !options.execute.defer) code = api_tune(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
-  return code ? code : error_guard(e->model->arena, describe_body, e);
+  if (code) return code;
+  e->main = executable_main(e->e);
+  return api_describe(e);
 }
 
 int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
@@ -179,6 +175,7 @@ int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_devic
 void nereid_executable_free(nereid_executable *e) {
   if (!e) return;
   executable_free(e->e);
+  api_unmap(e);
   model_free(e->model);
   free(e);
 }
@@ -227,7 +224,7 @@ int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const ne
   uint32_t n = executable_inputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;
-  return executable_input_shape(e->e, given, ngiven, (uint32_t)i, shape);
+  return execution_input_shape(e->main, given, ngiven, (uint32_t)i, shape);
 }
 
 int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *given, int ngiven,
@@ -237,15 +234,16 @@ int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *g
   uint32_t n = executable_inputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;
-  return executable_input_follows(e->e, given, ngiven, (uint32_t)i);
+  return execution_input_follows(e->main, given, ngiven, (uint32_t)i);
 }
 
 /* ---- running ---- */
 
-static int describe_outputs(const nereid_executable *e, nereid_tensor *outputs, int noutputs) {
+static int describe_outputs(const nereid_executable *e, const Execution *x, nereid_tensor *outputs,
+                            int noutputs) {
   if (noutputs != nereid_executable_noutputs(e))
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
-  for (int i = 0; i < noutputs; i++) executable_describe(e->e, (uint32_t)i, &outputs[i]);
+  for (int i = 0; i < noutputs; i++) execution_describe(x, (uint32_t)i, &outputs[i]);
   return 0;
 }
 
@@ -254,8 +252,8 @@ int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, i
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = executable_check(e->e, inputs, ninputs, true);
-  return code ? code : describe_outputs(e, outputs, noutputs);
+  int code = execution_check(e->main, inputs, ninputs, true);
+  return code ? code : describe_outputs(e, e->main, outputs, noutputs);
 }
 
 int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -264,8 +262,8 @@ int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   int code = begin_run(e, inputs, ninputs, false);
-  if (!code) code = executable_prepare(e->e, inputs, ninputs);
-  return code ? code : describe_outputs(e, outputs, noutputs);
+  if (!code) code = execution_prepare(e->main, inputs, ninputs);
+  return code ? code : describe_outputs(e, e->main, outputs, noutputs);
 }
 
 int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -274,7 +272,8 @@ int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   int code = begin_run(e, inputs, ninputs, true);
-  return code ? code : executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
+  ExecutionCall c = {inputs, ninputs, outputs, noutputs, s, {0}};
+  return code ? code : execution_run(e->main, &c);
 }
 
 typedef struct {
@@ -302,10 +301,10 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
   return timing_measure(out, &(TimedRun){start_run, &r, e->device, s, NULL}, o);
 }
 
-typedef int PrintRun(nereid_executable *e, const ExecutableCall *c, Text *out);
+typedef int PrintRun(nereid_executable *e, const ExecutionCall *c, Text *out);
 
 static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executable *e,
-                      ExecutableCall c) {
+                      ExecutionCall c) {
   *text = NULL;
   *size = 0;
   Arena *a = arena_new();
@@ -318,12 +317,12 @@ static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executa
   return code;
 }
 
-static int print_time_table(nereid_executable *e, const ExecutableCall *c, Text *out) {
-  return executable_explain(e->e, c, e->mode, out);
+static int print_time_table(nereid_executable *e, const ExecutionCall *c, Text *out) {
+  return execution_explain(e->main, c, e->mode, out);
 }
 
-static int print_run_trace(nereid_executable *e, const ExecutableCall *c, Text *out) {
-  return executable_trace(e->e, c, out);
+static int print_run_trace(nereid_executable *e, const ExecutionCall *c, Text *out) {
+  return execution_trace(e->main, c, out);
 }
 
 int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
@@ -334,7 +333,7 @@ int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  ExecutionCall c = {inputs, ninputs, outputs, noutputs, s, {0}};
   return print_runs(text, size, print_time_table, e, c);
 }
 
@@ -346,15 +345,84 @@ int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  ExecutionCall c = {inputs, ninputs, outputs, noutputs, s, {0}};
   return print_runs(text, size, print_run_trace, e, c);
+}
+
+static nereid_executable_info info_of(const Execution *x) {
+  ExecutionStatistics s = execution_statistics(x);
+  return (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
+                                  s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
   REQUIRE_OUT(out);
   REQUIRE(e);
-  ExecutableStatistics s = executable_statistics(e->e);
-  *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
-                                  s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
+  *out = info_of(e->main);
+  return 0;
+}
+
+int nereid_executable_set_static(nereid_executable *e, int i) {
+  REQUIRE(e);
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  executable_set_static(e->e, (uint32_t)i);
+  return 0;
+}
+
+/* ---- sessions ---- */
+
+struct nereid_session {
+  nereid_executable *of;
+  Execution *x;
+};
+
+int nereid_session_new(nereid_session **out, nereid_executable *e) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  int code = api_tune(e);
+  if (code) return code;
+  nereid_session *s = calloc(1, sizeof *s);
+  if (!s) return error_out_of_memory();
+  s->of = e;
+  code = execution_new(&s->x, e->e);
+  if (code) free(s);
+  else *out = s;
+  return code;
+}
+
+void nereid_session_free(nereid_session *s) {
+  if (!s) return;
+  execution_free(s->x);
+  free(s);
+}
+
+int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
+                           nereid_tensor *outputs, int noutputs) {
+  REQUIRE(s);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  int code = execution_prepare(s->x, inputs, ninputs);
+  return code ? code : describe_outputs(s->of, s->x, outputs, noutputs);
+}
+
+int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
+                       nereid_tensor *outputs, int noutputs, const nereid_session_options *o) {
+  REQUIRE(s);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  static const nereid_session_options defaults = {0};
+  if (!o) o = &defaults;
+  nereid_stream native = {s->of->device, o->native_stream, false};
+  ExecutionCall c = {inputs,   ninputs,   outputs,
+                     noutputs, o->stream, {o->workspace, o->workspace_size}};
+  if (!o->stream && o->native_stream) c.stream = &native;
+  return execution_run(s->x, &c);
+}
+
+int nereid_session_get_info(nereid_executable_info *out, const nereid_session *s) {
+  REQUIRE_OUT(out);
+  REQUIRE(s);
+  *out = info_of(s->x);
   return 0;
 }

@@ -7,12 +7,32 @@
 
 #include "graph/compile/compile_plan.h"
 #include "graph/execute/execute.h"
+#include "graph/execute/tune_plan.h"
 #include "graph/api/model_api.h"
 #include "runtime/device/peaks.h"
 
 struct nereid_graph {
   nereid_graph_source source; /* its strings are copies */
   Model *model; /* as read; NULL: taken by who changed it, to be read again when it is needed */
+};
+
+/* A file that is mapped. */
+typedef struct {
+  void *data;
+  size_t size;
+} ApiMapping;
+
+struct nereid_executable {
+  Model *model;
+  nereid_device *device;
+  Executable *e;
+  Execution *main; /* of e */
+  const char *mode;
+  bool replay;
+  nereid_graph_value *inputs, *outputs;
+  bool tunes; /* before kernels are compiled */
+  TuneProgress progress;
+  VEC(ApiMapping) mappings; /* files of weights, of an executable that was bytes */
 };
 
 typedef struct {
@@ -25,5 +45,11 @@ typedef struct {
 int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu);
 /* The model as the options want it, to be changed further and freed by the caller. */
 int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o);
+
+/* Chooses the fastest tiles, once, if the mode asks for it. */
+int api_tune(nereid_executable *e);
+/* Fills in what the API tells of the executable. */
+int api_describe(nereid_executable *e);
+void api_unmap(nereid_executable *e);
 
 #endif

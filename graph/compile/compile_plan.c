@@ -75,8 +75,16 @@ static void add_inputs(Compiler *c) {
   }
 }
 
+/* What an integer is that the graph returns; NULL: the node, a copy of its tensor, is none. */
+static Dim returned_number(const Node *n) {
+  const Node *of = n->nargs && n->args[0].kind == ARG_NODE ? n->args[0].node : n;
+  const Arg *a = of->is_number ? &of->args[1] : NULL;
+  return !a ? NULL : a->kind == ARG_NODE ? a->node->type.value : a->dim;
+}
+
 static void add_output(Compiler *c, Node *n) {
   uint32_t b = node_buffer(c, n);
+  c->buffers.data[b].number_of = returned_number(n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
   c->plan->positions[c->plan->noutputs] = c->plan->nreturned++;

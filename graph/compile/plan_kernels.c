@@ -287,7 +287,8 @@ int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nerei
 
 typedef struct {
   PlanKernels *k;
-  nereid_image **images; /* of those that wait */
+  nereid_image **images; /* of those from number `first` on */
+  size_t first;
 } Work;
 
 /* The aligned kernel's image comes before the general one's: guards are tried in order. */
@@ -302,13 +303,24 @@ static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel 
   return code;
 }
 
+/* The image that was made before; NULL: there is none. */
+static nereid_image *find_given_image(const PlanKernels *k, const PlanKernel *p) {
+  nereid_image *image = NULL;
+  for (size_t i = 0; k->images && i < k->images->n && !image; i++) {
+    const KernelImage *x = &k->images->list[i];
+    if (!strcmp(x->key, p->key) && nereid_image_from_bytes(&image, x->data, x->size)) image = NULL;
+  }
+  return image;
+}
+
 static void compile_kernel_at(void *context, size_t i) {
   const Work *w = context;
-  PlanKernel *p = w->k->list.data[w->k->compiled + i];
+  PlanKernel *p = w->k->list.data[w->first + i];
   free(p->message);
   p->message = NULL;
   p->begin = stages_now();
-  w->images[i] = kernel_cache_get(w->k, p);
+  w->images[i] = find_given_image(w->k, p);
+  if (!w->images[i]) w->images[i] = kernel_cache_get(w->k, p);
   p->from_cache = w->images[i] != NULL;
   p->code = p->from_cache ? 0 : compile_image(&w->images[i], w->k->device, p);
   /* The message is this thread's, and shall be the caller's. */
@@ -316,8 +328,8 @@ static void compile_kernel_at(void *context, size_t i) {
   p->end = stages_now();
 }
 
-static int first_kernel_failure(const PlanKernels *k) {
-  for (size_t i = k->compiled; i < k->list.len; i++) {
+static int first_kernel_failure(const PlanKernels *k, size_t first) {
+  for (size_t i = first; i < k->list.len; i++) {
     const PlanKernel *p = k->list.data[i];
     if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
   }
@@ -337,15 +349,22 @@ static int load_all(const Work *w, size_t n) {
 
 int kernels_compile(PlanKernels *k) {
   size_t n = k->list.len - k->compiled;
-  Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n)};
+  Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n), k->compiled};
   if (n == 0) return 0;
   kernel_cache_open(k);
   compile_count_start(&k->count, n);
   parallel_for(n, compile_kernel_at, &w);
-  int code = first_kernel_failure(k);
+  int code = first_kernel_failure(k, k->compiled);
   if (!code) code = load_all(&w, n);
   if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
   for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
   if (!code) k->compiled = k->list.len;
   return code;
+}
+
+int kernels_images(PlanKernels *k, nereid_image **out) {
+  Work w = {.k = k, .images = out};
+  kernel_cache_open(k);
+  parallel_for(k->list.len, compile_kernel_at, &w);
+  return first_kernel_failure(k, 0);
 }

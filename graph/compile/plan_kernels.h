@@ -9,6 +9,18 @@
 #include "runtime/store/cache.h"
 #include "runtime/nereid.h"
 
+/* A kernel that was compiled before: what nereid_image_bytes() gave. */
+typedef struct {
+  const char *key; /* PlanKernel.key */
+  const void *data;
+  size_t size;
+} KernelImage;
+
+typedef struct {
+  const KernelImage *list;
+  size_t n;
+} KernelImages;
+
 typedef struct {
   Name key; /* all that it was compiled from, but for the source */
   nereid_request request;
@@ -37,6 +49,7 @@ typedef struct {
   VEC(PlanKernel *) list;
   size_t compiled; /* of the list; the rest waits */
   CompileCount count; /* of those that are being compiled */
+  const KernelImages *images; /* NULL: there are none */
   size_t dumped;   /* of the list, for --dump-dir */
 } PlanKernels;
 
@@ -59,5 +72,8 @@ int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nerei
 bool kernels_depend(const PlanStep *s);
 /* Compiles and loads all that wait, on all cores; after a failure they still wait. */
 int kernels_compile(PlanKernels *k);
+/* The image of each kernel of the list, compiled again where the cache does not have it; each is
+ * freed by the caller, also after a failure (NULL: it is not there). */
+int kernels_images(PlanKernels *k, nereid_image **out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "runtime/device/device.h"
 #include "runtime/support/array.h"
 
-static int execute_resize(Executable *e, uint32_t first);
+static int execute_resize(Execution *e, uint32_t first);
 
 /* ---- recordings ---- */
 
@@ -78,7 +78,7 @@ static int recordings_run(Recordings *r, const int64_t *sizes, bool moved, nerei
 /* ---- pointers ---- */
 
 /* Once: which arguments each buffer is. */
-static void execute_find_uses(Executable *e) {
+static void execute_find_uses(Execution *e) {
   const Plan *p = e->plan;
   for (uint32_t i = 0; i < p->nsteps; i++)
     for (uint32_t j = 0; j < p->steps[i].nargs; j++)
@@ -95,7 +95,7 @@ static void execute_find_uses(Executable *e) {
     }
 }
 
-static int point(Executable *e, BufferState *b) {
+static int point(Execution *e, BufferState *b) {
   int code = 0;
   if (b->pointed == b->data) return 0;
   for (uint32_t i = 0; i < b->nuses && !code; i++) {
@@ -109,7 +109,7 @@ static int point(Executable *e, BufferState *b) {
 }
 
 /* After launches were made: each gets the addresses of all buffers that have one. */
-static int execute_point_all(Executable *e) {
+static int execute_point_all(Execution *e) {
   int code = 0;
   e->moved = true;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
@@ -119,24 +119,27 @@ static int execute_point_all(Executable *e) {
   return code;
 }
 
-static int point_moved(Executable *e) {
+static int point_moved(Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++) {
     const PlanBuffer *b = e->sizes->inputs[i];
     if (b) code = point(e, &e->buffers[b - e->plan->buffers]);
   }
+  for (uint32_t i = 0; e->pool_moved && i < e->plan->nbuffers && !code; i++)
+    if (e->buffers[i].plan->kind == BUFFER_TEMPORARY) code = point(e, &e->buffers[i]);
+  e->pool_moved = e->pool_moved && code;
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++) code = point(e, execute_output(e, i));
   return code;
 }
 
 /* ---- one by one ---- */
 
-static int record_mark(Executable *e, uint32_t i, nereid_stream *s) {
+static int record_mark(Execution *e, uint32_t i, nereid_stream *s) {
   return e->marks ? nereid_event_record(e->marks[i], s) : 0;
 }
 
 /* Steps `from` to `to`, which know their buffers. */
-static int execute_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s) {
+static int execute_steps(Execution *e, uint32_t from, uint32_t to, nereid_stream *s) {
   int code = record_mark(e, from, s);
   for (uint32_t i = from; i < to && !code; i++) {
     if (!e->steps[i].empty) code = nereid_launch_run(e->steps[i].launch, s);
@@ -146,14 +149,14 @@ static int execute_steps(Executable *e, uint32_t from, uint32_t to, nereid_strea
 }
 
 /* Update i as a copy; false if there is nothing to do. */
-static bool update_of(const Executable *e, uint32_t i, ReplayItem *out) {
+static bool update_of(const Execution *e, uint32_t i, ReplayItem *out) {
   const BufferState *to = &e->buffers[e->plan->updates[i].to];
   const BufferState *from = &e->buffers[e->plan->updates[i].from];
   *out = (ReplayItem){.to = to->data, .from = from->data, .size = (size_t)from->bytes};
   return from->bytes && to->data != from->data;
 }
 
-static int check_updates(const Executable *e) {
+static int check_updates(const Execution *e) {
   for (uint32_t i = 0; i < e->plan->nupdates; i++) {
     const BufferState *to = &e->buffers[e->plan->updates[i].to];
     const BufferState *from = &e->buffers[e->plan->updates[i].from];
@@ -164,7 +167,7 @@ static int check_updates(const Executable *e) {
   return 0;
 }
 
-static int run_updates(const Executable *e, nereid_stream *s) {
+static int run_updates(const Execution *e, nereid_stream *s) {
   ReplayItem copy;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nupdates && !code; i++)
@@ -174,7 +177,7 @@ static int run_updates(const Executable *e, nereid_stream *s) {
 
 /* ---- all at once ---- */
 
-static void list_replay_items(Executable *e) {
+static void list_replay_items(Execution *e) {
   Recordings *r = &e->recordings;
   r->nitems = 0;
   for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++)
@@ -183,7 +186,7 @@ static void list_replay_items(Executable *e) {
     r->nitems += update_of(e, i, &r->items[r->nitems]);
 }
 
-static int start_recorded(Executable *e, nereid_stream *s) {
+static int start_recorded(Execution *e, nereid_stream *s) {
   if (e->moved) list_replay_items(e);
   int code = recordings_run(&e->recordings, e->sizes->values, e->moved, s);
   if (!code) e->moved = false;
@@ -192,7 +195,7 @@ static int start_recorded(Executable *e, nereid_stream *s) {
 
 /* ---- sizes that data decides ---- */
 
-static int read_data_size(Executable *e, const PlanRead *r, nereid_stream *s) {
+static int read_data_size(Execution *e, const PlanRead *r, nereid_stream *s) {
   int64_t value = 0;
   const BufferState *b = &e->buffers[r->buffer];
   int code = b->data ? nereid_copy_out(e->device, &value, b->data, sizeof value, s) : 0;
@@ -200,7 +203,7 @@ static int read_data_size(Executable *e, const PlanRead *r, nereid_stream *s) {
 }
 
 /* Runs the steps; those that depend on a size of the data are prepared once it is read. */
-static int run_steps(Executable *e, nereid_stream *s) {
+static int run_steps(Execution *e, nereid_stream *s) {
   uint32_t from = plan_once(e->plan);
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nreads && !code; i++) {
@@ -215,12 +218,12 @@ static int run_steps(Executable *e, nereid_stream *s) {
 }
 
 /* All that a run does between its inputs and its outputs. */
-static int execute_start(Executable *e, nereid_stream *s) {
+static int execute_start(Execution *e, nereid_stream *s) {
   bool open = e->plan->nreads > 0; /* sizes are known after the steps */
   int code = point_moved(e);
   if (!code && !open) code = check_updates(e);
   if (code) return code;
-  if (e->replays && !e->marks) return start_recorded(e, s);
+  if (e->of->replays && !e->marks) return start_recorded(e, s);
   code = run_steps(e, s);
   if (!code && open) code = check_updates(e);
   if (!code) code = run_updates(e, s);
@@ -229,7 +232,7 @@ static int execute_start(Executable *e, nereid_stream *s) {
 
 /* ---- making ---- */
 
-static void allocate_state(Executable *e) {
+static void allocate_state(Execution *e) {
   const Plan *p = e->plan;
   e->buffers = ARENA_ARRAY(e->arena, BufferState, p->nbuffers);
   e->steps = ARENA_ARRAY(e->arena, StepState, p->nsteps);
@@ -243,66 +246,33 @@ static void allocate_state(Executable *e) {
   e->sizes = sizes_new(e->arena, p);
   e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
   execute_find_uses(e);
-}
-
-/* Devices that take one launch as well as many run as in mode default. */
-static void choose_replay(Executable *e, const ExecuteOptions *o) {
-  bool reads = e->plan->nreads > 0; /* on the host, between launches */
-  e->replays = o->replay && !reads && replay_is_supported(e->device);
-  if (o->replay && !reads && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
-  ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, e->plan->nsteps + e->plan->nupdates);
+  ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, p->nsteps + p->nupdates);
   recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
 }
 
-/* Without `sizes`: of the steps whose kernels do not depend on them. */
-static int find_step_kernels(Executable *e, const Sizes *sizes) {
-  int code = 0;
-  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
-    if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
-      code = kernels_find(&e->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
-  bool waiting = e->kernels.compiled < e->kernels.list.len;
-  double begin = stages_now();
-  if (!code) code = kernels_compile(&e->kernels);
-  return code || !waiting ? code : dump_kernels(e->stages, &e->kernels, begin);
-}
-
-typedef struct {
-  Executable *e;
-  const ExecuteOptions *options;
-} Making;
-
-static int make_executable_body(void *arg) {
-  const Making *m = arg;
-  Executable *e = m->e;
+static int make_execution_body(void *arg) {
+  Execution *e = arg;
   allocate_state(e);
-  choose_replay(e, m->options);
-  int code = execute_find_weights(e);
-  if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
-  e->kernels.count = m->options->count;
-  return code || m->options->defer ? code : find_step_kernels(e, NULL);
+  return execute_find_weights(e);
 }
 
-int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
-                   const ExecuteOptions *options) {
+int execution_new(Execution **out, Executable *of) {
   *out = NULL;
-  Executable *e = calloc(1, sizeof *e);
+  Execution *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
-  *e = (Executable){.arena = arena_new(), .plan = p, .weights = weights, .device = d};
-  e->stages = options->stages;
-  e->on_host = d->ops != &device_cuda;
-  e->interprets = d->ops == &device_interp || d->ops == &device_nest;
-  Making m = {e, options};
-  int code = e->arena ? error_guard(e->arena, make_executable_body, &m) : error_out_of_memory();
-  if (code) executable_free(e);
+  *e = (Execution){.of = of, .arena = arena_new(), .plan = of->plan, .device = of->device};
+  e->on_host = of->on_host;
+  e->interprets = of->interprets;
+  int code = e->arena ? error_guard(e->arena, make_execution_body, e) : error_out_of_memory();
+  if (code) execution_free(e);
   else *out = e;
   return code;
 }
 
-void executable_free(Executable *e) {
+void execution_free(Execution *e) {
   if (!e) return;
   recordings_free(&e->recordings);
   for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) nereid_launch_free(e->steps[i].launch);
-  kernels_close(&e->kernels);
   execute_free_memory(e);
   arena_free(e->arena);
   free(e);
@@ -310,9 +280,30 @@ void executable_free(Executable *e) {
 
 /* ---- preparing: what depends on sizes ---- */
 
+/* Without `sizes`: of the steps whose kernels do not depend on them.  Under the lock. */
+static int find_step_kernels(Execution *e, const Sizes *sizes) {
+  Executable *x = e->of;
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
+    if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
+      code = kernels_find(&x->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
+  bool waiting = x->kernels.compiled < x->kernels.list.len;
+  double begin = stages_now();
+  if (!code) code = kernels_compile(&x->kernels);
+  return code || !waiting ? code : dump_kernels(x->stages, &x->kernels, begin);
+}
+
+static int find_kernels_body(void *execution) {
+  Execution *e = execution;
+  return find_step_kernels(e, e->sizes);
+}
+
+/* Their arena is the executable's. */
+static int find_kernels(Execution *e) { return error_guard(e->of->arena, find_kernels_body, e); }
+
 static const nereid_image *image_of(const StepState *s) { return s->kernel->kernel->image; }
 
-static void note_written_buffers(Executable *e) {
+static void note_written_buffers(Execution *e) {
   for (uint32_t i = 0; i < e->plan->nupdates; i++)
     e->buffers[e->plan->updates[i].to].written = true;
   for (uint32_t i = 0; i < e->plan->nsteps; i++) {
@@ -324,6 +315,10 @@ static void note_written_buffers(Executable *e) {
       if (at >= 0 && image->params[at].written) e->buffers[step->args[j].buffer].written = true;
     }
   }
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    const BufferState *b = &e->buffers[i];
+    e->writes_inputs |= b->written && b->plan->kind == BUFFER_INPUT;
+  }
 }
 
 /* By a kernel: neither the caller nor a file has it. */
@@ -333,13 +328,13 @@ static bool is_made(const BufferState *b) {
 }
 
 /* A buffer that a step reads or the plan returns must have been written. */
-static int check_buffer_written(const Executable *e, uint32_t i) {
+static int check_buffer_written(const Execution *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
   if (!is_made(b) || b->written || b->bytes == 0) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
 }
 
-static int check_all_written(const Executable *e) {
+static int check_all_written(const Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
     code = check_buffer_written(e, e->plan->outputs[i]);
@@ -351,8 +346,7 @@ static int check_all_written(const Executable *e) {
   return code;
 }
 
-static int eval_step_grid(const Executable *e, const PlanStep *step, bool *empty,
-                          uint32_t grid[3]) {
+static int eval_step_grid(const Execution *e, const PlanStep *step, bool *empty, uint32_t grid[3]) {
   *empty = false;
   for (int i = 0; i < 3; i++) {
     int64_t extent;
@@ -378,7 +372,7 @@ static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3
   return 0;
 }
 
-static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_t i) {
+static int set_number(Execution *e, const PlanStep *step, StepState *s, uint32_t i) {
   const StepArg *a = &step->args[i];
   int64_t value;
   if (s->at[i] < 0 || a->kind == STEP_BUFFER) return 0;
@@ -390,7 +384,7 @@ static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_
 
 /* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
  * count whatever its symbols are. */
-static int check_index_limit(const Executable *e, const PlanStep *step, const BufferState *b) {
+static int check_index_limit(const Execution *e, const PlanStep *step, const BufferState *b) {
   double least = 1;
   int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
   if (n <= INT32_MAX) return 0;
@@ -400,11 +394,23 @@ static int check_index_limit(const Executable *e, const PlanStep *step, const Bu
   return error_set(NEREID_E_USAGE, E_GRAPH_STEP_LARGE, step->kernel, b->plan->name, (long long)n);
 }
 
-static int prepare_step(Executable *e, uint32_t i) {
+/* Does the step make nothing but numbers that the model returns?  The host knows them. */
+static bool makes_numbers(const Execution *e, const PlanStep *step) {
+  bool numbers = false;
+  for (uint32_t i = 0; i < step->nargs; i++) {
+    if (step->args[i].kind != STEP_BUFFER) continue;
+    if (!execute_is_number(&e->buffers[step->args[i].buffer])) return false;
+    numbers = true;
+  }
+  return numbers;
+}
+
+static int prepare_step(Execution *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   StepState *s = &e->steps[i];
   uint32_t grid[3];
   int code = eval_step_grid(e, step, &s->empty, grid);
+  s->empty = s->empty || makes_numbers(e, step);
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
   for (uint32_t j = 0; j < step->nargs && !code; j++) {
@@ -419,7 +425,7 @@ static int prepare_step(Executable *e, uint32_t i) {
 /* ---- checking: before kernels are compiled ---- */
 
 /* The first step that has a buffer writes it, if no caller and no file does. */
-static int check_plan_step(const Executable *e, uint32_t i) {
+static int check_plan_step(const Execution *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   bool empty;
   uint32_t grid[3];
@@ -433,12 +439,12 @@ static int check_plan_step(const Executable *e, uint32_t i) {
 }
 
 /* Sizes that were read have changed since. */
-static bool same_sizes(const Executable *e) {
+static bool same_sizes(const Execution *e) {
   return e->ready && !e->plan->nreads &&
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
 }
 
-static int check_all_inputs(Executable *e, const nereid_tensor *inputs, int n) {
+static int check_all_inputs(Execution *e, const nereid_tensor *inputs, int n) {
   int code = sizes_bind(e->sizes, inputs, n);
   if (code || same_sizes(e)) return code;
   e->ready = false;
@@ -447,37 +453,54 @@ static int check_all_inputs(Executable *e, const nereid_tensor *inputs, int n) {
   return code;
 }
 
-/* The constant part, before the first run. */
-static int run_constant_part(Executable *e) {
+/* The constant part, before the first run of all. */
+static int run_constant_part(Execution *e) {
   uint32_t once = plan_once(e->plan);
   if (e->settled) return 0;
-  int code = execute_steps(e, 0, once, NULL);
+  int code = once ? execute_place_temporaries(e, (ExecutionMemory){0}) : 0;
+  if (!code && once) code = execute_point_all(e);
+  if (!code) code = execute_steps(e, 0, once, NULL);
   if (!code && once) code = nereid_device_sync(e->device);
   if (code) return code;
-  e->settled = true;
   execute_release(e);
+  execute_keep(e);
   return 0;
 }
 
 /* Only steps that still run. */
-static int prepare_steps(Executable *e) {
+static int prepare_steps(Execution *e) {
   int code = 0;
   uint32_t first = e->settled ? plan_once(e->plan) : 0;
   for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
   return code;
 }
 
-static int prepare_run(Executable *e, const nereid_tensor *inputs, int n) {
-  int code = check_all_inputs(e, inputs, n);
-  if (code || e->ready) return code;
-  code = find_step_kernels(e, e->sizes);
-  if (code) return code;
+static int prepare_memory(void *execution) {
+  Execution *e = execution;
   note_written_buffers(e);
-  code = execute_allocate_buffers(e);
+  int code = execute_allocate_buffers(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
   if (!code) code = execute_point_all(e);
-  if (!code) code = run_constant_part(e);
+  return code ? code : run_constant_part(e);
+}
+
+/* The first execution that gets here loads the weights, and the others wait for it. */
+static int prepare_sizes(Execution *e) {
+  pthread_mutex_lock(&e->of->lock);
+  int code = find_kernels(e);
+  execute_take_kept(e);
+  bool first = !e->settled;
+  if (!first) pthread_mutex_unlock(&e->of->lock);
+  if (!code) code = error_guard(e->arena, prepare_memory, e);
+  if (first) pthread_mutex_unlock(&e->of->lock);
+  return code;
+}
+
+static int prepare_run(Execution *e, const nereid_tensor *inputs, int n) {
+  int code = check_all_inputs(e, inputs, n);
+  if (code || e->ready) return code;
+  code = prepare_sizes(e);
   if (code) return code;
   e->ready = true;
   memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
@@ -485,9 +508,11 @@ static int prepare_run(Executable *e, const nereid_tensor *inputs, int n) {
 }
 
 /* Makes the steps from `first` on ready for sizes that have changed; memory stays where it is. */
-static int execute_resize(Executable *e, uint32_t first) {
+static int execute_resize(Execution *e, uint32_t first) {
   int code = execute_measure_again(e);
-  if (!code) code = find_step_kernels(e, e->sizes);
+  pthread_mutex_lock(&e->of->lock);
+  if (!code) code = find_kernels(e);
+  pthread_mutex_unlock(&e->of->lock);
   for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
   return code ? code : execute_point_all(e);
 }
@@ -495,101 +520,94 @@ static int execute_resize(Executable *e, uint32_t first) {
 /* ---- running ---- */
 
 typedef struct {
-  Executable *e;
-  const nereid_tensor *inputs;
-  int ninputs;
-  nereid_tensor *outputs;
-  int noutputs;
-  nereid_stream *stream;
+  Execution *e;
+  const ExecutionCall *call;
 } Run;
 
+/* A static input has its memory since the first run. */
+static bool has_memory(const Execution *e, uint32_t i) { return e->bound && e->of->is_static[i]; }
+
 static int bind_tensors(const Run *r) {
-  Executable *e = r->e;
-  int code = 0;
+  Execution *e = r->e;
+  const ExecutionCall *c = r->call;
+  int code = execute_place_temporaries(e, c->memory);
   for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
   for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
-    code = execute_take_input(e, i, &r->inputs[i], r->stream);
+    if (!has_memory(e, i)) code = execute_take_input(e, i, &c->inputs[i], c->stream);
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
-    code = execute_aim_output(e, i, &r->outputs[i]);
+    code = execute_aim_output(e, i, &c->outputs[i]);
   return code;
 }
 
 static int finish_tensors(const Run *r) {
-  Executable *e = r->e;
+  Execution *e = r->e;
+  const ExecutionCall *c = r->call;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
-    code = execute_give_output(e, i, &r->outputs[i], r->stream);
-  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
-    code = execute_write_back(e, i, &r->inputs[i], r->stream);
+    code = execute_give_output(e, i, &c->outputs[i], c->stream);
+  for (uint32_t i = 0; e->writes_inputs && i < e->sizes->ninputs && !code; i++)
+    code = execute_write_back(e, i, &c->inputs[i], c->stream);
   return code;
 }
 
 /* A first run tells of data that it can't use before it compiles. */
 static int check_data(const Run *r) {
-  int code = check_all_inputs(r->e, r->inputs, r->ninputs);
-  for (int i = 0; i < r->ninputs && !code; i++)
-    code = execute_check_input(r->e, (uint32_t)i, &r->inputs[i]);
+  const ExecutionCall *c = r->call;
+  int code = check_all_inputs(r->e, c->inputs, c->ninputs);
+  for (int i = 0; i < c->ninputs && !code; i++)
+    code = execute_check_input(r->e, (uint32_t)i, &c->inputs[i]);
   return code;
 }
 
 static int start_run_body(void *arg) {
   const Run *r = arg;
-  Executable *e = r->e;
+  Execution *e = r->e;
+  const ExecutionCall *c = r->call;
   int code = execute_check_records(e);
-  if (!code && !e->kernels.compiled) code = check_data(r);
-  if (!code) code = prepare_run(e, r->inputs, r->ninputs);
+  if (!code && !e->ready) code = check_data(r);
+  if (!code) code = prepare_run(e, c->inputs, c->ninputs);
   if (code) return code;
-  if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
-    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
+  if (c->noutputs < 0 || (uint32_t)c->noutputs != e->plan->noutputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, c->noutputs);
   code = bind_tensors(r);
-  if (!code) code = execute_start(e, r->stream);
+  if (!code) code = execute_start(e, c->stream);
   if (!code) code = finish_tensors(r);
-  return code || !e->on_host ? code : execute_check_records(e);
+  if (!code && e->on_host) code = execute_check_records(e);
+  e->bound = !code;
+  return code;
 }
 
-int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
-                   int noutputs, nereid_stream *s) {
-  Run r = {e, inputs, ninputs, outputs, noutputs, s};
+int execution_run(Execution *e, const ExecutionCall *c) {
+  Run r = {e, c};
   return error_guard(e->arena, start_run_body, &r);
 }
 
 static int prepare_run_body(void *arg) {
   const Run *r = arg;
-  return prepare_run(r->e, r->inputs, r->ninputs);
+  return prepare_run(r->e, r->call->inputs, r->call->ninputs);
 }
 
 static int check_body(void *arg) {
   const Run *r = arg;
-  return check_all_inputs(r->e, r->inputs, r->ninputs);
+  return check_all_inputs(r->e, r->call->inputs, r->call->ninputs);
 }
 
 static int check_data_body(void *arg) { return check_data(arg); }
 
-int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool data) {
-  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+int execution_check(Execution *e, const nereid_tensor *inputs, int n, bool data) {
+  Run r = {e, &(ExecutionCall){.inputs = inputs, .ninputs = n}};
   return error_guard(e->arena, data ? check_data_body : check_body, &r);
 }
 
-int executable_prepare(Executable *e, const nereid_tensor *inputs, int n) {
-  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+int execution_prepare(Execution *e, const nereid_tensor *inputs, int n) {
+  Run r = {e, &(ExecutionCall){.inputs = inputs, .ninputs = n}};
   return error_guard(e->arena, prepare_run_body, &r);
 }
 
 /* ---- what there is ---- */
 
-uint32_t executable_inputs(const Executable *e) { return e->sizes->ninputs; }
-uint32_t executable_outputs(const Executable *e) { return e->plan->noutputs; }
-
-const PlanBuffer *executable_input(const Executable *e, uint32_t i) {
-  return i < e->sizes->ninputs ? e->sizes->inputs[i] : NULL;
-}
-
-const PlanBuffer *executable_output(const Executable *e, uint32_t i) {
-  return i < e->plan->noutputs ? &e->plan->buffers[e->plan->outputs[i]] : NULL;
-}
-
 typedef struct {
-  Executable *e;
+  Execution *e;
   const nereid_tensor *given;
   int n;
   uint32_t i;
@@ -607,8 +625,8 @@ static int choose_body(void *arg) {
              : error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, b->name, 0, "a number");
 }
 
-int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
-                           int64_t *shape) {
+int execution_input_shape(Execution *e, const nereid_tensor *given, int n, uint32_t i,
+                          int64_t *shape) {
   Choice c = {e, given, n, i, shape};
   return error_guard(e->arena, choose_body, &c);
 }
@@ -618,7 +636,7 @@ static int follows_body(void *arg) {
   return sizes_follows(c->e->sizes, c->given, c->n, c->e->sizes->inputs[c->i]);
 }
 
-int executable_input_follows(Executable *e, const nereid_tensor *given, int n, uint32_t i) {
+int execution_input_follows(Execution *e, const nereid_tensor *given, int n, uint32_t i) {
   Choice c = {e, given, n, i, NULL};
   return error_guard(e->arena, follows_body, &c);
 }
@@ -629,16 +647,17 @@ static int32_t ordinal(const nereid_device *d) {
   return colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
 }
 
-void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out) {
+void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out) {
   const BufferState *b = execute_output(e, i);
   *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
                          .ndim = (int32_t)b->plan->rank,
                          .dtype = array_dl_dtype(b->plan->dtype),
                          .shape = b->shape};
+  if (execute_is_number(b)) out->device = (nereid_dl_device){1, 0};
 }
 
-ExecutableStatistics executable_statistics(const Executable *e) {
-  ExecutableStatistics s = {.kernels = (uint32_t)e->kernels.list.len};
+ExecutionStatistics execution_statistics(const Execution *e) {
+  ExecutionStatistics s = {.kernels = (uint32_t)e->of->kernels.list.len};
   s.pool = e->interprets ? 0 : e->pool_used;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const BufferState *b = &e->buffers[i];
@@ -649,7 +668,7 @@ ExecutableStatistics executable_statistics(const Executable *e) {
       case BUFFER_CONSTANT: s.weights += b->bytes; break;
       case BUFFER_RECORDS: break;
       case BUFFER_WEIGHT:
-        if (!b->released) *(b->own ? &s.weights : &s.mapped) += b->bytes;
+        if (!b->released) *(b->mapped ? &s.mapped : &s.weights) += b->bytes;
         break;
     }
   }

@@ -24,19 +24,20 @@ static uint32_t count_records(const Plan *p) {
 
 static int check_watched(void *executable) { return execute_check_records(executable); }
 
-static int allocate_records(Executable *e) {
+static int allocate_records(Execution *e) {
   size_t n = (size_t)e->nrecords * PLAN_RECORD;
   int64_t *none = ARENA_ARRAY(e->arena, int64_t, n);
   for (size_t i = 0; i < n; i++) none[i] = PLAN_NO_RECORD;
   int code = device_alloc_shared(e->device, (void **)&e->records, none, n * sizeof *none);
   if (code) return code;
+  if (e->on_host) return 0; /* the run itself reports */
   e->watch = (DeviceWatch){.check = check_watched, .context = e};
   device_watch(e->device, &e->watch);
   return 0;
 }
 
 /* Memory for the records of all checks, which says that there are none. */
-static int execute_allocate_records(Executable *e) {
+static int execute_allocate_records(Execution *e) {
   e->nrecords = count_records(e->plan);
   int code = e->records || !e->nrecords ? 0 : allocate_records(e);
   int64_t *at = e->records;
@@ -49,18 +50,18 @@ static int execute_allocate_records(Executable *e) {
   return code;
 }
 
-static void execute_free_records(Executable *e) {
+static void execute_free_records(Execution *e) {
   if (!e->records) return;
-  device_unwatch(e->device, &e->watch);
+  if (!e->on_host) device_unwatch(e->device, &e->watch);
   device_free_shared(e->device, e->records);
 }
 
 /* ---- reports ---- */
 
 /* [2, 3]: the index of element `linear`. */
-static const char *index_text(const Executable *e, const PlanCheck *c, int64_t linear) {
+static const char *index_text(Arena *a, const Execution *e, const PlanCheck *c, int64_t linear) {
   int64_t at[GRAPH_RANK_MAX];
-  Text t = text_new(e->arena);
+  Text t = text_new(a);
   for (uint32_t i = c->rank; i-- > 0;) {
     int64_t size = 1;
     if (!sizes_eval(e->sizes, c->shape[i], &size) || size < 1) size = 1;
@@ -73,17 +74,35 @@ static const char *index_text(const Executable *e, const PlanCheck *c, int64_t l
   return t.data;
 }
 
-static int report_index(const Executable *e, const PlanCheck *c, const int64_t *record) {
+typedef struct {
+  Arena *arena;
+  const Execution *e;
+  const PlanCheck *check;
+  const int64_t *record;
+} IndexReport;
+
+static int report_index_body(void *arg) {
+  const IndexReport *r = arg;
+  const PlanCheck *c = r->check;
   int64_t least = 0, size = 0;
-  uint64_t index = (uint32_t)record[0] | (uint64_t)(uint32_t)record[1] << 32;
-  sizes_eval(e->sizes, c->least, &least);
-  sizes_eval(e->sizes, c->size, &size);
+  uint64_t index = (uint32_t)r->record[0] | (uint64_t)(uint32_t)r->record[1] << 32;
+  sizes_eval(r->e->sizes, c->least, &least);
+  sizes_eval(r->e->sizes, c->size, &size);
   return error_set(NEREID_E_INDEX, E_GRAPH_INDEX_RANGE, c->node, (long long)(int64_t)index,
-                   index_text(e, c, record[0] >> 32), c->index, (long long)least,
+                   index_text(r->arena, r->e, c, r->record[0] >> 32), c->index, (long long)least,
                    (long long)size - 1, (long long)size);
 }
 
-static int report_first(const Executable *e) {
+/* Whoever waits for the device reports, in any thread: the execution's arena is another's. */
+static int report_index(const Execution *e, const PlanCheck *c, const int64_t *record) {
+  IndexReport r = {arena_new(), e, c, record};
+  if (!r.arena) return error_out_of_memory();
+  int code = error_guard(r.arena, report_index_body, &r);
+  arena_free(r.arena);
+  return code;
+}
+
+static int report_first(const Execution *e) {
   const int64_t *at = e->records;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const PlanBuffer *b = e->buffers[i].plan;
@@ -93,7 +112,7 @@ static int report_first(const Executable *e) {
   return 0;
 }
 
-static bool any_record(const Executable *e) {
+static bool any_record(const Execution *e) {
   const volatile int64_t *at = e->records;
   for (uint32_t i = 0; e->records && i < e->nrecords; i++)
     if (at[PLAN_RECORD * i] != PLAN_NO_RECORD) return true;
@@ -101,7 +120,7 @@ static bool any_record(const Executable *e) {
 }
 
 /* A kernel of another stream may be writing its second half. */
-int execute_check_records(Executable *e) {
+int execute_check_records(Execution *e) {
   if (!any_record(e)) return 0;
   int code = e->device->ops->sync(e->device, NULL, true);
   if (!code) code = report_first(e);
@@ -112,7 +131,7 @@ int execute_check_records(Executable *e) {
 enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
 
 /* Memory of the buffer's own, of b->bytes. */
-static int execute_own(Executable *e, BufferState *b) {
+static int execute_own(Execution *e, BufferState *b) {
   bool fits = e->interprets ? b->own_bytes == b->bytes : b->own_bytes >= b->bytes;
   if (b->own && fits) return 0;
   nereid_free(e->device, b->own);
@@ -122,12 +141,12 @@ static int execute_own(Executable *e, BufferState *b) {
   return code;
 }
 
-static void free_own_buffer(Executable *e, BufferState *b) {
+static void free_own_buffer(Execution *e, BufferState *b) {
   nereid_free(e->device, b->own);
   b->own = b->data = NULL;
 }
 
-void execute_free_memory(Executable *e) {
+void execute_free_memory(Execution *e) {
   for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->buffers[i].own);
   nereid_free(e->device, e->pool);
@@ -136,12 +155,12 @@ void execute_free_memory(Executable *e) {
 
 /* ---- weights ---- */
 
-int execute_find_weights(Executable *e) {
+int execute_find_weights(Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
     if (b->plan->kind == BUFFER_WEIGHT)
-      code = buffer_weight(&b->weight, e->weights, b->plan, e->arena);
+      code = buffer_weight(&b->weight, e->of->weights, b->plan, e->arena);
   }
   return code;
 }
@@ -150,7 +169,7 @@ static bool goes_as_it_is(const BufferState *b) {
   return b->weight->dtype == b->plan->dtype && weight_is_dense(b->weight);
 }
 
-static int upload_changed(Executable *e, BufferState *b) {
+static int upload_changed(Execution *e, BufferState *b) {
   void *packed = malloc((size_t)b->bytes);
   if (!packed || !weight_convert(packed, b->plan->dtype, b->weight)) {
     free(packed);
@@ -163,7 +182,7 @@ static int upload_changed(Executable *e, BufferState *b) {
 
 /* Weights can be used in the file's mapping if nothing writes to them and they are aligned
  * there. */
-static bool usable_in_place(const Executable *e, const BufferState *b) {
+static bool usable_in_place(const Execution *e, const BufferState *b) {
   return e->on_host && !b->written && b->bytes && goes_as_it_is(b) &&
          (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
 }
@@ -171,10 +190,11 @@ static bool usable_in_place(const Executable *e, const BufferState *b) {
 typedef VEC(BufferState *) BufferStates;
 
 /* Weights that can be uploaded together with others are appended to `later`. */
-static int load_weight(Executable *e, BufferState *b, BufferStates *later) {
+static int load_weight(Execution *e, BufferState *b, BufferStates *later) {
   if (b->own || b->released) return 0;
   if (usable_in_place(e, b)) {
     b->data = (char *)(uintptr_t)b->weight->data;
+    b->mapped = true;
     return device_borrow(e->device, b->data, (size_t)b->bytes);
   }
   int code = execute_own(e, b);
@@ -189,7 +209,7 @@ static int load_weight(Executable *e, BufferState *b, BufferStates *later) {
   return 0;
 }
 
-static int upload_all(Executable *e, const BufferStates *of) {
+static int upload_all(Execution *e, const BufferStates *of) {
   Upload *uploads = ARENA_ARRAY(e->arena, Upload, of->len);
   for (size_t i = 0; i < of->len; i++) {
     const BufferState *b = of->data[i];
@@ -199,7 +219,7 @@ static int upload_all(Executable *e, const BufferStates *of) {
 }
 
 /* After a failure no weight has memory without its elements. */
-static int load_weights(Executable *e) {
+static int load_weights(Execution *e) {
   BufferStates later = {0};
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
@@ -209,7 +229,7 @@ static int load_weights(Executable *e) {
   return code;
 }
 
-void execute_release(Executable *e) {
+void execute_release(Execution *e) {
   const Plan *p = e->plan;
   bool *needed = ARENA_ARRAY(e->arena, bool, p->nbuffers);
   for (uint32_t i = plan_once(p); i < p->nsteps; i++)
@@ -225,7 +245,7 @@ void execute_release(Executable *e) {
   }
 }
 
-static int allocate_constants(Executable *e) {
+static int allocate_constants(Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -239,7 +259,7 @@ static int allocate_constants(Executable *e) {
 /* ---- temporaries ---- */
 
 /* The plan's offsets; each buffer must be within the pool. */
-static int take_offsets(Executable *e, MemoryItem *items) {
+static int take_offsets(Execution *e, MemoryItem *items) {
   uint32_t n = 0;
   int64_t pool;
   if (!sizes_eval(e->sizes, e->plan->pool, &pool)) pool = 0;
@@ -256,12 +276,12 @@ static int take_offsets(Executable *e, MemoryItem *items) {
   return 0;
 }
 
-static int find_offsets(Executable *e, MemoryItem *items, uint32_t n) {
+static int find_offsets(Execution *e, MemoryItem *items, uint32_t n) {
   e->pool_used = memory_assign_offsets(e->arena, items, n);
   return e->pool_used < 0 ? error_set(NEREID_E_MEMORY, E_GRAPH_TEMPORARIES) : 0;
 }
 
-static int grow_pool(Executable *e) {
+static int grow_pool(Execution *e) {
   if (e->pool && e->pool_used <= e->pool_bytes) return 0;
   nereid_free(e->device, e->pool);
   e->pool = NULL;
@@ -269,7 +289,8 @@ static int grow_pool(Executable *e) {
   return nereid_alloc((void **)&e->pool, e->device, (size_t)(e->pool_used ? e->pool_used : 1));
 }
 
-static int allocate_in_pool(Executable *e) {
+/* Their offsets; the memory itself is a run's. */
+static int place_in_pool(Execution *e) {
   uint32_t n = 0, at = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const BufferState *b = &e->buffers[i];
@@ -277,14 +298,13 @@ static int allocate_in_pool(Executable *e) {
       e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
   }
   int code = e->plan->pool ? take_offsets(e, e->items) : find_offsets(e, e->items, n);
-  if (!code) code = grow_pool(e);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
-    if (e->buffers[i].plan->kind == BUFFER_TEMPORARY)
-      e->buffers[i].data = e->pool + e->items[at++].offset;
+    if (e->buffers[i].plan->kind == BUFFER_TEMPORARY) e->buffers[i].offset = e->items[at++].offset;
+  e->pool_at = NULL;
   return code;
 }
 
-static int allocate_apart(Executable *e) {
+static int allocate_apart(Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -297,7 +317,7 @@ static int allocate_apart(Executable *e) {
 
 /* ---- all ---- */
 
-static int find_bytes(Executable *e, BufferState *b) {
+static int find_bytes(Execution *e, BufferState *b) {
   int code = sizes_shape(e->sizes, b->plan, b->shape);
   if (code) return code;
   int64_t bytes = dtype_bytes(b->plan->dtype);
@@ -312,23 +332,23 @@ static int find_bytes(Executable *e, BufferState *b) {
   return 0;
 }
 
-int execute_measure(Executable *e) {
+int execute_measure(Execution *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
   return code;
 }
 
-static int allocate_all(Executable *e) {
+static int allocate_all(Execution *e) {
   int code = execute_measure(e);
-  if (!code) code = load_weights(e);
-  if (!code) code = allocate_constants(e);
+  if (!code && !e->settled) code = load_weights(e);
+  if (!code && !e->settled) code = allocate_constants(e);
   if (!code) code = execute_allocate_records(e);
   if (code) return code;
-  return e->interprets ? allocate_apart(e) : allocate_in_pool(e);
+  return e->interprets ? allocate_apart(e) : place_in_pool(e);
 }
 
 /* The message has the total that the model needs: a failed allocation is only a part of it. */
-static int explain_memory(const Executable *e, int code) {
+static int explain_memory(const Execution *e, int code) {
   MemoryUse m;
   if (!memory_use(e->plan, e->sizes, &m)) return code;
   long long weights = m.weights >> 20, pool = m.pool >> 20;
@@ -336,7 +356,56 @@ static int explain_memory(const Executable *e, int code) {
                    e->device->name, weights, pool, (long long)(m.inputs + m.outputs) >> 20);
 }
 
-int execute_measure_again(Executable *e) {
+static bool has_room(const Execution *e, ExecutionMemory given) {
+  return given.pool && given.pool_bytes >= e->pool_used;
+}
+
+int execute_place_temporaries(Execution *e, ExecutionMemory given) {
+  if (e->interprets) return 0;
+  int code = has_room(e, given) ? 0 : grow_pool(e);
+  if (code) return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
+  char *pool = has_room(e, given) ? given.pool : e->pool;
+  if (pool == e->pool_at) return 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    BufferState *b = &e->buffers[i];
+    if (b->plan->kind == BUFFER_TEMPORARY) b->data = pool + b->offset;
+  }
+  e->pool_at = pool;
+  e->pool_moved = true;
+  return 0;
+}
+
+/* ---- what executions share ---- */
+
+static bool is_kept(const BufferState *b) {
+  return b->plan->kind == BUFFER_WEIGHT || b->plan->kind == BUFFER_CONSTANT;
+}
+
+void execute_keep(Execution *e) {
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    BufferState *b = &e->buffers[i];
+    if (!is_kept(b)) continue;
+    e->of->kept[i] = (KeptMemory){b->data, b->own, b->released};
+    b->own = NULL;
+  }
+  e->settled = e->of->settled = true;
+}
+
+void execute_take_kept(Execution *e) {
+  for (uint32_t i = 0; !e->settled && e->of->settled && i < e->plan->nbuffers; i++) {
+    BufferState *b = &e->buffers[i];
+    const KeptMemory *kept = &e->of->kept[i];
+    if (!is_kept(b)) continue;
+    nereid_free(e->device, b->own); /* of a preparation that failed */
+    b->own = NULL;
+    b->data = kept->data;
+    b->released = kept->released;
+    b->mapped = kept->data && !kept->own;
+  }
+  e->settled = e->of->settled;
+}
+
+int execute_measure_again(Execution *e) {
   int code = execute_measure(e);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
@@ -348,7 +417,7 @@ int execute_measure_again(Executable *e) {
   return code;
 }
 
-int execute_allocate_buffers(Executable *e) {
+int execute_allocate_buffers(Execution *e) {
   int code = allocate_all(e);
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].room = e->buffers[i].bytes;
   return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
@@ -363,7 +432,7 @@ static bool on_host(const nereid_tensor *t) {
 }
 
 /* Can the device's kernels reach it? */
-static bool is_on_device(const Executable *e, const nereid_tensor *t) {
+static bool is_on_device(const Execution *e, const nereid_tensor *t) {
   if (e->on_host) return on_host(t);
   return t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
 }
@@ -408,7 +477,7 @@ static bool overlaps(const BufferState *b, const char *data, int64_t bytes) {
   return here && data < b->data + b->bytes && b->data < data + bytes;
 }
 
-static bool overlaps_inputs(const Executable *e, uint32_t n, const BufferState *self,
+static bool overlaps_inputs(const Execution *e, uint32_t n, const BufferState *self,
                             const char *data, bool written) {
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *input = e->sizes->inputs[i];
@@ -418,7 +487,7 @@ static bool overlaps_inputs(const Executable *e, uint32_t n, const BufferState *
   return false;
 }
 
-static bool overlaps_outputs(const Executable *e, const BufferState *self, const char *data) {
+static bool overlaps_outputs(const Execution *e, const BufferState *self, const char *data) {
   for (uint32_t i = 0; i < e->plan->noutputs; i++) {
     const BufferState *b = &e->buffers[e->plan->outputs[i]];
     if (b != self && b->aimed && overlaps(b, data, self->bytes)) return true;
@@ -428,7 +497,7 @@ static bool overlaps_outputs(const Executable *e, const BufferState *self, const
 
 /* ---- inputs ---- */
 
-static int copy_input(Executable *e, BufferState *b, const nereid_tensor *t, nereid_stream *s) {
+static int copy_input(Execution *e, BufferState *b, const nereid_tensor *t, nereid_stream *s) {
   int code = execute_own(e, b);
   b->data = b->own;
   if (code || b->bytes == 0) return code;
@@ -445,7 +514,7 @@ static int copy_input(Executable *e, BufferState *b, const nereid_tensor *t, ner
   return code;
 }
 
-static BufferState *state_of_input(const Executable *e, uint32_t i) {
+static BufferState *state_of_input(const Execution *e, uint32_t i) {
   const PlanBuffer *b = e->sizes->inputs[i];
   return b ? &e->buffers[b - e->plan->buffers] : NULL;
 }
@@ -458,7 +527,7 @@ static bool is_fixed_element(const InputValue *v, DType t, const char *element, 
 }
 
 /* An input that decided shapes when the model was read must have that value still. */
-static int check_fixed_value(const Executable *e, uint32_t i, const PlanBuffer *b,
+static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b,
                              const nereid_tensor *t) {
   const InputValue *v = b->fixed;
   size_t size = dtype_bytes(b->dtype);
@@ -482,7 +551,7 @@ static int check_fixed_value(const Executable *e, uint32_t i, const PlanBuffer *
 /* A number that no kernel takes has decided sizes already. */
 static bool needs_buffer(const BufferState *b) { return b && (!b->plan->value || b->nuses); }
 
-int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t) {
+int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = state_of_input(e, i);
   if (!needs_buffer(b)) return 0;
   const char *name = b->plan->name;
@@ -495,7 +564,7 @@ int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t)
   return b->plan->fixed ? check_fixed_value(e, i, b->plan, t) : 0;
 }
 
-int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
+int execute_take_input(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   BufferState *b = state_of_input(e, i);
   if (!needs_buffer(b)) return 0;
   bool compact = is_compact(t), here = is_on_device(e, t);
@@ -508,7 +577,7 @@ int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid
   return device_borrow(e->device, b->data, (size_t)b->bytes);
 }
 
-int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
+int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   const BufferState *b = state_of_input(e, i);
   if (!b || !b->written || b->bytes == 0 || b->data == first_element(t)) return 0;
   if (is_on_device(e, t))
@@ -518,7 +587,7 @@ int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid
 
 /* ---- outputs ---- */
 
-static const char *tensor_type(Executable *e, const BufferState *b) {
+static const char *tensor_type(Execution *e, const BufferState *b) {
   Text t = text_new(e->arena);
   text_printf(&t, "%s[", dtype_name(b->plan->dtype));
   for (uint32_t i = 0; i < b->plan->rank; i++)
@@ -527,7 +596,7 @@ static const char *tensor_type(Executable *e, const BufferState *b) {
   return t.data;
 }
 
-static int wrong_output(Executable *e, uint32_t i) {
+static int wrong_output(Execution *e, uint32_t i) {
   const BufferState *b = execute_output(e, i);
   return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_TENSOR, i, b->plan->name, tensor_type(e, b));
 }
@@ -539,7 +608,7 @@ static bool buffer_has_shape(const BufferState *b, const nereid_tensor *t) {
 }
 
 /* If data decides sizes, they are compared after the run. */
-static int check_output_tensor(Executable *e, uint32_t i, const nereid_tensor *t) {
+static int check_output_tensor(Execution *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
   bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : buffer_has_shape(b, t);
   if (!fits || array_dtype(t->dtype) != b->plan->dtype) return wrong_output(e, i);
@@ -547,12 +616,12 @@ static int check_output_tensor(Executable *e, uint32_t i, const nereid_tensor *t
   return 0;
 }
 
-int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
+int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t) {
   BufferState *b = execute_output(e, i);
   int code = t->data ? check_output_tensor(e, i, t) : 0;
   if (code || b->aimed || b->plan->kind != BUFFER_OUTPUT) return code;
   b->aimed = true;
-  bool usable = t->data && is_on_device(e, t) && buffer_has_shape(b, t);
+  bool usable = t->data && !execute_is_number(b) && is_on_device(e, t) && buffer_has_shape(b, t);
   usable = usable && b->bytes && is_aligned(first_element(t)) &&
            !overlaps_inputs(e, e->sizes->ninputs, b, first_element(t), true) &&
            !overlaps_outputs(e, b, first_element(t));
@@ -565,8 +634,18 @@ int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   return code;
 }
 
+bool execute_is_number(const BufferState *b) { return b->plan->number_of != NULL; }
+
+static int give_number(Execution *e, BufferState *b, nereid_tensor *t, nereid_stream *s) {
+  sizes_eval(e->sizes, b->plan->number_of, &b->number);
+  if (!t->data) t->data = &b->number;
+  else if (on_host(t)) memcpy(first_element(t), &b->number, sizeof b->number);
+  else return nereid_copy_in(e->device, first_element(t), &b->number, sizeof b->number, s);
+  return 0;
+}
+
 /* The tensor has room for the elements that there are; its shape says how many that is. */
-static int fit_output(Executable *e, uint32_t i, nereid_tensor *t) {
+static int fit_output(Execution *e, uint32_t i, nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
   int64_t room = dtype_bytes(b->plan->dtype);
   for (uint32_t j = 0; j < b->plan->rank; j++) room *= t->shape[j];
@@ -575,10 +654,12 @@ static int fit_output(Executable *e, uint32_t i, nereid_tensor *t) {
   return 0;
 }
 
-int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s) {
-  const BufferState *b = execute_output(e, i);
-  if (!t->data) {
-    executable_describe(e, i, t);
+int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s) {
+  BufferState *b = execute_output(e, i);
+  bool given = t->data;
+  if (!given) execution_describe(e, i, t);
+  if (execute_is_number(b)) return give_number(e, b, t, s);
+  if (!given) {
     t->data = b->data;
     return 0;
   }

@@ -1,4 +1,4 @@
-/* The parts of an Executable: shared by execute*.c. */
+/* The parts of an Executable and of an Execution: shared by execute*.c. */
 #ifndef NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 #define NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 
@@ -26,7 +26,10 @@ typedef struct {
   int64_t own_bytes;
   const Weight *weight;
   bool released; /* a weight that the constant part alone used: its memory is gone */
+  bool mapped;   /* a weight that is used where the file is mapped */
+  int64_t offset; /* of a temporary: from the pool's start */
   bool written;  /* by a kernel or an update */
+  int64_t number; /* of an output that is one: what it is in this run */
   bool aimed;    /* an output that has its memory for this run */
 } BufferState;
 
@@ -63,6 +66,14 @@ typedef struct {
   int nitems;
 } Recordings;
 
+/* Memory of a weight or a constant, for all executions. */
+typedef struct {
+  char *data;
+  char *own; /* allocated for it; NULL: `data` is where the file is mapped */
+  bool released;
+} KeptMemory;
+
+/* `lock` protects `kernels` with the arena, `settled`, `kept` and `stages`. */
 struct Executable {
   Arena *arena;
   const Plan *plan;
@@ -71,56 +82,82 @@ struct Executable {
   nereid_device *device;
   bool on_host;    /* the device's memory is the host's */
   bool interprets; /* it checks accesses: each temporary has memory of its own */
+  bool replays;    /* mode reduce-overhead */
+  pthread_mutex_t lock;
   PlanKernels kernels;
+  bool settled;     /* the constant part has run, and `kept` is filled */
+  KeptMemory *kept; /* of each buffer */
+  bool *is_static;  /* of each input: its tensor is the same in all runs */
+  Execution *main;
+};
+
+struct Execution {
+  Executable *of;
+  Arena *arena;
+  const Plan *plan;
+  nereid_device *device;
+  bool on_host, interprets;
   Sizes *sizes;
   BufferState *buffers;
   StepState *steps;
   MemoryItem *items; /* of temporaries */
-  char *pool;
+  char *pool;        /* of all temporaries; NULL: there is none yet, or the caller has it */
   int64_t pool_bytes, pool_used;
+  char *pool_at;   /* where temporaries are */
+  bool pool_moved; /* launches have them elsewhere */
   nereid_event **marks; /* events before the first step and after each; NULL: not wanted */
-  bool settled; /* the constant part has run */
+  bool settled; /* weights and constants have their memory */
   bool ready;   /* for symbols with the values of `prepared` */
+  bool bound;   /* static inputs have their memory */
+  bool writes_inputs; /* a kernel or an update writes one */
   int64_t *prepared;
   bool moved;    /* launches were changed since they were last started */
   int64_t *records; /* of all checks of indices; NULL: there are none */
   uint32_t nrecords;
   DeviceWatch watch;
-  bool replays;  /* mode reduce-overhead */
   Recordings recordings;
 };
 
 /* ---- execute_memory.c: after sizes are bound, and tensors that the caller passes ---- */
 
 /* Shapes and bytes of all buffers, for the sizes that are bound. */
-int execute_measure(Executable *e);
+int execute_measure(Execution *e);
 /* The same, and more memory for those that have grown since then: sizes that are read
  * may be taken off others. */
-int execute_measure_again(Executable *e);
+int execute_measure_again(Execution *e);
 
 /* The weights that the plan names, of the right types. */
-int execute_find_weights(Executable *e);
+int execute_find_weights(Execution *e);
 /* Shapes and bytes of all buffers, and memory for weights and temporaries. */
-int execute_allocate_buffers(Executable *e);
+int execute_allocate_buffers(Execution *e);
+/* The pool of the caller's that has room for temporaries, or one of ours. */
+int execute_place_temporaries(Execution *e, ExecutionMemory given);
 /* After the constant part has run: what it alone uses is freed. */
-void execute_release(Executable *e);
-void execute_free_memory(Executable *e);
+void execute_release(Execution *e);
+/* Weights and constants are the executable's from now on, for all executions.  Under the lock. */
+void execute_keep(Execution *e);
+/* Takes the addresses of those that are kept.  Under the lock. */
+void execute_take_kept(Execution *e);
+void execute_free_memory(Execution *e);
 
 /* Reports the first index that runs since the last report found out of range.  What they started
  * has ended. */
-int execute_check_records(Executable *e);
+int execute_check_records(Execution *e);
 
 /* Can a run use the tensor's data for input i, as far as that shows without kernels? */
-int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t);
+int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t);
 /* Makes the buffer of input i the tensor's elements: where they are, or a copy. */
-int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
+int execute_take_input(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
 /* After the run: an input that was copied and is written by the model. */
-int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
+int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
 /* Before the run: where output i is written. */
-int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t);
-int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t);
+int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
 
-static inline BufferState *execute_output(const Executable *e, uint32_t i) {
+/* A number's value is known without its kernel. */
+bool execute_is_number(const BufferState *b);
+
+static inline BufferState *execute_output(const Execution *e, uint32_t i) {
   return &e->buffers[e->plan->outputs[i]];
 }
 

@@ -8,8 +8,8 @@ enum { RUNS_LEAST = 3, RUNS_MOST = 50, RUNS_TRACED = 3 };
 static const double WANTED_US = 2e5; /* for all runs together */
 
 typedef struct {
-  Executable *e;
-  const ExecutableCall *call;
+  Execution *e;
+  const ExecutionCall *call;
   nereid_event **events;   /* one more than spans */
   size_t first, spans;     /* steps of each run, and the updates after them */
   double *us;              /* of each span in each run: us[run * spans + span] */
@@ -18,11 +18,11 @@ typedef struct {
 } Measure;
 
 static int run_marked(Measure *m, int run) {
-  const ExecutableCall *c = m->call;
+  const ExecutionCall *c = m->call;
   double *us = m->us + (size_t)run * m->spans;
   m->e->marks = m->events;
   m->begin[run] = stages_now();
-  int code = executable_run(m->e, c->inputs, c->ninputs, c->outputs, c->noutputs, c->stream);
+  int code = execution_run(m->e, c);
   m->e->marks = NULL;
   if (!code) code = nereid_event_sync(m->events[m->spans]);
   for (size_t i = m->first; i < m->spans && !code; i++)
@@ -91,7 +91,7 @@ static void print_step_table(const Measure *m, Explanation *x, Text *out) {
 
 static void print_step_trace(const Measure *m, const Explanation *x, Text *out) {
   TraceRun runs[RUNS_TRACED];
-  Trace t = {m->e->stages, &m->e->kernels, x, runs, 0};
+  Trace t = {m->e->of->stages, &m->e->of->kernels, x, runs, 0};
   for (; t.nruns < RUNS_TRACED && (int)t.nruns < m->runs; t.nruns++)
     runs[t.nruns] = (TraceRun){m->begin[t.nruns], m->us + t.nruns * m->spans};
   trace_print(out, &t);
@@ -99,7 +99,7 @@ static void print_step_trace(const Measure *m, const Explanation *x, Text *out) 
 
 static int print_times_body(void *arg) {
   const Print *p = arg;
-  const Executable *e = p->m->e;
+  const Execution *e = p->m->e;
   Explanation x = {.plan = e->plan, .sizes = e->sizes, .mode = p->mode};
   peaks_of_device(&x.peaks, e->device);
   if (p->mode) print_step_table(p->m, &x, p->out);
@@ -107,7 +107,7 @@ static int print_times_body(void *arg) {
   return 0;
 }
 
-static int measure_and_print(Executable *e, const ExecutableCall *c, const char *mode, Text *out) {
+static int measure_and_print(Execution *e, const ExecutionCall *c, const char *mode, Text *out) {
   Measure m = {.e = e, .call = c};
   m.first = plan_once(e->plan);
   m.spans = e->plan->nsteps + (size_t)1;
@@ -118,10 +118,10 @@ static int measure_and_print(Executable *e, const ExecutableCall *c, const char 
   return code;
 }
 
-int executable_explain(Executable *e, const ExecutableCall *c, const char *mode, Text *out) {
+int execution_explain(Execution *e, const ExecutionCall *c, const char *mode, Text *out) {
   return measure_and_print(e, c, mode, out);
 }
 
-int executable_trace(Executable *e, const ExecutableCall *c, Text *out) {
+int execution_trace(Execution *e, const ExecutionCall *c, Text *out) {
   return measure_and_print(e, c, NULL, out);
 }

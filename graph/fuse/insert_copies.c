@@ -54,7 +54,9 @@ static void make_tensors(Graph *g) {
   for (uint32_t i = 0; i < list->n; i++) {
     Arg *a = &list->items[i];
     DType t = python_number_dtype(a);
-    if (t) *a = arg_node(tensor_of_number(g, *a, t));
+    if (!t) continue;
+    *a = arg_node(tensor_of_number(g, *a, t));
+    a->node->is_number = t == DT_I64;
   }
 }
 

@@ -21,6 +21,7 @@ struct Archive {
   const uint8_t *bytes;
   size_t size;
   bool mapped;
+  const char *path; /* of the mapping */
   VEC(ArchiveEntry) entries;
 };
 
@@ -208,7 +209,7 @@ static void unmap(void *opening) { archive_close(((Opening *)opening)->file); }
 
 Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path) {
   Archive *f = ARENA_NEW(a, Archive);
-  *f = (Archive){.diags = d, .names = names};
+  *f = (Archive){.diags = d, .names = names, .path = pool_name(names, path)};
   f->bytes = map_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &f->size);
   f->mapped = f->bytes;
   if (!f->bytes) {
@@ -228,6 +229,11 @@ void archive_close(Archive *f) {
   munmap((void *)f->bytes, f->size ? f->size : 1);
   f->mapped = false;
   f->entries.len = 0;
+}
+
+bool archive_mapped(const Archive *f, MappedFile *out) {
+  *out = (MappedFile){f->path, f->bytes, f->size};
+  return f->mapped;
 }
 
 Span archive_location(const Archive *f) { return f->location; }

@@ -6,6 +6,7 @@
 #ifndef NEREID_GRAPH_IMPORT_ARCHIVE_H
 #define NEREID_GRAPH_IMPORT_ARCHIVE_H
 
+#include "graph/import/map.h"
 #include "lang/base/diag.h"
 
 typedef struct {
@@ -24,6 +25,9 @@ Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, con
                           size_t size);
 /* Also for NULL. */
 void archive_close(Archive *f);
+
+/* False if it is in the caller's memory. */
+bool archive_mapped(const Archive *f, MappedFile *out);
 
 /* The location of messages about this file. */
 Span archive_location(const Archive *f);

@@ -125,6 +125,7 @@ struct Node {
   NamedArg *named;
   uint32_t nnamed;
   ValueType type;
+  bool is_number; /* the tensor of an integer that the graph returns: args[1] */
   Span location;  /* in the text it was read from */
   Name origin; /* where the model's source made it, "File: m.py:3 in forward, code: y = x + 1";
                   NULL: not known */

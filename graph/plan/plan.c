@@ -109,9 +109,9 @@ static void print_plan_buffer(Printer *p, uint32_t i) {
   }
   print_buffer_type(p->out, b);
   if (b->fixed) print_fixed(p->out, b->fixed);
-  if (b->value) {
+  if (b->value || b->number_of) {
     text_puts(p->out, " gives ");
-    print_dim(p->out, b->value);
+    print_dim(p->out, b->value ? b->value : b->number_of);
   }
   if (b->kind == BUFFER_RECORDS) print_checks(p, b);
   if (b->kind == BUFFER_TEMPORARY) {

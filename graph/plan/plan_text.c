@@ -181,10 +181,11 @@ static void read_plan_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_buffer_type(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
+  if (kind == BUFFER_OUTPUT && ir_accept(&p->r, "gives")) b.number_of = read_dim(p);
   if (kind == BUFFER_RECORDS) read_checks(p, &b, span);
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "is")) read_fixed(p, &b);
-  if (!p->r.failed && b.value && (b.dtype != DT_I64 || b.rank))
+  if (!p->r.failed && (b.value || b.number_of) && (b.dtype != DT_I64 || b.rank))
     ir_error(&p->r, span, E_GRAPH_PLAN_NUMBER, b.name);
   if (p->r.failed) return;
   vec_push(p->r.arena, &p->list, b);

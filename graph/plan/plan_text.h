@@ -9,7 +9,8 @@
  *   constant %mul "f32[8, 4]"                computed by steps that run once
  *   temporary %linear "f32[s0, 8]" 1..2      from the step that writes it to the last that reads
  *   output %relu 0 "f32[s0, 8]"              what the caller gets as number 0
- *   return %relu
+ *   output %full 1 "i64[]" gives "2*s0"      a number, which is known when sizes are
+ *   return %relu, %full
  *   update %b_mean = %add                    after the last step
  *   once mul(p_weight_ptr = %p_weight, mul_ptr = %mul, BLOCK: 32) grid 1, 1, 1 warps 1 stages 3
  *   step linear_relu(x_ptr = %x, n = "8*s0", scale = 0.5, BLOCK: 128) grid "(s0 + 15)//16", 1, 1

@@ -24,6 +24,7 @@ struct OnnxFile {
   const uint8_t *bytes;
   size_t size;
   bool mapped;
+  const char *path;   /* of the mapping */
   const char *folder; /* with its last slash; "": the working directory.  NULL: there is none */
   VEC(Mapping) externals;
 };
@@ -51,6 +52,7 @@ OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path) {
   f->folder = arena_strndup(a, path, slash ? (size_t)(slash + 1 - path) : 0);
   f->bytes = map_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &f->size);
   f->mapped = f->bytes;
+  f->path = pool_name(names, path);
   if (f->mapped) return f;
   diag_error(d, f->location, E_GRAPH_OPEN, strerror(errno));
   return NULL;
@@ -64,6 +66,15 @@ void onnx_close(OnnxFile *f) {
   f->externals.len = 0;
   if (f->mapped) munmap((void *)f->bytes, f->size + !f->size);
   f->mapped = false;
+}
+
+bool onnx_mapped(const OnnxFile *f, size_t i, MappedFile *out) {
+  if (!f->mapped || i > f->externals.len) return false;
+  *out = (MappedFile){f->path, f->bytes, f->size};
+  if (!i) return true;
+  const Mapping *m = &f->externals.data[i - 1];
+  *out = (MappedFile){arena_printf(f->arena, "%s%s", f->folder, m->location), m->bytes, m->size};
+  return true;
 }
 
 /* The first field of a model is its ir_version; no text begins with that byte. */

@@ -7,6 +7,7 @@
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_FILE_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_FILE_H
 
+#include "graph/import/map.h"
 #include "graph/import/weight_list.h"
 #include "lang/base/diag.h"
 
@@ -26,6 +27,10 @@ OnnxFile *onnx_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const
                         size_t size);
 /* Also for NULL. */
 void onnx_close(OnnxFile *f);
+
+/* The model's file (0), and those beside it that were opened; false past the last one, and for a
+ * model in memory. */
+bool onnx_mapped(const OnnxFile *f, size_t i, MappedFile *out);
 
 /* Does a file that begins so look like a model? */
 bool onnx_is_model(const char *path, const char *start, size_t len);

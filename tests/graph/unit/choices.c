@@ -49,7 +49,10 @@ static void run(const Case *c, const Model *m, uint32_t choice) {
   nereid_tensor in[2], out[1] = {{0}};
   for (int i = 0; i < c->ninputs; i++) nereid_value_tensor(&in[i], c->inputs[i]);
   int code = executable_new(&e, m->plan, m->weights, c->device, &options);
-  if (!code) code = executable_run(e, in, c->ninputs, out, 1, NULL);
+  if (!code)
+    code = execution_run(
+        executable_main(e),
+        &(ExecutionCall){.inputs = in, .ninputs = c->ninputs, .outputs = out, .noutputs = 1});
   check_choice(!code && is_close(&out[0], c->expected), c->folder, choice,
                code ? nereid_error_message() : "other outputs");
   executable_free(e);

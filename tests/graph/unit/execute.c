@@ -137,6 +137,11 @@ static nereid_tensor tensor(void *data, int ndim, int64_t *shape) {
                          .shape = shape};
 }
 
+static int run_plan(Executable *e, const nereid_tensor *in, int n, nereid_tensor *out, int nout) {
+  ExecutionCall c = {.inputs = in, .ninputs = n, .outputs = out, .noutputs = nout};
+  return execution_run(executable_main(e), &c);
+}
+
 static void count(float *x, int n, float from) {
   for (int i = 0; i < n; i++) x[i] = from + (float)i;
 }
@@ -151,7 +156,7 @@ static void run_sizes(Case *c, int64_t rows) {
   count(y, n, 1);
   nereid_tensor in[] = {tensor(x, 2, xs), tensor(y, 1, ys)};
   nereid_tensor results[] = {tensor(out, 1, ys), {0}};
-  int code = executable_run(c->e, in, 2, results, 2, NULL);
+  int code = run_plan(c->e, in, 2, results, 2);
   check_got(code == 0, "a run", nereid_error_message());
   bool right = true;
   for (int i = 0; i < n; i++) right &= out[i] == (float)(3 * i + 2) && y[i] == out[i];
@@ -166,12 +171,12 @@ static void symbols(const char *device) {
     run_sizes(&c, 64);
     run_sizes(&c, 2);
     run_sizes(&c, 2);
-    ExecutableStatistics s = executable_statistics(c.e);
+    ExecutionStatistics s = execution_statistics(executable_main(c.e));
     check_got(s.kernels == 1 && s.launches == 2, "one kernel for all sizes", "");
     check_got(s.pool == (strcmp(device, "cpu") ? 0 : 256) && s.temporaries == 16, "the pool", "");
     int64_t shape[2];
-    check_got(!executable_input_shape(c.e, NULL, 0, 1, shape) && shape[0] == 32, "a chosen size",
-              "");
+    check_got(!execution_input_shape(executable_main(c.e), NULL, 0, 1, shape) && shape[0] == 32,
+              "a chosen size", "");
   }
   close_plan(&c);
 }
@@ -186,16 +191,19 @@ static void variants(const char *device) {
     int64_t shape[] = {2, n};
     count(x, (int)n * 2, 0);
     nereid_tensor in = tensor(x, 2, shape), result = tensor(out, 2, shape);
-    c.code = executable_run(c.e, &in, 1, &result, 1, NULL);
+    c.code = run_plan(c.e, &in, 1, &result, 1);
     check_got(!c.code, "a run of a variant", nereid_error_message());
-    const Start *l = &c.e->steps[0].launch->start;
+    const Start *l = &c.e->main->steps[0].launch->start;
     chosen &= c.code || l->chosen == &l->kernel->loaded[two && n * 2 % 16 != 0];
     for (int i = 0; i < 2 * n; i++) right &= out[i] == (float)(2 * i);
   }
   check_got(chosen, "the variant that is chosen", device);
   check_got(right, "what variants give", device);
-  if (c.e) check_got(executable_statistics(c.e).kernels == 1, "one kernel for all rows", device);
-  if (c.e) check_got(c.e->steps[0].kernel->kernel->nloaded == two + 1, "two variants", device);
+  if (c.e)
+    check_got(execution_statistics(executable_main(c.e)).kernels == 1, "one kernel for all rows",
+              device);
+  if (c.e)
+    check_got(c.e->main->steps[0].kernel->kernel->nloaded == two + 1, "two variants", device);
   close_plan(&c);
 }
 
@@ -211,7 +219,7 @@ static void odd_tensors(void) {
   nereid_tensor in[] = {tensor(x, 2, xs), tensor(odd, 1, ys)}, results[] = {{0}, {0}};
   in[0].strides = strides;
   float first = *(float *)odd;
-  int code = c.code ? c.code : executable_run(c.e, in, 2, results, 2, NULL);
+  int code = c.code ? c.code : run_plan(c.e, in, 2, results, 2);
   check_got(code == 0, "odd tensors", nereid_error_message());
   const float *got = results[0].data;
   bool right = code == 0;
@@ -219,11 +227,11 @@ static void odd_tensors(void) {
   check_got(right, "a strided input", "");
   check_got(code == 0 && *(float *)odd == 2 * first, "an update written back", "");
   results[0] = tensor((char *)out + ((uintptr_t)out % 16 ? 0 : 4), 1, ys);
-  code = code ? code : executable_run(c.e, in, 2, results, 2, NULL);
+  code = code ? code : run_plan(c.e, in, 2, results, 2);
   check_got(code == 0 && *(float *)results[0].data == 4 * first, "an output off its alignment", "");
   in[0].strides = NULL;
   in[1].strides = (int64_t[]){2};
-  code = executable_run(c.e, in, 2, results, 2, NULL);
+  code = run_plan(c.e, in, 2, results, 2);
   check_got(code == NEREID_E_USAGE &&
                 strstr(nereid_error_message(),
                        "input 1 (y) is written by the model; pass a contiguous tensor"),
@@ -254,14 +262,14 @@ static void weights(const char *device) {
   nereid_tensor in = tensor(x, 1, shape), out = {0};
   for (int run = 1; run <= 2; run++) {
     out.data = NULL;
-    int code = c.code ? c.code : executable_run(c.e, &in, 1, &out, 1, NULL);
+    int code = c.code ? c.code : run_plan(c.e, &in, 1, &out, 1);
     check_got(code == 0, "a run with weights", nereid_error_message());
     const float *got = out.data;
     check_got(!code && got[4] == 4 + 104 + 4.0F / (float)(1 << run),
               "weights keep what was written", "");
   }
   check_got(v[4] == 4, "the file stays as it is", "");
-  ExecutableStatistics s = executable_statistics(c.e);
+  ExecutionStatistics s = execution_statistics(executable_main(c.e));
   check_got(s.mapped == 80 && s.weights == 80, "what is mapped and what copied", "");
   close_plan(&c);
 }
@@ -278,12 +286,12 @@ static void constants(const char *device) {
   nereid_tensor in = tensor(x, 1, shape), out = {0};
   for (int run = 0; run < 2; run++) {
     out.data = NULL;
-    int code = c.code ? c.code : executable_run(c.e, &in, 1, &out, 1, NULL);
+    int code = c.code ? c.code : run_plan(c.e, &in, 1, &out, 1);
     check_got(code == 0, "a run with constants", nereid_error_message());
     check_got(!code && ((float *)out.data)[4] == 4 + 2 * 104, "constants", device);
     count(w, 20, 0);
   }
-  ExecutableStatistics s = executable_statistics(c.e);
+  ExecutionStatistics s = execution_statistics(executable_main(c.e));
   check_got(s.launches == 1, "one step a run", device);
   check_got(s.mapped == 0 && s.weights == 80, "the constant stays, the weight goes", device);
   close_plan(&c);
@@ -303,7 +311,7 @@ static void fails_on(const char *device, const char *text, const char *part, con
   start(&c);
   int64_t xs[] = {20};
   nereid_tensor in[] = {tensor(x, 1, xs), tensor(x, 1, xs)}, out = {0};
-  if (!c.code) c.code = executable_run(c.e, in, 1, &out, 1, NULL);
+  if (!c.code) c.code = run_plan(c.e, in, 1, &out, 1);
   check_got(c.code != 0 && strstr(nereid_error_message(), message), message,
             nereid_error_message());
   close_plan(&c);
@@ -338,7 +346,7 @@ static void plan_messages(void) {
 
 static void message(Executable *e, nereid_tensor a, nereid_tensor b, int n, const char *wanted) {
   nereid_tensor in[] = {a, b}, out[2] = {{0}, {0}};
-  int code = executable_run(e, in, n, out, 2, NULL);
+  int code = run_plan(e, in, n, out, 2);
   check_got(code == NEREID_E_USAGE && !strcmp(nereid_error_message(), wanted), wanted,
             nereid_error_message());
 }
@@ -365,13 +373,13 @@ static void input_messages(void) {
   message(c.e, a, bad, 2, "input 1 (y) is in the memory of another device");
   message(c.e, a, tensor(NULL, 1, eight), 2, "input 1 (y) has no data");
   nereid_tensor in[] = {a, b}, out[] = {tensor(x, 2, four), {0}};
-  executable_run(c.e, in, 2, out, 2, NULL);
+  run_plan(c.e, in, 2, out, 2);
   check_got(!strcmp(nereid_error_message(),
                     "output 0 (out) is f32[8]; the tensor for it has another dtype or shape"),
             "an output of another shape", nereid_error_message());
   out[0] = tensor(x, 1, eight);
   out[0].strides = (int64_t[]){2};
-  executable_run(c.e, in, 2, out, 2, NULL);
+  run_plan(c.e, in, 2, out, 2);
   check_got(!strcmp(nereid_error_message(), "output 0 (out) is strided; pass a contiguous tensor"),
             "a strided output", nereid_error_message());
   close_plan(&c);
@@ -388,18 +396,17 @@ static void fixed_inputs(void) {
   ints.dtype = array_dl_dtype(DT_I64);
   ints.strides = step;
   nereid_tensor in[] = {tensor(x, 1, two), ints, tensor(scale, 1, one)};
-  check_got(!executable_run(c.e, in, 3, &out, 1, NULL), "the same values", nereid_error_message());
+  check_got(!run_plan(c.e, in, 3, &out, 1), "the same values", nereid_error_message());
   const char *scale_wanted =
       "input 2 (s) determines shapes, and had another value when the model was read: read it again";
   const char *wanted =
       "input 1 (n) determines shapes, and had another value when the model was read: read it again";
   in[2].shape = two;
-  check_got(
-      executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), scale_wanted),
-      "another number of elements", nereid_error_message());
+  check_got(run_plan(c.e, in, 3, &out, 1) && !strcmp(nereid_error_message(), scale_wanted),
+            "another number of elements", nereid_error_message());
   in[2].shape = one;
   in[1].strides = NULL;
-  check_got(executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), wanted),
+  check_got(run_plan(c.e, in, 3, &out, 1) && !strcmp(nereid_error_message(), wanted),
             "another value", nereid_error_message());
   close_plan(&c);
 }
@@ -414,19 +421,19 @@ static void symbol_messages(void) {
   int64_t four[] = {4}, five[] = {5}, seven[] = {7};
   nereid_tensor out = {0};
   nereid_tensor in[] = {tensor(x, 1, five), tensor(x, 1, four), tensor(x, 1, seven)};
-  executable_run(c.e, in, 3, &out, 1, NULL);
+  run_plan(c.e, in, 3, &out, 1);
   check_got(!strcmp(nereid_error_message(),
                     "input 1 (y): axis 0 is 4, but s0 is 5 as axis 0 of input 0 (x) has it"),
             "two sizes of one symbol", nereid_error_message());
   in[1].shape = five;
-  check_got(!executable_run(c.e, in, 3, &out, 1, NULL) && out.data == x, "3*s1 + 1 is 7",
+  check_got(!run_plan(c.e, in, 3, &out, 1) && out.data == x, "3*s1 + 1 is 7",
             nereid_error_message());
   in[2].shape = five;
-  executable_run(c.e, in, 3, &out, 1, NULL);
+  run_plan(c.e, in, 3, &out, 1);
   check_got(!strcmp(nereid_error_message(), "input 2 (z): axis 0 is 5, but 3*s1 + 1 is 4"),
             "3*s1 + 1 is 5", nereid_error_message());
   in[0].shape = (int64_t[]){3};
-  executable_run(c.e, in, 3, &out, 1, NULL);
+  run_plan(c.e, in, 3, &out, 1);
   check_got(!strcmp(nereid_error_message(), "input 0 (x): axis 0 is 3, but s0 is at least 4"),
             "below the range", nereid_error_message());
   close_plan(&c);
@@ -441,7 +448,7 @@ static void too_large(void) {
   float x[16] = {0};
   int64_t one[] = {1};
   nereid_tensor in = tensor(x, 1, one), out = {0};
-  int code = executable_run(c.e, &in, 1, &out, 1, NULL);
+  int code = run_plan(c.e, &in, 1, &out, 1);
   check_got(code == NEREID_E_MEMORY &&
                 strstr(nereid_error_message(),
                        "the temporaries are too large: more than 2^48 bytes at once"),
@@ -459,7 +466,7 @@ static void strided_on_gpu(void) {
   nereid_tensor in = tensor(data, 1, shape), out = {0};
   in.device.device_type = 2;
   in.strides = strides;
-  int code = executable_run(c.e, &in, 1, &out, 1, NULL);
+  int code = run_plan(c.e, &in, 1, &out, 1);
   check_got(code == NEREID_E_USAGE &&
                 strstr(nereid_error_message(),
                        "input 0 (x) is strided, which is read from host memory only; "

@@ -1,0 +1,331 @@
+/* Sessions, static inputs, memory of the caller's, numbers that a model returns, and executables as
+ * bytes, on the interpreters and on the CPU. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "graph/nereid_graph.h"
+#include "tests/support/tally.h"
+
+/* Two sums with a temporary between them, which is too large for one kernel's registers to keep. */
+static const char SUMS[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, p_w: \"f32[4, 4]\", x: \"f32[s0, 4]\"):\n"
+    "        sym_size: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)\n"
+    "        mul_1: \"Sym(2*s0)\" = sym_size * 2\n"
+    "        mm: \"f32[s0, 4]\" = torch.ops.aten.mm.default(x, p_w)\n"
+    "        mm_1: \"f32[s0, 4]\" = torch.ops.aten.mm.default(mm, p_w)\n"
+    "        return (mm_1, mul_1)\n";
+
+static const char FIXED[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[8]\"):\n"
+    "        add: \"f32[8]\" = torch.ops.aten.add.Tensor(x, 1.0)\n"
+    "        return (add, None, 7)\n";
+
+static nereid_tensor floats(float *data, int ndim, int64_t *shape) {
+  return (nereid_tensor){
+      .data = data, .device = {1, 0}, .ndim = ndim, .dtype = {2, 32, 1}, .shape = shape};
+}
+
+static nereid_executable *make(nereid_device *d, const char *text, const char *mode) {
+  nereid_graph *g = NULL;
+  nereid_executable *e = NULL;
+  nereid_graph_source s = {.data = text, .size = strlen(text)};
+  nereid_graph_options o = {.mode = mode};
+  int code = nereid_graph_open(&g, &s, NULL, NULL);
+  if (!code) code = nereid_executable_new(&e, g, d, &o);
+  check_got(!code, "an executable", nereid_error_message());
+  nereid_graph_free(g);
+  return e;
+}
+
+static nereid_device *open_device(const char *name) {
+  nereid_device *d;
+  check_got(!nereid_device_open(&d, name), name, nereid_error_message());
+  return d;
+}
+
+enum { ROWS = 40 };
+
+/* w is 2 times the identity, so that the result is 4 x. */
+static _Alignas(16) float W[16] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2};
+static int64_t WS[] = {4, 4};
+
+typedef struct {
+  nereid_session *session; /* NULL: of the executable */
+  nereid_executable *e;
+  nereid_session_options options;
+  float from;
+} Runner;
+
+/* The outputs are right, for these rows. */
+static bool run_rows(const Runner *r, int64_t rows) {
+  _Alignas(16) float x[ROWS * 4], out[ROWS * 4];
+  int64_t xs[] = {rows, 4}, twice = 0;
+  for (int i = 0; i < rows * 4; i++) x[i] = r->from + (float)i;
+  nereid_tensor in[] = {floats(W, 2, WS), floats(x, 2, xs)};
+  nereid_tensor results[] = {floats(out, 2, xs),
+                             {.data = &twice, .device = {1, 0}, .dtype = {0, 64, 1}}};
+  int code = r->session ? nereid_session_run(r->session, in, 2, results, 2, &r->options)
+                        : nereid_executable_run(r->e, in, 2, results, 2, NULL);
+  bool right = !code && twice == 2 * rows;
+  for (int i = 0; i < rows * 4; i++) right &= out[i] == 4 * x[i];
+  return right;
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 4, RUNS = 12 };
+
+typedef struct {
+  nereid_executable *e;
+  int number;
+  bool right;
+} Thread;
+
+static void *run_thread(void *thread) {
+  Thread *t = thread;
+  Runner r = {.e = t->e, .from = (float)(100 * t->number)};
+  t->right = !nereid_session_new(&r.session, t->e);
+  for (int i = 0; i < RUNS && t->right; i++)
+    t->right = run_rows(&r, 1 + (t->number * 7 + i * 3) % ROWS);
+  nereid_session_free(r.session);
+  return NULL;
+}
+
+static void threads(const char *device, const char *mode) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, SUMS, mode);
+  pthread_t threads[THREADS];
+  Thread all[THREADS];
+  for (int i = 0; i < THREADS && e; i++) {
+    all[i] = (Thread){e, i, false};
+    pthread_create(&threads[i], NULL, run_thread, &all[i]);
+  }
+  for (int i = 0; i < THREADS && e; i++) {
+    pthread_join(threads[i], NULL);
+    check_got(all[i].right, "the runs of a thread", device);
+  }
+  check_got(run_rows(&(Runner){.e = e, .from = 3}, 5), "a run of the executable itself", device);
+  nereid_executable_free(e);
+  nereid_device_close(d);
+}
+
+/* ---- memory of the caller's ---- */
+
+static void memory(const char *device) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, SUMS, "eager");
+  nereid_executable_info info;
+  Runner r = {.e = e, .from = 1};
+  _Alignas(16) float x[ROWS * 4];
+  int64_t xs[] = {ROWS, 4};
+  nereid_tensor in[] = {floats(W, 2, WS), floats(x, 2, xs)}, out[2];
+  check_got(!nereid_session_new(&r.session, e), "a session", nereid_error_message());
+  check_got(!nereid_session_prepare(r.session, in, 2, out, 2) && out[0].shape[0] == ROWS,
+            "its outputs", nereid_error_message());
+  check_got(out[1].ndim == 0 && out[1].device.device_type == 1 && out[1].dtype.bits == 64,
+            "a number is in host memory", "");
+  check_got(!nereid_session_get_info(&info, r.session), "its memory", nereid_error_message());
+  bool pool = !strcmp(device, "cpu");
+  check_got((info.pool >= ROWS * 16) == pool, "the workspace's size", device);
+  unsigned char *space = NULL;
+  size_t size = (size_t)info.pool + 256;
+  check(!posix_memalign((void **)&space, 256, size), "memory");
+  for (int i = 0; i < 3; i++) {
+    bool large = i != 1;
+    memset(space, 0x55, size);
+    r.options = (nereid_session_options){.workspace = space,
+                                         .workspace_size = large ? info.pool : info.pool - 1};
+    check_got(run_rows(&r, ROWS), "a run", nereid_error_message());
+    bool used = false;
+    for (size_t j = 0; j < size; j++) used |= space[j] != 0x55;
+    check_got(used == (pool && large), "the workspace, where there is room", device);
+  }
+  free(space);
+  r.options = (nereid_session_options){0};
+  check_got(run_rows(&r, 3), "fewer rows", nereid_error_message());
+  nereid_session_free(r.session);
+  nereid_executable_free(e);
+  nereid_device_close(d);
+}
+
+/* The weight is at its first place in all runs, whatever is passed later. */
+static void static_inputs(const char *device) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, SUMS, NULL);
+  check_got(!nereid_executable_set_static(e, 0), "a static input", nereid_error_message());
+  check_got(nereid_executable_set_static(e, 2) == NEREID_E_USAGE, "no such input", "");
+  Runner r = {.e = e, .from = 1};
+  check_got(!nereid_session_new(&r.session, e), "a session", nereid_error_message());
+  check_got(run_rows(&r, 4), "the first run", nereid_error_message());
+  _Alignas(16) float other[16] = {0}, x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8] = {0};
+  int64_t xs[] = {2, 4};
+  nereid_tensor in[] = {floats(other, 2, WS), floats(x, 2, xs)}, results[2] = {floats(out, 2, xs)};
+  check_got(!nereid_session_run(r.session, in, 2, results, 2, NULL) && out[7] == 32,
+            "the tensor of the first run", nereid_error_message());
+  check_got(results[1].data && *(int64_t *)results[1].data == 4, "a number of the session's", "");
+  check_got(run_rows(&r, 4), "another run", nereid_error_message());
+  nereid_session_free(r.session);
+  nereid_executable_free(e);
+  nereid_device_close(d);
+}
+
+static void numbers(const char *device) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, SUMS, NULL), *fixed = make(d, FIXED, NULL);
+  nereid_graph_value v;
+  check_got(!nereid_executable_output(&v, e, 1) && v.is_number && v.place == 1, "a number", "");
+  check_got(v.type && !strcmp(v.type, "Sym(2*s0)"), "its type", v.type ? v.type : "");
+  check_got(!nereid_executable_output(&v, e, 0) && !v.is_number, "a tensor", "");
+  check_got(!nereid_executable_output(&v, fixed, 1) && v.is_number && v.place == 2, "an int", "");
+  _Alignas(16) float x[8] = {0};
+  int64_t xs[] = {8};
+  nereid_tensor in = floats(x, 1, xs), out[2] = {{0}};
+  check_got(!nereid_executable_run(fixed, &in, 1, out, 2, NULL) && *(int64_t *)out[1].data == 7,
+            "its value", nereid_error_message());
+  nereid_executable_free(e);
+  nereid_executable_free(fixed);
+  nereid_device_close(d);
+}
+
+/* ---- bytes ---- */
+
+static void bytes(const char *device, const char *mode) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, SUMS, mode), *again = NULL;
+  char *data;
+  size_t size;
+  check_got(!nereid_executable_bytes(&data, &size, e, NULL), "bytes", nereid_error_message());
+  nereid_executable_free(e);
+  nereid_executable_source s = {.data = data, .size = size};
+  check_got(!nereid_executable_from_bytes(&again, &s, d), "from bytes", nereid_error_message());
+  if (again) {
+    nereid_graph_value v;
+    check_got(!nereid_executable_input(&v, again, 1) && !strcmp(v.type, "f32[s0, 4]"), "types", "");
+    check_got(!nereid_executable_output(&v, again, 1) && v.is_number, "a number", "");
+    check_got(run_rows(&(Runner){.e = again, .from = 2}, 6), "a run", nereid_error_message());
+    check_got(run_rows(&(Runner){.e = again, .from = 2}, 17), "another", nereid_error_message());
+  }
+  nereid_executable_free(again);
+  nereid_text_free(data);
+  nereid_device_close(d);
+}
+
+static void refuse(nereid_executable_source s, nereid_device *d, const char *message) {
+  nereid_executable *e;
+  check_got(nereid_executable_from_bytes(&e, &s, d) == NEREID_E_FILE && !e &&
+                strstr(nereid_error_message(), message),
+            message, nereid_error_message());
+}
+
+/* The number in front of text i after the hash is its length. */
+static char *text_at(char *data, int i) {
+  uint64_t n;
+  char *at = data + 28;
+  for (;; at += n + 9) {
+    memcpy(&n, at, sizeof n);
+    if (!i--) return at + 8;
+  }
+}
+
+static void broken_bytes(void) {
+  nereid_device *d = open_device("interp"), *nest = open_device("nest");
+  nereid_executable *e = make(d, FIXED, NULL);
+  char *data;
+  size_t size;
+  check_got(!nereid_executable_bytes(&data, &size, e, NULL), "bytes", nereid_error_message());
+  nereid_executable_free(e);
+  nereid_executable_source s = {.data = data, .size = size};
+  refuse(s, nest, "the executable was made for interp, not for nest; make it again there");
+  for (size_t n = 0; n < size; n += 1 + size / 40)
+    refuse((nereid_executable_source){.data = data, .size = n}, d,
+           "these bytes are no executable, or are damaged; make the executable again");
+  for (size_t at = 0; at < size; at += 1 + size / 40) {
+    data[at] ^= 4;
+    refuse(s, d, "these bytes are no executable, or are damaged; make the executable again");
+    data[at] ^= 4;
+  }
+  check(!strcmp(text_at(data, 1), nereid_build_id()), "the place of the build's number");
+  text_at(data, 1)[0] ^= 1;
+  uint64_t hash = XXH3_64bits(data + 28, size - 28);
+  memcpy(data + 20, &hash, sizeof hash);
+  char want[256];
+  snprintf(want, sizeof want,
+           "the executable was made by another build of Nereid (%s); make it again with this one "
+           "(%s)",
+           nereid_version(), nereid_version());
+  refuse(s, d, want);
+  nereid_text_free(data);
+  nereid_device_close(d);
+  nereid_device_close(nest);
+}
+
+/* Of a file: by reference to it, which may have moved, or embedded. */
+static void weights(const char *device) {
+  nereid_device *d = open_device(device);
+  nereid_graph *g = NULL;
+  nereid_executable *e = NULL, *again = NULL;
+  nereid_graph_source s = {.path = "tests/models/mlp/model.pt2"};
+  int code = nereid_graph_open(&g, &s, NULL, NULL);
+  if (!code) code = nereid_executable_new(&e, g, d, NULL);
+  check_got(!code, "a model of a file", nereid_error_message());
+  nereid_graph_free(g);
+  char *data[2] = {NULL};
+  size_t size[2] = {0};
+  for (int i = 0; i < 2 && e; i++) {
+    nereid_bytes_options o = {.embed_weights = i};
+    check_got(!nereid_executable_bytes(&data[i], &size[i], e, &o), "bytes", nereid_error_message());
+  }
+  nereid_executable_free(e);
+  check_got(size[1] > size[0], "weights take room", "");
+  for (int i = 0; i < 2 && data[i]; i++) {
+    nereid_executable_source from = {.data = data[i], .size = size[i]};
+    nereid_tensor out[1] = {{0}};
+    int64_t shape[8];
+    check_got(!nereid_executable_from_bytes(&again, &from, d), "from bytes",
+              nereid_error_message());
+    if (!again) continue;
+    nereid_graph_value v;
+    nereid_executable_input(&v, again, 0);
+    nereid_executable_input_shape(shape, again, NULL, 0, 0);
+    float *x = calloc(1 << 16, sizeof *x);
+    nereid_tensor in = floats(x, v.ndim, shape);
+    check_got(!nereid_executable_run(again, &in, 1, out, 1, NULL), "a run", nereid_error_message());
+    free(x);
+    nereid_executable_free(again);
+  }
+  if (data[0]) {
+    nereid_executable_source from = {
+        .data = data[0], .size = size[0], .weights = "tests/models/chain/model.pt2"};
+    refuse(from, d,
+           "model.pt2 has changed since the executable was made, which has its weights there; make "
+           "it again");
+    from.weights = "none.pt2";
+    refuse(from, d, "can't open none.pt2");
+  }
+  nereid_text_free(data[0]);
+  nereid_text_free(data[1]);
+  nereid_device_close(d);
+}
+
+int main(void) {
+  static const char *const devices[] = {"interp", "nest", "cpu"};
+  for (int i = 0; i < 3; i++) {
+    threads(devices[i], NULL);
+    threads(devices[i], "eager");
+    memory(devices[i]);
+    static_inputs(devices[i]);
+    numbers(devices[i]);
+    bytes(devices[i], NULL);
+    bytes(devices[i], "eager");
+    weights(devices[i]);
+  }
+  broken_bytes();
+  return report();
+}
