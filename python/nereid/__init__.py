@@ -35,7 +35,7 @@ _LAZY = {
     "cdiv": "nereid.runtime.numbers",
     "next_power_of_2": "nereid.runtime.numbers",
     "set_allocator": "nereid.runtime.driver",
-    "compile": "nereid.compiler",
+    "compile": "nereid.compiler.source",
     "CompiledKernel": "nereid.compiler",
     "CompilationError": "nereid.errors",
     "OutOfResources": "nereid.errors",

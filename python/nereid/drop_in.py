@@ -27,6 +27,7 @@ _SHARED = ("errors", "knobs", "language", "runtime.autotuner", "runtime.jit", "t
 _ELSEWHERE = {
     "triton.compiler.compiler": {
         "ASTSource": "nereid.compiler.source",
+        "compile": "nereid.compiler.source",
         "make_backend": "triton.backends.nvidia.compiler",
         "triton_key": "triton.runtime.cache",
         "get_cache_key": "triton.runtime.cache",

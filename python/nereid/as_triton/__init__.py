@@ -22,7 +22,7 @@ _NAMES = {
     "cdiv": "nereid",
     "next_power_of_2": "nereid",
     "set_allocator": "nereid",
-    "compile": "nereid.compiler",
+    "compile": "nereid.compiler.source",
     "constexpr_function": "nereid.language.types",
     "must_use_result": "nereid.language.types",
     "aggregate": "nereid.language.types",
