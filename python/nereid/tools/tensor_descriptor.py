@@ -62,9 +62,8 @@ class TensorDescriptor:
         assert self.strides[-1] == 1, "Last dimension must be contiguous"
         assert self.padding in ("zero", "nan"), "Illegal value for padding"
         if self.padding == "nan":
-            assert _is_floating(
-                self.base.dtype
-            ), "Padding option `nan` is only supported for floating point tensors"
+            message = "Padding option `nan` is only supported for floating point tensors"
+            assert _is_floating(self.base.dtype), message
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding: str = "zero") -> TensorDescriptor:
