@@ -233,7 +233,7 @@ class Runner:
             self.known.setdefault(job.suite.name, set()).add(row["case"])
 
     def start_workers(self):
-        """Give free slots to the jobs of this side that have the fewest workers for their weight."""
+        """Give free slots to the jobs of this side with the fewest workers for their weight."""
         while len(self.workers) < self.options.workers:
             best = None
             for job in self.jobs:

@@ -29,7 +29,7 @@ def take_the_name_of_triton(internal_testing):
     import cublas_by_torch
 
     cublas_by_torch.give()
-    if not internal_testing:
+    if not internal_testing or importlib.util.find_spec("triton._internal_testing"):
         return
 
     class Finder(importlib.abc.MetaPathFinder):

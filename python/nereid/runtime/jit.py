@@ -118,6 +118,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         self.params = _params(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
         self.pre_run_hooks: list = []
         self._repr = repr
+        self._text: str | None = None  # in place of the file's
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__globals__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
@@ -137,6 +138,10 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
     def src(self) -> str:
         """The function's text, from its `def` on."""
         return source_of(self)[1]
+
+    def _unsafe_update_src(self, text: str) -> None:
+        """Gives the function another text, before its first launch."""
+        self._text = text
 
     def repr(self, specialization=None) -> str:
         return self._repr(specialization) if self._repr else self.__name__

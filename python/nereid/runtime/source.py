@@ -110,7 +110,8 @@ def source_of(value) -> tuple[str, str, int, int]:
     found = cut_definition(lines, first) if 0 < first <= len(lines) else None
     if found is None or not re.match(rf"(?:async\s+)?def\s+{fn.__name__}\b", found[0]):
         raise _no_source(fn.__name__, path, bool(lines))
-    return (path, *found)
+    text, line, column = found
+    return path, getattr(value, "_text", None) or text, line, column
 
 
 def _no_source(name: str, path: str, has_lines: bool) -> SourceError:
