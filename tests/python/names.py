@@ -43,11 +43,11 @@ def raises(what, kinds, run, words=""):
 
 def emit(kernel, **constants):
     """The kernel's tile IR, with a pointer x and these constants, and its Names."""
-    fn = source.function_of(kernel)
+    name = source.function_of(kernel).__code__.co_name
     names = Names(kernel)
     args = [("x", "*fp32", None)]
     args += [(name, None, names.bind(name, value)) for name, value in constants.items()]
-    request = ((*source_of(kernel), kernel), fn.__name__, args)
+    request = ((*source_of(kernel), kernel), name, args)
     return _nereid.emit(*request, kind=_nereid.KIND_tile, lookup=names.lookup), names
 
 
@@ -339,6 +339,42 @@ def takes(x, F: tl.constexpr, POINT: tl.constexpr, T: tl.constexpr, DT: fixed, S
 
 
 @nereid.jit
+def applies(v, function=helper):
+    return function(v)
+
+
+class Kernels:
+    OFFSET = 4
+
+    @staticmethod
+    @functools.partial(nereid.jit, do_not_specialize=["x"])
+    def kernel(x):
+        tl.static_assert(Kernels.OFFSET == 4 and TABLE[0] == 1)
+        add = lambda v: v + SCALE
+        tl.store(x, applies(add(tl.load(x))))
+
+
+def renamed(x):
+    tl.store(x, SCALE)
+
+
+renamed.__name__ = "another_name"
+
+
+@nereid.jit
+def dead_branch(x):
+    if SCALE == 2:
+        tl.store(x, defined_later(1.0))
+    else:
+        tl.store(x, never_defined)
+
+
+@nereid.jit
+def defined_later(v):
+    return v
+
+
+@nereid.jit
 def shadows(x, SCALE, tl_=tl.constexpr(1)):
     log2 = SCALE
     tl.static_assert(log2 == 8 and tl_ == 1)
@@ -414,6 +450,9 @@ def test_kernels():
     accept(finds_classes)
     accept(takes, F=(helper, host), POINT=Point(1, 2), T=("x'y", helper), DT=tl.float32, S=4)
     accept(shadows, SCALE=8)
+    same("of a class", accept(Kernels.kernel), "Kernels OFFSET SCALE TABLE applies".split())
+    accept(nereid.jit(renamed))
+    accept(dead_branch)
     kernel, _ = closure(3, 2)
     same("closure", accept(kernel), ["factor", "inner"])
     refuse(uses_object, "'tensor' is a types.SimpleNamespace, which a kernel can't use")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nereid import _nereid
 from nereid.runtime import driver
-from nereid.runtime.source import Names, source_of
+from nereid.runtime.source import Names, function_of, source_of
 
 _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
@@ -133,7 +133,7 @@ class Plan:
             else:
                 args.append((name, None, _constant(self._names, name, value)))
         self.signature = ", ".join(type_ for _, type_, _ in args if type_)
-        self._request = ((*source_of(fn), fn), fn.__name__, args)
+        self._request = ((*source_of(fn), fn), function_of(fn).__code__.co_name, args)
         self._common = {"options": self.options, "lookup": self._names.lookup}
 
     def key(self) -> bytes:

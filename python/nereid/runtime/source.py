@@ -108,7 +108,7 @@ def source_of(value) -> tuple[str, str, int, int]:
     lines = getattr(value, "_lines", None) or lines_of(fn)
     path, first = fn.__code__.co_filename, fn.__code__.co_firstlineno
     found = cut_definition(lines, first) if 0 < first <= len(lines) else None
-    if found is None or not re.match(rf"(?:async\s+)?def\s+{fn.__name__}\b", found[0]):
+    if found is None or not re.match(rf"(?:async\s+)?def\s+{fn.__code__.co_name}\b", found[0]):
         raise _no_source(fn.__name__, path, bool(lines))
     text, line, column = found
     return path, getattr(value, "_text", None) or text, line, column
@@ -298,7 +298,7 @@ class Names:
         return OTHER, _description(value), None
 
     def _definition(self, kind: int, value, scope):
-        name = getattr(scope, "__name__", "")
+        name = scope.__code__.co_name
         if name == "<lambda>":
             return OTHER, "a lambda, which has no text of its own", None
         try:
