@@ -7,15 +7,11 @@ from __future__ import annotations
 import functools
 import math
 import os
-import statistics
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
-from typing import Any, Callable
 
-_MODES = {"min": min, "max": max, "mean": statistics.mean, "median": statistics.median,
-          "all": lambda times: times}
+_MODES = {"min": min, "max": max, "mean": lambda times: math.fsum(times) / len(times),
+          "median": lambda times: quantiles_of(times, (0.5,))[0], "all": lambda times: times}
 
 
 # ---- statistics ----
@@ -68,7 +64,7 @@ class _HostClock:
     def sync(self) -> None:
         pass
 
-    def times(self, call: Callable[[], Any], n: int, before=None, after=None) -> list[float]:
+    def times(self, call, n: int, before=None, after=None) -> list[float]:
         """Milliseconds of each of n calls; `before` and `after` each, untimed, run something."""
         for _ in range(n):
             if before:
@@ -213,8 +209,8 @@ class Benchmark:
     """A plot: a line for each of `line_vals`, which argument `line_arg` takes, over `x_vals`, which
     the arguments `x_names` take (a value for all, or a tuple with one for each)."""
 
-    def __init__(self, x_names: list[str], x_vals: list[Any], line_arg: str, line_vals: list[Any],
-                 line_names: list[str], plot_name: str, args: dict[str, Any], xlabel: str = "",
+    def __init__(self, x_names: list[str], x_vals: list, line_arg: str, line_vals: list,
+                 line_names: list[str], plot_name: str, args: dict[str, object], xlabel: str = "",
                  ylabel: str = "", x_log: bool = False, y_log: bool = False, styles=None):
         self.x_names, self.x_vals = x_names, x_vals
         self.line_arg, self.line_vals, self.line_names = line_arg, line_vals, line_names
@@ -326,9 +322,14 @@ def perf_report(benchmarks):
 
 def nvsmi(attrs) -> list[int]:
     """Attributes of GPU 0, as nvidia-smi has them: nvsmi(["clocks.current.sm"])."""
-    out = subprocess.check_output(["nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(attrs),
-                                   "--format=csv,noheader,nounits"])
-    return [int(x) for x in out.decode(sys.stdout.encoding or "utf-8").split(",")]
+    out = _smi("--query-gpu=" + ",".join(attrs), "--format=csv,noheader,nounits")
+    return [int(x) for x in out.split(",")]
+
+
+def _smi(*options: str) -> str:
+    import subprocess
+
+    return subprocess.check_output(["nvidia-smi", "-i", "0", *options], text=True)
 
 
 def _gpu_info(device) -> dict:
@@ -380,23 +381,19 @@ def get_max_simd_tflops(dtype, clock_rate, device=None) -> float:
 def set_gpu_clock(ref_sm_clock=1350, ref_mem_clock=1215):
     """Holds the clocks of GPU 0 at these MHz, with nvidia-smi, which needs the rights for it;
     gives (TFLOPS, GB/s) of an A100 at them, as Triton does."""
-
-    def smi(*options):
-        subprocess.check_output(["nvidia-smi", "-i", "0", *options])
-
     try:
-        smi("-pm", "1")
-        smi(f"--lock-gpu-clocks={ref_sm_clock},{ref_sm_clock}")
-        smi(f"--lock-memory-clocks={ref_mem_clock},{ref_mem_clock}")
+        _smi("-pm", "1")
+        _smi(f"--lock-gpu-clocks={ref_sm_clock},{ref_sm_clock}")
+        _smi(f"--lock-memory-clocks={ref_mem_clock},{ref_mem_clock}")
         sm, memory = nvsmi(["clocks.current.sm"])[0], nvsmi(["clocks.current.memory"])[0]
         if abs(sm - ref_sm_clock) >= 10 or abs(memory - ref_mem_clock) >= 10:
             raise AssertionError(f"the GPU runs at {sm} and {memory} MHz, not at {ref_sm_clock} "
                                  f"and {ref_mem_clock}")
         yield 1e-6 * 2 * 108 * 4 * 256 * ref_sm_clock, 640 * 2 * ref_mem_clock * 1e-3
     finally:
-        smi("-pm", "0")
-        smi("-rgc")
-        smi("-rmc")
+        _smi("-pm", "0")
+        _smi("-rgc")
+        _smi("-rmc")
 
 
 def cuda_memcheck(**target_kwargs):

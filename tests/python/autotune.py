@@ -344,15 +344,29 @@ def check_interruption():
 
 def check_printing():
     out = io.StringIO()
-    os.environ["TRITON_PRINT_AUTOTUNING"] = "1"
+    os.environ["NEREID_PRINT_AUTOTUNING"] = "1"
     kernel = nereid.autotune(blocks(64, 128), key=["n"])(fill)
     with contextlib.redirect_stdout(out):
         kernel[grid](np.zeros(33, "f4"), 33)
-    del os.environ["TRITON_PRINT_AUTOTUNING"]
+    del os.environ["NEREID_PRINT_AUTOTUNING"]
     text = out.getvalue()
     check("Autotuning kernel fill with config BLOCK: 64, num_warps: 4" in text, text)
     check("Triton autotuning for function fill,\nwith key as (33, 'float32'),\nfinished after"
           in text and "best config selected: BLOCK: " in text, text)
+
+
+def check_interpreted():
+    @nereid.jit(interpret=True)
+    def slow(x, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x + i, 1.0, mask=i < n)
+
+    bench, calls = counting()
+    x = np.zeros(100, "f4")
+    kernel = nereid.autotune(blocks(64, 128), key=["n"], do_bench=bench)(slow)
+    kernel[grid](x, 100)
+    check((x == 1).all() and not calls and kernel.best_config is kernel.configs[0],
+          "interpreted kernels are not measured")
 
 
 def check_warmup():
@@ -493,7 +507,7 @@ def same_parameters(name, theirs, ours):
 
 for test in (check_config, check_choice, check_hooks, check_failing_hooks, check_pruning,
              check_failures, check_heuristics, check_records, check_threads, check_interruption,
-             check_printing, check_warmup, check_triton):
+             check_printing, check_interpreted, check_warmup, check_triton):
     test()
 FOLDER.cleanup()
 sys.exit(report())
