@@ -31,7 +31,8 @@ def names(page):
 
 def main():
     passed, failures = 0, []
-    pages = [ROOT / "README.md", ROOT / "tests/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [*sorted(ROOT.glob("*.md")), ROOT / "tests/README.md",
+             *sorted((ROOT / "docs").glob("*.md"))]
     for page in pages:
         for name, found in names(page):
             passed += found

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""examples/python runs, and so do the blocks of Python of docs/python.md, one after the other."""
+import os, pathlib, re, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.path.insert(0, str(ROOT / "tests/support"))
+import tally
+
+
+def check_run(name, path, cache):
+    done = subprocess.run([sys.executable, path], text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cache,
+                          env=os.environ | {"PYTHONPATH": str(BUILD / "python"),
+                                            "PYTHONDONTWRITEBYTECODE": "1",
+                                            "NEREID_CACHE_DIR": cache})
+    tally.check(done.returncode == 0, f"{name}: status {done.returncode}\n{done.stdout}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as cache:
+        for path in sorted((ROOT / "examples/python").glob("*.py")):
+            check_run(path.name, path, cache)
+        page = (ROOT / "docs/python.md").read_text()
+        blocks = pathlib.Path(cache, "blocks.py")
+        blocks.write_text("\n".join(re.findall(r"(?ms)^```python\n(.*?)^```", page)))
+        check_run("docs/python.md", blocks, cache)
+    return tally.report()
+
+
+sys.exit(main())
