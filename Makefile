@@ -86,8 +86,16 @@ $B/libnereid.a: $B/nereid-public.o
 	rm -f $@
 	$(AR) rcs $@ $<
 
-$B/libnereid.so: $B/nereid-internal.o
-	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o $@ $< $(DYNAMIC)
+# The functions of the public headers, and their version (docs/stability.md).
+$B/nereid.map: $(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	{ echo 'NEREID_$(firstword $(subst ., ,$(VERSION))) {' && echo '  global:' && \
+	  sed -n 's/^NEREID_API [^(]*[ *]\(nereid_[a-z0-9_]*\)(.*/    \1;/p' $^ | LC_ALL=C sort && \
+	  echo '  local: *;' && echo '};'; } > $@
+
+$B/libnereid.so: $B/nereid-internal.o $B/nereid.map
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,--version-script=$B/nereid.map \
+	  -o $@ $< $(DYNAMIC)
 
 # ---- the Python package ----
 
@@ -332,9 +340,9 @@ install: all
 	install $B/libnereid.so $(DESTDIR)$(PREFIX)/lib/libnereid.so.0
 	ln -sf libnereid.so.0 $(DESTDIR)$(PREFIX)/lib/libnereid.so
 	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
-	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' nereid.pc.in \
-	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
+	for pc in nereid nereid-static; do sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
+	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' $$pc.pc.in \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/$$pc.pc || exit 1; done
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $B/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	for s in bash-completion/completions/nereid zsh/site-functions/_nereid \
@@ -349,11 +357,12 @@ install: all
 # statically but for the C library; the shared library, which benches load, has its libraries
 # beside it, since Debian's archives hold no position-independent code (old dtags: those find each
 # other too).
-bundle: python $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
+bundle: python $(CLI_OBJECTS) $B/nereid-internal.o $B/nereid.map $(BENCHES:%=%.o)
 	rm -rf .bundle/nereid
 	mkdir -p .bundle/nereid/build/bench .bundle/nereid/build/python
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
-	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags \
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,--version-script=$B/nereid.map \
+	  -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags \
 	  -o .bundle/nereid/build/libnereid.so $B/nereid-internal.o $(DYNAMIC)
 	cp $$(for l in $(LIBS:-l%=lib%); do ldd .bundle/nereid/build/libnereid.so | \
 	  sed -n "s|.*=> \(.*/$$l\.so[^ ]*\) (.*|\1|p"; done) .bundle/nereid/build/
