@@ -65,6 +65,7 @@ static int read_exchanged(const DlExchange *x, PyObject *v, Tensor *out) {
   out->extent = extent_of(&t);
   out->device = t.device;
   out->dtype = t.dtype;
+  out->read_only = false;
   return 1;
 }
 
@@ -85,12 +86,14 @@ static int read_described(State *s, PyObject *v, Tensor *out) {
   int found = d == Py_None ? 0 : 1;
   unsigned long long address;
   long long lo, hi;
-  int code, bits, type, id;
-  if (found && PyArg_ParseTuple(d, "K(LL)(ii)(ii)", &address, &lo, &hi, &type, &id, &code, &bits))
+  int code, bits, type, id, read_only = 0;
+  if (found && PyArg_ParseTuple(d, "K(LL)(ii)(ii)|p", &address, &lo, &hi, &type, &id, &code, &bits,
+                                &read_only))
     *out = (Tensor){.address = address,
                     .extent = {lo, hi},
                     .device = {type, id},
-                    .dtype = {(uint8_t)code, (uint8_t)bits, 1}};
+                    .dtype = {(uint8_t)code, (uint8_t)bits, 1},
+                    .read_only = read_only};
   else if (found) found = -1;
   Py_DECREF(d);
   return found;

@@ -1,6 +1,7 @@
 /* From Python arguments to a key and leaves. */
 #include "python/extension/call.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +9,17 @@
 
 /* ---- binding arguments to parameters ---- */
 
-static const char *function_name(PyObject *function) {
+/* Raises `kind` with `format`, whose first %S is the function's name. */
+static int refuse_call(PyObject *kind, PyObject *function, const char *format, ...) {
   PyObject *name = PyObject_GetAttrString(function, "__name__");
-  const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-  PyErr_Clear();
-  Py_XDECREF(name); /* the function has it */
-  return text ? text : "kernel";
+  va_list ap;
+  va_start(ap, format);
+  PyObject *rest = name ? PyUnicode_FromFormatV(format, ap) : NULL;
+  va_end(ap);
+  if (rest) PyErr_Format(kind, "%S() %U", name, rest);
+  Py_XDECREF(rest);
+  Py_XDECREF(name);
+  return -1;
 }
 
 static int bind_keyword(Call *c, PyObject *index, PyObject *function, PyObject *name,
@@ -25,11 +31,9 @@ static int bind_keyword(Call *c, PyObject *index, PyObject *function, PyObject *
     return c->options ? PyDict_SetItem(c->options, name, value) : -1;
   }
   long i = PyLong_AsLong(at);
-  if (c->bound[i]) {
-    PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
-                 function_name(function), name);
-    return -1;
-  }
+  if (c->bound[i])
+    return refuse_call(PyExc_TypeError, function, "got multiple values for argument '%U'", name);
+  Py_INCREF(value);
   c->bound[i] = value;
   return 0;
 }
@@ -45,8 +49,8 @@ static int refuse_missing(const Call *c, PyObject *function) {
     names = next;
   }
   if (names)
-    PyErr_Format(PyExc_TypeError, "%s() missing %d required argument%s: %U",
-                 function_name(function), n, n == 1 ? "" : "s", names);
+    refuse_call(PyExc_TypeError, function, "missing %d required argument%s: %U", n,
+                n == 1 ? "" : "s", names);
   Py_XDECREF(names);
   return -1;
 }
@@ -68,15 +72,20 @@ int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *ind
   c->mixed = false;
   if ((size_t)nparams > sizeof c->few_bound / sizeof *c->few_bound)
     c->bound = malloc((size_t)nparams * sizeof *c->bound);
-  if (!c->bound) return PyErr_NoMemory(), -1;
-  Py_ssize_t n = PyTuple_Size(args), given = n;
-  if (n > nparams) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given",
-                 function_name(function), nparams, n);
-    return -1;
+  if (!c->bound) {
+    c->nparams = 0;
+    return PyErr_NoMemory(), -1;
   }
-  for (Py_ssize_t i = 0; i < n; i++) c->bound[i] = PyTuple_GetItem(args, i);
-  for (Py_ssize_t i = n; i < nparams; i++) c->bound[i] = NULL;
+  for (int i = 0; i < nparams; i++) c->bound[i] = NULL;
+  Py_ssize_t n = PyTuple_Size(args), given = n;
+  if (n > nparams)
+    return refuse_call(PyExc_TypeError, function,
+                       "takes %d positional argument%s but %zd were given", nparams,
+                       nparams == 1 ? "" : "s", n);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    c->bound[i] = PyTuple_GetItem(args, i);
+    Py_INCREF(c->bound[i]);
+  }
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
@@ -86,13 +95,17 @@ int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *ind
   if (given == nparams && !c->options) return 0;
   bool missing = false;
   for (int i = 0; i < nparams; i++) {
-    if (!c->bound[i]) c->bound[i] = params[i].value;
+    if (!c->bound[i]) {
+      c->bound[i] = params[i].value;
+      Py_XINCREF(c->bound[i]);
+    }
     missing |= !c->bound[i];
   }
   return missing ? refuse_missing(c, function) : 0;
 }
 
 void call_close(Call *c) {
+  for (int i = 0; i < c->nparams; i++) Py_XDECREF(c->bound[i]);
   if (c->leaves != c->few_leaves) free(c->leaves);
   if (c->key != c->short_key) free(c->key);
   if (c->bound != c->few_bound) free(c->bound);
@@ -142,12 +155,27 @@ static int add_leaf(Call *c, const Leaf *leaf) {
 
 /* ---- constants ---- */
 
+/* Values that are nested deeper than Python's stack may be are refused. */
+static const char NESTED[] = " while the arguments of a kernel were read";
+
 static int add_constant(Call *c, PyObject *v);
 
+/* Objects of two types may be equal, and yet mean different code. */
 static int add_constant_object(Call *c, PyObject *v) {
+  const void *type = Py_TYPE(v);
+  if (PyObject_Hash(v) == -1) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_TypeError,
+                   "%R is an argument of a type that can be no constant, since it can't be hashed: "
+                   "a tuple can",
+                   v);
+    }
+    return -1;
+  }
   if (!c->others) c->others = PyList_New(0);
   if (!c->others || PyList_Append(c->others, v)) return -1;
-  return key_put(c, 'O', NULL, 0);
+  return key_put(c, 'O', &type, sizeof type);
 }
 
 static int add_constant_int(Call *c, PyObject *v) {
@@ -166,10 +194,11 @@ static int add_constant_text(Call *c, PyObject *v) {
 
 static int add_constant_tuple(Call *c, PyObject *v) {
   Py_ssize_t n = PyTuple_Size(v);
-  if (key_put(c, 'T', &n, sizeof n)) return -1;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (add_constant(c, PyTuple_GetItem(v, i))) return -1;
-  return 0;
+  if (key_put(c, 'T', &n, sizeof n) || Py_EnterRecursiveCall(NESTED)) return -1;
+  int code = 0;
+  for (Py_ssize_t i = 0; i < n && !code; i++) code = add_constant(c, PyTuple_GetItem(v, i));
+  Py_LeaveRecursiveCall();
+  return code;
 }
 
 static bool is_constexpr(const State *s, PyObject *v) {
@@ -188,8 +217,12 @@ static int add_constant(Call *c, PyObject *v) {
   }
   if (is_constexpr(c->state, v)) {
     PyObject *value = PyObject_GetAttr(v, c->state->s_value);
-    int code = value ? add_constant(c, value) : -1;
-    Py_XDECREF(value); /* the constexpr has it */
+    int code = value && !Py_EnterRecursiveCall(NESTED) ? 0 : -1;
+    if (!code) {
+      code = add_constant(c, value);
+      Py_LeaveRecursiveCall();
+    }
+    Py_XDECREF(value);
     return code;
   }
   return add_constant_object(c, v);
@@ -268,6 +301,13 @@ static int take_device(Call *c, const Param *p, const Tensor *t) {
   nereid_dl_device d = t->device;
   if (d.device_type == DL_CUDA_HOST) return 0;
   if (d.device_type == DL_CUDA_MANAGED) d.device_type = DL_CUDA;
+  if (d.device_type != DL_CPU && d.device_type != DL_CUDA) {
+    PyErr_Format(PyExc_ValueError,
+                 "tensor `%U` is on a device of DLPack's type %d, which is neither a CPU nor an "
+                 "NVIDIA GPU",
+                 p->name, (int)d.device_type);
+    return -1;
+  }
   if (!c->device.device_type || (c->device.device_type == DL_CPU && d.device_type == DL_CUDA)) {
     c->mixed |= c->device.device_type != 0;
     c->device = d;
@@ -281,16 +321,10 @@ static int take_device(Call *c, const Param *p, const Tensor *t) {
     c->mixed = true;
     return 0;
   }
-  if (d.device_type != DL_CUDA)
-    PyErr_Format(PyExc_ValueError,
-                 "tensor `%U` is on a device of DLPack's type %d, which is neither a CPU nor an "
-                 "NVIDIA GPU",
-                 p->name, (int)d.device_type);
-  else
-    PyErr_Format(PyExc_ValueError,
-                 "tensor `%U` is on cuda:%d, but `%U` is on cuda:%d: all tensors of a launch must "
-                 "be on one device",
-                 p->name, (int)d.device_id, c->device_of, (int)c->device.device_id);
+  PyErr_Format(PyExc_ValueError,
+               "tensor `%U` is on cuda:%d, but `%U` is on cuda:%d: all tensors of a launch must be "
+               "on one device",
+               p->name, (int)d.device_id, c->device_of, (int)c->device.device_id);
   return -1;
 }
 
@@ -306,6 +340,7 @@ static int add_tensor(Call *c, const Param *p, const Tensor *t) {
                  p->name, t->dtype.code, t->dtype.bits);
     return -1;
   }
+  leaf.read_only = t->read_only;
   leaf.aligned = t->address % 16 == 0 && !(p->flags & (PARAM_GENERIC | PARAM_UNALIGNED));
   return add_leaf(c, &leaf);
 }
@@ -320,9 +355,11 @@ static int add_tuple(Call *c, const Param *p, PyObject *v) {
   if (!PyTuple_CheckExact(v) && add_constant_object(c, (PyObject *)Py_TYPE(v))) return -1;
   Param item = *p;
   item.declared = NULL;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (add_argument(c, &item, PyTuple_GetItem(v, i))) return -1;
-  return 0;
+  if (Py_EnterRecursiveCall(NESTED)) return -1;
+  int code = 0;
+  for (Py_ssize_t i = 0; i < n && !code; i++) code = add_argument(c, &item, PyTuple_GetItem(v, i));
+  Py_LeaveRecursiveCall();
+  return code;
 }
 
 /* The i32 extents and the i64 strides of a tensor descriptor. */
@@ -381,6 +418,7 @@ static int add_foreign_number(Call *c, const Param *p, PyObject *v) {
   else if (PyObject_HasAttrString(v, "__float__") && !PyObject_HasAttrString(v, "__len__"))
     number = PyNumber_Float(v);
   if (!number) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
     PyErr_Clear();
     return 0;
   }
@@ -476,7 +514,13 @@ typedef struct {
   int next; /* leaf */
 } Describing;
 
+static int refuse_change(void) {
+  PyErr_SetString(PyExc_RuntimeError, "an argument has changed while the call was made");
+  return -1;
+}
+
 static int describe_leaf(Describing *d, PyObject *name, const char *before, const char *after) {
+  if (d->next >= d->call->nleaves) return refuse_change();
   const Leaf *l = &d->call->leaves[d->next++];
   const char *hint = l->kind == LEAF_NONE ? "" : l->one ? ":1" : l->aligned ? ":16" : "";
   const char *star = l->kind == LEAF_POINTER && !*before ? "*" : "";
@@ -512,9 +556,12 @@ static int describe_tuple(Describing *d, PyObject *name, PyObject *v) {
   bool plain = PyTuple_CheckExact(v);
   if (!plain && describe_constant(d, name, "class", (PyObject *)Py_TYPE(v))) return -1;
   if (plain && n == 0 && describe_constant(d, name, NULL, v)) return -1;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (describe_item(d, name, "", i, PyTuple_GetItem(v, i))) return -1;
-  return 0;
+  if (Py_EnterRecursiveCall(NESTED)) return -1;
+  int code = 0;
+  for (Py_ssize_t i = 0; i < n && !code; i++)
+    code = describe_item(d, name, "", i, PyTuple_GetItem(v, i));
+  Py_LeaveRecursiveCall();
+  return code;
 }
 
 /* "tensordesc<bf16[64, 64],padding=nan>" */
@@ -565,6 +612,10 @@ PyObject *call_describe(const Call *c) {
     int code = p->flags & PARAM_CONSTEXPR ? describe_constant(&d, p->name, NULL, c->bound[i])
                                           : describe(&d, p->name, c->bound[i]);
     if (code) Py_CLEAR(d.list);
+  }
+  if (d.list && d.next != c->nleaves) {
+    refuse_change();
+    Py_CLEAR(d.list);
   }
   return d.list;
 }

@@ -30,13 +30,14 @@ typedef struct {
   const char *type; /* of a pointer its elements': "fp32"; else "i32" */
   LeafKind kind;
   bool one, aligned; /* known to be 1; divisible by 16 */
+  bool read_only; /* of a pointer: the memory must not be written */
 } Leaf;
 
 typedef struct {
   State *state;
   const Param *params;
   int nparams;
-  PyObject **bound; /* the argument of each parameter, borrowed */
+  PyObject **bound; /* the argument of each parameter */
   PyObject *options; /* a dict of keyword arguments that are no parameters; NULL: none */
   Leaf *leaves;
   int nleaves, leaves_capacity;

@@ -31,7 +31,8 @@ typedef struct {
   nereid_kernel *loaded;
   nereid_run_options options;
   int nargs;
-  int *leaves; /* of each argument of the kernel: the leaf that it is */
+  int *leaves;   /* of each argument of the kernel: the leaf that it is */
+  bool *written; /* of each: does the kernel write through it? */
 } Specialization;
 
 typedef struct {
@@ -40,15 +41,18 @@ typedef struct {
 
 /* ---- specializations ---- */
 
+/* [(leaf, is it written?)] */
 static int take_leaves(Specialization *s, PyObject *list) {
   Py_ssize_t n = PyList_Size(list);
   if (n < 0) return -1;
   s->leaves = calloc((size_t)n + 1, sizeof *s->leaves);
-  if (!s->leaves) return PyErr_NoMemory(), -1;
+  s->written = calloc((size_t)n + 1, sizeof *s->written);
+  if (!s->leaves || !s->written) return PyErr_NoMemory(), -1;
   s->nargs = (int)n;
   for (Py_ssize_t i = 0; i < n; i++) {
-    s->leaves[i] = (int)PyLong_AsLong(PyList_GetItem(list, i));
-    if (PyErr_Occurred()) return -1;
+    int written;
+    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "ip", &s->leaves[i], &written)) return -1;
+    s->written[i] = written;
   }
   return 0;
 }
@@ -99,6 +103,7 @@ static void specialization_dealloc(PyObject *self) {
   specialization_clear(self);
   Py_CLEAR(s->kernel);
   free(s->leaves);
+  free(s->written);
   free_object(self);
 }
 
@@ -126,6 +131,9 @@ static int take_extent(PyObject *v, int axis, uint32_t *out) {
   long long n = number ? PyLong_AsLongLong(number) : -1;
   Py_XDECREF(number);
   if (PyErr_Occurred()) {
+    bool no_integer =
+        PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError);
+    if (!no_integer) return -1;
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "axis %d of the grid is %R, which is no integer of 64 bits", axis,
                  v);
@@ -171,15 +179,16 @@ static int find_grid(const Call *c, PyObject *grid, uint32_t out[3]) {
 /* ---- calls ---- */
 
 /* What Python makes of a call whose key is new. */
-static PyObject *specialize(Dispatcher *d, const Call *c) {
+static PyObject *specialize(Dispatcher *d, const Call *c, bool launches) {
   PyObject *described = call_describe(c), *bound = described ? call_bound(c) : NULL;
-  PyObject *made = bound ? PyObject_CallMethod((PyObject *)d, "_specialize", "iiOOO",
+  PyObject *made = bound ? PyObject_CallMethod((PyObject *)d, "_specialize", "iiOOOO",
                                                (int)c->device.device_type, (int)c->device.device_id,
-                                               described, bound, c->options ? c->options : Py_None)
+                                               described, bound, c->options ? c->options : Py_None,
+                                               launches ? Py_False : Py_True)
                          : NULL;
   Py_XDECREF(bound);
   Py_XDECREF(described);
-  if (made && !PyObject_TypeCheck(made, d->state->specialization_type)) {
+  if (made && made != Py_None && !PyObject_TypeCheck(made, d->state->specialization_type)) {
     PyErr_SetString(PyExc_TypeError, "_specialize() must give a Specialization");
     Py_CLEAR(made);
   }
@@ -214,19 +223,55 @@ static int check_globals(Dispatcher *d, const Specialization *s) {
   return stale;
 }
 
-/* A new reference. */
-static PyObject *find_specialization(Dispatcher *d, const Call *c) {
+/* A new reference; None: somebody wants no kernel for this call. */
+static PyObject *find_specialization(Dispatcher *d, const Call *c, bool launches) {
   PyObject *key = call_key(c);
   PyObject *found = key ? PyDict_GetItemWithError(d->specializations, key) : NULL;
   Py_XINCREF(found);
   int stale = found ? check_globals(d, (Specialization *)found) : 0;
   if (stale) Py_CLEAR(found);
   if (!found && stale >= 0 && key && !PyErr_Occurred()) {
-    found = specialize(d, c);
-    if (found && PyDict_SetItem(d->specializations, key, found)) Py_CLEAR(found);
+    found = specialize(d, c, launches);
+    if (found && found != Py_None && PyDict_SetItem(d->specializations, key, found))
+      Py_CLEAR(found);
   }
   Py_XDECREF(key);
   return found;
+}
+
+/* Raises `text`, whose %S is the name of the argument that is leaf `i`. */
+static int refuse_leaf(const Call *c, int i, const char *text) {
+  PyObject *described = call_describe(c);
+  Py_ssize_t n = described ? PyList_Size(described) : 0;
+  for (Py_ssize_t k = 0; k < n; k++) {
+    PyObject *item = PyList_GetItem(described, k);
+    if (PyTuple_GetItem(item, 1) == Py_None || i--) continue; /* a constant is no leaf */
+    PyErr_Format(PyExc_ValueError, text, PyTuple_GetItem(item, 0));
+    break;
+  }
+  Py_XDECREF(described);
+  return -1;
+}
+
+/* What no kernel may be given, whatever it does with it. */
+static int check_leaves(const Specialization *s, const Call *c) {
+  for (int i = 0; i < s->nargs; i++) {
+    int at = s->leaves[i];
+    if (at < 0 || at >= c->nleaves) {
+      PyErr_SetString(PyExc_RuntimeError, "a Specialization has an argument that the call lacks");
+      return -1;
+    }
+    const Leaf *leaf = &c->leaves[at];
+    if (leaf->kind != LEAF_POINTER) continue;
+    if (leaf->read_only && s->written[i])
+      return refuse_leaf(c, at,
+                         "array `%S` is read-only, and the kernel writes to it: pass a copy");
+    if (!leaf->bits && leaf->extent.lo < leaf->extent.hi)
+      return refuse_leaf(c, at,
+                         "tensor `%S` has no memory: its storage was freed, or it is none of "
+                         "numbers, such as a tensor of device `meta`");
+  }
+  return 0;
 }
 
 static int run_kernel(const Specialization *s, const Call *c, void *stream,
@@ -263,14 +308,8 @@ static int call_hook(PyObject *hook, const Specialization *s, const Call *c, voi
   return done ? 0 : -1;
 }
 
-static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObject *how) {
-  State *state = d->state;
-  uint32_t grid[3];
-  void *stream = NULL;
-  if (find_grid(c, how, grid)) return -1;
-  if (c->device.device_type != DL_CPU && current_stream(state, c->device, &stream)) return -1;
-  if (!grid[0] || !grid[1] || !grid[2]) return 0;
-  PyObject *enter = state->enter_hook, *leave = state->exit_hook;
+static int launch_between_hooks(State *state, const Specialization *s, const Call *c, void *stream,
+                                const uint32_t grid[3], PyObject *enter, PyObject *leave) {
   if (enter && call_hook(enter, s, c, stream, grid)) return -1;
   int code = run_kernel(s, c, stream, grid);
   if (code) raise_failure(state, code);
@@ -279,10 +318,30 @@ static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObjec
   return leave ? call_hook(leave, s, c, stream, grid) : 0;
 }
 
+static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObject *how) {
+  State *state = d->state;
+  uint32_t grid[3];
+  void *stream = NULL;
+  if (find_grid(c, how, grid)) return -1;
+  if (c->device.device_type != DL_CPU && current_stream(state, c->device, &stream)) return -1;
+  if (!grid[0] || !grid[1] || !grid[2]) return 0;
+  if (check_leaves(s, c)) return -1;
+  PyObject *enter = state->enter_hook, *leave = state->exit_hook; /* which a hook may replace */
+  Py_XINCREF(enter);
+  Py_XINCREF(leave);
+  int code = launch_between_hooks(state, s, c, stream, grid, enter, leave);
+  Py_XDECREF(enter);
+  Py_XDECREF(leave);
+  return code;
+}
+
 static int call_hooks(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
-  Py_ssize_t n = d->hooks ? PyList_Size(d->hooks) : 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *done = PyObject_Call(PyList_GetItem(d->hooks, i), args, kwargs);
+  /* A hook may take hooks away. */
+  for (Py_ssize_t i = 0; d->hooks && i < PyList_Size(d->hooks); i++) {
+    PyObject *hook = PyList_GetItem(d->hooks, i);
+    Py_INCREF(hook);
+    PyObject *done = PyObject_Call(hook, args, kwargs);
+    Py_DECREF(hook);
     if (!done) return -1;
     Py_DECREF(done);
   }
@@ -300,8 +359,9 @@ static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObjec
   if (grid && call_hooks(d, args, kwargs)) return NULL;
   if (!call_bind(&c, d->state, d->params, d->nparams, d->index, (PyObject *)d, args, kwargs) &&
       !call_read(&c))
-    found = find_specialization(d, &c);
-  Specialization *s = (Specialization *)found;
+    found = find_specialization(d, &c, grid != NULL);
+  Specialization *s = found == Py_None ? NULL : (Specialization *)found;
+  if (found == Py_None) out = found, Py_INCREF(out);
   if (s && (!grid || !launch(d, s, &c, grid))) {
     out = s->compiled;
     Py_INCREF(out);
@@ -367,7 +427,11 @@ static int dispatcher_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!PyErr_Occurred()) PyErr_NoMemory();
     return -1;
   }
-  return fill_params(d, flags);
+  if (!fill_params(d, flags)) return 0;
+  free(d->params); /* it can't be called */
+  d->params = NULL;
+  d->nparams = 0;
+  return -1;
 }
 
 static int dispatcher_traverse(PyObject *self, visitproc visit, void *arg) {

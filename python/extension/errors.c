@@ -47,7 +47,8 @@ static PyObject *describe_failure(int code) {
 }
 
 PyObject *raise_failure(State *s, int code) {
-  if (PyErr_Occurred()) return NULL; /* a callback's own */
+  if (PyErr_Occurred()) return NULL;     /* a callback's own */
+  if (PyErr_CheckSignals()) return NULL; /* Ctrl-C, which may have stopped a tool too */
   PyObject *about = describe_failure(code), *errors = about ? errors_module(s) : NULL;
   PyObject *make = errors ? PyObject_GetAttrString(errors, "from_failure") : NULL;
   PyObject *error = make ? PyObject_CallObject(make, about) : NULL;

@@ -118,6 +118,7 @@ typedef struct {
   nereid_extent extent; /* the bytes that belong to it, counted from `address` */
   nereid_dl_device device;
   nereid_dl_dtype dtype;
+  bool read_only;
 } Tensor;
 
 /* Name of a pointer's elements in types of arguments: "fp32"; NULL if kernels have no such type. */

@@ -219,7 +219,7 @@ class OnDevice(Moved):
         described = arguments.describe(value)
         if described is None:
             return value
-        address, (lo, hi), _, dtype = described
+        address, (lo, hi), _, dtype, *_ = described
         block = self._block(address + lo, address + hi) if lo < hi else None
         at = block.moved(address) if block else address
         strides = getattr(value, "strides", None)
@@ -230,7 +230,7 @@ class OnDevice(Moved):
         """The bytes of each tensor by its name, with its elements' type."""
         out = {}
         for name, tensor in self.tensors:
-            address, (lo, hi), _, dtype = arguments.describe(tensor)
+            address, (lo, hi), _, dtype, *_ = arguments.describe(tensor)
             block = self._block(address + lo, address + hi) if lo < hi else None
             out[name] = block.bytes_of(address + lo, address + hi) if block else b"", dtype
         return out

@@ -157,12 +157,53 @@ class Plan:
             return _nereid.emit(*self._request, kind=kind, target=target, **self._common)
 
         compiled = CompiledKernel(self.fn, image, kernel, metadata, emit)
-        leaves = [self._order[name] for name, *_ in image.params]
+        leaves = [(self._order[name], written) for name, _, written in image.params]
         return _nereid.Specialization(kernel, compiled, leaves, tuple(self._names.used), self.flags)
 
 
-def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict):
-    """The kernel `fn` for arguments of this kind, ready for calls."""
+class JitFunctionInfo:
+    """The function that hooks are told about."""
+
+    def __init__(self, module: str, name: str, jit_function):
+        self.module, self.name, self.jit_function = module, name, jit_function
+
+
+def _hook_arguments(fn, plan: Plan, index: int, described: list, is_warmup: bool) -> dict:
+    """What jit_cache_hook and jit_post_compile_hook get, by Triton's names."""
+    place = {name: i for i, name in enumerate(fn.arg_names)}
+    options = {**_DEFAULTS, **plan.options}
+    chosen = {k: options[k] for k in _DEFAULTS}
+    chosen["enable_fp_fusion"] = not options.get("no_fp_fusion", 0)
+    chosen["launch_cooperative_grid"] = bool(plan.flags & _LAUNCH_FLAGS["launch_cooperative_grid"])
+    types = {name: "constexpr" if type_ is None else type_.partition(":")[0]
+             for name, type_, _ in described}
+    listed = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
+    repr = f"{fn.__qualname__}[{', '.join(f'{k}={v}' for k, v in chosen.items())}]({listed})"
+    path = {name: (place[name.split(".")[0]], *map(int, filter(str.isdigit, name.split(".")[1:])))
+            for name in types}
+    compiled = {
+        "key": repr, "signature": types, "device": index,
+        "constants": {path[n]: v for n, type_, v in described if type_ is None}, **chosen,
+        "extern_libs": (), "specialization_data": repr, "is_warmup": is_warmup,
+        "configs": [{path[n]: [["tt.divisibility", 16]] for n, type_, _ in described
+                     if type_ and type_.endswith(":16")}],
+    }
+    return {"key": repr, "repr": repr, "fn": JitFunctionInfo(fn.__module__, fn.__qualname__, fn),
+            "compile": compiled, "is_manual_warmup": is_warmup, "already_compiled": False}
+
+
+def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict,
+               is_warmup: bool = False):
+    """The kernel `fn` for arguments of this kind, ready for calls; None: a hook wants none."""
+    from nereid import knobs
+
     plan = Plan(fn, device_type, index, described, options)
+    before, after = knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook
+    about = _hook_arguments(fn, plan, index, described, is_warmup) if before or after else {}
+    if before and before(**about):
+        return None
     image = plan.compile()
-    return plan.finish(image, plan.device.load(image))
+    made = plan.finish(image, plan.device.load(image))
+    if after:
+        after(**about)
+    return made

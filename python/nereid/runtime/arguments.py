@@ -58,7 +58,7 @@ def _of_interface(interface: dict, device: tuple[int, int]):
         raise TypeError(f"kernels have no elements of NumPy's type {text!r}")
     size = int(text[2:])
     extent = _extent(interface["shape"], interface.get("strides"), size)
-    return address, extent, device, (_KINDS[text[1]], 8 * size)
+    return address, extent, device, (_KINDS[text[1]], 8 * size), read_only
 
 
 def _of_pointer(value):
@@ -102,7 +102,7 @@ def _of_dlpack(value):
 def describe(value):
     """(address, (lo, hi), (device type, index), (dtype's code, bits)) in DLPack's numbers of a
     tensor or pointer; None if `value` is none.  The bytes [lo, hi) belong to it; (0, 0): not
-    known."""
+    known.  A fifth item is true if kernels must not write there."""
     if isinstance(value, type):
         return None
     described = getattr(value, "_nereid_described", None)

@@ -165,11 +165,12 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         """The device that runs a launch on such tensors."""
         return driver.device_of_launch(device_type, index)
 
-    def _specialize(self, device_type: int, index: int, described: list, bound: dict, options):
+    def _specialize(self, device_type: int, index: int, described: list, bound: dict, options,
+                    is_warmup: bool = False):
         """Called for arguments of a new kind: the compiled kernel for them."""
         from nereid.compiler import specialize
 
-        return specialize(self, device_type, index, described, bound, options or {})
+        return specialize(self, device_type, index, described, bound, options or {}, is_warmup)
 
     def _global_changed(self, name: str, old, new) -> bool:
         """Called where a name has another value than a kernel was compiled for.  True: the kernel
