@@ -349,10 +349,15 @@ static int add_tensor(Call *c, const Param *p, const Tensor *t) {
 
 static int add_argument(Call *c, const Param *p, PyObject *v);
 
+/* A tuple whose items have names: of a NamedTuple class, unlike torch.Size. */
+static bool is_named(PyObject *v) {
+  return !PyTuple_CheckExact(v) && PyObject_HasAttrString(v, "_fields");
+}
+
 static int add_tuple(Call *c, const Param *p, PyObject *v) {
   Py_ssize_t n = PyTuple_Size(v);
   if (key_put(c, 'T', &n, sizeof n)) return -1;
-  if (!PyTuple_CheckExact(v) && add_constant_object(c, (PyObject *)Py_TYPE(v))) return -1;
+  if (is_named(v) && add_constant_object(c, (PyObject *)Py_TYPE(v))) return -1;
   Param item = *p;
   item.declared = NULL;
   if (Py_EnterRecursiveCall(NESTED)) return -1;
@@ -553,7 +558,7 @@ static int describe_item(Describing *d, PyObject *name, const char *list, Py_ssi
 /* A tuple without items is described by itself, one of a class of its own by the class, too. */
 static int describe_tuple(Describing *d, PyObject *name, PyObject *v) {
   Py_ssize_t n = PyTuple_Size(v);
-  bool plain = PyTuple_CheckExact(v);
+  bool plain = !is_named(v);
   if (!plain && describe_constant(d, name, "class", (PyObject *)Py_TYPE(v))) return -1;
   if (plain && n == 0 && describe_constant(d, name, NULL, v)) return -1;
   if (Py_EnterRecursiveCall(NESTED)) return -1;

@@ -33,7 +33,7 @@ def _constant(names: Names, name: str, value) -> str:
     """A constant as the text of an argument."""
     if value is None or type(value) in (bool, int):
         return repr(value)
-    return "()" if value == () and type(value) is tuple else names.bind(name, value)
+    return "()" if isinstance(value, tuple) and not value else names.bind(name, value)
 
 
 class Metadata:
