@@ -309,6 +309,19 @@ def test_torch():
     same("tensor", names.classify(torch.zeros(1))[:2], (OTHER, "a torch.Tensor"))
 
 
+def test_equality():
+    same_constant = source.same_constant
+    values = [1, True, 1.0, 0, 0.0, -0.0, None, "1", (1,), (True,), [1], (1.0,), {"a": 1},
+              {"a": 1.0}, tl.constexpr(1), tl.constexpr(1.0), tl.float32, tl.int32, helper,
+              (helper, 1), (helper, True), Point(1, 2), Point(1, helper), float("nan")]
+    for i, x in enumerate(values):
+        for j, y in enumerate(values):
+            check(f"{x!r} and {y!r}", same_constant(x, y) == (i == j))
+    check("large", same_constant(10**30, 10**29 * 10) and same_constant((1 << 40,), (1 << 40,)))
+    check("nan", same_constant(float("nan"), float("nan")))
+    check("constants", same_constant(tl.constexpr((1, 2)), tl.constexpr((1, 2))))
+
+
 # ---- kernels ----
 
 
@@ -499,6 +512,11 @@ def reads_list(x):
     tl.store(x, TABLE[1])
 
 
+@nereid.jit
+def reads_class(x):
+    tl.store(x, Settings.Inner.K)
+
+
 def test_changes():
     global FACTOR, scale
     if not numpy:
@@ -529,6 +547,16 @@ def test_changes():
     same("closure", x[0], 208.0 * 6)
     change(4)
     raises("a closure changed", RuntimeError, lambda: kernel[(1,)](x), "variable factor has")
+    reads_class[(1,)](x)
+    Settings.Inner.K = 3
+    raises("an attribute changed", RuntimeError, lambda: reads_class[(1,)](x), "variable K has")
+    del Settings.Inner.K
+    raises("an attribute is gone", RuntimeError, lambda: reads_class[(1,)](x), "variable K has")
+    FACTOR = True * 2.0
+    launches[(1,)](x)
+    FACTOR = 2
+    raises("another type", RuntimeError, lambda: launches[(1,)](x), "variable FACTOR has")
+    FACTOR = 2.0
     reads_list[(1,)](x)
     TABLE[1] = 5
     raises("a list changed", RuntimeError, lambda: reads_list[(1,)](x), "variable TABLE has")
@@ -539,6 +567,7 @@ test_without_files()
 test_changed_files()
 test_values()
 test_torch()
+test_equality()
 test_kernels()
 test_defaults()
 test_changes()

@@ -6,7 +6,7 @@ import functools
 
 from nereid import _nereid
 from nereid.runtime import driver
-from nereid.runtime.source import lines_of, source_of
+from nereid.runtime.source import lines_of, same_constant, source_of
 
 # Flags of parameters, as python/extension/call.h has them.
 _CONSTEXPR, _GENERIC, _UNALIGNED, _HAS_DEFAULT = 1, 2, 4, 8
@@ -175,7 +175,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
     def _global_changed(self, name: str, old, new) -> bool:
         """Called where a name has another value than a kernel was compiled for.  True: the kernel
         is compiled anew, as where a cell of a notebook defines a function again."""
-        if type(old) is type(new) and old == new:
+        if same_constant(old, new):
             return False
         if callable(old) and type(old).__name__ != "constexpr":
             return True

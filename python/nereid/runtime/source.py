@@ -443,6 +443,24 @@ def _expression(value) -> str | None:
     return _language_name(value) or _text_of(value)
 
 
+def same_constant(x, y) -> bool:
+    """Does a kernel see no difference between two values?  1, True and 1.0 differ, and so do 0.0
+    and -0.0, although Python calls them equal."""
+    if x is y:
+        return True
+    x, y = _plain(x), _plain(y)
+    if type(x) is not type(y):
+        return False
+    text = _expression(x)
+    if text is not None:
+        return text == _expression(y)
+    if isinstance(x, dict):
+        x, y = list(x.items()), list(y.items())
+    if isinstance(x, (tuple, list)):
+        return len(x) == len(y) and all(map(same_constant, x, y))
+    return x is y
+
+
 def _function_kind(value) -> int:
     """JIT, HOST, or 0 of what is no function with a text."""
     if isinstance(getattr(value, "__wrapped__", value), types.FunctionType) and not hasattr(
