@@ -123,6 +123,7 @@ class Tuning:
         if tuner._do_bench is not None:
             self.problem += f" by {_text(tuner._do_bench)}"
         self.measured = 0
+        self._begun: Candidate | None = None  # its hook before a launch was called, not that after
 
     def run(self) -> dict:
         """{configuration: [median, 20% and 80% quantiles]} in milliseconds; inf: it can't run."""
@@ -132,6 +133,9 @@ class Tuning:
             self._compile()
         try:
             self._measure([c for c in self.candidates if c.is_open])
+        except BaseException as e:
+            self._end(e)
+            raise
         finally:
             if planned:
                 self._remember()
@@ -232,22 +236,25 @@ class Tuning:
     def _before(self, c: Candidate) -> None:
         if c.config.pre_hook:
             c.config.pre_hook(c.arguments)
+        self._begun = c
         self.tuner.pre_hook(c.arguments)
 
     def _launch(self, c: Candidate) -> None:
         """What is measured."""
         try:
             self.tuner.fn.run(*self.args, **c.kwargs)
-        except BaseException as e:
-            self.tuner.post_hook(c.arguments, exception=e)
+        except Exception as e:
+            self._end(e)
             raise
 
-    def _after(self, c: Candidate) -> None:
-        self.tuner.post_hook(c.arguments, exception=None)
+    def _end(self, error: BaseException | None = None) -> None:
+        """Calls the hook after a launch, once, however that ended."""
+        c, self._begun = self._begun, None
+        if c is not None:
+            self.tuner.post_hook(c.arguments, exception=error)
 
     def _times(self, clock, c: Candidate, n: int) -> list[float]:
-        return clock.times(lambda: self._launch(c), n, lambda: self._before(c),
-                           lambda: self._after(c))
+        return clock.times(lambda: self._launch(c), n, lambda: self._before(c), self._end)
 
     def _measure(self, candidates: list) -> None:
         if not candidates:
@@ -280,7 +287,7 @@ class Tuning:
         def call():
             self._before(c)
             self._launch(c)
-            self._after(c)
+            self._end()
 
         result = self.tuner._do_bench(call, quantiles=(0.5, 0.2, 0.8))
         told = [float(t) for t in result] if hasattr(result, "__iter__") else [float(result)]

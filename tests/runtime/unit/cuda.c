@@ -256,6 +256,22 @@ static void test_arguments(nereid_launch *l) {
     "the grid's y extent 65536 exceeds the limit of cuda:0, 65535");
 }
 
+/* As many as there are events, and one more. */
+static void time_pieces(nereid_device *d, nereid_launch *l) {
+  enum { PIECES = 201 };
+  nereid_timer *t;
+  const double *us;
+  int n = 0;
+  bool good = !nereid_timer_new(&t, d, 0);
+  for (int i = 0; i < PIECES && good; i++)
+    good =
+        !nereid_timer_begin(t, NULL) && !nereid_launch_run(l, NULL) && !nereid_timer_end(t, NULL);
+  good = good && !nereid_timer_read(&us, &n, t) && n == PIECES;
+  for (int i = 0; i < n; i++) good &= us[i] == 1000;
+  check_call(good, "pieces of work");
+  nereid_timer_free(t);
+}
+
 static void test_launch(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
@@ -296,6 +312,7 @@ static void test_launch(const Fake *f) {
   setenv("FAKE_CUDA", "cost=999", 1);
   check_call(!nereid_launch_time(&t, l, NULL, NULL) && t.median_us == 1000 && t.runs >= 5,
              "timing");
+  time_pieces(d, l);
   setenv("FAKE_CUDA", "", 1);
   use(f, "fake.so", "launch=701");
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
@@ -481,9 +498,10 @@ static void test_run(const Fake *f) {
 static bool is_refused_in_child(nereid_device *d, nereid_kernel *k) {
   void *p;
   bool refused = run_image(k, NULL, NULL) == NEREID_E_DEVICE &&
-                 matches("this process was forked from one that uses the GPU, and can't use it: "
-                         "start it by spawn, or open the device in it alone",
-                         nereid_error_message());
+                 matches(
+                     "this process was forked from one that uses the GPU, and can't use it: "
+                     "start it by spawn, or open the device in it alone",
+                     nereid_error_message());
   refused &= nereid_alloc(&p, d, 4) == NEREID_E_DEVICE;
   refused &= nereid_device_sync(d) == NEREID_E_DEVICE;
   nereid_kernel_free(k);
