@@ -369,8 +369,6 @@ bundle: python $(CLI_OBJECTS) $B/nereid-internal.o $B/nereid.map $(BENCHES:%=%.o
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
 	cp -RL $B/python/nereid .bundle/nereid/build/python/
-	mkdir .bundle/nereid/build/python
-	cp -RL $B/python/nereid .bundle/nereid/build/python/
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
 
 clean:
