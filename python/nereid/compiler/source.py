@@ -1,4 +1,4 @@
-"""Compiling without a launch: `compile(ASTSource(fn, signature, constexprs, attrs), target=...)`."""
+"""Compiling without a launch: `compile(ASTSource(fn, signature, ...), target=...)`."""
 
 from __future__ import annotations
 
