@@ -250,6 +250,8 @@ Value eval_quietly(Sema *S, const Expr *e) {
 bool eval_condition(Sema *S, const Expr *e, Value *cond, bool *truth) {
   *cond = eval(S, e);
   if (cond->kind == V_CONDITION) *cond = *cond->u.condition;
+  if (value_is_block(*cond) && !S->elementwise && type_numel(value_type(*cond)) == 1)
+    *cond = reshape_value(S, *cond, (Type){0}, e->span); /* a tile of one element is its element */
   if (value_truth(*cond, truth)) return true;
   if (cond->kind != V_TILE && cond->kind != V_ERROR) {
     sema_error(S, e->span, E_SEMA_CONDITION, value_describe(S->arena, *cond));
