@@ -203,6 +203,13 @@ static PyObject *image_name(PyObject *self, void *unused) {
   return text_of(nereid_image_name(((ImageObject *)self)->image));
 }
 
+static PyObject *image_key(PyObject *self, void *unused) {
+  (void)unused;
+  char key[33];
+  int code = nereid_image_key(key, sizeof key, ((ImageObject *)self)->image);
+  return code ? raise_failure(state_of_type(Py_TYPE(self)), code) : text_of(key);
+}
+
 /* (name, type, is it written through) of each run-time parameter. */
 static PyObject *image_params(PyObject *self, void *unused) {
   (void)unused;
@@ -247,6 +254,7 @@ static PyMethodDef image_methods[] = {
 
 static PyGetSetDef image_members[] = {
     {"name", image_name, NULL, "The kernel's name.", NULL},
+    {"key", image_key, NULL, "A hash of the code: equal keys do the same, in every process.", NULL},
     {"params", image_params, NULL, "(name, type, written) of each run-time parameter.", NULL},
     {"variants", image_variants, NULL, "Each variant: its target, kind, code, sizes.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -101,6 +101,45 @@ def check_choice():
     check(len(empty.configs) == 1 and empty.configs[0].num_warps == 4, "no configurations")
 
 
+def check_same_code():
+    stages = [nereid.Config({"BLOCK": b}, num_stages=s) for b in (64, 128) for s in (2, 3, 4)]
+    bench, calls = counting()
+    kernel = nereid.autotune(stages, key=["n"], do_bench=bench)(fill)
+    kernel[grid](np.zeros(90, "f4"), 90)
+    check(len(calls) == 2, f"configurations with the same code are measured once: {len(calls)}")
+    check(len({t[0] for t in kernel.configs_timings.values()}) == 2, "and have one time")
+    again = nereid.autotune(stages, key=["n"], do_bench=bench)(fill)
+    again[grid](np.zeros(90, "f4"), 90)
+    check(len(calls) == 2, "each has a record")
+
+
+class Chooser(autotuner.Autotuner):
+    """A class of a user's that chooses by itself, as Triton's tuner would."""
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        times = {c: self._bench(*args, config=c, **kwargs) for c in self.prune_configs(kwargs)}
+        self.chosen = min(times, key=times.get)
+        return self.fn.run(*args, **kwargs, **self.chosen.all_kwargs())
+
+
+def check_derived():
+    bench, calls = counting([2.0, 1.0] * 2)
+    seen = []
+
+    def early(configs, named_args, **kwargs):
+        seen.append(named_args["n"])
+        return configs[1:]
+
+    for _ in range(2):
+        kernel = Chooser(fill, fill.arg_names, blocks(32, 64, 128), ["n"], None, None,
+                         do_bench=bench, prune_configs_by={"early_config_prune": early})
+        x = np.zeros(80, "f4")
+        kernel[grid](x, 80)
+    check(seen == [80, 80] and len(calls) == 4, f"a derived class: {seen} {len(calls)}")
+    check((x == 1).all() and kernel.chosen.kwargs["BLOCK"] == 128, "its choice")
+
+
 def check_config():
     config = nereid.Config({"A": 1, "B": 2}, num_warps=8, maxnreg=64)
     check(str(config) == "A: 1, B: 2, num_warps: 8, num_ctas: 1, num_stages: 3, maxnreg: 64",
@@ -505,7 +544,8 @@ def same_parameters(name, theirs, ours):
           f"{name}: {parameters(ours)}, not {parameters(theirs)}")
 
 
-for test in (check_config, check_choice, check_hooks, check_failing_hooks, check_pruning,
+for test in (check_config, check_choice, check_same_code, check_derived, check_hooks,
+             check_failing_hooks, check_pruning,
              check_failures, check_heuristics, check_records, check_threads, check_interruption,
              check_printing, check_interpreted, check_warmup, check_triton):
     test()

@@ -150,7 +150,7 @@ class Plan:
         metadata = Metadata(name=variant["entry"], shared=variant["shared_bytes"],
                             target=variant["target"] or self.device.info()["name"],
                             maxnreg=self.options.get("maxnreg"),
-                            hash=f"{hash(variant['code']) & (1 << 64) - 1:016x}", **options)
+                            hash=image.key, **options)
         target = variant["target"] or None
 
         def emit(kind):

@@ -225,11 +225,21 @@ class Autotuner(KernelInterface):
             fn = fn.fn
         return getattr(fn, "interpret", False)
 
+    def _bench(self, *args, config, **meta) -> list[float]:
+        """The median and two quantiles of a configuration's times, for derived classes that choose
+        by themselves: nothing is recorded."""
+        from nereid.runtime.tuning import Tuning
+
+        nargs = dict(zip(self.arg_names, args))
+        tuning = Tuning(self, (), args, nargs, meta, [config], _prints(), recorded=False)
+        return tuning.run()[config]
+
     # ---- pruning ----
 
     def prune_configs(self, kwargs: dict) -> list[Config]:
-        """The configurations to measure for these arguments, all given by name."""
-        return self._pruned({}, kwargs)
+        """The configurations to measure for these arguments by name; those by position are in
+        `nargs`, which a derived class may set."""
+        return self._pruned(getattr(self, "nargs", None) or {}, kwargs)
 
     def _pruned(self, nargs: dict, kwargs: dict) -> list[Config]:
         configs = self.configs

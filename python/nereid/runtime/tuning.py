@@ -70,6 +70,7 @@ class Candidate:
         self.is_compiled = False
         self.key = None  # of the planned kernel
         self.image = None
+        self.same: Candidate | None = None  # a candidate with the same code, which is measured
         self.times: list[float] = []  # in milliseconds
         self.told: list[float] = []  # the median and two quantiles that the user's function gave
         self.recorded = None  # (status, median, spread, runs) in microseconds
@@ -83,7 +84,7 @@ class Candidate:
 
     @property
     def is_open(self) -> bool:
-        return self.recorded is None and self.error is None
+        return self.recorded is None and self.error is None and self.same is None
 
     @property
     def has_result(self) -> bool:
@@ -116,8 +117,9 @@ class Tuning:
     """The search for the fastest of `configs` for one call of `tuner`."""
 
     def __init__(self, tuner, key: tuple, args: tuple, nargs: dict, kwargs: dict, configs: list,
-                 verbose: bool):
+                 verbose: bool, recorded: bool = True):
         self.tuner, self.args, self.verbose = tuner, args, verbose
+        self.recorded = recorded  # records are read and written
         self.candidates = [Candidate(c, nargs, kwargs) for c in configs]
         self.problem = " ".join(f"{name}={_text(value)}" for name, value in zip(tuner.keys, key))
         if tuner._do_bench is not None:
@@ -129,7 +131,8 @@ class Tuning:
         """{configuration: [median, 20% and 80% quantiles]} in milliseconds; inf: it can't run."""
         planned = self._plan()
         if planned:
-            self._recall()
+            if self.recorded:
+                self._recall()
             self._compile()
         try:
             self._measure([c for c in self.candidates if c.is_open])
@@ -137,7 +140,8 @@ class Tuning:
             self._end(e)
             raise
         finally:
-            if planned:
+            self._share()
+            if planned and self.recorded:
                 self._remember()
         return {c.config: c.quantiles((0.5, 0.2, 0.8)) for c in self.candidates}
 
@@ -156,6 +160,7 @@ class Tuning:
             c.call, compiled, kind, index, described, _, options = jit._describe(self.args, kwargs)
             c.planned = Plan(jit, kind, index, described, options or {})
             c.is_compiled = compiled is not None
+            c.image = compiled.image if c.is_compiled else None
         return True
 
     # ---- records ----
@@ -206,9 +211,16 @@ class Tuning:
                 self._failed(c, image)
             else:
                 c.image = image
-        todo = [c for c in todo if c.image is not None]
-        self._find(todo)  # another kernel, or version of the compiler, may have made the same code
-        todo = [c for c in todo if c.is_open]
+        todo = [c for c in self.candidates if c.is_open]
+        if self.recorded:
+            self._find(todo)  # another kernel, or version of Nereid, may have made the same code
+        first: dict = {}
+        for c in todo:
+            # With other constants the grid may be another one, and a hook may prepare anything.
+            key = c.image.key, repr(c.config.kwargs), c.config.pre_hook
+            other = first.setdefault(key, c) if c.is_open else c
+            c.same = other if other is not c else None
+        todo = [c for c in todo if c.is_open and not c.is_compiled]
         for c, kernel in zip(todo, self._load(todo)):
             if isinstance(kernel, Exception):
                 self._failed(c, kernel)
@@ -225,6 +237,12 @@ class Tuning:
             return device.load_all([c.image for c in candidates])
         except RuntimeError:  # which one it was is not known
             return in_parallel(lambda c: device.load(c.image), candidates)
+
+    def _share(self) -> None:
+        """Candidates with the same code have the same times."""
+        for c in self.candidates:
+            if c.same is not None:
+                c.times, c.told, c.error = c.same.times, c.same.told, c.same.error
 
     def _failed(self, c: Candidate, error: Exception) -> None:
         c.rule_out(error)
