@@ -1,4 +1,4 @@
-"""Tensors of the microscaling formats (OCP MX 1.0), for tests of kernels: E2M1 elements, E8M0 scales.
+"""Tensors of the microscaling formats (OCP MX 1.0), for tests: E2M1 elements, E8M0 scales.
 
 They live in PyTorch's uint8 tensors, `data`, one element a byte.
 """
