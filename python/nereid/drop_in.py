@@ -15,6 +15,8 @@ import os
 import sys
 import types
 
+from nereid import torch_compile
+
 # Modules that have another name here.  Others keep it: triton.testing is nereid.testing.
 _RENAMED = {
     "triton.compiler.compiler": "nereid.compiler",
@@ -130,6 +132,8 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds `triton` and all below it, and lets nobody else look for them."""
 
     def find_spec(self, fullname, path=None, target=None):
+        if fullname == torch_compile.MODULE:
+            return torch_compile.find_spec(fullname, path)
         if fullname != "triton" and not fullname.startswith("triton."):
             return None
         origin = _origin(fullname)
@@ -193,6 +197,8 @@ def install_as_triton() -> None:
             )
     sys.modules.pop("triton", None)
     sys.meta_path.insert(0, _Finder())
+    if torch_compile.MODULE in sys.modules:
+        torch_compile.patch(sys.modules[torch_compile.MODULE])
     asked = sys.modules.get("torch.utils._triton")
     for value in list(vars(asked).values()) if asked else ():
         if hasattr(value, "cache_clear"):  # it has looked for triton, perhaps in vain

@@ -200,6 +200,21 @@ def twice(x: torch.Tensor) -> torch.Tensor:
     wrap_triton(kernel)[(1,)](x, y, 16)
     return y
 print(twice(torch.ones(16)).sum().item())
+from torch._higher_order_ops.triton_kernel_wrap import identify_mutated_tensors as written
+print(written(kernel, {"x": torch.ones(16), "y": torch.ones(16), "BLOCK": 16}, {}))
+compiled = torch.compile(lambda x: twice(x) + 1, backend="aot_eager", fullgraph=True)
+print(compiled(torch.ones(16)).sum().item())
+@triton.autotune(configs=[triton.Config({"BLOCK": 16})], key=["n"])
+@triton.heuristics({"EVEN": lambda args: args["n"] % 16 == 0})
+@triton.jit
+def scale(x, y, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * 3, mask=i < n)
+def user(x):
+    y = torch.zeros_like(x)
+    scale[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, x.numel())
+    return y
+print(torch.compile(user, backend="aot_eager", fullgraph=True)(torch.ones(40)).sum().item())
 """
 
 
@@ -208,7 +223,7 @@ def check_torch():
         print("4 skipped: no torch")
         return
     want = ["True (3, 6) True", "True True", "nereid.language.extra.libdevice True", "64 True",
-            "32.0"]
+            "32.0", "['y']", "48.0", "120.0"]
     found = run(None, with_file("program.py", BEGIN + TORCH) + "/program.py").strip().split("\n")
     for line, text in zip(want, [*found, *[""] * len(want)]):
         tally.check(line == text, f"torch: {text}, not {line}")
