@@ -130,7 +130,7 @@ static int key_reserve(Call *c, size_t n) {
 static int key_put(Call *c, char tag, const void *data, size_t n) {
   if (key_reserve(c, n + 1)) return -1;
   c->key[c->key_size++] = (unsigned char)tag;
-  memcpy(c->key + c->key_size, data, n);
+  if (n) memcpy(c->key + c->key_size, data, n);
   c->key_size += n;
   return 0;
 }
@@ -382,12 +382,14 @@ static int add_extents(Call *c, const Param *p, PyObject *list, const char *type
 
 static int add_descriptor(Call *c, const Param *p, PyObject *v) {
   const State *s = c->state;
-  PyObject *base = PyObject_GetAttr(v, s->s_base), *shape = PyObject_GetAttr(v, s->s_shape),
-           *strides = PyObject_GetAttr(v, s->s_strides),
-           *block = PyObject_GetAttr(v, s->s_block_shape),
-           *padding = PyObject_GetAttr(v, s->s_padding);
-  PyObject *sizes = block ? PySequence_Tuple(block) : NULL;
-  int code = base && shape && strides && sizes && padding && !key_put(c, 'D', NULL, 0) &&
+  /* None is asked for after a failure. */
+  PyObject *base = PyObject_GetAttr(v, s->s_base);
+  PyObject *shape = base ? PyObject_GetAttr(v, s->s_shape) : NULL;
+  PyObject *strides = shape ? PyObject_GetAttr(v, s->s_strides) : NULL;
+  PyObject *block = strides ? PyObject_GetAttr(v, s->s_block_shape) : NULL;
+  PyObject *padding = block ? PyObject_GetAttr(v, s->s_padding) : NULL;
+  PyObject *sizes = padding ? PySequence_Tuple(block) : NULL;
+  int code = sizes && !key_put(c, 'D', NULL, 0) &&
                      !add_constant(c, sizes) && !add_constant(c, padding) &&
                      !add_argument(c, p, base) && !add_extents(c, p, shape, "i32") &&
                      !add_extents(c, p, strides, "i64")
@@ -574,7 +576,7 @@ static int describe_descriptor(Describing *d, PyObject *name, PyObject *v) {
   const State *s = d->call->state;
   PyObject *block = PyObject_GetAttr(v, s->s_block_shape);
   PyObject *sizes = block ? PySequence_List(block) : NULL;
-  PyObject *padding = PyObject_GetAttr(v, s->s_padding);
+  PyObject *padding = sizes ? PyObject_GetAttr(v, s->s_padding) : NULL;
   PyObject *after =
       sizes && padding ? PyUnicode_FromFormat("%S,padding=%S>", sizes, padding) : NULL;
   const char *text = after ? PyUnicode_AsUTF8AndSize(after, NULL) : NULL;

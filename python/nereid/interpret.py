@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import struct
+import sys
 
 from nereid import _nereid
 from nereid.errors import FINDINGS, InterpreterError
@@ -57,13 +58,12 @@ class OnHost(Moved):
         if isinstance(value, TensorWrapper):
             base = self.move(value.base)
             return value if base is value.base else TensorWrapper(base, value.dtype)
-        if not getattr(value, "is_cuda", False):
+        torch = sys.modules.get("torch")
+        if torch is None or getattr(value, "is_cuda", False) is not True:
             if hasattr(value, "__cuda_array_interface__"):
                 raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} can't be "
                                 "interpreted: pass a tensor of PyTorch, or an array of the host")
             return value
-        import torch
-
         storage = value.untyped_storage()
         if storage.data_ptr() not in self._storages:
             self._storages[storage.data_ptr()] = storage, storage.cpu()
