@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """nereid.language on the host: dtypes, constants, errors outside of kernels, the texts of names,
 and, where Triton is installed, its names and signatures."""
-import doctest, inspect, os, pathlib, pickle, subprocess, sys
+import doctest, inspect, os, pathlib, pickle, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import nereid
 import nereid.language as tl
 from nereid.language import constant, core, standard, text, types
 from nereid.language.extra import cuda, libdevice
@@ -147,6 +148,16 @@ def check_import():
     check("nereid.language imports nothing heavy", names and not heavy, heavy)
 
 
+def check_stub():
+    """Type checkers get the package's names from a file of their own."""
+    stub = (ROOT / "python" / "nereid" / "__init__.pyi").read_text()
+    found = {name: module for module, name in re.findall(r"from (\S+) import (\w+) as", stub)}
+    found = {name: module for name, module in found.items() if module != "typing"}
+    found.update({name: nereid._LAZY[name] for name in re.findall(r"def (\w+)", stub)})
+    want = {**nereid._LAZY, **{name: "nereid" for name in nereid._MODULES}}
+    check("the names of __init__.pyi", found == want, set(found.items()) ^ set(want.items()))
+
+
 def parameters(fn):
     fn = getattr(fn, "fn", fn)
     found = inspect.signature(fn).parameters.values()
@@ -210,6 +221,7 @@ check_outside()
 check_aggregates()
 check_texts()
 check_import()
+check_stub()
 for module in (types, text, standard, constant):
     result = doctest.testmod(module)
     check(f"examples of {module.__name__}", result.attempted > 0 and not result.failed)

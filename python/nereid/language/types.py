@@ -17,6 +17,11 @@ from nereid.language.constant import (
     constexpr_type,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
 TRITON_BUILTIN = "__triton_builtin__"
 TRITON_MAX_TENSOR_NUMEL = 1048576
 
@@ -648,10 +653,10 @@ class range(base_value):
         self.warp_specialize = warp_specialize
         self.disable_licm = disable_licm
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise RuntimeError("tl.range can only be used in @triton.jit'd functions")
 
-    def __next__(self):
+    def __next__(self) -> Any:
         raise RuntimeError("tl.range can only be used in @triton.jit'd functions")
 
 
@@ -663,10 +668,10 @@ class static_range(base_value):
         self.end = arg1 if arg2 is None else arg2
         self.step = constexpr(1) if step is None else step
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise RuntimeError("tl.static_range can only be used in @triton.jit'd functions")
 
-    def __next__(self):
+    def __next__(self) -> Any:
         raise RuntimeError("tl.static_range can only be used in @triton.jit'd functions")
 
 

@@ -8,6 +8,10 @@ from nereid import _nereid
 from nereid.runtime import driver
 from nereid.runtime.source import lines_of, same_constant, source_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # Flags of parameters, as python/extension/call.h has them.
 _CONSTEXPR, _GENERIC, _UNALIGNED, _HAS_DEFAULT = 1, 2, 4, 8
 
@@ -182,7 +186,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel: "
                            f"from {old!r} to {new!r}; pass it as an argument instead")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         raise RuntimeError(f"`{self.__name__}` is a kernel and can't be called directly: launch it "
                            f"as {self.__name__}[grid](...), or call it in another kernel")
 
