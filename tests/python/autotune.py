@@ -381,6 +381,55 @@ def check_interruption():
     check((x == 6).all(), "the next call")
 
 
+def check_interrupted_compiling():
+    """A signal while configurations compile on other threads."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    x = np.zeros(64, "f4")
+    kernel = nereid.autotune(blocks(*range(8, 40, 8)), key=["n"], reset_to_zero=["x"])(add_one)
+    for delay in (0.001, 0.02, 0.1, 0.3):
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        try:
+            kernel[grid](x, 64)
+        except KeyboardInterrupt:
+            check(not kernel.cache, "an interruption leaves no choice")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if not kernel.cache:
+            kernel = nereid.autotune(blocks(*range(8, 40, 8)), key=["n"],
+                                     reset_to_zero=["x"])(add_one)
+    signal.signal(signal.SIGALRM, before)
+    kernel.cache.clear()
+    x[:] = 0
+    kernel[grid](x, 64)
+    check((x == 1).all(), f"the call after interruptions: {x[:4]}")
+
+
+def check_quick_calls():
+    """Calls whose configuration is known take a shorter way to the same launch."""
+    kernel = nereid.autotune(blocks(64, 128), key=["n"])(fill)
+    for dtype, n in [("f4", 10), ("f8", 10), ("f4", 20), ("f4", 10), ("f8", 10)]:
+        for call in (lambda x: kernel[grid](x, n), lambda x: kernel[grid](x, n=n),
+                     lambda x: kernel[grid](n=n, x=x)):
+            x = np.zeros(32, dtype)
+            compiled = call(x)
+            check((x[:n] == 1).all() and (x[n:] == 0).all(), f"{dtype} {n}")
+            check(compiled.metadata.num_warps == 4, "gives the compiled kernel")
+    check(len(kernel.cache) == 3, f"the keys: {list(kernel.cache)}")
+    events = []
+    hooked = nereid.Config({"BLOCK": 64}, pre_hook=lambda args: events.append(args["n"]))
+    kernel.cache[(10, "float32")] = hooked
+    kernel[grid](np.zeros(32, "f4"), 10)
+    check(kernel.best_config is hooked and events == [10], "a choice that the user has made")
+    kernel.cache.clear()
+    kernel[grid](np.zeros(32, "f4"), 10)
+    check(kernel.best_config is not hooked and len(kernel.cache) == 1, "choices that are dropped")
+    raises("a constant given too", TypeError,
+           lambda: kernel[grid](np.zeros(32, "f4"), 10, BLOCK=64), "BLOCK")
+
+
 def check_printing():
     out = io.StringIO()
     os.environ["NEREID_PRINT_AUTOTUNING"] = "1"
@@ -545,8 +594,8 @@ def same_parameters(name, theirs, ours):
 
 
 for test in (check_config, check_choice, check_same_code, check_derived, check_hooks,
-             check_failing_hooks, check_pruning,
-             check_failures, check_heuristics, check_records, check_threads, check_interruption,
+             check_failing_hooks, check_pruning, check_failures, check_heuristics, check_records,
+             check_threads, check_interruption, check_interrupted_compiling, check_quick_calls,
              check_printing, check_interpreted, check_warmup, check_triton):
     test()
 FOLDER.cleanup()

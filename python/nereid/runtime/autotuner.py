@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 import time
 
 from nereid.errors import AutotunerError
-from nereid.runtime.jit import KernelInterface
+from nereid.runtime.jit import JITFunction, KernelInterface
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")
 _HIDDEN = object()  # the key of copies among a call's arguments, which no hook of the user's sees
@@ -99,6 +100,10 @@ class Autotuner(KernelInterface):
         self.use_cuda_graph = use_cuda_graph
         self._do_bench = do_bench
         self._lock = threading.RLock()
+        self._names = frozenset(arg_names)
+        self._positions = [arg_names.index(name) for name in key if name in self._names]
+        self._known: dict[tuple, tuple] = {}  # what is quick to make of a call, to its key
+        self._arguments: dict[int, tuple] = {}  # (configuration, its all_kwargs()) by its id
         if warmup is not None or rep is not None or use_cuda_graph:
             self._bench_as_told(warmup, rep, use_cuda_graph)
         self.base_fn = fn
@@ -153,14 +158,54 @@ class Autotuner(KernelInterface):
 
     # ---- calls ----
 
+    def __getitem__(self, grid):
+        if type(self).run is not Autotuner.run:  # a derived class has its own
+            return super().__getitem__(grid)
+        return functools.partial(self._call, grid)
+
+    def _call(self, grid, /, *args, **kwargs):
+        """What run() does, by a shorter way where the configuration is known."""
+        config = self._chosen(args, kwargs)
+        if kwargs or config is None or config.pre_hook is not None or \
+                type(self.fn) is not JITFunction:
+            return self.run(*args, grid=grid, warmup=False, **kwargs)
+        self.best_config = config
+        return self.fn._launch(grid, args, self._all_kwargs(config))
+
     def run(self, *args, **kwargs):
         """Launches the kernel with the best configuration, which is found first if need be."""
-        nargs = dict(zip(self.arg_names, args))
-        config = self._config_for(args, nargs, kwargs) if len(self.configs) > 1 else self.configs[0]
+        config = self._chosen(args, kwargs)
+        if config is None:
+            config = self._config_for(args, dict(zip(self.arg_names, args)), kwargs)
         self.best_config = config
+        chosen = self._all_kwargs(config)
         if config.pre_hook is not None:
-            config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
-        return self.fn.run(*args, **kwargs, **config.all_kwargs())
+            config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
+        return self.fn.run(*args, **kwargs, **chosen)
+
+    def _chosen(self, args: tuple, kwargs: dict) -> Config | None:
+        """The configuration for these arguments if it is known."""
+        if len(self.configs) == 1:
+            return self.configs[0]
+        key = self._known.get(self._quick_key(args, kwargs))
+        return None if key is None else self.cache.get(key)
+
+    def _quick_key(self, args: tuple, kwargs: dict) -> tuple:
+        """Tells apart what _tuning_key() does, and more."""
+        n = len(args)
+        out = [args[i] for i in self._positions if i < n]
+        out += [getattr(value, "dtype", None) for value in args]
+        for name, value in kwargs.items():
+            if name in self._names:
+                out += (name, value if name in self.keys else getattr(value, "dtype", None))
+        return tuple(out)
+
+    def _all_kwargs(self, config: Config) -> dict:
+        """config.all_kwargs(), made once; nobody may change it."""
+        found = self._arguments.get(id(config))
+        if found is None or found[0] is not config:
+            found = self._arguments[id(config)] = config, config.all_kwargs()
+        return found[1]
 
     def warmup(self, *args, **kwargs):
         """Compiles each configuration, and launches none; gives the list of compiled kernels."""
@@ -175,12 +220,10 @@ class Autotuner(KernelInterface):
 
     def _config_for(self, args: tuple, nargs: dict, kwargs: dict) -> Config:
         key = self._tuning_key(nargs, kwargs)
-        config = self.cache.get(key)
-        if config is not None:
-            return config
         with self._lock:  # another thread that wants the same waits for it
             if key not in self.cache:
                 self._tune(key, args, nargs, kwargs)
+            self._known[self._quick_key(args, kwargs)] = key
             return self.cache[key]
 
     def _is_interpreted(self) -> bool:
@@ -322,8 +365,9 @@ class Heuristics(KernelInterface):
     def with_values(self, args: tuple, kwargs: dict) -> dict:
         """`kwargs` with the constants for these arguments."""
         out = dict(kwargs)
+        named = {**dict(zip(self.arg_names, args)), **kwargs}
         for name, function in self.values.items():
-            out[name] = function({**dict(zip(self.arg_names, args)), **out})
+            out[name] = named[name] = function(named)
         return out
 
     def run(self, *args, **kwargs):
