@@ -4,7 +4,7 @@
     pip install -e .     the same for those who change it: after an edit of C, `make python`
     pip wheel .          one wheel for all versions of Python from 3.10 on
 
-CC, CFLAGS and GLIBC_FLOOR of the environment go to make.  What the wheel contains is in
+The variables PASSED of the environment go to make.  What the wheel contains is in
 build/python (Makefile, "the Python package"); this file copies it, and names the wheel after the
 C library that it needs.
 """
@@ -23,6 +23,7 @@ except ImportError:  # before setuptools 70.1
 
 BUILD = pathlib.Path("build")
 MADE = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
+PASSED = ["CC", "CFLAGS", "GLIBC_FLOOR", "RE2C", "BISON", "PROTOC_C"]
 # Made by re2c, bison and protoc-c.
 GENERATED = ["parser/lexer.c", "parser/grammar.c", "parser/grammar.h",
              "graph/import/onnx/onnx.pb-c.c", "graph/import/onnx/onnx.pb-c.h"]
@@ -33,8 +34,7 @@ SYSTEM = re.compile(r"lib(c|m|dl|pthread)\.so\.\d+|ld-linux[\w-]*\.so\.\d+")
 def make(*targets):
     """Runs make; another build of the same folder waits."""
     words = ["make", f"-j{os.cpu_count()}", *targets]
-    words += [f"{name}={os.environ[name]}" for name in ("CC", "CFLAGS", "GLIBC_FLOOR")
-              if os.environ.get(name)]
+    words += [f"{name}={os.environ[name]}" for name in PASSED if os.environ.get(name)]
     include = sysconfig.get_path("include")
     if os.path.exists(f"{include}/Python.h"):
         words.append(f"PYTHON_INCLUDE={include}")

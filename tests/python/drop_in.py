@@ -188,7 +188,10 @@ import triton, nereid
 print(t.has_triton_package(), t.get_triton_version(), triton_compat.HAS_TRITON)
 print(triton_compat.builtins_use_semantic_kwarg, triton_compat.JITFunction is nereid.JITFunction)
 print(triton_compat.libdevice.__name__, triton_compat.OutOfResources is nereid.OutOfResources)
-print(len(t.triton_hash_with_backend()), t.has_triton())
+import inspect
+# Later versions of torch look at the CPU only where they are told to.
+cpu = {"include_cpu": True} if "include_cpu" in inspect.signature(t.has_triton).parameters else {}
+print(len(t.triton_hash_with_backend()), t.has_triton(**cpu))
 from triton import language as tl
 from torch.library import triton_op, wrap_triton
 @triton.jit
