@@ -240,6 +240,19 @@ def _as_rows(bench: Benchmark, fn, more: dict) -> list[list]:
     return rows
 
 
+def _cell(value) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
+
+
+def _as_text(columns: list[str], rows: list[list]) -> str:
+    """A table for people: columns to the right, each row with its number."""
+    table = [["", *columns], *([str(i), *map(_cell, row)] for i, row in enumerate(rows))]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths)) for row in table)
+
+
 class Mark:
     """A function with its benchmarks, made by perf_report(): run() runs them."""
 
@@ -247,20 +260,26 @@ class Mark:
         self.fn = fn
         self.benchmarks = benchmarks
 
-    def _plot(self, bench: Benchmark, df, labels: list[list[str]], save_path: str, show: bool):
-        import matplotlib.pyplot as plt
+    def _plot(self, bench: Benchmark, rows: list[list], save_path: str, show: bool):
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            import warnings
 
+            warnings.warn("a plot needs matplotlib: there is none", stacklevel=3)
+            return
         plt.figure()
         ax = plt.subplot()
-        x = bench.x_names[0]
-        for i, (mean, low, high) in enumerate(zip(*labels)):
+        columns = list(zip(*rows))
+        x, n, first = columns[0], len(bench.line_names), len(bench.x_names)
+        for i, name in enumerate(bench.line_names):
+            mean, low, high = columns[first + i :: n][:3]
             color, style = bench.styles[i][:2] if bench.styles else (None, None)
-            ax.plot(df[x], df[mean], label=mean, color=color, ls=style)
-            if not df[low].isnull().all() and not df[high].isnull().all():
-                ax.fill_between(df[x], df[low].astype(float), df[high].astype(float), alpha=0.15,
-                                color=color)
+            ax.plot(x, mean, label=f"{name} ({bench.ylabel})", color=color, ls=style)
+            if None not in low and None not in high:
+                ax.fill_between(x, low, high, alpha=0.15, color=color)
         ax.legend()
-        ax.set_xlabel(bench.xlabel or x)
+        ax.set_xlabel(bench.xlabel or bench.x_names[0])
         ax.set_ylabel(bench.ylabel)
         ax.set_xscale("log" if bench.x_log else "linear")
         ax.set_yscale("log" if bench.y_log else "linear")
@@ -271,29 +290,31 @@ class Mark:
 
     def _run(self, bench: Benchmark, save_path: str, show_plots: bool, print_data: bool,
              diff_col=False, save_precision=6, **kwargs):
-        import pandas as pd
-
-        labels = [[f"{name}{part} ({bench.ylabel})" for name in bench.line_names]
-                  for part in ("", "-min", "-max")]
-        names = list(bench.x_names)
-        df = pd.DataFrame(_as_rows(bench, self.fn, kwargs), columns=names + sum(labels, []))
+        """(columns, rows) of its table."""
+        all_rows = _as_rows(bench, self.fn, kwargs)
         if bench.plot_name and (show_plots or save_path):
-            self._plot(bench, df, labels, save_path, show_plots)
-        df = df[names + labels[0]]
-        if diff_col and df.shape[1] == 2:
-            first, second = df.columns.tolist()
-            df["Diff"] = df[second] - df[first]
+            self._plot(bench, all_rows, save_path, show_plots)
+        columns = [*bench.x_names, *(f"{name} ({bench.ylabel})" for name in bench.line_names)]
+        rows = [row[: len(columns)] for row in all_rows]
+        if diff_col and len(columns) == 2:
+            columns.append("Diff")
+            rows = [[*row, row[1] - row[0]] for row in rows]
         if print_data:
             print(bench.plot_name + ":")
-            print(df.to_string())
+            print(_as_text(columns, rows))
         if save_path:
-            df.to_csv(os.path.join(save_path, f"{bench.plot_name}.csv"), index=False,
-                      float_format=f"%.{save_precision}f")
-        return df
+            import csv
+
+            with open(os.path.join(save_path, f"{bench.plot_name}.csv"), "w", newline="") as file:
+                out = csv.writer(file, lineterminator="\n")
+                out.writerow(columns)
+                out.writerows([f"{v:.{save_precision}f}" if isinstance(v, float) else v
+                               for v in row] for row in rows)
+        return columns, rows
 
     def run(self, show_plots=False, print_data=False, save_path="", return_df=False, **kwargs):
-        """Runs all benchmarks, and shows, prints, saves (plots, tables and results.html in a
-        folder) or returns the pandas tables of their results.  A plot needs matplotlib."""
+        """Runs all benchmarks, and shows, prints or saves (plots, tables and results.html in a
+        folder) their results, or returns them as tables of pandas.  Plots need matplotlib."""
         single = isinstance(self.benchmarks, Benchmark)
         benchmarks = [self.benchmarks] if single else self.benchmarks
         if save_path:
@@ -304,12 +325,15 @@ class Mark:
                 tables.append(self._run(bench, save_path, show_plots, print_data, **kwargs))
         finally:
             if save_path:
-                images = [f'<image src="{b.plot_name}.png"/>\n' for b in benchmarks[:len(tables)]]
+                images = [f'<image src="{b.plot_name}.png"/>\n' for b in benchmarks[: len(tables)]]
                 with open(os.path.join(save_path, "results.html"), "w") as html:
                     html.write("<html><body>\n" + "".join(images) + "</body></html>\n")
         if not return_df:
             return None
-        return tables[0] if single else tables
+        import pandas
+
+        frames = [pandas.DataFrame(rows, columns=columns) for columns, rows in tables]
+        return frames[0] if single else frames
 
 
 def perf_report(benchmarks):

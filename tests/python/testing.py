@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nereid.testing on a CPU: times, their statistics, comparisons and reports; and the failures of
 the library as exceptions with their parts."""
-import doctest, os, pathlib, pickle, sys, tempfile, time
+import contextlib, doctest, io, os, pathlib, pickle, sys, tempfile, time, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -87,24 +87,29 @@ def check_report():
     bench.benchmarks.x_vals = [(1, 2, 3)]
     raises("values", ValueError, lambda: testing._as_rows(bench.benchmarks, bench.fn, {}),
            "Expected 2 values")
+    bench.benchmarks.x_vals = [1, (2, 3)]
+    out = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out), \
+            warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = os.path.join(folder, "new")
+        check(bench.run(print_data=True, save_path=path) is None, "gives nothing")
+        files = sorted(os.listdir(path))
+        check(files == ["plot.csv", *(["plot.png"] if not caught else []), "results.html"], files)
+        text = pathlib.Path(path, "plot.csv").read_text()
+    check(text == "n,m,A (GB/s),B (GB/s)\n1,1,11,12\n2,3,23,24\n", text)
+    want = ("plot:\n   n  m  A (GB/s)  B (GB/s)\n"
+            "0  1  1        11        12\n1  2  3        23        24\n")
+    check(out.getvalue() == want, out.getvalue())
+    text = testing._as_text(["x"], [[0.5], [None]])
+    check(text == "          x\n0  0.500000\n1          ", text)
     try:
         import pandas  # noqa: F401
     except ImportError:
         print("skipped: pandas is not installed")
         return
-    bench.benchmarks.x_vals = [1, (2, 3)]
     table = bench.run(return_df=True)
     check(list(table.columns) == ["n", "m", "A (GB/s)", "B (GB/s)"] and len(table) == 2, table)
-    bench.benchmarks.plot_name = ""
-    with tempfile.TemporaryDirectory() as folder:
-        check(bench.run() is None, "nothing")
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            return
-        bench.benchmarks.plot_name = "plot"
-        bench.run(save_path=folder)
-        check(sorted(os.listdir(folder)) == ["plot.csv", "plot.png", "results.html"], "files")
 
 
 # ---- failures ----
