@@ -29,6 +29,9 @@
   "kernel %s accessed memory outside of its arrays: --device interp finds the line"
 #define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
 #define E_CLI_BUILD_DIR "name the output folder with -o DIR"
+#define E_CLI_BUILD_FOLDER "the folder %s can't be made: %s"
+#define E_CLI_BUILD_OPTION \
+  "%s is for models; this is a kernel, by --sig or another option of kernels"
 #define E_CLI_BUILD_ONE "a project has one model, not %s and %s"
 #define E_CLI_RECORDS_VERB "unknown action `%s`%s; actions are export, import, merge"
 #define E_CLI_RECORDS_FILES "`nereid records %s` takes %s, not %d"

@@ -169,6 +169,12 @@
   "no ptxas to assemble with, and no GPU driver: install NVIDIA's ptxas, or set NEREID_PTXAS to it"
 #define E_RUN_NO_ASSEMBLER \
   "no ptxas to assemble with: install NVIDIA's ptxas, or set NEREID_PTXAS to it"
+#define E_RUN_SOURCE_TARGET "a C source holds code for GPUs; the image of %s has %s code"
+#define E_RUN_SOURCE_ALIAS \
+  "the code of %s takes arguments for disjoint that may overlap: compile it with alias ORDERED, " \
+  "or DISJOINT if they never do"
+#define E_RUN_SOURCE_SCRATCH "kernel %s needs scratch memory, which a C source doesn't provide"
+#define E_RUN_SOURCE_NAME "`%s` is no name of a C function"
 #define E_RUN_NOTHING_TO_ASSEMBLE "the image of %s has no PTX that %s can run"
 #define E_RUN_CUBIN_TARGET \
   "the driver can't assemble for %s, only for its own %s: install NVIDIA's ptxas"

@@ -342,6 +342,13 @@ NEREID_API int nereid_image_add(nereid_image *image, const nereid_image *other);
  * is NEREID_E_USAGE.  Variants are assembled on all cores. */
 NEREID_API int nereid_image_assemble(nereid_image **out, const nereid_image *image,
                                      const char *target);
+/* A C source and a header with the image's code for GPUs (PTX or machine code) in it, and with
+ * functions NAME_load, NAME_launch and NAME_unload, whose arguments have C's types.  They need the
+ * driver (-lcuda) and nothing of Nereid.  `name`, a name in C, is that of the functions and of the
+ * files, NAME.c and NAME.h; NULL: the kernel's.  Images that are compiled with alias GUARDED are
+ * refused if their code has anything to check.  Both texts are freed with nereid_text_free(). */
+NEREID_API int nereid_image_source(char **source, char **header, const nereid_image *image,
+                                   const char *name);
 /* A hash of the image's code and of how it is launched, as 32 hexadecimal digits, of which at most
  * `size` - 1 are written, and a NUL: images with equal keys do the same.  It is the same in every
  * process and on every machine.  Places in the source, which debuggers show, are left out of it,

@@ -41,6 +41,19 @@ static int add_constexpr_pair(void *request, const char *pair) {
   return request_add_pair(request, pair, false);
 }
 
+static int add_type_pair(void *request, const char *pair) {
+  return request_add_pair(request, pair, true);
+}
+
+int request_signature(Request *r, const char *text) {
+  Strings parts = {0};
+  int status = args_split(&parts, text) ? STATUS_OK : STATUS_PROBLEM;
+  for (int i = 0; i < parts.len && status == STATUS_OK; i++)
+    if (*parts.data[i]) status = args_each_item(parts.data[i], add_type_pair, r);
+  strings_free(&parts);
+  return status;
+}
+
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
     case OPT_DEFINE: return args_each_item(value, add_constexpr_pair, r);

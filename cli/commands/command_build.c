@@ -1,17 +1,23 @@
-/* nereid build: a model as a C project of its own. */
+/* nereid build: a model as a C project of its own, or a kernel as a C source and header. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/arguments/ranges.h"
+#include "cli/arguments/request.h"
 #include "cli/arguments/values.h"
 #include "cli/commands/commands.h"
 #include "cli/messages.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "graph/nereid_graph.h"
 
 enum {
-  OPT_OUTPUT = 1,
-  OPT_TARGET,
+  OPT_OUTPUT = REQUEST_OPTIONS_END,
+  OPT_SIG,
+  OPT_DISJOINT,
   OPT_WEIGHTS,
   OPT_MODE,
   OPT_DTYPE,
@@ -36,10 +42,21 @@ static const Option options[] = {
     {OPT_RANGE, "--range", "SIZE=LO..HI",
      "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
      .repeats = true},
-    {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
+    {OPT_NAME, "--name", "NAME",
+     "functions are NAME_run() ...: for programs with several models; of a kernel NAME_launch() "
+     "..."},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "PTX only, without machine code, even if ptxas is found"},
     {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
+    {OPT_SIG, "--sig", "NAME=TYPE,...",
+     "of a kernel: types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)", .repeats = true},
+    {OPT_DEFINE, "-D", "NAME=VALUE", "of a kernel: a constexpr", .repeats = true},
+    {OPT_NUM_WARPS, "--num-warps", "N", "of a kernel: warps a program", .choices = "1 2 4 8 16 32"},
+    {OPT_NUM_STAGES, "--num-stages", "N", "of a kernel: depth of pipelined loops"},
+    {OPT_MAXNREG, "--maxnreg", "N", "of a kernel: registers a thread at most"},
+    {OPT_DISJOINT, "--disjoint", NULL, "of a kernel: its arguments never overlap in memory"},
+    {OPT_LANGUAGE, "--language", "V", "of a kernel: Triton's version", .choices = "3.6 3.9"},
+    OPTION_IMPORT_PATH,
     {0},
 };
 
@@ -48,6 +65,9 @@ typedef struct {
   nereid_graph_options options;
   nereid_build_options build;
   Ranges ranges;
+  Request request; /* of a kernel */
+  bool is_kernel, disjoint;
+  const char *of_model; /* an option that no kernel has; NULL: none was given */
 } Build;
 
 static int take_model(Build *b, const char *path) {
@@ -57,19 +77,41 @@ static int take_model(Build *b, const char *path) {
   return STATUS_OK;
 }
 
-static int take_build_option(Build *b, int id, const char *value) {
+static int take_kernel_option(Build *b, int id, const char *value) {
+  b->is_kernel = true;
   switch (id) {
-    case OPT_OUTPUT: b->build.dir = value; return STATUS_OK;
-    case OPT_TARGET: b->build.targets = value; return STATUS_OK;
+    case OPT_SIG: return request_signature(&b->request, value);
+    case OPT_DISJOINT: b->disjoint = true; return STATUS_OK;
+    default: return request_option(&b->request, id, value);
+  }
+}
+
+static int take_model_option(Build *b, int id, const char *value) {
+  b->of_model = args_option_name(options, id);
+  switch (id) {
     case OPT_WEIGHTS: b->source.weights = value; return STATUS_OK;
     case OPT_MODE: b->options.mode = value; return STATUS_OK;
     case OPT_DTYPE: b->options.dtype = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&b->ranges, value);
-    case OPT_NAME: b->build.name = value; return STATUS_OK;
     case OPT_EMBED: b->build.embed_weights = 1; return STATUS_OK;
+    default: b->options.no_checks = 1; return STATUS_OK;
+  }
+}
+
+static int take_build_option(Build *b, int id, const char *value) {
+  switch (id) {
+    case ARGS_POSITIONAL: return take_model(b, value);
+    case OPT_OUTPUT: b->build.dir = value; return STATUS_OK;
+    case OPT_TARGET: b->build.targets = value; return STATUS_OK;
+    case OPT_NAME: b->build.name = value; return STATUS_OK;
     case OPT_PTX: b->build.ptx_only = 1; return STATUS_OK;
-    case OPT_NO_CHECKS: b->options.no_checks = 1; return STATUS_OK;
-    default: return take_model(b, value);
+    case OPT_WEIGHTS:
+    case OPT_MODE:
+    case OPT_DTYPE:
+    case OPT_RANGE:
+    case OPT_EMBED:
+    case OPT_NO_CHECKS: return take_model_option(b, id, value);
+    default: return take_kernel_option(b, id, value);
   }
 }
 
@@ -91,6 +133,81 @@ static int build_model(Build *b) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
+/* ---- kernels ---- */
+
+/* The kernel's code for each of the targets. */
+static int compile_targets(nereid_image **out, Build *b) {
+  const char *list = b->build.targets ? b->build.targets : "sm_90a";
+  nereid_request *r = &b->request.api;
+  Strings targets = {0};
+  int code = 0, status = args_split(&targets, list) ? STATUS_OK : STATUS_PROBLEM;
+  r->alias = b->disjoint ? NEREID_ALIAS_DISJOINT : NEREID_ALIAS_ORDERED;
+  for (int i = 0; i < targets.len && !status && !code; i++) {
+    nereid_image *image = NULL;
+    r->target = targets.data[i];
+    code = nereid_compile(&image, r, NEREID_PTX);
+    if (!code && *out) code = nereid_image_add(*out, image);
+    else if (!code) *out = image, image = NULL;
+    nereid_image_free(image);
+  }
+  strings_free(&targets);
+  return code ? args_failed(code) : status;
+}
+
+/* Machine code in place of PTX, where there is ptxas. */
+static int assemble_targets(nereid_image **image, const Build *b) {
+  char ptxas[4096] = "";
+  nereid_image *machine;
+  if (b->build.ptx_only || nereid_find_tool(ptxas, sizeof ptxas, "ptxas") || !*ptxas)
+    return STATUS_OK;
+  int code = nereid_image_assemble(&machine, *image, NULL);
+  if (code) return args_failed(code);
+  nereid_image_free(*image);
+  *image = machine;
+  return STATUS_OK;
+}
+
+static int write_file(const Build *b, const char *name, const char *suffix, const char *text) {
+  size_t size = strlen(b->build.dir) + strlen(name) + strlen(suffix) + 2;
+  char *path = malloc(size);
+  if (!path) return args_out_of_memory();
+  snprintf(path, size, "%s/%s%s", b->build.dir, name, suffix);
+  int status = output_write(path, text, strlen(text));
+  free(path);
+  return status;
+}
+
+static int write_kernel(const Build *b, const nereid_image *image) {
+  char *source, *header;
+  const char *name = b->build.name ? b->build.name : nereid_image_name(image);
+  int code = nereid_image_source(&source, &header, image, b->build.name);
+  if (code) return args_failed(code);
+  int status = STATUS_OK;
+  if (mkdir(b->build.dir, 0777) && errno != EEXIST)
+    status = args_error(E_CLI_BUILD_FOLDER, b->build.dir, strerror(errno));
+  if (!status) status = write_file(b, name, ".c", source);
+  if (!status) status = write_file(b, name, ".h", header);
+  nereid_text_free(source);
+  nereid_text_free(header);
+  return status;
+}
+
+static int build_kernel(Build *b) {
+  nereid_image *image = NULL;
+  if (b->of_model) return args_error(E_CLI_BUILD_OPTION, b->of_model);
+  int status = b->source.path ? request_file(&b->request, b->source.path) : STATUS_OK;
+  if (!status) status = request_finish(&b->request);
+  if (!status && (!b->build.dir || !*b->build.dir)) status = args_error(E_CLI_BUILD_DIR);
+  if (status) return status;
+  Progress *p = progress_start("building", b->source.path);
+  status = compile_targets(&image, b);
+  if (!status) status = assemble_targets(&image, b);
+  progress_stop(p);
+  if (!status) status = write_kernel(b, image);
+  nereid_image_free(image);
+  return status;
+}
+
 static int run_build(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Build b = {0};
@@ -98,17 +215,18 @@ static int run_build(int argc, char **argv) {
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
     status = id == ARGS_ERROR ? STATUS_USAGE : take_build_option(&b, id, value);
-  if (!status) status = build_model(&b);
+  if (!status) status = b.is_kernel ? build_kernel(&b) : build_model(&b);
   ranges_free(&b.ranges);
+  request_free(&b.request);
   return status;
 }
 
-static const Operand operands[] = {OPERAND_MODEL, {0}};
+static const Operand operands[] = {OPERAND_MODEL, OPERAND_KERNEL, {0}};
 
 const Command command_build = {
     "build",
-    "MODEL -o DIR [--target sm_90a,sm_80|cpu] [OPTION]...",
-    "Writes a model as a C project, which `make` builds without Nereid.",
+    "MODEL|FILE[:KERNEL] -o DIR [--sig NAME=TYPE,...] [--target sm_90a,sm_80|cpu] [OPTION]...",
+    "Writes a model as a C project that needs no Nereid, or a kernel as a C source and header.",
     options,
     run_build,
     operands,

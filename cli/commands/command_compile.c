@@ -31,22 +31,9 @@ typedef struct {
   const char *emit, *output;
 } Compile;
 
-static int add_type(void *request, const char *pair) {
-  return request_add_pair(request, pair, true);
-}
-
-static int add_signature(Request *r, const char *text) {
-  Strings parts = {0};
-  int status = args_split(&parts, text) ? STATUS_OK : STATUS_PROBLEM;
-  for (int i = 0; i < parts.len && status == STATUS_OK; i++)
-    if (*parts.data[i]) status = args_each_item(parts.data[i], add_type, r);
-  strings_free(&parts);
-  return status;
-}
-
 static int take_compile_option(Compile *c, int id, const char *value) {
   switch (id) {
-    case OPT_SIG: return add_signature(&c->request, value);
+    case OPT_SIG: return request_signature(&c->request, value);
     case OPT_EMIT: c->emit = value; return STATUS_OK;
     case OPT_DUMP: c->request.api.dump_after = value; return STATUS_OK;
     case OPT_PASSES: c->request.api.run_passes = value; return STATUS_OK;

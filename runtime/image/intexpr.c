@@ -308,6 +308,38 @@ int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values) {
   return 0;
 }
 
+/* ---- as C ---- */
+
+static const char *c_of(Arena *a, IntCode op, const char *x, const char *y) {
+  static const char *const functions[] = {[I_DIV] = "floor_div",
+                                          [I_MOD] = "floor_mod",
+                                          [I_CDIV] = "cdiv",
+                                          [I_MIN] = "least",
+                                          [I_MAX] = "most"};
+  static const char *const operators[] = {
+      [I_ADD] = "+", [I_SUB] = "-", [I_MUL] = "*", [I_EQ] = "==", [I_NE] = "!=",
+      [I_LT] = "<",  [I_LE] = "<=", [I_GT] = ">",  [I_GE] = ">=", [I_AND] = "&&"};
+  if (op >= I_DIV && op <= I_MAX) return arena_printf(a, "%s(%s, %s)", functions[op], x, y);
+  return arena_printf(a, "(%s %s %s)", x, operators[op], y);
+}
+
+const char *intexpr_c(Arena *a, const IntExpr *e) {
+  const char *stack[STACK_MAX + 1];
+  int n = 0;
+  for (int i = 0; i < e->n; i++) {
+    const IntOp *op = &e->code[i];
+    if (op->op == I_NAME) stack[n++] = arena_printf(a, "v[%lld]", (long long)op->value);
+    else if (op->op == I_NUMBER)
+      stack[n++] = arena_printf(a, "INT64_C(%lld)", (long long)op->value);
+    else if (op->op == I_NEG) stack[n - 1] = arena_printf(a, "(-%s)", stack[n - 1]);
+    else {
+      n--;
+      stack[n - 1] = c_of(a, (IntCode)op->op, stack[n - 1], stack[n]);
+    }
+  }
+  return stack[0];
+}
+
 /* ---- intervals ---- */
 
 typedef __int128 Wide;

@@ -39,6 +39,10 @@ typedef struct {
 int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames);
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values);
 
+/* The expression as C, in which v[i] is the i-th name's value; it calls floor_div, floor_mod, cdiv,
+ * least and most, of two int64_t. */
+const char *intexpr_c(Arena *a, const IntExpr *e);
+
 /* lo to hi, none if lo > hi.  A range that may exceed 64 bits is INT64_MIN to INT64_MAX. */
 typedef struct {
   int64_t lo, hi;

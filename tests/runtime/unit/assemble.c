@@ -1,9 +1,11 @@
-/* Machine code without a GPU: images that ptxas assembles, what they say of registers, and keys. */
+/* Machine code without a GPU: images that ptxas assembles, what they say of registers, keys,
+ * and C sources. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/image/cubin.h"
+#include "runtime/image/image.h"
 #include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
@@ -146,9 +148,95 @@ static void test_failures(void) {
   nereid_image_free(ptx);
 }
 
+/* ---- C sources ---- */
+
+/* A kernel whose only parameter is n. */
+static nereid_image *image_with(ImageSlot slot, ImageNoAlias *pair) {
+  ImageParam params[] = {{"n", type_scalar(DT_I32), false}};
+  ImageVariant v = {.target = "sm_80",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = "ptx",
+                    .size = 3,
+                    .threads = 32,
+                    .slots = &slot,
+                    .nslots = 1,
+                    .noalias = pair,
+                    .nnoalias = pair != NULL};
+  nereid_image *image;
+  if (image_new(&image, "k", params, 1) || image_add_variant(image, &v, true)) abort();
+  return image;
+}
+
+static void refuse_source(nereid_image *image, const char *name, const char *message) {
+  char *source = "", *header = "";
+  X(nereid_image_source(&source, &header, image, name), NEREID_E_USAGE, message);
+  check(!source && !header, "no text after a failure");
+}
+
+static void test_source_failures(void) {
+  ImageNoAlias pair = {0, 0, false};
+  nereid_image *scratch = image_with((ImageSlot){SLOT_SCRATCH, 0, {"n", NULL, 0}}, NULL);
+  nereid_image *alias = image_with((ImageSlot){SLOT_ARG, 0, {0}}, &pair);
+  nereid_image *good = image_with((ImageSlot){SLOT_ARG, 0, {0}}, NULL);
+  nereid_image *c = compile((What){SUM, "a.py", "cpu", "64", 0});
+  refuse_source(scratch, NULL, "kernel k needs scratch memory, which a C source doesn't provide");
+  refuse_source(
+      alias, NULL,
+      "the code of k takes arguments for disjoint that may overlap: compile it with alias "
+      "ORDERED, or DISJOINT if they never do");
+  refuse_source(c, NULL, "a C source holds code for GPUs; the image of total has c code");
+  refuse_source(good, "a b", "`a b` is no name of a C function");
+  refuse_source(good, "", "`` is no name of a C function");
+  nereid_image_free(scratch);
+  nereid_image_free(alias);
+  nereid_image_free(good);
+  nereid_image_free(c);
+}
+
+/* Expressions that the launcher evaluates, and names that C would not take. */
+static void test_source(void) {
+  ImageParam params[] = {{"int", type_scalar(DT_I32), false},
+                         {"shape.0", type_scalar(DT_BF16), false},
+                         {"shape_0", type_ptr(DT_F32), true}};
+  ImageSlot slots[] = {{SLOT_ARG, 2, {0}},
+                       {SLOT_VALUE, 0, {"min(int, 7) // -2 % processors", NULL, 0}}};
+  IntExpr guard = {"int == 3 and shape_0 % 16 == 0", NULL, 0};
+  ImageVariant v = {.target = "sm_80",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = "ptx",
+                    .size = 3,
+                    .threads = 32,
+                    .slots = slots,
+                    .nslots = 2,
+                    .guards = &guard,
+                    .nguards = 1,
+                    .has_grid = true,
+                    .grid = {{"cdiv(grid_x, 2)", NULL, 0}, {"1", NULL, 0}, {"-int", NULL, 0}}};
+  nereid_image *image;
+  char *source, *header;
+  if (image_new(&image, "k", params, 3) || image_add_variant(image, &v, true)) abort();
+  check_call(!nereid_image_source(&source, &header, image, "mine"), "a source");
+  check_got(strstr(header, "    int32_t int_,\n    uint16_t shape_0,\n    CUdeviceptr shape_0_)"),
+            "names", header);
+  static const char *const parts[] = {
+      "((v[0] == INT64_C(3)) && (floor_mod(v[2], INT64_C(16)) == INT64_C(0)))",
+      "floor_mod(floor_div(least(v[0], INT64_C(7)), (-INT64_C(2))), v[6])",
+      "(unsigned)cdiv(v[3], INT64_C(2)),\n        (unsigned)INT64_C(1),\n        (unsigned)(-v[0])",
+      "{code_0, \"k\", 80, 0, 0, 0, 32, 0}", "  112,116,120,\n  0};"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    check_got(strstr(source, parts[i]) != NULL, parts[i], source);
+  nereid_text_free(source);
+  nereid_text_free(header);
+  nereid_image_free(image);
+}
+
 int main(void) {
   char ptxas[TOOL_PATH];
   test_keys();
+  test_source();
+  test_source_failures();
   if (tool_find_ptxas(ptxas)) {
     test_cubin();
     test_targets();
