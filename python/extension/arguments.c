@@ -69,6 +69,12 @@ static int read_exchanged(const DlExchange *x, PyObject *v, Tensor *out) {
   return 1;
 }
 
+int read_exchanged_tensor(State *s, PyObject *v, nereid_tensor *out) {
+  const DlExchange *x = exchange_of(s, Py_TYPE(v));
+  if (!x) return 0;
+  return x->tensor_of(v, out) ? -1 : 1;
+}
+
 /* ---- through Python: nereid.runtime.arguments ---- */
 
 static PyObject *import_function(PyObject **kept, const char *module, const char *name) {

@@ -30,6 +30,7 @@ typedef struct {
   PyObject *descriptor; /* the class of host tensor descriptors; NULL: none was made yet */
   PyObject *constexpr_; /* the class of constants of the language; NULL: likewise */
   PyTypeObject *device_type, *image_type, *kernel_type, *launcher_type, *specialization_type;
+  PyTypeObject *executable_type;
   /* The last two types of tensors that were seen, with their table of DLPack. */
   struct {
     PyTypeObject *type;
@@ -125,8 +126,15 @@ typedef struct {
 const char *dtype_text(nereid_dl_dtype t);
 /* 1: `v` is a tensor; 0: it is none; -1: an exception. */
 int read_tensor(State *s, PyObject *v, Tensor *out);
+/* The same with sizes and strides, of a tensor with a table of DLPack; 0 for any other. */
+int read_exchanged_tensor(State *s, PyObject *v, nereid_tensor *out);
 /* The stream (CUstream) that the library of the tensors works on; -1: an exception. */
 int current_stream(State *s, nereid_dl_device device, void **out);
+
+/* ---- graph.c: models ---- */
+
+/* Adds the types to the module; negative with an exception on failure. */
+int add_graphs(PyObject *module);
 
 /* ---- dispatch.c: calls of jit functions ---- */
 

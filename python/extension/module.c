@@ -82,7 +82,8 @@ static int start_module(PyObject *module) {
     Py_XDECREF(name);
     if (code) return -1;
   }
-  return add_objects(module) || add_memory(module) || add_dispatch(module) || add_records(module)
+  return add_objects(module) || add_memory(module) || add_dispatch(module) || add_records(module) ||
+                 add_graphs(module)
              ? -1
              : 0;
 }

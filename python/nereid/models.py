@@ -1,0 +1,543 @@
+"""Models: load, run and build tensor graphs.
+
+    import nereid
+    model = nereid.load("model.onnx")        # or .pt2, or an ExportedProgram of torch.export
+    outputs = model.run({"x": array})        # a list, in the model's order
+    y = model(array)                         # one output itself, several as a tuple
+
+A model runs where its inputs are, in PyTorch's current stream, and gives tensors of PyTorch where
+an input is one, else NumPy's arrays.
+"""
+
+from __future__ import annotations
+
+import io
+import operator
+import os
+import sys
+import threading
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+from nereid import _nereid
+from nereid.runtime import driver
+from nereid.runtime.arguments import CPU, CUDA, dtype_of
+
+_KINDS = ("graph", "kernels", "plan", "dot", "fused", "explain")
+_EXECUTABLE = b"nereid executable"
+# NumPy's names of dtypes by DLPack's code and bits; the others are bytes there.
+_NUMPY = {
+    (2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (6, 8): "bool",
+    **{(0, n): f"int{n}" for n in (8, 16, 32, 64)},
+    **{(1, n): f"uint{n}" for n in (8, 16, 32, 64)},
+}
+_TORCH = {
+    **_NUMPY, (4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2",
+}
+
+
+class Value(NamedTuple):
+    """An input or an output of a model."""
+
+    name: str
+    dtype: str
+    """"f32", "bf16", "i64", "b8" ..., as graphs print them."""
+    shape: tuple[int | str, ...] | None
+    """Sizes; those that are open as expressions of symbols, "s0" or "2*s0".  None: a number."""
+    type: str
+    """The whole: "f32[s0, 64]", or "Sym(2*s0)" of an integer."""
+    is_number: bool
+    """An integer of Python's, which decides sizes or follows from them."""
+
+
+class _Compiled(NamedTuple):
+    """The model on a device, and what it returns: (name, type, dtype, is it a number, place)."""
+
+    executable: Any
+    outputs: list
+    places: int
+
+
+def _compiled(executable) -> _Compiled:
+    return _Compiled(executable, executable.outputs, executable.nplaces)
+
+
+def _shape_of(text: str) -> tuple[int | str, ...] | None:
+    begin, end = text.find("["), text.rfind("]")
+    if begin < 0:
+        return None
+    sizes = [s.strip() for s in text[begin + 1:end].split(", ") if s.strip()]
+    return tuple(int(s) if s.lstrip("-").isdigit() else s for s in sizes)
+
+
+def _value(item: tuple) -> Value:
+    name, kind, dtype, is_number, _ = item
+    return Value(name or "", dtype or "", None if is_number else _shape_of(kind or ""),
+                 kind or "", is_number)
+
+
+# ---- tensors ----
+
+
+def _is_torch(value: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _strides(strides, size: int):
+    if strides is None:
+        return None
+    if any(s % size for s in strides):
+        raise TypeError("an array whose strides are no multiples of its elements: copy it")
+    return tuple(s // size for s in strides)
+
+
+def _of_interface(interface: dict, device: tuple[int, int]):
+    text = interface["typestr"]
+    if text[0] == ">":
+        raise TypeError("an array of big-endian numbers: convert it to this machine's byte order")
+    codes = {"i": 0, "u": 1, "f": 2, "b": 6}
+    if text[1] not in codes:
+        raise TypeError(f"models have no elements of NumPy's type {text!r}")
+    size = int(text[2:])
+    return (interface["data"][0], tuple(interface["shape"]),
+            _strides(interface.get("strides"), size), device, (codes[text[1]], 8 * size))
+
+
+def _describe(value: Any) -> Any:
+    """What the extension reads: a tensor with a table of DLPack, an integer, or (address, sizes,
+    strides in elements, device, dtype)."""
+    if hasattr(type(value), "__dlpack_c_exchange_api__"):
+        return value
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if isinstance(interface, dict):
+        return _of_interface(interface, (CUDA, 0))
+    interface = getattr(value, "__array_interface__", None)
+    if isinstance(interface, dict):
+        return _of_interface(interface, (CPU, 0))
+    if hasattr(value, "data_ptr"):
+        place = value.device
+        device = (CPU, 0) if place.type == "cpu" else (CUDA, place.index or 0)
+        return (value.data_ptr(), tuple(value.shape), tuple(value.stride()), device,
+                dtype_of(value.dtype))
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"an input is a {type(value).__name__}, which is no tensor")
+    return operator.index(value)
+
+
+def _device_of(value: Any) -> str | None:
+    """The name of the device that has the tensor; None: a CPU, or no tensor."""
+    place = getattr(value, "device", None)
+    if getattr(place, "type", None) == "cuda":
+        return f"cuda:{place.index or 0}"
+    if hasattr(value, "__cuda_array_interface__"):
+        return f"cuda:{getattr(place, 'id', 0) or 0}"
+    return None
+
+
+def _torch_allocator(device: str) -> Callable:
+    import torch
+
+    place = torch.device(device if device.startswith("cuda") else "cpu")
+
+    def allocate(sizes, code, bits):
+        tensor = torch.empty(sizes, dtype=getattr(torch, _TORCH[code, bits]), device=place)
+        return tensor, _describe(tensor)
+
+    return allocate
+
+
+def _numpy_allocate(sizes, code, bits):
+    import numpy
+
+    name = _NUMPY.get((code, bits))
+    if name is None:
+        raise TypeError("NumPy has no dtype for an output: pass tensors of PyTorch, or out=")
+    array = numpy.empty(sizes, name)
+    return array, _describe(array)
+
+
+def _shrink(tensor: Any, sizes: tuple[int, ...]) -> Any:
+    """The elements that there are, of an output whose size the data has decided."""
+    if tuple(tensor.shape) == sizes:
+        return tensor
+    n = 1
+    for size in sizes:
+        n *= size
+    return tensor.reshape(-1)[:n].reshape(sizes)
+
+
+# ---- models ----
+
+
+class Model:
+    """A model that was read, compiled for each device on which it runs.
+
+    Any number of threads may run it at once.
+    """
+
+    def __init__(self, graph, *, device=None, mode=None, dtype=None, ranges=None,
+                 check_indices=True, bound=(), executable=None):
+        limits = [(str(name), int(lo), int(hi)) for name, (lo, hi) in dict(ranges or {}).items()]
+        self._graph = graph
+        self._options = (mode, dtype, limits, None, not check_indices)
+        self._device = device
+        self._bound = list(bound)  # inputs that the model came with: the first ones, or by name
+        self._executables: dict[str, _Compiled] = {}
+        self._lock = threading.Lock()
+        self._static: set[str] = set()
+        if executable is not None:
+            self._executables[device] = _compiled(executable)
+        elif device is not None:
+            self._on(device)
+
+    # ---- what it is ----
+
+    def _any(self) -> _Compiled:
+        for compiled in list(self._executables.values()):
+            return compiled
+        return self._on(self._device or "cpu")
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The inputs that run() takes, in their order."""
+        return [_value(v) for v in self._any().executable.inputs[len(self._bound):]]
+
+    @property
+    def outputs(self) -> list[Value | None]:
+        """The outputs, in their order; None where the model returns None."""
+        compiled = self._any()
+        places: list[Value | None] = [None] * compiled.places
+        for item in compiled.outputs:
+            places[item[4]] = _value(item)
+        return places
+
+    def _emit(self, kind: str, device: str | None) -> str:
+        if self._graph is None:
+            raise TypeError("an executable has no graph: load the model itself")
+        options = (*self._options[:3], device, self._options[4])
+        with self._lock:
+            return self._graph.emit(options, _KINDS.index(kind))
+
+    @property
+    def graph(self) -> str:
+        """The graph as text, as FX prints it."""
+        return self._emit("graph", None)
+
+    def text(self, stage: str, device: str | None = None) -> str:
+        """The text of a stage: "graph", "kernels", "plan", "dot", "fused" or "explain"."""
+        if stage not in _KINDS:
+            raise ValueError(f"there is no stage {stage!r}; stages are {', '.join(_KINDS)}")
+        return self._emit(stage, device or self._target())
+
+    def _target(self) -> str:
+        device = self._device or ("cuda" if driver.has_gpu() else "cpu")
+        return device.split(":")[0]
+
+    def explain(self, *inputs, device: str | None = None, **named) -> str:
+        """A table: what each kernel covers, must move and compute, and how long that takes at
+        least.  With inputs the model runs some times, and the table has measured times."""
+        if not inputs and not named:
+            return self.text("explain", device)
+        values = self._values(inputs, named)
+        name = device or self._place(values)
+        executable = self._on(name).executable
+        with self._lock:
+            return executable.explain([_describe(v) for v in values])
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
+        return f"<nereid.Model ({inputs})>"
+
+    # ---- running ----
+
+    def _on(self, name: str) -> _Compiled:
+        found = self._executables.get(name)
+        if found is not None:
+            return found
+        with self._lock:
+            if name not in self._executables:
+                if self._graph is None:
+                    raise TypeError(f"the executable is for {self._device}, not for {name}")
+                made = self._graph.compile(driver.device(name), self._options)
+                self._set_static(made)
+                self._executables[name] = _compiled(made)
+            return self._executables[name]
+
+    def _set_static(self, executable) -> None:
+        for i, item in enumerate(executable.inputs):
+            if i < len(self._bound) or item[0] in self._static:
+                executable.set_static(i)
+
+    def set_static(self, *names: str) -> None:
+        """These inputs are the same tensors in all runs that come later, as parameters are: only
+        the first run looks at them."""
+        known = [v.name for v in self.inputs]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"there is no input {name!r}; inputs are {', '.join(known)}")
+        with self._lock:
+            self._static |= set(names)
+            for compiled in self._executables.values():
+                self._set_static(compiled.executable)
+
+    def _values(self, inputs: Sequence, named: Mapping[str, Any]) -> list:
+        """The inputs in the model's order, after those that it came with."""
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            named = {**inputs[0], **named}
+            inputs = ()
+        values = [*self._bound, *inputs]
+        if named:
+            values += self._by_name(len(inputs), named)
+        return values
+
+    def _by_name(self, given: int, named: Mapping[str, Any]) -> list:
+        names = [v.name for v in self.inputs]
+        left = names[given:]
+        wrong = [name for name in named if name not in left]
+        if wrong:
+            again = "is given twice" if wrong[0] in names else "is no input"
+            raise TypeError(f"{wrong[0]!r} {again}; inputs are {', '.join(names)}")
+        missing = [name for name in left if name and name not in named]
+        if missing:
+            raise TypeError(f"input {missing[0]!r} is missing")
+        return [named[name] if name else 0 for name in left]
+
+    def _place(self, values: Sequence) -> str:
+        if self._device:
+            return self._device
+        for value in values:
+            name = _device_of(value)
+            if name:
+                return name
+        return "cpu"
+
+    def run(self, *inputs, out: Sequence | Mapping[str, Any] | None = None,
+            device: str | None = None, stream: Any = None, **named) -> list:
+        """Runs the model on inputs by position or name, or on one dict of them.
+
+        `out` has tensors for outputs, None where one is to be made: a list in the model's order,
+        or a dict by name.  `stream` is a CUDA stream (an integer, or PyTorch's); the default is
+        PyTorch's current one, in which the run is when this returns.
+        """
+        values = self._values(inputs, named)
+        name = device or self._place(values)
+        compiled = self._on(name)
+        torch_is_used = any(_is_torch(v) for v in values)
+        number, workspace = 0, None
+        if name.startswith("cuda"):
+            index = int(name[5:] or 0)
+            current = driver.current_stream(index)
+            number = current if stream is None else int(getattr(stream, "cuda_stream", stream))
+            if torch_is_used and number == current:
+                workspace = _torch_allocator(name)
+        on_device = any(_device_of(v) for v in values) or not name.startswith("cuda")
+        allocate = (_torch_allocator(name if on_device else "cpu") if torch_is_used
+                    else _numpy_allocate)
+        given = self._given(compiled, out)
+        pointers = None if given is None else [None if t is None else _describe(t) for t in given]
+        results = compiled.executable.run([_describe(v) for v in values], pointers, allocate,
+                                          workspace, number)
+        places: list = [None] * compiled.places
+        for i, (item, (made, sizes)) in enumerate(zip(compiled.outputs, results)):
+            tensor = given[i] if given and given[i] is not None else made
+            places[item[4]] = tensor if sizes is None else _shrink(tensor, sizes)
+        return places
+
+    @staticmethod
+    def _given(compiled: _Compiled, out) -> list | None:
+        if out is None:
+            return None
+        items = compiled.outputs
+        if isinstance(out, Mapping):
+            names = [item[0] for item in items]
+            for name in out:
+                if name not in names:
+                    raise TypeError(f"{name!r} is no output; outputs are {', '.join(names)}")
+            return [out.get(name) for name in names]
+        if len(out) != compiled.places:
+            raise TypeError(f"the model returns {compiled.places} values, and out= has {len(out)}")
+        return [out[item[4]] for item in items]
+
+    def __call__(self, *inputs, **named):
+        outputs = self.run(*inputs, **named)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def info(self, device: str | None = None) -> dict[str, int]:
+        """Bytes of memory, and numbers of kernels and launches, of a run."""
+        return self._on(device or self._device or "cpu").executable.info
+
+    # ---- keeping it ----
+
+    def bytes(self, device: str | None = None, embed_weights: bool = False) -> bytes:
+        """The compiled model, which load() takes: without compiling, on the same kind of device,
+        by the same version of Nereid.  Weights stay in the model's file, or are embedded."""
+        if self._bound:
+            raise TypeError("the model's parameters are tensors of this process: export it first "
+                            "(torch.export.export)")
+        name = device or self._device or ("cuda" if driver.has_gpu() else "cpu")
+        executable = self._on(name).executable
+        with self._lock:
+            return executable.bytes(embed_weights)
+
+    def build(self, folder: str | os.PathLike, targets: str | None = None, name: str | None = None,
+              embed_weights: bool = False, ptx_only: bool = False) -> list[str]:
+        """Writes a C project that needs no Nereid, and returns remarks; see nereid.build()."""
+        if self._graph is None:
+            raise TypeError("an executable can't be built: load the model itself")
+        if self._bound:
+            raise TypeError("the model's parameters are tensors of this process: export it first "
+                            "(torch.export.export)")
+        notes: list[str] = []
+        with self._lock:
+            self._graph.build(self._options, os.fspath(folder), targets, name, embed_weights,
+                              ptx_only, notes)
+        return notes
+
+
+# ---- reading ----
+
+
+def _open(path, data, weights, inputs, tensors=None):
+    names, values = [], []
+    given = inputs.items() if isinstance(inputs, Mapping) else ((None, v) for v in inputs or ())
+    keep = []
+    for name, value in given:
+        names.append(name)
+        values.append(_describe(value))
+        keep.append(value)
+    notes: list[str] = []
+    graph = _nereid.Graph(path, data, None if weights is None else os.fspath(weights), names,
+                          values, notes)
+    return graph, notes, keep
+
+
+def _of_torch(model, inputs):
+    """(data, bound) of a program, a graph module or a module of PyTorch's."""
+    import torch
+
+    if isinstance(model, torch.fx.GraphModule):
+        found = _of_graph_module(model)
+        if found:
+            return found
+    if isinstance(model, torch.nn.Module):
+        if inputs is None:
+            raise TypeError("a module is exported for inputs of a kind: give some by inputs=, or "
+                            "export it (torch.export.export)")
+        args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (tuple(inputs), {})
+        model = torch.export.export(model, args, kwargs)
+    buffer = io.BytesIO()
+    torch.export.save(model, buffer)
+    return buffer.getvalue(), []
+
+
+def _of_graph_module(module):
+    """The text of a graph of ATen's operators whose nodes have types, as make_fx and AOTAutograd
+    make it, and its parameters, which become the first inputs; None: the graph is none such."""
+    import torch
+
+    nodes = list(module.graph.nodes)
+    typed = all("val" in n.meta for n in nodes if n.op == "placeholder")
+    if not typed or any(n.op in ("call_module", "call_method") for n in nodes):
+        return None
+    if any(n.op == "call_function" and not isinstance(n.target, torch._ops.OpOverload)
+           and n.target not in (operator.getitem, *_NUMBERS) for n in nodes):
+        return None
+    graph, bound, place = torch.fx.Graph(), [], {}
+    for n in nodes:
+        if n.op != "get_attr":
+            continue
+        value = module
+        for part in n.target.split("."):
+            value = getattr(value, part)
+        if not isinstance(value, torch.Tensor):
+            return None
+        place[n] = graph.placeholder(n.name)
+        place[n].meta["val"] = value.detach()
+        bound.append(value.detach())
+    for n in nodes:
+        if n not in place:
+            place[n] = graph.node_copy(n, lambda x: place[x])
+    lifted = torch.fx.GraphModule(torch.nn.Module(), graph)
+    return lifted.print_readable(print_output=False).encode(), bound
+
+
+_NUMBERS = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg)
+
+
+def _is_of_torch(model: object) -> bool:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    exported = getattr(getattr(torch, "export", None), "ExportedProgram", ())
+    return isinstance(model, (torch.nn.Module, exported))
+
+
+def load(model, *, weights: str | os.PathLike | None = None, device: str | None = None,
+         mode: str | None = None, dtype: str | None = None,
+         ranges: Mapping[str, tuple[int, int]] | None = None, inputs=None,
+         check_indices: bool = True) -> Model:
+    """Reads a model.
+
+    `model` is a path (.onnx, .pt2, a graph as text), the bytes of such a file, text of a graph,
+    bytes that Model.bytes() gave, an ExportedProgram, or a module of PyTorch's: a GraphModule of
+    ATen's operators with types is taken as it is, any other module is exported for `inputs`.
+
+    `weights` is the file that has the parameters of a graph as text, or, of Model.bytes(), where
+    the model's file is now.  `inputs` are values, by position or name, that decide shapes of an
+    ONNX model or types of a text.
+
+    `device` is "cpu", "cuda" or "cuda:1"; without one the model runs where its inputs are.
+    `mode` is "default", "eager", "reduce-overhead" or "max-autotune"; `dtype` "fp32", "bf16" or
+    "fp16" is what weights and floating inputs have; `ranges` narrows open sizes:
+    {"s0": (1, 64)}, or by an input's axis {"x[0]": (1, 64)}.
+    """
+    options = {"device": device, "mode": mode, "dtype": dtype, "ranges": ranges,
+               "check_indices": check_indices}
+    bound: list = []
+    path = data = None
+    if _is_of_torch(model):
+        data, bound = _of_torch(model, inputs)
+        path, inputs = "<module>", None
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        data = bytes(model)
+    elif isinstance(model, str) and "\n" in model:
+        data = model.encode()
+        path = "<text>"
+    elif isinstance(model, (str, os.PathLike)):
+        path = os.fspath(model)
+    else:
+        raise TypeError(f"{type(model).__name__} is no model: a path, bytes, text, or a program of "
+                        "torch.export")
+    if data is not None and data.startswith(_EXECUTABLE):
+        return _load_executable(data, weights, options)
+    graph, notes, keep = _open(path, data, weights, inputs)
+    made = Model(graph, bound=bound, **options)
+    made._keep = keep  # the graph reads their elements again when it is compiled
+    made.notes = notes
+    return made
+
+
+def _load_executable(data: bytes, weights, options) -> Model:
+    fixed = [name for name in ("mode", "dtype", "ranges") if options[name]]
+    if fixed:
+        raise TypeError(f"{fixed[0]}= is fixed in an executable: load the model itself")
+    device = options["device"] or ("cuda" if driver.has_gpu() else "cpu")
+    executable = _nereid.Executable.from_bytes(
+        data, driver.device(device), None if weights is None else os.fspath(weights))
+    return Model(None, device=device, executable=executable)
+
+
+def build(model, folder: str | os.PathLike, targets: str | None = None, name: str | None = None,
+          embed_weights: bool = False, ptx_only: bool = False, **options) -> list[str]:
+    """Writes a C project that needs no Nereid: `make -C FOLDER` builds libmodel.a, whose functions
+    model.h tells, and a program `model`.
+
+    `model` is a Model or what load() takes, with its options.  `targets` is "sm_90a,sm_80" or
+    "cpu"; the default is the GPU of this machine, else its CPU.  `name` makes the project export
+    NAME_run() and so on.  Returns remarks.
+    """
+    if not isinstance(model, Model):
+        model = load(model, **options)
+    elif options:
+        raise TypeError(f"{next(iter(options))}= belongs to load()")
+    return model.build(folder, targets, name, embed_weights, ptx_only)

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Models from Python: files, text and modules; inputs by position and name, outputs given and made,
+open sizes, numbers, threads, executables as bytes, projects, and what each mistake says."""
+import os, pathlib, subprocess, sys, tempfile, threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/support")]
+import nereid
+import numpy as np
+import onnx_text
+from tally import check, report
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+# 4 x of each row with the weights of W, the number of elements, and nothing.
+TEXT = """class GraphModule(torch.nn.Module):
+    def forward(self, w: "f32[4, 4]", x: "f32[s0, 4]"):
+        sym_size: "Sym(s0)" = torch.ops.aten.sym_size.int(x, 0)
+        mul: "Sym(4*s0)" = sym_size * 4
+        mm: "f32[s0, 4]" = torch.ops.aten.mm.default(x, w)
+        mm_1: "f32[s0, 4]" = torch.ops.aten.mm.default(mm, w)
+        return (mm_1, None, mul)
+"""
+NONZERO = """class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[s0]"):
+        nonzero: "i64[u0, 1]" = torch.ops.aten.nonzero.default(x)
+        return nonzero
+"""
+W = 2 * np.eye(4, dtype="float32")
+
+
+def rows(n, start=0):
+    return np.arange(start, start + 4 * n, dtype="float32").reshape(n, 4)
+
+
+def raises(what, kind, run, *words):
+    try:
+        check(False, f"{what}: gave {run()}")
+    except kind as error:
+        check(all(word in str(error) for word in words), f"{what}: {error!r}")
+
+
+# ---- text ----
+
+
+def check_values():
+    model = nereid.load(TEXT)
+    w, x = model.inputs
+    check((w.name, w.dtype, w.shape, w.type) == ("w", "f32", (4, 4), "f32[4, 4]"), f"an input: {w}")
+    check(x.shape == ("s0", 4) and not x.is_number, f"an open size: {x}")
+    first, none, number = model.outputs
+    check(first.name == "mm_1" and first.shape == ("s0", 4), f"an output: {first}")
+    check(none is None, f"an output that is None: {none}")
+    check(number.is_number and number.shape is None and number.type == "Sym(4*s0)",
+          f"a number: {number}")
+    check(repr(model) == "<nereid.Model (w: f32[4, 4], x: f32[s0, 4])>", repr(model))
+    check("aten.mm.default" in model.graph, "the graph")
+    check("@triton.jit" in model.text("kernels"), "its kernels")
+    check("mode default" in model.explain(device="cpu"), "an explanation")
+    check("time us" in model.explain(W, rows(5)), "an explanation with times")
+
+
+def check_runs():
+    model = nereid.load(TEXT)
+    for n in (5, 2, 40):
+        x = rows(n)
+        got = model.run(W, x)
+        check(np.array_equal(got[0], 4 * x) and got[1] is None and got[2] == 4 * n, f"{n} rows")
+        check(type(got[2]) is int and got[0].dtype == "float32", "types of outputs")
+    x = rows(3)
+    for what, got in {"a dict": model.run({"x": x, "w": W}), "by name": model.run(w=W, x=x),
+                      "mixed": model.run(W, x=x), "a call": model(W, x)}.items():
+        check(np.array_equal(got[0], 4 * x), what)
+    out = np.zeros((3, 4), "float32")
+    got = model.run(W, x, out=[out, None, None])
+    check(got[0] is out and np.array_equal(out, 4 * x) and got[2] == 12, "an output that is given")
+    out[:] = 0
+    model.run(W, x, out={"mm_1": out})
+    check(np.array_equal(out, 4 * x), "an output that is given by name")
+    strided = np.ascontiguousarray(x.T).T
+    check(np.array_equal(model(W, strided)[0], 4 * x), "a strided input")
+    check(np.array_equal(model(W, x[::-1])[0], 4 * x[::-1]), "an input that goes backwards")
+    model.set_static("w")
+    check(np.array_equal(model(W, x)[0], 4 * x), "a static input")
+    info = model.info()
+    check(info["kernels"] > 0 and info["launches"] > 0, f"what it takes: {info}")
+
+
+def check_devices():
+    for device in ("cpu", "interp", "nest"):
+        for mode in ("default", "eager", "reduce-overhead"):
+            model = nereid.load(TEXT.encode(), device=device, mode=mode)
+            check(np.array_equal(model(W, rows(3))[0], 4 * rows(3)), f"{device}, mode {mode}")
+    model = nereid.load(TEXT, ranges={"x[0]": (2, 8)})
+    check(np.array_equal(model(W, rows(8))[0], 4 * rows(8)), "a range")
+    raises("past the range", nereid.NereidError, lambda: model(W, rows(9)), "axis 0 is 9")
+    half = nereid.load(TEXT, dtype="fp16")
+    got = half(W.astype("float16"), rows(3).astype("float16"))[0]
+    check(got.dtype == "float16" and np.array_equal(got, 4 * rows(3)), "another dtype")
+
+
+def check_sizes_of_data():
+    model = nereid.load(NONZERO)
+    for values in ([0, 3, 0, 0, 1, 2], [0, 0, 0], [1, 1, 1, 1]):
+        x = np.array(values, "float32")
+        got = model(x)
+        check(got.shape == (np.count_nonzero(x), 1) and np.array_equal(got, np.argwhere(x)),
+              f"the places of {values}: {got}")
+
+
+def check_threads():
+    model = nereid.load(TEXT)
+    wrong = []
+
+    def work(k):
+        for i in range(30):
+            x = rows(1 + (7 * k + i) % 20, 100 * k)
+            if not np.array_equal(model(W, x)[0], 4 * x):
+                wrong.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    check(not wrong, f"threads: {wrong}")
+
+
+def check_mistakes():
+    model = nereid.load(TEXT)
+    x = rows(3)
+    error = nereid.NereidError
+    raises("a dtype", error, lambda: model(W, x.astype("float64")), "x", "f64, not f32")
+    raises("a size", error, lambda: model(W, x[:, :3].copy()), "axis 1 is 3, not 4")
+    raises("too few", error, lambda: model(W), "takes 2 inputs, not 1")
+    raises("no name", TypeError, lambda: model(w=W, y=x), "'y' is no input", "w, x")
+    raises("a name twice", TypeError, lambda: model(W, w=W), "'w' is given twice")
+    raises("one is missing", TypeError, lambda: model(w=W), "input 'x' is missing")
+    raises("no tensor", TypeError, lambda: model(W, "x"), "str")
+    raises("complex numbers", TypeError, lambda: model(W, x.astype("complex64")), "'<c8'")
+    raises("big-endian numbers", TypeError, lambda: model(W, x.astype(">f4")), "big-endian")
+    small = np.zeros((2, 4), "float32")
+    raises("a small output", error, lambda: model.run(W, x, out=[small, None, None]), "output 0")
+    raises("outputs", TypeError, lambda: model.run(W, x, out=[None]), "returns 3 values")
+    raises("no output", TypeError, lambda: model.run(W, x, out={"y": x}), "'y' is no output")
+    raises("no static input", ValueError, lambda: model.set_static("y"), "'y'")
+    raises("no stage", ValueError, lambda: model.text("ptx"), "graph, kernels")
+    raises("no file", error, lambda: nereid.load("none.onnx"), "none.onnx")
+    raises("no model", TypeError, lambda: nereid.load(3), "int is no model")
+    raises("no mode", error, lambda: nereid.load(TEXT, mode="fast")(W, x), "unknown mode fast")
+    raises("no device", error, lambda: nereid.load(TEXT, device="tpu"), "tpu")
+    raises("an operator", error, lambda: nereid.load(TEXT.replace("aten.mm", "aten.mn")), "aten.mn")
+
+
+# ---- files ----
+
+
+def check_files():
+    folder = ROOT / "tests/models/mlp"
+    x, want = np.load(folder / "input_0.npy"), np.load(folder / "output_0.npy")
+    model = nereid.load(folder / "model.pt2")
+    check(np.allclose(model(x), want, atol=1e-5), "a .pt2 file")
+    data = (folder / "model.pt2").read_bytes()
+    check(np.allclose(nereid.load(data)(x), want, atol=1e-5), "the bytes of one")
+    for embed in (False, True):
+        kept = model.bytes("cpu", embed_weights=embed)
+        again = nereid.load(kept, device="cpu")
+        check(np.array_equal(again(x), model(x)), f"an executable of bytes, embedded {embed}")
+        check([v.type for v in again.inputs] == ["f32[32, 256]"], f"its inputs: {again.inputs}")
+    raises("another device", nereid.NereidError, lambda: nereid.load(kept, device="interp"),
+           "the executable was made for cpu cpu, not for interp")
+    raises("damaged bytes", nereid.NereidError, lambda: nereid.load(kept[:-8], device="cpu"),
+           "damaged")
+    raises("no graph", TypeError, lambda: again.graph, "has no graph")
+    raises("a mode", TypeError, lambda: nereid.load(kept, mode="eager"), "mode= is fixed")
+
+
+def check_build():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "project"
+        notes = nereid.build(TEXT.replace("s0", "6").replace("Sym(4*6)", "Sym(24)"), path, "cpu",
+                             name="sums")
+        check(isinstance(notes, list) and "sums_run" in (path / "model.h").read_text(), "a project")
+        check((path / "Makefile").exists(), "its Makefile")
+        raises("a folder in use", nereid.NereidError,
+               lambda: nereid.build(TEXT, ROOT / "tests", "cpu"), "tests")
+    raises("an option of load()", TypeError, lambda: nereid.build(nereid.load(TEXT), "x", mode="e"),
+           "mode= belongs to load()")
+
+
+def onnx_value(path):
+    """The array of a TensorProto with raw bytes: 1 are its sizes, 2 its dtype, 9 the bytes."""
+    data, at, found = path.read_bytes(), 0, {1: []}
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte, at = data[at], at + 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        value = varint()
+        if tag & 7 == 2:
+            value, at = data[at:at + value], at + value
+        if tag >> 3 == 1:
+            found[1] += [value] if isinstance(value, int) else list(value)
+        else:
+            found[tag >> 3] = value
+    return np.frombuffer(found[9], {1: "float32", 7: "int64"}[found[2]]).reshape(found[1])
+
+
+def check_onnx():
+    b = np.arange(12, dtype="float32").reshape(4, 3)
+    nodes = [onnx_text.node("MatMul", "x b", "t"), onnx_text.node("Relu", "t", "y")]
+    data = bytes(onnx_text.model(nodes, inputs={"x": onnx_text.f32("n", 4)}, outputs="y",
+                                 initializers=[onnx_text.tensor("b", "f4", [4, 3], b.tobytes())]))
+    model = nereid.load(data)
+    check([v.name for v in model.inputs] == ["x"], f"inputs of ONNX: {model.inputs}")
+    for n in (3, 7):
+        got = model.run({"x": rows(n)})[0]
+        check(np.allclose(got, np.maximum(rows(n) @ b, 0)), f"a model of ONNX, {n} rows")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "m.onnx"
+        path.write_bytes(data)
+        check(np.allclose(nereid.load(path)(rows(3)), np.maximum(rows(3) @ b, 0)), "its file")
+    data = pathlib.Path("/usr/share/libonnx-testdata/data/node")
+    names = ("test_matmul_2d", "test_softmax_axis_1", "test_argmax_keepdims_example")
+    if not data.exists():
+        print("skipped: ONNX's own tests, which libonnx-testdata has")
+    for name in names if data.exists() else ():
+        folder = data / name
+        *values, want = [onnx_value(path)
+                         for kind in ("input", "output")
+                         for path in sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"))]
+        got = nereid.load(folder / "model.onnx")(*values)
+        check(np.allclose(got, want, atol=1e-5), f"{name} of ONNX's tests")
+
+
+# ---- PyTorch ----
+
+
+def check_torch():
+    if torch is None:
+        print("skipped: no torch")
+        return
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
+    x, more = torch.randn(5, 16), torch.randn(33, 16)
+    size = torch.export.Dim("n", min=2, max=64)
+    program = torch.export.export(net, (x,), dynamic_shapes=({0: size},))
+
+    def close(got, given):
+        return torch.allclose(got, net(given), atol=1e-5)
+
+    model = nereid.load(program)
+    check(isinstance(model(x), torch.Tensor) and close(model(x), x), "an exported program")
+    check(close(model(more), more), "another size")
+    check(isinstance(model(x.numpy()), np.ndarray), "NumPy's arrays give such")
+    check(close(model(torch.nn.Parameter(x)), x), "a tensor with a gradient")
+    check(close(model(x.t().contiguous().t()), x), "a strided tensor")
+    out = torch.empty(5, 8)
+    check(model.run(x, out=[out])[0] is out and close(out, x), "an output that is given")
+    check(close(nereid.load(model.bytes("cpu"))(x), x), "a program's executable as bytes")
+    check(close(nereid.load(net, inputs=(x,))(x), x), "a module")
+    check(close(nereid.load(torch.fx.symbolic_trace(net), inputs=(x,))(x), x), "a traced module")
+    raises("a module without inputs", TypeError, lambda: nereid.load(net), "inputs=")
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    traced = make_fx(net, tracing_mode="symbolic", _allow_non_fake_inputs=True)(x)
+    lifted = nereid.load(traced)
+    check(len(lifted.inputs) == 1 and close(lifted(x), x), "a graph of ATen's operators")
+    check(close(lifted(more), more), "another size of it")
+    with torch.no_grad():
+        net[0].bias += 1
+    check(close(lifted(x), x), "its parameters are the module's")
+    raises("its parameters stay here", TypeError, lambda: lifted.bytes("cpu"), "export it first")
+
+
+def check_lazy():
+    """Loading a model needs neither NumPy nor PyTorch."""
+    code = (f"import sys, nereid; m = nereid.load({TEXT!r}); m.inputs; "
+            "print('numpy' in sys.modules, 'torch' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(BUILD / "python")})
+    check(done.stdout == "False False\n", f"without NumPy: {done.stdout}{done.stderr}")
+
+
+for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
+             check_mistakes, check_files, check_build, check_onnx, check_torch, check_lazy):
+    test()
+sys.exit(report())
