@@ -132,6 +132,24 @@ def check_gpu_copies():
     check("a grid function sees the caller's tensors", seen == [FakeGpu], seen)
 
 
+def check_gpu():
+    """Tensors of a GPU: `interpret.py cuda`."""
+    if "cuda" not in sys.argv:
+        return
+    base = torch.arange(32.0, device="cuda")
+    want = base.clone()
+    want[4:12] += want[:8].clone()
+    add_in_place[(1,)](base[4:12], base[:8], 8, B=8)
+    check("views on a GPU", torch.equal(base, want), base)
+    out = torch.zeros(16, device="cuda")
+    copy[lambda meta: (16 // meta["B"],)](base[:16], out, 16, B=8)
+    check("copied back", torch.equal(out, base[:16]), out)
+    fails("out of bounds on a GPU", nereid.InterpreterError,
+          lambda: copy[(3,)](base[:16], out, 16, B=8), "x[16], right past the end of 'x'")
+    report = nereid.check(plain, base[:16], out, 16, grid=(2,), B=8)
+    check("checked on copies", report.written == ["out"] and torch.equal(out, base[:16]), report)
+
+
 @nereid.jit
 def prints(n):
     tl.device_print("n", n + tl.program_id(0))
@@ -279,7 +297,7 @@ def check_errors():
 
 
 if __name__ == "__main__":
-    for part in (check_findings, check_views, check_gpu_copies, check_print, check_variable,
+    for part in (check_findings, check_views, check_gpu_copies, check_gpu, check_print, check_variable,
                  check_check, check_comparing, check_errors):
         part()
     sys.exit(tally.report())
