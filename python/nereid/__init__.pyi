@@ -41,7 +41,18 @@ __version__: str
 
 # As an overload says better than nereid.runtime.jit can.
 @overload
-def jit(fn: Callable[..., Any]) -> JITFunction: ...
+def jit(
+    fn: Callable[..., Any],
+    *,
+    version: Any = None,
+    repr: Callable[..., str] | None = None,
+    launch_metadata: Callable[..., Any] | None = None,
+    do_not_specialize: Iterable[int | str] | None = None,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+    debug: bool | None = None,
+    noinline: bool | None = None,
+    interpret: bool | None = None,
+) -> JITFunction: ...
 @overload
 def jit(
     *,
