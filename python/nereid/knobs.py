@@ -400,6 +400,18 @@ class build_knobs(base_knobs):
     cudart_path = env_opt_str("TRITON_CUDART_PATH")
     impl = None
 
+    @property
+    def backend_dirs(self) -> set:
+        return {path for path in (self.cudacrt_path, self.cudart_path) if path is not None}
+
+
+class redis_knobs(base_knobs):
+    """A cache on a server, which is not here."""
+
+    key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+    host = env_str("TRITON_REDIS_HOST", "localhost")
+    port = env_int("TRITON_REDIS_PORT", 6379)
+
 
 class cache_knobs(base_knobs):
     """Folders of files that are kept."""
@@ -487,10 +499,17 @@ class nvidia_knobs(base_knobs):
     ptxas_options = env_opt_str("PTXAS_OPTIONS")
     libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH")
     libcuda_path = env_opt_str("TRITON_LIBCUDA_PATH")
+    mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION")
 
 
 class amd_knobs(base_knobs):
-    """AMD's tools, of which nothing is here."""
+    """AMD's GPUs, which are not here."""
+
+    use_buffer_ops = env_bool("AMDGCN_USE_BUFFER_OPS", True)
+    use_buffer_atomics = env_bool("AMDGCN_USE_BUFFER_ATOMICS", True)
+    use_block_pingpong = env_opt_bool("TRITON_HIP_USE_BLOCK_PINGPONG")
+    use_async_copy = env_opt_bool("TRITON_HIP_USE_ASYNC_COPY")
+    dump_amdgcn = env_bool("AMDGCN_ENABLE_DUMP")
 
 
 class proton_knobs(base_knobs):
@@ -501,6 +520,7 @@ class proton_knobs(base_knobs):
 
 
 build = build_knobs()
+redis = redis_knobs()
 cache = cache_knobs()
 compilation = compilation_knobs()
 autotuning = autotuning_knobs()

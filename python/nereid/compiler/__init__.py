@@ -203,7 +203,11 @@ def specialize(fn, device_type: int, index: int, described: list, bound: dict, o
     if before and before(**about):
         return None
     image = plan.compile()
-    made = plan.finish(image, plan.device.load(image))
+    about_load = image.variants[0]["entry"], {}, image.key
+    knobs.runtime.kernel_load_start_hook(None, None, *about_load)
+    kernel = plan.device.load(image)
+    knobs.runtime.kernel_load_end_hook(kernel, kernel, *about_load)
+    made = plan.finish(image, kernel)
     if after:
         after(**about)
     return made

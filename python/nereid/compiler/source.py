@@ -107,7 +107,7 @@ def compile(src: ASTSource, target=None, options=None, _env_vars=None) -> Compil
     fields = {k: taken.get(k, v) for k, v in _DEFAULTS.items()}
     metadata = Metadata(name=variant["entry"], shared=variant["shared_bytes"],
                         target=variant["target"], maxnreg=taken.get("maxnreg"),
-                        hash=hashlib.sha256(variant["code"]).hexdigest(), **fields)
+                        hash=image.key, **fields)
 
     def emit(kind):
         return _nereid.emit(*request, kind=kind, target=variant["target"] or None, **common)

@@ -1,3 +1,6 @@
 """What `triton.runtime.driver` has."""
 
-from nereid.runtime.active import DriverBase, DriverConfig, driver
+from nereid.runtime import active
+from nereid.runtime.active import DriverBase, DriverConfig
+
+driver = active.driver = DriverConfig()
