@@ -421,6 +421,13 @@ def check_quick_calls():
             check((x[:n] == 1).all() and (x[n:] == 0).all(), f"{dtype} {n}")
             check(compiled.metadata.num_warps == 4, "gives the compiled kernel")
     check(len(kernel.cache) == 3, f"the keys: {list(kernel.cache)}")
+
+    class OnHost(np.ndarray):
+        is_cuda = False
+
+    kernel[grid](np.zeros(32, "f4").view(OnHost), 10)
+    check(len(kernel.cache) == 4 and (10, "float32", "cpu") in kernel.cache,
+          "tensors of the host have a choice of their own")
     events = []
     hooked = nereid.Config({"BLOCK": 64}, pre_hook=lambda args: events.append(args["n"]))
     kernel.cache[(10, "float32")] = hooked

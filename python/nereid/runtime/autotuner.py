@@ -194,10 +194,12 @@ class Autotuner(KernelInterface):
         """Tells apart what _tuning_key() does, and more."""
         n = len(args)
         out = [args[i] for i in self._positions if i < n]
-        out += [getattr(value, "dtype", None) for value in args]
+        for value in args:
+            out += (getattr(value, "dtype", None), getattr(value, "is_cuda", None))
         for name, value in kwargs.items():
             if name in self._names:
-                out += (name, value if name in self.keys else getattr(value, "dtype", None))
+                out += (name, value if name in self.keys else getattr(value, "dtype", None),
+                        getattr(value, "is_cuda", None))
         return tuple(out)
 
     def _all_kwargs(self, config: Config) -> dict:
@@ -216,7 +218,10 @@ class Autotuner(KernelInterface):
     def _tuning_key(self, nargs: dict, kwargs: dict) -> tuple:
         given = {k: v for k, v in {**nargs, **kwargs}.items() if k in self.arg_names}
         dtypes = [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]
-        return tuple([given[name] for name in self.keys if name in given] + dtypes)
+        places = {getattr(v, "is_cuda", None) for v in given.values()}
+        # What was chosen for a CPU may be too much for a GPU; Triton has GPUs alone.
+        host = ["cpu"] if False in places and True not in places else []
+        return tuple([given[name] for name in self.keys if name in given] + dtypes + host)
 
     def _config_for(self, args: tuple, nargs: dict, kwargs: dict) -> Config:
         key = self._tuning_key(nargs, kwargs)
