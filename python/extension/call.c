@@ -389,10 +389,9 @@ static int add_descriptor(Call *c, const Param *p, PyObject *v) {
   PyObject *block = strides ? PyObject_GetAttr(v, s->s_block_shape) : NULL;
   PyObject *padding = block ? PyObject_GetAttr(v, s->s_padding) : NULL;
   PyObject *sizes = padding ? PySequence_Tuple(block) : NULL;
-  int code = sizes && !key_put(c, 'D', NULL, 0) &&
-                     !add_constant(c, sizes) && !add_constant(c, padding) &&
-                     !add_argument(c, p, base) && !add_extents(c, p, shape, "i32") &&
-                     !add_extents(c, p, strides, "i64")
+  int code = sizes && !key_put(c, 'D', NULL, 0) && !add_constant(c, sizes) &&
+                     !add_constant(c, padding) && !add_argument(c, p, base) &&
+                     !add_extents(c, p, shape, "i32") && !add_extents(c, p, strides, "i64")
                  ? 0
                  : -1;
   Py_XDECREF(sizes);

@@ -198,6 +198,38 @@ static PyObject *image_bytes(PyObject *self, PyObject *unused) {
   return out;
 }
 
+static PyObject *image_add(PyObject *self, PyObject *other) {
+  State *s = state_of_type(Py_TYPE(self));
+  if (!PyObject_TypeCheck(other, s->image_type)) {
+    PyErr_SetString(PyExc_TypeError, "add() takes an image");
+    return NULL;
+  }
+  int code = nereid_image_add(((ImageObject *)self)->image, ((ImageObject *)other)->image);
+  if (code) return raise_failure(s, code);
+  Py_RETURN_NONE;
+}
+
+static PyObject *image_assemble(PyObject *self, PyObject *unused) {
+  (void)unused;
+  State *s = state_of_type(Py_TYPE(self));
+  nereid_image *image;
+  int code;
+  Py_BEGIN_ALLOW_THREADS code = nereid_image_assemble(&image, ((ImageObject *)self)->image, NULL);
+  Py_END_ALLOW_THREADS return code ? raise_failure(s, code) : image_wrap(s, image);
+}
+
+static PyObject *image_source(PyObject *self, PyObject *name) {
+  const char *wanted = name == Py_None ? NULL : PyUnicode_AsUTF8AndSize(name, NULL);
+  char *source, *header;
+  if (!wanted && name != Py_None) return NULL;
+  int code = nereid_image_source(&source, &header, ((ImageObject *)self)->image, wanted);
+  if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
+  PyObject *out = Py_BuildValue("(ss)", source, header);
+  nereid_text_free(source);
+  nereid_text_free(header);
+  return out;
+}
+
 static PyObject *image_name(PyObject *self, void *unused) {
   (void)unused;
   return text_of(nereid_image_name(((ImageObject *)self)->image));
@@ -249,6 +281,9 @@ static PyObject *image_variants(PyObject *self, void *unused) {
 
 static PyMethodDef image_methods[] = {
     {"bytes", image_bytes, METH_NOARGS, "The image as a file has it."},
+    {"add", image_add, METH_O, "Appends the variants of another image."},
+    {"assemble", image_assemble, METH_NOARGS, "The same image with machine code in place of PTX."},
+    {"source", image_source, METH_O, "source(name or None): a C source and its header."},
     {"from_bytes", image_from_bytes, METH_O | METH_CLASS, "An image from what bytes() gave."},
     {NULL, NULL, 0, NULL}};
 

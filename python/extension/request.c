@@ -136,14 +136,13 @@ static int get_paths(Call *c, PyObject *list) {
 /* An option that is no field of its own is an error: options must not be lost. */
 static int get_options(Call *c, PyObject *options) {
   nereid_request *r = &c->request;
+  int alias = 0;
   const struct {
     const char *name;
     int *field;
-  } numbers[] = {{"num_warps", &r->num_warps},
-                 {"num_stages", &r->num_stages},
-                 {"num_ctas", &r->num_ctas},
-                 {"maxnreg", &r->maxnreg},
-                 {"no_fp_fusion", &r->no_fp_fusion}};
+  } numbers[] = {{"num_warps", &r->num_warps},       {"num_stages", &r->num_stages},
+                 {"num_ctas", &r->num_ctas},         {"maxnreg", &r->maxnreg},
+                 {"no_fp_fusion", &r->no_fp_fusion}, {"alias", &alias}};
   enum { NUMBERS = sizeof numbers / sizeof *numbers };
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -155,6 +154,7 @@ static int get_options(Call *c, PyObject *options) {
     if (i == NUMBERS) return PyErr_Format(PyExc_TypeError, "there is no option `%s`", name), -1;
     if (get_int(value, numbers[i].field)) return -1;
   }
+  r->alias = (nereid_alias)alias;
   return 0;
 }
 

@@ -186,7 +186,7 @@ class Model:
         self._lock = threading.Lock()
         self._static: set[str] = set()
         if executable is not None:
-            self._executables[device] = _compiled(executable)
+            self._executables[self._whole_name(device)] = _compiled(executable)
         elif device is not None:
             self._on(device)
 
@@ -251,6 +251,7 @@ class Model:
     # ---- running ----
 
     def _on(self, name: str) -> _Compiled:
+        name = self._whole_name(name)
         found = self._executables.get(name)
         if found is not None:
             return found
@@ -302,6 +303,11 @@ class Model:
             raise TypeError(f"input {missing[0]!r} is missing")
         return [named[name] if name else 0 for name in left]
 
+    @staticmethod
+    def _whole_name(device: str) -> str:
+        """The device that "cuda" is: the one that PyTorch works on."""
+        return f"cuda:{driver.current_device()}" if device == "cuda" else device
+
     def _place(self, values: Sequence) -> str:
         if self._device:
             return self._device
@@ -320,12 +326,12 @@ class Model:
         PyTorch's current one, in which the run is when this returns.
         """
         values = self._values(inputs, named)
-        name = device or self._place(values)
+        name = self._whole_name(device or self._place(values))
         compiled = self._on(name)
         torch_is_used = any(_is_torch(v) for v in values)
         number, workspace = 0, None
         if name.startswith("cuda"):
-            index = int(name[5:] or 0)
+            index = int(name[5:])
             current = driver.current_stream(index)
             number = current if stream is None else int(getattr(stream, "cuda_stream", stream))
             if torch_is_used and number == current:
@@ -535,7 +541,14 @@ def build(model, folder: str | os.PathLike, targets: str | None = None, name: st
     `model` is a Model or what load() takes, with its options.  `targets` is "sm_90a,sm_80" or
     "cpu"; the default is the GPU of this machine, else its CPU.  `name` makes the project export
     NAME_run() and so on.  Returns remarks.
+
+    A jit function is written as a C source and a header: see nereid.compiler.ahead.build_kernel()
+    for its options.
     """
+    if hasattr(model, "arg_names"):
+        from nereid.compiler.ahead import build_kernel
+
+        return build_kernel(model, folder, targets, name, ptx_only=ptx_only, **options)
     if not isinstance(model, Model):
         model = load(model, **options)
     elif options:

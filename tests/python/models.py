@@ -8,6 +8,7 @@ BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/support")]
 import nereid
+import nereid.language as tl
 import numpy as np
 import onnx_text
 from tally import check, report
@@ -217,6 +218,27 @@ def onnx_value(path):
     return np.frombuffer(found[9], {1: "float32", 7: "int64"}[found[2]]).reshape(found[1])
 
 
+@nereid.jit
+def scale(x, out, n, BY: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * BY, mask=i < n)
+
+
+def check_kernel():
+    signature = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "scale"
+        options = dict(signature=signature, constants={"BY": 2.5, "BLOCK": 256}, ptx_only=True)
+        notes = nereid.build(scale, path, "sm_90a,sm_80", "by", num_warps=2, **options)
+        source, header = ((path / f"by.{end}").read_text() for end in "ch")
+        check(notes == [] and "by_launch" in header and "by_load" in header, "a kernel's header")
+        check("for sm_90a, sm_80" in header and ".target" in source, "code for two targets")
+        raises("no such parameter", TypeError,
+               lambda: nereid.build(scale, path, signature={"y": "*fp32"}), "x, out, n, BY, BLOCK")
+        raises("a type is missing", nereid.CompilationError,
+               lambda: nereid.build(scale, path, signature={"x": "*fp32"}, constants={}), "out")
+
+
 def check_onnx():
     b = np.arange(12, dtype="float32").reshape(4, 3)
     nodes = [onnx_text.node("MatMul", "x b", "t"), onnx_text.node("Relu", "t", "y")]
@@ -294,6 +316,7 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_onnx, check_torch, check_lazy):
+             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_torch,
+             check_lazy):
     test()
 sys.exit(report())
