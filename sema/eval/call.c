@@ -322,6 +322,8 @@ static Value eval_function_body(Sema *S, const Func *fn) {
 
 static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   Name name = fn->def ? fn->def->name : pool_name(S->names, "lambda");
+  Value result;
+  if (outside_call(S, fn, args, &result)) return result;
   if (fn->def && fn->def->skipped) {
     sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_HOST_CODE, name);
     sema_note(S, fn->def->span, N_SEMA_DEFINED);

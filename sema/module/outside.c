@@ -12,6 +12,7 @@
  *
  * A name that the caller doesn't know either may be one of Python's own.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,4 +298,69 @@ bool outside_default(Sema *S, const ModuleInfo *m, const FuncDef *def, const Par
   if (!m || !m->asks || m->def != def) return false;
   Name name = pool_name(S->names, arena_printf(S->arena, "%s=", p->name));
   return asked_value(S, m->scope, name, p->span, out);
+}
+
+/* ---- calls ---- */
+
+static void add_string(Text *out, const char *s) {
+  text_puts(out, "'");
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c < 32 || c == '\'' || c == '\\') text_printf(out, "\\x%02x", c);
+    else text_putn(out, s, 1);
+  }
+  text_puts(out, "'");
+}
+
+static bool add_expression(Text *out, Value v, int depth);
+
+static bool add_items(Text *out, const Tuple *t, int depth) {
+  if (t->cls || t->fields || depth == VALUE_DEPTH_MAX) return false;
+  text_puts(out, t->is_list ? "[" : "(");
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (out->len > VALUE_TEXT_MAX || !add_expression(out, t->data[i], depth + 1)) return false;
+    text_puts(out, ",");
+  }
+  text_puts(out, t->is_list ? "]" : ")");
+  return true;
+}
+
+/* The expression that means `v` to Python; false if it is no constant. */
+static bool add_expression(Text *out, Value v, int depth) {
+  v = undecay(v);
+  Type t = v.kind == V_DTYPE ? v.u.dtype.type : type_scalar(DT_NONE);
+  switch (v.kind) {
+    case V_NONE:
+    case V_BOOL:
+    case V_INT: value_print(out, v, true); return true;
+    case V_FLOAT:
+      if (isfinite(v.u.f)) value_print(out, v, true);
+      else text_printf(out, "float('%s')", isnan(v.u.f) ? "nan" : v.u.f < 0 ? "-inf" : "inf");
+      return true;
+    case V_STR: add_string(out, v.u.s); return true;
+    case V_TUPLE: return add_items(out, v.u.tuple, depth);
+    case V_DTYPE:
+      if (t.rank || t.dtype == DT_PTR || t.dtype == DT_NONE) return false;
+      text_printf(out, "triton.language.%s", dtype_lang_name((DType)t.dtype));
+      return true;
+    default: return false;
+  }
+}
+
+bool outside_call(Sema *S, const Func *fn, const CallArgs *args, Value *out) {
+  const ModuleInfo *m = fn->module;
+  if (!m || !m->asks || fn->jit || fn->self || !fn->def || m->def != fn->def) return false;
+  Text text = text_new(S->arena);
+  text_printf(&text, "%s(", fn->def->name);
+  for (uint32_t i = 0; i < args->npos; i++) {
+    if (!add_expression(&text, args->pos[i], 0)) return false;
+    text_puts(&text, ",");
+  }
+  for (uint32_t i = 0; i < args->nnamed; i++) {
+    text_printf(&text, "%s=", args->names[i]);
+    if (!add_expression(&text, args->named[i], 0)) return false;
+    text_puts(&text, ",");
+  }
+  text_puts(&text, ")");
+  return asked_value(S, m->scope, pool_name(S->names, text.data), args->at, out);
 }

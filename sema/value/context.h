@@ -462,6 +462,9 @@ bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out);
  * expression meant when the function was defined. */
 bool outside_default(Sema *S, const ModuleInfo *m, const FuncDef *def, const Param *p, Value *out);
 
+/* The result of calling a function of the caller's with constants, if the caller can call it. */
+bool outside_call(Sema *S, const Func *fn, const CallArgs *args, Value *out);
+
 /* ---- enclosing.c ---- */
 /* The scope of a kernel's free names: its file, or the host function around it. */
 ModuleInfo *kernel_module(Program *p, const Kernel *k);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Functions of Python as sources of kernels: their texts, wherever these are from, and what the
 names in them mean."""
-import collections, enum, functools, importlib, linecache, math, os, pathlib, sys, tempfile, types
+import collections, contextlib, enum, functools, importlib, linecache, math, os, pathlib, sys, tempfile, types
 import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -334,6 +334,41 @@ def finds_names(x):
     tl.store(x, helper(ld(x)) + helper(ld(x), 2.0))
 
 
+@nereid.constexpr_function
+def only_python_can(n, *, base=2, dtypes=()):
+    """Statements that the compiler does not evaluate."""
+    try:
+        words = {f"{i:>3}": i for i in range(n)}
+        with contextlib.suppress(KeyError):
+            del words["  0"]
+        return sum(words.values()) * base + OFFSET, tuple(d.primitive_bitwidth for d in dtypes)
+    finally:
+        calls.append((n, base))
+
+
+@nereid.constexpr_function
+def fails_in_python(n):
+    return {}[n]
+
+
+OFFSET = 100
+calls: list = []
+
+
+@nereid.jit
+def calls_python(x, N: tl.constexpr):
+    a, widths = only_python_can(N, base=3, dtypes=(tl.float16, x.dtype.element_ty))
+    b, _ = only_python_can(2)
+    tl.static_assert(a == 118 and widths == (16, 32) and b == 102)
+    tl.store(x, only_python_can(N)[0])
+    tl.static_assert(log2(16) == 4)
+
+
+@nereid.jit
+def calls_failing(x):
+    tl.store(x, fails_in_python("key"))
+
+
 @nereid.jit
 def finds_classes(x):
     p = Point(5)
@@ -461,6 +496,10 @@ def test_kernels():
          sorted("SCALE Settings BLOCK MODE Inner K Mode FAST Level LOW log2 host helper half"
                 .split()))
     accept(finds_classes)
+    same("read by Python", accept(calls_python, N=4),
+         sorted("only_python_can log2 OFFSET calls".split()))
+    same("called once", calls, [(4, 3), (2, 2), (4, 2)])
+    raises("an exception in a function", KeyError, lambda: emit(calls_failing), "'key'")
     accept(takes, F=(helper, host), POINT=Point(1, 2), T=("x'y", helper), DT=tl.float32, S=4)
     accept(shadows, SCALE=8)
     same("of a class", accept(Kernels.kernel), "Kernels OFFSET SCALE TABLE applies".split())
@@ -512,6 +551,18 @@ def reads_list(x):
     tl.store(x, TABLE[1])
 
 
+@nereid.constexpr_function
+def first_calls():
+    if len(calls) < 2:
+        calls.append(len(calls))
+    return len(calls) - 1
+
+
+@nereid.jit
+def counts_calls(x):
+    tl.store(x, first_calls())
+
+
 @nereid.jit
 def reads_class(x):
     tl.store(x, Settings.Inner.K)
@@ -559,7 +610,12 @@ def test_changes():
     FACTOR = 2.0
     reads_list[(1,)](x)
     TABLE[1] = 5
-    raises("a list changed", RuntimeError, lambda: reads_list[(1,)](x), "variable TABLE has")
+    reads_list[(1,)](x)
+    same("a list changed", x[0], 5.0)
+    calls.clear()
+    for _ in range(3):
+        counts_calls[(1,)](x)
+    same("compiled for what Python sees", (x[0], calls), (1.0, [0, 1]))
 
 
 test_texts()

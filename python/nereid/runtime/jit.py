@@ -178,10 +178,12 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
 
     def _global_changed(self, name: str, old, new) -> bool:
         """Called where a name has another value than a kernel was compiled for.  True: the kernel
-        is compiled anew, as where a cell of a notebook defines a function again."""
+        is compiled anew, as where a cell of a notebook defines a function again, or a list got
+        another item."""
         if same_constant(old, new):
             return False
-        if callable(old) and type(old).__name__ != "constexpr":
+        changeable = isinstance(old, (list, dict, set)) or callable(old)
+        if changeable and type(old).__name__ != "constexpr":
             return True
         raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel: "
                            f"from {old!r} to {new!r}; pass it as an argument instead")

@@ -165,6 +165,13 @@ class _Items:
         self.names = names
 
 
+class _HostScope:
+    """The scope of the text of a constexpr function, which Python calls where it can."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+
 class _ClassScope:
     """The scope of a class's text: closures of its methods, then the globals of its module."""
 
@@ -189,7 +196,7 @@ class Names:
         self.own: dict = {}
         self.used: list = []
         self._seen: set = set()
-        self._scopes: dict = {}  # of classes
+        self._scopes: dict = {}  # of classes and constexpr functions
         self._answers: dict = {}  # by id, with the value
 
     def bind(self, name: str, value) -> str:
@@ -214,6 +221,8 @@ class Names:
             found = (scope.names[name],) if name in scope.names else ()
         elif isinstance(scope, _ClassScope):
             found = self._in_class_text(scope, name)
+        elif isinstance(scope, _HostScope):
+            found = self._in_constexpr_function(scope.fn, name)
         elif isinstance(scope, (types.ModuleType, type)):
             found = self._attribute(scope, name)
         else:
@@ -232,6 +241,24 @@ class Names:
             return _default(fn, name[:-1])
         found = self._in_closure(fn, name)
         return found or self._in_globals(fn.__globals__, name)
+
+    def _in_constexpr_function(self, fn, name: str):
+        if not name.endswith(")"):
+            return self._in_function(fn, name)
+        self._read_all(fn, set())
+        args, kwargs = eval("_" + name[name.index("(") :], _call_names())
+        return (fn(*args, **kwargs),)
+
+    def _read_all(self, fn, seen: set) -> None:
+        """Remembers the names that `fn` may read when Python calls it, and functions that it
+        calls."""
+        seen.add(fn)
+        for name in _names_in(fn.__code__):
+            for value in self._in_closure(fn, name) or self._in_globals(fn.__globals__, name):
+                inner = function_of(value)
+                if isinstance(inner, types.FunctionType) and inner not in seen:
+                    if not inner.__module__.startswith(("nereid", "triton")):
+                        self._read_all(inner, seen)
 
     def _in_closure(self, fn, name: str):
         if name not in fn.__code__.co_freevars:
@@ -264,12 +291,15 @@ class Names:
     def _read(self, container, key: str, value, name: str):
         if _may_change(value) and (id(container), key) not in self._seen:
             self._seen.add((id(container), key))
+            then = value
             if isinstance(value, (list, dict, set)):
                 import copy
 
-                self.used.append((container, key, copy.deepcopy(value), name))
-            else:
-                self.used.append((container, key, value, name))
+                try:
+                    then = copy.deepcopy(value)
+                except Exception:  # of things that can't be copied, and are no constants
+                    pass
+            self.used.append((container, key, then, name))
         return value
 
     # ---- what values are ----
@@ -292,13 +322,16 @@ class Names:
             return self._class(value)
         kind = _function_kind(value)
         if kind:
-            return self._definition(kind, value, function_of(value))
+            fn = scope = function_of(value)
+            if kind == HOST and value is not fn and _is_constexpr_function(value):
+                scope = self._scopes.setdefault(fn, _HostScope(fn))
+            return self._definition(kind, value, fn, scope)
         if isinstance(value, (tuple, list, dict)) or _is_language_tuple(value):
             return _composed(value)
         return OTHER, _description(value), None
 
-    def _definition(self, kind: int, value, scope):
-        name = scope.__code__.co_name
+    def _definition(self, kind: int, value, fn, scope):
+        name = fn.__code__.co_name
         if name == "<lambda>":
             return OTHER, "a lambda, which has no text of its own", None
         try:
@@ -327,6 +360,24 @@ def _default(fn, parameter: str):
     names, defaults = fn.__code__.co_varnames[:n], fn.__defaults__ or ()
     first = n - len(defaults)
     return (defaults[names.index(parameter) - first],) if parameter in names[first:] else ()
+
+
+def _call_names() -> dict:
+    """The names in calls that the compiler asks for: "_(8,base=triton.language.int32,)"."""
+    from nereid import language
+
+    triton = types.SimpleNamespace(language=language)
+    names = {"float": float}
+    return {"_": lambda *args, **kwargs: (args, kwargs), "triton": triton, "__builtins__": names}
+
+
+def _names_in(code) -> set[str]:
+    """The names of others that a function's code mentions, and functions in it."""
+    names = {*code.co_names, *code.co_freevars}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names_in(constant)
+    return names
 
 
 def _scope_alone(scope):
@@ -461,6 +512,11 @@ def same_constant(x, y) -> bool:
     return x is y
 
 
+def _is_constexpr_function(value) -> bool:
+    names = {c.__name__ for c in type(value).__mro__}
+    return bool(names & {"ConstexprFunction", "constexpr_function"})
+
+
 def _function_kind(value) -> int:
     """JIT, HOST, or 0 of what is no function with a text."""
     if isinstance(getattr(value, "__wrapped__", value), types.FunctionType) and not hasattr(
@@ -468,10 +524,9 @@ def _function_kind(value) -> int:
     ):
         return HOST
     for _ in range(16):
-        names = {c.__name__ for c in type(value).__mro__}
-        if names & {"ConstexprFunction", "constexpr_function"}:
+        if _is_constexpr_function(value):
             return HOST
-        if names & {"JITFunction", "JITCallable"}:
+        if {"JITFunction", "JITCallable"} & {c.__name__ for c in type(value).__mro__}:
             return JIT
         value = getattr(value, "fn", None)
     return 0

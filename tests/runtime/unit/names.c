@@ -170,7 +170,12 @@ static void test_shadows(void) {
 /* ---- functions ---- */
 
 static const Entry lib[];
-static const Entry closure[] = {VALUE_OF("factor", "3"), VALUE_OF("by=", "5"), {0}};
+static const Entry closure[] = {
+    VALUE_OF("factor", "3"),
+    VALUE_OF("by=", "5"),
+    VALUE_OF("scaled(7,)", "-1"),
+    VALUE_OF("scaled('a\\x27',(1.5,True,None,),by=triton.language.float16,)", "7"),
+    {0}};
 static const Entry lib[] = {
     VALUE_OF("N", "1"),
     {"twice", NEREID_NAME_JIT, "twice", "def twice(v):\n    return add(v, v) * N\n", lib, 30, 0,
@@ -199,6 +204,11 @@ static void test_functions(void) {
   accept(KERNEL "tl.store(x, f(2.0))\n    tl.static_assert(even(10) and not even(7))\n", names);
   accept(KERNEL "tl.store(x, lib.twice(tl.load(x)))\n    tl.static_assert(lib.N == 1)\n", names);
   accept(KERNEL "tl.static_assert(lib.scaled(2) == 30 and lib.scaled(2, by=1) == 6)\n", names);
+  /* Calls that the caller has made. */
+  accept(KERNEL
+         "tl.static_assert(lib.scaled(7) == -1)\n"
+         "    tl.static_assert(lib.scaled(\"a'\", (1.5, True, None), by=tl.float16) == 7)\n",
+         names);
   accept(KERNEL "tl.static_assert(lib.twice == f and lib.even == even)\n", names);
   /* An expression with names of its own. */
   accept(KERNEL
