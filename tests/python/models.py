@@ -232,7 +232,7 @@ def check_kernel():
         notes = nereid.build(scale, path, "sm_90a,sm_80", "by", num_warps=2, **options)
         source, header = ((path / f"by.{end}").read_text() for end in "ch")
         check(notes == [] and "by_launch" in header and "by_load" in header, "a kernel's header")
-        check("for sm_90a, sm_80" in header and ".target" in source, "code for two targets")
+        check("for sm_90a, sm_80" in header and "code_1" in source, "code for two targets")
         raises("no such parameter", TypeError,
                lambda: nereid.build(scale, path, signature={"y": "*fp32"}), "x, out, n, BY, BLOCK")
         raises("a type is missing", nereid.CompilationError,

@@ -14,7 +14,8 @@ from nereid.runtime.source import Names, function_of, source_of
 _ORDERED, _DISJOINT = 1, 2  # nereid_alias
 
 
-def _arguments(fn, names: Names, signature: Mapping[str, str], constants: Mapping[str, Any]) -> list:
+def _arguments(fn, names: Names, signature: Mapping[str, str],
+               constants: Mapping[str, Any]) -> list:
     for name in (*signature, *constants):
         if name.split(".")[0] not in fn.arg_names:
             raise TypeError(f"{fn.__name__}() has no parameter {name!r}; its parameters are "
