@@ -149,8 +149,8 @@ typedef int (*nereid_lookup_fn)(void *context, const void *scope, const char *na
  * Where a call leaves out a parameter `p` of a function that was looked up, "p=" is looked up in
  * the function's scope: its default, as it was when the function was defined.  If that is not
  * found, the default's expression is evaluated.  A call with constants of a function of kind
- * NEREID_NAME_HOST is looked up in the same scope, as "log2(8,base=2,)": its result.  If that is not
- * found, its text is evaluated. */
+ * NEREID_NAME_HOST is looked up in the same scope, as "log2(8,base=2,)": its result.  If that is
+ * not found, its text is evaluated. */
 typedef struct {
   const char *path;               /* the file; with `text`, what messages call it */
   const char *text;               /* NULL: the file is read */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Functions of Python as sources of kernels: their texts, wherever these are from, and what the
 names in them mean."""
-import collections, contextlib, enum, functools, importlib, linecache, math, os, pathlib, sys, tempfile, types
-import typing
+import collections, contextlib, enum, functools, importlib, linecache, math, os, pathlib, sys
+import tempfile, types, typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
