@@ -478,13 +478,7 @@ static bool runs_c_code(const nereid_device *d, const ImageVariant *v) {
 
 /* ---- launching ---- */
 
-static int check_cpu_launch(const Start *s) {
-  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1];
-  if (programs > INT32_MAX || programs * s->launched[2] > INT32_MAX)
-    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, s->launched[0], s->launched[1],
-                     s->launched[2], (unsigned)INT32_MAX);
-  return 0;
-}
+static int check_cpu_launch(const Start *s) { return host_check_programs(s, INT32_MAX); }
 
 static int launch_on_cpu(const Start *s, void *stream) {
   (void)stream;

@@ -238,6 +238,8 @@ void host_event_free(nereid_device *d, void *event);
 int host_event_record(nereid_device *d, void *event, void *stream);
 int host_event_sync(nereid_device *d, void *event);
 int host_event_elapsed(nereid_device *d, double *us, void *from, void *to);
+/* Of a start's grid, which has at most so many programs. */
+int host_check_programs(const Start *s, uint32_t most);
 
 #define HOST_EVENTS_AND_COPIES                                                              \
   .free = host_free, .copy = host_copy, .fill = host_fill, .sync = host_sync,               \

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "runtime/device/device.h"
+#include "runtime/messages.h"
 
 int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream) {
   (void)d, (void)way, (void)stream;
@@ -57,4 +58,14 @@ int host_event_elapsed(nereid_device *d, double *us, void *from, void *to) {
   const struct timespec *a = from, *b = to;
   *us = (double)(b->tv_sec - a->tv_sec) * 1e6 + (double)(b->tv_nsec - a->tv_nsec) * 1e-3;
   return 0;
+}
+
+int host_check_programs(const Start *s, uint32_t most) {
+  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1];
+  if (programs <= most) programs *= s->launched[2];
+  if (programs <= most) return 0;
+  error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, s->launched[0], s->launched[1], s->launched[2],
+            most);
+  error_of_kernel(s->kernel->image->name);
+  return error_resource((Resource){"grid", (int64_t)programs, most});
 }

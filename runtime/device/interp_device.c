@@ -265,13 +265,7 @@ static bool runs_ir_level(const nereid_device *d, const ImageVariant *v) {
 }
 
 /* Interpreted programs are numbered with 64 bits, but nobody waits for so many. */
-static int check_interp_launch(const Start *s) {
-  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1];
-  if (programs > UINT32_MAX || programs * s->launched[2] > UINT32_MAX)
-    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, s->launched[0], s->launched[1],
-                     s->launched[2], UINT32_MAX);
-  return 0;
-}
+static int check_interp_launch(const Start *s) { return host_check_programs(s, UINT32_MAX); }
 
 const DeviceOps device_interp = {.name = "interp",
                                  .kind = NEREID_TILE,

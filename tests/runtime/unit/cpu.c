@@ -86,6 +86,11 @@ static void test_running(void) {
   nereid_launch_set_grid(l, (uint32_t[]){65536, 65536, 1});
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
     "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
+  nereid_resource need;
+  check_call(!nereid_error_resource(&need) && !strcmp(need.name, "grid") &&
+                 need.required == INT64_C(1) << 32 && need.limit == INT32_MAX,
+             "the resource");
+  check_call(*nereid_error_kernel() != 0, "and the kernel");
   int64_t shape[] = {600};
   nereid_tensor tensor = {
       .data = out, .device = {1, 0}, .ndim = 1, .dtype = {0, 32, 1}, .shape = shape};
