@@ -199,6 +199,8 @@ def install_as_triton() -> None:
     sys.meta_path.insert(0, _Finder())
     if torch_compile.MODULE in sys.modules:
         torch_compile.patch(sys.modules[torch_compile.MODULE])
+    # Its worker processes save no time of a compiler of milliseconds.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     asked = sys.modules.get("torch.utils._triton")
     for value in list(vars(asked).values()) if asked else ():
         if hasattr(value, "cache_clear"):  # it has looked for triton, perhaps in vain

@@ -285,7 +285,8 @@ def check_errors():
                   "undefined_name", "^")
     found = error.diagnostics[0]
     check("its place", (found.severity, found.message) == ("error",
-          "'undefined_name' is not defined") and found.column > 0 and found.file == __file__, found)
+          "'undefined_name' is not defined") and found.column > 0 and found.file == __file__,
+          found)
     check("its kernel", error.kernel == "unknown", error.kernel)
     check("without the place", error.error_message == "'undefined_name' is not defined")
     fails("try", E.UnsupportedLanguageConstruct, lambda: with_try[(1,)](x), "try")
@@ -297,7 +298,7 @@ def check_errors():
 
 
 if __name__ == "__main__":
-    for part in (check_findings, check_views, check_gpu_copies, check_gpu, check_print, check_variable,
-                 check_check, check_comparing, check_errors):
+    for part in (check_findings, check_views, check_gpu_copies, check_gpu, check_print,
+                 check_variable, check_check, check_comparing, check_errors):
         part()
     sys.exit(tally.report())

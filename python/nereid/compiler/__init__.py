@@ -88,7 +88,19 @@ class CompiledKernel:
         self.asm = Stages(emit)
         self.name = metadata.name
         self.hash = metadata.hash
-        self.src = fn
+
+    @property
+    def src(self):
+        """The function, with the types of its arguments, as what compile() takes."""
+        if "_src" not in self.__dict__:
+            from nereid.compiler.source import ASTSource
+
+            self._src = ASTSource(self.fn, {name: type_ for name, type_, _ in self.image.params})
+        return self._src
+
+    @src.setter
+    def src(self, source):
+        self._src = source
 
     @property
     def n_regs(self) -> int:
@@ -110,6 +122,43 @@ class CompiledKernel:
 
     def __repr__(self) -> str:
         return f"CompiledKernel({self.name}, {self.metadata.target})"
+
+    # ---- launches without the function, as TorchInductor makes them ----
+
+    def _init_handles(self) -> None:
+        """Loads the kernel."""
+        assert self.kernel is not None
+
+    @property
+    def function(self):
+        return self.kernel
+
+    @property
+    def packed_metadata(self) -> Metadata:
+        return self.metadata
+
+    def _options(self) -> dict:
+        names = (*_DEFAULTS, "maxnreg")
+        return {k: getattr(self.metadata, k) for k in names
+                if getattr(self.metadata, k) is not None}
+
+    def launch_metadata(self, grid, stream, *args):
+        """What hooks of launches get."""
+        from nereid.knobs import _metadata
+
+        return _metadata(self, grid, stream, dict(zip(self.fn.arg_names, args)))
+
+    def run(self, grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook,
+            exit_hook, *args):
+        """Launches the function on all its arguments, on the current stream; the hooks of
+        nereid.knobs are called as for any launch."""
+        return self.fn._launch((grid_0, grid_1, grid_2), args, self._options())
+
+    def __getitem__(self, grid):
+        def launch(*args, stream=None):
+            return self.fn._launch(grid, args, self._options())
+
+        return launch
 
 
 class Plan:

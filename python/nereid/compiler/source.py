@@ -112,4 +112,6 @@ def compile(src: ASTSource, target=None, options=None, _env_vars=None) -> Compil
     def emit(kind):
         return _nereid.emit(*request, kind=kind, target=variant["target"] or None, **common)
 
-    return UnloadedKernel(fn, image, None, metadata, emit)
+    out = UnloadedKernel(fn, image, None, metadata, emit)
+    out.src = src
+    return out
