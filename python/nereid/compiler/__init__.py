@@ -166,8 +166,10 @@ class Plan:
     constant)], on the device of the tensors among them (DLPack's type and index; type 0: there are
     none)."""
 
-    def __init__(self, fn, device_type: int, index: int, described: list, options: dict):
+    def __init__(self, fn, device_type: int, index: int, described: list, options: dict,
+                 source=None):
         self.fn, self.name = fn, fn.__name__
+        self.source = source or source_of(fn)  # that of another plan for `fn` saves looking for it
         self.options, self.flags = _take_options(fn, options)
         self.device = fn._device(device_type, index)
         self._names = Names(fn)
@@ -182,7 +184,7 @@ class Plan:
             else:
                 args.append((name, None, _constant(self._names, name, value)))
         self.signature = ", ".join(type_ for _, type_, _ in args if type_)
-        self._request = ((*source_of(fn), fn), function_of(fn).__code__.co_name, args)
+        self._request = ((*self.source, fn), function_of(fn).__code__.co_name, args)
         self._common = {"options": self.options, "lookup": self._names.lookup}
 
     def key(self) -> bytes:

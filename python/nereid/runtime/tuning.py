@@ -151,6 +151,7 @@ class Tuning:
         """False: nothing is known of what a call compiles, as of a wrapper of the user's."""
         from nereid.compiler import Plan
 
+        source = None
         for c in self.candidates:
             jit, kwargs = _jit_call(self.tuner.fn, self.args, c.kwargs)
             if jit is None:
@@ -158,7 +159,8 @@ class Tuning:
             if c.config.pre_hook is not None:
                 c.config.pre_hook(c.arguments)  # it may change what arguments are
             c.call, compiled, kind, index, described, _, options = jit._describe(self.args, kwargs)
-            c.planned = Plan(jit, kind, index, described, options or {})
+            c.planned = Plan(jit, kind, index, described, options or {}, source)
+            source = c.planned.source
             c.is_compiled = compiled is not None
             c.image = compiled.image if c.is_compiled else None
         return True
