@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Functions of Python as sources of kernels: their texts, wherever these are from, and what the
 names in them mean."""
-import collections, contextlib, enum, functools, importlib, linecache, math, os, pathlib, sys
-import tempfile, types, typing
+import collections, contextlib, doctest, enum, functools, importlib, linecache, math, os
+import pathlib, sys, tempfile, types, typing, zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -183,6 +183,28 @@ def test_changed_files():
         same("the text after a reload", source_of(second)[1:3],
              ("def kernel(x):\n    tl.store(x, 22222)\n", 6))
         sys.path.remove(folder)
+
+
+def test_elsewhere():
+    text = "import nereid\nimport nereid.language as tl\n\n@nereid.jit\ndef kernel(x):\n    pass\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "archive.zip")
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("zipped_module.py", text)
+        sys.path.insert(0, path)
+        kernel = importlib.import_module("zipped_module").kernel
+        sys.path.remove(path)
+        same("an archive", source_of(kernel)[1:], ("def kernel(x):\n    pass\n", 5, 0))
+    example = """
+    >>> @nereid.jit
+    ... def kernel(x):
+    ...     pass
+    >>> source_of(kernel)[1:]
+    ('def kernel(x):\\n    pass\\n', 2, 0)
+    """
+    names = {"nereid": nereid, "source_of": source_of}
+    test = doctest.DocTestParser().get_doctest(example, names, "examples", None, 0)
+    same("a doctest", doctest.DocTestRunner().run(test), (0, 2))
 
 
 # ---- what values are ----
@@ -621,6 +643,7 @@ def test_changes():
 test_texts()
 test_without_files()
 test_changed_files()
+test_elsewhere()
 test_values()
 test_torch()
 test_equality()
