@@ -60,6 +60,9 @@ class BuildPython(build_py):
 
 class BuildExtension(build_ext):
     def run(self):
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise ExecError("Nereid does not support Python without the global interpreter lock "
+                            "yet: use the usual build of Python, such as python3.14")
         make(*[f"{BUILD}/python/{name}" for name in MADE])
         for name in MADE:
             made = BUILD / "python" / name

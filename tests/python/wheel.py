@@ -108,9 +108,13 @@ print(nereid.__version__, *sorted(heavy))
 
 
 def environment(folder, python, wheel):
-    """A virtual environment with the wheel; NumPy comes from the Python's own packages."""
+    """A virtual environment with the wheel, and with the packages that the Python itself has."""
     succeeds("venv", python, "-m", "venv", "--without-pip", "--system-site-packages", folder)
     inside = folder / "bin/python"
+    where = "import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))"
+    status, packages = run(python, "-c", where)
+    if not status:
+        pathlib.Path(site(inside), "packages.pth").write_text(packages)
     # That of another version of Python works for some.
     own = PYTHON if run(python, "-m", "pip", "--version")[0] else python
     pip = [own, "-m", "pip", "--python", inside, "--disable-pip-version-check"]
