@@ -472,6 +472,23 @@ def closure(factor, block):
     return kernel, change
 
 
+def local_class():
+    class Inner(typing.NamedTuple):
+        k: int
+
+    @tl.core._aggregate
+    class Outer:
+        inner: Inner
+        n: tl.constexpr
+
+    @nereid.jit
+    def kernel(x):
+        o = Outer(Inner(5), 3)
+        tl.static_assert(o.inner.k + o.n == 8)
+
+    return kernel
+
+
 tensor = types.SimpleNamespace(shape=(1, 2))
 
 
@@ -526,6 +543,7 @@ def test_kernels():
     accept(shadows, SCALE=8)
     same("of a class", accept(Kernels.kernel), "Kernels OFFSET SCALE TABLE applies".split())
     accept(nereid.jit(renamed))
+    accept(local_class())
     accept(dead_branch)
     kernel, _ = closure(3, 2)
     same("closure", accept(kernel), ["factor", "inner"])

@@ -281,7 +281,7 @@ class Names:
             found = self._in_closure(fn, name)
             if found:
                 return found
-        for value in vars(scope.cls).get("__annotations__", {}).values():
+        for value in _annotations(scope.cls).values():
             local = "<locals>" in getattr(value, "__qualname__", "")
             if local and getattr(value, "__name__", None) == name:
                 return (value,)
@@ -350,6 +350,13 @@ class Names:
             if named:
                 return _made_class(cls)
             return OTHER, f"the class {cls.__name__}, whose source can't be found", None
+
+
+def _annotations(cls: type) -> dict:
+    try:
+        return getattr(cls, "__annotations__", {})
+    except NameError:  # Python 3.14 evaluates them here: one is not defined yet
+        return {}
 
 
 def _default(fn, parameter: str):
