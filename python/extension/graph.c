@@ -7,7 +7,7 @@
 #include "graph/nereid_graph.h"
 #include "python/extension/extension.h"
 
-enum { RANK_MAX = 64 };
+enum { RANK_MAX = 16 };
 
 /* ---- options ---- */
 

@@ -50,15 +50,18 @@ class Value(NamedTuple):
 
 
 class _Compiled(NamedTuple):
-    """The model on a device, and what it returns: (name, type, dtype, is it a number, place)."""
+    """The model on a device; its inputs and outputs as (name, type, dtype, is it a number, place);
+    what makes tensors of PyTorch there."""
 
     executable: Any
+    inputs: list
     outputs: list
     places: int
+    allocators: dict
 
 
 def _compiled(executable) -> _Compiled:
-    return _Compiled(executable, executable.outputs, executable.nplaces)
+    return _Compiled(executable, executable.inputs, executable.outputs, executable.nplaces, {})
 
 
 def _shape_of(text: str) -> tuple[int | str, ...] | None:
@@ -134,7 +137,10 @@ def _device_of(value: Any) -> str | None:
     return None
 
 
-def _torch_allocator(device: str) -> Callable:
+def _torch_allocator(device: str, kept: dict) -> Callable:
+    found = kept.get(device)
+    if found is not None:
+        return found
     import torch
 
     place = torch.device(device if device.startswith("cuda") else "cpu")
@@ -143,6 +149,7 @@ def _torch_allocator(device: str) -> Callable:
         tensor = torch.empty(sizes, dtype=getattr(torch, _TORCH[code, bits]), device=place)
         return tensor, _describe(tensor)
 
+    kept[device] = allocate
     return allocate
 
 
@@ -200,7 +207,7 @@ class Model:
     @property
     def inputs(self) -> list[Value]:
         """The inputs that run() takes, in their order."""
-        return [_value(v) for v in self._any().executable.inputs[len(self._bound):]]
+        return [_value(v) for v in self._any().inputs[len(self._bound):]]
 
     @property
     def outputs(self) -> list[Value | None]:
@@ -292,7 +299,7 @@ class Model:
         return values
 
     def _by_name(self, given: int, named: Mapping[str, Any]) -> list:
-        names = [v.name for v in self.inputs]
+        names = [item[0] or "" for item in self._any().inputs[len(self._bound):]]
         left = names[given:]
         wrong = [name for name in named if name not in left]
         if wrong:
@@ -335,10 +342,11 @@ class Model:
             current = driver.current_stream(index)
             number = current if stream is None else int(getattr(stream, "cuda_stream", stream))
             if torch_is_used and number == current:
-                workspace = _torch_allocator(name)
-        on_device = any(_device_of(v) for v in values) or not name.startswith("cuda")
-        allocate = (_torch_allocator(name if on_device else "cpu") if torch_is_used
-                    else _numpy_allocate)
+                workspace = _torch_allocator(name, compiled.allocators)
+        on_device = not name.startswith("cuda") or any(_device_of(v) for v in values)
+        allocate = _numpy_allocate
+        if torch_is_used:
+            allocate = _torch_allocator(name if on_device else "cpu", compiled.allocators)
         given = self._given(compiled, out)
         pointers = None if given is None else [None if t is None else _describe(t) for t in given]
         results = compiled.executable.run([_describe(v) for v in values], pointers, allocate,
