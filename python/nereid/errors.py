@@ -25,7 +25,12 @@ class NereidError(RuntimeError):
         self.code, self.diagnostics, self.kernel = code, list(diagnostics), kernel
 
     def __reduce__(self):
-        return type(self), (str(self), self.code, self.diagnostics, self.kernel)
+        return type(self), (*self.args, self.code, self.diagnostics, self.kernel)
+
+    @property
+    def error_message(self) -> str:
+        """The message alone."""
+        return self.args[0]
 
 
 TritonError = NereidError
@@ -53,22 +58,33 @@ class OutOfResources(NereidError):
 
     def __init__(self, required=0, limit=0, name="", message: str = "", diagnostics=(),
                  kernel: str = ""):
-        text = message or (f"out of resource: {name}, Required: {required}, Hardware limit: "
-                           f"{limit}. Reducing block sizes or `num_stages` may help.")
-        super().__init__(text, RESOURCES, diagnostics, kernel)
+        super().__init__(message, RESOURCES, diagnostics, kernel)
         self.required, self.limit, self.name = required, limit, name
 
+    def __str__(self) -> str:
+        """Triton's line, and the message with its place."""
+        line = (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: "
+                f"{self.limit}. Reducing block sizes or `num_stages` may help.")
+        message = self.args[0]
+        return "\n".join(filter(None, (line if self.name else "", message))) or line
+
     def __reduce__(self):
-        return type(self), (self.required, self.limit, self.name, str(self), self.diagnostics,
+        return type(self), (self.required, self.limit, self.name, *self.args, self.diagnostics,
                             self.kernel)
 
 
 class PTXASError(NereidError):
     """An assembler refused the code."""
 
+    def __str__(self) -> str:
+        return f"PTXAS error: {self.args[0]}"
+
 
 class AutotunerError(NereidError):
     """No configuration is left to choose from."""
+
+    def __str__(self) -> str:
+        return f"Autotuner error: {self.args[0]}"
 
 
 class InterpreterError(NereidError):

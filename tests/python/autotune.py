@@ -254,6 +254,13 @@ def check_failures():
         return [1.0, 1.0, 1.0]
 
     tried = []
+    told = []
+    many = [nereid.Config({"BLOCK": 64}, num_warps=128), nereid.Config({"BLOCK": 64})]
+    kernel = nereid.autotune(many, key=["n"], post_hook=lambda args, exception: told.append(
+        exception))(fill)
+    kernel[grid](x, 78)
+    check(kernel.best_config is many[1] and "out of resource: threads, Required: 4096" in
+          str(told[0]), f"too many warps: {told[:1]}")
     kernel = nereid.autotune(blocks(32, 64), key=["n"], do_bench=refused)(fill)
     kernel[grid](x, 77)
     check([t[0] for t in kernel.configs_timings.values()] == [float("inf"), 1.0],

@@ -156,6 +156,8 @@ def check_failures():
     wide = x.astype("f8")
     e = raises("a large block", errors.OutOfResources, lambda: large[(1,)](wide, wide, BLOCK=1024))
     check(e.required > e.limit > 0 and e.name and e.kernel == "large", f"resources: {vars(e)}")
+    check(str(e).startswith(f"out of resource: {e.name}, Required: {e.required}, Hardware limit: ")
+          and f"{pathlib.Path(__file__).name}:" in str(e), f"its text: {e}")
     again = pickle.loads(pickle.dumps(e))
     check((again.required, again.limit, again.name, str(again)) ==
           (e.required, e.limit, e.name, str(e)), "pickled too")

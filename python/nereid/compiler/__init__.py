@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from nereid import _nereid
+from nereid.errors import OutOfResources
 from nereid.runtime import driver
 from nereid.runtime.source import Names, function_of, source_of
 
 _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
 _IGNORED = frozenset(("debug", "sanitize_overflow", "instrumentation_mode", "arch", "warp_size"))
+_MOST_WARPS = 32  # of a program, on every GPU
 _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
 
@@ -17,6 +19,8 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
     taken, flags = {}, 0
     for name, value in options.items():
         if name in _DEFAULTS or name == "maxnreg":
+            if name == "num_warps" and type(value) is int and value > _MOST_WARPS:
+                raise OutOfResources(32 * value, 32 * _MOST_WARPS, "threads", kernel=fn.__name__)
             if value is not None:
                 taken[name] = value
         elif name == "enable_fp_fusion":

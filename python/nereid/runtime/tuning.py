@@ -159,8 +159,11 @@ class Tuning:
             if c.config.pre_hook is not None:
                 c.config.pre_hook(c.arguments)  # it may change what arguments are
             c.call, compiled, kind, index, described, _, options = jit._describe(self.args, kwargs)
-            c.planned = Plan(jit, kind, index, described, options or {}, source)
-            source = c.planned.source
+            try:
+                c.planned = Plan(jit, kind, index, described, options or {}, source)
+                source = c.planned.source
+            except FAILURES as e:
+                self._failed(c, e)
             c.is_compiled = compiled is not None
             c.image = compiled.image if c.is_compiled else None
         return True
@@ -182,10 +185,10 @@ class Tuning:
             c.recorded = result
 
     def _recall(self) -> None:
-        keys = in_parallel(lambda c: c.planned.key(), self.candidates)
-        for c, key in zip(self.candidates, keys):
+        todo = [c for c in self.candidates if c.is_open]
+        for c, key in zip(todo, in_parallel(lambda c: c.planned.key(), todo)):
             if isinstance(key, Exception):
-                c.rule_out(key)
+                self._failed(c, key)
             else:
                 c.key = key
         self._find([c for c in self.candidates if c.is_open])
@@ -247,6 +250,13 @@ class Tuning:
                 c.times, c.told, c.error = c.same.times, c.same.told, c.same.error
 
     def _failed(self, c: Candidate, error: Exception) -> None:
+        """Compiling has failed, of which hooks of the user's are told as of a launch."""
+        self._rule_out(c, error)
+        if self.tuner.user_defined_pre_hook or self.tuner.user_defined_post_hook:
+            self._before(c)
+            self._end(error)
+
+    def _rule_out(self, c: Candidate, error: Exception) -> None:
         c.rule_out(error)
         if self.verbose:
             print(f"Autotuning failed with {error}")
@@ -299,7 +309,7 @@ class Tuning:
                 measure(c)
             except FAILURES as e:
                 c.times, c.told = [], []
-                self._failed(c, e)
+                self._rule_out(c, e)
         if self.tuner._do_bench is None:
             self._measure_best(clock, [c for c in candidates if c.times])
 
