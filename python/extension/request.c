@@ -14,6 +14,8 @@ typedef struct {
   PyObject *lookup;   /* lookup(scope, name) -> None or (kind, text, source); NULL: none */
   PyObject *messages; /* a list that gets warnings and notes; NULL: nobody wants them */
   DeviceObject *device;
+  pthread_t owner; /* the thread that compiles, and its state */
+  PyThreadState *thread;
   int kind; /* of py_emit and of compiling without a device */
 } Call;
 
@@ -73,10 +75,35 @@ static int read_name(Call *c, PyObject *found, nereid_name *out) {
   return source == Py_None ? 0 : get_source(c, source, &out->source);
 }
 
+/* ---- the interpreter's lock ---- */
+
+/* The compiler runs without it. */
+static void unlock(Call *c) {
+  c->owner = pthread_self();
+  c->thread = PyEval_SaveThread();
+}
+
+static void lock_again(Call *c) { PyEval_RestoreThread(c->thread); }
+
+/* Callbacks take it again, in the thread that compiles as what that thread was: it may belong to
+ * another interpreter than the process's first. */
+static PyGILState_STATE enter_callback(const Call *c) {
+  if (!pthread_equal(pthread_self(), c->owner)) return PyGILState_Ensure();
+  PyEval_RestoreThread(c->thread);
+  return PyGILState_UNLOCKED;
+}
+
+static void leave_callback(const Call *c, PyGILState_STATE state) {
+  if (pthread_equal(pthread_self(), c->owner)) PyEval_SaveThread();
+  else PyGILState_Release(state);
+}
+
+/* ---- callbacks ---- */
+
 /* Called by the compiler, without the interpreter's lock.  An exception stays set. */
 static int look_up(void *context, const void *scope, const char *name, nereid_name *out) {
   Call *c = context;
-  PyGILState_STATE lock = PyGILState_Ensure();
+  PyGILState_STATE lock = enter_callback(c);
   int code = 0;
   if (PyErr_Occurred()) code = NEREID_E_USAGE; /* an earlier lookup's */
   PyObject *where = scope ? (PyObject *)scope : Py_None;
@@ -84,20 +111,20 @@ static int look_up(void *context, const void *scope, const char *name, nereid_na
   *out = (nereid_name){0};
   if (!found || read_name(c, found, out)) code = NEREID_E_USAGE;
   Py_XDECREF(found);
-  PyGILState_Release(lock);
+  leave_callback(c, lock);
   return code;
 }
 
 static void keep_message(void *context, const char *text) {
   Call *c = context;
-  PyGILState_STATE lock = PyGILState_Ensure();
+  PyGILState_STATE lock = enter_callback(c);
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyObject *o = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
   if (!o || PyList_Append(c->messages, o)) PyErr_Clear(); /* a warning is lost for lack of memory */
   Py_XDECREF(o);
   PyErr_Restore(type, value, trace);
-  PyGILState_Release(lock);
+  leave_callback(c, lock);
 }
 
 /* ---- the request ---- */
@@ -211,10 +238,11 @@ PyObject *py_compile(PyObject *module, PyObject *args, PyObject *kwargs) {
   if (!open_call(&c, module, args, kwargs)) {
     nereid_image *image;
     int code;
-    Py_BEGIN_ALLOW_THREADS code = c.device
-                                      ? nereid_compile_for(&image, c.device->device, &c.request)
-                                      : nereid_compile(&image, &c.request, (nereid_kind)c.kind);
-    Py_END_ALLOW_THREADS out = code ? raise_failure(c.state, code) : image_wrap(c.state, image);
+    unlock(&c);
+    code = c.device ? nereid_compile_for(&image, c.device->device, &c.request)
+                    : nereid_compile(&image, &c.request, (nereid_kind)c.kind);
+    lock_again(&c);
+    out = code ? raise_failure(c.state, code) : image_wrap(c.state, image);
     if (out && PyErr_Occurred()) Py_CLEAR(out); /* a lookup's */
   }
   close_call(&c);
@@ -228,10 +256,11 @@ PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs) {
     nereid_key key;
     int code = NEREID_E_USAGE;
     if (c.device) {
-      Py_BEGIN_ALLOW_THREADS code = nereid_request_key(&key, c.device->device, &c.request);
-      Py_END_ALLOW_THREADS out =
-          code ? raise_failure(c.state, code)
-               : PyBytes_FromStringAndSize((const char *)key.bytes, sizeof key.bytes);
+      unlock(&c);
+      code = nereid_request_key(&key, c.device->device, &c.request);
+      lock_again(&c);
+      out = code ? raise_failure(c.state, code)
+                 : PyBytes_FromStringAndSize((const char *)key.bytes, sizeof key.bytes);
       if (out && PyErr_Occurred()) Py_CLEAR(out); /* a lookup's */
     } else {
       PyErr_SetString(PyExc_TypeError, "request_key() needs a device");
@@ -248,8 +277,10 @@ PyObject *py_emit(PyObject *module, PyObject *args, PyObject *kwargs) {
     char *text;
     size_t size;
     int code;
-    Py_BEGIN_ALLOW_THREADS code = nereid_emit(&text, &size, &c.request, (nereid_kind)c.kind);
-    Py_END_ALLOW_THREADS if (code) out = raise_failure(c.state, code);
+    unlock(&c);
+    code = nereid_emit(&text, &size, &c.request, (nereid_kind)c.kind);
+    lock_again(&c);
+    if (code) out = raise_failure(c.state, code);
     else if (c.kind == NEREID_CUBIN) out = PyBytes_FromStringAndSize(text, (Py_ssize_t)size);
     else out = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
     if (!code) nereid_text_free(text);

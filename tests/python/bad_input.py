@@ -304,6 +304,41 @@ def check_two_versions():
         check("two libraries in one process", (status, text) == (0, "12.0\n"), text[-2000:])
 
 
+SUBINTERPRETER = """
+import sys
+import nereid, nereid.language as tl, linecache, ctypes
+class Pointer:
+    def __init__(self, address):
+        self._nereid_described = address, (0, 4), (1, 0), (0, 32)
+text = "def f(x, n):\\n    tl.store(x, KNOWN + n)\\n"
+linecache.cache["m"] = len(text), None, text.splitlines(True), "m"
+KNOWN = tl.constexpr(4)
+exec(compile(text, "m", "exec"))
+number = ctypes.c_int()
+nereid.jit(f)[(1,)](Pointer(ctypes.addressof(number)), 3)
+print(number.value, flush=True)
+"""
+
+
+def check_subinterpreters():
+    try:
+        import _xxsubinterpreters  # noqa: F401
+    except ImportError:
+        print("1 skipped: no module _xxsubinterpreters")
+        return
+    code = f"""
+import _xxsubinterpreters as subinterpreters
+code = {SUBINTERPRETER!r}
+for _ in range(2):
+    other = subinterpreters.create()
+    subinterpreters.run_string(other, code)
+    exec(code)
+    subinterpreters.destroy(other)
+"""
+    status, text = run_python(code)
+    check("two interpreters of one process", (status, text) == (0, "7\n" * 4), text[-2000:])
+
+
 def check_threads():
     arrays = [np.ones(256, np.float32) for _ in range(8)]
     kernel = nereid.jit(scale.fn)
@@ -330,6 +365,6 @@ def check_threads():
 if __name__ == "__main__":
     for part in (check_tensors, check_torch, check_descriptors, check_grids, check_arguments,
                  check_sources, check_hooks, check_interrupts, check_fork, check_two_versions,
-                 check_threads):
+                 check_subinterpreters, check_threads):
         part()
     sys.exit(tally.report())
