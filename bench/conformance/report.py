@@ -1,7 +1,8 @@
 """Make the tables of conformance.md from one or several results files of run.py.
 
-    report.py --copies FOLDER [--of COMMIT] [--device cuda] RESULTS.jsonl ... > bench/conformance.md
+    report.py --copies FOLDER [--of COMMIT] [--device cuda] [--into FILE] RESULTS.jsonl ...
 
+With --into the tables replace those between the lines `<!-- DEVICE -->` and `<!-- end -->` there.
 Counted are the cases that passed under Triton and were then run under Nereid. The copies are read
 to tell apart the test functions that look at stages of Triton's own compiler, and those that need
 what later work brings.
@@ -9,6 +10,8 @@ what later work brings.
 
 import argparse
 import ast
+import contextlib
+import io
 import json
 import os
 import re
@@ -46,13 +49,13 @@ class Sources:
         parts = function_of(case).split("::")
         return self.functions(suite, parts[0]).get(parts[-1], "")
 
-    def apart(self, suite, case):
-        """The heading under which a case is listed apart, or ""."""
+    def apart(self, suite, case, row):
+        """The heading under which a case is listed apart, or ""; `row` is its result here."""
         if suite not in APART:
             return ""
         text = self.text(suite, case)
         for heading, where, pattern in APART[suite]:
-            subject = {"case": case, "text": text}[where]
+            subject = {"case": case, "text": text, "error": row.get("error", "")}[where]
             if re.search(pattern, subject):
                 return heading
         return ""
@@ -94,6 +97,30 @@ def cause(row):
     return text[:160]
 
 
+def estimate(suite_notes, sides, counted):
+    """The share of all cases that passes here of those that pass under Triton, as a number or None:
+    each test function of the sample counts as its cases do among all.
+
+    `counted` has (case, passed here) of the cases that were run on both sides.
+    """
+    sizes = {}
+    for note in suite_notes:
+        for name, n in note.get("functions", {}).items():
+            sizes[name] = max(n, sizes.get(name, 0))
+    run, there, both, here = {}, {}, {}, {}
+    for case, row in sides["triton"].items():
+        name = function_of(case)
+        run[name] = run.get(name, 0) + 1
+        there[name] = there.get(name, 0) + (row["outcome"] == "passed")
+    for case, ok in counted:
+        name = function_of(case)
+        both[name] = both.get(name, 0) + 1
+        here[name] = here.get(name, 0) + ok
+    weights = {f: sizes.get(f, 1) * there.get(f, 1) / run.get(f, 1) for f in both}
+    whole = sum(weights.values())
+    return sum(weights[f] * here[f] / both[f] for f in both) / whole if whole else None
+
+
 def percent(part, whole):
     return f"{100.0 * part / whole:.1f}%" if whole else "none"
 
@@ -110,7 +137,26 @@ def main():
     parser.add_argument("--of", default="")
     parser.add_argument("--alone", action="store_true", help="count all cases of Nereid's side")
     parser.add_argument("--list", action="store_true", help="each failing case, on stderr")
+    parser.add_argument("--into", default="", help="the page whose tables are replaced")
     options = parser.parse_args()
+    if not options.into:
+        report(options)
+        return
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        report(options)
+    with open(options.into) as file:
+        page = file.read()
+    before, _, after = page.partition(f"<!-- {options.device} -->\n")
+    _, end, after = after.partition("<!-- end -->")
+    if not end:
+        raise SystemExit(f"{options.into} has no tables for {options.device}")
+    with open(options.into, "w") as file:
+        file.write(f"{before}<!-- {options.device} -->\n{text.getvalue()}{end}{after}")
+
+
+def report(options):
+    """Print the tables."""
     table, notes, commits = read(options.results, options.device, options.of)
     sources = Sources(options.copies)
     aims = {suite.name: suite.aim for suite in SUITES}
@@ -122,9 +168,9 @@ def main():
     else:
         print(
             "| suite | collected | run under Triton | pass there "
-            "| of those run here | pass here | share | aim |"
+            "| of those run here | pass here | share | share of all, estimated | aim |"
         )
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     failures, lists = {}, {}
     for suite in [s.name for s in SUITES if s.name in table]:
         sides = table[suite]
@@ -132,39 +178,42 @@ def main():
         passing = [c for c, r in sides["triton"].items() if r["outcome"] == "passed"]
         if options.alone:
             passing = [c for c, r in sides["nereid"].items() if r["outcome"] != "skipped"]
-        counted, good = 0, 0
+        counted = []
         for case in passing:
             row = sides["nereid"].get(case)
             if row is None:
                 continue
-            heading = sources.apart(suite, case)
+            heading = sources.apart(suite, case, row)
             ok = row["outcome"] == "passed"
             if heading:
                 here = apart.setdefault(heading, [0, 0])
                 here[0] += 1
                 here[1] += ok
             else:
-                counted += 1
-                good += ok
+                counted.append((case, ok))
             if not ok:
                 failures.setdefault((suite, heading), {}).setdefault(cause(row), []).append(case)
                 lists.setdefault(suite, []).append((case, row))
-        collected = [n["outcome"] for n in notes if n["suite"] == suite and not n["case"]]
-        collected = max(map(int, collected), default=0)
+        own = [n for n in notes if n["suite"] == suite and not n["case"]]
+        collected = max((int(n["outcome"]) for n in own), default=0)
+        good = sum(ok for _, ok in counted)
         if options.alone:
             skipped = len(sides["nereid"]) - len(passing)
-            print(f"| {suite} | {counted} | {skipped} | {good} | {percent(good, counted)} |")
+            share = percent(good, len(counted))
+            print(f"| {suite} | {len(counted)} | {skipped} | {good} | {share} |")
         else:
             run = len(sides["triton"])
+            all_cases = estimate(own, sides, counted)
             print(
-                f"| {suite} | {collected} | {run} | {len(passing)} | {counted} | {good} "
-                f"| {percent(good, counted)} | {aims[suite]} |"
+                f"| {suite} | {collected} | {run} | {len(passing)} | {len(counted)} | {good} "
+                f"| {percent(good, len(counted))} "
+                f"| {'none' if all_cases is None else percent(all_cases, 1)} | {aims[suite]} |"
             )
         for heading, (n, ok) in sorted(apart.items()):
             if options.alone:
                 print(f"| {suite}: {heading} | {n} | | {ok} | {percent(ok, n)} |")
             else:
-                print(f"| {suite}: {heading} | | | | {n} | {ok} | {percent(ok, n)} | apart |")
+                print(f"| {suite}: {heading} | | | | {n} | {ok} | {percent(ok, n)} | | apart |")
     print("\nFailures by cause:\n")
     print("| suite | cases | cause | one of them |")
     print("| --- | --- | --- | --- |")

@@ -10,6 +10,7 @@ first and has a share of the time; only cases that passed there are then run und
 """
 
 import argparse
+import collections
 import json
 import os
 import random
@@ -109,12 +110,18 @@ class Worker:
         order["ask"], order["tell"] = ask, tell
         if options.pretend:
             order["prelude"].insert(0, os.path.join(HERE, "cases", "cuda_is_cpu.py"))
+        if options.refusals:
+            order["prelude"].insert(0, os.path.join(HERE, "cases", "compile_only.py"))
+            os.environ["CONFORMANCE_REFUSALS"] = os.path.abspath(options.refusals)
         environment = dict(os.environ)
         environment.setdefault("OMP_NUM_THREADS", "1" if options.workers > 4 else "2")
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment["CONFORMANCE_SIDE"] = job.side
         environment["CONFORMANCE_COPIES"] = os.path.abspath(options.copies)
         environment["CONFORMANCE_DEVICE"] = options.device
+        if job.side == "nereid":
+            first = os.path.join(HERE, "cases", "site")
+            environment["PYTHONPATH"] = first + ":" + environment.get("PYTHONPATH", "")
         environment["MPLBACKEND"] = "Agg"
         environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         if options.device == "cpu":
@@ -303,8 +310,9 @@ class Runner:
                 note = {"case": file, "outcome": "broken", "note": True, "error": error}
                 self.record(job, note)
             count = {"case": "", "outcome": str(len(answer["ready"])), "note": True}
-            functions = len(set(map(function_of, answer["ready"])))
-            self.record(job, {**count, "error": f"{functions} functions collected"})
+            sizes = collections.Counter(map(function_of, answer["ready"]))
+            functions = len(sizes)
+            self.record(job, {**count, "functions": dict(sizes)})
             took = time.monotonic() - worker.since
             print(
                 f"{job.suite.name} {job.side}: {len(answer['ready'])} cases of {functions} "
@@ -390,6 +398,7 @@ def main():
     parser.add_argument("--sides", default="triton,nereid")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--pretend", action="store_true", help="give CPU tensors for CUDA's")
+    parser.add_argument("--refusals", default="", help="only compile; what was said, to this file")
     parser.add_argument("--workers", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--seed", default="1")

@@ -4,8 +4,8 @@ import os
 
 CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
 
-# Cases listed apart: a heading, where to look (the case's id, or its test function's text), and a
-# pattern. The first that matches counts.
+# Cases listed apart: a heading, where to look (the case's id, its test function's text, or what it
+# failed with here), and a pattern. The first that matches counts.
 IR = (
     r"""\.asm\b|["'](ttir|ttgir|llir|ptx|cubin|sass)["']"""
     r"""|filecheck|run_parser|FileCheck|\.(ttir|ttgir|llir)\b"""
@@ -14,7 +14,7 @@ IR_FILES = r"test_(frontend|line_info|compile_only|reproducer|pipeliner)\.py"
 APART = {
     "triton": [
         ("warp roles", "case", r"test_warp_specialization\.py"),
-        ("clusters", "case", r"num_ctas[=-]?[248]|-[248]-ctas"),
+        ("clusters", "error", r"clusters of \d+ programs are not supported"),
         ("Triton's own IR", "case", IR_FILES),
         ("Triton's own IR", "text", IR),
     ],
