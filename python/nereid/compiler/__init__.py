@@ -40,6 +40,24 @@ def _constant(names: Names, name: str, value) -> str:
     return "()" if isinstance(value, tuple) and not value else names.bind(name, value)
 
 
+class Specialization:
+    """What the function `repr` of a kernel names it by: {name: type} and {name: constant}."""
+
+    def __init__(self, described: list):
+        types = [(name, type_ or "constexpr") for name, type_, _ in described if type_ != "class"]
+        ones = {name: 1 for name, type_ in types if type_.endswith(":1")}
+        self.signature = {name: type_.split(":")[0] for name, type_ in types}
+        self.constants = ones | {name: v for name, type_, v in described if type_ is None}
+        self.attrs = {name: "tt.divisibility" for name, type_ in types if type_.endswith(":16")}
+
+
+def _symbol(fn, described: list) -> str | None:
+    """The kernel's name in the code, as its option `repr` says; None: that of the function."""
+    if fn._repr is None:
+        return None
+    return "".join(c if c.isalnum() else "_" for c in fn.repr(Specialization(described)))
+
+
 class Metadata:
     """What a compiled kernel needs: its options, shared memory in bytes, symbol and target."""
 
@@ -189,7 +207,8 @@ class Plan:
                 args.append((name, None, _constant(self._names, name, value)))
         self.signature = ", ".join(type_ for _, type_, _ in args if type_)
         self._request = ((*self.source, fn), function_of(fn).__code__.co_name, args)
-        self._common = {"options": self.options, "lookup": self._names.lookup}
+        self._common = {"options": self.options, "lookup": self._names.lookup,
+                        "symbol": _symbol(fn, described)}
 
     def key(self) -> bytes:
         """The key of what the kernel computes, found before it is compiled."""

@@ -270,6 +270,9 @@ class TensorWrapper:
     def to(self, device):
         return TensorWrapper(self.base.to(device), self.dtype)
 
+    def new_empty(self, sizes):
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
     def __str__(self):
         return f"TensorWrapper[{self.dtype}]({self.base})"
 

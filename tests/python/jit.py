@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Jit functions on NumPy's arrays: kinds of arguments, what is specialized on, defaults, names of
+kernels, stages; torch.Size and torch's tensors where torch is installed."""
+import collections, os, pathlib, pickle, sys, threading, typing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(BUILD / "python")]
+import tally
+
+import numpy as np
+
+import nereid
+import nereid.language as tl
+from nereid.tools.tensor_descriptor import TensorDescriptor
+
+N = 64
+X = np.arange(N, dtype=np.float32)
+
+
+class Scaled(typing.NamedTuple):
+    base: object
+    factor: object
+
+
+Pair = collections.namedtuple("Pair", "base shape")
+
+
+@nereid.jit
+def copy(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i))
+
+
+@nereid.jit
+def scale(t, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(t[0] + i) * t[1])
+
+
+@nereid.jit
+def scale_named(t, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(t.base + i) * t.factor)
+
+
+@nereid.jit
+def pair(p, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(p.base + i) + p.shape[1])
+
+
+@nereid.jit
+def fill(out, a, b=7, *, N: tl.constexpr = N):
+    tl.store(out + tl.arange(0, N), a + b)
+
+
+@nereid.jit
+def typed(out, a: tl.int64, b: tl.float32, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), a.to(tl.float32) + b)
+
+
+@nereid.jit
+def square(v):
+    return v * v
+
+
+@nereid.jit
+def apply(x, out, FN: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, FN(tl.load(x + i)))
+
+
+@nereid.jit
+def block(d, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + at, d.load([0, 0]))
+
+
+@nereid.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=["m"])
+def sizes(out, n, m, k, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), n + m + k)
+
+
+@nereid.jit(repr=lambda s: f"named {s.signature['n']} " + ",".join(s.constants))
+def named(out, n, one, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), n + one)
+
+
+def result(kernel, *args, dtype=np.float32, **options):
+    """What a launch of one program writes to the array that takes the place of Ellipsis."""
+    out = np.zeros(N, dtype)
+    kernel[(1,)](*[out if a is ... else a for a in args], **options)
+    return out
+
+
+def same(what, found, want):
+    tally.check(np.array_equal(found, want), f"{what}: {found[:4]}, not {np.asarray(want)[:4]}")
+
+
+def check_numbers():
+    same("defaults", result(fill, ..., 3), np.full(N, 10))
+    same("keywords", result(fill, ..., b=1, a=3), np.full(N, 4))
+    same("a float and a bool", result(fill, ..., 2.5, True), np.full(N, 3.5))
+    same("numbers of NumPy", result(fill, ..., np.int64(3), np.float32(0.5)), np.full(N, 3.5))
+    same("annotated types", result(typed, ..., 3, 2, N), np.full(N, 5))
+    big = result(fill, ..., 1 << 62, 1, dtype=np.int64)
+    same("integers of 64 bits", big, np.full(N, (1 << 62) + 1))
+    big = result(fill, ..., (1 << 63) + 5, 0, dtype=np.uint64)
+    same("unsigned integers", big, np.full(N, (1 << 63) + 5, np.uint64))
+
+
+def check_arrays():
+    for dtype in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"):
+        x = X.astype(dtype)
+        same(f"an array of {dtype}", result(copy, x, ..., N, dtype=x.dtype), x)
+    rows = np.zeros((3, N), np.float32)
+    copy[(1,)](X, rows[1], N)
+    tally.check(np.array_equal(rows[1], X) and rows.sum() == X.sum(), "a row of an array")
+    moved = np.zeros(N + 1, np.float32)[1:]
+    moved[:] = X
+    same("an address that is not aligned", result(copy, moved, ..., N), X)
+
+
+def check_tuples():
+    same("a tuple", result(scale, (X, 3), ..., N), 3 * X)
+    same("a tuple with a float", result(scale, (X, 2.5), ..., N), 2.5 * X)
+    same("a NamedTuple", result(scale_named, Scaled(X, 4), ..., N), 4 * X)
+    same("a namedtuple with a tuple", result(pair, Pair(X, (1, 5)), ..., N), X + 5)
+    same("one in another", result(pair, Pair(X, Pair(2, 7)), ..., N), X + 7)
+
+
+def check_constants():
+    same("a function", result(apply, X, ..., square, N), X * X)
+    same("a constexpr", result(copy, X, ..., tl.constexpr(N)), X)
+    before = len(copy._specializations)
+    copy[(1,)](X, np.zeros(N, np.float32), N)
+    tally.check(len(copy._specializations) == before, "a constexpr is as its value")
+
+
+def check_descriptors():
+    a = np.arange(256, dtype=np.float32).reshape(16, 16)
+    out = np.zeros_like(a)
+    block[(1,)](TensorDescriptor.from_tensor(a, [16, 16]), out, 16, 16)
+    same("a tensor descriptor", out, a)
+
+
+def check_specialization():
+    def kinds(*values):
+        sizes._forget()
+        for value in values:
+            same(f"sizes {value}", result(sizes, ..., *value, N), np.full(N, sum(value)))
+        return len(sizes._specializations)
+
+    tally.check(kinds((1, 3, 3), (16, 3, 3), (5, 3, 3)) == 1, "do_not_specialize")
+    tally.check(kinds((3, 16, 3), (3, 5, 3)) == 1, "do_not_specialize_on_alignment")
+    tally.check(kinds((3, 1, 3), (3, 5, 3)) == 2, "1 is specialized on all the same")
+    tally.check(kinds((3, 3, 1), (3, 3, 16), (3, 3, 5), (3, 3, 7)) == 3, "values of k")
+
+
+def check_kernels():
+    out = np.zeros(N, np.float32)
+    kernel = named[(1,)](out, 1 << 40, 1, N)
+    tally.check(kernel.name == "named_i64_one_N", f"repr: {kernel.name}")
+    tally.check("tl" not in kernel.asm["tile"] and "kernel @named" in kernel.asm["tile"], "tile IR")
+    tally.check("void" in kernel.asm["c"] and "cubin" in kernel.asm, "stages")
+    tally.check(kernel.metadata.num_warps == 4 and kernel.n_spills == 0, "metadata")
+    tally.check(pickle.loads(pickle.dumps(copy)) is copy, "pickling finds the function")
+    tally.check(copy.arg_names == ["x", "out", "N"] and copy.constexprs == [2], "parameters")
+    tally.check(copy.src.startswith("def copy("), "source")
+    tally.check(copy[(0,)](X, out, N) is not None, "a grid without programs")
+    seen = []
+    fill[lambda meta: seen.append(dict(meta)) or (1,)](out, 3)
+    tally.check(seen[0]["b"] == 7 and seen[0]["N"] == N and seen[0]["out"] is out, "a grid's names")
+
+
+def check_threads():
+    wrong = []
+
+    def work(warps):
+        for _ in range(50):
+            if not np.array_equal(result(copy, X, ..., N, num_warps=warps), X):
+                wrong.append(warps)
+
+    threads = [threading.Thread(target=work, args=(1 << i % 3,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    tally.check(not wrong, f"6 threads: {wrong[:3]}")
+
+
+def check_torch():
+    try:
+        import torch
+    except ImportError:
+        print("skipped: no torch")
+        return
+    x = torch.arange(N, dtype=torch.float32).reshape(4, 16)
+    for dtype in (torch.bfloat16, torch.float16, torch.int64, torch.bool, torch.float8_e5m2):
+        out = torch.zeros(N, dtype=dtype)
+        copy[(1,)](x.to(dtype), out, N)
+        tally.check(torch.equal(out.float(), x.to(dtype).float().flatten()), f"tensors of {dtype}")
+    out = torch.zeros(N)
+    pair[(1,)](Pair(x, x.shape), out, N)
+    tally.check(torch.equal(out, x.flatten() + 16), "torch.Size")
+    copy[(1,)](torch.nn.Parameter(x), out, N)
+    tally.check(torch.equal(out, x.flatten()), "a parameter of a module")
+    wrapped = nereid.reinterpret(x.view(torch.int32), tl.float32)
+    copy[(1,)](wrapped, nereid.reinterpret(out.view(torch.int32).zero_(), tl.float32), N)
+    tally.check(torch.equal(out, x.flatten()), "a tensor read as another dtype")
+
+
+for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
+              check_specialization, check_kernels, check_threads, check_torch):
+    check()
+sys.exit(tally.report())
