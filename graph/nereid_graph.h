@@ -252,6 +252,9 @@ NEREID_API void nereid_session_free(nereid_session *s);
 NEREID_API int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                                       nereid_tensor *outputs, int noutputs);
 
+/* 1 if the model may write to input i, else 0; known once the session is prepared. */
+NEREID_API int nereid_session_writes(const nereid_session *s, int i);
+
 /* How a session runs.  Zeros are the defaults. */
 typedef struct {
   nereid_stream *stream;

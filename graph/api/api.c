@@ -406,6 +406,13 @@ int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int n
   return code ? code : describe_outputs(s->of, s->x, outputs, noutputs);
 }
 
+int nereid_session_writes(const nereid_session *s, int i) {
+  REQUIRE(s);
+  uint32_t n = executable_inputs(s->of->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  return execution_writes(s->x, (uint32_t)i);
+}
+
 int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                        nereid_tensor *outputs, int noutputs, const nereid_session_options *o) {
   REQUIRE(s);

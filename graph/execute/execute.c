@@ -606,6 +606,11 @@ int execution_prepare(Execution *e, const nereid_tensor *inputs, int n) {
 
 /* ---- what there is ---- */
 
+bool execution_writes(const Execution *e, uint32_t i) {
+  const PlanBuffer *b = e->sizes->inputs[i];
+  return b && e->buffers[b - e->plan->buffers].written;
+}
+
 typedef struct {
   Execution *e;
   const nereid_tensor *given;

@@ -82,6 +82,9 @@ int execution_prepare(Execution *e, const nereid_tensor *inputs, int n);
  * the next one; its data is NULL. */
 void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out);
 
+/* May a run write to input i?  Known after execution_prepare. */
+bool execution_writes(const Execution *e, uint32_t i);
+
 /* Memory of the caller's for the temporaries of one run; zeros: the execution's. */
 typedef struct {
   void *pool; /* at a multiple of 256 bytes; NULL: none */

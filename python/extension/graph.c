@@ -407,6 +407,7 @@ typedef struct {
   int ninputs, noutputs;
   nereid_session_options options;
   PyObject *results; /* a list */
+  PyObject *copies;  /* a list: of inputs */
   PyObject *workspace;
 } Running;
 
@@ -444,6 +445,34 @@ static int prepare(Running *r) {
       nereid_session_prepare(session, r->inputs, r->ninputs, r->outputs, r->noutputs);
   Py_END_ALLOW_THREADS if (code) raise_failure(r->state, code);
   return code ? -1 : 0;
+}
+
+static bool is_compact(const nereid_tensor *t) {
+  int64_t stride = 1;
+  for (int32_t i = t->ndim - 1; i >= 0 && t->strides; i--) {
+    if (t->shape[i] > 1 && t->strides[i] != stride) return false;
+    stride *= t->shape[i];
+  }
+  return true;
+}
+
+/* On a GPU the library takes tensors without gaps: copies of others, which the model only reads. */
+static int compact_inputs(Running *r, PyObject *inputs) {
+  enum { CUDA = 2 };
+  for (int i = 0; i < r->ninputs; i++) {
+    PyObject *object = PyList_GetItem(inputs, i), *copy;
+    bool strided = r->inputs[i].device.device_type == CUDA && !is_compact(&r->inputs[i]);
+    if (!strided || nereid_session_writes(r->idle->session, i) ||
+        !PyObject_HasAttrString(object, "contiguous"))
+      continue;
+    copy = PyObject_CallMethod(object, "contiguous", NULL);
+    int code = copy ? read_whole(r->state, copy, &r->in[i]) : -1;
+    if (!code) code = PyList_Append(r->copies, copy);
+    Py_XDECREF(copy);
+    if (code) return -1;
+    r->inputs[i] = r->in[i].t;
+  }
+  return 0;
 }
 
 static PyObject *sizes_of(const nereid_tensor *t) {
@@ -543,6 +572,7 @@ static int start_running(Running *r, PyObject *inputs) {
   r->outputs = PyMem_Calloc(m, sizeof *r->outputs);
   r->numbers = PyMem_Calloc(m, sizeof *r->numbers);
   r->results = PyList_New(r->noutputs);
+  r->copies = PyList_New(0);
   if (!r->given || !r->inputs || !r->outputs || !r->numbers) PyErr_NoMemory();
   if (PyErr_Occurred()) return -1;
   for (int i = 0; i < r->ninputs; i++) r->inputs[i] = r->in[i].t;
@@ -557,6 +587,7 @@ static void end_running(Running *r) {
   PyMem_Free(r->outputs);
   PyMem_Free(r->numbers);
   Py_XDECREF(r->results);
+  Py_XDECREF(r->copies);
   Py_XDECREF(r->workspace);
 }
 
@@ -577,6 +608,7 @@ static PyObject *executable_run(PyObject *self, PyObject *args) {
     code = -1;
   }
   if (!code) code = prepare(&r);
+  if (!code) code = compact_inputs(&r, inputs);
   for (int i = 0; i < r.noutputs && !code; i++) code = provide_output(&r, i, given, allocate);
   if (!code) code = provide_workspace(&r, workspace);
   if (!code) code = run_session(&r);

@@ -341,7 +341,13 @@ class Model:
             index = int(name[5:])
             current = driver.current_stream(index)
             number = current if stream is None else int(getattr(stream, "cuda_stream", stream))
-            if torch_is_used and number == current:
+            if torch_is_used and number != current:
+                import torch
+
+                # The memory that PyTorch gives is then for work in this stream.
+                with torch.cuda.stream(torch.cuda.ExternalStream(number, device=name)):
+                    return self.run(*values[len(self._bound):], out=out, device=name)
+            if torch_is_used:
                 workspace = _torch_allocator(name, compiled.allocators)
         on_device = not name.startswith("cuda") or any(_device_of(v) for v in values)
         allocate = _numpy_allocate

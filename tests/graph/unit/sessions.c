@@ -132,6 +132,8 @@ static void memory(const char *device) {
   check_got(out[1].ndim == 0 && out[1].device.device_type == 1 && out[1].dtype.bits == 64,
             "a number is in host memory", "");
   check_got(!nereid_session_get_info(&info, r.session), "its memory", nereid_error_message());
+  check_got(!nereid_session_writes(r.session, 1), "no input is written", nereid_error_message());
+  check_got(nereid_session_writes(r.session, 2) == NEREID_E_USAGE, "no such input", "");
   bool pool = !strcmp(device, "cpu");
   check_got((info.pool >= ROWS * 16) == pool, "the workspace's size", device);
   unsigned char *space = NULL;
