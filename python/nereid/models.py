@@ -345,7 +345,9 @@ class Model:
                 import torch
 
                 # The memory that PyTorch gives is then for work in this stream.
-                with torch.cuda.stream(torch.cuda.ExternalStream(number, device=name)):
+                wanted = (torch.cuda.ExternalStream(number, device=name) if number
+                          else torch.cuda.default_stream(name))
+                with torch.cuda.stream(wanted):
                     return self.run(*values[len(self._bound):], out=out, device=name)
             if torch_is_used:
                 workspace = _torch_allocator(name, compiled.allocators)
