@@ -388,7 +388,10 @@ static int add_descriptor(Call *c, const Param *p, PyObject *v) {
   PyObject *strides = shape ? PyObject_GetAttr(v, s->s_strides) : NULL;
   PyObject *block = strides ? PyObject_GetAttr(v, s->s_block_shape) : NULL;
   PyObject *padding = block ? PyObject_GetAttr(v, s->s_padding) : NULL;
-  PyObject *sizes = padding ? PySequence_Tuple(block) : NULL;
+  bool is_list = padding && (PyTuple_Check(block) || PyList_Check(block));
+  if (padding && !is_list)
+    PyErr_Format(PyExc_TypeError, "the block_shape of descriptor `%U` is no list", p->name);
+  PyObject *sizes = is_list ? PySequence_Tuple(block) : NULL;
   int code = sizes && !key_put(c, 'D', NULL, 0) && !add_constant(c, sizes) &&
                      !add_constant(c, padding) && !add_argument(c, p, base) &&
                      !add_extents(c, p, shape, "i32") && !add_extents(c, p, strides, "i64")

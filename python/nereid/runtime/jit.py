@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from nereid import _nereid
+from nereid.errors import NereidError
 from nereid.runtime import driver
 from nereid.runtime.source import lines_of, same_constant, source_of
 
@@ -174,7 +175,10 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         """Called for arguments of a new kind: the compiled kernel for them."""
         from nereid.compiler import specialize
 
-        return specialize(self, device_type, index, described, bound, options or {}, is_warmup)
+        try:
+            return specialize(self, device_type, index, described, bound, options or {}, is_warmup)
+        except NereidError as error:  # the frames between here and there tell a user nothing
+            raise error.with_traceback(None) from None
 
     def _global_changed(self, name: str, old, new) -> bool:
         """Called where a name has another value than a kernel was compiled for.  True: the kernel
