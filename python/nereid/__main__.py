@@ -22,7 +22,7 @@ def run_as_triton(arguments: list[str]) -> None:
     if not arguments or arguments == ["-m"]:
         sys.exit("usage: python -m nereid --as-triton SCRIPT [ARGUMENT]...\n"
                  "       python -m nereid --as-triton -m MODULE [ARGUMENT]...")
-    install_as_triton()
+    install_as_triton(children=True)
     import runpy
 
     if arguments[0] == "-m":

@@ -175,11 +175,21 @@ def installed() -> bool:
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
-def install_as_triton() -> None:
-    """Makes `import triton` give Nereid, in this process, also where Triton itself is installed.
+def _install_in_children() -> None:
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    ours = os.path.join(_FOLDER, "children")
+    if ours not in folders:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ours, *folders]))
+
+
+def install_as_triton(children: bool = False) -> None:
+    """Makes `import triton` give Nereid, in this process, also where Triton itself is installed;
+    with `children` in the Python programs too that this one starts, by PYTHONPATH.
 
     A RuntimeError says so if something has imported Triton before, or has found that there is none.
     """
+    if children:
+        _install_in_children()
     if installed():
         return
     theirs = sys.modules.get("triton")

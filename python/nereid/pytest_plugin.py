@@ -12,7 +12,7 @@ def pytest_load_initial_conftests(early_config, parser, args):
     if early_config.known_args_namespace.as_triton:
         from nereid.drop_in import install_as_triton
 
-        install_as_triton()
+        install_as_triton(children=True)
 
 
 def pytest_report_header(config):

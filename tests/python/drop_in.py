@@ -149,7 +149,7 @@ if __name__ == "__main__":
 
 def check_programs():
     if not importlib.util.find_spec("numpy"):
-        print("4 skipped: no numpy")
+        print("5 skipped: no numpy")
         return
     folder = with_file("test_program.py", KERNEL)
     real = with_file("triton/__init__.py", "raise SystemError('this is Triton itself')")
@@ -160,6 +160,10 @@ def check_programs():
     tally.check(found.strip() == want, f"a script: {found}")
     found = run("", "-m", "nereid", "--as-triton", "-m", "test_program", "a", "-b", PYTHONPATH=path)
     tally.check(found.strip() == want, f"a module: {found}")
+    child = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])\n"
+    found = run("", "-m", "nereid", "--as-triton", with_file("start.py", child) + "/start.py",
+                f"{folder}/test_program.py", "a", "-b", PYTHONPATH=path)
+    tally.check(found.strip() == want, f"a script that a script starts: {found}")
     found = run("", "-m", "nereid", "--as-triton")
     tally.check("usage: python -m nereid --as-triton SCRIPT" in found, f"no script: {found}")
     if not importlib.util.find_spec("pytest"):

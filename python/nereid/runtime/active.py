@@ -134,7 +134,7 @@ class Driver(GPUDriver):
         if not self._has_gpu():
             import platform
 
-            return GPUTarget("cpu", platform.machine(), 0)
+            return GPUTarget("cpu", platform.machine(), 32)  # as tl.extra.cuda.num_threads()
         major, minor = self.get_device_capability(self.get_current_device())
         return GPUTarget("cuda", major * 10 + minor, 32)
 
