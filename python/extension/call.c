@@ -486,11 +486,21 @@ static int check_pinned(const Call *c) {
   return 0;
 }
 
+/* A dict, such as extern_libs, counts as its items. */
+static int add_option(Call *c, PyObject *value) {
+  if (!PyDict_Check(value)) return add_constant(c, value);
+  PyObject *items = PyDict_Items(value), *tuple = items ? PyList_AsTuple(items) : NULL;
+  int code = tuple ? add_constant(c, tuple) : -1;
+  Py_XDECREF(tuple);
+  Py_XDECREF(items);
+  return code;
+}
+
 static int add_options(Call *c) {
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (c->options && PyDict_Next(c->options, &at, &name, &value))
-    if (key_put(c, 'K', NULL, 0) || add_constant(c, name) || add_constant(c, value)) return -1;
+    if (key_put(c, 'K', NULL, 0) || add_constant(c, name) || add_option(c, value)) return -1;
   return 0;
 }
 

@@ -9,7 +9,9 @@ from nereid.runtime.source import Names, function_of, source_of
 
 _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
-_IGNORED = frozenset(("debug", "sanitize_overflow", "instrumentation_mode", "arch", "warp_size"))
+# Libraries of extern functions are LLVM's; those of libdevice are the compiler's own.
+_IGNORED = frozenset(("debug", "sanitize_overflow", "instrumentation_mode", "arch", "warp_size",
+                      "extern_libs"))
 _MOST_WARPS = 32  # of a program, on every GPU
 _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
