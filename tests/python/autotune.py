@@ -404,7 +404,7 @@ def check_interrupted_compiling():
         signal.setitimer(signal.ITIMER_REAL, delay)
         with contextlib.suppress(KeyboardInterrupt):
             kernel[grid](x, 64)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
         if not kernel.cache:
             kernel = nereid.autotune(blocks(*range(8, 40, 8)), key=["n"],
                                      reset_to_zero=["x"])(add_one)
