@@ -577,25 +577,44 @@ static PyType_Spec dispatcher_spec = {
 
 static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   const Launcher *l = (const Launcher *)self;
+  if (!l->grid) {
+    PyErr_SetString(PyExc_RuntimeError, "the launcher is being deleted");
+    return NULL;
+  }
   return dispatch((Dispatcher *)l->dispatcher, l->grid, args, kwargs);
+}
+
+/* A grid function may lead back to an object that keeps the launcher. */
+static int launcher_traverse(PyObject *self, visitproc visit, void *arg) {
+  Launcher *l = (Launcher *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(l->dispatcher);
+  Py_VISIT(l->grid);
+  return 0;
+}
+
+static int launcher_clear(PyObject *self) {
+  Py_CLEAR(((Launcher *)self)->grid);
+  return 0;
 }
 
 static void launcher_dealloc(PyObject *self) {
   Launcher *l = (Launcher *)self;
+  PyObject_GC_UnTrack(self);
   Py_XDECREF(l->dispatcher);
   Py_XDECREF(l->grid);
   free_object(self);
 }
 
-static PyType_Slot launcher_slots[] = {{Py_tp_dealloc, launcher_dealloc},
-                                       {Py_tp_call, launcher_call},
-                                       {Py_tp_doc, "A kernel with its grid."},
-                                       {0, NULL}};
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_dealloc, launcher_dealloc},      {Py_tp_traverse, launcher_traverse},
+    {Py_tp_clear, launcher_clear},          {Py_tp_call, launcher_call},
+    {Py_tp_doc, "A kernel with its grid."}, {0, NULL}};
 
 static PyType_Spec launcher_spec = {
     .name = "nereid._nereid.Launcher",
     .basicsize = sizeof(Launcher),
-    .flags = Py_TPFLAGS_DEFAULT,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = launcher_slots,
 };
 

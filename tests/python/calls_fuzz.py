@@ -253,7 +253,9 @@ def check_leaks(count):
         kernel = nereid.jit(nothing.fn)
         kernel[(1,)](1, 2, 3)
         kernel.cycle = kernel
-        del kernel
+        keeper = Pair([], None)
+        keeper.first.append(kernel[lambda meta, keeper=keeper: keeper.first])
+        del kernel, keeper
     gc.collect()
     tally.check(len(gc.get_objects()) < kernels + 500, "kernels that are no more used are freed")
 
