@@ -82,6 +82,12 @@ def sizes(out, n, m, k, N: tl.constexpr):
     tl.store(out + tl.arange(0, N), n + m + k)
 
 
+@nereid.jit
+def staged(x, out, N: tl.constexpr, num_stages: tl.constexpr):
+    for j in tl.range(0, N, num_stages=num_stages):
+        tl.store(out + j, tl.load(x + j))
+
+
 @nereid.jit(repr=lambda s: f"named {s.signature['n']} " + ",".join(s.constants))
 def named(out, n, one, N: tl.constexpr):
     tl.store(out + tl.arange(0, N), n + one)
@@ -165,6 +171,10 @@ def check_kernels():
     tally.check("tl" not in kernel.asm["tile"] and "kernel @named" in kernel.asm["tile"], "tile IR")
     tally.check("void" in kernel.asm["c"] and "cubin" in kernel.asm, "stages")
     tally.check(kernel.metadata.num_warps == 4 and kernel.n_spills == 0, "metadata")
+    kernel = staged.warmup(X, out, N, num_stages=2, num_warps=8, grid=(1,))
+    kernel._init_handles()
+    kernel[(1, 1, 1)](X, out, N, 2)
+    tally.check(np.array_equal(out, X) and kernel.metadata.num_warps == 8, "a compiled kernel runs")
     tally.check(pickle.loads(pickle.dumps(copy)) is copy, "pickling finds the function")
     tally.check(copy.arg_names == ["x", "out", "N"] and copy.constexprs == [2], "parameters")
     tally.check(copy.src.startswith("def copy("), "source")

@@ -162,8 +162,9 @@ class CompiledKernel:
         return self.metadata
 
     def _options(self) -> dict:
-        names = (*_DEFAULTS, "maxnreg")
-        return {k: getattr(self.metadata, k) for k in names
+        """What it was compiled with, except parameters of the kernel that have such names."""
+        names = {*_DEFAULTS, "maxnreg"} - set(self.fn.arg_names)
+        return {k: getattr(self.metadata, k) for k in sorted(names)
                 if getattr(self.metadata, k) is not None}
 
     def launch_metadata(self, grid, stream, *args):
