@@ -82,6 +82,10 @@ def check_tensors():
     for device in (7, 10):
         other = type("Other", (), {"_nereid_described": (64, (0, 64), (device, 0), (2, 32))})()
         fails("another kind of device", ValueError, lambda: launch(other), "neither a CPU nor")
+    first, second = (type("Gpu", (), {"_nereid_described": (64, (0, 64), (2, i), (2, 32))})()
+                     for i in range(2))
+    fails("tensors of two GPUs", ValueError, lambda: launch(first, second),
+          "`out` is on cuda:1, but `x` is on cuda:0")
     fails("a string where a pointer is", nereid.CompilationError, lambda: launch("x"))
     fails("None", nereid.CompilationError, lambda: launch(None), "x")
     fails("an object", nereid.CompilationError, lambda: launch(object()))
