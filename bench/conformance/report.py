@@ -163,8 +163,8 @@ def report(options):
 
     print(f"Device `{options.device}`; Nereid at {', '.join(commits) or 'no commit'}.\n")
     if options.alone:
-        print("| suite | run | skipped there | passed | share |")
-        print("| --- | --- | --- | --- | --- |")
+        print("| suite | run | skipped | passed | share | share of all, estimated |")
+        print("| --- | --- | --- | --- | --- | --- |")
     else:
         print(
             "| suite | collected | run under Triton | pass there "
@@ -200,7 +200,8 @@ def report(options):
         if options.alone:
             skipped = len(sides["nereid"]) - len(passing)
             share = percent(good, len(counted))
-            print(f"| {suite} | {len(counted)} | {skipped} | {good} | {share} |")
+            whole = percent(estimate(own, sides, counted) or 0, 1)
+            print(f"| {suite} | {len(counted)} | {skipped} | {good} | {share} | {whole} |")
         else:
             run = len(sides["triton"])
             all_cases = estimate(own, sides, counted)
@@ -211,7 +212,7 @@ def report(options):
             )
         for heading, (n, ok) in sorted(apart.items()):
             if options.alone:
-                print(f"| {suite}: {heading} | {n} | | {ok} | {percent(ok, n)} |")
+                print(f"| {suite}: {heading} | {n} | | {ok} | {percent(ok, n)} | |")
             else:
                 print(f"| {suite}: {heading} | | | | {n} | {ok} | {percent(ok, n)} | | apart |")
     print("\nFailures by cause:\n")
