@@ -138,7 +138,7 @@
 #define E_SEMA_NO_OPERATOR "'%s' is not defined on run-time values"
 #define H_SEMA_POW "multiply, or use libdevice.pow"
 #define H_SEMA_MATMUL "write tl.dot(a, b)"
-#define E_SEMA_INT_ONLY "'%s' needs integers, not %s and %s"
+#define E_SEMA_INT_ONLY "'%s' needs integers: invalid operands of type %s and %s"
 #define H_SEMA_FLOORDIV "divide with '/' and round with tl.floor"
 #define E_SEMA_FLOAT_ONLY "'%s' needs floats, not %s and %s"
 #define E_SEMA_FDIV_APPROX "fdiv(approx=True) takes f32, not %s%s"
