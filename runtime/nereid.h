@@ -475,7 +475,7 @@ typedef struct {
   int spill_bytes;   /* local memory a thread */
   int64_t shared_bytes;
   int threads;
-  int from_cache; /* was compiled before; of a GPU's PTX, which the driver keeps, always 0 */
+  int from_cache; /* was compiled before; of PTX that the driver assembles, and keeps, always 0 */
 } nereid_kernel_resources;
 
 /* Of the first variant that was loaded; zeros where the device has no such thing. */

@@ -64,14 +64,18 @@ static CacheId cubin_id(const Assembler *a, const ImageVariant *ptx, const char 
   return (CacheId){cache_key_end(k), CACHE_CUBIN, ptx->entry, target};
 }
 
-int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
-                  const bool *stop) {
+bool assembler_find(const Assembler *a, Assembled *out, const ImageVariant *ptx,
+                    const char *target) {
   *out = (Assembled){.id = cubin_id(a, ptx, target)};
   out->from_cache = cache_get(a->cache, &out->id, &out->code, &out->size);
-  if (out->from_cache) {
+  if (out->from_cache)
     LOG(a->log, LOG_COMPILE, "cubin %s for %s: from the cache", ptx->entry, target);
-    return 0;
-  }
+  return out->from_cache;
+}
+
+int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
+                  const bool *stop) {
+  if (assembler_find(a, out, ptx, target)) return 0;
   double begin = host_now();
   int code =
       assemble_by_ptxas(&out->code, &out->size, ptx->code, ptx->size, target, a->ptxas, stop);

@@ -23,6 +23,9 @@ typedef struct {
 /* False: there is no ptxas. */
 bool assembler_open(Assembler *a, nereid_message_fn note, void *context);
 void assembler_close(Assembler *a);
+/* The machine code of a variant of PTX if it was made before; false if it was not. */
+bool assembler_find(const Assembler *a, Assembled *out, const ImageVariant *ptx,
+                    const char *target);
 /* The machine code of a variant of PTX, which many threads may ask for; given up when *stop is true
  * (tool_run_until). */
 int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,

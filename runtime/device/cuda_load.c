@@ -2,8 +2,8 @@
  *
  * The driver assembles PTX one kernel after the other, whoever calls it: a model's kernels take
  * seconds.  Where there is ptxas, it assembles them on all cores before the driver loads them, and
- * its machine code is kept in the cache.  After any failure on this way, the driver gets the
- * PTX. */
+ * its machine code is kept in the cache, where a single kernel finds it, such as the one that a
+ * tuning chose in an earlier process.  After any failure on this way, the driver gets the PTX. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "runtime/device/cuda_state.h"
 #include "runtime/support/parallel.h"
 
-/* Of one kernel the driver makes code as fast. */
+/* Of fewer kernels the driver makes code as fast. */
 enum { ASSEMBLED_MIN = 2 };
 
 typedef struct {
@@ -25,7 +25,9 @@ typedef struct {
 static void assemble_item(void *context, size_t i) {
   const Loading *l = context;
   const ImageVariant *v = l->items[i]->variant;
-  if (v->kind == NEREID_PTX)
+  if (v->kind == NEREID_PTX && l->n < ASSEMBLED_MIN)
+    assembler_find(&l->assembler, &l->assembled[i], v, l->device->target);
+  else if (v->kind == NEREID_PTX)
     assembler_run(&l->assembler, &l->assembled[i], v, l->device->target, NULL);
   /* Loading machine code, the remaining work, takes little time. */
   if (l->assembled[i].code) load_ready(l->items[i]);
@@ -61,7 +63,7 @@ static int larger_ptx_first(const void *a, const void *b) {
 static void load_sorted(Loading *l) {
   nereid_device *d = l->device;
   qsort(l->items, l->n, sizeof *l->items, larger_ptx_first);
-  if (l->n >= ASSEMBLED_MIN && assembler_open(&l->assembler, d->on_message, d->context)) {
+  if (l->n && assembler_open(&l->assembler, d->on_message, d->context)) {
     parallel_for(l->n, assemble_item, l);
     assembler_keep(&l->assembler, l->assembled, l->n);
     assembler_close(&l->assembler);
