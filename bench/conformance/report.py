@@ -107,6 +107,8 @@ def estimate(suite_notes, sides, counted):
     for note in suite_notes:
         for name, n in note.get("functions", {}).items():
             sizes[name] = max(n, sizes.get(name, 0))
+    if not sizes:
+        return None
     run, there, both, here = {}, {}, {}, {}
     for case, row in sides["triton"].items():
         name = function_of(case)
