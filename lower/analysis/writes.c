@@ -1,6 +1,7 @@
 /* Sets of parameters flow from values to values until nothing changes: a value has the parameters
  * of its operands if it can hold an address.  Carried values join what goes in, round and out. */
 #include "lower/analysis/writes.h"
+#include "lower/messages.h"
 
 #include <string.h>
 
@@ -41,12 +42,6 @@ static void flow_value(Flow *f, const TileValue *to, const TileValue *from) {
     join_sources(f, set_of(f, to->id), set_of(f, from->id));
 }
 
-/* The values at one position of a loop or branch are one. */
-static void flow_both(Flow *f, const TileValue *a, const TileValue *b) {
-  flow_value(f, a, b);
-  flow_value(f, b, a);
-}
-
 /* The values that a region yields, to the results and to the parameters of its owner's regions. */
 static void flow_terminator(Flow *f, const TileOp *op) {
   const TileOp *owner = op->parent->owner;
@@ -54,11 +49,11 @@ static void flow_terminator(Flow *f, const TileOp *op) {
   uint32_t skip = op->code == TILE_CONDITION ? 1 : 0;
   for (uint32_t i = skip; i < op->nargs; i++) {
     uint32_t at = i - skip;
-    if (at < owner->nresults) flow_both(f, owner->results[at], op->args[i]);
+    if (at < owner->nresults) flow_value(f, owner->results[at], op->args[i]);
     for (uint32_t r = 0; r < owner->nregions; r++) {
       uint32_t param = at + (owner->code == TILE_FOR ? 1 : 0);
       if (param < owner->regions[r]->nparams && owner->code != TILE_IF)
-        flow_both(f, owner->regions[r]->params[param], op->args[i]);
+        flow_value(f, owner->regions[r]->params[param], op->args[i]);
     }
   }
 }
@@ -68,6 +63,14 @@ static void flow_initial(Flow *f, const TileOp *op) {
   for (uint32_t i = first; i < op->nargs; i++)
     if (i - first + shift < op->regions[0]->nparams)
       flow_value(f, op->regions[0]->params[i - first + shift], op->args[i]);
+}
+
+/* Does the op write to memory through its first operand? */
+static bool writes_memory(const TileOp *op) {
+  bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
+                op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
+  bool loads = op->code == TILE_ATOMIC_RMW && !strcmp(tile_str(op, TA_kind, ""), "load");
+  return writes && !loads && op->args[0];
 }
 
 static void flow_tile_op(TileOp *op, void *ctx) {
@@ -82,10 +85,7 @@ static void flow_tile_op(TileOp *op, void *ctx) {
     for (uint32_t r = 0; r < op->nresults; r++)
       for (uint32_t i = 0; i < op->nargs; i++) flow_value(f, op->results[r], op->args[i]);
   }
-  bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
-                op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
-  bool loads = op->code == TILE_ATOMIC_RMW && !strcmp(tile_str(op, TA_kind, ""), "load");
-  if (writes && !loads && op->args[0]) join_sources(f, f->written, set_of(f, op->args[0]->id));
+  if (writes_memory(op)) join_sources(f, f->written, set_of(f, op->args[0]->id));
   for (uint32_t i = 0; i < op->nargs && op->code == TILE_ASM_IMPURE; i++)
     join_sources(f, f->written, set_of(f, op->args[i]->id));
 }
@@ -98,6 +98,37 @@ static void tile_written(Flow *f, const TileFunc *fn) {
     f->changed = false;
     tile_walk(fn->body, flow_tile_op, f);
   } while (f->changed);
+}
+
+/* ---- parameters that are only read, by declaration ---- */
+
+typedef struct {
+  Flow flow;
+  const Unit *unit;
+  bool good;
+} ConstCheck;
+
+static void check_const_op(TileOp *op, void *ctx) {
+  ConstCheck *c = ctx;
+  const TileFunc *fn = c->unit->tile;
+  if (!writes_memory(op)) return;
+  const uint64_t *set = set_of(&c->flow, op->args[0]->id);
+  for (uint32_t i = 0; i < fn->nparams; i++) {
+    if (!fn->params[i].is_const || !(set[i / 64] >> i % 64 & 1)) continue;
+    diag_error(c->unit->diags, op->span, E_LOWER_CONST, fn->params[i].value->name);
+    c->good = false;
+    break;
+  }
+}
+
+bool lower_check_const(const Unit *u) {
+  bool any = false;
+  for (uint32_t i = 0; i < u->tile->nparams; i++) any |= u->tile->params[i].is_const;
+  if (!any) return true;
+  ConstCheck c = {.flow = {.scratch = u->arena}, .unit = u, .good = true};
+  tile_written(&c.flow, u->tile);
+  tile_walk(u->tile->body, check_const_op, &c);
+  return c.good;
 }
 
 /* ---- loop nests ---- */

@@ -9,4 +9,8 @@
 /* written[i] for each parameter of the nest, or of the tile function before there is one. */
 void lower_written(const Unit *u, bool *written);
 
+/* False, with an error at each op of the tile function that may write through a parameter which is
+ * declared tl.const. */
+bool lower_check_const(const Unit *u);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/analysis/writes.h"
 #include "runtime/compile/config.h"
 #include "runtime/compile/language.h"
 #include "runtime/compile/spec.h"
@@ -538,7 +539,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
   c->unit->machine = machine_find(options.target);
   c->unit->verifies = verifies();
-  return 0;
+  return lower_check_const(c->unit) ? 0 : NEREID_E_KERNEL;
 }
 
 /* IR text has its arguments fixed; tile IR without a schedule may still change its options. */
