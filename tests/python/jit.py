@@ -12,6 +12,7 @@ import numpy as np
 
 import nereid
 import nereid.language as tl
+from nereid.runtime import arguments
 from nereid.tools.tensor_descriptor import TensorDescriptor
 
 N = 64
@@ -184,6 +185,18 @@ def check_kernels():
     tally.check(seen[0]["b"] == 7 and seen[0]["N"] == N and seen[0]["out"] is out, "a grid's names")
 
 
+def check_gpus():
+    class Array:
+        __cuda_array_interface__ = {"data": (256, False), "typestr": "<f4", "shape": (4,)}
+
+    class OfSecond(Array):
+        def __dlpack_device__(self):
+            return 2, 1
+
+    found = [arguments.describe(a)[2] for a in (Array(), OfSecond())]
+    tally.check(found == [(2, 0), (2, 1)], f"the GPU of an array of another library: {found}")
+
+
 def check_threads():
     wrong = []
 
@@ -222,6 +235,6 @@ def check_torch():
 
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
-              check_specialization, check_kernels, check_threads, check_torch):
+              check_specialization, check_kernels, check_gpus, check_threads, check_torch):
     check()
 sys.exit(tally.report())

@@ -61,6 +61,11 @@ def _of_interface(interface: dict, device: tuple[int, int]):
     return address, extent, device, (_KINDS[text[1]], 8 * size), read_only
 
 
+def _gpu_of(value) -> tuple[int, int]:
+    """The GPU of an array whose interface does not tell it: as DLPack has it, else the first."""
+    return value.__dlpack_device__() if hasattr(value, "__dlpack_device__") else (CUDA, 0)
+
+
 def _of_pointer(value):
     """An object with data_ptr() and dtype, as Triton takes it; its size is not known."""
     device = getattr(value, "device", None)
@@ -110,7 +115,7 @@ def describe(value):
         return described
     interface = getattr(value, "__cuda_array_interface__", None)
     if isinstance(interface, dict):
-        return _of_interface(interface, (CUDA, 0))
+        return _of_interface(interface, _gpu_of(value))
     interface = getattr(value, "__array_interface__", None)
     if isinstance(interface, dict) and not _is_scalar(value):
         return _of_interface(interface, (CPU, 0))
