@@ -1,4 +1,4 @@
-/* What a launch costs the host: on a GPU the driver's own call beside nereid_launch_run and its
+/* The host's cost of a launch: on a GPU the driver's own call beside nereid_launch_run and its
  * variants, with the same kernel, arguments and stream; on the CPU the same without the driver's.
  *
  * Ways take turns in batches short enough for the driver's queue, each batch waiting for the device

@@ -54,14 +54,11 @@ def measure(repeat: int) -> dict:
     return values
 
 
-def driver_launch() -> float | None:
-    """Microseconds of the bare driver's call, from bench/launch.c where it is built."""
+def print_driver_launch() -> None:
+    """Prints the table of the bare driver's call, of bench/launch.c, where that is built."""
     program = ROOT / "build" / "bench" / "launch"
-    if not program.exists():
-        return None
-    done = subprocess.run([program], text=True, capture_output=True)
-    print(done.stdout)
-    return None
+    if program.exists():
+        print(subprocess.run([program], text=True, capture_output=True).stdout)
 
 
 def device_name() -> str:
@@ -79,7 +76,7 @@ def main() -> int:
     except (ImportError, RuntimeError, AssertionError) as e:
         print(f"nothing is measured: PyTorch finds no GPU ({e})")
         return 0
-    driver_launch()
+    print_driver_launch()
     values = measure(args.repeat)
     print(f"{name}, microseconds, median of {args.repeat} processes a side\n")
     print(f"| {'what':44} | {'Nereid':>10} | {'Triton':>10} |\n| --- | ---: | ---: |")

@@ -48,7 +48,7 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o);
 
 /* Chooses the fastest tiles, once, if the mode asks for it. */
 int api_tune(nereid_executable *e);
-/* Fills in what the API tells of the executable. */
+/* Fills in the description that the API gives of the executable. */
 int api_describe(nereid_executable *e);
 void api_unmap(nereid_executable *e);
 

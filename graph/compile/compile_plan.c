@@ -75,7 +75,7 @@ static void add_inputs(Compiler *c) {
   }
 }
 
-/* What an integer is that the graph returns; NULL: the node, a copy of its tensor, is none. */
+/* The value of an integer that the graph returns; NULL: the node, a copy of its tensor, is none. */
 static Dim returned_number(const Node *n) {
   const Node *of = n->nargs && n->args[0].kind == ARG_NODE ? n->args[0].node : n;
   const Arg *a = of->is_number ? &of->args[1] : NULL;

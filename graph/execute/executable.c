@@ -1,4 +1,4 @@
-/* Plans on a device: kernels, and what all executions share. */
+/* Plans on a device: kernels, and the state that all executions share. */
 #include <stdlib.h>
 
 #include "graph/execute/execute_state.h"

@@ -47,7 +47,7 @@ typedef struct {
   uint32_t number;         /* INPUT, OUTPUT: which of the caller's */
   const InputValue *fixed; /* INPUT: the plan is for this value alone; NULL: for all */
   Dim value;               /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
-  Dim number_of;           /* OUTPUT: a number in Python: what it is, and what is in the buffer */
+  Dim number_of;           /* OUTPUT: a number in Python: its value, also in the buffer */
   Dim offset;              /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
   uint32_t first, last;    /* TEMPORARY: the steps that write it first and read it last */
   const PlanCheck *checks; /* RECORDS: in their order */

@@ -46,16 +46,8 @@ def device_of_launch(device_type: int, index: int) -> "_nereid.Device":
     return device("cpu" if device_type == CPU else f"cuda:{index}")
 
 
-class _Allocation:
-    """The program's allocator of scratch memory, if it has set one."""
-
-    allocator = None
-
-
 def set_allocator(allocator) -> None:
-    """`allocator(size, alignment, stream)` gives memory that a launch may need beside its
-    arguments, as an object with data_ptr().  Kernels that need none never call it; without it, or
-    with None, Nereid has memory of its own."""
+    """Takes what Triton's kernels need for memory beside their arguments: a function of size,
+    alignment and stream, or None.  Nereid's kernels need none, and it is never called."""
     if allocator is not None and not callable(allocator):
         raise TypeError("an allocator is a function of size, alignment and stream")
-    _Allocation.allocator = allocator

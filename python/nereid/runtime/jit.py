@@ -200,8 +200,6 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
     def __reduce__(self):
-        import importlib
-
         return _found, (self.__module__, self.__qualname__)
 
 
