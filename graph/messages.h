@@ -310,6 +310,18 @@
 #define E_GRAPH_INPUT_DEVICE "input %u (%s) is in the memory of another device"
 #define E_GRAPH_INPUT_STRIDES \
   "input %u (%s) is strided, which is read from host memory only; pass a contiguous tensor"
+#define E_GRAPH_CAPTURE_INPUT \
+  "input %u (%s) is in host memory, which a captured stream does not copy; pass a tensor on the " \
+  "device"
+#define E_GRAPH_CAPTURE_FIXED \
+  "input %u (%s) decides sizes, and the host can't read it while the stream is captured; pass it " \
+  "in host memory"
+#define E_GRAPH_CAPTURE_OUTPUT \
+  "output %d (%s) is in host memory, to which a captured stream does not copy; pass a tensor on " \
+  "the device"
+#define E_GRAPH_CAPTURE_READS \
+  "the model can't run in a stream that is captured: its data ('%s') decides sizes, which the host " \
+  "reads between its kernels"
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"

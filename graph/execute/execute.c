@@ -223,7 +223,7 @@ static int execute_start(Execution *e, nereid_stream *s) {
   int code = point_moved(e);
   if (!code && !open) code = check_updates(e);
   if (code) return code;
-  if (e->of->replays && !e->marks) return start_recorded(e, s);
+  if (e->of->replays && !e->marks && !e->capturing) return start_recorded(e, s);
   code = run_steps(e, s);
   if (!code && open) code = check_updates(e);
   if (!code) code = run_updates(e, s);
@@ -460,7 +460,7 @@ static int run_constant_part(Execution *e) {
   int code = once ? execute_place_temporaries(e, (ExecutionMemory){0}) : 0;
   if (!code && once) code = execute_point_all(e);
   if (!code) code = execute_steps(e, 0, once, NULL);
-  if (!code && once) code = nereid_device_sync(e->device);
+  if (!code && once) code = device_wait(e->device);
   if (code) return code;
   execute_release(e);
   execute_keep(e);
@@ -559,11 +559,26 @@ static int check_data(const Run *r) {
   return code;
 }
 
+/* In a stream that is captured nothing is read on the host. */
+static int check_capture(const Run *r) {
+  const Plan *p = r->e->plan;
+  if (p->nreads)
+    return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_READS, p->buffers[p->reads[0].buffer].name);
+  for (int i = 0; i < r->call->noutputs && (uint32_t)i < p->noutputs; i++) {
+    const nereid_tensor *t = &r->call->outputs[i];
+    bool copied = t->data && !execute_is_number(execute_output(r->e, (uint32_t)i));
+    if (copied && execute_is_on_host(t))
+      return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_OUTPUT, i, p->buffers[p->outputs[i]].name);
+  }
+  return 0;
+}
+
 static int start_run_body(void *arg) {
   const Run *r = arg;
   Execution *e = r->e;
   const ExecutionCall *c = r->call;
-  int code = execute_check_records(e);
+  e->capturing = device_is_capturing(e->device, c->stream);
+  int code = e->capturing ? check_capture(r) : execute_check_records(e);
   if (!code && !e->ready) code = check_data(r);
   if (!code) code = prepare_run(e, c->inputs, c->ninputs);
   if (code) return code;

@@ -427,13 +427,13 @@ enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
 
 /* ---- tensors that the caller passes ---- */
 
-static bool on_host(const nereid_tensor *t) {
+bool execute_is_on_host(const nereid_tensor *t) {
   return t->device.device_type == DL_CPU || t->device.device_type == DL_CUDA_HOST;
 }
 
 /* Can the device's kernels reach it? */
 static bool is_on_device(const Execution *e, const nereid_tensor *t) {
-  if (e->on_host) return on_host(t);
+  if (e->on_host) return execute_is_on_host(t);
   return t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
 }
 
@@ -537,7 +537,7 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
   char *elements = malloc((size_t)n * size + 1);
   if (!elements) return error_out_of_memory();
   int code = 0;
-  if (n && !on_host(t))
+  if (n && !execute_is_on_host(t))
     code = nereid_copy_out(e->device, elements, first_element(t), (size_t)n * size, NULL);
   else if (n && is_compact(t)) memcpy(elements, first_element(t), (size_t)n * size);
   else if (n) pack_elements(elements, t, size);
@@ -551,16 +551,28 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
 /* A number that no kernel takes has decided sizes already. */
 static bool needs_buffer(const BufferState *b) { return b && (!b->plan->value || b->nuses); }
 
+/* Would a graph that is captured need the host, to copy an input or to look at it?  Numbers, and
+ * values that the plan is for, are the same in all of its runs. */
+static bool is_read_again(const Execution *e, const BufferState *b, const nereid_tensor *t) {
+  bool same = b->plan->value || b->plan->fixed;
+  if (e->on_host) return false;
+  return execute_is_on_host(t) ? !same : b->plan->fixed != NULL;
+}
+
 int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = state_of_input(e, i);
   if (!needs_buffer(b)) return 0;
   const char *name = b->plan->name;
   bool compact = is_compact(t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
-  if (!is_on_device(e, t) && !on_host(t))
+  if (!is_on_device(e, t) && !execute_is_on_host(t))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
   if (!compact && b->written) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_WRITTEN, i, name);
-  if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
+  if (!compact && !execute_is_on_host(t))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
+  if (e->capturing && is_read_again(e, b, t))
+    return error_set(NEREID_E_USAGE, b->plan->fixed ? E_GRAPH_CAPTURE_FIXED : E_GRAPH_CAPTURE_INPUT,
+                     i, name);
   return b->plan->fixed ? check_fixed_value(e, i, b->plan, t) : 0;
 }
 
@@ -572,7 +584,9 @@ int execute_take_input(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
   if (code) return code;
   bool in_place = here && compact && b->bytes && is_aligned(first_element(t)) &&
                   !overlaps_inputs(e, i, b, first_element(t), b->written);
-  if (!in_place) return copy_input(e, b, t, s);
+  /* Memory of the host may be gone when a captured graph runs. */
+  bool now = e->capturing && execute_is_on_host(t);
+  if (!in_place) return copy_input(e, b, t, now ? NULL : s);
   b->data = first_element(t);
   return device_borrow(e->device, b->data, (size_t)b->bytes);
 }
@@ -639,7 +653,7 @@ bool execute_is_number(const BufferState *b) { return b->plan->number_of != NULL
 static int give_number(Execution *e, BufferState *b, nereid_tensor *t, nereid_stream *s) {
   sizes_eval(e->sizes, b->plan->number_of, &b->number);
   if (!t->data) t->data = &b->number;
-  else if (on_host(t)) memcpy(first_element(t), &b->number, sizeof b->number);
+  else if (execute_is_on_host(t)) memcpy(first_element(t), &b->number, sizeof b->number);
   else return nereid_copy_in(e->device, first_element(t), &b->number, sizeof b->number, s);
   return 0;
 }

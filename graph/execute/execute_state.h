@@ -109,6 +109,7 @@ struct Execution {
   bool settled; /* weights and constants have their memory */
   bool ready;   /* for symbols with the values of `prepared` */
   bool bound;   /* static inputs have their memory */
+  bool capturing; /* the run's stream is captured */
   bool writes_inputs; /* a kernel or an update writes one */
   int64_t *prepared;
   bool moved;    /* launches were changed since they were last started */
@@ -153,6 +154,9 @@ int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
 /* Before the run: where output i is written. */
 int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+
+/* Is the tensor in memory that is the host's alone? */
+bool execute_is_on_host(const nereid_tensor *t);
 
 /* A number's value is known without its kernel. */
 bool execute_is_number(const BufferState *b);

@@ -275,6 +275,7 @@ typedef struct {
   PyObject *device; /* outlives it */
   PyObject *keep;   /* bytes that it was loaded from */
   Idle *idle;
+  Idle *captured; /* graphs of the caller's have their memory: no run takes these again */
 } ExecutableObject;
 
 static PyObject *executable_wrap(State *s, nereid_executable *e, PyObject *device, PyObject *keep) {
@@ -291,13 +292,18 @@ static PyObject *executable_wrap(State *s, nereid_executable *e, PyObject *devic
   return (PyObject *)self;
 }
 
+static void free_sessions(Idle *list) {
+  for (Idle *next; list; list = next) {
+    next = list->next;
+    nereid_session_free(list->session);
+    PyMem_Free(list);
+  }
+}
+
 static void executable_dealloc(PyObject *self) {
   ExecutableObject *x = (ExecutableObject *)self;
-  for (Idle *i = x->idle, *next; i; i = next) {
-    next = i->next;
-    nereid_session_free(i->session);
-    PyMem_Free(i);
-  }
+  free_sessions(x->idle);
+  free_sessions(x->captured);
   nereid_executable_free(x->e);
   Py_XDECREF(x->device);
   Py_XDECREF(x->keep);
@@ -401,6 +407,7 @@ typedef struct {
   ExecutableObject *x;
   State *state;
   Idle *idle;
+  bool capturing;          /* the stream is */
   WholeTensor *in, *given; /* `given`: outputs of the caller's; NULL: none */
   nereid_tensor *inputs, *outputs;
   int64_t *numbers; /* of outputs */
@@ -411,9 +418,16 @@ typedef struct {
   PyObject *workspace;
 } Running;
 
-/* One whose last run was on the stream; a new one where there is none. */
+static bool is_capturing(const Running *r) {
+  nereid_device *d = ((DeviceObject *)r->x->device)->device;
+  return nereid_device_is_capturing(d, r->options.native_stream) > 0;
+}
+
+/* One whose last run was on the stream; a new one where there is none, or for a graph that is
+ * captured, which runs whenever its owner likes. */
 static int take_session(Running *r) {
-  for (Idle **link = &r->x->idle; *link; link = &(*link)->next) {
+  r->capturing = is_capturing(r);
+  for (Idle **link = &r->x->idle; *link && !r->capturing; link = &(*link)->next) {
     if ((*link)->stream != r->options.native_stream) continue;
     r->idle = *link;
     *link = r->idle->next;
@@ -433,8 +447,9 @@ static int take_session(Running *r) {
 
 static void give_session(Running *r) {
   if (!r->idle) return;
-  r->idle->next = r->x->idle;
-  r->x->idle = r->idle;
+  Idle **list = r->capturing ? &r->x->captured : &r->x->idle;
+  r->idle->next = *list;
+  *list = r->idle;
   r->idle = NULL;
 }
 

@@ -82,6 +82,7 @@ static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *it
 static void cuda_replay_free(nereid_device *d, void *replay) {
   CudaReplay *r = replay;
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   (void)api;
   if (r->exec) graphs_of(d)->exec_free(r->exec);
   if (r->graph) graphs_of(d)->graph_free(r->graph);
@@ -91,6 +92,7 @@ static void cuda_replay_free(nereid_device *d, void *replay) {
 
 static int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items, int n) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   CudaReplay *r = calloc(1, sizeof *r);
   if (!r) return error_out_of_memory();
   r->nodes = calloc((size_t)n + 1, sizeof(CuGraphNode));
@@ -157,6 +159,12 @@ static const struct {
     {CU_INVALID_SPACE, NEREID_E_LOST, "the kernel used an address of the wrong memory"},
     {CU_INVALID_PC, NEREID_E_LOST, "the kernel lost its way"},
     {CU_LAUNCH_FAILED, NEREID_E_LOST, "the kernel failed; device interp may say where"},
+    {CU_CAPTURE_UNSUPPORTED, NEREID_E_DEVICE,
+     "a stream that is captured can't wait, or be waited for; run once before the capture"},
+    {CU_CAPTURE_INVALIDATED, NEREID_E_DEVICE, "an earlier call has ended the stream's capture"},
+    {CU_CAPTURE_IMPLICIT, NEREID_E_DEVICE,
+     "the default stream waits for a stream that is captured; run once before the capture, or "
+     "capture a stream that is made as non-blocking"},
     {CU_NOT_READY, NEREID_E_DEVICE, "the driver's services (fabric manager) are not running yet"},
     {CU_DRIVER_MISMATCH, NEREID_E_DEVICE, "libcuda and the kernel module differ; restart"},
     {CU_COMPAT_NOT_SUPPORTED, NEREID_E_DEVICE, "this libcuda does not support the driver's GPU"},
@@ -226,6 +234,10 @@ static int load_driver(Cuda *c) {
   static const char *const free_async[] = {"cuMemFreeAsync"};
   find_driver_functions(c, alloc_async, 1, &c->alloc_async);
   find_driver_functions(c, free_async, 1, &c->free_async);
+  static const char *const exchange_mode[] = {"cuThreadExchangeStreamCaptureMode"};
+  static const char *const is_capturing[] = {"cuStreamIsCapturing"};
+  find_driver_functions(c, exchange_mode, 1, &c->exchange_mode);
+  find_driver_functions(c, is_capturing, 1, &c->is_capturing);
   return cuda_failed(&c->api, c->api.init(0), "starting the driver");
 }
 
@@ -335,6 +347,7 @@ void *nereid_device_native(nereid_device *d) {
 
 static int alloc_cuda(nereid_device *d, void **out, size_t size) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   CuPointer p = 0;
   size_t free_bytes = 0, total = 0;
   *out = NULL;
@@ -348,6 +361,7 @@ static int alloc_cuda(nereid_device *d, void **out, size_t size) {
 
 static void free_cuda(nereid_device *d, void *p) {
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   api->memory_free((uintptr_t)p);
 }
 
@@ -368,6 +382,7 @@ static int alloc_scratch_cuda(nereid_device *d, void **out, size_t size, void *s
 static void free_scratch_cuda(nereid_device *d, void *p, void *stream) {
   const Cuda *c = d->state;
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   if (has_pools(c)) {
     c->free_async((uintptr_t)p, stream);
     return;
@@ -379,12 +394,14 @@ static void free_scratch_cuda(nereid_device *d, void *p, void *stream) {
 /* With unified addresses, which all GPUs have that we compile for, pinned memory is mapped. */
 static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   *out = NULL;
   return cuda_failed(api, api->pinned_alloc(out, size, 0), "allocating pinned memory");
 }
 
 static void free_shared_cuda(nereid_device *d, void *p) {
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   api->pinned_free(p);
 }
 
@@ -410,27 +427,40 @@ static int fill_cuda(nereid_device *d, void *to, int byte, size_t size, void *st
 
 static int sync_cuda(nereid_device *d, void *stream, bool all) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   return cuda_failed(api, all ? api->context_sync() : api->stream_sync(stream),
                      "running the kernel");
 }
 
+static bool is_capturing_cuda(nereid_device *d, void *stream) {
+  const Cuda *c = d->state;
+  int state = 0;
+  CUDA_ENTER_OR(d, false);
+  (void)api;
+  return c->is_capturing && c->is_capturing(stream, &state) == CU_OK && state;
+}
+
 static int stream_new_cuda(nereid_device *d, void **out) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   return cuda_failed(api, api->stream_new((CuStream *)out, 0), "making a stream");
 }
 
 static void stream_free_cuda(nereid_device *d, void *stream) {
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   api->stream_free(stream);
 }
 
 static int event_new_cuda(nereid_device *d, void **out) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   return cuda_failed(api, api->event_new((CuEvent *)out, 0), "making an event");
 }
 
 static void event_free_cuda(nereid_device *d, void *event) {
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   api->event_free(event);
 }
 
@@ -441,6 +471,7 @@ static int event_record_cuda(nereid_device *d, void *event, void *stream) {
 
 static int event_sync_cuda(nereid_device *d, void *event) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   return cuda_failed(api, api->event_sync(event), "running the kernel");
 }
 
@@ -479,6 +510,7 @@ static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
 static int assemble_ptx(nereid_device *d, const char *target, const char *ptx, size_t len,
                         char **out, size_t *size) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   char log[LOG_MAX] = "";
   bool exact;
   uintptr_t sm = (uintptr_t)gpu_target_sm(target, &exact) + CU_TARGET_EXACT;
@@ -527,6 +559,7 @@ static int limit_shared(const nereid_device *d, const nereid_image *image, const
 /* Attributes of the function, and leave for the shared memory that it needs. */
 static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   enum { ALLOWED_ANYWAY = 48 * 1024 };
   nereid_kernel_resources *r = &l->resources;
   int fixed = 0;
@@ -546,6 +579,7 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
  * be linked, and gives it up to a third more registers. */
 static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -577,6 +611,7 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
 static void unload_cuda(nereid_device *d, Loaded *l) {
   if (!l->code) return;
   CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
   api->module_unload(l->code);
 }
 
@@ -646,6 +681,7 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .sync = sync_cuda,
                                .stream_new = stream_new_cuda,
                                .stream_free = stream_free_cuda,
+                               .is_capturing = is_capturing_cuda,
                                .event_new = event_new_cuda,
                                .event_free = event_free_cuda,
                                .event_record = event_record_cuda,

@@ -9,6 +9,11 @@
 typedef CuResult CuAllocAsync(CuPointer *out, size_t size, CuStream s);
 typedef CuResult CuFreeAsync(CuPointer p, CuStream s);
 enum { CU_HAS_POOLS = 115 }; /* a device attribute */
+/* cuThreadExchangeStreamCaptureMode, and cuStreamIsCapturing, whose state 0 is no. */
+typedef CuResult CuExchangeCaptureMode(int *mode);
+typedef CuResult CuIsCapturing(CuStream s, int *state);
+enum { CU_CAPTURE_RELAXED = 2 };
+enum { CU_CAPTURE_UNSUPPORTED = 900, CU_CAPTURE_INVALIDATED = 901, CU_CAPTURE_IMPLICIT = 906 };
 enum { CU_NOT_INITIALIZED = 3 };
 
 typedef struct {
@@ -18,6 +23,8 @@ typedef struct {
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
   CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
   CuFreeAsync *free_async;
+  CuExchangeCaptureMode *exchange_mode; /* NULL: the driver lacks it */
+  CuIsCapturing *is_capturing;
   bool pools; /* the device has memory in the order of streams */
   const char *here; /* 0 in a process that was forked since */
   void *library;
@@ -65,6 +72,28 @@ int cuda_forked(void); /* sets the error */
   if (cuda_is_forked(d)) return result;                                 \
   __attribute__((cleanup(cuda_leave))) CudaEntry entry = cuda_enter(d); \
   const CudaApi *api = entry.api
+
+/* While a stream is captured, the driver refuses calls that might wait for it, such as allocating
+ * memory and loading code, and gives the capture up, unless the calling thread says that it knows
+ * what it does. */
+typedef struct {
+  CuExchangeCaptureMode *exchange;
+  int mode;
+} CaptureMode;
+
+static inline CaptureMode cuda_relax(const nereid_device *d) {
+  CaptureMode m = {((const Cuda *)d->state)->exchange_mode, CU_CAPTURE_RELAXED};
+  if (m.exchange && m.exchange(&m.mode) != CU_OK) m.exchange = NULL;
+  return m;
+}
+
+static inline void cuda_restrict(CaptureMode *m) {
+  if (m->exchange) m->exchange(&m->mode);
+}
+
+/* Until the end of the block, calls have no effect on streams that others capture. */
+#define CUDA_RELAX(d) \
+  __attribute__((cleanup(cuda_restrict), unused)) CaptureMode relaxed = cuda_relax(d)
 
 /* Takes PTX and machine code; the message is kept. */
 int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);

@@ -89,6 +89,7 @@ static CuResult copy_in_turns(Copying *c, const CudaApi *api, char *slots, CuEve
 static void copy_by_thread(void *context, size_t thread) {
   Copying *c = context;
   CUDA_ENTER_OR(c->device, );
+  CUDA_RELAX(c->device);
   CuEvent sent[SLOTS] = {NULL};
   CuResult r = CU_OK;
   for (int i = 0; i < SLOTS && r == CU_OK; i++) r = api->event_new(&sent[i], CU_EVENT_NO_TIMING);
@@ -117,6 +118,7 @@ static CuResult copy_through(const CudaApi *api, Copying *c) {
 
 int cuda_upload(nereid_device *d, const Upload *uploads, int n) {
   CUDA_ENTER(d);
+  CUDA_RELAX(d);
   Copying c = {.device = d, .uploads = uploads, .n = n};
   size_t bytes = 0;
   void *pinned = NULL;

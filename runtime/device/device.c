@@ -155,6 +155,8 @@ int nereid_device_sync(nereid_device *d) {
   return waited(d, d->ops->sync(d, NULL, true));
 }
 
+int device_wait(nereid_device *d) { return waited(d, d->ops->sync(d, NULL, false)); }
+
 nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
 const char *device_running(const nereid_device *d) {
   return __atomic_load_n(&d->running, __ATOMIC_RELAXED);
@@ -276,7 +278,7 @@ int device_copy(nereid_device *d, void *to, const void *from, size_t size, nerei
 static int copy(nereid_device *d, void *to, const void *from, size_t size, int way,
                 nereid_stream *s) {
   int code = start_copy(d, to, from, size, way, s);
-  return code || s ? code : waited(d, d->ops->sync(d, NULL, false));
+  return code || s ? code : device_wait(d);
 }
 
 int device_alloc_shared(nereid_device *d, void **out, const void *bytes, size_t size) {
@@ -343,6 +345,15 @@ int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream
 
 void *device_stream(const nereid_stream *s) { return s ? s->handle : NULL; }
 void *nereid_stream_native(const nereid_stream *s) { return device_stream(s); }
+
+bool device_is_capturing(nereid_device *d, const nereid_stream *s) {
+  return s && d->ops->is_capturing && d->ops->is_capturing(d, s->handle);
+}
+
+int nereid_device_is_capturing(nereid_device *d, void *native) {
+  REQUIRE(d);
+  return native && d->ops->is_capturing && d->ops->is_capturing(d, native);
+}
 
 int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native) {
   REQUIRE_OUT(out);

@@ -159,6 +159,8 @@ struct DeviceOps {
   int (*sync)(nereid_device *d, void *stream, bool all);
   int (*stream_new)(nereid_device *d, void **out);
   void (*stream_free)(nereid_device *d, void *stream);
+  /* Is the stream's work recorded, for a graph of the caller's?  NULL: it never is. */
+  bool (*is_capturing)(nereid_device *d, void *stream);
   int (*event_new)(nereid_device *d, void **out);
   void (*event_free)(nereid_device *d, void *event);
   int (*event_record)(nereid_device *d, void *event, void *stream);
@@ -193,6 +195,10 @@ const char *device_target(const nereid_device *d); /* NULL: any */
 const char *device_running(const nereid_device *d);
 void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
+/* Is the stream's work recorded, to run when a graph of the caller's does? */
+bool device_is_capturing(nereid_device *d, const nereid_stream *s);
+/* Waits for the default stream, and what the device's watches find. */
+int device_wait(nereid_device *d);
 /* The known memory that holds `p`, NULL if none does.  Call with the lock held. */
 Allocation *device_find(nereid_device *d, const void *p);
 /* A copy within the device's memory, in the stream's order: not waited for, whatever the stream. */

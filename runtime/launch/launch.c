@@ -233,7 +233,7 @@ static int keep_scratch(void *context, void **out, int slot, size_t bytes, bool 
     l->scratch[slot] = NULL;
     int code = nereid_alloc(&l->scratch[slot], d, bytes);
     if (!code && zeroed) code = nereid_fill(d, l->scratch[slot], 0, bytes, NULL);
-    if (!code && zeroed) code = nereid_device_sync(d);
+    if (!code && zeroed) code = device_wait(d);
     if (code) return code;
     l->scratch_size[slot] = bytes;
   }
