@@ -320,8 +320,8 @@
   "output %d (%s) is in host memory, to which a captured stream does not copy; pass a tensor on " \
   "the device"
 #define E_GRAPH_CAPTURE_READS \
-  "the model can't run in a stream that is captured: its data ('%s') decides sizes, which the host " \
-  "reads between its kernels"
+  "the model can't run in a stream that is captured: its data ('%s') decides sizes, which the " \
+  "host reads between its kernels"
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"

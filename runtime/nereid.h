@@ -424,8 +424,8 @@ NEREID_API void nereid_device_on_print(nereid_device *d, nereid_message_fn fn, v
 /* Waits for all that was started on the device. */
 NEREID_API int nereid_device_sync(nereid_device *d);
 
-/* 1 if the stream, a CUstream, is being captured: its work is recorded in a CUDA graph, and runs when
- * that does; else 0. */
+/* 1 if the stream, a CUstream, is being captured: its work is recorded in a CUDA graph, and runs
+ * when that does; else 0. */
 NEREID_API int nereid_device_is_capturing(nereid_device *d, void *native);
 
 /* The context (CUcontext) of a cuda device, NULL for others. */

@@ -579,6 +579,7 @@ static int start_run_body(void *arg) {
   const ExecutionCall *c = r->call;
   e->capturing = device_is_capturing(e->device, c->stream);
   int code = e->capturing ? check_capture(r) : execute_check_records(e);
+  if (!code && !e->capturing) code = execute_check_captured(e);
   if (!code && !e->ready) code = check_data(r);
   if (!code) code = prepare_run(e, c->inputs, c->ninputs);
   if (code) return code;
@@ -587,6 +588,7 @@ static int start_run_body(void *arg) {
   code = bind_tensors(r);
   if (!code) code = execute_start(e, c->stream);
   if (!code) code = finish_tensors(r);
+  if (e->capturing) execute_note_captured(e);
   if (!code && e->on_host) code = execute_check_records(e);
   e->bound = !code;
   return code;

@@ -128,6 +128,34 @@ int execute_check_records(Execution *e) {
   return code;
 }
 
+void execute_note_captured(Execution *e) {
+  if (e->captured || !e->nrecords) return;
+  e->captured = true;
+  pthread_mutex_lock(&e->of->lock);
+  e->next_captured = e->of->captured;
+  __atomic_store_n(&e->of->captured, e, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&e->of->lock);
+}
+
+static void forget_captured(Execution *e) {
+  if (!e->captured) return;
+  pthread_mutex_lock(&e->of->lock);
+  Execution **link = &e->of->captured;
+  while (*link && *link != e) link = &(*link)->next_captured;
+  if (*link) __atomic_store_n(link, e->next_captured, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&e->of->lock);
+}
+
+int execute_check_captured(Execution *e) {
+  int code = 0;
+  if (__builtin_expect(!__atomic_load_n(&e->of->captured, __ATOMIC_ACQUIRE), 1)) return 0;
+  pthread_mutex_lock(&e->of->lock);
+  for (Execution *x = e->of->captured; x && !code; x = x->next_captured)
+    code = execute_check_records(x);
+  pthread_mutex_unlock(&e->of->lock);
+  return code;
+}
+
 enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
 
 /* Memory of the buffer's own, of b->bytes. */
@@ -147,6 +175,7 @@ static void free_own_buffer(Execution *e, BufferState *b) {
 }
 
 void execute_free_memory(Execution *e) {
+  forget_captured(e);
   for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->buffers[i].own);
   nereid_free(e->device, e->pool);

@@ -73,7 +73,7 @@ typedef struct {
   bool released;
 } KeptMemory;
 
-/* `lock` protects `kernels` with the arena, `settled`, `kept` and `stages`. */
+/* `lock` protects `kernels` with the arena, `settled`, `kept`, `stages` and `captured`. */
 struct Executable {
   Arena *arena;
   const Plan *plan;
@@ -88,6 +88,7 @@ struct Executable {
   bool settled;     /* the constant part has run, and `kept` is filled */
   KeptMemory *kept; /* of each buffer */
   bool *is_static;  /* of each input: its tensor is the same in all runs */
+  Execution *captured; /* the first of those that graphs of the caller's run */
   Execution *main;
 };
 
@@ -110,6 +111,8 @@ struct Execution {
   bool ready;   /* for symbols with the values of `prepared` */
   bool bound;   /* static inputs have their memory */
   bool capturing; /* the run's stream is captured */
+  bool captured;  /* a run's was: it is in the executable's list */
+  Execution *next_captured;
   bool writes_inputs; /* a kernel or an update writes one */
   int64_t *prepared;
   bool moved;    /* launches were changed since they were last started */
@@ -144,6 +147,10 @@ void execute_free_memory(Execution *e);
 /* Reports the first index that runs since the last report found out of range.  What they started
  * has ended. */
 int execute_check_records(Execution *e);
+/* The same of the executions of this executable that graphs of the caller's run. */
+int execute_check_captured(Execution *e);
+/* The run is captured: others look at its records from now on. */
+void execute_note_captured(Execution *e);
 
 /* Can a run use the tensor's data for input i, as far as that shows without kernels? */
 int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t);

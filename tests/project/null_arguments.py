@@ -13,7 +13,8 @@ ANYWHERE = ("context", "on_message", "o")
 MAY_BE_NULL = {
     ("nereid_module_find", "which"), ("nereid_device_on_message", "fn"),
     ("nereid_device_on_print", "fn"),
-    ("nereid_stream_wrap", "native"), ("nereid_device_is_capturing", "native"), ("nereid_stream_native", "s"),
+    ("nereid_stream_wrap", "native"), ("nereid_stream_native", "s"),
+    ("nereid_device_is_capturing", "native"),
     ("nereid_launch_set_pointer", "p"), ("nereid_launch_set_value", "device_data"),
     ("nereid_image_assemble", "target"), ("nereid_image_source", "name"),
     ("nereid_kernel_run", "native_stream"),

@@ -12,6 +12,8 @@
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  *   pools  whether there is memory in the order of streams (1)
+ * Work in a stream that is captured becomes a graph's nodes; what the driver refuses until its end
+ * is refused here, and ends the capture.
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -112,12 +114,67 @@ static int wait_for_all(void) {
   return broken ? broken : setting("sync", 0);
 }
 
-API int cuCtxSynchronize(void) { return wait_for_all(); }
-
 /* What needs a context fails without. */
 static int need(const char *call) {
   return !is_context(current) ? 201 : broken ? broken : setting(call, 0);
 }
+
+/* ---- captures: one at a time ---- */
+
+enum { CAPTURE_GLOBAL, CAPTURE_OF_THREAD, CAPTURE_RELAXED };
+enum { UNSUPPORTED = 900, INVALIDATED = 901, WRONG_THREAD = 908, IMPLICIT = 906 };
+
+static struct {
+  void *stream; /* NULL: nothing is captured */
+  int mode;
+  bool invalid;
+  const void *thread; /* an address of its own */
+  struct Graph *graph;
+} capture;
+
+static _Thread_local int thread_mode = CAPTURE_GLOBAL;
+
+static int refuse(int code) {
+  capture.invalid = true;
+  write_log("refused", code);
+  return code;
+}
+
+/* Of a call that may wait for the device, such as one that allocates memory. */
+static int unsafe(void) {
+  bool own = capture.thread == &thread_mode && capture.mode != CAPTURE_RELAXED;
+  bool all = thread_mode == CAPTURE_GLOBAL && capture.mode == CAPTURE_GLOBAL;
+  if (!capture.stream || thread_mode == CAPTURE_RELAXED) return 0;
+  return own || all ? refuse(UNSUPPORTED) : 0;
+}
+
+/* A stream is the flags with which it was made; those without CU_STREAM_NON_BLOCKING wait for the
+ * default stream, and it for them. */
+static bool is_blocking(const void *stream) { return !(*(const unsigned *)stream & 1); }
+
+static bool is_captured(const void *stream) { return capture.stream && stream == capture.stream; }
+
+/* Of work in a stream that is not captured. */
+static int default_stream(const void *stream) {
+  return !stream && capture.stream && is_blocking(capture.stream) ? refuse(IMPLICIT) : 0;
+}
+
+static struct Graph *captured(const void *stream) {
+  return is_captured(stream) && !capture.invalid ? capture.graph : NULL;
+}
+
+API int cuThreadExchangeStreamCaptureMode(int *mode) {
+  int before = thread_mode;
+  thread_mode = *mode;
+  return *mode = before, 0;
+}
+
+API int cuStreamIsCapturing(void *stream, int *state) {
+  *state = is_captured(stream) ? capture.invalid ? 2 : 1 : 0;
+  return !stream && capture.stream && is_blocking(capture.stream) ? IMPLICIT : 0;
+}
+
+API int cuCtxSynchronize(void) { return capture.stream ? refuse(UNSUPPORTED) : wait_for_all(); }
 
 /* ---- memory ---- */
 
@@ -126,12 +183,16 @@ API int cuMemGetInfo_v2(size_t *left, size_t *total) {
 }
 
 API int cuMemAlloc_v2(uint64_t *out, size_t size) {
-  int r = need("alloc");
+  int r = unsafe() ? UNSUPPORTED : need("alloc");
   *out = r ? 0 : (uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256);
   return r;
 }
 
-API int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
+API int cuMemFree_v2(uint64_t p) {
+  int r = unsafe();
+  if (!r) free((void *)(uintptr_t)p);
+  return r;
+}
 
 static void log_async(const char *what, size_t size, const void *stream) {
   FILE *f = open_log();
@@ -149,6 +210,8 @@ API int cuMemFreeAsync(uint64_t p, void *s) {
   log_async("free async", 0, s);
   return cuMemFree_v2(p);
 }
+
+static int capture_copy(uint64_t to, uint64_t from, size_t n);
 
 /* Copies from pinned memory are done when somebody waits for them, and not before. */
 typedef struct {
@@ -171,13 +234,14 @@ static void finish_copies(int until) {
 }
 
 API int cuMemHostAlloc(void **out, size_t size, unsigned flags) {
-  int r = flags ? 1 : need("pinned");
+  int r = flags ? 1 : unsafe() ? UNSUPPORTED : need("pinned");
   *out = pinned = r ? NULL : malloc(size);
   pinned_end = r ? NULL : pinned + size;
   return r;
 }
 
 API int cuMemFreeHost(void *p) {
+  if (unsafe()) return UNSUPPORTED;
   write_log("copies", ncopies);
   write_log("copies at once", copies_at_once);
   return free(p), pinned = pinned_end = NULL, 0;
@@ -185,6 +249,8 @@ API int cuMemFreeHost(void *p) {
 
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *s) {
   const char *source = from;
+  if (is_captured(s)) return capture_copy(to, (uintptr_t)from, n);
+  if (default_stream(s)) return IMPLICIT;
   bool later = source >= pinned && source < pinned_end;
   pthread_mutex_lock(&lock);
   if (later && ncopies < COPIES_MAX) copies[ncopies++] = (Copy){(void *)(uintptr_t)to, from, n};
@@ -194,25 +260,38 @@ API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *s) {
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *s) {
+  if (is_captured(s)) return capture_copy((uintptr_t)to, from, n);
+  if (default_stream(s)) return IMPLICIT;
   finish_copies(ncopies);
   return (void)s, memcpy(to, (void *)(uintptr_t)from, n), need("copy");
 }
 
 API int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *s) {
+  if (is_captured(s)) return capture_copy(to, from, n);
+  if (default_stream(s)) return IMPLICIT;
   return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), need("copy");
 }
 
 API int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t n, void *s) {
+  if (is_captured(s)) return refuse(UNSUPPORTED); /* there are no nodes for it here */
+  if (default_stream(s)) return IMPLICIT;
   return (void)s, memset((void *)(uintptr_t)to, byte, n), need("copy");
 }
 
 /* ---- streams and events: an event is a count, 1 us apart ---- */
 
-API int cuStreamCreate(void **out, unsigned flags) { return (void)flags, *out = malloc(1), 0; }
+API int cuStreamCreate(void **out, unsigned flags) {
+  *out = malloc(sizeof flags);
+  return memcpy(*out, &flags, sizeof flags), 0;
+}
+
 API int cuStreamDestroy_v2(void *s) { return free(s), 0; }
+
 API int cuStreamSynchronize(void *s) {
+  if (is_captured(s)) return refuse(UNSUPPORTED);
+  if (default_stream(s)) return IMPLICIT;
   finish_copies(ncopies);
-  return (void)s, wait_for_all();
+  return wait_for_all();
 }
 
 typedef struct {
@@ -234,6 +313,7 @@ API int cuEventRecord(void *e, void *s) {
 }
 
 API int cuEventSynchronize(void *e) {
+  if (unsafe()) return UNSUPPORTED;
   finish_copies(((Event *)e)->copies);
   return wait_for_all();
 }
@@ -276,12 +356,12 @@ API int cuModuleLoadDataEx(void **out, const void *image, unsigned n, int *optio
   for (unsigned i = 0; i < n; i++)
     if (options[i] == 5) snprintf(values[i], 64, "ptxas fatal: as you wished\nmore");
   write_log("module", (long long)strlen(image));
-  int status = need("module");
+  int status = unsafe() ? UNSUPPORTED : need("module");
   if (status == 0) *out = strdup(image);
   return status;
 }
 
-API int cuModuleUnload(void *m) { return free(m), need("module"); }
+API int cuModuleUnload(void *m) { return unsafe() ? UNSUPPORTED : (free(m), need("module")); }
 
 API int cuModuleGetFunction(void **out, void *m, const char *name) {
   *out = m;
@@ -341,9 +421,15 @@ static void misbehave(int programs) {
   if (setting("crash", -1) == programs) abort();
 }
 
+static int capture_kernel(void *f, const unsigned grid[3], const unsigned block[3], unsigned shared,
+                          void **params);
+
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
-  int r = need("launch");
+  if (is_captured(stream))
+    return capture_kernel(f, (const unsigned[]){gx, gy, gz}, (const unsigned[]){bx, by, bz}, shared,
+                          params);
+  int r = default_stream(stream) ? IMPLICIT : need("launch");
   int cost = setting("cost", 0);
   usleep(1000 * (useconds_t)setting("sleep", 0));
   clock_us += cost < 0 ? -cost / (int)gx : cost * (int)gx;
@@ -417,7 +503,7 @@ typedef struct {
   CopyNode copy;
 } Node;
 
-typedef struct {
+typedef struct Graph {
   int n;
   Node nodes[NODES_MAX];
 } Graph;
@@ -433,6 +519,50 @@ static Node *add(Graph *g, void *const *before, size_t nbefore) {
   if (!ordered || g->n == NODES_MAX) return NULL;
   g->nodes[g->n].number = g->n;
   return &g->nodes[g->n++];
+}
+
+/* ---- what captures become ---- */
+
+static Node *capture_node(void) {
+  Graph *g = captured(capture.stream);
+  return g ? add(g, (void *[]){&g->nodes[g->n - 1]}, g->n > 0) : NULL;
+}
+
+static int capture_copy(uint64_t to, uint64_t from, size_t n) {
+  Node *node = capture_node();
+  if (node) node->copy = (CopyNode){.from = from, .to = to, .width = n, .height = 1};
+  return node ? 0 : INVALIDATED;
+}
+
+#ifndef WITHOUT_LAUNCH
+static int capture_kernel(void *f, const unsigned grid[3], const unsigned block[3], unsigned shared,
+                          void **params) {
+  Node *node = capture_node();
+  KernelNode kernel = {.f = f, .shared = shared, .params = params};
+  memcpy(kernel.grid, grid, sizeof kernel.grid);
+  memcpy(kernel.block, block, sizeof kernel.block);
+  if (node) take_kernel(node, &kernel);
+  return node ? 0 : INVALIDATED;
+}
+#endif
+
+API int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (!stream || capture.stream) return 1;
+  capture.stream = stream;
+  capture.mode = mode;
+  capture.invalid = false;
+  capture.thread = &thread_mode;
+  capture.graph = calloc(1, sizeof(Graph));
+  return 0;
+}
+
+API int cuStreamEndCapture(void *stream, Graph **out) {
+  *out = NULL;
+  if (!is_captured(stream)) return 1;
+  if (capture.thread != &thread_mode && capture.mode != CAPTURE_RELAXED) return WRONG_THREAD;
+  capture.stream = NULL;
+  if (capture.invalid) return free(capture.graph), INVALIDATED;
+  return *out = capture.graph, 0;
 }
 
 API int cuGraphCreate(void **out, unsigned flags) {
@@ -508,7 +638,7 @@ static void run_node(const Node *node) {
 
 #ifndef WITHOUT_GRAPHS
 API int cuGraphLaunch(const Graph *exec, void *stream) {
-  (void)stream;
+  if (is_captured(stream)) return refuse(UNSUPPORTED); /* there are no graphs in graphs here */
   for (int i = 0; i < exec->n; i++) run_node(&exec->nodes[i]);
   return need("graph_launch");
 }
