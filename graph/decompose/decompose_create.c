@@ -32,6 +32,15 @@ Node *decompose_arange(Build *b) {
                             b->in.n->type.dtype);
 }
 
+/* start, start + step, ... */
+Node *decompose_iota(Build *b) {
+  Dims *d = build_dims(b);
+  Dim start = infer_size(&b->in, "start"), step = infer_size(&b->in, "step");
+  Dim end = dim_add(d, start, dim_mul(d, step, infer_size(&b->in, "length")));
+  return build_become_typed(b, OP_aten_arange_start_step,
+                            ARGS(arg_dim(start), arg_dim(end), arg_dim(step)), b->in.n->type.dtype);
+}
+
 /* The numbers of rows, as a column. */
 static Node *row_numbers(Build *b, Dim rows) {
   return build_unsqueeze(b, build_arange(b, rows), 1);

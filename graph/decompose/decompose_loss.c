@@ -91,6 +91,23 @@ Node *decompose_nll_loss(Build *b) {
   return reduced_rows(b, weight_by_class(b, negate(b, expected_logs(b, logs, &r)), &r), &r);
 }
 
+/* The loss, and the sum of the weights of the rows that count: 0 if nothing is reduced. */
+Node *decompose_nll_loss_forward(Build *b) {
+  Node *logs = build_widen(b, build_input(b, "self"));
+  DType t = logs->type.dtype, of = build_result_dtype(b);
+  Rows r = class_rows(b);
+  Node *x = weight_by_class(b, negate(b, expected_logs(b, logs, &r)), &r);
+  Node *w = zero_unless(b, r.counts, r.weights ? r.weights : build_to(b, r.counts, t));
+  w = build_sum(b, w, all_axes(w), false);
+  Reduction how = loss_reduction(b);
+  x = zero_unless(b, r.counts, x);
+  if (how != REDUCE_NONE) x = build_sum(b, x, all_axes(x), false);
+  if (how == REDUCE_MEAN) x = build_div(b, x, w);
+  bool is_vector = rank_of(logs) == 1;
+  if (how == REDUCE_NONE && !is_vector) w = build_full(b, 0, NULL, build_int(b, 0), t);
+  return build_pair(b, build_to(b, x, of), build_to(b, w, of));
+}
+
 static Node *log_softmax(Build *b, Node *x) {
   return build_with(b, OP_aten_log_softmax_int, x, build_int(b, class_axis(x)));
 }

@@ -6,11 +6,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static Node *wide_input(Build *b, const char *param) {
-  Node *x = build_input(b, param);
-  return x ? build_widen(b, x) : NULL;
-}
-
 static Node *rsqrt_of(Build *b, Node *var, double eps) {
   return build_op1(b, OP_aten_rsqrt_default,
                    build_with(b, OP_aten_add_Tensor, var, arg_float(eps)));
@@ -32,9 +27,9 @@ static Normal normalize(Build *b, Node *x, uint32_t set, double eps) {
 
 /* y * weight + bias, as far as they are there. */
 static Node *scale_shift(Build *b, Node *y) {
-  Node *weight = wide_input(b, "weight");
+  Node *weight = build_wide_input(b, "weight");
   if (weight) y = build_mul(b, y, weight);
-  Node *bias = infer_takes(&b->in, "bias") ? wide_input(b, "bias") : NULL;
+  Node *bias = infer_takes(&b->in, "bias") ? build_wide_input(b, "bias") : NULL;
   return bias ? build_add(b, y, bias) : y;
 }
 
@@ -59,7 +54,8 @@ static uint32_t normalized_axes(Build *b) {
 }
 
 Node *decompose_layer_norm(Build *b) {
-  Normal n = normalize(b, wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
+  Normal n =
+      normalize(b, build_wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
   Node *y = scale_shift(b, n.y);
   if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
   return build_to_result(b, y);
@@ -67,7 +63,7 @@ Node *decompose_layer_norm(Build *b) {
 
 /* x over the root of the mean of its squares. */
 Node *decompose_rms_norm(Build *b) {
-  Node *x = wide_input(b, "input");
+  Node *x = build_wide_input(b, "input");
   double least = x->type.dtype == DT_F64 ? DBL_EPSILON : FLT_EPSILON;
   double eps = infer_has(&b->in, "eps") ? infer_number(&b->in, "eps") : least;
   Node *mean = build_mean(b, build_mul(b, x, x), normalized_axes(b), true);
@@ -94,7 +90,7 @@ static Node *over_channels(Build *b, Node *x, uint32_t rank) {
 
 /* y * weight + bias with a number of both for each channel. */
 static Node *scale_shift_channels(Build *b, Node *y) {
-  Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
+  Node *weight = build_wide_input(b, "weight"), *bias = build_wide_input(b, "bias");
   if (weight) y = build_mul(b, y, over_channels(b, weight, rank_of(y)));
   return bias ? build_add(b, y, over_channels(b, bias, rank_of(y))) : y;
 }
@@ -108,7 +104,7 @@ static Node *grouped(Build *b, Node *x, Dim groups) {
 }
 
 static Node *group_norm(Build *b, Dim groups) {
-  Node *x = wide_input(b, "input");
+  Node *x = build_wide_input(b, "input");
   Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
   Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
   if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
@@ -128,7 +124,7 @@ static Node *instance_norm(Build *b) {
 /* x * alpha + beta with one alpha and beta for each channel, so that they fold into weights. */
 static Node *by_statistics(Build *b, Node *x, Node *mean, Node *rstd) {
   uint32_t rank = rank_of(x);
-  Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
+  Node *weight = build_wide_input(b, "weight"), *bias = build_wide_input(b, "bias");
   Node *alpha = weight ? build_mul(b, rstd, weight) : rstd;
   Node *shift = build_mul(b, mean, alpha);
   Node *beta = bias ? build_sub(b, bias, shift) : build_op1(b, OP_aten_neg_default, shift);
@@ -137,14 +133,14 @@ static Node *by_statistics(Build *b, Node *x, Node *mean, Node *rstd) {
 }
 
 static Node *with_running(Build *b) {
-  Node *x = wide_input(b, "input"), *mean = wide_input(b, "running_mean");
-  Node *rstd = rsqrt_of(b, wide_input(b, "running_var"), infer_number(&b->in, "eps"));
+  Node *x = build_wide_input(b, "input"), *mean = build_wide_input(b, "running_mean");
+  Node *rstd = rsqrt_of(b, build_wide_input(b, "running_var"), infer_number(&b->in, "eps"));
   return by_statistics(b, x, mean, rstd);
 }
 
 /* The statistics of the batch itself. */
 static Normal of_batch(Build *b) {
-  Node *x = wide_input(b, "input");
+  Node *x = build_wide_input(b, "input");
   Normal n = normalize(b, x, all_axes(x) & ~(1u << 1), infer_number(&b->in, "eps"));
   n.y = scale_shift_channels(b, n.y);
   return n;

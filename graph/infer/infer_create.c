@@ -117,6 +117,12 @@ static Dim float_steps(Infer *in) {
   return infer_const(in, (int64_t)n);
 }
 
+void infer_iota(Infer *in) {
+  Dim n = infer_size(in, "length");
+  if (dim_is(infer_size(in, "step"), 0)) infer_fail(in, E_GRAPH_STEP, 0LL);
+  infer_set(in, infer_dtype(in, "dtype", DT_I64), 1, &n);
+}
+
 void infer_arange(Infer *in) {
   bool floats = is_float_arg(in, "start") || is_float_arg(in, "end") || is_float_arg(in, "step");
   Dim n = floats ? float_steps(in) : integer_steps(in);

@@ -147,6 +147,15 @@ Node *build_pair(Build *b, Node *x, Node *y) {
   return NULL;
 }
 
+Node *build_triple(Build *b, Node *x, Node *y, Node *z) {
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
+  b->items[0] = x;
+  b->items[1] = y;
+  b->items[2] = z;
+  b->nitems = 3;
+  return NULL;
+}
+
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args) {
   Node *n = b->in.n;
   n->op = ops_at(op);
@@ -207,6 +216,11 @@ Node *build_limit(Build *b, DType t, bool least) {
 DType build_result_dtype(Build *b) {
   const ValueType *t = &b->in.n->type;
   return t->kind == VALUE_LIST ? t->items[0].dtype : t->dtype;
+}
+
+Node *build_wide_input(Build *b, const char *param) {
+  Node *x = build_input(b, param);
+  return x ? build_widen(b, x) : NULL;
 }
 
 Node *build_to_result(Build *b, Node *x) { return build_to(b, x, build_result_dtype(b)); }

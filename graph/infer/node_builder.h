@@ -78,6 +78,8 @@ Node *build_item(Build *b, Node *list, uint32_t i);
 /* x and y become the items of the Build's node.  Returns NULL, as a rule does whose node has
  * several results. */
 Node *build_pair(Build *b, Node *x, Node *y);
+/* The same with three. */
+Node *build_triple(Build *b, Node *x, Node *y, Node *z);
 /* The Build's node becomes another call, of the same type.  Returns NULL, as a rule does that keeps
  * its node. */
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args);
@@ -94,6 +96,9 @@ Node *build_to_result(Build *b, Node *x);
 static inline Node *build_widen(Build *b, Node *x) {
   return build_to(b, x, build_wide(x->type.dtype));
 }
+
+/* The tensor that is given for that parameter, widened; NULL for None. */
+Node *build_wide_input(Build *b, const char *param);
 
 /* The least or the largest number of a dtype, without axes. */
 Node *build_limit(Build *b, DType t, bool least);

@@ -17,12 +17,12 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
-import bags, boxes, casts, composites, counted, pads, pools, products, rows  # noqa: E402
-import scans, scatters, searches, sorts  # noqa: E402
+import bags, boxes, casts, composites, counted, gradients, pads, pools  # noqa: E402
+import products, rows, scans, scatters, searches, sorts  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-MODULES = [bags, boxes, casts, composites, counted, pads, pools, products, rows, scans, scatters,
-           searches, sorts]
+MODULES = [bags, boxes, casts, composites, counted, gradients, pads, pools, products, rows, scans,
+           scatters, searches, sorts]
 GROUP = 6  # cases of a graph
 
 
@@ -43,7 +43,7 @@ def annotation(name, array):
     return f'"{KINDS[array.dtype.name]}[{", ".join(sizes)}]"'
 
 
-LIBRARIES = ("nereid.", "quantized_decomposed.", "transformers.")
+LIBRARIES = ("nereid.", "prims.", "quantized_decomposed.", "transformers.")
 
 
 def op(call):

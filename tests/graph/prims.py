@@ -263,6 +263,21 @@ def softplus(x):
     return np.where(x > 20, x, np.log1p(np.exp(x)))
 
 
+def mish_backward(g, x):
+    t = np.tanh(softplus(x))
+    return g * (t + x * sigmoid(x) * (1 - t * t))
+
+
+GRADIENTS = {  # of the gradient and the operand, or what the op gave for it
+    "hardsigmoid_backward": lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0),
+    "hardswish_backward": lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + .5), g)),
+    "mish_backward": mish_backward,
+    "sigmoid_backward": lambda g, y: g * (1 - y) * y,
+    "silu_backward": lambda g, x: g * sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    "tanh_backward": lambda g, y: g * (1 - y * y),
+}
+
+
 def truncated(x, y):
     """Of integers, towards zero."""
     return (np.abs(x.astype(np.int64)) // np.abs(y)) * np.sign(x) * np.sign(y)
@@ -510,6 +525,16 @@ OTHERS = [  # a name that ends in _KIND is a tensor
     ("xlogy.Tensor(x_f32, positive_f32)", lambda x, y: times_log(x, np.log(y))),
     ("special_xlog1py.default(x_f32, small_f32)", lambda x, y: times_log(x, np.log1p(y))),
     ("special_ndtri.default(share_f32)", each(statistics.NormalDist().inv_cdf)),
+    ("_prelu_kernel.default(x_f32, y_f32)", lambda x, w: np.where(x > 0, x, w * x)),
+    ("threshold_backward.default(x_f32, y_f32, 0.5)", lambda g, x: np.where(x <= 0.5, 0, g)),
+    ("leaky_relu_backward.default(x_f32, y_f32, 0.2, False)",
+     lambda g, x: np.where(x > 0, g, np.float32(0.2) * g)),
+    ("hardtanh_backward.default(x_f32, y_f32, -1, 3)",
+     lambda g, x: np.where((x <= -1) | (x >= 3), 0, g)),
+    ("softplus_backward.default(small_f32, share_f32, 2, 10)",
+     lambda g, x: g * sigmoid(2 * x)),
+    ("native_dropout_backward.default(x_f32, y_b8, 1.25)", lambda g, mask: g * (mask * 1.25)),
+    ("prims.fma.default(x_f32, y_f32, small_f32)", lambda x, y, z: x * y + z),
 ]
 
 
@@ -528,6 +553,8 @@ def cases():
     for name, f in INTEGER_BINARY.items():
         for kind in "i32", "i64", "u8":
             yield f"{name}(x_{kind}, y_{kind})", f
+    for name, f in GRADIENTS.items():
+        yield f"{name}.default(small_f32, share_f32)", wide(f)
     yield from OTHERS
 
 
@@ -618,7 +645,8 @@ def pointwise(folder, device, wanted):
     parameters = [(n, f"{n.rpartition('_')[2]}[{POINTS}]") for n in env if n[0] != "n"]
     scalars = [f"n_{k} = torch.ops.aten.select.int(x_{k}, 0, 5)" for k in ("f32", "i64")]
     chosen = [c for c in cases() if wanted(c[0])]
-    calls = [f"r{i} = torch.ops.aten.{call}" for i, (call, _) in enumerate(chosen)]
+    calls = [f"r{i} = torch.ops.{'' if call.startswith('prims.') else 'aten.'}{call}"
+             for i, (call, _) in enumerate(chosen)]
     lines = describe(folder, parameters, scalars + calls)[len(scalars):]
     check(len(lines) == len(chosen), "every case is a pointwise op")
     for at in range(0, len(chosen), 12):

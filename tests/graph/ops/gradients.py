@@ -1,0 +1,108 @@
+"""Operators of training against PyTorch, whose results are in gradients.npz.
+
+    gradients.py      with PyTorch: computes those results anew
+"""
+import pathlib
+
+import numpy as np
+
+RESULTS = pathlib.Path(__file__).with_suffix(".npz")
+rng = np.random.default_rng(5)
+
+
+def normal(*shape, dtype=np.float32):
+    return rng.normal(size=shape).astype(dtype)
+
+
+def edges(*shape):
+    """With places where activations have corners."""
+    x = (rng.normal(size=shape) * 3).astype(np.float32)
+    x.flat[::7] = np.resize([-3, 3, 0, 1, -1, 25, -25], x.flat[::7].shape)
+    return x
+
+
+ARRAYS = {
+    "g": normal(6, 7), "x": edges(6, 7), "y": edges(6, 7), "g_h": normal(6, 7, dtype=np.float16),
+    "x_h": normal(6, 7, dtype=np.float16), "share": rng.random((6, 7)).astype(np.float32),
+    "keep": rng.random((6, 7)) < 0.7, "one": np.float32(0.7), "left": normal(6, 3),
+    "even": normal(6, 6), "logs": np.log(rng.random((6, 7))).astype(np.float32),
+    "classes": np.array([3, 0, 6, -100, 3, 2]), "weights": rng.random(7).astype(np.float32),
+    "row_g": normal(6), "image": np.log(rng.random((2, 4, 3, 2))).astype(np.float32),
+    "image_classes": rng.integers(0, 4, (2, 3, 2)), "image_g": normal(2, 3, 2),
+    "image_weights": rng.random(4).astype(np.float32), "total": np.float32(2.5),
+    "s_g": normal(5, 9), "s_y": normal(5, 9),
+}
+ARRAYS["buffer"] = np.exp(-np.abs(ARRAYS["x"]))
+
+CALLS = [
+    *[f"{name}_backward.default(g, {x})" for name, x in (
+        ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
+        ("silu", "x"), ("mish", "x"), ("gelu", "x"), ("logit", "share"),
+        ("native_dropout", "keep, 1.25"), ("hardtanh", "x, -1.0, 3.0"), ("threshold", "x, 0"),
+        ("threshold", "x, 0.5"), ("leaky_relu", "x, 0.2, False"), ("softplus", "x, 2.0, 10.0"), ("log_sigmoid", "x, buffer"))],
+    "sigmoid_backward.default(s_g, s_y)",
+    "gelu_backward.default(g, x, approximate='tanh')",
+    "gelu_backward.default(g_h, x_h)",
+    "silu_backward.default(g_h, x_h)",
+    "logit_backward.default(g, x)",
+    "logit_backward.default(g, share, 0.25)",
+    "elu_backward.default(g, 1.5, 2.0, 0.5, False, x)",
+    "elu_backward.default(g, 1.5, 2.0, 0.5, True, x)",
+    "glu_backward.default(left, even, 1)",
+    "glu_backward.default(left, even, -1)",
+    "_prelu_kernel.default(x, y)",
+    "_prelu_kernel_backward.default(g, x, y) -> 0,1",
+    "log_sigmoid_forward.default(x) -> 0",
+    "rrelu_with_noise_backward.default(g, x, share, 0.1, 0.3, False, False)",
+    "rrelu_with_noise_backward.default(g, x, share, 0.1, 0.3, True, False)",
+    "_softmax_backward_data.default(g, share, 1, torch.float32)",
+    "_softmax_backward_data.default(g, share, 0, torch.float32)",
+    "_log_softmax_backward_data.default(g, logs, -1, torch.float32)",
+    "_log_softmax_backward_data.default(s_g, s_y, 0, torch.float32)",
+    *[f"{loss}_backward.default({grad}, x, y, {how}{more})" for grad, how in
+      (("g", 0), ("one", 1), ("one", 2)) for loss, more in
+      (("mse_loss", ""), ("huber_loss", ", 0.5"), ("smooth_l1_loss", ", 0.7"),
+       ("smooth_l1_loss", ", 0.0"), ("soft_margin_loss", ""))],
+    *[f"binary_cross_entropy_backward.default({grad}, share, y, {weight}, {how})"
+      for grad, how in (("g", 0), ("one", 1), ("one", 2)) for weight in ("None", "x")],
+    *[f"soft_margin_loss.default(x, y, {how})" for how in range(3)],
+    *[f"nll_loss_forward.default(logs, classes, {weight}, {how}, -100) -> 0,1"
+      for how in range(3) for weight in ("None", "weights")],
+    *[f"nll_loss_backward.default({grad}, logs, classes, {weight}, {how}, -100, total)"
+      for grad, how in (("row_g", 0), ("one", 1), ("one", 2)) for weight in ("None", "weights")],
+    *[f"nll_loss2d_forward.default(image, image_classes, {weight}, {how}, 2) -> 0,1"
+      for how in range(3) for weight in ("None", "image_weights")],
+    *[f"nll_loss2d_backward.default({grad}, image, image_classes, {weight}, {how}, 2, total)"
+      for grad, how in (("image_g", 0), ("one", 1), ("one", 2))
+      for weight in ("None", "image_weights")],
+]
+
+
+def stored(call):
+    def results(*_):
+        with np.load(RESULTS) as file:
+            found = [file[f"{call}#{i}"] for i in range(1 + call.partition(" -> ")[2].count(","))]
+        return tuple(found)
+    return results
+
+
+CASES = [(call, stored(call)) for call in CALLS]
+
+
+def main():
+    import torch
+
+    arrays = {name: torch.from_numpy(np.array(a)) for name, a in ARRAYS.items()}
+    found = {}
+    for call in CALLS:
+        text, _, items = call.partition(" -> ")
+        text = text if text.startswith("prims.") else f"aten.{text}"
+        value = eval(f"torch.ops.{text}", {"torch": torch, **arrays})
+        values = [value[int(i)] for i in items.split(",")] if items else [value]
+        for i, v in enumerate(values):
+            found[f"{call}#{i}"] = v.numpy()
+    np.savez_compressed(RESULTS, **found)
+
+
+if __name__ == "__main__":
+    main()
