@@ -269,9 +269,9 @@ typedef struct {
 /* As nereid_executable_run(), but an output whose data is NULL is in memory of the session until
  * its next run.  `o` may be NULL.
  *
- * In a stream that is captured (nereid_device_is_capturing()) the graph has the session's memory: it
- * must run nothing else, and live as long as the graph.  Tensors have to be in the device's memory;
- * numbers are those of the capture.  A model whose data decides sizes is refused. */
+ * In a stream that is captured (nereid_device_is_capturing()) the graph has the session's memory:
+ * it must run nothing else, and live as long as the graph.  Tensors have to be in the device's
+ * memory; numbers are those of the capture.  A model whose data decides sizes is refused. */
 NEREID_API int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                                   nereid_tensor *outputs, int noutputs,
                                   const nereid_session_options *o);
