@@ -152,6 +152,12 @@
 #define E_GRAPH_ITEM "index %lld is out of range for %u items"
 #define E_GRAPH_NO_TENSOR "'%s' must be a tensor"
 #define E_GRAPH_NO_DTYPE "dtype torch.%s is not supported"
+#define E_GRAPH_COMPLEX_RANK "%s: complex numbers can't have more than %d axes"
+#define E_GRAPH_COMPLEX_LEFT \
+  "pass %s takes real numbers only, and %s is complex; run split_complex before it"
+#define E_GRAPH_COMPLEX_PARTS "parts of complex numbers are f32 or f64, not %s"
+#define E_GRAPH_COMPLEX_WANTED "%s is not complex"
+#define E_GRAPH_COMPLEX "it is not supported for complex numbers"
 #define E_GRAPH_LITERAL "'%s' must be a literal number, not %s"
 #define E_GRAPH_RANK "more than %d axes"
 #define E_GRAPH_AXIS "axis %lld is out of range for rank %u"
@@ -367,6 +373,8 @@
 #define E_GRAPH_RANGE_DERIVED "the range of %s, which is %s: give that of a dynamic size, %s"
 #define E_GRAPH_RANGE \
   "the range of %s: %lld..%lld is not part of the file's, %s; export the model again"
+#define E_GRAPH_RETYPE_COMPLEX \
+  "%s is complex, so the model runs in its own dtype only; leave --dtype out"
 #define E_GRAPH_RETYPE_BITS \
   "%s reads the bits of floats, so the model runs in its own dtype only; leave --dtype out"
 #define E_GRAPH_MODE \

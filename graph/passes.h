@@ -9,12 +9,14 @@
 #include "graph/ops/ops.h"
 #include "lang/base/pass.h"
 
-/* Conditions of a compilation: kernels of several nodes, weights that are constants, the device. */
-enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8 };
+/* Conditions of a compilation: kernels of several nodes, weights that are constants, the device,
+ * complex values in the graph. */
+enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16 };
 
 /* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
+X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
 X(rewrite, CALLS, CALLS, pass_rewrite, 0, 0, "applies the rewrite rules (docs/rewrites.md)") \
 X(horizontal_fusion, CALLS, CALLS, pass_horizontal_fusion, FUSED | FOR_GPU, 0, "makes one linear layer of those that share an input") \
@@ -35,6 +37,9 @@ GRAPH_PASSES(X)
 /* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
  * templates. */
 bool graph_decompose(Graph *g, const OpId *keep);
+
+/* Has it complex values?  Only inputs and outputs have after pass split_complex. */
+bool graph_is_complex(const Graph *g);
 
 PassList graph_passes(void);
 

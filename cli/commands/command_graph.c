@@ -20,6 +20,7 @@
 #include "cli/terminal/progress.h"
 #include "graph/nereid_graph.h"
 #include "graph/passes.h"
+#include "runtime/launch/model_value.h"
 #include "runtime/messages.h"
 #include "runtime/nereid.h"
 #include "runtime/support/files.h"
@@ -61,12 +62,13 @@ static bool numpy_has(const nereid_graph_value *v) {
 /* Of the text of a value, which is freed; NULL: out of memory. */
 static int graphs_parse(nereid_value **out, char *text) {
   if (!text) return args_out_of_memory();
-  int code = nereid_value_parse(out, text);
+  int code = value_parse_complex(out, text);
   free(text);
   return code ? args_failed(code) : STATUS_OK;
 }
 
 static bool is_float_code(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
+static bool is_complex_code(nereid_dl_dtype t) { return t.code == 5; }
 
 /* Floats of a file become what the model takes: where NumPy lacks it, and with --dtype. */
 static bool needs_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
@@ -131,8 +133,9 @@ static void graphs_print_sizes(char out[GRAPHS_SIZES], const int64_t *shape, int
 static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
   char sizes[GRAPHS_SIZES], *text;
   graphs_print_sizes(sizes, shape, v->ndim);
-  int n = is_float_code(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
-                                     : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
+  bool drawn = is_float_code(v->dl_dtype) || is_complex_code(v->dl_dtype);
+  int n = drawn ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
+                : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
   return n < 0 ? NULL : text;
 }
 
@@ -152,7 +155,8 @@ static void tell_drawn(const Graphs *g, int i, const nereid_graph_value *v) {
   const nereid_tensor *t = &g->in[i];
   graphs_print_sizes(sizes, t->shape, t->ndim);
   if (v->is_number) snprintf(values, sizeof values, "%lld", (long long)*(int64_t *)t->data);
-  else if (!is_float_code(v->dl_dtype)) snprintf(values, sizeof values, "zeros");
+  else if (!is_float_code(v->dl_dtype) && !is_complex_code(v->dl_dtype))
+    snprintf(values, sizeof values, "zeros");
   else snprintf(values, sizeof values, "normal numbers of mean 0 and deviation 1, seed %d", i);
   fprintf(stderr, "nereid: note: " N_CLI_DRAWN, i, v->name, v->dtype, sizes, values);
 }

@@ -116,3 +116,12 @@ bool graph_functional(Graph *g, const char *pass) {
   }
   return true;
 }
+
+bool graph_real(Graph *g, const char *pass) {
+  for (const Node *n = g->first; n; n = n->next) {
+    if (!n->type.is_complex) continue;
+    diag_error(g->diags, n->location, E_GRAPH_COMPLEX_LEFT, pass, n->name);
+    return false;
+  }
+  return true;
+}

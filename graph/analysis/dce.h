@@ -33,5 +33,7 @@ void replacements_apply(ReplacementMap *s, Node *n);
 void graph_dce(Graph *g);
 /* Reports the first node that writes in place; true if there is none. */
 bool graph_functional(Graph *g, const char *pass);
+/* The same of the first complex value. */
+bool graph_real(Graph *g, const char *pass);
 
 #endif

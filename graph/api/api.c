@@ -89,13 +89,13 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
 
 static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
   if (!b) return (nereid_graph_value){0};
-  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  ValueType t = plan_type(b);
   Text text = text_new(a);
   Dim number = b->value ? b->value : b->number_of;
   if (number) t = (ValueType){.kind = VALUE_INT, .value = number};
   value_type_print(&text, &t);
   return (nereid_graph_value){
-      b->name,        text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype), (int)b->rank,
+      b->name,        text.data, plan_dtype_name(b), plan_dl_dtype(b), (int)plan_rank(b),
       number != NULL, 0};
 }
 

@@ -75,13 +75,6 @@ static bool read_text(Model *m, const char *path, const char *text, size_t len) 
 
 /* ---- the text form's weights ---- */
 
-static bool weight_has_type(const Weight *w, const ValueType *t) {
-  if (t->kind == VALUE_UNKNOWN) return true;
-  bool same = t->kind == VALUE_TENSOR && t->dtype == w->dtype && t->rank == w->rank;
-  for (uint32_t i = 0; same && i < t->rank; i++) same = dim_is(t->shape[i], w->shape[i]);
-  return same;
-}
-
 static void bind_weight(Model *m, Node *n, const char *path) {
   const Weight *w = n->input.tensor ? weights_find(m->weights, n->input.tensor) : NULL;
   if (!w) w = weights_find_input(m->weights, n->input.target);
@@ -90,7 +83,7 @@ static void bind_weight(Model *m, Node *n, const char *path) {
     diag_error(m->diags, n->location, E_GRAPH_WEIGHTS_LACK, path, name);
     return;
   }
-  if (!weight_has_type(w, &n->type)) {
+  if (n->type.kind != VALUE_UNKNOWN && !weight_has_type(w, &n->type)) {
     Text t = text_new(m->arena);
     value_type_print(&t, &n->type);
     diag_error(m->diags, n->location, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
@@ -112,19 +105,23 @@ static void bind_weights(Model *m, const char *path) {
 static ValueType type_of_weight(Model *m, const Weight *w) {
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < w->rank; i++) shape[i] = dim_int(m->graph->dims, w->shape[i]);
-  return value_tensor(m->graph, w->dtype, w->rank, shape);
+  ValueType t = value_tensor(m->graph, w->dtype, w->rank - w->is_complex, shape);
+  t.is_complex = w->is_complex;
+  return t;
 }
 
 static ValueType type_of_value(Model *m, const nereid_tensor *t) {
   Dim shape[GRAPH_RANK_MAX];
-  DType dtype = array_dtype(t->dtype);
+  DType part = array_complex_part(t->dtype), dtype = part ? part : array_dtype(t->dtype);
   bool good = dtype != DT_NONE && t->ndim >= 0 && t->ndim <= GRAPH_RANK_MAX;
   if (!good) return (ValueType){0};
   for (int32_t i = 0; i < t->ndim; i++) {
     if (t->shape[i] < 0) return (ValueType){0};
     shape[i] = dim_int(m->graph->dims, t->shape[i]);
   }
-  return value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
+  ValueType type = value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
+  type.is_complex = part != DT_NONE;
+  return type;
 }
 
 /* The tensor that is given for an input, by its position or its name; NULL: none. */
@@ -321,7 +318,7 @@ static OpenInputs inputs_of(Model *m) {
   }
   for (uint32_t i = 0; !m->graph && i < m->plan->nbuffers; i++) {
     const PlanBuffer *b = &m->plan->buffers[i];
-    OpenInput x = {b->name, b->value, b->rank, b->shape};
+    OpenInput x = {b->name, b->value, plan_rank(b), b->shape};
     if (b->kind == BUFFER_INPUT) vec_push(m->arena, &all, x);
   }
   return all;

@@ -49,6 +49,7 @@ static uint32_t node_buffer(Compiler *c, Node *n) {
                                          : BUFFER_WEIGHT;
   if (b.kind == BUFFER_WEIGHT) b.tensor = n->input.tensor;
   if (b.kind == BUFFER_INPUT) b.fixed = n->input.fixed;
+  b.is_complex = b.kind == BUFFER_INPUT && n->input.is_complex;
   vec_push(c->g->arena, &c->buffers, b);
   *number = (uint32_t)c->buffers.len;
   return *number - 1;
@@ -82,8 +83,9 @@ static Dim returned_number(const Node *n) {
   return !a ? NULL : a->kind == ARG_NODE ? a->node->type.value : a->dim;
 }
 
-static void add_output(Compiler *c, Node *n) {
+static void add_output(Compiler *c, Node *n, bool is_complex) {
   uint32_t b = node_buffer(c, n);
+  c->buffers.data[b].is_complex = is_complex;
   c->buffers.data[b].number_of = returned_number(n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
@@ -107,7 +109,7 @@ static void add_outputs(Compiler *c) {
     bool update = specs && specs[i].kind == OUTPUT_MUTATION;
     Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
     if (n && update) add_update(c, specs[i].target, n);
-    else if (n && n->type.kind == VALUE_TENSOR) add_output(c, n);
+    else if (n && n->type.kind == VALUE_TENSOR) add_output(c, n, specs && specs[i].is_complex);
     else if (!update) c->plan->nreturned++;
   }
 }
@@ -356,9 +358,10 @@ const char *graph_pass_names(Arena *a, const CompileOptions *o) {
 static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
   double first = stages_now();
   PassList list = graph_passes();
+  unsigned conditions = conditions_of(o) | (graph_is_complex(g) ? HAS_COMPLEX : 0);
   for (int i = 0; i < list.n; i++) {
     const Pass *p = &list.rows[i];
-    if (!pass_included(p, conditions_of(o))) continue;
+    if (!pass_included(p, conditions)) continue;
     if (!stages_run_pass(s, p, g)) return false;
   }
   stages_log(s, "passes", first);

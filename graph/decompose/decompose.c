@@ -6,13 +6,10 @@
 
 static const struct {
   DecomposeRule *rule;
-  bool renamed;
-  OpId same; /* the op that it is another name of */
 } rows[OP_COUNT] = {
 #define OP(library, name, overload, rule, schema, ...) \
   [OP_##library##_##name##_##overload] = {__VA_ARGS__},
 #define DECOMPOSE(name) .rule = decompose_##name,
-#define SAME_AS(op) .renamed = true, .same = OP_##op,
 #include "graph/ops/op_table.def"
 };
 
@@ -101,7 +98,7 @@ static bool decompose_node(Decompose *d, Node *n) {
   write_sizes(n);
   if (n->kind != NODE_CALL || keeps_op(d, n)) return true;
   if (is_empty_value(n)) return apply_rule(d, n, make_empty);
-  while (rows[n->op->id].renamed) n->op = ops_at(rows[n->op->id].same);
+  n->op = ops_renamed(n->op);
   DecomposeRule *rule = rows[n->op->id].rule;
   return !rule || apply_rule(d, n, rule);
 }
@@ -109,7 +106,7 @@ static bool decompose_node(Decompose *d, Node *n) {
 /* ---- the graph ---- */
 
 bool graph_decompose(Graph *g, const OpId *keep) {
-  if (!graph_functional(g, "decompose")) return false;
+  if (!graph_functional(g, "decompose") || !graph_real(g, "decompose")) return false;
   Arena *scratch = arena_child(g->arena);
   Decompose d = {.g = g, .replacements = replacements_new(g, scratch), .keep = keep};
   bool ok = true, refused = !g->extremes_of_none;

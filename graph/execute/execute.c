@@ -672,8 +672,8 @@ static int32_t ordinal(const nereid_device *d) {
 void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out) {
   const BufferState *b = execute_output(e, i);
   *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
-                         .ndim = (int32_t)b->plan->rank,
-                         .dtype = array_dl_dtype(b->plan->dtype),
+                         .ndim = (int32_t)plan_rank(b->plan),
+                         .dtype = plan_dl_dtype(b->plan),
                          .shape = b->shape};
   if (execute_is_number(b)) out->device = (nereid_dl_device){1, 0};
 }

@@ -536,7 +536,7 @@ static int copy_input(Execution *e, BufferState *b, const nereid_tensor *t, nere
   if (is_compact(t)) return nereid_copy_in(e->device, b->own, first_element(t), bytes, s);
   char *packed = malloc(bytes);
   if (!packed) return error_out_of_memory();
-  pack_elements(packed, t, dtype_bytes(b->plan->dtype));
+  pack_elements(packed, t, dtype_bytes(b->plan->dtype) << b->plan->is_complex);
   /* Complete on return: the packed elements go. */
   code = nereid_copy_in(e->device, b->own, packed, bytes, NULL);
   free(packed);
@@ -632,8 +632,8 @@ int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
 
 static const char *tensor_type(Execution *e, const BufferState *b) {
   Text t = text_new(e->arena);
-  text_printf(&t, "%s[", dtype_name(b->plan->dtype));
-  for (uint32_t i = 0; i < b->plan->rank; i++)
+  text_printf(&t, "%s[", plan_dtype_name(b->plan));
+  for (uint32_t i = 0; i < plan_rank(b->plan); i++)
     text_printf(&t, "%s%lld", i ? ", " : "", (long long)b->shape[i]);
   text_puts(&t, "]");
   return t.data;
@@ -645,16 +645,16 @@ static int wrong_output(Execution *e, uint32_t i) {
 }
 
 static bool buffer_has_shape(const BufferState *b, const nereid_tensor *t) {
-  bool same = t->ndim == (int32_t)b->plan->rank;
-  for (uint32_t j = 0; j < b->plan->rank && same; j++) same = t->shape[j] == b->shape[j];
+  bool same = t->ndim == (int32_t)plan_rank(b->plan);
+  for (uint32_t j = 0; j < plan_rank(b->plan) && same; j++) same = t->shape[j] == b->shape[j];
   return same;
 }
 
 /* If data decides sizes, they are compared after the run. */
 static int check_output_tensor(Execution *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
-  bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : buffer_has_shape(b, t);
-  if (!fits || array_dtype(t->dtype) != b->plan->dtype) return wrong_output(e, i);
+  bool fits = e->plan->nreads ? t->ndim == (int32_t)plan_rank(b->plan) : buffer_has_shape(b, t);
+  if (!fits || !plan_takes_dtype(b->plan, t->dtype)) return wrong_output(e, i);
   if (!is_compact(t)) return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_STRIDES, i, b->plan->name);
   return 0;
 }
@@ -690,10 +690,10 @@ static int give_number(Execution *e, BufferState *b, nereid_tensor *t, nereid_st
 /* The tensor has room for the elements that there are; its shape says how many that is. */
 static int fit_output(Execution *e, uint32_t i, nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
-  int64_t room = dtype_bytes(b->plan->dtype);
-  for (uint32_t j = 0; j < b->plan->rank; j++) room *= t->shape[j];
+  int64_t room = (int64_t)dtype_bytes(b->plan->dtype) << b->plan->is_complex;
+  for (uint32_t j = 0; j < plan_rank(b->plan); j++) room *= t->shape[j];
   if (b->bytes > room) return wrong_output(e, i);
-  for (uint32_t j = 0; j < b->plan->rank; j++) t->shape[j] = b->shape[j];
+  for (uint32_t j = 0; j < plan_rank(b->plan); j++) t->shape[j] = b->shape[j];
   return 0;
 }
 

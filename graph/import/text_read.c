@@ -84,8 +84,13 @@ static bool read_annotation_shape(Reader *r, ValueType *t, const char **at, cons
 static bool read_tensor_type(Reader *r, ValueType *t, const char *s, const char *end) {
   const char *at = s;
   while (at < end && isalnum((unsigned char)*at)) at++;
-  t->dtype = dtype_from_fx(s, (size_t)(at - s));
-  return t->dtype != DT_NONE && read_annotation_shape(r, t, &at, end);
+  size_t len = (size_t)(at - s);
+  t->dtype = dtype_from_fx(s, len);
+  bool is_complex = t->dtype == DT_NONE;
+  if (is_complex) t->dtype = complex_from_fx(s, len);
+  if (t->dtype == DT_NONE || !read_annotation_shape(r, t, &at, end)) return false;
+  t->is_complex = is_complex;
+  return true;
 }
 
 /* Can it stand between quotes as it is? */
@@ -211,8 +216,7 @@ static const struct {
     {"strided", ARG_LAYOUT},          {"sparse_coo", ARG_LAYOUT},
     {"sparse_csr", ARG_LAYOUT},       {"contiguous_format", ARG_FORMAT},
     {"preserve_format", ARG_FORMAT},  {"channels_last", ARG_FORMAT},
-    {"channels_last_3d", ARG_FORMAT}, {"complex64", ARG_DTYPE},
-    {"complex128", ARG_DTYPE},        {"complex32", ARG_DTYPE},
+    {"channels_last_3d", ARG_FORMAT}, {"complex32", ARG_DTYPE},
     {"float8_e4m3fnuz", ARG_DTYPE},   {"float8_e5m2fnuz", ARG_DTYPE},
 };
 
@@ -221,6 +225,9 @@ static Arg read_torch_name(Reader *r, const Expr *e) {
   if (e->a->kind != EX_NAME || strcmp(e->a->name, "torch")) return bad_arg(r, e);
   Arg a = {.kind = ARG_DTYPE, .name = e->name, .dtype = dtype_from_torch(e->name, strlen(e->name))};
   if (a.dtype != DT_NONE) return a;
+  a.dtype = complex_from_torch(e->name, strlen(e->name));
+  a.is_complex = a.dtype != DT_NONE;
+  if (a.is_complex) return a;
   for (size_t i = 0; i < sizeof torch_names / sizeof *torch_names; i++) {
     a.kind = torch_names[i].kind;
     if (!strcmp(torch_names[i].name, e->name)) return a;

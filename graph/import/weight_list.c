@@ -192,3 +192,10 @@ bool weight_convert(void *to, DType t, const Weight *w) {
   free(packed);
   return true;
 }
+
+bool weight_has_type(const Weight *w, const ValueType *t) {
+  bool same = t->kind == VALUE_TENSOR && t->dtype == w->dtype && t->is_complex == w->is_complex &&
+              t->rank + t->is_complex == w->rank;
+  for (uint32_t i = 0; same && i < t->rank; i++) same = dim_is(t->shape[i], w->shape[i]);
+  return same;
+}

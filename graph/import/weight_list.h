@@ -16,6 +16,7 @@ typedef struct {
   Name name;  /* "layers.0.weight" */
   Name input; /* the parameter of forward that takes it, "p_layers_0_weight"; NULL: none does */
   DType dtype;
+  bool is_complex; /* the last axis has the two parts of complex numbers */
   uint32_t rank;
   const int64_t *shape, *strides; /* strides in elements, not negative */
   const void *data;               /* of element 0, aligned; NULL if there are no elements */
@@ -47,6 +48,8 @@ void weights_bind(Weights *w, Weight *weight, Name input);
 Weight *weights_find(const Weights *w, Name name);
 Weight *weights_find_input(const Weights *w, Name input);
 
+/* Is it a tensor of that type? */
+bool weight_has_type(const Weight *w, const ValueType *t);
 int64_t weight_bytes(const Weight *w);
 /* Are the elements in row-major order, without gaps? */
 bool weight_is_dense(const Weight *w);

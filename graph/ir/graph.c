@@ -105,7 +105,8 @@ static bool types_same_shape(const ValueType *a, const ValueType *b) {
 
 bool value_type_eq(const ValueType *a, const ValueType *b) {
   if (a->kind != b->kind) return false;
-  if (a->kind == VALUE_TENSOR) return a->dtype == b->dtype && types_same_shape(a, b);
+  if (a->kind == VALUE_TENSOR)
+    return a->dtype == b->dtype && a->is_complex == b->is_complex && types_same_shape(a, b);
   if (a->kind == VALUE_INT) return a->value == b->value;
   if (a->kind != VALUE_LIST) return true;
   if (a->nitems != b->nitems) return false;

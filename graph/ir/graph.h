@@ -42,6 +42,7 @@ typedef struct ValueType ValueType;
 struct ValueType {
   ValueKind kind;
   DType dtype;            /* TENSOR; booleans are DT_I1 */
+  bool is_complex;        /* TENSOR: of complex numbers, whose two parts are of `dtype` each */
   uint32_t rank;          /* TENSOR */
   const Dim *shape;       /* TENSOR */
   Dim value;              /* INT: what it is, NULL if that is not known */
@@ -70,6 +71,7 @@ struct Arg {
   ArgKind kind;
   bool tuple;  /* LIST: written (a, b) */
   DType dtype; /* DTYPE */
+  bool is_complex; /* DTYPE: of complex numbers, whose parts are of `dtype` */
   uint32_t n;  /* LIST */
   union {
     Node *node;
@@ -134,6 +136,7 @@ struct Node {
     Name target;             /* the parameter's name in Python */
     Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight" */
     const InputValue *fixed; /* NULL: the graph is for all values */
+    bool is_complex;         /* the parts of complex numbers are its last axis */
   } input;
   Node *prev, *next;
 };
@@ -147,6 +150,7 @@ typedef enum {
 typedef struct {
   OutputKind kind;
   Node *target; /* MUTATION: the input */
+  bool is_complex; /* the parts of complex numbers are its last axis */
 } OutputSpec;
 
 /* A rewrite rule that was applied. */

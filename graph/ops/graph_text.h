@@ -30,5 +30,10 @@ void arg_print(Text *out, const Arg *a);
 const char *dtype_torch_name(DType t);
 DType dtype_from_torch(const char *name, size_t len);
 DType dtype_from_fx(const char *name, size_t len);
+/* The dtype of the parts of complex numbers: of "complex64", and as FX has it, "c64". */
+DType complex_from_torch(const char *name, size_t len);
+DType complex_from_fx(const char *name, size_t len);
+/* FX's name of a tensor's dtype, "f32" or "c64". */
+const char *value_dtype_name(const ValueType *t);
 
 #endif

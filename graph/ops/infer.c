@@ -49,7 +49,7 @@ static void symbols_settle(const Symbols *s, Graph *g, ValueType *said, const Va
   for (uint32_t i = 0; i < said->rank; i++)
     shape[i] = preferred_size(s, said->shape[i], inferred->shape[i]);
   if (said->rank && memcmp(shape, said->shape, said->rank * sizeof *shape) != 0)
-    *said = value_tensor(g, said->dtype, said->rank, shape);
+    said->shape = value_tensor(g, said->dtype, said->rank, shape).shape;
 }
 
 static Dim open_in(const Symbols *s, const Arg *a) {
@@ -105,6 +105,52 @@ static void check_huge_args(Infer *in) {
   if (huge) infer_fail(in, E_GRAPH_HUGE, "a size");
 }
 
+/* ---- complex numbers ---- */
+
+/* What a call's operands, and its arguments that are dtypes, say. */
+typedef struct {
+  bool operand; /* an operand is complex */
+  bool dtype, complex_dtype;
+} ComplexArguments;
+
+static void find_complex_in(const Arg *a, ComplexArguments *found) {
+  if (a->kind == ARG_NODE) {
+    const ValueType *t = &a->node->type;
+    found->operand |= t->is_complex;
+    for (uint32_t i = 0; t->kind == VALUE_LIST && i < t->nitems; i++)
+      found->operand |= t->items[i].is_complex;
+  }
+  found->dtype |= a->kind == ARG_DTYPE;
+  found->complex_dtype |= a->kind == ARG_DTYPE && a->is_complex;
+  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n; i++) find_complex_in(&a->items[i], found);
+}
+
+static ComplexArguments find_complex(const Node *n) {
+  ComplexArguments found = {0};
+  for (uint32_t i = 0; i < n->nargs; i++) find_complex_in(&n->args[i], &found);
+  for (uint32_t i = 0; i < n->nnamed; i++) find_complex_in(&n->named[i].value, &found);
+  return found;
+}
+
+static void set_complex(ValueType *t, bool is_complex) {
+  t->is_complex = is_complex && t->kind == VALUE_TENSOR;
+  if (t->kind != VALUE_LIST) return;
+  for (uint32_t i = 0; i < t->nitems; i++) set_complex((ValueType *)&t->items[i], is_complex);
+}
+
+/* Type rules see the parts of complex numbers only; here their results become complex. */
+static void infer_call(Infer *in) {
+  const GraphOp *op = in->n->op;
+  ComplexArguments found = find_complex(in->n);
+  ComplexResult result = ops_complex_result(op);
+  if ((found.operand || found.complex_dtype) && result == COMPLEX_REFUSED && !op->asserts)
+    infer_fail(in, E_GRAPH_COMPLEX);
+  op->infer(in);
+  bool same = found.dtype ? found.complex_dtype : found.operand;
+  bool is_complex = result == COMPLEX_ALWAYS || (result == COMPLEX_SAME && same);
+  if (is_complex || found.operand) set_complex(&in->result, is_complex);
+}
+
 bool infer_node(Graph *g, Node *n, ValueType *out) {
   Infer in = {.g = g, .n = n};
   if (n->kind == NODE_CALL && !ops_check(g, n)) return false;
@@ -112,7 +158,7 @@ bool infer_node(Graph *g, Node *n, ValueType *out) {
   check_huge_args(&in);
   if (n->kind == NODE_CALL) {
     in.schema = ops_schema(g, n->op);
-    n->op->infer(&in);
+    infer_call(&in);
   } else {
     infer_getitem(&in);
   }
@@ -135,7 +181,8 @@ static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
   if (is_number_type(said) && is_number_type(inferred)) return true;
   if (said->kind != VALUE_TENSOR || inferred->kind != VALUE_TENSOR)
     return said->kind == inferred->kind;
-  if (said->dtype != inferred->dtype || said->rank != inferred->rank) return false;
+  if (said->dtype != inferred->dtype || said->is_complex != inferred->is_complex) return false;
+  if (said->rank != inferred->rank) return false;
   for (uint32_t i = 0; i < said->rank; i++)
     if (!infer_may_equal(g, said->shape[i], inferred->shape[i])) return false;
   return true;
@@ -168,7 +215,8 @@ static ValueType as_kind(Graph *g, const ValueType *said, ValueKind kind) {
  * states with an axis more, and sums of bags leave other results out. */
 static bool is_other_kernels(const Node *n, const ValueType *inferred) {
   return n->kind == NODE_GETITEM && n->type.kind == VALUE_TENSOR &&
-         inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
+         inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype &&
+         n->type.is_complex == inferred->is_complex;
 }
 
 static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {

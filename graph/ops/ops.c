@@ -190,6 +190,8 @@ static const GraphOp rows[OP_UNKNOWN] = {
 #define SCAN(...) .prim = PRIM_SCAN,
 #define PRIM(kind) .prim = PRIM_##kind,
 #define FUNCTIONAL(op) .functional = &rows[OP_##op],
+#define SAME_AS(op) .same_as = &rows[OP_##op],
+#define COMPLEX(rule, result) .complex_result = COMPLEX_##result,
 #define COMMUTES .commutes = true,
 #define RANDOM .random = true,
 #define ASSERTS .asserts = true,
@@ -211,6 +213,17 @@ const char *ops_short_name(Arena *a, const char *target) {
 }
 
 const GraphOp *ops_at(OpId id) { return &rows[id]; }
+
+const GraphOp *ops_renamed(const GraphOp *op) {
+  while (op->same_as) op = op->same_as;
+  return op;
+}
+
+ComplexResult ops_complex_result(const GraphOp *op) {
+  if (op->functional) op = op->functional;
+  if (op->complex_result) return op->complex_result;
+  return ops_renamed(op)->complex_result;
+}
 
 bool graph_is_among(const Node *n, const OpId *ids) {
   if (n->kind != NODE_CALL) return false;

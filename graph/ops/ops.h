@@ -74,6 +74,14 @@ typedef struct OpSchema {
 
 typedef struct Infer Infer; /* graph/ops/infer.h */
 
+/* Is the result complex, of an operator that may have complex operands? */
+typedef enum {
+  COMPLEX_REFUSED, /* it may have none */
+  COMPLEX_SAME,    /* if an operand is, or the argument `dtype` */
+  COMPLEX_ALWAYS,
+  COMPLEX_NEVER
+} ComplexResult;
+
 /* A row of graph/ops/op_table.def: OP_aten_add_Tensor. */
 typedef enum {
 #define OP(library, name, overload, ...) OP_##library##_##name##_##overload,
@@ -88,8 +96,10 @@ struct GraphOp {
   const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
   const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   void (*infer)(Infer *in);
+  const GraphOp *same_as;    /* another name of it, with the same arguments; NULL: there is none */
   const GraphOp *functional; /* of an op that writes in place: the op that computes the value */
   PrimKind prim;
+  ComplexResult complex_result; /* ops_complex_result() follows names of other operators */
   bool commutes;      /* its first two operands may be exchanged */
   bool random;        /* two calls with the same arguments differ */
   bool asserts;       /* an effect, which no kernel has */
@@ -97,6 +107,10 @@ struct GraphOp {
 };
 
 const GraphOp *ops_at(OpId id);
+/* Whether a call has a complex result. */
+ComplexResult ops_complex_result(const GraphOp *op);
+/* The operator that it is another name of; itself if it is none. */
+const GraphOp *ops_renamed(const GraphOp *op);
 /* Is n a call of that operator? */
 static inline bool graph_is(const Node *n, OpId id) {
   return n->kind == NODE_CALL && n->op->id == id;

@@ -53,6 +53,31 @@ DType dtype_from_fx(const char *name, size_t len) {
   return DT_NONE;
 }
 
+static const struct {
+  DType part;
+  const char *torch, *fx;
+} complex_dtypes[] = {{DT_F32, "complex64", "c64"}, {DT_F64, "complex128", "c128"}};
+
+enum { COMPLEX_DTYPES = sizeof complex_dtypes / sizeof *complex_dtypes };
+
+DType complex_from_torch(const char *name, size_t len) {
+  for (int i = 0; i < COMPLEX_DTYPES; i++)
+    if (equals_name(complex_dtypes[i].torch, name, len)) return complex_dtypes[i].part;
+  return DT_NONE;
+}
+
+DType complex_from_fx(const char *name, size_t len) {
+  for (int i = 0; i < COMPLEX_DTYPES; i++)
+    if (equals_name(complex_dtypes[i].fx, name, len)) return complex_dtypes[i].part;
+  return DT_NONE;
+}
+
+const char *value_dtype_name(const ValueType *t) {
+  for (int i = 0; t->is_complex && i < COMPLEX_DTYPES; i++)
+    if (complex_dtypes[i].part == t->dtype) return complex_dtypes[i].fx;
+  return dtype_fx_name(t->dtype);
+}
+
 /* ---- arguments ---- */
 
 /* The fewest digits that read back the same, and the power of ten of the first. */
@@ -145,7 +170,7 @@ void arg_print(Text *out, const Arg *a) {
 
 void value_type_print(Text *out, const ValueType *t) {
   if (t->kind == VALUE_TENSOR) {
-    text_printf(out, "%s[", dtype_fx_name(t->dtype));
+    text_printf(out, "%s[", value_dtype_name(t));
     for (uint32_t i = 0; i < t->rank; i++) {
       if (i) text_puts(out, ", ");
       dim_print(out, t->shape[i]);

@@ -446,7 +446,7 @@ static void return_mutations(Functionalize *f) {
   for (Node *in = g->first; in; in = in->next) {
     if (in->id >= f->n || !is_new_output(f, in)) continue;
     longer.items[n] = arg_node(storage_of(f, in)->value);
-    specs[n++] = (OutputSpec){OUTPUT_MUTATION, in};
+    specs[n++] = (OutputSpec){.kind = OUTPUT_MUTATION, .target = in};
   }
   g->last->args[0] = longer;
   g->outputs = specs;

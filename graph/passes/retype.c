@@ -305,7 +305,15 @@ static void retype_outputs(Retype *r) {
   }
 }
 
+static bool has_real_numbers(const Graph *g) {
+  for (const Node *n = g->first; n; n = n->next)
+    if (n->type.is_complex)
+      return diag_error(g->diags, n->location, E_GRAPH_RETYPE_COMPLEX, n->name), false;
+  return true;
+}
+
 bool graph_retype(Graph *g, DType dtype) {
+  if (!has_real_numbers(g)) return false;
   Retype r = {.g = g, .own = own_dtype(g), .to = dtype, .nids = g->nids};
   r.known = ARENA_ARRAY(g->arena, Known, g->nids);
   for (const Node *n = g->first; n; n = n->next)

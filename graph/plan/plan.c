@@ -6,6 +6,7 @@
 
 #include "graph/ops/ops.h"
 #include "lang/base/irtext.h"
+#include "runtime/support/array.h"
 
 typedef struct {
   Text *out;
@@ -22,8 +23,29 @@ static void print_dim(Text *out, Dim x) {
   if (quoted) text_puts(out, "\"");
 }
 
+ValueType plan_type(const PlanBuffer *b) {
+  return (ValueType){.kind = VALUE_TENSOR,
+                     .dtype = b->dtype,
+                     .is_complex = b->is_complex,
+                     .rank = plan_rank(b),
+                     .shape = b->shape};
+}
+
+const char *plan_dtype_name(const PlanBuffer *b) {
+  if (b->is_complex) return b->dtype == DT_F32 ? "c64" : "c128";
+  return dtype_name(b->dtype);
+}
+
+nereid_dl_dtype plan_dl_dtype(const PlanBuffer *b) {
+  return b->is_complex ? array_complex_dl_dtype(b->dtype) : array_dl_dtype(b->dtype);
+}
+
+bool plan_takes_dtype(const PlanBuffer *b, nereid_dl_dtype dtype) {
+  return b->dtype == (b->is_complex ? array_complex_part(dtype) : array_dtype(dtype));
+}
+
 static void print_buffer_type(Text *out, const PlanBuffer *b) {
-  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  ValueType t = plan_type(b);
   text_puts(out, "\"");
   value_type_print(out, &t);
   text_puts(out, "\"");

@@ -13,6 +13,7 @@
 #define NEREID_GRAPH_PLAN_PLAN_H
 
 #include "graph/ir/graph.h"
+#include "runtime/nereid.h"
 
 typedef enum {
   BUFFER_INPUT,    /* what the caller passes */
@@ -43,6 +44,7 @@ typedef struct {
   DType dtype;
   uint32_t rank;
   const Dim *shape;        /* row-major, without gaps */
+  bool is_complex;         /* INPUT, OUTPUT: complex to the caller; the last axis has the parts */
   Name tensor;             /* WEIGHT: its name in the file */
   uint32_t number;         /* INPUT, OUTPUT: which of the caller's */
   const InputValue *fixed; /* INPUT: the plan is for this value alone; NULL: for all */
@@ -54,8 +56,10 @@ typedef struct {
   uint32_t nchecks;
 } PlanBuffer;
 
+/* The axes that the caller sees. */
+static inline uint32_t plan_rank(const PlanBuffer *b) { return b->rank - b->is_complex; }
 /* The number of sizes that an input decides, and each of them: a number decides one. */
-static inline uint32_t plan_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+static inline uint32_t plan_axes(const PlanBuffer *b) { return b->value ? 1 : plan_rank(b); }
 static inline Dim plan_axis_size(const PlanBuffer *b, uint32_t axis) {
   return b->value ? b->value : b->shape[axis];
 }
@@ -158,6 +162,13 @@ typedef struct {
   uint32_t nreads;
   Dim pool; /* bytes of all temporaries together; NULL: found when it runs */
 } Plan;
+
+/* The type that the caller sees. */
+ValueType plan_type(const PlanBuffer *b);
+const char *plan_dtype_name(const PlanBuffer *b); /* "f32", "c64" */
+nereid_dl_dtype plan_dl_dtype(const PlanBuffer *b);
+/* Is that the dtype of the tensor that the caller gives? */
+bool plan_takes_dtype(const PlanBuffer *b, nereid_dl_dtype dtype);
 
 void plan_print(Text *out, const Plan *p);
 

@@ -73,14 +73,23 @@ static bool read_buffer_shape(Reader *p, uint32_t *rank, const Dim **out, Span s
   return at + 1 == end;
 }
 
+static bool add_axis_of_parts(Reader *p, PlanBuffer *b) {
+  if (b->rank == GRAPH_RANK_MAX) return false;
+  ((Dim *)b->shape)[b->rank++] = dim_int(p->plan->graph->dims, 2);
+  return true;
+}
+
 static void read_buffer_type(Reader *p, PlanBuffer *b) {
   Span span = p->r.token.span;
   const char *s = ir_string(&p->r);
   if (!s) return;
   size_t len = strcspn(s, "[");
   b->dtype = dtype_from_fx(s, len);
+  b->is_complex = b->dtype == DT_NONE;
+  if (b->is_complex) b->dtype = complex_from_fx(s, len);
   bool ok = b->dtype != DT_NONE &&
             read_buffer_shape(p, &b->rank, &b->shape, span, s + len, s + strlen(s));
+  if (ok && b->is_complex) ok = add_axis_of_parts(p, b);
   if (!ok) ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
 }
 

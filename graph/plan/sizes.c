@@ -193,15 +193,20 @@ static bool is_number_tensor(const nereid_tensor *t) {
   return array_dtype(t->dtype) == DT_I64 && t->ndim == 0 && t->data && on_host;
 }
 
+static const char *given_dtype(const nereid_tensor *t) {
+  DType got = array_dtype(t->dtype), part = array_complex_part(t->dtype);
+  if (got != DT_NONE) return dtype_name(got);
+  return part == DT_F32 ? "c64" : part == DT_F64 ? "c128" : "unknown";
+}
+
 static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
-  DType got = array_dtype(t->dtype);
   if (b->value)
     return is_number_tensor(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, b->name);
-  if (got != b->dtype)
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name,
-                     got == DT_NONE ? "unknown" : dtype_name(got), dtype_name(b->dtype));
-  if (t->ndim < 0 || (uint32_t)t->ndim != b->rank)
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_RANK, i, b->name, t->ndim, b->rank);
+  if (!plan_takes_dtype(b, t->dtype))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name, given_dtype(t),
+                     plan_dtype_name(b));
+  if (t->ndim < 0 || (uint32_t)t->ndim != plan_rank(b))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_RANK, i, b->name, t->ndim, plan_rank(b));
   return 0;
 }
 
@@ -334,7 +339,7 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
   for (uint32_t i = 0; i < s->ninputs; i++)
     if (s->inputs[i] && !is_tensor_given(&inputs[i]))
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
-                       dtype_name(s->inputs[i]->dtype));
+                       plan_dtype_name(s->inputs[i]));
   int code = bind_given(s, inputs, s->ninputs);
   if (!code) code = check_relations(s, NULL);
   if (!code) code = bind_reads(s);

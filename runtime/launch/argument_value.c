@@ -7,6 +7,7 @@
 
 #include "lang/interp/interp.h"
 #include "runtime/compile/spec.h"
+#include "runtime/launch/model_value.h"
 #include "runtime/messages.h"
 #include "runtime/support/random.h"
 
@@ -64,6 +65,7 @@ static int read_scalar(nereid_value *v, const char *text) {
 typedef struct {
   bool outline;
   int64_t period;
+  bool takes_complex;
 } Reading;
 
 typedef enum { MAKE_ZEROS, MAKE_ONES, MAKE_EMPTY, MAKE_RAND, MAKE_RANDN, MAKE_RANDINT } Make;
@@ -141,11 +143,19 @@ static void fill_array(Fill *f) {
   if (f->make == MAKE_EMPTY && f->array->dtype == DT_I1) memset(f->array->data, 1, f->array->bytes);
 }
 
+/* Of c64 and c128; DT_NONE of others. */
+static DType complex_part(const char *s, size_t len) {
+  if (len == 3 && !strncmp(s, "c64", 3)) return DT_F32;
+  return len == 4 && !strncmp(s, "c128", 4) ? DT_F64 : DT_NONE;
+}
+
 /* f32[128, 64] */
-static int read_array_shape(Array *a, const char *text, const char **rest) {
+static int read_array_shape(Array *a, const char *text, const char **rest, const Reading *how) {
   const char *s = *rest;
   size_t len = strcspn(s, "[:");
   a->dtype = dtype_parse(s, len);
+  if (a->dtype == DT_NONE && how->takes_complex) a->dtype = complex_part(s, len);
+  a->is_complex = a->dtype != DT_NONE && *s == 'c';
   if (a->dtype == DT_NONE) return bad(text, "the dtype is unknown");
   s += len;
   if (*s != '[') return bad(text, "the shape is missing: f32[128,64]");
@@ -158,6 +168,8 @@ static int read_array_shape(Array *a, const char *text, const char **rest) {
     a->shape[a->rank++] = v;
     s = *end == ',' ? end + 1 : end;
   }
+  if (a->is_complex && a->rank == ARRAY_MAX_RANK) return bad(text, "it has too many axes");
+  if (a->is_complex) a->shape[a->rank++] = 2;
   *rest = s + 1;
   return 0;
 }
@@ -194,7 +206,7 @@ static int check_draw(const Fill *f, const char *text) {
 static int read_made(nereid_value *v, const char *text, Make make, const char *rest,
                      const Reading *how) {
   Fill f = {.array = &v->array, .make = make, .period = how->period};
-  int code = read_array_shape(&v->array, text, &rest);
+  int code = read_array_shape(&v->array, text, &rest, how);
   if (!code) code = read_fill_numbers(&f, text, rest);
   if (!code) code = check_draw(&f, text);
   if (!code) code = how->outline ? array_measure(&v->array) : array_new(&v->array);
@@ -206,13 +218,16 @@ static int read_made(nereid_value *v, const char *text, Make make, const char *r
 }
 
 /* @x.npy, @x.npy:bf16 */
-static int read_npy(nereid_value *v, const char *text) {
+static int read_npy(nereid_value *v, const char *text, const Reading *how) {
   const char *colon = strrchr(text, ':');
   DType to = colon ? dtype_parse(colon + 1, strlen(colon + 1)) : DT_NONE;
   char *path = to == DT_NONE ? strdup(text + 1) : strndup(text + 1, (size_t)(colon - text) - 1);
   if (!path) return error_out_of_memory();
   int code = npy_read(&v->array, path);
   if (!code) v->kind = NEREID_VALUE_ARRAY;
+  if (!code && v->array.is_complex && !how->takes_complex)
+    code =
+        error_set(NEREID_E_FILE, E_RUN_NPY_DTYPE, path, v->array.dtype == DT_F32 ? "<c8" : "<c16");
   if (!code && to != DT_NONE) code = array_convert(&v->array, to);
   free(path);
   return code;
@@ -254,7 +269,7 @@ static int read_value_text(nereid_value *v, const char *text, const Reading *how
     if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, how);
   }
   if (spec_begins_descriptor(text)) return read_descriptor_value(v, text, how);
-  if (text[0] == '@') return read_npy(v, text);
+  if (text[0] == '@') return read_npy(v, text, how);
   if (text[0] == '&') return read_alias(v, text);
   if (!strcmp(text, "none") || !strcmp(text, "None")) {
     v->kind = NEREID_VALUE_NONE;
@@ -288,6 +303,10 @@ int nereid_value_parse(nereid_value **out, const char *text) {
 
 int value_outline(nereid_value **out, const char *text) {
   return parse_value(out, text, (Reading){.outline = true});
+}
+
+int value_parse_complex(nereid_value **out, const char *text) {
+  return parse_value(out, text, (Reading){.takes_complex = true});
 }
 
 int value_repeat(nereid_value **out, const char *text, int64_t period) {

@@ -34,6 +34,7 @@ int descriptor_complete(DescriptorValue *d, const Array *array, size_t offset);
 
 /* Reads a value whose array is not made: its dtype and shape are known, not its elements. */
 int value_outline(nereid_value **out, const char *text);
+
 /* Reads a value whose drawn elements repeat after so many, which large arrays are made of quickly;
  * 0: they don't. */
 int value_repeat(nereid_value **out, const char *text, int64_t period);

@@ -45,6 +45,7 @@ static DType dtype_of(const nereid_value *v) {
 const char *nereid_value_dtype(const nereid_value *v) {
   REQUIRE_OR(v, NULL);
   DType t = dtype_of(v);
+  if (v->kind == NEREID_VALUE_ARRAY && v->array.is_complex) return t == DT_F32 ? "c64" : "c128";
   return t == DT_NONE ? "none" : dtype_name(t);
 }
 
@@ -54,8 +55,9 @@ int nereid_value_tensor(nereid_tensor *out, const nereid_value *v) {
   if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
   out->data = v->array.data;
   out->device.device_type = 1;
-  out->ndim = v->array.rank;
-  out->dtype = array_dl_dtype(v->array.dtype);
+  out->ndim = v->array.rank - v->array.is_complex;
+  out->dtype =
+      v->array.is_complex ? array_complex_dl_dtype(v->array.dtype) : array_dl_dtype(v->array.dtype);
   out->shape = (int64_t *)(uintptr_t)v->array.shape;
   return 0;
 }

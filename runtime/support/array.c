@@ -69,6 +69,17 @@ DType array_dtype(nereid_dl_dtype dl) {
   return DT_NONE;
 }
 
+enum { DL_COMPLEX = 5 };
+
+nereid_dl_dtype array_complex_dl_dtype(DType part) {
+  return (nereid_dl_dtype){DL_COMPLEX, (uint8_t)(2 * dtype_bits(part)), 1};
+}
+
+DType array_complex_part(nereid_dl_dtype dl) {
+  if (dl.code != DL_COMPLEX || dl.lanes != 1) return DT_NONE;
+  return dl.bits == 64 ? DT_F32 : dl.bits == 128 ? DT_F64 : DT_NONE;
+}
+
 /* ---- many elements at once ---- */
 
 typedef struct {

@@ -14,7 +14,8 @@ typedef struct {
   DType dtype;
   int rank;
   int64_t shape[ARRAY_MAX_RANK];
-  int64_t count; /* of elements */
+  bool is_complex; /* the last axis has the two parts of complex numbers */
+  int64_t count;   /* of elements */
   size_t bytes;
   void *data;
 } Array;
@@ -30,6 +31,9 @@ double array_get(const Array *a, int64_t i);
 /* The dtype as DLPack says it, and the other way round (DT_NONE: we have none). */
 nereid_dl_dtype array_dl_dtype(DType t);
 DType array_dtype(nereid_dl_dtype dl);
+/* The dtype of the parts of complex numbers; DT_NONE of others. */
+DType array_complex_part(nereid_dl_dtype dl);
+nereid_dl_dtype array_complex_dl_dtype(DType part);
 
 /* Runs fill(context, begin, end) over 0 <= begin < end <= n in pieces, on all cores if it is
  * much.  Pieces begin at even numbers. */

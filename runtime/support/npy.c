@@ -19,11 +19,21 @@ static int fail_header(NpyProblem problem, const char *path) {
   return error_set(NEREID_E_FILE, problem == NPY_MAGIC ? E_RUN_NPY_MAGIC : E_RUN_NPY_HEADER, path);
 }
 
+/* The parts of complex numbers become a last axis. */
+static const char *complex_part(Array *out, NpyHeader *h) {
+  bool wide = !strcmp(h->descr, "<c16");
+  if ((!wide && strcmp(h->descr, "<c8") != 0) || h->rank == NPY_RANK_MAX) return NULL;
+  out->is_complex = true;
+  h->shape[h->rank++] = 2;
+  return wide ? "f64" : "f32";
+}
+
 static int read_header(Array *out, FILE *f, const char *path) {
   NpyHeader h;
   NpyProblem problem = npy_read_header(&h, f);
   if (problem) return fail_header(problem, path);
   const char *dtype = npy_dtype_of(h.descr);
+  if (!dtype) dtype = complex_part(out, &h);
   if (!dtype && h.descr[0] == '>')
     return error_set(NEREID_E_FILE, E_RUN_NPY_BIG_ENDIAN, path, h.descr);
   if (!dtype) return error_set(NEREID_E_FILE, E_RUN_NPY_DTYPE, path, h.descr);
@@ -74,7 +84,8 @@ int npy_write(const Array *a, const char *path) {
   int code = files_create(&w, path);
   if (code) return code;
   const char *descr = npy_descr_of(dtype_name(a->dtype));
-  npy_write_header(w.file, descr ? descr : npy_descr_of("f32"), a->rank, a->shape);
+  if (a->is_complex) descr = a->dtype == DT_F32 ? "<c8" : "<c16";
+  npy_write_header(w.file, descr ? descr : npy_descr_of("f32"), a->rank - a->is_complex, a->shape);
   if (descr) fwrite(a->data, 1, a->bytes, w.file);
   else write_widened(w.file, a);
   return files_commit(&w);

@@ -17,17 +17,18 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
-import bags, boxes, casts, composites, counted, gradients, pads, pools  # noqa: E402
-import products, rows, scans, scatters, searches, sorts  # noqa: E402
+import bags, boxes, casts, complexes, composites, counted, gradients, pads  # noqa: E402
+import pools, products, rows, scans, scatters, searches, sorts  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-MODULES = [bags, boxes, casts, composites, counted, gradients, pads, pools, products, rows, scans,
-           scatters, searches, sorts]
+MODULES = [bags, boxes, casts, complexes, composites, counted, gradients, pads, pools, products,
+           rows, scans, scatters, searches, sorts]
 GROUP = 6  # cases of a graph
 
 
 KINDS = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int16": "i16",
-         "int32": "i32", "int64": "i64", "uint8": "u8", "bool": "b8"}
+         "int32": "i32", "int64": "i64", "uint8": "u8", "bool": "b8", "complex64": "c64",
+         "complex128": "c128"}
 
 
 def operands_of(call, arrays):
@@ -96,7 +97,8 @@ def run(folder, calls, names, arrays, options):
     return [np.load(f"{folder}/output_{i}.npy") for i in range(count)]
 
 
-TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
+TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5,
+             "complex128": 1e-12}
 
 
 def compare(text, got, want):

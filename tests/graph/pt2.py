@@ -658,14 +658,14 @@ def type_missing(m):
 
 @case
 def dtype_complex(m):
-    m.graph["tensor_values"]["relu"]["dtype"] = 10
+    m.graph["tensor_values"]["relu"]["dtype"] = 9
 
 
 @case
 def lacks(m):
     """All that is not supported is said at once."""
-    m.graph["tensor_values"]["linear"]["dtype"] = 11
-    m.graph["tensor_values"]["relu"]["dtype"] = 10
+    m.graph["tensor_values"]["linear"]["dtype"] = 31
+    m.graph["tensor_values"]["relu"]["dtype"] = 9
     m.nodes[1]["target"] = "torch.ops.aten.no_such_op.default"
     m.nodes[2]["inputs"][1]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
     m.graph["inputs"].append({"as_custom_obj": {"name": "obj", "class_fqn": "a.B"}})

@@ -16,6 +16,17 @@ static bool whole_numbers(Pt2 *r, const Json *meta, const char *key, int64_t *ou
   return true;
 }
 
+/* The two parts of complex numbers. */
+static bool add_axis_of_parts(Weight *w, int64_t *shape, int64_t *strides, int64_t *offset) {
+  if (w->rank == GRAPH_RANK_MAX || __builtin_mul_overflow(*offset, 2, offset)) return false;
+  for (uint32_t i = 0; i < w->rank; i++)
+    if (__builtin_mul_overflow(strides[i], 2, &strides[i])) return false;
+  shape[w->rank] = 2;
+  strides[w->rank++] = 1;
+  w->is_complex = true;
+  return true;
+}
+
 static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes bytes) {
   ValueType type;
   int64_t shape[GRAPH_RANK_MAX], strides[GRAPH_RANK_MAX], offset;
@@ -28,6 +39,8 @@ static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes 
   Weight w = {.name = name, .dtype = type.dtype, .rank = type.rank};
   w.shape = shape;
   w.strides = strides;
+  if (type.is_complex && !add_axis_of_parts(&w, shape, strides, &offset))
+    return pt2_fail(r, E_GRAPH_PT2_RANK, (size_t)type.rank, GRAPH_RANK_MAX - 1);
   return weights_add(r->weights, r->diags, r->location, w, offset, bytes);
 }
 
@@ -73,20 +86,13 @@ static bool pt2_weights(Pt2 *r) {
 
 /* ---- what takes them ---- */
 
-static bool weight_matches(const Weight *w, const ValueType *t) {
-  if (w->dtype != t->dtype || w->rank != t->rank) return false;
-  for (uint32_t i = 0; i < w->rank; i++)
-    if (!dim_is(t->shape[i], w->shape[i])) return false;
-  return true;
-}
-
 static bool find_placeholder_weight(Pt2 *r, const Node *n) {
   Weight *w = weights_find(r->weights, n->input.tensor);
   if (!w) {
     diag_error(r->diags, r->location, E_GRAPH_WEIGHT_MISSING, n->input.tensor, n->input.target);
     return false;
   }
-  if (!weight_matches(w, &n->type)) {
+  if (!weight_has_type(w, &n->type)) {
     Text type = text_new(r->arena);
     value_type_print(&type, &n->type);
     diag_error(r->diags, r->location, E_GRAPH_WEIGHT_TYPE, w->name, n->input.target, type.data);

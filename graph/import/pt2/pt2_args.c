@@ -76,6 +76,9 @@ static bool read_dtype_arg(Pt2 *r, const Json *in, Arg *out) {
   if (!name) return pt2_fail(r, E_GRAPH_PT2_ARG, "the number of a dtype");
   *out = (Arg){.kind = ARG_DTYPE, .name = pool_name(r->names, name)};
   out->dtype = dtype_from_torch(name, strlen(name));
+  if (out->dtype != DT_NONE) return true;
+  out->dtype = complex_from_torch(name, strlen(name));
+  out->is_complex = out->dtype != DT_NONE;
   return true;
 }
 

@@ -36,10 +36,13 @@ const char *pt2_dtype_name(int64_t number) {
   return NULL;
 }
 
-/* Ours; DT_NONE if we lack it. */
-static DType find_dtype(Pt2 *r, int64_t number) {
+/* Ours, of complex numbers that of their parts; DT_NONE if we lack it. */
+static DType find_dtype(Pt2 *r, int64_t number, bool *is_complex) {
   const char *name = pt2_dtype_name(number);
   DType t = name ? dtype_from_torch(name, strlen(name)) : DT_NONE;
+  DType part = name ? complex_from_torch(name, strlen(name)) : DT_NONE;
+  *is_complex = part != DT_NONE;
+  if (*is_complex) t = part;
   if (!name) name = arena_printf(r->arena, "number %lld", (long long)number);
   if (!t) pt2_lack(r, E_GRAPH_PT2_DTYPE, name);
   return t;
@@ -70,7 +73,8 @@ bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
   int64_t dtype, layout;
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_int(r, meta, "layout", &layout)) return false;
-  DType type = find_dtype(r, dtype);
+  bool is_complex;
+  DType type = find_dtype(r, dtype, &is_complex);
   if (!type) return true;
   if (layout != PT2_STRIDED) return pt2_lack(r, E_GRAPH_PT2_LAYOUT);
   const Json *sizes = pt2_array(r, meta, "sizes");
@@ -83,6 +87,7 @@ bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
     if (dim_range(r->graph->dims, shape[i]).hi < 0) return pt2_fail(r, E_GRAPH_PT2_NEGATIVE);
   }
   *out = value_tensor(r->graph, type, (uint32_t)rank, shape);
+  out->is_complex = is_complex;
   return true;
 }
 

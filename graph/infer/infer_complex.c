@@ -1,0 +1,48 @@
+/* Ops that make complex numbers, or take them apart.  Rules give the dtype of the parts; which
+ * results are complex is said by the operators' rows. */
+#include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
+
+/* f32 or f64, the parts of complex numbers that we have. */
+static void check_part_dtype(Infer *in, const ValueType *x) {
+  if (x->dtype != DT_F32 && x->dtype != DT_F64)
+    infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, x));
+}
+
+static void check_complex(Infer *in, const ValueType *x) {
+  if (!x->is_complex) infer_fail(in, E_GRAPH_COMPLEX_WANTED, infer_type_text(in, x));
+}
+
+void infer_view_as_complex(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_part_dtype(in, x);
+  infer_rank(in, x, 1, GRAPH_RANK_MAX);
+  infer_same_size(in, x->shape[x->rank - 1], infer_const(in, 2), "the last axis and two parts");
+  infer_remove_axes(in, x, 1u << (x->rank - 1));
+}
+
+void infer_view_as_real(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_complex(in, x);
+  infer_insert_axis(in, x, x->rank, infer_const(in, 2));
+}
+
+void infer_imag(Infer *in) {
+  check_complex(in, infer_self(in));
+  in->result = *infer_self(in);
+}
+
+/* Of a real and an imaginary part, or of a length and an angle. */
+void infer_complex(Infer *in) {
+  Dim shape[GRAPH_RANK_MAX];
+  Operand parts[2];
+  for (int i = 0; i < 2; i++) {
+    const char *param = in->schema->params[i].name;
+    check_part_dtype(in, infer_tensor(in, param));
+    parts[i] = infer_operand(in, param);
+  }
+  uint32_t rank = infer_broadcast(in, parts, 2, shape);
+  infer_same_dtype(in, infer_tensor(in, in->schema->params[0].name),
+                   infer_tensor(in, in->schema->params[1].name));
+  infer_set(in, parts[0].dtype, rank, shape);
+}

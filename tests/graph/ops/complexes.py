@@ -1,0 +1,145 @@
+"""Complex numbers: made and taken apart, arithmetic, views, products; transforms."""
+import numpy as np
+
+rng = np.random.default_rng(11)
+
+
+def normal(*shape, dtype=np.complex64):
+    return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+
+def real(*shape, dtype=np.float32):
+    return rng.normal(size=shape).astype(dtype)
+
+
+ARRAYS = {
+    "z": normal(3, 4),
+    "w": normal(3, 4),
+    "v": normal(4),
+    "m": normal(4, 5),
+    "b": normal(2, 3, 4),
+    "c": normal(2, 4, 3),
+    "d": normal(3, 4, dtype=np.complex128),
+    "s_z": normal(2, 6),
+    "x": real(3, 4),
+    "y": real(3, 4),
+    "p": real(2, 3, 8),
+    "q": real(2, 3, 4, 2),
+    "i": np.array([[2, 0], [1, 1]]),
+    "k": np.array([True, False, True, True]),
+    "odd": np.array([0, 1e30 + 1e30j, 1e-30 + 1e-30j, -2, 1j, -1j, 3 - 0j], np.complex64),
+    "far": np.array([np.inf + 1j, np.nan, 1 + np.nan * 1j, 5, 0], np.complex64),
+}
+
+
+def join(z):
+    return np.stack([z.real, z.imag], -1)
+
+
+def rotate(p, v):
+    """Rotary embeddings by complex products."""
+    parts = p.reshape(2, 3, 4, 2)
+    return join((parts[..., 0] + 1j * parts[..., 1]) * v).reshape(2, 3, 8).astype(np.float32)
+
+
+def unary(name, f=None, operand="z"):
+    return (f"{name}.default({operand})", f or getattr(np, name))
+
+
+CASES = [
+    ("view.default(p, [2, 3, 4, 2]); view_as_complex.default($0); mul.Tensor($1, v);"
+     " view_as_real.default($2); flatten.using_ints($3, 2)", rotate),
+    ("view_as_complex.default(q)", lambda q: q[..., 0] + 1j * q[..., 1]),
+    ("view_as_real.default(z)", join),
+    ("view_as_real.default(d)", join),
+    ("complex.default(x, y)", lambda x, y: x + 1j * y),
+    ("polar.default(x, y)", lambda x, y: (x * np.exp(1j * y)).astype(np.complex64)),
+    ("real.default(z)", lambda z: z.real),
+    ("imag.default(z)", lambda z: z.imag),
+    ("real.default(x)", lambda x: x),
+    ("conj.default(z)", np.conj),
+    ("_conj.default(z)", np.conj),
+    ("resolve_conj.default(z)", lambda z: z),
+    ("abs.default(z)", np.abs),
+    ("abs.default(odd)", np.abs),
+    ("angle.default(z)", np.angle),
+    ("angle.default(odd)", np.angle),
+    ("add.Tensor(z, w)", lambda z, w: z + w),
+    ("add.Tensor(z, w, alpha=2)", lambda z, w: z + 2 * w),
+    ("add.Tensor(z, x)", lambda z, x: z + x),
+    ("add.Tensor(z, 1.5)", lambda z: z + np.float32(1.5)),
+    ("add.Tensor(z, d)", lambda z, d: z + d),
+    ("sub.Tensor(z, v)", lambda z, v: z - v),
+    ("sub.Tensor(x, z)", lambda x, z: x - z),
+    ("rsub.Scalar(z, 2)", lambda z: 2 - z),
+    ("mul.Tensor(z, w)", lambda z, w: z * w),
+    ("mul.Tensor(z, x)", lambda z, x: z * x),
+    ("mul.Tensor(z, d)", lambda z, d: z * d),
+    ("mul.Scalar(z, 3)", lambda z: z * np.float32(3)),
+    ("div.Tensor(z, w)", lambda z, w: z / w),
+    ("div.Tensor(z, x)", lambda z, x: z / x),
+    ("div.Tensor(x, z)", lambda x, z: x / z),
+    ("div.Scalar(z, 4)", lambda z: z / np.float32(4)),
+    unary("reciprocal"),
+    unary("square"),
+    unary("exp"),
+    unary("log"),
+    unary("sqrt"),
+    ("sqrt.default(odd)", np.sqrt),
+    unary("sin"),
+    unary("cos"),
+    unary("sinh"),
+    unary("cosh"),
+    ("sigmoid.default(z)", lambda z: 1 / (1 + np.exp(-z))),
+    ("neg.default(z)", lambda z: -z),
+    ("sgn.default(z)", lambda z: z / np.abs(z)),
+    ("pow.Tensor_Scalar(z, 2)", lambda z: z ** 2),
+    ("pow.Tensor_Scalar(z, 3)", lambda z: z * z * z),
+    ("pow.Tensor_Scalar(z, -1)", lambda z: 1 / z),
+    ("pow.Tensor_Scalar(d, 0.3)", lambda d: d ** 0.3),
+    ("eq.Tensor(z, w)", np.equal),
+    ("ne.Tensor(z, w)", np.not_equal),
+    ("isnan.default(far)", np.isnan),
+    ("isinf.default(far)", np.isinf),
+    ("isfinite.default(far)", np.isfinite),
+    ("mm.default(z, m)", lambda z, m: z @ m),
+    ("bmm.default(b, c)", lambda b, c: b @ c),
+    ("matmul.default(b, m)", lambda b, m: b @ m),
+    ("matmul.default(x, m)", lambda x, m: x @ m),
+    ("einsum.default('ij,jk->ki', [z, m])", lambda z, m: (z @ m).T),
+    ("vdot.default(v, v)", lambda v: np.vdot(v, v)),
+    ("dot.default(v, v)", lambda v: np.dot(v, v)),
+    ("linalg_vector_norm.default(z)", lambda z: np.float32(np.linalg.norm(z))),
+    ("adjoint.default(b)", lambda b: np.conj(b.transpose(0, 2, 1))),
+    ("view.default(z, [2, 6])", lambda z: z.reshape(2, 6)),
+    ("permute.default(b, [2, 0, 1])", lambda b: b.transpose(2, 0, 1)),
+    ("slice.Tensor(z, 1, 1, 3)", lambda z: z[:, 1:3]),
+    ("select.int(b, 1, 2)", lambda b: b[:, 2]),
+    ("cat.default([z, x], 1)", lambda z, x: np.concatenate([z, x], 1)),
+    ("stack.default([z, w], 0)", lambda z, w: np.stack([z, w])),
+    ("split.Tensor(b, 2, 1) -> 0,1", lambda b: (b[:, :2], b[:, 2:])),
+    ("unbind.int(z) -> 0,2", lambda z: (z[0], z[2])),
+    ("flip.default(z, [0])", lambda z: z[::-1]),
+    ("roll.default(z, [1], [1])", lambda z: np.roll(z, 1, 1)),
+    ("expand.default(v, [3, 4])", lambda v: np.broadcast_to(v, (3, 4))),
+    ("index.Tensor(z, [i])", lambda z, i: z[i]),
+    ("gather.default(z, 0, i)",
+     lambda z, i: np.take_along_axis(z[:, :2], i, 0)),
+    ("where.self(k, z, w)", np.where),
+    ("where.self(k, z, x)", np.where),
+    ("masked_fill.Scalar(z, k, 1.5)", lambda z, k: np.where(k, np.complex64(1.5), z)),
+    ("constant_pad_nd.default(z, [1, 2], 3.0)",
+     lambda z: np.pad(z, [(0, 0), (1, 2)], constant_values=3)),
+    ("sum.dim_IntList(b, [1, 2])", lambda b: b.sum((1, 2))),
+    ("mean.dim(b, [0])", lambda b: b.mean(0)),
+    ("cumsum.default(z, 1)", lambda z: np.cumsum(z, 1)),
+    ("zeros_like.default(z)", np.zeros_like),
+    ("ones_like.default(z)", np.ones_like),
+    ("full.default([2], 3, dtype=torch.complex64)", lambda: np.full(2, 3, np.complex64)),
+    ("zeros.default([2], dtype=torch.complex128)", lambda: np.zeros(2, np.complex128)),
+    ("_to_copy.default(x, dtype=torch.complex64)", lambda x: x.astype(np.complex64)),
+    ("_to_copy.default(z, dtype=torch.complex128)", lambda z: z.astype(np.complex128)),
+    ("_to_copy.default(z, dtype=torch.float32)", lambda z: z.real),
+    ("mul.Tensor(s_z, s_z); view_as_real.default($0)", lambda z: join(z * z)),
+    ("linear.default(z, w)", lambda z, w: z @ w.T),
+]
