@@ -223,6 +223,7 @@
 
 /* passes on graphs */
 #define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
+#define E_GRAPH_MASK "output_mask has no item %u"
 #define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
 #define E_GRAPH_DROPOUT "attention with dropout is for training: export the model after eval()"
 #define E_GRAPH_NOT_FUNCTIONAL \

@@ -14,7 +14,7 @@ static Node *rsqrt_of(Build *b, Node *var, double eps) {
 /* ---- x less its mean, over its deviation ---- */
 
 typedef struct {
-  Node *y, *mean, *rstd; /* mean and rstd with axes of size 1 */
+  Node *y, *mean, *var, *rstd; /* statistics with axes of size 1 */
 } Normal;
 
 static Normal normalize(Build *b, Node *x, uint32_t set, double eps) {
@@ -22,7 +22,7 @@ static Normal normalize(Build *b, Node *x, uint32_t set, double eps) {
   Node *rest = build_sub(b, x, mean);
   Node *var = build_mean(b, build_mul(b, rest, rest), set, true);
   Node *rstd = rsqrt_of(b, var, eps);
-  return (Normal){build_mul(b, rest, rstd), mean, rstd};
+  return (Normal){build_mul(b, rest, rstd), mean, var, rstd};
 }
 
 /* y * weight + bias, as far as they are there. */
@@ -35,17 +35,6 @@ static Node *scale_shift(Build *b, Node *y) {
 
 static uint32_t last_axes(uint32_t rank, uint32_t n) { return ((1u << n) - 1) << (rank - n); }
 
-/* The result with the statistics, for the ops that give them too. */
-static Node *set_norm_results(Build *b, Node *y, Node *mean, Node *rstd) {
-  const ValueType *t = b->in.n->type.items;
-  Node *results[] = {y, mean, rstd};
-  b->nitems = b->in.n->type.nitems;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
-  for (uint32_t i = 0; i < b->nitems && i < 3; i++)
-    b->items[i] = build_to(b, build_view(b, results[i], t[i].rank, t[i].shape), t[i].dtype);
-  return NULL;
-}
-
 /* ---- over the last axes ---- */
 
 static uint32_t normalized_axes(Build *b) {
@@ -57,7 +46,7 @@ Node *decompose_layer_norm(Build *b) {
   Normal n =
       normalize(b, build_wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
   Node *y = scale_shift(b, n.y);
-  if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
+  if (b->in.n->type.kind == VALUE_LIST) return build_results(b, 3, (Node *[]){y, n.mean, n.rstd});
   return build_to_result(b, y);
 }
 
@@ -70,12 +59,7 @@ Node *decompose_rms_norm(Build *b) {
   Node *rstd = rsqrt_of(b, mean, eps);
   Node *y = scale_shift(b, build_mul(b, x, rstd));
   if (b->in.n->type.kind != VALUE_LIST) return build_to_result(b, y);
-  const ValueType *t = b->in.n->type.items;
-  b->nitems = 2;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = build_to(b, y, t[0].dtype);
-  b->items[1] = build_to(b, build_view(b, rstd, t[1].rank, t[1].shape), t[1].dtype);
-  return NULL;
+  return build_results(b, 2, (Node *[]){y, rstd});
 }
 
 /* ---- over groups of channels ---- */
@@ -107,7 +91,7 @@ static Node *group_norm(Build *b, Dim groups) {
   Node *x = build_wide_input(b, "input");
   Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
   Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
-  if (b->in.n->type.kind == VALUE_LIST) return set_norm_results(b, y, n.mean, n.rstd);
+  if (b->in.n->type.kind == VALUE_LIST) return build_results(b, 3, (Node *[]){y, n.mean, n.rstd});
   return build_to_result(b, y);
 }
 
@@ -169,17 +153,51 @@ Node *decompose_batch_norm(Build *b) {
 
 /* In inference the statistics that are saved are empty. */
 Node *decompose_native_batch_norm(Build *b) {
-  const ValueType *t = b->in.n->type.items;
-  if (from_batch(b)) {
-    Normal n = of_batch(b);
-    return set_norm_results(b, n.y, n.mean, n.rstd);
+  if (!from_batch(b)) return build_results(b, 3, (Node *[]){with_running(b), NULL, NULL});
+  Normal n = of_batch(b);
+  return build_results(b, 3, (Node *[]){n.y, n.mean, n.rstd});
+}
+
+/* The fourth result is memory of another library's. */
+Node *decompose_batch_norm_no_update(Build *b) {
+  return build_results(b, 4, (Node *[]){with_running(b), NULL, NULL, NULL});
+}
+
+/* A running statistic after a batch whose own is x. */
+static Node *moved_statistic(Build *b, const char *param, Node *x) {
+  double share = infer_number(&b->in, "momentum");
+  Node *before = build_wide_input(b, param);
+  before = build_with(b, OP_aten_mul_Tensor, before, arg_float(1 - share));
+  x = build_with(b, OP_aten_mul_Tensor, x, arg_float(share));
+  return build_add(b, before, build_view(b, x, 1, before->type.shape));
+}
+
+/* The variance of which the batch is a sample: a divisor less by one. */
+static Node *unbiased(Build *b, Node *var, const Node *x) {
+  Dim n = build_count(b, x, all_axes(x) & ~(1u << 1));
+  var = build_with(b, OP_aten_mul_Tensor, var, arg_dim(n));
+  return build_with(b, OP_aten_div_Tensor, var,
+                    arg_dim(dim_sub(build_dims(b), n, build_const(b, 1))));
+}
+
+/* The new running statistics are results, the last two. */
+Node *decompose_batch_norm_update(Build *b) {
+  uint32_t count = b->in.n->type.nitems;
+  Node *results[6] = {NULL};
+  if (infer_takes(&b->in, "training") && !infer_bool(&b->in, "training")) {
+    results[0] = with_running(b);
+    results[count - 2] = build_input(b, "running_mean");
+    results[count - 1] = build_input(b, "running_var");
+    return build_results(b, count, results);
   }
-  b->nitems = 3;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
-  b->items[0] = build_to(b, with_running(b), t[0].dtype);
-  for (int i = 1; i < 3; i++)
-    b->items[i] = build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
-  return NULL;
+  Normal n = of_batch(b);
+  results[0] = n.y;
+  results[1] = n.mean;
+  results[2] = n.rstd;
+  results[count - 2] = moved_statistic(b, "running_mean", n.mean);
+  results[count - 1] =
+      moved_statistic(b, "running_var", unbiased(b, n.var, build_input(b, "input")));
+  return build_results(b, count, results);
 }
 
 Node *decompose_instance_norm(Build *b) {

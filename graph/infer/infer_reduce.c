@@ -323,6 +323,42 @@ void infer_native_batch_norm(Infer *in) {
   infer_set_list(in, 3, (ValueType[]){*x, s, s});
 }
 
+/* Memory that libraries keep between the passes; we keep none. */
+static ValueType no_reserve(Infer *in) {
+  Dim none = infer_const(in, 0);
+  return infer_type(in, DT_U8, 1, &none);
+}
+
+/* As FX types them: of 16-bit floats in f32. */
+static ValueType new_statistic(Infer *in, const char *param) {
+  ValueType t = *infer_tensor(in, param);
+  if (dtype_is_float(t.dtype) && dtype_bits(t.dtype) < 32) t.dtype = DT_F32;
+  return t;
+}
+
+/* With the new running statistics at the end. */
+void infer_batch_norm_update(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_norm_channels(in, x);
+  infer_need_float(in, x->dtype);
+  bool always = !infer_takes(in, "training");
+  Dim n = always || infer_bool(in, "training") ? x->shape[1] : infer_const(in, 0);
+  ValueType s = infer_type(in, statistic_dtype(in, x), 1, &n);
+  ValueType mean = new_statistic(in, "running_mean"), var = new_statistic(in, "running_var");
+  if (always) infer_set_list(in, 6, (ValueType[]){*x, s, s, no_reserve(in), mean, var});
+  else infer_set_list(in, 5, (ValueType[]){*x, s, s, mean, var});
+}
+
+void infer_batch_norm_no_update(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_norm_channels(in, x);
+  infer_need_float(in, x->dtype);
+  infer_tensor(in, "running_mean"), infer_tensor(in, "running_var");
+  Dim none = infer_const(in, 0);
+  ValueType s = infer_type(in, statistic_dtype(in, x), 1, &none);
+  infer_set_list(in, 4, (ValueType[]){*x, s, s, no_reserve(in)});
+}
+
 void infer_native_group_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim shape[] = {infer_size(in, "N"), infer_size(in, "group")};

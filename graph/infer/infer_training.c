@@ -85,3 +85,87 @@ void infer_nll_loss_backward(Infer *in) {
   infer_fits(in, &grad, target->shape, target->rank);
   in->result = *x;
 }
+
+/* ---- normalizations ---- */
+
+/* The type of gradient i: that of `of`, or nothing where the mask says that it is not wanted. */
+static ValueType wanted_type(Infer *in, uint32_t i, ValueType of) {
+  Arg mask = graph_arg(in->g, in->n, "output_mask");
+  if (mask.kind != ARG_LIST || i >= mask.n) infer_fail(in, E_GRAPH_MASK, i + 1);
+  Dim none = infer_const(in, 0);
+  return mask.items[i].flag ? of : infer_type(in, of.dtype, 1, &none);
+}
+
+/* The gradient has the operand's shape. */
+static const ValueType *operand_of_gradient(Infer *in, const char *param) {
+  const ValueType *grad = infer_self(in), *x = infer_tensor(in, param);
+  infer_need_float(in, x->dtype);
+  infer_rank(in, grad, x->rank, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++)
+    infer_same_size(in, grad->shape[i], x->shape[i], "sizes of the gradient and the operand");
+  return x;
+}
+
+/* Statistics have so many numbers. */
+static void check_statistic(Infer *in, const char *param, Dim n) {
+  if (!infer_takes(in, param)) return;
+  const ValueType *s = infer_optional_tensor(in, param);
+  if (s)
+    infer_same_size(in, infer_product(in, s->shape, s->rank), n,
+                    "the statistics and what they are of");
+}
+
+static DType weight_dtype(Infer *in, DType otherwise) {
+  const ValueType *w = infer_optional_tensor(in, "weight");
+  return w ? w->dtype : otherwise;
+}
+
+void infer_layer_norm_backward(Infer *in) {
+  const ValueType *x = operand_of_gradient(in, "input");
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "normalized_shape", shape), first = x->rank - n;
+  infer_rank(in, x, n, GRAPH_RANK_MAX);
+  for (uint32_t i = 0; i < n; i++)
+    infer_same_size(in, x->shape[first + i], shape[i], "the axis and normalized_shape");
+  check_statistic(in, "mean", infer_product(in, x->shape, first));
+  check_statistic(in, "rstd", infer_product(in, x->shape, first));
+  DType t = weight_dtype(in, x->dtype);
+  ValueType w = infer_type(in, t, n, x->shape + first);
+  ValueType items[] = {wanted_type(in, 0, *x), wanted_type(in, 1, w)};
+  if (!infer_takes(in, "bias")) infer_set_list(in, 2, items);
+  else infer_set_list(in, 3, (ValueType[]){items[0], items[1], wanted_type(in, 2, w)});
+}
+
+/* Of the operand, and of a weight and a bias for each channel. */
+static void set_channel_gradients(Infer *in, const ValueType *x) {
+  ValueType w = infer_type(in, weight_dtype(in, x->dtype), 1, &x->shape[1]);
+  infer_set_list(
+      in, 3, (ValueType[]){wanted_type(in, 0, *x), wanted_type(in, 1, w), wanted_type(in, 2, w)});
+}
+
+void infer_group_norm_backward(Infer *in) {
+  const ValueType *x = operand_of_gradient(in, "input");
+  int64_t groups = infer_int(in, "group");
+  infer_rank(in, x, 2, GRAPH_RANK_MAX);
+  if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
+  infer_exact_div(in, x->shape[1], groups);
+  Dim n = dim_mul(in->g->dims, x->shape[0], infer_const(in, groups));
+  check_statistic(in, "mean", n);
+  check_statistic(in, "rstd", n);
+  set_channel_gradients(in, x);
+}
+
+void infer_batch_norm_backward(Infer *in) {
+  const ValueType *x = operand_of_gradient(in, "input");
+  infer_rank(in, x, 2, GRAPH_RANK_MAX);
+  bool native = infer_takes(in, "train");
+  bool train = infer_bool(in, native ? "train" : "update");
+  const char *used[] = {train ? "save_mean" : "running_mean", !train   ? "running_var"
+                                                              : native ? "save_invstd"
+                                                                       : "save_var"};
+  for (int i = 0; i < 2; i++) {
+    infer_tensor(in, used[i]);
+    check_statistic(in, used[i], x->shape[1]);
+  }
+  set_channel_gradients(in, x);
+}

@@ -40,6 +40,10 @@ Node *build_input(Build *b, const char *param) {
   return infer_optional_tensor(&b->in, param) ? build_arg(b, param).node : NULL;
 }
 
+bool build_flag(Build *b, const char *param, uint32_t i) {
+  return build_arg(b, param).items[i].flag;
+}
+
 Node *build_self(Build *b) { return build_input(b, b->in.schema->params[0].name); }
 
 static Node **build_list_items(Build *b, Node *list, uint32_t n) {
@@ -153,6 +157,17 @@ Node *build_triple(Build *b, Node *x, Node *y, Node *z) {
   b->items[1] = y;
   b->items[2] = z;
   b->nitems = 3;
+  return NULL;
+}
+
+Node *build_results(Build *b, uint32_t n, Node *const *results) {
+  const ValueType *t = b->in.n->type.items;
+  Node **out = ARENA_ARRAY(b->in.g->arena, Node *, n);
+  for (uint32_t i = 0; i < n; i++)
+    out[i] = results[i] ? build_to(b, build_view(b, results[i], t[i].rank, t[i].shape), t[i].dtype)
+                        : build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
+  b->items = out;
+  b->nitems = n;
   return NULL;
 }
 

@@ -40,6 +40,8 @@ Node *build_self(Build *b);
 Arg build_arg(Build *b, const char *param);
 /* The argument that is given, a number or a tensor without axes, as a tensor of that dtype. */
 Node *build_scalar_arg(Build *b, const char *param, DType t);
+/* Item i of a list of truth values. */
+bool build_flag(Build *b, const char *param, uint32_t i);
 /* The tensors of a list. */
 Node **build_inputs(Build *b, const char *param, uint32_t *n);
 static inline Dims *build_dims(const Build *b) { return b->in.g->dims; }
@@ -80,6 +82,8 @@ Node *build_item(Build *b, Node *list, uint32_t i);
 Node *build_pair(Build *b, Node *x, Node *y);
 /* The same with three. */
 Node *build_triple(Build *b, Node *x, Node *y, Node *z);
+/* The items of the Build's node, in the shapes and dtypes that it has; zeros where one is NULL. */
+Node *build_results(Build *b, uint32_t n, Node *const *results);
 /* The Build's node becomes another call, of the same type.  Returns NULL, as a rule does that keeps
  * its node. */
 Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args);

@@ -30,7 +30,15 @@ ARRAYS = {
     "row_g": normal(6), "image": np.log(rng.random((2, 4, 3, 2))).astype(np.float32),
     "image_classes": rng.integers(0, 4, (2, 3, 2)), "image_g": normal(2, 3, 2),
     "image_weights": rng.random(4).astype(np.float32), "total": np.float32(2.5),
-    "s_g": normal(5, 9), "s_y": normal(5, 9),
+    "s_g": normal(5, 9), "s_y": normal(5, 9), "cube": normal(3, 4, 5), "cube_g": normal(3, 4, 5),
+    "cube_mean": normal(3, 1, 1), "cube_rstd": rng.random((3, 1, 1)).astype(np.float32),
+    "mean_h": normal(3, 1, 1, dtype=np.float16),
+    "rstd_h": rng.random((3, 1, 1)).astype(np.float16), "cube_w": normal(4, 5),
+    "cube_w_h": normal(4, 5, dtype=np.float16),
+    "cube_h": normal(3, 4, 5, dtype=np.float16), "cube_g_h": normal(3, 4, 5, dtype=np.float16),
+    "group_mean": normal(3, 2), "group_rstd": rng.random((3, 2)).astype(np.float32),
+    "channel_mean": normal(4), "channel_var": rng.random(4).astype(np.float32),
+    "channel_w": normal(4), "channel_b": normal(4),
 }
 ARRAYS["buffer"] = np.exp(-np.abs(ARRAYS["x"]))
 
@@ -39,7 +47,8 @@ CALLS = [
         ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
         ("silu", "x"), ("mish", "x"), ("gelu", "x"), ("logit", "share"),
         ("native_dropout", "keep, 1.25"), ("hardtanh", "x, -1.0, 3.0"), ("threshold", "x, 0"),
-        ("threshold", "x, 0.5"), ("leaky_relu", "x, 0.2, False"), ("softplus", "x, 2.0, 10.0"), ("log_sigmoid", "x, buffer"))],
+        ("threshold", "x, 0.5"), ("leaky_relu", "x, 0.2, False"), ("softplus", "x, 2.0, 10.0"),
+        ("log_sigmoid", "x, buffer"))],
     "sigmoid_backward.default(s_g, s_y)",
     "gelu_backward.default(g, x, approximate='tanh')",
     "gelu_backward.default(g_h, x_h)",
@@ -75,6 +84,26 @@ CALLS = [
     *[f"nll_loss2d_backward.default({grad}, image, image_classes, {weight}, {how}, 2, total)"
       for grad, how in (("image_g", 0), ("one", 1), ("one", 2))
       for weight in ("None", "image_weights")],
+    *[f"native_layer_norm_backward.default(cube_g, cube, [4, 5], cube_mean, cube_rstd, {weights}) "
+      f"-> {wanted}" for weights, wanted in (
+          ("cube_w, cube_w, [True, True, True]", "0,1,2"), ("None, None, [True, False, False]", 0),
+          ("cube_w, None, [True, True, False]", "0,1"))],
+    "native_layer_norm_backward.default(cube_g_h, cube_h, [4, 5], mean_h, rstd_h, cube_w_h, "
+    "cube_w_h, [True, True, True]) -> 0,1,2",
+    "native_group_norm_backward.default(cube_g, cube, group_mean, group_rstd, channel_w, 3, 4, 5, "
+    "2, [True, True, True]) -> 0,1,2",
+    "native_group_norm_backward.default(cube_g, cube, group_mean, group_rstd, None, 3, 4, 5, 2, "
+    "[True, False, False]) -> 0",
+    *[f"native_batch_norm_backward.default(cube_g, cube, {weight}, channel_mean, channel_var, "
+      f"channel_b, channel_var, {train}, 0.001, [True, True, True]) -> 0,1,2"
+      for weight in ("channel_w", "None") for train in (True, False)],
+    *[f"_native_batch_norm_legit_functional.default(cube, {weight}, channel_mean, channel_var, "
+      f"{train}, 0.1, 0.001) -> {wanted}" for weight in ("channel_w, channel_b", "None, None")
+      for train, wanted in ((True, "0,1,2,3,4"), (False, "0,3,4"))],
+    "_batch_norm_with_update_functional.default(cube, channel_w, channel_b, channel_mean, "
+    "channel_var, 0.1, 0.001) -> 0,1,2,4,5",
+    "_batch_norm_no_update.default(cube, channel_w, channel_b, channel_mean, channel_var, 0.1, "
+    "0.001) -> 0",
 ]
 
 
