@@ -274,7 +274,46 @@ static int check_leaves(const Specialization *s, const Call *c) {
   return 0;
 }
 
-static int run_kernel(const Specialization *s, const Call *c, void *stream,
+/* Scratch memory of one launch, from the function that set_allocator() was given. */
+typedef struct {
+  PyObject *allocate, *kept; /* what it gave: a list */
+} Scratch;
+
+/* Called with the interpreter's lock released.  An exception stays set. */
+static void *allocate_scratch(void *context, size_t size, size_t alignment, void *stream) {
+  const Scratch *s = context;
+  PyGILState_STATE lock = PyGILState_Ensure();
+  unsigned long long sizes[] = {size, alignment}, at = (uintptr_t)stream;
+  PyObject *memory = PyObject_CallFunction(s->allocate, "KKK", sizes[0], sizes[1], at);
+  PyObject *address = NULL;
+  if (memory && !PyList_Append(s->kept, memory))
+    address = PyObject_CallMethod(memory, "data_ptr", NULL);
+  void *out = address ? PyLong_AsVoidPtr(address) : NULL;
+  Py_XDECREF(address);
+  Py_XDECREF(memory);
+  PyGILState_Release(lock);
+  return out;
+}
+
+static int run_loaded(State *state, const Specialization *s, void *stream, const uint32_t grid[3],
+                      const uint64_t *args, const nereid_extent *extents) {
+  Scratch scratch = {state->allocator, NULL};
+  nereid_run_options options = s->options;
+  int code;
+  if (scratch.allocate) {
+    scratch.kept = PyList_New(0);
+    if (!scratch.kept) return NEREID_E_MEMORY;
+    Py_INCREF(scratch.allocate); /* which another thread may replace */
+    options.scratch = allocate_scratch;
+    options.context = &scratch;
+  }
+  Py_BEGIN_ALLOW_THREADS code = nereid_kernel_run(s->loaded, stream, grid, args, extents, &options);
+  Py_END_ALLOW_THREADS if (scratch.kept) Py_DECREF(scratch.allocate);
+  Py_XDECREF(scratch.kept);
+  return code;
+}
+
+static int run_kernel(State *state, const Specialization *s, const Call *c, void *stream,
                       const uint32_t grid[3]) {
   enum { FEW = 64 };
   uint64_t few_args[FEW], *args = few_args;
@@ -289,10 +328,8 @@ static int run_kernel(const Specialization *s, const Call *c, void *stream,
     args[i] = leaf->bits;
     extents[i] = leaf->extent;
   }
-  int code;
-  Py_BEGIN_ALLOW_THREADS code =
-      nereid_kernel_run(s->loaded, stream, grid, args, extents, &s->options);
-  Py_END_ALLOW_THREADS if (args != few_args) free(args);
+  int code = run_loaded(state, s, stream, grid, args, extents);
+  if (args != few_args) free(args);
   return code;
 }
 
@@ -311,19 +348,25 @@ static int call_hook(PyObject *hook, const Specialization *s, const Call *c, voi
 static int launch_between_hooks(State *state, const Specialization *s, const Call *c, void *stream,
                                 const uint32_t grid[3], PyObject *enter, PyObject *leave) {
   if (enter && call_hook(enter, s, c, stream, grid)) return -1;
-  int code = run_kernel(s, c, stream, grid);
+  int code = run_kernel(state, s, c, stream, grid);
   if (code) raise_failure(state, code);
   DeviceObject *device = (DeviceObject *)((const KernelObject *)s->kernel)->device;
   if (queue_print(&device->printed) || code) return -1;
   return leave ? call_hook(leave, s, c, stream, grid) : 0;
 }
 
-static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObject *how) {
+/* In which stream: `given` has it, or NULL: the current one. */
+static int find_stream(State *state, const Call *c, void *const *given, void **out) {
+  *out = given ? *given : NULL;
+  return given || c->device.device_type == DL_CPU ? 0 : current_stream(state, c->device, out);
+}
+
+static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObject *how,
+                  void *const *given) {
   State *state = d->state;
   uint32_t grid[3];
-  void *stream = NULL;
-  if (find_grid(c, how, grid)) return -1;
-  if (c->device.device_type != DL_CPU && current_stream(state, c->device, &stream)) return -1;
+  void *stream;
+  if (find_grid(c, how, grid) || find_stream(state, c, given, &stream)) return -1;
   if (!grid[0] || !grid[1] || !grid[2]) return 0;
   if (check_leaves(s, c)) return -1;
   PyObject *enter = state->enter_hook, *leave = state->exit_hook; /* which a hook may replace */
@@ -348,8 +391,9 @@ static int call_hooks(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
   return 0;
 }
 
-/* With `grid` NULL nothing is launched. */
-static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObject *kwargs) {
+/* With `grid` NULL nothing is launched; with `stream` NULL it is in the current one. */
+static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObject *kwargs,
+                          void *const *stream) {
   Call c;
   PyObject *out = NULL, *found = NULL;
   if (!d->params) {
@@ -362,7 +406,7 @@ static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObjec
     found = find_specialization(d, &c, grid != NULL);
   Specialization *s = found == Py_None ? NULL : (Specialization *)found;
   if (found == Py_None) out = found, Py_INCREF(out);
-  if (s && (!grid || !launch(d, s, &c, grid))) {
+  if (s && (!grid || !launch(d, s, &c, grid, stream))) {
     out = s->compiled;
     Py_INCREF(out);
   }
@@ -463,10 +507,14 @@ static void dispatcher_dealloc(PyObject *self) {
 }
 
 static PyObject *dispatcher_launch(PyObject *self, PyObject *args) {
-  PyObject *grid, *given, *named;
-  if (!PyArg_ParseTuple(args, "OO!O!", &grid, &PyTuple_Type, &given, &PyDict_Type, &named))
+  PyObject *grid, *given, *named, *number = Py_None;
+  if (!PyArg_ParseTuple(args, "OO!O!|O", &grid, &PyTuple_Type, &given, &PyDict_Type, &named,
+                        &number))
     return NULL;
-  return dispatch((Dispatcher *)self, grid == Py_None ? NULL : grid, given, named);
+  void *stream = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
+  if (PyErr_Occurred()) return NULL;
+  return dispatch((Dispatcher *)self, grid == Py_None ? NULL : grid, given, named,
+                  number == Py_None ? NULL : &stream);
 }
 
 static PyObject *dispatcher_subscript(PyObject *self, PyObject *grid) {
@@ -545,7 +593,8 @@ static PyMethodDef dispatcher_methods[] = {
      "gets."},
     {"_keep", dispatcher_keep, METH_VARARGS, "_keep(key, Specialization): for calls of that key."},
     {"_launch", dispatcher_launch, METH_VARARGS,
-     "_launch(grid, args, kwargs): calls the kernel; with grid None it is only made ready."},
+     "_launch(grid, args, kwargs, stream=None): calls the kernel, in the current stream unless one "
+     "is given; with grid None it is only made ready."},
     {"_forget", dispatcher_clear_cache, METH_NOARGS, "Forgets all specializations."},
     {NULL, NULL, 0, NULL}};
 
@@ -581,7 +630,7 @@ static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs)
     PyErr_SetString(PyExc_RuntimeError, "the launcher is being deleted");
     return NULL;
   }
-  return dispatch((Dispatcher *)l->dispatcher, l->grid, args, kwargs);
+  return dispatch((Dispatcher *)l->dispatcher, l->grid, args, kwargs, NULL);
 }
 
 /* A grid function may lead back to an object that keeps the launcher. */
@@ -648,6 +697,11 @@ PyObject *py_set_launch_hooks(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OO", &enter, &leave)) return NULL;
   keep(&s->enter_hook, enter);
   keep(&s->exit_hook, leave);
+  Py_RETURN_NONE;
+}
+
+PyObject *py_set_allocator(PyObject *module, PyObject *allocator) {
+  keep(&state_of(module)->allocator, allocator);
   Py_RETURN_NONE;
 }
 

@@ -561,7 +561,7 @@ static int run_session(Running *r) {
   Py_BEGIN_ALLOW_THREADS code =
       nereid_session_run(session, r->inputs, r->ninputs, r->outputs, r->noutputs, &r->options);
   Py_END_ALLOW_THREADS if (code) raise_failure(r->state, code);
-  return code ? -1 : 0;
+  return queue_print(&((DeviceObject *)r->x->device)->printed) || code ? -1 : 0;
 }
 
 /* [(object, sizes)], or of a number [(integer, None)]. */

@@ -106,6 +106,40 @@ def check_compile_hooks():
     check("a text", about["repr"].startswith("kernel[num_warps=4, ") and "n: i32" in about["repr"])
 
 
+def check_tuning_hooks():
+    """The hooks of compiling are called for a tuning's configurations, which they may refuse."""
+    calls = []
+    tuned = nereid.autotune([nereid.Config({"B": b}) for b in (8, 16, 32)], key=["n"],
+                            cache_results=False)(nereid.jit(kernel))
+    x = np.zeros(64, np.float32)
+
+    def before(**about):
+        calls.append(about["compile"]["constants"][2,])
+        return calls[-1] == 16
+
+    with knobs.runtime.scope():
+        knobs.runtime.jit_cache_hook = before
+        knobs.runtime.jit_post_compile_hook = lambda **about: calls.append("after")
+        tuned[lambda meta: (-(-64 // meta["B"]),)](x, 64)
+    check("hooks of a tuning", calls == [8, 16, 32, "after", "after"], calls)
+    times = {c.kwargs["B"]: t[0] for c, t in tuned.configs_timings.items()}
+    check("what a hook refuses", times[16] == float("inf") > max(times[8], times[32]), times)
+
+
+def check_scratch():
+    """set_allocator takes functions, whose failures are those of launches that need memory."""
+    nereid.set_allocator(lambda size, alignment, stream: np.zeros(size, np.int8))
+    x = np.zeros(16, np.float32)
+    nereid.jit(kernel)[(2,)](x, 16, B=8)
+    nereid.set_allocator(None)
+    check("a launch that needs no memory", x.all())
+    try:
+        nereid.set_allocator(3)
+        check("an allocator that is no function", False)
+    except TypeError as error:
+        check("an allocator that is no function", "is a function" in str(error), error)
+
+
 class FakeNvtx:
     def __init__(self):
         self.ranges = []
@@ -197,6 +231,7 @@ def check_lines():
 
 
 if __name__ == "__main__":
-    for part in (check_launch_hooks, check_compile_hooks, check_nvtx, check_knobs, check_lines):
+    for part in (check_launch_hooks, check_compile_hooks, check_tuning_hooks, check_scratch,
+                 check_nvtx, check_knobs, check_lines):
         part()
     sys.exit(tally.report())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from nereid import _nereid
 from nereid.errors import OutOfResources
 from nereid.runtime import driver
@@ -104,6 +106,11 @@ class Stages:
         return self[stage] if stage in self else default
 
 
+def _number_of(stream) -> int | None:
+    """The address of a stream; None: the current one."""
+    return stream if stream is None else operator.index(getattr(stream, "cuda_stream", stream))
+
+
 class CompiledKernel:
     """A kernel for one kind of arguments, loaded on a device."""
 
@@ -175,13 +182,13 @@ class CompiledKernel:
 
     def run(self, grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook,
             exit_hook, *args):
-        """Launches the function on all its arguments, on the current stream; the hooks of
-        nereid.knobs are called as for any launch."""
-        return self.fn._launch((grid_0, grid_1, grid_2), args, self._options())
+        """Launches the function on all its arguments, on the stream (its address, or PyTorch's
+        object; None: the current one); the hooks of nereid.knobs are called as for any launch."""
+        return self.fn._launch((grid_0, grid_1, grid_2), args, self._options(), _number_of(stream))
 
     def __getitem__(self, grid):
         def launch(*args, stream=None):
-            return self.fn._launch(grid, args, self._options())
+            return self.fn._launch(grid, args, self._options(), _number_of(stream))
 
         return launch
 
@@ -197,6 +204,7 @@ class Plan:
         self.source = source or source_of(fn)  # that of another plan for `fn` saves looking for it
         self.options, self.flags = _take_options(fn, options)
         self.device = fn._device(device_type, index)
+        self.index, self.described = index, described
         self._names = Names(fn)
         self._order: dict = {}
         args = []
@@ -269,15 +277,33 @@ def _hook_arguments(fn, plan: Plan, index: int, described: list, is_warmup: bool
             "compile": compiled, "is_manual_warmup": is_warmup, "already_compiled": False}
 
 
+def before_compile(plan: Plan, is_warmup: bool = False) -> dict | None:
+    """Calls jit_cache_hook, and gives what after_compile() takes; None: it wants no kernel."""
+    from nereid import knobs
+
+    before, after = knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook
+    if not before and not after:
+        return {}
+    about = _hook_arguments(plan.fn, plan, plan.index, plan.described, is_warmup)
+    return None if before and before(**about) else about
+
+
+def after_compile(about: dict) -> None:
+    """Calls jit_post_compile_hook."""
+    from nereid import knobs
+
+    if about and knobs.runtime.jit_post_compile_hook:
+        knobs.runtime.jit_post_compile_hook(**about)
+
+
 def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict,
                is_warmup: bool = False):
     """The kernel `fn` for arguments of this kind, ready for calls; None: a hook wants none."""
     from nereid import knobs
 
     plan = Plan(fn, device_type, index, described, options)
-    before, after = knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook
-    about = _hook_arguments(fn, plan, index, described, is_warmup) if before or after else {}
-    if before and before(**about):
+    about = before_compile(plan, is_warmup)
+    if about is None:
         return None
     image = plan.compile()
     about_load = image.variants[0]["entry"], {}, image.key
@@ -285,6 +311,5 @@ def specialize(fn, device_type: int, index: int, described: list, bound: dict, o
     kernel = plan.device.load(image)
     knobs.runtime.kernel_load_end_hook(kernel, kernel, *about_load)
     made = plan.finish(image, kernel)
-    if after:
-        after(**about)
+    after_compile(about)
     return made

@@ -47,7 +47,9 @@ def device_of_launch(device_type: int, index: int) -> "_nereid.Device":
 
 
 def set_allocator(allocator) -> None:
-    """Takes what Triton's kernels need for memory beside their arguments: a function of size,
-    alignment and stream, or None.  Nereid's kernels need none, and it is never called."""
+    """Memory that a kernel needs beside its arguments comes from a function of size, alignment and
+    stream (a number), whose result has data_ptr(); None: from the driver's pools, in the order of
+    the stream.  Few kernels need any."""
     if allocator is not None and not callable(allocator):
         raise TypeError("an allocator is a function of size, alignment and stream")
+    _nereid.set_allocator(allocator)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 
-from nereid.errors import CompileTimeAssertionFailure, OutOfResources, PTXASError
+from nereid.errors import CompileTimeAssertionFailure, NereidError, OutOfResources, PTXASError
 
 # Failures that rule out a configuration; others are the kernel's or its caller's.
 FAILURES = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
@@ -210,7 +210,17 @@ class Tuning:
 
     def _compile(self) -> None:
         """Compiles what is not known, at once, and makes the kernel ready for the calls."""
-        todo = [c for c in self.candidates if c.is_open and not c.is_compiled]
+        from nereid.compiler import after_compile, before_compile
+
+        todo, about = [], {}
+        for c in self.candidates:
+            if not c.is_open or c.is_compiled:
+                continue
+            about[c] = before_compile(c.planned)
+            if about[c] is None:  # which no record shall tell
+                c.error, c.key = NereidError("knobs.runtime.jit_cache_hook wants no kernel"), None
+            else:
+                todo.append(c)
         for c, image in zip(todo, in_parallel(lambda c: c.planned.compile(), todo)):
             if isinstance(image, Exception):
                 self._failed(c, image)
@@ -231,6 +241,7 @@ class Tuning:
                 self._failed(c, kernel)
             else:
                 c.planned.fn._keep(c.call, c.planned.finish(c.image, kernel))
+                after_compile(about[c])
 
     @staticmethod
     def _load(candidates: list) -> list:
