@@ -191,6 +191,12 @@
 #define E_RUN_NO_LIBCUDA \
   "no GPU driver: %s can't be loaded (%s); install NVIDIA's driver, or use device cpu"
 #define E_RUN_LIBCUDA_OLD "the GPU driver is too old: %s lacks %s; update it"
+#define E_RUN_NO_LIBRARY \
+  "%s: the library %s is not here, or can't be used on %s: install it, name its folder in " \
+  "NEREID_LIBRARY_PATH, or compile the model without libraries"
+#define E_RUN_LIBRARY_CALL \
+  "%s has no product of %lld x [%lld, %lld] by k = %lld in %s: %s; compile the model without " \
+  "libraries"
 #define E_RUN_LAUNCH_FLAGS "%u has flags that no launch has"
 #define E_RUN_NO_LAUNCH_FLAGS \
   "the GPU driver is too old for launch flags: it lacks cuLaunchKernelEx; update it"

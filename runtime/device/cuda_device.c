@@ -56,6 +56,45 @@ static CuCopyNode graph_copy_node(const ReplayItem *item) {
                       .depth = 1};
 }
 
+/* What the call starts, as a graph, which the caller frees. */
+static CuResult capture_call(nereid_device *d, const ReplayCall *call, CuGraph *out) {
+  enum { NON_BLOCKING = 1 };
+  const Cuda *c = d->state;
+  CuStream s;
+  *out = NULL;
+  if (!c->has_capture) return CU_UNAVAILABLE;
+  CuResult result = c->api.stream_new(&s, NON_BLOCKING);
+  if (result != CU_OK) return result;
+  result = c->capture.begin(s, CU_CAPTURE_RELAXED);
+  if (result == CU_OK) {
+    int code = call->start(call->context, s);
+    result = c->capture.end(s, out);
+    if (code && result == CU_OK) result = CU_LAUNCH_FAILED;
+  }
+  c->api.stream_free(s);
+  return result;
+}
+
+static CuResult add_call(nereid_device *d, CudaReplay *r, int i, const ReplayCall *call) {
+  const Cuda *c = d->state;
+  CuGraph child;
+  CuResult result = capture_call(d, call, &child);
+  if (result == CU_OK)
+    result =
+        c->capture.add_graph(&r->nodes[i], r->graph, i ? &r->nodes[i - 1] : NULL, i ? 1 : 0, child);
+  if (child) c->graphs.graph_free(child);
+  return result;
+}
+
+static CuResult set_call(nereid_device *d, const CudaReplay *r, int i, const ReplayCall *call) {
+  const Cuda *c = d->state;
+  CuGraph child;
+  CuResult result = capture_call(d, call, &child);
+  if (result == CU_OK) result = c->capture.set_graph(r->exec, r->nodes[i], child);
+  if (child) c->graphs.graph_free(child);
+  return result;
+}
+
 static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayItem *item) {
   const CudaGraphApi *api = graphs_of(d);
   const CuGraphNode *before = i ? &r->nodes[i - 1] : NULL;
@@ -64,6 +103,7 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
     CuKernelNode kernel = kernel_node(&item->launch->start);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
+  if (item->call) return add_call(d, r, i, item->call);
   CuCopyNode copy = graph_copy_node(item);
   CuContext context = ((const Cuda *)d->state)->context;
   return api->add_copy(&r->nodes[i], r->graph, before, nbefore, &copy, context);
@@ -111,6 +151,8 @@ static int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayIt
   if (item->launch) {
     CuKernelNode kernel = kernel_node(&item->launch->start);
     result = graphs->set_kernel(r->exec, r->nodes[i], &kernel);
+  } else if (item->call) {
+    result = set_call(d, r, i, item->call);
   } else {
     CuCopyNode copy = graph_copy_node(item);
     result = graphs->set_copy(r->exec, r->nodes[i], &copy, ((const Cuda *)d->state)->context);
@@ -211,6 +253,13 @@ static void find_graphs(Cuda *c) {
   _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaGraphApi),
                  "functions only");
   c->has_graphs = !find_driver_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->graphs);
+  static const char *const capture[] = {
+#define X(name, symbol, params) #symbol,
+      CUDA_CAPTURE_FUNCTIONS(X)
+#undef X
+  };
+  c->has_capture =
+      !find_driver_functions(c, capture, sizeof capture / sizeof *capture, &c->capture);
 }
 
 static int load_driver(Cuda *c) {

@@ -16,10 +16,29 @@ enum { CU_CAPTURE_RELAXED = 2 };
 enum { CU_CAPTURE_UNSUPPORTED = 900, CU_CAPTURE_INVALIDATED = 901, CU_CAPTURE_IMPLICIT = 906 };
 enum { CU_NOT_INITIALIZED = 3 };
 
+enum { CU_CAPTURE_RELAXED = 2 };
+
+/* Work that a library starts, as a graph within a graph; drivers before CUDA 11.1 lack some. */
+#define CUDA_CAPTURE_FUNCTIONS(X)                                                                 \
+  X(begin, cuStreamBeginCapture_v2, (CuStream s, int mode))                                       \
+  X(end, cuStreamEndCapture, (CuStream s, CuGraph *out))                                          \
+  X(add_graph, cuGraphAddChildGraphNode, (CuGraphNode * out, CuGraph g,                           \
+                                          const CuGraphNode *before, size_t nbefore,              \
+                                          CuGraph child))                                         \
+  X(set_graph, cuGraphExecChildGraphNodeSetParams, (CuGraphExec e, CuGraphNode n, CuGraph child))
+
+typedef struct {
+#define X(name, symbol, params) CuResult(*name) params;
+  CUDA_CAPTURE_FUNCTIONS(X)
+#undef X
+} CudaCaptureApi;
+
 typedef struct {
   CudaApi api;
   CudaGraphApi graphs;
+  CudaCaptureApi capture;
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
+  bool has_capture;
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
   CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
   CuFreeAsync *free_async;

@@ -38,6 +38,7 @@ static nereid_device *new_device(const DeviceOps *ops, bool described) {
   d->log = log_read();
   snprintf(d->name, sizeof d->name, "%s", ops->name);
   pthread_mutex_init(&d->lock, NULL);
+  pthread_mutex_init(&d->library_lock, NULL);
   return d;
 }
 
@@ -59,6 +60,7 @@ static int open_device_as(nereid_device **out, const char *name, bool described)
   int code = ops->open(d, ordinal);
   if (code) {
     pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->library_lock);
     free(d);
     return code;
   }
@@ -94,8 +96,10 @@ void nereid_device_close(nereid_device *d) {
     if (!a->borrowed) d->ops->free(d, a->data);
     free(a);
   }
+  if (d->libraries) d->close_libraries(d);
   d->ops->close(d);
   pthread_mutex_destroy(&d->lock);
+  pthread_mutex_destroy(&d->library_lock);
   free(d);
 }
 

@@ -20,6 +20,7 @@
 
 typedef struct DeviceOps DeviceOps;
 typedef struct ReplayItem ReplayItem; /* runtime/device/replay.h */
+typedef struct DeviceLibraries DeviceLibraries; /* runtime/library */
 
 /* A piece of memory that the device knows: the interpreters check accesses against these. */
 typedef struct Allocation {
@@ -51,6 +52,9 @@ struct nereid_device {
   Allocation *allocations;
   DeviceWatch *watches; /* under the lock */
   void *state; /* the device's own */
+  pthread_mutex_t library_lock;
+  DeviceLibraries *libraries; /* under that lock; NULL: none was asked for */
+  void (*close_libraries)(nereid_device *d);
   /* Atomic: the kernel that runs in this process; NULL: none does. */
   const char *running;
 };

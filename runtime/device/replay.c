@@ -5,7 +5,9 @@
 
 /* An item as its node has it. */
 typedef struct {
-  const nereid_kernel *kernel; /* NULL: a copy */
+  const nereid_kernel *kernel; /* NULL: a call or a copy */
+  const ReplayCall *call;      /* NULL: a copy */
+  uint64_t version;            /* of the call */
   const void *to, *from;
   size_t size;
   const Loaded *chosen;
@@ -32,6 +34,7 @@ static size_t slot_bytes(const Start *s) {
 
 static bool is_noted(const Noted *n, const ReplayItem *item) {
   const Start *s = item->launch ? &item->launch->start : NULL;
+  if (item->call) return n->version == item->call->version;
   if (!s) return n->to == item->to && n->from == item->from;
   return n->chosen == s->chosen && !memcmp(n->grid, s->launched, sizeof n->grid) &&
          !memcmp(n->slots, s->slots, slot_bytes(s));
@@ -40,6 +43,8 @@ static bool is_noted(const Noted *n, const ReplayItem *item) {
 static int note_item(Noted *n, const ReplayItem *item) {
   const Start *s = item->launch ? &item->launch->start : NULL;
   n->kernel = s ? s->kernel : NULL;
+  n->call = item->call;
+  n->version = item->call ? item->call->version : 0;
   n->to = item->to;
   n->from = item->from;
   n->size = item->size;
@@ -90,7 +95,8 @@ void replay_free(Replay *r) {
 /* ---- running ---- */
 
 static bool fits_node(const Noted *n, const ReplayItem *item) {
-  if (!item->launch) return !n->kernel && n->size == item->size;
+  if (item->call) return n->call == item->call;
+  if (!item->launch) return !n->kernel && !n->call && n->size == item->size;
   return n->kernel == item->launch->start.kernel;
 }
 

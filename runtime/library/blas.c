@@ -1,0 +1,140 @@
+/* Products of f32 on CPUs: cblas_sgemm of any BLAS, and dnnl_sgemm of oneDNN. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/library/library_rows.h"
+#include "runtime/support/error.h"
+
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+
+typedef void Sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                   const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef int DnnlSgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k,
+                      float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                      float beta, float *c, int64_t ldc);
+
+/* dnnl_version_t, as far as it is looked at. */
+typedef struct {
+  int major, minor, patch;
+} DnnlVersion;
+
+static bool takes_f32(DType operands, DType out, DType bias, LibraryActivation activation) {
+  return operands == DT_F32 && out == DT_F32 && bias == DT_NONE && activation == ACTIVATION_NONE;
+}
+
+/* ---- loading ---- */
+
+static bool open_blas(Library *l) {
+  const char *(*config)(void) = NULL;
+  *(void **)&config = dlsym(l->handle, "openblas_get_config");
+  l->state = dlsym(l->handle, "cblas_sgemm");
+  /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
+  const char *text = config ? config() : "unknown";
+  const char *second = strchr(text, ' ');
+  size_t len = second ? (size_t)(second + 1 - text) + strcspn(second + 1, " ") : strlen(text);
+  snprintf(l->version, sizeof l->version, "blas %.*s", (int)len, text);
+  return l->state != NULL;
+}
+
+static bool open_dnnl(Library *l) {
+  const DnnlVersion *(*version)(void) = NULL;
+  *(void **)&version = dlsym(l->handle, "dnnl_version");
+  l->state = dlsym(l->handle, "dnnl_sgemm");
+  if (!version || !l->state) return false;
+  const DnnlVersion *v = version();
+  snprintf(l->version, sizeof l->version, "dnnl %d.%d.%d", v->major, v->minor, v->patch);
+  return true;
+}
+
+static void close_blas(Library *l) { (void)l; }
+
+/* ---- calls ---- */
+
+typedef struct {
+  LibraryLayout a, b;
+} Layouts;
+
+static bool fits_int(int64_t x) { return x <= INT_MAX; }
+
+static int prepare_gemm(LibraryCall *c) {
+  const LibraryProduct *p = &c->product;
+  Layouts *l = c->state = calloc(1, sizeof *l);
+  if (!l) return error_out_of_memory();
+  if (!library_layout(&p->a, p->m, p->k, &l->a) || !library_layout(&p->b, p->k, p->n, &l->b))
+    return library_refused(c, "no axis of an operand is contiguous");
+  bool small =
+      fits_int(p->m) && fits_int(p->n) && fits_int(p->k) && fits_int(l->a.ld) && fits_int(l->b.ld);
+  return small ? 0 : library_refused(c, "sizes exceed 32 bits");
+}
+
+static void end_gemm(LibraryCall *c) { free(c->state); }
+
+typedef struct {
+  const float *a, *b;
+  float *out;
+} Operands;
+
+/* Of one matrix of the batch. */
+static Operands operands_of(const LibraryProduct *p, const LibraryPointers *at, int64_t batch) {
+  return (Operands){(const float *)at->a + p->a.offset + batch * p->a.batch,
+                    (const float *)at->b + p->b.offset + batch * p->b.batch,
+                    (float *)at->out + batch * p->m * p->n};
+}
+
+static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
+  (void)stream;
+  const LibraryProduct *p = &c->product;
+  const Layouts *l = c->state;
+  Sgemm *sgemm;
+  *(void **)&sgemm = c->library->state;
+  for (int64_t i = 0; i < p->batch; i++) {
+    Operands x = operands_of(p, at, i);
+    sgemm(ROW_MAJOR, l->a.transposed ? TRANSPOSE : NO_TRANSPOSE,
+          l->b.transposed ? TRANSPOSE : NO_TRANSPOSE, (int)p->m, (int)p->n, (int)p->k, 1, x.a,
+          (int)l->a.ld, x.b, (int)l->b.ld, 0, x.out, (int)p->n);
+  }
+  return 0;
+}
+
+static int run_dnnl(LibraryCall *c, const LibraryPointers *at, void *stream) {
+  (void)stream;
+  const LibraryProduct *p = &c->product;
+  const Layouts *l = c->state;
+  DnnlSgemm *sgemm;
+  *(void **)&sgemm = c->library->state;
+  for (int64_t i = 0; i < p->batch; i++) {
+    Operands x = operands_of(p, at, i);
+    int status = sgemm(l->a.transposed ? 'T' : 'N', l->b.transposed ? 'T' : 'N', p->m, p->n, p->k,
+                       1, x.a, l->a.ld, x.b, l->b.ld, 0, x.out, p->n);
+    if (status) return library_refused(c, "dnnl_sgemm failed");
+  }
+  return 0;
+}
+
+/* ---- rows ---- */
+
+static const char *const no_wheels[] = {NULL};
+static const char *const blas_files[] = {"libopenblas.so.0", "libopenblas.so", "libmkl_rt.so.2",
+                                         "libblis.so.4",     "libblas.so.3",   NULL};
+static const char *const dnnl_files[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
+
+const LibraryFile library_blas = {"BLAS", blas_files, no_wheels, open_blas, close_blas};
+const LibraryFile library_dnnl = {"oneDNN", dnnl_files, no_wheels, open_dnnl, close_blas};
+
+const LibraryFunction library_blas_gemm = {.name = "blas.gemm",
+                                           .file = &library_blas,
+                                           .kind = NEREID_C,
+                                           .takes = takes_f32,
+                                           .prepare = prepare_gemm,
+                                           .run = run_blas,
+                                           .end = end_gemm};
+const LibraryFunction library_dnnl_gemm = {.name = "dnnl.gemm",
+                                           .file = &library_dnnl,
+                                           .kind = NEREID_C,
+                                           .takes = takes_f32,
+                                           .prepare = prepare_gemm,
+                                           .run = run_dnnl,
+                                           .end = end_gemm};

@@ -1,0 +1,246 @@
+/* Products of matrices on GPUs by cuBLASLt.
+ *
+ * Its matrices are column-major: what is here in rows is there a transposed matrix, so that it
+ * computes out^T = b^T by a^T. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/device/cuda_state.h"
+#include "runtime/library/cublas_api.h"
+#include "runtime/library/library_rows.h"
+#include "runtime/support/error.h"
+
+typedef struct {
+  LtApi api;
+  LtHandle handle;
+} Cublas;
+
+/* ---- loading ---- */
+
+static bool find_functions(Library *l, LtApi *api) {
+  static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+      CUBLASLT_FUNCTIONS(X)
+#undef X
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    void *f = dlsym(l->handle, symbols[i]);
+    if (!f) return false;
+    ((void **)api)[i] = f;
+  }
+  return true;
+}
+
+/* 120804 is 12.8.4; before 12, 111103 was 11.11.3 all the same. */
+static void write_version(Library *l) {
+  size_t (*get)(void) = NULL;
+  *(void **)&get = dlsym(l->handle, "cublasLtGetVersion");
+  size_t v = get ? get() : 0;
+  snprintf(l->version, sizeof l->version, "cublasLt %zu.%zu.%zu", v / 10000, v / 100 % 100,
+           v % 100);
+}
+
+static bool create_handle(Library *l, Cublas *c) {
+  CUDA_ENTER_OR(l->device, false);
+  (void)api;
+  return c->api.create(&c->handle) == LT_OK;
+}
+
+static bool open_cublas(Library *l) {
+  Cublas *c = l->state = calloc(1, sizeof *c);
+  if (c && find_functions(l, &c->api) && create_handle(l, c)) {
+    write_version(l);
+    return true;
+  }
+  free(c);
+  l->state = NULL;
+  return false;
+}
+
+static void close_cublas(Library *l) {
+  Cublas *c = l->state;
+  {
+    CUDA_ENTER_OR(l->device, );
+    (void)api;
+    c->api.destroy(c->handle);
+  }
+  free(c);
+}
+
+/* ---- one product ---- */
+
+typedef struct {
+  LtDesc desc;
+  LtLayout a, b, out; /* a and b as ours: cuBLASLt's second and first */
+  LtPreference preference;
+  LtAlgorithm algorithm;
+  size_t workspace;
+  const void *bias; /* that the description has */
+} Matmul;
+
+static const LtApi *api_of(const LibraryCall *c) {
+  return &((const Cublas *)c->library->state)->api;
+}
+
+static int type_of(DType t) {
+  return t == DT_F32 ? LT_R_32F : t == DT_F16 ? LT_R_16F : t == DT_BF16 ? LT_R_16BF : -1;
+}
+
+static bool takes_matmul(DType operands, DType out, DType bias, LibraryActivation activation) {
+  (void)activation;
+  bool same = type_of(operands) >= 0 && (out == operands || out == DT_F32);
+  return same && (bias == DT_NONE || bias == out);
+}
+
+static int call_failed(const LibraryCall *c, LtStatus s, const char *what) {
+  char why[128];
+  if (s == LT_OK) return 0;
+  snprintf(why, sizeof why, "%s failed with status %d", what, s);
+  return library_refused(c, why);
+}
+
+/* `rows` by `columns` as we count them: the other way round in memory's order, so that its first
+ * size is the contiguous one. */
+static LtStatus make_layout(const LibraryCall *c, LtLayout *out, DType t, int64_t rows,
+                            int64_t columns, const LibraryLayout *l, int64_t batch_stride) {
+  const LtApi *lt = api_of(c);
+  uint64_t inner = (uint64_t)(l->transposed ? rows : columns);
+  uint64_t outer = (uint64_t)(l->transposed ? columns : rows);
+  LtStatus s = lt->layout_create(out, type_of(t), inner, outer, l->ld);
+  int32_t batches = (int32_t)c->product.batch;
+  if (s != LT_OK || batches == 1) return s;
+  s = lt->layout_set(*out, LT_BATCH_COUNT, &batches, sizeof batches);
+  return s != LT_OK ? s : lt->layout_set(*out, LT_BATCH_STRIDE, &batch_stride, sizeof batch_stride);
+}
+
+static LtStatus set_epilogue(const LibraryCall *c, Matmul *m) {
+  static const int of[] = {[ACTIVATION_NONE] = 0,
+                           [ACTIVATION_RELU] = LT_EPILOGUE_RELU,
+                           [ACTIVATION_GELU_TANH] = LT_EPILOGUE_GELU};
+  const LibraryProduct *p = &c->product;
+  int epilogue = of[p->activation] | (p->bias ? LT_EPILOGUE_BIAS : 0);
+  if (!epilogue) return LT_OK;
+  LtStatus s = api_of(c)->desc_set(m->desc, LT_EPILOGUE, &epilogue, sizeof epilogue);
+  int type = type_of(p->bias);
+  if (s != LT_OK || !p->bias) return s;
+  return api_of(c)->desc_set(m->desc, LT_BIAS_TYPE, &type, sizeof type);
+}
+
+/* Memory that is transposed to us is as it shall be to cuBLASLt, and the other way round. */
+static LtStatus make_desc(const LibraryCall *c, Matmul *m, const LibraryLayout *a,
+                          const LibraryLayout *b) {
+  const LtApi *lt = api_of(c);
+  int transpose = LT_TRANSPOSE;
+  LtStatus s = lt->desc_create(&m->desc, LT_COMPUTE_32F, LT_R_32F);
+  if (s == LT_OK && b->transposed)
+    s = lt->desc_set(m->desc, LT_TRANSPOSE_A, &transpose, sizeof transpose);
+  if (s == LT_OK && a->transposed)
+    s = lt->desc_set(m->desc, LT_TRANSPOSE_B, &transpose, sizeof transpose);
+  return s == LT_OK ? set_epilogue(c, m) : s;
+}
+
+/* Buffers begin at multiples of 16 bytes; offsets in them may not. */
+static uint32_t alignment_of(const LibraryMatrix *x) {
+  uint64_t at = (uint64_t)x->offset * dtype_bytes(x->dtype) | 16;
+  return (uint32_t)(at & -at);
+}
+
+static LtStatus make_preference(const LibraryCall *c, Matmul *m) {
+  const LtApi *lt = api_of(c);
+  const LibraryProduct *p = &c->product;
+  uint64_t workspace = (uint64_t)c->function->workspace;
+  uint32_t alignments[LT_ALIGNMENTS] = {alignment_of(&p->b), alignment_of(&p->a), 16, 16};
+  LtStatus s = lt->preference_create(&m->preference);
+  if (s == LT_OK) s = lt->preference_set(m->preference, LT_WORKSPACE, &workspace, sizeof workspace);
+  for (int i = 0; i < LT_ALIGNMENTS && s == LT_OK; i++)
+    s = lt->preference_set(m->preference, LT_ALIGNMENT_A + i, &alignments[i], sizeof *alignments);
+  return s;
+}
+
+static LtStatus make_matmul(const LibraryCall *c, Matmul *m, const LibraryLayout *a,
+                            const LibraryLayout *b) {
+  const LibraryProduct *p = &c->product;
+  const LibraryLayout rows = {.ld = p->n};
+  LtStatus s = make_desc(c, m, a, b);
+  if (s == LT_OK) s = make_layout(c, &m->a, p->a.dtype, p->m, p->k, a, p->a.batch);
+  if (s == LT_OK) s = make_layout(c, &m->b, p->b.dtype, p->k, p->n, b, p->b.batch);
+  if (s == LT_OK) s = make_layout(c, &m->out, p->out, p->m, p->n, &rows, p->m * p->n);
+  return s == LT_OK ? make_preference(c, m) : s;
+}
+
+static int choose_algorithm(const LibraryCall *c, Matmul *m) {
+  const Cublas *lib = c->library->state;
+  LtResult found = {0};
+  int n = 0;
+  LtStatus s = lib->api.heuristic(lib->handle, m->desc, m->b, m->a, m->out, m->out, m->preference,
+                                  1, &found, &n);
+  if (s == LT_OK && n > 0) s = found.state;
+  if (s != LT_OK || n < 1) return library_refused(c, "cuBLAS has no algorithm for it");
+  m->algorithm = found.algorithm;
+  m->workspace = found.workspace;
+  return 0;
+}
+
+static int prepare_matmul(LibraryCall *c) {
+  const LibraryProduct *p = &c->product;
+  LibraryLayout a, b;
+  CUDA_ENTER(c->library->device);
+  (void)api;
+  Matmul *m = c->state = calloc(1, sizeof *m);
+  if (!m) return error_out_of_memory();
+  if (!library_layout(&p->a, p->m, p->k, &a) || !library_layout(&p->b, p->k, p->n, &b))
+    return library_refused(c, "no axis of an operand is contiguous");
+  if (p->batch > INT_MAX) return library_refused(c, "its batches exceed 32 bits");
+  int code = call_failed(c, make_matmul(c, m, &a, &b), "describing it");
+  return code ? code : choose_algorithm(c, m);
+}
+
+static const char *element(const char *base, const LibraryMatrix *x) {
+  return base + x->offset * (int64_t)dtype_bytes(x->dtype);
+}
+
+static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
+  static const float one = 1, zero = 0;
+  const Cublas *lib = c->library->state;
+  Matmul *m = c->state;
+  CUDA_ENTER(c->library->device);
+  (void)api;
+  LtStatus s = LT_OK;
+  if (at->bias != m->bias) s = lib->api.desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);
+  m->bias = at->bias;
+  if (s == LT_OK)
+    s = lib->api.matmul(lib->handle, m->desc, &one, element(at->b, &c->product.b), m->b,
+                        element(at->a, &c->product.a), m->a, &zero, at->out, m->out, at->out,
+                        m->out, &m->algorithm, at->workspace, m->workspace, stream);
+  return call_failed(c, s, "cublasLtMatmul");
+}
+
+static void end_matmul(LibraryCall *c) {
+  const LtApi *lt = api_of(c);
+  Matmul *m = c->state;
+  if (m->preference) lt->preference_destroy(m->preference);
+  if (m->out) lt->layout_destroy(m->out);
+  if (m->b) lt->layout_destroy(m->b);
+  if (m->a) lt->layout_destroy(m->a);
+  if (m->desc) lt->desc_destroy(m->desc);
+  free(m);
+}
+
+/* ---- rows ---- */
+
+static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
+                                    NULL};
+static const char *const wheels[] = {"nvidia/cublas/lib", "nvidia/cu13/lib", NULL};
+
+const LibraryFile library_cublas = {"cuBLASLt", files, wheels, open_cublas, close_cublas};
+
+const LibraryFunction library_cublas_matmul = {.name = "cublas.matmul",
+                                               .file = &library_cublas,
+                                               .kind = NEREID_PTX,
+                                               .workspace = (int64_t)32 << 20,
+                                               .takes = takes_matmul,
+                                               .prepare = prepare_matmul,
+                                               .run = run_matmul,
+                                               .end = end_matmul};

@@ -1,0 +1,232 @@
+#include "runtime/library/library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/library/library_rows.h"
+#include "runtime/messages.h"
+#include "runtime/support/error.h"
+
+static const LibraryFile *const library_files[] = {&library_cublas, &library_blas, &library_dnnl};
+static const LibraryFunction *const library_functions[] = {&library_cublas_matmul,
+                                                           &library_blas_gemm, &library_dnnl_gemm};
+enum {
+  FILES = sizeof library_files / sizeof *library_files,
+  FUNCTIONS = sizeof library_functions / sizeof *library_functions,
+  PATH_MOST = 4096
+};
+
+struct DeviceLibraries {
+  char *folders; /* NULL: none were given */
+  Library list[FILES];
+};
+
+/* ---- the table ---- */
+
+const LibraryFunction *library_find(const char *name) {
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (!strcmp(library_functions[i]->name, name)) return library_functions[i];
+  return NULL;
+}
+
+const LibraryFunction *library_of_kind(nereid_kind kind, int i) {
+  for (int at = 0; at < FUNCTIONS; at++)
+    if (library_functions[at]->kind == kind && i-- == 0) return library_functions[at];
+  return NULL;
+}
+
+static const char *const activations[] = {
+    [ACTIVATION_NONE] = "none", [ACTIVATION_RELU] = "relu", [ACTIVATION_GELU_TANH] = "gelu_tanh"};
+
+const char *library_activation_name(LibraryActivation a) { return activations[a]; }
+
+LibraryActivation library_activation(const char *name) {
+  for (LibraryActivation a = ACTIVATION_RELU; a <= ACTIVATION_GELU_TANH; a++)
+    if (!strcmp(activations[a], name)) return a;
+  return ACTIVATION_NONE;
+}
+
+const char *library_name(const LibraryFunction *f) { return f->name; }
+nereid_kind library_kind(const LibraryFunction *f) { return f->kind; }
+int64_t library_workspace(const LibraryFunction *f) { return f->workspace; }
+
+bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bias,
+                   LibraryActivation activation) {
+  return f->takes(operands, out, bias, activation);
+}
+
+/* ---- files ---- */
+
+typedef struct {
+  const LibraryFile *file;
+  void *handle;
+} Search;
+
+static bool open_in_folder(Search *s, const char *folder, size_t len) {
+  char path[2 * PATH_MOST];
+  for (const char *const *name = s->file->files; *name && !s->handle; name++) {
+    snprintf(path, sizeof path, "%.*s/%s", (int)len, folder, *name);
+    s->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  return s->handle != NULL;
+}
+
+static bool open_in_folders(Search *s, const char *folders) {
+  while (folders && *folders && !s->handle) {
+    size_t len = strcspn(folders, ":");
+    if (len) open_in_folder(s, folders, len);
+    folders += len + (folders[len] == ':');
+  }
+  return s->handle != NULL;
+}
+
+/* Each name, where the loader finds it; with RTLD_NOLOAD what the process has already. */
+static bool open_by_name(Search *s, int flags) {
+  for (const char *const *name = s->file->files; *name && !s->handle; name++)
+    s->handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL | flags);
+  return s->handle != NULL;
+}
+
+/* The loader's list is locked while it is gone through: libraries are opened after that. */
+static int find_torch(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  char *site = context;
+  const char *at = info->dlpi_name ? strstr(info->dlpi_name, "torch/lib/libtorch") : NULL;
+  if (!at || at == info->dlpi_name || at[-1] != '/' || at - info->dlpi_name >= PATH_MOST) return 0;
+  snprintf(site, PATH_MOST, "%.*s", (int)(at - info->dlpi_name) - 1, info->dlpi_name);
+  return 1;
+}
+
+/* PyTorch's own libraries are in SITE/torch/lib, and those that its wheel requires in
+ * SITE/nvidia/NAME/lib. */
+static bool open_wheel(Search *s) {
+  char site[PATH_MOST], folder[PATH_MOST + 64];
+  if (!s->file->wheels[0] || !dl_iterate_phdr(find_torch, site)) return false;
+  for (const char *const *wheel = s->file->wheels; *wheel && !s->handle; wheel++) {
+    snprintf(folder, sizeof folder, "%s/%s", site, *wheel);
+    open_in_folder(s, folder, strlen(folder));
+  }
+  return s->handle != NULL;
+}
+
+static void *find_file(const LibraryFile *file, const char *folders) {
+  Search s = {.file = file};
+  if (open_in_folders(&s, folders) || open_in_folders(&s, getenv("NEREID_LIBRARY_PATH")))
+    return s.handle;
+  if (open_by_name(&s, RTLD_NOLOAD) || open_wheel(&s) || open_by_name(&s, 0)) return s.handle;
+  return NULL;
+}
+
+/* ---- the libraries of a device ---- */
+
+static void close_libraries(nereid_device *d) {
+  for (int i = 0; i < FILES; i++) {
+    Library *l = &d->libraries->list[i];
+    if (!l->handle) continue;
+    library_files[i]->close(l);
+    dlclose(l->handle);
+  }
+  free(d->libraries->folders);
+  free(d->libraries);
+}
+
+/* With the lock held; NULL: out of memory. */
+static DeviceLibraries *libraries_of(nereid_device *d) {
+  if (d->libraries) return d->libraries;
+  d->libraries = calloc(1, sizeof *d->libraries);
+  d->close_libraries = close_libraries;
+  return d->libraries;
+}
+
+static Library *open_library(nereid_device *d, const LibraryFile *file) {
+  DeviceLibraries *all = libraries_of(d);
+  int i = 0;
+  while (library_files[i] != file) i++;
+  if (!all) return NULL;
+  Library *l = &all->list[i];
+  if (l->tried) return l->handle ? l : NULL;
+  l->tried = true;
+  l->device = d;
+  l->handle = find_file(file, all->folders);
+  if (l->handle && !file->open(l)) {
+    dlclose(l->handle);
+    l->handle = NULL;
+  }
+  LOG(d->log, LOG_TUNE, "library %s: %s", file->name, l->handle ? l->version : "not found");
+  return l->handle ? l : NULL;
+}
+
+/* The kind of code decides: interpreters define what is right, and call no library. */
+static Library *library_on(nereid_device *d, const LibraryFunction *f) {
+  if (device_kind(d) != f->kind || d->described) return NULL;
+  pthread_mutex_lock(&d->library_lock);
+  Library *l = open_library(d, f->file);
+  pthread_mutex_unlock(&d->library_lock);
+  return l;
+}
+
+const char *library_version(nereid_device *d, const LibraryFunction *f) {
+  const Library *l = library_on(d, f);
+  return l ? l->version : NULL;
+}
+
+int library_search(nereid_device *d, const char *folders) {
+  pthread_mutex_lock(&d->library_lock);
+  DeviceLibraries *all = libraries_of(d);
+  char *copy = strdup(folders);
+  if (all && copy) {
+    free(all->folders);
+    all->folders = copy;
+  } else {
+    free(copy);
+  }
+  pthread_mutex_unlock(&d->library_lock);
+  return all && copy ? 0 : error_out_of_memory();
+}
+
+/* ---- calls ---- */
+
+/* An axis of one element has any stride. */
+static bool fits_rows(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t *ld) {
+  if (column != 1 && columns > 1) return false;
+  if (rows > 1 && row < columns) return false;
+  *ld = rows > 1 ? row : columns > 1 ? columns : 1;
+  return true;
+}
+
+bool library_layout(const LibraryMatrix *x, int64_t rows, int64_t columns, LibraryLayout *out) {
+  out->transposed = !fits_rows(rows, columns, x->row, x->column, &out->ld);
+  return !out->transposed || fits_rows(columns, rows, x->column, x->row, &out->ld);
+}
+
+int library_refused(const LibraryCall *c, const char *why) {
+  const LibraryProduct *p = &c->product;
+  return error_set(NEREID_E_TOOL, E_RUN_LIBRARY_CALL, c->function->name, (long long)p->batch,
+                   (long long)p->m, (long long)p->n, (long long)p->k, dtype_name(p->a.dtype), why);
+}
+
+int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
+                    const LibraryProduct *p) {
+  *out = NULL;
+  const Library *l = library_on(d, f);
+  if (!l) return error_set(NEREID_E_TOOL, E_RUN_NO_LIBRARY, f->name, f->file->name, d->name);
+  LibraryCall *c = calloc(1, sizeof *c);
+  if (!c) return error_out_of_memory();
+  *c = (LibraryCall){.function = f, .library = l, .product = *p};
+  int code = f->prepare(c);
+  if (code) library_end(c);
+  else *out = c;
+  return code;
+}
+
+int library_run(LibraryCall *c, const LibraryPointers *at, void *stream) {
+  return c->function->run(c, at, stream);
+}
+
+void library_end(LibraryCall *c) {
+  if (!c) return;
+  if (c->state) c->function->end(c);
+  free(c);
+}

@@ -1,0 +1,75 @@
+/* Libraries of others: products of matrices by cuBLAS on GPUs, by a BLAS or oneDNN on CPUs.
+ *
+ * runtime/library owns the table of their functions, where their files are, and calls of them.  It
+ * takes the shapes and addresses of a call, and gives results in memory, in the order of a stream.
+ *
+ * Libraries are loaded at run time, when the first call is prepared, and need no headers: what is
+ * declared of them is from their documentation.  A function is a row of `library_functions`, and a
+ * library one of `library_files`; a new one is a row, and a file with its functions. */
+#ifndef NEREID_RUNTIME_LIBRARY_LIBRARY_H
+#define NEREID_RUNTIME_LIBRARY_LIBRARY_H
+
+#include "lang/base/dtype.h"
+#include "runtime/device/device.h"
+
+typedef enum { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_TANH } LibraryActivation;
+
+/* An operand's element (batch, row, column) is `offset` + the sum of indices times strides, in
+ * elements. */
+typedef struct {
+  DType dtype;
+  int64_t offset, batch, row, column;
+} LibraryMatrix;
+
+/* out[batch, m, n] = activation(a[batch, m, k] by b[batch, k, n] + bias[n]); `out` is row-major. */
+typedef struct {
+  LibraryMatrix a, b;
+  DType out, bias; /* bias DT_NONE: there is none */
+  int64_t batch, m, n, k;
+  LibraryActivation activation;
+} LibraryProduct;
+
+typedef struct {
+  const char *a, *b, *bias;
+  char *out;
+  char *workspace; /* of LibraryFunction.workspace bytes */
+} LibraryPointers;
+
+typedef struct LibraryFunction LibraryFunction;
+typedef struct LibraryCall LibraryCall;
+
+/* The function of that name, "cublas.matmul"; NULL: there is none. */
+const LibraryFunction *library_find(const char *name);
+/* The functions for a kind of code, in the order of preference: the i-th; NULL: there are no more.
+ * NEREID_PTX: GPUs; NEREID_C: CPUs. */
+const LibraryFunction *library_of_kind(nereid_kind kind, int i);
+
+/* The activation of that name, "none", "relu", "gelu_tanh"; the names are those of operators. */
+LibraryActivation library_activation(const char *name);
+const char *library_activation_name(LibraryActivation a);
+
+const char *library_name(const LibraryFunction *f);
+nereid_kind library_kind(const LibraryFunction *f);
+/* Bytes of memory that a call needs beside its operands. */
+int64_t library_workspace(const LibraryFunction *f);
+/* Is there such a product, whatever its sizes are?  `bias` DT_NONE: without one. */
+bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bias,
+                   LibraryActivation activation);
+
+/* The version of the library that the device would use, "cublasLt 12.8.4"; NULL: it is not here.
+ * Loads it; the text lives as long as the device. */
+const char *library_version(nereid_device *d, const LibraryFunction *f);
+/* Folders to look in before all others, with colons between; they hold for libraries that are not
+ * loaded yet. */
+int library_search(nereid_device *d, const char *folders);
+
+/* A call of these sizes: its algorithm is chosen now.  NEREID_E_TOOL: the library is not here, or
+ * has no such product. */
+int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
+                    const LibraryProduct *p);
+/* `stream` is the device's handle.  May be captured in a CUDA graph. */
+int library_run(LibraryCall *c, const LibraryPointers *at, void *stream);
+/* Also for NULL. */
+void library_end(LibraryCall *c);
+
+#endif

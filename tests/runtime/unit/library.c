@@ -1,0 +1,78 @@
+/* Libraries: the table, the layouts of operands, and what is told where there is none. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/library/library_rows.h"
+#include "tests/support/calls.h"
+
+static LibraryLayout layout(int64_t rows, int64_t columns, int64_t row, int64_t column) {
+  LibraryLayout l = {0};
+  LibraryMatrix x = {.dtype = DT_F32, .row = row, .column = column};
+  if (!library_layout(&x, rows, columns, &l)) l.ld = 0;
+  return l;
+}
+
+static void check_layout(LibraryLayout got, bool transposed, int64_t ld) {
+  char text[64];
+  snprintf(text, sizeof text, "transposed %d, ld %lld", got.transposed, (long long)got.ld);
+  check_got(got.transposed == transposed && got.ld == ld, "a layout", text);
+}
+
+static void layouts(void) {
+  check_layout(layout(3, 5, 5, 1), false, 5);
+  check_layout(layout(3, 5, 9, 1), false, 9);
+  check_layout(layout(3, 5, 1, 3), true, 3);
+  check_layout(layout(1, 5, 0, 1), false, 5);
+  check_layout(layout(3, 1, 1, 0), false, 1);
+  check_layout(layout(3, 1, 7, 0), false, 7);
+  check_layout(layout(1, 1, 0, 0), false, 1);
+  check_call(layout(3, 5, 0, 1).ld == 0, "rows that are one are no matrix");
+  check_call(layout(3, 5, 10, 2).ld == 0, "gaps in both axes");
+}
+
+static void table(void) {
+  int n = 0;
+  for (nereid_kind kind = 0; kind < NEREID_KIND_COUNT; kind++) {
+    const LibraryFunction *f;
+    for (int i = 0; (f = library_of_kind(kind, i)); i++, n++) {
+      check(library_find(library_name(f)) == f, library_name(f));
+      check(library_kind(f) == kind, library_name(f));
+      check(library_takes(f, DT_F32, DT_F32, DT_NONE, ACTIVATION_NONE), library_name(f));
+      check(!library_takes(f, DT_I32, DT_I32, DT_NONE, ACTIVATION_NONE), library_name(f));
+    }
+  }
+  check(n == 3, "three functions");
+  check_call(!library_find("cublas"), "a name that is none");
+}
+
+static void messages(nereid_device *d) {
+  const LibraryFunction *cublas = library_find("cublas.matmul");
+  LibraryCall *c;
+  LibraryProduct p = {.a = {.dtype = DT_F32}, .batch = 1, .m = 2, .n = 3, .k = 4};
+  check_call(library_prepare(&c, d, cublas, &p) == NEREID_E_TOOL && !c, "cuBLAS on a CPU");
+  check_call(
+      strstr(
+          nereid_error_message(),
+          "cublas.matmul: the library cuBLASLt is not here, or can't be used on cpu: install "
+          "it, name its folder in NEREID_LIBRARY_PATH, or compile the model without libraries") !=
+          NULL,
+      "a message");
+  check_call(!library_version(d, cublas), "its version");
+  LibraryCall made = {.function = cublas, .product = p};
+  check_call(library_refused(&made, "why") == NEREID_E_TOOL, "a refusal");
+  check_call(
+      strstr(nereid_error_message(),
+             "cublas.matmul has no product of 1 x [2, 3] by k = 4 in f32: why; compile the model "
+             "without libraries") != NULL,
+      "a message");
+}
+
+int main(void) {
+  nereid_device *d;
+  layouts();
+  table();
+  if (nereid_device_open(&d, "cpu")) return 1;
+  messages(d);
+  nereid_device_close(d);
+  return report();
+}
