@@ -390,6 +390,17 @@
 #define E_GRAPH_BYTES_DEVICE "the executable was made for %s, not for %s; make it again there"
 #define E_GRAPH_BYTES_WEIGHTS \
   "%s has changed since the executable was made, which has its weights there; make it again"
+#define E_GRAPH_NO_LIBRARY "there is no library function %s"
+#define E_GRAPH_CALL_STRIDES \
+  "%s: a library can't read %s, whose elements are at no fixed distances in memory"
+#define E_GRAPH_CALL_ARGS \
+  "a call of %s must have the arguments of a product: a, b, out and its numbers"
+#define E_GRAPH_CALL_DEVICE \
+  "the plan calls %s, which device %s has not: make the plan for this device, or with " \
+  "--no-libraries"
+#define E_GRAPH_LIBRARIES "unknown libraries %s%s; choose records, always or none"
+#define E_BUILD_LIBRARY \
+  "the plan calls the library function %s, which projects do not have: make it with --no-libraries"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 
 #endif

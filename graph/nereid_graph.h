@@ -102,6 +102,11 @@ typedef struct {
                              there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
   int defer_compile;      /* of nereid_executable_new: kernels are compiled by the first call that
                              prepares or runs, after it has checked the inputs */
+  const char *libraries;  /* which products of matrices libraries compute: cuBLAS on a GPU, a BLAS
+                             or oneDNN on a CPU.  "records", which NULL is: those that records say
+                             to be faster so; max-autotune measures both ways and keeps what it
+                             finds.  "always": all that a library has.  "none".  Mode eager, devices
+                             `interp` and `nest` and built projects have none */
   int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */

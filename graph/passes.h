@@ -10,8 +10,8 @@
 #include "lang/base/pass.h"
 
 /* Conditions of a compilation: kernels of several nodes, weights that are constants, the device,
- * complex values in the graph. */
-enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16 };
+ * complex values in the graph, libraries that may be called. */
+enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16, LIBRARIES = 32 };
 
 /* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
@@ -24,6 +24,7 @@ X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
+X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \

@@ -402,7 +402,9 @@ enum {
   OPT_TRACE,
   OPT_DUMP_DIR,
   OPT_DUMP_AFTER,
-  OPT_NO_CHECKS
+  OPT_NO_CHECKS,
+  OPT_LIBRARIES,
+  OPT_NO_LIBRARIES
 };
 
 static const Option options[] = {
@@ -443,6 +445,10 @@ static const Option options[] = {
      "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
     {OPT_DUMP_DIR, "--dump-dir", "DIR", "writes the result of each compile stage there, numbered"},
     {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
+    {OPT_LIBRARIES, "--libraries", "WHICH",
+     "products by cuBLAS, BLAS or oneDNN: those that `records` say to be faster so (the default), "
+     "`always`, `none`"},
+    {OPT_NO_LIBRARIES, "--no-libraries", NULL, "calls no library: --libraries none"},
     {0},
 };
 
@@ -496,6 +502,8 @@ static int take_graph_option(Graphs *g, int id, const char *value) {
     case OPT_TRACE: g->trace = value; return STATUS_OK;
     case OPT_DUMP_DIR: g->options.dump_dir = value; return STATUS_OK;
     case OPT_NO_CHECKS: g->options.no_checks = 1; return STATUS_OK;
+    case OPT_LIBRARIES: g->options.libraries = value; return STATUS_OK;
+    case OPT_NO_LIBRARIES: g->options.libraries = "none"; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);

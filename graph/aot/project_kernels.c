@@ -39,6 +39,7 @@ static int find_kernels(Project *p) {
   for (uint32_t i = 0; i < p->plan->nsteps && !code; i++) {
     const PlanStep *s = &p->plan->steps[i];
     PlanKernel *found;
+    if (s->library) return error_set(NEREID_E_USAGE, E_BUILD_LIBRARY, s->kernel);
     if (kernels_depend(s)) return error_set(NEREID_E_FILE, E_BUILD_CONSTEXPR, s->kernel);
     code = kernels_find(&p->found, s, NULL, &found);
     if (!code) p->of_step[i] = choice_of(p, found);

@@ -60,6 +60,8 @@ static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind
       code = model_run_passes(m, o->run_passes ? o->run_passes : "");
   } else {
     code = api_options(&options, o, !cpu);
+    bool interprets = o->device && (!strcmp(o->device, "interp") || !strcmp(o->device, "nest"));
+    if (interprets) options.compile.libraries = NULL;
     if (!code) code = model_plan(m, &options.compile);
   }
   if (code) return code;
@@ -138,6 +140,8 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
   int code = api_options(&options, o, gpu);
   e->mode = o->mode;
   e->replay = options.execute.replay;
+  if (e->device->ops != &device_cuda && e->device->ops != &device_cpu)
+    options.compile.libraries = NULL;
   if (gpu) {
     peaks_of_device(&options.gpu, e->device);
     options.compile.gpu = &options.gpu;

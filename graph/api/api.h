@@ -8,6 +8,7 @@
 #include "graph/compile/compile_plan.h"
 #include "graph/execute/execute.h"
 #include "graph/execute/tune_plan.h"
+#include "graph/passes/choose_libraries.h"
 #include "graph/api/model_api.h"
 #include "runtime/device/peaks.h"
 
@@ -35,8 +36,17 @@ struct nereid_executable {
   VEC(ApiMapping) mappings; /* files of weights, of an executable that was bytes */
 };
 
+typedef enum {
+  LIBRARIES_BY_RECORDS,
+  LIBRARIES_ALWAYS,
+  LIBRARIES_NONE,
+  LIBRARY_USES
+} LibraryUse;
+
 typedef struct {
   CompileOptions compile;
+  LibraryUse use;
+  LibraryChooser chooser; /* compile.libraries points here where there is one */
   ExecuteOptions execute;
   DevicePeaks gpu; /* that it is for; compile.gpu points here where it is known */
 } ModeOptions;

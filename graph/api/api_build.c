@@ -67,6 +67,7 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
   ModeOptions options = {0};
   int code = project_targets(targets, &gpu);
   if (!code) code = api_options(&options, o, gpu);
+  options.compile.libraries = NULL;
   bool measure = options.compile.tune;
   if (!code && gpu) {
     first_target(first, targets);

@@ -551,6 +551,16 @@ static int find_mode(const char *mode) {
   return -1;
 }
 
+static const char *const library_uses[] = {"records", "always", "none"};
+
+static int find_library_use(LibraryUse *out, const char *use) {
+  for (*out = LIBRARIES_BY_RECORDS; *out < LIBRARY_USES; (*out)++)
+    if (!strcmp(use ? use : library_uses[0], library_uses[*out])) return 0;
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_LIBRARIES, use,
+                   error_suggest(hint, sizeof hint, use, library_uses, LIBRARY_USES));
+}
+
 int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   int mode = find_mode(o->mode);
   bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
@@ -559,7 +569,11 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   out->compile.fuse = out->compile.freeze = fused;
   out->compile.tune = tuned;
   out->compile.unchecked = o->no_checks != 0;
-  return mode < 0 ? NEREID_E_USAGE : 0;
+  out->chooser = (LibraryChooser){.kind = gpu ? NEREID_PTX : NEREID_C};
+  int code = mode < 0 ? NEREID_E_USAGE : find_library_use(&out->use, o->libraries);
+  if (!fused) out->use = LIBRARIES_NONE;
+  if (out->use == LIBRARIES_ALWAYS) out->compile.libraries = &out->chooser;
+  return code;
 }
 
 /* The caller's folder and call-back for the stages. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/compile/step_cost.h"
 #include "graph/fuse/concat_slices.h"
 #include "graph/fuse/insert_copies.h"
@@ -11,6 +12,7 @@
 #include "graph/messages.h"
 #include "graph/passes.h"
 #include "graph/plan/buffer_pool.h"
+#include "graph/plan/call.h"
 #include "graph/plan/tiles.h"
 
 /* A group's step, but for its buffers, and its kernel. */
@@ -208,8 +210,94 @@ static void check_step_grid(Compiler *c, const PlanStep *s) {
       diag_error(c->g->diags, n->location, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
 }
 
+/* ---- calls of libraries ---- */
+
+/* It has no text, but buffers as a kernel has. */
+static void write_call(Compiler *c, const Group *g, Written *out) {
+  Node *n = g->nodes.data[0];
+  Dim one = dim_int(c->g->dims, 1);
+  const char *name = graph_arg(c->g, n, "function").name;
+  PlanStep s = {.nodes = g->nodes.data, .nnodes = 1, .grid = {one, one, one}, .once = g->once};
+  s.cost = &c->costs[g->number];
+  s.kernel = pool_name(c->g->names, name);
+  s.library = library_find(name);
+  *out = (Written){.kernel = kernel_new(c->fusion, g, c->g->arena), .step = s};
+  Strided x;
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (n->args[i].kind == ARG_NODE && strided_of(c->g, n->args[i].node, &x))
+      kernel_buffer(out->kernel, x.memory);
+  kernel_buffer(out->kernel, n);
+}
+
+static void add_call_buffer(Compiler *c, PlanStep *s, CallArg arg, uint32_t buffer) {
+  s->args[s->nargs++] = (StepArg){
+      .name = pool_name(c->g->names, call_arg_name(arg)), .kind = STEP_BUFFER, .buffer = buffer};
+}
+
+static void add_call_number(Compiler *c, PlanStep *s, CallArg arg, Dim value) {
+  s->args[s->nargs++] = (StepArg){
+      .name = pool_name(c->g->names, call_arg_name(arg)), .kind = STEP_INT, .value = value};
+}
+
+/* Its numbers follow the operand's own: offset, then strides. */
+static void add_call_strides(Compiler *c, PlanStep *s, CallArg first, Node *n) {
+  Strided x = {0};
+  Dim zero = dim_int(c->g->dims, 0);
+  uint32_t rank = n->type.rank;
+  if (!strided_of(c->g, n, &x)) {
+    diag_error(c->g->diags, s->nodes[0]->location, E_GRAPH_CALL_STRIDES, s->nodes[0]->name,
+               n->name);
+    x.offset = x.stride[0] = x.stride[1] = x.stride[2] = zero;
+  }
+  add_call_number(c, s, first, x.offset);
+  add_call_number(c, s, first + 1, rank == 3 ? x.stride[0] : zero);
+  add_call_number(c, s, first + 2, x.stride[rank - 2]);
+  add_call_number(c, s, first + 3, x.stride[rank - 1]);
+}
+
+/* Memory for the call alone. */
+static uint32_t add_workspace(Compiler *c, const PlanStep *s) {
+  Dim *shape = ARENA_NEW(c->g->arena, Dim);
+  *shape = dim_int(c->g->dims, library_workspace(s->library));
+  PlanBuffer b = {.kind = BUFFER_TEMPORARY, .dtype = DT_I8, .rank = 1, .shape = shape};
+  b.name = pool_name(c->g->names, arena_printf(c->g->arena, "workspace_%s", s->nodes[0]->name));
+  vec_push(c->g->arena, &c->buffers, b);
+  return (uint32_t)c->buffers.len - 1;
+}
+
+static Node *in_memory(Node *n) {
+  while (prim_is_view(n)) n = view_operand(n);
+  return n;
+}
+
+static void add_call_arguments(Compiler *c, PlanStep *s) {
+  Graph *g = c->g;
+  Node *n = s->nodes[0];
+  Node *a = graph_arg(g, n, "self").node, *b = graph_arg(g, n, "mat2").node;
+  Arg bias = graph_arg(g, n, "bias");
+  bool batched = a->type.rank == 3;
+  s->args = ARENA_ARRAY(g->arena, StepArg, CALL_ARGS);
+  add_call_buffer(c, s, CALL_A, node_buffer(c, in_memory(a)));
+  add_call_buffer(c, s, CALL_B, node_buffer(c, in_memory(b)));
+  if (bias.kind == ARG_NODE) add_call_buffer(c, s, CALL_BIAS, node_buffer(c, in_memory(bias.node)));
+  add_call_buffer(c, s, CALL_OUT, node_buffer(c, n));
+  if (library_workspace(s->library)) add_call_buffer(c, s, CALL_WORKSPACE, add_workspace(c, s));
+  add_call_number(c, s, CALL_BATCH, batched ? a->type.shape[0] : dim_int(g->dims, 1));
+  add_call_number(c, s, CALL_M, a->type.shape[a->type.rank - 2]);
+  add_call_number(c, s, CALL_N, b->type.shape[b->type.rank - 1]);
+  add_call_number(c, s, CALL_K, a->type.shape[a->type.rank - 1]);
+  add_call_strides(c, s, CALL_A_OFFSET, a);
+  add_call_strides(c, s, CALL_B_OFFSET, b);
+  add_call_number(c, s, CALL_ACTIVATION,
+                  dim_int(g->dims, library_activation(graph_arg(g, n, "activation").name)));
+}
+
 static void write_kernel(Compiler *c, const Group *g, Written *out) {
   Arena *a = c->g->arena;
+  if (g->kind == GROUP_LIBRARY) {
+    write_call(c, g, out);
+    return;
+  }
   Tiles tiles = {c->g, c->fusion, c->options->tune, c->options->target == TARGET_GPU};
   PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
   s.cost = &c->costs[g->number];
@@ -231,13 +319,19 @@ static void write_kernel(Compiler *c, const Group *g, Written *out) {
   *out = (Written){k, text, s};
 }
 
-static void add_step(Compiler *c, const Group *g, Written *w) {
-  Arena *a = c->g->arena;
+static void add_kernel(Compiler *c, const Group *g, Written *w) {
   PlanStep *s = &w->step;
   in_place_choose(c->in_place, w->kernel, &w->text);
   add_arguments(c, w->kernel, s);
   if (diag_errors(c->g->diags) == 0) check_step_grid(c, s);
   s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
+}
+
+static void add_step(Compiler *c, const Group *g, Written *w) {
+  Arena *a = c->g->arena;
+  PlanStep *s = &w->step;
+  if (s->library) add_call_arguments(c, s);
+  else add_kernel(c, g, w);
   if (g->once) vec_push(a, &c->once, *s);
   else vec_push(a, &c->steps, *s);
 }
@@ -346,7 +440,8 @@ static void make_plan(Compiler *c) {
 
 static unsigned conditions_of(const CompileOptions *o) {
   return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
-         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0);
+         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0) |
+         (o->libraries ? LIBRARIES : 0);
 }
 
 const char *graph_pass_names(Arena *a, const CompileOptions *o) {
@@ -388,7 +483,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
 static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (!memory_has_kernel(g, n)) return false;
-  if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
+  if (k != PRIM_LIBRARY && prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
   if (k == PRIM_ATTENTION) {
     Attention x = attention_of(g, n);
     return attention_fits(x.query, x.value);
@@ -457,6 +552,7 @@ static void set_gpu(Graph *g, const DevicePeaks *gpu) {
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   g->unchecked = options->unchecked;
+  g->libraries = options->libraries;
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
   graph_concat_in_slices(g);
   graph_insert_copies(g);

@@ -17,6 +17,7 @@ typedef struct {
   bool freeze;        /* what depends on weights alone is computed once */
   bool unchecked;     /* indices are not checked */
   Stages *stages;     /* called for each step of the compilation, or NULL */
+  const struct LibraryChooser *libraries; /* which products libraries compute; NULL: none */
   bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;
 

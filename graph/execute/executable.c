@@ -17,7 +17,8 @@ static int compile_kernels(Executable *e) {
   PlanKernel *found;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
-    code = kernels_find(&e->kernels, &e->plan->steps[i], NULL, &found);
+    if (!e->plan->steps[i].library)
+      code = kernels_find(&e->kernels, &e->plan->steps[i], NULL, &found);
   double begin = stages_now();
   bool waiting = e->kernels.compiled < e->kernels.list.len;
   if (!code) code = kernels_compile(&e->kernels);
@@ -29,9 +30,21 @@ typedef struct {
   const ExecuteOptions *options;
 } Making;
 
+/* Interpreters define what is right: they call no library, nor does a device another's. */
+static int check_calls(const Executable *e) {
+  for (uint32_t i = 0; i < e->plan->nsteps; i++) {
+    const PlanStep *s = &e->plan->steps[i];
+    if (s->library && library_kind(s->library) != device_kind(e->device))
+      return error_set(NEREID_E_USAGE, E_GRAPH_CALL_DEVICE, s->kernel, e->device->name);
+  }
+  return 0;
+}
+
 static int make_executable_body(void *arg) {
   const Making *m = arg;
   Executable *e = m->e;
+  int unfit = check_calls(e);
+  if (unfit) return unfit;
   e->kept = ARENA_ARRAY(e->arena, KeptMemory, e->plan->nbuffers);
   choose_replay(e, m->options);
   int code = execution_new(&e->main, e);

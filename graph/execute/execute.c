@@ -95,12 +95,35 @@ static void execute_find_uses(Execution *e) {
     }
 }
 
+/* The buffer that is that argument of a call; NULL: it has none. */
+static const BufferState *call_buffer(const Execution *e, const PlanStep *step, CallArg a) {
+  for (uint32_t i = 0; i < step->nargs; i++)
+    if (call_arg_find(step->args[i].name) == a) return &e->buffers[step->args[i].buffer];
+  return NULL;
+}
+
+static void call_point(StepState *s, const PlanStep *step, uint32_t arg, char *data) {
+  s->replay.version++;
+  switch (call_arg_find(step->args[arg].name)) {
+    case CALL_A: s->at.a = data; return;
+    case CALL_B: s->at.b = data; return;
+    case CALL_BIAS: s->at.bias = data; return;
+    case CALL_OUT: s->at.out = data; return;
+    default: s->at.workspace = data; return;
+  }
+}
+
 static int point(Execution *e, BufferState *b) {
   int code = 0;
   if (b->pointed == b->data) return 0;
   for (uint32_t i = 0; i < b->nuses && !code; i++) {
-    const StepState *s = &e->steps[b->uses[i].step];
-    int at = s->launch && !s->empty ? s->at[b->uses[i].arg] : -1;
+    StepState *s = &e->steps[b->uses[i].step];
+    const PlanStep *step = &e->plan->steps[b->uses[i].step];
+    if (step->library) {
+      call_point(s, step, b->uses[i].arg, b->data);
+      continue;
+    }
+    int at = s->launch && !s->empty ? s->param[b->uses[i].arg] : -1;
     if (at >= 0) code = nereid_launch_set_pointer(s->launch, at, b->data);
   }
   b->pointed = code ? NULL : b->data;
@@ -138,11 +161,16 @@ static int record_mark(Execution *e, uint32_t i, nereid_stream *s) {
   return e->marks ? nereid_event_record(e->marks[i], s) : 0;
 }
 
+static int run_step(StepState *step, nereid_stream *s) {
+  return step->call ? library_run(step->call, &step->at, device_stream(s))
+                    : nereid_launch_run(step->launch, s);
+}
+
 /* Steps `from` to `to`, which know their buffers. */
 static int execute_steps(Execution *e, uint32_t from, uint32_t to, nereid_stream *s) {
   int code = record_mark(e, from, s);
   for (uint32_t i = from; i < to && !code; i++) {
-    if (!e->steps[i].empty) code = nereid_launch_run(e->steps[i].launch, s);
+    if (!e->steps[i].empty) code = run_step(&e->steps[i], s);
     if (!code) code = record_mark(e, i + 1, s);
   }
   return code;
@@ -177,11 +205,15 @@ static int run_updates(const Execution *e, nereid_stream *s) {
 
 /* ---- all at once ---- */
 
+static ReplayItem replay_item_of(const StepState *s) {
+  return s->call ? (ReplayItem){.call = &s->replay} : (ReplayItem){.launch = s->launch};
+}
+
 static void list_replay_items(Execution *e) {
   Recordings *r = &e->recordings;
   r->nitems = 0;
   for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++)
-    if (!e->steps[i].empty) r->items[r->nitems++] = (ReplayItem){.launch = e->steps[i].launch};
+    if (!e->steps[i].empty) r->items[r->nitems++] = replay_item_of(&e->steps[i]);
   for (uint32_t i = 0; i < e->plan->nupdates; i++)
     r->nitems += update_of(e, i, &r->items[r->nitems]);
 }
@@ -242,7 +274,7 @@ static void allocate_state(Execution *e) {
     e->buffers[i].shape = ARENA_ARRAY(e->arena, int64_t, p->buffers[i].rank);
   }
   for (uint32_t i = 0; i < p->nsteps; i++)
-    e->steps[i].at = ARENA_ARRAY(e->arena, int, p->steps[i].nargs);
+    e->steps[i].param = ARENA_ARRAY(e->arena, int, p->steps[i].nargs);
   e->sizes = sizes_new(e->arena, p);
   e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
   execute_find_uses(e);
@@ -272,7 +304,10 @@ int execution_new(Execution **out, Executable *of) {
 void execution_free(Execution *e) {
   if (!e) return;
   recordings_free(&e->recordings);
-  for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) nereid_launch_free(e->steps[i].launch);
+  for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) {
+    nereid_launch_free(e->steps[i].launch);
+    library_end(e->steps[i].call);
+  }
   execute_free_memory(e);
   arena_free(e->arena);
   free(e);
@@ -285,7 +320,7 @@ static int find_step_kernels(Execution *e, const Sizes *sizes) {
   Executable *x = e->of;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
-    if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
+    if (!e->plan->steps[i].library && (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i])))
       code = kernels_find(&x->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
   bool waiting = x->kernels.compiled < x->kernels.list.len;
   double begin = stages_now();
@@ -303,17 +338,22 @@ static int find_kernels(Execution *e) { return error_guard(e->of->arena, find_ke
 
 static const nereid_image *image_of(const StepState *s) { return s->kernel->kernel->image; }
 
+static bool writes_argument(const Execution *e, uint32_t step, uint32_t arg) {
+  const PlanStep *s = &e->plan->steps[step];
+  if (s->library) return call_writes(call_arg_find(s->args[arg].name));
+  const nereid_image *image = image_of(&e->steps[step]);
+  int at = nereid_image_find_param(image, s->args[arg].name);
+  return at >= 0 && image->params[at].written;
+}
+
 static void note_written_buffers(Execution *e) {
   for (uint32_t i = 0; i < e->plan->nupdates; i++)
     e->buffers[e->plan->updates[i].to].written = true;
   for (uint32_t i = 0; i < e->plan->nsteps; i++) {
     const PlanStep *step = &e->plan->steps[i];
-    const nereid_image *image = image_of(&e->steps[i]);
-    for (uint32_t j = 0; j < step->nargs; j++) {
-      if (step->args[j].kind != STEP_BUFFER) continue;
-      int at = nereid_image_find_param(image, step->args[j].name);
-      if (at >= 0 && image->params[at].written) e->buffers[step->args[j].buffer].written = true;
-    }
+    for (uint32_t j = 0; j < step->nargs; j++)
+      if (step->args[j].kind == STEP_BUFFER && writes_argument(e, i, j))
+        e->buffers[step->args[j].buffer].written = true;
   }
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     const BufferState *b = &e->buffers[i];
@@ -368,18 +408,18 @@ static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3
   s->launched = s->kernel;
   s->launch->start.part_of_model = true;
   for (uint32_t i = 0; i < step->nargs; i++)
-    s->at[i] = nereid_image_find_param(image_of(s), step->args[i].name);
+    s->param[i] = nereid_image_find_param(image_of(s), step->args[i].name);
   return 0;
 }
 
 static int set_number(Execution *e, const PlanStep *step, StepState *s, uint32_t i) {
   const StepArg *a = &step->args[i];
   int64_t value;
-  if (s->at[i] < 0 || a->kind == STEP_BUFFER) return 0;
-  if (a->kind == STEP_FLOAT) return nereid_launch_set_float(s->launch, s->at[i], a->number);
+  if (s->param[i] < 0 || a->kind == STEP_BUFFER) return 0;
+  if (a->kind == STEP_FLOAT) return nereid_launch_set_float(s->launch, s->param[i], a->number);
   if (!sizes_eval(e->sizes, a->value, &value))
     return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, step->kernel, a->name);
-  return nereid_launch_set_int(s->launch, s->at[i], value);
+  return nereid_launch_set_int(s->launch, s->param[i], value);
 }
 
 /* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
@@ -405,17 +445,77 @@ static bool makes_numbers(const Execution *e, const PlanStep *step) {
   return numbers;
 }
 
+/* ---- calls of libraries ---- */
+
+static LibraryMatrix matrix_of(const Execution *e, const PlanStep *step, CallArg operand,
+                               const int64_t *values, CallArg first) {
+  LibraryMatrix x = {.offset = values[first],
+                     .batch = values[first + 1],
+                     .row = values[first + 2],
+                     .column = values[first + 3]};
+  x.dtype = call_buffer(e, step, operand)->plan->dtype;
+  return x;
+}
+
+static LibraryProduct product_of(const Execution *e, const PlanStep *step, const int64_t *values) {
+  const BufferState *bias = call_buffer(e, step, CALL_BIAS);
+  return (LibraryProduct){.a = matrix_of(e, step, CALL_A, values, CALL_A_OFFSET),
+                          .b = matrix_of(e, step, CALL_B, values, CALL_B_OFFSET),
+                          .out = call_buffer(e, step, CALL_OUT)->plan->dtype,
+                          .bias = bias ? bias->plan->dtype : DT_NONE,
+                          .batch = values[CALL_BATCH],
+                          .m = values[CALL_M],
+                          .n = values[CALL_N],
+                          .k = values[CALL_K],
+                          .activation = (LibraryActivation)values[CALL_ACTIVATION]};
+}
+
+static int call_values(const Execution *e, const PlanStep *step, int64_t *values) {
+  for (uint32_t i = 0; i < step->nargs; i++) {
+    const StepArg *a = &step->args[i];
+    if (a->kind == STEP_INT && !sizes_eval(e->sizes, a->value, &values[call_arg_find(a->name)]))
+      return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, step->kernel, a->name);
+  }
+  return 0;
+}
+
+static int start_call(void *context, void *stream) {
+  StepState *s = context;
+  return library_run(s->call, &s->at, stream);
+}
+
+/* A call keeps its algorithm while the sizes are the same. */
+static int prepare_call(Execution *e, const PlanStep *step, StepState *s) {
+  int64_t values[CALL_ARGS] = {0};
+  int code = call_values(e, step, values);
+  if (code) return code;
+  s->empty = s->empty || !values[CALL_BATCH] || !values[CALL_M] || !values[CALL_N];
+  if (s->empty || (s->call && !memcmp(s->numbers, values, sizeof values))) return 0;
+  LibraryProduct p = product_of(e, step, values);
+  LibraryCall *made;
+  code = library_prepare(&made, e->device, step->library, &p);
+  if (code) return code;
+  library_end(s->call);
+  s->call = made;
+  memcpy(s->numbers, values, sizeof values);
+  s->replay.start = start_call;
+  s->replay.context = s;
+  s->replay.version++;
+  return 0;
+}
+
 static int prepare_step(Execution *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   StepState *s = &e->steps[i];
   uint32_t grid[3];
   int code = eval_step_grid(e, step, &s->empty, grid);
   s->empty = s->empty || makes_numbers(e, step);
+  if (!code && step->library) return prepare_call(e, step, s);
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
   for (uint32_t j = 0; j < step->nargs && !code; j++) {
-    bool buffer = step->args[j].kind == STEP_BUFFER && s->at[j] >= 0;
-    if (buffer && image_of(s)->params[s->at[j]].written)
+    bool buffer = step->args[j].kind == STEP_BUFFER && s->param[j] >= 0;
+    if (buffer && image_of(s)->params[s->param[j]].written)
       code = check_index_limit(e, step, &e->buffers[step->args[j].buffer]);
     if (!code) code = set_number(e, step, s, j);
   }
@@ -427,9 +527,9 @@ static int prepare_step(Execution *e, uint32_t i) {
 /* The first step that has a buffer writes it, if no caller and no file does. */
 static int check_plan_step(const Execution *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
-  bool empty;
+  bool empty = step->library;
   uint32_t grid[3];
-  int code = eval_step_grid(e, step, &empty, grid);
+  int code = step->library ? 0 : eval_step_grid(e, step, &empty, grid);
   for (uint32_t j = 0; j < step->nargs && !code && !empty; j++) {
     if (step->args[j].kind != STEP_BUFFER) continue;
     const BufferState *b = &e->buffers[step->args[j].buffer];

@@ -5,8 +5,10 @@
 #include "graph/execute/execute.h"
 #include "graph/compile/plan_kernels.h"
 #include "graph/plan/buffer_pool.h"
+#include "graph/plan/call.h"
 #include "runtime/device/device.h"
 #include "runtime/device/replay.h"
+#include "runtime/library/library.h"
 
 /* An argument of a step that is a buffer. */
 typedef struct {
@@ -33,11 +35,16 @@ typedef struct {
   bool aimed;    /* an output that has its memory for this run */
 } BufferState;
 
+/* A step is a launch of a kernel, or a call of a library. */
 typedef struct {
+  LibraryCall *call; /* NULL: none was prepared yet */
+  int64_t numbers[CALL_ARGS]; /* that it was prepared for */
+  LibraryPointers at;
+  ReplayCall replay; /* the same for recordings */
   PlanKernel *kernel;
   PlanKernel *launched; /* of which the launch is */
   nereid_launch *launch;
-  int *at;    /* the image's parameter of each argument; -1: it takes none */
+  int *param; /* the image's parameter of each argument; -1: it takes none */
   bool empty; /* an axis of the grid is 0: nothing to do */
 } StepState;
 

@@ -98,12 +98,12 @@ static void window_domain(const Fusion *f, Group *to, const Node *n) {
 }
 
 static void matmul_extents(Group *to, const Node *n, Dims *d) {
-  const ValueType *t = &n->type;
-  bool batched = t->rank == 3;
-  to->extent[0] = batched ? t->shape[0] : dim_int(d, 1);
-  to->extent[1] = t->shape[t->rank - 2];
-  to->extent[2] = t->shape[t->rank - 1];
-  to->extent[3] = n->args[0].node->type.shape[t->rank - 1];
+  const ValueType *a = &n->args[0].node->type, *b = &n->args[1].node->type;
+  bool batched = a->rank == 3;
+  to->extent[0] = batched ? a->shape[0] : dim_int(d, 1);
+  to->extent[1] = a->shape[a->rank - 2];
+  to->extent[2] = b->shape[b->rank - 1];
+  to->extent[3] = a->shape[a->rank - 1];
 }
 
 /* The positions of all images are rows, the channels of one group columns, groups batches. */
@@ -146,6 +146,12 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   to->element = element;
 }
 
+/* No other node joins a call, so that the index says nothing. */
+static void library_domain(const Fusion *f, Group *to, const Node *n) {
+  flat_domain(f, to, n);
+  matmul_extents(to, n, f->graph->dims);
+}
+
 static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   Graph *g = f->graph;
   Dims *d = g->dims;
@@ -177,7 +183,8 @@ static Role fuse_natural_role(const Node *n) {
 
 void fuse_set_domain(const Fusion *f, Group *to, const Node *n) {
   PrimKind k = prim_kind(n->op);
-  if (prim_is_product(k)) product_domain(f, to, n);
+  if (k == PRIM_LIBRARY) library_domain(f, to, n);
+  else if (prim_is_product(k)) product_domain(f, to, n);
   else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
   else if (fuse_has_columns(n)) column_domain(f, to, n);
   else if (k == PRIM_WINDOW) window_domain(f, to, n);
@@ -571,6 +578,7 @@ static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
+  if (g->kind == GROUP_LIBRARY) return stopped(STOP_LIBRARY, NULL);
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return puts_fit(s, g, n);
   if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
   bool loops = fuse_has_columns(n) || is_window(n);
@@ -608,6 +616,7 @@ static void note_operand_reader(Node *operand, const Dim *index, void *ctx) {
 static GroupKind group_kind(const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_ATTENTION) return GROUP_ATTENTION;
+  if (k == PRIM_LIBRARY) return GROUP_LIBRARY;
   return prim_is_product(k) ? GROUP_MATMUL : GROUP_LOOPS;
 }
 
@@ -766,7 +775,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
 /* ---- text ---- */
 
 static void print_group(Text *out, const Fusion *f, const Group *g) {
-  static const char *const kinds[] = {"loops", "matmul", "attention"};
+  static const char *const kinds[] = {"loops", "matmul", "attention", "library"};
   text_printf(out, "%u: %s%s ", g->number, g->once ? "once " : "", kinds[g->kind]);
   dim_print(out, g->x);
   if (!dim_is(g->r, 1)) {

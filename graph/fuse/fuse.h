@@ -24,7 +24,7 @@
 
 #include "graph/ops/prims.h"
 
-typedef enum { GROUP_LOOPS, GROUP_MATMUL, GROUP_ATTENTION } GroupKind;
+typedef enum { GROUP_LOOPS, GROUP_MATMUL, GROUP_ATTENTION, GROUP_LIBRARY } GroupKind;
 typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
 
 typedef struct Group {
@@ -33,7 +33,7 @@ typedef struct Group {
   uint32_t number;
   Dim x, r;         /* LOOPS: the domain.  Else x is all elements */
   Dim index[3];     /* LOOPS: of x, of r.  Else batch, row, column */
-  Dim extent[4];    /* MATMUL: of these, and of the summed axis */
+  Dim extent[4];    /* MATMUL, LIBRARY: of these, and of the summed axis */
   uint32_t rank;    /* of the tensor whose elements the full role has: what is reduced, or the */
   const Dim *shape; /* product */
   const Dim *element;
@@ -49,6 +49,7 @@ typedef struct Group {
   X(EAGER, "has a kernel of its own in mode eager")                     \
   X(ONCE, "is computed in each run, what it reads only once")           \
   X(PRODUCT, "is a product, which reads its operands from memory")      \
+  X(LIBRARY, "is computed by a library, which has no such epilogue")     \
   X(SCATTER, "writes to memory in any order, or reads what does")       \
   X(READ, "comes after a size is read that data decides")               \
   X(TILES, "needs whole rows, which lie in several tiles of a product") \

@@ -4,6 +4,7 @@
 
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
+#include "runtime/library/library.h"
 
 static const char *const INNER = "the inner axes";
 
@@ -38,6 +39,18 @@ void infer_mm_dtype(Infer *in) {
 void infer_mm(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
   in->result = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
+}
+
+/* A product of a library: rows of the result, in any shape. */
+void infer_library_product(Infer *in) {
+  Dim sizes[GRAPH_RANK_MAX];
+  const char *function = infer_string(in, "function");
+  if (!library_find(function)) infer_fail(in, E_GRAPH_NO_LIBRARY, function);
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  ValueType t = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
+  uint32_t n = infer_sizes(in, "size", sizes);
+  infer_same_size(in, value_numel(in->g, &t), infer_product(in, sizes, n), "the elements");
+  infer_set(in, infer_dtype(in, "dtype", t.dtype), n, sizes);
 }
 
 static ValueType matvec_type(Infer *in, const ValueType *a, const ValueType *v) {

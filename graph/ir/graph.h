@@ -184,6 +184,7 @@ struct Graph {
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
   bool unchecked;              /* indices are not checked: the caller has proven them */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
+  const struct LibraryChooser *libraries; /* who chooses products for libraries; NULL: none are */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
 

@@ -30,6 +30,7 @@ typedef enum {
   PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* nereid.conv */
+  PRIM_LIBRARY,     /* nereid.library_product: a library computes it */
   PRIM_ATTENTION,   /* nereid.attention (graph/analysis/attention.h) */
   PRIM_CHECK,       /* nereid.check_index: an effect; nothing uses its value */
 } PrimKind;

@@ -26,7 +26,9 @@ uint32_t prim_in_memory(const Node *n) {
   return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;
 }
 
-bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }
+bool prim_is_product(PrimKind k) {
+  return k == PRIM_MATMUL || k == PRIM_CONVOLUTION || k == PRIM_LIBRARY;
+}
 
 bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }
 

@@ -10,6 +10,7 @@
  *   insert     its operand's, in a slice of memory that others share
  *   gather     from an element of its operand at an index that other operands say
  *   check      no element: it records an operand's first element that is no valid index
+ *   library    a call of a library (runtime/library)
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_OPS_PRIMS_H
 #define NEREID_GRAPH_OPS_PRIMS_H

@@ -192,8 +192,18 @@ static void print_covered(Text *out, const PlanStep *s) {
   }
 }
 
+static void print_shape_of_launch(Printer *p, const PlanStep *s) {
+  text_puts(p->out, " grid ");
+  for (int i = 0; i < 3; i++) {
+    if (i) text_puts(p->out, ", ");
+    print_dim(p->out, s->grid[i]);
+  }
+  text_printf(p->out, " warps %u stages %u", s->warps, s->stages);
+}
+
 static void print_step(Printer *p, const PlanStep *s) {
-  text_printf(p->out, "%s %s(", s->once ? "once" : "step", s->kernel);
+  if (s->library) text_printf(p->out, "%scall %s(", s->once ? "once " : "", s->kernel);
+  else text_printf(p->out, "%s %s(", s->once ? "once" : "step", s->kernel);
   for (uint32_t i = 0; i < s->nargs; i++) {
     if (i) text_puts(p->out, ", ");
     print_arg(p, &s->args[i]);
@@ -202,12 +212,8 @@ static void print_step(Printer *p, const PlanStep *s) {
     text_printf(p->out, "%s%s: ", i || s->nargs ? ", " : "", s->constexprs[i].name);
     print_dim(p->out, s->constexprs[i].value);
   }
-  text_puts(p->out, ") grid ");
-  for (int i = 0; i < 3; i++) {
-    if (i) text_puts(p->out, ", ");
-    print_dim(p->out, s->grid[i]);
-  }
-  text_printf(p->out, " warps %u stages %u", s->warps, s->stages);
+  text_puts(p->out, ")");
+  if (!s->library) print_shape_of_launch(p, s);
   print_covered(p->out, s);
   text_puts(p->out, "\n");
 }

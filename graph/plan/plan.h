@@ -13,6 +13,7 @@
 #define NEREID_GRAPH_PLAN_PLAN_H
 
 #include "graph/ir/graph.h"
+#include "runtime/library/library.h"
 #include "runtime/nereid.h"
 
 typedef enum {
@@ -106,7 +107,9 @@ typedef struct {
 } StepChoice;
 
 typedef struct {
-  Name kernel; /* a function of the plan's source */
+  Name kernel; /* a function of the plan's source, or of a library */
+  const LibraryFunction *library; /* the step is a call of it (graph/plan/call.h), which has
+                                            no grid and no choices; NULL: a kernel */
   bool once;   /* of the constant part */
   StepArg *args;
   uint32_t nargs;

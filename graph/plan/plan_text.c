@@ -8,6 +8,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/ops.h"
+#include "graph/plan/call.h"
 #include "lang/base/irtext.h"
 
 typedef struct {
@@ -369,7 +370,28 @@ static void check_step_text(Reader *p, const PlanStep *s, Span span) {
   check_step_uses(p, s, span);
 }
 
+/* A function of a library, and no grid. */
+static void read_call(Reader *p, bool once) {
+  Span span = p->r.token.span;
+  Dim one = dim_int(p->plan->graph->dims, 1);
+  PlanStep s = {.kernel = ir_word(&p->r, "a library's function"), .once = once};
+  for (int i = 0; i < 3; i++) s.grid[i] = one;
+  read_step_args(p, &s);
+  read_covered(p, &s);
+  if (p->r.failed) return;
+  s.library = library_find(s.kernel);
+  if (!s.library) ir_error(&p->r, span, E_GRAPH_NO_LIBRARY, s.kernel);
+  else if (s.nconstexprs || !call_is_complete(&s))
+    ir_error(&p->r, span, E_GRAPH_CALL_ARGS, s.kernel);
+  else check_step_text(p, &s, span);
+  if (!p->r.failed) vec_push(p->r.arena, &p->steps, s);
+}
+
 static void read_step(Reader *p, bool once) {
+  if (once && ir_accept(&p->r, "call")) {
+    read_call(p, once);
+    return;
+  }
   Span span = p->r.token.span;
   PlanStep s = {.kernel = ir_word(&p->r, "a kernel"), .once = once};
   read_step_args(p, &s);
@@ -413,6 +435,7 @@ static bool read_line(Reader *p) {
   else if (ir_accept(&p->r, "read")) read_data_read(p);
   else if (ir_accept(&p->r, "once")) read_step(p, true);
   else if (ir_accept(&p->r, "step")) read_step(p, false);
+  else if (ir_accept(&p->r, "call")) read_call(p, false);
   else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
   else return false;
   return true;

@@ -15,6 +15,7 @@
  *   once mul(p_weight_ptr = %p_weight, mul_ptr = %mul, BLOCK: 32) grid 1, 1, 1 warps 1 stages 3
  *   step linear_relu(x_ptr = %x, n = "8*s0", scale = 0.5, BLOCK: 128) grid "(s0 + 15)//16", 1, 1
  *       warps 4 stages 3 covers linear "aten.linear.default", relu "aten.relu.default"
+ *   call cublas.matmul(a = %x, b = %w, ...) covers mm "nereid.library_product.default"
  *   source
  *   import triton
  *   ...
@@ -23,7 +24,8 @@
  * argument, `name: ` a constexpr.  A temporary whose offset in the pool is known says `at OFFSET`,
  * and the line `pool BYTES` says how large that is.  Steps count from 0.  `once` is a step that
  * runs before the first run alone: such steps come first, and use weights, constants, and
- * temporaries that no other step uses.
+ * temporaries that no other step uses.  `call` is a step of a library (graph/plan/call.h), `once
+ * call` such a one that runs once.
  *
  * What was printed reads back, and prints the same. */
 #ifndef NEREID_GRAPH_PLAN_PLAN_TEXT_H

@@ -35,13 +35,14 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks), whose texts the tuple keeps. */
+/* (mode, dtype, ranges, device, no_checks, libraries), whose texts the tuple keeps.  The last may be
+ * left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
-                        &g->no_checks))
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|z", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
+                        &g->no_checks, &g->libraries))
     return -1;
   return read_ranges(o, ranges);
 }

@@ -183,10 +183,10 @@ class Model:
     """
 
     def __init__(self, graph, *, device=None, mode=None, dtype=None, ranges=None,
-                 check_indices=True, bound=(), executable=None):
+                 check_indices=True, libraries=None, bound=(), executable=None):
         limits = [(str(name), int(lo), int(hi)) for name, (lo, hi) in dict(ranges or {}).items()]
         self._graph = graph
-        self._options = (mode, dtype, limits, None, not check_indices)
+        self._options = (mode, dtype, limits, None, not check_indices, libraries)
         self._device = device
         self._bound = list(bound)  # inputs that the model came with: the first ones, or by name
         self._executables: dict[str, _Compiled] = {}
@@ -221,7 +221,7 @@ class Model:
     def _emit(self, kind: str, device: str | None) -> str:
         if self._graph is None:
             raise TypeError("an executable has no graph: load the model itself")
-        options = (*self._options[:3], device, self._options[4])
+        options = (*self._options[:3], device, *self._options[4:])
         with self._lock:
             return self._graph.emit(options, _KINDS.index(kind))
 
@@ -497,7 +497,7 @@ def _is_of_torch(model: object) -> bool:
 def load(model, *, weights: str | os.PathLike | None = None, device: str | None = None,
          mode: str | None = None, dtype: str | None = None,
          ranges: Mapping[str, tuple[int, int]] | None = None, inputs=None,
-         check_indices: bool = True) -> Model:
+         check_indices: bool = True, libraries: str | None = None) -> Model:
     """Reads a model.
 
     `model` is a path (.onnx, .pt2, a graph as text), the bytes of such a file, text of a graph,
@@ -511,10 +511,12 @@ def load(model, *, weights: str | os.PathLike | None = None, device: str | None 
     `device` is "cpu", "cuda" or "cuda:1"; without one the model runs where its inputs are.
     `mode` is "default", "eager", "reduce-overhead" or "max-autotune"; `dtype` "fp32", "bf16" or
     "fp16" is what weights and floating inputs have; `ranges` narrows open sizes:
-    {"s0": (1, 64)}, or by an input's axis {"x[0]": (1, 64)}.
+    {"s0": (1, 64)}, or by an input's axis {"x[0]": (1, 64)}.  `libraries` says which products of
+    matrices cuBLAS, a BLAS or oneDNN compute: those that "records" say to be faster so (the
+    default), "always", or "none".
     """
     options = {"device": device, "mode": mode, "dtype": dtype, "ranges": ranges,
-               "check_indices": check_indices}
+               "check_indices": check_indices, "libraries": libraries}
     bound: list = []
     path = data = None
     if _is_of_torch(model):

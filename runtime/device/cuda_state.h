@@ -16,8 +16,6 @@ enum { CU_CAPTURE_RELAXED = 2 };
 enum { CU_CAPTURE_UNSUPPORTED = 900, CU_CAPTURE_INVALIDATED = 901, CU_CAPTURE_IMPLICIT = 906 };
 enum { CU_NOT_INITIALIZED = 3 };
 
-enum { CU_CAPTURE_RELAXED = 2 };
-
 /* Work that a library starts, as a graph within a graph; drivers before CUDA 11.1 lack some. */
 #define CUDA_CAPTURE_FUNCTIONS(X)                                                                 \
   X(begin, cuStreamBeginCapture_v2, (CuStream s, int mode))                                       \

@@ -44,6 +44,7 @@ static void write_version(Library *l) {
 
 static bool create_handle(Library *l, Cublas *c) {
   CUDA_ENTER_OR(l->device, false);
+  CUDA_RELAX(l->device);
   (void)api;
   return c->api.create(&c->handle) == LT_OK;
 }
@@ -187,6 +188,7 @@ static int prepare_matmul(LibraryCall *c) {
   const LibraryProduct *p = &c->product;
   LibraryLayout a, b;
   CUDA_ENTER(c->library->device);
+  CUDA_RELAX(c->library->device);
   (void)api;
   Matmul *m = c->state = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();

@@ -1,0 +1,62 @@
+#include "graph/analysis/strided.h"
+
+#include <string.h>
+
+/* A term of the offset: what it multiplies one of the indices by; the number of that index, the
+ * rank if it has none, or -1 if it is no such term. */
+static int term_stride(Dims *d, Dim term, const Dim *index, int rank, Dim *stride) {
+  *stride = term;
+  if (!term->indexed) return rank;
+  for (int i = 0; i < rank; i++)
+    if (term == index[i]) {
+      *stride = dim_int(d, 1);
+      return i;
+    }
+  if (term->kind != DIM_PRODUCT) return -1;
+  int found = -1;
+  *stride = dim_int(d, term->value);
+  for (uint32_t k = 0; k < term->n; k++) {
+    int at = 0;
+    while (at < rank && index[at] != term->args[k]) at++;
+    bool is_index = at < rank;
+    if (is_index ? found >= 0 : term->args[k]->indexed) return -1;
+    if (is_index) found = at;
+    else *stride = dim_mul(d, *stride, term->args[k]);
+  }
+  return found;
+}
+
+static bool split_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *out) {
+  Dim constant = dim_int(d, offset->kind == DIM_SUM ? offset->value : 0);
+  uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
+  out->offset = constant;
+  for (uint32_t i = 0; i < terms; i++) {
+    Dim stride;
+    int axis =
+        term_stride(d, offset->kind == DIM_SUM ? offset->args[i] : offset, index, rank, &stride);
+    if (axis < 0) return false;
+    Dim *to = axis == rank ? &out->offset : &out->stride[axis];
+    *to = dim_add(d, *to, stride);
+  }
+  return true;
+}
+
+bool strided_of(Graph *g, Node *n, Strided *out) {
+  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2"};
+  Dims *d = g->dims;
+  Dim index[STRIDED_RANK_MAX], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  uint32_t rank = n->type.rank;
+  if (rank > STRIDED_RANK_MAX) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    bool one = dim_is(n->type.shape[i], 1);
+    at[i] = index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], n->type.shape[i]);
+    out->stride[i] = dim_int(d, 0);
+  }
+  for (; prim_is_view(n); n = view_operand(n)) {
+    view_index(g, n, at, from);
+    memcpy(at, from, sizeof at);
+  }
+  out->memory = n;
+  return split_offset(d, linear_of_index(d, at, n->type.shape, n->type.rank), index, (int)rank,
+                      out);
+}

@@ -1,0 +1,240 @@
+/* Pass choose_libraries: products of matrices become nereid.library_product where a library is to
+ * compute them: the LibraryChooser of the graph says which.
+ *
+ * A library takes operands through views that have strides, one of which is 1, so that transposed
+ * weights need no copy.  It adds a bias and applies an activation if its row says so; the other
+ * pointwise ops after a product become a kernel of their own.  The result may have any shape: views
+ * of a product that has no other use are part of it. */
+#include "graph/passes/choose_libraries.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "graph/analysis/dce.h"
+#include "graph/analysis/strided.h"
+#include "graph/analysis/weight_constants.h"
+#include "graph/infer/node_builder.h"
+#include "graph/passes.h"
+
+typedef struct {
+  Graph *g;
+  bool *constant; /* by node id */
+  uint32_t *uses; /* by node id */
+  Node **user;    /* by node id: the last one that uses it */
+  bool *returned; /* by node id */
+  uint32_t nids;
+} Chooser;
+
+/* ---- operands ---- */
+
+/* Rows of contiguous elements that do not overlap. */
+static bool are_rows(Graph *g, Dim rows, Dim columns, Dim row, Dim column) {
+  if (!dim_is(column, 1) && !dim_is(columns, 1)) return false;
+  return dim_is(rows, 1) || dim_at_most(g->dims, columns, row);
+}
+
+static bool is_matrix(Graph *g, Node *n) {
+  Strided s;
+  if (!strided_of(g, n, &s)) return false;
+  const Dim *size = n->type.shape + n->type.rank - 2, *stride = s.stride + n->type.rank - 2;
+  return are_rows(g, size[0], size[1], stride[0], stride[1]) ||
+         are_rows(g, size[1], size[0], stride[1], stride[0]);
+}
+
+static bool is_product_of_matrices(Graph *g, const Node *n) {
+  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) return false;
+  Node *a = n->args[0].node, *b = n->args[1].node;
+  Dim k = a->type.shape[a->type.rank - 1];
+  return dim_range(g->dims, k).lo >= 1 && is_matrix(g, a) && is_matrix(g, b);
+}
+
+/* ---- what a product is computed with ---- */
+
+typedef struct {
+  const LibraryFunction *function;
+  Node *product, *end; /* `end` has the value of all of it */
+  Node *bias;          /* NULL: none */
+  LibraryActivation activation;
+} Call;
+
+static Node *only_user(const Chooser *c, const Node *n) {
+  bool alone = n->id < c->nids && c->uses[n->id] == 1;
+  Node *user = alone ? c->user[n->id] : NULL;
+  return user && user->kind == NODE_CALL ? user : NULL;
+}
+
+static bool takes(const Call *call, DType bias, LibraryActivation activation) {
+  const Node *n = call->product;
+  return library_takes(call->function, n->args[0].node->type.dtype, n->type.dtype, bias,
+                       activation);
+}
+
+/* A vector along the last axis, in memory as it is. */
+static bool is_bias(Graph *g, Node *x, Dim columns) {
+  uint32_t rank = x->type.rank;
+  Strided s;
+  if (rank == 0 || rank > STRIDED_RANK_MAX || x->type.shape[rank - 1] != columns) return false;
+  for (uint32_t i = 0; i + 1 < rank; i++)
+    if (!dim_is(x->type.shape[i], 1)) return false;
+  bool dense = strided_of(g, x, &s) && dim_is(s.offset, 0);
+  return dense && (dim_is(columns, 1) || dim_is(s.stride[rank - 1], 1));
+}
+
+/* The bias that n adds to `x`; NULL: it does something else. */
+static Node *added_bias(Graph *g, const Call *call, const Node *n, const Node *x) {
+  bool plain = graph_is(n, OP_aten_add_Tensor) && n->nargs == 2 && n->nnamed == 0;
+  if (!plain || call->product->type.rank != 2 || !value_type_eq(&n->type, &x->type)) return NULL;
+  int other = n->args[0].kind == ARG_NODE && n->args[0].node == x;
+  const Arg *a = &n->args[other];
+  if (a->kind != ARG_NODE || a->node == x || a->node->type.kind != VALUE_TENSOR) return NULL;
+  bool fits = a->node->type.dtype == x->type.dtype && x->type.rank &&
+              x->type.shape[x->type.rank - 1] == call->product->type.shape[1] &&
+              is_bias(g, a->node, x->type.shape[x->type.rank - 1]);
+  return fits ? a->node : NULL;
+}
+
+static LibraryActivation activation_of(Graph *g, const Node *n) {
+  if (graph_is(n, OP_aten_relu_default)) return ACTIVATION_RELU;
+  if (!graph_is(n, OP_aten_gelu_default)) return ACTIVATION_NONE;
+  bool tanh = !strcmp(graph_arg(g, n, "approximate").name, "tanh");
+  return tanh ? ACTIVATION_GELU_TANH : ACTIVATION_NONE;
+}
+
+/* Is n, which uses `x`, computed by the call? */
+static bool joins_call(const Chooser *c, Call *call, const Node *n, const Node *x) {
+  DType had = call->bias ? call->bias->type.dtype : DT_NONE;
+  LibraryActivation activation = activation_of(c->g, n);
+  Node *bias = added_bias(c->g, call, n, x);
+  if (call->activation) return false;
+  if (activation && takes(call, had, activation)) call->activation = activation;
+  else if (bias && !call->bias && takes(call, bias->type.dtype, ACTIVATION_NONE)) call->bias = bias;
+  else return false;
+  return true;
+}
+
+/* Follows views, one bias and one activation, as far as the library goes.  A view that comes last
+ * stays one, unless the model returns it: that would be a copy. */
+static void find_epilogue(const Chooser *c, Call *call) {
+  call->end = call->product;
+  Node *x = call->end;
+  for (Node *n; (n = only_user(c, x)); x = n) {
+    bool view = graph_is(n, OP_aten_view_default);
+    if (!view && !joins_call(c, call, n, x)) return;
+    if (!view || c->returned[n->id]) call->end = n;
+  }
+}
+
+static void make_call(Graph *g, const Call *call) {
+  Node *end = call->end, *product = call->product;
+  Build b = build_at(g, end);
+  Arg args[] = {
+      product->args[0],
+      product->args[1],
+      call->bias ? arg_node(call->bias) : arg_none(),
+      arg_dims(g, end->type.rank, end->type.shape),
+      {.kind = ARG_STRING, .name = pool_name(g->names, library_name(call->function))},
+      {.kind = ARG_STRING, .name = pool_name(g->names, library_activation_name(call->activation))},
+      arg_dtype(end->type.dtype)};
+  build_become(&b, OP_nereid_library_product_default, sizeof args / sizeof *args, args);
+}
+
+/* ---- problems ---- */
+
+static void print_size(Text *out, Dim x) {
+  if (dim_is_int(x)) text_printf(out, "%" PRId64, x->value);
+  else text_puts(out, "*");
+}
+
+static void print_named_size(Text *out, const char *name, Dim x) {
+  text_printf(out, "%s%s=", out->len ? " " : "", name);
+  print_size(out, x);
+}
+
+static void print_strides(Graph *g, Text *out, const char *name, Node *n) {
+  Strided s;
+  uint32_t rank = n->type.rank;
+  text_printf(out, " %s=", name);
+  if (!strided_of(g, n, &s)) return;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (i) text_puts(out, ",");
+    print_size(out, s.stride[i]);
+  }
+}
+
+LibraryProblem library_problem(Graph *g, Node *n) {
+  Node *a = graph_arg(g, n, "self").node, *b = graph_arg(g, n, "mat2").node;
+  bool bias = graph_arg(g, n, "bias").kind == ARG_NODE;
+  Name activation = graph_arg(g, n, "activation").name;
+  uint32_t rank = a->type.rank;
+  Text signature = text_new(g->arena), sizes = text_new(g->arena);
+  text_printf(&signature, "%s by %s to %s%s", dtype_name(a->type.dtype), dtype_name(b->type.dtype),
+              dtype_name(n->type.dtype), bias ? ", bias" : "");
+  if (library_activation(activation)) text_printf(&signature, ", %s", activation);
+  print_named_size(&sizes, "batch", rank == 3 ? a->type.shape[0] : dim_int(g->dims, 1));
+  print_named_size(&sizes, "m", a->type.shape[rank - 2]);
+  print_named_size(&sizes, "n", b->type.shape[rank - 1]);
+  print_named_size(&sizes, "k", a->type.shape[rank - 1]);
+  print_strides(g, &sizes, "a", a);
+  print_strides(g, &sizes, "b", b);
+  return (LibraryProblem){library_find(graph_arg(g, n, "function").name), signature.data,
+                          sizes.data};
+}
+
+/* ---- the walk ---- */
+
+/* The node becomes the call before it is known whether it is wanted, since a problem is that of a
+ * call; else it is what it was. */
+static bool try_call(Chooser *c, Call *call) {
+  const LibraryChooser *chooser = c->g->libraries;
+  Node before = *call->end;
+  make_call(c->g, call);
+  if (!chooser->wants) return true;
+  LibraryProblem p = library_problem(c->g, call->end);
+  if (chooser->wants(chooser->context, &p)) return true;
+  *call->end = before;
+  return false;
+}
+
+static void choose(Chooser *c, Node *n) {
+  const LibraryFunction *f;
+  bool once = c->constant[n->args[0].node->id] && c->constant[n->args[1].node->id];
+  if (once) return;
+  for (int i = 0; (f = library_of_kind(c->g->libraries->kind, i)); i++) {
+    Call call = {.function = f, .product = n};
+    if (!takes(&call, DT_NONE, ACTIVATION_NONE)) continue;
+    find_epilogue(c, &call);
+    if (try_call(c, &call)) return;
+  }
+}
+
+static void note_user(Node **use, void *ctx) {
+  Node ***at = ctx;
+  at[0][(*use)->id] = at[1][0];
+}
+
+static void find_users(Chooser *c) {
+  for (Node *n = c->g->first; n; n = n->next) {
+    Node **context[] = {c->user, &n};
+    graph_each_use(n, note_user, context);
+  }
+}
+
+bool pass_choose_libraries(Graph *g) {
+  if (!graph_functional(g, "choose_libraries")) return false;
+  if (!g->libraries) return true;
+  Arena *scratch = arena_child(g->arena);
+  Chooser c = {.g = g, .nids = g->nids};
+  c.constant = constants_find(g, scratch);
+  c.uses = graph_use_counts(g, scratch);
+  c.user = ARENA_ARRAY(scratch, Node *, g->nids);
+  find_users(&c);
+  const Arg *list = &g->last->args[0];
+  c.returned = ARENA_ARRAY(scratch, bool, g->nids);
+  for (uint32_t i = 0; i < list->n; i++)
+    if (list->items[i].kind == ARG_NODE) c.returned[list->items[i].node->id] = true;
+  for (Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && is_product_of_matrices(g, n)) choose(&c, n);
+  graph_dce(g);
+  arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}

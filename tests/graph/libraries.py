@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Products of matrices by libraries (support/fake_libraries.c), against NumPy: on a CPU by its BLAS
+and oneDNN, and on a fake GPU, which runs no kernels, by its cuBLASLt, alone and in recordings.
+
+    libraries.py [--count N] [SEED...]    only these products, printed
+"""
+import argparse, os, pathlib, random, re, shlex, shutil, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+SONAMES = {"blas": "libopenblas.so.0", "dnnl": "libdnnl.so.3", "cublas": "libcublasLt.so.13"}
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+class Product:
+    """A model of one product: how its operands lie, and what follows, are random."""
+
+    def __init__(self, seed):
+        rng = self.rng = random.Random(seed)
+        self.numpy = np.random.default_rng(seed)
+        self.lines, self.inputs, self.symbols = [], {}, {}
+        self.m, self.n, self.k = (rng.choice([1, 2, 3, 8, 17, 32]) for _ in range(3))
+        self.batch = rng.choice([0, 0, 1, 3])
+        self.dynamic = rng.random() < 0.3
+        rows = "s0" if self.dynamic else self.m
+        if self.batch:
+            a = self.operand("a", (self.batch, self.m, self.k), (self.batch, rows, self.k))
+            b = self.operand("b", (self.batch, self.k, self.n))
+            value = a @ b
+            self.add("y", "bmm.default(a, b)")
+        elif rng.random() < 0.5:
+            self.dynamic = False
+            x = self.operand("a", (2, self.m, self.k), plain=True)
+            w = self.operand("b", (self.n, self.k), plain=True)
+            value = x @ w.T
+            bias = rng.random() < 0.5
+            if bias:
+                value = value + self.operand("c", (self.n,))
+            self.add("y", "linear.default(a, b" + (", c)" if bias else ")"))
+        else:
+            a = self.operand("a", (self.m, self.k), (rows, self.k))
+            b = self.operand("b", (self.k, self.n))
+            value = a @ b
+            if rng.random() < 0.5:
+                bias = self.operand("c", (self.n,))
+                self.add("y", "addmm.default(c, a, b)")
+                value = value + bias
+            else:
+                self.add("y", "mm.default(a, b)")
+        follow = rng.choice(["", "", "relu.default(y)", "gelu.default(y, approximate = 'tanh')"])
+        if follow:
+            self.add("z", follow)
+            value = np.maximum(value, 0) if follow[0] == "r" else gelu(value)
+        self.value = value
+
+    def operand(self, name, shape, named=None, plain=False):
+        """Its elements are in the order of another shape, of which `name` is a view."""
+        x = self.numpy.integers(-4, 5, shape).astype(np.float32) / 2
+        named = list(named or shape)
+        kind = "plain" if plain else self.rng.choice(["plain", "transposed", "slice", "columns"])
+        stored, view = x, None
+        if kind == "transposed" and len(shape) > 1:
+            stored, named[-1], named[-2] = np.swapaxes(x, -1, -2), named[-2], named[-1]
+            view = f"transpose.int({name}0, -1, -2)"
+        elif kind == "slice" and len(shape) > 1 and named[-2] != "s0":
+            stored = np.concatenate([x, x, x], -2)
+            named[-2] *= 3
+            view = f"slice.Tensor({name}0, -2, {shape[-2]}, {2 * shape[-2]})"
+        elif kind == "columns" and len(shape) > 1:
+            stored = np.concatenate([-x, x], -1)
+            named[-1] *= 2
+            view = f"slice.Tensor({name}0, -1, {shape[-1]}, {2 * shape[-1]})"
+        self.inputs[name + "0" * bool(view)] = (np.ascontiguousarray(stored), named)
+        if view:
+            self.add(name, view)
+        return x.astype(np.float64)
+
+    def add(self, name, call):
+        self.lines.append(f"{name} = torch.ops.aten.{call}")
+
+    def text(self, dtype):
+        params = ", ".join(f'{name}: "{dtype}[{", ".join(map(str, shape))}]"'
+                           for name, (_, shape) in self.inputs.items())
+        body = "".join(f"    {line}\n" for line in self.lines)
+        returned = self.lines[-1].split()[0]
+        return f"def forward(self, {params}):\n{body}    return ({returned},)\n"
+
+    def write(self, folder, dtype="f32"):
+        model = folder / "model.py"
+        model.write_text(self.text(dtype))
+        paths = []
+        for i, (x, _) in enumerate(self.inputs.values()):
+            paths.append(folder / f"in{i}.npy")
+            np.save(paths[-1], x.astype(np.float16 if dtype == "f16" else np.float32))
+        return [model, *paths]
+
+
+class Machine:
+    """Folders with a library each, and a fake GPU."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.log = folder / "log"
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        support = ROOT / "tests/support"
+        build = lambda to, name, *options: subprocess.run(
+            [*compiler, "-shared", "-fPIC", "-O1", "-o", to, support / name, *options, "-lm"],
+            check=True)
+        build(folder / "fake.so", "fake_cuda.c")
+        build(folder / "all.so", "fake_libraries.c")
+        build(folder / "other.so", "fake_libraries.c", "-DWITHOUT_BLAS")
+        for name, soname in SONAMES.items():
+            (folder / name).mkdir()
+            shutil.copy(folder / ("all.so" if name == "blas" else "other.so"),
+                        folder / name / soname)
+        assembler = folder / "ptxas"
+        assembler.write_text('#!/bin/sh\n[ $# = 5 ] || exec echo release 1\ncp "$5" "$4"\n')
+        assembler.chmod(0o755)
+        self.env = dict(os.environ, NEREID_LIBCUDA=str(folder / "fake.so"),
+                        NEREID_PTXAS=str(assembler), NEREID_PROGRAM=NEREID,
+                        FAKE_LIBRARIES_LOG=str(self.log))
+
+    def graph(self, *args, library="", **env):
+        self.log.write_text("")
+        env = {**self.env, "NEREID_LIBRARY_PATH": str(self.folder / library), **env}
+        return subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, env=env)
+
+    def calls(self):
+        return self.log.read_text().split("\n")[:-1]
+
+    def run(self, files, *options, **how):
+        done = self.graph(*files, *options, "--out-dir", self.folder / "out", **how)
+        if done.returncode:
+            return done.stderr
+        return np.load(self.folder / "out/output_0.npy")
+
+
+def agrees(got, wanted, tolerance=1e-5):
+    if isinstance(got, str) or got.shape != wanted.shape:
+        return False
+    return np.allclose(got.astype(np.float64), wanted, rtol=tolerance, atol=tolerance)
+
+
+def check_cpu(machine, product, seed, library, function):
+    """A model calls the first library that could be there; a plan says which one."""
+    files = product.write(machine.folder)
+    if library == "dnnl":
+        plan = machine.folder / "plan.txt"
+        made = machine.graph(files[0], "--device", "cpu", "--libraries", "always", "--emit", "plan")
+        plan.write_text(made.stdout.replace("blas.gemm", "dnnl.gemm"))
+        files[0] = plan
+    got = machine.run(files, "--device", "cpu", "--libraries", "always", library=library)
+    calls = machine.calls()
+    check(agrees(got, product.value), f"cpu {library} {seed}: {got}\n{product.text('f32')}")
+    count = max(product.batch, 1)
+    check([c.split()[0] for c in calls] == [function] * count, f"cpu {library} {seed}: {calls}")
+
+
+def check_gpu(machine, product, seed):
+    """All of the model is one call: the fake GPU computes nothing else."""
+    for dtype, mode in ("f32", "default"), ("f16", "reduce-overhead"):
+        files = product.write(machine.folder, dtype)
+        got = machine.run(files, "--device", "cuda", "--libraries", "always", "--mode", mode,
+                          library="cublas")
+        calls = machine.calls()
+        close = agrees(got, product.value, 1e-5 if dtype == "f32" else 2e-2)
+        check(close, f"cuda {dtype} {seed}: {got}\n{product.text(dtype)}")
+        check(len(calls) == 1 and calls[0].startswith("cublasLtMatmul"),
+              f"cuda {dtype} {seed}: {calls}")
+
+
+def check_plans(machine, product, seed):
+    """Plans print and read back, and run as the model does."""
+    files = product.write(machine.folder)
+    for device, library in ("cpu", "blas"), ("cuda", "cublas"):
+        plan = machine.folder / "plan.txt"
+        emitted = machine.graph(files[0], "--device", device, "--libraries", "always", "--emit",
+                                "plan", "-o", plan)
+        again = machine.graph(plan, "--emit", "plan").stdout
+        check(emitted.returncode == 0 and again == plan.read_text(), f"plan {seed} {device}")
+        got = machine.run([plan, *files[1:]], "--device", device, library=library)
+        check(agrees(got, product.value), f"plan {seed} {device}: {got}")
+
+
+def check_failures(machine):
+    product = Product(4)
+    files = product.write(machine.folder)
+
+    def fails(message, *options, **how):
+        done = machine.graph(*files, *options, **how)
+        check(done.returncode and message in done.stderr, f"{message}: {done.stderr}")
+
+    always = "--libraries", "always"
+    nowhere = {"LD_LIBRARY_PATH": "", "library": "none"}
+    fails("cublas.matmul: the library cuBLASLt is not here, or can't be used on cuda:0",
+          "--device", "cuda", *always, **nowhere)
+    fails("cuBLAS has no algorithm for it; compile the model without libraries", "--device",
+          "cuda", *always, library="cublas", FAKE_LIBRARIES="lacks")
+    fails("cublasLtMatmul failed with status 13", "--device", "cuda", *always, library="cublas",
+          FAKE_LIBRARIES="fails")
+    done = machine.graph(*files, "--device", "cpu", "--libraries", "alway")
+    check(done.returncode and "unknown libraries alway (did you mean always?)" in done.stderr,
+          done.stderr)
+    for options in (), ("--no-libraries",), (*always, "--mode", "eager"):
+        got = machine.run(files, "--device", "cpu", *options, library="blas")
+        check(agrees(got, product.value) and not machine.calls(), f"{options}: {got}")
+    got = machine.run(files, "--device", "interp", *always, library="blas")
+    check(agrees(got, product.value) and not machine.calls(), f"interp: {got}")
+
+    plan = machine.folder / "plan.txt"
+    machine.graph(files[0], "--device", "cpu", *always, "--emit", "plan", "-o", plan)
+    text = plan.read_text()
+    files[0] = plan
+    fails("the plan calls blas.gemm, which device interp has not", "--device", "interp")
+    built = subprocess.run([NEREID, "build", str(plan), "--target", "cpu", "-o",
+                            str(machine.folder / "project")], capture_output=True, text=True)
+    check("the plan calls the library function blas.gemm, which projects do not have"
+          in built.stderr, built.stderr)
+    plan.write_text(text.replace("blas.gemm", "blas.gem"))
+    fails("there is no library function blas.gem", "--device", "cpu")
+    plan.write_text(re.sub(r", k = \w+", "", text))
+    fails("a call of blas.gemm must have the arguments of a product", "--device", "cpu")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("seeds", type=int, nargs="*")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "cache").mkdir()
+        quick_compiler(folder / "cache")
+        machine = Machine(folder)
+        for seed in args.seeds or range(args.count):
+            product = Product(seed)
+            if args.seeds:
+                print(product.text("f32"))
+            check_cpu(machine, product, seed, "blas", "cblas_sgemm")
+            if seed % 4 == 0:
+                check_cpu(machine, product, seed, "dnnl", "dnnl_sgemm")
+            check_gpu(machine, product, seed)
+            if seed % 6 == 0:
+                check_plans(machine, product, seed)
+        if not args.seeds:
+            check_failures(machine)
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
