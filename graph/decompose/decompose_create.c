@@ -127,3 +127,18 @@ Node *decompose_triangle_indices(Build *b) {
   if (!n) return build_full(b, 2, t->shape, build_int(b, 0), t->dtype);
   return build_to(b, build_cat(b, n, parts, 1), t->dtype);
 }
+
+/* ---- of Fourier transforms ---- */
+
+/* 0, 1, ... (n - 1) // 2, -(n // 2), ... -1, and of half a spectrum 0 ... n // 2, over n d. */
+Node *decompose_fftfreq(Build *b) {
+  DType t = build_result_dtype(b);
+  int64_t n = infer_int(&b->in, "n");
+  Node *i = build_arange(b, b->in.n->type.shape[0]);
+  Node *past = build_with(b, OP_aten_gt_Scalar, i, build_int(b, (n - 1) / 2));
+  Node *negative = build_with(b, OP_aten_sub_Tensor, i, build_int(b, n));
+  bool half = graph_is(b->in.n, OP_aten_fft_rfftfreq_default);
+  if (!half) i = build_where(b, past, arg_node(negative), arg_node(i));
+  double scale = 1 / ((double)n * infer_number(&b->in, "d"));
+  return build_with(b, OP_aten_mul_Tensor, build_to(b, i, t), arg_float(scale));
+}

@@ -434,3 +434,25 @@ Node *decompose_pixel_unshuffle(Build *b) {
   Node *y = build_permute(b, build_view(b, x, lead + 5, shape), axes);
   return build_view(b, y, node_type(b)->rank, node_type(b)->shape);
 }
+
+/* ---- the middle of a spectrum ---- */
+
+static Node *rolled_by_half(Build *b, bool up) {
+  Node *x = build_self(b);
+  uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x)), n = 0;
+  Dim shifts[GRAPH_RANK_MAX], axes[GRAPH_RANK_MAX];
+  Dims *d = build_dims(b);
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    if (!(set >> i & 1)) continue;
+    Dim size = dim_add(d, x->type.shape[i], build_const(b, up));
+    shifts[n] = dim_floordiv(d, size, build_const(b, 2));
+    axes[n++] = build_const(b, i);
+  }
+  if (!n) return x;
+  return build(b, OP_aten_roll_default,
+               ARGS(arg_node(x), arg_dims(b->in.g, n, shifts), arg_dims(b->in.g, n, axes)));
+}
+
+/* The first element moves to the middle, and back. */
+Node *decompose_fftshift(Build *b) { return rolled_by_half(b, false); }
+Node *decompose_ifftshift(Build *b) { return rolled_by_half(b, true); }

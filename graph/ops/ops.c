@@ -104,11 +104,22 @@ static Arg read_quoted(Cursor *c) {
   return a;
 }
 
+/* -2,-1] */
+static Arg read_default_list(Cursor *c) {
+  Arg list = arg_list(c->g, GRAPH_RANK_MAX);
+  list.n = 0;
+  do list.items[list.n++] = read_default_number(c);
+  while (accept_schema_text(c, ","));
+  expect_schema_text(c, "]");
+  return list;
+}
+
 static Arg default_value(Cursor *c) {
   if (accept_schema_text(c, "None")) return arg_none();
   if (accept_schema_text(c, "True")) return (Arg){.kind = ARG_BOOL, .flag = true};
   if (accept_schema_text(c, "False")) return (Arg){.kind = ARG_BOOL, .flag = false};
   if (accept_schema_text(c, "[]")) return arg_list(c->g, 0);
+  if (accept_schema_text(c, "[")) return read_default_list(c);
   if (accept_schema_text(c, "'")) return read_quoted(c);
   if (accept_schema_text(c, "long"))
     return (Arg){.kind = ARG_DTYPE, .dtype = DT_I64, .name = pool_name(c->g->names, "int64")};

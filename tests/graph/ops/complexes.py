@@ -28,6 +28,18 @@ ARRAYS = {
     "i": np.array([[2, 0], [1, 1]]),
     "k": np.array([True, False, True, True]),
     "odd": np.array([0, 1e30 + 1e30j, 1e-30 + 1e-30j, -2, 1j, -1j, 3 - 0j], np.complex64),
+    "f": real(3, 12),
+    "g": real(2, 5, 6),
+    "h": normal(2, 5, 7),
+    "l": normal(2, 300),
+    "n": real(2, 386),
+    "o": normal(2, 151),
+    "r": normal(1, 2053),
+    "s_f": real(2, 9),
+    "s_h": normal(3, 5),
+    "t": real(2, 40),
+    "u": real(8),
+    "e": normal(2, 9, 7),
     "far": np.array([np.inf + 1j, np.nan, 1 + np.nan * 1j, 5, 0], np.complex64),
 }
 
@@ -44,6 +56,30 @@ def rotate(p, v):
 
 def unary(name, f=None, operand="z"):
     return (f"{name}.default({operand})", f or getattr(np, name))
+
+
+def c64(x):
+    return x.astype(np.complex64)
+
+
+def f32(x):
+    return x.astype(np.float32)
+
+
+def short_transform(t, u, center=True, onesided=True):
+    window = np.pad(u, 4)
+    x = np.pad(t, [(0, 0), (8, 8)], mode="reflect") if center else t
+    pieces = np.stack([x[:, i:i + 16] for i in range(0, x.shape[1] - 15, 4)], 1)
+    return c64((np.fft.rfft if onesided else np.fft.fft)(pieces * window).transpose(0, 2, 1))
+
+
+def inverse_short_transform(e, length=None):
+    pieces = np.fft.irfft(e.transpose(0, 2, 1), 16)
+    y, n = np.zeros((2, 40)), np.zeros(40)
+    for i in range(7):
+        y[:, 4 * i:4 * i + 16] += pieces[:, i]
+        n[4 * i:4 * i + 16] += 1
+    return f32((y / n)[:, 8:32])
 
 
 CASES = [
@@ -142,4 +178,57 @@ CASES = [
     ("_to_copy.default(z, dtype=torch.float32)", lambda z: z.real),
     ("mul.Tensor(s_z, s_z); view_as_real.default($0)", lambda z: join(z * z)),
     ("linear.default(z, w)", lambda z, w: z @ w.T),
+    ("fft_fft.default(z)", lambda z: c64(np.fft.fft(z))),
+    ("fft_fft.default(d)", np.fft.fft),
+    ("fft_fft.default(f, 8, 0)", lambda f: c64(np.fft.fft(f, 8, 0))),
+    ("fft_fft.default(f, 8, 1, 'ortho')", lambda f: c64(np.fft.fft(f, 8, 1, "ortho"))),
+    ("fft_ifft.default(z)", lambda z: c64(np.fft.ifft(z))),
+    ("fft_ifft.default(z, None, 0, 'forward')",
+     lambda z: c64(np.fft.ifft(z, axis=0, norm="forward"))),
+    ("fft_fft.default(l)", lambda l: c64(np.fft.fft(l))),
+    ("fft_ifft.default(l)", lambda l: c64(np.fft.ifft(l))),
+    ("fft_fft.default(o)", lambda o: c64(np.fft.fft(o))),
+    ("fft_rfft.default(f)", lambda f: c64(np.fft.rfft(f))),
+    ("fft_rfft.default(n)", lambda n: c64(np.fft.rfft(n))),
+    ("fft_rfft.default(g, None, 1)", lambda g: c64(np.fft.rfft(g, axis=1))),
+    ("fft_irfft.default(h)", lambda h: f32(np.fft.irfft(h))),
+    ("fft_irfft.default(h, 13)", lambda h: f32(np.fft.irfft(h, 13))),
+    ("fft_irfft.default(h, 6, 1)", lambda h: f32(np.fft.irfft(h, 6, 1))),
+    ("fft_irfft.default(l)", lambda l: f32(np.fft.irfft(l))),
+    ("fft_irfft.default(l, 597)", lambda l: f32(np.fft.irfft(l, 597))),
+    ("fft_hfft.default(h)", lambda h: f32(np.fft.hfft(h))),
+    ("fft_ihfft.default(f)", lambda f: c64(np.fft.ihfft(f))),
+    ("fft_fft2.default(g)", lambda g: c64(np.fft.fft2(g))),
+    ("fft_ifft2.default(h)", lambda h: c64(np.fft.ifft2(h))),
+    ("fft_rfft2.default(g)", lambda g: c64(np.fft.rfft2(g))),
+    ("fft_irfft2.default(h)", lambda h: f32(np.fft.irfft2(h))),
+    ("fft_rfft2.default(g, [8, 4], [0, 1], 'ortho')",
+     lambda g: c64(np.fft.rfft2(g, [8, 4], [0, 1], "ortho"))),
+    ("fft_fftn.default(g)", lambda g: c64(np.fft.fftn(g))),
+    ("fft_ifftn.default(h, [3, 4])", lambda h: c64(np.fft.ifftn(h, [3, 4], [1, 2]))),
+    ("fft_rfftn.default(g)", lambda g: c64(np.fft.rfftn(g))),
+    ("fft_irfftn.default(h)", lambda h: f32(np.fft.irfftn(h))),
+    ("_fft_r2c.default(g, [1, 2], 0, True)", lambda g: c64(np.fft.rfft2(g))),
+    ("_fft_r2c.default(g, [2], 2, False)", lambda g: c64(np.fft.fft(g, norm="forward"))),
+    ("_fft_c2c.default(h, [1, 2], 1, False)", lambda h: c64(np.fft.ifft2(h, norm="ortho"))),
+    ("_fft_c2r.default(h, [1, 2], 2, 12)", lambda h: f32(np.fft.irfft2(h))),
+    ("fft_fftshift.default(g)", np.fft.fftshift),
+    ("fft_ifftshift.default(g, [1])", lambda g: np.fft.ifftshift(g, [1])),
+    ("fft_fftshift.default(z)", np.fft.fftshift),
+    ("fft_fftfreq.default(7, 0.5)", lambda: f32(np.fft.fftfreq(7, 0.5))),
+    ("fft_fftfreq.default(8)", lambda: f32(np.fft.fftfreq(8))),
+    ("fft_rfftfreq.default(8, 2.0)", lambda: f32(np.fft.rfftfreq(8, 2.0))),
+    ("fft_rfft.default(s_f)", lambda s_f: c64(np.fft.rfft(s_f))),
+    ("fft_fft.default(s_h); fft_ifft.default($0)", lambda s_h: s_h),
+    ("fft_irfft.default(s_h, 8)", lambda s_h: f32(np.fft.irfft(s_h, 8))),
+    ("stft.center(t, 16, 4, 8, u, return_complex=True)", short_transform),
+    ("stft.default(t, 16, 4, 8, u, False, False, True)",
+     lambda t, u: short_transform(t, u, False, False)),
+    ("istft.default(e, 16)", inverse_short_transform),
+    ("istft.default(e, 16, length=20)", lambda e: inverse_short_transform(e)[:, :20]),
+]
+
+# Sums of thousands of elements, as far as f32 goes.
+CASES += [
+    ("fft_fft.default(r); div.Tensor($0, 45.3)", lambda r: c64(np.fft.fft(r) / 45.3)),
 ]
