@@ -195,8 +195,7 @@ static Node *real_by_product(Build *b, Parts x, Dim n) {
   Node *count = build_to(b, counts(b, m, n), t);
   Node *y = build_op2(b, OP_aten_matmul_default, x.re, build_mul(b, table.re, count));
   if (!x.im) return y;
-  return build_sub(b, y,
-                   build_op2(b, OP_aten_matmul_default, x.im, build_mul(b, table.im, count)));
+  return build_sub(b, y, build_op2(b, OP_aten_matmul_default, x.im, build_mul(b, table.im, count)));
 }
 
 /* The rest of the spectrum are the conjugates of elements 1 ... n - m. */

@@ -138,8 +138,9 @@ static Node *pieces(Split *s, Node *x, const ShortTransform *t, Node *window) {
   Build *b = &s->b;
   if (!x) return NULL;
   x = build_to_result(b, padded(s, x, t));
-  x = build(b, OP_aten_unfold_default, ARGS(arg_node(x), build_int(b, rank_of(x) - 1),
-                                            build_int(b, t->length), build_int(b, t->hop)));
+  x = build(b, OP_aten_unfold_default,
+            ARGS(arg_node(x), build_int(b, rank_of(x) - 1), build_int(b, t->length),
+                 build_int(b, t->hop)));
   return window ? build_mul(b, x, window) : x;
 }
 
@@ -160,13 +161,12 @@ Parts split_stft(Split *s) {
 /* [batch, pieces, length] added where they overlap: [batch, total]. */
 static Node *overlapped(Build *b, Node *x, const ShortTransform *t, Dim total) {
   Dim one = build_const(b, 1), zero = build_const(b, 0);
-  Node *y = build(b, OP_aten_col2im_default,
-                  ARGS(arg_node(build_transpose(b, x, 1, 2)),
-                       arg_dims(b->in.g, 2, (Dim[]){one, total}),
-                       arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->length)}),
-                       arg_dims(b->in.g, 2, (Dim[]){one, one}),
-                       arg_dims(b->in.g, 2, (Dim[]){zero, zero}),
-                       arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->hop)})));
+  Node *y =
+      build(b, OP_aten_col2im_default,
+            ARGS(arg_node(build_transpose(b, x, 1, 2)), arg_dims(b->in.g, 2, (Dim[]){one, total}),
+                 arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->length)}),
+                 arg_dims(b->in.g, 2, (Dim[]){one, one}), arg_dims(b->in.g, 2, (Dim[]){zero, zero}),
+                 arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->hop)})));
   return build_view(b, y, 2, (Dim[]){x->type.shape[0], total});
 }
 
@@ -177,8 +177,8 @@ static Node *pieces_of_spectrum(Split *s, const ShortTransform *t, Node *window)
   x = (Parts){build_transpose(b, x.re, rank - 2, rank - 1),
               build_transpose(b, x.im, rank - 2, rank - 1)};
   Dim n = build_const(b, t->length);
-  Node *y = t->onesided ? fourier_real_along(b, x, rank - 1, n)
-                        : fourier_along(b, x, rank - 1, true).re;
+  Node *y =
+      t->onesided ? fourier_real_along(b, x, rank - 1, n) : fourier_along(b, x, rank - 1, true).re;
   Scaling scaling = infer_bool(&b->in, "normalized") ? SCALE_ROOT : SCALE_WHOLE;
   y = divided(b, y, n, scaling);
   return build_lead(b, window ? build_mul(b, y, window) : y, 3);

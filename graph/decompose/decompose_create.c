@@ -1,4 +1,6 @@
 /* Tensors from nothing become full and arange.start_step. */
+#include <math.h>
+
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
@@ -141,4 +143,54 @@ Node *decompose_fftfreq(Build *b) {
   if (!half) i = build_where(b, past, arg_node(negative), arg_node(i));
   double scale = 1 / ((double)n * infer_number(&b->in, "d"));
   return build_with(b, OP_aten_mul_Tensor, build_to(b, i, t), arg_float(scale));
+}
+
+/* ---- windows of signals ---- */
+
+/* a - b cos u + c cos 2 u. */
+typedef struct {
+  double a, b, c;
+} CosineWindow;
+
+static CosineWindow cosine_window(Build *b) {
+  Infer *in = &b->in;
+  switch (in->n->op->id) {
+    case OP_aten_hann_window_default:
+    case OP_aten_hann_window_periodic: return (CosineWindow){0.5, 0.5, 0};
+    case OP_aten_blackman_window_default:
+    case OP_aten_blackman_window_periodic: return (CosineWindow){0.42, 0.5, 0.08};
+    default:
+      return (CosineWindow){infer_takes(in, "alpha") ? infer_number(in, "alpha") : 0.54,
+                            infer_takes(in, "beta") ? infer_number(in, "beta") : 0.46, 0};
+  }
+}
+
+static Node *cosine_of(Build *b, Node *angle, double times, double scale) {
+  Node *x = build_with(b, OP_aten_mul_Tensor, angle, arg_float(times));
+  return build_with(b, OP_aten_mul_Tensor, build_op1(b, OP_aten_cos_default, x), arg_float(scale));
+}
+
+static bool is_triangle(const Node *n) {
+  return graph_is_any(n, OP_aten_bartlett_window_default, OP_aten_bartlett_window_periodic);
+}
+
+/* In f64, as the rounding of long windows' angles shows. */
+Node *decompose_signal_window(Build *b) {
+  DType t = build_result_dtype(b);
+  int64_t n = infer_int(&b->in, "window_length");
+  bool periodic = !infer_takes(&b->in, "periodic") || infer_bool(&b->in, "periodic");
+  if (n == 1) return build_full(b, 1, b->in.n->type.shape, arg_float(1), t);
+  double period = (double)(periodic ? n : n - 1);
+  Node *i = build_to(b, build_arange(b, build_const(b, n)), DT_F64);
+  if (is_triangle(b->in.n)) {
+    Node *x = build_with(b, OP_aten_sub_Tensor,
+                         build_with(b, OP_aten_mul_Tensor, i, arg_float(2 / period)), arg_float(1));
+    x = build_op1(b, OP_aten_abs_default, x);
+    return build_to(b, build_with(b, OP_aten_rsub_Scalar, x, arg_float(1)), t);
+  }
+  CosineWindow w = cosine_window(b);
+  Node *angle = build_with(b, OP_aten_mul_Tensor, i, arg_float(2 * M_PI / period));
+  Node *x = build_with(b, OP_aten_rsub_Scalar, cosine_of(b, angle, 1, w.b), arg_float(w.a));
+  if (w.c != 0) x = build_add(b, x, cosine_of(b, angle, 2, w.c));
+  return build_to(b, x, t);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/import/complex_number.h"
 #include "graph/import/text_forms.h"
 #include "graph/messages.h"
 #include "graph/ops/graph_text.h"
@@ -247,8 +248,22 @@ static Arg read_device_call(Reader *r, const Expr *e) {
   return a.device.type ? a : bad_arg(r, e);
 }
 
+/* complex(0.5, 1) */
+static Arg read_complex_number(Reader *r, const Expr *e) {
+  double parts[2];
+  if (e->nargs != 2) return bad_arg(r, e);
+  for (uint32_t i = 0; i < 2; i++) {
+    Arg a = read_arg_expr(r, e->args[i].value);
+    bool whole = a.kind == ARG_INT && dim_is_int(a.dim);
+    if (a.kind != ARG_FLOAT && !whole) return bad_arg(r, e);
+    parts[i] = whole ? (double)a.dim->value : a.number;
+  }
+  return arg_node(import_complex_number(r->g, NULL, parts[0], parts[1], e->span));
+}
+
 static Arg read_call_arg(Reader *r, const Expr *e) {
   Name callee = dotted_name(r, e->a);
+  if (callee && !strcmp(callee, "complex")) return read_complex_number(r, e);
   bool device = callee && (!strcmp(callee, "device") || !strcmp(callee, "torch.device"));
   return device ? read_device_call(r, e) : read_size_expr(r, e);
 }

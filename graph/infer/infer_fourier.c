@@ -10,16 +10,13 @@ Dim infer_half_size(Infer *in, Dim n) {
 /* ---- axes ---- */
 
 /* Its transform is real: of half a spectrum. */
-static bool gives_real(const Infer *in) {
-  return ops_complex_result(in->n->op) == COMPLEX_NEVER;
-}
+static bool gives_real(const Infer *in) { return ops_complex_result(in->n->op) == COMPLEX_NEVER; }
 
 /* The size that is said; without one, that of the operand. */
 static Dim length_of(Infer *in, Dim said, Dim own, bool half) {
   Dims *d = in->g->dims;
   Dim n = said && !dim_is(said, -1) ? said : own;
-  if (n == own && half)
-    n = dim_mul(d, infer_const(in, 2), dim_sub(d, own, infer_const(in, 1)));
+  if (n == own && half) n = dim_mul(d, infer_const(in, 2), dim_sub(d, own, infer_const(in, 1)));
   if (dim_range(d, n).hi < 1) infer_fail(in, E_GRAPH_TRANSFORM, infer_dim_text(in, n));
   return n;
 }
@@ -60,7 +57,7 @@ TransformAxes infer_transform_axes(Infer *in) {
   bool last_size = infer_takes(in, "last_dim_size");
   for (uint32_t i = 0; i < t.n; i++) {
     bool half = i + 1 == t.n && gives_real(in);
-    Dim size = half && last_size ? infer_size(in, "last_dim_size") : sizes ? said[i] : NULL;
+    Dim size = half && last_size ? infer_size(in, "last_dim_size") : nsizes ? said[i] : NULL;
     t.sizes[i] = length_of(in, size, x->shape[t.axes[i]], half);
   }
   return t;
@@ -117,6 +114,12 @@ void infer_fftfreq(Infer *in) {
   infer_set(in, t, 1, (Dim[]){half ? infer_half_size(in, n) : n});
 }
 
+void infer_signal_window(Infer *in) {
+  DType t = infer_dtype(in, "dtype", DT_F32);
+  infer_need_float(in, t);
+  infer_set(in, t, 1, (Dim[]){infer_size(in, "window_length")});
+}
+
 /* ---- short-time transforms ---- */
 
 ShortTransform infer_short_transform(Infer *in) {
@@ -133,8 +136,8 @@ ShortTransform infer_short_transform(Infer *in) {
                (long long)s.window);
   if (window) infer_rank(in, window, 1, 1);
   if (window && !infer_equal(in, window->shape[0], infer_const(in, s.window)))
-    infer_fail(in, E_GRAPH_SIZES, "the window and win_length",
-               infer_dim_text(in, window->shape[0]), infer_dim_text(in, infer_const(in, s.window)));
+    infer_fail(in, E_GRAPH_SIZES, "the window and win_length", infer_dim_text(in, window->shape[0]),
+               infer_dim_text(in, infer_const(in, s.window)));
   return s;
 }
 

@@ -148,6 +148,9 @@ static void infer_call(Infer *in) {
   op->infer(in);
   bool same = found.dtype ? found.complex_dtype : found.operand;
   bool is_complex = result == COMPLEX_ALWAYS || (result == COMPLEX_SAME && same);
+  const ValueType *t = &in->result;
+  if (is_complex && t->kind == VALUE_TENSOR && t->dtype != DT_F32 && t->dtype != DT_F64)
+    infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, t));
   if (is_complex || found.operand) set_complex(&in->result, is_complex);
 }
 

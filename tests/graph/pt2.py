@@ -618,7 +618,12 @@ def argument_wild(m):
 
 @case
 def argument_kind(m):
-    m.nodes[1]["inputs"][0]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
+    m.nodes[1]["inputs"][0]["arg"] = {"as_operator": "torch.ops.aten.add"}
+
+
+@case
+def argument_complex(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_complex": {"real": 1}}
 
 
 @case
@@ -667,7 +672,7 @@ def lacks(m):
     m.graph["tensor_values"]["linear"]["dtype"] = 31
     m.graph["tensor_values"]["relu"]["dtype"] = 9
     m.nodes[1]["target"] = "torch.ops.aten.no_such_op.default"
-    m.nodes[2]["inputs"][1]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
+    m.nodes[2]["inputs"][1]["arg"] = {"as_operator": "torch.ops.aten.add"}
     m.graph["inputs"].append({"as_custom_obj": {"name": "obj", "class_fqn": "a.B"}})
     m.signature["input_specs"].append({"custom_obj": {"arg": {"name": "obj"}}})
 

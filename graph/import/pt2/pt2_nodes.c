@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/import/complex_number.h"
 #include "graph/import/pt2/pt2_read.h"
 #include "graph/ir/python_words.h"
 #include "graph/messages.h"
@@ -237,6 +238,20 @@ static bool is_named_argument(const OpSchema *s, const Json *input, uint32_t pos
   return at >= 0 && (s->params[at].named_only || (uint32_t)at != positional);
 }
 
+/* Python's complex numbers. */
+static bool read_complex(Pt2 *r, Node *n, const Json *value, Arg *out) {
+  double parts[2];
+  static const char *const keys[] = {"real", "imag"};
+  for (int i = 0; i < 2; i++) {
+    const Json *number = json_is(value, JSON_OBJECT) ? json_get(value, keys[i]) : NULL;
+    if (!number || !pt2_float(r, number, &parts[i]))
+      return pt2_fail(r, E_GRAPH_PT2_ARG, "a complex number");
+  }
+  Graph *g = r->graph;
+  *out = arg_node(import_complex_number(g, n, parts[0], parts[1], r->location));
+  return true;
+}
+
 static bool read_node_input(Pt2 *r, Node *n, const OpSchema *s, const Json *input, Arg *out) {
   const Json *value;
   const char *name = pt2_string(r, input, "name");
@@ -249,6 +264,7 @@ static bool read_node_input(Pt2 *r, Node *n, const OpSchema *s, const Json *inpu
     if (n->nargs >= s->npositional || strcmp(s->params[n->nargs].name, name))
       return pt2_fail(r, E_GRAPH_PT2_POSITION, name, n->nargs + 1, n->op->target);
   }
+  if (!strcmp(kind, "as_complex")) return read_complex(r, n, value, out);
   return pt2_arg(r, argument, out);
 }
 

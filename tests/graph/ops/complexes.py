@@ -228,6 +228,19 @@ CASES = [
     ("istft.default(e, 16, length=20)", lambda e: inverse_short_transform(e)[:, :20]),
 ]
 
+CASES += [
+    ("hann_window.default(9)", lambda: f32(np.hanning(10)[:9])),
+    ("hann_window.periodic(9, False)", lambda: f32(np.hanning(9))),
+    ("hamming_window.periodic(8, False)", lambda: f32(np.hamming(8))),
+    ("hamming_window.periodic_alpha_beta(8, False, 0.6, 0.4)",
+     lambda: f32(0.6 - 0.4 * np.cos(2 * np.pi * np.arange(8) / 7))),
+    ("blackman_window.periodic(8, False, dtype=torch.float64)", lambda: np.blackman(8)),
+    ("bartlett_window.periodic(8, False)", lambda: f32(np.bartlett(8))),
+    ("bartlett_window.default(1)", lambda: np.ones(1, np.float32)),
+    ("mul.Tensor(z, complex(0, 1.0))", lambda z: z * 1j),
+    ("add.Tensor(d, complex(-0.1, 1))", lambda d: d + (-0.1 + 1j)),
+]
+
 # Sums of thousands of elements, as far as f32 goes.
 CASES += [
     ("fft_fft.default(r); div.Tensor($0, 45.3)", lambda r: c64(np.fft.fft(r) / 45.3)),

@@ -795,7 +795,7 @@ static void print_call(Context *c, char *fields[3]) {
 typedef struct {
   Graph *g;
   uint64_t state;
-  Node *values[24];
+  Node *values[26];
   uint32_t nvalues;
 } Random;
 
@@ -827,6 +827,12 @@ static void add_values(Random *r) {
     for (uint32_t i = 0; i < rank; i++) shape[i] = draw_size(r);
     add_value(r, value_tensor(r->g, dtypes[draw(r, 9)], rank, shape));
   }
+  for (uint32_t i = 0; i < 2; i++) {
+    Dim shape[] = {draw_size(r), draw_size(r)};
+    ValueType parts = value_tensor(r->g, i ? DT_F64 : DT_F32, draw(r, 3), shape);
+    parts.is_complex = true;
+    add_value(r, parts);
+  }
   add_value(r, (ValueType){.kind = VALUE_INT, .value = draw_size(r)});
   add_value(r, (ValueType){.kind = VALUE_INT});
   add_value(r, (ValueType){.kind = VALUE_FLOAT});
@@ -834,7 +840,7 @@ static void add_values(Random *r) {
 }
 
 static Arg draw_node(Random *r, bool number) {
-  return arg_node(r->values[number ? 20 + draw(r, 4) : draw(r, 20)]);
+  return arg_node(r->values[number ? 22 + draw(r, 4) : draw(r, 22)]);
 }
 
 static Arg draw_int(Random *r) {
