@@ -5,19 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/decompose/decompose.h"
-#include "graph/ops/window.h"
+#include "graph/decompose/pooling.h"
 
 /* ---- shapes of windows ---- */
-
-typedef struct {
-  Node *x;
-  uint32_t n, first; /* the last n axes, from `first` on */
-  Dim kernel[WINDOW_AXES], stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
-  Dim after[WINDOW_AXES]; /* padding after the input */
-  Dim windows[WINDOW_AXES];
-  bool ceil_mode;
-} Pooling;
 
 static inline Node *pool_at_most(Build *b, Node *x, Dim most) {
   return build_with(b, OP_aten_clamp_max_default, x, arg_dim(most));
@@ -48,7 +38,7 @@ static void find_after(Build *b, Pooling *p) {
   }
 }
 
-static Pooling read_pool(Build *b, uint32_t n) {
+Pooling pooling_read(Build *b, uint32_t n, const ValueType *pooled) {
   Pooling p = {.x = build_input(b, "self"), .n = n, .ceil_mode = infer_bool(&b->in, "ceil_mode")};
   p.first = rank_of(p.x) - n;
   for (uint32_t i = 0; i < n; i++) p.dilation[i] = build_const(b, 1);
@@ -57,7 +47,7 @@ static Pooling read_pool(Build *b, uint32_t n) {
   read_pool_axes(b, "stride", n, p.stride);
   read_pool_axes(b, "padding", n, p.padding);
   if (infer_takes(&b->in, "dilation")) read_pool_axes(b, "dilation", n, p.dilation);
-  memcpy(p.windows, pool_result(b)->shape + p.first, n * sizeof *p.windows);
+  memcpy(p.windows, pooled->shape + p.first, n * sizeof *p.windows);
   find_after(b, &p);
   return p;
 }
@@ -96,7 +86,7 @@ static Node *sizes_along(Build *b, const Pooling *p, uint32_t i, bool padded) {
   return build_sub(b, end, start);
 }
 
-static Node *divide_by_count(Build *b, const Pooling *p, Node *sum) {
+Node *pooling_divide(Build *b, const Pooling *p, Node *sum) {
   bool padded = infer_bool(&b->in, "count_include_pad");
   if (infer_takes(&b->in, "divisor_override") && infer_has(&b->in, "divisor_override"))
     return build_with(b, OP_aten_div_Tensor, sum, build_arg(b, "divisor_override"));
@@ -113,9 +103,9 @@ static Node *divide_by_count(Build *b, const Pooling *p, Node *sum) {
 }
 
 static Node *average_pool(Build *b, uint32_t n) {
-  Pooling p = read_pool(b, n);
+  Pooling p = pooling_read(b, n, pool_result(b));
   Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
-  return build_to(b, divide_by_count(b, &p, sum), p.x->type.dtype);
+  return build_to(b, pooling_divide(b, &p, sum), p.x->type.dtype);
 }
 
 Node *decompose_avg_pool1d(Build *b) { return average_pool(b, 1); }
@@ -125,7 +115,7 @@ Node *decompose_avg_pool3d(Build *b) { return average_pool(b, 3); }
 /* ---- maxima ---- */
 
 static Node *max_pool(Build *b, uint32_t n) {
-  Pooling p = read_pool(b, n);
+  Pooling p = pooling_read(b, n, pool_result(b));
   return pool_slide(b, OP_nereid_pool_max_default, p.x, &p);
 }
 
@@ -244,7 +234,7 @@ static Node *max_pool_indices(Build *b, const Pooling *p) {
 }
 
 static Node *maximum_with_indices(Build *b, uint32_t n) {
-  Pooling p = read_pool(b, n);
+  Pooling p = pooling_read(b, n, pool_result(b));
   return max_pool_indices(b, &p);
 }
 
@@ -304,10 +294,11 @@ static int64_t largest_window(int64_t size, int64_t windows) {
   return most;
 }
 
-/* floor(window * size / windows), or of the next window, rounded up: the bounds of windows. */
-static Node *adaptive_bound(Build *b, Dim size, Dim windows, bool end) {
+Node *pooling_adaptive_bound(Build *b, Dim size, Dim windows, bool end) {
+  Dims *d = build_dims(b);
+  Dim more = dim_sub(d, dim_add(d, size, windows), build_const(b, 1));
   Node *at = build_mul_dim(b, build_arange(b, windows), size);
-  if (end) at = build_add_dim(b, at, build_const(b, size->value + windows->value - 1));
+  if (end) at = build_add_dim(b, at, more);
   return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(windows));
 }
 
@@ -322,8 +313,8 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     Dim size = p->x->type.shape[p->first + i];
     Dim most = build_const(b, largest_window(size->value, p->windows[i]->value));
-    Node *start = adaptive_bound(b, size, p->windows[i], false),
-         *end = adaptive_bound(b, size, p->windows[i], true);
+    Node *start = pooling_adaptive_bound(b, size, p->windows[i], false),
+         *end = pooling_adaptive_bound(b, size, p->windows[i], true);
     u.count[i] = build_sub(b, end, start);
     Node *element = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, most));
     Node *inside = build_op2(b, OP_aten_lt_Tensor, element, build_unsqueeze(b, end, 1));

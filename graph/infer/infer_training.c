@@ -169,3 +169,56 @@ void infer_batch_norm_backward(Infer *in) {
   }
   set_channel_gradients(in, x);
 }
+
+/* ---- convolutions ---- */
+
+void infer_convolution_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *x = infer_tensor(in, "input");
+  const ValueType *w = infer_tensor(in, "weight");
+  infer_rank(in, w, 3, 5);
+  infer_rank(in, x, w->rank, w->rank);
+  infer_rank(in, grad, w->rank, w->rank);
+  infer_need_float(in, x->dtype);
+  infer_same_dtype(in, grad, x);
+  infer_same_dtype(in, grad, w);
+  infer_same_size(in, grad->shape[0], x->shape[0], "sizes of the gradient and the operand");
+  bool transposed = infer_bool(in, "transposed");
+  Dim groups = infer_size(in, "groups");
+  Dim channels = dim_mul(in->g->dims, w->shape[1], groups);
+  infer_same_size(in, (transposed ? grad : x)->shape[1], channels,
+                  "the channels of input and weight");
+  infer_same_size(in, (transposed ? x : grad)->shape[1], w->shape[0],
+                  "the channels of the gradient and of weight");
+  ValueType bias = infer_type(in, grad->dtype, 1, &grad->shape[1]);
+  infer_set_list(
+      in, 3,
+      (ValueType[]){wanted_type(in, 0, *x), wanted_type(in, 1, *w), wanted_type(in, 2, bias)});
+}
+
+/* ---- pooling ---- */
+
+/* Over the last n axes; as many planes as the operand has. */
+static void check_pool_gradient(Infer *in, uint32_t n) {
+  const ValueType *grad = infer_self(in), *x = infer_tensor(in, "self");
+  infer_rank(in, x, n + 1, n + 2);
+  infer_rank(in, grad, x->rank, x->rank);
+  infer_need_float(in, x->dtype);
+  infer_same_dtype(in, grad, x);
+  for (uint32_t i = 0; i + n < x->rank; i++)
+    infer_same_size(in, grad->shape[i], x->shape[i], "sizes of the gradient and the operand");
+  in->result = *x;
+}
+
+static void check_max_pool_gradient(Infer *in, uint32_t n) {
+  check_pool_gradient(in, n);
+  const ValueType *grad = infer_self(in), *indices = infer_tensor(in, "indices");
+  if (indices->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(indices->dtype));
+  infer_rank(in, indices, grad->rank, grad->rank);
+  for (uint32_t i = 0; i < grad->rank; i++)
+    infer_same_size(in, grad->shape[i], indices->shape[i], "the gradient and indices");
+}
+
+void infer_pool2d_backward(Infer *in) { check_pool_gradient(in, 2); }
+void infer_pool3d_backward(Infer *in) { check_pool_gradient(in, 3); }
+void infer_max_pool2d_backward(Infer *in) { check_max_pool_gradient(in, 2); }
+void infer_max_pool3d_backward(Infer *in) { check_max_pool_gradient(in, 3); }

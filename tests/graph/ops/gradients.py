@@ -42,6 +42,87 @@ ARRAYS = {
 }
 ARRAYS["buffer"] = np.exp(-np.abs(ARRAYS["x"]))
 
+# Convolutions: sizes of the input and the weight, then stride, padding, dilation, is it
+# transposed?, output padding, groups.
+CONVOLUTIONS = [
+    ([2, 3, 8], [4, 3, 3], "[2], [1], [1], False, [0], 1"),
+    ([2, 4, 7, 6], [6, 4, 3, 3], "[1, 1], [1, 1], [1, 1], False, [0, 0], 1"),
+    ([2, 4, 7, 6], [6, 2, 3, 2], "[2, 1], [1, 0], [1, 2], False, [0, 0], 2"),
+    ([2, 4, 7, 6], [4, 1, 3, 3], "[2, 2], [1, 1], [1, 1], False, [0, 0], 4"),
+    ([2, 4, 7, 6], [8, 1, 3, 3], "[1, 1], [2, 2], [2, 2], False, [0, 0], 4"),
+    ([2, 4, 7, 6], [5, 4, 1, 1], "[2, 2], [0, 0], [1, 1], False, [0, 0], 1"),
+    ([2, 4, 4, 5], [4, 3, 3, 3], "[2, 2], [1, 1], [1, 1], True, [1, 0], 1"),
+    ([2, 4, 4, 5], [4, 3, 3, 3], "[1, 2], [0, 1], [2, 1], True, [0, 1], 2"),
+    ([1, 2, 4, 5, 4], [3, 2, 2, 3, 2], "[1, 2, 2], [0, 1, 1], [1, 1, 1], False, [0, 0, 0], 1"),
+    ([1, 2, 3, 3, 3], [2, 3, 2, 2, 2], "[1, 2, 2], [0, 1, 0], [1, 1, 1], True, [0, 0, 0], 1"),
+]
+POOLS = [  # kernel, stride, padding, of an image of 9 by 10
+    ([3, 3], [2, 2], [1, 1]), ([2, 2], [2, 2], [0, 0]), ([2, 3], [3, 4], [0, 1]),
+    ([5, 5], [1, 1], [2, 2]), ([4, 3], [1, 2], [2, 0]), ([9, 10], [9, 10], [0, 0]),
+]
+
+
+def size_after(size, weight, text):
+    """Of a convolution's result."""
+    stride, padding, dilation, transposed, more, groups = eval(f"({text})")
+    if transposed:
+        return [size[0], weight[1] * groups] + [
+            (n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in
+            zip(size[2:], weight[2:], stride, padding, dilation, more)]
+    return [size[0], weight[0]] + [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in
+                                   zip(size[2:], weight[2:], stride, padding, dilation)]
+
+
+def convolutions():
+    for i, (size, weight, rest) in enumerate(CONVOLUTIONS):
+        at = chr(ord("a") + i)
+        ARRAYS[f"conv_{at}"], ARRAYS[f"conv_w_{at}"] = normal(*size), normal(*weight)
+        ARRAYS[f"conv_g_{at}"] = normal(*size_after(size, weight, rest))
+        yield (f"convolution_backward.default(conv_g_{at}, conv_{at}, conv_w_{at}, "
+               f"[{ARRAYS[f'conv_g_{at}'].shape[1]}], {rest}, [True, True, True]) -> 0,1,2")
+
+
+def pools():
+    ARRAYS["picture"] = normal(2, 3, 9, 10)
+    ARRAYS["volume"] = normal(2, 3, 4, 5, 6)
+    for i, (kernel, stride, padding) in enumerate(POOLS):
+        for ceil in False, True:
+            at = f"{chr(ord('a') + i)}{'c' * ceil}"
+            count = []
+            for n, k, s, p in zip((9, 10), kernel, stride, padding):
+                windows = -(-(n + 2 * p - k) // s) + 1 if ceil else (n + 2 * p - k) // s + 1
+                count.append(windows - (ceil and (windows - 1) * s >= n + p))
+            ARRAYS[f"pool_g_{at}"] = normal(2, 3, *count)
+            for padded, divisor in (True, None), (False, None), (True, 7):
+                yield (f"avg_pool2d_backward.default(pool_g_{at}, picture, {kernel}, {stride}, "
+                       f"{padding}, {ceil}, {padded}, {divisor})")
+            ARRAYS[f"pool_at_{at}"] = maxima(ARRAYS["picture"], kernel, stride, padding, count)
+            yield (f"max_pool2d_with_indices_backward.default(pool_g_{at}, picture, {kernel}, "
+                   f"{stride}, {padding}, [1, 1], {ceil}, pool_at_{at})")
+    for n, out in (2, (3, 4)), (2, (1, 1)), (2, (3, 5)), (3, (2, 5, 4)), (3, (1, 1, 1)):
+        name = "adaptive_" + "".join(map(lambda k: chr(ord("a") + k), out))
+        of = "picture" if n == 2 else "volume"
+        ARRAYS[f"{name}_g"] = normal(2, 3, *out)
+        ARRAYS[f"{name}_at"] = rng.integers(0, ARRAYS[of][0, 0].size, (2, 3, *out))
+        yield f"_adaptive_avg_pool{n}d_backward.default({name}_g, {of})"
+        yield f"adaptive_max_pool{n}d_backward.default({name}_g, {of}, {name}_at)"
+    ARRAYS["volume_g"] = normal(2, 3, 2, 3, 3)
+    yield ("avg_pool3d_backward.default(volume_g, volume, [2, 3, 2], [2, 2, 2], [0, 1, 0], False, "
+           "False, None)")
+
+
+def maxima(x, kernel, stride, padding, count):
+    """The number in its plane of the largest element of each window."""
+    found = np.zeros((*x.shape[:2], *count), np.int64)
+    for at in np.ndindex(*found.shape):
+        lo = [max(i * s - p, 0) for i, s, p in zip(at[2:], stride, padding)]
+        hi = [i * s - p + k for i, s, p, k in zip(at[2:], stride, padding, kernel)]
+        window = x[at[0], at[1], lo[0]:hi[0], lo[1]:hi[1]]
+        row, column = np.unravel_index(window.argmax(), window.shape)
+        found[at] = (lo[0] + row) * x.shape[3] + lo[1] + column
+    return found
+
+
 CALLS = [
     *[f"{name}_backward.default(g, {x})" for name, x in (
         ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
@@ -104,6 +185,7 @@ CALLS = [
     "channel_var, 0.1, 0.001) -> 0,1,2,4,5",
     "_batch_norm_no_update.default(cube, channel_w, channel_b, channel_mean, channel_var, 0.1, "
     "0.001) -> 0",
+    *convolutions(), *pools(),
 ]
 
 
