@@ -45,6 +45,7 @@ LIBRARY_SOURCES := $(foreach room,$(LIBRARY_ROOMS),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python/extension))
+PACKAGE_INFO = $B/python/nereid_compiler-$(VERSION).dist-info
 PACKAGE_FILES := $(sort $(shell find python/nereid -name '*.py' -o -name '*.pyi' -o -name py.typed))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
@@ -101,12 +102,18 @@ $B/libnereid.so: $B/nereid-internal.o $B/nereid.map
 
 # PYTHONPATH=build/python imports it: links to the sources, the extension, and the program.
 python: $(PACKAGE_FILES:python/%=$B/python/%) $B/python/nereid/_nereid.abi3.so \
-  $B/python/nereid/bin/nereid
+  $B/python/nereid/bin/nereid $(PACKAGE_INFO)/entry_points.txt
 	@find -L $B/python/nereid -type l -delete # links to files that are gone
 
 $(PACKAGE_FILES:python/%=$B/python/%): $B/python/%: python/%
 	@mkdir -p $(@D)
 	ln -sfnr $< $@
+
+# By which PyTorch and pytest find the package.
+$(PACKAGE_INFO)/entry_points.txt: pyproject.toml
+	@mkdir -p $(@D)
+	printf 'Metadata-Version: 2.1\nName: nereid-compiler\nVersion: $(VERSION)\n' > $(@D)/METADATA
+	sed -n 's/"//g; s/^\[project\.entry-points\.\(.*\)\]/[\1]/; /^\[torch_\|^\[pytest/,/^$$/p' $< > $@
 
 # Headers of any Python from 3.10 on: the extension uses the stable ABI of 3.10 only.
 PYTHON_INCLUDE ?= $(shell for p in $(PYTHON) python3 /usr/bin/python3; do i=$$($$p -c \
@@ -368,7 +375,7 @@ bundle: python $(CLI_OBJECTS) $B/nereid-internal.o $B/nereid.map $(BENCHES:%=%.o
 	  sed -n "s|.*=> \(.*/$$l\.so[^ ]*\) (.*|\1|p"; done) .bundle/nereid/build/
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
-	cp -RL $B/python/nereid .bundle/nereid/build/python/
+	cp -RL $B/python/nereid $(PACKAGE_INFO) .bundle/nereid/build/python/
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
 
 clean:

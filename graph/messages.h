@@ -201,6 +201,7 @@
 #define E_GRAPH_READ "%s is %lld, out of its range 0 to %lld: the model counts wrong"
 #define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
 #define E_GRAPH_RANDOM "'%s' is not a distribution of random numbers: uniform, normal or bits"
+#define E_GRAPH_DRAW "seeds and counters of random numbers must be integers, not of %s"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"
 #define E_GRAPH_PARTS "the result has %lld parts: at most %d are supported"
 #define E_GRAPH_EMPTY_LIST "the list of tensors is empty"

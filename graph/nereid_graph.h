@@ -65,6 +65,10 @@ NEREID_API int nereid_graph_open(nereid_graph **out, const nereid_graph_source *
                                  nereid_message_fn on_message, void *context);
 NEREID_API void nereid_graph_free(nereid_graph *g);
 
+/* 1 if there is an operator of that name ("aten.add.Tensor"), else 0.  A call of it may be refused
+ * nonetheless, for its arguments. */
+NEREID_API int nereid_graph_has_operator(const char *name);
+
 /* A narrower range of a size that the model leaves open; both ends belong to it. */
 typedef struct {
   const char *symbol; /* "s0": as in the types of inputs; "x[0]": axis 0 of input x; "n": an input

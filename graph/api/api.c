@@ -48,6 +48,8 @@ void nereid_graph_free(nereid_graph *g) {
   free(g);
 }
 
+int nereid_graph_has_operator(const char *name) { return name && ops_find(name); }
+
 /* ---- stages ---- */
 
 static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {

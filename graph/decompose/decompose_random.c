@@ -1,6 +1,6 @@
 /* Random draws: nereid.random gives the numbers of a counter-based generator (Philox) for a seed
  * and the element's index; all else is arithmetic on them.  Seeds are constants of the graph, one
- * for each node that draws, so a run draws what the run before drew. */
+ * for each node that draws, so a run draws what the run before drew, or inputs (nereid.draw). */
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
@@ -39,15 +39,17 @@ Node *decompose_randn(Build *b) {
 }
 
 /* From low to high, without high; random bits modulo how many there are. */
-Node *decompose_randint(Build *b) {
+static Node *integers_of_bits(Build *b, Node *drawn) {
   Dim high = infer_size(&b->in, "high"), low = build_const(b, 0);
   if (infer_takes(&b->in, "low")) low = infer_size(&b->in, "low");
-  Node *bits = build_to(b, draw_result(b, "bits"), DT_I64);
+  Node *bits = build_to(b, drawn, DT_I64);
   bits = build_with(b, OP_aten_bitwise_and_Tensor, bits, build_int(b, 0xffffffff));
   bits = build_with(b, OP_aten_remainder_Tensor, bits, arg_dim(dim_sub(b->in.g->dims, high, low)));
   if (!dim_is(low, 0)) bits = build_with(b, OP_aten_add_Tensor, bits, arg_dim(low));
   return build_to(b, bits, b->in.n->type.dtype);
 }
+
+Node *decompose_randint(Build *b) { return integers_of_bits(b, draw_result(b, "bits")); }
 
 /* The order of random numbers. */
 Node *decompose_randperm(Build *b) {
@@ -126,3 +128,27 @@ Node *decompose_multinomial(Build *b) {
   Arg args[] = {arg_node(rank), arg_dim(infer_size(&b->in, "num_samples")), axis};
   return build_item(b, build(b, OP_aten_topk_default, 3, args), 1);
 }
+
+/* ---- with seeds that are inputs, as TorchInductor's graphs have them ---- */
+
+Node *decompose_inductor_lookup_seed(Build *b) {
+  int64_t i = infer_int(&b->in, "index");
+  return build_select(b, build_input(b, "seeds"), 0, build_const(b, i));
+}
+
+/* The counter of an element is its linear index. */
+static Node *draw_of_seed(Build *b, const char *kind) {
+  const ValueType *t = &b->in.n->type;
+  Node *counter = build_arange(b, build_count(b, b->in.n, all_axes(b->in.n)));
+  counter = build_view(b, counter, t->rank, t->shape);
+  Arg args[] = {
+      arg_node(build_input(b, "seed")), arg_node(counter), {.kind = ARG_STRING, .name = kind}};
+  return build(b, OP_nereid_draw_default, 3, args);
+}
+
+Node *decompose_inductor_random(Build *b) {
+  bool normal = !strcmp(infer_string(&b->in, "mode"), "randn");
+  return draw_of_seed(b, normal ? "normal" : "uniform");
+}
+
+Node *decompose_inductor_randint(Build *b) { return integers_of_bits(b, draw_of_seed(b, "bits")); }

@@ -37,15 +37,44 @@ void infer_randint(Infer *in) {
 }
 
 /* uniform: in [0, 1); normal: of mean 0 and deviation 1; bits: 32 of them. */
-void infer_random(Infer *in) {
-  Dim size[GRAPH_RANK_MAX];
-  uint32_t n = infer_sizes(in, "size", size);
+static DType drawn_dtype(Infer *in) {
   Name kind = infer_string(in, "kind");
   bool bits = !strcmp(kind, "bits");
   if (!bits && strcmp(kind, "uniform") && strcmp(kind, "normal"))
     infer_fail(in, E_GRAPH_RANDOM, kind);
+  return bits ? DT_I32 : DT_F32;
+}
+
+void infer_random(Infer *in) {
+  Dim size[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "size", size);
+  DType t = drawn_dtype(in);
   infer_int(in, "seed");
-  infer_set(in, bits ? DT_I32 : DT_F32, n, size);
+  infer_set(in, t, n, size);
+}
+
+void infer_draw(Infer *in) {
+  Dim shape[GRAPH_RANK_MAX];
+  Operand x[] = {infer_operand(in, "seed"), infer_operand(in, "counter")};
+  for (int i = 0; i < 2; i++)
+    if (!dtype_is_int(x[i].dtype)) infer_fail(in, E_GRAPH_DRAW, dtype_name(x[i].dtype));
+  DType t = drawn_dtype(in);
+  infer_set(in, t, infer_broadcast(in, x, 2, shape), shape);
+}
+
+void infer_inductor_lookup_seed(Infer *in) {
+  infer_int(in, "index");
+  infer_set(in, infer_tensor(in, "seeds")->dtype, 0, NULL);
+}
+
+/* Of rand, randn and randint. */
+void infer_inductor_random(Infer *in) {
+  Dim size[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "size", size);
+  bool integers = infer_takes(in, "high");
+  if (integers) infer_size(in, "low"), infer_size(in, "high");
+  infer_tensor(in, "seed");
+  infer_set(in, integers ? DT_I64 : DT_F32, n, size);
 }
 
 void infer_nereid_empty(Infer *in) {

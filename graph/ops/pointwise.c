@@ -14,6 +14,7 @@ typedef enum {
   CAST,
   ALPHA,
   CLAMP,
+  DRAW,
   EXP,
   GELU,
   ISCLOSE,
@@ -107,6 +108,7 @@ static DType compute_dtype(Context *c) {
   DType t = c->in.n->type.dtype;
   switch (c->row->rule) {
     case BITS: return t;
+    case DRAW: return DT_I64;
     case LOGIC: t = operand_dtype(c); return t == DT_I1 ? t : computed_dtype(t);
     case TEST: return computed_dtype(operand_dtype(c));
     case ISCLOSE: t = operand_dtype(c); return dtype_is_float(t) ? widened_dtype(t) : DT_F64;
@@ -187,6 +189,15 @@ static const char *key(const Context *c) {
   if (c->p->compute == DT_I32) return OF_KEY("float32", "31", "2147483647");
   return c->p->compute == DT_F64 ? KEY_OF("int64", "63", "9223372036854775807")
                                  : KEY_OF("int32", "31", "2147483647");
+}
+
+/* Counters have 32 bits, as those of the language's generator do. */
+static const char *draw(const Context *c) {
+  Name kind = graph_arg(c->in.g, c->in.n, "kind").name;
+  bool bits = !strcmp(kind, "bits");
+  const char *function = bits ? "randint" : !strcmp(kind, "normal") ? "randn" : "rand";
+  return arena_printf(c->in.g->arena, "tl.%s({0}, ({1}).to(tl.int32))%s", function,
+                      bits ? ".to(tl.int32, bitcast=True)" : "");
 }
 
 /* From the end that is nearer. */
@@ -310,6 +321,7 @@ static const char *expression_by_rule(Context *c) {
   switch (c->row->rule) {
     case ALPHA: return alpha(c);
     case CLAMP: return clamp_expression(c);
+    case DRAW: return draw(c);
     case EXP: return exponential(c);
     case GELU: return gelu(c);
     case ISCLOSE: return isclose(c);

@@ -1,4 +1,5 @@
 /* The module's functions, its state, and its beginning. */
+#include "graph/nereid_graph.h"
 #include "python/extension/extension.h"
 
 static struct PyModuleDef definition;
@@ -41,11 +42,18 @@ static PyObject *py_targets(PyObject *module, PyObject *unused) {
   return out;
 }
 
+static PyObject *py_has_operator(PyObject *module, PyObject *arg) {
+  (void)module;
+  const char *name = PyUnicode_AsUTF8AndSize(arg, NULL);
+  return name ? PyBool_FromLong(nereid_graph_has_operator(name)) : NULL;
+}
+
 static PyMethodDef functions[] = {
     {"version", py_version, METH_NOARGS, "The library's version."},
     {"build_id", py_build_id, METH_NOARGS, "Differs with any change of the compiler."},
     {"device_count", py_device_count, METH_O, "How many of \"cuda\", \"cpu\", ... there are."},
     {"targets", py_targets, METH_NOARGS, "The GPUs that code can be compiled for."},
+    {"has_operator", py_has_operator, METH_O, "Does a graph's operator have that name?"},
     {"compile", (PyCFunction)(void (*)(void))py_compile, METH_VARARGS | METH_KEYWORDS,
      "compile(source, kernel, args, ...): an Image."},
     {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,

@@ -1,0 +1,64 @@
+"""Orders of axes in memory.
+
+Nereid's graphs have tensors without gaps in the order of their axes.  PyTorch's may have their
+axes in any order (channels_last, transposed), repeat elements (expand) and have gaps (slices).
+A tensor without gaps is handed over in the order of its memory, which costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+
+def is_known(condition) -> bool:
+    """Does it hold for all sizes that the graph allows?"""
+    if isinstance(condition, bool):
+        return condition
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(condition)
+
+
+def _hint(size) -> int:
+    """The size, where it is open one that is as good as any to compare strides by."""
+    if isinstance(size, int):
+        return size
+    hint = size.node.hint
+    return int(hint) if hint is not None else 4096
+
+
+def _is_dense(sizes: Sequence, strides: Sequence, order: Sequence[int]) -> bool:
+    expected = 1
+    for axis in reversed(order):
+        if is_known(sizes[axis] == 1):
+            continue
+        if not is_known(strides[axis] == expected):
+            return False
+        expected = expected * sizes[axis]
+    return True
+
+
+def memory_order(sizes: Sequence, strides: Sequence) -> tuple[int, ...] | None:
+    """The axes from the outermost in memory to the innermost; None: the tensor has gaps or repeats
+    elements.  Axes of one element keep their place before the axis that follows them."""
+    axes = tuple(range(len(sizes)))
+    if any(is_known(size == 0) for size in sizes) or _is_dense(sizes, strides, axes):
+        return axes
+    steps = [_hint(stride) for stride in strides]
+    for axis in reversed(axes[:-1]):
+        if is_known(sizes[axis] == 1):
+            steps[axis] = steps[axis + 1]
+    order = tuple(sorted(axes, key=lambda axis: -steps[axis]))
+    return order if _is_dense(sizes, strides, order) else None
+
+
+def is_plain(order: Sequence[int]) -> bool:
+    """Are the axes in memory as they are in the tensor?"""
+    return all(axis == i for i, axis in enumerate(order))
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    places = [0] * len(order)
+    for place, axis in enumerate(order):
+        places[axis] = place
+    return tuple(places)

@@ -1,0 +1,205 @@
+"""Which nodes Nereid computes, and in which segments.
+
+A graph is a sequence of levels.  All nodes of a level that Nereid computes on one device are one
+segment, which becomes one executable; the others run one by one, by PyTorch.  A node's level is
+the least that its operands allow: a segment needs what PyTorch computed for it before it starts.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._dtype_abbrs import dtype_abbrs
+
+from nereid import _nereid
+from nereid.torch_backend.layout import memory_order
+from nereid.torch_backend.text import NUMBERS, is_number, target_of
+
+aten = torch.ops.aten
+
+
+@dataclass
+class Segment:
+    """Nodes that one executable computes, in their order."""
+
+    level: int
+    device: torch.device
+    nodes: list = field(default_factory=list)
+
+
+@dataclass
+class Partition:
+    """The order in which things run: segments, and nodes that PyTorch runs."""
+
+    steps: list
+    reasons: dict
+    """Why PyTorch runs a node: of those that compute something."""
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _values(value: Any):
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def device_of(node) -> torch.device | None:
+    for value in _values(node.meta.get("val")):
+        if is_tensor(value):
+            return value.device
+    return None
+
+
+def _tensor_reason(value) -> str | None:
+    if value.layout is not torch.strided:
+        return f"a tensor of layout {value.layout}"
+    if value.dtype not in dtype_abbrs or value.is_quantized:
+        return f"elements of {value.dtype}"
+    if value.device.type not in ("cuda", "cpu"):
+        return f"a tensor on {value.device.type}"
+    return None
+
+
+def _operand_reason(node, device) -> str | None:
+    for operand in node.all_input_nodes:
+        for value in _values(operand.meta.get("val")):
+            if not is_tensor(value):
+                continue
+            if value.device != device and not (value.device.type == "cpu" and value.dim() == 0):
+                return f"operands on {value.device} and {device}"
+            reason = _tensor_reason(value)
+            if reason:
+                return reason
+    return None
+
+
+def _argument(node, name: str):
+    """The value of a parameter; its default where the call has none."""
+    for i, parameter in enumerate(node.target._schema.arguments):
+        if parameter.name == name:
+            if i < len(node.args) and not parameter.kwarg_only:
+                return node.args[i]
+            return node.kwargs.get(name, parameter.default_value)
+    return None
+
+
+def _draws(node) -> bool:
+    """Does it draw random numbers, by a generator of PyTorch's?"""
+    return (torch.Tag.nondeterministic_seeded in node.target.tags
+            and _argument(node, "dropout_p") not in (0, 0.0))
+
+
+def _has_complex(value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_complex, value))
+    return isinstance(value, complex)
+
+
+def _target_reason(node) -> str | None:
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload):
+        return "a higher-order operator"
+    if _has_complex([*node.args, *node.kwargs.values()]):
+        return "a complex number as an argument"
+    if _draws(node):
+        return "it draws from PyTorch's generator"
+    if not _nereid.has_operator(target_of(node)):
+        return "there is no such operator"
+    return None
+
+
+def _update_reason(node) -> str | None:
+    """Updates of inputs alone are left in a graph, at its end."""
+    to = node.args[0]
+    if to.op != "placeholder":
+        return "a write to a tensor that is no input"
+    value = to.meta["val"]
+    if memory_order(value.shape, value.stride()) is None:
+        return "a write to a tensor with gaps"
+    return None
+
+
+def reason_against(node) -> str | None:
+    """Why PyTorch runs the node; None: Nereid does."""
+    device = device_of(node)
+    if device is None:
+        return "its value is no tensor"
+    reason = _target_reason(node) or _operand_reason(node, device)
+    if reason:
+        return reason
+    if node.target is aten.copy_.default:
+        return _update_reason(node)
+    if node.meta.get("unbacked_bindings"):
+        return "its data decides a size"
+    for value in _values(node.meta["val"]):
+        if is_tensor(value) and _tensor_reason(value):
+            return _tensor_reason(value)
+    if node.target._schema.is_mutable:
+        return "it writes to its operands"
+    return None
+
+
+def is_host(node) -> bool:
+    """A number in Python: a size of a tensor, or arithmetic on such numbers."""
+    if node.op != "call_function" or not is_number(node.meta.get("val")):
+        return False
+    return node.target in NUMBERS or str(node.target).startswith("aten.sym_")
+
+
+def partition(graph: torch.fx.Graph, refused: dict) -> Partition:
+    """`refused` are nodes that turned out to be beyond the compiler, with the reason."""
+    levels: dict = {}
+    segments: dict = {}
+    others: dict = {}
+    reasons: dict = {}
+    ours: set = set()
+    calls = [node for node in graph.nodes if node.op == "call_function"]
+    last = 0
+    for node in calls:
+        host = is_host(node)
+        if host or (node.target is operator.getitem and node.args[0] not in ours):
+            mine = False
+        elif node.target is operator.getitem:
+            mine = True
+        else:
+            reason = refused.get(node) or reason_against(node)
+            mine = reason is None
+            if reason:
+                reasons[node] = reason
+        level = _level(node, levels, ours, waits=mine or host)
+        if node.target is aten.copy_.default:
+            level = max(level, last)
+        levels[node] = level
+        last = max(last, level)
+        if mine:
+            ours.add(node)
+            first = node.args[0] if node.target is operator.getitem else node
+            key = (level, device_of(first))
+            segments.setdefault(key, Segment(*key)).nodes.append(node)
+        elif not host:
+            others.setdefault(level, []).append(node)
+    return Partition(_order(segments, others), reasons)
+
+
+def _level(node, levels: dict, ours: set, waits: bool) -> int:
+    """`waits`: the node needs what PyTorch computes, or another device, to be there before."""
+    level = 0
+    for operand in node.all_input_nodes:
+        before = levels.get(operand, 0)
+        foreign = operand.op == "call_function" and operand not in ours and not is_host(operand)
+        elsewhere = operand in ours and device_of(operand) != device_of(node)
+        crosses = waits and (foreign or (elsewhere and not is_host(node)))
+        level = max(level, before + crosses)
+    return level
+
+
+def _order(segments: dict, others: dict) -> list:
+    steps: list = []
+    for level in range(1 + max([0, *others, *(key[0] for key in segments)])):
+        steps += [segment for key, segment in segments.items() if key[0] == level]
+        steps += others.get(level, [])
+    return steps

@@ -1,0 +1,331 @@
+"""A compiled graph as a function of Python's: segments, and what PyTorch runs between them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable
+
+import torch
+
+from nereid.torch_backend.layout import is_known, memory_order
+from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
+from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
+from nereid.torch_backend.text import is_number
+
+_ROUNDS = 1000
+
+
+def view_of(base, size, stride, offset):
+    """The elements of `base` from `offset` on, as another tensor of the same memory."""
+    return base.as_strided(size, stride, base.storage_offset() + offset)
+
+
+def conform(tensor, stride):
+    """The tensor with these strides, which the graph relies on."""
+    if tensor.stride() == stride:
+        return tensor
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype,
+                               device=tensor.device).copy_(tensor)
+
+
+class _Numbers:
+    """Numbers of Python as expressions of the names of symbols."""
+
+    def __init__(self):
+        from torch.utils._sympy.printers import PythonPrinter
+
+        self.printer = PythonPrinter()
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return f"({self.printer.doprint(value.node.expr)})"
+        return repr(value)
+
+    def tuple(self, values) -> str:
+        return "(" + "".join(f"{self.text(value)}, " for value in values) + ")"
+
+
+class Program:
+    """The function of a graph, and what it was made of.
+
+    `reasons` has for each node that PyTorch runs why it does; `segments` are the executables.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule, options: dict):
+        self.module, self.options = module, options
+        self.graph = module.graph
+        self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
+        (self.output,) = [n for n in self.graph.nodes if n.op == "output"]
+        self.numbers = _Numbers()
+        self.shape_env = self._shape_env()
+        self.number_of_symbol = self._number_of_symbol()
+        self.reasons: dict = {}
+        self.segments: list[Compiled] = []
+        self._kept: dict[str, Compiled] = {}
+        self.steps = self._compile()
+        self.call = self._function()
+
+    # ---- symbols ----
+
+    def _shape_env(self):
+        for node in self.graph.nodes:
+            value = node.meta.get("val")
+            if is_tensor(value) and getattr(value, "fake_mode", None) is not None:
+                return value.fake_mode.shape_env
+            if isinstance(value, torch.SymInt):
+                return value.node.shape_env
+        return None
+
+    def _number_of_symbol(self) -> dict:
+        """The node whose value a symbol is."""
+        found: dict = {}
+        for node in self.graph.nodes:
+            value = node.meta.get("val")
+            if isinstance(value, torch.SymInt) and value.node.expr.is_symbol:
+                found.setdefault(value.node.expr, node)
+        return found
+
+    # ---- compiling ----
+
+    def _compile(self) -> list:
+        refused: dict = {}
+        for _ in range(_ROUNDS):
+            parts = partition(self.graph, refused)
+            try:
+                steps = self._compile_segments(parts.steps)
+            except Refused as problem:
+                refused.update(problem.nodes)
+                continue
+            self.reasons = parts.reasons
+            self.segments = [step for step in steps if isinstance(step, Compiled)]
+            return steps
+        raise RuntimeError("a graph has too many nodes that are refused one after the other")
+
+    def _compile_segments(self, steps: list) -> list:
+        plans = [SegmentPlan(step, self.number_of_symbol) if isinstance(step, Segment) else step
+                 for step in steps]
+        needed: set = set(self.output.all_input_nodes)
+        for step in plans:
+            needed.update(step.inputs if isinstance(step, SegmentPlan) else step.all_input_nodes)
+        out, problems = [], {}
+        for step in plans:
+            if not isinstance(step, SegmentPlan):
+                out.append(step)
+                continue
+            own = [node for node in step.nodes if node in needed and is_tensor(node.meta["val"])]
+            step.choose_outputs(own)
+            if not step.bases and not any(self._is_update(node) for node in step.nodes):
+                out.append(step)  # views alone
+                continue
+            try:
+                out.append(self._executable(step))
+            except Refused as problem:
+                problems.update(problem.nodes)
+        if problems:
+            raise Refused(problems)
+        return out
+
+    @staticmethod
+    def _is_update(node) -> bool:
+        return node.target is torch.ops.aten.copy_.default
+
+    def _executable(self, plan: SegmentPlan) -> Compiled:
+        source, _ = plan.text()
+        key = f"{plan.device}\n{source}"
+        if key not in self._kept:
+            self._kept[key] = Compiled(plan, self.options, self.shape_env)
+        found = self._kept[key]
+        found.plan = plan
+        return found
+
+    # ---- the function ----
+
+    def _function(self) -> Callable:
+        writer = _Writer(self)
+        source = writer.source()
+        names = {**writer.values, "view_of": view_of, "conform": conform, "math": math,
+                 "torch": torch}
+        exec(compile(source, "<nereid program>", "exec"), names)
+        self.source = source
+        return names["call"]
+
+
+class _Writer:
+    """The text of the function: a line a step; what is not used any more is freed."""
+
+    def __init__(self, program: Program):
+        self.program, self.graph = program, program.graph
+        self.values: dict[str, Any] = {}
+        self.lines: list[str] = []
+        self.names: dict = {}
+        self.last_use: dict = {}
+
+    def _name(self, node) -> str:
+        if node not in self.names:
+            self.names[node] = f"v{len(self.names)}"
+        return self.names[node]
+
+    def _line(self, text: str) -> None:
+        self.lines.append(f"    {text}")
+
+    def _global(self, stem: str, value: Any) -> str:
+        name = f"{stem}{len(self.values)}"
+        self.values[name] = value
+        return name
+
+    # ---- values ----
+
+    def _text(self, value: Any) -> str:
+        """An argument of a node."""
+        if isinstance(value, torch.fx.Node):
+            kind = value.meta.get("val")
+            return self.program.numbers.text(kind) if is_host(value) else self._name(value)
+        if isinstance(value, (list, tuple)):
+            items = "".join(f"{self._text(item)}, " for item in value)
+            return f"[{items}]" if isinstance(value, list) else f"({items})"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k!r}: {self._text(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({', '.join(map(self._text, (value.start, value.stop, value.step)))})"
+        if value is None or isinstance(value, (bool, int, str)):
+            return repr(value)
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            return self.program.numbers.text(value)
+        return self._global("c", value)
+
+    def _view(self, node, base) -> str:
+        value, of = node.meta["val"], base.meta["val"]
+        numbers, name = self.program.numbers, self._name(base)
+        if node is base:
+            return name
+        same = is_known(value.storage_offset() == of.storage_offset())
+        if same and len(value.shape) == len(of.shape) and all(
+                is_known(a == b) for a, b in zip((*value.shape, *value.stride()),
+                                                 (*of.shape, *of.stride()))):
+            return name
+        offset = value.storage_offset() - of.storage_offset()
+        return (f"view_of({name}, {numbers.tuple(value.shape)}, "
+                f"{numbers.tuple(value.stride())}, {numbers.text(offset)})")
+
+    # ---- steps ----
+
+    def _bind_symbols(self) -> None:
+        bound: set = set()
+        for node in self.program.placeholders:
+            value = node.meta.get("val")
+            if isinstance(value, torch.SymInt) and value.node.expr.is_symbol:
+                symbol = value.node.expr
+                if symbol not in bound:
+                    self._line(f"{symbol} = {self._name(node)}")
+                bound.add(symbol)
+        for node in self.program.placeholders:
+            value = node.meta.get("val")
+            for axis, size in enumerate(value.shape if is_tensor(value) else ()):
+                if isinstance(size, torch.SymInt) and size.node.expr.is_symbol:
+                    symbol = size.node.expr
+                    if symbol not in bound:
+                        self._line(f"{symbol} = {self._name(node)}.shape[{axis}]")
+                    bound.add(symbol)
+
+    def _constants(self) -> None:
+        for node in self.graph.nodes:
+            if node.op == "get_attr":
+                value = operator.attrgetter(node.target)(self.program.module)
+                self.names[node] = self._global("constant", value)
+
+    def _run_segment(self, step: Compiled, plan: SegmentPlan) -> None:
+        for base in {base for base in plan.views.values() if base not in plan.inside}:
+            self._conform(base)
+        call = self._global("segment", step)
+        inputs = ", ".join(self._text(node) for node in plan.inputs)
+        outputs = "".join(f"{self._name(node)}, " for node in plan.bases)
+        self._line(f"{outputs}{'= ' if outputs else ''}{call}({inputs})")
+        for base in plan.bases:
+            value = base.meta["val"]
+            if memory_order(value.shape, value.stride()) is None:
+                self._conform(base)
+        self._make_views(plan)
+
+    def _conform(self, node) -> None:
+        """The memory of a tensor that others are views of is as the graph has it."""
+        stride = self.program.numbers.tuple(node.meta["val"].stride())
+        self._line(f"{self._name(node)} = conform({self._name(node)}, {stride})")
+
+    def _make_views(self, plan: SegmentPlan) -> None:
+        for node, base in plan.views.items():
+            if node is not base:
+                self._line(f"{self._name(node)} = {self._view(node, base)}")
+
+    def _run_node(self, node) -> None:
+        args = [self._text(arg) for arg in node.args]
+        args += [f"{key}={self._text(arg)}" for key, arg in node.kwargs.items()]
+        target = self._global("f", node.target)
+        self._line(f"{self._name(node)} = {target}({', '.join(args)})")
+        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
+            self._line(f"{symbol} = {self._path(self._name(node), path)}")
+
+    @staticmethod
+    def _path(text: str, path) -> str:
+        for key in path:
+            kind = type(key).__name__
+            if kind == "SequenceKey":
+                text = f"{text}[{key.idx}]"
+            elif kind == "CallMethodKey":
+                text = f"{text}.{key.name}()"
+            elif kind == "DivideByKey":
+                text = f"({text} // {key.divisor})"
+            elif kind == "ConvertIntKey":
+                text = f"int({text})"
+            else:
+                raise TypeError(f"a size by a {kind}")
+        return text
+
+    def _uses(self) -> list[tuple[list, Any]]:
+        """(nodes that a step reads, the step)."""
+        uses = []
+        for step in self.program.steps:
+            plan = step.plan if isinstance(step, Compiled) else step
+            if isinstance(plan, SegmentPlan):
+                uses.append(([*plan.inputs, *plan.views.values()], step))
+            else:
+                uses.append((plan.all_input_nodes, step))
+        return uses
+
+    def source(self) -> str:
+        names = [self._name(node) for node in self.program.placeholders]
+        self.lines.append("def call(args):")
+        if names:
+            self._line(f"{', '.join(names)}, = args")
+        self._line("args.clear()")
+        self._constants()
+        self._bind_symbols()
+        uses = self._uses()
+        last: dict = {}
+        for i, (read, _) in enumerate(uses):
+            last.update(dict.fromkeys(read, i))
+        kept = {*self.output_nodes(), *(n for n in self.graph.nodes if n.op == "get_attr")}
+        for i, (read, step) in enumerate(uses):
+            if isinstance(step, Compiled):
+                self._run_segment(step, step.plan)
+            elif isinstance(step, SegmentPlan):
+                for base in set(step.views.values()):
+                    self._conform(base)
+                self._make_views(step)
+            else:
+                self._run_node(step)
+            dead = [n for n in dict.fromkeys(read) if last[n] == i and n not in kept
+                    and n in self.names]
+            if dead:
+                self._line(f"del {', '.join(self.names[n] for n in dead)}")
+        self._line(f"return {self._text(tuple(self.output.args[0]))}"
+                   if isinstance(self.output.args[0], (list, tuple))
+                   else f"return ({self._text(self.output.args[0])},)")
+        return "\n".join([*self.lines, ""])
+
+    @property
+    def output(self):
+        return self.program.output
+
+    def output_nodes(self) -> list:
+        return self.program.output.all_input_nodes

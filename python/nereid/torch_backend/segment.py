@@ -1,0 +1,214 @@
+"""Segments: parts of an FX graph as executables of Nereid's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import torch
+
+from nereid import _nereid
+from nereid.errors import NereidError
+from nereid.models import _describe, _torch_allocator
+from nereid.runtime import driver
+from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
+from nereid.torch_backend.partition import Segment, is_tensor
+from nereid.torch_backend.text import Text, is_number, order_of
+
+_LARGEST = 2**62
+
+
+class Refused(Exception):
+    """The compiler takes no such nodes: {node: reason}."""
+
+    def __init__(self, nodes: dict):
+        super().__init__(next(iter(nodes.values()), ""))
+        self.nodes = nodes
+
+
+@dataclass
+class View:
+    """A tensor as a part of the memory of another, `base`, which has no gaps."""
+
+    node: Any
+    base: Any
+
+
+def storage_of(node) -> int | None:
+    value = node.meta.get("val")
+    return value.untyped_storage()._cdata if is_tensor(value) else None
+
+
+def is_view(node) -> bool:
+    """Is it another form of its first operand, and nothing else?"""
+    if node.op != "call_function" or not node.args or node.kwargs:
+        return False
+    of = node.args[0]
+    if not isinstance(of, torch.fx.Node) or not is_tensor(node.meta.get("val")):
+        return False
+    alone = all(is_number(other.meta.get("val")) for other in node.all_input_nodes[1:])
+    return (alone and is_tensor(of.meta.get("val")) and storage_of(of) == storage_of(node)
+            and isinstance(node.target, torch._ops.OpOverload)
+            and not node.target._schema.is_mutable)
+
+
+def symbols_of(values) -> set:
+    from torch.fx.experimental.symbolic_shapes import free_symbols
+
+    found: set = set()
+    for value in values:
+        if is_tensor(value) or isinstance(value, (torch.SymInt, torch.SymFloat)):
+            found |= free_symbols(value)
+    return found
+
+
+def _extent(sizes: Sequence, strides: Sequence):
+    """One more than the number of the last element from the first."""
+    last = 0
+    for size, stride in zip(sizes, strides):
+        last = last + (size - 1) * stride
+    return last + 1
+
+
+class SegmentPlan:
+    """What goes into a segment, what comes out, and its text."""
+
+    def __init__(self, segment: Segment, number_of_symbol: dict):
+        self.device = segment.device
+        self.nodes = self._with_views(segment)
+        self.inside = set(self.nodes)
+        self.inputs = [node for node in self._operands() if node not in self.inside]
+        values = [node.meta.get("val") for node in (*self.nodes, *self.inputs)]
+        self.symbols = symbols_of(values)
+        for symbol in sorted(self.symbols, key=str):
+            node = number_of_symbol.get(symbol)
+            if node is not None and node not in self.inputs:
+                self.inputs.append(node)
+        self.views: dict = {}
+        self.bases: list = []
+
+    @staticmethod
+    def _with_views(segment: Segment) -> list:
+        """The nodes, after those of other segments that are views of what they need."""
+        inside, front = set(segment.nodes), []
+        waiting = [operand for node in segment.nodes for operand in node.all_input_nodes]
+        while waiting:
+            node = waiting.pop()
+            if node not in inside and is_view(node):
+                inside.add(node)
+                front.append(node)
+                waiting += node.all_input_nodes
+        place = {node: i for i, node in enumerate(segment.nodes[0].graph.nodes)} if front else {}
+        return sorted(front, key=place.__getitem__) + segment.nodes
+
+    def _operands(self) -> list:
+        return list(dict.fromkeys(operand for node in self.nodes
+                                  for operand in node.all_input_nodes))
+
+    def choose_outputs(self, needed: list) -> None:
+        """`needed` are the nodes that others use.  One that shares the memory of an input, or of a
+        node that is computed before it, is a view of that."""
+        first: dict = {}
+        for node in (*self.inputs, *self.nodes):
+            if is_tensor(node.meta.get("val")):
+                first.setdefault(storage_of(node), node)
+        for node in needed:
+            base = first[storage_of(node)]
+            if base is not node and not self._holds(base, node):
+                base = node
+            self.views[node] = base
+            if base in self.inside and base not in self.bases:
+                self.bases.append(base)
+
+    @staticmethod
+    def _holds(base, node) -> bool:
+        of, value = base.meta["val"], node.meta["val"]
+        if memory_order(of.shape, of.stride()) is None or of.dtype != value.dtype:
+            return False
+        at = value.storage_offset() - of.storage_offset()
+        return is_known(at >= 0) and is_known(
+            at + _extent(value.shape, value.stride()) <= of.numel())
+
+    def text(self) -> tuple[str, Text]:
+        """The text of the graph."""
+        text = Text()
+        for node in self.inputs:
+            value = node.meta["val"]
+            text.input(node, None if is_number(value) else order_of(value))
+        for node in self.nodes:
+            if node.target is torch.ops.aten.copy_.default:
+                text.update(node, order_of(node.args[0].meta["val"]))
+            else:
+                text.call(node)
+        return text.finish([text.output(node, order_of(node.meta["val"]))
+                            for node in self.bases]), text
+
+
+def ranges_of(symbols, shape_env) -> list:
+    """What is known about open sizes: [(name, least, most)]."""
+    found = []
+    for symbol in sorted(symbols, key=str):
+        known = shape_env.var_to_range.get(symbol) if shape_env is not None else None
+        if known is None:
+            continue
+        least, most = known.lower, known.upper
+        least = int(least) if least.is_finite and least > -_LARGEST else 0
+        most = int(most) if most.is_finite and most < _LARGEST else _LARGEST
+        found.append((str(symbol), max(least, 0), most))
+    return found
+
+
+def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
+    """The nodes that an error is about; all of the segment, if it names none."""
+    nodes = {}
+    for part in error.diagnostics:
+        node = text.node_at(part.line) if part.file == "<graph>" else None
+        if node is not None:
+            nodes.setdefault(node, part.message)
+    return nodes or {node: str(error).splitlines()[0] for node in plan.nodes}
+
+
+class Compiled:
+    """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
+
+    def __init__(self, plan: SegmentPlan, options: dict, shape_env):
+        source, text = plan.text()
+        self.source, self.plan = source, plan
+        self.index = plan.device.index or 0
+        self.cuda = plan.device.type == "cuda"
+        self.name = f"cuda:{self.index}" if self.cuda else "cpu"
+        limits = ranges_of(plan.symbols, shape_env)
+        settings = (options.get("mode"), None, limits, None, True)
+        notes: list = []
+        try:
+            self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
+            self.executable = self.graph.compile(driver.device(self.name), settings)
+        except NereidError as error:
+            raise Refused(refusals(error, text, plan)) from error
+        self.orders = [self._order(node) for node in plan.inputs]
+        self.inverses = [self._inverse(node) for node in plan.bases]
+        self.allocate = _torch_allocator(self.name, {})
+
+    @staticmethod
+    def _order(node):
+        value = node.meta["val"]
+        order = None if is_number(value) else order_of(value)
+        return None if order is None or is_plain(order) else order
+
+    @staticmethod
+    def _inverse(node):
+        order = order_of(node.meta["val"])
+        return None if order is None or is_plain(order) else inverse(order)
+
+    def __call__(self, *values):
+        """The tensors of plan.bases."""
+        given = [value if order is None else value.permute(order)
+                 for value, order in zip(values, self.orders)]
+        stream, workspace = 0, None
+        if self.cuda:
+            stream = driver.current_stream(self.index)
+            workspace = self.allocate
+        given = [_describe(value) for value in given]
+        results = self.executable.run(given, None, self.allocate, workspace, stream)
+        return [tensor if back is None else tensor.permute(back)
+                for (tensor, _), back in zip(results, self.inverses)]

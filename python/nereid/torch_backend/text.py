@@ -1,0 +1,150 @@
+"""The text of a part of an FX graph, as Nereid's graph layer reads it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Iterable
+
+import torch
+from torch.utils._dtype_abbrs import dtype_abbrs
+
+from nereid.torch_backend.layout import inverse, is_plain, memory_order
+
+# Functions of Python's numbers that graphs have, by the name that their text has.
+NUMBERS = {
+    operator.add: "_operator.add", operator.sub: "_operator.sub", operator.mul: "_operator.mul",
+    operator.floordiv: "_operator.floordiv", operator.truediv: "_operator.truediv",
+    operator.mod: "_operator.mod", operator.pow: "_operator.pow", operator.neg: "_operator.neg",
+    math.ceil: "math.ceil", math.floor: "math.floor", math.trunc: "math.trunc",
+    torch.sym_int: "torch.sym_int", torch.sym_float: "torch.sym_float",
+    torch.sym_max: "torch.sym_max", torch.sym_min: "torch.sym_min",
+}
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def type_of(value: Any, order=None) -> str:
+    """ "f32[8, s0]", with the axes in that order; "Sym(s0)" of a number."""
+    if is_number(value):
+        return f"Sym({value})"
+    sizes = value.shape if order is None else [value.shape[axis] for axis in order]
+    return f"{dtype_abbrs[value.dtype]}[{', '.join(map(str, sizes))}]"
+
+
+def target_of(node) -> str:
+    """ "aten.add.Tensor"."""
+    return NUMBERS.get(node.target) or str(node.target)
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return repr(value)
+
+
+def _argument(value: Any, names: dict) -> str:
+    if isinstance(value, torch.fx.Node):
+        return names[value]
+    if isinstance(value, (list, tuple, torch.Size)):
+        items = ", ".join(_argument(item, names) for item in value)
+        return f"[{items}]"
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+        return str(value)
+    if isinstance(value, torch.device):
+        index = "" if value.index is None else f", index={value.index}"
+        return f"device(type='{value.type}'{index})"
+    if value is None or isinstance(value, (bool, int, torch.dtype, torch.layout,
+                                           torch.memory_format)):
+        return str(value)
+    if isinstance(value, str):
+        return repr(value)
+    raise TypeError(f"a {type(value).__name__} as an argument")
+
+
+class Text:
+    """The text of a graph, line by line; which node made a line is known.
+
+    Nodes have names of their own: FX's may be words that the text gives another meaning, and
+    `p_` or `b_` in front would make an input a parameter.
+    """
+
+    def __init__(self):
+        self.lines: list[str] = []
+        self.nodes: list[torch.fx.Node | None] = []
+        self.names: dict[torch.fx.Node, str] = {}
+        self.parameters: list[str] = []
+
+    def _name(self, node) -> str:
+        name = f"v_{node.name}"
+        self.names[node] = name
+        return name
+
+    def _line(self, text: str, node=None) -> None:
+        self.lines.append(f"    {text}")
+        self.nodes.append(node)
+
+    def input(self, node, order) -> None:
+        """A tensor whose axes are in memory in that order, or a number."""
+        value, name = node.meta["val"], self._name(node)
+        if order is None or is_plain(order):
+            self.parameters.append(f'{name}: "{type_of(value)}"')
+            return
+        self.parameters.append(f'm_{node.name}: "{type_of(value, order)}"')
+        axes = list(inverse(order))
+        self._line(f'{name}: "{type_of(value)}" = '
+                   f"torch.ops.aten.permute.default(m_{node.name}, {axes})", node)
+
+    def call(self, node) -> None:
+        value, name = node.meta.get("val"), self._name(node)
+        if node.target is operator.getitem:
+            self._line(f"{name} = {self.names[node.args[0]]}[{node.args[1]}]", node)
+            return
+        args = [_argument(arg, self.names) for arg in node.args]
+        args += [f"{key} = {_argument(arg, self.names)}" for key, arg in node.kwargs.items()
+                 if key != "pin_memory"]
+        target = NUMBERS.get(node.target) or f"torch.ops.{node.target}"
+        known = isinstance(value, torch.Tensor) or is_number(value)
+        kind = f': "{type_of(value)}"' if known else ""
+        self._line(f"{name}{kind} = {target}({', '.join(args)})", node)
+
+    def update(self, node, order) -> None:
+        """A copy to an input, whose axes are in memory in that order."""
+        to, source = node.args[:2]
+        name, text = self._name(node), self.names[source]
+        if is_plain(order):
+            self._line(f"{name} = torch.ops.aten.copy_.default({self.names[to]}, {text})", node)
+            return
+        shape = [_argument(size, self.names) for size in to.meta["val"].shape]
+        expanded = f"torch.ops.aten.expand.default({text}, [{', '.join(shape)}])"
+        self._line(f"e_{node.name} = {expanded}", node)
+        permuted = f"torch.ops.aten.permute.default(e_{node.name}, {list(order)})"
+        self._line(f"q_{node.name} = {permuted}", node)
+        self._line(f"{name} = torch.ops.aten.copy_.default(m_{to.name}, q_{node.name})", node)
+
+    def output(self, node, order) -> str:
+        """What to return, so that the axes are in memory in that order."""
+        name = self.names[node]
+        if order is None or is_plain(order):
+            return name
+        self._line(f"o_{node.name} = torch.ops.aten.permute.default({name}, {list(order)})", node)
+        return f"o_{node.name}"
+
+    def finish(self, outputs: Iterable[str]) -> str:
+        self._line(f"return ({', '.join([*outputs, ''])})")
+        head = f"def forward(self, {', '.join(self.parameters)}):"
+        return "\n".join([head, *self.lines, ""])
+
+    def node_at(self, line: int):
+        """The node that made that line of finish(), which counts from 1; None: no node did."""
+        return self.nodes[line - 2] if 2 <= line < len(self.nodes) + 2 else None
+
+
+def order_of(value) -> tuple[int, ...] | None:
+    return memory_order(value.shape, value.stride())

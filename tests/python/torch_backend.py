@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""torch.compile(backend="nereid") against PyTorch itself: values, dtypes, strides, writes to inputs
+and gradients.  On tensors of the CPU, or with the argument cuda of a GPU; NAME...: these cases."""
+import copy, os, pathlib, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import tally
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
+NAMES = [word for word in sys.argv[1:] if word != "cuda"]
+
+
+def leaves(value):
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [value]
+
+
+def same(got, want, what):
+    """A line on the difference; None: there is none."""
+    got, want = leaves(got), leaves(want)
+    if len(got) != len(want):
+        return f"{what}: {len(got)} values, not {len(want)}"
+    for i, (a, b) in enumerate(zip(got, want)):
+        if not isinstance(b, torch.Tensor):
+            if type(a) is not type(b) or a != b:
+                return f"{what} {i}: {a!r}, not {b!r}"
+            continue
+        if (a.shape, a.dtype, a.device, a.stride()) != (b.shape, b.dtype, b.device, b.stride()):
+            return (f"{what} {i}: {a.dtype} {tuple(a.shape)} {a.stride()} on {a.device}, not "
+                    f"{b.dtype} {tuple(b.shape)} {b.stride()} on {b.device}")
+        loose = 2e-2 if b.dtype in (torch.bfloat16, torch.float16) else 2e-4
+        if not torch.allclose(a, b, rtol=loose, atol=loose, equal_nan=True):
+            return f"{what} {i}: differs by {(a.double() - b.double()).abs().max().item():.3g}"
+    return None
+
+
+def total(value):
+    """A number that each floating element changes."""
+    return sum((leaf.double() * leaf.double()).sum() for leaf in leaves(value)
+               if isinstance(leaf, torch.Tensor) and leaf.dtype.is_floating_point)
+
+
+def copies(inputs):
+    out = []
+    for value in inputs:
+        if isinstance(value, torch.Tensor):
+            moved = value.detach().to(DEVICE, copy=True)
+            value = moved.requires_grad_(value.requires_grad)
+        out.append(value)
+    return out
+
+
+def check(name, function, *inputs, train=False, dynamic=None, runs=2, **options):
+    """The function, or module, compiled and not; `train`: gradients too."""
+    if NAMES and name not in NAMES:
+        return
+    torch._dynamo.reset()
+    if isinstance(function, torch.nn.Module):
+        function = function.to(DEVICE).train(train)
+        other = copy.deepcopy(function)
+    else:
+        other = function
+    compiled = torch.compile(other, backend="nereid", dynamic=dynamic, **options)
+    problem = None
+    for run in range(runs):
+        mine, theirs = copies(inputs), copies(inputs)
+        with torch.set_grad_enabled(train):
+            got, want = compiled(*mine), function(*theirs)
+        problem = problem or same(got, want, "output") or same(mine, theirs, "input")
+        if train:
+            total(got).backward()
+            total(want).backward()
+            grads = [[x.grad for x in side if isinstance(x, torch.Tensor) and x.requires_grad]
+                     for side in (mine, theirs)]
+            problem = problem or same(*grads, "gradient of input")
+        if train and isinstance(function, torch.nn.Module):
+            problem = problem or same([p.grad for p in other.parameters()],
+                                      [p.grad for p in function.parameters()], "gradient")
+            problem = problem or same(list(other.buffers()), list(function.buffers()), "buffer")
+    tally.check(problem is None, f"{name}: {problem}" if problem else name)
+
+
+def randn(*sizes, grad=False, dtype=None):
+    return torch.randn(*sizes, dtype=dtype, requires_grad=grad)
+
+
+def write_part(x):
+    x[:, 1:3].mul_(2)
+    return x.sum(0)
+
+
+def check_memory():
+    """Views, orders of axes, writes."""
+    x = randn(4, 16)
+    check("views of inputs", lambda x: (x.t(), x[:, 2:4], x.expand(3, 4, 16), x.view(2, 2, 16)), x)
+    check("views of results", lambda x: ((x + 1).t(), (x * 2)[1:3], (x * 3).chunk(2, 1)), x)
+    check("parts", lambda x: list(x.split(5, 1)), x)
+    check("a write", lambda x: (x.add_(1), x * 2)[1], x)
+    check("a write to a part", write_part, x)
+    check("a write to a transposed view", lambda x: x.t().add_(1).sum(), x)
+    check("the same tensor twice", lambda x, y: x + y, x, x)
+    check("numbers and None", lambda x: (None, x + 1, 3, x.shape[0]), x)
+    check("no elements", lambda x: torch.cat([x[:0], x[:1]]), x)
+    last = randn(2, 8, 6, 6).contiguous(memory_format=torch.channels_last)
+    check("channels last", torch.nn.Conv2d(8, 4, 3, padding=1), last)
+
+
+def check_operators():
+    """What Nereid computes, and what PyTorch does between."""
+    x = randn(4, 16)
+    check("integers", lambda x: (x // 2, x % 3, x << 1, x.float().mean()),
+          torch.arange(-8, 8).view(4, 4))
+    check("bf16", lambda x: (x @ x.t()).relu().sum(-1), randn(8, 8, dtype=torch.bfloat16))
+    check("f64", lambda x: (x.double() / 3).sum(), x)
+    check("sort", lambda x: torch.sort(x, 1), x)
+    check("an operator that is not there", lambda x: torch.linalg.svd(x * 2)[1] + 1, x)
+    check("a size that data decides", lambda x: (x > 0).nonzero() + 1, x)
+    check("a number that data decides", lambda x: x * x.sum().item(), x)
+    check("complex numbers", lambda x: torch.view_as_real(torch.view_as_complex(x) * 2j),
+          randn(4, 8, 2))
+    check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
+    check("a constant", lambda x: x + torch.arange(16, device=x.device), x)
+    check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
+
+
+def check_training():
+    nn = torch.nn
+    check("a perceptron", nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
+                                        nn.Linear(32, 8)), randn(4, 16), train=True)
+    check("a convolution", nn.Sequential(nn.Conv2d(8, 4, 3, padding=1), nn.BatchNorm2d(4),
+                                         nn.ReLU(), nn.MaxPool2d(2)),
+          randn(2, 8, 6, 6, grad=True), train=True)
+    check("an embedding", nn.Embedding(10, 8), torch.randint(0, 10, (4, 3)), train=True)
+    check("cross entropy", torch.nn.functional.cross_entropy, randn(4, 16, grad=True),
+          torch.randint(0, 16, (4,)), train=True)
+    check("attention", lambda q: nn.functional.scaled_dot_product_attention(
+        q, q * 2, q + 1, is_causal=True), randn(2, 3, 8, 16, grad=True), train=True)
+
+
+def check_sizes():
+    check("open sizes", lambda x: torch.cat([x, x * 2]).sum(0) + x.shape[0], randn(4, 16),
+          dynamic=True)
+    check("open sizes in views", lambda x: (x.view(-1, 2, 8) @ x.view(-1, 8, 2)).softmax(-1),
+          randn(6, 16), dynamic=True)
+    check("gradients of open sizes",
+          lambda x: (x.view(x.shape[0] * 2, -1) @ x.view(-1, x.shape[0] * 2)).softmax(-1),
+          randn(6, 16, grad=True), train=True, dynamic=True)
+    if NAMES:
+        return
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: x.softmax(-1), backend="nereid", dynamic=True)
+    for n in (3, 7, 1000):
+        x = randn(n, 5).to(DEVICE)
+        problem = same(compiled(x), x.softmax(-1), "output")
+        tally.check(problem is None, f"softmax of {n} rows: {problem}")
+
+
+def check_dropout():
+    """The mask of the backward pass is that of the forward one, and follows PyTorch's seed."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.4), backend="nereid")
+    outputs = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        x = torch.ones(64, 64, device=DEVICE, requires_grad=True)
+        y = compiled(x)
+        y.sum().backward()
+        tally.check(torch.equal(x.grad, y.detach()), "the masks of both passes are one")
+        outputs.append(y.detach())
+    tally.check(torch.equal(outputs[0], outputs[1]), "a seed gives the same mask")
+    tally.check(not torch.equal(outputs[0], outputs[2]), "another seed gives another mask")
+    kept = (outputs[0] != 0).double().mean().item()
+    tally.check(abs(kept - 0.6) < 0.03, f"{kept:.3f} of the elements are kept, not 0.6")
+    scale = outputs[0].max().item()
+    tally.check(abs(scale - 1 / 0.6) < 1e-5, f"kept elements are {scale}")
+
+
+def main():
+    torch.manual_seed(0)
+    torch._dynamo.config.capture_scalar_outputs = True
+    check_memory()
+    check_operators()
+    check_training()
+    check_sizes()
+    if not NAMES:
+        check_dropout()
+
+
+if __name__ == "__main__":
+    if torch is None:
+        print("1 skipped: no torch")
+        tally.check(True, "")
+    else:
+        main()
+    sys.exit(tally.report())
