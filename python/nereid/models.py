@@ -27,6 +27,7 @@ _EXECUTABLE = b"nereid executable"
 # NumPy's names of dtypes by DLPack's code and bits; the others are bytes there.
 _NUMPY = {
     (2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (6, 8): "bool",
+    (5, 64): "complex64", (5, 128): "complex128",
     **{(0, n): f"int{n}" for n in (8, 16, 32, 64)},
     **{(1, n): f"uint{n}" for n in (8, 16, 32, 64)},
 }
