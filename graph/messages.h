@@ -396,6 +396,8 @@
 #define E_GRAPH_BYTES_DEVICE "the executable was made for %s, not for %s; make it again there"
 #define E_GRAPH_BYTES_WEIGHTS \
   "%s has changed since the executable was made, which has its weights there; make it again"
+#define N_GRAPH_LIBRARIES_UNMEASURED \
+  "libraries could not be measured against kernels, and compute what records say: %s"
 #define E_GRAPH_NO_LIBRARY "there is no library function %s"
 #define E_GRAPH_CALL_STRIDES \
   "%s: a library can't read %s, whose elements are at no fixed distances in memory"

@@ -136,22 +136,56 @@ static int begin_run(nereid_executable *e, const nereid_tensor *inputs, int ninp
   return code ? code : api_tune(e);
 }
 
+typedef struct {
+  nereid_executable *e;
+  LibraryRecords *records;
+} Recording;
+
+static int open_library_records(void *arg) {
+  Recording *r = arg;
+  r->records = library_records_new(r->e->model->arena, r->e->device);
+  return 0;
+}
+
+/* Records say which products libraries compute, once they were measured. */
+static int plan_by_records(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
+                           ModeOptions *options) {
+  Recording r = {.e = e};
+  int code = error_guard(e->model->arena, open_library_records, &r);
+  if (code) return code;
+  if (options->measures) api_measure_libraries(e, g, o, options, r.records);
+  options->chooser.wants = library_records_want;
+  options->chooser.context = r.records;
+  options->compile.libraries = &options->chooser;
+  code = model_plan(e->model, &options->compile);
+  library_records_close(r.records);
+  return code;
+}
+
+/* Interpreters define what is right, and call no library. */
+static int plan_model(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
+                      ModeOptions *options) {
+  bool calls = e->device->ops == &device_cuda || e->device->ops == &device_cpu;
+  if (!calls) options->compile.libraries = NULL;
+  if (calls && options->use == LIBRARIES_BY_RECORDS && !e->model->plan)
+    return plan_by_records(e, g, o, options);
+  return model_plan(e->model, &options->compile);
+}
+
 static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
   int code = api_options(&options, o, gpu);
   e->mode = o->mode;
+  e->progress = (TuneProgress){o->on_progress, o->context};
   e->replay = options.execute.replay;
-  if (e->device->ops != &device_cuda && e->device->ops != &device_cpu)
-    options.compile.libraries = NULL;
   if (gpu) {
     peaks_of_device(&options.gpu, e->device);
     options.compile.gpu = &options.gpu;
   }
   if (!code) code = api_take_model(&e->model, g, o);
-  if (!code) code = model_plan(e->model, &options.compile);
+  if (!code) code = plan_model(e, g, o, &options);
   e->tunes = options.compile.tune;
-  e->progress = (TuneProgress){o->on_progress, o->context};
   options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
   options.execute.defer = o->defer_compile != 0;
   if (!code && !options.execute.defer) code = api_tune(e);

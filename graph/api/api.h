@@ -8,7 +8,7 @@
 #include "graph/compile/compile_plan.h"
 #include "graph/execute/execute.h"
 #include "graph/execute/tune_plan.h"
-#include "graph/passes/choose_libraries.h"
+#include "graph/execute/library_records.h"
 #include "graph/api/model_api.h"
 #include "runtime/device/peaks.h"
 
@@ -47,6 +47,7 @@ typedef struct {
   CompileOptions compile;
   LibraryUse use;
   LibraryChooser chooser; /* compile.libraries points here where there is one */
+  bool measures;          /* mode max-autotune */
   ExecuteOptions execute;
   DevicePeaks gpu; /* that it is for; compile.gpu points here where it is known */
 } ModeOptions;
@@ -56,6 +57,9 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu);
 /* The model as the options want it, to be changed further and freed by the caller. */
 int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o);
 
+/* Measures the products whose times with libraries records do not know.  What fails is a note. */
+void api_measure_libraries(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
+                           const ModeOptions *mode, LibraryRecords *records);
 /* Chooses the fastest tiles, once, if the mode asks for it. */
 int api_tune(nereid_executable *e);
 /* Fills in the description that the API gives of the executable. */

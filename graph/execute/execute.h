@@ -114,6 +114,9 @@ int execution_run(Execution *e, const ExecutionCall *c);
 int execution_explain(Execution *e, const ExecutionCall *c, const char *mode, Text *out);
 int execution_trace(Execution *e, const ExecutionCall *c, Text *out);
 
+/* The same runs: the middle one of each step's times, of those that are no `once`, in us. */
+int execution_step_times(Execution *e, const ExecutionCall *c, double *us, int *runs);
+
 /* ---- what it takes ---- */
 
 typedef struct {

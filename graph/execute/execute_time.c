@@ -107,6 +107,17 @@ static int print_times_body(void *arg) {
   return 0;
 }
 
+int execution_step_times(Execution *e, const ExecutionCall *c, double *us, int *runs) {
+  Measure m = {
+      .e = e, .call = c, .first = plan_once(e->plan), .spans = e->plan->nsteps + (size_t)1};
+  int code = prepare_measure(&m);
+  if (!code) code = run_timed(&m);
+  for (size_t i = m.first; i + 1 < m.spans && !code; i++) us[i] = median_time(&m, i);
+  *runs = m.runs;
+  end_measure(&m);
+  return code;
+}
+
 static int measure_and_print(Execution *e, const ExecutionCall *c, const char *mode, Text *out) {
   Measure m = {.e = e, .call = c};
   m.first = plan_once(e->plan);

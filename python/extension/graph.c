@@ -35,8 +35,8 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries), whose texts the tuple keeps.  The last may be
- * left out. */
+/* (mode, dtype, ranges, device, no_checks, libraries), whose texts the tuple keeps; libraries may
+ * be left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
   *o = (Options){0};

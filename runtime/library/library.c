@@ -113,8 +113,9 @@ static bool open_wheel(Search *s) {
 
 static void *find_file(const LibraryFile *file, const char *folders) {
   Search s = {.file = file};
-  if (open_in_folders(&s, folders) || open_in_folders(&s, getenv("NEREID_LIBRARY_PATH")))
-    return s.handle;
+  const char *own = getenv("NEREID_LIBRARY_PATH");
+  if (open_in_folders(&s, folders) || open_in_folders(&s, own)) return s.handle;
+  if (own && !*own) return NULL;
   if (open_by_name(&s, RTLD_NOLOAD) || open_wheel(&s) || open_by_name(&s, 0)) return s.handle;
   return NULL;
 }

@@ -32,7 +32,7 @@
   X(NEREID_LIBCUDA, "the GPU driver's library, in place of `libcuda.so.1`") \
   X(NEREID_LIBRARY_PATH, \
     "folders, with colons between, where libraries of others (cuBLAS, OpenBLAS, oneDNN) are " \
-    "looked for first") \
+    "looked for first; set to nothing, there are none") \
   X(CUDA_VISIBLE_DEVICES, "of the driver: the visible GPUs") \
   X(CUDA_DEVICE_ORDER, "of the driver: their order") \
   X(NEREID_PROGRAM, \

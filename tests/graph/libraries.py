@@ -131,7 +131,8 @@ class Machine:
 
     def graph(self, *args, library="", **env):
         self.log.write_text("")
-        env = {**self.env, "NEREID_LIBRARY_PATH": str(self.folder / library), **env}
+        path = str(self.folder / library) if library else ""
+        env = {**self.env, "NEREID_LIBRARY_PATH": path, **env}
         return subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, env=env)
 
@@ -201,9 +202,8 @@ def check_failures(machine):
         check(done.returncode and message in done.stderr, f"{message}: {done.stderr}")
 
     always = "--libraries", "always"
-    nowhere = {"LD_LIBRARY_PATH": "", "library": "none"}
     fails("cublas.matmul: the library cuBLASLt is not here, or can't be used on cuda:0",
-          "--device", "cuda", *always, **nowhere)
+          "--device", "cuda", *always)
     fails("cuBLAS has no algorithm for it; compile the model without libraries", "--device",
           "cuda", *always, library="cublas", FAKE_LIBRARIES="lacks")
     fails("cublasLtMatmul failed with status 13", "--device", "cuda", *always, library="cublas",
@@ -232,6 +232,46 @@ def check_failures(machine):
     fails("a call of blas.gemm must have the arguments of a product", "--device", "cpu")
 
 
+TUNED = """
+def forward(self, x: "f32[256, 384]", w: "f32[512, 384]", b: "f32[512]", w2: "f32[384, 512]"):
+    y = torch.ops.aten.linear.default(x, w, b)
+    z = torch.ops.aten.relu.default(y)
+    v = torch.ops.aten.linear.default(z, w2)
+    u = torch.ops.aten.add.Tensor(v, x)
+    return (u,)
+"""
+
+
+def check_records(machine):
+    """What max-autotune finds out decides in mode default, for that version of the library."""
+    model = machine.folder / "tuned.py"
+    model.write_text(TUNED)
+    for idle, faster in ("idle", True), ("slow", False):
+        home = {"library": "blas", "NEREID_CACHE_DIR": str(machine.folder / f"home_{idle}"),
+                "NEREID_LOG": "tune"}
+        run = lambda *options, **env: machine.graph(model, "--random-inputs", "--device", "cpu",
+                                                    *options, **{**home, **env})
+        count = lambda: len(machine.calls())
+        plain = run()
+        check(plain.returncode == 0 and count() == 0, f"no records: {plain.stderr}")
+        tuned = run("--mode", "max-autotune", FAKE_LIBRARIES=idle)
+        check(tuned.returncode == 0 and count() > 2, f"measured: {tuned.stderr}")
+        check(tuned.stderr.count("us by blas.gemm") == 2, tuned.stderr)
+        default = run()
+        check(default.returncode == 0 and count() == 2 * faster, f"recorded: {default.stderr}")
+        again = run("--mode", "max-autotune")
+        check(again.returncode == 0 and count() == 2 * faster, f"known: {again.stderr}")
+        run("--no-libraries")
+        check(count() == 0, "--no-libraries")
+        run(FAKE_LIBRARIES_VERSION="OpenBLAS 0.0.2")
+        check(count() == 0, "another version")
+        run(library="")
+        check(count() == 0, "no library")
+        listed = subprocess.run([NEREID, "records"], capture_output=True, text=True,
+                                env={**machine.env, "NEREID_CACHE_DIR": home["NEREID_CACHE_DIR"]})
+        check(listed.stdout.count("library product(") == 2, listed.stdout)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=24)
@@ -254,6 +294,7 @@ def main():
                 check_plans(machine, product, seed)
         if not args.seeds:
             check_failures(machine)
+            check_records(machine)
     return report()
 
 

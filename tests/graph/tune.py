@@ -49,7 +49,8 @@ cp "$5" "$4" && cksum <"$5" >>{shlex.quote(str(self.assembled))}
 """)
         assembler.chmod(0o755)
         self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), NEREID_PTXAS=str(assembler),
-                        NEREID_PROGRAM=NEREID, FAKE_CUDA_LOG=str(self.log))
+                        NEREID_PROGRAM=NEREID, FAKE_CUDA_LOG=str(self.log),
+                        NEREID_LIBRARY_PATH="")
 
     def nereid(self, *args, **env):
         return subprocess.run([NEREID, *map(str, args)], capture_output=True, text=True,

@@ -1,12 +1,15 @@
 /* Libraries for tests, which compute on the host: a BLAS, oneDNN's dnnl_sgemm, and cuBLASLt as far
  * as products need it, of f32, f16 and bf16.  FAKE_LIBRARIES_LOG names the file to which calls are
- * written; FAKE_LIBRARIES=lacks makes cuBLASLt find no algorithm, =fails products fail. */
+ * written; FAKE_LIBRARIES=lacks makes cuBLASLt find no algorithm, =fails products fail,
+ * =idle products end at once, without a result, and =slow after 20 ms.  FAKE_LIBRARIES_VERSION is
+ * the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
@@ -68,7 +71,10 @@ static void sgemm(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *
 }
 
 #ifndef WITHOUT_BLAS
-API const char *openblas_get_config(void) { return "OpenBLAS 0.0.1 a fake one"; }
+API const char *openblas_get_config(void) {
+  const char *version = getenv("FAKE_LIBRARIES_VERSION");
+  return version ? version : "OpenBLAS 0.0.1 a fake one";
+}
 
 API void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
                      int lda, const float *b, int ldb, float beta, float *c, int ldc) {
@@ -76,6 +82,8 @@ API void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha
   if (order != 101 || alpha != 1 || beta != 0) abort();
   snprintf(what, sizeof what, "%d %d %d %d%d", m, n, k, ta == 112, tb == 112);
   write_call("cblas_sgemm", what);
+  if (setting_is("slow")) usleep(20000);
+  if (setting_is("idle")) return;
   sgemm(ta == 112, tb == 112, m, n, k, a, lda, b, ldb, c, ldc);
 }
 #endif
