@@ -54,6 +54,9 @@
 #define E_SEMA_OUTSIDE_VALUE "the value of '%s' can't be evaluated: %s"
 #define E_SEMA_OUTSIDE_TEXT "the text for '%s' does not define '%s'"
 #define E_SEMA_HOST_CODE "'%s' is host code, which can't be evaluated in a kernel"
+#define E_SEMA_FP8 \
+  "type %s not supported in this architecture. The supported fp8 dtypes are float8e5, " \
+  "float8e4nv and float8e4b15"
 #define E_SEMA_NO_ATTRIBUTE "%s has no attribute '%s'"
 #define E_SEMA_METHOD "no method '%s' of %s takes these arguments"
 
@@ -161,9 +164,9 @@
 #define E_SEMA_TILE_MAX "a tile of shape %s is too large: at most %d elements"
 #define E_SEMA_ARANGE "arange(%lld, %lld): the end must be greater than the start, by at most %d"
 #define E_SEMA_SCALAR "%s needs one element, not %s"
-#define E_SEMA_AXIS "axis %lld is out of range: the tile has %d"
-#define E_SEMA_AXIS_TWICE "axis %d is given twice"
-#define E_SEMA_GRID_AXIS "%s: the axes of a grid are 0, 1 and 2, not %lld"
+#define E_SEMA_AXIS "invalid axis %lld: the tile has %d"
+#define E_SEMA_AXIS_TWICE "duplicate axes, normalized axes = %s"
+#define E_SEMA_GRID_AXIS "%s axis must be 0, 1, or 2 but got %lld"
 #define E_SEMA_SQUEEZE "axis %d of %s has extent %d, not 1"
 #define E_SEMA_TRANS "trans needs two axes, %s has fewer"
 #define E_SEMA_PERMUTE "permute needs each of the axes 0 to %d once, for %s"
@@ -177,6 +180,7 @@
 #define E_SEMA_RUNTIME_INDEX "tiles are indexed by constants, not by %s"
 #define H_SEMA_RUNTIME_INDEX "use tl.gather, or load from memory at run-time offsets"
 #define E_SEMA_SLICE_EMPTY "the slice is empty"
+#define E_SEMA_SLICE_SCALAR "unsupported tensor index: %s has no axis to slice"
 
 /* memory */
 #define E_SEMA_NOT_POINTER "%s needs a pointer, not %s"

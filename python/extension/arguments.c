@@ -15,7 +15,7 @@ const char *dtype_text(nereid_dl_dtype t) {
       {0, 32, "i32"},      {6, 8, "i1"},       {1, 8, "u8"},     {0, 8, "i8"},
       {0, 16, "i16"},      {2, 64, "fp64"},    {1, 16, "u16"},   {1, 32, "u32"},
       {1, 64, "u64"},      {10, 8, "fp8e4nv"}, {12, 8, "fp8e5"}, {11, 8, "fp8e4b8"},
-      {13, 8, "fp8e5b16"}, {14, 8, "u8"},      {17, 8, "u8"},
+      {13, 8, "fp8e5b16"}, {14, 8, "u8"},      {17, 8, "u8"},    {240, 8, "fp8e4b15"}, /* ours */
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].code == t.code && table[i].bits == t.bits) return table[i].text;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 
 # nereid_code of runtime/nereid.h.
@@ -53,6 +54,10 @@ class UnsupportedLanguageConstruct(CompilationError):
     """The kernel has Python that is not part of the language."""
 
 
+class InvalidOption(NereidError, AssertionError):
+    """An option of a compilation has no such value."""
+
+
 class OutOfResources(NereidError):
     """A kernel needs more of `name` than the device has: `required` of `limit`."""
 
@@ -101,7 +106,8 @@ def _kind_of(code: int, message: str, diagnostics: list) -> type:
     text = diagnostics[0].message if diagnostics else message
     if text.startswith("static_assert failed"):
         return CompileTimeAssertionFailure
-    return UnsupportedLanguageConstruct if "not supported" in text else CompilationError
+    unsupported = "not supported" in text and "in this architecture" not in text
+    return UnsupportedLanguageConstruct if unsupported else CompilationError
 
 
 def from_failure(code: int, message: str, kernel: str = "", resource=("", 0, 0),
@@ -115,4 +121,10 @@ def from_failure(code: int, message: str, kernel: str = "", resource=("", 0, 0),
     if code == RESOURCES:
         name, required, limit = resource
         return OutOfResources(required, limit, name, message, diagnostics, kernel)
-    return _kind_of(code, message, diagnostics)(message, code, diagnostics, kernel)
+    kind = _kind_of(code, message, diagnostics)
+    drop_in = sys.modules.get("nereid.drop_in")
+    if code == KERNEL and diagnostics and diagnostics[0].line and drop_in and drop_in.installed():
+        from nereid.triton_errors import chain
+
+        return chain(kind, code, diagnostics, kernel)
+    return kind(message, code, diagnostics, kernel)

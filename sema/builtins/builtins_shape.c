@@ -143,14 +143,19 @@ Value builtin_expand_dims(Sema *S, Call *c) {
     sema_error(S, c->at, E_SEMA_RANK_MAX, MAX_RANK);
     return value_error();
   }
+  Text list = text_new(S->arena);
+  bool twice = false;
   for (uint32_t i = 0; i < n; i++) {
     int axis;
     if (!axis_arg(S, axes[i], rank, c->spans[1], &axis)) return value_error();
-    if (at[axis]) {
-      sema_error(S, c->spans[1], E_SEMA_AXIS_TWICE, axis);
-      return value_error();
-    }
+    text_printf(&list, "%s%d", i ? ", " : "[", axis);
+    twice |= at[axis];
     at[axis] = true;
+  }
+  text_puts(&list, "]");
+  if (twice) {
+    sema_error(S, c->spans[1], E_SEMA_AXIS_TWICE, list.data);
+    return value_error();
   }
   for (int i = 0; i < rank && v.kind != V_ERROR; i++)
     if (at[i]) v = expand_axis(S, v, i, c->at);

@@ -115,10 +115,17 @@ static bool following_axes(Sema *S, TileIndex *x, int following, Span at) {
   return true;
 }
 
+static bool whole_slice(Sema *S, const TileIndex *x, const Value *slice, Span at) {
+  bool whole = true;
+  for (int i = 0; i < 3; i++) whole &= slice[i].kind == V_NONE;
+  if (!whole) sema_error(S, at, E_SEMA_SLICE_SCALAR, type_text(S->arena, x->from));
+  return whole;
+}
+
 /* Triton takes x[:, None] of a scalar, too: each `:` stands for no axis. */
 static bool index_item(Sema *S, TileIndex *x, Value v, int following, Span at) {
   if (v.kind == V_ELLIPSIS) return following_axes(S, x, following, at);
-  if (v.kind == V_SLICE && !x->from.rank) return true;
+  if (v.kind == V_SLICE && !x->from.rank) return whole_slice(S, x, v.u.slice, at);
   if (v.kind != V_NONE) return index_axis(S, x, v, at);
   x->inserted[x->ninserted++] = x->shape.rank;
   return push_axis(S, x, 1, at);

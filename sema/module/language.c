@@ -392,6 +392,10 @@ void language_unknown(Sema *S, Name space, Name name, Span at) {
     sema_error(S, at, E_SEMA_UNSUPPORTED, path);
     return;
   }
+  if (!strcmp(name, "float8e4b8") || !strcmp(name, "float8e5b16")) {
+    sema_error(S, at, E_SEMA_FP8, name);
+    return;
+  }
   sema_error(S, at, E_SEMA_UNKNOWN_NAME, space, name);
   if (diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
   Nearest n = language_nearest(S, space, name);

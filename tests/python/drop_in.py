@@ -182,6 +182,45 @@ def check_refused():
     tally.check(found == "twice", f"installed twice: {found}")
 
 
+ERRORS = """
+import triton, triton.language as tl
+@triton.jit
+def inner(N: tl.constexpr):
+    xyz + N
+def make():
+    @triton.jit
+    def outer():
+        # a line
+        inner(3)
+    @triton.jit
+    def direct():
+        tl.program_id(20)
+    @triton.jit
+    def failed():
+        tl.static_assert(False, "so")
+    return outer, direct, failed
+def cause(kernel):
+    try:
+        triton.compile(triton.compiler.ASTSource(fn=kernel, signature={}, constexprs={}))
+    except triton.CompilationError as error:
+        return error
+links = [cause(k) for k in make()]
+print(["at 3:4:" in str(links[0]), "xyz" in str(links[0]), "script.py:10:" in str(links[0])])
+print(["at 2:4:" in str(links[0].__cause__), str(links[0].__cause__.__cause__)])
+print(["at 2:4:" in str(links[1]), str(links[1].__cause__), str(links[1]).split(chr(10))[-1]])
+print(type(links[2]).__name__, links[2].__cause__)
+"""
+
+
+def check_errors():
+    script = with_file("script.py", ERRORS) + "/script.py"
+    found = run("", "-m", "nereid", "--as-triton", script)
+    wrong = "program_id axis must be 0, 1, or 2 but got 20"
+    wanted = ["[True, True, True]", "[True, \"'xyz' is not defined\"]",
+              f"[True, '{wrong}', '{wrong}']", "CompileTimeAssertionFailure None"]
+    tally.check(found.splitlines() == wanted, f"errors as Triton's: {found}")
+
+
 TORCH = """
 import sys, torch
 import torch.utils._triton as t
@@ -250,5 +289,6 @@ check_modules()
 check_missing()
 check_programs()
 check_refused()
+check_errors()
 check_torch()
 sys.exit(tally.report())

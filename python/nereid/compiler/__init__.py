@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from nereid import _nereid
-from nereid.errors import OutOfResources
+from nereid.errors import KERNEL, USAGE, CompilationError, InvalidOption, OutOfResources
 from nereid.runtime import driver
 from nereid.runtime.source import Names, function_of, source_of
 
@@ -14,6 +14,8 @@ _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Libraries of extern functions are LLVM's; those of libdevice are the compiler's own.
 _IGNORED = frozenset(("debug", "sanitize_overflow", "instrumentation_mode", "arch", "warp_size",
                       "extern_libs"))
+# Of AMD's GPUs.
+_OTHER_FP8 = ("fp8e4b8", "fp8e5b16")
 _MOST_WARPS = 32  # of a program, on every GPU
 _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
@@ -25,6 +27,9 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
         if name in _DEFAULTS or name == "maxnreg":
             if name == "num_warps" and type(value) is int and value > _MOST_WARPS:
                 raise OutOfResources(32 * value, 32 * _MOST_WARPS, "threads", kernel=fn.__name__)
+            if name == "num_warps" and type(value) is int and (value < 1 or value & (value - 1)):
+                raise InvalidOption("the number of warps must be a power of 2 from 1 to 32, not "
+                                    f"{value}", USAGE, kernel=fn.__name__)
             if value is not None:
                 taken[name] = value
         elif name == "enable_fp_fusion":
@@ -35,6 +40,14 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
             raise KeyError(f"Keyword argument {name} was specified but unrecognised: "
                            f"`{fn.__name__}` has no such parameter, and there is no such option")
     return taken, flags
+
+
+def check_params(fn) -> None:
+    """Refuses a parameter that is told to be two things."""
+    for p in fn.params:
+        if p.is_constexpr and p.do_not_specialize:
+            raise CompilationError(f"{p.name} marked as constexpr and listed in do_not_specialize",
+                                   KERNEL, kernel=fn.__name__)
 
 
 def _constant(names: Names, name: str, value) -> str:
@@ -201,6 +214,13 @@ class Plan:
     def __init__(self, fn, device_type: int, index: int, described: list, options: dict,
                  source=None):
         self.fn, self.name = fn, fn.__name__
+        check_params(fn)
+        for name, type_, _ in described:
+            if type_ and type_.partition(":")[0].lstrip("*") in _OTHER_FP8:
+                raise CompilationError(f"parameter {name}: type {type_.partition(':')[0]} not "
+                                       "supported in this architecture. The supported fp8 dtypes "
+                                       "are fp8e5, fp8e4nv and fp8e4b15", KERNEL,
+                                       kernel=fn.__name__)
         self.source = source or source_of(fn)  # that of another plan for `fn` saves looking for it
         self.options, self.flags = _take_options(fn, options)
         self.device = fn._device(device_type, index)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from nereid import _nereid
-from nereid.compiler import _DEFAULTS, CompiledKernel, Metadata, _constant, _take_options
+from nereid.compiler import (_DEFAULTS, CompiledKernel, Metadata, _constant, _take_options,
+                             check_params)
 from nereid.language.types import constexpr
 from nereid.runtime.source import Names, source_of
 
@@ -90,6 +91,7 @@ def compile(src: ASTSource, target=None, options=None, _env_vars=None) -> Compil
     """The kernel of a source, compiled for a target (a GPUTarget, or a name such as "sm_90a";
     default: this process's device) and loaded nowhere."""
     fn = src.fn
+    check_params(fn)
     taken, _ = _take_options(fn, dict(options or {}))
     names = Names(fn)
     args = [(name, type_, None if type_ else _constant(names, name, value))

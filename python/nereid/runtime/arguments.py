@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CPU, CUDA = 1, 2
 INT, UINT, FLOAT, BFLOAT, BOOL, E4M3FN, E5M2 = 0, 1, 2, 4, 6, 10, 12
+E4B15 = 240  # a code of ours: DLPack has none
 
 # Names of dtypes, with or without "torch." or "triton.language." before them.
 _DTYPES = {
@@ -17,6 +18,7 @@ _DTYPES = {
     "float8_e4m3fn": (E4M3FN, 8), "fp8e4nv": (E4M3FN, 8), "float8e4nv": (E4M3FN, 8),
     "float8_e5m2": (E5M2, 8), "fp8e5": (E5M2, 8), "float8e5": (E5M2, 8),
     "float8_e4m3fnuz": (11, 8), "fp8e4b8": (11, 8), "float8e4b8": (11, 8),
+    "fp8e4b15": (E4B15, 8), "float8e4b15": (E4B15, 8),
     "float8_e5m2fnuz": (13, 8), "fp8e5b16": (13, 8), "float8e5b16": (13, 8),
 }
 _DTYPES |= {f"i{n}": (INT, n) for n in (8, 16, 32, 64)}

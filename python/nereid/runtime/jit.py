@@ -148,6 +148,19 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         """Gives the function another text, before its first launch."""
         self._text = text
 
+    @property
+    def cache_key(self) -> str:
+        """A hash of the text of the function, of those that it calls, and of the constants of their
+        modules."""
+        import hashlib
+
+        return hashlib.sha256("\n".join(_texts_below(self, {})).encode()).hexdigest()
+
+    @property
+    def device_caches(self) -> "_DeviceCaches":
+        """By device the compiled kernels: device_caches[0][0].clear() forgets them."""
+        return _DeviceCaches(self)
+
     def repr(self, specialization=None) -> str:
         return self._repr(specialization) if self._repr else self.__name__
 
@@ -178,7 +191,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         try:
             return specialize(self, device_type, index, described, bound, options or {}, is_warmup)
         except NereidError as error:  # the frames between here and there tell a user nothing
-            raise error.with_traceback(None) from None
+            raise error.with_traceback(None) from error.__cause__
 
     def _global_changed(self, name: str, old, new) -> bool:
         """Called where a name has another value than a kernel was compiled for.  True: the kernel
@@ -201,6 +214,45 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
 
     def __reduce__(self):
         return _found, (self.__module__, self.__qualname__)
+
+
+def _texts_below(function, known: dict) -> list[str]:
+    """The texts of a jit function and of all that it names."""
+    known[id(function)] = function
+    texts = [function.src]
+    for name in sorted(set(function.fn.__code__.co_names)):
+        value = function.__globals__.get(name)
+        if isinstance(value, JITFunction) and id(value) not in known:
+            texts += _texts_below(value, known)
+        elif isinstance(value, (bool, int, float, str, tuple)) or hasattr(value, "value"):
+            texts.append(f"{name} = {getattr(value, 'value', value)!r}")
+    return texts
+
+
+class _KernelCache:
+    """The compiled kernels of a jit function, of all devices."""
+
+    def __init__(self, function: JITFunction):
+        self._function = function
+
+    def __len__(self) -> int:
+        return len(self._function._specializations)
+
+    def clear(self) -> None:
+        self._function._forget()
+
+
+class _DeviceCaches:
+    """What `device_caches` is: by device a tuple that begins with the cache of kernels."""
+
+    def __init__(self, function: JITFunction):
+        self._cache = _KernelCache(function)
+
+    def __getitem__(self, device) -> tuple:
+        return (self._cache,)
+
+    def clear(self) -> None:
+        self._cache.clear()
 
 
 def _found(module: str, qualname: str):
