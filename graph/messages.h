@@ -231,7 +231,9 @@
 #define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
 #define E_GRAPH_MASK "output_mask has no item %u"
 #define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
-#define E_GRAPH_DROPOUT "attention with dropout is for training: export the model after eval()"
+#define E_GRAPH_DROPOUT \
+  "attention with dropout has a kernel for f32, f16 and bf16, and for at most 256 columns"
+#define E_GRAPH_PART "its operand must be a %s, whose kernel computes it"
 #define E_GRAPH_NOT_FUNCTIONAL \
   "%s: %s writes in place; run pass functionalize before pass %s"
 #define E_GRAPH_WRITES \

@@ -40,6 +40,20 @@ static int64_t even_rows(Dim rows, int64_t most) {
   return bm;
 }
 
+/* Of gradients, which keep more tiles at a time: rows or keys of a program, and those of a step.
+ * Two products' sums take 2 * bm * width numbers in the kernel of values. */
+static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32,
+                                        AttentionShape s) {
+  enum { NARROW = 64, WIDE = 128 };
+  s.bm = f32 || width > WIDE ? 64 : 128;
+  s.bn = f32 || width > WIDE ? 32 : 64;
+  s.warps = s.bm > 64 || width > NARROW ? 8 : 4;
+  s.bm = rows_fitting(x->own_rows, s.bm);
+  s.bn = rows_fitting(x->walked, s.bn);
+  if (s.bm < 64) s.warps = 4;
+  return s;
+}
+
 AttentionShape attention_shape(const Attention *x, int processors) {
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
@@ -47,6 +61,7 @@ AttentionShape attention_shape(const Attention *x, int processors) {
                       .stages = 2};
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
+  if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
   s.bm = processors ? rows_fitting(x->rows, most) : even_rows(x->rows, most);
@@ -76,37 +91,90 @@ static double literal_value(const Arg *a) {
   return a->kind == ARG_FLOAT ? a->number : (double)a->dim->value;
 }
 
+static Node *tensor_argument(Graph *g, const Node *n, const char *param) {
+  Arg a = graph_arg(g, n, param);
+  return a.kind == ARG_NODE ? a.node : NULL;
+}
+
+static AttentionKind kind_of(const Node *n) {
+  if (graph_is(n, OP_nereid_attention_grad_query_default)) return ATTENTION_GRAD_QUERY;
+  if (graph_is(n, OP_nereid_attention_grad_value_default)) return ATTENTION_GRAD_VALUE;
+  return ATTENTION_FORWARD;
+}
+
+static void find_own_sizes(Graph *g, Attention *x) {
+  bool of_values = x->kind == ATTENTION_GRAD_VALUE;
+  x->own_heads = of_values ? x->key_heads : x->heads;
+  x->own_rows = of_values ? x->keys : x->rows;
+  x->own_columns = x->kind == ATTENTION_GRAD_QUERY ? x->width : x->columns;
+  x->walked = of_values ? x->rows : x->keys;
+  x->batches = dim_mul(g->dims, x->query->type.shape[0], x->own_heads);
+}
+
 Attention attention_of(Graph *g, const Node *n) {
-  Arg mask = graph_arg(g, n, "mask"), scale = graph_arg(g, n, "scale");
-  Attention x = {.query = graph_arg(g, n, "query").node,
+  Arg scale = graph_arg(g, n, "scale"), dropout = graph_arg(g, n, "dropout");
+  Attention x = {.kind = kind_of(n),
+                 .query = graph_arg(g, n, "query").node,
                  .key = graph_arg(g, n, "key").node,
                  .value = graph_arg(g, n, "value").node,
-                 .mask = mask.kind == ARG_NODE ? mask.node : NULL,
+                 .mask = tensor_argument(g, n, "mask"),
                  .scale = literal_value(&scale),
+                 .dropout = literal_value(&dropout),
                  .low = given(g, n, "low"),
                  .high = given(g, n, "high"),
-                 .splits = graph_arg(g, n, "splits").dim->value};
+                 .splits = 1};
+  if (x.dropout > 0) x.seed = tensor_argument(g, n, "seed");
+  if (x.kind == ATTENTION_FORWARD) {
+    x.splits = graph_arg(g, n, "splits").dim->value;
+  } else {
+    x.grad = graph_arg(g, n, "grad").node;
+    x.sums = graph_arg(g, n, "sums").node;
+    x.delta = graph_arg(g, n, "delta").node;
+  }
   const Dim *q = x.query->type.shape, *v = x.value->type.shape;
-  x.batches = dim_mul(g->dims, q[0], q[1]);
   x.heads = q[1];
+  x.key_heads = v[1];
   x.rows = q[2];
   x.keys = v[2];
   x.width = q[3];
   x.columns = v[3];
+  find_own_sizes(g, &x);
   return x;
 }
 
 bool attention_reads(Graph *g, const Node *n, const Node *operand) {
-  static const char *const read[] = {"query", "key", "value"};
+  Attention x = attention_of(g, n);
+  const Node *const read[] = {x.query, x.key, x.value, x.seed, x.grad, x.sums, x.delta};
   for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-    if (graph_arg(g, n, read[i]).node == operand) return true;
+    if (read[i] == operand) return true;
   return false;
 }
 
-void attention_operand_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
-                             Dim *index) {
-  Dim leading[] = {x->query->type.shape[0], x->heads};
+static void result_heads(Graph *g, const Attention *x, Dim batch, Dim *index) {
+  Dim leading[] = {x->query->type.shape[0], x->own_heads};
   index_of_linear(g->dims, batch, leading, 2, index);
+}
+
+/* How many heads of the query share one of the keys. */
+static Dim heads_sharing(Graph *g, const Attention *x) {
+  return dim_floordiv(g->dims, x->heads, x->key_heads);
+}
+
+void attention_query_index(Graph *g, const Attention *x, Dim batch, Dim head, Dim row, Dim column,
+                           Dim *index) {
+  result_heads(g, x, batch, index);
+  if (x->kind == ATTENTION_GRAD_VALUE && x->heads != x->key_heads) {
+    index[1] = dim_mul(g->dims, index[1], heads_sharing(g, x));
+    if (head) index[1] = dim_add(g->dims, index[1], head);
+  }
+  index[2] = row;
+  if (column) index[3] = column;
+}
+
+void attention_key_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column, Dim *index) {
+  result_heads(g, x, batch, index);
+  if (x->kind != ATTENTION_GRAD_VALUE && x->heads != x->key_heads)
+    index[1] = dim_floordiv(g->dims, index[1], heads_sharing(g, x));
   index[2] = row;
   index[3] = column;
 }
@@ -127,11 +195,11 @@ void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *inde
 
 void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *index) {
-  Dim at[4];
-  attention_operand_index(g, x, batch, row, column, at);
+  Dim at[2];
+  result_heads(g, x, batch, at);
   if (split) *index++ = split;
   index[0] = at[0];
-  index[1] = at[2];
+  index[1] = row;
   index[2] = at[1];
-  index[3] = at[3];
+  index[3] = column;
 }

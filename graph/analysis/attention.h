@@ -11,37 +11,67 @@
  *
  * With `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
  * result is then f32 [P, B, T, H, E + 1]: for each share its own result, followed by the logarithm
- * of the sum of the exponentials of its scores, by which the shares are combined. */
+ * of the sum of the exponentials of its scores, by which the shares are combined.
+ *
+ * With `dropout` p > 0, each share of a value in a row is 0 with probability p, and else divided by
+ * 1 - p.  The random numbers are Philox's for `seed`, a tensor of one integer, and for the index of
+ * the score, so that gradients know which shares were kept.
+ *
+ * For training, nereid.attention_sums is a second result of the same kernel: f32 [B, H, T], the
+ * logarithm of the sum of the exponentials of a row's scores, and infinity for a row without keys,
+ * so that exp(score - sum) is a key's share in all rows.
+ *
+ * Gradients, of which keys and values may have fewer heads, K, than the query (each of them serves
+ * the next H / K of its heads):
+ *
+ *   share = exp(score - sums)      kept = share * (0 or 1 / (1 - p))
+ *   nereid.attention_grad_value    [B, S, K, E]   kept^T grad
+ *   nereid.attention_grad_query    [B, T, H, D]   scale * (share * (grad value^T * .. - delta)) key
+ *   nereid.attention_grad_key      [B, S, K, D]   of the kernel of grad_value
+ *   nereid.attention_grad_scores   [B, H, T, S]   of the kernel of grad_query: of the mask that is
+ *                                                 added, before it broadcasts
+ *
+ * `grad` [B, H, T, E] is the result's gradient, and `delta` [B, H, T] the sum along E of grad times
+ * the result.  Each sum is made by one program in one order, so gradients are deterministic. */
 #ifndef NEREID_GRAPH_ANALYSIS_ATTENTION_H
 #define NEREID_GRAPH_ANALYSIS_ATTENTION_H
 
 #include "graph/ops/prims.h"
 
+typedef enum { ATTENTION_FORWARD, ATTENTION_GRAD_QUERY, ATTENTION_GRAD_VALUE } AttentionKind;
+
 typedef struct {
+  AttentionKind kind;
   Node *query, *key, *value, *mask; /* mask may be NULL */
-  double scale;
+  Node *seed;                       /* NULL: no dropout */
+  Node *grad, *sums, *delta;        /* of gradients */
+  double scale, dropout;
   Dim low, high; /* NULL: no limit */
   int64_t splits;
-  Dim batches; /* B * H: independent attentions */
-  Dim heads, rows, keys, width, columns; /* H, T, S, D, E */
+  Dim heads, key_heads, rows, keys, width, columns; /* H, K, T, S, D, E */
+  Dim own_heads, own_rows, own_columns;             /* of the result */
+  Dim walked;                                       /* rows or keys that a program goes through */
+  Dim batches;                                      /* B * own_heads: independent results */
 } Attention;
 
 enum { ATTENTION_WIDTH_MAX = 256 }; /* of D and E, in the kernel */
 
 /* Does the kernel compute attention of that query and value?  Their last axes are as in the op. */
 bool attention_fits(const Node *query, const Node *value);
-/* n is a nereid.attention. */
+/* n is a nereid.attention, or one of its gradients that have a kernel of their own. */
 Attention attention_of(Graph *g, const Node *n);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */
 bool attention_reads(Graph *g, const Node *n, const Node *operand);
 
-/* The index in query, key, value and scores of an element of theirs, of which batch (0 <= batch <
- * batches), row and column are given. */
-void attention_operand_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
-                             Dim *index);
+/* The index in an operand of an element of which batch (0 <= batch < batches), row and column are
+ * given: in query, grad and scores, or in key and value.  `head` is the one of H / K heads of the
+ * query that share the result's; NULL: there is one, or the result is one of theirs. */
+void attention_query_index(Graph *g, const Attention *x, Dim batch, Dim head, Dim row, Dim column,
+                           Dim *index);
+void attention_key_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column, Dim *index);
 /* The index in the mask, which broadcasts, of element `at` of the scores [B, H, T, S]. */
 void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *index);
-/* The index in the result; `split` is NULL where there are no shares. */
+/* The index in the result [B, own_rows, own_heads, ..]; `split`: NULL where there are no shares. */
 void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *index);
 

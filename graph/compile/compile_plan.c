@@ -123,7 +123,8 @@ static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *
                            PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
   AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0);
-  kernel_attention(text, k, &shape);
+  if (x.kind == ATTENTION_FORWARD) kernel_attention(text, k, &shape);
+  else kernel_attention_gradient(text, k, &shape);
   tiles_attention(t, &x, &shape, s);
 }
 

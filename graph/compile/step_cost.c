@@ -106,11 +106,15 @@ static Dim pairs_seen(Costs *c, const Attention *x) {
   return seen > INT64_MAX ? dim_huge(d) : dim_int(d, seen > 0 ? (int64_t)seen : 0);
 }
 
-/* Two products. */
+/* Two products; of gradients four of widths D, E, E, D, or three without one of E. */
 static Dim attention_operations(Costs *c, const Node *n) {
   Attention x = attention_of(c->graph, n);
-  Dim width = mul(c, dim_int(c->graph->dims, 2), add_dims(c, x.width, x.columns));
-  return mul(c, mul(c, x.batches, width), pairs_seen(c, &x));
+  Dims *d = c->graph->dims;
+  Dim widths = add_dims(c, x.width, x.columns);
+  if (x.kind == ATTENTION_GRAD_QUERY) widths = add_dims(c, widths, x.width);
+  if (x.kind == ATTENTION_GRAD_VALUE) widths = mul(c, dim_int(d, 2), widths);
+  Dim all = mul(c, x.query->type.shape[0], x.heads);
+  return mul(c, mul(c, all, mul(c, dim_int(d, 2), widths)), pairs_seen(c, &x));
 }
 
 static Dim window_operations(Costs *c, const Node *n) {

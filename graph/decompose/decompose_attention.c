@@ -19,17 +19,23 @@ enum {
   HEADS_MAX = 256
 };
 
+/* The type of the result, the first of several. */
+static const ValueType *result_type(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return t->kind == VALUE_LIST ? t->items : t;
+}
+
 /* The leading axes B and H.  Three axes are batches of one head, so that the result's layout is
  * the one of the call that is replaced. */
 static void leading_axes(Build *b, Dim *leading) {
-  const ValueType *t = &b->in.n->type;
+  const ValueType *t = result_type(b);
   leading[0] = t->rank > 2 ? t->shape[0] : build_const(b, 1);
   leading[1] = t->rank > 3 ? t->shape[1] : build_const(b, 1);
 }
 
 /* x, which broadcasts to the leading axes of the call, with four axes. */
 static Node *four_axes(Build *b, Node *x) {
-  if (rank_of(x) == 3 && b->in.n->type.rank == 3) return build_unsqueeze(b, x, 1);
+  if (rank_of(x) == 3 && result_type(b)->rank == 3) return build_unsqueeze(b, x, 1);
   return build_lead(b, x, RANK);
 }
 
@@ -80,8 +86,8 @@ static Node *join_shares(Build *b, Node *shares, DType t) {
 /* ---- the call ---- */
 
 typedef struct {
-  Node *q, *k, *v, *mask;
-  double scale;
+  Node *q, *k, *v, *mask, *seed;
+  double scale, dropout;
   Dim low, high;
 } Operands;
 
@@ -89,16 +95,32 @@ static NamedArg named_arg(Build *b, const char *name, Arg value) {
   return (NamedArg){pool_name(b->in.g->names, name), value};
 }
 
-static Node *build_attention_call(Build *b, const Operands *x, int64_t splits) {
-  Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v),
-                x->mask ? arg_node(x->mask) : arg_none()};
-  NamedArg more[4];
+enum { NAMED_MAX = 5 };
+
+static Arg node_or_none(Node *n) { return n ? arg_node(n) : arg_none(); }
+
+static uint32_t named_arguments(Build *b, const Operands *x, int64_t splits, NamedArg *out) {
   uint32_t n = 0;
-  more[n++] = named_arg(b, "scale", arg_float(x->scale));
-  if (x->low) more[n++] = named_arg(b, "low", arg_dim(x->low));
-  if (x->high) more[n++] = named_arg(b, "high", arg_dim(x->high));
-  if (splits > 1) more[n++] = named_arg(b, "splits", build_int(b, splits));
-  return build_with_all(b, OP_nereid_attention_default, x->mask ? 4 : 3, args, n, more);
+  out[n++] = named_arg(b, "scale", arg_float(x->scale));
+  if (x->low) out[n++] = named_arg(b, "low", arg_dim(x->low));
+  if (x->high) out[n++] = named_arg(b, "high", arg_dim(x->high));
+  if (splits > 1) out[n++] = named_arg(b, "splits", build_int(b, splits));
+  if (x->seed) out[n++] = named_arg(b, "dropout", arg_float(x->dropout));
+  return n;
+}
+
+static Node *build_attention_call(Build *b, const Operands *x, int64_t splits) {
+  Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v), node_or_none(x->mask),
+                node_or_none(x->seed)};
+  NamedArg more[NAMED_MAX];
+  uint32_t n = named_arguments(b, x, splits, more), nargs = x->seed ? 5 : x->mask ? 4 : 3;
+  return build_with_all(b, OP_nereid_attention_default, nargs, args, n, more);
+}
+
+/* The seed of dropout that the call is given, else a constant of the node. */
+static Node *build_seed(Build *b) {
+  if (infer_takes(&b->in, "seed") && infer_has(&b->in, "seed")) return build_input(b, "seed");
+  return build_full(b, 0, NULL, build_int(b, b->in.n->id), DT_I64);
 }
 
 /* ---- one row of several heads that share their keys ---- */
@@ -177,14 +199,16 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
   leading_axes(b, leading);
   Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
+  x.dropout = infer_number(&b->in, "dropout_p");
+  if (x.dropout != 0) x.seed = build_seed(b);
   x.q = four_axes_operand(b, q, leading);
   x.k = four_axes_operand(b, k, leading);
   x.v = four_axes_operand(b, v, leading);
   if (x.mask) see(b, &x);
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
   bool one_row = dim_is(x.q->type.shape[2], 1);
-  share_keys(b, &x);
-  int64_t splits = splits_of(b, x.q, x.k);
+  if (!x.seed) share_keys(b, &x);
+  int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
   Node *y = build_attention_call(b, &x, splits);
   /* Of one row shares are put together in the order of the heads, which is the result's. */
   if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
@@ -208,7 +232,8 @@ static Node *repeat_heads(Build *b, Node *x, Dim times) {
 }
 
 static Node *with_all_heads(Build *b, Node *x, const Node *query) {
-  if (!infer_bool(&b->in, "enable_gqa") || rank_of(x) < 3) return x;
+  bool groups = infer_bool(&b->in, "enable_gqa") || !infer_takes(&b->in, "enable_gqa");
+  if (!groups || rank_of(x) < 3) return x;
   Dim heads = size_from_end(query, 3), own = size_from_end(x, 3);
   return heads == own ? x : repeat_heads(b, x, dim_floordiv(b->in.g->dims, heads, own));
 }
@@ -266,54 +291,247 @@ static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
 /* In many ops, for the forms that the kernel of attention does not compute. */
 static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
   Node *w = weights(b, scores_of(b, q, k, scale));
-  return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), b->in.n->type.dtype);
+  return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), q->type.dtype);
 }
 
 Node *decompose_attention(Build *b) {
   Node *q = build_input(b, "query");
   Node *k = with_all_heads(b, build_input(b, "key"), q);
   Node *v = with_all_heads(b, build_input(b, "value"), q);
-  if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
   Arg scale = attention_scale(b, q);
   Node *fused = NULL;
   if (scale.kind == ARG_FLOAT) fused = decompose_fused_attention(b, q, k, v, scale.number);
+  if (!fused && infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
   return fused ? fused : spelled_out(b, q, k, v, scale);
+}
+
+/* Also what is left of the shares after dropout, by random numbers or by a mask. */
+Node *decompose_attention_math(Build *b) {
+  Node *q = build_input(b, "query"), *mask = build_input(b, "dropout_mask");
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *v = build_widen(b, with_all_heads(b, build_input(b, "value"), q));
+  double p = infer_number(&b->in, "dropout_p");
+  Node *w = weights(b, scores_of(b, q, k, attention_scale(b, q)));
+  if (p != 0 && mask) {
+    w = build_where(b, mask, arg_node(w), arg_float(0));
+    v = build_with(b, OP_aten_mul_Tensor, v, arg_float(1 / (1 - p)));
+  } else if (p != 0) {
+    w = build(b, OP_aten_dropout_default, ARGS(arg_node(w), arg_float(p), arg_bool(true)));
+  }
+  Node *y = decompose_matmul_of(b, w, v);
+  return build_pair(b, build_to(b, y, q->type.dtype), build_to(b, w, q->type.dtype));
 }
 
 /* ---- what PyTorch chooses for a device: several results, of which few are used ---- */
 
+/* Is a result of the Build's node taken out of the list? */
+static bool result_is_used(const Build *b, int64_t i) {
+  for (const Node *n = b->in.n->next; n; n = n->next)
+    if (n->kind == NODE_GETITEM && n->args[0].node == b->in.n && n->args[1].dim->value == i)
+      return true;
+  return false;
+}
+
 static Node *result_of_parts(Build *b, Arg scale) {
-  Node *mask = build_mask(b);
-  Arg args[] = {arg_node(build_input(b, "query")), arg_node(build_input(b, "key")),
-                arg_node(build_input(b, "value")), mask ? arg_node(mask) : arg_none(),
-                build_arg(b, "dropout_p"),         arg_bool(infer_bool(&b->in, "is_causal"))};
-  return build_with_named(b, OP_aten_scaled_dot_product_attention_default, 6, args, "scale", scale);
+  Node *mask = build_mask(b), *q = build_input(b, "query"), *k = build_input(b, "key");
+  Arg args[] = {arg_node(q),
+                arg_node(k),
+                arg_node(build_input(b, "value")),
+                node_or_none(mask),
+                build_arg(b, "dropout_p"),
+                arg_bool(infer_bool(&b->in, "is_causal"))};
+  NamedArg more[] = {named_arg(b, "scale", scale), named_arg(b, "enable_gqa", arg_bool(true))};
+  bool groups = q->type.shape[1] != k->type.shape[1];
+  return build_with_all(b, OP_aten_scaled_dot_product_attention_default, 6, args, groups ? 2 : 1,
+                        more);
+}
+
+/* ---- for training: with the sums of the rows, or with dropout ---- */
+
+/* The operands of the Build's node, and of its gradient, as nereid.attention has them. */
+static Operands training_operands(Build *b, double scale, bool see_mask) {
+  Operands x = {.scale = scale, .mask = build_mask(b), .q = build_input(b, "query")};
+  x.k = build_input(b, "key");
+  x.v = build_input(b, "value");
+  x.dropout = infer_number(&b->in, "dropout_p");
+  if (x.mask && see_mask) see(b, &x);
+  else if (x.mask) x.mask = four_axes(b, x.mask);
+  if (infer_bool(&b->in, "is_causal")) {
+    Dim zero = build_const(b, 0);
+    x.high = x.high ? dim_min(b->in.g->dims, x.high, zero) : zero;
+  }
+  return x;
+}
+
+/* Sums of rows in the shape of the Build's result.  A row that sees nothing has 0 there on a CPU,
+ * elsewhere infinity, as rows have that are there for alignment alone. */
+static Node *padded_sums(Build *b, Node *sums) {
+  const ValueType *t = &b->in.n->type.items[1];
+  bool cpu = b->in.n->op->id == OP_aten__scaled_dot_product_flash_attention_for_cpu_default;
+  Dim rows = size_from_end(sums, 1);
+  if (cpu && build_mask(b)) {
+    Node *none = build_with(b, OP_aten_eq_Scalar, sums, arg_float(INFINITY));
+    sums = build_where(b, none, arg_float(0), arg_node(sums));
+  }
+  if (t->rank == RANK) return build_unsqueeze(b, sums, RANK - 1);
+  if (t->shape[t->rank - 1] == rows) return sums;
+  Arg pad = arg_list(b->in.g, 2);
+  pad.items[0] = build_int(b, 0);
+  pad.items[1] = arg_dim(dim_sub(b->in.g->dims, t->shape[t->rank - 1], rows));
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(sums), pad, arg_float(INFINITY)));
+}
+
+/* In the items of the Build's node; false: it has no kernel. */
+static bool training_parts(Build *b, Arg scale) {
+  Node *q = build_input(b, "query"), *v = build_input(b, "value");
+  if (scale.kind != ARG_FLOAT || !attention_fits(q, v)) return false;
+  Operands x = training_operands(b, scale.number, true);
+  if (x.dropout != 0) x.seed = build_seed(b);
+  x.k = with_all_heads(b, x.k, q);
+  x.v = with_all_heads(b, x.v, q);
+  Node *y = build_attention_call(b, &x, 1);
+  b->items[0] = build_transpose(b, y, 1, 2);
+  b->items[1] = padded_sums(b, build_op1(b, OP_nereid_attention_sums_default, y));
+  return true;
 }
 
 /* Results without users are removed again. */
 static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
   Node *q = build_input(b, "query");
-  if (dim_is(t->shape[t->rank - 1], 0))
-    return build_full(b, t->rank, t->shape, arg_float(0), DT_F32);
-  Node *scores = build_to(b, scores_of(b, q, build_input(b, "key"), scale), DT_F32);
+  if (!result_is_used(b, 1) || dim_is(t->shape[2], 0))
+    return build_full(b, t->rank, t->shape, arg_float(0), t->dtype);
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *scores = build_to(b, scores_of(b, q, k, scale), t->dtype);
   Arg last = arg_list(b->in.g, 1);
   last.items[0] = build_int(b, rank_of(scores) - 1);
-  return build_with(b, OP_aten_logsumexp_default, scores, last);
+  Node *sums = build_with(b, OP_aten_logsumexp_default, scores, last);
+  Node *none = build_with(b, OP_aten_eq_Scalar, sums, arg_float(-INFINITY));
+  return padded_sums(b, build_where(b, none, arg_float(INFINITY), arg_node(sums)));
+}
+
+/* What the gradient needs to draw the same numbers. */
+static Node *seed_part(Build *b, uint32_t i, const ValueType *t) {
+  bool draws = infer_number(&b->in, "dropout_p") != 0, seed = i == (b->nitems == 4 ? 2 : 6);
+  if (!draws || !seed) return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
+  Node *x = build_to(b, build_view(b, build_seed(b), 0, NULL), t->dtype);
+  return build_expand(b, x, t->rank, t->shape);
 }
 
 Node *decompose_attention_parts(Build *b) {
   const ValueType *t = b->in.n->type.items;
   Node *q = build_input(b, "query");
   Arg scale = attention_scale(b, q);
+  bool draws = infer_number(&b->in, "dropout_p") != 0;
+  bool trains = draws || (result_is_used(b, 1) && !dim_is(t[1].shape[2], 0));
   b->nitems = b->in.n->type.nitems;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
-  b->items[0] = result_of_parts(b, scale);
-  b->items[1] = sums_of_parts(b, scale, &t[1]);
+  Node **items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  b->items = items;
+  if (!trains || !training_parts(b, scale)) {
+    if (draws) infer_fail(&b->in, E_GRAPH_DROPOUT);
+    items[0] = result_of_parts(b, scale);
+    items[1] = sums_of_parts(b, scale, &t[1]);
+  }
   for (uint32_t i = 2; i < b->nitems; i++) {
     Arg of[] = {arg_node(i == 4 ? q : build_input(b, "key")), build_int(b, rank_of(q) - 2)};
     bool size = t[i].kind == VALUE_INT;
-    b->items[i] = size ? build(b, OP_aten_sym_size_int, 2, of)
-                       : build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
+    items[i] = size ? build(b, OP_aten_sym_size_int, 2, of) : seed_part(b, i, &t[i]);
   }
+  return NULL;
+}
+
+/* ---- gradients ---- */
+
+typedef struct {
+  Node *grad, *sums, *delta;
+} Backward;
+
+/* The sum along the columns of the result times its gradient. */
+static Backward backward_of(Build *b) {
+  const char *grad = infer_takes(&b->in, "grad_out") ? "grad_out" : "grad_out_";
+  Node *out = build_widen(b, build_input(b, "out"));
+  Backward x = {.grad = build_input(b, grad), .sums = build_input(b, "logsumexp")};
+  Node *product = build_mul(b, out, build_widen(b, x.grad));
+  x.delta = build_sum(b, product, 1u << (RANK - 1), false);
+  if (rank_of(x.sums) == RANK) x.sums = build_squeeze(b, x.sums, 1u << (RANK - 1));
+  x.sums = build_slice(b, x.sums, 2, build_const(b, 0), out->type.shape[2], 1);
+  return x;
+}
+
+/* A tensor of one integer, or two of which the first is the seed. */
+static Node *backward_seed(Build *b) {
+  Node *seed = build_input(b, "philox_seed");
+  return rank_of(seed) ? build_select(b, seed, 0, build_const(b, 0)) : seed;
+}
+
+static Node *gradient_call(Build *b, OpId op, const Operands *x, const Backward *y) {
+  Arg args[] = {arg_node(y->grad),     arg_node(x->q),       arg_node(x->k),
+                arg_node(x->v),        arg_node(y->sums),    arg_node(y->delta),
+                node_or_none(x->mask), node_or_none(x->seed)};
+  NamedArg more[NAMED_MAX];
+  uint32_t n = named_arguments(b, x, 1, more), nargs = x->seed ? 8 : x->mask ? 7 : 6;
+  return build_with_all(b, op, nargs, args, n, more);
+}
+
+static void fused_gradients(Build *b, double scale, bool of_mask) {
+  Operands x = training_operands(b, scale, !of_mask);
+  if (x.dropout != 0) x.seed = backward_seed(b);
+  Backward y = backward_of(b);
+  y.grad = build_to(b, y.grad, x.q->type.dtype);
+  Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
+  Node *value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, &y);
+  b->items[0] = build_transpose(b, query, 1, 2);
+  b->items[1] = build_transpose(b, build_op1(b, OP_nereid_attention_grad_key_default, value), 1, 2);
+  b->items[2] = build_transpose(b, value, 1, 2);
+  if (!of_mask) return;
+  Node *scores = build_op1(b, OP_nereid_attention_grad_scores_default, query);
+  b->items[3] = build_to(b, scores, x.mask->type.dtype);
+}
+
+/* The gradient of keys that serve several heads each: the sum of theirs. */
+static Node *sum_heads(Build *b, Node *x, const Node *like) {
+  Dim shape[RANK + 1];
+  if (x->type.shape[1] == like->type.shape[1]) return x;
+  shape[0] = x->type.shape[0];
+  shape[1] = like->type.shape[1];
+  shape[2] = dim_floordiv(b->in.g->dims, x->type.shape[1], shape[1]);
+  memcpy(shape + 3, x->type.shape + 2, 2 * sizeof *shape);
+  return build_sum(b, build_view(b, x, RANK + 1, shape), 1u << 2, false);
+}
+
+/* In many ops. */
+static void gradients_spelled_out(Build *b, Arg scale, bool of_mask) {
+  Node *query = build_input(b, "query"), *key = build_input(b, "key");
+  Node *value = build_input(b, "value"), *q = build_widen(b, query);
+  Node *k = build_widen(b, with_all_heads(b, key, query));
+  Node *v = build_widen(b, with_all_heads(b, value, query));
+  DType t = query->type.dtype;
+  Backward y = backward_of(b);
+  Node *grad = build_widen(b, y.grad),
+       *scores = scores_of(b, query, with_all_heads(b, key, query), scale);
+  Node *sums = build_to(b, build_unsqueeze(b, y.sums, RANK - 1), scores->type.dtype);
+  Node *share = build_op1(b, OP_aten_exp_default, build_sub(b, scores, sums));
+  Node *dp = decompose_matmul_of(b, grad, build_transpose(b, v, 2, 3));
+  Node *ds = build_mul(b, share, build_sub(b, dp, build_unsqueeze(b, y.delta, RANK - 1)));
+  Node *scaled = build_with(b, OP_aten_mul_Tensor, ds, scale);
+  Node *dk = decompose_matmul_of(b, build_transpose(b, scaled, 2, 3), q);
+  Node *dv = decompose_matmul_of(b, build_transpose(b, share, 2, 3), grad);
+  b->items[0] = build_to(b, decompose_matmul_of(b, scaled, k), t);
+  b->items[1] = build_to(b, sum_heads(b, dk, key), t);
+  b->items[2] = build_to(b, sum_heads(b, dv, value), t);
+  if (of_mask) b->items[3] = build_to(b, ds, build_mask(b)->type.dtype);
+}
+
+Node *decompose_attention_backward(Build *b) {
+  const ValueType *t = b->in.n->type.items;
+  Node *q = build_input(b, "query"), *v = build_input(b, "value");
+  Arg scale = attention_scale(b, q);
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  bool of_mask = b->nitems == 4 && t[3].kind == VALUE_TENSOR;
+  bool fits = scale.kind == ARG_FLOAT && attention_fits(q, v);
+  if (fits) fused_gradients(b, scale.number, of_mask);
+  else if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
+  else gradients_spelled_out(b, scale, of_mask);
+  if (b->nitems == 4 && !of_mask) b->items[3] = b->items[0];
   return NULL;
 }

@@ -158,12 +158,12 @@ static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   Attention x = attention_of(g, n);
   Dim splits = dim_int(d, x.splits), *element = index_new(f, n->type.rank);
   to->index[0] = dim_shared_index(d, "b", x.batches);
-  to->index[1] = dim_shared_index(d, "m", x.rows);
-  to->index[2] = dim_shared_index(d, "e", x.columns);
+  to->index[1] = dim_shared_index(d, "m", x.own_rows);
+  to->index[2] = dim_shared_index(d, "e", x.own_columns);
   Dim split = x.splits > 1 ? dim_shared_index(d, "split", splits) : NULL;
   attention_result_index(g, &x, split, to->index[0], to->index[1], to->index[2], element);
   /* A share's last column counts for nothing: so no other node has its domain. */
-  to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
+  to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.own_rows, x.own_columns));
   to->r = dim_int(d, 1);
   to->rank = n->type.rank;
   to->shape = n->type.shape;
@@ -471,7 +471,8 @@ typedef struct {
 static void check_use(Node *operand, const Dim *index, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
-  if (prim_kind(operand->op) == PRIM_INSERTED) c->apart = operand;
+  PrimKind kind = prim_kind(operand->op);
+  if (kind == PRIM_INSERTED || kind == PRIM_PART) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_index(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
@@ -702,7 +703,9 @@ static void assign_group(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
-  Group *g = group_for(s, &c, n);
+  bool part = prim_kind(n->op) == PRIM_PART;
+  Group *g = part ? f->of[n->args[0].node->id] : group_for(s, &c, n);
+  if (part) f->once[n->id] = g->once;
   if (!g) {
     g = group_new(f, n);
     if (prim_checks(n)) s->checks = g;

@@ -96,17 +96,19 @@ static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
   use(operand, NULL, ctx);
 }
 
+/* Of what the kernel reads from memory. */
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Graph *g = f->graph;
   Attention x = attention_of(g, n);
   Dim at[4], index[4];
-  use_in_memory(x.query, use, ctx);
-  use_in_memory(x.key, use, ctx);
-  use_in_memory(x.value, use, ctx);
+  Node *const read[] = {x.query, x.key, x.value, x.seed, x.grad, x.sums, x.delta};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    if (read[i]) use_in_memory(read[i], use, ctx);
   if (!x.mask) return;
-  attention_operand_index(g, &x, dim_shared_index(g->dims, "b", x.batches),
-                          dim_shared_index(g->dims, "m", x.rows),
-                          dim_shared_index(g->dims, "n", x.keys), at);
+  Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x.heads, x.key_heads));
+  attention_query_index(g, &x, dim_shared_index(g->dims, "b", x.batches), head,
+                        dim_shared_index(g->dims, "m", x.rows),
+                        dim_shared_index(g->dims, "n", x.keys), at);
   attention_mask_index(g, &x, at, index);
   follow_use(f, x.mask, index, use, ctx);
 }
@@ -115,6 +117,8 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_ATTENTION) {
     attention_uses(f, n, use, ctx);
+  } else if (k == PRIM_PART) {
+    use(n->args[0].node, NULL, ctx);
   } else if (prim_is_product(k)) {
     for (uint32_t i = 0; i < n->nargs; i++)
       if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))

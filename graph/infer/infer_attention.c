@@ -1,4 +1,7 @@
-/* The type of nereid.attention (graph/analysis/attention.h). */
+/* The types of nereid.attention, its gradients, and further results (graph/analysis/attention.h),
+ * and of what PyTorch chooses for a device. */
+#include <string.h>
+
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
@@ -8,7 +11,6 @@ static const ValueType *attention_operand(Infer *in, const char *param, const Va
   if (!query) return x;
   infer_same_dtype(in, query, x);
   infer_same_size(in, query->shape[0], x->shape[0], "the batches");
-  infer_same_size(in, query->shape[1], x->shape[1], "the heads");
   return x;
 }
 
@@ -20,21 +22,153 @@ static void check_attention_mask(Infer *in, const ValueType *q, const ValueType 
   infer_fits(in, &m, scores, 4);
 }
 
-void infer_fused_attention(Infer *in) {
-  const ValueType *q = attention_operand(in, "query", NULL);
-  const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
-  infer_need_float(in, q->dtype);
-  infer_same_size(in, q->shape[3], k->shape[3], "the axes of query and key");
-  infer_same_size(in, k->shape[2], v->shape[2], "the lengths of key and value");
-  check_attention_mask(in, q, k);
+/* What the op and its gradients have in common. */
+typedef struct {
+  const ValueType *q, *k, *v;
+} Operands;
+
+static Operands attention_operands(Infer *in) {
+  Operands x = {.q = attention_operand(in, "query", NULL)};
+  x.k = attention_operand(in, "key", x.q);
+  x.v = attention_operand(in, "value", x.q);
+  infer_need_float(in, x.q->dtype);
+  infer_same_size(in, x.k->shape[1], x.v->shape[1], "the heads");
+  infer_same_size(in, x.q->shape[3], x.k->shape[3], "the axes of query and key");
+  infer_same_size(in, x.k->shape[2], x.v->shape[2], "the lengths of key and value");
+  check_attention_mask(in, x.q, x.k);
   infer_number(in, "scale");
+  infer_number(in, "dropout");
   if (infer_has(in, "low")) infer_size(in, "low");
   if (infer_has(in, "high")) infer_size(in, "high");
+  return x;
+}
+
+void infer_fused_attention(Infer *in) {
+  Operands x = attention_operands(in);
+  infer_same_size(in, x.q->shape[1], x.k->shape[1], "the heads");
   int64_t splits = infer_int(in, "splits");
   if (splits <= 0) infer_fail(in, E_GRAPH_STEP, (long long)splits);
   Dim one = infer_const(in, 1);
-  Dim columns = splits == 1 ? v->shape[3] : dim_add(in->g->dims, v->shape[3], one);
-  Dim shape[] = {infer_const(in, splits), q->shape[0], q->shape[2], q->shape[1], columns};
-  if (splits == 1) infer_set(in, q->dtype, 4, shape + 1);
+  Dim columns = splits == 1 ? x.v->shape[3] : dim_add(in->g->dims, x.v->shape[3], one);
+  Dim shape[] = {infer_const(in, splits), x.q->shape[0], x.q->shape[2], x.q->shape[1], columns};
+  if (splits == 1) infer_set(in, x.q->dtype, 4, shape + 1);
   else infer_set(in, DT_F32, 5, shape);
+}
+
+/* ---- gradients ---- */
+
+static Operands gradient_operands(Infer *in) {
+  Operands x = attention_operands(in);
+  const ValueType *grad = attention_operand(in, "grad", x.q);
+  infer_same_size(in, x.q->shape[2], grad->shape[2], "the lengths of query and gradient");
+  infer_same_size(in, x.v->shape[3], grad->shape[3], "the axes of value and gradient");
+  static const char *const rows[] = {"sums", "delta"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const ValueType *t = infer_tensor(in, rows[i]);
+    infer_rank(in, t, 3, 3);
+    infer_same_size(in, x.q->shape[1], t->shape[1], "the heads");
+    infer_same_size(in, x.q->shape[2], t->shape[2], "the lengths of query and its sums");
+  }
+  return x;
+}
+
+/* [B, H, T, D] as [B, T, H, D]. */
+static void set_rows_first(Infer *in, const ValueType *x) {
+  Dim shape[] = {x->shape[0], x->shape[2], x->shape[1], x->shape[3]};
+  infer_set(in, x->dtype, 4, shape);
+}
+
+void infer_attention_grad_query(Infer *in) { set_rows_first(in, gradient_operands(in).q); }
+
+void infer_attention_grad_value(Infer *in) { set_rows_first(in, gradient_operands(in).v); }
+
+/* The type of an argument of the attention whose kernel computes the node, too. */
+static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param) {
+  Node *of = in->n->args[0].node;
+  if (of->kind != NODE_CALL || !graph_is(of, op)) infer_fail(in, E_GRAPH_PART, ops_at(op)->target);
+  return &graph_arg(in->g, of, param).node->type;
+}
+
+void infer_attention_grad_key(Infer *in) {
+  set_rows_first(in, argument_of_kernel(in, OP_nereid_attention_grad_value_default, "key"));
+}
+
+void infer_attention_grad_scores(Infer *in) {
+  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_grad_query_default, "query");
+  const ValueType *k = argument_of_kernel(in, OP_nereid_attention_grad_query_default, "key");
+  Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
+  infer_set(in, q->dtype, 4, shape);
+}
+
+void infer_attention_sums(Infer *in) {
+  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_default, "query");
+  infer_set(in, DT_F32, 3, q->shape);
+}
+
+/* ---- what PyTorch chooses for a device ---- */
+
+/* Rows of the sums are padded to multiples of 32 by _scaled_dot_product_efficient_attention, which
+ * has none if nobody asks for them; _scaled_dot_product_cudnn_attention gives them an axis more. */
+static ValueType type_of_sums(Infer *in, const ValueType *out) {
+  enum { ROWS = 2, MULTIPLE = 32 };
+  bool asked = infer_takes(in, "compute_log_sumexp"), cudnn = asked && in->schema->nresults == 9;
+  DType t = out->dtype == DT_F64 ? DT_F64 : DT_F32;
+  Dim shape[] = {out->shape[0], out->shape[1], out->shape[ROWS], infer_const(in, 1)};
+  if (cudnn) return infer_type(in, t, 4, shape);
+  if (asked) {
+    Dim multiple = infer_const(in, MULTIPLE);
+    shape[ROWS] = dim_mul(in->g->dims, infer_ceil_div(in, shape[ROWS], multiple), multiple);
+    if (!infer_bool(in, "compute_log_sumexp")) shape[ROWS] = infer_const(in, 0);
+  }
+  return infer_type(in, t, 3, shape);
+}
+
+void infer_attention_parts(Infer *in) {
+  infer_attention(in);
+  ValueType out = in->result, items[9];
+  infer_rank(in, &out, 4, 4);
+  Dim zero = infer_const(in, 0), two = infer_const(in, 2);
+  bool flash = in->schema->nresults == 9 && !infer_takes(in, "compute_log_sumexp");
+  items[0] = out;
+  items[1] = type_of_sums(in, &out);
+  for (uint32_t i = 2; i < 9; i++) items[i] = infer_type(in, DT_I64, 0, NULL);
+  if (in->schema->nresults == 9) {
+    const ValueType *q = infer_tensor(in, "query"), *k = infer_tensor(in, "key");
+    items[2] = items[3] = infer_type(in, DT_I32, 1, &zero);
+    items[4] = (ValueType){.kind = VALUE_INT, .value = q->shape[2]};
+    items[5] = (ValueType){.kind = VALUE_INT, .value = k->shape[2]};
+    items[8] = infer_type(in, out.dtype, 1, &zero);
+  }
+  if (flash) items[6] = infer_type(in, DT_U64, 1, &two), items[7] = infer_type(in, DT_U64, 0, NULL);
+  infer_set_list(in, in->schema->nresults, items);
+}
+
+/* The result, and the shares of keys after dropout. */
+void infer_attention_math(Infer *in) {
+  infer_attention(in);
+  ValueType out = in->result, shares = out;
+  const ValueType *k = infer_tensor(in, "key");
+  Dim *shape = ARENA_ARRAY(in->g->arena, Dim, out.rank);
+  memcpy(shape, out.shape, out.rank * sizeof *shape);
+  shape[out.rank - 1] = k->shape[k->rank - 2];
+  shares.shape = shape;
+  infer_set_pair(in, out, shares);
+}
+
+/* Of query, key and value, and of an added mask if it is there and its gradient is wanted. */
+void infer_attention_backward(Infer *in) {
+  const ValueType *q = attention_operand(in, "query", NULL);
+  const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
+  const ValueType *out = attention_operand(in, "out", q);
+  attention_operand(in, infer_takes(in, "grad_out") ? "grad_out" : "grad_out_", out);
+  infer_same_size(in, q->shape[3], k->shape[3], "the axes of query and key");
+  infer_same_size(in, k->shape[2], v->shape[2], "the lengths of key and value");
+  ValueType items[] = {*q, *k, *v, {.kind = VALUE_NONE}};
+  if (in->schema->nresults == 4) {
+    const ValueType *bias = infer_optional_tensor(in, "attn_bias");
+    Arg wanted = graph_arg(in->g, in->n, "grad_input_mask");
+    Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
+    if (bias && wanted.items[3].flag) items[3] = infer_type(in, bias->dtype, 4, shape);
+  }
+  infer_set_list(in, in->schema->nresults, items);
 }

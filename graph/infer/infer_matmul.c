@@ -289,7 +289,7 @@ static const Dim *repeated_heads(Infer *in, const ValueType *q, const ValueType 
 static uint32_t attention_batch(Infer *in, const ValueType *q, const ValueType *k,
                                 const ValueType *v, Dim *shape) {
   const ValueType *all[] = {q, k, v};
-  bool groups = infer_bool(in, "enable_gqa");
+  bool groups = infer_bool(in, "enable_gqa") || !infer_takes(in, "enable_gqa");
   Operand x[3];
   for (int i = 0; i < 3; i++) {
     if (groups) infer_rank(in, all[i], 3, GRAPH_RANK_MAX);
@@ -331,28 +331,6 @@ void infer_attention(Infer *in) {
 
 /* Behind the result the logarithms of the rows' sums, and where there are more, what only a run in
  * training fills: ends of sequences, lengths, the state of random numbers, a mask for debugging. */
-void infer_attention_parts(Infer *in) {
-  infer_attention(in);
-  ValueType out = in->result, items[9];
-  Dim zero = infer_const(in, 0), two = infer_const(in, 2);
-  bool sums = !infer_takes(in, "compute_log_sumexp") || infer_bool(in, "compute_log_sumexp");
-  bool flash = in->schema->nresults == 9 && !infer_takes(in, "compute_log_sumexp");
-  Dim shape[GRAPH_RANK_MAX];
-  memcpy(shape, out.shape, out.rank * sizeof *shape);
-  if (!sums) shape[out.rank - 2] = zero;
-  items[0] = out;
-  items[1] = infer_type(in, DT_F32, out.rank - 1, shape);
-  for (uint32_t i = 2; i < 9; i++) items[i] = infer_type(in, DT_I64, 0, NULL);
-  if (in->schema->nresults == 9) {
-    const ValueType *q = infer_tensor(in, "query"), *k = infer_tensor(in, "key");
-    items[2] = items[3] = infer_type(in, DT_I32, 1, &zero);
-    items[4] = (ValueType){.kind = VALUE_INT, .value = q->shape[q->rank - 2]};
-    items[5] = (ValueType){.kind = VALUE_INT, .value = k->shape[k->rank - 2]};
-    items[8] = infer_type(in, out.dtype, 1, &zero);
-  }
-  if (flash) items[6] = infer_type(in, DT_U64, 1, &two), items[7] = infer_type(in, DT_U64, 0, NULL);
-  infer_set_list(in, in->schema->nresults, items);
-}
 
 void infer_cdist(Infer *in) {
   const ValueType *a = infer_tensor(in, "x1"), *b = infer_tensor(in, "x2");

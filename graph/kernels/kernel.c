@@ -618,9 +618,10 @@ Value kernel_value(Kernel *k, Node *n, const Dim *index) {
 /* Pointers have all axes of the values that are written, also those of one element. */
 static const char *with_axes(Kernel *k, const char *index, unsigned axes, unsigned wanted) {
   static const char *const names[][2] = {{"xindex", "rindex"}, {"m", "n"}, {"m", "e"}};
-  for (unsigned i = 0; i < 2; i++)
-    if ((wanted & ~axes) >> i & 1)
-      index = arena_printf(k->arena, "%s + %s * 0", index, names[k->group->kind][i]);
+  for (unsigned i = 0; i < 2; i++) {
+    const char *name = i && k->column ? k->column : names[k->group->kind][i];
+    if ((wanted & ~axes) >> i & 1) index = arena_printf(k->arena, "%s + %s * 0", index, name);
+  }
   return index;
 }
 

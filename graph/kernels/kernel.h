@@ -94,6 +94,7 @@ typedef struct {
   VEC(KernelTaken) taken;  /* names of variables */
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
+  const char *column;    /* of a tile's second axis in GROUP_ATTENTION; NULL: "e" */
   bool huge;             /* an index overflows: reported */
   Text body;
   int indent; /* of statements */
@@ -187,6 +188,7 @@ const char *kernel_search(Kernel *k, Node *n, const Dim *index);
 void kernel_loops(Text *out, Kernel *k, bool looped);
 void kernel_matmul(Text *out, Kernel *k);
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
+void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_conv(Text *out, Kernel *k);
 
 #endif

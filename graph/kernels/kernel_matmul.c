@@ -128,6 +128,7 @@ void product_epilogue(Kernel *k) {
   Dim index[GRAPH_RANK_MAX];
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
+    if (prim_kind(n->op) == PRIM_PART) continue;
     group_index(k->f, g, n, index);
     if (i == 0) kernel_remember(k, n, index, (Value){"acc", DT_F32});
     Value v = kernel_value(k, n, index);

@@ -31,7 +31,8 @@ typedef enum {
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* nereid.conv */
   PRIM_LIBRARY,     /* nereid.library_product: a library computes it */
-  PRIM_ATTENTION,   /* nereid.attention (graph/analysis/attention.h) */
+  PRIM_ATTENTION,   /* nereid.attention and its gradients (graph/analysis/attention.h) */
+  PRIM_PART,        /* another result of the kernel that computes its operand */
   PRIM_CHECK,       /* nereid.check_index: an effect; nothing uses its value */
 } PrimKind;
 

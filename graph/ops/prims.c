@@ -30,7 +30,9 @@ bool prim_is_product(PrimKind k) {
   return k == PRIM_MATMUL || k == PRIM_CONVOLUTION || k == PRIM_LIBRARY;
 }
 
-bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }
+bool prim_has_template(PrimKind k) {
+  return prim_is_product(k) || k == PRIM_ATTENTION || k == PRIM_PART;
+}
 
 bool prim_is_view(const Node *n) {
   return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);

@@ -270,7 +270,7 @@ static StepChoice attention_choice(const Tiles *t, const Attention *x, const Att
   add_choice_constexpr(t, &c, "BN", shape->bn);
   add_choice_constexpr(t, &c, "BD", shape->bd);
   add_choice_constexpr(t, &c, "BE", shape->be);
-  c.grid[0] = dim_mul(d, blocks_of_size(t, x->rows, bm), x->batches);
+  c.grid[0] = dim_mul(d, blocks_of_size(t, x->own_rows, bm), x->batches);
   c.grid[1] = dim_int(d, x->splits);
   c.warps = way.warps;
   c.stages = way.stages;

@@ -4,6 +4,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, first, last, most, total, acc
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[:, None]
     e = tl.arange(0, BE)[None, :]
+{{seed}}
     for start in range(first, last, BN):
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
@@ -22,6 +23,8 @@ def {{name}}_keys({{parameters}}, query, m, batch, first, last, most, total, acc
         p = {{exp}}(scores - shift[:, None])
         older = {{exp}}(most - shift)
         total = total * older + tl.sum(p, 1)
+{{keep}}
+{{kept}}
         acc = tl.dot(p.to(value.dtype), value, acc * older[:, None]{{precision}})
         most = higher
     return most, total, acc

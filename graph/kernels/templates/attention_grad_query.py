@@ -1,0 +1,48 @@
+@triton.jit
+def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, first, last, acc,
+                  BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
+    # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
+    d = tl.arange(0, BD)[None, :]
+    e = tl.arange(0, BE)[None, :]
+{{seed}}
+    for start in range(first, last, BN):
+        n = start + tl.arange(0, BN)[None, :]
+        s = start + tl.arange(0, BN)[:, None]
+        if EDGE:
+            key = tl.load({{key}}{{key_edge}})
+            value = tl.load({{value}}{{value_edge}})
+        else:
+            key = tl.load({{key}}{{key_mask}})
+            value = tl.load({{value}}{{value_mask}})
+        scores = tl.dot(query, tl.trans(key){{precision}}) * {{scale}}
+{{mask}}
+        if EDGE:
+            scores = tl.where({{seen}}, scores, float("-inf"))
+        p = {{exp}}(scores - sums)
+        dp = tl.dot(grad, tl.trans(value){{precision}})
+{{keep}}
+{{kept}}
+        ds = p * (dp - delta)
+{{store}}
+        acc = tl.dot(ds.to(key.dtype), key, acc{{precision}})
+    return acc
+
+
+@triton.jit
+def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
+              BD: tl.constexpr, BE: tl.constexpr):
+    # A program takes BM rows of one head through the keys, and computes their shares again.
+    blocks = tl.cdiv({{own}}, BM)
+    batch = tl.program_id(0) // blocks
+    start = {{block}} * BM
+    m = start + tl.arange(0, BM)[:, None]
+    mmask = m < {{own}}
+    d = tl.arange(0, BD)[None, :]
+    e = tl.arange(0, BE)[None, :]
+    dmask = d < {{width}}
+    query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0)
+    grad = tl.load({{grad}}, mask=mmask{{grad_mask}}, other=0.0)
+    sums = tl.load({{sums}}, mask=mmask, other=float("inf")){{unit}}
+    delta = tl.load({{delta}}, mask=mmask, other=0.0)
+    acc = tl.zeros([BM, BD], tl.float32)
+{{body}}

@@ -1,0 +1,52 @@
+@triton.jit
+def {{name}}_rows({{parameters}}, key, value, m, batch, head, first, last, dk, acc,
+                  BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
+    # Takes the rows from first to last.  At an EDGE not all of a block see all keys.
+    d = tl.arange(0, BD)[None, :]
+    e = tl.arange(0, BE)[None, :]
+{{seed}}
+    for start in range(first, last, BN):
+        n = start + tl.arange(0, BN)[None, :]
+        s = start + tl.arange(0, BN)[:, None]
+        if EDGE:
+            query = tl.load({{query}}{{query_edge}})
+            grad = tl.load({{grad}}{{grad_edge}})
+            sums = tl.load({{sums}}{{sums_edge}})
+            delta = tl.load({{delta}}{{delta_edge}})
+        else:
+            query = tl.load({{query}}{{query_mask}})
+            grad = tl.load({{grad}}{{grad_mask}})
+            sums = tl.load({{sums}})
+            delta = tl.load({{delta}})
+        scores = tl.dot(key, tl.trans(query){{precision}}) * {{scale}}
+{{mask}}
+        if EDGE:
+            scores = tl.where({{seen}}, scores, float("-inf"))
+        p = {{exp}}(scores - sums{{unit}})
+{{keep}}
+        acc = tl.dot({{share}}.to(grad.dtype), grad, acc{{precision}})
+        dp = tl.dot(value, tl.trans(grad){{precision}})
+{{kept}}
+        ds = p * (dp - delta)
+        dk = tl.dot(ds.to(query.dtype), query, dk{{precision}})
+    return dk, acc
+
+
+@triton.jit
+def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
+              BD: tl.constexpr, BE: tl.constexpr):
+    # A program takes BM keys of one head through the rows, of all heads that use them.
+    blocks = tl.cdiv({{own}}, BM)
+    batch = tl.program_id(0) // blocks
+    start = (tl.program_id(0) % blocks) * BM
+    m = start + tl.arange(0, BM)[:, None]
+    mmask = m < {{own}}
+    d = tl.arange(0, BD)[None, :]
+    e = tl.arange(0, BE)[None, :]
+    dmask = d < {{width}}
+    emask = e < {{columns}}
+    key = tl.load({{key}}, mask=mmask{{key_mask}}, other=0.0)
+    value = tl.load({{value}}, mask=mmask{{value_mask}}, other=0.0)
+    dk = tl.zeros([BM, BD], tl.float32)
+    acc = tl.zeros([BM, BE], tl.float32)
+{{body}}
