@@ -90,6 +90,10 @@
 #define E_GRAPH_PT2_SPEC_VALUE "the signature has `%s` where the graph has another value"
 #define E_GRAPH_PT2_NO_TENSOR "inputs with values in the file must be tensors"
 #define E_GRAPH_PT2_REGION "%zu %s, but its subgraph has %zu"
+#define E_GRAPH_PT2_STEPS "loops over an axis whose size is open are not supported"
+#define E_GRAPH_PT2_STEPS_MAX "a loop of %lld steps is not supported; up to %d are unrolled"
+#define E_GRAPH_PT2_WHILE \
+  "while_loop is supported where constants say how often it runs, and here data decides it"
 #define E_GRAPH_PT2_MUTATION "no input has the name `%s`"
 #define E_GRAPH_PT2_PICKLE \
   "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"

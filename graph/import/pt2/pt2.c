@@ -354,8 +354,8 @@ static bool all_supported(Pt2 *r) {
 }
 
 static bool read_exported_program(Pt2 *r) {
-  if (!find_archive_parts(r) || !read_program(r) || !all_supported(r)) return false;
-  return pt2_weights(r) && all_supported(r) && pt2_bind_weights(r);
+  if (!find_archive_parts(r) || !pt2_weights(r) || !read_program(r)) return false;
+  return all_supported(r) && pt2_bind_weights(r);
 }
 
 Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {

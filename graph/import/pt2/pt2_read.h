@@ -18,6 +18,8 @@ enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
 typedef struct {
   NameMap values; /* from names in the file to nodes */
   const Json *tensors, *ints, *floats, *bools; /* types by name */
+  Node *guard;    /* the region's values matter only where it is true; NULL: always */
+  DType autocast; /* of torch.autocast; DT_NONE: it is off */
 } Pt2Scope;
 
 typedef struct {
@@ -98,6 +100,14 @@ bool pt2_arg_is_known(const char *kind);
 /* as_tensor, as_sym_int, as_sym_float, as_sym_bool; `value` is then the name. */
 bool pt2_names_value(const char *kind);
 Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
+
+/* ---- pt2_regions.c, pt2_scope.c ---- */
+
+/* Puts the nodes of a higher-order operator's graphs in place of its call.  *done: it is one that
+ * is supported. */
+bool pt2_region(Pt2 *r, const char *target, const Json *inputs, const Json *made, bool *done);
+/* What the scope says of a node that was read: casts of its operands, indices of 0. */
+bool pt2_apply_scope(Pt2 *r, Node *n);
 
 /* ---- pt2_nodes.c ---- */
 
