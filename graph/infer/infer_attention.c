@@ -84,8 +84,9 @@ void infer_attention_grad_value(Infer *in) { set_rows_first(in, gradient_operand
 
 /* The type of an argument of the attention whose kernel computes the node, too. */
 static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param) {
-  Node *of = in->n->args[0].node;
-  if (of->kind != NODE_CALL || !graph_is(of, op)) infer_fail(in, E_GRAPH_PART, ops_at(op)->target);
+  infer_self(in); /* reports what is no tensor */
+  Node *of = graph_arg(in->g, in->n, in->schema->params[0].name).node;
+  if (!graph_is(of, op)) infer_fail(in, E_GRAPH_PART, ops_at(op)->target);
   return &graph_arg(in->g, of, param).node->type;
 }
 
