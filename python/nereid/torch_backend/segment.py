@@ -178,7 +178,7 @@ class Compiled:
         self.cuda = plan.device.type == "cuda"
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
-        settings = (options.get("mode"), None, limits, None, True)
+        settings = (options.get("mode"), None, limits, None, True, options.get("libraries"))
         notes: list = []
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
