@@ -233,6 +233,7 @@
 
 /* passes on graphs */
 #define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
+#define E_GRAPH_LISTS "the lists have %u and %u items, those of '%s'"
 #define E_GRAPH_MASK "output_mask has no item %u"
 #define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
 #define E_GRAPH_DROPOUT \

@@ -82,6 +82,8 @@ void infer_tensordot(Infer *in) {
   uint32_t n = listed_axes(in, "dims_self", x->rank, ax);
   if (n != listed_axes(in, "dims_other", y->rank, ay)) infer_fail(in, E_GRAPH_PERMUTE, n, "other");
   infer_same_dtype(in, x, y);
+  infer_rank(in, x, n > 0, GRAPH_RANK_MAX);
+  infer_rank(in, y, n > 0, GRAPH_RANK_MAX);
   for (uint32_t i = 0; i < n; i++)
     infer_same_size(in, x->shape[ax[i]], y->shape[ay[i]], "the sizes of what is summed up");
   Dim shape[2 * GRAPH_RANK_MAX];

@@ -44,7 +44,7 @@ static const struct {
 } types[] = {
     {"Tensor", PARAM_TENSOR, PARAM_TENSORS},     {"int", PARAM_INT, PARAM_INTS},
     {"SymInt", PARAM_INT, PARAM_INTS},           {"float", PARAM_FLOAT, PARAM_FLOATS},
-    {"bool", PARAM_BOOL, PARAM_BOOLS},           {"Scalar", PARAM_SCALAR, PARAM_OTHER},
+    {"bool", PARAM_BOOL, PARAM_BOOLS},           {"Scalar", PARAM_SCALAR, PARAM_FLOATS},
     {"str", PARAM_STRING, PARAM_OTHER},          {"ScalarType", PARAM_DTYPE, PARAM_OTHER},
     {"Device", PARAM_DEVICE, PARAM_OTHER},       {"Layout", PARAM_LAYOUT, PARAM_OTHER},
     {"MemoryFormat", PARAM_FORMAT, PARAM_OTHER},
@@ -201,6 +201,7 @@ static const GraphOp rows[OP_UNKNOWN] = {
 #define SCAN(...) .prim = PRIM_SCAN,
 #define PRIM(kind) .prim = PRIM_##kind,
 #define FUNCTIONAL(op) .functional = &rows[OP_##op],
+#define EACH(op) .each = &rows[OP_##op],
 #define SAME_AS(op) .same_as = &rows[OP_##op],
 #define COMPLEX(rule, result) .complex_result = COMPLEX_##result,
 #define COMMUTES .commutes = true,

@@ -99,6 +99,7 @@ struct GraphOp {
   const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   void (*infer)(Infer *in);
   const GraphOp *same_as;    /* another name of it, with the same arguments; NULL: there is none */
+  const GraphOp *each;       /* of an op on lists: the op that computes an item of its result */
   const GraphOp *functional; /* of an op that writes in place: the op that computes the value */
   PrimKind prim;
   ComplexResult complex_result; /* ops_complex_result() follows names of other operators */

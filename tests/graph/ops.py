@@ -61,9 +61,13 @@ def statements(number, call):
     if not items:
         return lines, [f"r{number}"]
     names = []
-    for i in map(int, items.split(",")):
-        lines.append(f"r{number}_{i} = r{number}[{i}]")
-        names.append(f"r{number}_{i}")
+    for path in items.split(","):  # 1, or 0.1 of a list of lists
+        name = f"r{number}"
+        for i in path.split("."):
+            if f"{name}_{i} = " not in "".join(f"{line}\n" for line in lines):
+                lines.append(f"{name}_{i} = {name}[{i}]")
+            name += f"_{i}"
+        names.append(name)
     return lines, names
 
 

@@ -4,7 +4,7 @@
  * itself is transposed.  Of the weight: a product of matrices.  At each place of a window the
  * weight meets as many elements of the input as there are windows, those of the gradient:
  *
- *   dweight[o, c, k] = sum over n, q of grad[n, o, q] * x[n, c, q * stride + k * dilation - padding]
+ *   dweight[o, c, k] = sum over n, q of grad[n, o, q] * x[n, c, q * stride + k * dilation - pad]
  *
  * For a transposed convolution input and gradient change places. */
 #include <string.h>

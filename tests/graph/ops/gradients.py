@@ -123,6 +123,85 @@ def maxima(x, kernel, stride, padding, count):
     return found
 
 
+PAIRS = {"p": "[p_a, p_b]", "q": "[q_a, q_b]", "m": "[m_a, m_b]", "v": "[v_a, v_b]",
+         "most": "[most_a, most_b]", "steps": "[step_a, step_b]"}
+
+
+def pairs():
+    for name in "p", "q", "m":
+        ARRAYS[f"{name}_a"], ARRAYS[f"{name}_b"] = normal(4, 5), normal(7)
+    for name in "v", "most":
+        ARRAYS[f"{name}_a"], ARRAYS[f"{name}_b"] = abs(normal(4, 5)), abs(normal(7))
+    ARRAYS.update(step_a=np.float32(3), step_b=np.float32(5), grad_scale=np.float32(2),
+                  found=np.ones(1, np.float32), lost=np.zeros(1, np.float32),
+                  rate=np.float32(0.02), scale=np.full(1, 64, np.float32), scale_too=normal(2),
+                  tracker=np.full(1, 4, np.int32), fresh=np.zeros(1, np.int32))
+
+
+def lists():
+    """Operators of lists, and their two results."""
+    pairs()
+    for name in ("abs", "ceil", "cos", "exp", "expm1", "erf", "neg", "reciprocal", "sigmoid",
+                 "sign", "tanh", "zero", "max", "floor", "round", "trunc", "sin", "frac"):
+        yield f"_foreach_{name}.default({PAIRS['q']}) -> 0,1"
+    for name in "sqrt", "rsqrt", "log", "log1p", "log2", "log10", "lgamma":
+        yield f"_foreach_{name}.default({PAIRS['v']}) -> 0,1"
+    for name in "add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max":
+        yield f"_foreach_{name}.List({PAIRS['p']}, {PAIRS['q']}) -> 0,1"
+        yield f"_foreach_{name}.Scalar({PAIRS['p']}, 0.5) -> 0,1"
+        yield f"_foreach_{name}.ScalarList({PAIRS['p']}, [0.5, 2.0]) -> 0,1"
+    both = f"{PAIRS['p']}, {PAIRS['q']}"
+    yield from (f"_foreach_{call} -> 0,1" for call in (
+        f"add.List({both}, alpha=-0.1)", f"sub.List({both}, alpha=2)", f"copy.default({both})",
+        f"mul.Tensor({PAIRS['p']}, rate)", f"div.Tensor({PAIRS['p']}, rate)",
+        f"add.Tensor({PAIRS['p']}, rate, alpha=3)", f"pow.List({PAIRS['v']}, {PAIRS['q']})",
+        f"pow.Scalar({PAIRS['v']}, 1.5)", f"pow.ScalarList({PAIRS['v']}, [0.5, 2.0])",
+        f"pow.ScalarAndTensor(0.9, {PAIRS['steps']})", f"norm.Scalar({PAIRS['p']}, 2)",
+        f"norm.Scalar({PAIRS['p']}, 1)", f"norm.Scalar({PAIRS['p']}, 2, torch.float64)",
+        f"lerp.Scalar({both}, 0.3)", f"lerp.ScalarList({both}, [0.3, 0.7])",
+        f"lerp.List({both}, {PAIRS['v']})"))
+    for name in "addcmul", "addcdiv":
+        yield f"_foreach_{name}.Scalar({both}, {PAIRS['v']}, -0.5) -> 0,1"
+        yield f"_foreach_{name}.ScalarList({both}, {PAIRS['v']}, [-0.5, 2.0]) -> 0,1"
+        yield f"_foreach_{name}.Tensor({both}, {PAIRS['v']}, scale_too) -> 0,1"
+
+
+def optimizers():
+    """Results in lists: the item of an item."""
+    scales = ("", ", grad_scale=grad_scale, found_inf=lost",
+              ", grad_scale=grad_scale, found_inf=found")
+    first = f"{PAIRS['p']}, {PAIRS['q']}, {PAIRS['m']}"
+    for name in "adam", "adamw":
+        for i, scaled in enumerate(scales):
+            for amsgrad, maximize in ((False, i == 1), (True, False)):
+                most = PAIRS["most"] if amsgrad else "[]"
+                yield (f"_fused_{name}.default({first}, {PAIRS['v']}, {most}, {PAIRS['steps']}, "
+                       f"lr=0.01, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-08, "
+                       f"amsgrad={amsgrad}, maximize={maximize}{scaled}) -> " +
+                       ",".join(f"{k}.{j}" for k in range(4 + amsgrad) for j in (0, 1)))
+    yield (f"_fused_adamw.tensor_lr({first}, {PAIRS['v']}, [], {PAIRS['steps']}, lr=rate, "
+           "beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-08, amsgrad=False, maximize=False) "
+           "-> 0.0,0.1,2.0,3.1")
+    for momentum, nesterov, start in ((0.0, False, False), (0.9, False, False),
+                                      (0.9, True, False), (0.9, True, True)):
+        buffers = PAIRS["m"] if momentum else "[]"
+        yield (f"_fused_sgd.default({PAIRS['p']}, {PAIRS['q']}, {buffers}, weight_decay=0.1, "
+               f"momentum={momentum}, lr=0.01, dampening={0.0 if nesterov else 0.2}, "
+               f"nesterov={nesterov}, maximize=False, is_first_step={start}) -> 0.0,0.1" +
+               (",2.0,2.1" if momentum else ""))
+    yield (f"_fused_adagrad.default({PAIRS['p']}, {PAIRS['q']}, {PAIRS['v']}, {PAIRS['steps']}, "
+           "lr=0.1, lr_decay=0.01, weight_decay=0.1, eps=1e-08, maximize=False) "
+           "-> 0.0,0.1,2.0,2.1,3.0")
+    yield (f"_amp_foreach_non_finite_check_and_unscale.default({PAIRS['p']}, lost, rate) "
+           "-> 0.0,0.1,1")
+    ARRAYS["broken"] = np.array([1, np.inf, np.nan, 2], np.float32)
+    yield ("_amp_foreach_non_finite_check_and_unscale.default([p_a, broken], lost, rate) "
+           "-> 0.0,0.1,1")
+    for found in "lost", "found":
+        for tracker in "tracker", "fresh":
+            yield (f"_amp_update_scale.default(scale, {tracker}, {found}, 2.0, 0.5, 5) -> 0,1")
+
+
 CALLS = [
     *[f"{name}_backward.default(g, {x})" for name, x in (
         ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
@@ -185,7 +264,7 @@ CALLS = [
     "channel_var, 0.1, 0.001) -> 0,1,2,4,5",
     "_batch_norm_no_update.default(cube, channel_w, channel_b, channel_mean, channel_var, 0.1, "
     "0.001) -> 0",
-    *convolutions(), *pools(),
+    *convolutions(), *pools(), *lists(), *optimizers(),
 ]
 
 
@@ -200,6 +279,12 @@ def stored(call):
 CASES = [(call, stored(call)) for call in CALLS]
 
 
+def part(value, path):
+    for i in path.split("."):
+        value = value[int(i)]
+    return value
+
+
 def main():
     import torch
 
@@ -209,7 +294,7 @@ def main():
         text, _, items = call.partition(" -> ")
         text = text if text.startswith("prims.") else f"aten.{text}"
         value = eval(f"torch.ops.{text}", {"torch": torch, **arrays})
-        values = [value[int(i)] for i in items.split(",")] if items else [value]
+        values = [part(value, i) for i in items.split(",")] if items else [value]
         for i, v in enumerate(values):
             found[f"{call}#{i}"] = v.numpy()
     np.savez_compressed(RESULTS, **found)

@@ -505,6 +505,8 @@ static const Case type_errors[] = {
     {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "axis 65535 is out of range for rank 1"},
     {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
     {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},
+    {"x: \"f32[2]\"", "_foreach_mul.List([x, x], [x])",
+     "the lists have 2 and 1 items, those of 'other'"},
     {"x: \"f32[2]\", m: \"f32[1]\"",
      "native_layer_norm_backward.default(x, x, [2], m, m, None, None, [True])",
      "output_mask has no item 2"},
