@@ -35,7 +35,8 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   ptx_needs(p, atom->ptx_version);
   for (int i = 0; i < 2; i++) {
     if (!s->mems[i].buffer) continue;
-    if (!wgmma_form(s->mems[i].buffer, i, &form[i])) BUG("an operand of wgmma in another layout");
+    WgmmaOperand x = wgmma_operand(s, i);
+    if (!wgmma_form(&x, i, &form[i])) BUG("an operand of wgmma in another layout");
     desc[i] = descriptor(p, &s->mems[i], &form[i]);
   }
   if (!desc[0].kind)

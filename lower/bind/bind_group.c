@@ -24,10 +24,11 @@ static NestIndex *new_group_index(Bind *s, const char *name, int extent) {
 }
 
 /* K's part within a panel of the operand, in steps; `all` if it has one panel or no buffer. */
-static int steps_in_panel(const NestBuffer *b, int axis, int step, int all) {
-  int n = all;
-  if (!b) return n;
-  while (n > 1 && wgmma_step(b, axis, (int64_t)step * n / 2) != n / 2 * wgmma_step(b, axis, step))
+static int steps_in_panel(const NestStmt *dot, int which, int step, int all) {
+  int n = all, axis = 1 - which;
+  if (!dot->mems[which].buffer) return n;
+  WgmmaOperand x = wgmma_operand(dot, which);
+  while (n > 1 && wgmma_step(&x, axis, (int64_t)step * n / 2) != n / 2 * wgmma_step(&x, axis, step))
     n /= 2;
   return n;
 }
@@ -37,15 +38,14 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   GroupDot g = {.st = st, .atom = atom};
   schedule_warp_split(atom, acc, &g.wm, &g.wn);
   if (acc->rank != 2 || g.wm < 1) bind_refuse(s, "its warps are not those of the atom");
-  const NestBuffer *a = st->mems[0].buffer;
-  int k = a ? a->tile.shape[1] : st->srcs[0].var->tile.shape[1];
+  int k = st->mems[0].buffer ? wgmma_operand(st, 0).tile.shape[1] : st->srcs[0].var->tile.shape[1];
   g.reps_m = acc->shape[0] / (atom->m * g.wm);
   g.reps_k = k / atom->k;
   g.columns = acc->shape[1] / g.wn;
   g.acc_regs = atom_registers(atom, 2) * (g.columns / atom->n);
   g.per_panel = g.reps_k;
   for (int i = 0; i < 2; i++) {
-    int n = steps_in_panel(st->mems[i].buffer, 1 - i, atom->k, g.reps_k);
+    int n = steps_in_panel(st, i, atom->k, g.reps_k);
     if (n < g.per_panel) g.per_panel = n;
   }
   g.im = new_group_index(s, "m", g.reps_m);
@@ -60,8 +60,9 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   const Mem *m = &g->st->mems[which];
   WgmmaForm form;
   if (!m->buffer) return (Mem){0};
-  if (!wgmma_form(m->buffer, which, &form)) bind_refuse(s, "no descriptor knows its layout");
-  int64_t across = wgmma_step(m->buffer, which, which ? g->columns : g->atom->m);
+  WgmmaOperand x = wgmma_operand(g->st, which);
+  if (!wgmma_form(&x, which, &form)) bind_refuse(s, "no descriptor knows its layout");
+  int64_t across = wgmma_step(&x, which, which ? g->columns : g->atom->m);
   Dim dim = {.hw = HW_WARP,
              .extent = which ? g->wn : g->wm,
              .stride = which ? g->atom->warps * g->wm : g->atom->warps};
@@ -73,10 +74,9 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
     base = base.kind ? bind_add_scalar(s, part, base, 0) : part;
   }
   Affine bytes = m->bytes;
-  if (!which) bind_add_index(&bytes, g->im, wgmma_step(m->buffer, 0, (int64_t)g->atom->m * g->wm));
-  bind_add_index(&bytes, g->ip,
-                 wgmma_step(m->buffer, 1 - which, (int64_t)g->atom->k * g->per_panel));
-  bind_add_index(&bytes, g->ik, wgmma_step(m->buffer, 1 - which, g->atom->k));
+  if (!which) bind_add_index(&bytes, g->im, wgmma_step(&x, 0, (int64_t)g->atom->m * g->wm));
+  bind_add_index(&bytes, g->ip, wgmma_step(&x, 1 - which, (int64_t)g->atom->k * g->per_panel));
+  bind_add_index(&bytes, g->ik, wgmma_step(&x, 1 - which, g->atom->k));
   return (Mem){m->buffer, base, bytes};
 }
 
@@ -106,6 +106,8 @@ static void emit_group_mma(Bind *s, const GroupDot *g, const Mem mems[2]) {
   st->srcs[1] = ref_none();
   nest_set_str(s->nest, st, NA_atom, g->atom->name);
   nest_set_int(s->nest, st, NA_columns, g->columns);
+  int64_t turned = nest_int(g->st, NA_turned, 0);
+  if (turned) nest_set_int(s->nest, st, NA_turned, turned);
   s->b = outer;
 }
 

@@ -40,7 +40,7 @@ typedef enum { OPERAND_PLAIN, OPERAND_ROWS, OPERAND_PANELS } OperandForm;
 
 /* A dot's operand in shared memory. */
 typedef struct {
-  const TileValue *value;
+  const TileValue *value, *stored; /* the operand, and the tile that it is, or the transpose of */
   Type room;
   OperandForm form;
   NestBuffer *buffer;

@@ -104,23 +104,39 @@ static bool around(const Build *s, const NestBlock *b) {
   return at == b;
 }
 
+static bool is_turned(const Type *a, const Type *b) {
+  return a->rank == 2 && a->shape[0] == b->shape[1] && a->shape[1] == b->shape[0];
+}
+
+/* The operand where it has been stored already.  A warpgroup's dot also reads it where a dot has
+ * its transpose: descriptors know both. */
+static const Staged *find_staged(const Build *s, const TileValue *v, const TileValue *stored,
+                                 const Type *room, OperandForm form) {
+  for (size_t i = 0; i < s->staged.len; i++) {
+    const Staged *g = &s->staged.data[i];
+    if (g->form != form || !around(s, g->block)) continue;
+    if (g->value == v && type_eq(g->room, *room)) return g;
+    if (form == OPERAND_PANELS && g->stored == stored && is_turned(&g->room, room)) return g;
+  }
+  return NULL;
+}
+
 /* An operand in shared memory: a transposed tile is stored as it is held, and read across; one that
  * does not change in a loop is stored before it.  `room` is the operand's shape as the
- * accumulator's layout pads it. */
-static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form) {
+ * accumulator's layout pads it.  *turned: the buffer holds its transpose. */
+static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form,
+                                 bool *turned) {
   const TileValue *x = v;
   bool swapped = false;
   while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
     x = x->def->args[0];
     swapped = !swapped;
   }
-  for (size_t i = 0; i < s->staged.len; i++) {
-    const Staged *g = &s->staged.data[i];
-    if (g->value == v && g->form == form && type_eq(g->room, *room) && around(s, g->block))
-      return g->buffer;
-  }
+  const Staged *old = find_staged(s, v, x, room, form);
+  *turned = old && old->value != v;
+  if (old) return old->buffer;
   NestBuilder was = build_at_definition(s, x);
-  Staged g = {v, *room, form, store_operand(s, x, swapped, room, form), s->b.block};
+  Staged g = {v, x, *room, form, store_operand(s, x, swapped, room, form), s->b.block};
   s->b = was;
   vec_push(s->scratch, &s->staged, g);
   return g.buffer;
@@ -162,6 +178,7 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
 typedef struct {
   NestVar *var;
   NestBuffer *buffer;
+  bool turned; /* the buffer holds its transpose */
 } Operand;
 
 /* True if x's own registers serve as the fragment `want`.  Padding along k is refused: registers
@@ -177,15 +194,24 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
                            int which) {
   int wm = 1, wn = 1;
   Type room = atom ? x->type : schedule_operand_room(x, acc, which);
-  if (!atom) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PLAIN)};
+  Operand in = {0};
+  if (!atom) {
+    in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, &in.turned);
+    return in;
+  }
   schedule_warp_split(atom, acc, &wm, &wn);
   bool group = atom->warps > 1;
-  if (group && which) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PANELS)};
-  Layout want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
-  if (is_fragment(s, x, &want, which)) return (Operand){build_held(s, x, &want), NULL};
-  NestBuffer *buf = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS);
-  if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
-  return (Operand){fragment_from(s, buf, &x->type, &want), NULL};
+  Layout want = {0};
+  if (!group || !which) want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
+  if (want.rank && is_fragment(s, x, &want, which)) {
+    in.var = build_held(s, x, &want);
+    return in;
+  }
+  in.buffer = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS, &in.turned);
+  if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
+  in.var = fragment_from(s, in.buffer, &x->type, &want);
+  in.buffer = NULL;
+  return in;
 }
 
 void build_dot_op(Build *s, const TileOp *op) {
@@ -203,4 +229,6 @@ void build_dot_op(Build *s, const TileOp *op) {
     else st->mems[i] = (Mem){in[i].buffer, ref_none(), affine_const(0)};
   }
   if (plan->atom) nest_set_str(s->nest, st, NA_atom, plan->atom->name);
+  int turned = in[0].turned | in[1].turned << 1;
+  if (turned) nest_set_int(s->nest, st, NA_turned, turned);
 }

@@ -146,9 +146,11 @@ void nest_exec_mma(Warp *w, const Inst *in) {
 enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 
 /* The swizzled offset of an element; `at` is the unswizzled offset of the operand's part. */
-static int64_t element_offset(const Spot *p, int64_t at, int row, int column) {
-  const Layout *l = &p->buffer->layout;
-  int64_t off = at + wgmma_offset(p->buffer, row, column);
+static int64_t element_offset(const Inst *in, int which, int64_t at, int row, int column) {
+  const Spot *p = &in->mems[which];
+  WgmmaOperand x = wgmma_operand(in->stmt, which);
+  const Layout *l = &x.layout;
+  int64_t off = at + wgmma_offset(&x, row, column);
   int64_t bits = off >> l->xor_shift & (((INT64_C(1) << l->xor_bits) - 1) << l->xor_base);
   return p->offset + (off ^ bits);
 }
@@ -163,7 +165,7 @@ static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b
   const Spot *p = &in->mems[which];
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t offset = element_offset(p, at, b.row + i, b.column + j);
+      int64_t offset = element_offset(in, which, at, b.row + i, b.column + j);
       if (offset % CHUNK) continue;
       if (!nest_shared_ok(w, in, p, offset, CHUNK)) return false;
       race_shared(w, in, p, RACE_READ, ANY_LANE, offset);
@@ -178,7 +180,7 @@ static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, B
   bool ok = touch_chunks(w, in, which, at, b);
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t offset = element_offset(p, at, b.row + i, b.column + j);
+      int64_t offset = element_offset(in, which, at, b.row + i, b.column + j);
       int k = i * b.columns + j;
       m->bad[k] = !ok || w->prog->bad_bytes[offset] || w->prog->bad_bytes[offset + 1];
       m->x[k] = ok ? scalar_load(t, w->prog->shared + offset) : (Scalar){0};

@@ -34,7 +34,7 @@ X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices 
 /* -- threads together -- */ \
 X(SHFL,     T,  1, 1, 0, 0, "mode by same",             "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,      T,  1, 3, 0, 0, "atom",                     "dst = a*b + c, fragments by the atom's row (lower/target/atoms.h); srcs a, b, c") \
-X(WGMMA,    T,  1, 3, 2, 0, "atom columns",         "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/wgmma_layout.h.  Reads and writes until MMA_WAIT") \
+X(WGMMA,    T,  1, 3, 2, 0, "atom columns turned",  "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/wgmma_layout.h, `turned` as of DOT.  Reads and writes until MMA_WAIT") \
 X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since the last one become a group") \
 X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
@@ -55,7 +55,7 @@ X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a 
 X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
 X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
-X(DOT,      N,  1, 3, 2, 0, "atom precision groups", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
+X(DOT,      N,  1, 3, 2, 0, "atom precision groups turned", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
 X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \
 X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many groups are in flight")
@@ -68,6 +68,6 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
-  X(asm, str) X(constraints, str) X(pack, int)
+  X(asm, str) X(constraints, str) X(pack, int) X(turned, int)
 
 #endif

@@ -51,14 +51,33 @@ static Digits digits_of(const Layout *l, int axis) {
   return d;
 }
 
-bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out) {
-  int64_t size = dtype_bytes(b->dtype), bytes;
-  if (!wgmma_fits(&b->tile)) return false;
-  Digits rows = digits_of(&b->layout, 0);
+WgmmaOperand wgmma_operand(const NestStmt *dot, int which) {
+  const NestBuffer *b = dot->mems[which].buffer;
+  if (!b) return (WgmmaOperand){0};
+  WgmmaOperand x = {b->tile, b->layout};
+  if (!(nest_int(dot, NA_turned, 0) >> which & 1)) return x;
+  x.tile.shape[0] = b->tile.shape[1];
+  x.tile.shape[1] = b->tile.shape[0];
+  x.layout = layout_new(&x.tile);
+  x.layout.xor_bits = b->layout.xor_bits;
+  x.layout.xor_base = b->layout.xor_base;
+  x.layout.xor_shift = b->layout.xor_shift;
+  for (int axis = 1; axis >= 0; axis--)
+    for (int i = 0; i < b->layout.ndigits; i++) {
+      const Digit *d = &b->layout.d[i];
+      if (d->axis == axis) layout_push(&x.layout, 1 - axis, d->hw, d->extent, d->stride);
+    }
+  return x;
+}
+
+bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out) {
+  int64_t size = dtype_bytes((DType)x->tile.dtype), bytes;
+  if (!wgmma_fits(&x->tile)) return false;
+  Digits rows = digits_of(&x->layout, 0);
   int fast = rows.low.stride == size ? 0 : 1;
-  Layout want = wgmma_layout(&b->tile, fast, &bytes);
-  if (!layout_eq(&want, &b->layout)) return false;
-  Digits d = digits_of(&b->layout, fast);
+  Layout want = wgmma_layout(&x->tile, fast, &bytes);
+  if (!layout_eq(&want, &x->layout)) return false;
+  Digits d = digits_of(&x->layout, fast);
   int k_axis = which ? 0 : 1;
   out->transposed = fast != k_axis;
   out->row = (int)(d.low.extent * size);
@@ -67,16 +86,16 @@ bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out) {
   return true;
 }
 
-int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count) {
-  Digits d = digits_of(&b->layout, axis);
+int64_t wgmma_step(const WgmmaOperand *x, int axis, int64_t count) {
+  Digits d = digits_of(&x->layout, axis);
   return count < d.low.extent ? count * d.low.stride : count / d.low.extent * d.high.stride;
 }
 
-static int64_t offset_along(const NestBuffer *b, int axis, int64_t i) {
-  Digits d = digits_of(&b->layout, axis);
+static int64_t offset_along(const WgmmaOperand *x, int axis, int64_t i) {
+  Digits d = digits_of(&x->layout, axis);
   return i / d.low.extent * d.high.stride + i % d.low.extent * d.low.stride;
 }
 
-int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column) {
-  return offset_along(b, 0, row) + offset_along(b, 1, column);
+int64_t wgmma_offset(const WgmmaOperand *x, int64_t row, int64_t column) {
+  return offset_along(x, 0, row) + offset_along(x, 1, column);
 }

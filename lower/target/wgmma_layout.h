@@ -19,6 +19,16 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 /* Has a tile of these rows and columns, powers of two both, such a layout? */
 bool wgmma_fits(const Type *tile);
 
+/* An operand as a dot's statement reads it from shared memory: tile and layout of its buffer, or
+ * with the axes exchanged where that holds its transpose. */
+typedef struct {
+  Type tile;
+  Layout layout;
+} WgmmaOperand;
+
+/* Of mem `which` of a DOT or WGMMA; it has a buffer, or the result means nothing. */
+WgmmaOperand wgmma_operand(const NestStmt *dot, int which);
+
 typedef struct {
   bool transposed;         /* the contiguous axis is M or N, not K */
   int row;                 /* bytes of a row: 32, 64 or 128 */
@@ -27,13 +37,13 @@ typedef struct {
 
 /* How the operand `which` (0 A [M, K], 1 B [K, N]) is described; false if its buffer has a layout
  * that no descriptor knows. */
-bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out);
+bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out);
 
 /* Bytes from one element to the one `count` further along an axis.  `count` divides the axis's
  * part within a panel, or is a multiple of it. */
-int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count);
+int64_t wgmma_step(const WgmmaOperand *x, int axis, int64_t count);
 
 /* The byte offset of an element from the start of the tile. */
-int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column);
+int64_t wgmma_offset(const WgmmaOperand *x, int64_t row, int64_t column);
 
 #endif

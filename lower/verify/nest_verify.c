@@ -451,6 +451,7 @@ static const AttrRule attr_rules[] = {
     {NA_width, 1, MAX_TILE, NULL},
     {NA_digits, 1, 16, NULL},
     {NA_pack, 1, ASM_MAX_PACK, NULL},
+    {NA_turned, 0, 3, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
@@ -726,11 +727,12 @@ static bool check_mma(NestCheck *c, const NestStmt *s) {
 static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *atom, uint32_t i) {
   const NestBuffer *b = s->mems[i].buffer;
   WgmmaForm form;
+  WgmmaOperand x = wgmma_operand(s, (int)i);
   if (!b && i == 0) {
     if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
     return check_src(c, s, 0, atom->a, atom_registers(atom, 0));
   }
-  if (!b || s->srcs[i].kind || b->dtype != atom->a || !wgmma_form(b, (int)i, &form))
+  if (!b || s->srcs[i].kind || b->dtype != atom->a || !wgmma_form(&x, (int)i, &form))
     return nest_fail(c, s, E_NEST_WGMMA);
   return check_mem(c, s, i, 16, 16);
 }
