@@ -9,17 +9,20 @@ partitioned into segments that Nereid compiles, and nodes that PyTorch runs (`pa
 from __future__ import annotations
 
 import functools
+import logging
 import threading
-from typing import Any, Callable
+import time
+from typing import Callable
 
 import torch
 
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import replace_random
+from nereid.torch_backend.settings import Settings, settings_of
 
 aten = torch.ops.aten
+log = logging.getLogger(__name__)
 
-MODES = ("default", "eager", "reduce-overhead", "max-autotune")
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
 _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward)
 
@@ -38,32 +41,32 @@ def _decompositions() -> dict:
     return table
 
 
-def _compile(module: torch.fx.GraphModule, inputs, options: dict) -> Callable:
-    replace_random(module)
-    program = Program(module, options)
+def _compile(module: torch.fx.GraphModule, settings: Settings, kind: str) -> Callable:
+    begin = time.perf_counter()
+    if not settings.fallback_random:
+        replace_random(module)
+    program = Program(module, settings, kind)
+    program.seconds = time.perf_counter() - begin
     with _lock:
         _programs.append(program)
+    log.info("%s graph of %d nodes: %d segments, %d nodes by PyTorch, %.2f s", kind,
+             len(module.graph.nodes), len(program.segments), len(program.reasons),
+             program.seconds)
     call = program.call
+    if settings.cuda_graphs:
+        from nereid.torch_backend.cuda_graphs import recorded
+
+        call = recorded(program, kind)
     call._boxed_call = True
     return call
 
 
-def _partition(module, inputs, **kwargs):
+def _partition(module, inputs, *, settings: Settings, **kwargs):
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
-    replace_random(module)
-    kwargs.pop("static_lifetime_input_indices", None)
+    if not settings.fallback_random:
+        replace_random(module)
     return min_cut_rematerialization_partition(module, inputs, **kwargs)
-
-
-def _settings(mode: str | None, options: dict | None) -> dict:
-    settings = dict(options or {})
-    settings["mode"] = mode or settings.get("mode") or "default"
-    if settings["mode"] == "max-autotune-no-cudagraphs":
-        settings["mode"] = "max-autotune"
-    if settings["mode"] not in MODES:
-        raise ValueError(f"there is no mode {settings['mode']!r}; modes are {', '.join(MODES)}")
-    return settings
 
 
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
@@ -71,16 +74,16 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     """What torch.compile calls with a graph and its example inputs."""
     from torch._dynamo.backends.common import aot_autograd
 
-    settings = _settings(mode, options)
+    settings = settings_of(mode, options)
 
-    def compile_graph(graph, examples):
-        return _compile(graph, examples, settings)
+    def compiler(kind: str) -> Callable:
+        return lambda graph, examples: _compile(graph, settings, kind)
 
     return aot_autograd(
-        fw_compiler=compile_graph,
-        bw_compiler=compile_graph,
-        inference_compiler=compile_graph,
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
         decompositions=_decompositions(),
-        partition_fn=_partition,
+        partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )(module, inputs)

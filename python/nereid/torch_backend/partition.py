@@ -16,6 +16,7 @@ from torch.utils._dtype_abbrs import dtype_abbrs
 
 from nereid import _nereid
 from nereid.torch_backend.layout import memory_order
+from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, target_of
 
 aten = torch.ops.aten
@@ -143,6 +144,10 @@ def reason_against(node) -> str | None:
     return None
 
 
+def _asked(node, settings: Settings) -> str | None:
+    return "an option says so" if str(node.target) in settings.by_pytorch else None
+
+
 def is_host(node) -> bool:
     """A number in Python: a size of a tensor, or arithmetic on such numbers."""
     if node.op != "call_function" or not is_number(node.meta.get("val")):
@@ -150,7 +155,7 @@ def is_host(node) -> bool:
     return node.target in NUMBERS or str(node.target).startswith("aten.sym_")
 
 
-def partition(graph: torch.fx.Graph, refused: dict) -> Partition:
+def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Partition:
     """`refused` are nodes that turned out to be beyond the compiler, with the reason."""
     levels: dict = {}
     segments: dict = {}
@@ -166,7 +171,7 @@ def partition(graph: torch.fx.Graph, refused: dict) -> Partition:
         elif node.target is operator.getitem:
             mine = True
         else:
-            reason = refused.get(node) or reason_against(node)
+            reason = refused.get(node) or _asked(node, settings) or reason_against(node)
             mine = reason is None
             if reason:
                 reasons[node] = reason

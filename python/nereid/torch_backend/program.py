@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from typing import Any, Callable
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from nereid.torch_backend.layout import is_known, memory_order
 from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
-from nereid.torch_backend.text import is_number
+from nereid.torch_backend.settings import Settings
 
 _ROUNDS = 1000
 
@@ -52,8 +53,9 @@ class Program:
     `reasons` has for each node that PyTorch runs why it does; `segments` are the executables.
     """
 
-    def __init__(self, module: torch.fx.GraphModule, options: dict):
-        self.module, self.options = module, options
+    def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str):
+        self.module, self.settings, self.kind = module, settings, kind
+        self.seconds = 0.0
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         (self.output,) = [n for n in self.graph.nodes if n.op == "output"]
@@ -65,6 +67,8 @@ class Program:
         self._kept: dict[str, Compiled] = {}
         self.steps = self._compile()
         self.call = self._function()
+        if settings.dump:
+            self._dump(settings.dump)
 
     # ---- symbols ----
 
@@ -91,7 +95,7 @@ class Program:
     def _compile(self) -> list:
         refused: dict = {}
         for _ in range(_ROUNDS):
-            parts = partition(self.graph, refused)
+            parts = partition(self.graph, refused, self.settings)
             try:
                 steps = self._compile_segments(parts.steps)
             except Refused as problem:
@@ -134,7 +138,7 @@ class Program:
         source, _ = plan.text()
         key = f"{plan.device}\n{source}"
         if key not in self._kept:
-            self._kept[key] = Compiled(plan, self.options, self.shape_env)
+            self._kept[key] = Compiled(plan, self.settings, self.shape_env)
         found = self._kept[key]
         found.plan = plan
         return found
@@ -149,6 +153,20 @@ class Program:
         exec(compile(source, "<nereid program>", "exec"), names)
         self.source = source
         return names["call"]
+
+
+    def _dump(self, folder: str) -> None:
+        """The text of each segment and of the program, in files that are new."""
+        os.makedirs(folder, exist_ok=True)
+        number = len(os.listdir(folder))
+        stem = os.path.join(folder, f"{number:04}_{self.kind}")
+        reasons = "".join(f"# {node}: {node.target}: {reason}\n"
+                          for node, reason in self.reasons.items())
+        with open(f"{stem}.program.py", "w") as file:
+            file.write(f"{reasons}{self.source}")
+        for i, segment in enumerate(self.segments):
+            with open(f"{stem}.{i}.py", "w") as file:
+                file.write(segment.source)
 
 
 class _Writer:

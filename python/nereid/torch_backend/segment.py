@@ -13,6 +13,7 @@ from nereid.models import _describe, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.partition import Segment, is_tensor
+from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of
 
 _LARGEST = 2**62
@@ -171,14 +172,15 @@ def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
-    def __init__(self, plan: SegmentPlan, options: dict, shape_env):
+    def __init__(self, plan: SegmentPlan, options: Settings, shape_env):
         source, text = plan.text()
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
         self.cuda = plan.device.type == "cuda"
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
-        settings = (options.get("mode"), None, limits, None, True, options.get("libraries"))
+        settings = (options.segment_mode, None, limits, None, not options.check_indices,
+                    options.libraries or None)
         notes: list = []
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)

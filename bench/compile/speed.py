@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Compiled models and training steps, beside eager PyTorch and TorchInductor on the same GPU.
+
+    speed.py [--train] [--sides eager,inductor,nereid,...] [--names ...] [--seconds N] RESULTS
+
+A model is a process; its sides take turns, round by round, and the median of the rounds counts.
+Sides: eager, inductor, nereid, and with CUDA graphs inductor-graphs, nereid-graphs; nereid-aten
+leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS.  Inference is in bf16; a training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a
+file of JSON lines, which a later run continues; `--report` prints its table."""
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SIDES = ("eager", "inductor", "nereid", "inductor-graphs", "nereid-graphs")
+# What a side whose name has `aten` leaves to PyTorch.
+PRODUCTS = ("aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten.baddbmm.default",
+            "aten.convolution.default", "aten.convolution_backward.default")
+
+
+# ---- one model, in a process of its own ----
+
+
+def compiled(model, side):
+    import torch
+
+    if side == "eager":
+        return model
+    name, *more = side.split("-")
+    mode = "reduce-overhead" if "graphs" in more else None
+    if name != "nereid":
+        return torch.compile(model, backend=name, mode=mode)
+    options = {"mode": mode or "default"}
+    if "aten" in more:
+        options["by_pytorch"] = PRODUCTS
+    if "libraries" in more:
+        options["libraries"] = "always"
+    return torch.compile(model, backend=name, options=options)
+
+
+class Side:
+    """A copy of the model, compiled, and a step of it."""
+
+    def __init__(self, name, workload, options):
+        import torch
+        import workloads
+
+        self.name, self.train, self.device = name, options.train, options.device
+        torch.manual_seed(0)
+        self.model, self.inputs = workload(options.device, options.train, options.small)
+        self.model.to(options.device).train(options.train)
+        if options.train:
+            for part in self.model.modules():
+                if isinstance(part, torch.nn.Dropout):
+                    part.p = 0.0
+            self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
+        else:
+            self.model.to(torch.bfloat16)
+            self.inputs = {key: value.bfloat16() if value.is_floating_point() else value
+                           for key, value in self.inputs.items()}
+        self.call = compiled(self.model, name)
+        self.first = workloads.first_tensor
+        self.loss_of = workloads.loss_of
+
+    def step(self):
+        import torch
+
+        if not self.train:
+            with torch.no_grad():
+                return self.first(self.call(**self.inputs))
+        with torch.autocast(self.device, torch.bfloat16):
+            loss = self.loss_of(self.call(**self.inputs))
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    def start(self):
+        """The first step, which compiles: (seconds, result)."""
+        import torch
+
+        begin = time.perf_counter()
+        out = self.step()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - begin, out.float().clone()
+
+    def milliseconds(self, count):
+        import torch
+
+        if self.device != "cuda":
+            begin = time.perf_counter()
+            for _ in range(count):
+                self.step()
+            return (time.perf_counter() - begin) * 1e3 / count
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(count):
+            self.step()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / count
+
+    def peak(self):
+        """Bytes that a step takes above what stays."""
+        import torch
+
+        if self.device != "cuda":
+            return 0
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        self.step()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
+
+
+    def profile(self, path):
+        """A table of the kernels of a step, the longest first."""
+        import torch
+
+        kinds = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(activities=kinds) as found:
+            self.step()
+            torch.cuda.synchronize()
+        rows: dict = {}
+        for event in found.events():
+            if event.device_type == torch.autograd.DeviceType.CUDA:
+                row = rows.setdefault(event.name, [0, 0.0])
+                row[0] += 1
+                row[1] += event.device_time
+        order = sorted(rows.items(), key=lambda item: -item[1][1])
+        whole = sum(row[1] for row in rows.values())
+        with open(path, "w") as file:
+            file.write(f"{whole / 1e3:.2f} ms in {sum(row[0] for row in rows.values())}\n")
+            for what, (count, spent) in order[:60]:
+                file.write(f"{spent / 1e3:9.3f} ms {count:5} {what[:140]}\n")
+
+
+def fallbacks():
+    from nereid import torch_backend
+
+    found: dict = {}
+    for program in torch_backend._programs:
+        for node, reason in program.reasons.items():
+            name = f"{node.target}: {reason}"
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def measure(options):
+    import torch
+    import workloads
+
+    table = workloads.TRAIN if options.train else workloads.INFER
+    name = options.names[0]
+    row = {"name": name, "train": options.train, "sides": {}, "device":
+           torch.cuda.get_device_name() if options.device == "cuda" else "cpu"}
+    sides, want = [], None
+    for side_name in options.sides:
+        torch._dynamo.reset()
+        found: dict = {}
+        row["sides"][side_name] = found
+        try:
+            side = Side(side_name, table[name], options)
+            found["first"], out = side.start()
+            if want is None:
+                want = out
+            found["error"] = ((out - want).norm() / want.norm()).item()
+            for _ in range(3):
+                side.step()
+            found["peak"] = side.peak()
+            found["times"] = []
+            sides.append(side)
+            if options.profile and side_name != "eager":
+                side.profile(f"{options.profile}.{name}.{side_name}")
+        except Exception as problem:
+            found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
+    count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)))) if sides else 0
+    count = min(count, 20)
+    for _ in range(options.rounds):
+        for side in sides:
+            try:
+                side.milliseconds(1)
+                row["sides"][side.name]["times"].append(side.milliseconds(count))
+            except Exception as problem:
+                row["sides"][side.name]["problem"] = str(problem)[:1500]
+    row["fallbacks"] = fallbacks() if any("nereid" in side for side in options.sides) else {}
+    print(json.dumps(row))
+
+
+# ---- all of them ----
+
+
+def run_all(options):
+    sys.path.insert(0, str(HERE))
+    import workloads
+
+    results = Path(options.results)
+    names = options.names or list(workloads.TRAIN if options.train else workloads.INFER)
+    done = {(row["name"], row["train"]) for row in read(results)}
+    begin = time.monotonic()
+    for name in names:
+        left = options.seconds - (time.monotonic() - begin)
+        if (name, options.train) in done or left < 5:
+            continue
+        command = [sys.executable, __file__, "--one", "--names", name, "--device", options.device,
+                   "--sides", ",".join(options.sides), "--rounds", str(options.rounds),
+                   "--profile", options.profile, "-"]
+        command += ["--train"] * options.train + ["--small"] * options.small
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=left)
+        except subprocess.TimeoutExpired:
+            print(f"{name}: out of time", file=sys.stderr)
+            continue
+        if run.returncode:
+            print(f"{name}: {run.stderr[-1500:]}", file=sys.stderr)
+            continue
+        with results.open("a") as file:
+            file.write(run.stdout.strip().rsplit("\n", 1)[-1] + "\n")
+        report(read(results)[-1:], heads=False)
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def median(side):
+    return statistics.median(side["times"]) if side.get("times") else math.nan
+
+
+def report(rows, heads=True):
+    if heads:
+        names = list(rows[0]["sides"]) if rows else SIDES
+        print("| model | " + " | ".join(names) + " | first call, s | peak, MB | error |")
+        print("| --- " * (len(names) + 4) + "|")
+    for row in rows:
+        sides = list(row["sides"].values())
+        times = " | ".join(f"{median(side):.2f}" for side in sides)
+        first = ", ".join(f"{side.get('first', math.nan):.1f}" for side in sides)
+        peak = ", ".join(f"{side.get('peak', math.nan) / 1e6:.0f}" for side in sides)
+        error = ", ".join(f"{side.get('error', math.nan):.1e}" for side in sides)
+        kind = "train" if row["train"] else "infer"
+        print(f"| {row['name']} {kind} | {times} | {first} | {peak} | {error} |", flush=True)
+        for name, side in row["sides"].items():
+            if side.get("problem"):
+                print(f"  {name}: {side['problem'][:300]}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results")
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--small", action="store_true", help="few layers")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--sides", default=",".join(SIDES), type=lambda text: text.split(","))
+    parser.add_argument("--names", default=[], type=lambda text: text.split(","))
+    parser.add_argument("--profile", default="", help="files of kernels' times begin with this")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    options = parser.parse_args()
+    sys.path.insert(0, str(HERE))
+    if options.report:
+        report(read(Path(options.results)))
+    elif options.one:
+        measure(options)
+    else:
+        run_all(options)
+
+
+if __name__ == "__main__":
+    main()

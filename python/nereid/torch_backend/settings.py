@@ -1,0 +1,53 @@
+"""What `torch.compile(backend="nereid", mode=, options=)` may say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+MODES = ("default", "eager", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options by their names; `torch.compile(mode=)` is one of them."""
+
+    mode: str = "default"
+    """Of nereid.load(); with CUDA graphs where its name says so, and in reduce-overhead."""
+    dump: str = ""
+    """A folder that gets the text of each segment and program."""
+    by_pytorch: tuple = ()
+    """Operators that PyTorch runs, as "aten.mm.default"."""
+    libraries: str = ""
+    """Which products libraries compute, as of nereid.load(): "records", "always" or "none"."""
+    check_indices: bool = False
+    """Report indices out of range when a run is over, as nereid.load() does."""
+    fallback_random: bool = False
+    """Draw what eager PyTorch draws, by its own operators."""
+
+    @property
+    def segment_mode(self) -> str:
+        """How executables are compiled: CUDA graphs are of the whole program."""
+        return {"reduce-overhead": "default", "max-autotune-no-cudagraphs": "max-autotune"}.get(
+            self.mode, self.mode)
+
+    @property
+    def cuda_graphs(self) -> bool:
+        return self.mode in ("reduce-overhead", "max-autotune")
+
+
+def settings_of(mode: str | None, options: dict | None) -> Settings:
+    """Raises for names and values that mean nothing, with those that there are."""
+    given = dict(options or {})
+    known = {field.name: field for field in fields(Settings)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"there is no option {name!r}; options are {', '.join(known)}")
+        wanted = type(known[name].default)
+        if wanted is tuple and isinstance(value, (list, tuple)):
+            given[name] = tuple(map(str, value))
+        elif not isinstance(value, wanted):
+            raise ValueError(f"option {name!r} is a {wanted.__name__}, not {value!r}")
+    settings = Settings(**{**given, **({"mode": mode} if mode else {})})
+    if settings.mode not in MODES:
+        raise ValueError(f"there is no mode {settings.mode!r}; modes are {', '.join(MODES)}")
+    return settings
