@@ -1,0 +1,382 @@
+"""Compare torch.compile(backend="nereid") with eager PyTorch on OpInfo's samples of operators.
+
+Started by opinfo.py with one JSON argument: device, dtype, samples. Names of operators are read
+from standard input, a line each; to descriptor `tell` go JSON objects, a line each:
+{"ready": names}, then for an operator {"row": ..., "whole": false} as its samples are done, and
+true at its end.
+"""
+
+import contextlib
+import copy
+import io
+import json
+import os
+import sys
+import time
+import warnings
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+TEXT = 500  # characters of an error that are kept
+LARGE = 1 << 16  # elements of a sample that is left out where there are smaller ones
+# Other dtypes for operators that do not take the one asked for.
+INSTEAD = (torch.int64, torch.int32, torch.bool, torch.complex64, torch.float64)
+# Operators of which only the form of the results is defined.
+UNDEFINED = ("empty", "empty_like", "new_empty", "new_empty_strided", "empty_strided",
+             "empty_permuted")
+# torch.compile's own parts, without our compiler: a failure of theirs is apart.
+BELOW = ("aot_eager", "aot_eager_decomp_partition")
+# Assertions on numbers in Python, which compute nothing.
+CHECKS = (torch.ops.aten._assert_scalar.default,
+          torch.ops.aten.sym_constrain_range_for_size.default)
+WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
+        torch.complex64: torch.complex128, torch.complex32: torch.complex128}
+
+
+def is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def differentiable(value):
+    return is_tensor(value) and (value.is_floating_point() or value.is_complex())
+
+
+class Sample:
+    """The arguments of one call of an operator."""
+
+    def __init__(self, op, sample):
+        self.op = op
+        self.finish = sample.output_process_fn_grad
+        leaves, self.spec = tree_flatten(((sample.input, *sample.args), dict(sample.kwargs)))
+        self.leaves = leaves
+
+    def elements(self):
+        return sum(leaf.numel() for leaf in self.leaves if is_tensor(leaf))
+
+    def form(self):
+        """What tells it from another sample."""
+        return repr([(tuple(leaf.shape), leaf.stride(), str(leaf.dtype)) if is_tensor(leaf)
+                     else leaf for leaf in self.leaves]) + repr(self.spec)
+
+    def label(self):
+        text = ", ".join(f"{str(leaf.dtype)[6:]}{list(leaf.shape)}" if is_tensor(leaf)
+                         else repr(leaf) for leaf in self.leaves)
+        return text[:200]
+
+    def arguments(self, train, wide=False):
+        """Fresh copies: the leaves, and the arguments that they are in."""
+        leaves = []
+        for leaf in self.leaves:
+            if is_tensor(leaf):
+                wanted = leaf.requires_grad and train
+                leaf = copy.deepcopy(leaf.detach())
+                if wide and leaf.dtype in WIDE:
+                    leaf = leaf.to(WIDE[leaf.dtype])
+                leaf.requires_grad_(wanted)
+            elif wide and isinstance(leaf, torch.dtype):
+                leaf = WIDE.get(leaf, leaf)
+            leaves.append(leaf)
+        return leaves, tree_unflatten(leaves, self.spec)
+
+
+class Result:
+    """What a call gave: outputs, the inputs after it, gradients."""
+
+    def __init__(self, function, sample, train, seed=0, wide=False):
+        leaves, (args, kwargs) = sample.arguments(train, wide)
+        torch.manual_seed(seed)
+        with torch.set_grad_enabled(train):
+            raw = function(*args, **kwargs)
+        self.outputs = tree_flatten(raw)[0]
+        self.inputs = [leaf for leaf in leaves if is_tensor(leaf)]
+        self.gradients = []
+        if train:
+            self._differentiate(sample.finish(raw))
+        self.outputs = [out.detach() if is_tensor(out) else out for out in self.outputs]
+
+    def _differentiate(self, raw):
+        inputs = [leaf for leaf in self.inputs if leaf.requires_grad]
+        outputs = [out for out in tree_flatten(raw)[0]
+                   if differentiable(out) and out.requires_grad]
+        if not inputs or not outputs:
+            return
+        weights = torch.Generator().manual_seed(7)
+        total = []
+        for out in outputs:
+            weight = torch.randn(out.shape, generator=weights, dtype=torch.float64)
+            weight = weight.to(torch.complex128 if out.is_complex() else torch.float64)
+            total.append(weight.to(device=out.device, dtype=out.dtype))
+        self.gradients = list(torch.autograd.grad(outputs, inputs, total, allow_unused=True))
+
+    def groups(self):
+        return (("output", self.outputs), ("input", self.inputs), ("gradient", self.gradients))
+
+
+def plain(tensor):
+    """The tensor's values, wide."""
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    if tensor.layout is not torch.strided:
+        tensor = tensor.to_dense()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
+
+
+def strides(tensor):
+    """Strides of the axes that have more than one element; none of an empty tensor."""
+    if tensor.layout is not torch.strided or not tensor.numel():
+        return None
+    return [stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1]
+
+
+def form_differs(got, want):
+    if (got.shape, got.dtype, got.device.type) != (want.shape, want.dtype, want.device.type):
+        return (f"{got.dtype} {list(got.shape)} on {got.device}, not "
+                f"{want.dtype} {list(want.shape)} on {want.device}")
+    if strides(got) != strides(want):
+        return f"strides {got.stride()}, not {want.stride()}"
+    return None
+
+
+def tolerance(dtype):
+    """Relative and absolute: those that torch.testing.assert_close has by default."""
+    return {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5),
+            torch.float32: (1.3e-6, 1e-5), torch.complex64: (1.3e-6, 1e-5),
+            torch.float64: (1e-7, 1e-7), torch.complex128: (1e-7, 1e-7)}.get(dtype, (0.0, 0.0))
+
+
+def value_differs(got, want, exact):
+    """A text where values differ by more than the tolerance, and by more than twice what eager's
+    are off those of float64 arithmetic, `exact`."""
+    relative, absolute = tolerance(want.dtype)
+    a, b = plain(got), plain(want)
+    if torch.allclose(a, b, rtol=relative, atol=absolute, equal_nan=True):
+        return None
+    off = (a - b).abs()
+    both = torch.isnan(a) & torch.isnan(b) | (a == b)
+    off = torch.where(both, torch.zeros_like(off), off)
+    text = f"differs by {off.max().item():.3g} of {b.abs().max().item():.3g}"
+    if exact is None or not differentiable(want) or exact.shape != want.shape:
+        return text
+    c = plain(exact)
+    finite = torch.isfinite(c) & torch.isfinite(b)
+    if not torch.equal(torch.isfinite(a) | ~finite, torch.ones_like(finite)):
+        return text + ", not finite"
+    if not bool(finite.any()):
+        return None
+    theirs = torch.where(finite, (b - c).abs(), 0).max().item()
+    mine = torch.where(finite, (a - c).abs(), 0)
+    scale = torch.where(finite, c.abs(), 0).max().item()
+    step = torch.finfo(want.dtype).eps if want.dtype.is_floating_point else 1e-7
+    limit = torch.where(finite, relative * c.abs(), 0) + max(2 * theirs, 8 * step * scale, 1e-7)
+    if bool((mine <= limit).all()):
+        return None
+    return f"{text}; off the exact by {mine.max().item():.3g}, eager by {theirs:.3g}"
+
+
+def statistics_differ(got, want):
+    """Random numbers: mean and deviation, where there are enough of them."""
+    if got.numel() < 100 or not differentiable(got) or got.is_complex():
+        return None
+    a, b = plain(got).flatten(), plain(want).flatten()
+    if bool(torch.isfinite(a).all()) != bool(torch.isfinite(b).all()):
+        return "not finite"
+    spread = b.std().item()
+    if abs(a.mean().item() - b.mean().item()) > 8 * spread / got.numel() ** 0.5 + 1e-6:
+        return f"mean {a.mean().item():.3g}, not {b.mean().item():.3g}"
+    if not 0.5 * spread - 1e-6 <= a.std().item() <= 2 * spread + 1e-6:
+        return f"deviation {a.std().item():.3g}, not {spread:.3g}"
+    return None
+
+
+def differs(got, want, exact, random):
+    """A text on the first difference of two results; None: there is none."""
+    for i, (group, wanted) in enumerate(want.groups()):
+        found = got.groups()[i][1]
+        truth = exact.groups()[i][1] if exact else []
+        if len(found) != len(wanted):
+            return f"{len(found)} {group}s, not {len(wanted)}"
+        for j, (a, b) in enumerate(zip(found, wanted)):
+            name = f"{group} {j}"
+            if not is_tensor(b):
+                if type(a) is not type(b) or (a != b and not (a != a and b != b) and not random):
+                    return f"{name}: {str(a)[:80]}, not {str(b)[:80]}"
+                continue
+            if not is_tensor(a):
+                return f"{name}: {str(a)[:80]}, not a tensor"
+            text = form_differs(a, b)
+            if not text and random != "undefined":
+                if random:
+                    text = statistics_differ(a, b)
+                else:
+                    text = value_differs(a, b, truth[j] if j < len(truth) else None)
+            if text:
+                return f"{name}: {text}"
+    return None
+
+
+def short(error):
+    """The line of an exception that says the most."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kind = type(error).__name__
+    for line in lines:
+        if "rror:" in line or "rror in" in line:
+            return f"{kind}: {line}"[:TEXT]
+    return f"{kind}: {lines[0] if lines else ''}"[:TEXT]
+
+
+class Case:
+    """One operator."""
+
+    def __init__(self, op, options):
+        self.op, self.options = op, options
+        self.function = op.get_op()
+        self.row = {"op": name_of(op), "right": 0, "eager": 0, "wrong": [], "errors": [],
+                    "fallbacks": {}, "breaks": 0, "random": ""}
+
+    def dtype(self):
+        takes = self.op.supported_dtypes(self.options["device"])
+        asked = getattr(torch, self.options["dtype"])
+        if asked in takes:
+            return asked
+        if asked is torch.float32:
+            return next((dtype for dtype in INSTEAD if dtype in takes), None)
+        return None
+
+    def samples(self, dtype):
+        torch.manual_seed(0)
+        train = (self.op.supports_autograd and dtype
+                 in self.op.supported_backward_dtypes(self.options["device"]))
+        self.row["train"] = train
+        found = {}
+        for i, sample in enumerate(self.op.sample_inputs(self.options["device"], dtype,
+                                                         requires_grad=train)):
+            one = Sample(self.op, sample)
+            found.setdefault(one.form(), one)
+            if i > 300:
+                break
+        every = list(found.values())
+        small = [one for one in every if one.elements() <= LARGE] or every[:1]
+        n = self.options["samples"]
+        if n and len(small) > n:
+            small = [small[i * (len(small) - 1) // max(n - 1, 1)] for i in range(n)]
+        return small, train
+
+    def kind_of_random(self, sample):
+        """Do results depend on the generator?"""
+        if self.op.name in UNDEFINED:
+            return "undefined"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one, other = (Result(self.function, sample, False, seed) for seed in (0, 1))
+        return "random" if differs(one, other, None, "") else ""
+
+    def compiled(self, sample, train, backend):
+        function = self.function
+
+        def call(*args, **kwargs):
+            return function(*args, **kwargs)
+
+        torch._dynamo.reset()
+        try:
+            return Result(torch.compile(call, backend=backend, fullgraph=True, dynamic=False),
+                          sample, train), 0
+        except torch._dynamo.exc.Unsupported:
+            torch._dynamo.reset()
+            return Result(torch.compile(call, backend=backend, dynamic=False), sample, train), 1
+
+    def below(self, sample, train, want, exact, random):
+        """torch.compile's own parts that fail on the sample."""
+        failing = []
+        for backend in BELOW:
+            try:
+                got, _ = self.compiled(sample, train, backend)
+                if differs(got, want, exact, random):
+                    failing.append(backend)
+            except Exception:
+                failing.append(backend)
+        return failing
+
+    def one(self, sample, train):
+        programs = sys.modules["nereid.torch_backend"]._programs
+        programs.clear()
+        label = f"{'training' if train else 'inference'}: {sample.label()}"
+        self.row["at"] = label
+        try:
+            random = self.kind_of_random(sample)
+            want = Result(self.function, sample, train)
+        except Exception:
+            self.row["eager"] += 1
+            return
+        self.row["random"] = self.row["random"] or random
+        exact, text, into = None, None, self.row["wrong"]
+        try:
+            got, breaks = self.compiled(sample, train, "nereid")
+            self.row["breaks"] += breaks
+            text = differs(got, want, None, random)
+            if text:
+                with contextlib.suppress(Exception):
+                    exact = Result(self.function, sample, train, wide=True)
+                text = differs(got, want, exact, random)
+        except Exception as error:
+            text, into = short(error), self.row["errors"]
+        for program in programs:
+            for node, reason in program.reasons.items():
+                if isinstance(node.target, torch._ops.OperatorBase) and node.target not in CHECKS:
+                    self.row["fallbacks"][str(node.target)] = reason
+        programs.clear()
+        if text is None:
+            self.row["right"] += 1
+        else:
+            below = self.below(sample, train, want, exact, random)
+            into.append({"sample": label, "text": text, "below": below})
+
+    def run(self, tell):
+        start = time.monotonic()
+        dtype = self.dtype()
+        self.row["dtype"] = str(dtype)[6:] if dtype else ""
+        if dtype:
+            try:
+                samples, train = self.samples(dtype)
+            except Exception as error:
+                samples, train = [], False
+                self.row["note"] = "no samples: " + short(error)
+            for sample in samples:
+                for training in ([False, True] if train else [False]):
+                    self.one(sample, training)
+                    self.row["seconds"] = round(time.monotonic() - start, 1)
+                    tell({"row": self.row, "whole": False})
+        self.row.pop("at", None)
+        self.row["seconds"] = round(time.monotonic() - start, 1)
+        tell({"row": self.row, "whole": True})
+
+
+def name_of(op):
+    return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def main():
+    options = json.loads(sys.argv[1])
+    out = os.fdopen(options["tell"], "w", buffering=1)
+
+    def tell(value):
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+
+    warnings.simplefilter("ignore")
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+    torch._dynamo.config.capture_scalar_outputs = True
+    import nereid.torch_backend  # noqa: F401
+
+    ops = {name_of(op): op for op in op_db}
+    tell({"ready": list(ops)})
+    for line in sys.stdin:
+        with contextlib.redirect_stdout(io.StringIO()):
+            Case(ops[line.strip()], options).run(tell)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
