@@ -280,8 +280,15 @@ class _Writer:
         args += [f"{key}={self._text(arg)}" for key, arg in node.kwargs.items()]
         target = self._global("f", node.target)
         self._line(f"{self._name(node)} = {target}({', '.join(args)})")
-        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
+        for symbol, path in self._sizes_that_it_decides(node).items():
             self._line(f"{symbol} = {self._path(self._name(node), path)}")
+
+    def _sizes_that_it_decides(self, node) -> dict:
+        """{symbol, by the name that the graph has for it: where the value has it}."""
+        from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
+
+        bindings = node.meta.get("unbacked_bindings")
+        return resolve_unbacked_bindings(self.program.shape_env, bindings) or {}
 
     @staticmethod
     def _path(text: str, path) -> str:
