@@ -25,6 +25,8 @@ typedef Node *DecomposeRule(Build *b);
 
 /* Of x as it is, in its dtype. */
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
+/* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
+Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
 /* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,

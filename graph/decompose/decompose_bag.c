@@ -16,8 +16,7 @@ static Node *where_kept(Build *b, Node *keep, Node *x, int64_t otherwise) {
   return keep ? build_where(b, keep, arg_node(x), build_int(b, otherwise)) : x;
 }
 
-/* A bag begins at its offset and ends where the next one begins. */
-static Node *bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
+Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
   offsets = build_slice(b, build_to(b, offsets, DT_I64), 0, build_const(b, 0), bags, 1);
   Arg args[] = {arg_node(offsets), arg_node(build_arange(b, n))};
   Node *begun = build_with_named(b, OP_aten_searchsorted_Tensor, 2, args, "right", arg_bool(true));
@@ -28,6 +27,8 @@ static Node *bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
 static Node *is_not_padding(Build *b, Node *index, Dim rows) {
   if (!infer_takes(&b->in, "padding_idx") || !infer_has(&b->in, "padding_idx")) return NULL;
   int64_t padding = infer_int(&b->in, "padding_idx");
+  bool counts_back = graph_is(b->in.n, OP_aten_embedding_bag_padding_idx);
+  if (padding < 0 && !counts_back) return NULL;
   Arg none = build_int(b, padding);
   if (padding < 0) none = arg_dim(dim_add(b->in.g->dims, rows, build_const(b, padding)));
   return build_with(b, OP_aten_ne_Scalar, index, none);
@@ -38,7 +39,7 @@ static Bags bags_of(Build *b) {
   Bags x = {.index = build_to(b, build_input(b, "indices"), DT_I64)};
   x.bags = b->in.n->type.items[0].shape[0];
   x.columns = table->type.shape[1];
-  x.bag = bag_of(b, x.index->type.shape[0], build_input(b, "offsets"), x.bags);
+  x.bag = decompose_bag_of(b, x.index->type.shape[0], build_input(b, "offsets"), x.bags);
   x.keep = is_not_padding(b, x.index, table->type.shape[0]);
   x.rows = build(b, OP_aten_index_select_default,
                  ARGS(arg_node(table), build_int(b, 0), arg_node(x.index)));

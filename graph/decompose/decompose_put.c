@@ -179,6 +179,13 @@ static Node *from_rows(Build *b, const Rows *r, Node *x) {
   return build_permute(b, build_view(b, x, r->rank, r->permuted), back);
 }
 
+/* Rows of floats that are worth sorting, so that sums do not depend on the order of a run. */
+static bool has_long_rows(const Rows *r) {
+  enum { LONG = 16 };
+  Dim elements = r->x->type.shape[1];
+  return dtype_is_float(r->x->type.dtype) && dim_is_int(elements) && elements->value >= LONG;
+}
+
 /* `values` ([M, elements]) go to the rows that `row` ([M]) names. */
 static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool accumulate) {
   if (scatter_empty(b, values)) return from_rows(b, r, r->x);
@@ -187,6 +194,11 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
     return from_rows(b, r, scatter_take(b, r->x, writer, values));
   }
   Dim elements = r->x->type.shape[1];
+  if (has_long_rows(r)) {
+    Node *sum = scatter_sum_rows(b, r->x->type.shape[0], row, values);
+    Node *wide = build_to(b, r->x, build_wide(r->x->type.dtype));
+    return from_rows(b, r, build_to(b, build_add(b, wide, sum), r->x->type.dtype));
+  }
   Node *indices = build_add(b, build_mul_dim(b, build_unsqueeze(b, row, 1), elements),
                             build_arange(b, elements));
   return from_rows(b, r, scatter_add_up(b, r->x, indices, values));

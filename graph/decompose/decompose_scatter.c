@@ -80,6 +80,26 @@ Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src) {
   return build_to(b, sum, to->type.dtype);
 }
 
+/* Which row is each of n?  A product with that matrix adds up in one order, too. */
+static Node *sum_by_product(Build *b, Dim n, Node *row, Node *values) {
+  Node *which = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, build_arange(b, n), 1),
+                          build_unsqueeze(b, row, 0));
+  return build_op2(b, OP_aten_mm_default, build_to(b, which, values->type.dtype), values);
+}
+
+Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
+  enum { FEW = 64 };
+  if (dim_is_int(n) && n->value <= FEW && build_wide(values->type.dtype) == DT_F32)
+    return sum_by_product(b, n, row, values);
+  Node *sorted =
+      build_with_named(b, OP_aten_sort_stable, ARGS(arg_node(row)), "stable", arg_bool(true));
+  Dim bounds = dim_add(build_dims(b), n, build_const(b, 1));
+  Node *starts =
+      build_op2(b, OP_aten_searchsorted_Tensor, build_item(b, sorted, 0), build_arange(b, bounds));
+  return build(b, OP_nereid_segment_sum_default,
+               ARGS(arg_node(values), arg_node(build_item(b, sorted, 1)), arg_node(starts)));
+}
+
 /* How many are written to each of x's elements, without those that were there. */
 static Node *count_written(Build *b, Node *x, Node *indices) {
   Node *none = build_full(b, rank_of(x), x->type.shape, build_int(b, 0), DT_I32);

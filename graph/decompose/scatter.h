@@ -15,6 +15,10 @@ Node *scatter_writers(Build *b, Dim n, Node *indices);
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values);
 /* `to` with src added where `indices` (in row-major order) say. */
 Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src);
+/* For each of n rows the sum of those of `values` ([M, columns]) whose `row` ([M]) it is, in the
+ * order of `values`: the same in every run, unlike scatter_add_up.  Other rows count nowhere, none
+ * is negative. */
+Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values);
 /* `source` times the argument "alpha" of b's node. */
 Node *scatter_scaled(Build *b, Node *source);
 /* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */

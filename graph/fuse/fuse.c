@@ -490,8 +490,9 @@ static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Check c = {f, g, NULL};
   group_read_index(f, g, n, index);
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, index, check_use, &c);
-  bool searched = prim_kind(n->op) == PRIM_SEARCH && f->of[n->args[0].node->id] == g;
-  if (searched) c.apart = n->args[0].node;
+  uint32_t in_memory = prim_kind(n->op) == PRIM_SEARCH ? prim_in_memory(n) : 0;
+  for (uint32_t i = 0; in_memory >> i; i++)
+    if ((in_memory >> i & 1) && f->of[n->args[i].node->id] == g) c.apart = n->args[i].node;
   return (FuseStop){c.apart ? STOP_INDEX : STOP_NONE, c.apart};
 }
 

@@ -320,6 +320,20 @@ void infer_search(Infer *in) {
   infer_set_like(in, DT_I64, x);
 }
 
+/* The rows order[starts[s]], order[starts[s] + 1], ... up to the next start are added up. */
+void infer_segment_sum(Infer *in) {
+  const ValueType *rows = infer_tensor(in, "rows"), *order = infer_tensor(in, "order");
+  const ValueType *starts = infer_tensor(in, "starts");
+  infer_rank(in, rows, 2, 2);
+  infer_rank(in, order, 1, 1);
+  infer_rank(in, starts, 1, 1);
+  infer_need_float(in, rows->dtype);
+  need_index(in, order);
+  need_index(in, starts);
+  Dim shape[] = {dim_sub(in->g->dims, starts->shape[0], infer_const(in, 1)), rows->shape[1]};
+  infer_set(in, rows->dtype == DT_F64 ? DT_F64 : DT_F32, 2, shape);
+}
+
 /* ---- as many as the data says ---- */
 
 /* The first `size` rows of self, where `count` holds that number. */

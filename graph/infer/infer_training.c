@@ -222,3 +222,32 @@ void infer_pool2d_backward(Infer *in) { check_pool_gradient(in, 2); }
 void infer_pool3d_backward(Infer *in) { check_pool_gradient(in, 3); }
 void infer_max_pool2d_backward(Infer *in) { check_max_pool_gradient(in, 2); }
 void infer_max_pool3d_backward(Infer *in) { check_max_pool_gradient(in, 3); }
+
+/* ---- rows of tables ---- */
+
+/* As many rows as the table has; the gradient has a row for each index. */
+void infer_embedding_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *index = infer_tensor(in, "indices");
+  infer_need_float(in, grad->dtype);
+  infer_rank(in, grad, index->rank + 1, index->rank + 1);
+  for (uint32_t i = 0; i < index->rank; i++)
+    infer_same_size(in, grad->shape[i], index->shape[i], "the gradient and indices");
+  infer_set(in, grad->dtype, 2, (Dim[]){infer_size(in, "num_weights"), grad->shape[index->rank]});
+}
+
+void infer_bag_backward(Infer *in) {
+  const ValueType *grad = infer_self(in);
+  infer_need_float(in, grad->dtype);
+  infer_rank(in, grad, 2, 2);
+  infer_rank(in, infer_tensor(in, "indices"), 1, 1);
+  infer_set(in, grad->dtype, 2, (Dim[]){infer_size(in, "num_weights"), grad->shape[1]});
+}
+
+void infer_bag_weights_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *index = infer_tensor(in, "indices");
+  infer_need_float(in, grad->dtype);
+  infer_rank(in, grad, 2, 2);
+  infer_rank(in, infer_tensor(in, "weight"), 2, 2);
+  infer_rank(in, index, 1, 1);
+  infer_set(in, grad->dtype, 1, index->shape);
+}

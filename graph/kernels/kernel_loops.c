@@ -162,7 +162,18 @@ static const char *search_row(Kernel *k, Node *n, const Dim *index) {
                       graph_arg(k->graph, n, "right").flag ? "True" : "False", halvings(k, size));
 }
 
+/* A column of the rows that are of one segment. */
+static const char *sum_segment(Kernel *k, Node *n, const Dim *index) {
+  Node *rows = n->args[0].node;
+  return arena_printf(k->arena, "segment_sum(%s, %s, %s, %s, %s, %s, %s, tl.%s)",
+                      kernel_buffer(k, rows), kernel_buffer(k, n->args[1].node),
+                      kernel_buffer(k, n->args[2].node), kernel_index(k, index[0], NULL),
+                      kernel_index(k, index[1], NULL), kernel_index(k, rows->type.shape[1], NULL),
+                      index_mask(k, index, 2), dtype_lang_name(n->type.dtype));
+}
+
 const char *kernel_search(Kernel *k, Node *n, const Dim *index) {
+  if (n->op->id == OP_nereid_segment_sum_default) return sum_segment(k, n, index);
   return (n->op->id != OP_nereid_merge_default ? search_row : merge_scans)(k, n, index);
 }
 

@@ -12,16 +12,17 @@ struct KernelName {
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "tl",          "triton",   "libdevice", "xindex",  "rindex",     "xmask",     "rmask",
-    "XBLOCK",      "RBLOCK",   "False",     "True",    "None",       "and",       "as",
-    "def",         "for",      "if",        "in",      "is",         "lambda",    "not",
-    "or",          "range",    "float",     "int",     "max",        "min",       "abs",
-    "acc",         "m",        "n",         "k",       "b",          "x",         "r",
-    "maximum",     "minimum",  "multiply",  "either",  "both",       "pid",       "rows",
-    "columns",     "band",     "height",    "batch",   "mmask",      "nmask",     "start",
-    "ka",          "kb",       "left",      "right",   "log_add",    "later_max", "later_min",
-    "sorted_rows", "search",   "merged",    "step",    "position",   "BM",        "BN",
-    "BK",          "suppress", "overlaps",  "corners", "exact_gelu", "mish_of",   "check_index"};
+    "tl",          "triton",  "libdevice", "xindex",      "rindex",  "xmask",      "rmask",
+    "XBLOCK",      "RBLOCK",  "False",     "True",        "None",    "and",        "as",
+    "def",         "for",     "if",        "in",          "is",      "lambda",     "not",
+    "or",          "range",   "float",     "int",         "max",     "min",        "abs",
+    "acc",         "m",       "n",         "k",           "b",       "x",          "r",
+    "maximum",     "minimum", "multiply",  "either",      "both",    "pid",        "rows",
+    "columns",     "band",    "height",    "batch",       "mmask",   "nmask",      "start",
+    "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
+    "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
+    "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
+    "check_index"};
 
 static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);

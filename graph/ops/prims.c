@@ -22,7 +22,8 @@ Node *prim_memory(Node *n) {
 }
 
 uint32_t prim_in_memory(const Node *n) {
-  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16 };
+  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7 };
+  if (n->op->id == OP_nereid_segment_sum_default) return ALL;
   return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;
 }
 

@@ -41,3 +41,19 @@ def merged(row, offset, t, n, mask, RUN: tl.constexpr, STEPS: tl.constexpr):
     a = tl.load(left + low, mask=(low < first) & mask, other=9223372036854775807)
     b = tl.load(right + (k - low), mask=(k - low < second) & mask, other=9223372036854775807)
     return tl.minimum(a, b)
+
+
+@triton.jit
+def segment_sum(rows, order, starts, segment, column, width, mask, DTYPE: tl.constexpr):
+    # The sum of the rows order[i], starts[segment] <= i < starts[segment + 1], at a column, in
+    # this order.  Several are read at once.
+    at = tl.load(starts + (segment + column * 0), mask=mask, other=0)
+    end = tl.load(starts + (segment + column * 0) + 1, mask=mask, other=0)
+    total = (at * 0).to(DTYPE)
+    for _ in range(0, tl.max(end - at), 4):
+        for _ in tl.static_range(4):
+            here = (at < end) & mask
+            row = tl.load(order + at, mask=here, other=0)
+            total += tl.load(rows + (row * width + column), mask=here, other=0).to(DTYPE)
+            at += 1
+    return total

@@ -202,6 +202,46 @@ def optimizers():
             yield (f"_amp_update_scale.default(scale, {tracker}, {found}, 2.0, 0.5, 5) -> 0,1")
 
 
+def tables():
+    ARRAYS["tokens"] = rng.integers(0, 90, (7, 20))
+    ARRAYS["tokens"][2] = 17  # many of one
+    ARRAYS["tokens_g"], ARRAYS["tokens_g_h"] = normal(7, 20, 18), normal(7, 20, 18,
+                                                                        dtype=np.float16)
+    ARRAYS["kinds"], ARRAYS["rows_18"] = rng.integers(0, 5, (7, 20)), normal(90, 18)
+    for grad, index, rows in (("tokens_g", "tokens", 90), ("tokens_g", "kinds", 5)):
+        for padding, often in ((-1, False), (3, False), (17, True)):
+            yield (f"embedding_dense_backward.default({grad}, {index}, {rows}, {padding}, "
+                   f"{often})")
+    yield "embedding_dense_backward.default(tokens_g_h, tokens, 90, -1, False)"
+    yield "index_put.default(rows_18, [tokens], tokens_g, True)"
+    ARRAYS["bag_tokens"], ARRAYS["offsets"] = rng.integers(0, 9, 12), np.array([0, 3, 3, 8])
+    ARRAYS["bag_rows"], ARRAYS["bag_g"] = normal(9, 5), normal(4, 5)
+    ARRAYS["bag_weights"] = normal(12)
+    ARRAYS["none_64"] = np.zeros(0, np.int64)
+    ARRAYS["bag_of"] = np.searchsorted(ARRAYS["offsets"], np.arange(12), "right") - 1
+    for padding in -1, 2:
+        counts = np.bincount(ARRAYS["bag_of"][ARRAYS["bag_tokens"] != padding], minlength=4)
+        size = ARRAYS[f"bag_size_{'all' if padding < 0 else 'some'}"] = counts
+        name = "bag_size_all" if padding < 0 else "bag_size_some"
+        largest = np.zeros((4, 5), np.int64)
+        for bag in range(4):
+            inside = [t for t, at in zip(ARRAYS["bag_tokens"], ARRAYS["bag_of"])
+                      if at == bag and t != padding]
+            if inside:
+                largest[bag] = np.array(inside)[ARRAYS["bag_rows"][inside].argmax(0)]
+        ARRAYS[f"{name}_top"] = largest
+        assert len(size) == 4
+        for mode in range(3):
+            for weights in ("None", "bag_weights") if mode == 0 else ("None",):
+                top = f"{name}_top" if mode == 2 else "none_64"
+                yield (f"_embedding_bag_backward.default(bag_g, bag_tokens, offsets, bag_of, "
+                       f"{name}, {top}, 9, False, {mode}, False, {weights}, {padding})")
+        yield ("_embedding_bag_per_sample_weights_backward.default(bag_g, bag_rows, bag_tokens, "
+               f"offsets, bag_of, 0, {padding})")
+    yield "_embedding_bag.default(bag_rows, bag_tokens, offsets) -> 0"
+    yield "_embedding_bag_forward_only.default(bag_rows, bag_tokens, offsets, False, 1) -> 0"
+
+
 CALLS = [
     *[f"{name}_backward.default(g, {x})" for name, x in (
         ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
@@ -264,7 +304,7 @@ CALLS = [
     "channel_var, 0.1, 0.001) -> 0,1,2,4,5",
     "_batch_norm_no_update.default(cube, channel_w, channel_b, channel_mean, channel_var, 0.1, "
     "0.001) -> 0",
-    *convolutions(), *pools(), *lists(), *optimizers(),
+    *convolutions(), *pools(), *lists(), *optimizers(), *tables(),
 ]
 
 
