@@ -197,6 +197,9 @@
 #define E_RUN_LIBRARY_CALL \
   "%s has no product of %lld x [%lld, %lld] by k = %lld in %s: %s; compile the model without " \
   "libraries"
+#define E_RUN_LIBRARY_CONVOLUTION \
+  "%s has no convolution of [%lld, %lld, %lld, %lld] by %lld windows of %lld x %lld in %s: %s; " \
+  "compile the model without libraries"
 #define E_RUN_LAUNCH_FLAGS "%u has flags that no launch has"
 #define E_RUN_NO_LAUNCH_FLAGS \
   "the GPU driver is too old for launch flags: it lacks cuLaunchKernelEx; update it"

@@ -42,7 +42,7 @@ static bool split_offset(Dims *d, Dim offset, const Dim *index, int rank, Stride
 }
 
 bool strided_of(Graph *g, Node *n, Strided *out) {
-  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2"};
+  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3"};
   Dims *d = g->dims;
   Dim index[STRIDED_RANK_MAX], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   uint32_t rank = n->type.rank;
@@ -59,4 +59,15 @@ bool strided_of(Graph *g, Node *n, Strided *out) {
   out->memory = n;
   return split_offset(d, linear_of_index(d, at, n->type.shape, n->type.rank), index, (int)rank,
                       out);
+}
+
+bool strided_is_dense(Graph *g, Node *n) {
+  Strided s;
+  Dim stride = dim_int(g->dims, 1);
+  if (!strided_of(g, n, &s) || !dim_is(s.offset, 0)) return false;
+  for (uint32_t i = n->type.rank; i-- > 0;) {
+    if (!dim_is(n->type.shape[i], 1) && s.stride[i] != stride) return false;
+    stride = dim_mul(g->dims, stride, n->type.shape[i]);
+  }
+  return true;
 }

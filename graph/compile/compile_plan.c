@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/analysis/library_problem.h"
 #include "graph/analysis/strided.h"
 #include "graph/compile/step_cost.h"
 #include "graph/fuse/concat_slices.h"
@@ -213,6 +214,11 @@ static void check_step_grid(Compiler *c, const PlanStep *s) {
 
 /* ---- calls of libraries ---- */
 
+static Node *in_memory(Node *n) {
+  while (prim_is_view(n)) n = view_operand(n);
+  return n;
+}
+
 /* It has no text, but buffers as a kernel has. */
 static void write_call(Compiler *c, const Group *g, Written *out) {
   Node *n = g->nodes.data[0];
@@ -223,10 +229,9 @@ static void write_call(Compiler *c, const Group *g, Written *out) {
   s.kernel = pool_name(c->g->names, name);
   s.library = library_find(name);
   *out = (Written){.kernel = kernel_new(c->fusion, g, c->g->arena), .step = s};
-  Strided x;
   for (uint32_t i = 0; i < n->nargs; i++)
-    if (n->args[i].kind == ARG_NODE && strided_of(c->g, n->args[i].node, &x))
-      kernel_buffer(out->kernel, x.memory);
+    if (n->args[i].kind == ARG_NODE && n->args[i].node->type.kind == VALUE_TENSOR)
+      kernel_buffer(out->kernel, in_memory(n->args[i].node));
   kernel_buffer(out->kernel, n);
 }
 
@@ -266,23 +271,10 @@ static uint32_t add_workspace(Compiler *c, const PlanStep *s) {
   return (uint32_t)c->buffers.len - 1;
 }
 
-static Node *in_memory(Node *n) {
-  while (prim_is_view(n)) n = view_operand(n);
-  return n;
-}
-
-static void add_call_arguments(Compiler *c, PlanStep *s) {
+static void add_product_numbers(Compiler *c, PlanStep *s) {
   Graph *g = c->g;
-  Node *n = s->nodes[0];
-  Node *a = graph_arg(g, n, "self").node, *b = graph_arg(g, n, "mat2").node;
-  Arg bias = graph_arg(g, n, "bias");
+  Node *n = s->nodes[0], *a = n->args[0].node, *b = n->args[1].node;
   bool batched = a->type.rank == 3;
-  s->args = ARENA_ARRAY(g->arena, StepArg, CALL_ARGS);
-  add_call_buffer(c, s, CALL_A, node_buffer(c, in_memory(a)));
-  add_call_buffer(c, s, CALL_B, node_buffer(c, in_memory(b)));
-  if (bias.kind == ARG_NODE) add_call_buffer(c, s, CALL_BIAS, node_buffer(c, in_memory(bias.node)));
-  add_call_buffer(c, s, CALL_OUT, node_buffer(c, n));
-  if (library_workspace(s->library)) add_call_buffer(c, s, CALL_WORKSPACE, add_workspace(c, s));
   add_call_number(c, s, CALL_BATCH, batched ? a->type.shape[0] : dim_int(g->dims, 1));
   add_call_number(c, s, CALL_M, a->type.shape[a->type.rank - 2]);
   add_call_number(c, s, CALL_N, b->type.shape[b->type.rank - 1]);
@@ -291,6 +283,43 @@ static void add_call_arguments(Compiler *c, PlanStep *s) {
   add_call_strides(c, s, CALL_B_OFFSET, b);
   add_call_number(c, s, CALL_ACTIVATION,
                   dim_int(g->dims, library_activation(graph_arg(g, n, "activation").name)));
+}
+
+static void add_pair(Compiler *c, PlanStep *s, CallArg first, const Dim *x) {
+  add_call_number(c, s, first, x[0]);
+  add_call_number(c, s, first + 1, x[1]);
+}
+
+static void add_convolution_numbers(Compiler *c, PlanStep *s) {
+  Node *n = s->nodes[0];
+  LibraryConv v = library_conv_of(c->g, n);
+  for (int i = 0; i < 2; i++)
+    if (!strided_is_dense(c->g, n->args[i].node))
+      diag_error(c->g->diags, n->location, E_GRAPH_CALL_STRIDES, n->name, n->args[i].node->name);
+  add_call_number(c, s, CALL_IMAGES, v.x->shape[0]);
+  add_pair(c, s, CALL_HEIGHT, v.x->shape + 1);
+  add_call_number(c, s, CALL_CHANNELS, v.x->shape[3]);
+  add_call_number(c, s, CALL_FEATURES, v.w->shape[0]);
+  add_pair(c, s, CALL_WINDOW_H, v.w->shape + 1);
+  add_pair(c, s, CALL_OUT_H, v.y->shape + 1);
+  add_pair(c, s, CALL_STRIDE_H, v.stride);
+  add_pair(c, s, CALL_PADDING_H, v.padding);
+  add_pair(c, s, CALL_DILATION_H, v.dilation);
+  add_call_number(c, s, CALL_GROUPS, v.groups);
+}
+
+static void add_call_arguments(Compiler *c, PlanStep *s) {
+  Node *n = s->nodes[0];
+  bool product = library_work(s->library) == LIBRARY_PRODUCT;
+  Arg bias = product ? graph_arg(c->g, n, "bias") : arg_none();
+  s->args = ARENA_ARRAY(c->g->arena, StepArg, CALL_ARGS);
+  add_call_buffer(c, s, CALL_A, node_buffer(c, in_memory(n->args[0].node)));
+  add_call_buffer(c, s, CALL_B, node_buffer(c, in_memory(n->args[1].node)));
+  if (bias.kind == ARG_NODE) add_call_buffer(c, s, CALL_BIAS, node_buffer(c, in_memory(bias.node)));
+  add_call_buffer(c, s, CALL_OUT, node_buffer(c, n));
+  if (library_workspace(s->library)) add_call_buffer(c, s, CALL_WORKSPACE, add_workspace(c, s));
+  if (product) add_product_numbers(c, s);
+  else add_convolution_numbers(c, s);
 }
 
 static void write_kernel(Compiler *c, const Group *g, Written *out) {

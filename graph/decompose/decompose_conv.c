@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
+#include "graph/decompose/library_conv.h"
 #include "graph/ops/window.h"
 
 typedef struct {
@@ -248,12 +249,34 @@ static bool fixed_stride(const Conv *c) {
   return fixed;
 }
 
+/* A library does two axes that are padded alike on both sides; not windows of one element, which
+ * are products of matrices, nor channels that are alone. */
+static bool fits_library(const Conv *c) {
+  bool fits = c->n == 2 && rank_of(c->x) == 4 && all_are(c->n, c->spread, 1);
+  bool window = !all_are(c->n, c->weight->type.shape + 2, 1);
+  bool images = c->x->type.shape[0]->kind != DIM_INT || c->x->type.shape[0]->value > 0;
+  for (uint32_t i = 0; i < c->n; i++) fits &= c->before[i] == c->after[i];
+  return fits && images && window && !dim_is(c->weight->type.shape[1], 1);
+}
+
+static Node *library_windows(Build *b, const Conv *c) {
+  if (!b->in.g->libraries || !fits_library(c)) return NULL;
+  LibraryWindows w = {.groups = c->groups};
+  memcpy(w.stride, c->stride, sizeof w.stride);
+  memcpy(w.padding, c->before, sizeof w.padding);
+  memcpy(w.dilation, c->dilation, sizeof w.dilation);
+  const Dim *y = b->in.n->type.shape;
+  Dim size[] = {y[0], y[2], y[3], y[1]};
+  return library_conv(b, LIBRARY_CONVOLUTION, c->x, c->weight, size, &w);
+}
+
 static Node *build_conv(Build *b, Conv *c) {
   bool batched = rank_of(c->x) == c->n + 2;
   if (!batched) c->x = build_unsqueeze(b, c->x, 0);
   const ValueType *w = &c->weight->type;
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
-  Node *y = NULL;
+  Node *y = library_windows(b, c);
+  if (y) return c->bias ? build_add(b, y, build_along(b, c->bias, 1, 4)) : y;
   if (is_unpadded(c) && all_are(c->n, w->shape + 2, 1) && fixed_stride(c)) y = of_elements(b, c);
   else if (batched && has_patches(c)) y = of_patches(b, c, &b->in.n->type);
   else y = alone ? depthwise(b, c) : of_windows(b, c);

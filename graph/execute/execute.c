@@ -470,6 +470,27 @@ static LibraryProduct product_of(const Execution *e, const PlanStep *step, const
                           .activation = (LibraryActivation)values[CALL_ACTIVATION]};
 }
 
+static LibraryConvolution convolution_of(const Execution *e, const PlanStep *step,
+                                         const int64_t *values) {
+  return (LibraryConvolution){.dtype = call_buffer(e, step, CALL_OUT)->plan->dtype,
+                              .images = values[CALL_IMAGES],
+                              .size = {values[CALL_HEIGHT], values[CALL_WIDTH]},
+                              .channels = values[CALL_CHANNELS],
+                              .features = values[CALL_FEATURES],
+                              .window = {values[CALL_WINDOW_H], values[CALL_WINDOW_W]},
+                              .out = {values[CALL_OUT_H], values[CALL_OUT_W]},
+                              .stride = {values[CALL_STRIDE_H], values[CALL_STRIDE_W]},
+                              .padding = {values[CALL_PADDING_H], values[CALL_PADDING_W]},
+                              .dilation = {values[CALL_DILATION_H], values[CALL_DILATION_W]},
+                              .groups = values[CALL_GROUPS]};
+}
+
+/* There is nothing to write. */
+static bool call_is_empty(const PlanStep *step, const int64_t *values) {
+  if (library_work(step->library) != LIBRARY_PRODUCT) return !values[CALL_IMAGES];
+  return !values[CALL_BATCH] || !values[CALL_M] || !values[CALL_N];
+}
+
 static int call_values(const Execution *e, const PlanStep *step, int64_t *values) {
   for (uint32_t i = 0; i < step->nargs; i++) {
     const StepArg *a = &step->args[i];
@@ -489,11 +510,14 @@ static int prepare_call(Execution *e, const PlanStep *step, StepState *s) {
   int64_t values[CALL_ARGS] = {0};
   int code = call_values(e, step, values);
   if (code) return code;
-  s->empty = s->empty || !values[CALL_BATCH] || !values[CALL_M] || !values[CALL_N];
+  s->empty = s->empty || call_is_empty(step, values);
   if (s->empty || (s->call && !memcmp(s->numbers, values, sizeof values))) return 0;
-  LibraryProduct p = product_of(e, step, values);
+  LibraryShape shape;
+  bool product = library_work(step->library) == LIBRARY_PRODUCT;
+  if (product) shape.product = product_of(e, step, values);
+  else shape.convolution = convolution_of(e, step, values);
   LibraryCall *made;
-  code = library_prepare(&made, e->device, step->library, &p);
+  code = library_prepare(&made, e->device, step->library, &shape);
   if (code) return code;
   library_end(s->call);
   s->call = made;

@@ -8,7 +8,7 @@
 #ifndef NEREID_GRAPH_EXECUTE_LIBRARY_RECORDS_H
 #define NEREID_GRAPH_EXECUTE_LIBRARY_RECORDS_H
 
-#include "graph/passes/choose_libraries.h"
+#include "graph/analysis/library_problem.h"
 #include "runtime/device/device.h"
 
 /* Microseconds. */

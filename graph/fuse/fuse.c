@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/analysis/attention.h"
+#include "graph/analysis/library_problem.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
 #include "graph/ops/graph_text.h"
@@ -148,8 +149,17 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
 
 /* No other node joins a call, so that the index says nothing. */
 static void library_domain(const Fusion *f, Group *to, const Node *n) {
+  Graph *g = f->graph;
   flat_domain(f, to, n);
-  matmul_extents(to, n, f->graph->dims);
+  if (!graph_is(n, OP_nereid_library_conv_default)) {
+    matmul_extents(to, n, g->dims);
+    return;
+  }
+  LibraryConv c = library_conv_of(g, n);
+  to->extent[0] = c.groups;
+  to->extent[1] = shape_product(g, c.y->shape, 3);
+  to->extent[2] = dim_quotient(g->dims, c.w->shape[0], c.groups);
+  to->extent[3] = shape_product(g, c.w->shape + 1, 3);
 }
 
 static void attention_domain(const Fusion *f, Group *to, const Node *n) {

@@ -1,5 +1,6 @@
 #include "graph/fuse/insert_copies.h"
 
+#include "graph/analysis/strided.h"
 #include "graph/ops/prims.h"
 
 enum { VIEWS_MAX = 64 };
@@ -161,6 +162,23 @@ static void separate_memory(Graph *g) {
   arena_free(scratch);
 }
 
+/* ---- convolutions of libraries: operands are row-major, without gaps ---- */
+
+static void densify_operands(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  Node **copies = ARENA_ARRAY(scratch, Node *, g->nids);
+  uint32_t nids = g->nids;
+  for (Node *n = g->first; n; n = n->next)
+    for (int i = 0; i < 2 && graph_is(n, OP_nereid_library_conv_default); i++) {
+      Node **operand = &n->args[i].node;
+      if ((*operand)->id >= nids || strided_is_dense(g, *operand)) continue;
+      Node **copy = &copies[(*operand)->id];
+      if (!*copy) *copy = copy_of(g, *operand, n);
+      *operand = *copy;
+    }
+  arena_free(scratch);
+}
+
 /* ---- chains of views ---- */
 
 typedef struct {
@@ -186,6 +204,7 @@ static void cut_views(Graph *g) {
 
 void graph_insert_copies(Graph *g) {
   cut_views(g);
+  densify_operands(g);
   make_tensors(g);
   separate_outputs(g);
   separate_memory(g);

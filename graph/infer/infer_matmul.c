@@ -45,12 +45,27 @@ void infer_mm(Infer *in) {
 void infer_library_product(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX];
   const char *function = infer_string(in, "function");
-  if (!library_find(function)) infer_fail(in, E_GRAPH_NO_LIBRARY, function);
+  const LibraryFunction *f = library_find(function);
+  if (!f || library_work(f) != LIBRARY_PRODUCT) infer_fail(in, E_GRAPH_NO_LIBRARY, function);
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
   ValueType t = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
   uint32_t n = infer_sizes(in, "size", sizes);
   infer_same_size(in, value_numel(in->g, &t), infer_product(in, sizes, n), "the elements");
   infer_set(in, infer_dtype(in, "dtype", t.dtype), n, sizes);
+}
+
+/* A convolution of a library, or a gradient of one: all tensors have four axes. */
+void infer_library_conv(Infer *in) {
+  Dim sizes[GRAPH_RANK_MAX];
+  const LibraryFunction *f = library_find(infer_string(in, "function"));
+  if (!f || library_work(f) == LIBRARY_PRODUCT)
+    infer_fail(in, E_GRAPH_NO_LIBRARY, infer_string(in, "function"));
+  const ValueType *a = infer_tensor(in, "a"), *b = infer_tensor(in, "b");
+  infer_rank(in, a, 4, 4);
+  infer_rank(in, b, 4, 4);
+  infer_same_dtype(in, a, b);
+  if (infer_sizes(in, "size", sizes) != 4) infer_fail(in, E_GRAPH_PER_AXIS, "size", 4, 4);
+  infer_set(in, a->dtype, 4, sizes);
 }
 
 static ValueType matvec_type(Infer *in, const ValueType *a, const ValueType *v) {

@@ -5,9 +5,8 @@
  * weights need no copy.  It adds a bias and applies an activation if its row says so; the other
  * pointwise ops after a product become a kernel of their own.  The result may have any shape: views
  * of a product that has no other use are part of it. */
-#include "graph/passes/choose_libraries.h"
+#include "graph/analysis/library_problem.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "graph/analysis/dce.h"
@@ -138,59 +137,15 @@ static void make_call(Graph *g, const Call *call) {
   build_become(&b, OP_nereid_library_product_default, sizeof args / sizeof *args, args);
 }
 
-/* ---- problems ---- */
-
-static void print_size(Text *out, Dim x) {
-  if (dim_is_int(x)) text_printf(out, "%" PRId64, x->value);
-  else text_puts(out, "*");
-}
-
-static void print_named_size(Text *out, const char *name, Dim x) {
-  text_printf(out, "%s%s=", out->len ? " " : "", name);
-  print_size(out, x);
-}
-
-static void print_strides(Graph *g, Text *out, const char *name, Node *n) {
-  Strided s;
-  uint32_t rank = n->type.rank;
-  text_printf(out, " %s=", name);
-  if (!strided_of(g, n, &s)) return;
-  for (uint32_t i = 0; i < rank; i++) {
-    if (i) text_puts(out, ",");
-    print_size(out, s.stride[i]);
-  }
-}
-
-LibraryProblem library_problem(Graph *g, Node *n) {
-  Node *a = graph_arg(g, n, "self").node, *b = graph_arg(g, n, "mat2").node;
-  bool bias = graph_arg(g, n, "bias").kind == ARG_NODE;
-  Name activation = graph_arg(g, n, "activation").name;
-  uint32_t rank = a->type.rank;
-  Text signature = text_new(g->arena), sizes = text_new(g->arena);
-  text_printf(&signature, "%s by %s to %s%s", dtype_name(a->type.dtype), dtype_name(b->type.dtype),
-              dtype_name(n->type.dtype), bias ? ", bias" : "");
-  if (library_activation(activation)) text_printf(&signature, ", %s", activation);
-  print_named_size(&sizes, "batch", rank == 3 ? a->type.shape[0] : dim_int(g->dims, 1));
-  print_named_size(&sizes, "m", a->type.shape[rank - 2]);
-  print_named_size(&sizes, "n", b->type.shape[rank - 1]);
-  print_named_size(&sizes, "k", a->type.shape[rank - 1]);
-  print_strides(g, &sizes, "a", a);
-  print_strides(g, &sizes, "b", b);
-  return (LibraryProblem){library_find(graph_arg(g, n, "function").name), signature.data,
-                          sizes.data};
-}
-
 /* ---- the walk ---- */
 
 /* The node becomes the call before it is known whether it is wanted, since a problem is that of a
  * call; else it is what it was. */
 static bool try_call(Chooser *c, Call *call) {
-  const LibraryChooser *chooser = c->g->libraries;
   Node before = *call->end;
   make_call(c->g, call);
-  if (!chooser->wants) return true;
   LibraryProblem p = library_problem(c->g, call->end);
-  if (chooser->wants(chooser->context, &p)) return true;
+  if (library_is_wanted(c->g, &p)) return true;
   *call->end = before;
   return false;
 }

@@ -60,7 +60,7 @@ typedef struct {
 static bool fits_int(int64_t x) { return x <= INT_MAX; }
 
 static int prepare_gemm(LibraryCall *c) {
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   Layouts *l = c->state = calloc(1, sizeof *l);
   if (!l) return error_out_of_memory();
   if (!library_layout(&p->a, p->m, p->k, &l->a) || !library_layout(&p->b, p->k, p->n, &l->b))
@@ -86,7 +86,7 @@ static Operands operands_of(const LibraryProduct *p, const LibraryPointers *at, 
 
 static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
   (void)stream;
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   const Layouts *l = c->state;
   Sgemm *sgemm;
   *(void **)&sgemm = c->library->state;
@@ -101,7 +101,7 @@ static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
 
 static int run_dnnl(LibraryCall *c, const LibraryPointers *at, void *stream) {
   (void)stream;
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   const Layouts *l = c->state;
   DnnlSgemm *sgemm;
   *(void **)&sgemm = c->library->state;

@@ -110,7 +110,7 @@ static LtStatus make_layout(const LibraryCall *c, LtLayout *out, DType t, int64_
   uint64_t inner = (uint64_t)(l->transposed ? rows : columns);
   uint64_t outer = (uint64_t)(l->transposed ? columns : rows);
   LtStatus s = lt->layout_create(out, type_of(t), inner, outer, l->ld);
-  int32_t batches = (int32_t)c->product.batch;
+  int32_t batches = (int32_t)c->shape.product.batch;
   if (s != LT_OK || batches == 1) return s;
   s = lt->layout_set(*out, LT_BATCH_COUNT, &batches, sizeof batches);
   return s != LT_OK ? s : lt->layout_set(*out, LT_BATCH_STRIDE, &batch_stride, sizeof batch_stride);
@@ -120,7 +120,7 @@ static LtStatus set_epilogue(const LibraryCall *c, Matmul *m) {
   static const int of[] = {[ACTIVATION_NONE] = 0,
                            [ACTIVATION_RELU] = LT_EPILOGUE_RELU,
                            [ACTIVATION_GELU_TANH] = LT_EPILOGUE_GELU};
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   int epilogue = of[p->activation] | (p->bias ? LT_EPILOGUE_BIAS : 0);
   if (!epilogue) return LT_OK;
   LtStatus s = api_of(c)->desc_set(m->desc, LT_EPILOGUE, &epilogue, sizeof epilogue);
@@ -150,7 +150,7 @@ static uint32_t alignment_of(const LibraryMatrix *x) {
 
 static LtStatus make_preference(const LibraryCall *c, Matmul *m) {
   const LtApi *lt = api_of(c);
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   uint64_t workspace = (uint64_t)c->function->workspace;
   uint32_t alignments[LT_ALIGNMENTS] = {alignment_of(&p->b), alignment_of(&p->a), 16, 16};
   LtStatus s = lt->preference_create(&m->preference);
@@ -162,7 +162,7 @@ static LtStatus make_preference(const LibraryCall *c, Matmul *m) {
 
 static LtStatus make_matmul(const LibraryCall *c, Matmul *m, const LibraryLayout *a,
                             const LibraryLayout *b) {
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   const LibraryLayout rows = {.ld = p->n};
   LtStatus s = make_desc(c, m, a, b);
   if (s == LT_OK) s = make_layout(c, &m->a, p->a.dtype, p->m, p->k, a, p->a.batch);
@@ -185,7 +185,7 @@ static int choose_algorithm(const LibraryCall *c, Matmul *m) {
 }
 
 static int prepare_matmul(LibraryCall *c) {
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
   LibraryLayout a, b;
   CUDA_ENTER(c->library->device);
   CUDA_RELAX(c->library->device);
@@ -213,8 +213,8 @@ static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
   if (at->bias != m->bias) s = lib->api.desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);
   m->bias = at->bias;
   if (s == LT_OK)
-    s = lib->api.matmul(lib->handle, m->desc, &one, element(at->b, &c->product.b), m->b,
-                        element(at->a, &c->product.a), m->a, &zero, at->out, m->out, at->out,
+    s = lib->api.matmul(lib->handle, m->desc, &one, element(at->b, &c->shape.product.b), m->b,
+                        element(at->a, &c->shape.product.a), m->a, &zero, at->out, m->out, at->out,
                         m->out, &m->algorithm, at->workspace, m->workspace, stream);
   return call_failed(c, s, "cublasLtMatmul");
 }

@@ -9,9 +9,11 @@
 #include "runtime/messages.h"
 #include "runtime/support/error.h"
 
-static const LibraryFile *const library_files[] = {&library_cublas, &library_blas, &library_dnnl};
-static const LibraryFunction *const library_functions[] = {&library_cublas_matmul,
-                                                           &library_blas_gemm, &library_dnnl_gemm};
+static const LibraryFile *const library_files[] = {&library_cublas, &library_cudnn, &library_blas,
+                                                   &library_dnnl};
+static const LibraryFunction *const library_functions[] = {
+    &library_cublas_matmul,         &library_cudnn_convolution, &library_cudnn_input_gradient,
+    &library_cudnn_weight_gradient, &library_blas_gemm,         &library_dnnl_gemm};
 enum {
   FILES = sizeof library_files / sizeof *library_files,
   FUNCTIONS = sizeof library_functions / sizeof *library_functions,
@@ -52,9 +54,15 @@ const char *library_name(const LibraryFunction *f) { return f->name; }
 nereid_kind library_kind(const LibraryFunction *f) { return f->kind; }
 int64_t library_workspace(const LibraryFunction *f) { return f->workspace; }
 
+LibraryWork library_work(const LibraryFunction *f) { return f->work; }
+
+bool library_convolves(const LibraryFunction *f, DType dtype) {
+  return f->work != LIBRARY_PRODUCT && f->convolves(dtype);
+}
+
 bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bias,
                    LibraryActivation activation) {
-  return f->takes(operands, out, bias, activation);
+  return f->work == LIBRARY_PRODUCT && f->takes(operands, out, bias, activation);
 }
 
 /* ---- files ---- */
@@ -203,19 +211,25 @@ bool library_layout(const LibraryMatrix *x, int64_t rows, int64_t columns, Libra
 }
 
 int library_refused(const LibraryCall *c, const char *why) {
-  const LibraryProduct *p = &c->product;
+  const LibraryProduct *p = &c->shape.product;
+  const LibraryConvolution *v = &c->shape.convolution;
+  if (c->function->work != LIBRARY_PRODUCT)
+    return error_set(NEREID_E_TOOL, E_RUN_LIBRARY_CONVOLUTION, c->function->name,
+                     (long long)v->images, (long long)v->channels, (long long)v->size[0],
+                     (long long)v->size[1], (long long)v->features, (long long)v->window[0],
+                     (long long)v->window[1], dtype_name(v->dtype), why);
   return error_set(NEREID_E_TOOL, E_RUN_LIBRARY_CALL, c->function->name, (long long)p->batch,
                    (long long)p->m, (long long)p->n, (long long)p->k, dtype_name(p->a.dtype), why);
 }
 
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
-                    const LibraryProduct *p) {
+                    const LibraryShape *shape) {
   *out = NULL;
-  const Library *l = library_on(d, f);
+  Library *l = library_on(d, f);
   if (!l) return error_set(NEREID_E_TOOL, E_RUN_NO_LIBRARY, f->name, f->file->name, d->name);
   LibraryCall *c = calloc(1, sizeof *c);
   if (!c) return error_out_of_memory();
-  *c = (LibraryCall){.function = f, .library = l, .product = *p};
+  *c = (LibraryCall){.function = f, .library = l, .shape = *shape};
   int code = f->prepare(c);
   if (code) library_end(c);
   else *out = c;

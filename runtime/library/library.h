@@ -1,4 +1,5 @@
-/* Libraries of others: products of matrices by cuBLAS on GPUs, by a BLAS or oneDNN on CPUs.
+/* Libraries of others: on GPUs products of matrices by cuBLAS and convolutions by cuDNN, on CPUs
+ * products by a BLAS or oneDNN.
  *
  * runtime/library owns the table of their functions, where their files are, and calls of them.  It
  * takes the shapes and addresses of a call, and gives results in memory, in the order of a stream.
@@ -29,6 +30,27 @@ typedef struct {
   LibraryActivation activation;
 } LibraryProduct;
 
+typedef enum {
+  LIBRARY_PRODUCT,
+  LIBRARY_CONVOLUTION, /* y of x and w */
+  LIBRARY_INPUT_GRADIENT, /* x of y and w, whose convolution has y's gradient */
+  LIBRARY_WEIGHT_GRADIENT /* w of x and y */
+} LibraryWork;
+
+/* Of x[images, height, width, channels] and w[features, window, channels / groups], row-major, to
+ * y[images, out, features]; axes are height and width. */
+typedef struct {
+  DType dtype;
+  int64_t images, size[2], channels, features, window[2], out[2];
+  int64_t stride[2], padding[2], dilation[2], groups;
+} LibraryConvolution;
+
+typedef union {
+  LibraryProduct product;
+  LibraryConvolution convolution;
+} LibraryShape;
+
+/* Of convolutions `a` and `b` are the operands in the order in which LibraryWork names them. */
 typedef struct {
   const char *a, *b, *bias;
   char *out;
@@ -52,6 +74,9 @@ const char *library_name(const LibraryFunction *f);
 nereid_kind library_kind(const LibraryFunction *f);
 /* Bytes of memory that a call needs beside its operands. */
 int64_t library_workspace(const LibraryFunction *f);
+LibraryWork library_work(const LibraryFunction *f);
+/* Does it compute convolutions in that dtype? */
+bool library_convolves(const LibraryFunction *f, DType dtype);
 /* Is there such a product, whatever its sizes are?  `bias` DT_NONE: without one. */
 bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bias,
                    LibraryActivation activation);
@@ -64,9 +89,9 @@ const char *library_version(nereid_device *d, const LibraryFunction *f);
 int library_search(nereid_device *d, const char *folders);
 
 /* A call of these sizes: its algorithm is chosen now.  NEREID_E_TOOL: the library is not here, or
- * has no such product. */
+ * has no such function. */
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
-                    const LibraryProduct *p);
+                    const LibraryShape *shape);
 /* `stream` is the device's handle.  May be captured in a CUDA graph. */
 int library_run(LibraryCall *c, const LibraryPointers *at, void *stream);
 /* Also for NULL. */

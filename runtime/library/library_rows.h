@@ -25,9 +25,11 @@ typedef struct {
 
 struct LibraryFunction {
   const char *name;
+  LibraryWork work;
   const LibraryFile *file;
   nereid_kind kind;
   int64_t workspace;
+  bool (*convolves)(DType dtype); /* NULL: it computes products */
   bool (*takes)(DType operands, DType out, DType bias, LibraryActivation activation);
   int (*prepare)(LibraryCall *c);
   int (*run)(LibraryCall *c, const LibraryPointers *at, void *stream);
@@ -36,8 +38,8 @@ struct LibraryFunction {
 
 struct LibraryCall {
   const LibraryFunction *function;
-  const Library *library;
-  LibraryProduct product;
+  Library *library;
+  LibraryShape shape;
   void *state; /* the function's own; NULL: there is none */
 };
 
@@ -49,10 +51,12 @@ typedef struct {
 
 /* False: no axis of it is contiguous. */
 bool library_layout(const LibraryMatrix *x, int64_t rows, int64_t columns, LibraryLayout *out);
-/* Reports that the function has no such product. */
+/* Reports that the function can't compute it. */
 int library_refused(const LibraryCall *c, const char *why);
 
-extern const LibraryFile library_cublas, library_blas, library_dnnl;
+extern const LibraryFile library_cublas, library_cudnn, library_blas, library_dnnl;
 extern const LibraryFunction library_cublas_matmul, library_blas_gemm, library_dnnl_gemm;
+extern const LibraryFunction library_cudnn_convolution, library_cudnn_input_gradient,
+    library_cudnn_weight_gradient;
 
 #endif

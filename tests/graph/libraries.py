@@ -14,7 +14,8 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
-SONAMES = {"blas": "libopenblas.so.0", "dnnl": "libdnnl.so.3", "cublas": "libcublasLt.so.13"}
+SONAMES = {"blas": "libopenblas.so.0", "dnnl": "libdnnl.so.3", "cublas": "libcublasLt.so.13",
+           "cudnn": "libcudnn.so.9"}
 
 
 def gelu(x):
@@ -104,6 +105,62 @@ class Product:
         return [model, *paths]
 
 
+class Convolution:
+    """A model of one convolution of two axes, or of a gradient of one, with the channels last."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        numbers = np.random.default_rng(seed)
+        draw = lambda *shape: numbers.integers(-3, 4, shape).astype(np.float32) / 2
+        groups = rng.choice([1, 1, 2])
+        images, channels, features = rng.choice([1, 2, 3]), 2 * rng.choice([2, 4]), 4
+        size = [rng.randint(5, 8), rng.randint(5, 8)]
+        window = rng.choice([[3, 3], [1, 3], [2, 2]])
+        stride, padding, dilation = ([rng.choice(c) for _ in range(2)]
+                                     for c in ([1, 2], [0, 1], [1, 1, 2]))
+        out = [(size[i] + 2 * padding[i] - dilation[i] * (window[i] - 1) - 1) // stride[i] + 1
+               for i in range(2)]
+        x, w = draw(images, *size, channels), draw(features, *window, channels // groups)
+        grad = draw(images, *out, features)
+        self.work = rng.choice(["Forward", "BackwardData", "BackwardFilter"])
+        dynamic = rng.random() < 0.3
+        named = lambda a: ["s0" if dynamic and a is not w else a.shape[0], *a.shape[1:]]
+        given = {"Forward": dict(x=x, w=w), "BackwardData": dict(x=x, w=w, g=grad),
+                 "BackwardFilter": dict(x=x, w=w, g=grad)}[self.work]
+        self.inputs = {name + "0": (a, named(a)) for name, a in given.items()}
+        self.lines = [f"{name} = torch.ops.aten.permute.default({name}0, [0, 3, 1, 2])"
+                      for name in given]
+        options = f"{stride}, {padding}, {dilation}, False, [0, 0], {groups}"
+        if self.work == "Forward":
+            self.lines.append(f"y = torch.ops.aten.convolution.default(x, w, None, {options})")
+        else:
+            mask = [self.work == "BackwardData", self.work == "BackwardFilter", False]
+            self.lines += [f"t = torch.ops.aten.convolution_backward.default(g, x, w, [0], "
+                           f"{options}, {mask})", f"y = t[{int(mask[1])}]"]
+        self.lines.append("z = torch.ops.aten.permute.default(y, [0, 2, 3, 1])")
+        self.value = {"Forward": np.zeros(grad.shape), "BackwardData": np.zeros(x.shape),
+                      "BackwardFilter": np.zeros(w.shape)}[self.work]
+        self.add_products(x, w, grad, out, stride, padding, dilation, groups)
+
+    def add_products(self, x, w, grad, out, stride, padding, dilation, groups):
+        features, channels = w.shape[0] // groups, w.shape[3]
+        for group, r, s, p, q in np.ndindex(groups, *w.shape[1:3], *out):
+            h = p * stride[0] + r * dilation[0] - padding[0]
+            v = q * stride[1] + s * dilation[1] - padding[1]
+            if not (0 <= h < x.shape[1] and 0 <= v < x.shape[2]):
+                continue
+            k = slice(group * features, (group + 1) * features)
+            c = slice(group * channels, (group + 1) * channels)
+            if self.work == "Forward":
+                self.value[:, p, q, k] += x[:, h, v, c] @ w[k, r, s].T
+            elif self.work == "BackwardData":
+                self.value[:, h, v, c] += grad[:, p, q, k] @ w[k, r, s]
+            else:
+                self.value[k, r, s] += grad[:, p, q, k].T @ x[:, h, v, c]
+
+    text, write = Product.text, Product.write
+
+
 class Machine:
     """Folders with a library each, and a fake GPU."""
 
@@ -180,6 +237,23 @@ def check_gpu(machine, product, seed):
               f"cuda {dtype} {seed}: {calls}")
 
 
+def check_convolutions(machine, seed):
+    conv = Convolution(seed)
+    for dtype, mode in ("f32", "default"), ("f16", "reduce-overhead"):
+        files = conv.write(machine.folder, dtype)
+        got = machine.run(files, "--device", "cuda", "--libraries", "always", "--mode", mode,
+                          library="cudnn")
+        calls = machine.calls()
+        close = agrees(got, conv.value, 1e-5 if dtype == "f32" else 2e-2)
+        check(close, f"convolution {dtype} {seed}: {got}\n{conv.text(dtype)}")
+        check(len(calls) == 1 and calls[0].startswith("cudnnConvolution" + conv.work),
+              f"convolution {dtype} {seed}: {calls}")
+    plan = machine.folder / "plan.txt"
+    machine.graph(files[0], "--device", "cuda", "--libraries", "always", "--emit", "plan", "-o",
+                  plan)
+    check(machine.graph(plan, "--emit", "plan").stdout == plan.read_text(), f"plan {seed}")
+
+
 def check_plans(machine, product, seed):
     """Plans print and read back, and run as the model does."""
     files = product.write(machine.folder)
@@ -208,6 +282,11 @@ def check_failures(machine):
           "cuda", *always, library="cublas", FAKE_LIBRARIES="lacks")
     fails("cublasLtMatmul failed with status 13", "--device", "cuda", *always, library="cublas",
           FAKE_LIBRARIES="fails")
+    conv = Convolution(1).write(machine.folder)
+    done = machine.graph(*conv, "--device", "cuda", *always, library="cudnn",
+                         FAKE_LIBRARIES="lacks")
+    check("cuDNN has no algorithm for it" in done.stderr, done.stderr)
+    files = product.write(machine.folder)
     done = machine.graph(*files, "--device", "cpu", "--libraries", "alway")
     check(done.returncode and "unknown libraries alway (did you mean always?)" in done.stderr,
           done.stderr)
@@ -290,6 +369,7 @@ def main():
             if seed % 4 == 0:
                 check_cpu(machine, product, seed, "dnnl", "dnnl_sgemm")
             check_gpu(machine, product, seed)
+            check_convolutions(machine, seed)
             if seed % 6 == 0:
                 check_plans(machine, product, seed)
         if not args.seeds:

@@ -1,8 +1,9 @@
-/* Libraries for tests, which compute on the host: a BLAS, oneDNN's dnnl_sgemm, and cuBLASLt as far
- * as products need it, of f32, f16 and bf16.  FAKE_LIBRARIES_LOG names the file to which calls are
- * written; FAKE_LIBRARIES=lacks makes cuBLASLt find no algorithm, =fails products fail,
- * =idle products end at once, without a result, and =slow after 20 ms.  FAKE_LIBRARIES_VERSION is
- * the BLAS's. */
+/* Libraries for tests, which compute on the host: a BLAS, oneDNN's dnnl_sgemm, and cuBLASLt and
+ * cuDNN as far as products and convolutions need them, of f32, f16 and bf16.
+ *
+ * FAKE_LIBRARIES_LOG names the file to which calls are written.  FAKE_LIBRARIES=lacks makes
+ * cuBLASLt and cuDNN find no algorithm, =fails calls fail, =idle products of the BLAS end at once,
+ * without a result, and =slow after 20 ms.  FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -236,12 +237,12 @@ static void run_product(const void *arg) {
 }
 
 /* The fake driver keeps the work of a stream that is being captured. */
-static int is_captured(void *stream, const Product *p) {
+static int capture_work(void *stream, void (*run)(const void *), const void *work, size_t size) {
   int (*capture)(void *, void (*)(const void *), const void *, size_t) = NULL;
   const char *path = getenv("NEREID_LIBCUDA");
   void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
   if (driver) *(void **)&capture = dlsym(driver, "fake_capture");
-  return capture && capture(stream, run_product, p, sizeof *p);
+  return capture && capture(stream, run, work, size);
 }
 
 API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a, const Layout *al,
@@ -258,6 +259,181 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
            d->transpose_a ? "T" : "N", d->epilogue);
   write_call("cublasLtMatmul", what);
   Product p = {*d, *al, *bl, *ol, a, b, out};
-  if (!is_captured(stream, &p)) run_product(&p);
+  if (!capture_work(stream, run_product, &p, sizeof p)) run_product(&p);
   return 0;
+}
+
+/* ---- cuDNN: channels last ---- */
+
+enum { CUDNN_BF16 = 9, NHWC = 1, FMA = 3, MEMORY = 512 };
+
+static int type_of_cudnn(int type) { return type == CUDNN_BF16 ? BF16 : type; }
+
+typedef struct {
+  int type, n, c, h, w; /* of a filter: k, c, h, w */
+} Tensor;
+
+typedef struct {
+  int pad[2], stride[2], dilation[2], groups, math;
+} Conv;
+
+enum { FORWARD, OF_INPUT, OF_WEIGHT };
+
+typedef struct {
+  Tensor x, w, y;
+  Conv conv;
+  int work;
+  const void *a, *b;
+  void *out;
+} Convolution;
+
+typedef struct {
+  int algorithm, status;
+  float time;
+  size_t memory;
+  int deterministic, math, reserved[3];
+} Found;
+
+static void *current_stream;
+
+API size_t cudnnGetVersion(void) { return 91900; }
+API int cudnnCreate(void **out) { return *out = malloc(1), 0; }
+API int cudnnDestroy(void *h) { return free(h), 0; }
+API int cudnnSetStream(void *h, void *stream) { return (void)h, current_stream = stream, 0; }
+API int cudnnCreateTensorDescriptor(Tensor **out) { return *out = malloc(sizeof **out), 0; }
+API int cudnnDestroyTensorDescriptor(Tensor *t) { return free(t), 0; }
+API int cudnnSetTensor4dDescriptor(Tensor *t, int format, int type, int n, int c, int h, int w) {
+  *t = (Tensor){type_of_cudnn(type), n, c, h, w};
+  return format != NHWC;
+}
+API int cudnnCreateFilterDescriptor(Tensor **out) { return *out = malloc(sizeof **out), 0; }
+API int cudnnDestroyFilterDescriptor(Tensor *t) { return free(t), 0; }
+API int cudnnSetFilter4dDescriptor(Tensor *t, int type, int format, int k, int c, int h, int w) {
+  *t = (Tensor){type_of_cudnn(type), k, c, h, w};
+  return format != NHWC;
+}
+API int cudnnCreateConvolutionDescriptor(Conv **out) { return *out = calloc(1, sizeof **out), 0; }
+API int cudnnDestroyConvolutionDescriptor(Conv *c) { return free(c), 0; }
+API int cudnnSetConvolution2dDescriptor(Conv *c, int ph, int pw, int sh, int sw, int dh, int dw,
+                                        int mode, int type) {
+  *c = (Conv){{ph, pw}, {sh, sw}, {dh, dw}, 1, 0};
+  return mode != 1 || type != 0;
+}
+API int cudnnSetConvolutionGroupCount(Conv *c, int groups) { return c->groups = groups, 0; }
+API int cudnnSetConvolutionMathType(Conv *c, int math) { return c->math = math, 0; }
+
+/* The first takes too much memory, the second one's sums have no order. */
+static int find_algorithms(const Tensor *x, const Tensor *w, const Tensor *y, const Conv *c,
+                           int most, int *n, Found *found) {
+  int oh = (x->h + 2 * c->pad[0] - c->dilation[0] * (w->h - 1) - 1) / c->stride[0] + 1;
+  int ow = (x->w + 2 * c->pad[1] - c->dilation[1] * (w->w - 1) - 1) / c->stride[1] + 1;
+  if (oh != y->h || ow != y->w || y->c != w->n || y->n != x->n) return 3;
+  if (w->c * c->groups != x->c) return 3;
+  if (most < 3 || (x->type == F32) != (c->math == FMA)) return 3;
+  for (int i = 0; i < 3; i++)
+    found[i] = (Found){.algorithm = i, .memory = i ? MEMORY : (size_t)1 << 40, .math = c->math,
+                       .deterministic = i != 1};
+  *n = setting_is("lacks") ? 2 : 3;
+  return 0;
+}
+
+API int cudnnGetConvolutionForwardAlgorithm_v7(void *h, const Tensor *x, const Tensor *w,
+                                               const Conv *c, const Tensor *y, int most, int *n,
+                                               Found *found) {
+  return (void)h, find_algorithms(x, w, y, c, most, n, found);
+}
+API int cudnnGetConvolutionBackwardDataAlgorithm_v7(void *h, const Tensor *w, const Tensor *y,
+                                                    const Conv *c, const Tensor *x, int most,
+                                                    int *n, Found *found) {
+  return (void)h, find_algorithms(x, w, y, c, most, n, found);
+}
+API int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *h, const Tensor *x, const Tensor *y,
+                                                      const Conv *c, const Tensor *w, int most,
+                                                      int *n, Found *found) {
+  return (void)h, find_algorithms(x, w, y, c, most, n, found);
+}
+
+static int64_t at(const Tensor *t, int n, int h, int w, int c) {
+  return (((int64_t)n * t->h + h) * t->w + w) * t->c + c;
+}
+
+/* Adds to `sums`, which are elements of what is computed, for each pair of the others. */
+static void convolve(const Convolution *p, double *sums) {
+  const Tensor *x = &p->x, *w = &p->w, *y = &p->y;
+  int features = w->n / p->conv.groups;
+  for (int n = 0; n < y->n; n++)
+    for (int oh = 0; oh < y->h; oh++)
+      for (int ow = 0; ow < y->w; ow++)
+        for (int k = 0; k < w->n; k++)
+          for (int r = 0; r < w->h; r++)
+            for (int s = 0; s < w->w; s++)
+              for (int c = 0; c < w->c; c++) {
+                int ih = oh * p->conv.stride[0] + r * p->conv.dilation[0] - p->conv.pad[0];
+                int iw = ow * p->conv.stride[1] + s * p->conv.dilation[1] - p->conv.pad[1];
+                if (ih < 0 || ih >= x->h || iw < 0 || iw >= x->w) continue;
+                int64_t xi = at(x, n, ih, iw, k / features * w->c + c), wi = at(w, k, r, s, c);
+                int64_t yi = at(y, n, oh, ow, k);
+                if (p->work == FORWARD)
+                  sums[yi] += (double)get(x->type, p->a, xi) * get(w->type, p->b, wi);
+                else if (p->work == OF_INPUT)
+                  sums[xi] += (double)get(y->type, p->a, yi) * get(w->type, p->b, wi);
+                else sums[wi] += (double)get(x->type, p->a, xi) * get(y->type, p->b, yi);
+              }
+}
+
+static void run_convolution(const void *arg) {
+  Convolution p;
+  memcpy(&p, arg, sizeof p);
+  const Tensor *out = p.work == FORWARD ? &p.y : p.work == OF_INPUT ? &p.x : &p.w;
+  int64_t count = (int64_t)out->n * out->c * out->h * out->w;
+  double *sums = calloc((size_t)count + 1, sizeof *sums);
+  convolve(&p, sums);
+  for (int64_t i = 0; i < count; i++) put(out->type, p.out, i, (float)sums[i]);
+  free(sums);
+}
+
+typedef struct {
+  const float *alpha, *beta;
+  int algorithm;
+  const void *workspace;
+  size_t size;
+} How;
+
+static int start_convolution(const char *name, const Convolution *p, How how) {
+  char what[128];
+  if (*how.alpha != 1 || *how.beta != 0 || how.algorithm != 2) return 3;
+  if (how.size != MEMORY || !how.workspace || setting_is("fails")) return 3;
+  snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d groups %d", p->x.n, p->x.h, p->x.w, p->x.c,
+           p->w.n, p->w.h, p->w.w, p->conv.groups);
+  write_call(name, what);
+  if (!capture_work(current_stream, run_convolution, p, sizeof *p)) run_convolution(p);
+  return 0;
+}
+
+API int cudnnConvolutionForward(void *h, const void *alpha, const Tensor *xd, const void *x,
+                                const Tensor *wd, const void *w, const Conv *c, int algorithm,
+                                void *workspace, size_t size, const void *beta, const Tensor *yd,
+                                void *y) {
+  Convolution p = {*xd, *wd, *yd, *c, FORWARD, x, w, y};
+  (void)h;
+  return start_convolution("cudnnConvolutionForward", &p,
+                           (How){alpha, beta, algorithm, workspace, size});
+}
+API int cudnnConvolutionBackwardData(void *h, const void *alpha, const Tensor *wd, const void *w,
+                                     const Tensor *yd, const void *y, const Conv *c, int algorithm,
+                                     void *workspace, size_t size, const void *beta,
+                                     const Tensor *xd, void *x) {
+  Convolution p = {*xd, *wd, *yd, *c, OF_INPUT, y, w, x};
+  (void)h;
+  return start_convolution("cudnnConvolutionBackwardData", &p,
+                           (How){alpha, beta, algorithm, workspace, size});
+}
+API int cudnnConvolutionBackwardFilter(void *h, const void *alpha, const Tensor *xd, const void *x,
+                                       const Tensor *yd, const void *y, const Conv *c,
+                                       int algorithm, void *workspace, size_t size,
+                                       const void *beta, const Tensor *wd, void *w) {
+  Convolution p = {*xd, *wd, *yd, *c, OF_WEIGHT, x, y, w};
+  (void)h;
+  return start_convolution("cudnnConvolutionBackwardFilter", &p,
+                           (How){alpha, beta, algorithm, workspace, size});
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
+#include "graph/decompose/library_conv.h"
 #include "graph/ops/window.h"
 
 typedef struct {
@@ -44,6 +45,23 @@ static Dim window_span(Build *b, const ConvGradient *c, uint32_t i) {
   Dims *d = build_dims(b);
   Dim one = build_const(b, 1), gaps = dim_sub(d, c->weight->type.shape[i + 2], one);
   return dim_add(d, dim_mul(d, c->dilation[i], gaps), one);
+}
+
+/* ---- by a library ---- */
+
+/* A convolution of two axes and windows of several elements; NULL: no library is to do it. */
+static Node *library_gradient(Build *b, const ConvGradient *c, LibraryWork work) {
+  const Dim *w = c->weight->type.shape;
+  bool fits = b->in.g->libraries && c->n == 2 && rank_of(c->x) == 4 && !c->transposed;
+  if (!fits || dim_is(w[1], 1) || (dim_is(w[2], 1) && dim_is(w[3], 1))) return NULL;
+  LibraryWindows windows = {.groups = c->groups};
+  memcpy(windows.stride, c->stride, sizeof windows.stride);
+  memcpy(windows.padding, c->padding, sizeof windows.padding);
+  memcpy(windows.dilation, c->dilation, sizeof windows.dilation);
+  bool input = work == LIBRARY_INPUT_GRADIENT;
+  const Dim *s = input ? c->x->type.shape : w;
+  Dim size[] = {s[0], s[2], s[3], s[1]};
+  return library_conv(b, work, input ? c->grad : c->x, input ? c->weight : c->grad, size, &windows);
 }
 
 /* ---- of the input ---- */
@@ -162,8 +180,14 @@ static Node *weight_gradient(Build *b, const ConvGradient *c) {
 Node *decompose_convolution_backward(Build *b) {
   ConvGradient c = read_gradient(b);
   Node *items[3] = {NULL};
-  if (build_flag(b, "output_mask", 0)) items[0] = input_gradient(b, &c);
-  if (build_flag(b, "output_mask", 1)) items[1] = weight_gradient(b, &c);
+  if (build_flag(b, "output_mask", 0)) {
+    items[0] = library_gradient(b, &c, LIBRARY_INPUT_GRADIENT);
+    if (!items[0]) items[0] = input_gradient(b, &c);
+  }
+  if (build_flag(b, "output_mask", 1)) {
+    items[1] = library_gradient(b, &c, LIBRARY_WEIGHT_GRADIENT);
+    if (!items[1]) items[1] = weight_gradient(b, &c);
+  }
   if (build_flag(b, "output_mask", 2))
     items[2] = build_sum(b, c.grad, all_axes(c.grad) & ~(1u << 1), false);
   return build_results(b, 3, items);

@@ -37,18 +37,24 @@ static void table(void) {
     for (int i = 0; (f = library_of_kind(kind, i)); i++, n++) {
       check(library_find(library_name(f)) == f, library_name(f));
       check(library_kind(f) == kind, library_name(f));
-      check(library_takes(f, DT_F32, DT_F32, DT_NONE, ACTIVATION_NONE), library_name(f));
+      bool product = library_work(f) == LIBRARY_PRODUCT;
+      check(library_takes(f, DT_F32, DT_F32, DT_NONE, ACTIVATION_NONE) == product, library_name(f));
+      check(library_convolves(f, DT_F32) != product, library_name(f));
+      check(!library_convolves(f, DT_I32), library_name(f));
       check(!library_takes(f, DT_I32, DT_I32, DT_NONE, ACTIVATION_NONE), library_name(f));
     }
   }
-  check(n == 3, "three functions");
+  check(n == 6, "six functions");
   check_call(!library_find("cublas"), "a name that is none");
 }
 
 static void messages(nereid_device *d) {
   const LibraryFunction *cublas = library_find("cublas.matmul");
   LibraryCall *c;
-  LibraryProduct p = {.a = {.dtype = DT_F32}, .batch = 1, .m = 2, .n = 3, .k = 4};
+  LibraryShape p = {.product = {.a = {.dtype = DT_F32}, .batch = 1, .m = 2, .n = 3, .k = 4}};
+  LibraryShape v = {.convolution = {.dtype = DT_F16, .images = 1, .size = {4, 5}}};
+  v.convolution.channels = v.convolution.features = 8;
+  v.convolution.window[0] = v.convolution.window[1] = 3;
   check_call(library_prepare(&c, d, cublas, &p) == NEREID_E_TOOL && !c, "cuBLAS on a CPU");
   check_call(
       strstr(
@@ -58,13 +64,19 @@ static void messages(nereid_device *d) {
           NULL,
       "a message");
   check_call(!library_version(d, cublas), "its version");
-  LibraryCall made = {.function = cublas, .product = p};
+  LibraryCall made = {.function = cublas, .shape = p};
   check_call(library_refused(&made, "why") == NEREID_E_TOOL, "a refusal");
   check_call(
       strstr(nereid_error_message(),
              "cublas.matmul has no product of 1 x [2, 3] by k = 4 in f32: why; compile the model "
              "without libraries") != NULL,
       "a message");
+  made = (LibraryCall){.function = library_find("cudnn.convolution"), .shape = v};
+  check_call(library_refused(&made, "why") == NEREID_E_TOOL, "a refusal of a convolution");
+  check_call(strstr(nereid_error_message(),
+                    "cudnn.convolution has no convolution of [1, 8, 4, 5] by 8 windows of 3 x 3 in "
+                    "f16: why; compile the model without libraries") != NULL,
+             "a message");
 }
 
 int main(void) {

@@ -1,0 +1,108 @@
+#include "graph/analysis/library_problem.h"
+
+#include <inttypes.h>
+
+#include "graph/analysis/strided.h"
+
+const LibraryFunction *library_function_of(Graph *g, const Node *n) {
+  return library_find(graph_arg(g, n, "function").name);
+}
+
+bool library_is_wanted(const Graph *g, const LibraryProblem *p) {
+  const LibraryChooser *c = g->libraries;
+  return c && (!c->wants || c->wants(c->context, p));
+}
+
+/* ---- convolutions ---- */
+
+static void read_pair(Graph *g, const Node *n, const char *param, Dim out[2]) {
+  Arg a = graph_arg(g, n, param);
+  for (int i = 0; i < 2; i++)
+    out[i] = a.items[i].kind == ARG_NODE ? a.items[i].node->type.value : a.items[i].dim;
+}
+
+LibraryConv library_conv_of(Graph *g, const Node *n) {
+  const ValueType *a = &n->args[0].node->type, *b = &n->args[1].node->type, *out = &n->type;
+  LibraryConv c = {.x = a, .w = b, .y = out, .groups = graph_arg(g, n, "groups").dim};
+  LibraryWork work = library_work(library_function_of(g, n));
+  if (work == LIBRARY_INPUT_GRADIENT) c = (LibraryConv){out, b, a, .groups = c.groups};
+  if (work == LIBRARY_WEIGHT_GRADIENT) c = (LibraryConv){a, out, b, .groups = c.groups};
+  read_pair(g, n, "stride", c.stride);
+  read_pair(g, n, "padding", c.padding);
+  read_pair(g, n, "dilation", c.dilation);
+  return c;
+}
+
+/* ---- texts ---- */
+
+static void print_size(Text *out, Dim x) {
+  if (dim_is_int(x)) text_printf(out, "%" PRId64, x->value);
+  else text_puts(out, "*");
+}
+
+static void print_named_size(Text *out, const char *name, Dim x) {
+  text_printf(out, "%s%s=", out->len ? " " : "", name);
+  print_size(out, x);
+}
+
+static void print_strides(Graph *g, Text *out, const char *name, Node *n) {
+  Strided s;
+  uint32_t rank = n->type.rank;
+  text_printf(out, " %s=", name);
+  if (!strided_of(g, n, &s)) return;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (i) text_puts(out, ",");
+    print_size(out, s.stride[i]);
+  }
+}
+
+static LibraryProblem product_problem(Graph *g, Node *n) {
+  Node *a = graph_arg(g, n, "self").node, *b = graph_arg(g, n, "mat2").node;
+  bool bias = graph_arg(g, n, "bias").kind == ARG_NODE;
+  Name activation = graph_arg(g, n, "activation").name;
+  uint32_t rank = a->type.rank;
+  Text signature = text_new(g->arena), sizes = text_new(g->arena);
+  text_printf(&signature, "%s by %s to %s%s", dtype_name(a->type.dtype), dtype_name(b->type.dtype),
+              dtype_name(n->type.dtype), bias ? ", bias" : "");
+  if (library_activation(activation)) text_printf(&signature, ", %s", activation);
+  print_named_size(&sizes, "batch", rank == 3 ? a->type.shape[0] : dim_int(g->dims, 1));
+  print_named_size(&sizes, "m", a->type.shape[rank - 2]);
+  print_named_size(&sizes, "n", b->type.shape[rank - 1]);
+  print_named_size(&sizes, "k", a->type.shape[rank - 1]);
+  print_strides(g, &sizes, "a", a);
+  print_strides(g, &sizes, "b", b);
+  return (LibraryProblem){library_function_of(g, n), signature.data, sizes.data};
+}
+
+static void print_pair(Text *out, const char *name, const Dim *x) {
+  text_printf(out, " %s=", name);
+  print_size(out, x[0]);
+  text_puts(out, ",");
+  print_size(out, x[1]);
+}
+
+static LibraryProblem conv_problem(Graph *g, Node *n) {
+  LibraryConv c = library_conv_of(g, n);
+  const LibraryFunction *f = library_function_of(g, n);
+  static const char *const works[] = {
+      [LIBRARY_CONVOLUTION] = "convolution",
+      [LIBRARY_INPUT_GRADIENT] = "gradient of a convolution's input",
+      [LIBRARY_WEIGHT_GRADIENT] = "gradient of a convolution's weight"};
+  Text sizes = text_new(g->arena);
+  print_named_size(&sizes, "images", c.x->shape[0]);
+  print_pair(&sizes, "size", c.x->shape + 1);
+  print_named_size(&sizes, "channels", c.x->shape[3]);
+  print_named_size(&sizes, "features", c.w->shape[0]);
+  print_pair(&sizes, "window", c.w->shape + 1);
+  print_pair(&sizes, "stride", c.stride);
+  print_pair(&sizes, "padding", c.padding);
+  print_pair(&sizes, "dilation", c.dilation);
+  print_named_size(&sizes, "groups", c.groups);
+  const char *signature =
+      arena_printf(g->arena, "%s, %s", works[library_work(f)], dtype_name(n->type.dtype));
+  return (LibraryProblem){f, signature, sizes.data};
+}
+
+LibraryProblem library_problem(Graph *g, Node *n) {
+  return graph_is(n, OP_nereid_library_conv_default) ? conv_problem(g, n) : product_problem(g, n);
+}

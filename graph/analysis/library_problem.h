@@ -1,0 +1,39 @@
+/* Products and convolutions that a library could compute (runtime/library/library.h), and who
+ * chooses those that it does. */
+#ifndef NEREID_GRAPH_ANALYSIS_LIBRARY_PROBLEM_H
+#define NEREID_GRAPH_ANALYSIS_LIBRARY_PROBLEM_H
+
+#include "graph/ir/graph.h"
+#include "runtime/library/library.h"
+
+/* As records call it. */
+typedef struct {
+  const LibraryFunction *function;
+  const char *signature; /* "bf16 by bf16 to bf16, bias, relu" */
+  const char *sizes;     /* "batch=1 m=8192 n=768 k=768 a=768,1 b=1,768"; * for open ones */
+} LibraryProblem;
+
+/* Who decides for each of them. */
+typedef struct LibraryChooser {
+  nereid_kind kind; /* of the device's code */
+  bool (*wants)(void *context, const LibraryProblem *p); /* NULL: all are taken */
+  void *context;
+} LibraryChooser;
+
+/* The problem of n, a nereid.library_product or a nereid.library_conv. */
+LibraryProblem library_problem(Graph *g, Node *n);
+/* Does the graph's chooser want that problem? */
+bool library_is_wanted(const Graph *g, const LibraryProblem *p);
+
+/* The tensors of a nereid.library_conv, whatever it computes of them: x[images, height, width,
+ * channels], w[features, window, channels of a group], y[images, out, features]. */
+typedef struct {
+  const ValueType *x, *w, *y;
+  Dim stride[2], padding[2], dilation[2], groups;
+} LibraryConv;
+
+LibraryConv library_conv_of(Graph *g, const Node *n);
+/* The function that n calls. */
+const LibraryFunction *library_function_of(Graph *g, const Node *n);
+
+#endif

@@ -1,0 +1,33 @@
+#include "graph/decompose/library_conv.h"
+
+#include <string.h>
+
+static const LibraryFunction *function_for(const Graph *g, LibraryWork work, DType t) {
+  const LibraryFunction *f;
+  for (int i = 0; (f = library_of_kind(g->libraries->kind, i)); i++)
+    if (library_work(f) == work && library_convolves(f, t)) return f;
+  return NULL;
+}
+
+static Node *last_channels(Build *b, Node *x) {
+  return build_permute(b, x, (uint32_t[]){0, 2, 3, 1});
+}
+
+/* The node is made before it is known whether it is wanted, since a problem is that of a node; one
+ * that is not has no users. */
+Node *library_conv(Build *b, LibraryWork work, Node *x, Node *y, const Dim size[4],
+                   const LibraryWindows *w) {
+  Graph *g = b->in.g;
+  DType t = x->type.dtype;
+  const LibraryFunction *f = g->libraries && y->type.dtype == t ? function_for(g, work, t) : NULL;
+  if (!f) return NULL;
+  Arg name = {.kind = ARG_STRING, .name = pool_name(g->names, library_name(f))};
+  Node *n =
+      build(b, OP_nereid_library_conv_default,
+            ARGS(arg_node(last_channels(b, x)), arg_node(last_channels(b, y)), arg_dims(g, 4, size),
+                 name, arg_dims(g, 2, w->stride), arg_dims(g, 2, w->padding),
+                 arg_dims(g, 2, w->dilation), arg_dim(w->groups)));
+  LibraryProblem p = library_problem(g, n);
+  if (!library_is_wanted(g, &p)) return NULL;
+  return build_permute(b, n, (uint32_t[]){0, 3, 1, 2});
+}
