@@ -33,6 +33,7 @@
 #define E_RUN_PASS_NOT_RUN "pass `%s` was not run here; the passes of %s are %s"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is not a kind of code"
+#define E_RUN_ASSERT "%s, in program (%u, %u, %u)"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of 2 from 1 to 32, not %d"
 #define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
 #define E_RUN_NUM_CTAS "clusters of %d programs are not supported yet"

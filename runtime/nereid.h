@@ -296,6 +296,9 @@ typedef struct {
   void *context;           /* for both callbacks */
   const char *language;    /* Triton's version, "3.6" or "3.9"; NULL: the one that the nearest
                               pyproject.toml of the file requires, or 3.6 */
+  int debug;               /* a device_assert that fails ends the launch; so does a sum, a
+                              difference or a product of integers below 64 bits that overflows */
+  int allow_overflow;      /* with `debug`: but for the latter */
 } nereid_request;
 
 /* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size

@@ -39,5 +39,17 @@
 const Helper c_helpers_print[] = {
     PRINT("i32 u32 i64 u64", ""),
     PRINT("f64", "    if (value != value) value = __builtin_fabs(value);\n"),
+    {"FAILED", NULL,
+     "#ifndef FAILED\n"
+     "#define FAILED(text, x, y, z) \\\n"
+     "  (__builtin_printf(\"%s\\n\", text), __builtin_abort())\n"
+     "#endif\n"},
+    {"vfails", NULL,
+     "/* Is x false in a lane of m? */\n"
+     "INLINE bool vfails(vi32 m, vi32 x) {\n"
+     "  bool fails = false;\n"
+     "  EACH_LANE(l) fails |= m[l] && !x[l];\n"
+     "  return fails;\n"
+     "}\n"},
     {0},
 };

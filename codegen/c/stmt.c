@@ -321,6 +321,22 @@ static void c_print_line(Gen *g, const NestStmt *s) {
          axes, value);
 }
 
+/* ---- device_assert ---- */
+
+/* An assertion that fails ends the program; who loads the unit hears of it. */
+static void c_assert(Gen *g, const NestStmt *s) {
+  if (!nest_assert_is_code(g->nest, s)) return;
+  const Source *f = diag_file(g->d, s->span.file);
+  const char *message = nest_str(s, NA_message, "");
+  const char *text = c_text(g, "%s:%u: assertion failed%s%s", f ? f->name : "?", s->span.line,
+                            *message ? ": " : "", message);
+  const char *when = s->guard.kind ? c_vector(g, &s->guard, DT_I1) : "vsplat_i32(-1)";
+  c_line(g, "if (vfails(%s, %s)) {", when, c_vector(g, &s->srcs[0], DT_I1));
+  c_line(g, "  FAILED(%s, pid_0, pid_1, pid_2);", string_literal(g, text));
+  c_line(g, "  return;");
+  c_line(g, "}");
+}
+
 /* ---- all statements ---- */
 
 static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
@@ -341,7 +357,7 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_BAR] = c_no_code,
     [NEST_FENCE] = fence,
     [NEST_GRID_DEPENDENCY] = c_no_code,
-    [NEST_ASSERT] = c_no_code,
+    [NEST_ASSERT] = c_assert,
     [NEST_PRINT] = c_print_line,
     [NEST_ASM] = c_inline_asm,
     [NEST_UNROLL] = c_counted_loop,

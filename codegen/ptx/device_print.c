@@ -15,13 +15,14 @@ static size_t intern_format(Ptx *p, const PrintLine *line) {
   return p->formats.len - 1;
 }
 
+static void declare_text(Text *module, const char *name, size_t i, const char *s) {
+  text_printf(module, ".global .align 1 .b8 $%s_%zu[%zu] = {", name, i, strlen(s) + 1);
+  for (; *s; s++) text_printf(module, "%d, ", (unsigned char)*s);
+  text_puts(module, "0};\n");
+}
+
 void ptx_declare_print(const Ptx *p, Text *module) {
-  for (size_t i = 0; i < p->formats.len; i++) {
-    const char *s = p->formats.data[i];
-    text_printf(module, ".global .align 1 .b8 $format_%zu[%zu] = {", i, strlen(s) + 1);
-    for (; *s; s++) text_printf(module, "%d, ", (unsigned char)*s);
-    text_puts(module, "0};\n");
-  }
+  for (size_t i = 0; i < p->formats.len; i++) declare_text(module, "format", i, p->formats.data[i]);
   if (p->formats.len)
     text_puts(module,
               ".extern .func (.param .b32 $printed) vprintf (.param .b64 $format, .param "
@@ -92,6 +93,15 @@ static void call_vprintf(Ptx *p, size_t format) {
   ptx_puts(p, "\t}\n");
 }
 
+static void branch(Ptx *p, const char *when, const Operand *condition, int32_t label) {
+  ptx_begin(p);
+  ptx_puts(p, when);
+  ptx_put_operand(p, condition);
+  ptx_puts(p, " bra ");
+  ptx_put_label(p, label);
+  ptx_end(p);
+}
+
 /* A branch goes around the call, so that threads without an element store nothing either.  All of a
  * warp go on together: matrix instructions want that. */
 void ptx_print_line(Ptx *p, const NestStmt *s) {
@@ -103,20 +113,57 @@ void ptx_print_line(Ptx *p, const NestStmt *s) {
   Operand guard = ptx_guard(p, s);
   int32_t end = ptx_label(p);
   int64_t at = 0;
-  if (guard.kind) {
-    ptx_begin(p);
-    ptx_puts(p, "@!");
-    ptx_put_operand(p, &guard);
-    ptx_puts(p, " bra ");
-    ptx_put_label(p, end);
-    ptx_end(p);
-  }
+  if (guard.kind) branch(p, "@!", &guard, end);
   put_program(p, &at);
   for (uint32_t i = 1; i < s->nsrcs; i++) put_argument(p, &at, x[i], DT_I32);
   if (s->nsrcs) put_argument(p, &at, x[0], s->type);
   if (at > p->print_bytes) p->print_bytes = at;
   call_vprintf(p, intern_format(p, &line));
   if (!guard.kind) return;
+  ptx_place_label(p, end);
+  put_string_bytes(p, "bar.warp.sync -1");
+}
+
+/* ---- device_assert ---- */
+
+static const char *intern_text(Ptx *p, const char *text) {
+  size_t i = 0;
+  while (i < p->texts.len && strcmp(p->texts.data[i], text)) i++;
+  if (i == p->texts.len) vec_push(p->arena, &p->texts, text);
+  return arena_printf(p->arena, "$text_%zu", i);
+}
+
+void ptx_declare_asserts(const Ptx *p, Text *module) {
+  for (size_t i = 0; i < p->texts.len; i++) declare_text(module, "text", i, p->texts.data[i]);
+  if (p->texts.len)
+    text_puts(module,
+              ".extern .func __assertfail (.param .b64 $message, .param .b64 $file, .param .b32 "
+              "$line, .param .b64 $function, .param .b64 $size) .noreturn;\n");
+}
+
+/* CUDA's function for assert(), which prints the place and the thread, and ends the launch. */
+static void call_assertfail(Ptx *p, const NestStmt *s) {
+  const Source *f = diag_file(p->diags, s->span.file);
+  const char *message = nest_str(s, NA_message, "");
+  ptx_puts(p, "\t{\n");
+  put_parameter(p, "$message", intern_text(p, *message ? message : "device_assert"), "global");
+  put_parameter(p, "$file", intern_text(p, f ? f->name : "?"), "global");
+  put_string_bytes(p, ".param .b32 $line");
+  put_string_bytes(p, arena_printf(p->arena, "st.param.b32 [$line], %u", s->span.line));
+  put_parameter(p, "$function", intern_text(p, p->nest->name), "global");
+  put_string_bytes(p, ".param .b64 $size");
+  put_string_bytes(p, "st.param.b64 [$size], 1");
+  put_string_bytes(p, "call.uni __assertfail, ($message, $file, $line, $function, $size)");
+  ptx_puts(p, "\t}\n");
+}
+
+void ptx_assert(Ptx *p, const NestStmt *s) {
+  if (!nest_assert_is_code(p->nest, s)) return;
+  Operand holds = ptx_source_reg(p, &s->srcs[0], DT_I1), guard = ptx_guard(p, s);
+  int32_t end = ptx_label(p);
+  if (guard.kind) branch(p, "@!", &guard, end);
+  branch(p, "@", &holds, end);
+  call_assertfail(p, s);
   ptx_place_label(p, end);
   put_string_bytes(p, "bar.warp.sync -1");
 }

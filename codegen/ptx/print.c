@@ -56,6 +56,7 @@ static void put_header(Ptx *p, Text *out) {
   if (p->nest->shared_bytes)
     text_printf(out, ".extern .shared .align %d .b8 smem[];\n", (int)align);
   ptx_declare_print(p, out);
+  ptx_declare_asserts(p, out);
 }
 
 static void put_entry(Ptx *p, const char *entry, Text *out) {
@@ -71,10 +72,12 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
 }
 
-/* PTX wants a letter first, or _ and something after it; vprintf is the driver's. */
+/* PTX wants a letter first, or _ and something after it; vprintf and __assertfail are the
+ * driver's. */
 static const char *entry_name(Ptx *p) {
   const char *s = ptx_identifier(p->arena, p->nest->name);
   if (!strcmp(s, "vprintf")) return "k_vprintf";
+  if (!strcmp(s, "__assertfail")) return "k___assertfail";
   bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
   return letter || ((*s == '_' || *s == '$') && s[1]) ? s : arena_printf(p->arena, "k_%s", s);
 }

@@ -123,6 +123,7 @@ typedef struct {
   uint32_t *file_number; /* by file of diags: its number in the text, 0: none yet */
   VEC(Name) files;
   VEC(const char *) formats; /* of printed lines, each once */
+  VEC(const char *) texts;   /* that assertions tell, each once */
   int64_t print_bytes;       /* of a line's arguments, at most */
   Span span;             /* of the statement */
   uint32_t loc_file, loc_line; /* printed last */
@@ -302,6 +303,8 @@ void ptx_fence(Ptx *p, const NestStmt *s);
 void ptx_print_line(Ptx *p, const NestStmt *s);
 /* Declarations for calls of vprintf: of the module, and of the entry. */
 void ptx_declare_print(const Ptx *p, Text *module);
+void ptx_declare_asserts(const Ptx *p, Text *module);
+void ptx_assert(Ptx *p, const NestStmt *s);
 void ptx_declare_print_arguments(const Ptx *p, Text *entry);
 
 #endif

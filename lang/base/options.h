@@ -25,10 +25,13 @@ typedef struct {
   bool checked;           /* for an interpreter: asserts what the kernel promises by hints */
   AliasMode alias;
   Language language;      /* rules that the source follows; no stage after sema knows them */
+  bool debug;             /* device_assert becomes code */
+  bool wraps;             /* with it: integers may overflow; only sema asks */
 } Options;
 
 static inline Options options_default(void) {
-  return (Options){"sm_90a", 4, 3, 1, 0, true, false, ALIAS_GUARDED, LANGUAGE_3_6};
+  return (Options){"sm_90a",     4,           3,    1,    0, true, false, ALIAS_GUARDED,
+                   LANGUAGE_3_6, false, false};
 }
 
 #endif

@@ -387,6 +387,8 @@ static void read_option(Parser *p, const IrAttr *a, Options *o) {
     o->enable_fp_fusion = header_bool(p, a);
   } else if (is_key(a, "checked")) {
     o->checked = header_bool(p, a);
+  } else if (is_key(a, "debug")) {
+    o->debug = header_bool(p, a);
   } else if (is_key(a, "ordered")) {
     o->alias = header_bool(p, a) ? ALIAS_ORDERED : ALIAS_GUARDED;
   } else if (is_key(a, "target")) {

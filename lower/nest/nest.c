@@ -375,6 +375,10 @@ bool nest_asm_types(Arena *a, const NestStmt *s, AsmTypes *types) {
   return true;
 }
 
+bool nest_assert_is_code(const Nest *n, const NestStmt *s) {
+  return n->options.debug && !strcmp(nest_str(s, NA_kind, "assert"), "assert");
+}
+
 bool nest_print_line(const NestStmt *s, PrintLine *line) {
   *line = (PrintLine){.message = nest_str(s, NA_message, ""),
                       .type = s->nsrcs ? s->type : DT_NONE,

@@ -291,6 +291,9 @@ void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);
 int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt);
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt);
 
+/* Does an ASSERT become code, which ends the launch? */
+bool nest_assert_is_code(const Nest *n, const NestStmt *s);
+
 /* The line of a PRINT (lang/interp/device_print.h); false if its attributes don't fit its
  * operands. */
 struct PrintLine;

@@ -40,7 +40,7 @@ X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of 
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
 X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
 X(GRID_DEPENDENCY, NT, 0, 0, 0, 0, "kind",           "as the tile op; each thread executes it") \
-X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
+X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; code for `assert` alone, with option `debug`.  kind: whose promise it is, `assert`, `assume` or `hint`") \
 X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/interp/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
 X(ASM,      NT, -1, -1, 0, 0, "n volatile asm constraints pack", "inline assembly (lang/asm/asm_call.h).  Level thread: one call, on n registers from each reference on, at most `pack`; it gets some value for those that lack.  Level nest: tiles of one layout, or scalars.  `volatile`: it has other effects than its results") \
 /* -- structure -- */ \

@@ -512,6 +512,7 @@ int call_read(Call *c) {
     if (code) return -1;
   }
   if (add_options(c) || (c->mixed && check_pinned(c))) return -1;
+  if (c->state->debug && key_put(c, '!', NULL, 0)) return -1;
   return key_put(c, '@', &c->device, sizeof c->device);
 }
 

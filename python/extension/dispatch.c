@@ -700,6 +700,12 @@ PyObject *py_set_launch_hooks(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+PyObject *py_set_debug(PyObject *module, PyObject *flag) {
+  state_of(module)->debug = PyObject_IsTrue(flag) == 1;
+  if (PyErr_Occurred()) return NULL;
+  Py_RETURN_NONE;
+}
+
 PyObject *py_set_allocator(PyObject *module, PyObject *allocator) {
   keep(&state_of(module)->allocator, allocator);
   Py_RETURN_NONE;

@@ -28,6 +28,7 @@ typedef struct {
   PyObject *stream;     /* nereid.runtime.driver.current_stream() */
   PyObject *enter_hook, *exit_hook; /* of launches; NULL: none */
   PyObject *allocator;  /* of scratch memory; NULL: the device's own */
+  int debug;            /* kernels check their assertions */
   PyObject *descriptor; /* the class of host tensor descriptors; NULL: none was made yet */
   PyObject *constexpr_; /* the class of constants of the language; NULL: likewise */
   PyTypeObject *device_type, *image_type, *kernel_type, *launcher_type, *specialization_type;
@@ -142,6 +143,7 @@ int add_graphs(PyObject *module);
 int add_dispatch(PyObject *module);
 PyObject *py_set_launch_hooks(PyObject *module, PyObject *args);
 PyObject *py_set_allocator(PyObject *module, PyObject *allocator);
+PyObject *py_set_debug(PyObject *module, PyObject *flag);
 PyObject *py_register(PyObject *module, PyObject *args);
 
 #endif

@@ -67,6 +67,8 @@ static PyMethodDef functions[] = {
      "records_store(device, [(..., status, median, spread, runs)], replace=False)."},
     {"set_launch_hooks", py_set_launch_hooks, METH_VARARGS,
      "set_launch_hooks(enter, exit): called around each launch; None: nobody is."},
+    {"set_debug", py_set_debug, METH_O,
+     "set_debug(flag): calls need kernels that were compiled with knobs.runtime.debug as it is."},
     {"set_allocator", py_set_allocator, METH_O,
      "set_allocator(f): f(size, alignment, stream) gives the scratch memory of launches."},
     {"register", py_register, METH_VARARGS,

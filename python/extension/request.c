@@ -167,9 +167,14 @@ static int get_options(Call *c, PyObject *options) {
   const struct {
     const char *name;
     int *field;
-  } numbers[] = {{"num_warps", &r->num_warps},       {"num_stages", &r->num_stages},
-                 {"num_ctas", &r->num_ctas},         {"maxnreg", &r->maxnreg},
-                 {"no_fp_fusion", &r->no_fp_fusion}, {"alias", &alias}};
+  } numbers[] = {{"num_warps", &r->num_warps},
+                 {"num_stages", &r->num_stages},
+                 {"num_ctas", &r->num_ctas},
+                 {"maxnreg", &r->maxnreg},
+                 {"no_fp_fusion", &r->no_fp_fusion},
+                 {"alias", &alias},
+                 {"debug", &r->debug},
+                 {"allow_overflow", &r->allow_overflow}};
   enum { NUMBERS = sizeof numbers / sizeof *numbers };
   PyObject *key, *value;
   Py_ssize_t at = 0;

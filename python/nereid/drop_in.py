@@ -53,7 +53,8 @@ _ELSEWHERE = {
     },
 }
 # Variables of Triton's that Nereid has under a name of its own.
-VARIABLES = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET"}
+VARIABLES = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET",
+             "TRITON_DEBUG": "NEREID_DEBUG"}
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "as_triton")
 _triton_names: dict = {}  # of modules of Nereid's that have got one
 

@@ -23,7 +23,7 @@ propagate_env: bool = True
 
 # Variables that the library reads, which follow those of Triton's names.
 _FOLLOW = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET",
-           "TRITON_PRINT_AUTOTUNING": "NEREID_PRINT_AUTOTUNING"}
+           "TRITON_PRINT_AUTOTUNING": "NEREID_PRINT_AUTOTUNING", "TRITON_DEBUG": "NEREID_DEBUG"}
 
 
 class Env:
@@ -334,6 +334,7 @@ def _is_used(hook) -> bool:
 
 def _connect() -> None:
     """Hooks that do nothing cost a launch nothing: it knows of none."""
+    _nereid.set_debug(bool(runtime.debug))
     used = runtime.nvtx or _is_used(runtime.launch_enter_hook) or _is_used(runtime.launch_exit_hook)
     _nereid.set_launch_hooks(*((_enter, _exit) if used else (None, None)))
 
@@ -473,7 +474,7 @@ class runtime_knobs(base_knobs):
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if name in ("launch_enter_hook", "launch_exit_hook", "nvtx"):
+        if name in ("launch_enter_hook", "launch_exit_hook", "nvtx", "debug"):
             _connect()
 
     def _restored(self) -> None:

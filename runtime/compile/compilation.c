@@ -406,6 +406,8 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   /* More than a thread can have is no limit, as for ptxas: lists of configurations have it. */
   if (r->maxnreg) base.maxnreg = r->maxnreg <= MACHINE_REGISTERS ? r->maxnreg : 0;
   if (r->no_fp_fusion) base.enable_fp_fusion = false;
+  if (r->debug) base.debug = true;
+  if (r->allow_overflow) base.wraps = true;
   if (r->alias) base.alias = r->alias == NEREID_ALIAS_ORDERED ? ALIAS_ORDERED : ALIAS_DISJOINT;
   return base;
 }

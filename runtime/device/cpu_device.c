@@ -168,6 +168,44 @@ static const char PRINT_HEAD[] =
     "void *nereid_print_device;\n"
     "#define PRINTF(...) nereid_print(nereid_print_device, __VA_ARGS__)\n";
 
+/* Before a unit with assertions: the device is told of the first one that fails. */
+static const char ASSERT_HEAD[] =
+    "#include <stdint.h>\n"
+    "void (*nereid_failed)(void *device, const char *text, uint32_t, uint32_t, uint32_t);\n"
+    "void *nereid_failed_device;\n"
+    "#define FAILED(text, x, y, z) nereid_failed(nereid_failed_device, text, x, y, z)\n";
+
+typedef void AssertFailed(void *device, const char *text, uint32_t x, uint32_t y, uint32_t z);
+
+/* The launch that is running reports it, or where several are, one of them. */
+static void note_failure(void *device, const char *text, uint32_t x, uint32_t y, uint32_t z) {
+  nereid_device *d = device;
+  Cpu *cpu = d->state;
+  pthread_mutex_lock(&d->lock);
+  if (!cpu->failed) snprintf(cpu->failure, sizeof cpu->failure, E_RUN_ASSERT, text, x, y, z);
+  __atomic_store_n(&cpu->failed, true, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&d->lock);
+}
+
+static int report_failure(nereid_device *d) {
+  Cpu *cpu = d->state;
+  char text[sizeof cpu->failure];
+  if (__builtin_expect(!__atomic_load_n(&cpu->failed, __ATOMIC_ACQUIRE), 1)) return 0;
+  pthread_mutex_lock(&d->lock);
+  memcpy(text, cpu->failure, sizeof text);
+  cpu->failed = false;
+  pthread_mutex_unlock(&d->lock);
+  return error_set(NEREID_E_FINDINGS, "%s", text);
+}
+
+static void connect_asserts(nereid_device *d, void *library) {
+  AssertFailed **failed = dlsym(library, "nereid_failed");
+  void **device = dlsym(library, "nereid_failed_device");
+  if (!failed || !device) return;
+  *failed = note_failure;
+  *device = d;
+}
+
 typedef int PrintLine(void *device, const char *format, ...);
 
 static int print_line(void *device, const char *format, ...) {
@@ -200,6 +238,7 @@ static int open_library_kernel(nereid_device *d, const char *path, const LoadIte
   out->code = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
   connect_print(d, out->code);
+  connect_asserts(d, out->code);
   out->entry = dlsym(out->code, symbol);
   return out->entry ? 0 : error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
 }
@@ -327,10 +366,12 @@ static void write_texts(Loading *w) {
   }
 }
 
-static void add_print_head(const Loading *w, Library *l) {
-  if (!strstr(l->text.data, "PRINTF(")) return;
+static void add_heads(const Loading *w, Library *l) {
+  bool prints = strstr(l->text.data, "PRINTF("), asserts = strstr(l->text.data, "FAILED(");
+  if (!prints && !asserts) return;
   Text text = text_new(w->arena);
-  text_puts(&text, PRINT_HEAD);
+  if (prints) text_puts(&text, PRINT_HEAD);
+  if (asserts) text_puts(&text, ASSERT_HEAD);
   text_putn(&text, l->text.data, l->text.len);
   l->text = text;
 }
@@ -349,7 +390,7 @@ static int load_libraries_body(void *arg) {
   divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) {
-    add_print_head(w, &w->libraries[i]);
+    add_heads(w, &w->libraries[i]);
     name_library(&w->libraries[i]);
   }
   parallel_for((size_t)w->nlibraries, build_library, w);
@@ -489,7 +530,7 @@ static int launch_on_cpu(const Start *s, void *stream) {
   __atomic_store_n(&d->running, s->kernel->image->name, __ATOMIC_RELAXED);
   run(s->slots, s->launched, cpu->team);
   __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
-  return 0;
+  return report_failure(d);
 }
 
 const DeviceOps device_cpu = {.name = "cpu",

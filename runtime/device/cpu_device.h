@@ -14,6 +14,8 @@ typedef struct {
   bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
   unsigned char processor[CPU_IDENTITY];
+  bool failed; /* an assertion, which no launch has reported yet; under the device's lock */
+  char failure[1024];
 } Cpu;
 
 /* A hash of the lines that tell processors apart, which -march=native depends on; and the

@@ -52,7 +52,12 @@ Value builtin_where(Sema *S, Call *c) {
 }
 
 Value builtin_arith(Sema *S, Call *c) {
-  return binary(S, (AstOp)c->fn->code, c->args[0], c->args[1], c->at);
+  bool checks, before = S->fn->options.wraps;
+  if (!want_bool(S, c->args[2], "sanitize_overflow", c->spans[2], &checks)) return value_error();
+  S->fn->options.wraps |= !checks;
+  Value v = binary(S, (AstOp)c->fn->code, c->args[0], c->args[1], c->at);
+  S->fn->options.wraps = before;
+  return v;
 }
 
 /* bf16 is compared in f32; Triton 3.9 compares it as it is, and takes numbers as weak. */

@@ -62,30 +62,31 @@ Value builtin_static_assert(Sema *S, Call *c) {
   return value_error();
 }
 
+bool assert_condition(Sema *S, Value cond, Value mask, const char *message, Span at) {
+  Value both[2] = {cond, mask};
+  if (cond.kind == V_ERROR || mask.kind == V_ERROR || !can_emit(S)) return false;
+  if (S->choice) both[1] = choice_mask(S, mask, at);
+  bool masked = both[1].kind != V_ABSENT;
+  if (masked && (both[1].kind == V_ERROR || !broadcast_all(S, both, 2, at))) return false;
+  TileValue *args[2] = {materialize(S, both[0], at)};
+  if (masked) args[1] = materialize(S, both[1], at);
+  TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, at);
+  if (*message) tile_set_str(S->fn, op, TA_message, message);
+  return true;
+}
+
 Value builtin_device_assert(Sema *S, Call *c) {
-  Value cond, mask;
+  Value mask = value_of(V_ABSENT);
   bool truth;
   if (value_truth(c->args[0], &truth) && truth) return value_none();
-  cond = as_condition(S, c->args[0], c->spans[0]);
-  if (cond.kind == V_ERROR || !can_emit(S)) return value_error();
-  Value both[2] = {cond};
-  uint32_t n = 1;
+  Value cond = as_condition(S, c->args[0], c->spans[0]);
+  if (cond.kind == V_ERROR) return value_error();
   if (c->args[2].kind != V_NONE) {
     if (!tile_arg(S, c, 2, &mask)) return value_error();
-    both[n++] = as_condition(S, mask, c->spans[2]);
+    mask = as_condition(S, mask, c->spans[2]);
   }
-  if (S->choice) {
-    both[1] = choice_mask(S, n == 2 ? both[1] : value_of(V_ABSENT), c->at);
-    n = 2;
-  }
-  if (n == 2 && (both[1].kind == V_ERROR || !broadcast_all(S, both, 2, c->at)))
-    return value_error();
-  TileValue *args[2] = {materialize(S, both[0], c->at)};
-  if (n == 2) args[1] = materialize(S, both[1], c->at);
-  TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, c->at);
-  if (c->args[1].kind == V_STR && c->args[1].u.s[0])
-    tile_set_str(S->fn, op, TA_message, c->args[1].u.s);
-  return value_none();
+  const char *message = c->args[1].kind == V_STR ? c->args[1].u.s : "";
+  return assert_condition(S, cond, mask, message, c->at) ? value_none() : value_error();
 }
 
 /* ---- iterators ---- */

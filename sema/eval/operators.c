@@ -303,13 +303,39 @@ static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
   return elementwise2(S, codes[op], a, b, t, t, at);
 }
 
+/* With option `debug`: the result in 64 bits is one of the type.  Sums that a function of the
+ * standard library makes, or one that combines elements, may be meant to wrap around. */
+static bool checks_overflow(const Sema *S, DType t) {
+  const Options *o = &S->fn->options;
+  bool own = S->frame && !S->frame->is_std && !S->combining;
+  return o->debug && !o->wraps && own && dtype_is_int(t) && t != DT_I1 && dtype_bits(t) < 64;
+}
+
+static void check_overflow(Sema *S, AstOp op, TileCode code, Value a, Value b, DType t, Span at) {
+  int bits = dtype_bits(t);
+  bool is_signed = dtype_is_signed(t);
+  int64_t least = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
+  int64_t most = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
+  Value wide[] = {cast_dtype(S, cast_dtype(S, a, t, at), DT_I64, at),
+                  cast_dtype(S, cast_dtype(S, b, t, at), DT_I64, at)};
+  Value x = elementwise2(S, code, wide[0], wide[1], DT_I64, DT_I64, at);
+  Value above = compare(S, OP_GE, x, value_int(least), at);
+  Value below = compare(S, OP_LE, x, value_int(most), at);
+  const char *name = op == OP_ADD ? "add" : op == OP_SUB ? "sub" : "mul";
+  assert_condition(S, binary(S, OP_AND, above, below, at), value_of(V_ABSENT),
+                   arena_printf(S->arena, "int%d overflow detected for operation %s", bits, name),
+                   at);
+}
+
 static Value arithmetic(Sema *S, AstOp op, Value a, Value b, Span at) {
   TileCode code = op == OP_ADD ? TILE_ADD : op == OP_SUB ? TILE_SUB : TILE_MUL;
   DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
   if (t == DT_NONE || negative_beside_unsigned(S, a, b, t, at)) return value_error();
   /* Sums of i1 are sums of one bit. */
   if (t == DT_I1) code = code == TILE_MUL ? TILE_AND : TILE_XOR;
-  return elementwise2(S, code, a, b, t, t, at);
+  Value made = elementwise2(S, code, a, b, t, t, at);
+  if (made.kind == V_TILE && checks_overflow(S, t)) check_overflow(S, op, code, a, b, t, at);
+  return made;
 }
 
 static Value no_operator(Sema *S, const char *op, Value a, Value b, Span at) {

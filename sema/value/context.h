@@ -281,6 +281,8 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
 
 /* `mask` (V_ABSENT: true) and the conditions of the choices by element around this place. */
 Value choice_mask(Sema *S, Value mask, Span at);
+/* A device_assert of a condition, where `mask` (V_ABSENT: everywhere) says. */
+bool assert_condition(Sema *S, Value cond, Value mask, const char *message, Span at);
 
 /* ---- expressions.c ---- */
 Value eval(Sema *S, const Expr *e);

@@ -5,6 +5,8 @@ import contextlib, os, pathlib, subprocess, sys, tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.dont_write_bytecode = True
+FOLDER = tempfile.TemporaryDirectory()  # without records of earlier processes
+os.environ["NEREID_CACHE_DIR"] = FOLDER.name
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
 import nereid
 import nereid.language as tl

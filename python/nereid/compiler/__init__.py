@@ -12,8 +12,7 @@ from nereid.runtime.source import Names, function_of, source_of
 _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
 # Libraries of extern functions are LLVM's; those of libdevice are the compiler's own.
-_IGNORED = frozenset(("debug", "sanitize_overflow", "instrumentation_mode", "arch", "warp_size",
-                      "extern_libs"))
+_IGNORED = frozenset(("debug", "instrumentation_mode", "arch", "warp_size", "extern_libs"))
 # Of AMD's GPUs.
 _OTHER_FP8 = ("fp8e4b8", "fp8e5b16")
 _MOST_WARPS = 32  # of a program, on every GPU
@@ -22,6 +21,8 @@ _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
 def _take_options(fn, options: dict) -> tuple[dict, int]:
     """The compiler's options, and the flags of launches."""
+    from nereid import knobs
+
     taken, flags = {}, 0
     for name, value in options.items():
         if name in _DEFAULTS or name == "maxnreg":
@@ -34,11 +35,17 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
                 taken[name] = value
         elif name == "enable_fp_fusion":
             taken["no_fp_fusion"] = int(not value)
+        elif name == "sanitize_overflow":
+            taken["allow_overflow"] = int(not value)
         elif name in _LAUNCH_FLAGS:
             flags |= _LAUNCH_FLAGS[name] if value else 0
         elif name not in _IGNORED:
             raise KeyError(f"Keyword argument {name} was specified but unrecognised: "
                            f"`{fn.__name__}` has no such parameter, and there is no such option")
+    if options.get("debug", fn.debug) or knobs.runtime.debug:
+        taken["debug"] = 1
+    else:
+        taken.pop("allow_overflow", None)
     return taken, flags
 
 

@@ -179,6 +179,43 @@ static void test_threads(void) {
   unsetenv("NEREID_THREADS");
 }
 
+/* ---- assertions ---- */
+
+/* The launch that fails tells of it, and the next one is as any. */
+static void test_assertions(void) {
+  static const char CHECKED[] =
+      "import triton\nimport triton.language as tl\n"
+      "@triton.jit\n"
+      "def k(x, n):\n"
+      "    tl.device_assert(n < 3, 'n is large')\n"
+      "    tl.store(x + tl.program_id(0), n)\n";
+  nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}};
+  nereid_request r = {.source = {.text = CHECKED, .size = strlen(CHECKED)}, .args = args};
+  nereid_device *d;
+  nereid_image *image;
+  nereid_kernel *k;
+  int *x;
+  r.nargs = 2;
+  r.debug = 1;
+  if (nereid_device_open(&d, "cpu") || nereid_compile_for(&image, d, &r)) abort();
+  if (nereid_kernel_load(&k, d, image)) abort();
+  if (nereid_alloc((void **)&x, d, 8 * sizeof *x)) abort();
+  memset(x, 0, 8 * sizeof *x);
+  uint64_t values[] = {(uintptr_t)x, 2};
+  const uint32_t grid[] = {4, 1, 1}, one[] = {1, 1, 1};
+  check_call(!nereid_kernel_run(k, NULL, grid, values, NULL, NULL) && x[3] == 2, "it holds");
+  values[1] = 3;
+  X(nereid_kernel_run(k, NULL, one, values, NULL, NULL), NEREID_E_FINDINGS,
+    "*:5: assertion failed: n is large, in program (0, 0, 0)");
+  check_call(x[0] == 2, "the program has ended there");
+  values[1] = 1;
+  check_call(!nereid_kernel_run(k, NULL, grid, values, NULL, NULL) && x[0] == 1, "the next launch");
+  nereid_free(d, x);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 /* ---- many kernels at once ---- */
 
 static const char PUT[] =
@@ -277,6 +314,7 @@ int main(void) {
     test_threads();
     test_tools(&t);
     test_together(&t);
+    test_assertions();
   } else {
     printf("1 skipped: no gcc\n");
   }
