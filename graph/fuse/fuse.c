@@ -541,6 +541,12 @@ static bool group_has_window(const Group *g) {
   return false;
 }
 
+static bool group_has_columns(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (fuse_has_columns(g->nodes.data[i])) return true;
+  return false;
+}
+
 /* A reduction or scan joins a group whose domain is its own, or that has no columns yet.  Rows that
  * do not fit a tile are read several times, which is too expensive for a window. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
@@ -548,7 +554,7 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   fuse_set_domain(f, &own, n);
   if (group_has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
     return stopped(STOP_EXTENT, NULL);
-  if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
+  if (!group_has_columns(g)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = fuse_natural_role(n);
   bool same = fuse_same_shape(g, own.rank, own.shape) && own.columns == g->columns;
