@@ -26,6 +26,7 @@ INSTEAD = (torch.int64, torch.int32, torch.bool, torch.complex64, torch.float64)
 # Operators of which only the form of the results is defined.
 UNDEFINED = ("empty", "empty_like", "new_empty", "new_empty_strided", "empty_strided",
              "empty_permuted")
+MODES = ("inference", "training")
 # torch.compile's own parts, without our compiler: a failure of theirs is apart.
 BELOW = ("aot_eager", "aot_eager_decomp_partition")
 # Assertions on numbers in Python, which compute nothing.
@@ -302,8 +303,6 @@ class Case:
     def one(self, sample, train):
         programs = sys.modules["nereid.torch_backend"]._programs
         programs.clear()
-        label = f"{'training' if train else 'inference'}: {sample.label()}"
-        self.row["at"] = label
         try:
             random = self.kind_of_random(sample)
             want = Result(self.function, sample, train)
@@ -331,7 +330,7 @@ class Case:
             self.row["right"] += 1
         else:
             below = self.below(sample, train, want, exact, random)
-            into.append({"sample": label, "text": text, "below": below})
+            into.append({"sample": self.row["at"], "text": text, "below": below})
 
     def run(self, tell):
         start = time.monotonic()
@@ -345,9 +344,10 @@ class Case:
                 self.row["note"] = "no samples: " + short(error)
             for sample in samples:
                 for training in ([False, True] if train else [False]):
-                    self.one(sample, training)
+                    self.row["at"] = f"{MODES[training]}: {sample.label()}"
                     self.row["seconds"] = round(time.monotonic() - start, 1)
                     tell({"row": self.row, "whole": False})
+                    self.one(sample, training)
         self.row.pop("at", None)
         self.row["seconds"] = round(time.monotonic() - start, 1)
         tell({"row": self.row, "whole": True})
