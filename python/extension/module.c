@@ -48,6 +48,15 @@ static PyObject *py_has_operator(PyObject *module, PyObject *arg) {
   return name ? PyBool_FromLong(nereid_graph_has_operator(name)) : NULL;
 }
 
+static PyObject *py_find_tool(PyObject *module, PyObject *tool) {
+  (void)module;
+  char path[4096];
+  const char *name = PyUnicode_AsUTF8AndSize(tool, NULL);
+  if (!name) return NULL;
+  nereid_find_tool(path, sizeof path, name);
+  return PyUnicode_FromString(path);
+}
+
 static PyMethodDef functions[] = {
     {"version", py_version, METH_NOARGS, "The library's version."},
     {"build_id", py_build_id, METH_NOARGS, "Differs with any change of the compiler."},
@@ -65,6 +74,7 @@ static PyMethodDef functions[] = {
      "None or (status, median, spread, runs), in microseconds."},
     {"records_store", py_records_store, METH_VARARGS,
      "records_store(device, [(..., status, median, spread, runs)], replace=False)."},
+    {"find_tool", py_find_tool, METH_O, "find_tool(\"ptxas\" or \"cc\"): its path, or \"\"."},
     {"set_launch_hooks", py_set_launch_hooks, METH_VARARGS,
      "set_launch_hooks(enter, exit): called around each launch; None: nobody is."},
     {"set_debug", py_set_debug, METH_O,

@@ -15,8 +15,6 @@ import os
 import sys
 import types
 
-from nereid import torch_compile
-
 # Modules that have another name here.  Others keep it: triton.testing is nereid.testing.
 _RENAMED = {
     "triton.compiler.compiler": "nereid.compiler",
@@ -52,6 +50,14 @@ _ELSEWHERE = {
         "triton_key": "triton.runtime.cache",
     },
 }
+# Modules of PyTorch's that are changed once they are loaded, and the functions that do it.
+_PATCHED = {
+    "torch._higher_order_ops.triton_kernel_wrap": "nereid.torch_compile:patch",
+    "torch._inductor.async_compile": "nereid.inductor:patch_async_compile",
+    "torch._inductor.runtime.triton_heuristics": "nereid.inductor:patch_triton_heuristics",
+}
+# Modules of PyTorch's that look for Triton when they are imported, and hardly use it.
+_SEARCHERS = ("torch._dynamo.utils", "torch._inductor.runtime.hints")
 # Variables of Triton's that Nereid has under a name of its own.
 VARIABLES = {"TRITON_CACHE_DIR": "NEREID_CACHE_DIR", "TRITON_INTERPRET": "NEREID_INTERPRET",
              "TRITON_DEBUG": "NEREID_DEBUG"}
@@ -129,12 +135,31 @@ def _origin(name: str):
     return None
 
 
+def _patch(module) -> None:
+    place, _, function = _PATCHED[module.__name__].partition(":")
+    getattr(importlib.import_module(place), function)(module)
+
+
+def _find_patched(name: str, path):
+    """A module of PyTorch's, which is patched once it is loaded."""
+    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    if spec is not None and spec.loader is not None:
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            _patch(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+    return spec
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds `triton` and all below it, and lets nobody else look for them."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname == torch_compile.MODULE:
-            return torch_compile.find_spec(fullname, path)
+        if fullname in _PATCHED:
+            return _find_patched(fullname, path)
         if fullname != "triton" and not fullname.startswith("triton."):
             return None
         origin = _origin(fullname)
@@ -183,35 +208,78 @@ def _install_in_children() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ours, *folders]))
 
 
+def _users_of_triton() -> list[str]:
+    """The modules, outside of Triton, that have a module, function or class of Triton's."""
+
+    modules = (types.ModuleType, _Module)
+
+    def is_triton(value) -> bool:
+        if type(value) in modules:
+            name = value.__name__
+        elif type(value) in (type, types.FunctionType):
+            name = value.__module__
+        else:
+            return False
+        return isinstance(name, str) and name.split(".")[0] == "triton"
+
+    found = []
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, types.ModuleType) and name.split(".")[0] != "triton":
+            if any(is_triton(value) for value in list(vars(module).values())):
+                found.append(name)
+    return found
+
+
+def _forget_triton() -> list[str]:
+    """Unloads Triton itself, where only a search for it has imported it, as PyTorch's does; gives
+    the modules of PyTorch's that have it from there."""
+    theirs = sys.modules.get("triton")
+    users = _users_of_triton() if theirs is not None else []
+    searchers = [name for name in users if name in _SEARCHERS]
+    users = [name for name in users if name not in _SEARCHERS]
+    if users:
+        where = getattr(theirs, "__file__", None) or "a module of another name"
+        raise RuntimeError(
+            f"triton is imported already, from {where}, by {', '.join(users[:3])}: call "
+            "nereid.install_as_triton() before anything imports it, or run `python -m nereid "
+            "--as-triton SCRIPT`"
+        )
+    for name in [n for n in sys.modules if n == "triton" or n.startswith("triton.")]:
+        del sys.modules[name]
+    return searchers
+
+
+def _rebind(searcher: str) -> None:
+    """Gives one of _SEARCHERS the modules of Nereid in place of Triton's."""
+    module = sys.modules[searcher]
+    module.triton = importlib.import_module("triton")
+    if hasattr(module, "common_constant_types"):
+        module.common_constant_types.add(importlib.import_module("triton.language").dtype)
+
+
 def install_as_triton(children: bool = False) -> None:
     """Makes `import triton` give Nereid, in this process, also where Triton itself is installed;
     with `children` in the Python programs too that this one starts, by PYTHONPATH.
 
-    A RuntimeError says so if something has imported Triton before, or has found that there is none.
+    A RuntimeError says so if something uses Triton itself already, or has found that there is none.
     """
     if children:
         _install_in_children()
     if installed():
         return
-    theirs = sys.modules.get("triton")
-    if theirs is not None:
-        where = getattr(theirs, "__file__", None) or "a module of another name"
-        raise RuntimeError(
-            f"triton is imported already, from {where}: call nereid.install_as_triton() before "
-            "anything imports it, or run `python -m nereid --as-triton SCRIPT`"
-        )
     for name, module in list(sys.modules.items()):
         if name.startswith("torch.") and getattr(module, "HAS_TRITON", None) is False:
             raise RuntimeError(
                 f"{name} is imported already and has found no triton: call "
                 "nereid.install_as_triton() before torch's compiler is imported"
             )
-    sys.modules.pop("triton", None)
+    searchers = _forget_triton()
     sys.meta_path.insert(0, _Finder())
-    if torch_compile.MODULE in sys.modules:
-        torch_compile.patch(sys.modules[torch_compile.MODULE])
-    # Its worker processes save no time of a compiler of milliseconds.
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    for name in searchers:
+        _rebind(name)
+    for name in _PATCHED:
+        if name in sys.modules:
+            _patch(sys.modules[name])
     asked = sys.modules.get("torch.utils._triton")
     for value in list(vars(asked).values()) if asked else ():
         if hasattr(value, "cache_clear"):  # it has looked for triton, perhaps in vain

@@ -6,8 +6,6 @@ the place of that walk where nereid stands in for triton.
 
 from __future__ import annotations
 
-MODULE = "torch._higher_order_ops.triton_kernel_wrap"
-
 
 def _type_of(value, descriptor) -> str | None:
     """The type of an argument that may be a stand-in for a tensor or a number; None: a constant."""
@@ -73,19 +71,3 @@ def patch(module) -> None:
             return theirs(kernel, kwargs, tma_descriptor_metadata, *rest)
 
     module.identify_mutated_tensors = identify_mutated_tensors
-
-
-def find_spec(fullname, path):
-    """PyTorch's module, which is patched once it is loaded."""
-    from importlib.machinery import PathFinder
-
-    spec = PathFinder.find_spec(fullname, path)
-    if spec is not None and spec.loader is not None:
-        load = spec.loader.exec_module
-
-        def exec_module(module):
-            load(module)
-            patch(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-    return spec

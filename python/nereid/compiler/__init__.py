@@ -113,6 +113,10 @@ class Stages:
             self._texts[stage] = self._emit(getattr(_nereid, "KIND_" + stage))
         return self._texts[stage]
 
+    def keep(self, stage: str, text) -> None:
+        """Takes the text of a stage, which need not be made then."""
+        self._texts[stage] = text
+
     def __contains__(self, stage) -> bool:
         return stage in self.KINDS or stage in self.ALIASES
 
@@ -190,9 +194,9 @@ class CompiledKernel:
 
     def _options(self) -> dict:
         """What it was compiled with, except parameters of the kernel that have such names."""
-        names = {*_DEFAULTS, "maxnreg"} - set(self.fn.arg_names)
-        return {k: getattr(self.metadata, k) for k in sorted(names)
-                if getattr(self.metadata, k) is not None}
+        names = {*_DEFAULTS, "maxnreg", *_LAUNCH_FLAGS} - set(self.fn.arg_names)
+        values = {k: getattr(self.metadata, k, None) for k in sorted(names)}
+        return {k: v for k, v in values.items() if v not in (None, False)}
 
     def launch_metadata(self, grid, stream, *args):
         """What hooks of launches get."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 
 from nereid import _nereid
-from nereid.compiler import (_DEFAULTS, CompiledKernel, Metadata, _constant, _take_options,
-                             check_params)
+from nereid.compiler import (_DEFAULTS, _LAUNCH_FLAGS, CompiledKernel, Metadata, _constant,
+                             _take_options, check_params)
 from nereid.language.types import constexpr
 from nereid.runtime.source import Names, source_of
 
+_ORDERED = 1  # nereid_alias
 _SUFFIXED = (90, 100, 103, 120)  # targets whose own instructions are compiled for: sm_90a
 
 
@@ -52,8 +53,8 @@ class ASTSource:
                 yield name, None, constexpr(value)
             elif self.fn.params[path[0]].is_constexpr:
                 yield name, None, value
-            else:  # an argument that is known to be 1, or None
-                yield name, "none" if value is None else f"i32:{value}", None
+            else:  # an argument that is known, and not passed: 1, or None
+                yield name, "none" if value is None else f"{value!r}:constexpr", None
         else:
             divisible = ["tt.divisibility", 16] in [list(fact) for fact in self.attrs.get(path, ())]
             yield name, f"{type_}:16" if divisible else type_, None
@@ -62,6 +63,8 @@ class ASTSource:
 class UnloadedKernel(CompiledKernel):
     """A kernel that is loaded on a device when something asks for what only a device knows."""
 
+    _code: bytes | None = None
+
     @property
     def kernel(self):
         if self._kernel is None:
@@ -69,6 +72,13 @@ class UnloadedKernel(CompiledKernel):
 
             self._kernel = driver.device_of_launch(0, 0).load(self.image)
         return self._kernel
+
+    def machine_code(self) -> bytes:
+        """Its code for the target that it was compiled for, as ptxas makes it."""
+        if self._code is None:
+            self._code = self.image.assemble().variants[0]["code"]
+            self.asm.keep("cubin", self._code)
+        return self._code
 
     @kernel.setter
     def kernel(self, kernel):
@@ -89,10 +99,12 @@ def target_name(target) -> str | None:
 
 def compile(src: ASTSource, target=None, options=None, _env_vars=None) -> CompiledKernel:
     """The kernel of a source, compiled for a target (a GPUTarget, or a name such as "sm_90a";
-    default: this process's device) and loaded nowhere."""
+    default: this process's device) and loaded nowhere.  Its code keeps the order of accesses
+    through arguments that overlap, so that any launcher may start it."""
     fn = src.fn
     check_params(fn)
-    taken, _ = _take_options(fn, dict(options or {}))
+    taken, flags = _take_options(fn, dict(options or {}))
+    taken["alias"] = _ORDERED
     names = Names(fn)
     args = [(name, type_, None if type_ else _constant(names, name, value))
             for name, type_, value in src.described()]
@@ -107,6 +119,7 @@ def compile(src: ASTSource, target=None, options=None, _env_vars=None) -> Compil
         image = _nereid.compile(*request, target=name, kind=_nereid.KIND_ptx, **common)
     variant = image.variants[0]
     fields = {k: taken.get(k, v) for k, v in _DEFAULTS.items()}
+    fields |= {name: True for name, flag in _LAUNCH_FLAGS.items() if flags & flag}
     metadata = Metadata(name=variant["entry"], shared=variant["shared_bytes"],
                         target=variant["target"], maxnreg=taken.get("maxnreg"),
                         hash=image.key, **fields)

@@ -108,6 +108,7 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
     arguments, once each, and launches it where they are."""
 
     interpret = False
+    used_global_vals: "dict | None" = {}  # TorchInductor takes them out before it pickles
     # C's own, which is quicker than KernelInterface's.
     __getitem__ = _nereid.Dispatcher.__getitem__
 
@@ -213,6 +214,8 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
     def __reduce__(self):
+        if self.fn is None:  # TorchInductor has taken the function out, to pickle the rest
+            return FunctionWithoutCode, (_facts(self),)
         return _found, (self.__module__, self.__qualname__)
 
 
@@ -253,6 +256,24 @@ class _DeviceCaches:
 
     def clear(self) -> None:
         self._cache.clear()
+
+
+def _facts(fn) -> dict:
+    names = ("__name__", "arg_names", "params", "constexprs", "repr", "src")
+    return {name: getattr(fn, name) for name in names}
+
+
+class FunctionWithoutCode(KernelInterface):
+    """What is known of a jit function that was compiled in another process: it can't be compiled
+    here."""
+
+    fn = used_global_vals = None
+
+    def __init__(self, facts: dict):
+        self.__dict__.update(facts)
+
+    def __reduce__(self):
+        return FunctionWithoutCode, (_facts(self),)
 
 
 def _found(module: str, qualname: str):
