@@ -55,9 +55,87 @@ def case(names, most):
     return (f"nereid.suppress.default({names}, {most}); clamp_min.default($0, -1)", suppress(most))
 
 
+ARRAYS |= {
+    "dets": boxes(1, 40, 0.6)[0],
+    "marks": np.append(rng.random(38), [np.inf, -np.inf]).astype(np.float32),
+    "image": rng.normal(size=(2, 6, 9, 11)).astype(np.float32),
+    "rois": np.concatenate([rng.integers(0, 2, (5, 1)), rng.uniform(0, 8, (5, 2)),
+                            rng.uniform(8, 26, (5, 2))], 1).astype(np.float32),
+    "filter": rng.normal(size=(8, 3, 3, 2)).astype(np.float32),
+    "offset": (rng.normal(size=(2, 36, 5, 7)) * 2).astype(np.float32),
+    "mask": rng.random((2, 18, 5, 7)).astype(np.float32),
+    "bias": rng.normal(size=8).astype(np.float32),
+}
+
+
+def keep(dets, marks):
+    chosen = []
+    for i in np.argsort(-marks, kind="stable"):
+        if not any(overlap(dets[i], dets[j], 0.3) for j in chosen):
+            chosen.append(i)
+    return np.array(chosen)
+
+
+def between(image, y, x, border):
+    """The image [channels, rows, columns] at a place between its elements."""
+    rows, columns = image.shape[1:]
+    if not (-1 <= y <= rows and -1 <= x <= columns):
+        return 0
+    if border:
+        y, x = min(max(y, 0), rows - 1), min(max(x, 0), columns - 1)
+    i, j, total = int(np.floor(y)), int(np.floor(x)), 0
+    for a in (i, i + 1):
+        for b in (j, j + 1):
+            if 0 <= a < rows and 0 <= b < columns:
+                total = total + image[:, a, b] * (1 - abs(y - a)) * (1 - abs(x - b))
+    return total
+
+
+def align(aligned):
+    def numpy(image, rois):
+        out = np.zeros((len(rois), 6, 3, 4))
+        for k, (n, *corners) in enumerate(rois.astype(float)):
+            left, top, right, bottom = np.array(corners) * 0.5 - (0.5 if aligned else 0)
+            height, width = bottom - top, right - left
+            if not aligned:
+                height, width = max(height, 1), max(width, 1)
+            for i in range(3):
+                for j in range(4):
+                    out[k, :, i, j] = sum(
+                        between(image[int(n)], top + (i + a) * height / 3,
+                                left + (j + b) * width / 4, True)
+                        for a in (0.25, 0.75) for b in (0.25, 0.75)) / 4
+        return out.astype(np.float32)
+    return numpy
+
+
+def deformed(image, filter, offset, mask, bias):
+    """Stride 2, 1, padding 1, 0, dilation 1, 2; 2 groups, and 3 of offsets."""
+    out = np.zeros((2, 8, 5, 7))
+    moves, mask = offset.reshape(2, 3, 3, 2, 2, 5, 7), mask.reshape(2, 3, 3, 2, 5, 7)
+    for n in range(2):
+        for i in range(5):
+            for j in range(7):
+                columns = np.zeros((6, 3, 2))
+                for g in range(3):
+                    for a in range(3):
+                        for b in range(2):
+                            y, x = moves[n, g, a, b, :, i, j]
+                            columns[2 * g:2 * g + 2, a, b] = mask[n, g, a, b, i, j] * between(
+                                image[n, 2 * g:2 * g + 2], 2 * i - 1 + a + y, j + 2 * b + x, False)
+                for o in range(8):
+                    out[n, o, i, j] = (filter[o] * columns[o // 4 * 3:][:3]).sum() + bias[o]
+    return out.astype(np.float32)
+
+
 CASES = [
     case("state, row, scores, boxes, part", 70),
     case("state, row, scores, boxes, part", 3),
     case("nothing, row, scores, boxes, part", 70),
     case("waits, first, many, crowd, part", 40),
+    ("torchvision.nms.default(dets, marks, 0.3)", keep),
+    ("torchvision.roi_align.default(image, rois, 0.5, 3, 4, 2, False)", align(False)),
+    ("torchvision.roi_align.default(image, rois, 0.5, 3, 4, 2, True)", align(True)),
+    ("torchvision.deform_conv2d.default(image, filter, offset, mask, bias,"
+     " 2, 1, 1, 0, 1, 2, 2, 3, True)", deformed),
 ]

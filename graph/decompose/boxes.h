@@ -1,0 +1,33 @@
+/* Boxes in images, and images read between their elements: what readers and rules share
+ * (graph/decompose/decompose_boxes.c). */
+#ifndef NEREID_GRAPH_DECOMPOSE_BOXES_H
+#define NEREID_GRAPH_DECOMPOSE_BOXES_H
+
+#include "graph/infer/node_builder.h"
+
+/* For each row of `chosen`, numbers that nereid.suppress gives, the indices of the chosen boxes in
+ * their order, padded with -1 to `most`: all rows in one axis. */
+Node *boxes_in_order(Build *b, Node *chosen, Dim most);
+
+typedef struct {
+  double scale;          /* of the boxes' coordinates to the image's */
+  bool half;             /* elements are at halves; else boxes are 1 wide at least */
+  bool max;              /* of the weighted elements, as ONNX has it; else the mean */
+  int64_t height, width; /* of the result */
+  int64_t count;         /* of samples along an axis in each element of the result */
+} RoiAlign;
+
+/* x is [batch, channels, rows, columns]; boxes are [n, 4], x before y; batch has n i64. */
+Node *boxes_align(Build *b, Node *x, Node *boxes, Node *batch, const RoiAlign *r);
+
+typedef struct {
+  int64_t stride[2], pad[2], dilation[2], groups, offset_groups;
+} DeformConv;
+
+/* A convolution that reads x between its elements: each element of the window is moved by an
+ * offset, [batch, offset groups * kernel * 2, rows, columns], and counts as much as the mask, of
+ * the same shape without the 2, says.  Mask and bias may be NULL. */
+Node *boxes_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
+                        const DeformConv *d);
+
+#endif

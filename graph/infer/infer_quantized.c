@@ -1,0 +1,80 @@
+/* Products of quantized matrices, and quantization by blocks. */
+#include <string.h>
+
+#include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
+
+static void set_product(Infer *in, const ValueType *a, const ValueType *b, DType t, bool turned) {
+  infer_rank(in, a, 2, 2);
+  infer_rank(in, b, 2, 2);
+  infer_same_size(in, a->shape[1], b->shape[turned], "the inner axes");
+  infer_set(in, t, 2, (Dim[]){a->shape[0], b->shape[!turned]});
+}
+
+static void need_dtype(Infer *in, const ValueType *x, DType t) {
+  if (x->dtype != t) infer_fail(in, E_GRAPH_DTYPE_WANTED, dtype_name(t), infer_type_text(in, x));
+}
+
+void infer_int_mm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  need_dtype(in, a, DT_I8);
+  need_dtype(in, b, DT_I8);
+  set_product(in, a, b, DT_I32, false);
+}
+
+void infer_int8pack_mm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  const ValueType *scales = infer_tensor(in, "scales");
+  infer_need_float(in, a->dtype);
+  need_dtype(in, b, DT_I8);
+  infer_rank(in, scales, 1, 1);
+  infer_rank(in, b, 2, 2);
+  infer_same_size(in, scales->shape[0], b->shape[0], "the scales and the columns");
+  set_product(in, a, b, a->dtype, true);
+}
+
+static void check_scale(Infer *in, const char *param) {
+  const ValueType *x = infer_tensor(in, param);
+  need_dtype(in, x, DT_F32);
+  if (x->rank != 2 && !dim_is(value_numel(in->g, x), 1)) infer_rank(in, x, 2, 2);
+}
+
+void infer_scaled_mm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  if (dtype_bits(a->dtype) != 8 || !dtype_is_float(a->dtype)) need_dtype(in, a, DT_F8E4NV);
+  if (dtype_bits(b->dtype) != 8 || !dtype_is_float(b->dtype)) need_dtype(in, b, DT_F8E4NV);
+  check_scale(in, "scale_a");
+  check_scale(in, "scale_b");
+  set_product(in, a, b, infer_dtype(in, "out_dtype", a->dtype), false);
+}
+
+void infer_dequantize_affine(Infer *in) {
+  infer_set_like(in, infer_dtype(in, "output_dtype", DT_F32), infer_self(in));
+}
+
+void infer_quantize_affine(Infer *in) {
+  infer_set_like(in, infer_dtype(in, "output_dtype", DT_I8), infer_self(in));
+}
+
+/* Without the axes that are within a block. */
+void infer_choose_qparams_affine(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dim sizes[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  const char *type = infer_string(in, "mapping_type"),
+             *domain = infer_string(in, "zero_point_domain");
+  if (strcmp(type, "SYMMETRIC") != 0 && strcmp(type, "ASYMMETRIC") != 0)
+    infer_fail(in, E_GRAPH_MAPPING, type);
+  if (!infer_bool(in, "preserve_zero") || !strcmp(domain, "FLOAT"))
+    infer_fail(in, E_GRAPH_MAPPING, "without preserve_zero");
+  infer_need_float(in, x->dtype);
+  uint32_t n = infer_sizes(in, "block_size", sizes), rank = 0;
+  if (n != x->rank) infer_fail(in, E_GRAPH_BLOCKS, n, x->rank);
+  for (uint32_t i = 0; i < n; i++) {
+    if (dim_is(sizes[i], 1)) shape[rank++] = x->shape[i];
+    else if (sizes[i] != x->shape[i])
+      shape[rank++] = infer_exact_div(in, x->shape[i], dim_is_int(sizes[i]) ? sizes[i]->value : 1);
+  }
+  ValueType scale = infer_type(in, infer_dtype(in, "scale_dtype", x->dtype), rank, shape);
+  infer_set_pair(in, scale,
+                 infer_type(in, infer_dtype(in, "zero_point_dtype", x->dtype), rank, shape));
+}
