@@ -171,7 +171,8 @@
 #define E_GRAPH_DEFORM "%lld groups and %lld of offsets do not divide %lld channels"
 #define E_GRAPH_BLOCKS "a block of %u axes for a tensor of %u"
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
-#define E_GRAPH_MAPPING "parameters are chosen SYMMETRIC or ASYMMETRIC and so that 0 stays 0, not %s"
+#define E_GRAPH_MAPPING \
+  "parameters are chosen SYMMETRIC or ASYMMETRIC and so that 0 stays 0, not %s"
 #define E_GRAPH_DTYPE_WANTED "a tensor of %s is expected, not %s"
 #define E_GRAPH_COMPLEX "it is not supported for complex numbers"
 #define E_GRAPH_LITERAL "'%s' must be a literal number, not %s"
