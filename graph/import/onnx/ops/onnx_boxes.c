@@ -1,7 +1,7 @@
 /* Boxes in images: those to keep of many, and what an image has in each. */
 #include <string.h>
 
-#include "graph/decompose/boxes.h"
+#include "graph/decompose/vision/boxes.h"
 #include "graph/import/onnx/onnx_op.h"
 #include "graph/messages.h"
 

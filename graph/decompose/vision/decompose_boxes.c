@@ -1,5 +1,5 @@
 /* Boxes in images, deformable convolutions. */
-#include "graph/decompose/boxes.h"
+#include "graph/decompose/vision/boxes.h"
 
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
