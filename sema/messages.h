@@ -106,6 +106,8 @@
 #define E_SEMA_KEY "no item has the key %s"
 #define E_SEMA_INDEX "index %lld is outside of %u items"
 #define E_SEMA_SLICE_STEP "the step of a slice can't be 0"
+#define E_SEMA_NO_ORDER \
+  "%s of constants among which is NaN or -0.0, which compare otherwise at run time"
 #define E_SEMA_STATIC_ASSERT "static_assert failed%s%s"
 #define E_SEMA_ASSERT "assertion failed%s%s"
 #define E_SEMA_RAISE "the kernel raises: %s"

@@ -1,4 +1,5 @@
 /* Elementwise functions. */
+#include <math.h>
 #include <string.h>
 
 #include "sema/messages.h"
@@ -113,6 +114,21 @@ Value builtin_clamp(Sema *S, Call *c) {
   return least.kind == V_ERROR ? least : minmax(S, false, least, v[2], nan, c->at);
 }
 
+/* NaN and -0.0 among constants: Python's result depends on their order, and is another one than that
+ * of the same values at run time. */
+static bool has_order(Sema *S, const Call *c, const Value *items, uint32_t n) {
+  bool constant = true, odd = false;
+  for (uint32_t i = 0; i < n; i++) {
+    double x;
+    constant &= !value_is_typed(items[i]);
+    odd |= items[i].kind == V_FLOAT && value_as_float(items[i], &x) &&
+           (isnan(x) || (x == 0 && signbit(x)));
+  }
+  if (!constant || !odd) return true;
+  sema_error(S, c->at, E_SEMA_NO_ORDER, c->fn->code ? "max" : "min");
+  return false;
+}
+
 /* Python's min and max: of constants at compile time, of run-time values as tl.minimum. */
 Value builtin_py_max(Sema *S, Call *c) {
   const Value *items;
@@ -124,6 +140,7 @@ Value builtin_py_max(Sema *S, Call *c) {
     sema_error(S, c->at, E_SEMA_EMPTY, c->fn->code ? "max" : "min");
     return value_error();
   }
+  if (!has_order(S, c, items, n)) return value_error();
   Value best = items[0];
   for (uint32_t i = 1; i < n; i++) {
     if (value_is_typed(best) || value_is_typed(items[i])) {
