@@ -179,9 +179,40 @@ static Node *scatter_source(Build *b, const Along *a) {
   return indexed_part(b, src, a->index);
 }
 
+/* Each row along the axis is written at a few places, as a class of it is: then every element finds
+ * out whether it is one of them, and nothing is scattered. */
+static bool writes_few(const Along *a) {
+  enum { FEW = 4 };
+  Dim count = a->index->type.shape[a->axis];
+  bool few = dim_is_int(count) && count->value <= FEW && rank_of(a->x) == rank_of(a->index);
+  for (uint32_t i = 0; few && i < rank_of(a->x); i++)
+    few = i == a->axis || a->x->type.shape[i] == a->index->type.shape[i];
+  return few;
+}
+
+/* Of place i of each row: is an element there? */
+static Node *is_at_place(Build *b, const Along *a, int64_t i) {
+  Dim at = build_const(b, i), end = build_const(b, i + 1), size = a->x->type.shape[a->axis];
+  Node *place = build_along(b, build_arange(b, size), a->axis, rank_of(a->x));
+  Node *index = build_to(b, a->index, DT_I64);
+  return build_op2(b, OP_aten_eq_Tensor, place, build_slice(b, index, a->axis, at, end, 1));
+}
+
+static Node *write_few(Build *b, const Along *a, bool adds) {
+  Node *src = scatter_source(b, a), *y = a->x;
+  for (int64_t i = 0; i < a->index->type.shape[a->axis]->value; i++) {
+    Dim at = build_const(b, i), end = build_const(b, i + 1);
+    Node *new = build_slice(b, src, a->axis, at, end, 1), *here = is_at_place(b, a, i);
+    if (adds) y = build_add(b, y, build_where(b, here, arg_node(new), build_int(b, 0)));
+    else y = build_where(b, here, arg_node(new), arg_node(y));
+  }
+  return build_finished(b, y);
+}
+
 Node *decompose_scatter(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
+  if (writes_few(&a)) return write_few(b, &a, false);
   Dim all = value_numel(b->in.g, &a.x->type);
   Node *writer = scatter_writers(b, all, indices_along(b, a.x, a.axis, a.index));
   if (infer_takes(&b->in, "src"))
@@ -195,6 +226,7 @@ Node *decompose_scatter(Build *b) {
 Node *decompose_scatter_add(Build *b) {
   Along a = along_of(b);
   if (scatter_empty(b, a.index)) return build_self(b);
+  if (writes_few(&a)) return write_few(b, &a, true);
   Node *indices = indices_along(b, a.x, a.axis, a.index);
   return build_finished(b, scatter_add_up(b, a.x, indices, scatter_source(b, &a)));
 }

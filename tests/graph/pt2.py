@@ -889,6 +889,11 @@ def spec_gradient(m):
 
 
 @case
+def spec_token(m):
+    m.signature["output_specs"][1] = {"token": {"arg": {"name": "relu"}}}
+
+
+@case
 def spec_number(m):
     m.graph["inputs"][0] = {"as_sym_int": {"as_name": "p_weight"}}
     m.graph["sym_int_values"]["p_weight"] = {"as_int": 3}

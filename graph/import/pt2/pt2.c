@@ -203,6 +203,10 @@ static const struct {
                  {"parameter_mutation", "parameter_name"},
                  {"user_input_mutation", "user_input_name"}};
 
+/* Outputs that the user gets: of a training step the loss and gradients, too. */
+static const char *const returned_kinds[] = {"user_output", "loss_output", "gradient_to_parameter",
+                                             "gradient_to_user_input", NULL};
+
 static bool read_mutation(Pt2 *r, const Json *spec, int row, const Node *value, OutputSpec *out) {
   const Json *arg = pt2_object(r, spec, "arg");
   Name name = arg ? pt2_name(r, arg, "name") : NULL;
@@ -225,7 +229,8 @@ static bool read_signature_output(Pt2 *r, const Json *output, const Json *spec_u
   for (int i = 0; i < (int)(sizeof mutations / sizeof *mutations); i++)
     if (!strcmp(kind, mutations[i].kind))
       return read_mutation(r, spec, i, arg->kind == ARG_NODE ? arg->node : NULL, out);
-  if (!strcmp(kind, "user_output") || !strcmp(kind, "loss_output")) return true;
+  for (const char *const *k = returned_kinds; *k; k++)
+    if (!strcmp(kind, *k)) return true;
   return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
 }
 
