@@ -1,5 +1,7 @@
 #include "graph/fuse/insert_copies.h"
 
+#include <string.h>
+
 #include "graph/analysis/strided.h"
 #include "graph/ops/prims.h"
 
@@ -66,6 +68,26 @@ static bool is_in_input(Node *n) {
   return n != prim_memory(n) && prim_memory(n)->kind == NODE_INPUT;
 }
 
+/* The node of which views show all elements at their places, as axes do that are exchanged twice;
+ * n itself if there is none. */
+static Node *without_views(Graph *g, Node *n) {
+  Dim own[GRAPH_RANK_MAX], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  Node *whole = n;
+  uint32_t rank = n->type.rank;
+  for (uint32_t i = 0; i < rank; i++) own[i] = dim_index(g->dims, "i", n->type.shape[i]);
+  memcpy(at, own, sizeof at);
+  for (uint32_t i = 0; prim_is_view(n) && !prim_reads_size(n) && i < VIEWS_MAX; i++) {
+    view_index(g, n, at, from);
+    n = view_operand(n);
+    memcpy(at, from, sizeof at);
+    bool same = n->type.rank == rank && n->type.dtype == whole->type.dtype;
+    for (uint32_t k = 0; k < rank && same; k++)
+      same = at[k] == own[k] && n->type.shape[k] == whole->type.shape[k];
+    if (same) whole = n;
+  }
+  return whole;
+}
+
 static void separate_outputs(Graph *g) {
   Arg *list = &g->last->args[0];
   Arena *scratch = arena_child(g->arena);
@@ -74,6 +96,7 @@ static void separate_outputs(Graph *g) {
     Arg *a = &list->items[i];
     if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
     bool returned = !g->outputs || g->outputs[i].kind != OUTPUT_MUTATION;
+    a->node = without_views(g, a->node);
     bool passes = returned && is_in_input(a->node); /* the next write may end it */
     bool good = is_computed(a->node) && !seen[a->node->id] && !passes;
     if (!passes) seen[a->node->id] = true;
@@ -91,10 +114,6 @@ typedef struct {
   uint32_t reader;    /* the position of the node that reads what is looked at */
 } Readers;
 
-static bool is_view_or_item(const Node *n) {
-  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
-}
-
 static void note_node_reader(Node **use, void *ctx) {
   Readers *r = ctx;
   uint32_t *last = &r->last[(*use)->id];
@@ -107,7 +126,7 @@ static Readers find_node_readers(Graph *g, Arena *a) {
   uint32_t count = 0;
   for (Node *n = g->first; n; n = n->next) r.position[n->id] = ++count;
   for (Node *n = g->last; n; n = n->prev) {
-    bool view = is_view_or_item(n) && !prim_reads_size(n);
+    bool view = prim_is_view(n) && !prim_reads_size(n);
     r.reader = view ? r.last[n->id] : r.position[n->id];
     graph_each_use(n, note_node_reader, &r);
   }
@@ -130,7 +149,7 @@ static void separate_operands(Graph *g, Node *n) {
   for (uint32_t i = 1; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE) continue;
     Node *x = n->args[i].node;
-    while (is_view_or_item(x) && x->kind == NODE_CALL) x = view_operand(x);
+    while (prim_is_view(x) && x->kind == NODE_CALL) x = view_operand(x);
     if (prim_memory(x) == prim_memory(n)) n->args[i].node = copy_of(g, n->args[i].node, n);
   }
 }
