@@ -16,6 +16,7 @@ from torch.utils._dtype_abbrs import dtype_abbrs
 
 from nereid import _nereid
 from nereid.torch_backend.layout import memory_order
+from nereid.torch_backend.random_ops import draws
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, target_of
 
@@ -78,22 +79,6 @@ def _operand_reason(node, device) -> str | None:
     return None
 
 
-def _argument(node, name: str):
-    """The value of a parameter; its default where the call has none."""
-    for i, parameter in enumerate(node.target._schema.arguments):
-        if parameter.name == name:
-            if i < len(node.args) and not parameter.kwarg_only:
-                return node.args[i]
-            return node.kwargs.get(name, parameter.default_value)
-    return None
-
-
-def _draws(node) -> bool:
-    """Does it draw random numbers, by a generator of PyTorch's?"""
-    return (torch.Tag.nondeterministic_seeded in node.target.tags
-            and _argument(node, "dropout_p") not in (0, 0.0))
-
-
 def _has_complex(value) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_has_complex, value))
@@ -106,7 +91,7 @@ def _target_reason(node) -> str | None:
         return "a higher-order operator"
     if _has_complex([*node.args, *node.kwargs.values()]):
         return "a complex number as an argument"
-    if _draws(node):
+    if draws(node):
         return "it draws from PyTorch's generator"
     if not _nereid.has_operator(target_of(node)):
         return "there is no such operator"

@@ -11,6 +11,7 @@ import torch
 
 from nereid.torch_backend.layout import is_known, memory_order
 from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
+from nereid.torch_backend.random_ops import without_seed
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
 from nereid.torch_backend.settings import Settings
 
@@ -277,7 +278,7 @@ class _Writer:
 
     def _run_node(self, node) -> None:
         args = [self._text(arg) for arg in node.args]
-        args += [f"{key}={self._text(arg)}" for key, arg in node.kwargs.items()]
+        args += [f"{key}={self._text(arg)}" for key, arg in without_seed(node).items()]
         target = self._global("f", node.target)
         self._line(f"{self._name(node)} = {target}({', '.join(args)})")
         for symbol, path in self._sizes_that_it_decides(node).items():

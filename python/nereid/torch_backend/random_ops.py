@@ -3,12 +3,17 @@
 A graph's nodes that draw become TorchInductor's primitives (inductor_seeds, inductor_lookup_seed,
 inductor_random, inductor_randint).  Forward, backward and a recomputation that have the same seed
 have the same numbers, and a saved seed takes the place of saved numbers.
+
+Attention with dropout gets a seed by a keyword that Nereid's operators have and PyTorch's lack; its
+gradients get it as a result of the attention, which is saved.
 """
 
 from __future__ import annotations
 
 import torch
 
+ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
+             for kind in ("flash", "efficient", "cudnn")}
 _MODES = {"aten.rand.default": "rand", "aten.randn.default": "randn"}
 
 
@@ -20,11 +25,47 @@ def _prims():
 
 def _device(node) -> torch.device:
     device = node.kwargs.get("device")
+    if str(node.target) in ATTENTION:
+        device = node.args[0].meta["val"].device
     return torch.device("cpu") if device is None else torch.device(device)
 
 
+def argument(node, name: str):
+    """The value of a parameter; its default where the call has none."""
+    for i, parameter in enumerate(node.target._schema.arguments):
+        if parameter.name == name:
+            if i < len(node.args) and not parameter.kwarg_only:
+                return node.args[i]
+            return node.kwargs.get(name, parameter.default_value)
+    return None
+
+
+def _drops_attention(node) -> bool:
+    return (str(node.target) in ATTENTION and "seed" not in node.kwargs
+            and argument(node, "dropout_p") != 0)
+
+
 def _is_drawing(node) -> bool:
-    return (node.op == "call_function" and str(node.target) in (*_MODES, "aten.randint.low")
+    return node.op == "call_function" and (_drops_attention(node) or _draws_tensor(node))
+
+
+def draws(node) -> bool:
+    """Does the node, a call of an operator, draw numbers from a generator of PyTorch's?"""
+    if torch.Tag.nondeterministic_seeded not in node.target.tags:
+        return False
+    given = "seed" in node.kwargs or argument(node, "philox_seed") is not None
+    return argument(node, "dropout_p") != 0 and not given
+
+
+def without_seed(node) -> dict:
+    """The keyword arguments that PyTorch's operator takes."""
+    if str(node.target) not in ATTENTION:
+        return node.kwargs
+    return {name: value for name, value in node.kwargs.items() if name != "seed"}
+
+
+def _draws_tensor(node) -> bool:
+    return (str(node.target) in (*_MODES, "aten.randint.low")
             and node.kwargs.get("generator") is None)
 
 
@@ -48,17 +89,25 @@ def replace_random(module: torch.fx.GraphModule) -> None:
         by_device.setdefault(_device(node), []).append(node)
     for device, nodes in by_device.items():
         with graph.inserting_before(nodes[0]):
-            seeds = _call(graph, prims.seeds, (len(nodes), device), nodes[0].meta["val"])
+            like = _first(nodes[0].meta["val"])
+            seeds = _call(graph, prims.seeds, (len(nodes), device), like)
         for i, node in enumerate(nodes):
             _replace(graph, node, seeds, i)
     graph.lint()
     module.recompile()
 
 
+def _first(value):
+    return value[0] if isinstance(value, (list, tuple)) else value
+
+
 def _replace(graph, node, seeds, index) -> None:
-    prims, value = _prims(), node.meta["val"]
+    prims, value = _prims(), _first(node.meta["val"])
     with graph.inserting_before(node):
         seed = _call(graph, prims.lookup_seed, (seeds, index), value)
+        if str(node.target) in ATTENTION:
+            node.kwargs = {**node.kwargs, "seed": seed}
+            return
         mode = _MODES.get(str(node.target))
         if mode:
             made = _call(graph, prims.random, (node.args[0], seed, mode), value)
