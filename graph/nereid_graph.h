@@ -79,6 +79,11 @@ typedef struct {
 /* `done` of `total` kernels are compiled.  Any thread may call it, and several at once. */
 typedef void (*nereid_compile_progress_fn)(void *context, int done, int total);
 
+typedef enum {
+  NEREID_TF32_PRODUCTS = 1, /* of matrices, and attention: PyTorch's set_float32_matmul_precision */
+  NEREID_TF32_CONVOLUTIONS = 2 /* torch.backends.cudnn.allow_tf32 */
+} nereid_graph_tf32;
+
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator.
@@ -111,6 +116,8 @@ typedef struct {
                              to be faster so; max-autotune measures both ways and keeps what it
                              finds.  "always": all that a library has.  "none".  Mode eager, devices
                              `interp` and `nest` and built projects have none */
+  int tf32;               /* on a GPU, bits of nereid_graph_tf32: sums that may round their operands
+                             of f32 to TF32, which has 10 bits after the point */
   int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */

@@ -33,6 +33,12 @@ LibraryConv library_conv_of(Graph *g, const Node *n) {
   return c;
 }
 
+bool library_rounds(const Graph *g, const Node *n) {
+  bool conv = graph_is(n, OP_nereid_library_conv_default);
+  bool may = g->tf32 & (conv ? TF32_CONVOLUTIONS : TF32_PRODUCTS);
+  return may && n->args[0].node->type.dtype == DT_F32;
+}
+
 /* ---- texts ---- */
 
 static void print_size(Text *out, Dim x) {
@@ -65,6 +71,7 @@ static LibraryProblem product_problem(Graph *g, Node *n) {
   text_printf(&signature, "%s by %s to %s%s", dtype_name(a->type.dtype), dtype_name(b->type.dtype),
               dtype_name(n->type.dtype), bias ? ", bias" : "");
   if (library_activation(activation)) text_printf(&signature, ", %s", activation);
+  if (library_rounds(g, n)) text_puts(&signature, ", tf32");
   print_named_size(&sizes, "batch", rank == 3 ? a->type.shape[0] : dim_int(g->dims, 1));
   print_named_size(&sizes, "m", a->type.shape[rank - 2]);
   print_named_size(&sizes, "n", b->type.shape[rank - 1]);
@@ -99,7 +106,8 @@ static LibraryProblem conv_problem(Graph *g, Node *n) {
   print_pair(&sizes, "dilation", c.dilation);
   print_named_size(&sizes, "groups", c.groups);
   const char *signature =
-      arena_printf(g->arena, "%s, %s", works[library_work(f)], dtype_name(n->type.dtype));
+      arena_printf(g->arena, "%s, %s%s", works[library_work(f)], dtype_name(n->type.dtype),
+                   library_rounds(g, n) ? ", tf32" : "");
   return (LibraryProblem){f, signature, sizes.data};
 }
 

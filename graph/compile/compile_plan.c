@@ -320,6 +320,7 @@ static void add_call_arguments(Compiler *c, PlanStep *s) {
   if (library_workspace(s->library)) add_call_buffer(c, s, CALL_WORKSPACE, add_workspace(c, s));
   if (product) add_product_numbers(c, s);
   else add_convolution_numbers(c, s);
+  if (library_rounds(c->g, n)) add_call_number(c, s, CALL_TF32, dim_int(c->g->dims, 1));
 }
 
 static void write_kernel(Compiler *c, const Group *g, Written *out) {
@@ -583,6 +584,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   g->unchecked = options->unchecked;
   g->libraries = options->libraries;
+  g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
   graph_concat_in_slices(g);
   graph_insert_copies(g);

@@ -18,6 +18,7 @@ typedef struct {
   bool unchecked;     /* indices are not checked */
   Stages *stages;     /* called for each step of the compilation, or NULL */
   const struct LibraryChooser *libraries; /* which products libraries compute; NULL: none */
+  unsigned tf32;      /* bits as in Graph; of GPUs alone */
   bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;
 

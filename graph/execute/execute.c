@@ -467,7 +467,8 @@ static LibraryProduct product_of(const Execution *e, const PlanStep *step, const
                           .m = values[CALL_M],
                           .n = values[CALL_N],
                           .k = values[CALL_K],
-                          .activation = (LibraryActivation)values[CALL_ACTIVATION]};
+                          .activation = (LibraryActivation)values[CALL_ACTIVATION],
+                          .tf32 = values[CALL_TF32] != 0};
 }
 
 static LibraryConvolution convolution_of(const Execution *e, const PlanStep *step,
@@ -482,7 +483,8 @@ static LibraryConvolution convolution_of(const Execution *e, const PlanStep *ste
                               .stride = {values[CALL_STRIDE_H], values[CALL_STRIDE_W]},
                               .padding = {values[CALL_PADDING_H], values[CALL_PADDING_W]},
                               .dilation = {values[CALL_DILATION_H], values[CALL_DILATION_W]},
-                              .groups = values[CALL_GROUPS]};
+                              .groups = values[CALL_GROUPS],
+                              .tf32 = values[CALL_TF32] != 0};
 }
 
 /* There is nothing to write. */

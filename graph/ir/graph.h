@@ -167,6 +167,8 @@ typedef struct {
   bool least; /* a >= b, not a == b */
 } SizeRelation;
 
+enum { TF32_PRODUCTS = 1, TF32_CONVOLUTIONS = 2 };
+
 struct Graph {
   Arena *arena;
   Pool *names;
@@ -184,6 +186,7 @@ struct Graph {
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
   bool unchecked;              /* indices are not checked: the caller has proven them */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
+  unsigned tf32; /* bits: which sums may round their operands of f32 to TF32 */
   const struct LibraryChooser *libraries; /* who chooses products for libraries; NULL: none are */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };

@@ -355,6 +355,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
                   {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
                   {"seen", attention_edge(&w)},
                   {"shift", shift},
-                  {"precision", product_precision(x->query->type.dtype)}};
+                  {"precision", product_precision(k->graph, x->query->type.dtype, TF32_PRODUCTS)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
 }

@@ -193,15 +193,16 @@ void kernel_conv(Text *out, Kernel *k) {
   const char *conditions[2], *steps = begin_step(&c);
   const char *a = left(&c, &conditions[0]), *b = right(&c, &conditions[1]);
   product_epilogue(k);
-  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
-                  {"n", kernel_extent(k, g->extent[2])},
-                  {"rows", c.rows.len ? c.rows.data : ""},
-                  {"steps", steps},
-                  {"step", c.step.data},
-                  {"left", a},
-                  {"left_condition", conditions[0]},
-                  {"right", b},
-                  {"right_condition", conditions[1]},
-                  {"precision", product_precision(c.node->type.dtype)}};
+  Slot slots[] = {
+      {"m", kernel_extent(k, g->extent[1])},
+      {"n", kernel_extent(k, g->extent[2])},
+      {"rows", c.rows.len ? c.rows.data : ""},
+      {"steps", steps},
+      {"step", c.step.data},
+      {"left", a},
+      {"left_condition", conditions[0]},
+      {"right", b},
+      {"right_condition", conditions[1]},
+      {"precision", product_precision(k->graph, c.node->type.dtype, TF32_CONVOLUTIONS)}};
   kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);
 }

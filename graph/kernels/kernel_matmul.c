@@ -136,7 +136,10 @@ void product_epilogue(Kernel *k) {
   }
 }
 
-const char *product_precision(DType t) { return t == DT_F32 ? ", input_precision=\"ieee\"" : ""; }
+const char *product_precision(const Graph *g, DType t, unsigned use) {
+  if (t != DT_F32) return "";
+  return g->tf32 & use ? ", input_precision=\"tf32\"" : ", input_precision=\"ieee\"";
+}
 
 void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
@@ -159,7 +162,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"left", a.pointers},
                   {"left_condition", a.condition},
                   {"right", b.pointers},
-                  {"precision", product_precision(left->type.dtype)}};
+                  {"precision", product_precision(k->graph, left->type.dtype, TF32_PRODUCTS)}};
   product_epilogue(k);
   kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
 }

@@ -9,6 +9,8 @@
  * column) of `a`, [batch, m, k], is at a_offset + batch * a_batch + row * a_row + column *
  * a_column.  `out` is row-major.  The activation is a LibraryActivation.
  *
+ * With `tf32 = 1` operands of f32 may be rounded to TF32.
+ *
  * Of a convolution: all tensors are row-major (LibraryConvolution). */
 #ifndef NEREID_GRAPH_PLAN_CALL_H
 #define NEREID_GRAPH_PLAN_CALL_H
@@ -33,7 +35,8 @@
   X(STRIDE_H, "stride_h", 0, 1, 0) X(STRIDE_W, "stride_w", 0, 1, 0)                               \
   X(PADDING_H, "padding_h", 0, 1, 0) X(PADDING_W, "padding_w", 0, 1, 0)                           \
   X(DILATION_H, "dilation_h", 0, 1, 0) X(DILATION_W, "dilation_w", 0, 1, 0)                       \
-  X(GROUPS, "groups", 0, 1, 0)
+  X(GROUPS, "groups", 0, 1, 0)                                                                    \
+  X(TF32, "tf32", 1, 1, 1)
 
 typedef enum {
 #define X(id, ...) CALL_##id,

@@ -35,14 +35,14 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries), whose texts the tuple keeps; libraries may
- * be left out. */
+/* (mode, dtype, ranges, device, no_checks, libraries, tf32), whose texts the tuple keeps; the last
+ * two may be left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|z", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
-                        &g->no_checks, &g->libraries))
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|zi", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
+                        &g->no_checks, &g->libraries, &g->tf32))
     return -1;
   return read_ranges(o, ranges);
 }

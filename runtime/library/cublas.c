@@ -134,7 +134,8 @@ static LtStatus make_desc(const LibraryCall *c, Matmul *m, const LibraryLayout *
                           const LibraryLayout *b) {
   const LtApi *lt = api_of(c);
   int transpose = LT_TRANSPOSE;
-  LtStatus s = lt->desc_create(&m->desc, LT_COMPUTE_32F, LT_R_32F);
+  bool rounds = c->shape.product.tf32 && c->shape.product.a.dtype == DT_F32;
+  LtStatus s = lt->desc_create(&m->desc, rounds ? LT_COMPUTE_TF32 : LT_COMPUTE_32F, LT_R_32F);
   if (s == LT_OK && b->transposed)
     s = lt->desc_set(m->desc, LT_TRANSPOSE_A, &transpose, sizeof transpose);
   if (s == LT_OK && a->transposed)

@@ -96,6 +96,9 @@ static int call_failed(const LibraryCall *c, DnnStatus s, const char *what) {
   return library_refused(c, why);
 }
 
+/* Of f32; the default is TF32. */
+static bool is_exact(const LibraryConvolution *p) { return p->dtype == DT_F32 && !p->tf32; }
+
 static DnnStatus describe_tensors(const DnnApi *dnn, Convolution *m, const LibraryConvolution *p) {
   int type = type_of(p->dtype);
   DnnStatus s = dnn->tensor_create(&m->x);
@@ -121,7 +124,9 @@ static DnnStatus describe(const DnnApi *dnn, Convolution *m, const LibraryConvol
                       DNN_CROSS_CORRELATION, DNN_FLOAT);
   if (s == DNN_OK) s = dnn->conv_groups(m->conv, (int)p->groups);
   if (s != DNN_OK) return s;
-  return dnn->conv_math(m->conv, p->dtype == DT_F32 ? DNN_FMA : DNN_TENSOR_OP);
+  return dnn->conv_math(m->conv, is_exact(p)          ? DNN_FMA
+                                 : p->dtype == DT_F32 ? DNN_DEFAULT
+                                                      : DNN_TENSOR_OP);
 }
 
 static DnnStatus find(const LibraryCall *c, const Convolution *m, DnnResult *results, int *n) {
@@ -139,8 +144,8 @@ static DnnStatus find(const LibraryCall *c, const Convolution *m, DnnResult *res
 /* Each run gives the same bits, and numbers are those of the dtype. */
 static bool is_usable(const LibraryCall *c, const DnnResult *r) {
   bool rounds = r->math == DNN_TENSOR_OP || r->math == DNN_CONVERTS;
-  bool exact = c->shape.convolution.dtype != DT_F32 || !rounds;
-  return r->status == DNN_OK && r->memory <= WORKSPACE && exact &&
+  bool fits = !is_exact(&c->shape.convolution) || !rounds;
+  return r->status == DNN_OK && r->memory <= WORKSPACE && fits &&
          r->determinism == DNN_DETERMINISTIC;
 }
 
@@ -153,7 +158,7 @@ static int choose_algorithm(const LibraryCall *c, Convolution *m) {
   if (code || i == n) return code ? code : library_refused(c, "cuDNN has no algorithm for it");
   m->algorithm = results[i].algorithm;
   m->workspace = results[i].memory;
-  if (c->shape.convolution.dtype == DT_F32) return 0;
+  if (is_exact(&c->shape.convolution)) return 0;
   return call_failed(c, dnn->conv_math(m->conv, results[i].math), "choosing its math");
 }
 

@@ -15,7 +15,7 @@ enum { DNN_OK = 0 };
 enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_BF16 = 9 };  /* cudnnDataType_t */
 enum { DNN_NHWC = 1 };                               /* cudnnTensorFormat_t */
 enum { DNN_CROSS_CORRELATION = 1 };                  /* cudnnConvolutionMode_t */
-enum { DNN_TENSOR_OP = 1, DNN_CONVERTS = 2, DNN_FMA = 3 }; /* cudnnMathType_t */
+enum { DNN_DEFAULT = 0, DNN_TENSOR_OP = 1, DNN_CONVERTS = 2, DNN_FMA = 3 }; /* cudnnMathType_t */
 enum { DNN_DETERMINISTIC = 1 };                      /* cudnnDeterminism_t */
 
 /* cudnnConvolutionFwdAlgoPerf_t, and those of the gradients, which look the same. */

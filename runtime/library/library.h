@@ -28,6 +28,7 @@ typedef struct {
   DType out, bias; /* bias DT_NONE: there is none */
   int64_t batch, m, n, k;
   LibraryActivation activation;
+  bool tf32; /* operands of f32 may be rounded to TF32 */
 } LibraryProduct;
 
 typedef enum {
@@ -43,6 +44,7 @@ typedef struct {
   DType dtype;
   int64_t images, size[2], channels, features, window[2], out[2];
   int64_t stride[2], padding[2], dilation[2], groups;
+  bool tf32;
 } LibraryConvolution;
 
 typedef union {

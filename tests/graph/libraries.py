@@ -263,8 +263,11 @@ def check_plans(machine, product, seed):
                                 "plan", "-o", plan)
         again = machine.graph(plan, "--emit", "plan").stdout
         check(emitted.returncode == 0 and again == plan.read_text(), f"plan {seed} {device}")
+        if device == "cuda":
+            plan.write_text(re.sub(r"activation = \d", r"\g<0>, tf32 = 1", plan.read_text()))
         got = machine.run([plan, *files[1:]], "--device", device, library=library)
         check(agrees(got, product.value), f"plan {seed} {device}: {got}")
+        check(device == "cpu" or machine.calls()[0].endswith("tf32"), f"plan {seed}: no TF32")
 
 
 def check_failures(machine):

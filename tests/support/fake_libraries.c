@@ -111,7 +111,7 @@ API int dnnl_sgemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alph
 /* ---- cuBLASLt: column-major ---- */
 
 typedef struct {
-  int transpose_a, transpose_b, epilogue, bias_type;
+  int transpose_a, transpose_b, epilogue, bias_type, tf32;
   const void *bias;
 } Desc;
 
@@ -149,7 +149,8 @@ API int cublasLtDestroy(void *h) { return free(h), 0; }
 API int cublasLtMatmulDescCreate(Desc **out, int compute, int scale) {
   *out = calloc(1, sizeof **out);
   (*out)->epilogue = 1;
-  return compute != 68 || scale != F32;
+  (*out)->tf32 = compute == 77;
+  return (compute != 68 && compute != 77) || scale != F32;
 }
 API int cublasLtMatmulDescDestroy(Desc *d) { return free(d), 0; }
 API int cublasLtMatmulDescSetAttribute(Desc *d, int attribute, const void *value, size_t size) {
@@ -254,9 +255,10 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
   if (*alpha != 1 || *beta != 0 || c != out || cl != ol || !algorithm || !workspace) return 7;
   if (setting_is("fails")) return 13;
   if (size != WORKSPACE || (uintptr_t)workspace % 256) return 7;
-  snprintf(what, sizeof what, "%dx %d %d %d %s%s %d", ol->batches, (int)ol->columns, (int)ol->rows,
-           (int)(d->transpose_a ? al->rows : al->columns), d->transpose_b ? "T" : "N",
-           d->transpose_a ? "T" : "N", d->epilogue);
+  snprintf(what, sizeof what, "%dx %d %d %d %s%s %d%s", ol->batches, (int)ol->columns,
+           (int)ol->rows, (int)(d->transpose_a ? al->rows : al->columns),
+           d->transpose_b ? "T" : "N", d->transpose_a ? "T" : "N", d->epilogue,
+           d->tf32 ? " tf32" : "");
   write_call("cublasLtMatmul", what);
   Product p = {*d, *al, *bl, *ol, a, b, out};
   if (!capture_work(stream, run_product, &p, sizeof p)) run_product(&p);

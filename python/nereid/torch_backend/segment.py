@@ -169,6 +169,15 @@ def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
     return nodes or {node: str(error).splitlines()[0] for node in plan.nodes}
 
 
+def _tf32() -> int:
+    """Which sums of float32 PyTorch rounds to TF32: bits of nereid_graph_tf32."""
+    try:
+        products = torch.get_float32_matmul_precision() != "highest"
+        return products + 2 * bool(torch.backends.cudnn.allow_tf32)
+    except RuntimeError:  # it was set by names of PyTorch 2.9 that the old ones can't say
+        return 0
+
+
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
@@ -180,7 +189,7 @@ class Compiled:
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
-                    options.libraries or None)
+                    options.libraries or None, _tf32())
         notes: list = []
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
