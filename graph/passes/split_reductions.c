@@ -1,0 +1,232 @@
+/* Pass split_reductions: for GPUs, reductions whose programs would be few, or would read memory with
+ * gaps, in two steps or more.
+ *
+ * A program reduces some rows as a whole.  Few results of long rows are few programs, which leave
+ * the GPU idle.  Rows across memory (sums over a batch: gradients of biases, statistics of
+ * channels) are read in pieces as wide as a program has results, so that long ones, which allow one
+ * result a program, waste most of what they read.  Cut into parts, both have many programs, and
+ * short rows next to each other:
+ *
+ *   sum(x[8192, 768], 0)  =  sum(sum(x[128, 64, 768], 1), 0)
+ *
+ * The sum of sums is as good as, or better than, the one in order.
+ *
+ * A sum of squares of differences from m, as a variance is, reads its operand once, and not after m
+ * is known (Chan, Golub and LeVeque 1983): of each part of n elements with mean a
+ *
+ *   sum((x - m)^2)  =  sum((x - a)^2) + n (a - m)^2 */
+#include "graph/infer/node_builder.h"
+#include "graph/ops/prims.h"
+#include "graph/passes.h"
+
+enum {
+  ELEMENTS_MIN = 1 << 16, /* below, a kernel's start takes as long */
+  COLUMN_MIN = 256,       /* elements of rows across memory that are cut */
+  COLUMN_PART_MIN = 16,
+  COLUMN_PART_MAX = 64,
+  COLUMNS_MIN = 8,    /* of memory next to each other */
+  RESULTS_MAX = 1024, /* about as many programs keep a GPU busy */
+  ROW_MIN = 8192,
+  ROW_PART_MIN = 1024,
+  ROW_PART_MAX = 4096
+};
+
+/* The operand that has all elements of a pointwise node; NULL: none has. */
+static Node *whole_operand(Graph *g, const Node *n) {
+  Dim all = value_numel(g, &n->type);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    Node *x = n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+    if (x && x->type.kind == VALUE_TENSOR && value_numel(g, &x->type) == all) return x;
+  }
+  return NULL;
+}
+
+/* Where the element at an index of n is in the memory that n is computed from. */
+static Dim place_in_source(Graph *g, Node *n, Dim *at) {
+  Dim from[GRAPH_RANK_MAX];
+  for (;;) {
+    bool view = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW;
+    bool pointwise = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE;
+    Node *x = view ? view_operand(n) : pointwise ? whole_operand(g, n) : NULL;
+    if (!x) break;
+    if (view) view_index(g, n, at, from);
+    else broadcast_index(g, n, at, x, from);
+    for (uint32_t i = 0; i < x->type.rank; i++) at[i] = from[i];
+    n = x;
+  }
+  return linear_of_index(g->dims, at, n->type.shape, n->type.rank);
+}
+
+/* The distance in memory of elements that are next to each other along an axis; 0: not known. */
+static int64_t source_stride(Graph *g, Node *n, uint32_t axis) {
+  Dim place[2], at[GRAPH_RANK_MAX];
+  for (int step = 0; step < 2; step++) {
+    for (uint32_t i = 0; i < n->type.rank; i++) at[i] = dim_int(g->dims, step && i == axis);
+    place[step] = place_in_source(g, n, at);
+  }
+  Dim stride = dim_sub(g->dims, place[1], place[0]);
+  return dim_is_int(stride) ? stride->value : 0;
+}
+
+/* Are results next to each other made of elements next to each other? */
+static bool reduces_columns(Graph *g, Node *x, uint32_t set) {
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!(set >> i & 1) && x->type.shape[i]->value >= COLUMNS_MIN && source_stride(g, x, i) == 1)
+      return true;
+  return false;
+}
+
+static bool has_known_sizes(const Node *x) {
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!dim_is_int(x->type.shape[i])) return false;
+  return true;
+}
+
+/* The first step of a reduction: over whole axes, and over `inner` elements each of axis `axis`. */
+typedef struct {
+  uint32_t whole, axis;
+  int64_t inner; /* 1: no axis is cut */
+} Part;
+
+static int64_t largest_divisor(int64_t n, int64_t most) {
+  for (int64_t d = most < n ? most : n; d > 1; d--)
+    if (n % d == 0) return d;
+  return 1;
+}
+
+/* Axes from the innermost, as far as they fit; false: no such part is of a good size. */
+static bool choose_part(const Node *x, uint32_t set, int64_t least, int64_t most, Part *p) {
+  int64_t n = 1;
+  *p = (Part){.inner = 1};
+  for (uint32_t i = rank_of(x); i-- > 0;) {
+    if (!(set >> i & 1)) continue;
+    int64_t size = x->type.shape[i]->value;
+    if (size && n * size <= most) {
+      n *= size;
+      p->whole |= 1u << i;
+      continue;
+    }
+    if (n >= least) break;
+    p->axis = i;
+    p->inner = largest_divisor(size, most / n);
+    n *= p->inner;
+    break;
+  }
+  return n >= least && p->whole != set;
+}
+
+/* Axes after `axis` move back by one. */
+static uint32_t set_with_axis_cut(uint32_t set, uint32_t axis) {
+  uint32_t below = (2u << axis) - 1;
+  return (set & below) | (set & ~below) << 1;
+}
+
+/* x[.., size, ..] as x[.., size / inner, inner, ..] */
+static Node *cut_axis(Build *b, Node *x, const Part *p) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0, k = 0; i < rank_of(x); i++, k++) {
+    shape[k] = x->type.shape[i];
+    if (i != p->axis) continue;
+    shape[k++] = build_const(b, x->type.shape[i]->value / p->inner);
+    shape[k] = build_const(b, p->inner);
+  }
+  return build_view(b, x, rank_of(x) + 1, shape);
+}
+
+static bool is_worth_cutting(Build *b, Node *x, uint32_t set, Part *p) {
+  Dim all = value_numel(b->in.g, &x->type), row = build_count(b, x, set);
+  if (all->value < ELEMENTS_MIN) return false;
+  if (reduces_columns(b->in.g, x, set))
+    return row->value >= COLUMN_MIN && choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
+  return row->value >= ROW_MIN && all->value / row->value <= RESULTS_MAX &&
+         choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
+}
+
+/* An operand whose axes of set `first` are to be reduced first, and those of `rest` then. */
+typedef struct {
+  Node *x;
+  uint32_t first, rest;
+} Cut;
+
+static bool cut(Build *b, Node *x, uint32_t set, Cut *out) {
+  Part p;
+  if (!is_worth_cutting(b, x, set, &p)) return false;
+  bool within = p.inner > 1;
+  if (within && rank_of(x) == GRAPH_RANK_MAX) return false;
+  if (within) set = set_with_axis_cut(set, p.axis) | 2u << p.axis;
+  out->x = within ? cut_axis(b, x, &p) : x;
+  out->first = within ? set_with_axis_cut(p.whole, p.axis) | 2u << p.axis : p.whole;
+  out->rest = set & ~out->first;
+  return true;
+}
+
+/* Reduced axes have one element. */
+static Node *reduce_in_parts(Build *b, OpId op, Node *x, uint32_t set) {
+  Cut c;
+  if (!cut(b, x, set, &c)) return build_reduce(b, op, x, set, true);
+  return reduce_in_parts(b, op, build_reduce(b, op, c.x, c.first, true), c.rest);
+}
+
+/* ---- squares of differences ---- */
+
+static Node *node_arg(const Node *n, uint32_t i) {
+  return i < n->nargs && n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+}
+
+/* x - m, if the node is its square, where m is the same along the axes of `set`. */
+static Node *squared_difference(Node *n, uint32_t set) {
+  Node *d = graph_is(n, OP_aten_mul_Tensor) ? node_arg(n, 0) : NULL;
+  if (!d || node_arg(n, 1) != d || !graph_is(d, OP_aten_sub_Tensor)) return NULL;
+  Node *x = node_arg(d, 0), *m = node_arg(d, 1);
+  if (!x || !m || d->nargs > 2 || d->nnamed || !dtype_is_float(d->type.dtype)) return NULL;
+  bool same = x->type.dtype == d->type.dtype && m->type.dtype == d->type.dtype &&
+              rank_of(x) == rank_of(d) && rank_of(m) == rank_of(d);
+  for (uint32_t i = 0; same && i < rank_of(d); i++)
+    same = x->type.shape[i] == d->type.shape[i] &&
+           (set >> i & 1 ? dim_is(m->type.shape[i], 1) : m->type.shape[i] == x->type.shape[i]);
+  return same ? d : NULL;
+}
+
+static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
+  Cut c;
+  Dim shape[GRAPH_RANK_MAX];
+  if (!cut(b, node_arg(difference, 0), set, &c)) return NULL;
+  Node *part = build_mean(b, c.x, c.first, true), *m = node_arg(difference, 1);
+  Node *d = build_sub(b, c.x, part);
+  Node *squares = build_sum(b, build_mul(b, d, d), c.first, true);
+  for (uint32_t i = 0; i < rank_of(c.x); i++) {
+    bool reduced = (c.first | c.rest) >> i & 1;
+    shape[i] = reduced ? build_const(b, 1) : c.x->type.shape[i];
+  }
+  Node *between = build_sub(b, part, build_view(b, m, rank_of(c.x), shape));
+  between = build_with(b, OP_aten_mul_Tensor, build_mul(b, between, between),
+                       arg_dim(build_count(b, c.x, c.first)));
+  return reduce_in_parts(b, OP_aten_sum_dim_IntList, build_add(b, squares, between), c.rest);
+}
+
+/* ---- the pass ---- */
+
+static void split_reduction(Build *b, Node *n) {
+  Node *x = build_self(b);
+  uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x));
+  Part p;
+  if (!has_known_sizes(x) || !is_worth_cutting(b, x, set, &p)) return;
+  bool sum = n->op->id == OP_aten_sum_dim_IntList;
+  Node *difference = sum ? squared_difference(x, set) : NULL, *y = NULL;
+  if (difference) y = sum_squares_in_parts(b, difference, set);
+  if (!y) y = reduce_in_parts(b, n->op->id, x, set);
+  const ValueType *t = &n->type;
+  Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
+  build_become(b, OP_aten_view_default, 2, args);
+}
+
+bool pass_split_reductions(Graph *g) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!graph_is_any(n, OP_aten_sum_dim_IntList, OP_aten_amax_default, OP_aten_amin_default))
+      continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) split_reduction(&b, n);
+  }
+  return diag_errors(g->diags) == 0;
+}
