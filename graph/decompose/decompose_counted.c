@@ -131,3 +131,38 @@ Node *decompose_index(Build *b) {
   for (uint32_t i = 0; i < rank_of(y); i++) back[i] = i < first ? i + 1 : i == first ? 0 : i;
   return build_permute(b, y, back);
 }
+
+/* ---- a size that is an element of a tensor ---- */
+
+static bool is_read(const Node *n) {
+  return graph_is_any(n, OP_aten_item_default, OP_aten__local_scalar_dense_default);
+}
+
+/* The tensor whose element is the size; NULL: none is. */
+static Node *tensor_of_size(Build *b, const char *param, Dim size) {
+  Arg a = build_arg(b, param);
+  if (a.kind == ARG_NODE && is_read(a.node)) return a.node->args[0].node;
+  for (Node *n = b->in.n->prev; n; n = n->prev)
+    if (is_read(n) && n->type.kind == VALUE_INT && n->type.value == size) return n->args[0].node;
+  return NULL;
+}
+
+/* The symbol of min(symbol, n), and of itself. */
+static Dim read_symbol(Dim size) {
+  if (size->kind == DIM_MIN)
+    for (uint32_t i = 0; i < size->n; i++)
+      if (size->args[i]->kind == DIM_SYMBOL) return size->args[i];
+  return size->kind == DIM_SYMBOL ? size : NULL;
+}
+
+Node *scatter_counted_slice(Build *b, Node *x, uint32_t axis, const char *param) {
+  Dims *d = build_dims(b);
+  Dim all = x->type.shape[axis], size = b->in.n->type.shape[axis], symbol = read_symbol(size);
+  Node *count = !symbol || size == all ? NULL : tensor_of_size(b, param, symbol);
+  if (!count || !dim_limit(d, symbol, (DimRange){0, dim_range(d, all).hi})) return NULL;
+  count = build_to(b, build_view(b, count, 0, NULL), DT_I64);
+  Node *first = build_transpose(b, x, 0, axis);
+  Node *part =
+      build(b, OP_nereid_counted_default, ARGS(arg_node(first), arg_node(count), arg_dim(symbol)));
+  return build_transpose(b, part, 0, axis);
+}

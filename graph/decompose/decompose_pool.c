@@ -371,6 +371,70 @@ static Node *mean_of_last(Build *b, const Pooling *p) {
   return build_to(b, build_mean(b, build_widen(b, p->x), set, true), p->x->type.dtype);
 }
 
+/* ---- windows of sizes that are open ---- */
+
+/* Which of an axis's elements are in each of its windows: [windows, size]; where it begins, and how
+ * many they are: [windows, 1]. */
+static Node *open_windows(Build *b, Dim size, Dim windows, Node **first, Node **count) {
+  Dims *d = build_dims(b);
+  Node *i = build_unsqueeze(b, build_arange(b, windows), 1);
+  Node *begin = build_with(b, OP_aten_mul_Tensor, i, arg_dim(size));
+  Node *end = build_with(b, OP_aten_add_Tensor, begin,
+                         arg_dim(dim_add(d, size, dim_sub(d, windows, build_const(b, 1)))));
+  begin = build_with(b, OP_aten_floor_divide_default, begin, arg_dim(windows));
+  end = build_with(b, OP_aten_floor_divide_default, end, arg_dim(windows));
+  Node *h = build_arange(b, size);
+  *first = begin;
+  *count = build_sub(b, end, begin);
+  return build_op2(b, OP_aten_logical_and_default, build_op2(b, OP_aten_ge_Tensor, h, begin),
+                   build_op2(b, OP_aten_lt_Tensor, h, end));
+}
+
+/* Means along one axis after the other, as products with tables of weights. */
+static Node *open_average(Build *b, const Pooling *p) {
+  Node *y = build_widen(b, p->x), *first, *count;
+  uint32_t last = rank_of(y) - 1;
+  for (uint32_t axis = p->first; axis <= last; axis++) {
+    Node *inside =
+        open_windows(b, y->type.shape[axis], p->windows[axis - p->first], &first, &count);
+    Node *weights = build_div(b, build_to(b, inside, y->type.dtype), count);
+    y = build_transpose(b, y, axis, last);
+    y = build_op2(b, OP_aten_matmul_default, y, build_transpose(b, weights, 0, 1));
+    y = build_transpose(b, y, axis, last);
+  }
+  return build_to(b, y, p->x->type.dtype);
+}
+
+/* Maxima along one axis after the other, from the last; an index is chosen with its maximum, so
+ * that the first in row-major order is. */
+static Node *open_maximum(Build *b, const Pooling *p) {
+  Node *y = p->x, *number = NULL, *first, *count;
+  uint32_t last = rank_of(y) - 1;
+  for (uint32_t axis = last + 1; axis-- > p->first;) {
+    Dim size = y->type.shape[axis], windows = p->windows[axis - p->first];
+    Node *inside = open_windows(b, size, windows, &first, &count);
+    Node *x = build_unsqueeze(b, build_transpose(b, y, axis, last), last);
+    x = build_where(b, inside, arg_node(x), arg_node(build_limit(b, y->type.dtype, true)));
+    Node *both = build_with(b, OP_aten_max_dim, x, build_int(b, last + 1));
+    /* Where no element is larger than the least number, all are equal, also outside. */
+    Node *at = build_op2(b, OP_aten_maximum_default, build_item(b, both, 1),
+                         build_select(b, first, 1, build_const(b, 0)));
+    y = build_transpose(b, build_item(b, both, 0), axis, last);
+    Node *own = build_transpose(b, at, axis, last);
+    if (!number) {
+      number = own;
+      continue;
+    }
+    Dim within = build_const(b, 1);
+    for (uint32_t i = axis + 1; i <= last; i++)
+      within = dim_mul(build_dims(b), within, p->x->type.shape[i]);
+    number =
+        build(b, OP_aten_gather_default, ARGS(arg_node(number), build_int(b, axis), arg_node(own)));
+    number = build_add(b, number, build_with(b, OP_aten_mul_Tensor, own, arg_dim(within)));
+  }
+  return build_pair(b, y, number);
+}
+
 static Node *adaptive_average(Build *b, uint32_t n) {
   Pooling p = read_adaptive(b, n);
   if (is_integer_pooling(&p)) return mean_of_last(b, &p);
@@ -379,7 +443,7 @@ static Node *adaptive_average(Build *b, uint32_t n) {
     Arg count = arg_dim(infer_product(&b->in, p.kernel, n));
     return build_to(b, build_with(b, OP_aten_div_Tensor, sum, count), p.x->type.dtype);
   }
-  return fixed_sizes(&p) ? uneven_average(b, &p) : NULL;
+  return fixed_sizes(&p) ? uneven_average(b, &p) : open_average(b, &p);
 }
 
 Node *decompose_adaptive_avg_pool1d(Build *b) { return adaptive_average(b, 1); }
@@ -389,7 +453,7 @@ Node *decompose_adaptive_avg_pool3d(Build *b) { return adaptive_average(b, 3); }
 static Node *adaptive_maximum(Build *b, uint32_t n) {
   Pooling p = read_adaptive(b, n);
   if (equal_windows(b, &p) && pool_few_positions(&p)) return max_pool_indices(b, &p);
-  return fixed_sizes(&p) ? uneven_maximum(b, &p) : NULL;
+  return fixed_sizes(&p) ? uneven_maximum(b, &p) : open_maximum(b, &p);
 }
 
 Node *decompose_adaptive_max_pool1d(Build *b) { return adaptive_maximum(b, 1); }

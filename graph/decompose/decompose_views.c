@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/decompose/decompose.h"
+#include "graph/decompose/scatter.h"
 #include "graph/messages.h"
 
 static const ValueType *node_type(Build *b) { return &b->in.n->type; }
@@ -201,6 +202,8 @@ Node *decompose_slice(Build *b) {
   Dim size = x->type.shape[axis];
   Dim start = clamped_argument(b, "start", size, build_const(b, 0));
   int64_t step = infer_int(&b->in, "step");
+  Node *counted = step == 1 && dim_is(start, 0) ? scatter_counted_slice(b, x, axis, "end") : NULL;
+  if (counted) return counted;
   Dim end = step == 1 ? dim_add(d, start, node_type(b)->shape[axis])
                       : dim_max(d, start, clamped_argument(b, "end", size, size));
   Arg args[] = {arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end), build_int(b, step)};
@@ -217,6 +220,8 @@ Node *decompose_narrow(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim start = index_argument(b, "start", x->type.shape[axis]);
+  Node *counted = dim_is(start, 0) ? scatter_counted_slice(b, x, axis, "length") : NULL;
+  if (counted) return counted;
   Dim end = dim_add(b->in.g->dims, start, node_type(b)->shape[axis]);
   return build_become(b, OP_aten_slice_Tensor,
                       ARGS(arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end)));

@@ -28,6 +28,10 @@ Node *scatter_from_start(Build *b, Node *index, Dim size);
 /* How many of a mask of one axis hold before each element. */
 Node *scatter_number(Build *b, Node *mask);
 
+/* The first elements of x along an axis, as many as an element of a tensor says, which the node's
+ * argument `param` is (graph/decompose/decompose_counted.c).  NULL: it is no such number. */
+Node *scatter_counted_slice(Build *b, Node *x, uint32_t axis, const char *param);
+
 /* ---- elements chosen by a mask (graph/decompose/decompose_put.c) ---- */
 
 /* Is that index of index_put a mask?  NULL, an axis that is not indexed, is none. */

@@ -43,3 +43,10 @@ CASES += [
      lambda x: np.unique(x, return_counts=True)),
 ]
 ARRAYS["full"] = rng.random((3, 4, 5)) < 0.3
+CASES += [
+    # a number that is an element of a tensor
+    ("sum.default(mask); item.default($0); slice.Tensor(x, 1, 0, $1)",
+     lambda m, x: x[:, :m.sum()]),
+    ("sum.default(mask); item.default($0); narrow.default(line, 0, 0, $1); mul.Tensor($2, 3)",
+     lambda m, line: 3 * line[:m.sum()]),
+]

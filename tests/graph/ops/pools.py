@@ -25,6 +25,8 @@ ARRAYS = {
     "dot": rng.normal(size=(1, 4, 1, 1)).astype(np.float32),
     "taps": rng.normal(size=(4, 1, 3, 3)).astype(np.float32),
     "s_x": rng.normal(size=(2, 3, 9, 8)).astype(np.float32),
+    "s_cube": rng.normal(size=(1, 2, 5, 6, 4)).astype(np.float32),
+    "s_ties": rng.choice([-np.inf, 0, 1], (2, 2, 7, 7)).astype(np.float32),
 }
 
 
@@ -81,6 +83,13 @@ def unpool(height, width):
     return of
 
 
+def averages(x):
+    """Of 9 by 8 elements in 4 by 3 windows."""
+    return np.stack([np.stack([
+        x[:, :, 9 * i // 4:-(-9 * (i + 1) // 4), 8 * j // 3:-(-8 * (j + 1) // 3)].mean((2, 3))
+        for j in range(3)], -1) for i in range(4)], -2)
+
+
 CASES = [
     ("max_pool2d_with_indices.default(x, [3, 2]) -> 0,1", pool(2, [3, 2])),
     ("max_pool2d_with_indices.default(x, [3], [2], [1]) -> 0,1", pool(2, 3, 2, 1)),
@@ -98,6 +107,10 @@ CASES = [
     ("adaptive_max_pool2d.default(x, [3, 5]) -> 0,1", adaptive(2, 3, 5)),
     ("adaptive_max_pool2d.default(q, [1, 1]) -> 0,1", adaptive(2, 1, 1)),
     ("adaptive_max_pool3d.default(cube, [2, 2, 4]) -> 0,1", adaptive(3, 2, 2, 4)),
+    ("adaptive_max_pool2d.default(s_x, [3, 5]) -> 0,1", adaptive(2, 3, 5)),
+    ("adaptive_max_pool3d.default(s_cube, [2, 4, 3]) -> 0,1", adaptive(3, 2, 4, 3)),
+    ("adaptive_max_pool2d.default(s_ties, [3, 2]) -> 0,1", adaptive(2, 3, 2)),
+    ("adaptive_avg_pool2d.default(s_x, [4, 3])", averages),
     # Outside of an operand that the same kernel computes.
     ("relu.default(dot); avg_pool2d.default($0, [3, 3], [1, 1], [1, 1])",
      lambda dot: np.maximum(dot, 0) / np.float32(9)),
