@@ -8,8 +8,8 @@ static int64_t rows_fitting(Dim rows, int64_t most) {
 
 /* How many programs there are with blocks of that many rows; INT64_MAX: sizes leave it open. */
 static int64_t programs(const Attention *x, int64_t bm) {
-  if (!dim_is_int(x->rows) || !dim_is_int(x->batches)) return INT64_MAX;
-  int64_t blocks = (x->rows->value + bm - 1) / bm, n;
+  if (!dim_is_int(x->own_rows) || !dim_is_int(x->batches)) return INT64_MAX;
+  int64_t blocks = (x->own_rows->value + bm - 1) / bm, n;
   return __builtin_mul_overflow(blocks, x->batches->value, &n) ? INT64_MAX : n;
 }
 
@@ -41,13 +41,17 @@ static int64_t even_rows(Dim rows, int64_t most) {
 }
 
 /* Of gradients, which keep more tiles at a time: rows or keys of a program, and those of a step.
- * Two products' sums take 2 * bm * width numbers in the kernel of values. */
-static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32,
+ * In the kernel of values the sums of two products take 2 * bm * width numbers, and dropout a few
+ * registers for each number of a tile. */
+static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };
-  s.bm = f32 || width > WIDE ? 64 : 128;
-  s.bn = f32 || width > WIDE ? 32 : 64;
-  s.warps = s.bm > 64 || width > NARROW ? 8 : 4;
+  bool few = processors && programs(x, 128) < 2 * (int64_t)processors;
+  bool full = width > WIDE || (x->seed && width > NARROW && x->kind == ATTENTION_GRAD_VALUE);
+  bool large = width > WIDE && x->kind == ATTENTION_GRAD_VALUE;
+  s.bm = f32 || large || few ? 64 : 128;
+  s.bn = f32 || full ? 32 : 64;
+  s.warps = s.bm > 64 || width > WIDE || (f32 && width > NARROW) ? 8 : 4;
   s.bm = rows_fitting(x->own_rows, s.bm);
   s.bn = rows_fitting(x->walked, s.bn);
   if (s.bm < 64) s.warps = 4;
@@ -61,7 +65,7 @@ AttentionShape attention_shape(const Attention *x, int processors) {
                       .stages = 2};
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
-  if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, s);
+  if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
   s.bm = processors ? rows_fitting(x->rows, most) : even_rows(x->rows, most);
