@@ -434,6 +434,14 @@ NEREID_API int nereid_device_is_capturing(nereid_device *d, void *native);
 /* The context (CUcontext) of a cuda device, NULL for others. */
 NEREID_API void *nereid_device_native(nereid_device *d);
 
+/* Libraries that models may call (nereid_graph.h): cuBLAS, cuDNN, a BLAS, oneDNN.  They are looked
+ * for, when they are needed first, in these folders (with colons between), those of
+ * NEREID_LIBRARY_PATH, the process, beside PyTorch, and in the system. */
+NEREID_API int nereid_device_library_path(nereid_device *d, const char *folders);
+/* The version of the library that has a function such as "cublas.matmul", "cublasLt 12.8.4", valid
+ * as long as the device; NULL: it is not here, or not for this device. */
+NEREID_API const char *nereid_device_library_version(nereid_device *d, const char *function);
+
 /* The path of the cache of compiled code, "" if it is off, and its usability. */
 NEREID_API int nereid_cache_describe(char *out, size_t size);
 

@@ -17,7 +17,9 @@ static const LibraryFunction *const library_functions[] = {
 enum {
   FILES = sizeof library_files / sizeof *library_files,
   FUNCTIONS = sizeof library_functions / sizeof *library_functions,
-  PATH_MOST = 4096
+  PATH_MOST = 4096,
+  /* One that has used a GPU is not unloaded: the driver may still call it when the process ends. */
+  OPEN = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE
 };
 
 struct DeviceLibraries {
@@ -76,7 +78,7 @@ static bool open_in_folder(Search *s, const char *folder, size_t len) {
   char path[2 * PATH_MOST];
   for (const char *const *name = s->file->files; *name && !s->handle; name++) {
     snprintf(path, sizeof path, "%.*s/%s", (int)len, folder, *name);
-    s->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    s->handle = dlopen(path, OPEN);
   }
   return s->handle != NULL;
 }
@@ -93,7 +95,7 @@ static bool open_in_folders(Search *s, const char *folders) {
 /* Each name, where the loader finds it; with RTLD_NOLOAD what the process has already. */
 static bool open_by_name(Search *s, int flags) {
   for (const char *const *name = s->file->files; *name && !s->handle; name++)
-    s->handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL | flags);
+    s->handle = dlopen(*name, OPEN | flags);
   return s->handle != NULL;
 }
 
@@ -181,7 +183,11 @@ const char *library_version(nereid_device *d, const LibraryFunction *f) {
   return l ? l->version : NULL;
 }
 
-int library_search(nereid_device *d, const char *folders) {
+/* ---- the C API ---- */
+
+int nereid_device_library_path(nereid_device *d, const char *folders) {
+  REQUIRE(d);
+  REQUIRE(folders);
   pthread_mutex_lock(&d->library_lock);
   DeviceLibraries *all = libraries_of(d);
   char *copy = strdup(folders);
@@ -193,6 +199,13 @@ int library_search(nereid_device *d, const char *folders) {
   }
   pthread_mutex_unlock(&d->library_lock);
   return all && copy ? 0 : error_out_of_memory();
+}
+
+const char *nereid_device_library_version(nereid_device *d, const char *function) {
+  REQUIRE_OR(d, NULL);
+  REQUIRE_OR(function, NULL);
+  const LibraryFunction *f = library_find(function);
+  return f ? library_version(d, f) : NULL;
 }
 
 /* ---- calls ---- */

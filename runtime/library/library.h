@@ -86,10 +86,6 @@ bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bi
 /* The version of the library that the device would use, "cublasLt 12.8.4"; NULL: it is not here.
  * Loads it; the text lives as long as the device. */
 const char *library_version(nereid_device *d, const LibraryFunction *f);
-/* Folders to look in before all others, with colons between; they hold for libraries that are not
- * loaded yet. */
-int library_search(nereid_device *d, const char *folders);
-
 /* A call of these sizes: its algorithm is chosen now.  NEREID_E_TOOL: the library is not here, or
  * has no such function. */
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,

@@ -64,6 +64,10 @@ static void messages(nereid_device *d) {
           NULL,
       "a message");
   check_call(!library_version(d, cublas), "its version");
+  check_call(!nereid_device_library_version(d, "cublas.matmul"), "its version, by name");
+  check_call(!nereid_device_library_version(d, "cublas"), "the version of no function");
+  check_call(nereid_device_library_path(d, "nowhere:/dev/null") == 0, "folders");
+  check_call(nereid_device_library_path(d, NULL) == NEREID_E_USAGE, "no folders");
   LibraryCall made = {.function = cublas, .shape = p};
   check_call(library_refused(&made, "why") == NEREID_E_TOOL, "a refusal");
   check_call(
