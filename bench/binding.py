@@ -32,7 +32,8 @@ class Request(ctypes.Structure):
                 ("num_ctas", c_int), ("maxnreg", c_int), ("no_fp_fusion", c_int), ("alias", c_int),
                 ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
                 ("on_pass", c_void_p), ("on_message", c_void_p), ("context", c_void_p),
-                ("language", c_char_p), ("debug", c_int), ("allow_overflow", c_int)]
+                ("language", c_char_p), ("debug", c_int), ("allow_overflow", c_int),
+                ("denormals", c_int)]
 
 
 class Extent(ctypes.Structure):

@@ -299,6 +299,7 @@ typedef struct {
   int debug;               /* a device_assert that fails ends the launch; so does a sum, a
                               difference or a product of integers below 64 bits that overflows */
   int allow_overflow;      /* with `debug`: but for the latter */
+  int denormals;           /* exp2 of f32 takes and gives denormal numbers on a GPU too */
 } nereid_request;
 
 /* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size

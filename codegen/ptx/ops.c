@@ -138,7 +138,9 @@ static const OpRow rows[TILE_OP_COUNT] = {
     [TILE_SQRT_RN] = {FLOAT1("sqrt.rn")},
     [TILE_RSQRT] = {.f32 = "rsqrt.approx.f32 $d, $a",
                     .f64 = "sqrt.rn.f64 $0D, $a; rcp.rn.f64 $d, $0D"},
-    [TILE_EXP2] = {.f32 = "ex2.approx.ftz.f32 $d, $a", .no_f64 = true},
+    [TILE_EXP2] = {.f32 = "ex2.approx.ftz.f32 $d, $a",
+                   .f32_denormal = "ex2.approx.f32 $d, $a",
+                   .no_f64 = true},
     [TILE_LOG2] = {.f32 = "lg2.approx.f32 $d, $a", .no_f64 = true},
     [TILE_SIN] = {.f32 = "sin.approx.f32 $d, $a", .no_f64 = true},
     [TILE_COS] = {.f32 = "cos.approx.f32 $d, $a", .no_f64 = true},
@@ -220,7 +222,7 @@ static const char *native(const Ptx *p, const OpRow *r, DType t) {
     case DT_F16: return r->f16;
     case DT_BF16:
       return r->bf16 || !machine_has(p->machine, HAS_BF16_ARITHMETIC) ? r->bf16 : r->bf16_native;
-    case DT_F32: return r->f32;
+    case DT_F32: return r->f32_denormal && p->nest->options.denormals ? r->f32_denormal : r->f32;
     case DT_F64: return r->f64;
     default: return NULL;
   }

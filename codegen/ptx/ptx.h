@@ -223,6 +223,7 @@ void ptx_block(Ptx *p, const NestBlock *b);
  * 32-bit template, or their own for an op that depends on all bits of the register. */
 typedef struct {
   const char *s32, *u32, *s64, *u64, *i1, *f32, *f64, *f16, *bf16, *f8;
+  const char *f32_denormal; /* with option `denormals`; NULL: f32 */
   const char *bf16_native; /* with BF16_ARITHMETIC */
   const char *narrow;  /* instead of f32, for operands that are widened to it */
   const char *small_s, *small_u; /* $c is 32 less the width */

@@ -27,11 +27,12 @@ typedef struct {
   Language language;      /* rules that the source follows; no stage after sema knows them */
   bool debug;             /* device_assert becomes code */
   bool wraps;             /* with it: integers may overflow; only sema asks */
+  bool denormals;         /* fast functions of f32 take and give denormal numbers too */
 } Options;
 
 static inline Options options_default(void) {
   return (Options){"sm_90a",     4,           3,    1,    0, true, false, ALIAS_GUARDED,
-                   LANGUAGE_3_6, false, false};
+                   LANGUAGE_3_6, false, false, false};
 }
 
 #endif

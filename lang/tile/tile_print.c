@@ -245,7 +245,7 @@ static void print_param(Printer *p, const TileParam *param) {
 /* All that differs from the defaults, and always the number of warps and the target. */
 static void print_options(Printer *p, const Options *o) {
   Options d = options_default();
-  IrAttr list[10];
+  IrAttr list[11];
   uint32_t n = 0;
 #define OPTION(cond, name, kind_, value) \
   if (cond) list[n++] = (IrAttr){.key = name, .kind = kind_, .i = value}
@@ -256,6 +256,7 @@ static void print_options(Printer *p, const Options *o) {
   OPTION(!o->enable_fp_fusion, "fp_fusion", IA_FLAG, 0);
   OPTION(o->checked, "checked", IA_FLAG, 1);
   OPTION(o->debug, "debug", IA_FLAG, 1);
+  OPTION(o->denormals, "denormals", IA_FLAG, 1);
   OPTION(o->alias == ALIAS_ORDERED, "ordered", IA_FLAG, 1);
 #undef OPTION
   list[n++] = (IrAttr){.key = "target", .kind = IA_STR, .s = o->target ? o->target : ""};

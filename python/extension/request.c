@@ -174,7 +174,8 @@ static int get_options(Call *c, PyObject *options) {
                  {"no_fp_fusion", &r->no_fp_fusion},
                  {"alias", &alias},
                  {"debug", &r->debug},
-                 {"allow_overflow", &r->allow_overflow}};
+                 {"allow_overflow", &r->allow_overflow},
+                 {"denormals", &r->denormals}};
   enum { NUMBERS = sizeof numbers / sizeof *numbers };
   PyObject *key, *value;
   Py_ssize_t at = 0;

@@ -408,6 +408,7 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   if (r->no_fp_fusion) base.enable_fp_fusion = false;
   if (r->debug) base.debug = true;
   if (r->allow_overflow) base.wraps = true;
+  if (r->denormals) base.denormals = true;
   if (r->alias) base.alias = r->alias == NEREID_ALIAS_ORDERED ? ALIAS_ORDERED : ALIAS_DISJOINT;
   return base;
 }

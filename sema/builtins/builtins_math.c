@@ -114,7 +114,7 @@ Value builtin_clamp(Sema *S, Call *c) {
   return least.kind == V_ERROR ? least : minmax(S, false, least, v[2], nan, c->at);
 }
 
-/* NaN and -0.0 among constants: Python's result depends on their order, and is another one than that
+/* NaN and -0.0 among constants: Python's result depends on their order, and differs from that
  * of the same values at run time. */
 static bool has_order(Sema *S, const Call *c, const Value *items, uint32_t n) {
   bool constant = true, odd = false;

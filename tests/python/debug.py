@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Assertions in compiled code: device_assert and overflows of integers with debug=True, knobs and
-variables, on a CPU; and PTX that asserts, through ptxas where there is one."""
+"""Options that change the code: assertions and overflows of integers with debug=True, knobs and
+variables, on a CPU; PTX that asserts, through ptxas where there is one; denormal numbers."""
 import os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -132,7 +132,25 @@ def check_ptx():
             check(not done.returncode, f"{target}: {done.stdout}{done.stderr}")
 
 
+def power(x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, tl.exp2(tl.load(x + i)))
+
+
+def check_denormals():
+    described = [("x", "*fp32:16", None), ("B", None, 128)]
+    for flag, instruction in ((None, "ex2.approx.ftz.f32"), (True, "ex2.approx.ftz.f32"),
+                              (False, "ex2.approx.f32")):
+        options = {} if flag is None else {"enable_reflect_ftz": flag}
+        plan = Plan(nereid.jit(power), 1, 0, described, options)
+        ptx = _nereid.emit(*plan._request, kind=_nereid.KIND_ptx, target="sm_90a", **plan._common)
+        check(instruction in ptx, f"enable_reflect_ftz={flag}")
+    x = np.full(128, -127.0, np.float32)
+    nereid.jit(power)[(1,)](x, B=128, enable_reflect_ftz=False)
+    check((x > 0).all(), f"a denormal result: {x[0]}")
+
+
 if __name__ == "__main__":
-    for part in (check_asserts, check_overflow, check_variables, check_ptx):
+    for part in (check_asserts, check_overflow, check_variables, check_ptx, check_denormals):
         part()
     sys.exit(report())

@@ -35,6 +35,8 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
                 taken[name] = value
         elif name == "enable_fp_fusion":
             taken["no_fp_fusion"] = int(not value)
+        elif name == "enable_reflect_ftz":
+            taken |= {} if value else {"denormals": 1}
         elif name == "sanitize_overflow":
             taken["allow_overflow"] = int(not value)
         elif name in _LAUNCH_FLAGS:

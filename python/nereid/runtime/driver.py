@@ -49,7 +49,7 @@ def device_of_launch(device_type: int, index: int) -> "_nereid.Device":
 def set_allocator(allocator) -> None:
     """Memory that a kernel needs beside its arguments comes from a function of size, alignment and
     stream (a number), whose result has data_ptr(); None: from the driver's pools, in the order of
-    the stream.  Few kernels need any."""
+    the stream.  No kernel of this version needs any."""
     if allocator is not None and not callable(allocator):
         raise TypeError("an allocator is a function of size, alignment and stream")
     _nereid.set_allocator(allocator)
