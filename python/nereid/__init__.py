@@ -47,8 +47,8 @@ _LAZY = {
     "check": "nereid.interpret",
     "install_as_triton": "nereid.drop_in",
 }
-_MODULES = ("compiler", "errors", "interpret", "knobs", "language", "models", "runtime", "testing",
-            "tools")
+_MODULES = ("compiler", "errors", "inductor", "interpret", "knobs", "language", "models", "runtime",
+            "testing", "tools")
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
 

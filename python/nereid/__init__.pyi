@@ -3,6 +3,7 @@ from typing import Any, Callable, Iterable, overload
 
 from nereid import compiler as compiler
 from nereid import errors as errors
+from nereid import inductor as inductor
 from nereid import interpret as interpret
 from nereid import knobs as knobs
 from nereid import language as language

@@ -23,8 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_RECORDED_RUNS = 1  # of a measurement whose number of runs Inductor does not tell
-
 
 def enable(children: bool = False) -> None:
     """Lets TorchInductor compile its kernels by Nereid, in this process; with `children` in the
@@ -122,19 +120,95 @@ def _put_machine_code(kernel, path: str) -> None:
     _write_whole(path, kernel.machine_code())
 
 
+# ---- measurements ----
+
+
+def _queries(tuner, images: dict, args: tuple) -> list[tuple] | None:
+    """What records know each of a tuner's launchers by; None: they know nothing of one."""
+    sizes = [f"{name}={value}" for name, value in zip(tuner.fn.arg_names, args)
+             if isinstance(value, int)]
+    out = []
+    for launcher in tuner.launchers:
+        image = images.get(launcher.cache_hash)
+        if image is None:  # of a cache of Inductor's
+            return None
+        signature = ", ".join(type_ for _, type_, _ in image.params)
+        config = launcher.config
+        options = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
+        text = " ".join(f"{name}={value}" for name, value in options.items())
+        out.append((image.name, signature, " ".join(["inductor", *sizes]), text,
+                    bytes.fromhex(image.key), image))
+    return out
+
+
+def _recorded(device, queries: list[tuple]) -> list[float] | None:
+    """The times in milliseconds, if records have them all."""
+    from nereid import _nereid
+
+    found = _nereid.records_find(device, queries)
+    if not all(result and result[0] == _nereid.TUNE_OK for result in found):
+        return None
+    return [median / 1e3 for _, median, _, _ in found]
+
+
+def _record(device, queries: list[tuple], times: list[float]) -> None:
+    from nereid import _nereid
+
+    # Inductor tells neither the spread of a measurement nor the number of its runs.
+    _nereid.records_store(device, [(*query, _nereid.TUNE_OK, time * 1e3, 0.0, 1)
+                                   for query, time in zip(queries, times)
+                                   if 0 < time < float("inf")])
+
+
+def _with_records(theirs, images: dict):
+    """Inductor's method that measures all configurations of a kernel, which asks records first."""
+
+    def benchmark_all_configs(self, *args, **kwargs):
+        from nereid.runtime import driver
+
+        on_gpu = self.device_props.type == "cuda" and len(self.launchers) > 1
+        queries = None
+        if on_gpu and not self.inductor_meta.get("force_disable_caches", False):
+            queries = _queries(self, images, args)
+        if queries is None:
+            return theirs(self, *args, **kwargs)
+        try:
+            device = driver.device(f"cuda:{self.device_props.index or 0}")
+            times = _recorded(device, queries)
+        except NereidError:
+            return theirs(self, *args, **kwargs)
+        if times is None:
+            timings = theirs(self, *args, **kwargs)
+            try:
+                _record(device, queries, [timings[launcher] for launcher in self.launchers])
+            except NereidError:  # the database can't be written: the next process measures
+                pass
+            return timings
+        for launcher, milliseconds in zip(self.launchers, times):
+            self.coordesc_tuner.cache_benchmark_result(launcher.config, milliseconds)
+        return dict(zip(self.launchers, times))
+
+    return benchmark_all_configs
+
+
 def patch_triton_heuristics(module) -> None:
     """Lets torch._inductor.runtime.triton_heuristics find machine code for its static launcher,
     and look up measurements."""
+    images: dict = {}  # by the key that launchers know
+    tuner_class = module.CachingAutotuner
+    tuner_class.benchmark_all_configs = _with_records(tuner_class.benchmark_all_configs, images)
     result_class = module.StaticTritonCompileResult
     theirs = result_class.can_statically_launch
 
     def can_statically_launch(kernel, inductor_meta, triton_meta, heuristic_type):
         config = module.torch._inductor.config
+        key = module.triton_hash_to_path_key(kernel.hash)
+        if hasattr(kernel, "image"):
+            images[key] = kernel.image
         wanted = config.use_static_triton_launcher and not config.cpp_wrapper
         if wanted and triton_meta.get("device_type") == "cuda" and hasattr(kernel, "machine_code"):
             folder = module.triton_cache_dir(triton_meta.get("device", 0))
-            path = os.path.join(folder, module.triton_hash_to_path_key(kernel.hash),
-                                f"{kernel.src.fn.__name__}.cubin")
+            path = os.path.join(folder, key, f"{kernel.src.fn.__name__}.cubin")
             try:
                 _put_machine_code(kernel, path)
             except (NereidError, OSError) as error:  # it is launched without the static launcher

@@ -160,7 +160,57 @@ def check_compiled():
         tally.check(found["children"] == 0, f"{found['children']} processes were started")
 
 
+RECORDS = BEGIN + """
+import types
+import nereid.language as tl
+from nereid import _nereid, inductor
+from nereid.compiler.source import ASTSource, compile
+from nereid.runtime import driver
+cpu = _nereid.Device("cpu")
+driver.device = lambda name: cpu
+
+@nereid.jit
+def kernel(x, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + i, i, mask=i < n)
+
+launchers, images = [], {}
+for b in (64, 128):
+    types_ = {"x": "*i32", "n": "i32", "B": "constexpr"}
+    compiled = compile(ASTSource(kernel, types_, {"B": b}), "sm_90a")
+    images[compiled.hash] = compiled.image
+    config = types.SimpleNamespace(kwargs={"B": b}, num_warps=4, num_stages=1)
+    launchers.append(types.SimpleNamespace(cache_hash=compiled.hash, config=config))
+kept = []
+tuner = types.SimpleNamespace(
+    fn=kernel, launchers=launchers, inductor_meta={},
+    device_props=types.SimpleNamespace(type="cuda", index=0),
+    coordesc_tuner=types.SimpleNamespace(cache_benchmark_result=lambda c, t: kept.append(t)))
+measured = []
+def theirs(self, *args):
+    measured.append(args)
+    return {launcher: i + 1.5 for i, launcher in enumerate(self.launchers)}
+# SimpleNamespaces have no hash.
+class Launcher(types.SimpleNamespace):
+    __hash__ = object.__hash__
+tuner.launchers = [Launcher(**vars(l)) for l in launchers]
+benchmark = inductor._with_records(theirs, images)
+for n in (1000, 1000, 2000):
+    found = benchmark(tuner, "a tensor", n)
+    print(list(found.values()), len(measured))
+print(kept)
+"""
+
+
+def check_records():
+    with tempfile.TemporaryDirectory() as cache:
+        found = run(RECORDS, NEREID_CACHE_DIR=cache).split("\n")
+    want = ["[1.5, 2.5] 1", "[1.5, 2.5] 1", "[1.5, 2.5] 2", "[1.5, 2.5]"]
+    tally.check(found[:4] == want, f"records: {found}")
+
+
 def main():
+    check_records()
     if not importlib.util.find_spec("torch"):
         print("1 skipped: no torch")
         tally.check(True, "")
