@@ -211,5 +211,7 @@ Node *decompose_weight_norm(Build *b) {
   Node *square = build_sum(b, build_mul(b, x, x), all_axes(v) & ~(1u << axis), true);
   Node *length = build_op1(b, OP_aten_sqrt_default, square);
   Node *factor = build_div(b, build_widen(b, build_input(b, "g")), length);
-  return build_to(b, build_mul(b, x, factor), b->in.n->type.dtype);
+  Node *y = build_mul(b, x, factor);
+  if (b->in.n->type.kind == VALUE_LIST) return build_results(b, 2, (Node *[]){y, length});
+  return build_to_result(b, y);
 }

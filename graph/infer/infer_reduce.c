@@ -379,6 +379,14 @@ void infer_weight_norm(Infer *in) {
   in->result = *v;
 }
 
+/* With the lengths of v, in f32 for 16-bit floats. */
+void infer_weight_norm_interface(Infer *in) {
+  infer_weight_norm(in);
+  ValueType lengths = *infer_tensor(in, "g");
+  if (dtype_bits(lengths.dtype) < 32) lengths.dtype = DT_F32;
+  infer_set_pair(in, in->result, lengths);
+}
+
 void infer_native_dropout(Infer *in) {
   ValueType mask = *infer_self(in);
   mask.dtype = DT_I1;

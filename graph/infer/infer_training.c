@@ -251,3 +251,71 @@ void infer_bag_weights_backward(Infer *in) {
   infer_rank(in, index, 1, 1);
   infer_set(in, grad->dtype, 1, index->shape);
 }
+
+/* ---- parts and copies ---- */
+
+static void set_sized(Infer *in, const char *param) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = infer_sizes(in, param, shape);
+  infer_set(in, infer_self(in)->dtype, rank, shape);
+}
+
+void infer_part_backward(Infer *in) { set_sized(in, "input_sizes"); }
+
+void infer_masked_scatter_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *mask = infer_tensor(in, "mask");
+  if (mask->dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(mask->dtype));
+  Operand of = infer_operand(in, "mask");
+  infer_fits(in, &of, grad->shape, grad->rank);
+  set_sized(in, "sizes");
+}
+
+/* The gradient is longer by the padding. */
+void infer_pad_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *x = infer_tensor(in, "self");
+  Arg list = graph_arg(in->g, in->n, "padding");
+  uint32_t n = in->schema->params[2].repeat / 2;
+  infer_need_float(in, x->dtype);
+  infer_same_dtype(in, grad, x);
+  infer_rank(in, x, n + 1, n + 2);
+  infer_rank(in, grad, x->rank, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    Dim size = x->shape[i];
+    uint32_t at = x->rank - 1 - i;
+    for (uint32_t k = 2 * at; k < 2 * at + 2 && k < list.n; k++)
+      size = dim_add(in->g->dims, size, infer_dim_of(in, &list.items[k]));
+    infer_same_size(in, grad->shape[i], size, "sizes of the gradient and the padded operand");
+  }
+  in->result = *x;
+}
+
+void infer_cdist_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *x = infer_tensor(in, "x1"), *y = infer_tensor(in, "x2");
+  infer_need_float(in, x->dtype);
+  infer_rank(in, x, 2, GRAPH_RANK_MAX - 1);
+  infer_rank(in, y, x->rank, x->rank);
+  infer_rank(in, grad, x->rank, x->rank);
+  Operand dist = infer_operand(in, "cdist");
+  infer_fits(in, &dist, grad->shape, grad->rank);
+  infer_same_size(in, grad->shape[x->rank - 2], x->shape[x->rank - 2], "rows of x1");
+  infer_same_size(in, grad->shape[x->rank - 1], y->shape[x->rank - 2], "rows of x2");
+  infer_same_size(in, x->shape[x->rank - 1], y->shape[x->rank - 1], "columns of both");
+  for (uint32_t i = 0; i + 2 < x->rank; i++) {
+    infer_same_size(in, grad->shape[i], x->shape[i], "sizes of the gradient and x1");
+    infer_same_size(in, grad->shape[i], y->shape[i], "sizes of the gradient and x2");
+  }
+  in->result = *x;
+}
+
+void infer_weight_norm_backward(Infer *in) {
+  const ValueType *grad = infer_self(in), *v = infer_tensor(in, "saved_v");
+  Operand g = infer_operand(in, "saved_g"), lengths = infer_operand(in, "saved_norms");
+  infer_need_float(in, v->dtype);
+  infer_axis_arg(in, "dim", v->rank);
+  infer_rank(in, grad, v->rank, v->rank);
+  for (uint32_t i = 0; i < v->rank; i++)
+    infer_same_size(in, grad->shape[i], v->shape[i], "sizes of the gradient and the operand");
+  infer_fits(in, &g, v->shape, v->rank);
+  infer_fits(in, &lengths, v->shape, v->rank);
+  infer_set_pair(in, *v, *infer_tensor(in, "saved_g"));
+}

@@ -242,6 +242,36 @@ def tables():
     yield "_embedding_bag_forward_only.default(bag_rows, bag_tokens, offsets, False, 1) -> 0"
 
 
+def parts():
+    ARRAYS.update(part_g=normal(3, 5), wide_g=normal(3, 2, 5), mask=rng.random((6, 7)) < 0.5,
+                  near=normal(2, 4, 5), far=normal(2, 3, 5), pair_g=normal(2, 4, 3),
+                  lengths=abs(normal(4, 1)) + 1, line=normal(2, 6), line_g=normal(2, 9),
+                  plane=normal(2, 5, 6), plane_g=normal(2, 8, 10))
+    yield "select_backward.default(part_g, [3, 4, 5], 1, -2)"
+    yield "slice_backward.default(wide_g, [3, 6, 5], 1, 1, 5, 2)"
+    yield "slice_backward.default(wide_g, [3, 4, 5], 1, -2, 9223372036854775807, 1)"
+    yield "diagonal_backward.default(part_g, [5, 3, 6], 1, 0, 2)"
+    yield "masked_scatter_backward.default(g, mask, [50])"
+    for kind in "reflection", "replication":
+        yield f"{kind}_pad1d_backward.default(line_g, line, [2, 1])"
+        yield f"{kind}_pad2d_backward.default(plane_g, plane, [3, 1, 0, 3])"
+    for p in 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf:
+        gaps = np.abs(ARRAYS["near"][:, :, None] - ARRAYS["far"][:, None]).astype(np.float64)
+        name = f"dist_{'abcdefg'[int(2 * min(p, 3.5)) % 7]}"
+        ARRAYS[name] = ((gaps.max(-1) if np.isinf(p) else (gaps != 0).sum(-1) if p == 0 else
+                         (gaps**p).sum(-1)**(1 / p))).astype(np.float32)
+        order = "float('inf')" if np.isinf(p) else p
+        if not np.isinf(p):
+            yield f"_cdist_backward.default(pair_g, near, far, {order}, {name})"
+    yield "_weight_norm_interface.default(even, steep) -> 0,1"
+    ARRAYS["steep"] = abs(normal(6, 1))
+    ARRAYS["norms"] = np.linalg.norm(ARRAYS["even"], axis=1, keepdims=True)
+    ARRAYS["even_g"] = normal(6, 6)
+    yield "_weight_norm_interface_backward.default(even_g, even, steep, norms, 0) -> 0,1"
+    yield "unsafe_split.Tensor(x, 4, 0) -> 0,1"
+    yield "unsafe_split_with_sizes.default(x, [2, 5], 1) -> 0,1"
+
+
 CALLS = [
     *[f"{name}_backward.default(g, {x})" for name, x in (
         ("sigmoid", "share"), ("tanh", "share"), ("hardsigmoid", "x"), ("hardswish", "x"),
@@ -304,7 +334,7 @@ CALLS = [
     "channel_var, 0.1, 0.001) -> 0,1,2,4,5",
     "_batch_norm_no_update.default(cube, channel_w, channel_b, channel_mean, channel_var, 0.1, "
     "0.001) -> 0",
-    *convolutions(), *pools(), *lists(), *optimizers(), *tables(),
+    *convolutions(), *pools(), *lists(), *optimizers(), *tables(), *parts(),
 ]
 
 
