@@ -194,6 +194,13 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes) {
   return t.data;
 }
 
+const char *kernel_operand(Kernel *k, Dim x) {
+  Text t = text_new(k->arena);
+  unsigned axes = 0;
+  print_index_operand(k, &t, x, &axes);
+  return t.data;
+}
+
 const char *kernel_extent(Kernel *k, Dim size) {
   return dim_is(size, 0) ? "1" : kernel_index(k, size, NULL);
 }

@@ -106,6 +106,8 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a);
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
 /* An index expression; *axes: on which it depends, may be NULL. */
 const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
+/* The same as an operand, in parentheses where it needs them. */
+const char *kernel_operand(Kernel *k, Dim x);
 /* The size of a grid's axis.  One of no elements counts as 1: kernels divide by it, but none
  * runs. */
 const char *kernel_extent(Kernel *k, Dim size);

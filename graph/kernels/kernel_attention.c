@@ -193,7 +193,7 @@ static void call_keys(AttentionWriter *w, const char *from, const char *to, bool
 
 void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
-  const char *whole = arena_printf(k->arena, "%s // BN * BN", w->walked);
+  const char *whole = arena_printf(k->arena, "%s // BN * BN", kernel_operand(k, w->x.walked));
   if (dim_is_int(w->x.walked)) {
     int64_t n = w->x.walked->value / w->shape->bn * w->shape->bn;
     whole = n ? arena_printf(k->arena, "%lld", (long long)n) : NULL;

@@ -160,13 +160,13 @@ static const char *begin_step(Conv *c) {
   Kernel *k = c->k;
   Dims *d = k->graph->dims;
   Dim count = window_count(k->graph, &c->w);
-  const char *channels = kernel_index(k, c->channels, NULL), *steps;
+  const char *channels = kernel_operand(k, c->channels), *steps;
   if (c->blocks) {
     c->at[0] = c->at[1] = dim_shared_index(d, "position", count);
     kernel_bind(k, c->at[0], "position", AXIS_K);
     text_printf(&c->step, "%8sposition = step // (%s // BK)\n", "", channels);
     text_printf(&c->step, "%8sstart = step %% (%s // BK) * BK\n", "", channels);
-    steps = arena_printf(k->arena, "%s * (%s // BK)", kernel_index(k, count, NULL), channels);
+    steps = arena_printf(k->arena, "%s * (%s // BK)", kernel_operand(k, count), channels);
   } else {
     text_printf(&c->step, "%8sstart = step * BK\n", "");
     steps = arena_printf(k->arena, "tl.cdiv(%s, BK)", kernel_index(k, k->group->extent[3], NULL));

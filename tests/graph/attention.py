@@ -236,6 +236,8 @@ def symbolic():
     same = {n: ["s0", 2, "s1", 16] for n in "qkv"}
     plain("symbolic causal", qkv(2, 2, 70, 70, 16), ", None, 0.0, True", causal=True, shapes=same)
     mask = np.random.default_rng(7).random((2, 1, 1, 40)) < 0.7
+    plain("symbolic sum of keys", qkv(2, 2, 7, 70, 16),
+          shapes={"q": [2, 2, "s0", 16], **{n: [2, 2, "s0 + s1", 16] for n in "kv"}})
     plain("symbolic mask", {**qkv(2, 2, 7, 40, 16), "mask": mask}, shapes=shapes)
 
 
