@@ -24,7 +24,8 @@ aten = torch.ops.aten
 log = logging.getLogger(__name__)
 
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
-_WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward)
+_WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
+          aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward)
 
 _programs: list = []
 _lock = threading.Lock()
