@@ -144,25 +144,35 @@ double attention_growth(const AttentionWriter *w) {
   return w->x.dropout < 1 ? 1 / (1 - w->x.dropout) : 0;
 }
 
-/* The counter has the index of the score in its matrix, and which matrix it is. */
+/* Philox gives four numbers: those of a row and four keys.  The counter has these keys, the row,
+ * and which matrix of scores it is.  A tile has whole fours of keys: its blocks begin at multiples
+ * of 16. */
 const char *attention_keep_text(AttentionWriter *w) {
   enum { BITS = 24 };
   Kernel *k = w->k;
   Dims *d = k->graph->dims;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
   if (!w->x.seed) return "";
   Dim at[4];
   attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, w->key, at);
   Dim matrix = dim_add(d, dim_mul(d, at[0], w->x.heads), at[1]);
-  Dim score = dim_add(d, dim_mul(d, w->row, w->x.keys), w->key);
-  unsigned axes = 0;
-  const char *text = kernel_index(k, score, &axes);
-  text = product_pointers(k, text, axes, "m", "n");
   const char *number = kernel_index(k, matrix, NULL);
   if (!dim_is_int(matrix)) number = arena_printf(k->arena, "(%s).to(tl.uint32)", number);
-  return arena_printf(k->arena,
-                      "        bits, _, _, _ = tl.philox(seed, (%s).to(tl.uint32), %s, 0, 0)\n"
-                      "        keep = (bits >> %d) >= %lld\n",
-                      text, number, 32 - BITS, (long long)ceil(w->x.dropout * (1 << BITS)));
+  long long least = (long long)ceil(w->x.dropout * (1 << BITS));
+  Text t = text_new(k->arena);
+  if (of_values)
+    text_puts(&t, "        fours = tl.min(tl.reshape(m, [m.shape[0] // 4, 4]), 1)[:, None] // 4\n");
+  else text_puts(&t, "        fours = start // 4 + tl.arange(0, BN // 4)[None, :]\n");
+  text_printf(&t,
+              "        b0, b1, b2, b3 = tl.philox(seed, fours.to(tl.uint32), "
+              "%s.to(tl.uint32), %s, 0)\n",
+              of_values ? "n" : "m", number);
+  for (int i = 0; i < 4; i++)
+    text_printf(&t, "        b%d = (b%d >> %d) >= %lld\n", i, i, 32 - BITS, least);
+  text_printf(&t, "        keep = tl.join(tl.join(b0, b2), tl.join(b1, b3))%s\n",
+              of_values ? ".permute(0, 2, 3, 1)" : "");
+  text_puts(&t, "        keep = tl.reshape(keep, scores.shape)\n");
+  return t.data;
 }
 
 /* ---- which keys ---- */
@@ -301,11 +311,11 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
 
 void attention_reserve_names(Kernel *k) {
   static const char *const names[] = {
-      "query", "key",    "value", "scores", "most",  "total", "older", "higher", "shift",
-      "p",     "start",  "first", "last",   "begin", "end",   "share", "sum",    "log",
-      "batch", "blocks", "d",     "e",      "s",     "mmask", "nmask", "emask",  "BM",
-      "BN",    "BD",     "BE",    "EDGE",   "grad",  "sums",  "delta", "seed",   "bits",
-      "keep",  "kept",   "dp",    "ds",     "dk",    "dmask", "head"};
+      "query", "key",   "value", "scores", "most",  "total", "older", "higher", "shift", "p",
+      "start", "first", "last",  "begin",  "end",   "share", "sum",   "log",    "batch", "blocks",
+      "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
+      "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
+      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
