@@ -501,6 +501,8 @@ static const Case type_errors[] = {
     {"x: \"f32[1, 1, 8, 8]\", y: \"f32[2, 5]\"",
      "torch.ops.torchvision.roi_align.default(x, y, 1.0, 2, 3, 0, False)",
      "sampling_ratio 0 for 2 by 3 elements is not supported; give one of 1 to 1024"},
+    {"x: \"f32[2, 2]\"", "linalg_solve.default(x, x, left = False)",
+     "it is supported with left=True"},
     {"x: \"f32[0]\"", "fft_fft.default(x)", "a Fourier transform of 0 elements"},
     {"x: \"f32[2, 2]\"", "fft_fft2.default(x, [4])", "1 sizes for 2 axes"},
     {"x: \"f32[8]\"", "stft.default(x, 4, 0, return_complex = True)",
