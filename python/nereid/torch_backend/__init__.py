@@ -19,6 +19,7 @@ import torch
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import replace_random
 from nereid.torch_backend.settings import Settings, settings_of
+from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
 aten = torch.ops.aten
 log = logging.getLogger(__name__)
@@ -42,10 +43,15 @@ def _decompositions() -> dict:
     return table
 
 
-def _compile(module: torch.fx.GraphModule, settings: Settings, kind: str) -> Callable:
+def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str) -> Callable:
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
+    if kind == "forward":
+        save_images_channels_last(module)
+        report_strides(module)
+    elif kind == "backward":
+        take_strides(module, examples)
     program = Program(module, settings, kind)
     program.seconds = time.perf_counter() - begin
     with _lock:
@@ -78,7 +84,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     settings = settings_of(mode, options)
 
     def compiler(kind: str) -> Callable:
-        return lambda graph, examples: _compile(graph, settings, kind)
+        return lambda graph, examples: _compile(graph, examples, settings, kind)
 
     return aot_autograd(
         fw_compiler=compiler("forward"),
