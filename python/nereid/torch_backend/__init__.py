@@ -16,31 +16,16 @@ from typing import Callable
 
 import torch
 
+from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import replace_random
 from nereid.torch_backend.settings import Settings, settings_of
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
-aten = torch.ops.aten
 log = logging.getLogger(__name__)
-
-# Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
-_WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
-          aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward)
 
 _programs: list = []
 _lock = threading.Lock()
-
-
-@functools.cache
-def _decompositions() -> dict:
-    from torch._inductor.decomposition import select_decomp_table
-
-    table = dict(select_decomp_table())
-    for packet in _WHOLE:
-        for name in packet.overloads():
-            table.pop(getattr(packet, name), None)
-    return table
 
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str) -> Callable:
@@ -90,7 +75,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=_decompositions(),
+        decompositions=decompositions(),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )(module, inputs)

@@ -147,6 +147,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     others: dict = {}
     reasons: dict = {}
     ours: set = set()
+    unsure: set = set()  # depend on how many elements are different, which has no symbol
     calls = [node for node in graph.nodes if node.op == "call_function"]
     last = 0
     for node in calls:
@@ -157,9 +158,13 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             mine = True
         else:
             reason = refused.get(node) or _asked(node, settings) or reason_against(node)
+            if not unsure.isdisjoint(node.all_input_nodes):
+                reason = reason or "data decides a size of its operands"
             mine = reason is None
             if reason:
                 reasons[node] = reason
+        if node.target is aten._unique.default or not unsure.isdisjoint(node.all_input_nodes):
+            unsure.add(node)
         level = _level(node, levels, ours, waits=mine or host)
         if node.target is aten.copy_.default:
             level = max(level, last)

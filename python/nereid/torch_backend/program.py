@@ -98,7 +98,7 @@ class Program:
         for _ in range(_ROUNDS):
             parts = partition(self.graph, refused, self.settings)
             try:
-                steps = self._compile_segments(parts.steps)
+                steps = self._compile_segments(parts.steps, parts.reasons)
             except Refused as problem:
                 refused.update(problem.nodes)
                 continue
@@ -107,9 +107,9 @@ class Program:
             return steps
         raise RuntimeError("a graph has too many nodes that are refused one after the other")
 
-    def _compile_segments(self, steps: list) -> list:
-        plans = [SegmentPlan(step, self.number_of_symbol) if isinstance(step, Segment) else step
-                 for step in steps]
+    def _compile_segments(self, steps: list, refused: dict) -> list:
+        plans = [SegmentPlan(step, self.number_of_symbol, refused)
+                 if isinstance(step, Segment) else step for step in steps]
         needed: set = set(self.output.all_input_nodes)
         for step in plans:
             needed.update(step.inputs if isinstance(step, SegmentPlan) else step.all_input_nodes)

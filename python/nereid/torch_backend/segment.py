@@ -74,9 +74,9 @@ def _extent(sizes: Sequence, strides: Sequence):
 class SegmentPlan:
     """What goes into a segment, what comes out, and its text."""
 
-    def __init__(self, segment: Segment, number_of_symbol: dict):
+    def __init__(self, segment: Segment, number_of_symbol: dict, refused: dict):
         self.device = segment.device
-        self.nodes = self._with_views(segment)
+        self.nodes = self._with_views(segment, refused)
         self.inside = set(self.nodes)
         self.inputs = [node for node in self._operands() if node not in self.inside]
         values = [node.meta.get("val") for node in (*self.nodes, *self.inputs)]
@@ -89,13 +89,14 @@ class SegmentPlan:
         self.bases: list = []
 
     @staticmethod
-    def _with_views(segment: Segment) -> list:
-        """The nodes, after those of other segments that are views of what they need."""
+    def _with_views(segment: Segment, refused: dict) -> list:
+        """The nodes, after those of other segments that are views of what they need, where they
+        are not `refused`."""
         inside, front = set(segment.nodes), []
         waiting = [operand for node in segment.nodes for operand in node.all_input_nodes]
         while waiting:
             node = waiting.pop()
-            if node not in inside and is_view(node):
+            if node not in inside and node not in refused and is_view(node):
                 inside.add(node)
                 front.append(node)
                 waiting += node.all_input_nodes

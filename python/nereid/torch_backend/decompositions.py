@@ -1,0 +1,240 @@
+"""What operators are made of, before a graph is partitioned: Inductor's table, without what Nereid
+has a better form of, and with what Inductor leaves to PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import torch
+
+aten = torch.ops.aten
+
+# Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
+_WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
+          aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward)
+
+_own: dict = {}
+
+
+def _decomposes(*operators):
+    def register(function):
+        _own.update(dict.fromkeys(operators, function))
+        return function
+
+    return register
+
+
+@functools.cache
+def decompositions() -> dict:
+    from torch._inductor.decomposition import select_decomp_table
+
+    table = {**select_decomp_table(), **_own}
+    for packet in _WHOLE:
+        for name in packet.overloads():
+            table.pop(getattr(packet, name), None)
+    return table
+
+
+# ---- products and distances ----
+
+
+@_decomposes(aten.addbmm.default)
+def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
+    # One product, of the batches side by side.
+    rows, columns = batch1.shape[1], batch2.shape[2]
+    if 0 in batch1.shape:
+        return NotImplemented
+    product = batch1.permute(1, 0, 2).reshape(rows, -1) @ batch2.reshape(-1, columns)
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return product
+    return (self if beta == 1 else self * beta) + product
+
+
+@_decomposes(aten._trilinear.default)
+def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    operands = []
+    for operand, axes in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        for axis in axes:
+            operand = operand.unsqueeze(axis)
+        operands.append(operand)
+    product = operands[0] * operands[1] * operands[2]
+    return product.sum(sumdim) if sumdim else product
+
+
+@_decomposes(aten._cdist_backward.default)
+def _cdist_backward(grad, x1, x2, p, cdist):
+    if 0 in (*grad.shape, *x1.shape, *x2.shape):
+        return torch.zeros_like(x1)
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    grad, distance = grad.unsqueeze(-1), cdist.unsqueeze(-1)
+    if p == 0:
+        each = torch.zeros_like(apart) * grad
+    elif p == 1:
+        each = apart.sign() * grad
+    elif math.isinf(p):
+        each = torch.where(apart.abs() == distance, apart.sign() * grad, 0)
+    else:
+        slope = apart if p == 2 else apart.sign() * apart.abs() ** (p - 1)
+        nowhere = distance == 0 if p >= 1 else (distance == 0) | (apart == 0)
+        each = torch.where(nowhere, 0, slope * grad / distance ** (p - 1))
+    return each.sum(-2)
+
+
+# ---- elements at indices ----
+
+
+@_decomposes(aten._unsafe_masked_index.default)
+def _masked_index(self, mask, indices, fill):
+    # Where the mask is false an index may be out of range.
+    safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
+    return torch.where(mask, aten.index.Tensor(self, safe), fill).to(self.dtype)
+
+
+@_decomposes(aten._unsafe_masked_index_put_accumulate.default)
+def _masked_index_put(self, mask, indices, values):
+    safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
+    return aten.index_put.default(self, safe, torch.where(mask, values, 0), True)
+
+
+@_decomposes(aten.index_reduce.default)
+def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
+    if not self.dim() or not source.dim():
+        return NotImplemented
+    shape = [1] * source.dim()
+    shape[dim] = -1
+    index = index.view(shape).expand(source.shape)
+    return aten.scatter_reduce.two(self, dim, index, source, reduce, include_self=include_self)
+
+
+@_decomposes(aten.masked_scatter_backward.default)
+def _masked_scatter_backward(grad, mask, sizes):
+    mask = mask.expand(grad.shape).reshape(-1)
+    place = torch.where(mask, mask.long().cumsum(0) - 1, 0)
+    kept = torch.where(mask, grad.reshape(-1), 0)
+    return grad.new_zeros(math.prod(sizes)).scatter_add(0, place, kept).reshape(sizes)
+
+
+@_decomposes(aten.replication_pad1d_backward.default, aten.replication_pad2d_backward.default,
+             aten.replication_pad3d_backward.default)
+def _replication_pad_backward(grad, self, padding):
+    for i in range(0, len(padding), 2):
+        axis = self.dim() - 1 - i // 2
+        size = self.shape[axis]
+        place = torch.arange(grad.shape[axis], device=grad.device) - padding[i]
+        shape = list(grad.shape)
+        shape[axis] = size
+        grad = grad.new_zeros(shape).index_add(axis, place.clamp(0, size - 1), grad)
+    return grad
+
+
+@_decomposes(aten.as_strided_copy.default)
+def _as_strided_copy(self, size, stride, storage_offset=None):
+    return torch.as_strided(self, size, stride, storage_offset).clone(
+        memory_format=torch.contiguous_format)
+
+
+@_decomposes(aten.as_strided_scatter.default)
+def _as_strided_scatter(self, src, size, stride, storage_offset=None):
+    first = self.storage_offset()
+    offset = 0 if storage_offset is None else storage_offset - first
+    numbers = (*self.shape, *size, *stride, offset)
+    if not all(isinstance(number, int) for number in numbers) or 0 in numbers[:-1]:
+        return NotImplemented
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
+    if not self.is_contiguous() or offset < 0 or last >= self.numel():
+        return NotImplemented
+    place = torch.full(size, offset, dtype=torch.int64, device=self.device)
+    for axis, (n, step) in enumerate(zip(size, stride)):
+        shape = [1] * len(size)
+        shape[axis] = n
+        place = place + (torch.arange(n, device=self.device) * step).view(shape)
+    flat = aten.index_put.default(self.reshape(-1), [place.reshape(-1)], src.reshape(-1))
+    return flat.reshape(self.shape)
+
+
+@_decomposes(aten._efficientzerotensor.default)
+def _zero_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    return torch.zeros(size, dtype=dtype, device=device)
+
+
+# ---- derivatives of the logarithm of the gamma function ----
+
+# B(2k) / (2k), of Bernoulli's numbers
+_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+# B(2k) / (2k)!
+_EULER = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
+_STEPS = 12  # from a positive argument to where the asymptotic series is good
+
+
+def _widened(self):
+    dtype = self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
+    return self.to(torch.float64), dtype
+
+
+@_decomposes(aten.digamma.default)
+def _digamma(self):
+    x, dtype = _widened(self)
+    y = torch.where(x < 0, 1 - x, x)
+    below = sum(1 / (y + k) for k in range(_STEPS))
+    far = y + _STEPS
+    inverse, tail = 1 / (far * far), 0.0
+    for term in reversed(_STIRLING):
+        tail = (tail + term) * inverse
+    value = far.log() - 0.5 / far - tail - below
+    turn = math.pi * (x - x.trunc())
+    value = torch.where(x < 0, value - math.pi * turn.cos() / turn.sin(), value)
+    value = torch.where((x < 0) & (x == x.trunc()), math.nan, value)
+    value = torch.where(x == 0, torch.copysign(torch.full_like(x, math.inf), -x), value)
+    return torch.where(x == math.inf, x, value).to(dtype)
+
+
+def _cotangent_derivative(n: int) -> list[int]:
+    """The n-th derivative of cot, as a polynomial in cot."""
+    terms = [0, 1]
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(terms)][1:]
+        terms = [0] * (len(slope) + 2)
+        for k, c in enumerate(slope):
+            terms[k] -= c
+            terms[k + 2] -= c
+    return terms
+
+
+def _power(x, n: int):
+    """By products, which are less work than a power."""
+    value = None
+    while n:
+        if n & 1:
+            value = x if value is None else value * x
+        x, n = x * x, n >> 1
+    return value
+
+
+@_decomposes(aten.polygamma.default)
+def _polygamma(n, self):
+    if n == 0:
+        return torch.digamma(self)
+    if n > 20:  # factorials that a float64 has exactly
+        return NotImplemented
+    x, dtype = _widened(self)
+    y, s = torch.where(x < 0.5, 1 - x, x), n + 1
+    far = y + _STEPS
+    inverse = 1 / far
+    value = sum(_power(1 / (y + k), s) for k in range(_STEPS))
+    value = value + _power(inverse, n) * (1 / n + 0.5 * inverse)
+    tail, factor = _power(inverse, s + 1), float(s)
+    for k, term in enumerate(_EULER):
+        value = value + tail * (term * factor)
+        tail = tail * inverse * inverse
+        factor *= (s + 2 * k + 1) * (s + 2 * k + 2)
+    value = value * float((-1) ** s * math.factorial(n))
+    turn = math.pi * (x - x.trunc())
+    cotangent, reflected = turn.cos() / turn.sin(), 0.0
+    for term in reversed(_cotangent_derivative(n)):
+        reflected = reflected * cotangent + term
+    # psi_n(1 - x) = (-1)^n (psi_n(x) + pi^(n+1) cot^(n)(pi x))
+    value = torch.where(x < 0.5, (-1) ** n * value - math.pi ** s * reflected, value)
+    pole = (x <= 0) & (x == x.trunc())
+    return torch.where(pole, math.inf if n % 2 else -math.inf, value).to(dtype)
