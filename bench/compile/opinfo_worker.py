@@ -30,9 +30,8 @@ MODES = ("inference", "training")
 # torch.compile's own parts, without our compiler: a failure of theirs is apart.
 BELOW = ("aot_eager", "aot_eager_decomp_partition")
 # Assertions on numbers in Python, and seeds from PyTorch's generator: no work of a GPU's.
-CHECKS = (torch.ops.prims.inductor_seeds.default,
-          torch.ops.aten._assert_scalar.default,
-          torch.ops.aten.sym_constrain_range_for_size.default)
+CHECKS = ("prims.inductor_seeds.default", "aten._assert_scalar.default",
+          "aten.sym_constrain_range_for_size.default")
 WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
         torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -324,8 +323,9 @@ class Case:
             text, into = short(error), self.row["errors"]
         for program in programs:
             for node, reason in program.reasons.items():
-                if isinstance(node.target, torch._ops.OperatorBase) and node.target not in CHECKS:
-                    self.row["fallbacks"][str(node.target)] = reason
+                if isinstance(node.target, torch._ops.OperatorBase):
+                    if str(node.target) not in CHECKS:
+                        self.row["fallbacks"][str(node.target)] = reason
         programs.clear()
         if text is None:
             self.row["right"] += 1
