@@ -236,8 +236,8 @@ $B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Make
 	$(call embed,graph/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
-BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f | sort | xargs cat | sha256sum | \
-  cut -c1-16)
+BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f ! -name '*.pyc' | LC_ALL=C sort | \
+  xargs cat | sha256sum | cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define NEREID_%s "%s"\n' VERSION $(VERSION) RELEASED $(RELEASED) \

@@ -5,7 +5,8 @@
 
 A model is a process; its sides take turns, round by round, and the median of the rounds counts.
 Sides: eager, inductor, nereid, and with CUDA graphs inductor-graphs, nereid-graphs; nereid-aten
-leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS.  Inference is in bf16; a training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a
+leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS.  Inference is in
+bf16; a training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a
 file of JSON lines, which a later run continues; `--report` prints its table."""
 
 import argparse

@@ -48,7 +48,9 @@ void nereid_graph_free(nereid_graph *g) {
   free(g);
 }
 
-int nereid_graph_has_operator(const char *name) { return name && ops_find(name); }
+int nereid_graph_has_operator(const char *name) {
+  return name ? ops_find(name) != NULL : error_null(__func__, "name");
+}
 
 /* ---- stages ---- */
 

@@ -1,5 +1,5 @@
-/* Pass split_reductions: for GPUs, reductions whose programs would be few, or would read memory with
- * gaps, in two steps or more.
+/* Pass split_reductions: for GPUs, reductions whose programs would be few, or would read memory
+ * with gaps, in two steps or more.
  *
  * A program reduces some rows as a whole.  Few results of long rows are few programs, which leave
  * the GPU idle.  Rows across memory (sums over a batch: gradients of biases, statistics of
