@@ -127,6 +127,13 @@ def check_operators():
     check("a number that data decides", lambda x: x * x.sum().item(), x)
     check("complex numbers", lambda x: torch.view_as_real(torch.view_as_complex(x) * 2j),
           randn(4, 8, 2))
+    z = torch.randn(4, 3, dtype=torch.complex64)
+    check("a conjugate for PyTorch and for kernels",
+          lambda z: (torch.linalg.inv(z[:3].conj()), z.conj() * 2j, z.mT.conj()), z)
+    check("a conjugate by a bit", lambda z: (z * 2j, z.imag + 1), z.conj())
+    check("sizes that data decides without a symbol",
+          lambda x, i: x[:, torch.ops.aten._unique(i)[0]].sum() + 1, x, torch.tensor([1, 1, 5]))
+    check("gamma", lambda x: torch.digamma(x + 30) + torch.polygamma(2, x + 30), x)
     check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
     check("a constant", lambda x: x + torch.arange(16, device=x.device), x)
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)

@@ -106,6 +106,8 @@ def _update_reason(node) -> str | None:
     value = to.meta["val"]
     if memory_order(value.shape, value.stride()) is None:
         return "a write to a tensor with gaps"
+    if value.is_conj() or value.is_neg():
+        return "a write to a tensor that is conjugate or negative by a bit of PyTorch's"
     return None
 
 

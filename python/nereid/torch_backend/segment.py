@@ -127,6 +127,8 @@ class SegmentPlan:
         of, value = base.meta["val"], node.meta["val"]
         if memory_order(of.shape, of.stride()) is None or of.dtype != value.dtype:
             return False
+        if (of.is_conj(), of.is_neg()) != (value.is_conj(), value.is_neg()):
+            return False  # PyTorch's bits on the same memory, which ours has no part of
         at = value.storage_offset() - of.storage_offset()
         return is_known(at >= 0) and is_known(
             at + _extent(value.shape, value.stride()) <= of.numel())
@@ -198,8 +200,15 @@ class Compiled:
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
         self.orders = [self._order(node) for node in plan.inputs]
+        self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         self.inverses = [self._inverse(node) for node in plan.bases]
         self.allocate = _torch_allocator(self.name, {})
+
+    @staticmethod
+    def _may_be_lazy(node) -> bool:
+        """Can the tensor's elements be other than its memory has them, by a bit of PyTorch's?"""
+        value = node.meta["val"]
+        return is_tensor(value) and (value.is_complex() or value.is_neg())
 
     @staticmethod
     def _order(node):
@@ -216,6 +225,8 @@ class Compiled:
         """The tensors of plan.bases."""
         given = [value if order is None else value.permute(order)
                  for value, order in zip(values, self.orders)]
+        for i in self.lazy:
+            given[i] = given[i].resolve_conj().resolve_neg()
         stream, workspace = 0, None
         if self.cuda:
             stream = driver.current_stream(self.index)
