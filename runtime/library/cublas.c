@@ -64,6 +64,7 @@ static void close_cublas(Library *l) {
   Cublas *c = l->state;
   {
     CUDA_ENTER_OR(l->device, );
+    CUDA_RELAX(l->device);
     (void)api;
     c->api.destroy(c->handle);
   }
@@ -209,6 +210,7 @@ static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
   const Cublas *lib = c->library->state;
   Matmul *m = c->state;
   CUDA_ENTER(c->library->device);
+  CUDA_RELAX(c->library->device); /* it may load code, and allocate memory for it */
   (void)api;
   LtStatus s = LT_OK;
   if (at->bias != m->bias) s = lib->api.desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);

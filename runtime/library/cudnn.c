@@ -66,6 +66,7 @@ static void close_cudnn(Library *l) {
   Cudnn *c = l->state;
   {
     CUDA_ENTER_OR(l->device, );
+    CUDA_RELAX(l->device);
     (void)api;
     c->api.destroy(c->handle);
   }
@@ -202,6 +203,7 @@ static DnnStatus start(const LibraryCall *c, const LibraryPointers *at) {
 static int run_convolution(LibraryCall *c, const LibraryPointers *at, void *stream) {
   Cudnn *lib = c->library->state;
   CUDA_ENTER(c->library->device);
+  CUDA_RELAX(c->library->device); /* it may load code, and allocate memory for it */
   (void)api;
   pthread_mutex_lock(&lib->lock);
   DnnStatus s = lib->api.set_stream(lib->handle, stream);

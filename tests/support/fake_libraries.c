@@ -58,6 +58,25 @@ static void put(int type, void *at, int64_t i, float x) {
   else ((_Float16 *)at)[i] = (_Float16)x;
 }
 
+/* ---- the driver, which refuses that memory is allocated while a stream is captured ---- */
+
+static void *driver_function(const char *name) {
+  const char *path = getenv("NEREID_LIBCUDA");
+  void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+  return driver ? dlsym(driver, name) : NULL;
+}
+
+/* Of calls that allocate: handles, and the first start of an algorithm, whose code is loaded. */
+static int cannot_allocate(void) {
+  int (*allocate)(uint64_t *, size_t), (*release)(uint64_t), code;
+  uint64_t memory;
+  *(void **)&allocate = driver_function("cuMemAlloc_v2");
+  *(void **)&release = driver_function("cuMemFree_v2");
+  if (!allocate || !release) return 0;
+  if ((code = allocate(&memory, 64))) return code;
+  return release(memory);
+}
+
 /* ---- BLAS and oneDNN: row-major ---- */
 
 static void sgemm(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
@@ -143,7 +162,7 @@ typedef struct {
 enum { WORKSPACE = 1024 };
 
 API size_t cublasLtGetVersion(void) { return 130102; }
-API int cublasLtCreate(void **out) { return *out = malloc(1), 0; }
+API int cublasLtCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
 API int cublasLtDestroy(void *h) { return free(h), 0; }
 
 API int cublasLtMatmulDescCreate(Desc **out, int compute, int scale) {
@@ -240,9 +259,7 @@ static void run_product(const void *arg) {
 /* The fake driver keeps the work of a stream that is being captured. */
 static int capture_work(void *stream, void (*run)(const void *), const void *work, size_t size) {
   int (*capture)(void *, void (*)(const void *), const void *, size_t) = NULL;
-  const char *path = getenv("NEREID_LIBCUDA");
-  void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
-  if (driver) *(void **)&capture = dlsym(driver, "fake_capture");
+  *(void **)&capture = driver_function("fake_capture");
   return capture && capture(stream, run, work, size);
 }
 
@@ -255,6 +272,7 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
   if (*alpha != 1 || *beta != 0 || c != out || cl != ol || !algorithm || !workspace) return 7;
   if (setting_is("fails")) return 13;
   if (size != WORKSPACE || (uintptr_t)workspace % 256) return 7;
+  if (cannot_allocate()) return 14;
   snprintf(what, sizeof what, "%dx %d %d %d %s%s %d%s", ol->batches, (int)ol->columns,
            (int)ol->rows, (int)(d->transpose_a ? al->rows : al->columns),
            d->transpose_b ? "T" : "N", d->transpose_a ? "T" : "N", d->epilogue,
@@ -299,7 +317,7 @@ typedef struct {
 static void *current_stream;
 
 API size_t cudnnGetVersion(void) { return 91900; }
-API int cudnnCreate(void **out) { return *out = malloc(1), 0; }
+API int cudnnCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
 API int cudnnDestroy(void *h) { return free(h), 0; }
 API int cudnnSetStream(void *h, void *stream) { return (void)h, current_stream = stream, 0; }
 API int cudnnCreateTensorDescriptor(Tensor **out) { return *out = malloc(sizeof **out), 0; }
@@ -405,6 +423,7 @@ static int start_convolution(const char *name, const Convolution *p, How how) {
   char what[128];
   if (*how.alpha != 1 || *how.beta != 0 || how.algorithm != 2) return 3;
   if (how.size != MEMORY || !how.workspace || setting_is("fails")) return 3;
+  if (cannot_allocate()) return 4;
   snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d groups %d", p->x.n, p->x.h, p->x.w, p->x.c,
            p->w.n, p->w.h, p->w.w, p->conv.groups);
   write_call(name, what);

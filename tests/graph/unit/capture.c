@@ -304,6 +304,56 @@ static void indices(void) {
   finish(&c);
 }
 
+/* Libraries allocate memory for their handles and for code that they load. */
+static bool make_library(void) {
+  char cc[TOOL_PATH], options[TOOL_PATH], out[TOOL_PATH + 64], output[4096];
+  temp_name(out, sizeof out, &folder, "libcublasLt.so.12");
+  const char *argv[] = {
+      cc, "-shared", "-fPIC", "-O1", "-o", out, "tests/support/fake_libraries.c", "-lm", NULL};
+  if (tool_find_cc(cc, options)) setenv("NEREID_LIBRARY_PATH", folder.path, 1);
+  return !tool_run(argv, output, sizeof output);
+}
+
+static void library_call(int mode) {
+  static const char PRODUCT[] =
+      "class GraphModule(torch.nn.Module):\n"
+      "    def forward(self, x: \"f32[4, 8]\", y: \"f32[8, 4]\"):\n"
+      "        mm: \"f32[4, 4]\" = torch.ops.aten.mm.default(x, y)\n"
+      "        return mm\n";
+  static float x[32], y[32], sums[16];
+  static int64_t shapes[][2] = {{4, 8}, {8, 4}, {4, 4}};
+  Case c = start(2, false, NON_BLOCKING);
+  nereid_graph *g = NULL;
+  nereid_executable *e = NULL;
+  nereid_session *session = NULL;
+  void *graph = NULL;
+  nereid_graph_source source = {.data = PRODUCT, .size = sizeof PRODUCT - 1};
+  nereid_graph_options options = {.libraries = "always"};
+  check_call(!nereid_graph_open(&g, &source, NULL, NULL), "reading");
+  check_call(!nereid_executable_new(&e, g, c.device, &options), "compiling");
+  nereid_graph_free(g);
+  check_call(!nereid_session_new(&session, e), "a session");
+  float *data[] = {x, y, sums};
+  nereid_tensor t[3];
+  for (int i = 0; i < 3; i++)
+    t[i] = (nereid_tensor){.data = data[i],
+                           .device = {2, 0},
+                           .ndim = 2,
+                           .shape = shapes[i],
+                           .dtype = array_dl_dtype(DT_F32)};
+  for (int i = 0; i < 32; i++) x[i] = y[i] = sums[i / 2] = 1;
+  nereid_session_options o = {.native_stream = c.stream};
+  driver.begin(c.stream, mode);
+  check_call(!nereid_session_run(session, t, 2, t + 2, 1, &o), "a first run with a library");
+  check_call(driver.end(c.stream, &graph) == 0, "the capture goes on");
+  if (graph) driver.launch(graph, c.stream);
+  check_call(sums[0] == 8, "the graph has the library's call");
+  if (graph) driver.graph_free(graph);
+  nereid_session_free(session);
+  nereid_executable_free(e);
+  finish(&c);
+}
+
 int main(void) {
   if (temp_new(&folder)) abort();
   temp_name(log_path, sizeof log_path, &folder, "log");
@@ -320,6 +370,7 @@ int main(void) {
     blocking_stream();
     data_sizes();
     indices();
+    for (int mode = 0; mode < 3 && make_library(); mode++) library_call(mode);
   } else {
     printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
   }
