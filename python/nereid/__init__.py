@@ -45,6 +45,7 @@ _LAZY = {
     "load": "nereid.models",
     "build": "nereid.models",
     "check": "nereid.interpret",
+    "explain": "nereid.torch_backend.explain",
     "install_as_triton": "nereid.drop_in",
 }
 _MODULES = ("compiler", "errors", "inductor", "interpret", "knobs", "language", "models", "runtime",

@@ -37,6 +37,7 @@ from nereid.runtime.jit import TensorWrapper as TensorWrapper
 from nereid.runtime.jit import reinterpret as reinterpret
 from nereid.runtime.numbers import cdiv as cdiv
 from nereid.runtime.numbers import next_power_of_2 as next_power_of_2
+from nereid.torch_backend.explain import explain as explain
 
 __version__: str
 

@@ -9,26 +9,43 @@ partitioned into segments that Nereid compiles, and nodes that PyTorch runs (`pa
 from __future__ import annotations
 
 import functools
-import logging
+import itertools
 import threading
 import time
 from typing import Callable
 
 import torch
 
+from nereid.torch_backend import log
 from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.program import Program
-from nereid.torch_backend.random_ops import replace_random
+from nereid.torch_backend.random_ops import is_seeded, replace_random
 from nereid.torch_backend.settings import Settings, settings_of
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
-log = logging.getLogger(__name__)
-
 _programs: list = []
 _lock = threading.Lock()
+_numbers = itertools.count()
+log.start()
 
 
-def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str) -> Callable:
+def _program(module, settings: Settings, kind: str, recorder) -> Program:
+    """The program; one of PyTorch's operators alone, with a warning, if compiling fails."""
+    number = next(_numbers)
+    try:
+        return Program(module, settings, kind, number, recorder)
+    except Exception as error:
+        nodes = [node for node in module.graph.nodes if node.op == "call_function"]
+        if settings.verify or any(map(is_seeded, nodes)):
+            raise
+        log.log.warning("%s graph %d can't be compiled, and PyTorch runs it: %s: %s", kind, number,
+                        type(error).__name__, error)
+        reason = f"the compiler failed: {error}"
+        return Program(module, settings, kind, number, recorder, dict.fromkeys(nodes, reason))
+
+
+def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
+             recorder=None) -> Callable:
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
@@ -37,13 +54,13 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         report_strides(module)
     elif kind == "backward":
         take_strides(module, examples)
-    program = Program(module, settings, kind)
+    program = _program(module, settings, kind, recorder)
     program.seconds = time.perf_counter() - begin
     with _lock:
         _programs.append(program)
-    log.info("%s graph of %d nodes: %d segments, %d nodes by PyTorch, %.2f s", kind,
-             len(module.graph.nodes), len(program.segments), len(program.reasons),
-             program.seconds)
+    log.tell(program)
+    if recorder is not None:
+        recorder.programs.append(program)
     call = program.call
     if settings.cuda_graphs:
         from nereid.torch_backend.cuda_graphs import recorded
@@ -62,14 +79,14 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
 
 
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
-            options: dict | None = None) -> Callable:
-    """What torch.compile calls with a graph and its example inputs."""
+            options: dict | None = None, recorder=None) -> Callable:
+    """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
     from torch._dynamo.backends.common import aot_autograd
 
     settings = settings_of(mode, options)
 
     def compiler(kind: str) -> Callable:
-        return lambda graph, examples: _compile(graph, examples, settings, kind)
+        return lambda graph, examples: _compile(graph, examples, settings, kind, recorder)
 
     return aot_autograd(
         fw_compiler=compiler("forward"),

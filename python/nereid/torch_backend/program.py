@@ -14,6 +14,7 @@ from nereid.torch_backend.partition import Segment, is_host, is_tensor, partitio
 from nereid.torch_backend.random_ops import without_seed
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
 from nereid.torch_backend.settings import Settings
+from nereid.torch_backend.verify import Verified
 
 _ROUNDS = 1000
 
@@ -54,8 +55,10 @@ class Program:
     `reasons` has for each node that PyTorch runs why it does; `segments` are the executables.
     """
 
-    def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str):
+    def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
+                 number: int = 0, recorder=None, refused: dict | None = None):
         self.module, self.settings, self.kind = module, settings, kind
+        self.number, self.recorder = number, recorder
         self.seconds = 0.0
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -66,7 +69,8 @@ class Program:
         self.reasons: dict = {}
         self.segments: list[Compiled] = []
         self._kept: dict[str, Compiled] = {}
-        self.steps = self._compile()
+        self.steps = self._compile(dict(refused or {}))
+        self._name_segments()
         self.call = self._function()
         if settings.dump:
             self._dump(settings.dump)
@@ -93,8 +97,12 @@ class Program:
 
     # ---- compiling ----
 
-    def _compile(self) -> list:
-        refused: dict = {}
+    def _name_segments(self) -> None:
+        """Names for messages and profiles."""
+        for i, segment in enumerate(self.segments):
+            segment.title = f"segment {i} of {self.kind} graph {self.number}"
+
+    def _compile(self, refused: dict) -> list:
         for _ in range(_ROUNDS):
             parts = partition(self.graph, refused, self.settings)
             try:
@@ -145,6 +153,12 @@ class Program:
         return found
 
     # ---- the function ----
+
+    def callable_of(self, segment: Compiled) -> Callable:
+        """The segment; one that is compared, or that explain() watches."""
+        if self.settings.verify:
+            return Verified(segment, self)
+        return segment if self.recorder is None else self.recorder.watch(segment)
 
     def _function(self) -> Callable:
         writer = _Writer(self)
@@ -256,7 +270,7 @@ class _Writer:
     def _run_segment(self, step: Compiled, plan: SegmentPlan) -> None:
         for base in {base for base in plan.views.values() if base not in plan.inside}:
             self._conform(base)
-        call = self._global("segment", step)
+        call = self._global("segment", self.program.callable_of(step))
         inputs = ", ".join(self._text(node) for node in plan.inputs)
         outputs = "".join(f"{self._name(node)}, " for node in plan.bases)
         self._line(f"{outputs}{'= ' if outputs else ''}{call}({inputs})")

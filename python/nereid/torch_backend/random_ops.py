@@ -57,6 +57,12 @@ def draws(node) -> bool:
     return argument(node, "dropout_p") != 0 and not given
 
 
+def is_seeded(node) -> bool:
+    """Does the node compute random numbers from a seed, which only Nereid does?"""
+    return ("seed" in node.kwargs and str(node.target) in ATTENTION
+            or str(node.target).startswith("prims.inductor_rand"))
+
+
 def without_seed(node) -> dict:
     """The keyword arguments that PyTorch's operator takes."""
     if str(node.target) not in ATTENTION:

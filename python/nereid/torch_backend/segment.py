@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 import torch
+import torch.autograd.profiler as _profiler
 
 from nereid import _nereid
 from nereid.errors import NereidError
@@ -199,6 +200,7 @@ class Compiled:
             self.executable = self.graph.compile(driver.device(self.name), settings)
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
+        self.title = "a segment"
         self.orders = [self._order(node) for node in plan.inputs]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         self.inverses = [self._inverse(node) for node in plan.bases]
@@ -223,10 +225,36 @@ class Compiled:
 
     def __call__(self, *values):
         """The tensors of plan.bases."""
+        try:
+            if _profiler._is_profiler_enabled:
+                with _profiler.record_function(self.label):
+                    return self._run(values)
+            return self._run(values)
+        except (NereidError, torch.OutOfMemoryError) as error:
+            message = error.args[0] if error.args else ""
+            error.args = (f"{message}\n  in {self.title}", *error.args[1:])
+            raise
+
+    @property
+    def label(self) -> str:
+        """The segment's name in a profile."""
+        kernels = self.executable.info["kernels"]
+        return f"nereid: {self.title} ({kernels} kernel{'' if kernels == 1 else 's'})"
+
+    def explain(self, *values) -> str:
+        """The kernels with measured times of runs on these inputs, which are written if the graph
+        writes them."""
+        return self.executable.explain([_describe(value) for value in self._in_order(values)])
+
+    def _in_order(self, values) -> list:
         given = [value if order is None else value.permute(order)
                  for value, order in zip(values, self.orders)]
         for i in self.lazy:
             given[i] = given[i].resolve_conj().resolve_neg()
+        return given
+
+    def _run(self, values):
+        given = self._in_order(values)
         stream, workspace = 0, None
         if self.cuda:
             stream = driver.current_stream(self.index)

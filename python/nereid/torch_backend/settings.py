@@ -24,6 +24,9 @@ class Settings:
     fallback_random: bool = False
     """Draw what eager PyTorch draws, by its own operators."""
 
+    verify: bool = False
+    """Compare each run of each segment with PyTorch's operators; slow, and without CUDA graphs."""
+
     @property
     def segment_mode(self) -> str:
         """How executables are compiled: CUDA graphs are of the whole program."""
@@ -32,7 +35,7 @@ class Settings:
 
     @property
     def cuda_graphs(self) -> bool:
-        return self.mode in ("reduce-overhead", "max-autotune")
+        return self.mode in ("reduce-overhead", "max-autotune") and not self.verify
 
 
 def settings_of(mode: str | None, options: dict | None) -> Settings:
