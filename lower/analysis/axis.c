@@ -155,6 +155,19 @@ static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const
   x->assumed = a->lo < 0;
 }
 
+/* a / b, of which a may be negative: in groups that divide b the quotient is the same, unless they
+ * hold a negative multiple of it. */
+static void quotient_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a,
+                            const AxisInfo *b) {
+  for (unsigned i = 0; i < value_axes(v); i++) {
+    int64_t groups =
+        a->contig[i] > 1 ? axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->div[i]) : 1;
+    if (groups <= x->constancy[i] || b->constancy[i] < groups) continue;
+    x->constancy[i] = groups;
+    x->assumed |= a->lo < 0;
+  }
+}
+
 /* a / c and a % c for a known c > 0 and a >= 0: groups survive where they divide c. */
 static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool rem) {
   AxisInfo x = axis_unknown(v);
@@ -164,6 +177,7 @@ static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
     if (rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = min64(a->hi, b->hi - 1);
     else if (!rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = a->hi / b->lo;
     if (rem) rem_groups(&x, v, a, b);
+    else quotient_groups(&x, v, a, b);
     return x;
   }
   int64_t c = b->lo;
@@ -212,7 +226,7 @@ static AxisInfo compare_rule(const TileValue *v, TileCode code, const AxisInfo *
   bool ordered = sure && (code == TILE_LT || code == TILE_GE);
   bool swapped = sure && (code == TILE_GT || code == TILE_LE);
   for (unsigned i = 0; i < value_axes(v); i++) {
-    int64_t both = axis_gcd(a->constancy[i], b->constancy[i]);
+    int64_t both = sure ? axis_gcd(a->constancy[i], b->constancy[i]) : 1;
     int64_t up = ordered && b->constancy[i] > 1 ? axis_gcd(axis_gcd(a->contig[i], a->div[i]),
                                                            axis_gcd(b->div[i], b->constancy[i]))
                                                 : 1;

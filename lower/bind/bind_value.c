@@ -291,9 +291,11 @@ static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
   return true;
 }
 
-/* x % y is (x - low) % y + low where `low` counts through what y and all else in x is divisible by;
- * of a negative x it may not be, whose address is before its tensor (AxisInfo's `assumed`). */
-static bool split_remainder(Bind *s, const Value *x, const Value *y, DType t, Value *out) {
+/* x % y is (x - low) % y + low, and x / y is (x - low) / y, where `low` counts through what y and all
+ * else in x is divisible by; of a negative x it may not be, whose address is before its tensor
+ * (AxisInfo's `assumed`). */
+static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y, DType t,
+                           Value *out) {
   if (!x->is_form || bind_has_rest(x) || !y->is_form || bind_has_rest(y)) return false;
   DimMask low = lowest_dims(s, &x->form, form_divisor(&y->form, 0));
   if (!low) return false;
@@ -303,8 +305,8 @@ static bool split_remainder(Bind *s, const Value *x, const Value *y, DType t, Va
   for (int d = 0; d < s->ndims; d++)
     if (low >> d & 1) form.g[0].coef[d] = x->form.g[0].coef[d];
   high = bind_materialized(s, high);
-  Value rest = combine_values(s, TILE_REM, t, &high, by.ref, by.mask);
-  *out = with_rest(form, &rest);
+  Value rest = combine_values(s, op, t, &high, by.ref, by.mask);
+  *out = with_rest(op == TILE_REM ? form : form_const(0), &rest);
   return true;
 }
 
@@ -322,9 +324,14 @@ static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t
   if (st->op == TILE_CAST && n == 1) return widen_offset(s, st, &x[0], out);
   bool whole = n == 2 && x[0].is_form && x[1].is_form && !x[0].ref.kind && !x[1].ref.kind;
   if (st->op == TILE_ADD && n == 2 && !whole) return add_offsets(s, &x[0], &x[1], out);
+  bool divides = st->op == TILE_REM || st->op == TILE_DIV;
+  Form exact;
   int64_t c;
-  if (st->op != TILE_REM || n != 2 || !whole || form_is_const(&x[1].form, &c)) return false;
-  return split_remainder(s, &x[0], &x[1], st->type, out);
+  if (!divides || !whole) return false;
+  if (form_is_const(&x[1].form, &c) &&
+      form_divide(s, &x[0].form, c, st->op == TILE_REM, &exact))
+    return false;
+  return split_division(s, st->op, &x[0], &x[1], st->type, out);
 }
 
 /* The op on its operands x. */
