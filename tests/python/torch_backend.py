@@ -105,6 +105,8 @@ def check_memory():
     check("views of results", lambda x: ((x + 1).t(), (x * 2)[1:3], (x * 3).chunk(2, 1)), x)
     check("parts", lambda x: list(x.split(5, 1)), x)
     check("a write", lambda x: (x.add_(1), x * 2)[1], x)
+    check("places in memory", lambda x: (x * 2).t().as_strided((3, 5), (7, 2)) + 1, x)
+    check("places in a part", lambda x: (x * 2)[1:, 3:].as_strided((3, 5), (7, 2)) + 1, x)
     check("a write to a part", write_part, x)
     check("a write to a transposed view", lambda x: x.t().add_(1).sum(), x)
     check("the same tensor twice", lambda x, y: x + y, x, x)

@@ -15,7 +15,7 @@ import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
 from nereid import _nereid
-from nereid.torch_backend.layout import memory_order
+from nereid.torch_backend.layout import is_known, memory_order
 from nereid.torch_backend.random_ops import draws
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, target_of
@@ -111,6 +111,16 @@ def _update_reason(node) -> str | None:
     return None
 
 
+def places_reason(node) -> str | None:
+    """as_strided counts elements of memory, which Nereid knows of a tensor without gaps alone."""
+    if node.target is not aten.as_strided.default:
+        return None
+    of = node.args[0].meta["val"]
+    if memory_order(of.shape, of.stride()) is None:
+        return "places in a tensor with gaps"
+    return None if is_known(of.storage_offset() == 0) else "places in a part of a tensor"
+
+
 def reason_against(node) -> str | None:
     """Why PyTorch runs the node; None: Nereid does."""
     device = device_of(node)
@@ -123,6 +133,8 @@ def reason_against(node) -> str | None:
         return _update_reason(node)
     if node.meta.get("unbacked_bindings"):
         return "its data decides a size"
+    if places_reason(node):
+        return places_reason(node)
     for value in _values(node.meta["val"]):
         if is_tensor(value) and _tensor_reason(value):
             return _tensor_reason(value)

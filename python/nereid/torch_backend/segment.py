@@ -13,7 +13,7 @@ from nereid.errors import NereidError
 from nereid.models import _describe, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
-from nereid.torch_backend.partition import Segment, is_tensor
+from nereid.torch_backend.partition import Segment, is_tensor, places_reason
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of
 
@@ -51,7 +51,7 @@ def is_view(node) -> bool:
     alone = all(is_number(other.meta.get("val")) for other in node.all_input_nodes[1:])
     return (alone and is_tensor(of.meta.get("val")) and storage_of(of) == storage_of(node)
             and isinstance(node.target, torch._ops.OpOverload)
-            and not node.target._schema.is_mutable)
+            and not node.target._schema.is_mutable and places_reason(node) is None)
 
 
 def symbols_of(values) -> set:

@@ -101,12 +101,23 @@ class Text:
         self._line(f'{name}: "{type_of(value)}" = '
                    f"torch.ops.aten.permute.default(m_{node.name}, {axes})", node)
 
+    def _in_memory_order(self, operand, node) -> str:
+        """The operand with its axes as memory has them, of which as_strided counts elements."""
+        order = order_of(operand.meta["val"])
+        if order is None or is_plain(order):
+            return self.names[operand]
+        permuted = f"torch.ops.aten.permute.default({self.names[operand]}, {list(order)})"
+        self._line(f"q_{node.name} = {permuted}", node)
+        return f"q_{node.name}"
+
     def call(self, node) -> None:
         value, name = node.meta.get("val"), self._name(node)
         if node.target is operator.getitem:
             self._line(f"{name} = {self.names[node.args[0]]}[{node.args[1]}]", node)
             return
         args = [_argument(arg, self.names) for arg in node.args]
+        if node.target is torch.ops.aten.as_strided.default:
+            args[0] = self._in_memory_order(node.args[0], node)
         args += [f"{key} = {_argument(arg, self.names)}" for key, arg in node.kwargs.items()
                  if key != "pin_memory"]
         target = NUMBERS.get(node.target) or f"torch.ops.{node.target}"
