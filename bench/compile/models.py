@@ -58,6 +58,10 @@ def build(name: str, full: bool, device: str):
 
     torch.manual_seed(SEED)
     module, args, kwargs = architectures.TABLE[name].make(full)
+    for parameter in module.parameters():
+        # Some heads start as zeros, and so would the outputs be.
+        if parameter.dim() > 1 and not parameter.any():
+            torch.nn.init.normal_(parameter, std=0.02)
     return module.to(device), moved(args, device), moved(kwargs, device)
 
 
@@ -90,6 +94,8 @@ def compare(got: list, want: list, exact: list | None) -> dict:
     if [s[0] for s in shapes[0]] != [s[0] for s in shapes[1]]:
         return {**out, "wrong": f"shapes {[list(s[0]) for s in shapes[0]]}, not "
                                 f"{[list(s[0]) for s in shapes[1]]}"}
+    if not any(bool(x.any()) for x in want):
+        return {**out, "wrong": "nothing to compare: the outputs are zeros, or have no elements"}
     if exact is not None and [x.shape for x in exact] != [x.shape for x in want]:
         exact = None
     for i, (mine, theirs) in enumerate(zip(got, want)):
