@@ -186,6 +186,9 @@ nereid: launch: vector_add on cpu: grid 4 x 1 x 1, variant 1 of 1
 
 To tell whether a pass changed something, the topic `pass` prints the IR before and after it, which
 takes time.
+
+`torch.compile(backend="nereid")` logs its graphs under the topic `graph`; PyTorch's variable
+`TORCH_LOGS="+nereid.torch_backend"` does so without the library's lines.
 """
 
 
