@@ -123,6 +123,13 @@ def check_messages():
     error = raised(lambda: function(torch.tensor([1, 7])))
     tally.check(isinstance(error, (nereid.NereidError, IndexError)), f"an index: {error!r}")
     check_words(str(error), "segment 0 of", what="an index out of range")
+    original = segments.Compiled._run
+    segments.Compiled._run = lambda self, values: torch.empty(1 << 55)
+    try:  # an allocation that no machine can give
+        error = raised(lambda: compiled(lambda x: x + 1)(torch.ones(1)))
+    finally:
+        segments.Compiled._run = original
+    check_words(str(error), "segment 0 of", str(4 << 55), what="no memory")
 
 
 def wrong_relu(text):

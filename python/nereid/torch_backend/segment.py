@@ -230,7 +230,7 @@ class Compiled:
                 with _profiler.record_function(self.label):
                     return self._run(values)
             return self._run(values)
-        except (NereidError, torch.OutOfMemoryError) as error:
+        except RuntimeError as error:  # NereidError, or no memory
             message = error.args[0] if error.args else ""
             error.args = (f"{message}\n  in {self.title}", *error.args[1:])
             raise
