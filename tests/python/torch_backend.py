@@ -135,6 +135,7 @@ def check_operators():
     check("a conjugate by a bit", lambda z: (z * 2j, z.imag + 1), z.conj())
     check("sizes that data decides without a symbol",
           lambda x, i: x[:, torch.ops.aten._unique(i)[0]].sum() + 1, x, torch.tensor([1, 1, 5]))
+    check("a number that data decides", lambda x: torch.full((2,), x.sum().item()), x)
     check("gamma", lambda x: torch.digamma(x + 30) + torch.polygamma(2, x + 30), x)
     check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
     check("a constant", lambda x: x + torch.arange(16, device=x.device), x)

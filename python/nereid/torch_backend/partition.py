@@ -69,6 +69,8 @@ def _tensor_reason(value) -> str | None:
 def _operand_reason(node, device) -> str | None:
     for operand in node.all_input_nodes:
         for value in _values(operand.meta.get("val")):
+            if isinstance(value, (torch.SymFloat, torch.SymBool)):
+                return "a number as an operand that is neither an integer nor a constant"
             if not is_tensor(value):
                 continue
             if value.device != device and not (value.device.type == "cpu" and value.dim() == 0):
