@@ -157,11 +157,9 @@ static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const
 
 /* a / b, of which a may be negative: in groups that divide b the quotient is the same, unless they
  * hold a negative multiple of it. */
-static void quotient_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a,
-                            const AxisInfo *b) {
+static void quotient_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   for (unsigned i = 0; i < value_axes(v); i++) {
-    int64_t groups =
-        a->contig[i] > 1 ? axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->div[i]) : 1;
+    int64_t groups = a->contig[i] > 1 ? axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->div[i]) : 1;
     if (groups <= x->constancy[i] || b->constancy[i] < groups) continue;
     x->constancy[i] = groups;
     x->assumed |= a->lo < 0;

@@ -13,9 +13,9 @@
  * A scalar has one axis.  All three are at least 1; div is a power of two up to 2^30, or the value
  * itself where the value is a known constant.
  *
- * `assumed`: contig, div and constancy hold unless a remainder or a quotient was taken of a negative
- * number, or the value was made from one of which that is true.  Then an address is before its tensor, as a rule, so
- * accesses go by it; masks don't.
+ * `assumed`: contig, div and constancy hold unless a remainder or a quotient was taken of a
+ * negative number, or the value was made from one of which that is true.  Then an address is before
+ * its tensor, as a rule, so accesses go by it; masks don't.
  *
  * The interval [lo, hi] bounds the value as a mathematical integer; lo > hi never holds.
  */

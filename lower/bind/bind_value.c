@@ -291,8 +291,8 @@ static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
   return true;
 }
 
-/* x % y is (x - low) % y + low, and x / y is (x - low) / y, where `low` counts through what y and all
- * else in x is divisible by; of a negative x it may not be, whose address is before its tensor
+/* x % y is (x - low) % y + low, and x / y is (x - low) / y, where `low` counts through what y and
+ * all else in x is divisible by; of a negative x it may not be, whose address is before its tensor
  * (AxisInfo's `assumed`). */
 static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y, DType t,
                            Value *out) {
@@ -328,8 +328,7 @@ static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t
   Form exact;
   int64_t c;
   if (!divides || !whole) return false;
-  if (form_is_const(&x[1].form, &c) &&
-      form_divide(s, &x[0].form, c, st->op == TILE_REM, &exact))
+  if (form_is_const(&x[1].form, &c) && form_divide(s, &x[0].form, c, st->op == TILE_REM, &exact))
     return false;
   return split_division(s, st->op, &x[0], &x[1], st->type, out);
 }
