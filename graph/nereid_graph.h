@@ -118,6 +118,8 @@ typedef struct {
                              `interp` and `nest` and built projects have none */
   int tf32;               /* on a GPU, bits of nereid_graph_tf32: sums that may round their operands
                              of f32 to TF32, which has 10 bits after the point */
+  int keep;               /* an executable of a graph as text is taken from the cache, or left there
+                             for later; one that is taken explains less of its kernels */
   int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */
@@ -252,6 +254,7 @@ typedef struct {
   int64_t inputs, outputs;
   int kernels;         /* compiled */
   int launches;        /* of a run */
+  int stored;          /* 1 if the cache had the executable of an earlier compile */
 } nereid_executable_info;
 
 NEREID_API int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e);

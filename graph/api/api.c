@@ -205,10 +205,15 @@ int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_devic
   REQUIRE(g);
   REQUIRE(d);
   static const nereid_graph_options defaults = {0};
+  if (!o) o = &defaults;
+  StoredKey key = api_stored_key(g, d, o);
+  *out = api_stored_find(&key, d);
+  if (*out) return 0;
   nereid_executable *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
   e->device = d;
-  int code = make_executable(e, g, o ? o : &defaults);
+  int code = make_executable(e, g, o);
+  if (!code) api_stored_keep(e, &key);
   if (code) nereid_executable_free(e);
   else *out = e;
   return code;
@@ -219,6 +224,7 @@ void nereid_executable_free(nereid_executable *e) {
   executable_free(e->e);
   api_unmap(e);
   model_free(e->model);
+  free(e->stored);
   free(e);
 }
 
@@ -393,14 +399,15 @@ int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
 
 static nereid_executable_info info_of(const Execution *x) {
   ExecutionStatistics s = execution_statistics(x);
-  return (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
-                                  s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
+  return (nereid_executable_info){s.pool,    s.temporaries,  s.weights,       s.mapped, s.inputs,
+                                  s.outputs, (int)s.kernels, (int)s.launches, 0};
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
   REQUIRE_OUT(out);
   REQUIRE(e);
   *out = info_of(e->main);
+  out->stored = e->stored != NULL;
   return 0;
 }
 
@@ -473,5 +480,6 @@ int nereid_session_get_info(nereid_executable_info *out, const nereid_session *s
   REQUIRE_OUT(out);
   REQUIRE(s);
   *out = info_of(s->x);
+  out->stored = s->of->stored != NULL;
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "graph/execute/library_records.h"
 #include "graph/api/model_api.h"
 #include "runtime/device/peaks.h"
+#include "runtime/store/cache.h"
 
 struct nereid_graph {
   nereid_graph_source source; /* its strings are copies */
@@ -34,6 +35,7 @@ struct nereid_executable {
   bool tunes; /* before kernels are compiled */
   TuneProgress progress;
   VEC(ApiMapping) mappings; /* files of weights, of an executable that was bytes */
+  char *stored; /* what the cache had of it, malloc'ed; NULL: it was compiled */
 };
 
 typedef enum {
@@ -65,5 +67,22 @@ int api_tune(nereid_executable *e);
 /* Fills in the description that the API gives of the executable. */
 int api_describe(nereid_executable *e);
 void api_unmap(nereid_executable *e);
+
+/* As nereid_executable_bytes(), with the code of kernels as the cache has it, from before the
+ * driver or the C compiler.  NULL in *out: the cache lacks one of them. */
+int api_bytes_of_stored(char **out, size_t *size, nereid_executable *e);
+
+/* Where the cache has the executable of a graph. */
+typedef struct {
+  bool known; /* false: more decides it than the key has */
+  CacheKey key;
+} StoredKey;
+
+StoredKey api_stored_key(const nereid_graph *g, const nereid_device *d,
+                         const nereid_graph_options *o);
+/* The executable that an earlier compile left there; NULL: there is none that can be used. */
+nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d);
+/* Leaves it there, unless it has weights or calls libraries. */
+void api_stored_keep(nereid_executable *e, const StoredKey *k);
 
 #endif

@@ -143,6 +143,7 @@ typedef struct {
   VEC(const Weight *) weights; /* that the plan uses */
   nereid_image **images;
   size_t nimages;
+  bool stored; /* kernels' code is that of the cache */
   char **bytes;
   size_t *size;
 } Writer;
@@ -281,8 +282,9 @@ static int write_bytes_body(void *arg) {
   plan_print(&plan, e->model->plan);
   put_text(&w->out, plan.data);
   MachineCode m = {.device = e->device, .images = w->images};
-  int code = kernels_images(k, w->images);
-  if (!code) code = assemble_all(&m, w->arena, w->nimages);
+  if (w->stored && !kernels_cached_images(k, w->images)) return 0;
+  int code = w->stored ? 0 : kernels_images(k, w->images);
+  if (!code && !w->stored) code = assemble_all(&m, w->arena, w->nimages);
   if (!code) code = put_kernels(w, k);
   if (code) return code;
   find_files(w);
@@ -294,13 +296,8 @@ static int write_bytes_body(void *arg) {
   return join_bytes(w, embedded);
 }
 
-int nereid_executable_bytes(char **out, size_t *size, nereid_executable *e,
-                            const nereid_bytes_options *o) {
-  REQUIRE_OUT(out);
-  REQUIRE_OUT(size);
-  REQUIRE(e);
-  static const nereid_bytes_options defaults = {0};
-  Writer w = {.e = e, .options = o ? o : &defaults, .bytes = out, .size = size};
+static int write_bytes(Writer w) {
+  nereid_executable *e = w.e;
   w.arena = arena_new();
   if (!w.arena) return error_out_of_memory();
   int code = api_tune(e);
@@ -311,6 +308,22 @@ int nereid_executable_bytes(char **out, size_t *size, nereid_executable *e,
   for (size_t i = 0; i < w.nimages && w.images; i++) nereid_image_free(w.images[i]);
   arena_free(w.arena);
   return code;
+}
+
+int nereid_executable_bytes(char **out, size_t *size, nereid_executable *e,
+                            const nereid_bytes_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE_OUT(size);
+  REQUIRE(e);
+  static const nereid_bytes_options defaults = {0};
+  return write_bytes((Writer){.e = e, .options = o ? o : &defaults, .bytes = out, .size = size});
+}
+
+int api_bytes_of_stored(char **out, size_t *size, nereid_executable *e) {
+  static const nereid_bytes_options options = {0};
+  *out = NULL;
+  return write_bytes(
+      (Writer){.e = e, .options = &options, .bytes = out, .size = size, .stored = true});
 }
 
 /* ---- reading ---- */

@@ -368,3 +368,12 @@ int kernels_images(PlanKernels *k, nereid_image **out) {
   parallel_for(k->list.len, compile_kernel_at, &w);
   return first_kernel_failure(k, 0);
 }
+
+bool kernels_cached_images(PlanKernels *k, nereid_image **out) {
+  kernel_cache_open(k);
+  for (size_t i = 0; i < k->list.len; i++) {
+    out[i] = kernel_cache_get(k, k->list.data[i]);
+    if (!out[i]) return false;
+  }
+  return true;
+}

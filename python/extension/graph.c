@@ -35,14 +35,14 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries, tf32), whose texts the tuple keeps; the last
- * two may be left out. */
+/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep), whose texts the tuple keeps; the
+ * last three may be left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|zi", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
-                        &g->no_checks, &g->libraries, &g->tf32))
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|zip", &g->mode, &g->dtype, &PyList_Type, &ranges, &g->device,
+                        &g->no_checks, &g->libraries, &g->tf32, &g->keep))
     return -1;
   return read_ranges(o, ranges);
 }
@@ -659,10 +659,11 @@ static PyObject *executable_info(PyObject *self, void *unused) {
   int code = x->idle ? nereid_session_get_info(&i, x->idle->session)
                      : nereid_executable_get_info(&i, x->e);
   if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:i}", "pool", (long long)i.pool,
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:i,s:O}", "pool", (long long)i.pool,
                        "temporaries", (long long)i.temporaries, "weights", (long long)i.weights,
                        "mapped", (long long)i.mapped, "inputs", (long long)i.inputs, "outputs",
-                       (long long)i.outputs, "kernels", i.kernels, "launches", i.launches);
+                       (long long)i.outputs, "kernels", i.kernels, "launches", i.launches, "stored",
+                       i.stored ? Py_True : Py_False);
 }
 
 /* ---- the types ---- */

@@ -189,6 +189,8 @@ static const DatabaseKind kind = {
     .probe = "SELECT count(*) FROM record JOIN problem ON problem = id WHERE problem = 0",
 };
 
+bool records_path(char *out, size_t size) { return database_path(out, size, &kind); }
+
 struct Records {
   Database database;
 };

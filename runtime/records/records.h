@@ -50,6 +50,9 @@ typedef struct {
   size_t len, cap;
 } RecordList;
 
+/* The path of the database; false if it is turned off. */
+bool records_path(char *out, size_t size);
+
 /* ---- lists ---- */
 
 /* Can it be kept?  A pruned candidate was not measured. */

@@ -19,6 +19,7 @@
   X(CACHE_LIBRARY, "library", "kernels of device cpu, as the C compiler made them") \
   X(CACHE_CUBIN, "cubin", "machine code of a kernel for a GPU, as ptxas made it")   \
   X(CACHE_KERNEL, "kernel", "PTX or C of a model's kernel")                         \
+  X(CACHE_EXECUTABLE, "executable", "the plan and kernels of a graph without weights")  \
   X(CACHE_TUNING, "tuning", "keys and predictions of a tuner's candidates")         \
   X(CACHE_DEVICE, "device", "properties and peaks of a device")                     \
   X(CACHE_TOOL, "tool", "the version of a compiler")

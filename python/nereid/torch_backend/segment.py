@@ -194,10 +194,12 @@ class Compiled:
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
                     options.libraries or None, _tf32())
+        self.settings = settings
         notes: list = []
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
-            self.executable = self.graph.compile(driver.device(self.name), settings)
+            self.executable = self.graph.compile(driver.device(self.name),
+                                                 (*settings, True))
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
         self.title = "a segment"
@@ -244,7 +246,8 @@ class Compiled:
     def explain(self, *values) -> str:
         """The kernels with measured times of runs on these inputs, which are written if the graph
         writes them."""
-        return self.executable.explain([_describe(value) for value in self._in_order(values)])
+        planned = self.graph.compile(driver.device(self.name), self.settings)
+        return planned.explain([_describe(value) for value in self._in_order(values)])
 
     def _in_order(self, values) -> list:
         given = [value if order is None else value.permute(order)

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""A second process of torch.compile(backend="nereid") takes executables from the cache: the same
+values, and nothing is compiled; other sizes, other options and damaged entries are compiled."""
+import json, os, pathlib, sqlite3, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import tally
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def child(rows, options):
+    """Trains one step; says how far it is from PyTorch, and of each executable if it was stored."""
+    import nereid.torch_backend as backend
+
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32),
+                                torch.nn.Linear(32, 4))
+    x, results = torch.randn(rows, 16), []
+    for run in (torch.compile(model, backend="nereid", options=options), model):
+        model.zero_grad()
+        loss = run(x).square().sum()
+        loss.backward()
+        results.append([loss.detach(), *(p.grad.clone() for p in model.parameters())])
+    far = max((a - b).abs().max().item() for a, b in zip(*results))
+    stored = [segment.executable.info["stored"] for program in backend._programs
+              for segment in program.segments]
+    print(json.dumps({"far": far, "stored": stored}))
+
+
+def run(cache, rows=8, **options):
+    words = [sys.executable, __file__, "child", str(rows), json.dumps(options)]
+    environment = {**os.environ, "NEREID_CACHE_DIR": str(cache)}
+    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def result(process):
+    out, _ = process.communicate()
+    return json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"far": 9, "stored": []}
+
+
+def entries(cache):
+    """How many entries of each kind the cache has."""
+    with sqlite3.connect(cache / "code-2.db") as database:
+        return dict(database.execute("SELECT kind, count(*) FROM code GROUP BY kind"))
+
+
+def damage(cache):
+    with sqlite3.connect(cache / "code-2.db") as database:
+        database.execute("UPDATE code SET data = zeroblob(length(data)) "
+                         "WHERE kind = 'executable'")
+
+
+def check(name, got, stored):
+    right = got["far"] < 1e-4 and len(got["stored"]) > 1 and set(got["stored"]) == {stored}
+    tally.check(right, name if right else f"{name}: {got}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        cache = pathlib.Path(folder)
+        check("a cold process compiles", result(run(cache)), False)
+        before = entries(cache)
+        tally.check(before.get("executable", 0) > 1, f"executables are kept: {before}")
+        both = [run(cache), run(cache)]
+        for process in both:
+            check("a warm process, beside another one", result(process), True)
+        tally.check(entries(cache) == before, "warm processes compile nothing")
+        check("other sizes", result(run(cache, rows=24)), False)
+        check("other options", result(run(cache, check_indices=True)), False)
+        damage(cache)
+        check("damaged entries", result(run(cache)), False)
+        check("and once more", result(run(cache)), True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["child"]:
+        child(int(sys.argv[2]), json.loads(sys.argv[3]))
+        sys.exit(0)
+    if torch is None:
+        print("1 skipped: no torch")
+        tally.check(True, "")
+    else:
+        main()
+    sys.exit(tally.report())
