@@ -59,7 +59,7 @@ def device_of(node) -> torch.device | None:
 def _tensor_reason(value) -> str | None:
     if value.layout is not torch.strided:
         return f"a tensor of layout {value.layout}"
-    if value.dtype not in dtype_abbrs or value.is_quantized:
+    if value.dtype not in dtype_abbrs or value.is_quantized or value.dtype is torch.complex32:
         return f"elements of {value.dtype}"
     if value.device.type not in ("cuda", "cpu"):
         return f"a tensor on {value.device.type}"

@@ -28,8 +28,13 @@ def conform(tensor, stride):
     """The tensor with these strides, which the graph relies on."""
     if tensor.stride() == stride:
         return tensor
-    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype,
-                               device=tensor.device).copy_(tensor)
+    result = torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device)
+    to = result
+    for axis, step in enumerate(stride):
+        if step == 0 and to.shape[axis] > 1:  # its elements are one
+            to, tensor = to.narrow(axis, 0, 1), tensor.narrow(axis, 0, 1)
+    to.copy_(tensor)
+    return result
 
 
 class _Numbers:

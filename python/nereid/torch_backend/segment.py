@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -15,9 +17,10 @@ from nereid.runtime import driver
 from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.partition import Segment, is_tensor, places_reason
 from nereid.torch_backend.settings import Settings
-from nereid.torch_backend.text import Text, is_number, order_of
+from nereid.torch_backend.text import Text, is_number, order_of, type_of
 
 _LARGEST = 2**62
+_FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
 
 
 class Refused(Exception):
@@ -203,10 +206,24 @@ class Compiled:
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
         self.title = "a segment"
+        self._check_outputs()
         self.orders = [self._order(node) for node in plan.inputs]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         self.inverses = [self._inverse(node) for node in plan.bases]
         self.allocate = _torch_allocator(self.name, {})
+
+    def _check_outputs(self) -> None:
+        """What the graph relies on is what PyTorch's own rules say of sizes and dtypes."""
+        problems = {}
+        for node, (_, kind, *_) in zip(self.plan.bases, self.executable.outputs):
+            value = node.meta["val"]
+            said = type_of(value, order_of(value)).replace(" ", "")
+            kind = kind.replace(" ", "")
+            if said != kind and _FIXED.fullmatch(said) and _FIXED.fullmatch(kind):
+                call = node.args[0] if node.target is operator.getitem else node
+                problems[call] = f"its value is {kind}, where PyTorch says {said}"
+        if problems:
+            raise Refused(problems)
 
     @staticmethod
     def _may_be_lazy(node) -> bool:
