@@ -23,7 +23,7 @@ TRITON = set("""abs arange argmax argmin associative_scan assume atomic_add atom
     floor fma full gather histogram inline_asm_elementwise int1 int16 int32 int64 int8 interleave
     join load log log2 make_block_ptr make_tensor_descriptor max max_constancy max_contiguous
     maximum min minimum multiple_of num_programs permute pointer_type program_id PropagateNan
-    PropagateNan.ALL PropagateNan.NONE rand rand4x randint randint4x randn range ravel reduce
+    PropagateNan.ALL PropagateNan.NONE philox rand rand4x randint randint4x randn range ravel reduce
     reduce_or reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn static_assert static_print
     static_range store sum swizzle2d topk trans uint16 uint32 uint64 uint8 umulhi view void where
     xor_sum zeros zeros_like""".split())
