@@ -101,8 +101,11 @@ def _masked_index_put(self, mask, indices, values):
 
 @_decomposes(aten.index_reduce.default)
 def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
-    if not self.dim() or not source.dim():
-        return NotImplemented
+    if not self.dim():
+        row = _index_reduce(self.view(1), 0, index, source, reduce, include_self=include_self)
+        return row.view(())
+    if not source.dim():
+        source = source.view(1)
     shape = [1] * source.dim()
     shape[dim] = -1
     index = index.view(shape).expand(source.shape)
