@@ -105,6 +105,8 @@ VIEWS = {
         ("unbind.int(x, -1)[5]", lambda x: x[:, 5]),
         ("split.Tensor(x, 4, 1)[1]", lambda x: x[:, 4:]),
         ("split.Tensor(x, 3)[0]", lambda x: x[:3]),
+        ("unsafe_split.Tensor(x, 3)[0]", lambda x: x[:3]),
+        ("unsafe_split_with_sizes.default(x, [1, 2, 3], 1)[2]", lambda x: x[:, 3:]),
         ("split_with_sizes.default(x, [1, 2, 3], 1)[2]", lambda x: x[:, 3:]),
         ("split.sizes(x, [1, 3])[1]", lambda x: x[1:]),
         ("chunk.default(x, 4, 1)[2]", lambda x: x[:, 4:6]),
