@@ -261,7 +261,7 @@ def summary(rows):
         if row["breaks"]:
             falls["(graph break)", "TorchDynamo does not trace it"].append(row["op"])
     order = sorted(falls.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines += table("What PyTorch runs:", [("node", "reason", "operators", "of them")] + [
+    lines += table("Nodes that PyTorch runs:", [("node", "reason", "operators", "of them")] + [
         (f"`{target}`", cause(reason), len(ops), ", ".join(f"`{op}`" for op in ops[:4]))
         for (target, reason), ops in order] if order else [])
     apart = [("operator", "part", "sample", "difference or error")]

@@ -184,7 +184,7 @@ static Node *pieces_of_spectrum(Split *s, const ShortTransform *t, Node *window)
   return build_lead(b, window ? build_mul(b, y, window) : y, 3);
 }
 
-/* What the squares of the windows add up to. */
+/* The sum of the squares of the windows. */
 static Node *envelope(Build *b, Node *window, const ShortTransform *t, Dim count, Dim total,
                       DType dtype) {
   Dim shape[] = {build_const(b, 1), count, build_const(b, t->length)};

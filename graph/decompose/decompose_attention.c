@@ -409,7 +409,7 @@ static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
   return padded_sums(b, build_where(b, none, arg_float(INFINITY), arg_node(sums)));
 }
 
-/* What the gradient needs to draw the same numbers. */
+/* The results from which the gradient draws the same numbers. */
 static Node *seed_part(Build *b, uint32_t i, const ValueType *t) {
   bool draws = infer_number(&b->in, "dropout_p") != 0, seed = i == (b->nitems == 4 ? 2 : 6);
   if (!draws || !seed) return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);

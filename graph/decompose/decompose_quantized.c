@@ -100,7 +100,7 @@ static ZeroDomain domain_of(Build *b) {
   return ZERO_NONE;
 }
 
-/* What a float that is the number of no integer is, half between the limits. */
+/* The integer of a float that has none, half between the limits. */
 static double middle(Build *b, DType t) {
   return (limit(b, "quant_max", t, false) + limit(b, "quant_min", t, true) + 1) / 2;
 }

@@ -11,7 +11,7 @@
 /* ---- what all have ---- */
 
 typedef struct {
-  Node *grad, *y; /* of the result before the weight, and what is normalized */
+  Node *grad, *y; /* of the result before the weight; the normalized values */
   Node *rstd;     /* broadcasts to them */
   uint32_t axes;  /* a bit for each axis that is normalized */
   bool centred;   /* the mean was subtracted */

@@ -174,7 +174,6 @@ class Program:
         self.source = source
         return names["call"]
 
-
     def _dump(self, folder: str) -> None:
         """The text of each segment and of the program, in files that are new."""
         os.makedirs(folder, exist_ok=True)
@@ -197,7 +196,6 @@ class _Writer:
         self.values: dict[str, Any] = {}
         self.lines: list[str] = []
         self.names: dict = {}
-        self.last_use: dict = {}
 
     def _name(self, node) -> str:
         if node not in self.names:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Sequence
 
 import torch
 import torch.autograd.profiler as _profiler
@@ -29,14 +28,6 @@ class Refused(Exception):
     def __init__(self, nodes: dict):
         super().__init__(next(iter(nodes.values()), ""))
         self.nodes = nodes
-
-
-@dataclass
-class View:
-    """A tensor as a part of the memory of another, `base`, which has no gaps."""
-
-    node: Any
-    base: Any
 
 
 def storage_of(node) -> int | None:

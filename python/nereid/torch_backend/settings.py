@@ -23,7 +23,6 @@ class Settings:
     """Report indices out of range when a run is over, as nereid.load() does."""
     fallback_random: bool = False
     """Draw what eager PyTorch draws, by its own operators."""
-
     verify: bool = False
     """Compare each run of each segment with PyTorch's operators; slow, and without CUDA graphs."""
 
