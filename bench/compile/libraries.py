@@ -362,7 +362,7 @@ def run_all(options):
     waiting: list = []
     with results.open("a") as file:
         for i, case in enumerate(cases):
-            while len(waiting) < min(3 * options.jobs, len(cases)) and i + len(waiting) < len(cases):
+            while len(waiting) < min(3 * options.jobs, len(cases) - i):
                 waiting.append(pool.submit(sides_of, nereid, cases[i + len(waiting)]))
             if time.monotonic() - begin > options.seconds:
                 print(f"{len(cases) - i} cases are left", flush=True)
