@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Seconds of a first torch.compile, part by part, and microseconds of a call of what it gives.
+
+    startup.py [RESULTS] [--device cuda|cpu] [--small] [--sides nereid,inductor] [--seconds N]
+    startup.py --report RESULTS
+
+A run is a process with its own folder of caches: empty in the cold run, as the cold one left it in
+the warm one.  Models are BERT's inference and a training step of it (workloads.py), and a few small
+operators, whose calls cost what Python and launches cost.  While a process measures, the next one
+imports what it needs.  RESULTS gets a line of JSON a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+KINDS = ("infer", "train")
+CALLS = 200
+
+
+# ---- one run, in a process of its own ----
+
+
+class Clock:
+    """Seconds in functions, by name, without those of functions inside that are counted too."""
+
+    def __init__(self):
+        self.spent = collections.defaultdict(float)
+        self.inside: list[float] = []
+
+    def wrap(self, owner, name: str, label: str) -> None:
+        inner = getattr(owner, name)
+
+        def timed(*args, **kwargs):
+            begin = time.perf_counter()
+            self.inside.append(0.0)
+            try:
+                return inner(*args, **kwargs)
+            finally:
+                whole = time.perf_counter() - begin
+                self.spent[label] += whole - self.inside.pop()
+                if self.inside:
+                    self.inside[-1] += whole
+
+        setattr(owner, name, timed)
+
+
+def watch(side: str, clock: Clock) -> None:
+    """What a backend does inside of TorchDynamo and AOTAutograd."""
+    if side == "inductor":
+        from torch._inductor import compile_fx
+
+        clock.wrap(compile_fx, "compile_fx_inner", "backend")
+        return
+    from nereid import torch_backend
+    from nereid.torch_backend import program, segment
+
+    class Graph:
+        """The extension's, whose methods' times are counted."""
+
+        def __init__(self, *args):
+            self.graph = made(*args)
+            clock.wrap(self, "compile", "compile in C")
+
+        def compile(self, *args):
+            return self.graph.compile(*args)
+
+    made = segment._nereid.Graph
+
+    class Extension:
+        Graph = None
+
+        def __getattr__(self, name):
+            return getattr(extension, name)
+
+    extension = segment._nereid
+    segment._nereid = Extension()
+    segment._nereid.Graph = Graph
+    clock.wrap(segment._nereid, "Graph", "read the text")
+    clock.wrap(torch_backend, "_compile", "the rest of ours")
+    clock.wrap(program, "partition", "partition")
+    clock.wrap(program.Program, "_function", "write the program")
+    clock.wrap(segment.SegmentPlan, "text", "write the text")
+    clock.wrap(segment.Compiled, "__init__", "prepare calls")
+
+
+def metrics() -> dict:
+    from torch._dynamo.utils import compilation_time_metrics as spent
+
+    def total(*names):
+        return sum(sum(spent.get(name, [])) for name in names)
+
+    frames = total("_compile.compile_inner")
+    backends = total("OutputGraph.call_user_compiler")
+    return {"Dynamo": frames - backends, "AOT and inside": backends,
+            "backward, late": total("backward._backward_impl")}
+
+
+class Case:
+    """A model and a step of it."""
+
+    def __init__(self, kind: str, options):
+        import torch
+        import workloads
+
+        self.kind, self.device = kind, options.device
+        torch.manual_seed(0)
+        self.train = kind == "train"
+        if kind == "tiny":
+            layers = [torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8)]
+            self.model, self.inputs = torch.nn.Sequential(*layers), None
+            self.args = (torch.randn(4, 32, device=options.device),)
+        else:
+            self.model, self.inputs = workloads.bert(options.device, self.train, options.small)
+        self.model.to(options.device).train(self.train)
+        if kind == "infer":
+            self.model.to(torch.bfloat16)
+        for part in self.model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        self.loss_of, self.first = workloads.loss_of, workloads.first_tensor
+
+    def compile(self, side: str) -> None:
+        import torch
+
+        self.call = self.model if side == "eager" else torch.compile(self.model, backend=side)
+
+    def step(self):
+        import torch
+
+        if self.kind == "tiny":
+            with torch.no_grad():
+                return self.call(*self.args)
+        if not self.train:
+            with torch.no_grad():
+                return self.first(self.call(**self.inputs))
+        with torch.autocast(self.device, torch.bfloat16):
+            loss = self.loss_of(self.call(**self.inputs))
+        loss.backward()
+        self.model.zero_grad(set_to_none=True)
+        return loss
+
+    def wait(self):
+        import torch
+
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def timed(self) -> float:
+        begin = time.perf_counter()
+        self.step()
+        self.wait()
+        return time.perf_counter() - begin
+
+    def host(self, count: int) -> float:
+        """Seconds of a call until Python goes on: of a few calls at a time, so that none waits."""
+        few = 4 if self.kind != "tiny" else 50
+        times = []
+        for _ in range(max(1, count // few)):
+            self.wait()
+            begin = time.perf_counter()
+            for _ in range(few):
+                self.step()
+            times.append((time.perf_counter() - begin) / few)
+        self.wait()
+        return statistics.median(times)
+
+
+def measure(side: str, kind: str, options) -> dict:
+    """Times of a first and of later calls; imports and CUDA's start are over before."""
+    begin = time.perf_counter()
+    import torch
+    import torch._dynamo
+    import torch._functorch.aot_autograd
+
+    row = {"import torch": time.perf_counter() - begin}
+    if side == "nereid":
+        begin = time.perf_counter()
+        from nereid import torch_backend
+
+        row["import nereid"] = time.perf_counter() - begin
+    elif side == "inductor":
+        import torch._inductor.compile_fx
+    sys.path.insert(0, str(HERE))
+    case = Case(kind, options)
+    warm = torch.randn(64, 64, device=options.device)
+    (warm @ warm).sum().item()
+    case.wait()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    clock = Clock()
+    if side != "eager":
+        watch(side, clock)
+    case.compile(side)
+    row["first"] = case.timed()
+    row["second"] = case.timed()
+    row |= metrics() | {"parts": dict(clock.spent)}
+    row["host us"] = case.host(CALLS if kind == "tiny" else 20) * 1e6
+    row["call"] = min(case.timed() for _ in range(3))
+    if side == "nereid":
+        row["kernels"] = [segment.executable.info["kernels"] for program in torch_backend._programs
+                          for segment in program.segments]
+        row["stored"] = [segment.executable.info["stored"] for program in torch_backend._programs
+                         for segment in program.segments]
+        row["by PyTorch"] = sum(len(program.reasons) for program in torch_backend._programs)
+    return row
+
+
+# ---- all of them ----
+
+
+def start(side: str, kind: str, folder: str, options):
+    names = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "NEREID_CACHE_DIR", "CUDA_CACHE_PATH")
+    caches = {name: f"{folder}/{side}-{kind}/{name.lower()}" for name in names}
+    command = [sys.executable, __file__, "--one", side, kind, "--device", options.device]
+    return subprocess.Popen(command + ["--small"] * options.small, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, **caches})
+
+
+def finish(process, left: float) -> dict:
+    while True:
+        line = process.stdout.readline()
+        if not line or line == "ready\n":
+            break
+    try:
+        out, errors = process.communicate("go\n", timeout=max(1.0, left))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return {"problem": "out of time"}
+    if process.returncode:
+        return {"problem": errors[-1500:]}
+    return json.loads(out.strip().rsplit("\n", 1)[-1])
+
+
+def runs(options) -> list:
+    """(side, kind, state), what matters most first."""
+    found = [(side, kind, state) for side in options.sides for kind in KINDS
+             for state in ("cold", "warm")]
+    found += [(side, "tiny", "cold") for side in ("eager", *options.sides)]
+    return found
+
+
+def run_all(options) -> None:
+    results = pathlib.Path(options.results) if options.results else None
+    end, left, rows = time.monotonic() + options.seconds, runs(options), []
+    with tempfile.TemporaryDirectory(prefix="nereid-startup-") as folder:
+        waiting = None
+        while left and time.monotonic() < end:
+            side, kind, state = left.pop(0)
+            process = waiting or start(side, kind, folder, options)
+            waiting = start(*left[0][:2], folder, options) if left else None
+            row = {"side": side, "kind": kind, "state": state, "device": options.device}
+            row |= finish(process, end - time.monotonic())
+            rows.append(row)
+            if results:
+                with results.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+            print(line_of(row), flush=True)
+        if waiting:
+            waiting.kill()
+            waiting.communicate()
+    print(report(rows))
+
+
+# ---- report ----
+
+
+def ours(row: dict) -> float:
+    """What a first call takes beside TorchDynamo, AOTAutograd and the run itself."""
+    return sum(row["parts"].values())
+
+
+def line_of(row: dict) -> str:
+    head = f"{row['side']} {row['kind']} {row['state']}"
+    if "problem" in row:
+        return f"{head}: {row['problem']}"
+    parts = ", ".join(f"{name} {seconds:.3f}" for name, seconds in row["parts"].items())
+    return (f"{head}: first {row['first']:.2f} s, second {row['second']:.3f}, Dynamo "
+            f"{row['Dynamo']:.2f}, backend {ours(row):.2f} ({parts}); call {row['call'] * 1e3:.2f} "
+            f"ms, of Python {row['host us']:.0f} us; kernels {row.get('kernels', '')}")
+
+
+def report(rows: list) -> str:
+    lines = ["| model | side | caches | first call, s | Dynamo | AOTAutograd | backend | a call, ms |"
+             " until Python goes on, ms |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        if "problem" in row:
+            continue
+        rest = row["first"] - row["call"] - row["Dynamo"] - ours(row)
+        seconds = [row["first"], row["Dynamo"], rest, ours(row)]
+        if row["side"] == "eager":
+            seconds[1:] = [math.nan] * 3
+        told = " | ".join("" if math.isnan(s) else f"{s:.2f}" for s in seconds)
+        lines.append(f"| {row['kind']} | {row['side']} | {row['state']} | {told} | "
+                     f"{row['call'] * 1e3:.3f} | {row['host us'] / 1e3:.3f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("results", nargs="?")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--small", action="store_true", help="few layers")
+    parser.add_argument("--sides", default="nereid,inductor", type=lambda text: text.split(","))
+    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--report", metavar="RESULTS")
+    options = parser.parse_args()
+    if options.report:
+        lines = pathlib.Path(options.report).read_text().splitlines()
+        print(report([json.loads(line) for line in lines]))
+    elif options.one:
+        print(json.dumps(measure(*options.one, options)))
+    else:
+        run_all(options)
+
+
+if __name__ == "__main__":
+    main()
