@@ -294,8 +294,9 @@ def line_of(row: dict) -> str:
 
 
 def report(rows: list) -> str:
-    lines = ["| model | side | caches | first call, s | Dynamo | AOTAutograd | backend | a call, ms |"
-             " until Python goes on, ms |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    heads = ("model", "side", "caches", "first call, s", "Dynamo", "AOTAutograd", "backend",
+             "a call, ms", "until Python goes on, ms")
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row in rows:
         if "problem" in row:
             continue
