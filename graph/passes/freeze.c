@@ -4,7 +4,7 @@
  *   scales  a product with constant weights, times a constant number for each output channel (batch
  *           norm in inference, layer scale), is the product with scaled weights
  *   order   weights of convolutions that are read in another order than that of memory are
- *           copied in the order in which they are read */
+ *           copied in the order in which they are read, also those that each run is given */
 #include <setjmp.h>
 #include <string.h>
 
@@ -132,9 +132,20 @@ static bool is_reordered(const Node *n) {
 }
 
 static void pack_weight(Freeze *f, Node *n) {
-  if (!is_constant_arg(f, &n->args[1]) || !is_reordered(n->args[1].node)) return;
+  if (!is_reordered(n->args[1].node)) return;
   Build b = freeze_build(f, n);
   n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
+}
+
+/* The weight [window, C, O] of a convolution that each run is given: copied with C, not O, next to
+ * each other, which is nearer to the order [O, C, window] in which models have it. */
+static void pack_given_weight(Freeze *f, Node *n) {
+  Node *w = n->args[1].node;
+  if (!is_reordered(w)) return;
+  Build b = freeze_build(f, n);
+  uint32_t rank = rank_of(w);
+  w = build_op1(&b, OP_aten_clone_default, build_transpose(&b, w, rank - 2, rank - 1));
+  n->args[1] = arg_node(build_transpose(&b, w, rank - 2, rank - 1));
 }
 
 /* ---- the walks: weights that are scaled are in order ---- */
@@ -148,14 +159,16 @@ static void walk_scales(Freeze *f) {
   graph_dce(f->g);
 }
 
+/* A convolution's programs each read the whole weight, so that a copy in every run pays too. */
 static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
+    if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
+      pack_given_weight(f, n);
+    else if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
       pack_weight(f, n);
 }
 
 static bool pack_panels(Freeze *f, Node *n) {
-  if (!is_constant_arg(f, &n->args[1])) return false;
   Build b = freeze_build(f, n);
   Node *panels = panels_pack(&b, n->args[1].node);
   if (panels) n->args[1] = arg_node(panels);
@@ -165,7 +178,8 @@ static bool pack_panels(Freeze *f, Node *n) {
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_aten_mm_default) && !pack_panels(f, n)) pack_weight(f, n);
+    if (graph_is(n, OP_aten_mm_default) && is_constant_arg(f, &n->args[1]) && !pack_panels(f, n))
+      pack_weight(f, n);
 }
 
 typedef void Walk(Freeze *f);
