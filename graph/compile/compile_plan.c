@@ -261,10 +261,27 @@ static void add_call_strides(Compiler *c, PlanStep *s, CallArg first, Node *n) {
   add_call_number(c, s, first + 3, x.stride[rank - 1]);
 }
 
+enum { CHANNELS = 8 }; /* cuDNN's engines for tensor cores take so many, of 16 bits */
+
+/* Bytes of a copy of images whose channels are no multiple of CHANNELS, with more of them. */
+static Dim bytes_of_padded(Compiler *c, const ValueType *t) {
+  Dims *d = c->g->dims;
+  Dim channels = t->shape[3], eight = dim_int(d, CHANNELS);
+  if (dim_is_int(channels) && channels->value % CHANNELS == 0) return dim_int(d, 0);
+  Dim n = dim_mul(d, eight, dim_floordiv(d, dim_add(d, channels, dim_int(d, CHANNELS - 1)), eight));
+  for (int i = 0; i < 3; i++) n = dim_mul(d, n, t->shape[i]);
+  return dim_mul(d, n, dim_int(d, (int64_t)dtype_bytes(t->dtype)));
+}
+
 /* Memory for the call alone. */
 static uint32_t add_workspace(Compiler *c, const PlanStep *s) {
+  Dims *d = c->g->dims;
   Dim *shape = ARENA_NEW(c->g->arena, Dim);
-  *shape = dim_int(c->g->dims, library_workspace(s->library));
+  *shape = dim_int(d, library_workspace(s->library));
+  if (library_work(s->library) != LIBRARY_PRODUCT) {
+    LibraryConv v = library_conv_of(c->g, s->nodes[0]);
+    *shape = dim_add(d, *shape, dim_add(d, bytes_of_padded(c, v.x), bytes_of_padded(c, v.y)));
+  }
   PlanBuffer b = {.kind = BUFFER_TEMPORARY, .dtype = DT_I8, .rank = 1, .shape = shape};
   b.name = pool_name(c->g->names, arena_printf(c->g->arena, "workspace_%s", s->nodes[0]->name));
   vec_push(c->g->arena, &c->buffers, b);

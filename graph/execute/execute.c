@@ -518,8 +518,9 @@ static int prepare_call(Execution *e, const PlanStep *step, StepState *s) {
   bool product = library_work(step->library) == LIBRARY_PRODUCT;
   if (product) shape.product = product_of(e, step, values);
   else shape.convolution = convolution_of(e, step, values);
+  const BufferState *memory = call_buffer(e, step, CALL_WORKSPACE);
   LibraryCall *made;
-  code = library_prepare(&made, e->device, step->library, &shape);
+  code = library_prepare(&made, e->device, step->library, &shape, memory ? memory->bytes : 0);
   if (code) return code;
   library_end(s->call);
   s->call = made;

@@ -27,29 +27,22 @@ static bool takes_f32(DType operands, DType out, DType bias, LibraryActivation a
 
 /* ---- loading ---- */
 
-static bool open_blas(Library *l) {
+/* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
+static void write_blas(Library *l) {
   const char *(*config)(void) = NULL;
   *(void **)&config = dlsym(l->handle, "openblas_get_config");
-  l->state = dlsym(l->handle, "cblas_sgemm");
-  /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
   const char *text = config ? config() : "unknown";
   const char *second = strchr(text, ' ');
   size_t len = second ? (size_t)(second + 1 - text) + strcspn(second + 1, " ") : strlen(text);
   snprintf(l->version, sizeof l->version, "blas %.*s", (int)len, text);
-  return l->state != NULL;
 }
 
-static bool open_dnnl(Library *l) {
+static void write_dnnl(Library *l) {
   const DnnlVersion *(*version)(void) = NULL;
-  *(void **)&version = dlsym(l->handle, "dnnl_version");
-  l->state = dlsym(l->handle, "dnnl_sgemm");
-  if (!version || !l->state) return false;
+  *(void **)&version = l->functions[1];
   const DnnlVersion *v = version();
   snprintf(l->version, sizeof l->version, "dnnl %d.%d.%d", v->major, v->minor, v->patch);
-  return true;
 }
-
-static void close_blas(Library *l) { (void)l; }
 
 /* ---- calls ---- */
 
@@ -89,7 +82,7 @@ static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
   const LibraryProduct *p = &c->shape.product;
   const Layouts *l = c->state;
   Sgemm *sgemm;
-  *(void **)&sgemm = c->library->state;
+  *(void **)&sgemm = c->library->functions[0];
   for (int64_t i = 0; i < p->batch; i++) {
     Operands x = operands_of(p, at, i);
     sgemm(ROW_MAJOR, l->a.transposed ? TRANSPOSE : NO_TRANSPOSE,
@@ -104,7 +97,7 @@ static int run_dnnl(LibraryCall *c, const LibraryPointers *at, void *stream) {
   const LibraryProduct *p = &c->shape.product;
   const Layouts *l = c->state;
   DnnlSgemm *sgemm;
-  *(void **)&sgemm = c->library->state;
+  *(void **)&sgemm = c->library->functions[0];
   for (int64_t i = 0; i < p->batch; i++) {
     Operands x = operands_of(p, at, i);
     int status = sgemm(l->a.transposed ? 'T' : 'N', l->b.transposed ? 'T' : 'N', p->m, p->n, p->k,
@@ -121,8 +114,19 @@ static const char *const blas_files[] = {"libopenblas.so.0", "libopenblas.so", "
                                          "libblis.so.4",     "libblas.so.3",   NULL};
 static const char *const dnnl_files[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
 
-const LibraryFile library_blas = {"BLAS", blas_files, no_wheels, open_blas, close_blas};
-const LibraryFile library_dnnl = {"oneDNN", dnnl_files, no_wheels, open_dnnl, close_blas};
+static const char *const blas_symbols[] = {"cblas_sgemm", NULL};
+static const char *const dnnl_symbols[] = {"dnnl_sgemm", "dnnl_version", NULL};
+
+const LibraryFile library_blas = {.name = "BLAS",
+                                  .files = blas_files,
+                                  .wheels = no_wheels,
+                                  .symbols = blas_symbols,
+                                  .write_version = write_blas};
+const LibraryFile library_dnnl = {.name = "oneDNN",
+                                  .files = dnnl_files,
+                                  .wheels = no_wheels,
+                                  .symbols = dnnl_symbols,
+                                  .write_version = write_dnnl};
 
 const LibraryFunction library_blas_gemm = {.name = "blas.gemm",
                                            .file = &library_blas,

@@ -2,7 +2,6 @@
  *
  * Its matrices are column-major: what is here in rows is there a transposed matrix, so that it
  * computes out^T = b^T by a^T. */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,63 +11,11 @@
 #include "runtime/library/library_rows.h"
 #include "runtime/support/error.h"
 
-typedef struct {
-  LtApi api;
-  LtHandle handle;
-} Cublas;
-
-/* ---- loading ---- */
-
-static bool find_functions(Library *l, LtApi *api) {
-  static const char *const symbols[] = {
-#define X(name, symbol, params) #symbol,
-      CUBLASLT_FUNCTIONS(X)
-#undef X
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-    void *f = dlsym(l->handle, symbols[i]);
-    if (!f) return false;
-    ((void **)api)[i] = f;
-  }
-  return true;
-}
-
 /* 120804 is 12.8.4; before 12, 111103 was 11.11.3 all the same. */
 static void write_version(Library *l) {
-  size_t (*get)(void) = NULL;
-  *(void **)&get = dlsym(l->handle, "cublasLtGetVersion");
-  size_t v = get ? get() : 0;
+  size_t v = library_version_number(l, "cublasLtGetVersion");
   snprintf(l->version, sizeof l->version, "cublasLt %zu.%zu.%zu", v / 10000, v / 100 % 100,
            v % 100);
-}
-
-static bool create_handle(Library *l, Cublas *c) {
-  CUDA_ENTER_OR(l->device, false);
-  CUDA_RELAX(l->device);
-  (void)api;
-  return c->api.create(&c->handle) == LT_OK;
-}
-
-static bool open_cublas(Library *l) {
-  Cublas *c = l->state = calloc(1, sizeof *c);
-  if (c && find_functions(l, &c->api) && create_handle(l, c)) {
-    write_version(l);
-    return true;
-  }
-  free(c);
-  l->state = NULL;
-  return false;
-}
-
-static void close_cublas(Library *l) {
-  Cublas *c = l->state;
-  {
-    CUDA_ENTER_OR(l->device, );
-    CUDA_RELAX(l->device);
-    (void)api;
-    c->api.destroy(c->handle);
-  }
-  free(c);
 }
 
 /* ---- one product ---- */
@@ -82,9 +29,7 @@ typedef struct {
   const void *bias; /* that the description has */
 } Matmul;
 
-static const LtApi *api_of(const LibraryCall *c) {
-  return &((const Cublas *)c->library->state)->api;
-}
+static const LtApi *api_of(const LibraryCall *c) { return (const LtApi *)c->library->functions; }
 
 static int type_of(DType t) {
   return t == DT_F32 ? LT_R_32F : t == DT_F16 ? LT_R_16F : t == DT_BF16 ? LT_R_16BF : -1;
@@ -153,7 +98,7 @@ static uint32_t alignment_of(const LibraryMatrix *x) {
 static LtStatus make_preference(const LibraryCall *c, Matmul *m) {
   const LtApi *lt = api_of(c);
   const LibraryProduct *p = &c->shape.product;
-  uint64_t workspace = (uint64_t)c->function->workspace;
+  uint64_t workspace = (uint64_t)c->workspace;
   uint32_t alignments[LT_ALIGNMENTS] = {alignment_of(&p->b), alignment_of(&p->a), 16, 16};
   LtStatus s = lt->preference_create(&m->preference);
   if (s == LT_OK) s = lt->preference_set(m->preference, LT_WORKSPACE, &workspace, sizeof workspace);
@@ -174,11 +119,10 @@ static LtStatus make_matmul(const LibraryCall *c, Matmul *m, const LibraryLayout
 }
 
 static int choose_algorithm(const LibraryCall *c, Matmul *m) {
-  const Cublas *lib = c->library->state;
   LtResult found = {0};
   int n = 0;
-  LtStatus s = lib->api.heuristic(lib->handle, m->desc, m->b, m->a, m->out, m->out, m->preference,
-                                  1, &found, &n);
+  LtStatus s = api_of(c)->heuristic(c->library->context, m->desc, m->b, m->a, m->out, m->out,
+                                    m->preference, 1, &found, &n);
   if (s == LT_OK && n > 0) s = found.state;
   if (s != LT_OK || n < 1) return library_refused(c, "cuBLAS has no algorithm for it");
   m->algorithm = found.algorithm;
@@ -207,18 +151,18 @@ static const char *element(const char *base, const LibraryMatrix *x) {
 
 static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
   static const float one = 1, zero = 0;
-  const Cublas *lib = c->library->state;
+  const LtApi *lt = api_of(c);
   Matmul *m = c->state;
   CUDA_ENTER(c->library->device);
   CUDA_RELAX(c->library->device); /* it may load code, and allocate memory for it */
   (void)api;
   LtStatus s = LT_OK;
-  if (at->bias != m->bias) s = lib->api.desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);
+  if (at->bias != m->bias) s = lt->desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);
   m->bias = at->bias;
   if (s == LT_OK)
-    s = lib->api.matmul(lib->handle, m->desc, &one, element(at->b, &c->shape.product.b), m->b,
-                        element(at->a, &c->shape.product.a), m->a, &zero, at->out, m->out, at->out,
-                        m->out, &m->algorithm, at->workspace, m->workspace, stream);
+    s = lt->matmul(c->library->context, m->desc, &one, element(at->b, &c->shape.product.b), m->b,
+                   element(at->a, &c->shape.product.a), m->a, &zero, at->out, m->out, at->out,
+                   m->out, &m->algorithm, at->workspace, m->workspace, stream);
   return call_failed(c, s, "cublasLtMatmul");
 }
 
@@ -239,7 +183,19 @@ static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", "l
                                     NULL};
 static const char *const wheels[] = {"nvidia/cublas/lib", "nvidia/cu13/lib", NULL};
 
-const LibraryFile library_cublas = {"cuBLASLt", files, wheels, open_cublas, close_cublas};
+static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+    CUBLASLT_FUNCTIONS(X)
+#undef X
+        NULL};
+_Static_assert(sizeof(LtApi) <= sizeof(((Library *)0)->functions), "each has a place");
+
+const LibraryFile library_cublas = {.name = "cuBLASLt",
+                                    .files = files,
+                                    .wheels = wheels,
+                                    .symbols = symbols,
+                                    .has_context = true,
+                                    .write_version = write_version};
 
 const LibraryFunction library_cublas_matmul = {.name = "cublas.matmul",
                                                .file = &library_cublas,

@@ -1,88 +1,36 @@
-/* Convolutions on GPUs by cuDNN, with the channels last.
+/* Convolutions on GPUs by cuDNN's graph interface, with the channels last: a graph of one
+ * operation, for which cuDNN's heuristics name configurations of engines, the fastest first.
  *
  * A handle has one stream at a time, so that calls of a device's threads take turns to start. */
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/device/cuda_state.h"
 #include "runtime/library/cudnn_api.h"
 #include "runtime/library/library_rows.h"
 #include "runtime/support/error.h"
 
-enum { WORKSPACE = 64 << 20, RESULTS = 16 };
-
-typedef struct {
-  DnnApi api;
-  DnnHandle handle;
-  pthread_mutex_t lock; /* of the handle's stream */
-} Cudnn;
-
-/* ---- loading ---- */
-
-static bool find_functions(Library *l, DnnApi *api) {
-  static const char *const symbols[] = {
-#define X(name, symbol, params) #symbol,
-      CUDNN_FUNCTIONS(X)
-#undef X
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-    void *f = dlsym(l->handle, symbols[i]);
-    if (!f) return false;
-    ((void **)api)[i] = f;
-  }
-  return true;
-}
+enum { WORKSPACE = 64 << 20, CONFIGS = 64, ALIGNMENT = 16 };
 
 /* 91900 is 9.19.0; before version 9, 8907 was 8.9.7. */
 static void write_version(Library *l) {
-  size_t (*get)(void) = NULL;
-  *(void **)&get = dlsym(l->handle, "cudnnGetVersion");
-  size_t v = get ? get() : 0, major = v >= 90000 ? 10000 : 1000;
+  size_t v = library_version_number(l, "cudnnGetVersion"), major = v >= 90000 ? 10000 : 1000;
   snprintf(l->version, sizeof l->version, "cudnn %zu.%zu.%zu", v / major, v % major / 100, v % 100);
-}
-
-static bool create_handle(Library *l, Cudnn *c) {
-  CUDA_ENTER_OR(l->device, false);
-  CUDA_RELAX(l->device);
-  (void)api;
-  return c->api.create(&c->handle) == DNN_OK;
-}
-
-static bool open_cudnn(Library *l) {
-  Cudnn *c = l->state = calloc(1, sizeof *c);
-  if (c && find_functions(l, &c->api) && create_handle(l, c)) {
-    pthread_mutex_init(&c->lock, NULL);
-    write_version(l);
-    return true;
-  }
-  free(c);
-  l->state = NULL;
-  return false;
-}
-
-static void close_cudnn(Library *l) {
-  Cudnn *c = l->state;
-  {
-    CUDA_ENTER_OR(l->device, );
-    CUDA_RELAX(l->device);
-    (void)api;
-    c->api.destroy(c->handle);
-  }
-  pthread_mutex_destroy(&c->lock);
-  free(c);
 }
 
 /* ---- one convolution ---- */
 
+enum { TENSOR_W, TENSOR_X, TENSOR_Y, TENSORS }; /* in the order of an operation's attributes */
+
 typedef struct {
-  DnnTensor x, y;
-  DnnFilter w;
-  DnnConv conv;
-  int algorithm;
-  size_t workspace;
+  DnnDesc tensors[TENSORS], conv, operation, graph, config, plan, pack;
+  LibraryPointers at; /* of `pack` */
+  DnnStatus status;   /* the first failure of a function */
+  const char *failed; /* its name */
 } Convolution;
+
+static const DnnApi *api_of(const LibraryCall *c) { return (const DnnApi *)c->library->functions; }
 
 static int type_of(DType t) {
   return t == DT_F32 ? DNN_FLOAT : t == DT_F16 ? DNN_HALF : t == DT_BF16 ? DNN_BF16 : -1;
@@ -90,135 +38,250 @@ static int type_of(DType t) {
 
 static bool convolves(DType t) { return type_of(t) >= 0; }
 
-static int call_failed(const LibraryCall *c, DnnStatus s, const char *what) {
+/* ---- descriptors: after a failure there are no more ---- */
+
+static bool goes_on(Convolution *m, DnnStatus s, const char *what) {
+  if (m->status == DNN_OK && s != DNN_OK) m->failed = what;
+  if (m->status == DNN_OK) m->status = s;
+  return m->status == DNN_OK;
+}
+
+static void create(const LibraryCall *c, DnnDesc *out, int type) {
+  Convolution *m = c->state;
+  if (m->status == DNN_OK) goes_on(m, api_of(c)->create(type, out), "cudnnBackendCreateDescriptor");
+}
+
+static void set(const LibraryCall *c, DnnDesc d, int name, int type, int count,
+                const void *values) {
+  Convolution *m = c->state;
+  if (m->status == DNN_OK)
+    goes_on(m, api_of(c)->set(d, name, type, count, values), "cudnnBackendSetAttribute");
+}
+
+static void finish(const LibraryCall *c, DnnDesc d) {
+  Convolution *m = c->state;
+  if (m->status == DNN_OK) goes_on(m, api_of(c)->finish(d), "cudnnBackendFinalize");
+}
+
+static void destroy(const LibraryCall *c, DnnDesc *d) {
+  if (*d) api_of(c)->destroy(*d);
+  *d = NULL;
+}
+
+static int failure(const LibraryCall *c) {
+  const Convolution *m = c->state;
   char why[128];
-  if (s == DNN_OK) return 0;
-  snprintf(why, sizeof why, "%s failed with status %d", what, s);
+  snprintf(why, sizeof why, "%s failed with status %d", m->failed, m->status);
   return library_refused(c, why);
 }
 
-/* Of f32; the default is TF32. */
-static bool is_exact(const LibraryConvolution *p) { return p->dtype == DT_F32 && !p->tf32; }
+/* ---- the graph ---- */
 
-static DnnStatus describe_tensors(const DnnApi *dnn, Convolution *m, const LibraryConvolution *p) {
-  int type = type_of(p->dtype);
-  DnnStatus s = dnn->tensor_create(&m->x);
-  if (s == DNN_OK) s = dnn->tensor_create(&m->y);
-  if (s == DNN_OK) s = dnn->filter_create(&m->w);
-  if (s == DNN_OK)
-    s = dnn->tensor_set(m->x, DNN_NHWC, type, (int)p->images, (int)p->channels, (int)p->size[0],
-                        (int)p->size[1]);
-  if (s == DNN_OK)
-    s = dnn->tensor_set(m->y, DNN_NHWC, type, (int)p->images, (int)p->features, (int)p->out[0],
-                        (int)p->out[1]);
-  if (s != DNN_OK) return s;
-  return dnn->filter_set(m->w, type, DNN_NHWC, (int)p->features, (int)(p->channels / p->groups),
-                         (int)p->window[0], (int)p->window[1]);
+/* Sizes in cuDNN's order: images or features, channels, height, width. */
+static void make_tensor(const LibraryCall *c, int which, int64_t n, int64_t channels,
+                        const int64_t size[2]) {
+  DnnDesc *d = &((Convolution *)c->state)->tensors[which];
+  int64_t sizes[] = {n, channels, size[0], size[1]}, id = which + 1, alignment = ALIGNMENT;
+  int64_t strides[] = {channels * size[0] * size[1], 1, channels * size[1], channels};
+  int type = type_of(c->shape.convolution.dtype);
+  create(c, d, DNN_TENSOR);
+  set(c, *d, DNN_TENSOR_ID, DNN_T_INT, 1, &id);
+  set(c, *d, DNN_TENSOR_TYPE, DNN_T_TYPE, 1, &type);
+  set(c, *d, DNN_TENSOR_SIZES, DNN_T_INT, 4, sizes);
+  set(c, *d, DNN_TENSOR_STRIDES, DNN_T_INT, 4, strides);
+  set(c, *d, DNN_TENSOR_ALIGNMENT, DNN_T_INT, 1, &alignment);
+  finish(c, *d);
 }
 
-static DnnStatus describe(const DnnApi *dnn, Convolution *m, const LibraryConvolution *p) {
-  DnnStatus s = describe_tensors(dnn, m, p);
-  if (s == DNN_OK) s = dnn->conv_create(&m->conv);
-  if (s == DNN_OK)
-    s = dnn->conv_set(m->conv, (int)p->padding[0], (int)p->padding[1], (int)p->stride[0],
-                      (int)p->stride[1], (int)p->dilation[0], (int)p->dilation[1],
-                      DNN_CROSS_CORRELATION, DNN_FLOAT);
-  if (s == DNN_OK) s = dnn->conv_groups(m->conv, (int)p->groups);
-  if (s != DNN_OK) return s;
-  return dnn->conv_math(m->conv, is_exact(p)          ? DNN_FMA
-                                 : p->dtype == DT_F32 ? DNN_DEFAULT
-                                                      : DNN_TENSOR_OP);
+static void make_conv(const LibraryCall *c) {
+  const LibraryConvolution *p = &c->shape.convolution;
+  DnnDesc *d = &((Convolution *)c->state)->conv;
+  int type = DNN_FLOAT, mode = DNN_CROSS_CORRELATION;
+  int64_t axes = 2;
+  create(c, d, DNN_CONVOLUTION);
+  set(c, *d, DNN_CONV_AXES, DNN_T_INT, 1, &axes);
+  set(c, *d, DNN_CONV_TYPE, DNN_T_TYPE, 1, &type);
+  set(c, *d, DNN_CONV_MODE, DNN_T_MODE, 1, &mode);
+  set(c, *d, DNN_CONV_PADDING_BEFORE, DNN_T_INT, 2, p->padding);
+  set(c, *d, DNN_CONV_PADDING_AFTER, DNN_T_INT, 2, p->padding);
+  set(c, *d, DNN_CONV_DILATIONS, DNN_T_INT, 2, p->dilation);
+  set(c, *d, DNN_CONV_STRIDES, DNN_T_INT, 2, p->stride);
+  finish(c, *d);
 }
 
-static DnnStatus find(const LibraryCall *c, const Convolution *m, DnnResult *results, int *n) {
-  const Cudnn *lib = c->library->state;
-  const DnnApi *dnn = &lib->api;
-  switch (c->function->work) {
-    case LIBRARY_CONVOLUTION:
-      return dnn->find(lib->handle, m->x, m->w, m->conv, m->y, RESULTS, n, results);
-    case LIBRARY_INPUT_GRADIENT:
-      return dnn->find_input(lib->handle, m->w, m->y, m->conv, m->x, RESULTS, n, results);
-    default: return dnn->find_weight(lib->handle, m->x, m->y, m->conv, m->w, RESULTS, n, results);
-  }
+static const struct {
+  int desc, attributes;
+} operations[] = {[LIBRARY_CONVOLUTION] = {DNN_FORWARD, DNN_FORWARD_ALPHA},
+                  [LIBRARY_INPUT_GRADIENT] = {DNN_BACKWARD_INPUT, DNN_BACKWARD_INPUT_ALPHA},
+                  [LIBRARY_WEIGHT_GRADIENT] = {DNN_BACKWARD_WEIGHT, DNN_BACKWARD_WEIGHT_ALPHA}};
+
+/* The number of groups is what the channels of x are of those of w. */
+static void make_graph(const LibraryCall *c) {
+  const LibraryConvolution *p = &c->shape.convolution;
+  Convolution *m = c->state;
+  int at = operations[c->function->work].attributes;
+  float one = 1, zero = 0;
+  make_tensor(c, TENSOR_W, p->features, p->channels / p->groups, p->window);
+  make_tensor(c, TENSOR_X, p->images, p->channels, p->size);
+  make_tensor(c, TENSOR_Y, p->images, p->features, p->out);
+  make_conv(c);
+  create(c, &m->operation, operations[c->function->work].desc);
+  set(c, m->operation, at, DNN_T_FLOAT, 1, &one);
+  set(c, m->operation, at + 1, DNN_T_FLOAT, 1, &zero);
+  set(c, m->operation, at + 2, DNN_T_DESC, 1, &m->conv);
+  for (int i = 0; i < TENSORS; i++) set(c, m->operation, at + 3 + i, DNN_T_DESC, 1, &m->tensors[i]);
+  finish(c, m->operation);
+  create(c, &m->graph, DNN_GRAPH);
+  set(c, m->graph, DNN_GRAPH_HANDLE, DNN_T_HANDLE, 1, &c->library->context);
+  set(c, m->graph, DNN_GRAPH_OPERATIONS, DNN_T_DESC, 1, &m->operation);
+  finish(c, m->graph);
 }
 
-/* Each run gives the same bits, and numbers are those of the dtype. */
-static bool is_usable(const LibraryCall *c, const DnnResult *r) {
-  bool rounds = r->math == DNN_TENSOR_OP || r->math == DNN_CONVERTS;
-  bool fits = !is_exact(&c->shape.convolution) || !rounds;
-  return r->status == DNN_OK && r->memory <= WORKSPACE && fits &&
-         r->determinism == DNN_DETERMINISTIC;
+/* ---- the algorithm ---- */
+
+/* Bit i: the engine has note i. */
+static uint32_t notes_of(const LibraryCall *c, DnnDesc engine, int name, int type) {
+  int notes[DNN_NOTES_MOST] = {0};
+  int64_t n = 0;
+  uint32_t bits = 0;
+  if (api_of(c)->get(engine, name, type, DNN_NOTES_MOST, &n, notes) != DNN_OK) return 0;
+  for (int64_t i = 0; i < n && i < DNN_NOTES_MOST; i++) bits |= 1u << (notes[i] & 31);
+  return bits;
 }
 
-/* They are ordered by the time that cuDNN expects. */
-static int choose_algorithm(const LibraryCall *c, Convolution *m) {
-  const DnnApi *dnn = &((const Cudnn *)c->library->state)->api;
-  DnnResult results[RESULTS];
-  int n = 0, i = 0, code = call_failed(c, find(c, m, results, &n), "finding an algorithm");
-  while (!code && i < n && !is_usable(c, &results[i])) i++;
-  if (code || i == n) return code ? code : library_refused(c, "cuDNN has no algorithm for it");
-  m->algorithm = results[i].algorithm;
-  m->workspace = results[i].memory;
-  if (is_exact(&c->shape.convolution)) return 0;
-  return call_failed(c, dnn->conv_math(m->conv, results[i].math), "choosing its math");
+/* Each run gives the same bits, sums are of f32, and so are operands of f32, unless TF32 may be. */
+static bool is_right(const LibraryCall *c, uint32_t notes) {
+  const LibraryConvolution *p = &c->shape.convolution;
+  uint32_t never = 1u << DNN_NONDETERMINISTIC | 1u << DNN_REDUCED_SUMS;
+  if (p->dtype == DT_F32 && !p->tf32) never |= 1u << DNN_TENSOR_CORE | 1u << DNN_CONVERTS;
+  return !(notes & never);
 }
 
-static bool fits_int(const LibraryConvolution *p) {
-  return p->images <= INT_MAX && p->size[0] <= INT_MAX && p->size[1] <= INT_MAX &&
-         p->channels <= INT_MAX && p->features <= INT_MAX && p->out[0] <= INT_MAX &&
-         p->out[1] <= INT_MAX;
+/* Engines that are compiled now take seconds. */
+static bool is_usable(const LibraryCall *c, DnnDesc config, bool compiles) {
+  const DnnApi *dnn = api_of(c);
+  DnnDesc engine = NULL;
+  int64_t n = 0;
+  if (dnn->create(DNN_ENGINE, &engine) != DNN_OK) return false;
+  bool usable = dnn->get(config, DNN_CONFIG_ENGINE, DNN_T_DESC, 1, &n, &engine) == DNN_OK;
+  if (usable)
+    usable = is_right(c, notes_of(c, engine, DNN_ENGINE_NUMERICAL_NOTES, DNN_T_NUMERICAL_NOTE)) &&
+             (notes_of(c, engine, DNN_ENGINE_BEHAVIOR_NOTES, DNN_T_BEHAVIOR_NOTE) >> DNN_COMPILES &
+              1) == compiles;
+  dnn->destroy(engine);
+  return usable;
+}
+
+/* False: the engine does not take these sizes, or needs too much memory. */
+static bool make_plan(const LibraryCall *c, DnnDesc config) {
+  const DnnApi *dnn = api_of(c);
+  Convolution *m = c->state;
+  int64_t workspace = 0, n = 0;
+  if (dnn->create(DNN_PLAN, &m->plan) != DNN_OK) return false;
+  if (dnn->set(m->plan, DNN_PLAN_HANDLE, DNN_T_HANDLE, 1, &c->library->context) == DNN_OK &&
+      dnn->set(m->plan, DNN_PLAN_CONFIG, DNN_T_DESC, 1, &config) == DNN_OK &&
+      dnn->finish(m->plan) == DNN_OK &&
+      dnn->get(m->plan, DNN_PLAN_WORKSPACE, DNN_T_INT, 1, &n, &workspace) == DNN_OK &&
+      workspace <= c->workspace)
+    return true;
+  destroy(c, &m->plan);
+  return false;
+}
+
+/* What a way of the heuristics names, the fastest first; returns how many. */
+static int find_configs(const LibraryCall *c, int mode, DnnDesc configs[CONFIGS]) {
+  const DnnApi *dnn = api_of(c);
+  const Convolution *m = c->state;
+  DnnDesc heuristic = NULL;
+  int64_t n = 0, made = 0;
+  DnnStatus s = dnn->create(DNN_HEURISTIC, &heuristic);
+  if (s == DNN_OK) s = dnn->set(heuristic, DNN_HEURISTIC_GRAPH, DNN_T_DESC, 1, &m->graph);
+  if (s == DNN_OK) s = dnn->set(heuristic, DNN_HEURISTIC_MODE, DNN_T_HEURISTIC, 1, &mode);
+  if (s == DNN_OK) s = dnn->finish(heuristic);
+  while (s == DNN_OK && made < CONFIGS && dnn->create(DNN_CONFIG, &configs[made]) == DNN_OK) made++;
+  if (s == DNN_OK) s = dnn->get(heuristic, DNN_HEURISTIC_RESULTS, DNN_T_DESC, made, &n, configs);
+  if (heuristic) dnn->destroy(heuristic);
+  n = s != DNN_OK ? 0 : n < made ? n : made;
+  while (made > n) destroy(c, &configs[--made]);
+  return (int)n;
+}
+
+static bool choose_of_mode(const LibraryCall *c, int mode) {
+  Convolution *m = c->state;
+  DnnDesc configs[CONFIGS];
+  int n = find_configs(c, mode, configs);
+  for (int compiles = 0; compiles < 2; compiles++)
+    for (int i = 0; i < n && !m->plan; i++) {
+      if (!is_usable(c, configs[i], compiles) || !make_plan(c, configs[i])) continue;
+      m->config = configs[i];
+      configs[i] = NULL;
+    }
+  for (int i = 0; i < n; i++) destroy(c, &configs[i]);
+  return m->plan;
 }
 
 static int prepare_convolution(LibraryCall *c) {
-  const LibraryConvolution *p = &c->shape.convolution;
-  const Cudnn *lib = c->library->state;
   CUDA_ENTER(c->library->device);
   CUDA_RELAX(c->library->device);
   (void)api;
   Convolution *m = c->state = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
-  if (!fits_int(p)) return library_refused(c, "sizes exceed 32 bits");
-  int code = call_failed(c, describe(&lib->api, m, p), "describing it");
-  return code ? code : choose_algorithm(c, m);
+  pthread_mutex_lock(&c->library->lock);
+  make_graph(c);
+  bool found = m->status == DNN_OK &&
+               (choose_of_mode(c, DNN_HEURISTIC_A) || choose_of_mode(c, DNN_HEURISTIC_FALLBACK));
+  pthread_mutex_unlock(&c->library->lock);
+  if (m->status != DNN_OK) return failure(c);
+  return found ? 0 : library_refused(c, "cuDNN has no algorithm for it");
 }
 
-static DnnStatus start(const LibraryCall *c, const LibraryPointers *at) {
-  static const float one = 1, zero = 0;
-  const Cudnn *lib = c->library->state;
-  const Convolution *m = c->state;
-  const DnnApi *dnn = &lib->api;
-  switch (c->function->work) {
-    case LIBRARY_CONVOLUTION:
-      return dnn->run(lib->handle, &one, m->x, at->a, m->w, at->b, m->conv, m->algorithm,
-                      at->workspace, m->workspace, &zero, m->y, at->out);
-    case LIBRARY_INPUT_GRADIENT:
-      return dnn->run_input(lib->handle, &one, m->w, at->b, m->y, at->a, m->conv, m->algorithm,
-                            at->workspace, m->workspace, &zero, m->x, at->out);
-    default:
-      return dnn->run_weight(lib->handle, &one, m->x, at->a, m->y, at->b, m->conv, m->algorithm,
-                             at->workspace, m->workspace, &zero, m->w, at->out);
-  }
+/* ---- runs ---- */
+
+static void make_pack(const LibraryCall *c, const LibraryPointers *at) {
+  Convolution *m = c->state;
+  LibraryWork work = c->function->work;
+  const void *x = work == LIBRARY_INPUT_GRADIENT ? at->out : at->a;
+  const void *w = work == LIBRARY_WEIGHT_GRADIENT ? at->out : at->b;
+  const void *y = work == LIBRARY_CONVOLUTION      ? at->out
+                  : work == LIBRARY_INPUT_GRADIENT ? at->a
+                                                   : at->b;
+  const void *pointers[TENSORS] = {[TENSOR_W] = w, [TENSOR_X] = x, [TENSOR_Y] = y};
+  int64_t ids[TENSORS] = {TENSOR_W + 1, TENSOR_X + 1, TENSOR_Y + 1};
+  destroy(c, &m->pack);
+  create(c, &m->pack, DNN_PACK);
+  set(c, m->pack, DNN_PACK_POINTERS, DNN_T_POINTER, TENSORS, pointers);
+  set(c, m->pack, DNN_PACK_IDS, DNN_T_INT, TENSORS, ids);
+  set(c, m->pack, DNN_PACK_WORKSPACE, DNN_T_POINTER, 1, &at->workspace);
+  finish(c, m->pack);
+  m->at = *at;
 }
 
 static int run_convolution(LibraryCall *c, const LibraryPointers *at, void *stream) {
-  Cudnn *lib = c->library->state;
-  CUDA_ENTER(c->library->device);
-  CUDA_RELAX(c->library->device); /* it may load code, and allocate memory for it */
+  Library *l = c->library;
+  const DnnApi *dnn = api_of(c);
+  Convolution *m = c->state;
+  CUDA_ENTER(l->device);
+  CUDA_RELAX(l->device); /* it may load code, and allocate memory for it */
   (void)api;
-  pthread_mutex_lock(&lib->lock);
-  DnnStatus s = lib->api.set_stream(lib->handle, stream);
-  if (s == DNN_OK) s = start(c, at);
-  pthread_mutex_unlock(&lib->lock);
-  return call_failed(c, s, "starting it");
+  m->status = DNN_OK;
+  if (!m->pack || memcmp(at, &m->at, sizeof *at)) make_pack(c, at);
+  if (m->status != DNN_OK) return failure(c);
+  pthread_mutex_lock(&l->lock);
+  if (goes_on(m, dnn->set_stream(l->context, stream), "cudnnSetStream"))
+    goes_on(m, dnn->run(l->context, m->plan, m->pack), "cudnnBackendExecute");
+  pthread_mutex_unlock(&l->lock);
+  return m->status == DNN_OK ? 0 : failure(c);
 }
 
 static void end_convolution(LibraryCall *c) {
-  const DnnApi *dnn = &((const Cudnn *)c->library->state)->api;
   Convolution *m = c->state;
-  if (m->conv) dnn->conv_destroy(m->conv);
-  if (m->w) dnn->filter_destroy(m->w);
-  if (m->y) dnn->tensor_destroy(m->y);
-  if (m->x) dnn->tensor_destroy(m->x);
+  destroy(c, &m->pack);
+  destroy(c, &m->plan);
+  destroy(c, &m->config);
+  destroy(c, &m->graph);
+  destroy(c, &m->operation);
+  destroy(c, &m->conv);
+  for (int i = 0; i < TENSORS; i++) destroy(c, &m->tensors[i]);
   free(m);
 }
 
@@ -226,8 +289,19 @@ static void end_convolution(LibraryCall *c) {
 
 static const char *const files[] = {"libcudnn.so.9", "libcudnn.so.8", NULL};
 static const char *const wheels[] = {"nvidia/cudnn/lib", NULL};
+static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+    CUDNN_FUNCTIONS(X)
+#undef X
+        NULL};
+_Static_assert(sizeof(DnnApi) <= sizeof(((Library *)0)->functions), "each has a place");
 
-const LibraryFile library_cudnn = {"cuDNN", files, wheels, open_cudnn, close_cudnn};
+const LibraryFile library_cudnn = {.name = "cuDNN",
+                                   .files = files,
+                                   .wheels = wheels,
+                                   .symbols = symbols,
+                                   .has_context = true,
+                                   .write_version = write_version};
 
 #define CONVOLUTION(function_name, function_work)                                             \
   {                                                                                           \

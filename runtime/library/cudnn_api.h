@@ -1,73 +1,98 @@
-/* The part of cuDNN that convolutions use, from its documentation: functions of version 7, which
- * version 9 has as well. */
+/* The part of cuDNN's graph interface that convolutions use, from its documentation: descriptors
+ * with attributes, which versions 8 and 9 have. */
 #ifndef NEREID_RUNTIME_LIBRARY_CUDNN_API_H
 #define NEREID_RUNTIME_LIBRARY_CUDNN_API_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef int DnnStatus;
-typedef struct DnnHandle_ *DnnHandle;
-typedef struct DnnTensor_ *DnnTensor;
-typedef struct DnnFilter_ *DnnFilter;
-typedef struct DnnConv_ *DnnConv;
+typedef struct DnnDesc_ *DnnDesc;
 
 enum { DNN_OK = 0 };
-enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_BF16 = 9 };  /* cudnnDataType_t */
-enum { DNN_NHWC = 1 };                               /* cudnnTensorFormat_t */
-enum { DNN_CROSS_CORRELATION = 1 };                  /* cudnnConvolutionMode_t */
-enum { DNN_DEFAULT = 0, DNN_TENSOR_OP = 1, DNN_CONVERTS = 2, DNN_FMA = 3 }; /* cudnnMathType_t */
-enum { DNN_DETERMINISTIC = 1 };                      /* cudnnDeterminism_t */
+enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_BF16 = 9 };            /* cudnnDataType_t */
+enum { DNN_CROSS_CORRELATION = 1 };                            /* cudnnConvolutionMode_t */
+enum { DNN_HEURISTIC_FALLBACK = 2, DNN_HEURISTIC_A = 3 };      /* cudnnBackendHeurMode_t */
+/* cudnnBackendNumericalNote_t and cudnnBackendBehaviorNote_t */
+enum { DNN_TENSOR_CORE, DNN_CONVERTS, DNN_REDUCED_SUMS, DNN_FFT, DNN_NONDETERMINISTIC };
+enum { DNN_COMPILES = 0, DNN_NOTES_MOST = 16 };
 
-/* cudnnConvolutionFwdAlgoPerf_t, and those of the gradients, which look the same. */
-typedef struct {
-  int algorithm;
-  DnnStatus status;
-  float time;
-  size_t memory;
-  int determinism, math, reserved[3];
-} DnnResult;
+/* cudnnBackendDescriptorType_t */
+enum {
+  DNN_CONVOLUTION = 1,
+  DNN_ENGINE = 2,
+  DNN_CONFIG = 3,
+  DNN_HEURISTIC = 4,
+  DNN_PLAN = 5,
+  DNN_FORWARD = 10,
+  DNN_BACKWARD_WEIGHT = 11,
+  DNN_BACKWARD_INPUT = 12,
+  DNN_GRAPH = 15,
+  DNN_PACK = 16,
+  DNN_TENSOR = 17
+};
+
+/* cudnnBackendAttributeType_t */
+enum {
+  DNN_T_HANDLE = 0,
+  DNN_T_TYPE = 1,
+  DNN_T_BOOL = 2,
+  DNN_T_INT = 3,
+  DNN_T_FLOAT = 4,
+  DNN_T_POINTER = 6,
+  DNN_T_MODE = 7,
+  DNN_T_HEURISTIC = 8,
+  DNN_T_NUMERICAL_NOTE = 11,
+  DNN_T_DESC = 15,
+  DNN_T_BEHAVIOR_NOTE = 19
+};
+
+/* cudnnBackendAttributeName_t */
+enum {
+  DNN_CONV_TYPE = 100,
+  DNN_CONV_MODE,
+  DNN_CONV_DILATIONS,
+  DNN_CONV_STRIDES,
+  DNN_CONV_PADDING_AFTER,
+  DNN_CONV_PADDING_BEFORE,
+  DNN_CONV_AXES,
+  DNN_HEURISTIC_MODE = 200,
+  DNN_HEURISTIC_GRAPH,
+  DNN_HEURISTIC_RESULTS,
+  DNN_CONFIG_ENGINE = 300,
+  DNN_PLAN_HANDLE = 400,
+  DNN_PLAN_CONFIG,
+  DNN_PLAN_WORKSPACE,
+  DNN_FORWARD_ALPHA = 700, /* then beta, the convolution, w, x, y */
+  DNN_BACKWARD_INPUT_ALPHA = 706, /* then beta, the convolution, w, x, y */
+  DNN_BACKWARD_WEIGHT_ALPHA = 712, /* then beta, the convolution, w, x, y */
+  DNN_GRAPH_HANDLE = 800,
+  DNN_GRAPH_OPERATIONS,
+  DNN_TENSOR_ALIGNMENT = 900,
+  DNN_TENSOR_TYPE,
+  DNN_TENSOR_SIZES,
+  DNN_TENSOR_STRIDES,
+  DNN_TENSOR_ID = 906,
+  DNN_PACK_IDS = 1000,
+  DNN_PACK_POINTERS,
+  DNN_PACK_WORKSPACE = 1003,
+  DNN_ENGINE_NUMERICAL_NOTES = 1303,
+  DNN_ENGINE_BEHAVIOR_NOTES = 1305
+};
 
 /* X(name, symbol, parameters) */
-#define CUDNN_FUNCTIONS(X)                                                                        \
-  X(create, cudnnCreate, (DnnHandle * out))                                                       \
-  X(destroy, cudnnDestroy, (DnnHandle h))                                                         \
-  X(set_stream, cudnnSetStream, (DnnHandle h, void *stream))                                      \
-  X(tensor_create, cudnnCreateTensorDescriptor, (DnnTensor * out))                                \
-  X(tensor_destroy, cudnnDestroyTensorDescriptor, (DnnTensor t))                                  \
-  X(tensor_set, cudnnSetTensor4dDescriptor,                                                       \
-    (DnnTensor t, int format, int type, int n, int c, int h, int w))                              \
-  X(filter_create, cudnnCreateFilterDescriptor, (DnnFilter * out))                                \
-  X(filter_destroy, cudnnDestroyFilterDescriptor, (DnnFilter f))                                  \
-  X(filter_set, cudnnSetFilter4dDescriptor,                                                       \
-    (DnnFilter f, int type, int format, int k, int c, int h, int w))                              \
-  X(conv_create, cudnnCreateConvolutionDescriptor, (DnnConv * out))                               \
-  X(conv_destroy, cudnnDestroyConvolutionDescriptor, (DnnConv c))                                 \
-  X(conv_set, cudnnSetConvolution2dDescriptor,                                                    \
-    (DnnConv c, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, int dilation_w, \
-     int mode, int type))                                                                         \
-  X(conv_groups, cudnnSetConvolutionGroupCount, (DnnConv c, int groups))                          \
-  X(conv_math, cudnnSetConvolutionMathType, (DnnConv c, int math))                                \
-  X(find, cudnnGetConvolutionForwardAlgorithm_v7,                                                 \
-    (DnnHandle h, DnnTensor x, DnnFilter w, DnnConv c, DnnTensor y, int most, int *n,             \
-     DnnResult *results))                                                                         \
-  X(find_input, cudnnGetConvolutionBackwardDataAlgorithm_v7,                                      \
-    (DnnHandle h, DnnFilter w, DnnTensor y, DnnConv c, DnnTensor x, int most, int *n,             \
-     DnnResult *results))                                                                         \
-  X(find_weight, cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                   \
-    (DnnHandle h, DnnTensor x, DnnTensor y, DnnConv c, DnnFilter w, int most, int *n,             \
-     DnnResult *results))                                                                         \
-  X(run, cudnnConvolutionForward,                                                                 \
-    (DnnHandle h, const void *alpha, DnnTensor xd, const void *x, DnnFilter wd, const void *w,    \
-     DnnConv c, int algorithm, void *workspace, size_t size, const void *beta, DnnTensor yd,      \
-     void *y))                                                                                    \
-  X(run_input, cudnnConvolutionBackwardData,                                                      \
-    (DnnHandle h, const void *alpha, DnnFilter wd, const void *w, DnnTensor yd, const void *y,    \
-     DnnConv c, int algorithm, void *workspace, size_t size, const void *beta, DnnTensor xd,      \
-     void *x))                                                                                    \
-  X(run_weight, cudnnConvolutionBackwardFilter,                                                   \
-    (DnnHandle h, const void *alpha, DnnTensor xd, const void *x, DnnTensor yd, const void *y,    \
-     DnnConv c, int algorithm, void *workspace, size_t size, const void *beta, DnnFilter wd,      \
-     void *w))
+#define CUDNN_FUNCTIONS(X)                                                                      \
+  X(create_handle, cudnnCreate, (void **out))                                                   \
+  X(destroy_handle, cudnnDestroy, (void *handle))                                               \
+  X(set_stream, cudnnSetStream, (void *handle, void *stream))                                   \
+  X(create, cudnnBackendCreateDescriptor, (int type, DnnDesc * out))                            \
+  X(destroy, cudnnBackendDestroyDescriptor, (DnnDesc d))                                        \
+  X(finish, cudnnBackendFinalize, (DnnDesc d))                                                  \
+  X(set, cudnnBackendSetAttribute,                                                              \
+    (DnnDesc d, int name, int type, int64_t count, const void *values))                         \
+  X(get, cudnnBackendGetAttribute,                                                              \
+    (DnnDesc d, int name, int type, int64_t most, int64_t *count, void *values))                \
+  X(run, cudnnBackendExecute, (void *handle, DnnDesc plan, DnnDesc pack))
 
 typedef struct {
 #define X(name, symbol, params) DnnStatus(*name) params;

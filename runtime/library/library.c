@@ -135,9 +135,10 @@ static void *find_file(const LibraryFile *file, const char *folders) {
 static void close_libraries(nereid_device *d) {
   for (int i = 0; i < FILES; i++) {
     Library *l = &d->libraries->list[i];
-    if (!l->handle) continue;
-    library_files[i]->close(l);
-    dlclose(l->handle);
+    if (!l->tried) continue;
+    if (l->handle && library_files[i]->has_context) library_stop(l);
+    if (l->handle) dlclose(l->handle);
+    pthread_mutex_destroy(&l->lock);
   }
   free(d->libraries->folders);
   free(d->libraries);
@@ -151,6 +152,18 @@ static DeviceLibraries *libraries_of(nereid_device *d) {
   return d->libraries;
 }
 
+size_t library_version_number(const Library *l, const char *symbol) {
+  size_t (*get)(void) = NULL;
+  *(void **)&get = dlsym(l->handle, symbol);
+  return get ? get() : 0;
+}
+
+static bool find_functions(Library *l, const char *const *symbols) {
+  for (int i = 0; symbols[i]; i++)
+    if (!(l->functions[i] = dlsym(l->handle, symbols[i]))) return false;
+  return true;
+}
+
 static Library *open_library(nereid_device *d, const LibraryFile *file) {
   DeviceLibraries *all = libraries_of(d);
   int i = 0;
@@ -160,11 +173,13 @@ static Library *open_library(nereid_device *d, const LibraryFile *file) {
   if (l->tried) return l->handle ? l : NULL;
   l->tried = true;
   l->device = d;
+  pthread_mutex_init(&l->lock, NULL);
   l->handle = find_file(file, all->folders);
-  if (l->handle && !file->open(l)) {
+  if (l->handle && !find_functions(l, file->symbols)) {
     dlclose(l->handle);
     l->handle = NULL;
   }
+  if (l->handle) file->write_version(l);
   LOG(d->log, LOG_TUNE, "library %s: %s", file->name, l->handle ? l->version : "not found");
   return l->handle ? l : NULL;
 }
@@ -236,13 +251,14 @@ int library_refused(const LibraryCall *c, const char *why) {
 }
 
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
-                    const LibraryShape *shape) {
+                    const LibraryShape *shape, int64_t workspace) {
   *out = NULL;
   Library *l = library_on(d, f);
-  if (!l) return error_set(NEREID_E_TOOL, E_RUN_NO_LIBRARY, f->name, f->file->name, d->name);
+  if (!l || (f->file->has_context && !library_start(l)))
+    return error_set(NEREID_E_TOOL, E_RUN_NO_LIBRARY, f->name, f->file->name, d->name);
   LibraryCall *c = calloc(1, sizeof *c);
   if (!c) return error_out_of_memory();
-  *c = (LibraryCall){.function = f, .library = l, .shape = *shape};
+  *c = (LibraryCall){.function = f, .library = l, .shape = *shape, .workspace = workspace};
   int code = f->prepare(c);
   if (code) library_end(c);
   else *out = c;

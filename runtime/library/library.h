@@ -56,7 +56,7 @@ typedef union {
 typedef struct {
   const char *a, *b, *bias;
   char *out;
-  char *workspace; /* of LibraryFunction.workspace bytes */
+  char *workspace; /* of the bytes with which the call was prepared */
 } LibraryPointers;
 
 typedef struct LibraryFunction LibraryFunction;
@@ -74,7 +74,7 @@ const char *library_activation_name(LibraryActivation a);
 
 const char *library_name(const LibraryFunction *f);
 nereid_kind library_kind(const LibraryFunction *f);
-/* Bytes of memory that a call needs beside its operands. */
+/* Bytes of memory that calls get beside their operands, at least. */
 int64_t library_workspace(const LibraryFunction *f);
 LibraryWork library_work(const LibraryFunction *f);
 /* Does it compute convolutions in that dtype? */
@@ -86,10 +86,10 @@ bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bi
 /* The version of the library that the device would use, "cublasLt 12.8.4"; NULL: it is not here.
  * Loads it; the text lives as long as the device. */
 const char *library_version(nereid_device *d, const LibraryFunction *f);
-/* A call of these sizes: its algorithm is chosen now.  NEREID_E_TOOL: the library is not here, or
- * has no such function. */
+/* A call of these sizes: its algorithm is chosen now, one that needs at most `workspace` bytes.
+ * NEREID_E_TOOL: the library is not here, or has no such function. */
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
-                    const LibraryShape *shape);
+                    const LibraryShape *shape, int64_t workspace);
 /* `stream` is the device's handle.  May be captured in a CUDA graph. */
 int library_run(LibraryCall *c, const LibraryPointers *at, void *stream);
 /* Also for NULL. */

@@ -4,23 +4,29 @@
 
 #include "runtime/library/library.h"
 
+enum { LIBRARY_SYMBOLS_MOST = 24 };
+
 /* A library that is loaded on a device. */
 typedef struct {
   nereid_device *device;
-  void *handle;      /* of dlopen */
-  void *state;       /* its own: functions, a handle */
-  char version[128]; /* "cublasLt 12.8.4" */
-  bool tried;        /* and if there is no handle, not found */
+  void *handle;                          /* of dlopen */
+  void *functions[LIBRARY_SYMBOLS_MOST]; /* those of LibraryFile.symbols */
+  void *context;                         /* of a library of GPUs; NULL: no call was prepared yet */
+  pthread_mutex_t lock;                  /* of the context */
+  char version[128];                     /* "cublasLt 12.8.4" */
+  bool tried;                            /* and if there is no handle, not found */
 } Library;
 
-/* Where a library is, and how it begins. */
+/* Where a library is, and what is asked of it. */
 typedef struct {
   const char *name;
   const char *const *files; /* sonames, the newest first; the last is NULL */
   const char *const *wheels; /* folders of Python's packages that have it; the last is NULL */
-  /* Finds functions and makes `state` and `version`; false: it is not usable. */
-  bool (*open)(Library *l);
-  void (*close)(Library *l);
+  /* Functions that it must have; the last is NULL.  Those of a library of GPUs begin with one that
+   * makes a context, int create(void **), and one that ends it, int destroy(void *). */
+  const char *const *symbols;
+  bool has_context;
+  void (*write_version)(Library *l);
 } LibraryFile;
 
 struct LibraryFunction {
@@ -40,6 +46,7 @@ struct LibraryCall {
   const LibraryFunction *function;
   Library *library;
   LibraryShape shape;
+  int64_t workspace; /* bytes */
   void *state; /* the function's own; NULL: there is none */
 };
 
@@ -48,6 +55,15 @@ typedef struct {
   bool transposed; /* rows of memory are its columns */
   int64_t ld;      /* elements from one row of memory to the next */
 } LibraryLayout;
+
+/* Makes the context with which calls are prepared and run, if it was not made yet: a library takes
+ * memory of the GPU for it.  False: it can't. */
+bool library_start(Library *l);
+/* Ends that context. */
+void library_stop(Library *l);
+
+/* Result of a function size_t f(void) of the library; 0: it has none of that name. */
+size_t library_version_number(const Library *l, const char *symbol);
 
 /* False: no axis of it is contiguous. */
 bool library_layout(const LibraryMatrix *x, int64_t rows, int64_t columns, LibraryLayout *out);

@@ -283,6 +283,8 @@ def check_failures(machine):
           "--device", "cuda", *always)
     fails("cuBLAS has no algorithm for it; compile the model without libraries", "--device",
           "cuda", *always, library="cublas", FAKE_LIBRARIES="lacks")
+    fails("cublas.matmul: the library cuBLASLt is not here, or can't be used on cuda:0", "--device",
+          "cuda", *always, library="cublas", FAKE_LIBRARIES="refuses")
     fails("cublasLtMatmul failed with status 13", "--device", "cuda", *always, library="cublas",
           FAKE_LIBRARIES="fails")
     conv = Convolution(1).write(machine.folder)

@@ -2,8 +2,9 @@
  * cuDNN as far as products and convolutions need them, of f32, f16 and bf16.
  *
  * FAKE_LIBRARIES_LOG names the file to which calls are written.  FAKE_LIBRARIES=lacks makes
- * cuBLASLt and cuDNN find no algorithm, =fails calls fail, =idle products of the BLAS end at once,
- * without a result, and =slow after 20 ms.  FAKE_LIBRARIES_VERSION is the BLAS's. */
+ * cuBLASLt and cuDNN find no algorithm, =refuses cuBLASLt make no context, =fails calls fail, =idle
+ * products of the BLAS end at once, without a result, and =slow after 20 ms.
+ * FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -162,7 +163,10 @@ typedef struct {
 enum { WORKSPACE = 1024 };
 
 API size_t cublasLtGetVersion(void) { return 130102; }
-API int cublasLtCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
+API int cublasLtCreate(void **out) {
+  if (setting_is("refuses")) return 1;
+  return *out = malloc(1), cannot_allocate();
+}
 API int cublasLtDestroy(void *h) { return free(h), 0; }
 
 API int cublasLtMatmulDescCreate(Desc **out, int compute, int scale) {
@@ -285,16 +289,16 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
 
 /* ---- cuDNN: channels last ---- */
 
-enum { CUDNN_BF16 = 9, NHWC = 1, FMA = 3, MEMORY = 512 };
+enum { CUDNN_BF16 = 9, MEMORY = 512 };
 
-static int type_of_cudnn(int type) { return type == CUDNN_BF16 ? BF16 : type; }
+static int type_of_cudnn(int64_t type) { return type == CUDNN_BF16 ? BF16 : (int)type; }
 
 typedef struct {
   int type, n, c, h, w; /* of a filter: k, c, h, w */
 } Tensor;
 
 typedef struct {
-  int pad[2], stride[2], dilation[2], groups, math;
+  int pad[2], stride[2], dilation[2], groups;
 } Conv;
 
 enum { FORWARD, OF_INPUT, OF_WEIGHT };
@@ -303,75 +307,8 @@ typedef struct {
   Tensor x, w, y;
   Conv conv;
   int work;
-  const void *a, *b;
-  void *out;
+  void *at[3]; /* w, x, y */
 } Convolution;
-
-typedef struct {
-  int algorithm, status;
-  float time;
-  size_t memory;
-  int deterministic, math, reserved[3];
-} Found;
-
-static void *current_stream;
-
-API size_t cudnnGetVersion(void) { return 91900; }
-API int cudnnCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
-API int cudnnDestroy(void *h) { return free(h), 0; }
-API int cudnnSetStream(void *h, void *stream) { return (void)h, current_stream = stream, 0; }
-API int cudnnCreateTensorDescriptor(Tensor **out) { return *out = malloc(sizeof **out), 0; }
-API int cudnnDestroyTensorDescriptor(Tensor *t) { return free(t), 0; }
-API int cudnnSetTensor4dDescriptor(Tensor *t, int format, int type, int n, int c, int h, int w) {
-  *t = (Tensor){type_of_cudnn(type), n, c, h, w};
-  return format != NHWC;
-}
-API int cudnnCreateFilterDescriptor(Tensor **out) { return *out = malloc(sizeof **out), 0; }
-API int cudnnDestroyFilterDescriptor(Tensor *t) { return free(t), 0; }
-API int cudnnSetFilter4dDescriptor(Tensor *t, int type, int format, int k, int c, int h, int w) {
-  *t = (Tensor){type_of_cudnn(type), k, c, h, w};
-  return format != NHWC;
-}
-API int cudnnCreateConvolutionDescriptor(Conv **out) { return *out = calloc(1, sizeof **out), 0; }
-API int cudnnDestroyConvolutionDescriptor(Conv *c) { return free(c), 0; }
-API int cudnnSetConvolution2dDescriptor(Conv *c, int ph, int pw, int sh, int sw, int dh, int dw,
-                                        int mode, int type) {
-  *c = (Conv){{ph, pw}, {sh, sw}, {dh, dw}, 1, 0};
-  return mode != 1 || type != 0;
-}
-API int cudnnSetConvolutionGroupCount(Conv *c, int groups) { return c->groups = groups, 0; }
-API int cudnnSetConvolutionMathType(Conv *c, int math) { return c->math = math, 0; }
-
-/* The first takes too much memory, the second one's sums have no order. */
-static int find_algorithms(const Tensor *x, const Tensor *w, const Tensor *y, const Conv *c,
-                           int most, int *n, Found *found) {
-  int oh = (x->h + 2 * c->pad[0] - c->dilation[0] * (w->h - 1) - 1) / c->stride[0] + 1;
-  int ow = (x->w + 2 * c->pad[1] - c->dilation[1] * (w->w - 1) - 1) / c->stride[1] + 1;
-  if (oh != y->h || ow != y->w || y->c != w->n || y->n != x->n) return 3;
-  if (w->c * c->groups != x->c) return 3;
-  if (most < 3 || (x->type == F32) != (c->math == FMA)) return 3;
-  for (int i = 0; i < 3; i++)
-    found[i] = (Found){.algorithm = i, .memory = i ? MEMORY : (size_t)1 << 40, .math = c->math,
-                       .deterministic = i != 1};
-  *n = setting_is("lacks") ? 2 : 3;
-  return 0;
-}
-
-API int cudnnGetConvolutionForwardAlgorithm_v7(void *h, const Tensor *x, const Tensor *w,
-                                               const Conv *c, const Tensor *y, int most, int *n,
-                                               Found *found) {
-  return (void)h, find_algorithms(x, w, y, c, most, n, found);
-}
-API int cudnnGetConvolutionBackwardDataAlgorithm_v7(void *h, const Tensor *w, const Tensor *y,
-                                                    const Conv *c, const Tensor *x, int most,
-                                                    int *n, Found *found) {
-  return (void)h, find_algorithms(x, w, y, c, most, n, found);
-}
-API int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *h, const Tensor *x, const Tensor *y,
-                                                      const Conv *c, const Tensor *w, int most,
-                                                      int *n, Found *found) {
-  return (void)h, find_algorithms(x, w, y, c, most, n, found);
-}
 
 static int64_t at(const Tensor *t, int n, int h, int w, int c) {
   return (((int64_t)n * t->h + h) * t->w + w) * t->c + c;
@@ -394,10 +331,10 @@ static void convolve(const Convolution *p, double *sums) {
                 int64_t xi = at(x, n, ih, iw, k / features * w->c + c), wi = at(w, k, r, s, c);
                 int64_t yi = at(y, n, oh, ow, k);
                 if (p->work == FORWARD)
-                  sums[yi] += (double)get(x->type, p->a, xi) * get(w->type, p->b, wi);
+                  sums[yi] += (double)get(x->type, p->at[1], xi) * get(w->type, p->at[0], wi);
                 else if (p->work == OF_INPUT)
-                  sums[xi] += (double)get(y->type, p->a, yi) * get(w->type, p->b, wi);
-                else sums[wi] += (double)get(x->type, p->a, xi) * get(y->type, p->b, yi);
+                  sums[xi] += (double)get(y->type, p->at[2], yi) * get(w->type, p->at[0], wi);
+                else sums[wi] += (double)get(x->type, p->at[1], xi) * get(y->type, p->at[2], yi);
               }
 }
 
@@ -405,56 +342,207 @@ static void run_convolution(const void *arg) {
   Convolution p;
   memcpy(&p, arg, sizeof p);
   const Tensor *out = p.work == FORWARD ? &p.y : p.work == OF_INPUT ? &p.x : &p.w;
+  void *to = p.at[p.work == FORWARD ? 2 : p.work == OF_INPUT];
   int64_t count = (int64_t)out->n * out->c * out->h * out->w;
   double *sums = calloc((size_t)count + 1, sizeof *sums);
   convolve(&p, sums);
-  for (int64_t i = 0; i < count; i++) put(out->type, p.out, i, (float)sums[i]);
+  for (int64_t i = 0; i < count; i++) put(out->type, to, i, (float)sums[i]);
   free(sums);
 }
 
-typedef struct {
-  const float *alpha, *beta;
-  int algorithm;
-  const void *workspace;
-  size_t size;
-} How;
+/* ---- cuDNN's descriptors: attributes by name, numbers as they came ---- */
 
-static int start_convolution(const char *name, const Convolution *p, How how) {
-  char what[128];
-  if (*how.alpha != 1 || *how.beta != 0 || how.algorithm != 2) return 3;
-  if (how.size != MEMORY || !how.workspace || setting_is("fails")) return 3;
-  if (cannot_allocate()) return 4;
-  snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d groups %d", p->x.n, p->x.h, p->x.w, p->x.c,
-           p->w.n, p->w.h, p->w.w, p->conv.groups);
-  write_call(name, what);
-  if (!capture_work(current_stream, run_convolution, p, sizeof *p)) run_convolution(p);
+enum {
+  CONVOLUTION = 1,
+  ENGINE = 2,
+  CONFIG = 3,
+  HEURISTIC = 4,
+  PLAN = 5,
+  OPERATION = 10, /* forward, of the weight, of the input */
+  GRAPH = 15,
+  PACK = 16,
+  TENSOR = 17
+};
+enum { T_HANDLE, T_TYPE, T_BOOL, T_INT, T_FLOAT, T_POINTER = 6, T_DESC = 15 };
+enum { VALUES = 4, ATTRIBUTES = 12 };
+
+typedef struct {
+  int name, type;
+  int64_t n;
+  union {
+    int64_t i[VALUES];
+    int e[VALUES];
+    float f[VALUES];
+    void *p[VALUES];
+  };
+} Attribute;
+
+typedef struct Descriptor {
+  int type, n, finished;
+  Attribute attributes[ATTRIBUTES];
+  int config; /* of a configuration and its engine: its number */
+  int exact;  /* and it is for operands of f32 */
+  const struct Descriptor *graph; /* of a configuration */
+} Descriptor;
+
+static void *current_stream;
+
+API size_t cudnnGetVersion(void) { return 91900; }
+API int cudnnCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
+API int cudnnDestroy(void *h) { return free(h), 0; }
+API int cudnnSetStream(void *h, void *stream) { return (void)h, current_stream = stream, 0; }
+
+API int cudnnBackendCreateDescriptor(int type, Descriptor **out) {
+  *out = calloc(1, sizeof **out);
+  (*out)->type = type;
+  return 0;
+}
+API int cudnnBackendDestroyDescriptor(Descriptor *d) { return free(d), 0; }
+
+API int cudnnBackendSetAttribute(Descriptor *d, int name, int type, int64_t n, const void *values) {
+  size_t size = type == T_HANDLE || type == T_INT || type == T_POINTER || type == T_DESC ? 8 : 4;
+  Attribute *a = &d->attributes[d->n++];
+  if (n < 1 || n > VALUES || d->n > ATTRIBUTES || d->finished) return 2000;
+  *a = (Attribute){.name = name, .type = type, .n = n};
+  memcpy(a->i, values, size * (size_t)n);
+  if (type != T_DESC) return 0;
+  for (int64_t i = 0; i < n; i++)
+    if (!((const Descriptor *)a->p[i])->finished) return 2004;
   return 0;
 }
 
-API int cudnnConvolutionForward(void *h, const void *alpha, const Tensor *xd, const void *x,
-                                const Tensor *wd, const void *w, const Conv *c, int algorithm,
-                                void *workspace, size_t size, const void *beta, const Tensor *yd,
-                                void *y) {
-  Convolution p = {*xd, *wd, *yd, *c, FORWARD, x, w, y};
-  (void)h;
-  return start_convolution("cudnnConvolutionForward", &p,
-                           (How){alpha, beta, algorithm, workspace, size});
+/* The attribute; one of another type or number of values is a mistake. */
+static const Attribute *find(const Descriptor *d, int name, int type, int64_t n) {
+  for (int i = 0; i < d->n; i++)
+    if (d->attributes[i].name == name && d->attributes[i].type == type && d->attributes[i].n == n)
+      return &d->attributes[i];
+  fprintf(stderr, "descriptor %d has no attribute %d of type %d\n", d->type, name, type);
+  abort();
 }
-API int cudnnConvolutionBackwardData(void *h, const void *alpha, const Tensor *wd, const void *w,
-                                     const Tensor *yd, const void *y, const Conv *c, int algorithm,
-                                     void *workspace, size_t size, const void *beta,
-                                     const Tensor *xd, void *x) {
-  Convolution p = {*xd, *wd, *yd, *c, OF_INPUT, y, w, x};
-  (void)h;
-  return start_convolution("cudnnConvolutionBackwardData", &p,
-                           (How){alpha, beta, algorithm, workspace, size});
+
+static const Descriptor *part(const Descriptor *d, int name) {
+  return find(d, name, T_DESC, 1)->p[0];
 }
-API int cudnnConvolutionBackwardFilter(void *h, const void *alpha, const Tensor *xd, const void *x,
-                                       const Tensor *yd, const void *y, const Conv *c,
-                                       int algorithm, void *workspace, size_t size,
-                                       const void *beta, const Tensor *wd, void *w) {
-  Convolution p = {*xd, *wd, *yd, *c, OF_WEIGHT, x, y, w};
-  (void)h;
-  return start_convolution("cudnnConvolutionBackwardFilter", &p,
-                           (How){alpha, beta, algorithm, workspace, size});
+
+static Tensor tensor_of(const Descriptor *d) {
+  const int64_t *size = find(d, 902, T_INT, 4)->i, *stride = find(d, 903, T_INT, 4)->i;
+  if (stride[1] != 1 || stride[3] != size[1] || stride[2] != size[3] * stride[3]) abort();
+  if (stride[0] != size[2] * stride[2] || find(d, 900, T_INT, 1)->i[0] != 16) abort();
+  return (Tensor){type_of_cudnn(find(d, 901, T_TYPE, 1)->e[0]), (int)size[0], (int)size[1],
+                  (int)size[2], (int)size[3]};
+}
+
+static void read_axes(const Descriptor *d, int name, int to[2]) {
+  for (int i = 0; i < 2; i++) to[i] = (int)find(d, name, T_INT, 2)->i[i];
+}
+
+static Convolution convolution_of(const Descriptor *graph) {
+  const Descriptor *o = part(graph, 801);
+  int work = o->type == OPERATION ? FORWARD : o->type == OPERATION + 1 ? OF_WEIGHT : OF_INPUT;
+  int base = work == FORWARD ? 700 : work == OF_INPUT ? 706 : 712, after[2];
+  const Descriptor *c = part(o, base + 2);
+  Convolution p = {.w = tensor_of(part(o, base + 3)), .x = tensor_of(part(o, base + 4)),
+                   .y = tensor_of(part(o, base + 5)), .work = work};
+  if (find(o, base, T_FLOAT, 1)->f[0] != 1 || find(o, base + 1, T_FLOAT, 1)->f[0] != 0) abort();
+  if (find(c, 100, T_TYPE, 1)->e[0] != F32 || find(c, 101, 7, 1)->e[0] != 1) abort();
+  if (find(c, 106, T_INT, 1)->i[0] != 2) abort();
+  read_axes(c, 102, p.conv.dilation);
+  read_axes(c, 103, p.conv.stride);
+  read_axes(c, 104, after);
+  read_axes(c, 105, p.conv.pad);
+  if (memcmp(after, p.conv.pad, sizeof after)) abort();
+  p.conv.groups = p.x.c / p.w.c;
+  return p;
+}
+
+/* Do the sizes fit each other? */
+static int is_convolution(const Convolution *p) {
+  const Conv *c = &p->conv;
+  int oh = (p->x.h + 2 * c->pad[0] - c->dilation[0] * (p->w.h - 1) - 1) / c->stride[0] + 1;
+  int ow = (p->x.w + 2 * c->pad[1] - c->dilation[1] * (p->w.w - 1) - 1) / c->stride[1] + 1;
+  return oh == p->y.h && ow == p->y.w && p->y.c == p->w.n && p->y.n == p->x.n &&
+         p->w.c * c->groups == p->x.c;
+}
+
+/* The configurations: the first takes too much memory, the second's sums have no order, the third
+ * rounds f32, the fourth is compiled when it is planned, the fifth does not take the sizes. */
+enum { BIG, UNORDERED, ROUNDING, COMPILED, REFUSED, CHOSEN, CONFIGURATIONS };
+
+API int cudnnBackendFinalize(Descriptor *d) {
+  d->finished = 1;
+  if (d->type == TENSOR) tensor_of(d);
+  if (d->type == GRAPH) {
+    Convolution p = convolution_of(d);
+    return is_convolution(&p) && find(d, 800, T_HANDLE, 1)->p[0] ? 0 : 2000;
+  }
+  if (d->type == PLAN) return part(d, 401)->config == REFUSED ? 3000 : 0;
+  return 0;
+}
+
+static int give_configs(const Descriptor *d, int64_t most, int64_t *count, Descriptor **out) {
+  Convolution p = convolution_of(part(d, 201));
+  int fallback = find(d, 200, 8, 1)->e[0] == 2, last = setting_is("lacks") ? ROUNDING : CHOSEN;
+  *count = 0;
+  for (int i = 0; i < CONFIGURATIONS && *count < most; i++) {
+    if (fallback ? i != UNORDERED : i > last) continue;
+    out[*count]->finished = 1;
+    out[*count]->exact = p.x.type == F32;
+    out[*count]->graph = part(d, 201);
+    out[(*count)++]->config = i;
+  }
+  return 0;
+}
+
+API int cudnnBackendGetAttribute(const Descriptor *d, int name, int type, int64_t most,
+                                 int64_t *count, void *values) {
+  *count = 1;
+  if (most < 1) return 2000;
+  if (name == 202 && type == T_DESC) return give_configs(d, most, count, values);
+  if (name == 300 && type == T_DESC) {
+    Descriptor *engine = *(Descriptor **)values;
+    engine->config = d->config;
+    engine->exact = d->exact;
+    return 0;
+  }
+  if (name == 402 && type == T_INT) {
+    *(int64_t *)values = part(d, 401)->config == BIG ? (int64_t)1 << 40 : MEMORY;
+    return 0;
+  }
+  int *notes = values, at = 0;
+  if (name == 1303 && type == 11) {
+    if (d->config == UNORDERED) notes[at++] = 4;
+    if (!d->exact || d->config == ROUNDING) notes[at++] = 0;
+  } else if (name == 1305 && type == 19) {
+    if (d->config == COMPILED) notes[at++] = 0;
+  } else {
+    return 2000;
+  }
+  *count = at;
+  return 0;
+}
+
+API int cudnnBackendExecute(void *h, const Descriptor *plan, const Descriptor *pack) {
+  static const char *const names[] = {"cudnnConvolutionForward", "cudnnConvolutionBackwardData",
+                                      "cudnnConvolutionBackwardFilter"};
+  static const int configs[] = {ROUNDING, CHOSEN};
+  char what[128];
+  const Descriptor *config = part(plan, 401);
+  const Attribute *ids = find(pack, 1000, T_INT, 3), *pointers = find(pack, 1001, T_POINTER, 3);
+  if (!h || find(plan, 400, T_HANDLE, 1)->p[0] != h || setting_is("fails")) return 5000;
+  if (config->config != configs[config->exact]) return 5001;
+  if (!find(pack, 1003, T_POINTER, 1)->p[0]) return 5002;
+  if (cannot_allocate()) return 5003;
+  Convolution p = convolution_of(config->graph);
+  const Descriptor *operation = part(config->graph, 801);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      int base = p.work == FORWARD ? 703 : p.work == OF_INPUT ? 709 : 715;
+      const Descriptor *tensor = part(operation, base + i);
+      if (find(tensor, 906, T_INT, 1)->i[0] == ids->i[j]) p.at[i] = pointers->p[j];
+    }
+  snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d groups %d", p.x.n, p.x.h, p.x.w, p.x.c,
+           p.w.n, p.w.h, p.w.w, p.conv.groups);
+  write_call(names[p.work], what);
+  if (!capture_work(current_stream, run_convolution, &p, sizeof p)) run_convolution(&p);
+  return 0;
 }

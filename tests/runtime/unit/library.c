@@ -55,7 +55,7 @@ static void messages(nereid_device *d) {
   LibraryShape v = {.convolution = {.dtype = DT_F16, .images = 1, .size = {4, 5}}};
   v.convolution.channels = v.convolution.features = 8;
   v.convolution.window[0] = v.convolution.window[1] = 3;
-  check_call(library_prepare(&c, d, cublas, &p) == NEREID_E_TOOL && !c, "cuBLAS on a CPU");
+  check_call(library_prepare(&c, d, cublas, &p, 0) == NEREID_E_TOOL && !c, "cuBLAS on a CPU");
   check_call(
       strstr(
           nereid_error_message(),
