@@ -319,6 +319,19 @@ static void put_fragment(Ptx *p, const Operand *x, int n) {
   ptx_puts(p, "}");
 }
 
+static void round_fragment(Ptx *p, Operand *x, int n) {
+  for (int i = 0; i < n; i++) {
+    Operand rounded = ptx_temp(p, RC_B32);
+    ptx_begin(p);
+    ptx_puts(p, "cvt.rna.tf32.f32 ");
+    ptx_put_operand(p, &rounded);
+    ptx_puts(p, ", ");
+    ptx_put_operand(p, &x[i]);
+    ptx_end(p);
+    x[i] = rounded;
+  }
+}
+
 void ptx_mma(Ptx *p, const NestStmt *s) {
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
   if (p->machine->sm < atom->sm) {
@@ -331,6 +344,7 @@ void ptx_mma(Ptx *p, const NestStmt *s) {
   int n[4], elements = atom_registers(atom, 2);
   for (int i = 0; i < 3; i++)
     n[i] = fragment_registers(p, &s->srcs[i], types[i], atom_registers(atom, i), false, x[i]);
+  for (int i = 0; i < 2 && atom->tf32 == TF32_ROUNDED; i++) round_fragment(p, x[i], n[i]);
   n[3] = fragment_registers(p, &s->dsts[0], types[2], elements, true, x[3]);
   ptx_begin(p);
   ptx_puts(p, atom->ptx);

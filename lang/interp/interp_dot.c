@@ -3,6 +3,7 @@
  * For each element k ascends from c.  Products are exact and each sum is rounded once, to f32 (to
  * f64 for f64 operands; integers wrap in c's dtype); a narrower c is rounded at the end.
  *   tf32, or left out       f32 operands are cut to 10 bits of mantissa, as matrix units do
+ *   tf32_rounded            they are rounded to them, ties away from zero
  *   ieee, tf32x3, bf16x3/x6  f32 operands as they are: the split forms approximate this
  * Products of operands up to 12 bits wide are exact in f32, so only ieee needs an fma. */
 #include <math.h>
@@ -23,19 +24,10 @@ static Extents extents_of(const Inst *in) {
   return e;
 }
 
-static float to_tf32(float v) {
-  uint32_t u;
-  if (!isfinite(v)) return v;
-  memcpy(&u, &v, sizeof u);
-  u &= ~UINT32_C(0x1fff);
-  memcpy(&v, &u, sizeof v);
-  return v;
-}
-
-static float *floats(Prog *p, const Val *v, bool tf32) {
+static float *floats(Prog *p, const Val *v, Tf32 how) {
   float *x = interp_alloc(p->run, v->n * sizeof *x);
   for (uint32_t i = 0; i < v->n; i++) x[i] = (float)v->x[i].f;
-  for (uint32_t i = 0; i < v->n && tf32; i++) x[i] = to_tf32(x[i]);
+  for (uint32_t i = 0; i < v->n && how; i++) x[i] = scalar_tf32(how, x[i]);
   return x;
 }
 
@@ -53,14 +45,14 @@ static void row_fma(Extents e, float *acc, const float *a, const float *b) {
 static void dot_f32(Prog *p, const Inst *in, Extents e, Val *r) {
   const Val *a = interp_arg(p, in, 0), *b = interp_arg(p, in, 1);
   bool wide = in->op->args[0]->type.dtype == DT_F32;
-  bool tf32 = wide && !strcmp(tile_str(in->op, TA_precision, "tf32"), "tf32");
-  float *x = floats(p, a, tf32), *y = floats(p, b, tf32);
+  Tf32 how = tile_dot_tf32(in->op);
+  float *x = floats(p, a, how), *y = floats(p, b, how);
   float *acc = interp_alloc(p->run, e.n * sizeof *acc);
   for (uint32_t row = 0; row < e.batch * e.m; row++) {
     Scalar *out = r->x + (size_t)row * e.n;
     const float *ax = x + (size_t)row * e.k, *by = y + (size_t)(row / e.m) * e.k * e.n;
     for (uint32_t n = 0; n < e.n; n++) acc[n] = (float)out[n].f;
-    if (wide && !tf32) row_fma(e, acc, ax, by);
+    if (wide && !how) row_fma(e, acc, ax, by);
     else row_exact(e, acc, ax, by);
     for (uint32_t n = 0; n < e.n; n++) out[n].f = acc[n];
   }

@@ -336,3 +336,17 @@ Scalar scalar_op(TileCode code, DType t, DType to, const Scalar *x, bool rtz) {
   scalar_ops(code, t, to, rtz, 1, &out, x, x + 1, x + 2);
   return out;
 }
+
+/* ---- tf32 ---- */
+
+enum { TF32_DROPPED_BITS = 13 };
+
+float scalar_tf32(Tf32 how, float v) {
+  uint32_t u, unit = UINT32_C(1) << TF32_DROPPED_BITS;
+  if (how == TF32_NONE || !isfinite(v)) return v;
+  memcpy(&u, &v, sizeof u);
+  if (how == TF32_ROUNDED) u += unit / 2;
+  u &= ~(unit - 1);
+  memcpy(&v, &u, sizeof v);
+  return v;
+}

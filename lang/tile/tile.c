@@ -108,6 +108,13 @@ Name tile_str(const TileOp *op, TileAttrKey k, Name dflt) {
   return a ? a->s : dflt;
 }
 
+Tf32 tile_dot_tf32(const TileOp *op) {
+  const char *precision = tile_str(op, TA_precision, "tf32");
+  if (op->args[0]->type.dtype != DT_F32) return TF32_NONE;
+  if (!strcmp(precision, "tf32_rounded")) return TF32_ROUNDED;
+  return strcmp(precision, "tf32") ? TF32_NONE : TF32_CUT;
+}
+
 static void remove_attr(TileOp *op, TileAttrKey k) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < op->nattrs; i++)

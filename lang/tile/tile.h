@@ -166,6 +166,11 @@ TileAttrKind tile_attr_kind(TileAttrKey k);
 const TileAttr *tile_attr(const TileOp *op, TileAttrKey k); /* NULL if it is not there */
 int64_t tile_int(const TileOp *op, TileAttrKey k, int64_t dflt);
 Name tile_str(const TileOp *op, TileAttrKey k, Name dflt);
+
+/* How a DOT takes operands of f32: TF32_NONE as they are (or its operands are no f32), else the
+ * upper 19 bits, cut or rounded to nearest with ties away from zero. */
+typedef enum { TF32_NONE, TF32_CUT, TF32_ROUNDED } Tf32;
+Tf32 tile_dot_tf32(const TileOp *op);
 void tile_set_int(TileFunc *f, TileOp *op, TileAttrKey k, int64_t v); /* also bool */
 void tile_set_str(TileFunc *f, TileOp *op, TileAttrKey k, const char *v);
 void tile_set_ints(TileFunc *f, TileOp *op, TileAttrKey k, const int64_t *v, uint32_t n);

@@ -54,25 +54,16 @@ typedef struct {
   bool bad[MOST_ELEMENTS];
 } Matrix;
 
-static float upper_19_bits(double v) {
-  float f = (float)v;
-  uint32_t u;
-  memcpy(&u, &f, sizeof u);
-  u &= ~UINT32_C(0x1fff);
-  memcpy(&f, &u, sizeof f);
-  return f;
-}
-
 /* The operand in row-major order, its fragment in registers from `first` on. */
 static void gather_fragment(Warp *w, const Inst *in, int which, uint32_t first,
                             const uint32_t *poison, int count, Matrix *m) {
   const Fragment *f = &in->fragments[which];
-  bool tf32 = in->atom->tf32 && which < 2;
+  Tf32 tf32 = which < 2 ? in->atom->tf32 : TF32_NONE;
   for (int i = 0; i < count; i++) {
     uint32_t reg = first + f->reg[i];
     m->x[i] = reg_lanes(w, reg)[f->lane[i]];
     m->bad[i] = poison[reg] >> f->lane[i] & 1;
-    if (tf32) m->x[i].f = upper_19_bits(m->x[i].f);
+    if (tf32) m->x[i].f = scalar_tf32(tf32, (float)m->x[i].f);
   }
 }
 

@@ -341,10 +341,9 @@ static const Atom *group_atom(const Plan *p, const TileOp *op) {
 
 /* The matrix instruction that computes a dot; NULL: multiply-adds. */
 static const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
-  const char *prec = tile_str(op, TA_precision, "tf32");
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
-  bool tf32 = a == DT_F32;
-  if (tf32 && strcmp(prec, "tf32")) return NULL;
+  Tf32 tf32 = tile_dot_tf32(op);
+  if (a == DT_F32 && tf32 == TF32_NONE) return NULL;
   const Atom *group = group_atom(p, op);
   if (group) return group;
   return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);

@@ -16,12 +16,14 @@
 /* tf32, k = 8 */
 #define A_16X8 "[16 = 2@reg:1 8@lane:4, 8 = 2@reg:2 4@lane:1]"
 #define B_8X8 "[8 = 2@reg:1 4@lane:1, 8 = 8@lane:4]"
+#define MMA_K8 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8, 1
 
 /* 8-bit elements, k = 32 */
 #define A_16X32 "[16 = 2@reg:4 8@lane:4, 32 = 2@reg:8 4@lane:1 4@reg:1]"
 #define B_32X8 "[32 = 2@reg:4 4@lane:1 4@reg:1, 8 = 8@lane:4]"
 #define MMA_K32(sm, ptx) 16, 8, 32, sm, ptx, A_16X32, B_32X8, C_16X8, 1
 
+#define SHAPE_TF32 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 #define SHAPE_K16 "mma.sync.aligned.m16n8k16.row.col."
 #define SHAPE_K32 "mma.sync.aligned.m16n8k32.row.col."
 
@@ -30,28 +32,28 @@
 
 /* Operands of one type are named once. */
 static const Atom atoms[] = {
-    {"m16n8k16.f16", SHAPE_K16 "f32.f16.f16.f32", DT_F16, DT_F16, DT_F32, false, MMA_K16},
-    {"m16n8k16.f16.f16", SHAPE_K16 "f16.f16.f16.f16", DT_F16, DT_F16, DT_F16, false, MMA_K16},
-    {"m16n8k16.bf16", SHAPE_K16 "f32.bf16.bf16.f32", DT_BF16, DT_BF16, DT_F32, false, MMA_K16},
-    {"m16n8k8.tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", DT_F32, DT_F32, DT_F32,
-     true, 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8, 1},
-    {"m16n8k32.i8", SHAPE_K32 "s32.s8.s8.s32", DT_I8, DT_I8, DT_I32, false, MMA_K32(80, 70)},
-    {"m16n8k32.i8.u8", SHAPE_K32 "s32.s8.u8.s32", DT_I8, DT_U8, DT_I32, false, MMA_K32(80, 70)},
-    {"m16n8k32.u8.i8", SHAPE_K32 "s32.u8.s8.s32", DT_U8, DT_I8, DT_I32, false, MMA_K32(80, 70)},
-    {"m16n8k32.u8", SHAPE_K32 "s32.u8.u8.s32", DT_U8, DT_U8, DT_I32, false, MMA_K32(80, 70)},
-    {"m16n8k32.f8e4nv", SHAPE_K32 "f32.e4m3.e4m3.f32", DT_F8E4NV, DT_F8E4NV, DT_F32, false,
+    {"m16n8k16.f16", SHAPE_K16 "f32.f16.f16.f32", DT_F16, DT_F16, DT_F32, TF32_NONE, MMA_K16},
+    {"m16n8k16.f16.f16", SHAPE_K16 "f16.f16.f16.f16", DT_F16, DT_F16, DT_F16, TF32_NONE, MMA_K16},
+    {"m16n8k16.bf16", SHAPE_K16 "f32.bf16.bf16.f32", DT_BF16, DT_BF16, DT_F32, TF32_NONE, MMA_K16},
+    {"m16n8k8.tf32", SHAPE_TF32, DT_F32, DT_F32, DT_F32, TF32_CUT, MMA_K8},
+    {"m16n8k8.tf32_rounded", SHAPE_TF32, DT_F32, DT_F32, DT_F32, TF32_ROUNDED, MMA_K8},
+    {"m16n8k32.i8", SHAPE_K32 "s32.s8.s8.s32", DT_I8, DT_I8, DT_I32, TF32_NONE, MMA_K32(80, 70)},
+    {"m16n8k32.i8.u8", SHAPE_K32 "s32.s8.u8.s32", DT_I8, DT_U8, DT_I32, TF32_NONE, MMA_K32(80, 70)},
+    {"m16n8k32.u8.i8", SHAPE_K32 "s32.u8.s8.s32", DT_U8, DT_I8, DT_I32, TF32_NONE, MMA_K32(80, 70)},
+    {"m16n8k32.u8", SHAPE_K32 "s32.u8.u8.s32", DT_U8, DT_U8, DT_I32, TF32_NONE, MMA_K32(80, 70)},
+    {"m16n8k32.f8e4nv", SHAPE_K32 "f32.e4m3.e4m3.f32", DT_F8E4NV, DT_F8E4NV, DT_F32, TF32_NONE,
      MMA_K32(89, 84)},
-    {"m16n8k32.f8e4nv.f8e5", SHAPE_K32 "f32.e4m3.e5m2.f32", DT_F8E4NV, DT_F8E5, DT_F32, false,
+    {"m16n8k32.f8e4nv.f8e5", SHAPE_K32 "f32.e4m3.e5m2.f32", DT_F8E4NV, DT_F8E5, DT_F32, TF32_NONE,
      MMA_K32(89, 84)},
-    {"m16n8k32.f8e5.f8e4nv", SHAPE_K32 "f32.e5m2.e4m3.f32", DT_F8E5, DT_F8E4NV, DT_F32, false,
+    {"m16n8k32.f8e5.f8e4nv", SHAPE_K32 "f32.e5m2.e4m3.f32", DT_F8E5, DT_F8E4NV, DT_F32, TF32_NONE,
      MMA_K32(89, 84)},
-    {"m16n8k32.f8e5", SHAPE_K32 "f32.e5m2.e5m2.f32", DT_F8E5, DT_F8E5, DT_F32, false,
+    {"m16n8k32.f8e5", SHAPE_K32 "f32.e5m2.e5m2.f32", DT_F8E5, DT_F8E5, DT_F32, TF32_NONE,
      MMA_K32(89, 84)},
-    {"m8n8k4.f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", DT_F64, DT_F64, DT_F64, false,
-     8, 8, 4, 80, 70, "[8 = 8@lane:4, 4 = 4@lane:1]", "[4 = 4@lane:1, 8 = 8@lane:4]",
+    {"m8n8k4.f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", DT_F64, DT_F64, DT_F64,
+     TF32_NONE, 8, 8, 4, 80, 70, "[8 = 8@lane:4, 4 = 4@lane:1]", "[4 = 4@lane:1, 8 = 8@lane:4]",
      "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1},
-    {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, false, WGMMA_K16},
-    {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, false, WGMMA_K16},
+    {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, TF32_NONE, WGMMA_K16},
+    {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, TF32_NONE, WGMMA_K16},
 };
 
 enum { COUNT = sizeof atoms / sizeof *atoms };
@@ -67,7 +69,7 @@ const Atom *atom_find(const char *name) {
   return NULL;
 }
 
-const Atom *atom_choose(DType a, DType b, DType c, bool tf32, int sm) {
+const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm) {
   for (int i = 0; i < COUNT; i++) {
     const Atom *row = &atoms[i];
     bool same = row->a == a && row->b == b && row->c == c && row->tf32 == tf32;

@@ -17,14 +17,15 @@
 #ifndef NEREID_LOWER_TARGET_ATOMS_H
 #define NEREID_LOWER_TARGET_ATOMS_H
 
+#include "lang/tile/tile.h"
 #include "lower/nest/layout.h"
 
 typedef struct {
   const char *name;   /* "m16n8k16.f16": the `atom` attribute of MMA and DOT */
   const char *ptx;    /* "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"; of a warpgroup's what
                          follows the shape, "f32.f16.f16" */
-  DType a, b, c;      /* element types (b's is a's unless they differ); DT_F32 with tf32 below */
-  bool tf32;          /* f32 operands, of which the upper 19 bits count */
+  DType a, b, c;      /* element types (b's is a's unless they differ); DT_F32: see tf32 */
+  Tf32 tf32;          /* of f32 operands */
   int m, n, k;
   int sm;             /* the first target that has it */
   int ptx_version;    /* 10 * major + minor */
@@ -38,7 +39,7 @@ enum { WARPGROUP = 4 };
 const Atom *atom_find(const char *name);
 const Atom *atom_list(int *n);
 /* The row for these operand types on that machine; NULL if it has none. */
-const Atom *atom_choose(DType a, DType b, DType c, bool tf32, int sm);
+const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm);
 /* The same of a warpgroup's rows, which one machine has and later ones do not. */
 const Atom *atom_choose_group(DType a, DType b, DType c, int sm);
 /* Elements of an operand, or of the result, that a lane holds; which as below. */

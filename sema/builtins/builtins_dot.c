@@ -29,14 +29,14 @@ static bool dot_shapes(Sema *S, Type a, Type b, Type *out, Span at) {
 }
 
 static const char *dot_precision(Sema *S, const Call *c) {
-  static const char *const all[] = {"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"};
+  static const char *const all[] = {"ieee", "tf32", "tf32_rounded", "tf32x3", "bf16x3", "bf16x6"};
   Value p = c->args[3], allow = c->args[4];
   bool truth;
   if (p.kind == V_NONE) {
     if (allow.kind == V_NONE) return "tf32";
     return value_truth(allow, &truth) && truth ? "tf32" : "ieee";
   }
-  for (int i = 0; p.kind == V_STR && i < 5; i++)
+  for (int i = 0; p.kind == V_STR && i < 6; i++)
     if (!strcasecmp(all[i], p.u.s)) return all[i];
   sema_error(S, c->spans[3], E_SEMA_DOT_PRECISION, value_text(S->arena, p));
   return NULL;

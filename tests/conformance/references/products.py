@@ -12,11 +12,20 @@ def operands(rng, dtype, a_shape, b_shape):
     return typed(make(*a_shape), dtype), typed(make(*b_shape), dtype)
 
 
+def rounded(x):
+    """To 10 bits of mantissa, ties away from zero."""
+    bits = x.astype(np.float32).view(np.uint32) + np.uint32(0x1000)
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
 @case(FILE, tol=1e-3)
 @case(FILE, tol=1e-2, dtype="bf16", trans_a=True)
 @case(FILE, tol=1e-3, trans_a=True, trans_b=True, shape=(1, 16, 64, 48))
 @case(FILE, tol=1e-3, trans_b=True, shape=(2, 33, 17, 130), tile=(16, 16, 64))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32")
+@case(FILE, tol=1e-2, dtype="f32", precision="tf32_rounded")  # a CPU does not round
+@case(FILE, tol=1e-2, dtype="f32", precision="tf32_rounded", shape=(1, 64, 64, 64), trans_b=True,
+      tile=(64, 64, 32))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32x3", trans_b=True)
 @case(FILE, tol=1e-5, dtype="f32", precision="ieee")
 @case(FILE, tol=1e-5, dtype="f32", precision="ieee", trans_a=True, trans_b=True)
@@ -38,6 +47,9 @@ def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", o
     B, M, N, K = shape
     (a_arg, a), (b_arg, b) = operands(rng, dtype, (B, K, M) if trans_a else (B, M, K),
                                       (B, N, K) if trans_b else (B, K, N))
+    if precision == "tf32_rounded":
+        (a_arg, a), (b_arg, b) = (typed(normal(rng, *x.shape), dtype) for x in (a, b))
+        a, b = rounded(a), rounded(b)
     a, b = a.swapaxes(1, 2) if trans_a else a, b.swapaxes(1, 2) if trans_b else b
     out = out or ("f16" if dtype.startswith("f8") else dtype)
     args = dict(a_ptr=a_arg, b_ptr=b_arg, c_ptr=new("empty", out, B, M, N), M=M, N=N, K=K,

@@ -431,6 +431,7 @@ static void test_dot_floats(void) {
   dot_one("f32", "f32", "", 1 + e, 1 - e, -1, -0x1p-11);
   dot_one("f32", "f32", "{precision \"tf32\"}", 1 + e, 1 - 4 * e, -1, -4 * e);
   dot_one("f32", "f32", "{precision \"tf32\"}", 1 + 0x1p-11, 1, 0, 1);
+  dot_one("f32", "f32", "{precision \"tf32_rounded\"}", 1 + 0x1p-11, 1, 0, 1 + 0x1p-10);
   dot_one("f16", "f32", "", 2049, 2047, 1, 2048.0 * 2047 + 1);
   dot_one("f16", "f16", "", 1 + 0x1p-10, 1 + 0x1p-10, 0, 1 + 0x1p-9);
   dot_one("bf16", "f32", "", 3, 5, 0.125, 15.125);

@@ -216,9 +216,9 @@ static void atoms(void) {
                                : atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90);
     check_got(chosen == &list[i], list[i].name, "not chosen");
   }
-  check_got(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
+  check_got(!atom_choose(DT_F32, DT_F32, DT_F32, TF32_NONE, 90), "f32", "is no tf32");
   check_got(!atom_choose_group(DT_F16, DT_F16, DT_F32, 100), "wgmma", "is of sm_90a alone");
-  check_got(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");
+  check_got(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, TF32_NONE, 80), "f8", "needs sm_89");
 }
 
 int main(int argc, char **argv) {
