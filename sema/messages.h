@@ -207,7 +207,8 @@
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
 #define E_SEMA_DOT_OUT "dot of %s gives f32, or f16 with out_dtype, not %s"
 #define E_SEMA_DOT_ACC "the accumulator is %s, expected %s"
-#define E_SEMA_DOT_PRECISION "input_precision '%s' is unknown: ieee, tf32, tf32_rounded, tf32x3, bf16x3, bf16x6"
+#define E_SEMA_DOT_PRECISION \
+  "input_precision '%s' is unknown: ieee, tf32, tf32_rounded, tf32x3, bf16x3, bf16x6"
 #define E_SEMA_SAME_SHAPE "%s: the tiles must have one shape, not %s and %s"
 #define E_SEMA_REDUCE_SCALAR "%s needs a tile, not the scalar %s"
 #define E_SEMA_COMBINE_COUNT "the combining function returns %u values, expected %u"

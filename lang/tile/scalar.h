@@ -26,7 +26,7 @@ void scalar_load_all(DType t, size_t n, const void *p, Scalar *out);
 void scalar_store_all(DType t, size_t n, const Scalar *x, void *p);
 double scalar_round(DType t, double v); /* to nearest even in float dtype t */
 double scalar_round_zero(DType t, double v); /* towards zero */
-/* A float as an operand of a matrix unit that counts 10 bits of mantissa; infinities and NaN stay. */
+/* An operand of a matrix unit that counts 10 bits of mantissa; infinities and NaN stay. */
 float scalar_tf32(Tf32 how, float v);
 /* Rounds a result computed in f32 (or in f64, for t = f64) to the float dtype t. */
 void scalar_round_all(DType t, size_t n, Scalar *x);
