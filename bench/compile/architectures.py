@@ -208,7 +208,9 @@ _NO_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdr
 
 
 def _words(config, full: bool, length: int = 24) -> dict:
-    shape = (8, 512) if full else (2, length)
+    # RoBERTa counts its positions from the padding's index on.
+    longest = getattr(config, "max_position_embeddings", 514) - 2
+    shape = (8, min(512, longest)) if full else (2, length)
     return {"input_ids": torch.randint(3, config.vocab_size, shape)}
 
 
