@@ -125,6 +125,8 @@ typedef struct {
   void *context;                       /* of on_progress */
   nereid_compile_progress_fn on_compile; /* while kernels are compiled; NULL: nobody looks */
   void *on_compile_context;
+  int assert_indices;     /* an index out of range ends the launch on a GPU, as CUDA's assert()
+                             does: the driver prints the operator, and all later calls fail */
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan can be read back. */
@@ -222,7 +224,7 @@ NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tens
  * run fails with NEREID_E_INDEX.  On a GPU the call that waits for the run does: this one, if it
  * copies an output to the host on the default stream, else nereid_stream_sync(),
  * nereid_event_sync(), nereid_device_sync() or nereid_copy_out(); a later run reports what nobody
- * waited for. */
+ * waited for.  With `assert_indices` no call can use the outputs: the device is lost. */
 NEREID_API int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs,
                                      int ninputs, nereid_tensor *outputs, int noutputs,
                                      nereid_stream *s);

@@ -79,6 +79,7 @@ int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);
+  k->asserts = strstr(p->source, "tl.device_assert(") != NULL;
   return p->nsteps ? nereid_module_open(&k->module, &k->source, NULL, NULL) : 0;
 }
 
@@ -236,6 +237,8 @@ static nereid_request request_of(const Specialize *s) {
                           .num_warps = (int)s->step->warps,
                           .num_stages = (int)s->step->stages,
                           .alias = NEREID_ALIAS_DISJOINT,
+                          .debug = s->k->asserts,
+                          .allow_overflow = s->k->asserts,
                           .symbol = symbol_for(s->k, s->step->kernel)};
 }
 

@@ -43,6 +43,7 @@ typedef struct {
   nereid_source source;
   NameMap sources; /* by kernel: the part of the source that it needs */
   Cache *cache;    /* opened when kernels are compiled */
+  bool asserts;    /* kernels have assertions, which are code */
   bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   NameMap symbols; /* of each kernel's name: how many it has */

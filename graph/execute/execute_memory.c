@@ -119,11 +119,12 @@ static bool any_record(const Execution *e) {
   return false;
 }
 
-/* A kernel of another stream may be writing its second half. */
+/* A kernel of another stream may be writing its second half.  An assertion may have ended the
+ * kernel, and then the wait fails: the record says why. */
 int execute_check_records(Execution *e) {
   if (!any_record(e)) return 0;
-  int code = e->device->ops->sync(e->device, NULL, true);
-  if (!code) code = report_first(e);
+  int lost = e->device->ops->sync(e->device, NULL, true), code = report_first(e);
+  if (!code) code = lost;
   for (size_t i = 0; i < (size_t)e->nrecords * PLAN_RECORD; i++) e->records[i] = PLAN_NO_RECORD;
   return code;
 }

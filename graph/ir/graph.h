@@ -185,6 +185,7 @@ struct Graph {
   bool notes_relations;        /* while they are looked for */
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
   bool unchecked;              /* indices are not checked: the caller has proven them */
+  bool asserts;                /* an index out of range ends the launch */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
   unsigned tf32; /* bits: which sums may round their operands of f32 to TF32 */
   const struct LibraryChooser *libraries; /* who chooses products for libraries; NULL: none are */

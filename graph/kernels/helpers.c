@@ -4,8 +4,8 @@
 
 #include "graph/ir/python_words.h"
 
-static const char *const files[] = {"check.py", "float8.py", "gelu.py",    "mish.py",
-                                    "scans.py", "search.py", "suppress.py"};
+static const char *const files[] = {"assert.py", "check.py", "float8.py", "gelu.py",
+                                    "mish.py",   "scans.py", "search.py", "suppress.py"};
 
 static size_t helper_name_length(const char *s) {
   size_t n = 0;

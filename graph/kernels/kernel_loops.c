@@ -294,7 +294,17 @@ static const char *checked_mask(Kernel *k, const Node *n, Value index) {
                       kernel_index(k, ignore.dim, NULL));
 }
 
-/* Records the first index that n, a PRIM_CHECK, finds out of range. */
+static const char *check_message(Kernel *k, const Node *n, Dim size) {
+  Text t = text_new(k->arena);
+  const char *node = graph_arg(k->graph, n, "node").name;
+  text_printf(&t, "%s: an index is out of range for an axis of ", node);
+  dim_print(&t, size);
+  text_puts(&t, " elements");
+  return t.data;
+}
+
+/* Records the first index that n, a PRIM_CHECK, finds out of range; with `asserts` the launch ends
+ * then. */
 static void kernel_check(Kernel *k, Node *n) {
   Dims *d = k->graph->dims;
   Dim element[GRAPH_RANK_MAX], size = graph_arg(k->graph, n, "size").dim, least = dim_int(d, 0);
@@ -305,9 +315,13 @@ static void kernel_check(Kernel *k, Node *n) {
   const char *record = KERNEL_RECORDS;
   if (k->checks.len)
     record = arena_printf(k->arena, "%s + %zu", record, PLAN_RECORD * k->checks.len);
-  kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s)", index.text, kernel_index(k, least, NULL),
-              kernel_index(k, size, NULL), kernel_index(k, linear, NULL), checked_mask(k, n, index),
-              record);
+  const char *from = kernel_index(k, least, NULL), *to = kernel_index(k, size, NULL);
+  const char *mask = checked_mask(k, n, index);
+  kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s)", index.text, from, to,
+              kernel_index(k, linear, NULL), mask, record);
+  if (k->graph->asserts)
+    kernel_line(k, "tl.device_assert(is_index(%s, %s, %s), \"%s\", mask=%s)", index.text, from, to,
+                check_message(k, n, size), mask);
   vec_push(k->arena, &k->checks, (const Node *)n);
 }
 

@@ -22,7 +22,7 @@ static const char *const reserved[] = {
     "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
     "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
     "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
-    "check_index"};
+    "check_index", "is_index"};
 
 static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);

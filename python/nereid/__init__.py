@@ -41,6 +41,7 @@ _LAZY = {
     "OutOfResources": "nereid.errors",
     "NereidError": "nereid.errors",
     "TritonError": "nereid.errors",
+    "IndexOutOfRange": "nereid.errors",
     "InterpreterError": "nereid.errors",
     "load": "nereid.models",
     "build": "nereid.models",

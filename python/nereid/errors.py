@@ -92,6 +92,10 @@ class AutotunerError(NereidError):
         return f"Autotuner error: {self.args[0]}"
 
 
+class IndexOutOfRange(NereidError, IndexError):
+    """A model was run with an index that is out of range."""
+
+
 class InterpreterError(NereidError):
     """An interpreter ran the kernel and found it at fault."""
 
@@ -99,6 +103,8 @@ class InterpreterError(NereidError):
 def _kind_of(code: int, message: str, diagnostics: list) -> type:
     if code == FINDINGS:
         return InterpreterError
+    if code == INDEX:
+        return IndexOutOfRange
     if code == TOOL and "ptx" in message.lower():
         return PTXASError
     if code != KERNEL:

@@ -204,6 +204,10 @@ def main():
     check_sizes()
     if not NAMES:
         check_dropout()
+    if DEVICE == "cuda" and not NAMES:
+        import torch_indices
+
+        torch_indices.check_all_gpu()
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def check_profile():
 
 def check_messages():
     table = torch.randn(4, 2)
-    function = compiled(lambda i: table[i] * 2, check_indices=True)
+    function = compiled(lambda i: table[i] * 2)
     error = raised(lambda: function(torch.tensor([1, 7])))
     tally.check(isinstance(error, (nereid.NereidError, IndexError)), f"an index: {error!r}")
     check_words(str(error), "segment 0 of", what="an index out of range")

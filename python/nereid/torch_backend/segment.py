@@ -10,15 +10,17 @@ import torch
 import torch.autograd.profiler as _profiler
 
 from nereid import _nereid
-from nereid.errors import NereidError
+from nereid.errors import IndexOutOfRange, NereidError
 from nereid.models import _describe, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
+from nereid.torch_backend.log import line_of
 from nereid.torch_backend.partition import Segment, is_tensor, places_reason
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of, type_of
 
 _LARGEST = 2**62
+_OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text
 _FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
 
 
@@ -193,7 +195,7 @@ class Compiled:
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
             self.executable = self.graph.compile(driver.device(self.name),
-                                                 (*settings, True))
+                                                 (*settings, True, options.check_indices))
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
         self.title = "a segment"
@@ -241,9 +243,21 @@ class Compiled:
                     return self._run(values)
             return self._run(values)
         except RuntimeError as error:  # NereidError, or no memory
-            message = error.args[0] if error.args else ""
+            message = str(error.args[0]) if error.args else ""
+            if isinstance(error, IndexOutOfRange):
+                message = self._with_place(message)
             error.args = (f"{message}\n  in {self.title}", *error.args[1:])
             raise
+
+    def _with_place(self, message: str) -> str:
+        """A message about a node, with the model's names for values, the operator and the line."""
+        name = message.partition(":")[0]
+        node = next((node for node in self.plan.nodes if f"v_{node.name}" == name), None)
+        message = _OWN_NAME.sub("", message)
+        if node is None:
+            return message
+        line = line_of(node)
+        return f"{message}\n  by {node.target}" + (f" in {line}" if line else "")
 
     @property
     def label(self) -> str:

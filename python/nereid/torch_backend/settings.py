@@ -19,8 +19,8 @@ class Settings:
     """Operators that PyTorch runs, as "aten.mm.default"."""
     libraries: str = ""
     """Which products libraries compute, as of nereid.load(): "records", "always" or "none"."""
-    check_indices: bool = False
-    """Report indices out of range when a run is over, as nereid.load() does."""
+    check_indices: bool = True
+    """An index out of range is an IndexError on a CPU and ends the kernel on a GPU."""
     fallback_random: bool = False
     """Draw what eager PyTorch draws, by its own operators."""
     verify: bool = False
