@@ -344,9 +344,6 @@ void infer_attention(Infer *in) {
   infer_set(in, q->dtype, n, shape);
 }
 
-/* Behind the result the logarithms of the rows' sums, and where there are more, what only a run in
- * training fills: ends of sequences, lengths, the state of random numbers, a mask for debugging. */
-
 void infer_cdist(Infer *in) {
   const ValueType *a = infer_tensor(in, "x1"), *b = infer_tensor(in, "x2");
   infer_rank(in, a, 2, GRAPH_RANK_MAX);

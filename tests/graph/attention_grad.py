@@ -16,6 +16,7 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 ATEN = "torch.ops.aten._scaled_dot_product_"
+OWN = "torch.ops.nereid.scaled_dot_product_attention"
 TYPES = {"f32": None, "f16": "torch.float16", "bf16": "torch.bfloat16"}
 TOLERANCE = {"f32": 3e-6, "f16": 3e-3, "bf16": 2e-2}
 KINDS = {"float32": "f32", "bool": "b8", "int64": "i64"}
@@ -69,6 +70,11 @@ class Case:
                     f"{seed})",
                     f"{ATEN}efficient_attention_backward.default(g, q, k, v, {mask}, a0, a1, a2, "
                     f"a3, {p}, [True, True, True, {self.bias}], {c}{scale})", [2, 3])
+        if self.form == "own":
+            seed = "seed" if p else "None"
+            return (f"{OWN}.default(q, k, v, {mask}, {p}, {c}, {seed}{scale})",
+                    f"{OWN}_backward.default(g, q, k, v, {mask}, a0, a1, {seed}, {p}, "
+                    f"[True, True, True, {self.bias}], {c}{scale})", [])
         more = f"{mask}, True, {p}, {c}, False{scale}{seed}"
         return (f"{ATEN}cudnn_attention.default(q, k, v, {more})",
                 f"{ATEN}cudnn_attention_backward.default(g, q, k, v, a0, a1, a6, a7, {mask}, None, "
@@ -235,7 +241,7 @@ def cases():
     yield "widths differ", Case("efficient", t=6, s=40, d=24, e=40)
     yield "a column of keys", Case("efficient", t=6, s=40, d=1, e=40)
     yield "too wide", Case("efficient", t=6, s=9, d=260, kernels=0)
-    for form in "flash", "efficient", "cudnn":
+    for form in "flash", "efficient", "cudnn", "own":
         yield form, Case(form, **small)
         yield f"{form} causal", Case(form, t=70, s=70, causal=True)
         yield f"{form} dropout", Case(form, b=2, t=40, s=70, dropout=0.3)
@@ -251,6 +257,8 @@ def cases():
             "rows of -inf", minus), ("least", least), ("of keys", seen[:, :, :1]):
         yield f"mask: {name}", Case(mask=mask, **small)
         yield f"cudnn mask: {name}", Case("cudnn", mask=mask, **small)
+        yield f"own mask: {name}", Case("own", kv=1, mask=mask, **small)
+    yield "own bias", Case("own", kv=1, mask=added, bias=True, **small)
     yield "bias", Case("efficient", mask=added, bias=True, **small)
     yield "bias of blocks", Case("efficient", t=150, s=140, bias=True,
                                  mask=np.zeros((1, 2, 150, 140), np.float32))
@@ -262,8 +270,9 @@ def cases():
 
 def random_case(rng):
     pick = lambda *x: x[rng.integers(len(x))]  # noqa: E731
-    form = pick("cpu", "flash", "efficient", "cudnn")
-    kv, times = int(rng.integers(1, 4)), pick(1, 1, 2, 3) if form in ("flash", "cudnn") else 1
+    form = pick("cpu", "flash", "efficient", "cudnn", "own", "own")
+    grouped = form in ("flash", "cudnn", "own")
+    kv, times = int(rng.integers(1, 4)), pick(1, 1, 2, 3) if grouped else 1
     b, t, s = int(rng.integers(1, 3)), int(rng.integers(1, 150)), int(rng.integers(1, 150))
     mask = None
     if form not in ("flash", ) and rng.random() < 0.4:
@@ -273,9 +282,9 @@ def random_case(rng):
             mask = mask < 0.5
     causal = mask is None and rng.random() < 0.4
     dropout = pick(0, 0.2) if form != "cpu" and times == 1 and mask is None else 0
-    bias = mask is not None and form == "efficient" and mask.dtype != bool
+    bias = mask is not None and form in ("efficient", "own") and mask.dtype != bool
     d = pick(8, 16, 24, 32, 64, 72)
-    e = pick(d, 16, 40) if form in ("efficient", "cudnn") else d
+    e = pick(d, 16, 40) if form in ("efficient", "cudnn", "own") else d
     return Case(form, b, kv * times, kv, t, s, d, e, causal, mask, bias, dropout,
                 seed=int(rng.integers(1 << 30)), open=rng.random() < 0.3 and mask is None)
 

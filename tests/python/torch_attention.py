@@ -16,6 +16,8 @@ except ImportError:
     tally.check(True, "")
     sys.exit(tally.report())
 
+from nereid import torch_backend
+
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 ATEN, F = torch.ops.aten, torch.nn.functional
 SHARE = 0.3
@@ -72,6 +74,10 @@ def cudnn(q, k, v):
     return ATEN._scaled_dot_product_cudnn_attention(q, k, v, None, True, SHARE, True)[0]
 
 
+def whole(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, dropout_p=SHARE, is_causal=True)
+
+
 def check_dropout(attend):
     """With a unit matrix as values the result is the shares that were kept."""
     torch._dynamo.reset()
@@ -100,12 +106,107 @@ def check_dropout(attend):
     tally.check(off < 1e-4, f"{name}: off by {off:.3g} of eager with the same shares")
 
 
+def scaled(q, k, v, mask=None, **more):
+    return F.scaled_dot_product_attention(q, k, v, mask, **more)
+
+
+def heads_last(q, k, v, mask):
+    """A mask of which no element has a place of its own, as models without padding make it."""
+    b, h, t, _ = q.shape
+    y = F.scaled_dot_product_attention(q, k, v, mask.expand(b, h, t, k.shape[2]))
+    return y.transpose(1, 2).reshape(b, t, -1)
+
+
+def check_call(name, run, query, key, value, mask=None, dtype=torch.float32, grad_of_mask=False,
+               **more):
+    """Values, gradients and strides of a call in any form are eager's, and its operator is ours."""
+    torch._dynamo.reset()
+    torch_backend._programs.clear()
+    tensors = [torch.randn(shape, device=DEVICE).to(dtype) for shape in (query, key, value)]
+    if mask is not None:
+        tensors.append(mask.to(DEVICE))
+    made = [x.clone().requires_grad_(grad_of_mask or i < 3) for i, x in enumerate(tensors)]
+    exact = [x.double().requires_grad_(y.requires_grad) if x.is_floating_point() else x
+             for x, y in zip(tensors, made)]
+    out = torch.compile(run, backend="nereid", fullgraph=True)(*made, **more)
+    wanted = run(*exact, **more)
+    grad = torch.randn_like(out)
+    out.backward(grad)
+    wanted.backward(grad.double())
+    pairs = [(out, wanted), *((x.grad, y.grad) for x, y in zip(made, exact) if x.requires_grad)]
+    off = max(((x.double() - y).abs().max() / y.abs().max()).item() for x, y in pairs)
+    tally.check(off < (1e-5 if dtype is torch.float32 else 2e-2), f"{name}: off by {off:.3g}")
+    tally.check(out.stride() == run(*made, **more).stride(), f"{name}: other strides")
+    text = "".join(part.source for made in torch_backend._programs for part in made.segments)
+    whole = "nereid.scaled_dot_product_attention_backward.default(" in text
+    tally.check(whole and "bmm" not in text, f"{name}: attention is not an operator")
+
+
+def check_calls():
+    mask = torch.rand(2, 1, 24, 40) > 0.3
+    mask[0, 0, 3] = False  # a row that sees nothing
+    shapes = (2, 4, 24, 32), (2, 4, 40, 32), (2, 4, 40, 16)
+    for given in mask, mask[:, :, :1], mask[0, 0], mask[0, 0, :1]:
+        check_call(f"a mask {list(given.shape)}", scaled, *shapes, given)
+    check_call("an expanded mask", heads_last, *shapes, torch.rand(2, 1, 24, 1) > 0.3)
+    check_call("bf16", scaled, *shapes, mask, dtype=torch.bfloat16)
+    check_call("a bias", scaled, *shapes, torch.randn(4, 24, 40), grad_of_mask=True)
+    check_call("a scale", scaled, *shapes, scale=0.3, is_causal=True)
+    check_call("heads that share keys", scaled, (2, 4, 24, 32), (2, 2, 40, 32), (2, 2, 40, 80),
+               enable_gqa=True, is_causal=True)
+    check_call("one head", scaled, (3, 24, 32), (3, 40, 32), (3, 40, 16), mask[0])
+    check_call("no batch", scaled, (24, 32), (40, 32), (40, 16), mask[0, 0])
+    check_call("two batches", scaled, (2, 3, 4, 24, 32), (2, 3, 4, 40, 32), (2, 3, 4, 40, 16),
+               mask[:, :, None])
+    check_call("one batch of keys", scaled, (2, 4, 24, 32), (1, 4, 40, 32), (1, 1, 40, 16))
+    for width in 8, 80, 96, 192, 256:
+        sizes = (1, 2, 24, width), (1, 2, 40, width), (1, 2, 40, width)
+        check_call(f"heads of {width}", scaled, *sizes, mask[:1])
+
+
+def check_open_sizes():
+    torch._dynamo.reset()
+    run = torch.compile(scaled, backend="nereid", fullgraph=True, dynamic=True)
+    for rows in 17, 40:
+        made = [torch.randn(2, 4, rows, 32, device=DEVICE, requires_grad=True) for _ in range(3)]
+        copies = [x.detach().clone().requires_grad_() for x in made]
+        mask = torch.rand(2, 1, 1, rows, device=DEVICE) > 0.2
+        results = [run(*made, mask), scaled(*copies, mask)]
+        for x in results:
+            x.square().mean().backward()
+        pairs = [results, *((x.grad, y.grad) for x, y in zip(made, copies))]
+        off = max((x - y).abs().max().item() for x, y in pairs)
+        tally.check(off < 1e-5, f"{rows} rows of an open size: off by {off:.3g}")
+
+
+def check_layer():
+    """multi_head_attention_forward is one node of TorchDynamo's graph."""
+    torch._dynamo.reset()
+    torch_backend._programs.clear()
+    layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True).to(DEVICE)
+    x, hidden = torch.randn(2, 10, 64, device=DEVICE), torch.zeros(2, 10, dtype=torch.bool)
+    hidden[0, 7:] = True
+    results = []
+    for run in layer, torch.compile(layer, backend="nereid", fullgraph=True):
+        layer.zero_grad()
+        y = run(x, src_key_padding_mask=hidden.to(DEVICE))
+        y.square().mean().backward()
+        results.append([y.detach(), *(p.grad for p in layer.parameters())])
+    off = max((a - b).abs().max().item() for a, b in zip(*results))
+    tally.check(off < 1e-5, f"a layer: off by {off:.3g}")
+    text = "".join(part.source for made in torch_backend._programs for part in made.segments)
+    tally.check("nereid.scaled_dot_product_attention" in text, "a layer: no operator")
+
+
 def main():
     torch.manual_seed(0)
     for kv in 4, 2:
         check_transformer(kv)
-    for attend in (efficient, ) if DEVICE == "cuda" else (flash, efficient, cudnn):
+    for attend in (whole, efficient) if DEVICE == "cuda" else (whole, flash, efficient, cudnn):
         check_dropout(attend)
+    check_calls()
+    check_open_sizes()
+    check_layer()
     return tally.report()
 
 

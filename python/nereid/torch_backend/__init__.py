@@ -17,6 +17,7 @@ from typing import Callable
 import torch
 
 from nereid.torch_backend import log
+from nereid.torch_backend.attention import keep_attention
 from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import is_seeded, replace_random
@@ -88,6 +89,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     def compiler(kind: str) -> Callable:
         return lambda graph, examples: _compile(graph, examples, settings, kind, recorder)
 
+    keep_attention(module, settings)
     return aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),

@@ -14,6 +14,9 @@ import torch
 
 ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
              for kind in ("flash", "efficient", "cudnn")}
+# Nereid's own, and which operand is the seed.
+_SEEDED = {"nereid.scaled_dot_product_attention.default": "seed",
+           "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
 _MODES = {"aten.rand.default": "rand", "aten.randn.default": "randn"}
 
 
@@ -60,6 +63,7 @@ def draws(node) -> bool:
 def is_seeded(node) -> bool:
     """Does the node compute random numbers from a seed, which only Nereid does?"""
     return ("seed" in node.kwargs and str(node.target) in ATTENTION
+            or str(node.target) in _SEEDED and argument(node, _SEEDED[str(node.target)]) is not None
             or str(node.target).startswith("prims.inductor_rand"))
 
 
@@ -73,6 +77,12 @@ def without_seed(node) -> dict:
 def _draws_tensor(node) -> bool:
     return (str(node.target) in (*_MODES, "aten.randint.low")
             and node.kwargs.get("generator") is None)
+
+
+def _is_seed(node) -> bool:
+    """Is the node a number that is drawn to be a seed alone?"""
+    return (str(node.target) == "aten.randint.low" and not node.meta["val"].dim()
+            and all(str(user.target) in _SEEDED for user in node.users))
 
 
 def _call(graph, target, args, like):
@@ -115,7 +125,9 @@ def _replace(graph, node, seeds, index) -> None:
             node.kwargs = {**node.kwargs, "seed": seed}
             return
         mode = _MODES.get(str(node.target))
-        if mode:
+        if _is_seed(node):
+            made = seed
+        elif mode:
             made = _call(graph, prims.random, (node.args[0], seed, mode), value)
         else:
             made = _call(graph, prims.randint, (*node.args[:3], seed), value)
