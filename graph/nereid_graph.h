@@ -113,8 +113,9 @@ typedef struct {
                              prepares or runs, after it has checked the inputs */
   const char *libraries;  /* which products of matrices libraries compute: cuBLAS on a GPU, a BLAS
                              or oneDNN on a CPU.  "records", which NULL is: those that records say
-                             to be faster so; max-autotune measures both ways and keeps what it
-                             finds.  "always": all that a library has.  "none".  Mode eager, devices
+                             to be faster so, or, on a GPU without them, a table of times;
+                             max-autotune measures both ways and keeps what it finds.
+                             "always": all that a library has.  "none".  Mode eager, devices
                              `interp` and `nest` and built projects have none */
   int tf32;               /* on a GPU, bits of nereid_graph_tf32: sums that may round their operands
                              of f32 to TF32, which has 10 bits after the point */

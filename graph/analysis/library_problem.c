@@ -1,8 +1,10 @@
 #include "graph/analysis/library_problem.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "graph/analysis/strided.h"
+#include "runtime/device/peaks.h"
 
 const LibraryFunction *library_function_of(Graph *g, const Node *n) {
   return library_find(graph_arg(g, n, "function").name);
@@ -37,6 +39,46 @@ bool library_rounds(const Graph *g, const Node *n) {
   bool conv = graph_is(n, OP_nereid_library_conv_default);
   bool may = g->tf32 & (conv ? TF32_CONVOLUTIONS : TF32_PRODUCTS);
   return may && n->args[0].node->type.dtype == DT_F32;
+}
+
+/* ---- sizes ---- */
+
+/* Of an open size the largest, or LARGE. */
+static double guess(const Graph *g, Dim x) {
+  enum { LARGE = 1024 };
+  if (dim_is_int(x)) return (double)x->value;
+  DimRange r = dim_range(g->dims, x);
+  int64_t most = r.hi < LARGE ? r.hi : LARGE;
+  return (double)(r.lo > most ? r.lo : most);
+}
+
+static double guess_elements(const Graph *g, const ValueType *t) {
+  double n = 1;
+  for (uint32_t i = 0; i < t->rank; i++) n *= guess(g, t->shape[i]);
+  return n;
+}
+
+double library_bytes(const Graph *g, const ValueType *t) {
+  return guess_elements(g, t) * (double)dtype_bytes(t->dtype);
+}
+
+/* Its last axis is not the one of neighbors in memory. */
+static bool is_transposed(Graph *g, Node *n) {
+  Strided s;
+  uint32_t last = n->type.rank - 1;
+  if (!strided_of(g, n, &s) || dim_is(n->type.shape[last], 1)) return false;
+  return !dim_is(s.stride[last], 1);
+}
+
+static LibraryProblem new_problem(Graph *g, Node *n) {
+  return (LibraryProblem){.function = library_function_of(g, n),
+                          .timed = {.dtype = n->args[0].node->type.dtype,
+                                    .tf32 = library_rounds(g, n),
+                                    .batch = 1,
+                                    .taps = 1,
+                                    .stride = 1},
+                          .capability = g->gpu ? g->gpu->sm : 0,
+                          .speed = g->gpu ? g->gpu->bandwidth / 1e6 : 1};
 }
 
 /* ---- texts ---- */
@@ -78,7 +120,17 @@ static LibraryProblem product_problem(Graph *g, Node *n) {
   print_named_size(&sizes, "k", a->type.shape[rank - 1]);
   print_strides(g, &sizes, "a", a);
   print_strides(g, &sizes, "b", b);
-  return (LibraryProblem){library_function_of(g, n), signature.data, sizes.data};
+  LibraryProblem p = new_problem(g, n);
+  p.signature = signature.data;
+  p.sizes = sizes.data;
+  p.timed.work = is_transposed(g, a)   ? is_transposed(g, b) ? TIMED_TT : TIMED_TN
+                 : is_transposed(g, b) ? TIMED_NT
+                                       : TIMED_NN;
+  if (rank == 3) p.timed.batch = guess(g, a->type.shape[0]);
+  p.timed.m = guess(g, a->type.shape[rank - 2]);
+  p.timed.n = guess(g, b->type.shape[rank - 1]);
+  p.timed.k = guess(g, a->type.shape[rank - 1]);
+  return p;
 }
 
 static void print_pair(Text *out, const char *name, const Dim *x) {
@@ -105,10 +157,24 @@ static LibraryProblem conv_problem(Graph *g, Node *n) {
   print_pair(&sizes, "padding", c.padding);
   print_pair(&sizes, "dilation", c.dilation);
   print_named_size(&sizes, "groups", c.groups);
-  const char *signature =
-      arena_printf(g->arena, "%s, %s%s", works[library_work(f)], dtype_name(n->type.dtype),
-                   library_rounds(g, n) ? ", tf32" : "");
-  return (LibraryProblem){f, signature, sizes.data};
+  static const TimedWork timed[] = {[LIBRARY_CONVOLUTION] = TIMED_FORWARD,
+                                    [LIBRARY_INPUT_GRADIENT] = TIMED_INPUT,
+                                    [LIBRARY_WEIGHT_GRADIENT] = TIMED_WEIGHT};
+  LibraryProblem p = new_problem(g, n);
+  p.signature = arena_printf(g->arena, "%s, %s%s", works[library_work(f)],
+                             dtype_name(n->type.dtype), library_rounds(g, n) ? ", tf32" : "");
+  p.sizes = sizes.data;
+  p.timed.work = timed[library_work(f)];
+  p.timed.batch = guess(g, c.groups);
+  p.timed.m = guess(g, c.y->shape[0]) * guess(g, c.y->shape[1]) * guess(g, c.y->shape[2]);
+  p.timed.n = guess(g, c.w->shape[0]) / fmax(p.timed.batch, 1);
+  p.timed.taps = guess(g, c.w->shape[1]) * guess(g, c.w->shape[2]);
+  p.timed.k = p.timed.taps * guess(g, c.w->shape[3]);
+  p.timed.stride = guess(g, c.stride[0]);
+  for (int i = 0; i < 2; i++)
+    if (!strided_is_dense(g, n->args[i].node))
+      p.copied += 2 * library_bytes(g, &n->args[i].node->type);
+  return p;
 }
 
 LibraryProblem library_problem(Graph *g, Node *n) {

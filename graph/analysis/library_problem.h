@@ -5,12 +5,18 @@
 
 #include "graph/ir/graph.h"
 #include "runtime/library/library.h"
+#include "runtime/library/library_times.h"
 
-/* As records call it. */
 typedef struct {
   const LibraryFunction *function;
+  /* As records call it. */
   const char *signature; /* "bf16 by bf16 to bf16, bias, relu" */
   const char *sizes;     /* "batch=1 m=8192 n=768 k=768 a=768,1 b=1,768"; * for open ones */
+  /* As it is compared with others; of open sizes large ones. */
+  TimedProblem timed;
+  int capability; /* of the GPU */
+  double copied;  /* bytes that kernels before and after the call move, and a kernel of ours not */
+  double speed;   /* bytes a microsecond of the GPU's memory */
 } LibraryProblem;
 
 /* Who decides for each of them. */
@@ -22,6 +28,8 @@ typedef struct LibraryChooser {
 
 /* The problem of n, a nereid.library_product or a nereid.library_conv. */
 LibraryProblem library_problem(Graph *g, Node *n);
+/* Bytes of a tensor; of open sizes large ones. */
+double library_bytes(const Graph *g, const ValueType *t);
 /* Does the graph's chooser want that problem? */
 bool library_is_wanted(const Graph *g, const LibraryProblem *p);
 

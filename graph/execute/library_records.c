@@ -89,7 +89,33 @@ void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTime
   records_replace(records_of(r), list, 2);
 }
 
+/* ---- without records ---- */
+
+static const double LAUNCH_US = 2; /* of a kernel after or before a call */
+static const double MARGIN = 0.95; /* an expected time must be so much shorter */
+static const double LARGE_OPERATIONS = 1e10, SMALL_SHARE = 0.1, OPERATIONS_US = 6e8;
+
+/* On a GPU of which nothing was measured: convolutions of 16 bits and large products, unless what
+ * is moved besides takes longer than a tenth of them. */
+static bool is_large(const LibraryProblem *p, double besides) {
+  const TimedProblem *t = &p->timed;
+  double operations = 2 * t->batch * t->m * t->n * t->k;
+  if (t->dtype == DT_F32) return false;
+  if (library_work(p->function) != LIBRARY_PRODUCT) return true;
+  return operations >= LARGE_OPERATIONS && besides < SMALL_SHARE * operations / OPERATIONS_US;
+}
+
+/* A CPU's libraries are not known to be faster. */
+static bool is_expected_faster(const LibraryProblem *p) {
+  if (library_kind(p->function) != NEREID_PTX) return false;
+  ExpectedTimes t = library_times(p->capability, &p->timed);
+  double besides = p->copied > 0 ? LAUNCH_US + p->copied / p->speed : 0;
+  return t.kernels > 0 ? t.library + besides < MARGIN * t.kernels : is_large(p, besides);
+}
+
 bool library_records_want(void *context, const LibraryProblem *p) {
-  LibraryTimes t = library_records_find(context, p, false);
-  return t.kernels > 0 && t.library > 0 && t.library < t.kernels;
+  LibraryRecords *r = context;
+  LibraryTimes t = library_records_find(r, p, false);
+  if (t.kernels > 0 && t.library > 0) return t.library < t.kernels;
+  return is_expected_faster(p) && library_version(r->device, p->function);
 }

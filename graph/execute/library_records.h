@@ -29,7 +29,9 @@ LibraryTimes library_records_find(LibraryRecords *r, const LibraryProblem *p, bo
 /* Keeps a measurement: for this process, and if it can in the database. */
 void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTimes t);
 
-/* The library where it is faster; its context is a LibraryRecords. */
+/* The library where it is faster, by records or, without them, by the times of the problems that
+ * are most like it (runtime/library/library_times.h), and where it is here; its context is a
+ * LibraryRecords. */
 bool library_records_want(void *context, const LibraryProblem *p);
 
 #endif

@@ -139,12 +139,22 @@ static void make_call(Graph *g, const Call *call) {
 
 /* ---- the walk ---- */
 
+/* Bytes that are moved because a pointwise operator after the call is a kernel of its own, where
+ * one of ours has it on its tiles: the result is read again. */
+static double bytes_after(const Chooser *c, const Node *end) {
+  const Node *user = end->id < c->nids ? c->user[end->id] : NULL;
+  while (user && user->kind == NODE_CALL && prim_is_view(user)) user = c->user[user->id];
+  bool follows = user && user->kind == NODE_CALL && prim_kind(user->op) == PRIM_POINTWISE;
+  return follows ? 2 * library_bytes(c->g, &end->type) : 0;
+}
+
 /* The node becomes the call before it is known whether it is wanted, since a problem is that of a
  * call; else it is what it was. */
 static bool try_call(Chooser *c, Call *call) {
   Node before = *call->end;
   make_call(c->g, call);
   LibraryProblem p = library_problem(c->g, call->end);
+  p.copied += bytes_after(c, call->end);
   if (library_is_wanted(c->g, &p)) return true;
   *call->end = before;
   return false;

@@ -356,6 +356,24 @@ def check_records(machine):
         check(listed.stdout.count("library product(") == 2, listed.stdout)
 
 
+def check_default(machine):
+    """Without records convolutions of 16 bits are cuDNN's, where it is here; small products and f32
+    are computed by kernels, and all is on a CPU."""
+    for dtype, options, env, calls in (
+            ("f16", (), {}, 1), ("f32", (), {}, 0), ("f16", ("--no-libraries",), {}, 0),
+            ("f16", ("--mode", "eager"), {}, 0), ("f16", (), {"library": ""}, 0)):
+        files = Convolution(1).write(machine.folder, dtype)
+        home = machine.folder / "home_default"
+        for _ in range(2):  # the second finds what the first left in the cache
+            done = machine.graph(*files, "--device", "cuda", *options,
+                                 **{"library": "cudnn", "NEREID_CACHE_DIR": str(home), **env})
+            check(done.returncode == 0 and len(machine.calls()) == calls,
+                  f"{dtype} {options} {env}: {machine.calls()} {done.stderr}")
+    for device, library in ("cuda", "cublas"), ("cpu", "blas"):
+        machine.graph(*Product(4).write(machine.folder), "--device", device, library=library)
+        check(not machine.calls(), f"a small product on {device}: {machine.calls()}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=24)
@@ -380,6 +398,7 @@ def main():
         if not args.seeds:
             check_failures(machine)
             check_records(machine)
+            check_default(machine)
     return report()
 
 

@@ -1,0 +1,72 @@
+#include "runtime/library/library_times.h"
+
+#include <math.h>
+
+typedef struct {
+  int capability;
+  TimedProblem problem;
+  double kernels, library; /* microseconds */
+} Row;
+
+static const Row rows[] = {
+#define ROW(capability, work, dtype, tf32, batch, m, n, k, taps, stride, kernels, library) \
+  {capability, {TIMED_##work, DT_##dtype, tf32, batch, m, n, k, taps, stride}, kernels, library},
+#include "runtime/library/library_times.def"
+#undef ROW
+    {0},
+};
+enum { ROWS = sizeof rows / sizeof *rows - 1 };
+
+/* Of an H200.  They only tell how times grow with sizes between rows. */
+static const double OPERATIONS_16 = 990e6, OPERATIONS_TF32 = 495e6, OPERATIONS_32 = 60e6;
+static const double BYTES = 4e6, LAUNCH = 2; /* a microsecond; microseconds */
+
+/* Sizes that are 64 times as large are another problem. */
+static const double DISTANCE_MOST = 6, NEAR = 0.05, UNALIGNED = 2;
+
+static double ideal(const TimedProblem *p) {
+  double speed = p->dtype != DT_F32 ? OPERATIONS_16 : p->tf32 ? OPERATIONS_TF32 : OPERATIONS_32;
+  double operations = 2 * p->batch * p->m * p->n * p->k / speed;
+  double elements = p->m * p->k * p->stride * p->stride / p->taps + p->k * p->n + p->m * p->n;
+  double memory = p->batch * elements * (double)dtype_bytes(p->dtype) / BYTES;
+  return fmax(operations, memory) + LAUNCH;
+}
+
+static double apart(double a, double b) { return log2(fmax(a, 1)) - log2(fmax(b, 1)); }
+
+static bool is_aligned(const TimedProblem *p) {
+  return fmod(p->n, 8) == 0 && fmod(p->k / p->taps, 8) == 0;
+}
+
+static double distance(const TimedProblem *a, const TimedProblem *b) {
+  double d[] = {apart(a->batch, b->batch),
+                apart(a->m, b->m),
+                apart(a->n, b->n),
+                apart(a->k, b->k),
+                apart(a->taps, b->taps),
+                apart(a->stride, b->stride),
+                is_aligned(a) == is_aligned(b) ? 0 : UNALIGNED};
+  double sum = 0;
+  for (unsigned i = 0; i < sizeof d / sizeof *d; i++) sum += d[i] * d[i];
+  return sqrt(sum);
+}
+
+static bool same_kind(const TimedProblem *a, const TimedProblem *b) {
+  return a->work == b->work && (a->dtype == DT_F32) == (b->dtype == DT_F32) && a->tf32 == b->tf32;
+}
+
+ExpectedTimes library_times(int capability, const TimedProblem *p) {
+  double weight = 0, kernels = 0, library = 0, nearest = DISTANCE_MOST;
+  for (int i = 0; i < ROWS; i++) {
+    const Row *r = &rows[i];
+    if (r->capability != capability || !same_kind(p, &r->problem)) continue;
+    double d = distance(p, &r->problem), w = 1 / pow(d * d + NEAR, 2), base = ideal(&r->problem);
+    weight += w;
+    kernels += w * log(r->kernels / base);
+    library += w * log(r->library / base);
+    nearest = fmin(nearest, d);
+  }
+  if (nearest >= DISTANCE_MOST) return (ExpectedTimes){0};
+  double base = ideal(p);
+  return (ExpectedTimes){base * exp(kernels / weight), base * exp(library / weight)};
+}
