@@ -4,10 +4,12 @@ them, and PyTorch.
 
     libraries.py [--seconds N] [--names ...] RESULTS      measures, and adds to a file of JSON lines
     libraries.py --report RESULTS                         its table
+    libraries.py --table RESULTS...                       runtime/library/library_times.def
 
 Times are microseconds of a CUDA graph of several runs, the median of some replays; values of both
 are compared with PyTorch's.  Cases are those of training steps and of inference of models, then a
-grid of sizes; what a file has is not measured again."""
+grid of sizes; what a file has is not measured again.  Of rows with the same name the last counts in
+the table of times, which chooses between kernels and libraries where there are no records."""
 
 import argparse
 import concurrent.futures
@@ -118,16 +120,15 @@ def linear(of, rows, inputs, outputs, follow="bias"):
     """A layer of a training step: forward, the gradients of its input and of its weight."""
     return [product(f"{of}.fwd", "nt", rows, outputs, inputs, follow=follow),
             product(f"{of}.dgrad", "nn", rows, inputs, outputs),
-            product(f"{of}.wgrad", "tn", outputs, inputs, rows, follow="f32")]
+            product(f"{of}.wgrad", "tn", outputs, inputs, rows)]
 
 
 def layers():
     out = []
-    for of, rows, width, wide, words in (("bert", 8192, 768, 3072, "gelu"),
-                                         ("vit", 12608, 768, 3072, "gelu")):
+    for of, rows, width, wide in ("bert", 8192, 768, 3072), ("vit", 12608, 768, 3072):
         out += linear(f"{of}.proj", rows, width, width)
-        out += linear(f"{of}.ffn1", rows, width, wide, f"bias {words}")
-        out += linear(f"{of}.ffn2", rows, wide, width, "bias add")
+        out += linear(f"{of}.ffn1", rows, width, wide)
+        out += linear(f"{of}.ffn2", rows, wide, width)
     out += linear("vit.qkv", 12608, 768, 2304)
     out += linear("bert.head", 8192, 768, 30522)
     for name, inputs, outputs, follow in (("qkv", 768, 2304, "bias"), ("proj", 768, 768, "bias"),
@@ -135,10 +136,10 @@ def layers():
                                           ("ffn2", 3072, 768, "bias")):
         out += [product(f"gpt2.{name}.fwd", "nn", 4096, outputs, inputs, follow=follow),
                 product(f"gpt2.{name}.dgrad", "nt", 4096, inputs, outputs),
-                product(f"gpt2.{name}.wgrad", "tn", inputs, outputs, 4096, follow="f32")]
+                product(f"gpt2.{name}.wgrad", "tn", inputs, outputs, 4096)]
     out += linear("gpt2.head", 4096, 768, 50257, "")
     for name, inputs, outputs, follow in (("q", 2048, 2048, ""), ("kv", 2048, 512, ""),
-                                          ("up", 2048, 8192, ""), ("down", 8192, 2048, "add")):
+                                          ("up", 2048, 8192, ""), ("down", 8192, 2048, "")):
         out += linear(f"llama.{name}", 2048, inputs, outputs, follow)
     out += linear("llama.head", 2048, 2048, 128256, "")
     for size, narrow, wide in ((56, 64, 256), (28, 128, 512), (14, 256, 1024), (7, 512, 2048)):
@@ -148,6 +149,16 @@ def layers():
     for layout, m, n, k in (("nt", 512, 512, 64), ("nn", 512, 64, 512), ("tn", 512, 64, 512)):
         out.append(product("bert.attention", layout, m, n, k, batch=192))
     return out
+
+
+def epilogues():
+    """What is a kernel of its own after a library's call."""
+    return [product("bert.ffn1.fwd", "nt", 8192, 3072, 768, follow="bias gelu"),
+            product("bert.ffn2.fwd", "nt", 8192, 768, 3072, follow="bias add"),
+            product("bert.proj.wgrad", "tn", 768, 768, 8192, follow="f32"),
+            product("bert.ffn1.wgrad", "tn", 3072, 768, 8192, follow="f32"),
+            product("llama.up.wgrad", "tn", 8192, 2048, 2048, follow="f32"),
+            product("llama.down.fwd", "nt", 2048, 2048, 8192, follow="add")]
 
 
 def grid():
@@ -170,9 +181,14 @@ def grid():
 # ---- convolutions ----
 
 
+def padding_of(window):
+    """Windows of patches have none."""
+    return window // 2 if window % 2 else 0
+
+
 def convolution(of, work, images, size, channels, features, window, stride=1, groups=1,
                 dtype="bf16"):
-    pad = window // 2
+    pad = padding_of(window)
     out = (size + 2 * pad - window) // stride + 1
     key = {"kind": work, "images": images, "size": size, "channels": channels,
            "features": features, "window": window, "stride": stride, "groups": groups,
@@ -231,6 +247,10 @@ def convolutions():
             convolution("mobilenet.dw", "forward", 16, 14, 480, 480, 5, groups=480),
             convolution("mobilenet.stem", "forward", 16, 224, 3, 16, 3, 2),
             convolution("resnext", "forward", 16, 28, 256, 256, 3, groups=32)]
+    out += [convolution("mobilenet.dw", work, 64, *sizes) for work in WORKS
+            for sizes in ((56, 72, 72, 3, 1, 72), (28, 120, 120, 5, 2, 120))]
+    out += [convolution("convnext.dw", work, 32, 28, 192, 192, 7, groups=192) for work in WORKS]
+    out += [convolution("convnext.down", work, 32, 56, 96, 192, 2, 2) for work in WORKS]
     out += [convolution("unet", work, 4, size, channels, features, 3)
             for size, channels, features in ((256, 64, 64), (128, 128, 128), (64, 256, 256),
                                              (64, 512, 256)) for work in ("forward",)]
@@ -340,7 +360,7 @@ def cases_of(options):
 
     # The small ones of each kind first, to see early what works.
     first = convolutions()[:6] + layers()[:9]
-    rest = layers()[9:] + convolutions()[6:] + grid()
+    rest = layers()[9:] + convolutions()[6:] + epilogues() + grid()
     return [case for case in first + rest if chosen(case)]
 
 
@@ -372,7 +392,7 @@ def run_all(options):
             except torch.OutOfMemoryError as problem:
                 print(f"{case.name}: {str(problem)[:100]}", flush=True)
                 continue
-            row["device"] = device
+            row["device"], row["date"] = device, time.strftime("%Y-%m-%d")
             file.write(json.dumps(row) + "\n")
             file.flush()
             show(row)
@@ -386,10 +406,49 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+CAPABILITIES = {"H100": 90, "H200": 90}
+# What cuBLASLt has in an epilogue; the cost of a kernel after it is reckoned apart.
+ABSORBED = {"", "bias", "bias relu", "bias gelu_tanh"}
+
+
+def timed_row(row):
+    """A row of the table; None: it is of something else."""
+    us, kind = row["us"], row["kind"]
+    library = us.get("library") if row["calls"] else us.get("torch")
+    if "kernels" not in us or library is None:
+        return None
+    capability = next((c for name, c in CAPABILITIES.items() if name in row["device"]), None)
+    if capability is None or (kind == "product" and row["follow"] not in ABSORBED):
+        return None
+    if kind == "product":
+        work, batch, taps, stride = row["layout"].upper(), row["batch"], 1, 1
+        m, n, k = row["m"], row["n"], row["k"]
+    else:
+        pads = 2 * padding_of(row["window"])
+        out = (row["size"] + pads - row["window"]) // row["stride"] + 1
+        work, batch, taps, stride = kind.upper(), row["groups"], row["window"]**2, row["stride"]
+        m, n = row["images"] * out**2, row["features"] // batch
+        k = taps * row["channels"] // batch
+    sizes = ", ".join(map(str, (batch, m, n, k, taps, stride)))
+    return (f"ROW({capability}, {work}, {row['dtype'].upper()}, {row.get('tf32', 0)}, {sizes}, "
+            f"{us['kernels']:.1f}, {library:.1f})")
+
+
+def table(paths):
+    rows = {row["name"]: row for path in paths for row in read(Path(path))}
+    devices = sorted({f"{row['device']}, {row.get('date', '2026-11-24')}" for row in rows.values()})
+    print("/* ROW(capability, work, dtype, tf32, batch, m, n, k, taps, stride, us of kernels, "
+          "us of a library):\n"
+          f" * written by bench/compile/libraries.py --table, of {'; '.join(devices)}. */")
+    for line in sorted(filter(None, map(timed_row, rows.values()))):
+        print(line)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="+")
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--names", default=[], type=lambda text: text.split(","))
     parser.add_argument("--jobs", type=int, default=10, help="models compiled at a time")
     parser.add_argument("--seconds", type=float, default=100.0)
@@ -398,6 +457,9 @@ def main():
         for path in options.results:
             for row in read(Path(path)):
                 show(row)
+        return
+    if options.table:
+        table(options.results)
         return
     options.results = options.results[0]
     run_all(options)

@@ -249,14 +249,14 @@ static bool fixed_stride(const Conv *c) {
   return fixed;
 }
 
-/* A library does two axes that are padded alike on both sides; not windows of one element, which
- * are products of matrices, nor channels that are alone. */
+/* A library does two axes that are padded alike on both sides; not windows of one element next to
+ * each other, which are products of matrices. */
 static bool fits_library(const Conv *c) {
   bool fits = c->n == 2 && rank_of(c->x) == 4 && all_are(c->n, c->spread, 1);
-  bool window = !all_are(c->n, c->weight->type.shape + 2, 1);
+  bool product = all_are(c->n, c->weight->type.shape + 2, 1) && all_are(c->n, c->stride, 1);
   bool images = c->x->type.shape[0]->kind != DIM_INT || c->x->type.shape[0]->value > 0;
   for (uint32_t i = 0; i < c->n; i++) fits &= c->before[i] == c->after[i];
-  return fits && images && window && !dim_is(c->weight->type.shape[1], 1);
+  return fits && images && !product;
 }
 
 static Node *library_windows(Build *b, const Conv *c) {

@@ -92,6 +92,7 @@ void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTime
 /* ---- without records ---- */
 
 static const double LAUNCH_US = 2; /* of a kernel after or before a call */
+static const double REACHED = 0.7; /* of the peak of memory, by such a kernel */
 static const double MARGIN = 0.95; /* an expected time must be so much shorter */
 static const double LARGE_OPERATIONS = 1e10, SMALL_SHARE = 0.1, OPERATIONS_US = 6e8;
 
@@ -109,7 +110,7 @@ static bool is_large(const LibraryProblem *p, double besides) {
 static bool is_expected_faster(const LibraryProblem *p) {
   if (library_kind(p->function) != NEREID_PTX) return false;
   ExpectedTimes t = library_times(p->capability, &p->timed);
-  double besides = p->copied > 0 ? LAUNCH_US + p->copied / p->speed : 0;
+  double besides = p->copied > 0 ? LAUNCH_US + p->copied / (REACHED * p->speed) : 0;
   return t.kernels > 0 ? t.library + besides < MARGIN * t.kernels : is_large(p, besides);
 }
 

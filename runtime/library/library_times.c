@@ -34,8 +34,12 @@ static double ideal(const TimedProblem *p) {
 
 static double apart(double a, double b) { return log2(fmax(a, 1)) - log2(fmax(b, 1)); }
 
+/* Rows of memory begin at multiples of 16 bytes, of numbers of 16 bits. */
 static bool is_aligned(const TimedProblem *p) {
-  return fmod(p->n, 8) == 0 && fmod(p->k / p->taps, 8) == 0;
+  bool a = p->work == TIMED_TN || p->work == TIMED_TT,
+       b = p->work == TIMED_NT || p->work == TIMED_TT;
+  double rows_of_a = a ? p->m : p->k / p->taps, rows_of_b = b ? p->k : p->n;
+  return fmod(rows_of_a, 8) == 0 && fmod(rows_of_b, 8) == 0 && fmod(p->n, 8) == 0;
 }
 
 static double distance(const TimedProblem *a, const TimedProblem *b) {

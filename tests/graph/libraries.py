@@ -112,12 +112,15 @@ class Convolution:
         rng = random.Random(seed)
         numbers = np.random.default_rng(seed)
         draw = lambda *shape: numbers.integers(-3, 4, shape).astype(np.float32) / 2
-        groups = rng.choice([1, 1, 2])
-        images, channels, features = rng.choice([1, 2, 3]), 2 * rng.choice([2, 4]), 4
+        groups = rng.choice([1, 1, 2, 4])
+        images, features = rng.choice([1, 2, 3]), 4
+        channels = 4 if groups == 4 else 2 * rng.choice([2, 4])
         size = [rng.randint(5, 8), rng.randint(5, 8)]
         window = rng.choice([[3, 3], [1, 3], [2, 2]])
         stride, padding, dilation = ([rng.choice(c) for _ in range(2)]
                                      for c in ([1, 2], [0, 1], [1, 1, 2]))
+        if rng.random() < 0.2:
+            window, stride = [1, 1], [2, rng.choice([1, 2])]
         out = [(size[i] + 2 * padding[i] - dilation[i] * (window[i] - 1) - 1) // stride[i] + 1
                for i in range(2)]
         x, w = draw(images, *size, channels), draw(features, *window, channels // groups)

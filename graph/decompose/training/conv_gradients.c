@@ -49,11 +49,13 @@ static Dim window_span(Build *b, const ConvGradient *c, uint32_t i) {
 
 /* ---- by a library ---- */
 
-/* A convolution of two axes and windows of several elements; NULL: no library is to do it. */
+/* A convolution of two axes that is no product of matrices; NULL: no library is to do it. */
 static Node *library_gradient(Build *b, const ConvGradient *c, LibraryWork work) {
   const Dim *w = c->weight->type.shape;
   bool fits = b->in.g->libraries && c->n == 2 && rank_of(c->x) == 4 && !c->transposed;
-  if (!fits || dim_is(w[1], 1) || (dim_is(w[2], 1) && dim_is(w[3], 1))) return NULL;
+  bool window = fits && !(dim_is(w[2], 1) && dim_is(w[3], 1));
+  bool strided = fits && !(dim_is(c->stride[0], 1) && dim_is(c->stride[1], 1));
+  if (!window && !strided) return NULL;
   LibraryWindows windows = {.groups = c->groups};
   memcpy(windows.stride, c->stride, sizeof windows.stride);
   memcpy(windows.padding, c->padding, sizeof windows.padding);

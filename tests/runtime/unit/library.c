@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/library/library_rows.h"
+#include "runtime/library/library_times.h"
 #include "tests/support/calls.h"
 
 static LibraryLayout layout(int64_t rows, int64_t columns, int64_t row, int64_t column) {
@@ -83,10 +84,35 @@ static void messages(nereid_device *d) {
              "a message");
 }
 
+/* What the table says of problems that it has, of ones between them, and of others. */
+static void times(void) {
+  TimedProblem p = {TIMED_TN, DT_BF16, false, 1, 768, 768, 8192, 1, 1};
+  ExpectedTimes t = library_times(90, &p);
+  check_call(t.library > 0 && t.library < t.kernels, "a gradient of a weight");
+  p.m = p.n = 900;
+  ExpectedTimes larger = library_times(90, &p);
+  check_call(larger.library > t.library && larger.kernels > t.kernels, "more takes longer");
+  p.dtype = DT_F16;
+  check_call(library_times(90, &p).library == larger.library, "f16 is as bf16");
+  p = (TimedProblem){TIMED_NT, DT_BF16, false, 1, 8192, 30522, 768, 1, 1};
+  t = library_times(90, &p);
+  check_call(t.kernels > 0 && t.kernels < t.library, "rows that are not aligned");
+  check_call(library_times(75, &p).kernels == 0, "another GPU");
+  p.tf32 = true;
+  check_call(library_times(90, &p).kernels == 0, "other numbers");
+  p = (TimedProblem){TIMED_WEIGHT, DT_BF16, false, 1, 25088, 256, 2304, 9, 1};
+  t = library_times(90, &p);
+  check_call(t.library > 0 && t.library < 0.5 * t.kernels, "the gradient of a window");
+  p.m = 1;
+  p.batch = 1e5;
+  check_call(library_times(90, &p).kernels == 0, "sizes that are far from all");
+}
+
 int main(void) {
   nereid_device *d;
   layouts();
   table();
+  times();
   if (nereid_device_open(&d, "cpu")) return 1;
   messages(d);
   nereid_device_close(d);
