@@ -89,7 +89,7 @@ static void times(void) {
   TimedProblem p = {TIMED_TN, DT_BF16, false, 1, 768, 768, 8192, 1, 1};
   ExpectedTimes t = library_times(90, &p);
   check_call(t.library > 0 && t.library < t.kernels, "a gradient of a weight");
-  p.m = p.n = 900;
+  p.m = p.n = 960;
   ExpectedTimes larger = library_times(90, &p);
   check_call(larger.library > t.library && larger.kernels > t.kernels, "more takes longer");
   p.dtype = DT_F16;
