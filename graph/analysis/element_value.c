@@ -60,6 +60,19 @@ static Dim element_product(Knower *k, Node *n, const Dim *index) {
   return a && b ? value_in_dtype(k, n, dim_mul(k->d, a, b)) : NULL;
 }
 
+static Dim element_quotient(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
+  bool known = a && b && !is_bool(n) && dim_range(k->d, b).lo > 0;
+  return known ? value_in_dtype(k, n, dim_floordiv(k->d, a, b)) : NULL;
+}
+
+static Dim element_clamp(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self");
+  Dim least = operand_value(k, n, index, "min"), most = operand_value(k, n, index, "max");
+  if (!a || !least || !most || is_bool(n)) return NULL;
+  return value_in_dtype(k, n, dim_min(k->d, dim_max(k->d, a, least), most));
+}
+
 static Dim element_negation(Knower *k, Node *n, const Dim *index) {
   Dim a = operand_value(k, n, index, "self");
   return a ? value_in_dtype(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;

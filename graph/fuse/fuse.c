@@ -6,6 +6,7 @@
 #include "graph/analysis/library_problem.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
+#include "graph/fuse/recompute.h"
 #include "graph/ops/graph_text.h"
 
 /* ---- domains: the rows and columns along which a node is computed ---- */
@@ -304,12 +305,13 @@ typedef VEC(Group *) Writers;
 
 typedef struct {
   Fusion *f;
-  Info *info;          /* by node id */
-  Writers *writers;    /* by node id of a memory */
-  Group **last_reader; /* by node id: the last group that reads it */
-  bool together;       /* nodes share kernels */
-  bool columns;        /* launches are cheap, elements one by one are not: a CPU */
-  Group *checks;       /* the last group that checks began; NULL: there is none */
+  Info *info;             /* by node id */
+  Writers *writers;       /* by node id of a memory */
+  Group **last_reader;    /* by node id: the last group that reads it */
+  bool together;          /* nodes share kernels */
+  bool columns;           /* launches are cheap, elements one by one are not: a CPU */
+  const FusePlace *place; /* by node id; NULL: any */
+  Group *checks;          /* the last group that checks began; NULL: there is none */
 } Fuser;
 
 /* ---- what is put into groups ---- */
@@ -408,6 +410,9 @@ static void note_free(Node **operand, void *ctx) {
   info->free &= from->free;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
+  /* The index of a gather that is known to depend on no data becomes a part of its address. */
+  bool index = from->free && u->user->kind == NODE_CALL && prim_kind(u->user->op) == PRIM_GATHER;
+  if (index && *operand != u->user->args[0].node) return;
   uint32_t depth = from->depth + (prim_is_view(u->user) ? view_weight(u->user) : 1);
   if (depth > info->depth) info->depth = depth;
   info->below += from->below + 1;
@@ -423,13 +428,36 @@ static void survey_uses(Fuser *s) {
   }
 }
 
+typedef struct {
+  const Fuser *s;
+  const Node *data;
+  bool free;
+} Indices;
+
+static void note_index(Node **operand, void *ctx) {
+  Indices *x = ctx;
+  if (*operand != x->data && is_tensor(*operand)) x->free &= x->s->info[(*operand)->id].free;
+}
+
+/* Does n read at indices that depend on no data?  It is as cheap as a view. */
+static bool gathers_by_formula(const Fuser *s, Node *n, PrimKind k) {
+  if (k != PRIM_GATHER) return false;
+  Indices x = {s, n->args[0].node, true};
+  graph_each_use(n, note_index, &x);
+  return x.free;
+}
+
 /* Is n computed where it is used?  Its operands have been decided. */
-static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
+static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
+  FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
   bool padded = k == PRIM_CONCAT && s->f->once[n->id]; /* a weight that is laid out anew */
-  return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
+  if (place == PLACE_MEMORY) return false;
+  if (gathers_by_formula(s, n, k)) return small && !info->apart;
+  return small && !info->apart &&
+         (info->free || ((k == PRIM_POINTWISE || padded) && (once || place == PLACE_USERS)));
 }
 
 /* Is it worth a buffer, written once, for readers in each run? */
@@ -762,7 +790,16 @@ static void find_stored_nodes(Fusion *f) {
   graph_each_use(f->graph->last, note_output, f);
 }
 
-Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
+/* Values that must be in memory, and those that windows read many times. */
+static bool *kept_values(const Fuser *s) {
+  const Graph *g = s->f->graph;
+  bool *kept = ARENA_ARRAY(s->f->arena, bool, g->nids);
+  for (Node *n = g->first; n; n = n->next)
+    kept[n->id] = s->info[n->id].apart || s->info[n->id].repeated;
+  return kept;
+}
+
+static Fuser new_fuser(Graph *g, Arena *a, const FuseOptions *options) {
   Fusion *f = ARENA_NEW(a, Fusion);
   *f = (Fusion){.graph = g, .arena = a};
   f->of = ARENA_ARRAY(a, Group *, g->nids);
@@ -774,22 +811,40 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
   s.writers = ARENA_ARRAY(a, Writers, g->nids);
+  return s;
+}
+
+static void assign_groups(Fuser *s) {
+  Fusion *f = s->f;
+  Graph *g = f->graph;
   for (uint32_t i = 0; i < dims_symbols(g->dims); i++) {
     Dim symbol = dims_symbol_at(g->dims, i);
-    if (!symbol->indexed) vec_push(a, &f->symbols, symbol);
+    if (!symbol->indexed) vec_push(f->arena, &f->symbols, symbol);
   }
-  survey_uses(&s);
+  survey_uses(s);
   for (Node *n = g->first; n; n = n->next) {
-    if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = node_bytes(g, n);
+    if (n->kind == NODE_INPUT && is_tensor(n)) s->info[n->id].bytes = node_bytes(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
-    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(&s, n);
-    else if (!is_inlined(&s, n) && computes(n)) assign_group(&s, n);
-    if (prim_reads_size(n)) vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
+    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(s, n);
+    else if (!is_inlined(s, n) && computes(n)) assign_group(s, n);
+    if (prim_reads_size(n))
+      vec_push(f->arena, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }
   find_stored_nodes(f);
-  for (size_t i = 0; i < f->groups.len && options->columns; i++)
-    fuse_find_channels(f, f->groups.data[i]);
-  return f;
+}
+
+Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
+  Fuser s = new_fuser(g, a, options);
+  assign_groups(&s);
+  const FusePlace *place = s.together ? fuse_find_places(s.f, kept_values(&s)) : NULL;
+  if (place) {
+    s = new_fuser(g, a, options);
+    s.place = place;
+    assign_groups(&s);
+  }
+  for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
+    fuse_find_channels(s.f, s.f->groups.data[i]);
+  return s.f;
 }
 
 /* ---- text ---- */

@@ -88,6 +88,37 @@ static Node *without_views(Graph *g, Node *n) {
   return whole;
 }
 
+/* Does a view have its operand's elements in the same order of memory? */
+static bool is_reshape(Graph *g, Node *n) {
+  if (!prim_is_view(n) || prim_reads_size(n) || n->kind != NODE_CALL) return false;
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  Node *x = view_operand(n);
+  if (x->type.dtype != n->type.dtype || value_numel(g, &x->type) != value_numel(g, &n->type))
+    return false;
+  for (uint32_t i = 0; i < n->type.rank; i++) at[i] = dim_index(g->dims, "i", n->type.shape[i]);
+  view_index(g, n, at, from);
+  return linear_of_index(g->dims, from, x->type.shape, x->type.rank) ==
+         linear_of_index(g->dims, at, n->type.shape, n->type.rank);
+}
+
+typedef struct {
+  Node *from, *to;
+} Replacing;
+
+static void replace_use(Node **use, void *ctx) {
+  const Replacing *r = ctx;
+  if (*use == r->from) *use = r->to;
+}
+
+/* A copy of an output, next to where it is computed, which all later nodes read: so the kernel that
+ * computes it writes it once. */
+static Node *copy_for_all(Graph *g, Node *n) {
+  Replacing r = {n, copy_of(g, n, n->next)};
+  for (Node *user = r.to->next; user != g->last; user = user->next)
+    graph_each_use(user, replace_use, &r);
+  return r.to;
+}
+
 static void separate_outputs(Graph *g) {
   Arg *list = &g->last->args[0];
   Arena *scratch = arena_child(g->arena);
@@ -99,8 +130,11 @@ static void separate_outputs(Graph *g) {
     a->node = without_views(g, a->node);
     bool passes = returned && is_in_input(a->node); /* the next write may end it */
     bool good = is_computed(a->node) && !seen[a->node->id] && !passes;
+    bool shared = !seen[a->node->id] && !passes && is_reshape(g, a->node) &&
+                  is_computed(view_operand(a->node));
     if (!passes) seen[a->node->id] = true;
-    if (!good) a->node = copy_of(g, a->node, passes ? a->node->next : g->last);
+    if (shared) a->node = copy_for_all(g, a->node);
+    else if (!good) a->node = copy_of(g, a->node, passes ? a->node->next : g->last);
   }
   arena_free(scratch);
 }

@@ -453,11 +453,13 @@ static Value value_under(Kernel *k, const char *condition, Node *n, const Dim *i
   return v;
 }
 
-/* Is the index one of 0 ... size - 1, whatever the data is? */
-static bool is_surely_inside(Kernel *k, Node *index, const Dim *element, Dim size) {
+/* The index as an expression, if it is one of 0 ... size - 1 whatever the data is; else NULL. */
+static Dim sure_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   Dims *d = k->graph->dims;
   Dim known = element_value(k->graph, index, element);
-  return known && dim_range(d, known).lo >= 0 && dim_range(d, dim_sub(d, size, known)).lo > 0;
+  bool inside =
+      known && dim_range(d, known).lo >= 0 && dim_range(d, dim_sub(d, size, known)).lo > 0;
+  return inside ? known : NULL;
 }
 
 /* Negative indices count from the end.  What is outside nonetheless reads the element next to it: a
@@ -465,7 +467,6 @@ static bool is_surely_inside(Kernel *k, Node *index, const Dim *element, Dim siz
 static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   Dims *d = k->graph->dims;
   Value at = kernel_value(k, index, element);
-  if (is_surely_inside(k, index, element, size)) return at.text;
   const char *name = kernel_fresh(k, "at"), *last;
   kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
               kernel_index(k, size, NULL), at.text);
@@ -487,6 +488,10 @@ static Value gather_element(Kernel *k, Node *n, const Dim *index) {
   Gather x;
   gather_of(k->graph, n, index, &x);
   for (uint32_t i = 0; i < x.n; i++) {
+    Dim sure = sure_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
+    for (uint32_t a = 0; a < x.data->type.rank && sure; a++)
+      if (x.element[a] == x.by[i].symbol) x.element[a] = sure;
+    if (sure) continue;
     const char *at = gather_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
     kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].element, x.by[i].index->type.rank));
   }

@@ -1,0 +1,7 @@
+# Values that are cheap to compute again are not stored for other kernels.
+nereid graph recompute.py --emit fused
+nereid graph recompute.py --random-inputs --device interp
+nereid graph recompute.py --random-inputs --device interp --mode eager
+# The gradient of a maximum over windows reads each window's where it is, in one kernel.
+nereid graph max_pool_gradient.py --emit fused
+nereid graph max_pool_gradient.py --random-inputs --device interp
