@@ -7,6 +7,7 @@ the least that its operands allow: a segment needs what PyTorch computed for it 
 
 from __future__ import annotations
 
+import functools
 import operator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from nereid import _nereid
 from nereid.torch_backend.layout import is_known, memory_order
 from nereid.torch_backend.random_ops import draws
 from nereid.torch_backend.settings import Settings
-from nereid.torch_backend.text import NUMBERS, is_number, target_of
+from nereid.torch_backend.text import NUMBERS, is_number, name_of
 
 aten = torch.ops.aten
 
@@ -87,6 +88,11 @@ def _has_complex(value) -> bool:
     return isinstance(value, complex)
 
 
+@functools.cache
+def _has_operator(target) -> bool:
+    return _nereid.has_operator(name_of(target))
+
+
 def _target_reason(node) -> str | None:
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
@@ -95,7 +101,7 @@ def _target_reason(node) -> str | None:
         return "a complex number as an argument"
     if draws(node):
         return "it draws from PyTorch's generator"
-    if not _nereid.has_operator(target_of(node)):
+    if not _has_operator(target):
         return "there is no such operator"
     return None
 
@@ -146,19 +152,21 @@ def reason_against(node) -> str | None:
 
 
 def _asked(node, settings: Settings) -> str | None:
-    return "an option says so" if str(node.target) in settings.by_pytorch else None
+    asked = settings.by_pytorch and name_of(node.target) in settings.by_pytorch
+    return "an option says so" if asked else None
 
 
 def is_host(node) -> bool:
     """A number in Python: a size of a tensor, or arithmetic on such numbers."""
     if node.op != "call_function" or not is_number(node.meta.get("val")):
         return False
-    return node.target in NUMBERS or str(node.target).startswith("aten.sym_")
+    return node.target in NUMBERS or name_of(node.target).startswith("aten.sym_")
 
 
 def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Partition:
     """`refused` are nodes that turned out to be beyond the compiler, with the reason."""
     levels: dict = {}
+    devices: dict = {}
     segments: dict = {}
     others: dict = {}
     reasons: dict = {}
@@ -167,21 +175,23 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     calls = [node for node in graph.nodes if node.op == "call_function"]
     last = 0
     for node in calls:
-        host = is_host(node)
+        host, operands = is_host(node), node.all_input_nodes
+        devices[node] = device_of(node)
         if host or (node.target is operator.getitem and node.args[0] not in ours):
             mine = False
         elif node.target is operator.getitem:
             mine = True
         else:
             reason = refused.get(node) or _asked(node, settings) or reason_against(node)
-            if not unsure.isdisjoint(node.all_input_nodes):
+            if not unsure.isdisjoint(operands):
                 reason = reason or "data decides a size of its operands"
             mine = reason is None
             if reason:
                 reasons[node] = reason
-        if node.target is aten._unique.default or not unsure.isdisjoint(node.all_input_nodes):
+        if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)
-        level = _level(node, levels, ours, waits=mine or host)
+        level = max([levels.get(operand, 0) + ((mine or host) and _crosses(
+            node, operand, ours, devices)) for operand in operands], default=0)
         if node.target is aten.copy_.default:
             level = max(level, last)
         levels[node] = level
@@ -189,23 +199,18 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
         if mine:
             ours.add(node)
             first = node.args[0] if node.target is operator.getitem else node
-            key = (level, device_of(first))
+            key = (level, devices[first])
             segments.setdefault(key, Segment(*key)).nodes.append(node)
         elif not host:
             others.setdefault(level, []).append(node)
     return Partition(_order(segments, others), reasons)
 
 
-def _level(node, levels: dict, ours: set, waits: bool) -> int:
-    """`waits`: the node needs what PyTorch computes, or another device, to be there before."""
-    level = 0
-    for operand in node.all_input_nodes:
-        before = levels.get(operand, 0)
-        foreign = operand.op == "call_function" and operand not in ours and not is_host(operand)
-        elsewhere = operand in ours and device_of(operand) != device_of(node)
-        crosses = waits and (foreign or (elsewhere and not is_host(node)))
-        level = max(level, before + crosses)
-    return level
+def _crosses(node, operand, ours: set, devices: dict) -> bool:
+    """Must what PyTorch computes, or another device, be there before the node?"""
+    if operand in ours:
+        return devices[operand] != devices[node] and not is_host(node)
+    return operand.op == "call_function" and not is_host(operand)
 
 
 def _order(segments: dict, others: dict) -> list:

@@ -10,7 +10,11 @@ gradients get it as a result of the attention, which is saved.
 
 from __future__ import annotations
 
+import functools
+
 import torch
+
+from nereid.torch_backend.text import name_of
 
 ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
              for kind in ("flash", "efficient", "cudnn")}
@@ -28,7 +32,7 @@ def _prims():
 
 def _device(node) -> torch.device:
     device = node.kwargs.get("device")
-    if str(node.target) in ATTENTION:
+    if name_of(node.target) in ATTENTION:
         device = node.args[0].meta["val"].device
     return torch.device("cpu") if device is None else torch.device(device)
 
@@ -44,7 +48,7 @@ def argument(node, name: str):
 
 
 def _drops_attention(node) -> bool:
-    return (str(node.target) in ATTENTION and "seed" not in node.kwargs
+    return (name_of(node.target) in ATTENTION and "seed" not in node.kwargs
             and argument(node, "dropout_p") != 0)
 
 
@@ -52,9 +56,14 @@ def _is_drawing(node) -> bool:
     return node.op == "call_function" and (_drops_attention(node) or _draws_tensor(node))
 
 
+@functools.cache
+def _is_random(operator) -> bool:
+    return torch.Tag.nondeterministic_seeded in operator.tags
+
+
 def draws(node) -> bool:
     """Does the node, a call of an operator, draw numbers from a generator of PyTorch's?"""
-    if torch.Tag.nondeterministic_seeded not in node.target.tags:
+    if not _is_random(node.target):
         return False
     given = "seed" in node.kwargs or argument(node, "philox_seed") is not None
     return argument(node, "dropout_p") != 0 and not given
@@ -62,27 +71,28 @@ def draws(node) -> bool:
 
 def is_seeded(node) -> bool:
     """Does the node compute random numbers from a seed, which only Nereid does?"""
-    return ("seed" in node.kwargs and str(node.target) in ATTENTION
-            or str(node.target) in _SEEDED and argument(node, _SEEDED[str(node.target)]) is not None
-            or str(node.target).startswith("prims.inductor_rand"))
+    name = name_of(node.target)
+    return ("seed" in node.kwargs and name in ATTENTION
+            or name in _SEEDED and argument(node, _SEEDED[name]) is not None
+            or name.startswith("prims.inductor_rand"))
 
 
 def without_seed(node) -> dict:
     """The keyword arguments that PyTorch's operator takes."""
-    if str(node.target) not in ATTENTION:
+    if name_of(node.target) not in ATTENTION:
         return node.kwargs
     return {name: value for name, value in node.kwargs.items() if name != "seed"}
 
 
 def _draws_tensor(node) -> bool:
-    return (str(node.target) in (*_MODES, "aten.randint.low")
+    return (name_of(node.target) in (*_MODES, "aten.randint.low")
             and node.kwargs.get("generator") is None)
 
 
 def _is_seed(node) -> bool:
     """Is the node a number that is drawn to be a seed alone?"""
-    return (str(node.target) == "aten.randint.low" and not node.meta["val"].dim()
-            and all(str(user.target) in _SEEDED for user in node.users))
+    return (name_of(node.target) == "aten.randint.low" and not node.meta["val"].dim()
+            and all(name_of(user.target) in _SEEDED for user in node.users))
 
 
 def _call(graph, target, args, like):
@@ -109,7 +119,6 @@ def replace_random(module: torch.fx.GraphModule) -> None:
             seeds = _call(graph, prims.seeds, (len(nodes), device), like)
         for i, node in enumerate(nodes):
             _replace(graph, node, seeds, i)
-    graph.lint()
     module.recompile()
 
 
@@ -121,10 +130,10 @@ def _replace(graph, node, seeds, index) -> None:
     prims, value = _prims(), _first(node.meta["val"])
     with graph.inserting_before(node):
         seed = _call(graph, prims.lookup_seed, (seeds, index), value)
-        if str(node.target) in ATTENTION:
+        if name_of(node.target) in ATTENTION:
             node.kwargs = {**node.kwargs, "seed": seed}
             return
-        mode = _MODES.get(str(node.target))
+        mode = _MODES.get(name_of(node.target))
         if _is_seed(node):
             made = seed
         elif mode:

@@ -7,11 +7,12 @@ between convolutions are channels-last in Nereid's kernels, and are saved so, wi
 from __future__ import annotations
 
 import operator
+from collections import Counter
 
 import torch
 
 from nereid.torch_backend.partition import is_tensor
-from nereid.torch_backend.segment import is_view
+from nereid.torch_backend.segment import is_view, storage_of
 
 aten = torch.ops.aten
 
@@ -43,11 +44,9 @@ def _channels_last(sizes) -> tuple:
     return tuple(strides)
 
 
-def _shares_memory(node, graph) -> bool:
-    storage = node.meta["val"].untyped_storage()._cdata
-    return any(other is not node and is_tensor(other.meta.get("val"))
-               and other.meta["val"].untyped_storage()._cdata == storage
-               for other in graph.nodes)
+def _storages(graph) -> Counter:
+    """How many nodes have each storage."""
+    return Counter(storage_of(node) for node in graph.nodes)
 
 
 def save_images_channels_last(module: torch.fx.GraphModule) -> None:
@@ -61,8 +60,9 @@ def save_images_channels_last(module: torch.fx.GraphModule) -> None:
         return
     (output,) = [node for node in graph.nodes if node.op == "output"]
     saved = output.args[0][context.fw_metadata.num_forward_returns:]
+    users = _storages(graph)
     for node in dict.fromkeys(saved):
-        if node not in images or _rank(node) not in (4, 5) or _shares_memory(node, graph):
+        if node not in images or _rank(node) not in (4, 5) or users[storage_of(node)] > 1:
             continue
         value = node.meta["val"]
         if not value.is_contiguous():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any, Iterable
@@ -34,9 +35,15 @@ def type_of(value: Any, order=None) -> str:
     return f"{dtype_abbrs[value.dtype]}[{', '.join(map(str, sizes))}]"
 
 
+@functools.cache
+def name_of(target) -> str:
+    """ "aten.add.Tensor" of an operator."""
+    return str(target)
+
+
 def target_of(node) -> str:
-    """ "aten.add.Tensor"."""
-    return NUMBERS.get(node.target) or str(node.target)
+    """ "aten.add.Tensor", or the name that a function of numbers has in texts."""
+    return NUMBERS.get(node.target) or name_of(node.target)
 
 
 def _number(value: float) -> str:
@@ -120,7 +127,7 @@ class Text:
             args[0] = self._in_memory_order(node.args[0], node)
         args += [f"{key} = {_argument(arg, self.names)}" for key, arg in node.kwargs.items()
                  if key != "pin_memory"]
-        target = NUMBERS.get(node.target) or f"torch.ops.{node.target}"
+        target = NUMBERS.get(node.target) or f"torch.ops.{name_of(node.target)}"
         known = isinstance(value, torch.Tensor) or is_number(value)
         kind = f': "{type_of(value)}"' if known else ""
         self._line(f"{name}{kind} = {target}({', '.join(args)})", node)
