@@ -608,7 +608,8 @@ static void end_running(Running *r) {
   Py_XDECREF(r->workspace);
 }
 
-/* run(inputs, outputs or None, allocate, workspace or None, stream) */
+/* run(inputs, outputs or None, allocate, workspace or None, stream); without allocate, which
+ * outputs need that are not given, there are no results. */
 static PyObject *executable_run(PyObject *self, PyObject *args) {
   PyObject *inputs, *given, *allocate, *workspace, *out = NULL;
   unsigned long long stream;
@@ -629,7 +630,7 @@ static PyObject *executable_run(PyObject *self, PyObject *args) {
   for (int i = 0; i < r.noutputs && !code; i++) code = provide_output(&r, i, given, allocate);
   if (!code) code = provide_workspace(&r, workspace);
   if (!code) code = run_session(&r);
-  if (!code) out = results_of(&r);
+  if (!code) out = allocate == Py_None ? Py_NewRef(Py_None) : results_of(&r);
   end_running(&r);
   return out;
 }

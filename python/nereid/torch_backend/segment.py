@@ -55,7 +55,10 @@ def symbols_of(values) -> set:
 
     found: set = set()
     for value in values:
-        if is_tensor(value) or isinstance(value, (torch.SymInt, torch.SymFloat)):
+        if is_tensor(value):
+            closed = value.layout is torch.strided and not value._has_symbolic_sizes_strides
+            found |= set() if closed else free_symbols(value)
+        elif isinstance(value, (torch.SymInt, torch.SymFloat)):
             found |= free_symbols(value)
     return found
 
@@ -84,6 +87,7 @@ class SegmentPlan:
                 self.inputs.append(node)
         self.views: dict = {}
         self.bases: list = []
+        self._text: tuple[str, Text] | None = None
 
     @staticmethod
     def _with_views(segment: Segment, refused: dict) -> list:
@@ -131,7 +135,12 @@ class SegmentPlan:
             at + _extent(value.shape, value.stride()) <= of.numel())
 
     def text(self) -> tuple[str, Text]:
-        """The text of the graph."""
+        """The text of the graph, once outputs are chosen."""
+        if self._text is None:
+            self._text = self._write()
+        return self._text
+
+    def _write(self) -> tuple[str, Text]:
         text = Text()
         for node in self.inputs:
             value = node.meta["val"]
@@ -178,6 +187,37 @@ def _tf32() -> int:
         return 0
 
 
+# The extension reads such tensors themselves.
+_IS_READ = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+
+
+def _empty_of(device: torch.device) -> Callable:
+    """A function of sizes, strides and dtype that makes a tensor there."""
+    from torch._C._dynamo import guards
+
+    name = f"_empty_strided_{device.type}"
+    if hasattr(guards, name) and (device.type == "cpu" or torch.cuda.device_count() == 1):
+        return getattr(guards, name)  # Inductor's, which takes a third of the time
+
+    def empty(sizes, strides, dtype):
+        return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+
+    return empty
+
+
+def _form(value) -> tuple | None:
+    """The sizes in the order of memory, strides and dtype; None: sizes are open."""
+    if value._has_symbolic_sizes_strides:
+        return None
+    order = order_of(value) or range(value.dim())
+    sizes = tuple(value.shape[axis] for axis in order)
+    strides, step = [1] * len(sizes), 1
+    for axis in reversed(range(len(sizes))):
+        strides[axis] = step
+        step *= max(sizes[axis], 1)
+    return sizes, tuple(strides), value.dtype
+
+
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
@@ -200,10 +240,15 @@ class Compiled:
             raise Refused(refusals(error, text, plan)) from error
         self.title = "a segment"
         self._check_outputs()
-        self.orders = [self._order(node) for node in plan.inputs]
+        orders = [(i, self._order(node)) for i, node in enumerate(plan.inputs)]
+        self.orders = [(i, order) for i, order in orders if order]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
-        self.inverses = [self._inverse(node) for node in plan.bases]
+        inverses = [(i, self._inverse(node)) for i, node in enumerate(plan.bases)]
+        self.inverses = [(i, back) for i, back in inverses if back]
         self.allocate = _torch_allocator(self.name, {})
+        self.empty = _empty_of(plan.device)
+        forms = [_form(node.meta["val"]) for node in plan.bases]
+        self.forms = None if None in forms else forms
 
     def _check_outputs(self) -> None:
         """What the graph relies on is what PyTorch's own rules say of sizes and dtypes."""
@@ -269,22 +314,28 @@ class Compiled:
         """The kernels with measured times of runs on these inputs, which are written if the graph
         writes them."""
         planned = self.graph.compile(driver.device(self.name), self.settings)
-        return planned.explain([_describe(value) for value in self._in_order(values)])
+        return planned.explain(self._in_order(values))
 
     def _in_order(self, values) -> list:
-        given = [value if order is None else value.permute(order)
-                 for value, order in zip(values, self.orders)]
+        given = list(values)
+        for i, order in self.orders:
+            given[i] = given[i].permute(order)
         for i in self.lazy:
             given[i] = given[i].resolve_conj().resolve_neg()
-        return given
+        return given if _IS_READ else [_describe(value) for value in given]
 
     def _run(self, values):
         given = self._in_order(values)
         stream, workspace = 0, None
         if self.cuda:
-            stream = driver.current_stream(self.index)
+            stream = torch._C._cuda_getCurrentRawStream(self.index)
             workspace = self.allocate
-        given = [_describe(value) for value in given]
-        results = self.executable.run(given, None, self.allocate, workspace, stream)
-        return [tensor if back is None else tensor.permute(back)
-                for (tensor, _), back in zip(results, self.inverses)]
+        if self.forms is None or not _IS_READ:
+            found = self.executable.run(given, None, self.allocate, workspace, stream)
+            made = [tensor for tensor, _ in found]
+        else:
+            made = [self.empty(*form) for form in self.forms]
+            self.executable.run(given, made, None, workspace, stream)
+        for i, back in self.inverses:
+            made[i] = made[i].permute(back)
+        return made
