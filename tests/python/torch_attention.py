@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attention in torch.compile(backend="nereid"): a transformer's gradients, and dropout inside of
 attention, whose seed PyTorch's generator gives.  On the CPU, or with the argument cuda on a GPU."""
-import os, pathlib, sys
+import math, os, pathlib, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -118,8 +118,9 @@ def heads_last(q, k, v, mask):
 
 
 def check_call(name, run, query, key, value, mask=None, dtype=torch.float32, grad_of_mask=False,
-               **more):
-    """Values, gradients and strides of a call in any form are eager's, and its operator is ours."""
+               whole=True, **more):
+    """Values, gradients and strides of a call in any form are eager's, and its operator is ours,
+    if attention is to be `whole`."""
     torch._dynamo.reset()
     torch_backend._programs.clear()
     tensors = [torch.randn(shape, device=DEVICE).to(dtype) for shape in (query, key, value)]
@@ -138,8 +139,8 @@ def check_call(name, run, query, key, value, mask=None, dtype=torch.float32, gra
     tally.check(off < (1e-5 if dtype is torch.float32 else 2e-2), f"{name}: off by {off:.3g}")
     tally.check(out.stride() == run(*made, **more).stride(), f"{name}: other strides")
     text = "".join(part.source for made in torch_backend._programs for part in made.segments)
-    whole = "nereid.scaled_dot_product_attention_backward.default(" in text
-    tally.check(whole and "bmm" not in text, f"{name}: attention is not an operator")
+    found = "nereid.scaled_dot_product_attention_backward.default(" in text and "bmm" not in text
+    tally.check(found == whole, f"{name}: attention is {'' if found else 'not '}an operator")
 
 
 def check_calls():
@@ -162,6 +163,43 @@ def check_calls():
     for width in 8, 80, 96, 192, 256:
         sizes = (1, 2, 24, width), (1, 2, 40, width), (1, 2, 40, width)
         check_call(f"heads of {width}", scaled, *sizes, mask[:1])
+
+
+def filled(q, k, v, hidden):
+    scores = (q @ k.mT * 0.3).masked_fill(hidden, -math.inf)
+    return scores.softmax(-1) @ v
+
+
+def chosen(q, k, v, seen):
+    scores = torch.matmul(q, k.transpose(-1, -2)) / 8.0
+    shares = F.softmax(torch.where(seen, scores, torch.finfo(scores.dtype).min), dim=-1)
+    return torch.matmul(F.dropout(shares, 0.0, True), v).transpose(1, 2).reshape(2, 24, -1)
+
+
+def biased(q, k, v, bias):
+    scores = torch.matmul(q, k.transpose(3, 2)) + bias
+    shares = F.softmax(scores.float() if q.dtype is torch.bfloat16 else scores, dim=-1).type_as(q)
+    return torch.matmul(F.dropout(shares, p=0.1, training=False), v)
+
+
+def in_batches(q, k, v):
+    return torch.bmm(torch.softmax(torch.bmm(q, k.transpose(1, 2)), 2), v)
+
+
+def check_spelled_out():
+    seen = torch.rand(2, 1, 24, 40) > 0.3
+    shapes = (2, 4, 24, 32), (2, 4, 40, 32), (2, 4, 40, 16)
+    check_call("masked_fill", filled, *shapes, ~seen)
+    check_call("where", chosen, *shapes, seen)
+    check_call("bmm", in_batches, *(shape[1:] for shape in shapes))
+    check_call("an added bias", biased, *shapes, torch.randn(1, 4, 24, 40), grad_of_mask=True)
+    check_call("an added bias, bf16", biased, *shapes, torch.randn(1, 4, 24, 40),
+               dtype=torch.bfloat16)
+    for name, run in (
+            ("its shares are used twice", lambda q, k, v: (lambda p: p @ v + p.mean())(
+                F.softmax(q @ k.mT, -1))),
+            ("softmax of another axis", lambda q, k, v: F.softmax(q @ k.mT, -2) @ v)):
+        check_call(name, run, *shapes, whole=False)
 
 
 def check_open_sizes():
@@ -205,6 +243,7 @@ def main():
     for attend in (whole, efficient) if DEVICE == "cuda" else (whole, flash, efficient, cudnn):
         check_dropout(attend)
     check_calls()
+    check_spelled_out()
     check_open_sizes()
     check_layer()
     return tally.report()

@@ -13,6 +13,7 @@ import types
 
 import torch
 
+from nereid.torch_backend.attention_math import attention_calls
 from nereid.torch_backend.settings import Settings
 
 WIDTH_MAX = 256
@@ -285,10 +286,11 @@ def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
     for part in module.modules():
         if not isinstance(part, torch.fx.GraphModule):
             continue
+        random = settings.fallback_random
+        attention_calls(part.graph, not random)
         for node in part.graph.nodes:
             if node.op != "call_function":
                 continue
-            random = settings.fallback_random
             if node.target in _CALLS and _is_plain(node) and not (random and _drops(node)):
                 node.kwargs = {**node.kwargs, "contiguous": _needs_heads_first(node)}
                 node.target = torch.ops.nereid.attend.default
