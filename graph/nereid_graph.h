@@ -126,6 +126,8 @@ typedef struct {
   void *context;                       /* of on_progress */
   nereid_compile_progress_fn on_compile; /* while kernels are compiled; NULL: nobody looks */
   void *on_compile_context;
+  int deterministic;      /* the same results in each run: values that are added at indices are
+                             added in one order, which takes longer */
   int assert_indices;     /* an index out of range ends the launch on a GPU, as CUDA's assert()
                              does: the driver prints the operator, and all later calls fail */
 } nereid_graph_options;

@@ -37,8 +37,8 @@ LibraryConv library_conv_of(Graph *g, const Node *n) {
 
 bool library_rounds(const Graph *g, const Node *n) {
   bool conv = graph_is(n, OP_nereid_library_conv_default);
-  bool may = g->tf32 & (conv ? TF32_CONVOLUTIONS : TF32_PRODUCTS);
-  return may && n->args[0].node->type.dtype == DT_F32;
+  return n->args[0].node->type.dtype == DT_F32 &&
+         graph_rounds(g, conv ? ROUNDS_AS_CONVOLUTION : n->rounds);
 }
 
 /* ---- sizes ---- */

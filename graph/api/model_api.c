@@ -569,6 +569,7 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   out->compile.fuse = out->compile.freeze = fused;
   out->compile.tune = tuned;
   out->compile.unchecked = o->no_checks != 0;
+  out->compile.deterministic = o->deterministic != 0;
   out->compile.asserts = gpu && o->assert_indices;
   out->compile.tf32 = (unsigned)o->tf32;
   out->measures = mode == MODE_TUNE;

@@ -601,6 +601,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   g->unchecked = options->unchecked;
   g->asserts = options->asserts;
+  g->deterministic = options->deterministic;
   g->libraries = options->libraries;
   g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;

@@ -16,6 +16,7 @@ typedef struct {
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
   bool unchecked;     /* indices are not checked */
+  bool deterministic; /* sums of floats have one order */
   bool asserts;       /* one that is out of range ends the launch */
   Stages *stages;     /* called for each step of the compilation, or NULL */
   const struct LibraryChooser *libraries; /* which products libraries compute; NULL: none */

@@ -50,14 +50,17 @@ static Node *first_columns(Build *b, Node *x, Dim from, Dim to) {
   return build_slice(b, x, rank_of(x) - 1, from, to, 1);
 }
 
+static Node *exact_product(Build *b, Node *x, Node *table) {
+  return build_product(b, OP_aten_matmul_default, x, table, ROUNDS_NEVER);
+}
+
 /* Products with both parts of the table at once. */
 static Parts by_table(Build *b, Parts x, Parts table) {
   Dim m = size_from_end(table.re, 1), twice = dim_mul(build_dims(b), m, build_const(b, 2));
-  Node *y = build_op2(b, OP_aten_matmul_default, x.re,
-                      build_cat(b, 2, (Node *[]){table.re, table.im}, 1));
+  Node *y = exact_product(b, x.re, build_cat(b, 2, (Node *[]){table.re, table.im}, 1));
   if (x.im) {
     Node *turned[] = {build_op1(b, OP_aten_neg_default, table.im), table.re};
-    y = build_add(b, y, build_op2(b, OP_aten_matmul_default, x.im, build_cat(b, 2, turned, 1)));
+    y = build_add(b, y, exact_product(b, x.im, build_cat(b, 2, turned, 1)));
   }
   return (Parts){first_columns(b, y, build_const(b, 0), m), first_columns(b, y, m, twice)};
 }
@@ -193,9 +196,9 @@ static Node *real_by_product(Build *b, Parts x, Dim n) {
   DType t = x.re->type.dtype;
   Parts table = powers(b, m, n, n, true, t);
   Node *count = build_to(b, counts(b, m, n), t);
-  Node *y = build_op2(b, OP_aten_matmul_default, x.re, build_mul(b, table.re, count));
+  Node *y = exact_product(b, x.re, build_mul(b, table.re, count));
   if (!x.im) return y;
-  return build_sub(b, y, build_op2(b, OP_aten_matmul_default, x.im, build_mul(b, table.im, count)));
+  return build_sub(b, y, exact_product(b, x.im, build_mul(b, table.im, count)));
 }
 
 /* The rest of the spectrum are the conjugates of elements 1 ... n - m. */

@@ -100,7 +100,8 @@ static Node *channel_product(Build *b, Node *x, Node *w) {
   memcpy(shape, x->type.shape, rank * sizeof *shape);
   shape[rank - 1] = w->type.shape[1];
   Dim rows[] = {infer_product(&b->in, x->type.shape, rank - 1), x->type.shape[rank - 1]};
-  Node *y = build_op2(b, OP_aten_mm_default, build_view(b, x, 2, rows), w);
+  x = build_view(b, x, 2, rows);
+  Node *y = build_product(b, OP_aten_mm_default, x, w, ROUNDS_AS_CONVOLUTION);
   return build_view(b, y, rank, shape);
 }
 

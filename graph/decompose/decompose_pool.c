@@ -399,7 +399,8 @@ static Node *open_average(Build *b, const Pooling *p) {
         open_windows(b, y->type.shape[axis], p->windows[axis - p->first], &first, &count);
     Node *weights = build_div(b, build_to(b, inside, y->type.dtype), count);
     y = build_transpose(b, y, axis, last);
-    y = build_op2(b, OP_aten_matmul_default, y, build_transpose(b, weights, 0, 1));
+    weights = build_transpose(b, weights, 0, 1);
+    y = build_product(b, OP_aten_matmul_default, y, weights, ROUNDS_NEVER);
     y = build_transpose(b, y, axis, last);
   }
   return build_to(b, y, p->x->type.dtype);

@@ -74,8 +74,20 @@ DType scatter_sum_dtype(DType t) {
   return t == DT_I64 ? t : DT_I32;
 }
 
+static Node *one_column(Build *b, Node *x) {
+  return build_view(b, x, 2, (Dim[]){value_numel(b->in.g, &x->type), build_const(b, 1)});
+}
+
 Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src) {
   DType t = scatter_sum_dtype(to->type.dtype);
+  if (b->in.g->deterministic && dtype_is_float(t)) {
+    Dim n = value_numel(b->in.g, &to->type);
+    Node *row = scatter_flat(b, indices),
+         *low = build_with(b, OP_aten_lt_Scalar, row, build_int(b, 0));
+    row = build_where(b, low, arg_dim(n), arg_node(row));
+    Node *sum = scatter_sum_rows(b, n, row, one_column(b, build_to(b, src, t)));
+    return build_to(b, build_add(b, build_to(b, to, t), like(b, sum, to)), to->type.dtype);
+  }
   Node *sum = scatter_at(b, build_to(b, to, t), indices, arg_node(build_to(b, src, t)), "sum");
   return build_to(b, sum, to->type.dtype);
 }
@@ -84,7 +96,8 @@ Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src) {
 static Node *sum_by_product(Build *b, Dim n, Node *row, Node *values) {
   Node *which = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, build_arange(b, n), 1),
                           build_unsqueeze(b, row, 0));
-  return build_op2(b, OP_aten_mm_default, build_to(b, which, values->type.dtype), values);
+  which = build_to(b, which, values->type.dtype);
+  return build_product(b, OP_aten_mm_default, which, values, ROUNDS_NEVER);
 }
 
 Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {

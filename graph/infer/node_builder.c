@@ -6,7 +6,7 @@
 #include "graph/ops/graph_text.h"
 
 Build build_at(Graph *g, Node *n) {
-  Build b = {.in = {.g = g, .n = n}, .before = n};
+  Build b = {.in = {.g = g, .n = n}, .before = n, .rounds = n->rounds};
   if (n->kind == NODE_CALL) b.in.schema = ops_schema(g, n->op);
   return b;
 }
@@ -73,6 +73,7 @@ static void name_part(Build *b, Node *n, const char *part, size_t len) {
 static Node *finish_node(Build *b, Node *n, const char *part, size_t len) {
   n->location = b->in.n->location;
   n->origin = b->in.n->origin;
+  n->rounds = b->rounds;
   name_part(b, n, part, len);
   if (!infer_node(b->in.g, n, &n->type)) longjmp(b->in.failed, 1);
   return n;
@@ -122,6 +123,14 @@ Node *build_op1(Build *b, OpId op, Node *x) { return build(b, op, ARGS(arg_node(
 
 Node *build_op2(Build *b, OpId op, Node *x, Node *y) {
   return build(b, op, ARGS(arg_node(x), arg_node(y)));
+}
+
+Node *build_product(Build *b, OpId op, Node *x, Node *y, ProductRounding rounds) {
+  ProductRounding before = b->rounds;
+  b->rounds = rounds;
+  Node *product = build_op2(b, op, x, y);
+  b->rounds = before;
+  return product;
 }
 
 Node *build_with(Build *b, OpId op, Node *x, Arg y) { return build(b, op, ARGS(arg_node(x), y)); }

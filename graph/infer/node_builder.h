@@ -5,7 +5,7 @@
  *
  * A Build has a current node, whose arguments the functions of graph/ops/infer_rules.h get, and an
  * insertion point.  Each call is typed by inference as it is made, and gets its location, its
- * origin and the stem of its name from the current node.
+ * origin, its rounding and the stem of its name from the current node.
  *
  * Nothing here returns on an error: it is reported, and jumps to b->in.failed. */
 #ifndef NEREID_GRAPH_INFER_NODE_BUILDER_H
@@ -16,6 +16,7 @@
 typedef struct {
   Infer in;     /* of the Build's node */
   Node *before; /* where new nodes go */
+  ProductRounding rounds; /* of new nodes */
   Node **items; /* what a rule leaves in place of a node whose value is a list */
   uint32_t nitems;
 } Build;
@@ -63,6 +64,8 @@ Node *build_with_named(Build *b, OpId op, uint32_t nargs, const Arg *args,
                        const char *name, Arg value);
 Node *build_op1(Build *b, OpId op, Node *x);
 Node *build_op2(Build *b, OpId op, Node *x, Node *y);
+/* The same of an mm, bmm or matmul that rounds so. */
+Node *build_product(Build *b, OpId op, Node *x, Node *y, ProductRounding rounds);
 /* The second operand is a number. */
 Node *build_with(Build *b, OpId op, Node *x, Arg y);
 Node *build_add(Build *b, Node *x, Node *y);

@@ -117,6 +117,10 @@ typedef struct {
   double *floats;
 } InputValue;
 
+/* What allows a product to round its operands of f32 to TF32: PyTorch's setting of products or of
+ * convolutions, or nothing, as PyTorch has no product there. */
+typedef enum { ROUNDS_AS_PRODUCT, ROUNDS_AS_CONVOLUTION, ROUNDS_NEVER } ProductRounding;
+
 struct Node {
   NodeKind kind;
   uint32_t id; /* unique in the graph, below graph->nids */
@@ -127,6 +131,7 @@ struct Node {
   NamedArg *named;
   uint32_t nnamed;
   ValueType type;
+  ProductRounding rounds;
   bool is_number; /* the tensor of an integer that the graph returns: args[1] */
   Span location;  /* in the text it was read from */
   Name origin; /* where the model's source made it, "File: m.py:3 in forward, code: y = x + 1";
@@ -185,12 +190,18 @@ struct Graph {
   bool notes_relations;        /* while they are looked for */
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
   bool unchecked;              /* indices are not checked: the caller has proven them */
+  bool deterministic;          /* sums of floats have one order, whatever order threads run in */
   bool asserts;                /* an index out of range ends the launch */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
   unsigned tf32; /* bits: which sums may round their operands of f32 to TF32 */
   const struct LibraryChooser *libraries; /* who chooses products for libraries; NULL: none are */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
+
+static inline bool graph_rounds(const Graph *g, ProductRounding rounds) {
+  static const unsigned bits[] = {TF32_PRODUCTS, TF32_CONVOLUTIONS, 0};
+  return g->tf32 & bits[rounds];
+}
 
 Graph *graph_new(Arena *a, Pool *names, Diags *d);
 

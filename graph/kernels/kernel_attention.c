@@ -345,26 +345,27 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   /* Behind a lower limit, rows see nothing of the block's first keys. */
   const char *shift =
       w.may_see_nothing || x->low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher";
-  Slot slots[] = {{"rows", w.own},
-                  {"columns", kernel_index(k, x->columns, NULL)},
-                  {"block", x->high ? "(blocks - 1 - tl.program_id(0) % blocks)"
-                                    : "(tl.program_id(0) % blocks)"},
-                  {"query", query},
-                  {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
-                  {"key", key},
-                  {"key_mask", attention_masked_by(k, width)},
-                  {"key_edge", attention_masked_by(k, attention_and(k, n_ends, width))},
-                  {"value", value},
-                  {"value_mask", attention_masked_by(k, columns)},
-                  {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
-                  {"scale", attention_scale_text(&w)},
-                  {"exp", attention_exp(&w)},
-                  {"mask", mask},
-                  {"seed", seed},
-                  {"keep", keep},
-                  {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
-                  {"seen", attention_edge(&w)},
-                  {"shift", shift},
-                  {"precision", product_precision(k->graph, x->query->type.dtype, TF32_PRODUCTS)}};
+  Slot slots[] = {
+      {"rows", w.own},
+      {"columns", kernel_index(k, x->columns, NULL)},
+      {"block",
+       x->high ? "(blocks - 1 - tl.program_id(0) % blocks)" : "(tl.program_id(0) % blocks)"},
+      {"query", query},
+      {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
+      {"key", key},
+      {"key_mask", attention_masked_by(k, width)},
+      {"key_edge", attention_masked_by(k, attention_and(k, n_ends, width))},
+      {"value", value},
+      {"value_mask", attention_masked_by(k, columns)},
+      {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
+      {"scale", attention_scale_text(&w)},
+      {"exp", attention_exp(&w)},
+      {"mask", mask},
+      {"seed", seed},
+      {"keep", keep},
+      {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
+      {"seen", attention_edge(&w)},
+      {"shift", shift},
+      {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
 }

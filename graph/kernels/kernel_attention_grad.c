@@ -48,7 +48,7 @@ static const char *kept_line(AttentionWriter *w) {
 }
 
 static const char *precision(const AttentionWriter *w) {
-  return product_precision(w->k->graph, w->x.query->type.dtype, TF32_PRODUCTS);
+  return product_precision(w->k->graph, w->x.query->type.dtype, ROUNDS_AS_PRODUCT);
 }
 
 /* ---- of the query ---- */

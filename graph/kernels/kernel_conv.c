@@ -203,6 +203,6 @@ void kernel_conv(Text *out, Kernel *k) {
       {"left_condition", conditions[0]},
       {"right", b},
       {"right_condition", conditions[1]},
-      {"precision", product_precision(k->graph, c.node->type.dtype, TF32_CONVOLUTIONS)}};
+      {"precision", product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION)}};
   kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);
 }

@@ -138,9 +138,10 @@ void product_epilogue(Kernel *k) {
 
 /* Rounded as the libraries round: cut operands are all too small, by which errors add up over a
  * model's layers to ten times theirs. */
-const char *product_precision(const Graph *g, DType t, unsigned use) {
+const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
   if (t != DT_F32) return "";
-  return g->tf32 & use ? ", input_precision=\"tf32_rounded\"" : ", input_precision=\"ieee\"";
+  return graph_rounds(g, rounds) ? ", input_precision=\"tf32_rounded\""
+                                 : ", input_precision=\"ieee\"";
 }
 
 void kernel_matmul(Text *out, Kernel *k) {
@@ -164,7 +165,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"left", a.pointers},
                   {"left_condition", a.condition},
                   {"right", b.pointers},
-                  {"precision", product_precision(k->graph, left->type.dtype, TF32_PRODUCTS)}};
+                  {"precision", product_precision(k->graph, left->type.dtype, n->rounds)}};
   product_epilogue(k);
   kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
 }

@@ -14,8 +14,7 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
                              const char *second);
 /* The nodes of the group after the product, which is in `acc`. */
 void product_epilogue(Kernel *k);
-/* The further arguments of a tl.dot of operands of that dtype; `use` is TF32_PRODUCTS or
- * TF32_CONVOLUTIONS. */
-const char *product_precision(const Graph *g, DType t, unsigned use);
+/* The further arguments of a tl.dot of operands of that dtype. */
+const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
 
 #endif

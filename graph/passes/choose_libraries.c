@@ -134,6 +134,7 @@ static void make_call(Graph *g, const Call *call) {
       {.kind = ARG_STRING, .name = pool_name(g->names, library_name(call->function))},
       {.kind = ARG_STRING, .name = pool_name(g->names, library_activation_name(call->activation))},
       arg_dtype(end->type.dtype)};
+  end->rounds = product->rounds;
   build_become(&b, OP_nereid_library_product_default, sizeof args / sizeof *args, args);
 }
 

@@ -161,6 +161,7 @@ static Node *view_again(Functionalize *f, Node *n, Node *of) {
   copy->type = n->type;
   copy->location = n->location;
   copy->origin = n->origin;
+  copy->rounds = n->rounds;
   graph_fresh_name(g, copy, n->name);
   return copy;
 }

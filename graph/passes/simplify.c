@@ -193,7 +193,8 @@ static uint64_t hash_node(const Node *n) {
 }
 
 static bool equal_nodes(const Node *a, const Node *b) {
-  if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nnamed != b->nnamed)
+  if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nnamed != b->nnamed ||
+      a->rounds != b->rounds)
     return false;
   for (uint32_t i = 0; i < a->nargs; i++)
     if (!equal_args(&a->args[i], &b->args[i])) return false;

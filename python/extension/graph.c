@@ -35,15 +35,15 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices), whose texts the
- * tuple keeps; the last four may be left out. */
+/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices, deterministic),
+ * whose texts the tuple keeps; the last five may be left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|zipp", &g->mode, &g->dtype, &PyList_Type, &ranges,
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|zippp", &g->mode, &g->dtype, &PyList_Type, &ranges,
                         &g->device, &g->no_checks, &g->libraries, &g->tf32, &g->keep,
-                        &g->assert_indices))
+                        &g->assert_indices, &g->deterministic))
     return -1;
   return read_ranges(o, ranges);
 }

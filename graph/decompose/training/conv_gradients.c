@@ -155,8 +155,12 @@ static Node *channel_products(Build *b, const ConvGradient *c, Node *rows, Node 
   rows = merged(b, rows, 1, c->n + 1);                                 /* [groups, windows, o] */
   elements = merged(b, merged(b, elements, 1, c->n + 1), 2, c->n + 1); /* [.., windows, k * c] */
   rows = build_transpose(b, rows, 1, 2);
-  if (!dim_is(c->groups, 1)) return build_op2(b, OP_aten_bmm_default, rows, elements);
-  return build_op2(b, OP_aten_mm_default, build_squeeze(b, rows, 1), build_squeeze(b, elements, 1));
+  OpId op = dim_is(c->groups, 1) ? OP_aten_mm_default : OP_aten_bmm_default;
+  if (op == OP_aten_mm_default) {
+    rows = build_squeeze(b, rows, 1);
+    elements = build_squeeze(b, elements, 1);
+  }
+  return build_product(b, op, rows, elements, ROUNDS_AS_CONVOLUTION);
 }
 
 static Node *weight_gradient(Build *b, const ConvGradient *c) {

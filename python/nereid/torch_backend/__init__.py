@@ -19,6 +19,7 @@ import torch
 from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention
 from nereid.torch_backend.decompositions import decompositions
+from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import is_seeded, replace_random
 from nereid.torch_backend.settings import Settings, settings_of
@@ -89,6 +90,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     def compiler(kind: str) -> Callable:
         return lambda graph, examples: _compile(graph, examples, settings, kind, recorder)
 
+    guard(module)
     keep_attention(module, settings)
     return aot_autograd(
         fw_compiler=compiler("forward"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Callable
 
 import torch
 
+from nereid.torch_backend.log import log
 from nereid.torch_backend.partition import device_of, is_tensor
-
-log = logging.getLogger(__name__)
 
 
 def reason_against(program) -> str | None:

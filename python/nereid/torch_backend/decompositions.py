@@ -53,6 +53,15 @@ def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     return (self if beta == 1 else self * beta) + product
 
 
+@_decomposes(aten.cat.default)
+def _cat(tensors, dim=0):
+    from torch._inductor.decomposition import cat
+
+    if all(tensor is tensors[0] for tensor in tensors):
+        return NotImplemented  # TorchInductor's form has other strides than the operator
+    return cat(tensors, dim)
+
+
 @_decomposes(aten._trilinear.default)
 def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     operands = []

@@ -52,6 +52,20 @@ def memory_order(sizes: Sequence, strides: Sequence) -> tuple[int, ...] | None:
     return order if _is_dense(sizes, strides, order) else None
 
 
+def has_plain_strides(sizes: Sequence, strides: Sequence) -> bool:
+    """Are the strides of a tensor without gaps those that its order of axes gives?  An axis of one
+    element may have any.  Those of a tensor without elements mean nothing: PyTorch's rules and its
+    operators differ there."""
+    if any(is_known(size == 0) for size in sizes):
+        return True
+    expected = 1
+    for axis in reversed(memory_order(sizes, strides)):
+        if not is_known(strides[axis] == expected):
+            return False
+        expected = expected * sizes[axis]
+    return True
+
+
 def is_plain(order: Sequence[int]) -> bool:
     """Are the axes in memory as they are in the tensor?"""
     return all(axis == i for i, axis in enumerate(order))

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.layout import is_known, memory_order
+from nereid.torch_backend.layout import has_plain_strides, is_known, memory_order
 from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
 from nereid.torch_backend.random_ops import without_seed
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
@@ -281,6 +281,10 @@ class _Writer:
             value = base.meta["val"]
             if memory_order(value.shape, value.stride()) is None:
                 self._conform(base)
+            elif not has_plain_strides(value.shape, value.stride()):
+                numbers, name = self.program.numbers, self._name(base)
+                self._line(f"{name} = view_of({name}, {numbers.tuple(value.shape)}, "
+                           f"{numbers.tuple(value.stride())}, 0)")
         self._make_views(plan)
 
     def _conform(self, node) -> None:

@@ -13,6 +13,7 @@ from nereid import _nereid
 from nereid.errors import IndexOutOfRange, NereidError
 from nereid.models import _describe, _torch_allocator
 from nereid.runtime import driver
+from nereid.torch_backend import flags
 from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.log import line_of
 from nereid.torch_backend.partition import Segment, is_tensor, places_reason
@@ -178,15 +179,6 @@ def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
     return nodes or {node: str(error).splitlines()[0] for node in plan.nodes}
 
 
-def _tf32() -> int:
-    """Which sums of float32 PyTorch rounds to TF32: bits of nereid_graph_tf32."""
-    try:
-        products = torch.get_float32_matmul_precision() != "highest"
-        return products + 2 * bool(torch.backends.cudnn.allow_tf32)
-    except RuntimeError:  # it was set by names of PyTorch 2.9 that the old ones can't say
-        return 0
-
-
 # The extension reads such tensors themselves.
 _IS_READ = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
 
@@ -229,13 +221,14 @@ class Compiled:
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
-                    options.libraries or None, _tf32())
+                    flags.libraries(options.libraries), flags.tf32(), False,
+                    options.check_indices, flags.deterministic())
         self.settings = settings
         notes: list = []
         try:
             self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
             self.executable = self.graph.compile(driver.device(self.name),
-                                                 (*settings, True, options.check_indices))
+                                                 (*settings[:7], True, *settings[8:]))
         except NereidError as error:
             raise Refused(refusals(error, text, plan)) from error
         self.title = "a segment"

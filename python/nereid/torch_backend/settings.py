@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, fields
 
 MODES = ("default", "eager", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -37,13 +38,19 @@ class Settings:
         return self.mode in ("reduce-overhead", "max-autotune") and not self.verify
 
 
+def _nearest(name: str, known) -> str:
+    found = difflib.get_close_matches(name.replace(".", "_"), list(known), 1)
+    return f", did you mean {found[0]!r}?" if found else ""
+
+
 def settings_of(mode: str | None, options: dict | None) -> Settings:
     """Raises for names and values that mean nothing, with those that there are."""
     given = dict(options or {})
     known = {field.name: field for field in fields(Settings)}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"there is no option {name!r}; options are {', '.join(known)}")
+            raise ValueError(f"there is no option {name!r}{_nearest(name, known)}; options are "
+                             f"{', '.join(known)}")
         wanted = type(known[name].default)
         if wanted is tuple and isinstance(value, (list, tuple)):
             given[name] = tuple(map(str, value))
@@ -51,5 +58,6 @@ def settings_of(mode: str | None, options: dict | None) -> Settings:
             raise ValueError(f"option {name!r} is a {wanted.__name__}, not {value!r}")
     settings = Settings(**{**given, **({"mode": mode} if mode else {})})
     if settings.mode not in MODES:
-        raise ValueError(f"there is no mode {settings.mode!r}; modes are {', '.join(MODES)}")
+        raise ValueError(f"there is no mode {settings.mode!r}{_nearest(settings.mode, MODES)}; "
+                         f"modes are {', '.join(MODES)}")
     return settings

@@ -22,6 +22,10 @@ static Node *constant_table(OnnxCall *c, double (*f)(double), Dim rows, Dim colu
   return onnx_constant(c, &k);
 }
 
+static Node *exact_product(Build *b, Node *x, Node *table) {
+  return build_product(b, OP_aten_matmul_default, x, table, ROUNDS_NEVER);
+}
+
 /* The transform along the last axis of the real and imaginary parts (which may be NULL): its first
  * m elements, and a last axis of the two parts. */
 static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
@@ -29,11 +33,11 @@ static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
   Dim n = re->type.shape[rank_of(re) - 1];
   Node *cosine = constant_table(c, cos, n, m), *sine = constant_table(c, sin, n, m);
   if (!inverse) sine = build_op1(b, OP_aten_neg_default, sine);
-  Node *out_re = build_op2(b, OP_aten_matmul_default, re, cosine);
-  Node *out_im = build_op2(b, OP_aten_matmul_default, re, sine);
+  Node *out_re = exact_product(b, re, cosine);
+  Node *out_im = exact_product(b, re, sine);
   if (im) {
-    out_re = build_sub(b, out_re, build_op2(b, OP_aten_matmul_default, im, sine));
-    out_im = build_add(b, out_im, build_op2(b, OP_aten_matmul_default, im, cosine));
+    out_re = build_sub(b, out_re, exact_product(b, im, sine));
+    out_im = build_add(b, out_im, exact_product(b, im, cosine));
   }
   Node *both[] = {build_unsqueeze(b, out_re, rank_of(out_re)),
                   build_unsqueeze(b, out_im, rank_of(out_im))};

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""PyTorch's settings under torch.compile(backend="nereid"): TF32 and what it must leave alone,
+deterministic algorithms, settings that change between calls; names of options and modes; and
+layouts of results that PyTorch's settings or inputs ask for."""
+import os, pathlib, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import tally
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+PLAN = 2  # the number of that stage
+
+# name: (parameters, calls, the settings of TF32 under which it rounds)
+PRODUCTS = {
+    "mm": ('x: "f32[64, 64]"', ["mm.default(x, x)"], "products"),
+    "complex mm": ('x: "f32[64, 64, 2]"', [
+        "view_as_complex.default(x)", "mm.default(v0, v0)", "view_as_real.default(v1)"],
+        "products"),
+    "convolution": ('x: "f32[8, 64, 7, 7]", w: "f32[32, 64, 3, 3]"', [
+        "convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)"],
+        "convolutions"),
+    "convolution of elements": ('x: "f32[8, 64, 7, 7]", w: "f32[32, 64, 1, 1]"', [
+        "convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)"],
+        "convolutions"),
+    "fft": ('x: "f32[8, 60]"', ["fft_fft.default(x)", "view_as_real.default(v0)"], None),
+    "irfft": ('x: "f32[8, 31, 2]"', ["view_as_complex.default(x)", "fft_irfft.default(v0)"], None),
+    "sums of few rows": ('i: "i64[4096]", g: "f32[4096, 64]"', [
+        "embedding_dense_backward.default(g, i, 10, -1, False)"], None),
+}
+
+
+def plan_of(parameters, calls, *, device="cuda", libraries="none", tf32=0, deterministic=False):
+    from nereid import _nereid
+
+    lines = [f"    v{i} = torch.ops.aten.{call}\n" for i, call in enumerate(calls)]
+    text = f"def forward(self, {parameters}):\n{''.join(lines)}    return (v{len(calls) - 1},)\n"
+    graph = _nereid.Graph("<graph>", text.encode(), None, [], [], [])
+    return graph.emit((None, None, [], device, False, libraries, tf32, False, False,
+                       deterministic), PLAN)
+
+
+def check_tf32():
+    for name, (parameters, calls, setting) in PRODUCTS.items():
+        for tf32 in range(4):
+            allowed = setting is not None and bool(tf32 & (1 if setting == "products" else 2))
+            for libraries in ("none", "always"):
+                plan = plan_of(parameters, calls, libraries=libraries, tf32=tf32)
+                rounds = "tf32_rounded" in plan or "tf32 = 1" in plan
+                tally.check(rounds == allowed, f"{name}, TF32 {tf32}, libraries {libraries}")
+
+
+SCATTERS = {
+    "scatter_add": lambda x, i, s: x.scatter_add(0, i.view(-1, 1).expand(-1, 8), s),
+    "scatter_reduce": lambda x, i, s: x.scatter_reduce(0, i.view(-1, 1).expand(-1, 8), s, "mean"),
+    "index_add": lambda x, i, s: x.index_add(0, i, s),
+    "index_put": lambda x, i, s: x.index_put((i,), s, True),
+    "index_put of bf16": lambda x, i, s: x.bfloat16().index_put((i,), s.bfloat16(), True).float(),
+    "gather's gradient": lambda x, i, s: torch.func.grad(
+        lambda y: (y.gather(0, i.view(-1, 1).expand(-1, 8)) * s).sum())(x),
+}
+
+
+def segments_of(function, *inputs):
+    """The compiled function's value, and the text of the kernels of all its segments."""
+    from nereid import torch_backend
+
+    torch._dynamo.reset()
+    before = len(torch_backend._programs)
+    value = torch.compile(function, backend="nereid")(*inputs)
+    segments = [s for p in torch_backend._programs[before:] for s in p.segments]
+    options = [(*s.settings[:3], "cuda", *s.settings[4:]) for s in segments]
+    return value, "".join(s.graph.emit(o, PLAN) for s, o in zip(segments, options))
+
+
+def check_deterministic():
+    x, s = torch.randn(100, 8), torch.randn(500, 8)
+    i = torch.randint(0, 100, (500,))
+    for name, function in SCATTERS.items():
+        want = function(x, i, s)
+        for asked in (False, True):
+            torch.use_deterministic_algorithms(asked)
+            value, plan = segments_of(function, x, i, s)
+            loose = 0.1 if "bf16" in name else 1e-4
+            tally.check(torch.allclose(value, want, atol=loose), f"{name}, deterministic {asked}")
+            counts = name == "scatter_reduce"  # of integers, whose sums have no order
+            sums = plan.count("tl.atomic_add") - counts
+            tally.check((sums == 0) == asked, f"{name}: {sums} atomics, deterministic {asked}")
+    plan = segments_of(lambda x: x @ x.t(), torch.randn(64, 64))[1]
+    torch.use_deterministic_algorithms(False)
+    tally.check("cublas" not in plan, "no libraries where algorithms are deterministic")
+
+
+def programs():
+    from nereid import torch_backend
+
+    return len(torch_backend._programs)
+
+
+def check_changes():
+    """A setting that changes compiles anew, one that changes back does not."""
+    from nereid.torch_backend import flags
+
+    original, flags._has_convolution = flags._has_convolution, lambda module: True
+    torch._dynamo.reset()
+    function, x = torch.compile(lambda x: x @ x, backend="nereid"), torch.randn(4, 4)
+    matmul = torch.backends.cuda.matmul
+    changes = {
+        "nothing": (lambda: None, lambda: None),
+        "products": (lambda: torch.set_float32_matmul_precision("high"),
+                     lambda: torch.set_float32_matmul_precision("highest")),
+        "convolutions": (lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
+                         lambda: setattr(torch.backends.cudnn, "allow_tf32", True)),
+        "sums of bf16": (lambda: setattr(matmul, "allow_bf16_reduced_precision_reduction", False),
+                         lambda: setattr(matmul, "allow_bf16_reduced_precision_reduction", True)),
+        "sums of fp16": (lambda: setattr(matmul, "allow_fp16_reduced_precision_reduction", False),
+                         lambda: setattr(matmul, "allow_fp16_reduced_precision_reduction", True)),
+        "deterministic": (lambda: torch.use_deterministic_algorithms(True),
+                          lambda: torch.use_deterministic_algorithms(False)),
+    }
+    function(x)
+    for name, (change, back) in changes.items():
+        before = programs()
+        change()
+        function(x)
+        between = programs()
+        back()
+        function(x)
+        made = between - before, programs() - between
+        tally.check(made == (int(name != "nothing"), 0), f"{name}: {made} graphs are compiled")
+    flags._has_convolution = original
+
+
+def check_options():
+    cases = {
+        "did you mean 'check_indices'?": {"options": {"check_index": True}},
+        "did you mean 'max-autotune'?": {"mode": "max_autotune"},
+        "options are mode, ": {"options": {"triton.cudagraphs": True}},
+        "option 'verify' is a bool, not 1": {"options": {"verify": 1}},
+    }
+    for words, given in cases.items():
+        torch._dynamo.reset()
+        try:
+            torch.compile(lambda x: x + 1, backend="nereid", **given)(torch.ones(1))
+            tally.check(False, f"{given}: no error")
+        except Exception as error:
+            tally.check(words in str(error), f"{given}: {error}")
+
+
+def check_strides():
+    """Results are in memory as PyTorch has them."""
+    last = torch.randn(2, 8, 6, 6).contiguous(memory_format=torch.channels_last)
+    moved, wide = torch.randn(5, 4, 3).permute(2, 0, 1), torch.randn(4, 1).expand(4, 6)
+    conv = torch.nn.Conv2d(8, 4, 3).to(memory_format=torch.channels_last)
+    cases = {
+        "channels last": (lambda x: x.relu(), last),
+        "one channel": (lambda x: x.bfloat16(), last[:, :1]),
+        "a convolution": (conv, torch.randn(2, 8, 6, 6)),
+        "a tensor twice": (lambda x: torch.cat([x, x], 1), last),
+        "two layouts": (lambda x: x.contiguous() + x, last),
+        "an asked layout": (lambda x: x.to(memory_format=torch.channels_last) * 2,
+                            last.contiguous()),
+        "permuted": (lambda x: x + 1, moved),
+        "a contiguous one": (lambda x: (x * 2).contiguous(), moved),
+        "a clone": (lambda x: x.clone(), moved),
+        "an expanded input": (lambda x: x.relu(), wide),
+        "an expanded result": (lambda x: (x + 1)[:, :1].expand(4, 9), wide),
+        "a slice": (lambda x: x[::2, 1:3] * 2, torch.randn(8, 8)),
+    }
+    for name, (function, x) in cases.items():
+        for dynamic in (False, True):
+            torch._dynamo.reset()
+            with torch.no_grad():
+                want = function(x)
+                got = torch.compile(function, backend="nereid", dynamic=dynamic)(x)
+            tally.check(got.stride() == want.stride() and torch.allclose(got, want, atol=1e-4),
+                        f"{name}: strides {got.stride()}, not {want.stride()}")
+
+
+def main():
+    torch.manual_seed(0)
+    check_strides()
+    check_tf32()
+    check_deterministic()
+    check_changes()
+    check_options()
+
+
+if __name__ == "__main__":
+    if torch is None:
+        print("1 skipped: no torch")
+        tally.check(True, "")
+    else:
+        main()
+    sys.exit(tally.report())
