@@ -165,6 +165,23 @@ def check_calls():
         check_call(f"heads of {width}", scaled, *sizes, mask[:1])
 
 
+def with_padding(q, k, v, seen):
+    place = torch.arange(q.shape[2], device=q.device)
+    mask = (place[:, None] >= place[None, :]) & seen[:, None, None, :]
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
+def check_saved_masks():
+    """Of a mask the backward graph gets what data decides, and computes the rest from positions."""
+    seen = torch.rand(2, 24) > 0.3
+    seen[:, 0] = True
+    check_call("causal, with padding", with_padding, *[(2, 4, 24, 32)] * 3, seen)
+    for made in torch_backend._programs:
+        sizes = [node.meta["val"].numel() for node in made.placeholders
+                 if node.meta["val"].dtype is torch.bool]
+        tally.check(max(sizes, default=0) <= seen.numel(), f"{made.kind}: a whole mask is saved")
+
+
 def filled(q, k, v, hidden):
     scores = (q @ k.mT * 0.3).masked_fill(hidden, -math.inf)
     return scores.softmax(-1) @ v
@@ -243,6 +260,7 @@ def main():
     for attend in (whole, efficient) if DEVICE == "cuda" else (whole, flash, efficient, cudnn):
         check_dropout(attend)
     check_calls()
+    check_saved_masks()
     check_spelled_out()
     check_open_sizes()
     check_layer()

@@ -17,7 +17,7 @@ from typing import Callable
 import torch
 
 from nereid.torch_backend import log
-from nereid.torch_backend.attention import keep_attention
+from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
@@ -77,6 +77,7 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
 
     if not settings.fallback_random:
         replace_random(module)
+    repeat_masks(module)
     return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
 

@@ -297,3 +297,55 @@ def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
             elif not random:
                 node.target = _with_own_calls(node.target)
         part.recompile()
+
+
+
+# ---- in a joint graph ----
+
+# Of positions, sizes and conditions; by the operator's name without its overload.
+_CONDITIONS = {"iota", "arange", "full", "ge", "gt", "le", "lt", "eq", "ne", "bitwise_and",
+               "bitwise_or", "bitwise_not", "logical_and", "logical_or", "logical_not", "add",
+               "sub", "mul", "where", "scalar_tensor", "unsqueeze", "expand", "view", "permute",
+               "slice", "select", "squeeze", "alias", "clone", "convert_element_type"}
+
+
+def _is_condition(node) -> bool:
+    """Is the node one of those from which a mask is made, and no number that is learned?"""
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    value, name = node.meta.get("val"), node.target.name().split("::")[1].split(".")[0]
+    made = name in ("where", "full", "scalar_tensor", "expand", "alias")
+    return (name in _CONDITIONS and isinstance(value, torch.Tensor)
+            and (made or not value.dtype.is_floating_point))
+
+
+def _other_positions(node):
+    """Positions from 0 by another operator, which AOTAutograd doesn't merge with the node."""
+    more = dict(node.kwargs)
+    if node.target is not torch.ops.prims.iota.default:
+        return None
+    if (more.pop("start", None), more.pop("step", None)) != (0, 1):
+        return None
+    more.pop("requires_grad", None)
+    return torch.ops.aten.arange.start_step, (0, node.args[0], 1), more
+
+
+def repeat_masks(module: torch.fx.GraphModule) -> None:
+    """Gives gradients masks of their own that are computed again: a mask that is saved would hide
+    which keys follow from their positions, and take memory."""
+    graph, own = module.graph, {}
+
+    def repeated(node):
+        if node in own or not _is_condition(node):
+            return own.get(node, node)
+        target, *given = _other_positions(node) or (node.target, node.args, node.kwargs)
+        own[node] = graph.call_function(target, *torch.fx.node.map_arg(given, repeated))
+        own[node].meta = {"val": node.meta["val"]}
+        return own[node]
+
+    for node in list(graph.nodes):
+        if node.target is _gradient and isinstance(node.args[4], torch.fx.Node):
+            with graph.inserting_before(node):
+                node.update_arg(4, repeated(node.args[4]))
+    if own:
+        module.recompile()
