@@ -22,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,25 +34,29 @@ CALLS = 200
 
 
 class Clock:
-    """Seconds in functions, by name, without those of functions inside that are counted too."""
+    """Seconds in functions, by name, without those of functions inside that are counted too.
+    `beside` has those of threads that compile while PyTorch goes on."""
 
     def __init__(self):
-        self.spent = collections.defaultdict(float)
-        self.inside: list[float] = []
+        self.spent, self.beside = collections.defaultdict(float), collections.defaultdict(float)
+        self.of_thread = threading.local()
 
     def wrap(self, owner, name: str, label: str) -> None:
         inner = getattr(owner, name)
 
         def timed(*args, **kwargs):
+            compiler = threading.current_thread().name == "nereid compiler"
+            spent = self.beside if compiler else self.spent
+            inside = self.of_thread.__dict__.setdefault("inside", [])
             begin = time.perf_counter()
-            self.inside.append(0.0)
+            inside.append(0.0)
             try:
                 return inner(*args, **kwargs)
             finally:
                 whole = time.perf_counter() - begin
-                self.spent[label] += whole - self.inside.pop()
-                if self.inside:
-                    self.inside[-1] += whole
+                spent[label] += whole - inside.pop()
+                if inside:
+                    inside[-1] += whole
 
         setattr(owner, name, timed)
 
@@ -90,7 +95,8 @@ def watch(side: str, clock: Clock) -> None:
     clock.wrap(segment._nereid, "Graph", "read the text")
     clock.wrap(torch_backend, "_compile", "the rest of ours")
     clock.wrap(program, "partition", "partition")
-    clock.wrap(program.Program, "_function", "write the program")
+    clock.wrap(program.Program, "finish", "wait for code")
+    clock.wrap(program.Program, "_compile_function", "write the program")
     clock.wrap(segment.SegmentPlan, "text", "write the text")
     clock.wrap(segment.Compiled, "__init__", "prepare calls")
 
@@ -205,7 +211,7 @@ def measure(side: str, kind: str, options) -> dict:
     case.compile(side)
     row["first"] = case.timed()
     row["second"] = case.timed()
-    row |= metrics() | {"parts": dict(clock.spent)}
+    row |= metrics() | {"parts": dict(clock.spent), "beside": dict(clock.beside)}
     row["host us"] = case.host(CALLS if kind == "tiny" else 20) * 1e6
     row["call"] = min(case.timed() for _ in range(3))
     if side == "nereid":
@@ -287,10 +293,12 @@ def line_of(row: dict) -> str:
     head = f"{row['side']} {row['kind']} {row['state']}"
     if "problem" in row:
         return f"{head}: {row['problem']}"
-    parts = ", ".join(f"{name} {seconds:.3f}" for name, seconds in row["parts"].items())
+    parts, beside = (", ".join(f"{name} {seconds:.3f}" for name, seconds in row[key].items())
+                     for key in ("parts", "beside"))
     return (f"{head}: first {row['first']:.2f} s, second {row['second']:.3f}, Dynamo "
-            f"{row['Dynamo']:.2f}, backend {ours(row):.2f} ({parts}); call {row['call'] * 1e3:.2f} "
-            f"ms, of Python {row['host us']:.0f} us; kernels {row.get('kernels', '')}")
+            f"{row['Dynamo']:.2f}, backend {ours(row):.2f} ({parts}; beside: {beside}); call "
+            f"{row['call'] * 1e3:.2f} ms, of Python {row['host us']:.0f} us; kernels "
+            f"{row.get('kernels', '')}")
 
 
 def report(rows: list) -> str:

@@ -208,6 +208,21 @@ def check_failing():
     tally.check(len(told) == 1 and "no such thing" in told[0], f"lines {lines}")
 
 
+def check_lost_compiler():
+    """A process that was forked has no thread that compiles, and compiles itself."""
+    from nereid.torch_backend import program
+
+    original = program._Work.run
+    program._Work.run = lambda self: None
+    try:
+        x = torch.randn(4, 4, requires_grad=True)
+        out = compiled(lambda x: x.exp() - x)(x)
+        out.sum().backward()
+    finally:
+        program._Work.run = original
+    tally.check(torch.allclose(x.grad, x.exp() - 1), "without the thread that compiles")
+
+
 def check_bad_input():
     x = torch.randn(4, 4)
     same = lambda got, want, what: tally.check(torch.allclose(got, want), what)

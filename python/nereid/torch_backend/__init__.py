@@ -21,7 +21,7 @@ from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
-from nereid.torch_backend.random_ops import is_seeded, replace_random
+from nereid.torch_backend.random_ops import replace_random
 from nereid.torch_backend.settings import Settings, settings_of
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
@@ -29,21 +29,6 @@ _programs: list = []
 _lock = threading.Lock()
 _numbers = itertools.count()
 log.start()
-
-
-def _program(module, settings: Settings, kind: str, recorder) -> Program:
-    """The program; one of PyTorch's operators alone, with a warning, if compiling fails."""
-    number = next(_numbers)
-    try:
-        return Program(module, settings, kind, number, recorder)
-    except Exception as error:
-        nodes = [node for node in module.graph.nodes if node.op == "call_function"]
-        if settings.verify or any(map(is_seeded, nodes)):
-            raise
-        log.log.warning("%s graph %d can't be compiled, and PyTorch runs it: %s: %s", kind, number,
-                        type(error).__name__, error)
-        reason = f"the compiler failed: {error}"
-        return Program(module, settings, kind, number, recorder, dict.fromkeys(nodes, reason))
 
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
@@ -56,11 +41,12 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         report_strides(module)
     elif kind == "backward":
         take_strides(module, examples)
-    program = _program(module, settings, kind, recorder)
-    program.seconds = time.perf_counter() - begin
+    program = Program(module, settings, kind, next(_numbers), recorder)
+    program.seconds += time.perf_counter() - begin
+    if settings.waits or recorder is not None:
+        program.finish()
     with _lock:
         _programs.append(program)
-    log.tell(program)
     if recorder is not None:
         recorder.programs.append(program)
     call = program.call

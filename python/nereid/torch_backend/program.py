@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import operator
 import os
+import threading
+import time
 from typing import Any, Callable
 
 import torch
 
 from nereid.torch_backend.layout import has_plain_strides, is_known, memory_order
 from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
-from nereid.torch_backend.random_ops import without_seed
+from nereid.torch_backend.log import log, tell
+from nereid.torch_backend.random_ops import is_seeded, without_seed
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.verify import Verified
@@ -54,14 +57,47 @@ class _Numbers:
         return "(" + "".join(f"{self.text(value)}, " for value in values) + ")"
 
 
+class _Work(threading.Thread):
+    """Compiles segments, while PyTorch goes on to the next graph."""
+
+    def __init__(self, segments: list[Compiled]):
+        super().__init__(name="nereid compiler")
+        self.segments, self.problem = segments, None
+
+    def run(self) -> None:
+        self.compile()
+
+    def compile(self) -> None:
+        problems: dict = {}
+        try:
+            for segment in self.segments:
+                try:
+                    if segment.executable is None:
+                        segment.compile()
+                except Refused as refused:
+                    problems.update(refused.nodes)
+            self.problem = Refused(problems) if problems else None
+        except Exception as error:
+            self.problem = error
+
+    def wait(self) -> None:
+        """Raises what the thread raised.  A process that was forked has no such thread."""
+        self.join()
+        if self.problem is None and any(segment.executable is None for segment in self.segments):
+            self.compile()
+        if self.problem is not None:
+            raise self.problem
+
+
 class Program:
     """The function of a graph, and what it was made of.
 
-    `reasons` has for each node that PyTorch runs why it does; `segments` are the executables.
+    It is compiled by another thread; who needs it calls finish() first, as its function, `call`,
+    does.  `seconds` is what PyTorch waited for.
     """
 
     def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
-                 number: int = 0, recorder=None, refused: dict | None = None):
+                 number: int = 0, recorder=None):
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder = number, recorder
         self.seconds = 0.0
@@ -71,14 +107,34 @@ class Program:
         self.numbers = _Numbers()
         self.shape_env = self._shape_env()
         self.number_of_symbol = self._number_of_symbol()
-        self.reasons: dict = {}
-        self.segments: list[Compiled] = []
+        self._lock = threading.Lock()
         self._kept: dict[str, Compiled] = {}
-        self.steps = self._compile(dict(refused or {}))
-        self._name_segments()
-        self.call = self._function()
-        if settings.dump:
-            self._dump(settings.dump)
+        self._work: _Work | None = None
+        self._run: Callable = self._first_run
+        self._begin_or_give_up()
+        self.call = self._caller()
+
+    def _caller(self) -> Callable:
+        def call(args):
+            return self._run(args)
+
+        return call
+
+    def _first_run(self, args):
+        self.finish()
+        return self._run(args)
+
+    @property
+    def segments(self) -> list[Compiled]:
+        """The executables."""
+        self.finish()
+        return self._segments
+
+    @property
+    def reasons(self) -> dict:
+        """Why PyTorch runs a node: of each that it does."""
+        self.finish()
+        return self._reasons
 
     # ---- symbols ----
 
@@ -104,29 +160,82 @@ class Program:
 
     def _name_segments(self) -> None:
         """Names for messages and profiles."""
-        for i, segment in enumerate(self.segments):
+        for i, segment in enumerate(self._segments):
             segment.title = f"segment {i} of {self.kind} graph {self.number}"
 
-    def _compile(self, refused: dict) -> list:
+    def _begin(self, refused: dict) -> None:
+        """Chooses the segments, and starts to compile them."""
+        self._refused = refused
+        parts = partition(self.graph, refused, self.settings)
+        self._reasons = parts.reasons
+        self.steps = self._steps(parts.steps, parts.reasons)
+        self._segments = [step for step in self.steps if isinstance(step, Compiled)]
+        self._name_segments()
+        self._work = _Work(self._segments)
+        self._work.start()
+        self._function = self._compile_function()
+
+    def _begin_or_give_up(self) -> None:
+        try:
+            self._begin({})
+        except Exception as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """PyTorch's operators alone, with a warning."""
+        nodes = [node for node in self.graph.nodes if node.op == "call_function"]
+        if self.settings.verify or any(map(is_seeded, nodes)):
+            raise error
+        log.warning("%s graph %d can't be compiled, and PyTorch runs it: %s: %s", self.kind,
+                    self.number, type(error).__name__, error)
+        self._begin(dict.fromkeys(nodes, f"the compiler failed: {error}"))
+
+    def _end(self) -> None:
+        """Waits for the compiler; PyTorch runs the nodes that it refuses."""
         for _ in range(_ROUNDS):
-            parts = partition(self.graph, refused, self.settings)
             try:
-                steps = self._compile_segments(parts.steps, parts.reasons)
+                self._work.wait()
+                self._check()
+                return
             except Refused as problem:
-                refused.update(problem.nodes)
-                continue
-            self.reasons = parts.reasons
-            self.segments = [step for step in steps if isinstance(step, Compiled)]
-            return steps
+                self._begin({**self._refused, **problem.nodes})
         raise RuntimeError("a graph has too many nodes that are refused one after the other")
 
-    def _compile_segments(self, steps: list, refused: dict) -> list:
+    def _check(self) -> None:
+        problems: dict = {}
+        for segment in self._segments:
+            try:
+                segment.check()
+            except Refused as problem:
+                problems.update(problem.nodes)
+        if problems:
+            raise Refused(problems)
+
+    def finish(self) -> None:
+        """The executables are complete afterwards."""
+        with self._lock:
+            if self._work is None:
+                return
+            begin = time.perf_counter()
+            try:
+                self._end()
+            except Exception as error:
+                self._give_up(error)
+                self._end()
+            self._work = None
+            self.seconds += time.perf_counter() - begin
+            if self.settings.dump:
+                self._dump(self.settings.dump)
+            self._run = self._function
+        tell(self)
+
+    def _steps(self, steps: list, refused: dict) -> list:
         plans = [SegmentPlan(step, self.number_of_symbol, refused)
                  if isinstance(step, Segment) else step for step in steps]
         needed: set = set(self.output.all_input_nodes)
         for step in plans:
             needed.update(step.inputs if isinstance(step, SegmentPlan) else step.all_input_nodes)
-        out, problems = [], {}
+        out = []
         for step in plans:
             if not isinstance(step, SegmentPlan):
                 out.append(step)
@@ -136,12 +245,7 @@ class Program:
             if not step.bases and not any(self._is_update(node) for node in step.nodes):
                 out.append(step)  # views alone
                 continue
-            try:
-                out.append(self._executable(step))
-            except Refused as problem:
-                problems.update(problem.nodes)
-        if problems:
-            raise Refused(problems)
+            out.append(self._executable(step))
         return out
 
     @staticmethod
@@ -165,7 +269,7 @@ class Program:
             return Verified(segment, self)
         return segment if self.recorder is None else self.recorder.watch(segment)
 
-    def _function(self) -> Callable:
+    def _compile_function(self) -> Callable:
         writer = _Writer(self)
         source = writer.source()
         names = {**writer.values, "view_of": view_of, "conform": conform, "math": math,
@@ -180,10 +284,10 @@ class Program:
         number = len(os.listdir(folder))
         stem = os.path.join(folder, f"{number:04}_{self.kind}")
         reasons = "".join(f"# {node}: {node.target}: {reason}\n"
-                          for node, reason in self.reasons.items())
+                          for node, reason in self._reasons.items())
         with open(f"{stem}.program.py", "w") as file:
             file.write(f"{reasons}{self.source}")
-        for i, segment in enumerate(self.segments):
+        for i, segment in enumerate(self._segments):
             with open(f"{stem}.{i}.py", "w") as file:
                 file.write(segment.source)
 

@@ -224,15 +224,9 @@ class Compiled:
                     flags.libraries(options.libraries), flags.tf32(), False,
                     options.check_indices, flags.deterministic())
         self.settings = settings
-        notes: list = []
-        try:
-            self.graph = _nereid.Graph("<graph>", source.encode(), None, [], [], notes)
-            self.executable = self.graph.compile(driver.device(self.name),
-                                                 (*settings[:7], True, *settings[8:]))
-        except NereidError as error:
-            raise Refused(refusals(error, text, plan)) from error
+        self.text = text
+        self.graph = self.executable = None
         self.title = "a segment"
-        self._check_outputs()
         orders = [(i, self._order(node)) for i, node in enumerate(plan.inputs)]
         self.orders = [(i, order) for i, order in orders if order]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
@@ -243,7 +237,17 @@ class Compiled:
         forms = [_form(node.meta["val"]) for node in plan.bases]
         self.forms = None if None in forms else forms
 
-    def _check_outputs(self) -> None:
+    def compile(self) -> None:
+        """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
+        try:
+            graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [])
+            executable = graph.compile(driver.device(self.name),
+                                       (*self.settings[:7], True, *self.settings[8:]))
+        except NereidError as error:
+            raise Refused(refusals(error, self.text, self.plan)) from error
+        self.graph, self.executable = graph, executable
+
+    def check(self) -> None:
         """What the graph relies on is what PyTorch's own rules say of sizes and dtypes."""
         problems = {}
         for node, (_, kind, *_) in zip(self.plan.bases, self.executable.outputs):

@@ -34,6 +34,13 @@ class Settings:
             self.mode, self.mode)
 
     @property
+    def waits(self) -> bool:
+        """Is a graph compiled before PyTorch goes on?  Others than us may disturb a measurement,
+        and what is compared or recorded is needed whole."""
+        measures = self.segment_mode == "max-autotune"
+        return self.verify or bool(self.dump) or measures or self.cuda_graphs
+
+    @property
     def cuda_graphs(self) -> bool:
         return self.mode in ("reduce-overhead", "max-autotune") and not self.verify
 

@@ -167,6 +167,8 @@ class Verified:
         plan = SegmentPlan(segment, self.program.number_of_symbol, self.program.reasons)
         plan.bases = outputs
         compiled = Compiled(plan, self.program.settings, self.program.shape_env)
+        compiled.compile()
+        compiled.check()
         return compiled(*[_copy(env[node]) for node in plan.inputs])
 
     def _drawn(self, values) -> dict:
