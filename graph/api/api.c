@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/api/api.h"
+#include "graph/execute/library_calls.h"
 #include "graph/execute/tune_plan.h"
 #include "graph/messages.h"
 #include "runtime/device/device.h"
@@ -149,6 +150,46 @@ static int open_library_records(void *arg) {
   return 0;
 }
 
+typedef struct {
+  nereid_executable *e;
+  LibraryRecords *records;
+  bool refused; /* a call of the plan was */
+} Checking;
+
+static int check_calls_body(void *arg) {
+  Checking *c = arg;
+  Model *m = c->e->model;
+  const PlanStep *step;
+  int code = calls_refused(&step, m->arena, m->plan, c->e->device);
+  c->refused = step != NULL;
+  if (code || !step) return code;
+  LibraryProblem p = library_problem(m->graph, step->nodes[0]);
+  library_records_refuse(c->records, &p);
+  LOG(c->e->device->log, LOG_TUNE, "%s, %s: by kernels, since %s", p.signature, p.sizes,
+      nereid_error_message());
+  return 0;
+}
+
+/* What a library refuses is planned anew, as kernels; the model with which it began is the
+ * caller's. */
+static int plan_until_taken(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
+                            ModeOptions *options, LibraryRecords *records) {
+  enum { TRIES = 8 };
+  const Model *first = e->model;
+  Checking c = {e, records, false};
+  int code = model_plan(e->model, &options->compile);
+  for (int i = 0; i < TRIES && !code; i++) {
+    code = error_guard(e->model->arena, check_calls_body, &c);
+    if (code || !c.refused) return code;
+    Model *before = e->model;
+    if (i == TRIES - 1) options->compile.libraries = NULL;
+    code = api_take_model(&e->model, g, o);
+    if (before != first) model_free(before);
+    if (!code) code = model_plan(e->model, &options->compile);
+  }
+  return code;
+}
+
 /* Records say which products libraries compute, once they were measured. */
 static int plan_by_records(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
                            ModeOptions *options) {
@@ -159,8 +200,10 @@ static int plan_by_records(nereid_executable *e, nereid_graph *g, const nereid_g
   options->chooser.wants = library_records_want;
   options->chooser.context = r.records;
   options->compile.libraries = &options->chooser;
-  code = model_plan(e->model, &options->compile);
+  Model *first = e->model;
+  code = plan_until_taken(e, g, o, options, r.records);
   library_records_close(r.records);
+  if (e->model != first) model_free(first);
   return code;
 }
 

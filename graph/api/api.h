@@ -78,11 +78,11 @@ typedef struct {
   CacheKey key;
 } StoredKey;
 
-StoredKey api_stored_key(const nereid_graph *g, const nereid_device *d,
+StoredKey api_stored_key(const nereid_graph *g, nereid_device *d,
                          const nereid_graph_options *o);
 /* The executable that an earlier compile left there; NULL: there is none that can be used. */
 nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d);
-/* Leaves it there, unless it has weights or calls libraries. */
+/* Leaves it there, unless it has weights. */
 void api_stored_keep(nereid_executable *e, const StoredKey *k);
 
 #endif

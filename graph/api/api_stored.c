@@ -55,6 +55,12 @@ static void add_device(KeyMaker *k, const nereid_device *d) {
   if (d->ops == &device_cpu) cache_key_add(k, ((const Cpu *)d->state)->processor, CPU_IDENTITY);
 }
 
+/* Another library may be found elsewhere. */
+static void add_libraries(KeyMaker *k, nereid_device *d) {
+  add_text(k, getenv("NEREID_LIBRARY_PATH"));
+  add_number(k, (int64_t)library_places(d));
+}
+
 /* The file's size and the time of its last change. */
 static void add_records(KeyMaker *k) {
   char path[DATABASE_PATH];
@@ -65,8 +71,7 @@ static void add_records(KeyMaker *k) {
   add_number(k, s.st_mtim.tv_nsec);
 }
 
-StoredKey api_stored_key(const nereid_graph *g, const nereid_device *d,
-                         const nereid_graph_options *o) {
+StoredKey api_stored_key(const nereid_graph *g, nereid_device *d, const nereid_graph_options *o) {
   bool compiles = d->ops == &device_cuda || d->ops == &device_cpu;
   bool complete = !o->nranges || o->ranges;
   if (!compiles || !complete || !is_text_alone(&g->source) || !is_plain(o)) return (StoredKey){0};
@@ -79,6 +84,7 @@ StoredKey api_stored_key(const nereid_graph *g, const nereid_device *d,
   add_text(k, g->source.path);
   cache_key_add(k, g->source.data, g->source.size);
   add_records(k);
+  add_libraries(k, d);
   return (StoredKey){true, cache_key_end(k)};
 }
 
@@ -87,6 +93,13 @@ static CacheId cache_id(const StoredKey *k, const nereid_device *d, const char *
 }
 
 /* ---- finding and keeping ---- */
+
+/* Libraries may have gone since. */
+static bool has_libraries(const Plan *p, nereid_device *d) {
+  for (uint32_t i = 0; i < p->nsteps; i++)
+    if (p->steps[i].library && !library_is_usable(d, p->steps[i].library)) return false;
+  return true;
+}
 
 nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d) {
   nereid_executable *e = NULL;
@@ -104,14 +117,14 @@ nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d) {
     return NULL;
   }
   e->stored = data;
-  return e;
+  if (has_libraries(e->model->plan, d)) return e;
+  nereid_executable_free(e);
+  return NULL;
 }
 
 static bool is_kept(const Plan *p) {
   for (uint32_t i = 0; i < p->nbuffers; i++)
     if (p->buffers[i].kind == BUFFER_WEIGHT) return false;
-  for (uint32_t i = 0; i < p->nsteps; i++)
-    if (p->steps[i].library) return false;
   return true;
 }
 

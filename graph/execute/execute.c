@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/execute/execute_state.h"
+#include "graph/execute/library_calls.h"
 #include "graph/messages.h"
 #include "graph/report/dump.h"
 #include "runtime/device/device.h"
@@ -93,13 +94,6 @@ static void execute_find_uses(Execution *e) {
       BufferState *b = &e->buffers[p->steps[i].args[j].buffer];
       b->uses[b->nuses++] = (BufferUse){i, j};
     }
-}
-
-/* The buffer that is that argument of a call; NULL: it has none. */
-static const BufferState *call_buffer(const Execution *e, const PlanStep *step, CallArg a) {
-  for (uint32_t i = 0; i < step->nargs; i++)
-    if (call_arg_find(step->args[i].name) == a) return &e->buffers[step->args[i].buffer];
-  return NULL;
 }
 
 static void call_point(StepState *s, const PlanStep *step, uint32_t arg, char *data) {
@@ -447,61 +441,6 @@ static bool makes_numbers(const Execution *e, const PlanStep *step) {
 
 /* ---- calls of libraries ---- */
 
-static LibraryMatrix matrix_of(const Execution *e, const PlanStep *step, CallArg operand,
-                               const int64_t *values, CallArg first) {
-  LibraryMatrix x = {.offset = values[first],
-                     .batch = values[first + 1],
-                     .row = values[first + 2],
-                     .column = values[first + 3]};
-  x.dtype = call_buffer(e, step, operand)->plan->dtype;
-  return x;
-}
-
-static LibraryProduct product_of(const Execution *e, const PlanStep *step, const int64_t *values) {
-  const BufferState *bias = call_buffer(e, step, CALL_BIAS);
-  return (LibraryProduct){.a = matrix_of(e, step, CALL_A, values, CALL_A_OFFSET),
-                          .b = matrix_of(e, step, CALL_B, values, CALL_B_OFFSET),
-                          .out = call_buffer(e, step, CALL_OUT)->plan->dtype,
-                          .bias = bias ? bias->plan->dtype : DT_NONE,
-                          .batch = values[CALL_BATCH],
-                          .m = values[CALL_M],
-                          .n = values[CALL_N],
-                          .k = values[CALL_K],
-                          .activation = (LibraryActivation)values[CALL_ACTIVATION],
-                          .tf32 = values[CALL_TF32] != 0};
-}
-
-static LibraryConvolution convolution_of(const Execution *e, const PlanStep *step,
-                                         const int64_t *values) {
-  return (LibraryConvolution){.dtype = call_buffer(e, step, CALL_OUT)->plan->dtype,
-                              .images = values[CALL_IMAGES],
-                              .size = {values[CALL_HEIGHT], values[CALL_WIDTH]},
-                              .channels = values[CALL_CHANNELS],
-                              .features = values[CALL_FEATURES],
-                              .window = {values[CALL_WINDOW_H], values[CALL_WINDOW_W]},
-                              .out = {values[CALL_OUT_H], values[CALL_OUT_W]},
-                              .stride = {values[CALL_STRIDE_H], values[CALL_STRIDE_W]},
-                              .padding = {values[CALL_PADDING_H], values[CALL_PADDING_W]},
-                              .dilation = {values[CALL_DILATION_H], values[CALL_DILATION_W]},
-                              .groups = values[CALL_GROUPS],
-                              .tf32 = values[CALL_TF32] != 0};
-}
-
-/* There is nothing to write. */
-static bool call_is_empty(const PlanStep *step, const int64_t *values) {
-  if (library_work(step->library) != LIBRARY_PRODUCT) return !values[CALL_IMAGES];
-  return !values[CALL_BATCH] || !values[CALL_M] || !values[CALL_N];
-}
-
-static int call_values(const Execution *e, const PlanStep *step, int64_t *values) {
-  for (uint32_t i = 0; i < step->nargs; i++) {
-    const StepArg *a = &step->args[i];
-    if (a->kind == STEP_INT && !sizes_eval(e->sizes, a->value, &values[call_arg_find(a->name)]))
-      return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, step->kernel, a->name);
-  }
-  return 0;
-}
-
 static int start_call(void *context, void *stream) {
   StepState *s = context;
   return library_run(s->call, &s->at, stream);
@@ -509,22 +448,17 @@ static int start_call(void *context, void *stream) {
 
 /* A call keeps its algorithm while the sizes are the same. */
 static int prepare_call(Execution *e, const PlanStep *step, StepState *s) {
-  int64_t values[CALL_ARGS] = {0};
-  int code = call_values(e, step, values);
+  CallSizes x;
+  int code = call_sizes(&x, e->plan, step, e->sizes);
   if (code) return code;
-  s->empty = s->empty || call_is_empty(step, values);
-  if (s->empty || (s->call && !memcmp(s->numbers, values, sizeof values))) return 0;
-  LibraryShape shape;
-  bool product = library_work(step->library) == LIBRARY_PRODUCT;
-  if (product) shape.product = product_of(e, step, values);
-  else shape.convolution = convolution_of(e, step, values);
-  const BufferState *memory = call_buffer(e, step, CALL_WORKSPACE);
+  s->empty = s->empty || x.empty;
+  if (s->empty || (s->call && !memcmp(s->numbers, x.numbers, sizeof x.numbers))) return 0;
   LibraryCall *made;
-  code = library_prepare(&made, e->device, step->library, &shape, memory ? memory->bytes : 0);
+  code = library_prepare(&made, e->device, step->library, &x.shape, x.workspace);
   if (code) return code;
   library_end(s->call);
   s->call = made;
-  memcpy(s->numbers, values, sizeof values);
+  memcpy(s->numbers, x.numbers, sizeof x.numbers);
   s->replay.start = start_call;
   s->replay.context = s;
   s->replay.version++;

@@ -1,5 +1,6 @@
 #include "graph/execute/library_records.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,12 +70,20 @@ LibraryTimes library_records_find(LibraryRecords *r, const LibraryProblem *p, bo
   return known ? *known : find_in_database(r, p, current);
 }
 
-void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTimes t) {
+static void remember(LibraryRecords *r, const LibraryProblem *p, LibraryTimes t) {
   LibraryTimes *kept = ARENA_NEW(r->arena, LibraryTimes);
-  RecordProblem problem = record_problem(r, p);
-  const char *version = library_version(r->device, p->function);
   *kept = t;
   *namemap_put(r->arena, &r->known, key_of(r, p)) = kept;
+}
+
+void library_records_refuse(LibraryRecords *r, const LibraryProblem *p) {
+  remember(r, p, (LibraryTimes){.kernels = 1, .library = INFINITY});
+}
+
+void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTimes t) {
+  RecordProblem problem = record_problem(r, p);
+  const char *version = library_version(r->device, p->function);
+  remember(r, p, t);
   Record list[2] = {{.problem = &problem, .config = KERNELS, .version = nereid_build_id()},
                     {.problem = &problem,
                      .config = library_name(p->function),

@@ -29,6 +29,9 @@ LibraryTimes library_records_find(LibraryRecords *r, const LibraryProblem *p, bo
 /* Keeps a measurement: for this process, and if it can in the database. */
 void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTimes t);
 
+/* The library does not take that problem: it is ours from now on. */
+void library_records_refuse(LibraryRecords *r, const LibraryProblem *p);
+
 /* The library where it is faster, by records or, without them, by the times of the problems that
  * are most like it (runtime/library/library_times.h), and where it is here; its context is a
  * LibraryRecords. */

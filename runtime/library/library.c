@@ -198,6 +198,27 @@ const char *library_version(nereid_device *d, const LibraryFunction *f) {
   return l ? l->version : NULL;
 }
 
+bool library_is_usable(nereid_device *d, const LibraryFunction *f) {
+  Library *l = library_on(d, f);
+  return l && (!f->file->has_context || library_start(l));
+}
+
+uint64_t library_places(nereid_device *d) {
+  char site[PATH_MOST];
+  uint64_t bits = dl_iterate_phdr(find_torch, site) != 0;
+  for (int i = 0; i < FILES; i++) {
+    Search s = {.file = library_files[i]};
+    if (!open_by_name(&s, RTLD_NOLOAD)) continue;
+    bits |= (uint64_t)2 << i;
+    dlclose(s.handle);
+  }
+  pthread_mutex_lock(&d->library_lock);
+  for (const char *c = d->libraries ? d->libraries->folders : NULL; c && *c; c++)
+    bits = bits * 31 + (unsigned char)*c;
+  pthread_mutex_unlock(&d->library_lock);
+  return bits;
+}
+
 /* ---- the C API ---- */
 
 int nereid_device_library_path(nereid_device *d, const char *folders) {
@@ -253,12 +274,12 @@ int library_refused(const LibraryCall *c, const char *why) {
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
                     const LibraryShape *shape, int64_t workspace) {
   *out = NULL;
-  Library *l = library_on(d, f);
-  if (!l || (f->file->has_context && !library_start(l)))
+  if (!library_is_usable(d, f))
     return error_set(NEREID_E_TOOL, E_RUN_NO_LIBRARY, f->name, f->file->name, d->name);
   LibraryCall *c = calloc(1, sizeof *c);
   if (!c) return error_out_of_memory();
-  *c = (LibraryCall){.function = f, .library = l, .shape = *shape, .workspace = workspace};
+  *c = (LibraryCall){
+      .function = f, .library = library_on(d, f), .shape = *shape, .workspace = workspace};
   int code = f->prepare(c);
   if (code) library_end(c);
   else *out = c;

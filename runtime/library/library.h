@@ -86,6 +86,11 @@ bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bi
 /* The version of the library that the device would use, "cublasLt 12.8.4"; NULL: it is not here.
  * Loads it; the text lives as long as the device. */
 const char *library_version(nereid_device *d, const LibraryFunction *f);
+/* Can calls of it be prepared?  Loads the library, and makes its context on a GPU. */
+bool library_is_usable(nereid_device *d, const LibraryFunction *f);
+/* A number that changes when libraries of the device's kind come into the process, or folders are
+ * named for them: those that are found may be others then.  Loads none. */
+uint64_t library_places(nereid_device *d);
 /* A call of these sizes: its algorithm is chosen now, one that needs at most `workspace` bytes.
  * NEREID_E_TOOL: the library is not here, or has no such function. */
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,

@@ -364,7 +364,9 @@ def check_default(machine):
     are computed by kernels, and all is on a CPU."""
     for dtype, options, env, calls in (
             ("f16", (), {}, 1), ("f32", (), {}, 0), ("f16", ("--no-libraries",), {}, 0),
-            ("f16", ("--mode", "eager"), {}, 0), ("f16", (), {"library": ""}, 0)):
+            ("f16", ("--mode", "eager"), {}, 0), ("f16", (), {"library": ""}, 0),
+            ("f16", (), {"FAKE_LIBRARIES": "lacks"}, 0),
+            ("f16", (), {"FAKE_LIBRARIES": "refuses"}, 0)):
         files = Convolution(1).write(machine.folder, dtype)
         home = machine.folder / "home_default"
         for _ in range(2):  # the second finds what the first left in the cache
@@ -375,6 +377,34 @@ def check_default(machine):
     for device, library in ("cuda", "cublas"), ("cpu", "blas"):
         machine.graph(*Product(4).write(machine.folder), "--device", device, library=library)
         check(not machine.calls(), f"a small product on {device}: {machine.calls()}")
+
+
+KEPT = """
+import sys
+from nereid import _nereid
+from nereid.runtime import driver
+graph = _nereid.Graph("<graph>", open(sys.argv[1], "rb").read(), None, [], [], [])
+graph.compile(driver.device("cuda"), ("default", None, [], None, False, None, 0, True))
+"""
+
+
+def check_kept(machine):
+    """An executable from the cache has its calls, unless the library can't be used any more."""
+    package = pathlib.Path(NEREID).parent / "python"
+    if not (package / "nereid").exists():
+        return
+    model = Convolution(1).write(machine.folder, "f16")[0]
+    env = {**machine.env, "NEREID_CACHE_DIR": str(machine.folder / "home_kept"),
+           "NEREID_LOG": "cache,tune", "NEREID_LIBRARY_PATH": str(machine.folder / "cudnn"),
+           "PYTHONPATH": str(package)}
+    run = lambda **more: subprocess.run([sys.executable, "-c", KEPT, str(model)], text=True,
+                                        capture_output=True, env={**env, **more}).stderr
+    first, second, refused, away = run(), run(), run(FAKE_LIBRARIES="refuses"), run(
+        NEREID_LIBRARY_PATH="")
+    check("put: executable" in first and "kernel k" not in first, first)
+    check("hit: executable" in second and "kernel k" not in second, second)
+    check("hit: executable" in refused and "by kernels, since" in refused, refused)
+    check("miss: executable" in away and "not found" in away, away)
 
 
 def main():
@@ -402,6 +432,7 @@ def main():
             check_failures(machine)
             check_records(machine)
             check_default(machine)
+            check_kept(machine)
     return report()
 
 

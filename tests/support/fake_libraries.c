@@ -2,8 +2,8 @@
  * cuDNN as far as products and convolutions need them, of f32, f16 and bf16.
  *
  * FAKE_LIBRARIES_LOG names the file to which calls are written.  FAKE_LIBRARIES=lacks makes
- * cuBLASLt and cuDNN find no algorithm, =refuses cuBLASLt make no context, =fails calls fail, =idle
- * products of the BLAS end at once, without a result, and =slow after 20 ms.
+ * cuBLASLt and cuDNN find no algorithm, =refuses make no context, =fails calls fail, =idle products
+ * of the BLAS end at once, without a result, and =slow after 20 ms.
  * FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
@@ -388,7 +388,10 @@ typedef struct Descriptor {
 static void *current_stream;
 
 API size_t cudnnGetVersion(void) { return 91900; }
-API int cudnnCreate(void **out) { return *out = malloc(1), cannot_allocate(); }
+API int cudnnCreate(void **out) {
+  if (setting_is("refuses")) return 1;
+  return *out = malloc(1), cannot_allocate();
+}
 API int cudnnDestroy(void *h) { return free(h), 0; }
 API int cudnnSetStream(void *h, void *stream) { return (void)h, current_stream = stream, 0; }
 
@@ -481,7 +484,8 @@ API int cudnnBackendFinalize(Descriptor *d) {
 
 static int give_configs(const Descriptor *d, int64_t most, int64_t *count, Descriptor **out) {
   Convolution p = convolution_of(part(d, 201));
-  int fallback = find(d, 200, 8, 1)->e[0] == 2, last = setting_is("lacks") ? ROUNDING : CHOSEN;
+  int fallback = find(d, 200, 8, 1)->e[0] == 2, last = CHOSEN;
+  if (setting_is("lacks")) last = p.x.type == F32 ? ROUNDING : UNORDERED;
   *count = 0;
   for (int i = 0; i < CONFIGURATIONS && *count < most; i++) {
     if (fallback ? i != UNORDERED : i > last) continue;
