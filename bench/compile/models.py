@@ -85,7 +85,7 @@ def reference(module, args, kwargs, device):
         return None
 
 
-def compare(got: list, want: list, exact: list | None) -> dict:
+def compare(got: list, want: list, exact: list | None, loose: float = 1e-4) -> dict:
     """`error` is ours and `eager` PyTorch's, both against f64 where there is one."""
     import torch
 
@@ -108,7 +108,7 @@ def compare(got: list, want: list, exact: list | None) -> dict:
         true = exact[i].nan_to_num(0, 0, 0) if exact is not None else theirs
         error, eager = distance(mine, true), distance(theirs, true)
         out["error"], out["eager"] = max(out["error"], error), max(out["eager"], eager)
-        if not same or error > max(1e-4 if exact is not None else 1e-3, 4 * eager):
+        if not same or error > max(loose if exact is not None else 1e-3, 4 * eager):
             out["wrong"] = f"output {i}: {error:.2g} away, eager {eager:.2g}"
     return out
 
@@ -137,9 +137,10 @@ class Watch:
         spent = self.utils.compilation_time_metrics
         whole = sum(spent.get("_compile.compile_inner", spent.get("compile_inner", [])))
         behind = sum(spent.get("OutputGraph.call_user_compiler", []))
-        counts, segments, nodes = collections.Counter(), 0, 0
+        counts, segments, nodes, waited = collections.Counter(), 0, 0, 0.0
         for program in self.backend._programs:
             segments += len(program.segments)
+            waited += program.seconds  # for code, at the first run, too
             nodes += sum(n.op == "call_function" for n in program.graph.nodes)
             for node, reason in program.reasons.items():
                 counts[f"{node.target}: {str(reason)[:120]}"] += 1
@@ -148,7 +149,7 @@ class Watch:
                 "breaks": {str(k).splitlines()[0][:120]: v for k, v in breaks.items()},
                 "segments": segments, "nodes": nodes, "fallbacks": dict(counts.most_common()),
                 "s Dynamo": round(whole - behind, 2),
-                "s AOT": round(behind - self.seconds, 2), "s ours": round(self.seconds, 2)}
+                "s AOT": round(behind - self.seconds, 2), "s ours": round(waited, 2)}
 
 
 def run_forward(name: str, options) -> dict:
@@ -163,7 +164,10 @@ def run_forward(name: str, options) -> dict:
         compiled = torch.compile(module, backend="nereid")
         got = leaves(compiled(*args, **kwargs))
         again = leaves(compiled(*args, **kwargs))
-    found = compare(got, want, exact)
+    # cuDNN may round to TF32, does so for some sizes, and Nereid for all.
+    convolves = any(isinstance(part, torch.nn.modules.conv._ConvNd) for part in module.modules())
+    rounds = options.device == "cuda" and convolves and torch.backends.cudnn.allow_tf32
+    found = compare(got, want, exact, 1e-3 if rounds else 1e-4)
     if "wrong" not in found and any(distance(a, b) > 1e-6 for a, b in zip(again, got)):
         found["wrong"] = "a second call gives other values"
     return {**found, **watch.figures()}
@@ -225,7 +229,7 @@ def run_training(name: str, options) -> dict:
              "noise": noise, "apart": apart, "curves": curves}
     if not apart <= max(2 * noise, 0.02 * abs(eager[0])):
         found["wrong"] = f"the loss is {apart:.3g} from eager's, whose noise is {noise:.3g}"
-    elif not abs(ours[0] - eager[0]) <= 0.02 * abs(eager[0]):
+    elif not abs(ours[0] - eager[0]) <= max(0.02 * abs(eager[0]), 2 * abs(exact[0] - eager[0])):
         found["wrong"] = f"the first loss is {ours[0]:.4g}, not {eager[0]:.4g}"
     return {**found, **watch.figures()}
 
