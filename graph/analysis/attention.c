@@ -13,9 +13,11 @@ static int64_t programs(const Attention *x, int64_t bm) {
   return __builtin_mul_overflow(blocks, x->batches->value, &n) ? INT64_MAX : n;
 }
 
-/* Keys of a block: more of them where there are many, so that a block's maximum costs less. */
+/* Keys of a block: more of them where there are many, so that a block's maximum costs less, but not
+ * with dropout, which takes registers for each number of a tile. */
 static int keys_of_block(const Attention *x) {
   enum { MANY = 1024, FEW = 64 };
+  if (x->seed) return FEW;
   return !dim_is_int(x->keys) || x->keys->value >= MANY ? 2 * FEW : FEW;
 }
 
@@ -27,7 +29,7 @@ static void shape_of_halves(const Attention *x, int64_t width, int processors, A
   s->bn = 64;
   if (s->bm < 64 || width > WIDE) return;
   if (width <= NARROW) s->bn = keys_of_block(x);
-  else if (programs(x, 128) >= processors) s->bm = s->bn = 128, s->warps = 8;
+  else if (programs(x, 128) >= processors) s->bm = 128, s->bn = x->seed ? 64 : 128, s->warps = 8;
 }
 
 /* On a CPU blocks may have any number of rows: as few blocks as with `most`, and as equal as those
@@ -42,14 +44,16 @@ static int64_t even_rows(Dim rows, int64_t most) {
 
 /* Of gradients, which keep more tiles at a time: rows or keys of a program, and those of a step.
  * In the kernel of values the sums of two products take 2 * bm * width numbers, and dropout a few
- * registers for each number of a tile. */
+ * registers for each number of a tile.  Of narrow heads several programs of one warpgroup are on a
+ * multiprocessor, whose warpgroups don't wait for each other. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };
   bool few = processors && programs(x, 128) < 2 * (int64_t)processors;
   bool full = width > WIDE || (x->seed && width > NARROW && x->kind == ATTENTION_GRAD_VALUE);
   bool large = width > WIDE && x->kind == ATTENTION_GRAD_VALUE;
-  s.bm = f32 || large || few ? 64 : 128;
+  bool narrow = processors && width <= NARROW;
+  s.bm = f32 || large || few || narrow ? 64 : 128;
   s.bn = f32 || full ? 32 : 64;
   s.warps = s.bm > 64 || width > WIDE || (f32 && width > NARROW) ? 8 : 4;
   s.bm = rows_fitting(x->own_rows, s.bm);
