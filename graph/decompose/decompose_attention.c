@@ -472,21 +472,6 @@ static Node *gradient_call(Build *b, OpId op, const Operands *x, const Backward 
   return build_with_all(b, op, nargs, args, n, more);
 }
 
-static void fused_gradients(Build *b, double scale, bool of_mask) {
-  Operands x = training_operands(b, scale, !of_mask);
-  if (x.dropout != 0) x.seed = backward_seed(b);
-  Backward y = backward_of(b);
-  y.grad = build_to(b, y.grad, x.q->type.dtype);
-  Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
-  Node *value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, &y);
-  b->items[0] = build_transpose(b, query, 1, 2);
-  b->items[1] = build_transpose(b, build_op1(b, OP_nereid_attention_grad_key_default, value), 1, 2);
-  b->items[2] = build_transpose(b, value, 1, 2);
-  if (!of_mask) return;
-  Node *scores = build_op1(b, OP_nereid_attention_grad_scores_default, query);
-  b->items[3] = build_to(b, scores, x.mask->type.dtype);
-}
-
 /* The gradient of keys that serve several heads each: the sum of theirs. */
 static Node *sum_heads(Build *b, Node *x, const Node *like) {
   Dim shape[RANK + 1];
@@ -496,6 +481,47 @@ static Node *sum_heads(Build *b, Node *x, const Node *like) {
   shape[2] = dim_floordiv(b->in.g->dims, x->type.shape[1], shape[1]);
   memcpy(shape + 3, x->type.shape + 2, 2 * sizeof *shape);
   return build_sum(b, build_view(b, x, RANK + 1, shape), 1u << 2, false);
+}
+
+/* Have programs of keys that serve several heads much to do, while multiprocessors have nothing? */
+static bool heads_apart(Build *b, const Operands *x) {
+  enum { MUCH = 4096, KEYS = 64, PROGRAMS = 4 };
+  const Dim *q = x->q->type.shape, *k = x->k->type.shape;
+  for (int i = 0; i < RANK - 1; i++)
+    if (!dim_is_int(q[i]) || !dim_is_int(k[i])) return false;
+  if (q[1] == k[1] || k[1]->value <= 0) return false;
+  int64_t rows = 0, batches = 0, programs = 0, blocks = (k[2]->value + KEYS - 1) / KEYS;
+  bool huge = __builtin_mul_overflow(q[1]->value / k[1]->value, q[2]->value, &rows) ||
+              __builtin_mul_overflow(k[0]->value, k[1]->value, &batches) ||
+              __builtin_mul_overflow(batches, blocks, &programs);
+  return !huge && rows > MUCH && programs < PROGRAMS * (int64_t)b->in.g->gpu->processors;
+}
+
+/* Gradients of keys and of values. */
+static void gradients_of_keys(Build *b, Operands x, const Backward *y) {
+  Node *key = x.k;
+  if (heads_apart(b, &x)) {
+    x.k = with_all_heads(b, x.k, x.q);
+    x.v = with_all_heads(b, x.v, x.q);
+  }
+  Node *of_value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, y);
+  Node *of_key = build_op1(b, OP_nereid_attention_grad_key_default, of_value);
+  DType t = key->type.dtype;
+  b->items[1] = build_to(b, sum_heads(b, build_transpose(b, of_key, 1, 2), key), t);
+  b->items[2] = build_to(b, sum_heads(b, build_transpose(b, of_value, 1, 2), key), t);
+}
+
+static void fused_gradients(Build *b, double scale, bool of_mask) {
+  Operands x = training_operands(b, scale, !of_mask);
+  if (x.dropout != 0) x.seed = backward_seed(b);
+  Backward y = backward_of(b);
+  y.grad = build_to(b, y.grad, x.q->type.dtype);
+  Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
+  b->items[0] = build_transpose(b, query, 1, 2);
+  gradients_of_keys(b, x, &y);
+  if (!of_mask) return;
+  Node *scores = build_op1(b, OP_nereid_attention_grad_scores_default, query);
+  b->items[3] = build_to(b, scores, x.mask->type.dtype);
 }
 
 /* In many ops. */

@@ -250,6 +250,8 @@ def cases():
     yield "groups causal", Case("flash", h=4, kv=1, t=70, s=70, causal=True)
     yield "groups on a CPU", Case(h=4, kv=2)
     yield "groups dropout", Case("cudnn", h=2, kv=2, t=40, s=40, dropout=0.5)
+    yield "groups of many rows", Case("own", h=4, kv=1, t=1030, s=40)
+    yield "groups of many rows, dropout", Case("own", h=4, kv=1, t=1030, s=40, dropout=0.2)
     yield "bf16", Case("flash", b=2, t=40, s=70, d=64, dtype="bf16")
     yield "f16 causal", Case("flash", t=70, s=70, d=32, dtype="f16", causal=True)
     yield "f16 groups", Case("flash", h=4, kv=2, t=70, s=70, d=32, dtype="f16")
