@@ -171,9 +171,6 @@ static LibraryProblem conv_problem(Graph *g, Node *n) {
   p.timed.taps = guess(g, c.w->shape[1]) * guess(g, c.w->shape[2]);
   p.timed.k = p.timed.taps * guess(g, c.w->shape[3]);
   p.timed.stride = guess(g, c.stride[0]);
-  for (int i = 0; i < 2; i++)
-    if (!strided_is_dense(g, n->args[i].node))
-      p.copied += 2 * library_bytes(g, &n->args[i].node->type);
   return p;
 }
 

@@ -13,6 +13,34 @@ static Node *last_channels(Build *b, Node *x) {
   return build_permute(b, x, (uint32_t[]){0, 2, 3, 1});
 }
 
+typedef struct {
+  const Node *of;
+  bool found;
+} Reads;
+
+static void note_read(Node **use, void *ctx) {
+  Reads *r = ctx;
+  r->found |= *use == r->of;
+}
+
+static const Node *first_user(const Node *n) {
+  Reads r = {n, false};
+  for (Node *user = n->next; user; user = user->next) {
+    graph_each_use(user, note_read, &r);
+    if (r.found) return user;
+  }
+  return NULL;
+}
+
+/* Is what reads a convolution first computed for each of its elements?  A kernel of ours has that
+ * on its tiles; casts are computed again by each kernel that reads them. */
+static bool is_followed(Graph *g, const Node *conv) {
+  bool bias = graph_arg(g, conv, "bias").kind == ARG_NODE;
+  const Node *user = first_user(conv);
+  bool same = user && user->kind == NODE_CALL && value_type_eq(&user->type, &conv->type);
+  return bias || (same && !graph_is(user, OP_aten_convolution_default));
+}
+
 /* The node is made before it is known whether it is wanted, since a problem is that of a node; one
  * that is not has no users. */
 Node *library_conv(Build *b, LibraryWork work, Node *x, Node *y, const Dim size[4],
@@ -28,6 +56,8 @@ Node *library_conv(Build *b, LibraryWork work, Node *x, Node *y, const Dim size[
                  name, arg_dims(g, 2, w->stride), arg_dims(g, 2, w->padding),
                  arg_dims(g, 2, w->dilation), arg_dim(w->groups)));
   LibraryProblem p = library_problem(g, n);
+  if (work == LIBRARY_CONVOLUTION && is_followed(g, b->in.n))
+    p.copied = 2 * library_bytes(g, &n->type);
   if (!library_is_wanted(g, &p)) return NULL;
   return build_permute(b, n, (uint32_t[]){0, 3, 1, 2});
 }

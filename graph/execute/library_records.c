@@ -116,10 +116,12 @@ static bool is_large(const LibraryProblem *p, double besides) {
 }
 
 /* A CPU's libraries are not known to be faster. */
-static bool is_expected_faster(const LibraryProblem *p) {
+static bool is_expected_faster(const LibraryRecords *r, const LibraryProblem *p) {
   if (library_kind(p->function) != NEREID_PTX) return false;
   ExpectedTimes t = library_times(p->capability, &p->timed);
   double besides = p->copied > 0 ? LAUNCH_US + p->copied / (REACHED * p->speed) : 0;
+  LOG(r->device->log, LOG_TUNE, "%s, %s: %.1f us by kernels are expected, %.1f + %.1f us by %s",
+      p->signature, p->sizes, t.kernels, t.library, besides, library_name(p->function));
   return t.kernels > 0 ? t.library + besides < MARGIN * t.kernels : is_large(p, besides);
 }
 
@@ -127,5 +129,5 @@ bool library_records_want(void *context, const LibraryProblem *p) {
   LibraryRecords *r = context;
   LibraryTimes t = library_records_find(r, p, false);
   if (t.kernels > 0 && t.library > 0) return t.library < t.kernels;
-  return is_expected_faster(p) && library_version(r->device, p->function);
+  return is_expected_faster(r, p) && library_version(r->device, p->function);
 }

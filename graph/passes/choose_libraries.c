@@ -17,10 +17,12 @@
 
 typedef struct {
   Graph *g;
-  bool *constant; /* by node id */
-  uint32_t *uses; /* by node id */
-  Node **user;    /* by node id: the last one that uses it */
-  bool *returned; /* by node id */
+  bool *constant;  /* by node id */
+  uint32_t *uses;  /* by node id */
+  Node **user;     /* by node id: the last one that uses it */
+  bool *followed;  /* by node id: a pointwise operator reads it, or a view of it */
+  bool *returned;  /* by node id */
+  uint32_t *level; /* by node id: kernels that are one after another to compute it, about */
   uint32_t nids;
 } Chooser;
 
@@ -143,9 +145,7 @@ static void make_call(Graph *g, const Call *call) {
 /* Bytes that are moved because a pointwise operator after the call is a kernel of its own, where
  * one of ours has it on its tiles: the result is read again. */
 static double bytes_after(const Chooser *c, const Node *end) {
-  const Node *user = end->id < c->nids ? c->user[end->id] : NULL;
-  while (user && user->kind == NODE_CALL && prim_is_view(user)) user = c->user[user->id];
-  bool follows = user && user->kind == NODE_CALL && prim_kind(user->op) == PRIM_POINTWISE;
+  bool follows = end->id < c->nids && c->followed[end->id];
   return follows ? 2 * library_bytes(c->g, &end->type) : 0;
 }
 
@@ -173,15 +173,48 @@ static void choose(Chooser *c, Node *n) {
   }
 }
 
-static void note_user(Node **use, void *ctx) {
-  Node ***at = ctx;
-  at[0][(*use)->id] = at[1][0];
+typedef struct {
+  Chooser *c;
+  Node *user;
+  bool follows;
+  uint32_t level; /* the largest of the operands */
+} Use;
+
+static void note_level(Node **operand, void *ctx) {
+  Use *use = ctx;
+  uint32_t level = use->c->level[(*operand)->id];
+  if (level > use->level) use->level = level;
+}
+
+/* What also reads values of a higher level may depend on them, and is in no kernel of the product. */
+static void note_user(Node **operand, void *ctx) {
+  const Use *use = ctx;
+  uint32_t id = (*operand)->id;
+  if (!use->c->user[id]) use->c->user[id] = use->user;
+  if (use->follows && use->c->level[id] == use->level) use->c->followed[id] = true;
+}
+
+static bool is_pointwise(const Node *n) { return prim_kind(n->op) == PRIM_POINTWISE; }
+
+/* A cast alone is computed again by each kernel that reads it. */
+static bool is_kernel_after(const Chooser *c, const Node *n) {
+  if (n->kind != NODE_CALL) return false;
+  if (prim_is_view(n)) return c->followed[n->id];
+  bool cast = graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default);
+  return is_pointwise(n) && (!cast || c->returned[n->id] || c->followed[n->id]);
 }
 
 static void find_users(Chooser *c) {
   for (Node *n = c->g->first; n; n = n->next) {
-    Node **context[] = {c->user, &n};
-    graph_each_use(n, note_user, context);
+    Use use = {c, n, false, 0};
+    graph_each_use(n, note_level, &use);
+    bool apart = n->kind == NODE_CALL && !prim_is_view(n) && !is_pointwise(n);
+    c->level[n->id] = use.level + apart;
+  }
+  for (Node *n = c->g->last; n; n = n->prev) {
+    Use use = {c, n, is_kernel_after(c, n), 0};
+    graph_each_use(n, note_level, &use);
+    graph_each_use(n, note_user, &use);
   }
 }
 
@@ -193,11 +226,13 @@ bool pass_choose_libraries(Graph *g) {
   c.constant = constants_find(g, scratch);
   c.uses = graph_use_counts(g, scratch);
   c.user = ARENA_ARRAY(scratch, Node *, g->nids);
-  find_users(&c);
+  c.followed = ARENA_ARRAY(scratch, bool, g->nids);
+  c.level = ARENA_ARRAY(scratch, uint32_t, g->nids);
   const Arg *list = &g->last->args[0];
   c.returned = ARENA_ARRAY(scratch, bool, g->nids);
   for (uint32_t i = 0; i < list->n; i++)
     if (list->items[i].kind == ARG_NODE) c.returned[list->items[i].node->id] = true;
+  find_users(&c);
   for (Node *n = g->first; n; n = n->next)
     if (n->kind == NODE_CALL && is_product_of_matrices(g, n)) choose(&c, n);
   graph_dce(g);
