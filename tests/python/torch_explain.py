@@ -208,6 +208,15 @@ def check_failing():
     tally.check(len(told) == 1 and "no such thing" in told[0], f"lines {lines}")
 
 
+def check_seeds():
+    """Seeds are there before a graph's kernels, which they don't part."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 8), nn.Dropout(0.5))
+    report = nereid.explain(model, torch.randn(4, 8), train=True)
+    parts = [len(graph.segments) for graph in report.graphs]
+    tally.check(parts == [1, 1], f"segments {parts}")
+
+
 def check_lost_compiler():
     """A process that was forked has no thread that compiles, and compiles itself."""
     from nereid.torch_backend import program

@@ -85,13 +85,19 @@ class Explanation:
                  f"{_count(sum(one.count for one in self.fallbacks), 'node')} by PyTorch",
                  f"compiled in {self.dynamo_seconds:.2f} s of TorchDynamo, "
                  f"{self.aot_seconds:.2f} of AOTAutograd, {self.nereid_seconds:.2f} of Nereid; "
-                 f"the first run took {self.first_run_seconds:.2f} s"]
+                 f"the first call took {self.first_run_seconds:.2f} s, all included"]
         for one in self.breaks:
             lines.append(f"graph break: {one.reason}")
             lines += [f"    in {one.line}"] if one.line else []
         for graph in self.graphs:
             lines += ["", *_graph_lines(graph)]
+        lines += ["", *_LEGEND] if self.graphs else []
         return "\n".join([*lines, ""])
+
+
+_LEGEND = ("read, written: bytes that a kernel must move at least; ops: arithmetic; floor: the",
+           "least time that these take on the device; reached: floor / time; share: of the run.",
+           "covers: nodes that a kernel stores; within: those that it has in registers alone.")
 
 
 def _count(number: int, noun: str) -> str:

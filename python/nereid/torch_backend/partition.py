@@ -3,6 +3,7 @@
 A graph is a sequence of levels.  All nodes of a level that Nereid computes on one device are one
 segment, which becomes one executable; the others run one by one, by PyTorch.  A node's level is
 the least that its operands allow: a segment needs what PyTorch computed for it before it starts.
+What PyTorch makes of nothing, as seeds of random numbers, is there before all segments.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, name_of
 
 aten = torch.ops.aten
+_FIRST = -1  # the level before those of segments
+_FEW = 4096  # elements that may be in memory for the whole run
 
 
 @dataclass
@@ -100,7 +103,7 @@ def _target_reason(node) -> str | None:
     if _has_complex([*node.args, *node.kwargs.values()]):
         return "a complex number as an argument"
     if draws(node):
-        return "it draws from PyTorch's generator"
+        return "PyTorch's generator gives the numbers, or their seeds"
     if not _has_operator(target):
         return "there is no such operator"
     return None
@@ -173,7 +176,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     ours: set = set()
     unsure: set = set()  # depend on how many elements are different, which has no symbol
     calls = [node for node in graph.nodes if node.op == "call_function"]
-    last = 0
+    last = drawn = 0
     for node in calls:
         host, operands = is_host(node), node.all_input_nodes
         devices[node] = device_of(node)
@@ -190,10 +193,14 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
                 reasons[node] = reason
         if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)
-        level = max([levels.get(operand, 0) + ((mine or host) and _crosses(
-            node, operand, ours, devices)) for operand in operands], default=0)
+        level = max([0, *(levels.get(operand, 0) + ((mine or host) and _crosses(
+            node, operand, ours, devices)) for operand in operands)])
         if node.target is aten.copy_.default:
             level = max(level, last)
+        if _draws(node):
+            level = drawn = max(level, drawn)
+        if level == 0 and not mine and not host and _is_made_of_nothing(node):
+            level = _FIRST
         levels[node] = level
         last = max(last, level)
         if mine:
@@ -206,6 +213,17 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     return Partition(_order(segments, others), reasons)
 
 
+def _draws(node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and draws(node)
+
+
+def _is_made_of_nothing(node) -> bool:
+    """Does the node give few elements, and read none?"""
+    value = node.meta.get("val")
+    return (not node.all_input_nodes and is_tensor(value)
+            and is_known(value.numel() <= _FEW))
+
+
 def _crosses(node, operand, ours: set, devices: dict) -> bool:
     """Must what PyTorch computes, or another device, be there before the node?"""
     if operand in ours:
@@ -215,7 +233,7 @@ def _crosses(node, operand, ours: set, devices: dict) -> bool:
 
 def _order(segments: dict, others: dict) -> list:
     steps: list = []
-    for level in range(1 + max([0, *others, *(key[0] for key in segments)])):
+    for level in range(_FIRST, 1 + max([0, *others, *(key[0] for key in segments)])):
         steps += [segment for key, segment in segments.items() if key[0] == level]
         steps += others.get(level, [])
     return steps
