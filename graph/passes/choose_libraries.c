@@ -186,7 +186,8 @@ static void note_level(Node **operand, void *ctx) {
   if (level > use->level) use->level = level;
 }
 
-/* What also reads values of a higher level may depend on them: it is in no kernel of the product. */
+/* What also reads values of a higher level may depend on them: it is in no kernel of the
+ * product. */
 static void note_user(Node **operand, void *ctx) {
   const Use *use = ctx;
   uint32_t id = (*operand)->id;

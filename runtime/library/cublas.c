@@ -100,7 +100,9 @@ static LtStatus make_preference(const LibraryCall *c, Matmul *m) {
   const LibraryProduct *p = &c->shape.product;
   uint64_t workspace = (uint64_t)c->workspace;
   uint32_t alignments[LT_ALIGNMENTS] = {alignment_of(&p->b), alignment_of(&p->a), 16, 16};
+  uint32_t sums = LT_SUMS_OF_COMPUTE_TYPE; /* parts of k are not rounded before they are added */
   LtStatus s = lt->preference_create(&m->preference);
+  if (s == LT_OK) s = lt->preference_set(m->preference, LT_SUMS, &sums, sizeof sums);
   if (s == LT_OK) s = lt->preference_set(m->preference, LT_WORKSPACE, &workspace, sizeof workspace);
   for (int i = 0; i < LT_ALIGNMENTS && s == LT_OK; i++)
     s = lt->preference_set(m->preference, LT_ALIGNMENT_A + i, &alignments[i], sizeof *alignments);

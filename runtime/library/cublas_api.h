@@ -20,7 +20,8 @@ enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS = 8, LT_
 enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 enum { LT_BATCH_COUNT = 5, LT_BATCH_STRIDE = 6 }; /* cublasLtMatrixLayoutAttribute_t */
 /* cublasLtMatmulPreferenceAttributes_t; the alignments of B, C and D follow that of A */
-enum { LT_WORKSPACE = 1, LT_ALIGNMENT_A = 5, LT_ALIGNMENTS = 4 };
+enum { LT_WORKSPACE = 1, LT_SUMS = 3, LT_ALIGNMENT_A = 5, LT_ALIGNMENTS = 4 };
+enum { LT_SUMS_OF_COMPUTE_TYPE = 2 }; /* cublasLtReductionScheme_t: of parts of k */
 
 typedef struct {
   uint64_t data[8];

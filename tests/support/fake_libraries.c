@@ -142,7 +142,7 @@ typedef struct {
 
 typedef struct {
   uint64_t workspace;
-  uint32_t alignment[4];
+  uint32_t alignment[4], sums;
 } Preference;
 
 typedef struct {
@@ -207,6 +207,7 @@ API int cublasLtMatmulPreferenceDestroy(Preference *p) { return free(p), 0; }
 API int cublasLtMatmulPreferenceSetAttribute(Preference *p, int attribute, const void *value,
                                              size_t size) {
   if (attribute == 1 && size == 8) return memcpy(&p->workspace, value, size), 0;
+  if (attribute == 3 && size == 4) return memcpy(&p->sums, value, size), 0;
   if (attribute < 5 || attribute > 8 || size != 4) return 7;
   return memcpy(&p->alignment[attribute - 5], value, size), 0;
 }
@@ -223,7 +224,8 @@ API int cublasLtMatmulAlgoGetHeuristic(void *h, const Desc *d, const Layout *a, 
                                        const Layout *c, const Layout *out, const Preference *p,
                                        int most, Result *results, int *n) {
   (void)h;
-  if (!fits(d, a, b, c) || c != out || most < 1 || p->workspace < WORKSPACE) return 7;
+  if (!fits(d, a, b, c) || c != out || most < 1) return 7;
+  if (p->workspace < WORKSPACE || p->sums != 2) return 7;
   *n = !setting_is("lacks");
   results[0] = (Result){.workspace = WORKSPACE, .waves = 1};
   return 0;
