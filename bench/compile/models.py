@@ -342,15 +342,13 @@ def table(rows: list, mode: str) -> list[str]:
 def report(paths) -> str:
     rows = list(read(paths).values())
     lines = []
-    for mode in ("forward", "train"):
-        some = [row for row in rows if row["mode"] == mode]
-        if not some:
-            continue
+    for mode, device, full in dict.fromkeys(key_of(row)[1:] for row in rows):
+        some = [row for row in rows if key_of(row)[1:] == (mode, device, full)]
         right = sum(verdict(row) == "right" for row in some)
         whole = sum(verdict(row) == "right" and not row["fallbacks"] for row in some)
-        sizes = "published sizes" if some[0]["full"] else "small sizes"
+        sizes = "published sizes" if full else "small sizes"
         lines += ["", f"## {'Training' if mode == 'train' else 'Forward'} of {len(some)} models",
-                  "", f"On {some[0]['device']}, {sizes}: {right} right, {whole} of them without an "
+                  "", f"On {device}, {sizes}: {right} right, {whole} of them without an "
                   "operator that PyTorch runs.", "", *table(some, mode)]
         why = collections.Counter()
         for row in some:

@@ -194,8 +194,24 @@ def check_dropout():
     tally.check(abs(scale - 1 / 0.6) < 1e-5, f"kept elements are {scale}")
 
 
+def check_grid_sampler():
+    """What a GPU has in place of grid_sampler_2d."""
+    from nereid.torch_backend.decompositions import decompositions
+
+    aten, table = torch.ops.aten, decompositions()
+    x = torch.randn(2, 3, 5, 6, requires_grad=True)
+    grid = (torch.rand(2, 4, 4, 2) * 2.4 - 1.2).requires_grad_()
+    y = torch.nn.functional.grid_sample(x, grid, align_corners=True)
+    wanted = [y, *torch.autograd.grad(y.sum(), (x, grid))]
+    with torch.no_grad():
+        got = [table[aten.cudnn_grid_sampler.default](x, grid),
+               *table[aten.cudnn_grid_sampler_backward.default](x, grid, torch.ones_like(y))]
+    tally.check(all(torch.equal(a, b) for a, b in zip(got, wanted)), "cudnn_grid_sampler")
+
+
 def main():
     torch.manual_seed(0)
+    check_grid_sampler()
     torch._dynamo.config.capture_scalar_outputs = True
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart
     check_memory()

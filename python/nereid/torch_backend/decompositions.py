@@ -167,6 +167,16 @@ def _as_strided_scatter(self, src, size, stride, storage_offset=None):
     return flat.reshape(self.shape)
 
 
+@_decomposes(aten.cudnn_grid_sampler.default)
+def _cudnn_grid_sampler(self, grid):
+    return aten.grid_sampler_2d.default(self, grid, 0, 0, True)
+
+
+@_decomposes(aten.cudnn_grid_sampler_backward.default)
+def _cudnn_grid_sampler_backward(self, grid, grad_output):
+    return aten.grid_sampler_2d_backward.default(grad_output, self, grid, 0, 0, True, [True, True])
+
+
 @_decomposes(aten._efficientzerotensor.default)
 def _zero_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=None):
     return torch.zeros(size, dtype=dtype, device=device)
