@@ -15,10 +15,14 @@ except ImportError:
     torch = None
 
 
-def child(rows, options):
-    """Trains one step; says how far it is from PyTorch, and of each executable if it was stored."""
+def child(rows, options, taken=None, left=None):
+    """Trains one step; says how far it is from PyTorch, of each executable if it was stored, and
+    how many graphs PyTorch's cache had.  `taken` and `left` are files of artifacts."""
     import nereid.torch_backend as backend
+    from torch._dynamo.utils import counters
 
+    if taken:
+        torch.compiler.load_cache_artifacts(pathlib.Path(taken).read_bytes())
     torch.manual_seed(3)
     model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32),
                                 torch.nn.Linear(32, 4))
@@ -31,12 +35,16 @@ def child(rows, options):
     far = max((a - b).abs().max().item() for a, b in zip(*results))
     stored = [segment.executable.info["stored"] for program in backend._programs
               for segment in program.segments]
-    print(json.dumps({"far": far, "stored": stored}))
+    if left:
+        pathlib.Path(left).write_bytes(torch.compiler.save_cache_artifacts()[0])
+    hits = counters["aot_autograd"]["autograd_cache_hit"]
+    print(json.dumps({"far": far, "stored": stored, "hits": hits}))
 
 
-def run(cache, rows=8, **options):
-    words = [sys.executable, __file__, "child", str(rows), json.dumps(options)]
-    environment = {**os.environ, "NEREID_CACHE_DIR": str(cache)}
+def run(cache, rows=8, files=(), torch_cache="torch", **options):
+    words = [sys.executable, __file__, "child", str(rows), json.dumps(options), *map(str, files)]
+    environment = {**os.environ, "NEREID_CACHE_DIR": str(cache),
+                   "TORCHINDUCTOR_CACHE_DIR": str(cache / torch_cache)}
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
 
 
@@ -62,6 +70,20 @@ def check(name, got, stored):
     tally.check(right, name if right else f"{name}: {got}")
 
 
+def check_autograd(cache):
+    """With cache_autograd PyTorch's cache has the programs, and so have artifacts."""
+    def expect(name, hits, **options):
+        got = result(run(cache, cache_autograd=True, **options))
+        tally.check(got["far"] < 1e-4 and got["hits"] == hits, f"{name}: {got}")
+
+    artifacts = cache / "artifacts"
+    expect("a first process differentiates", 0, files=("", artifacts))
+    expect("a second one does not", 1)
+    expect("other options", 0, check_indices=False)
+    expect("other sizes", 0, rows=24)
+    expect("artifacts", 1, files=(artifacts,), torch_cache="other")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         cache = pathlib.Path(folder)
@@ -77,11 +99,12 @@ def main():
         damage(cache)
         check("damaged entries", result(run(cache)), False)
         check("and once more", result(run(cache)), True)
+        check_autograd(cache)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["child"]:
-        child(int(sys.argv[2]), json.loads(sys.argv[3]))
+        child(int(sys.argv[2]), json.loads(sys.argv[3]), *sys.argv[4:])
         sys.exit(0)
     if torch is None:
         print("1 skipped: no torch")

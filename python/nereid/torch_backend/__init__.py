@@ -8,6 +8,7 @@ partitioned into segments that Nereid compiles, and nodes that PyTorch runs (`pa
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import threading
@@ -33,6 +34,8 @@ log.start()
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
              recorder=None) -> Callable:
+    from nereid.torch_backend.stored import StoredProgram, may_store
+
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
@@ -49,6 +52,8 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         _programs.append(program)
     if recorder is not None:
         recorder.programs.append(program)
+    if may_store(settings, recorder):
+        return StoredProgram(program)
     call = program.call
     if settings.cuda_graphs:
         from nereid.torch_backend.cuda_graphs import recorded
@@ -71,19 +76,28 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             options: dict | None = None, recorder=None) -> Callable:
     """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
     from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
+
+    from nereid.torch_backend.stored import StoredProgram, cache_of, may_store
 
     settings = settings_of(mode, options)
 
     def compiler(kind: str) -> Callable:
-        return lambda graph, examples: _compile(graph, examples, settings, kind, recorder)
+        def compile(graph, examples):
+            return _compile(graph, examples, settings, kind, recorder)
 
+        return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
+
+    stores = may_store(settings, recorder)
     guard(module)
     keep_attention(module, settings)
-    return aot_autograd(
+    compiled = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         decompositions=decompositions(),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
-    )(module, inputs)
+    )
+    with cache_of(settings) if stores else contextlib.nullcontext():
+        return compiled(module, inputs)

@@ -40,6 +40,13 @@ def conform(tensor, stride):
     return result
 
 
+def function_of(source: str, values: dict) -> Callable:
+    """The function that is called `call` in that text, which has these names."""
+    names = {**values, "view_of": view_of, "conform": conform, "math": math, "torch": torch}
+    exec(compile(source, "<nereid program>", "exec"), names)
+    return names["call"]
+
+
 class _Numbers:
     """Numbers of Python as expressions of the names of symbols."""
 
@@ -272,11 +279,8 @@ class Program:
     def _compile_function(self) -> Callable:
         writer = _Writer(self)
         source = writer.source()
-        names = {**writer.values, "view_of": view_of, "conform": conform, "math": math,
-                 "torch": torch}
-        exec(compile(source, "<nereid program>", "exec"), names)
-        self.source = source
-        return names["call"]
+        self.source, self.values = source, writer.values
+        return function_of(source, writer.values)
 
     def _dump(self, folder: str) -> None:
         """The text of each segment and of the program, in files that are new."""

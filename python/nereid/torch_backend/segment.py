@@ -244,8 +244,35 @@ class Compiled:
             executable = graph.compile(driver.device(self.name),
                                        (*self.settings[:7], True, *self.settings[8:]))
         except NereidError as error:
+            if self.plan is None:
+                raise
             raise Refused(refusals(error, self.text, self.plan)) from error
         self.graph, self.executable = graph, executable
+
+    # ---- storing ----
+
+    def __getstate__(self) -> dict:
+        state = {**self.__dict__, "places": self._places()}
+        for name in ("plan", "text", "graph", "executable", "allocate", "empty"):
+            del state[name]
+        return state
+
+    def load(self) -> None:
+        """What __getstate__() left out."""
+        self.plan = self.text = None
+        self.allocate = _torch_allocator(self.name, {})
+        self.empty = _empty_of(torch.device(self.name))
+        self.compile()
+
+    def _places(self) -> dict:
+        """{name in the text: operator and line of the model}."""
+        if self.plan is None:
+            return self.places
+        lines = {f"v_{node.name}": (str(node.target), line_of(node)) for node in self.plan.nodes}
+        return {name: f"{target} in {line}" if line else target
+                for name, (target, line) in lines.items()}
+
+    # ---- what it returns ----
 
     def check(self) -> None:
         """What the graph relies on is what PyTorch's own rules say of sizes and dtypes."""
@@ -293,13 +320,9 @@ class Compiled:
 
     def _with_place(self, message: str) -> str:
         """A message about a node, with the model's names for values, the operator and the line."""
-        name = message.partition(":")[0]
-        node = next((node for node in self.plan.nodes if f"v_{node.name}" == name), None)
+        place = self._places().get(message.partition(":")[0])
         message = _OWN_NAME.sub("", message)
-        if node is None:
-            return message
-        line = line_of(node)
-        return f"{message}\n  by {node.target}" + (f" in {line}" if line else "")
+        return f"{message}\n  by {place}" if place else message
 
     @property
     def label(self) -> str:

@@ -22,6 +22,9 @@ class Settings:
     """Which products libraries compute, as of nereid.load(): "records", "always" or "none"."""
     check_indices: bool = True
     """An index out of range is an IndexError on a CPU and ends the kernel on a GPU."""
+    cache_autograd: bool = False
+    """Keep what AOTAutograd makes in PyTorch's cache, for later processes, and in the artifacts of
+    torch.compiler.save_cache_artifacts(); not with CUDA graphs."""
     fallback_random: bool = False
     """Draw what eager PyTorch draws, by its own operators."""
     verify: bool = False

@@ -1,0 +1,109 @@
+"""Programs in PyTorch's cache of AOTAutograd, and in artifacts that are carried to other machines.
+
+A second process then neither differentiates a graph nor writes its text: what is stored is the
+function of a program and the text of each segment, whose executable Nereid's cache has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import hashlib
+import pathlib
+
+import torch
+from torch._inductor.output_code import OutputCode
+
+from nereid import _nereid
+from nereid.torch_backend import flags
+from nereid.torch_backend.log import log
+from nereid.torch_backend.segment import Compiled
+from nereid.torch_backend.settings import Settings
+
+
+def may_store(settings: Settings, recorder) -> bool:
+    """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process."""
+    watched = recorder or settings.verify or settings.dump or settings.cuda_graphs
+    return settings.cache_autograd and not watched
+
+
+@functools.cache
+def _sources() -> str:
+    """Differs with any change of the backend's text."""
+    found = hashlib.sha256()
+    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+@contextlib.contextmanager
+def cache_of(settings: Settings):
+    """PyTorch's cache, with entries that are this backend's and hold whole programs."""
+    tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
+           flags.tf32(), flags.libraries(settings.libraries))
+    with (torch.compiler.config.patch(cache_key_tag=repr(tag)),
+          torch._functorch.config.patch(bundled_autograd_cache=True,
+                                        force_non_lazy_backward_lowering=True)):
+        yield
+
+
+class _Operator:
+    """An operator of PyTorch's, by its name."""
+
+    def __init__(self, target):
+        self.names = str(target).split(".")
+
+    def find(self):
+        found = torch.ops
+        for name in self.names:
+            found = getattr(found, name)
+        return found
+
+
+def _stored_value(value):
+    from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
+
+    if isinstance(value, torch._ops.OpOverload):
+        return _Operator(value)
+    plain = (Compiled, int, float, complex, str, bool, torch.dtype, torch.device, torch.layout,
+             torch.memory_format)
+    if isinstance(value, plain):
+        return value
+    raise BypassAOTAutogradCache(f"a program with a {type(value).__name__}")
+
+
+class StoredProgram(OutputCode):
+    """A program's function, which PyTorch's cache may keep."""
+
+    def __init__(self, program):
+        self.program, self.kind = program, program.kind
+        self.call = program.call
+        self.source, self.values = None, {}
+        self._boxed_call = True  # of the object, whose attributes PyTorch's wrappers copy
+
+    def __call__(self, inputs):
+        return self.call(inputs)
+
+    def prepare_for_serialization(self) -> None:
+        program, self.program, self.call = self.program, None, None
+        self.source = program.source
+        self.values = {name: _stored_value(value) for name, value in program.values.items()}
+
+    def __deepcopy__(self, memo):
+        return copy.copy(self)
+
+    def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
+        """After it was read."""
+        from nereid.torch_backend.program import function_of
+
+        values = {name: value.find() if isinstance(value, _Operator) else value
+                  for name, value in self.values.items()}
+        segments = [value for value in values.values() if isinstance(value, Compiled)]
+        for segment in segments:
+            segment.load()
+        self.call = function_of(self.source, values)
+        log.info("%s graph of %d segments: from PyTorch's cache", self.kind, len(segments))
+
+    def set_triton_bundle(self, triton_bundle) -> None:
+        """There is none."""
