@@ -278,26 +278,45 @@ def _drops(node) -> bool:
     return node.kwargs.get("dropout_p", given) != 0.0
 
 
+def _is_leaf(node) -> bool:
+    value = node.meta.get("example_value") if isinstance(node, torch.fx.Node) else None
+    return isinstance(value, torch.Tensor) and value.requires_grad and value.is_leaf
+
+
+def _is_ours(node, fallback_random: bool) -> bool:
+    """Of a call: calls without axes for batches and heads PyTorch computes in float32 everywhere,
+    and gradients with less rounding than flash attention has.  Where it does so with four axes, it
+    keeps those whose gradients a user has, with strides that follow from it."""
+    value = node.meta.get("example_value")
+    if not isinstance(value, torch.Tensor) or value.dim() != 4:
+        return False
+    spelled_out = value.is_contiguous() and not value.transpose(1, 2).is_contiguous()
+    if spelled_out and any(map(_is_leaf, node.args[:3])):
+        return False
+    return _is_plain(node) and not (fallback_random and _drops(node))
+
+
 def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
     """Gives calls of scaled_dot_product_attention Nereid's form; with the option fallback_random
     those without random numbers."""
     if any("attention" in name for name in settings.by_pytorch):
         return
+    attend = torch.ops.nereid.attend.default
     for part in module.modules():
         if not isinstance(part, torch.fx.GraphModule):
             continue
         random = settings.fallback_random
-        attention_calls(part.graph, not random)
+        attention_calls(part.graph, attend, not random)
         for node in part.graph.nodes:
             if node.op != "call_function":
                 continue
-            if node.target in _CALLS and _is_plain(node) and not (random and _drops(node)):
-                node.kwargs = {**node.kwargs, "contiguous": _needs_heads_first(node)}
-                node.target = torch.ops.nereid.attend.default
+            if node.target in _CALLS and _is_ours(node, random):
+                node.target = attend
             elif not random:
                 node.target = _with_own_calls(node.target)
+            if node.target is attend:
+                node.kwargs = {**node.kwargs, "contiguous": _needs_heads_first(node)}
         part.recompile()
-
 
 
 # ---- in a joint graph ----

@@ -182,9 +182,9 @@ def _mask(graph, form: Form):
     return graph.call_function(torch.where, (form.condition, *numbers))
 
 
-def attention_calls(graph: torch.fx.Graph, random: bool) -> None:
-    """Replaces what is spelled out by calls, with dropout only if `random` says that its numbers
-    may be others than eager PyTorch's."""
+def attention_calls(graph: torch.fx.Graph, attend, random: bool) -> None:
+    """Replaces what is spelled out by calls of the operator `attend`, with dropout only if `random`
+    says that its numbers may be others than eager PyTorch's."""
     for out in list(graph.nodes):
         found = _match(out)
         if found is None or (found[0].dropout > 0 and not random) or found[0].dropout >= 1:
@@ -194,7 +194,7 @@ def attention_calls(graph: torch.fx.Graph, random: bool) -> None:
             key = graph.call_method("transpose", (form.transposed, -2, -1))
             key.meta["example_value"] = _value(form.transposed).transpose(-2, -1)
             call = graph.call_function(
-                F.scaled_dot_product_attention,
+                attend,
                 (form.query, key, form.value, _mask(graph, form), form.dropout, False),
                 {"scale": form.scale})
         call.meta = dict(out.meta)
