@@ -183,8 +183,38 @@ def check_strides():
                         f"{name}: strides {got.stride()}, not {want.stride()}")
 
 
+def check_unusual_tensors():
+    """PyTorch runs, or refuses, what Nereid has no form for."""
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    x = torch.randn(4, 4)
+    cases = {
+        "a subclass": (lambda x: x * 2 + 1, TwoTensor(x, x + 1)),
+        "a sparse tensor": (lambda s: (s * 2).to_dense(), x.relu().to_sparse()),
+        "a quantized tensor": (lambda q: q.dequantize() * 2,
+                               torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)),
+        "a nested tensor": (lambda n: n * 2, torch.nested.nested_tensor(
+            [x, x[:2]], layout=torch.jagged)),
+    }
+    for name, (function, value) in cases.items():
+        torch._dynamo.reset()
+        want, got = function(value), torch.compile(function, backend="nereid")(value)
+        values = (got.values(), want.values()) if got.is_nested else (got, want)
+        same = type(got) is type(want) and bool(torch.eq(*values).all())
+        tally.check(same, f"{name}: {got}, not {want}")
+    for name, other, words in (("two devices", torch.randn(4, 4, device="meta"), "device"),
+                               ("no memory", torch.randn(1).expand(1 << 26, 1 << 26), "memory")):
+        torch._dynamo.reset()
+        try:
+            torch.compile(lambda x, y: x[:1, :1] + y, backend="nereid")(x, other)
+            tally.check(False, f"{name}: no error")
+        except Exception as error:
+            tally.check(words in str(error), f"{name}: {error}")
+
+
 def main():
     torch.manual_seed(0)
+    check_unusual_tensors()
     check_strides()
     check_tf32()
     check_deterministic()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second process of torch.compile(backend="nereid") takes executables from the cache: the same
 values, and nothing is compiled; other sizes, other options and damaged entries are compiled."""
-import json, os, pathlib, sqlite3, subprocess, sys, tempfile
+import json, os, pathlib, signal, sqlite3, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -45,7 +45,8 @@ def run(cache, rows=8, files=(), torch_cache="torch", **options):
     words = [sys.executable, __file__, "child", str(rows), json.dumps(options), *map(str, files)]
     environment = {**os.environ, "NEREID_CACHE_DIR": str(cache),
                    "TORCHINDUCTOR_CACHE_DIR": str(cache / torch_cache)}
-    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True,
+                            stderr=None if "--verbose" in sys.argv else subprocess.DEVNULL)
 
 
 def result(process):
@@ -84,6 +85,19 @@ def check_autograd(cache):
     expect("artifacts", 1, files=(artifacts,), torch_cache="other")
 
 
+def check_interrupts(cache):
+    """An interrupt while compiling leaves no entry that a later process reads wrongly."""
+    for wait in (0, 0.1, 0.4):
+        process = run(cache)
+        while process.poll() is None and not (cache / "code-2.db").exists():
+            time.sleep(0.01)
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    got = result(run(cache))
+    tally.check(got["far"] < 1e-4 and len(got["stored"]) > 1, f"after interrupts: {got}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         cache = pathlib.Path(folder)
@@ -100,6 +114,8 @@ def main():
         check("damaged entries", result(run(cache)), False)
         check("and once more", result(run(cache)), True)
         check_autograd(cache)
+        (cache / "interrupted").mkdir()
+        check_interrupts(cache / "interrupted")
 
 
 if __name__ == "__main__":
