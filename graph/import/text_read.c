@@ -487,7 +487,7 @@ static void read_assignment(Reader *r, const Stmt *s) {
   n->type = r->types[r->at];
 }
 
-/* a, (a, b), or pytree.tree_unflatten((a, b), self._out_spec). */
+/* a, (a, b), or pytree.tree_unflatten((a, b), self._out_spec); nothing is None, as in Python. */
 static void read_output_node(Reader *r, const Stmt *s) {
   const Expr *e = s->value;
   if (e && e->kind == EX_CALL && e->nargs && e->a->kind == EX_ATTR &&
@@ -496,8 +496,8 @@ static void read_output_node(Reader *r, const Stmt *s) {
   r->listing = false; /* its names are nodes */
   Arg a = e ? read_arg_expr(r, e) : arg_none();
   Node *n = new_node(r, NODE_OUTPUT, s->span, 1, 0);
-  n->args[0] = e && a.kind != ARG_LIST ? arg_list(r->g, 1) : a;
-  if (e && a.kind != ARG_LIST) n->args[0].items[0] = a;
+  n->args[0] = a.kind == ARG_LIST ? a : arg_list(r->g, 1);
+  if (a.kind != ARG_LIST) n->args[0].items[0] = a;
   graph_fresh_name(r->g, n, "output");
   r->output = n;
 }
