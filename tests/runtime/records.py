@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`nereid records` on many machines: the same bytes whatever the order, and nothing lost or half
 done with many processes, after kills, on a full disk and on one that can only be read."""
-import itertools, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
+import itertools, json, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
@@ -158,6 +158,11 @@ def scale(x, n, K: tl.constexpr, BLOCK: tl.constexpr):
 """
 
 
+def sure(text):
+    """An export whose times are certain, as on a machine without other load."""
+    return re.sub(rb" spread \S+ runs \d+", b" spread 0 runs 100", text)
+
+
 def test_tuning(tmp):
     """Sixteen tuners of one kernel, each with a constant of its own, and one database."""
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
@@ -173,15 +178,19 @@ def test_tuning(tmp):
     for process in [tune(i) for i in range(16)]:
         out, err = process.communicate()
         check(process.returncode == 0, f"a tuner among many: {err}")
-        first.append(out)
-    check(home.export().count(b"\n  config") == 32, "many tuners lose records")
-    for i, out in enumerate(first):
-        before = json.loads(out)
-        if before["candidates"][0]["uncertain"]:
-            continue  # in so many processes a time may be: then it is measured again
+        first.append(json.loads(out)["candidates"])
+    records = home.export()
+    check(records.count(b"\n  config") == 32, "many tuners lose records")
+    # Among so many processes any time may be uncertain, which would be measured again.
+    path = tmp / "sure"
+    path.write_bytes(sure(records))
+    home.must("import", path)
+    for i, before in enumerate(first):
+        least = min(candidate["median_us"] for candidate in before)
+        fastest = [c["config"] for c in before if c["median_us"] == least]
         again = json.loads(tune(i).communicate()[0])
         check(again["source"] == "records", "what was tuned is tuned again")
-        check(again["best"] == before["best"], "records choose another configuration")
+        check(again["best"] in fastest, "records choose another configuration")
 
 
 MOUNT = """
