@@ -177,11 +177,22 @@ void bind_add_index(Affine *a, NestIndex *index, int64_t coef) {
 
 void bind_close(Bind *s, NestBuilder outer) { s->b = outer; }
 
+/* The dim of the mask that comes after dim `last` in registers, by its stride there; -1: none. */
+static int next_in_registers(const Bind *s, DimMask mask, int last) {
+  int next = -1;
+  for (int d = s->ndims - 1; d >= 0; d--) {
+    if (!(mask >> d & 1) || s->dims[d].hw != HW_REG) continue;
+    bool after = last < 0 || s->dims[d].stride > s->dims[last].stride ||
+                 (s->dims[d].stride == s->dims[last].stride && d < last);
+    if (after && (next < 0 || s->dims[d].stride < s->dims[next].stride)) next = d;
+  }
+  return next;
+}
+
 NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub) {
   int32_t count = 1;
   *sub = affine_const(0);
-  for (int d = s->ndims - 1; d >= 0; d--) {
-    if (!(mask >> d & 1) || s->dims[d].hw != HW_REG) continue;
+  for (int d = next_in_registers(s, mask, -1); d >= 0; d = next_in_registers(s, mask, d)) {
     Affine x = affine_index(s->dims[d].index, count);
     if (!affine_add(sub, &x)) bind_refuse(s, bind_too_many_digits);
     count *= s->dims[d].extent;
