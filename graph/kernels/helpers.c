@@ -4,8 +4,11 @@
 
 #include "graph/ir/python_words.h"
 
-static const char *const files[] = {"assert.py", "check.py", "float8.py", "gelu.py",
-                                    "mish.py",   "scans.py", "search.py", "suppress.py"};
+/* poly.py is the last: the others name its functions. */
+static const char *const files[] = {
+    "airy.py",   "assert.py",           "bessel.py", "check.py",      "float8.py",     "gcd.py",
+    "gelu.py",   "incomplete_gamma.py", "mish.py",   "next_after.py", "orthogonal.py", "scans.py",
+    "search.py", "suppress.py",         "zeta.py",   "poly.py"};
 
 static size_t helper_name_length(const char *s) {
   size_t n = 0;
@@ -27,11 +30,13 @@ static bool is_function_named(const Functions *f, const char *name) {
   return false;
 }
 
-static bool is_needed(const Functions *f, const char *file) {
+/* Do the kernels, or the helpers that are printed already, name a function of the file? */
+static bool is_needed(const Functions *f, const char *printed, const char *file) {
   static const char def[] = "\ndef ";
   for (const char *at = file; (at = strstr(at, def));) {
     at += strlen(def);
-    if (is_function_named(f, arena_strndup(f->arena, at, helper_name_length(at)))) return true;
+    const char *name = arena_strndup(f->arena, at, helper_name_length(at));
+    if (has_word(printed, name) || is_function_named(f, name)) return true;
   }
   return false;
 }
@@ -41,6 +46,6 @@ void helpers_print(Text *out, const Functions *f) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     Text file = text_new(f->arena);
     template_fill(&file, files[i], NULL, 0);
-    if (is_needed(f, file.data)) text_putn(out, file.data, file.len);
+    if (is_needed(f, out->data, file.data)) text_putn(out, file.data, file.len);
   }
 }

@@ -417,11 +417,13 @@ const char *kernel_fill(Kernel *k, const char *text, const char *const *operands
 }
 
 /* The operand of an expression with branches: 0 where no value is wanted. */
-static const char *wanted_only(Kernel *k, const Node *n, const Dim *index, const char *operand) {
+static const char *wanted_only(Kernel *k, const Node *n, const Dim *index, DType t,
+                               const char *operand) {
   const char *mask = k->masks[kernel_axes(k, index, n->type.rank)], *c = k->condition;
   if (mask && c) mask = arena_printf(k->arena, "%s & %s", mask, c);
   else if (c) mask = c;
-  return mask ? arena_printf(k->arena, "tl.where(%s, %s, 0.0)", mask, operand) : operand;
+  const char *zero = dtype_is_float(t) ? "0.0" : "0";
+  return mask ? arena_printf(k->arena, "tl.where(%s, %s, %s)", mask, operand, zero) : operand;
 }
 
 static Value pointwise(Kernel *k, Node *n, const Dim *index) {
@@ -431,7 +433,7 @@ static Value pointwise(Kernel *k, Node *n, const Dim *index) {
   for (uint32_t i = 0; i < p.noperands; i++) {
     operands[i] = operand_text(k, n, index, &p, i);
     if (branches && p.operands[i].kind == ARG_NODE)
-      operands[i] = wanted_only(k, n, index, operands[i]);
+      operands[i] = wanted_only(k, n, index, p.dtypes[i], operands[i]);
   }
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);

@@ -24,6 +24,14 @@ static const char *const reserved[] = {
     "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
     "check_index", "is_index"};
 
+/* The same: functions of special mathematics in graph/kernels/templates. */
+static const char *const reserved_special[] = {
+    "airy_ai",     "scaled_i0",        "scaled_i1",    "bessel_k0",      "bessel_k1",
+    "gcd",         "gamma_factor",     "gamma_series", "gamma_fraction", "gamma_near_0",
+    "gamma_large", "incomplete_gamma", "next_after",   "order_of",       "recurrence",
+    "chebyshev",   "hermite",          "laguerre",     "legendre",       "zeta",
+    "poly",        "largest",          "alike"};
+
 static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);
   if (!*slot) {
@@ -63,6 +71,8 @@ void kernel_reserve_names(Kernel *k) {
   const Fusion *f = k->f;
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     kernel_take(k, pool_name(k->graph->names, reserved[i]));
+  for (size_t i = 0; i < sizeof reserved_special / sizeof *reserved_special; i++)
+    kernel_take(k, pool_name(k->graph->names, reserved_special[i]));
   for (size_t i = 0; i < f->symbols.len; i++)
     kernel_take(k, kernel_symbol_name(k, f->symbols.data[i]));
 }

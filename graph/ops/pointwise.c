@@ -20,6 +20,7 @@ typedef enum {
   ISCLOSE,
   KEY,
   LERP,
+  LOOP,
   NAN_TO_NUM,
   POWER,
   REINTERPRET,
@@ -267,12 +268,20 @@ static const char *integer_power(const Context *c) {
          ".to(tl.{t})";
 }
 
+/* A cast of a number would round it to f32 first. */
+static const char *power_operand(const Context *c, uint32_t i) {
+  bool wide = is_number_arg(&c->p->operands[i]) && c->p->compute == DT_F64;
+  return arena_printf(c->in.g->arena, wide ? "tl.full([], {%u}, tl.{t})" : "tl.cast({%u}, tl.{t})",
+                      i);
+}
+
 static const char *power_expression(const Context *c) {
   if (dtype_is_int(c->p->compute)) return integer_power(c);
   if (is_number_arg(&c->p->operands[1]))
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
       if (operand_number(c, 1) == powers[i].exponent) return powers[i].text;
-  return "libdevice.pow(tl.cast({0}, tl.{t}), tl.cast({1}, tl.{t}))";
+  return arena_printf(c->in.g->arena, "libdevice.pow(%s, %s)", power_operand(c, 0),
+                      power_operand(c, 1));
 }
 
 /* ---- rounded quotients and remainders ----
@@ -313,6 +322,7 @@ static const char *rounded_quotient_expression(Context *c) {
 bool prim_branches(const Node *n) {
   if (prim_kind(n->op) != PRIM_POINTWISE) return false;
   Rule rule = rows[n->op->id].rule;
+  if (rule == LOOP) return true;
   bool may = rule == BRANCH || rule == REMAINDER || rule == ROUNDED;
   return may && dtype_is_float(n->type.dtype);
 }

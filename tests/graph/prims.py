@@ -304,6 +304,92 @@ def i1(x):
     return np.mean(np.exp(np.multiply.outer(x, angles)) * angles, axis=-1)
 
 
+def over_angles(f):
+    """The mean of f(x, angle) over half a turn, whose middle sum converges fast."""
+    angles = (np.arange(400) + 0.5) * math.pi / 400
+    return lambda x: np.mean(f(np.asarray(x)[:, None], angles), axis=-1)
+
+
+def over_waves(order):
+    """Y of that order by its integrals over an angle, and over t."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    angles, t = (nodes + 1) * math.pi / 2, (nodes + 1) * 6
+
+    def y(x):
+        x = np.asarray(x)[:, None]
+        wave = np.sin(x * np.sin(angles) - order * angles) @ weights / 2
+        fall = np.exp(order * t) + (-1)**order * np.exp(-order * t)
+        return wave - (fall * np.exp(-x * np.sinh(t))) @ weights * 6 / math.pi
+    return y
+
+
+def over_line(order, scaled=False):
+    """K of that order: the integral of cosh(order t) e^(-x cosh t)."""
+    t = np.arange(0, 12, 0.005)
+    weight = np.where(t == 0, 0.5, 1) * 0.005 * np.cosh(order * t)
+    return lambda x: np.exp(np.outer(-np.asarray(x), np.cosh(t) - scaled)) @ weight
+
+
+def airy(x):
+    """By its differential equation's power series."""
+    z, f, g, a, b = x**3, 0, 0, 0.355028053887817239, 0.258819403792806798 * x
+    for k in range(1, 30):
+        f, g = f + a, g + b
+        a, b = a * z / ((3 * k - 1) * (3 * k)), b * z / ((3 * k) * (3 * k + 1))
+    return f - g
+
+
+def of_order(values):
+    """A polynomial of x by its order, of NumPy's values of a series."""
+    return np.vectorize(lambda x, n: values(x, [0] * int(n) + [1]), otypes=[np.float64])
+
+
+def chebyshev_u(x, series):
+    """Of the second kind: a derivative of the first."""
+    slope = np.polynomial.chebyshev.chebder([0, *series]) / len(series)
+    return np.polynomial.chebyshev.chebval(x, slope)
+
+
+def chebyshev_sum(sign):
+    """Of the third and fourth kind: a difference, and a sum, of two of the second."""
+    def values(x, series):
+        return chebyshev_u(x, series) + (sign * chebyshev_u(x, series[1:]) if series[1:] else 0)
+    return values
+
+
+def shifted(values):
+    return lambda x, n: values(2 * x - 1, n)
+
+
+CHEBYSHEV = {"t": np.polynomial.chebyshev.chebval, "u": chebyshev_u, "v": chebyshev_sum(-1),
+             "w": chebyshev_sum(1)}
+POLYNOMIALS = {
+    **{f"special_chebyshev_polynomial_{kind}": of_order(f) for kind, f in CHEBYSHEV.items()},
+    **{f"special_shifted_chebyshev_polynomial_{kind}": shifted(of_order(f))
+       for kind, f in CHEBYSHEV.items()},
+    "special_hermite_polynomial_h": of_order(np.polynomial.hermite.hermval),
+    "special_hermite_polynomial_he": of_order(np.polynomial.hermite_e.hermeval),
+    "special_laguerre_polynomial_l": of_order(np.polynomial.laguerre.lagval),
+    "special_legendre_polynomial_p": of_order(np.polynomial.legendre.legval),
+}
+
+
+def zeta(q, s):
+    """The sum of 4000 terms, and the integral of the others."""
+    k = np.arange(4000)
+    end = q + 4000 - 0.5
+    return np.sum((q[:, None] + k)**-s[:, None], axis=1) + end**(1 - s) / (s - 1)
+
+
+def lower_gamma(a, x):
+    """P(a, x) by its power series."""
+    total = term = np.ones_like(x)
+    for k in range(1, 200):
+        term = term * x / (a + k)
+        total = total + term
+    return total * np.exp(a * np.log(x) - x - each(math.lgamma)(a + 1))
+
+
 def times_log(x, log):
     return np.where(x == 0, 0, x * log)
 
@@ -335,6 +421,17 @@ UNARY = {  # of floats; the operand is x unless there is another
         lambda x: -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf),
     "special_erfcx(small": erfcx, "special_ndtr(small": normal,
     "special_log_ndtr(small": lambda x: np.log(normal(x)),
+    "special_i0e(small": over_angles(lambda x, a: np.exp(x * np.cos(a) - np.abs(x))),
+    "special_i1e(small": over_angles(lambda x, a: np.exp(x * np.cos(a) - np.abs(x)) * np.cos(a)),
+    "special_bessel_j0(small": over_angles(lambda x, a: np.cos(x * np.sin(a))),
+    "special_bessel_j1(small": over_angles(lambda x, a: np.cos(a - x * np.sin(a))),
+    "special_bessel_y0(share": over_waves(0), "special_bessel_y1(share": over_waves(1),
+    "special_modified_bessel_k0(share": over_line(0),
+    "special_modified_bessel_k1(share": over_line(1),
+    "special_scaled_modified_bessel_k0(share": over_line(0, True),
+    "special_scaled_modified_bessel_k1(share": over_line(1, True),
+    "special_spherical_bessel_j0(small": lambda x: np.sinc(x / math.pi),
+    "special_airy_ai(small": airy,
     "gelu": gelu,
     "hardtanh": lambda x: np.clip(x, -1, 1), "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "celu": lambda x: np.where(x > 0, x, np.expm1(x)),
@@ -372,7 +469,7 @@ FLOAT_BINARY = {
 }
 INTEGER_BINARY = {
     **BINARY, "bitwise_and.Tensor": np.bitwise_and, "bitwise_or.Tensor": np.bitwise_or,
-    "bitwise_xor.Tensor": np.bitwise_xor, "__and__.Tensor": np.bitwise_and,
+    "gcd.default": np.gcd, "bitwise_xor.Tensor": np.bitwise_xor, "__and__.Tensor": np.bitwise_and,
     "__or__.Tensor": np.bitwise_or, "__xor__.Tensor": np.bitwise_xor,
 }
 
@@ -536,6 +633,14 @@ OTHERS = [  # a name that ends in _KIND is a tensor
     ("softplus_backward.default(small_f32, share_f32, 2, 10)",
      lambda g, x: g * sigmoid(2 * x)),
     ("native_dropout_backward.default(x_f32, y_b8, 1.25)", lambda g, mask: g * (mask * 1.25)),
+    ("special_zeta.default(y_u8, share_f32)", lambda s, q: zeta(q, s * 1.0)),
+    ("igamma.default(positive_f32, share_f32)", wide(lambda a, x: lower_gamma(a, x))),
+    ("igammac.default(positive_f32, share_f32)", wide(lambda a, x: 1 - lower_gamma(a, x))),
+    ("nextafter.default(x_f32, y_f32)", np.nextafter),
+    ("nextafter.default(x_f64, y_f64)", np.nextafter),
+    ("prims.div.default(x_f32, y_f32)", np.divide),
+    ("prims.div.default(x_i64, y_i64)", truncated),
+    ("pow.Scalar(0.3, y_f64)", lambda y: np.power(0.3, y)),
     ("prims.fma.default(x_f32, y_f32, small_f32)", lambda x, y, z: x * y + z),
 ]
 
@@ -557,6 +662,8 @@ def cases():
             yield f"{name}(x_{kind}, y_{kind})", f
     for name, f in GRADIENTS.items():
         yield f"{name}.default(small_f32, share_f32)", wide(f)
+    for name, f in POLYNOMIALS.items():
+        yield f"{name}.default(small_f32, y_u8)", wide(f)
     yield from OTHERS
 
 
@@ -564,7 +671,9 @@ def helpers(*names):
     return "".join((ROOT / "graph/kernels/templates" / name).read_text() for name in names)
 
 
-HEADER = helpers("header.py", "gelu.py", "mish.py") + """
+HEADER = helpers(
+    "header.py", "airy.py", "bessel.py", "gcd.py", "gelu.py", "incomplete_gamma.py", "mish.py",
+    "next_after.py", "orthogonal.py", "zeta.py", "poly.py") + """
 
 @triton.jit
 def kernel({parameters}):
@@ -620,7 +729,8 @@ def run(folder, device, env, chunk, described):
 
 
 TOLERANCE = {np.float16: 2e-3, np.float32: 4e-6, np.float64: 1e-12}
-ABSOLUTE = {"gelu": 1.1e-7}
+ABSOLUTE = {"gelu": 1.1e-7, "special_shifted_chebyshev_polynomial_v": 2e-6,
+            "special_shifted_chebyshev_polynomial_w": 2e-6}
 
 
 def compare(call, got, want, env):
