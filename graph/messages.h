@@ -326,6 +326,7 @@
   "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, and %lld of " \
   "inputs and outputs"
 #define E_GRAPH_TOO_LARGE "%s is too large: its %u axes have more than 2^48 bytes"
+#define E_GRAPH_LENT "the caller lends no memory for '%s'"
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
 #define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"

@@ -279,6 +279,27 @@ NEREID_API int nereid_session_prepare(nereid_session *s, const nereid_tensor *in
 /* 1 if the model may write to input i, else 0; known once the session is prepared. */
 NEREID_API int nereid_session_writes(const nereid_session *s, int i);
 
+/* Memory of the caller's that a session takes as its steps need it, in the order of the run's
+ * stream: a run then has no more at once than what is alive.  Called by the thread that runs the
+ * session, before nereid_session_run() returns. */
+typedef struct {
+  void *context;
+  /* `bytes` of the device, at a multiple of 16, and in *handle what give_back() gets; NULL: there
+   * are none, and the run fails with NEREID_E_MEMORY.  Small temporaries are in the workspace. */
+  void *(*take)(void *context, int64_t bytes, void **handle);
+  void (*give_back)(void *context, void *handle);
+  /* The data of output i, which had none when the run began; `out` has its shape.  0, or not 0 if
+   * there is no memory. */
+  int (*output)(void *context, int i, nereid_tensor *out);
+  /* No later step has input i.  Not called for those that the run writes or returns. */
+  void (*input_done)(void *context, int i);
+} nereid_run_memory;
+
+/* All functions of *m are needed.  Before the session is prepared.  Models whose data decides
+ * sizes, recordings (mode reduce-overhead) and interpreters have all memory from the beginning to
+ * the end of a run. */
+NEREID_API int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m);
+
 /* How a session runs.  Zeros are the defaults. */
 typedef struct {
   nereid_stream *stream;

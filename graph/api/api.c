@@ -489,6 +489,13 @@ void nereid_session_free(nereid_session *s) {
   free(s);
 }
 
+int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m) {
+  REQUIRE(s);
+  REQUIRE(m);
+  execution_set_memory(s->x, m);
+  return 0;
+}
+
 int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                            nereid_tensor *outputs, int noutputs) {
   REQUIRE(s);

@@ -164,7 +164,9 @@ static int run_step(StepState *step, nereid_stream *s) {
 static int execute_steps(Execution *e, uint32_t from, uint32_t to, nereid_stream *s) {
   int code = record_mark(e, from, s);
   for (uint32_t i = from; i < to && !code; i++) {
-    if (!e->steps[i].empty) code = run_step(&e->steps[i], s);
+    if (e->lends) code = execute_lend_step(e, i, point);
+    if (!code && !e->steps[i].empty) code = run_step(&e->steps[i], s);
+    if (e->lends && !code) execute_lend_end_step(e, i);
     if (!code) code = record_mark(e, i + 1, s);
   }
   return code;
@@ -293,6 +295,11 @@ int execution_new(Execution **out, Executable *of) {
   if (code) execution_free(e);
   else *out = e;
   return code;
+}
+
+void execution_set_memory(Execution *e, const nereid_run_memory *m) {
+  e->memory = *m;
+  e->lends = execute_may_lend(e);
 }
 
 void execution_free(Execution *e) {
@@ -595,8 +602,9 @@ static int bind_tensors(const Run *r) {
   for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
   for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
     if (!has_memory(e, i)) code = execute_take_input(e, i, &c->inputs[i], c->stream);
+  if (!code && e->memory.take) code = execute_lend_begin(e, c->outputs);
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
-    code = execute_aim_output(e, i, &c->outputs[i]);
+    if (!execute_output(e, i)->lent) code = execute_aim_output(e, i, &c->outputs[i]);
   return code;
 }
 
@@ -649,6 +657,7 @@ static int start_run_body(void *arg) {
   code = bind_tensors(r);
   if (!code) code = execute_start(e, c->stream);
   if (!code) code = finish_tensors(r);
+  execute_lend_finish(e);
   if (e->capturing) execute_note_captured(e);
   if (!code && e->on_host) code = execute_check_records(e);
   e->bound = !code;

@@ -91,6 +91,9 @@ typedef struct {
   int64_t pool_bytes;
 } ExecutionMemory;
 
+/* Memory that runs take step by step, before the first execution_prepare. */
+void execution_set_memory(Execution *e, const nereid_run_memory *m);
+
 /* The inputs that execution_run takes. */
 typedef struct {
   const nereid_tensor *inputs;

@@ -319,17 +319,23 @@ static int grow_pool(Execution *e) {
   return nereid_alloc((void **)&e->pool, e->device, (size_t)(e->pool_used ? e->pool_used : 1));
 }
 
+static bool is_in_pool(const BufferState *b) {
+  return b->plan->kind == BUFFER_TEMPORARY && !b->lent;
+}
+
 /* Their offsets; the memory itself is a run's. */
 static int place_in_pool(Execution *e) {
   uint32_t n = 0, at = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
-    const BufferState *b = &e->buffers[i];
-    if (b->plan->kind == BUFFER_TEMPORARY)
-      e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
+    BufferState *b = &e->buffers[i];
+    if (b->plan->kind != BUFFER_TEMPORARY) continue;
+    b->lent = e->lends && b->bytes >= LENT_BYTES;
+    if (!b->lent) e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
   }
-  int code = e->plan->pool ? take_offsets(e, e->items) : find_offsets(e, e->items, n);
+  bool planned = e->plan->pool && !e->lends;
+  int code = planned ? take_offsets(e, e->items) : find_offsets(e, e->items, n);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
-    if (e->buffers[i].plan->kind == BUFFER_TEMPORARY) e->buffers[i].offset = e->items[at++].offset;
+    if (is_in_pool(&e->buffers[i])) e->buffers[i].offset = e->items[at++].offset;
   e->pool_at = NULL;
   return code;
 }
@@ -398,7 +404,7 @@ int execute_place_temporaries(Execution *e, ExecutionMemory given) {
   if (pool == e->pool_at) return 0;
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     BufferState *b = &e->buffers[i];
-    if (b->plan->kind == BUFFER_TEMPORARY) b->data = pool + b->offset;
+    if (is_in_pool(b)) b->data = pool + b->offset;
   }
   e->pool_at = pool;
   e->pool_moved = true;

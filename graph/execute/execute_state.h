@@ -33,6 +33,9 @@ typedef struct {
   bool written;  /* by a kernel or an update */
   int64_t number; /* of an output that is one: what it is in this run */
   bool aimed;    /* an output that has its memory for this run */
+  bool lent;     /* the caller has its memory, before its first step or after its last one */
+  void *handle;  /* of a temporary that has such memory */
+  uint32_t caller; /* which of the caller's inputs or outputs a lent one is */
 } BufferState;
 
 /* A step is a launch of a kernel, or a call of a library. */
@@ -126,6 +129,9 @@ struct Execution {
   int64_t *records; /* of all checks of indices; NULL: there are none */
   uint32_t nrecords;
   DeviceWatch watch;
+  nereid_run_memory memory; /* zeros: all of it is there before the steps */
+  bool lends;               /* memory is taken step by step */
+  nereid_tensor *outputs;   /* of a run that lends */
   Recordings recordings;
 };
 
@@ -168,6 +174,23 @@ int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
 /* Before the run: where output i is written. */
 int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+
+/* ---- lent_memory.c: memory that the caller lends step by step ---- */
+
+/* A temporary that is not in the pool: in a pool of small ones there is little to gain. */
+enum { LENT_BYTES = 1 << 20 };
+
+typedef int LentMoved(Execution *e, BufferState *b);
+
+bool execute_may_lend(const Execution *e);
+/* After inputs have their memory.  Outputs that no step writes, or that are copies, get theirs. */
+int execute_lend_begin(Execution *e, nereid_tensor *outputs);
+/* Memory of what step i is the first to have; `moved` is told of each. */
+int execute_lend_step(Execution *e, uint32_t i, LentMoved *moved);
+/* Gives back what step i was the last to have. */
+void execute_lend_end_step(Execution *e, uint32_t i);
+/* All that was taken is given back, also after a failure. */
+void execute_lend_finish(Execution *e);
 
 /* Is the tensor in memory that is the host's alone? */
 bool execute_is_on_host(const nereid_tensor *t);

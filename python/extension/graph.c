@@ -270,6 +270,7 @@ typedef struct Idle {
   struct Idle *next;
   nereid_session *session;
   void *stream;
+  struct Running *lender; /* whose memory its run takes */
 } Idle;
 
 typedef struct {
@@ -277,6 +278,7 @@ typedef struct {
   PyObject *device; /* outlives it */
   PyObject *keep;   /* bytes that it was loaded from */
   Idle *idle;
+  Idle *lent;     /* the same, of runs that take memory step by step */
   Idle *captured; /* graphs of the caller's have their memory: no run takes these again */
 } ExecutableObject;
 
@@ -305,6 +307,7 @@ static void free_sessions(Idle *list) {
 static void executable_dealloc(PyObject *self) {
   ExecutableObject *x = (ExecutableObject *)self;
   free_sessions(x->idle);
+  free_sessions(x->lent);
   free_sessions(x->captured);
   nereid_executable_free(x->e);
   Py_XDECREF(x->device);
@@ -405,12 +408,13 @@ static PyObject *executable_set_static(PyObject *self, PyObject *number) {
 
 /* ---- running ---- */
 
-typedef struct {
+typedef struct Running {
   ExecutableObject *x;
   State *state;
   Idle *idle;
-  bool capturing;          /* the stream is */
-  WholeTensor *in, *given; /* `given`: outputs of the caller's; NULL: none */
+  const nereid_run_memory *memory; /* it is taken step by step; NULL: from the beginning on */
+  bool capturing;                  /* the stream is */
+  WholeTensor *in, *given;         /* `given`: outputs of the caller's; NULL: none */
   nereid_tensor *inputs, *outputs;
   int64_t *numbers; /* of outputs */
   int ninputs, noutputs;
@@ -418,6 +422,9 @@ typedef struct {
   PyObject *results; /* a list */
   PyObject *copies;  /* a list: of inputs */
   PyObject *workspace;
+  PyObject *given_inputs;  /* a list, which a run that lends empties */
+  PyObject *empty, *forms; /* what makes a tensor, and its arguments for each output */
+  PyObject *bytes;         /* the dtype of memory for temporaries */
 } Running;
 
 static bool is_capturing(const Running *r) {
@@ -425,11 +432,14 @@ static bool is_capturing(const Running *r) {
   return nereid_device_is_capturing(d, r->options.native_stream) > 0;
 }
 
+static int lend_memory(Running *r);
+
 /* One whose last run was on the stream; a new one where there is none, or for a graph that is
  * captured, which runs whenever its owner likes. */
 static int take_session(Running *r) {
   r->capturing = is_capturing(r);
-  for (Idle **link = &r->x->idle; *link && !r->capturing; link = &(*link)->next) {
+  Idle **list = r->memory ? &r->x->lent : &r->x->idle;
+  for (Idle **link = list; *link && !r->capturing; link = &(*link)->next) {
     if ((*link)->stream != r->options.native_stream) continue;
     r->idle = *link;
     *link = r->idle->next;
@@ -441,7 +451,7 @@ static int take_session(Running *r) {
   nereid_executable *e = r->x->e;
   int code;
   Py_BEGIN_ALLOW_THREADS code = nereid_session_new(&r->idle->session, e);
-  Py_END_ALLOW_THREADS if (!code) return 0;
+  Py_END_ALLOW_THREADS if (!code) return r->memory ? lend_memory(r) : 0;
   PyMem_Free(r->idle);
   r->idle = NULL;
   return raise_failure(r->state, code), -1;
@@ -449,7 +459,7 @@ static int take_session(Running *r) {
 
 static void give_session(Running *r) {
   if (!r->idle) return;
-  Idle **list = r->capturing ? &r->x->captured : &r->x->idle;
+  Idle **list = r->capturing ? &r->x->captured : r->memory ? &r->x->lent : &r->x->idle;
   r->idle->next = *list;
   *list = r->idle;
   r->idle = NULL;
@@ -562,7 +572,7 @@ static int run_session(Running *r) {
   int code;
   Py_BEGIN_ALLOW_THREADS code =
       nereid_session_run(session, r->inputs, r->ninputs, r->outputs, r->noutputs, &r->options);
-  Py_END_ALLOW_THREADS if (code) raise_failure(r->state, code);
+  Py_END_ALLOW_THREADS if (code && !PyErr_Occurred()) raise_failure(r->state, code);
   return queue_print(&((DeviceObject *)r->x->device)->printed) || code ? -1 : 0;
 }
 
@@ -635,6 +645,93 @@ static PyObject *executable_run(PyObject *self, PyObject *args) {
   return out;
 }
 
+/* ---- memory of a run's, step by step: called without the interpreter's lock ---- */
+
+static Running *lender_of(void *idle) { return ((Idle *)idle)->lender; }
+
+/* The object is a tensor that `empty` makes. */
+static PyObject *make_tensor(const Running *r, PyObject *arguments, WholeTensor *out) {
+  PyObject *made = arguments ? PyObject_CallObject(r->empty, arguments) : NULL;
+  if (made && read_whole(r->state, made, out)) Py_CLEAR(made);
+  return made;
+}
+
+static void *take_memory(void *idle, int64_t bytes, void **handle) {
+  PyGILState_STATE lock = PyGILState_Ensure();
+  const Running *r = lender_of(idle);
+  WholeTensor made;
+  PyObject *arguments = Py_BuildValue("((L)(i)O)", (long long)bytes, 1, r->bytes);
+  *handle = make_tensor(r, arguments, &made);
+  Py_XDECREF(arguments);
+  PyGILState_Release(lock);
+  return *handle ? (char *)made.t.data + made.t.byte_offset : NULL;
+}
+
+static void give_memory_back(void *idle, void *handle) {
+  (void)idle;
+  PyGILState_STATE lock = PyGILState_Ensure();
+  Py_DECREF((PyObject *)handle);
+  PyGILState_Release(lock);
+}
+
+static int make_lent_output(void *idle, int i, nereid_tensor *out) {
+  PyGILState_STATE lock = PyGILState_Ensure();
+  Running *r = lender_of(idle);
+  WholeTensor made;
+  PyObject *tensor = make_tensor(r, PyTuple_GetItem(r->forms, i), &made);
+  int code = tensor ? PyList_SetItem(r->results, i, tensor) : -1;
+  if (!code) {
+    out->data = made.t.data;
+    out->byte_offset = made.t.byte_offset;
+    out->device = made.t.device;
+  }
+  PyGILState_Release(lock);
+  return code;
+}
+
+static void drop_input(void *idle, int i) {
+  PyGILState_STATE lock = PyGILState_Ensure();
+  PyList_SetItem(lender_of(idle)->given_inputs, i, Py_NewRef(Py_None));
+  PyGILState_Release(lock);
+}
+
+static int lend_memory(Running *r) {
+  nereid_run_memory m = *r->memory;
+  m.context = r->idle;
+  return nereid_session_set_memory(r->idle->session, &m);
+}
+
+/* run_lent(inputs, forms, empty, bytes, workspace, stream): a list of tensors.  Output i is
+ * empty(*forms[i]), made when a step writes it; large temporaries are empty((n,), (1,), bytes); the
+ * list of inputs loses each that no later step reads, and is empty in the end. */
+static PyObject *executable_run_lent(PyObject *self, PyObject *args) {
+  static const nereid_run_memory memory = {NULL, take_memory, give_memory_back, make_lent_output,
+                                           drop_input};
+  PyObject *workspace, *out = NULL;
+  unsigned long long stream;
+  Running r = {
+      .x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self)), .memory = &memory};
+  if (!PyArg_ParseTuple(args, "O!O!OOOK", &PyList_Type, &r.given_inputs, &PyTuple_Type, &r.forms,
+                        &r.empty, &r.bytes, &workspace, &stream))
+    return NULL;
+  r.options.native_stream = (void *)(uintptr_t)stream;
+  int code = start_running(&r, r.given_inputs);
+  if (!code && PyTuple_Size(r.forms) != r.noutputs) {
+    PyErr_Format(PyExc_ValueError, "the model has %d outputs, not %zd", r.noutputs,
+                 PyTuple_Size(r.forms));
+    code = -1;
+  }
+  if (!code) r.idle->lender = &r;
+  if (!code) code = prepare(&r);
+  if (!code) code = compact_inputs(&r, r.given_inputs);
+  if (!code) code = provide_workspace(&r, workspace);
+  if (!code) code = run_session(&r);
+  if (!code) code = PyList_SetSlice(r.given_inputs, 0, PyList_Size(r.given_inputs), NULL);
+  if (!code) out = Py_NewRef(r.results);
+  end_running(&r);
+  return out;
+}
+
 /* explain(inputs): a table with the time of each kernel.  By one thread at a time. */
 static PyObject *executable_explain(PyObject *self, PyObject *inputs) {
   Running r = {.x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self))};
@@ -658,8 +755,9 @@ static PyObject *executable_info(PyObject *self, void *unused) {
   (void)unused;
   nereid_executable_info i;
   const ExecutableObject *x = (const ExecutableObject *)self;
-  int code = x->idle ? nereid_session_get_info(&i, x->idle->session)
-                     : nereid_executable_get_info(&i, x->e);
+  const Idle *last = x->idle ? x->idle : x->lent;
+  int code =
+      last ? nereid_session_get_info(&i, last->session) : nereid_executable_get_info(&i, x->e);
   if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
   return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:i,s:O}", "pool", (long long)i.pool,
                        "temporaries", (long long)i.temporaries, "weights", (long long)i.weights,
@@ -692,6 +790,8 @@ static PyType_Spec graph_spec = {
 static PyMethodDef executable_methods[] = {
     {"run", executable_run, METH_VARARGS,
      "run(inputs, outputs, allocate, workspace, stream): [(tensor, sizes) or (integer, None)]."},
+    {"run_lent", executable_run_lent, METH_VARARGS,
+     "run_lent(inputs, forms, empty, bytes, workspace, stream): the tensors; inputs is emptied."},
     {"explain", executable_explain, METH_O, "explain(inputs): a table with measured times."},
     {"set_static", executable_set_static, METH_O, "Input i is the same tensor in all runs."},
     {"bytes", executable_to_bytes, METH_O, "bytes(embed_weights): the executable as bytes."},

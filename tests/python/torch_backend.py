@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch.compile(backend="nereid") against PyTorch itself: values, dtypes, strides, writes to inputs
 and gradients.  On tensors of the CPU, or with the argument cuda of a GPU; NAME...: these cases."""
-import copy, os, pathlib, sys
+import copy, os, pathlib, sys, weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -156,6 +156,56 @@ def check_training():
         q, q * 2, q + 1, is_causal=True), randn(2, 3, 8, 16, grad=True), train=True)
 
 
+class Alive:
+    """Bytes of tensors that segments make, and the most of them at once."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    def watch(self, empty):
+        def make(sizes, strides, dtype):
+            tensor = empty(sizes, strides, dtype)
+            self.now += tensor.nbytes
+            self.most = max(self.most, self.now)
+            weakref.finalize(tensor, self.gone, tensor.nbytes)
+            return tensor
+
+        return make
+
+    def gone(self, count):
+        self.now -= count
+
+
+def check_lent_memory():
+    """Saved tensors are freed, and gradients made, while the backward graph runs."""
+    from nereid.torch_backend.segment import Compiled
+
+    alive, original = Alive(), Compiled.__init__
+
+    def lending(self, *arguments):
+        original(self, *arguments)
+        self.empty = alive.watch(self.empty)
+
+    layers, rows, width = 6, 1024, 512
+    model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(width, width),
+                                                      torch.nn.Softmax(-1))
+                                  for _ in range(layers)])
+    Compiled.__init__, Compiled.lends = lending, property(lambda self: True, lambda *_: None)
+    try:
+        check("memory that is lent", model, randn(rows, width, grad=True), train=True)
+        one = rows * width * 4
+        saved = layers * one  # of each softmax its result; in turn gradients of weights are made
+        limit = saved + 5 * one
+        tally.check(saved < alive.most < limit, f"{alive.most / one} tensors at once")
+        alive.most = 0
+        check("memory that is lent to two segments", lambda x: (x * 2).softmax(-1).sin().exp() * x,
+              randn(600, 500, grad=True), train=True, options={"by_pytorch": ["aten.sin.default"]})
+        tally.check(alive.most > 0, "nothing was lent")
+    finally:
+        Compiled.__init__ = original
+        del Compiled.lends
+
+
 def check_sizes():
     check("open sizes", lambda x: torch.cat([x, x * 2]).sum(0) + x.shape[0], randn(4, 16),
           dynamic=True)
@@ -217,6 +267,8 @@ def main():
     check_memory()
     check_operators()
     check_training()
+    if not NAMES:
+        check_lent_memory()
     check_sizes()
     if not NAMES:
         check_dropout()

@@ -129,11 +129,11 @@ class _Recorder:
 
     def watch(self, segment) -> Callable:
         """The segment as a function that keeps copies of the first inputs."""
-        def call(*values):
+        def call(values: list):
             if segment not in self.inputs:
                 self.inputs[segment] = [value.detach().clone() if isinstance(value, torch.Tensor)
                                         else value for value in values]
-            return segment(*values)
+            return segment(values)
 
         return call
 

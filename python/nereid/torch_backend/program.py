@@ -255,6 +255,12 @@ class Program:
             out.append(self._executable(step))
         return out
 
+    @property
+    def _lends(self) -> bool:
+        """Does memory of tensors that are dead matter more than the time to make others?  A graph
+        without gradients has few at once."""
+        return self.kind != "inference"
+
     @staticmethod
     def _is_update(node) -> bool:
         return node.target is torch.ops.aten.copy_.default
@@ -265,6 +271,7 @@ class Program:
         if key not in self._kept:
             self._kept[key] = Compiled(plan, self.settings, self.shape_env)
         found = self._kept[key]
+        found.lends = self._lends and plan.device.type == "cuda"
         found.plan = plan
         return found
 
@@ -378,13 +385,17 @@ class _Writer:
                 value = operator.attrgetter(node.target)(self.program.module)
                 self.names[node] = self._global("constant", value)
 
-    def _run_segment(self, step: Compiled, plan: SegmentPlan) -> None:
-        for base in {base for base in plan.views.values() if base not in plan.inside}:
+    def _run_segment(self, step: Compiled, plan: SegmentPlan, dead: list) -> None:
+        """`dead` are nodes that no later step has; the segment drops them when it can."""
+        viewed = set(plan.views.values())
+        for base in viewed - plan.inside:
             self._conform(base)
         call = self._global("segment", self.program.callable_of(step))
         inputs = ", ".join(self._text(node) for node in plan.inputs)
+        self._line(f"given = [{inputs}]")
+        self._delete([node for node in dead if node not in viewed])
         outputs = "".join(f"{self._name(node)}, " for node in plan.bases)
-        self._line(f"{outputs}{'= ' if outputs else ''}{call}({inputs})")
+        self._line(f"{outputs}{'= ' if outputs else ''}{call}(given)")
         for base in plan.bases:
             value = base.meta["val"]
             if memory_order(value.shape, value.stride()) is None:
@@ -394,6 +405,12 @@ class _Writer:
                 self._line(f"{name} = view_of({name}, {numbers.tuple(value.shape)}, "
                            f"{numbers.tuple(value.stride())}, 0)")
         self._make_views(plan)
+        self._delete([node for node in dead if node in viewed])
+
+    def _delete(self, nodes: list) -> None:
+        names = [self.names[node] for node in nodes if node in self.names]
+        if names:
+            self._line(f"del {', '.join(names)}")
 
     def _conform(self, node) -> None:
         """The memory of a tensor that others are views of is as the graph has it."""
@@ -461,18 +478,17 @@ class _Writer:
             last.update(dict.fromkeys(read, i))
         kept = {*self.output_nodes(), *(n for n in self.graph.nodes if n.op == "get_attr")}
         for i, (read, step) in enumerate(uses):
+            dead = [n for n in dict.fromkeys(read) if last[n] == i and n not in kept]
             if isinstance(step, Compiled):
-                self._run_segment(step, step.plan)
-            elif isinstance(step, SegmentPlan):
+                self._run_segment(step, step.plan, dead)
+                continue
+            if isinstance(step, SegmentPlan):
                 for base in set(step.views.values()):
                     self._conform(base)
                 self._make_views(step)
             else:
                 self._run_node(step)
-            dead = [n for n in dict.fromkeys(read) if last[n] == i and n not in kept
-                    and n in self.names]
-            if dead:
-                self._line(f"del {', '.join(self.names[n] for n in dead)}")
+            self._delete(dead)
         self._line(f"return {self._text(tuple(self.output.args[0]))}"
                    if isinstance(self.output.args[0], (list, tuple))
                    else f"return ({self._text(self.output.args[0])},)")

@@ -218,6 +218,7 @@ class Compiled:
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
         self.cuda = plan.device.type == "cuda"
+        self.lends = False
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
@@ -235,7 +236,7 @@ class Compiled:
         self.allocate = _torch_allocator(self.name, {})
         self.empty = _empty_of(plan.device)
         forms = [_form(node.meta["val"]) for node in plan.bases]
-        self.forms = None if None in forms else forms
+        self.forms = None if None in forms else tuple(forms)
 
     def compile(self) -> None:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
@@ -304,8 +305,9 @@ class Compiled:
         order = order_of(node.meta["val"])
         return None if order is None or is_plain(order) else inverse(order)
 
-    def __call__(self, *values):
-        """The tensors of plan.bases."""
+    def __call__(self, values: list):
+        """The tensors of plan.bases.  The list is empty afterwards, and loses each input that is
+        not read any more: while the rest runs its memory is free, if nobody else has it."""
         try:
             if _profiler._is_profiler_enabled:
                 with _profiler.record_function(self.label):
@@ -336,7 +338,7 @@ class Compiled:
         planned = self.graph.compile(driver.device(self.name), self.settings)
         return planned.explain(self._in_order(values))
 
-    def _in_order(self, values) -> list:
+    def _in_order(self, values: list) -> list:
         given = list(values)
         for i, order in self.orders:
             given[i] = given[i].permute(order)
@@ -344,7 +346,7 @@ class Compiled:
             given[i] = given[i].resolve_conj().resolve_neg()
         return given if _IS_READ else [_describe(value) for value in given]
 
-    def _run(self, values):
+    def _run(self, values: list):
         given = self._in_order(values)
         stream, workspace = 0, None
         if self.cuda:
@@ -353,9 +355,14 @@ class Compiled:
         if self.forms is None or not _IS_READ:
             found = self.executable.run(given, None, self.allocate, workspace, stream)
             made = [tensor for tensor, _ in found]
+        elif self.lends:
+            values.clear()
+            made = self.executable.run_lent(given, self.forms, self.empty, torch.uint8, workspace,
+                                            stream)
         else:
             made = [self.empty(*form) for form in self.forms]
             self.executable.run(given, made, None, workspace, stream)
+        values.clear()
         for i, back in self.inverses:
             made[i] = made[i].permute(back)
         return made

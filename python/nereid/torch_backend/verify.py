@@ -90,9 +90,9 @@ class Verified:
     def __init__(self, compiled, program):
         self.compiled, self.program, self.plan = compiled, program, compiled.plan
 
-    def __call__(self, *values):
+    def __call__(self, values: list):
         kept = [_copy(value) for value in values]
-        results = self.compiled(*values)
+        results = self.compiled(list(values))
         env, exact = self._references(kept)
         for node, got in [*zip(self.plan.bases, results), *self._updates(values)]:
             error = self._distance(node, got, env, exact)
@@ -169,7 +169,7 @@ class Verified:
         compiled = Compiled(plan, self.program.settings, self.program.shape_env)
         compiled.compile()
         compiled.check()
-        return compiled(*[_copy(env[node]) for node in plan.inputs])
+        return compiled([_copy(env[node]) for node in plan.inputs])
 
     def _drawn(self, values) -> dict:
         """Random numbers, which only Nereid has for a seed."""

@@ -157,6 +157,108 @@ static void memory(const char *device) {
   nereid_device_close(d);
 }
 
+/* ---- memory that is lent step by step ---- */
+
+/* A temporary of 2 MiB, a result twice, a copy of an input, and an input that nothing reads. */
+static const char LENT[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[4096, 128]\", w: \"f32[128, 128]\", y: \"f32[4]\", "
+    "z: \"f32[4]\"):\n"
+    "        mm: \"f32[4096, 128]\" = torch.ops.aten.mm.default(x, w)\n"
+    "        mm_1: \"f32[4096, 128]\" = torch.ops.aten.mm.default(mm, w)\n"
+    "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
+    "        return (mm_1, mm_1, add, y)\n";
+
+enum { LENT_ROWS = 4096, LENT_WIDTH = 128, LENT_INPUTS = 4, LENT_OUTPUTS = 4 };
+
+typedef struct {
+  int taken, held, outputs, done[LENT_INPUTS];
+  bool refuses, refuses_outputs;
+  void *made[LENT_OUTPUTS];
+} Lender;
+
+static void *take(void *context, int64_t bytes, void **handle) {
+  Lender *l = context;
+  if (l->refuses || posix_memalign(handle, 64, (size_t)bytes)) return NULL;
+  memset(*handle, 0x55, (size_t)bytes);
+  l->taken++;
+  l->held++;
+  return *handle;
+}
+
+static void give_back(void *context, void *handle) {
+  Lender *l = context;
+  l->held--;
+  free(handle);
+}
+
+static int make_output(void *context, int i, nereid_tensor *out) {
+  Lender *l = context;
+  size_t size = 4;
+  for (int32_t j = 0; j < out->ndim; j++) size *= (size_t)out->shape[j];
+  if (l->refuses_outputs || posix_memalign(&out->data, 64, size)) return 1;
+  l->made[i] = out->data;
+  l->outputs++;
+  return 0;
+}
+
+static void input_done(void *context, int i) { ((Lender *)context)->done[i]++; }
+
+static int run_lent(nereid_session *session, Lender *l, float *x, float *w) {
+  _Alignas(16) float y[] = {1, 2, 3, 4}, z[4] = {0};
+  int64_t xs[] = {LENT_ROWS, LENT_WIDTH}, ws[] = {LENT_WIDTH, LENT_WIDTH}, ys[] = {4};
+  nereid_tensor in[] = {floats(x, 2, xs), floats(w, 2, ws), floats(y, 1, ys), floats(z, 1, ys)};
+  nereid_tensor out[LENT_OUTPUTS] = {{0}};
+  int code = nereid_session_prepare(session, in, LENT_INPUTS, out, LENT_OUTPUTS);
+  if (!code) code = nereid_session_run(session, in, LENT_INPUTS, out, LENT_OUTPUTS, NULL);
+  const float *a = l->made[0], *b = l->made[1], *c = l->made[2], *d = l->made[3];
+  bool right = !code && a && b && c && d && a != b && c[3] == 5 && d[3] == 4;
+  for (int i = 0; i < LENT_ROWS * LENT_WIDTH && right; i++)
+    right = a[i] == 4 * x[i] && b[i] == a[i];
+  for (int i = 0; i < LENT_OUTPUTS; i++) free(l->made[i]), l->made[i] = NULL;
+  return code ? code : right ? 0 : -1;
+}
+
+/* `lends`: the device takes memory step by step. */
+static void lent(const char *device, const char *mode, bool lends) {
+  nereid_device *d = open_device(device);
+  nereid_executable *e = make(d, LENT, mode);
+  nereid_session *session = NULL;
+  Lender l = {0};
+  nereid_run_memory m = {&l, take, give_back, make_output, input_done};
+  float *x = NULL, *w = NULL;
+  check(!posix_memalign((void **)&x, 64, LENT_ROWS * LENT_WIDTH * 4) &&
+            !posix_memalign((void **)&w, 64, LENT_WIDTH * LENT_WIDTH * 4),
+        "memory");
+  for (int i = 0; i < LENT_ROWS * LENT_WIDTH; i++) x[i] = (float)(i % 97);
+  for (int i = 0; i < LENT_WIDTH * LENT_WIDTH; i++) w[i] = i % (LENT_WIDTH + 1) ? 0 : 2;
+  check_got(!nereid_session_new(&session, e), "a session", nereid_error_message());
+  check_got(!nereid_session_set_memory(session, &m), "its memory", nereid_error_message());
+  for (int i = 0; i < 2; i++) {
+    l = (Lender){0};
+    check_got(!run_lent(session, &l, x, w), "a run on lent memory", nereid_error_message());
+    check_got(l.taken == lends && l.held == 0 && l.outputs == LENT_OUTPUTS, "what it took", device);
+    for (int j = 0; j < LENT_INPUTS; j++)
+      check_got(l.done[j] == lends, "an input that is left", device);
+  }
+  l = (Lender){.refuses = true};
+  int code = run_lent(session, &l, x, w);
+  const char *message = nereid_error_message();
+  check_got(code == (lends ? NEREID_E_MEMORY : 0), "a temporary without memory", message);
+  check_got(!lends || strstr(message, "the caller lends no memory for 'mm'"), "why", message);
+  l = (Lender){.refuses_outputs = true};
+  code = run_lent(session, &l, x, w);
+  message = nereid_error_message();
+  check_got(code == NEREID_E_MEMORY && l.held == 0, "an output without memory", message);
+  l = (Lender){0};
+  check_got(!run_lent(session, &l, x, w), "a run after failures", nereid_error_message());
+  free(x);
+  free(w);
+  nereid_session_free(session);
+  nereid_executable_free(e);
+  nereid_device_close(d);
+}
+
 /* The weight is at its first place in all runs, whatever is passed later. */
 static void static_inputs(const char *device) {
   nereid_device *d = open_device(device);
@@ -328,6 +430,9 @@ int main(void) {
     bytes(devices[i], "eager");
     weights(devices[i]);
   }
+  lent("cpu", NULL, true);
+  lent("cpu", "eager", true);
+  lent("interp", NULL, false);
   broken_bytes();
   return report();
 }
