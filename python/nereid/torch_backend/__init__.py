@@ -19,6 +19,7 @@ import torch
 
 from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
+from nereid.torch_backend.constants import make_constants_in_place
 from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
@@ -39,6 +40,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
+    make_constants_in_place(module)
     if kind == "forward":
         save_images_channels_last(module)
         report_strides(module)

@@ -96,7 +96,8 @@ def _has_operator(target) -> bool:
     return _nereid.has_operator(name_of(target))
 
 
-def _target_reason(node) -> str | None:
+def target_reason(node) -> str | None:
+    """Why the operator is PyTorch's, whatever its operands are."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
         return "a higher-order operator"
@@ -137,7 +138,9 @@ def reason_against(node) -> str | None:
     device = device_of(node)
     if device is None:
         return "its value is no tensor"
-    reason = _target_reason(node) or _operand_reason(node, device)
+    if node.target is torch.ops.prims.device_put.default:
+        return f"a copy from {device_of(node.args[0])} to {device}"
+    reason = target_reason(node) or _operand_reason(node, device)
     if reason:
         return reason
     if node.target is aten.copy_.default:
