@@ -519,7 +519,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
     return dim_is_int(row) && row->value <= TILES_ROW_MAX;
   }
-  if (prim_kind(n->op) != PRIM_SCATTER || prim_suppresses(n) || prim_puts(n)) return true;
+  if (prim_kind(n->op) != PRIM_SCATTER || prim_does_rows(n) || prim_puts(n)) return true;
   Name reduce = graph_arg(g, n, "reduce").name;
   bool sums = !strcmp(reduce, "sum");
   if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;

@@ -122,6 +122,16 @@ Parts split_each(Split *s) {
   return list ? split_lists(s, re, im) : (Parts){re, im};
 }
 
+/* A number is true if one of its parts is not 0. */
+Parts split_cast(Split *s) {
+  Build *b = &s->b;
+  Parts x = split_self(s);
+  if (!x.im || build_result_dtype(b) != DT_I1) return split_each(s);
+  Node *re = build_with(b, OP_aten_ne_Scalar, x.re, build_int(b, 0));
+  Node *im = build_with(b, OP_aten_ne_Scalar, x.im, build_int(b, 0));
+  return (Parts){build_op2(b, OP_aten_logical_or_default, re, im), NULL};
+}
+
 /* ---- making them, and taking them apart ---- */
 
 Parts split_view_as_complex(Split *s) {
@@ -154,6 +164,17 @@ static Node *in_shape(Split *s, Node *x) {
 Parts split_complex(Split *s) {
   Node *re = in_shape(s, split_arg(s, "real").re);
   return (Parts){re, in_shape(s, split_arg(s, "imag").re)};
+}
+
+/* A number for all elements. */
+Parts split_filled(Split *s) {
+  Build *b = &s->b;
+  const char *param = infer_takes(&b->in, "s") ? "s" : "fill_value";
+  if (!s->b.in.n->type.is_complex) return split_each(s);
+  Parts x = split_arg(s, param);
+  DType t = part_dtype(s);
+  return (Parts){in_shape(s, build_to(b, x.re, t)),
+                 x.im ? in_shape(s, build_to(b, x.im, t)) : NULL};
 }
 
 Parts split_polar(Split *s) {

@@ -78,8 +78,18 @@ Operand infer_tensor_operand(const ValueType *x) {
   return (Operand){.dtype = x->dtype, .rank = x->rank, .shape = x->shape};
 }
 
+/* A complex number in place of a Python number gives way as that does. */
+static bool is_scalar_param(Infer *in, const char *param) {
+  for (uint32_t i = 0; i < in->schema->nparams; i++)
+    if (!strcmp(in->schema->params[i].name, param))
+      return in->schema->params[i].type == PARAM_SCALAR;
+  return false;
+}
+
 Operand infer_operand(Infer *in, const char *param) {
   Arg a = graph_arg(in->g, in->n, param);
+  if (a.kind == ARG_NODE && a.node->type.is_complex && is_scalar_param(in, param))
+    return (Operand){.dtype = DT_F32, .number = true};
   if (a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR)
     return infer_tensor_operand(&a.node->type);
   return (Operand){.dtype = dtype_of_number(&a), .number = true};

@@ -206,6 +206,23 @@ static void suppress(Kernel *k, Node *n) {
               kernel_index(k, graph_arg(k->graph, n, "most").dim, NULL), (long long)block);
 }
 
+/* Where a program's row of x begins. */
+static const char *own_row(Kernel *k, Node *x) {
+  return arena_printf(k->arena, "%s + tl.program_id(0)%s * %s", kernel_buffer(k, x), kernel_wide(k),
+                      kernel_operand(k, x->type.shape[1]));
+}
+
+/* A program does the matrix of its number, of a tile of one element. */
+static void matrix(Kernel *k, Node *n) {
+  const Arg sizes = graph_arg(k->graph, n, "sizes");
+  Text text = text_new(k->arena);
+  for (uint32_t i = 0; i < sizes.n; i++)
+    text_printf(&text, ", %s", kernel_index(k, sizes.items[i].dim, NULL));
+  kernel_line(k, "matrix_%s(%s, %s, %s%s)", graph_arg(k->graph, n, "function").name,
+              own_row(k, n->args[0].node), own_row(k, n->args[2].node), own_row(k, n->args[3].node),
+              text.data);
+}
+
 /* An index that is chosen under a condition, and is -1 else. */
 typedef struct {
   Node *index;
@@ -327,7 +344,8 @@ static void kernel_check(Kernel *k, Node *n) {
 
 /* Writes to the elements that n, a PRIM_SCATTER, names. */
 static void kernel_scatter(Kernel *k, Node *n) {
-  (prim_suppresses(n) ? suppress : prim_puts(n) ? print_put : print_scatter)(k, n);
+  if (graph_is(n, OP_nereid_matrix_default)) matrix(k, n);
+  else (prim_does_rows(n) ? suppress : prim_puts(n) ? print_put : print_scatter)(k, n);
 }
 
 typedef struct {

@@ -4,7 +4,9 @@
 
 bool prim_reads_size(const Node *n) { return graph_is(n, OP_nereid_counted_default); }
 
-bool prim_suppresses(const Node *n) { return graph_is(n, OP_nereid_suppress_default); }
+bool prim_does_rows(const Node *n) {
+  return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default);
+}
 
 bool prim_puts(const Node *n) {
   enum { REDUCE = 3 };
@@ -22,9 +24,13 @@ Node *prim_memory(Node *n) {
 }
 
 uint32_t prim_in_memory(const Node *n) {
-  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7 };
-  if (n->op->id == OP_nereid_segment_sum_default) return ALL;
-  return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;
+  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7, MATRICES = 12 };
+  switch (n->op->id) {
+    case OP_nereid_segment_sum_default: return ALL;
+    case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
+    case OP_nereid_matrix_default: return STATE | MATRICES;
+    default: return STATE;
+  }
 }
 
 bool prim_is_product(PrimKind k) {

@@ -28,8 +28,8 @@ uint32_t prim_in_memory(const Node *n);
 static inline bool prim_checks(const Node *n) {
   return n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
 }
-/* Is it nereid.suppress, of which a program does a row? */
-bool prim_suppresses(const Node *n);
+/* Is it nereid.suppress or nereid.matrix, of which a program does a row? */
+bool prim_does_rows(const Node *n);
 /* Is it a nereid.scatter that writes each element to an index of its own? */
 bool prim_puts(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED

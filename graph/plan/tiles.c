@@ -93,7 +93,7 @@ static int64_t elements_within(const Group *g, const StepCost *cost, int64_t mos
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (n->op->id == OP_nereid_sort_default) return most;
-    if (prim_suppresses(n)) return 1;
+    if (prim_does_rows(n)) return 1;
     values += branch_values(n);
   }
   for (uint32_t i = 0; i < cost->ninlined; i++) values += branch_values(cost->inlined[i]);

@@ -17,12 +17,12 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
-import bags, boxes, casts, complexes, composites, counted, gradients, pads  # noqa: E402
+import bags, boxes, casts, complexes, composites, counted, gradients, matrices, pads  # noqa: E402
 import pools, products, quantized, rows, scans, scatters, searches, sorts, special  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-MODULES = [bags, boxes, casts, complexes, composites, counted, gradients, pads, pools, products,
-           quantized, rows, scans, scatters, searches, sorts, special]
+MODULES = [bags, boxes, casts, complexes, composites, counted, gradients, matrices, pads, pools,
+           products, quantized, rows, scans, scatters, searches, sorts, special]
 GROUP = 6  # cases of a graph
 
 

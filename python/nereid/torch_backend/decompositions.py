@@ -182,6 +182,31 @@ def _zero_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=None)
     return torch.zeros(size, dtype=dtype, device=device)
 
 
+# ---- determinants ----
+
+
+def _factors(self):
+    """PyTorch factors the transpose where that is column-major, as gradients rely on."""
+    plain = self.is_contiguous() and not self.is_complex()
+    lu, pivots, _ = aten.linalg_lu_factor_ex.default(self.mT if plain else self)
+    diagonal = lu.diagonal(0, -2, -1)
+    own = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype, device=pivots.device)
+    signs = torch.where(pivots == own, 1, -1).to(diagonal.dtype).prod(-1)
+    return lu, pivots, diagonal, signs
+
+
+@_decomposes(aten._linalg_det.default)
+def _det(A):
+    lu, pivots, diagonal, signs = _factors(A)
+    return diagonal.prod(-1) * signs, lu, pivots
+
+
+@_decomposes(aten._linalg_slogdet.default)
+def _slogdet(A):
+    lu, pivots, diagonal, signs = _factors(A)
+    return diagonal.sgn().prod(-1) * signs, diagonal.abs().log().sum(-1), lu, pivots
+
+
 # ---- derivatives of the logarithm of the gamma function ----
 
 # B(2k) / (2k), of Bernoulli's numbers

@@ -85,12 +85,6 @@ def _operand_reason(node, device) -> str | None:
     return None
 
 
-def _has_complex(value) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_complex, value))
-    return isinstance(value, complex)
-
-
 @functools.cache
 def _has_operator(target) -> bool:
     return _nereid.has_operator(name_of(target))
@@ -101,8 +95,6 @@ def target_reason(node) -> str | None:
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
         return "a higher-order operator"
-    if _has_complex([*node.args, *node.kwargs.values()]):
-        return "a complex number as an argument"
     if draws(node):
         return "PyTorch's generator gives the numbers, or their seeds"
     if not _has_operator(target):

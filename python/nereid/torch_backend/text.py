@@ -62,6 +62,8 @@ def _argument(value: Any, names: dict) -> str:
         return f"[{items}]"
     if isinstance(value, float):
         return _number(value)
+    if isinstance(value, complex):
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
     if isinstance(value, (torch.SymInt, torch.SymFloat)):
         return str(value)
     if isinstance(value, torch.device):

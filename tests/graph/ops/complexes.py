@@ -16,6 +16,7 @@ ARRAYS = {
     "z": normal(3, 4),
     "w": normal(3, 4),
     "v": normal(4),
+    "w_d": normal(3),
     "m": normal(4, 5),
     "b": normal(2, 3, 4),
     "c": normal(2, 4, 3),
@@ -80,6 +81,12 @@ def inverse_short_transform(e, length=None):
         y[:, 4 * i:4 * i + 16] += pieces[:, i]
         n[4 * i:4 * i + 16] += 1
     return f32((y / n)[:, 8:32])
+
+
+def scatter_diagonal(z, w_d):
+    y = z.copy()
+    y[[0, 1, 2], [1, 2, 3]] = w_d
+    return y
 
 
 CASES = [
@@ -176,6 +183,18 @@ CASES = [
     ("_to_copy.default(x, dtype=torch.complex64)", lambda x: x.astype(np.complex64)),
     ("_to_copy.default(z, dtype=torch.complex128)", lambda z: z.astype(np.complex128)),
     ("_to_copy.default(z, dtype=torch.float32)", lambda z: z.real),
+    ("_to_copy.default(odd, dtype=torch.bool)", lambda z: z.astype(bool)),
+    ("prims.convert_element_type.default(x, torch.complex64)", c64),
+    ("prims.convert_element_type.default(i, torch.complex128)", lambda i: i + 0j),
+    ("prims.convert_element_type.default(d, torch.complex64)", c64),
+    ("prims.convert_element_type.default(z, torch.float64)", lambda z: z.real.astype(float)),
+    ("prims.convert_element_type.default(odd, torch.bool)", lambda z: z.astype(bool)),
+    ("mul.Scalar(z, complex(0.5, -2))", lambda z: z * np.complex64(0.5 - 2j)),
+    ("mul.Scalar(x, complex(0, 1))", lambda x: x * np.complex64(1j)),
+    ("scalar_tensor.default(complex(3, -1), dtype=torch.complex64)", lambda: np.complex64(3 - 1j)),
+    ("full.default([2], complex(3, -1), dtype=torch.complex64)",
+     lambda: np.full(2, 3 - 1j, np.complex64)),
+    ("diagonal_scatter.default(z, w_d, 1)", scatter_diagonal),
     ("mul.Tensor(s_z, s_z); view_as_real.default($0)", lambda z: join(z * z)),
     ("linear.default(z, w)", lambda z, w: z @ w.T),
     ("fft_fft.default(z)", lambda z: c64(np.fft.fft(z))),

@@ -1,0 +1,169 @@
+"""Factors, inverses and solutions of small matrices."""
+import numpy as np
+
+rng = np.random.default_rng(5)
+
+
+def positive(*shape):
+    x = rng.normal(size=shape)
+    return x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])
+
+
+ARRAYS = {
+    "a": rng.normal(size=(2, 3, 3)),
+    "tall": rng.normal(size=(5, 3)),
+    "wide": rng.normal(size=(2, 3, 6)),
+    "p": positive(2, 3, 3), "q": positive(3, 3),
+    "v": rng.normal(size=(2, 3)), "w": rng.normal(size=(2, 3, 2)),
+    "x": rng.normal(size=(3, 2)),
+    "u": rng.normal(size=(4, 2, 3)),
+    "swap": np.array([[0., 2, 1], [1, 0, 3], [4, 1, 0]]),
+    "none": np.array([[1., 2, 3], [2, 4, 6], [1, 1, 1]]),
+    "bad": np.array([[4., 2, 2], [2, 1, 5], [2, 5, 1]]),
+    "f": rng.normal(size=(3, 4, 4)).astype(np.float32),
+    "most": rng.normal(size=(32, 32)) + 8 * np.eye(32),
+    "s_r": rng.normal(size=45),
+    "one": np.array([[-2.]]),
+    "empty": np.zeros((2, 0, 3)),
+    "nowhere": np.zeros((0, 3, 3)),
+}
+
+
+def each(function):
+    """The same for every matrix of a batch."""
+    def batched(a, *more):
+        if a.ndim == 2:
+            return function(a, *more)
+        results = [function(m, *more) for m in a]
+        if isinstance(results[0], tuple):
+            return tuple(map(np.stack, zip(*results)))
+        return np.stack(results)
+    return batched
+
+
+@each
+def lu(a):
+    """LAPACK's getrf: factors, pivots from 1, the first column without a pivot."""
+    x, pivots, info = a.copy(), [], 0
+    for k in range(min(a.shape)):
+        p = k + int(np.argmax(np.abs(x[k:, k])))
+        x[[k, p]] = x[[p, k]]
+        pivots.append(p + 1)
+        if x[k, k] == 0:
+            info = info or k + 1
+            continue
+        x[k + 1:, k] /= x[k, k]
+        x[k + 1:, k + 1:] -= np.outer(x[k + 1:, k], x[k, k + 1:])
+    return x, np.array(pivots, np.int32), np.int32(info)
+
+
+@each
+def unpacked(a):
+    factors, pivots, _ = lu(a)
+    rows, columns = a.shape
+    less = min(a.shape)
+    order = np.eye(rows)
+    for k, p in enumerate(pivots):
+        order[[k, p - 1]] = order[[p - 1, k]]
+    return (order.T, np.tril(factors[:, :less], -1) + np.eye(rows, less),
+            np.triu(factors[:less]))
+
+
+def across(a):
+    return np.swapaxes(a, -1, -2)
+
+
+def solve(a, b):
+    if a.ndim == 3 and b.shape == (3, 2):
+        return np.stack([np.linalg.solve(m, b) for m in a])
+    if b.ndim == a.ndim - 1:
+        return np.linalg.solve(a, b[..., None])[..., 0]
+    return np.linalg.solve(a, b)
+
+
+def triangle(a, upper, unit):
+    a = np.triu(a) if upper else np.tril(a)
+    rows = np.eye(a.shape[-1])
+    return a * (1 - rows) + rows if unit else a
+
+
+def square_of(p, upper=False):
+    """The matrix whose Cholesky factor is that triangle of p."""
+    t = triangle(p, upper, False)
+    return across(t) @ t if upper else t @ across(t)
+
+
+def solve_lu(adjoint, left=True):
+    def solution(a, b):
+        a = across(a) if adjoint else a
+        return solve(a, b) if left else across(np.linalg.solve(across(a), across(b)))
+    return solution
+
+
+CASES = [
+    ("linalg_inv.default(a)", np.linalg.inv),
+    ("linalg_inv.default(swap)", np.linalg.inv),
+    ("linalg_inv.default(f)", np.linalg.inv),
+    ("linalg_inv.default(most)", np.linalg.inv),
+    ("view.default(s_r, [-1, 3, 3]); linalg_inv.default($0)",
+     lambda r: np.linalg.inv(r.reshape(5, 3, 3))),
+    ("inverse.default(one)", np.linalg.inv),
+    ("inverse.default(nowhere)", lambda a: a),
+    ("linalg_inv_ex.default(a) -> 0,1", lambda a: (np.linalg.inv(a), np.zeros(2, np.int32))),
+    ("linalg_det.default(a)", np.linalg.det),
+    ("det.default(swap)", np.linalg.det),
+    ("linalg_det.default(none)", lambda a: 0.0),
+    ("linalg_solve.default(a, w)", np.linalg.solve),
+    ("linalg_solve.default(a, v)", solve),
+    ("linalg_solve.default(a, x)", solve),
+    ("linalg_solve.default(swap, w)", np.linalg.solve),
+    ("linalg_solve.default(swap, u, left=False)",
+     lambda a, b: across(np.linalg.solve(a.T, across(b)))),
+    ("_linalg_solve_ex.default(a, v) -> 0,1,2,3", lambda a, b: (solve(a, b), *lu(a))),
+    ("linalg_cholesky.default(p)", np.linalg.cholesky),
+    ("cholesky.default(p, True)", lambda p: across(np.linalg.cholesky(p))),
+    ("linalg_cholesky_ex.default(p) -> 0,1",
+     lambda p: (np.linalg.cholesky(p), np.zeros(2, np.int32))),
+    ("linalg_cholesky_ex.default(bad) -> 1", lambda p: np.int32(2)),
+    ("cholesky_solve.default(w, p)", lambda b, p: solve(square_of(p), b)),
+    ("cholesky_solve.default(x, p, True)", lambda b, p: solve(square_of(p, True), b)),
+    ("cholesky_inverse.default(p)", lambda p: np.linalg.inv(square_of(p))),
+    ("linalg_lu_factor_ex.default(a) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(tall) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(wide) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(none) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(one) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(empty) -> 0,1,2",
+     lambda a: (a, np.zeros((2, 0), np.int32), np.zeros(2, np.int32))),
+    ("linalg_lu.default(a) -> 0,1,2", unpacked),
+    ("linalg_lu.default(tall) -> 0,1,2", unpacked),
+    ("linalg_lu.default(wide) -> 0,1,2", unpacked),
+]
+
+# lu_unpack and lu_solve take the factors of another call.
+FACTORS = {"a": lu(ARRAYS["a"]), "swap": lu(ARRAYS["swap"]), "wide": lu(ARRAYS["wide"])}
+for name, (factors, pivots, _) in FACTORS.items():
+    ARRAYS[f"lu_{name}"], ARRAYS[f"at_{name}"] = factors, pivots
+    CASES.append((f"lu_unpack.default(lu_{name}, at_{name}) -> 0,1,2",
+                  lambda _, __, name=name: unpacked(ARRAYS[name])))
+CASES.append(("lu_unpack.default(lu_a, at_a, False) -> 0,1", lambda _, __: (
+    unpacked(ARRAYS["a"])[0], np.zeros(0))))
+for adjoint in (False, True):
+    for left, right_hand in ((True, "x"), (False, "u")):
+        CASES.append((
+            f"linalg_lu_solve.default(lu_swap, at_swap, {right_hand}, left={left}, "
+            f"adjoint={adjoint})",
+            lambda _, __, b, adjoint=adjoint, left=left: solve_lu(adjoint, left)(
+                ARRAYS["swap"], b)))
+    for upper in (False, True):
+        CASES.append((
+            f"linalg_solve_triangular.default(p, x, upper={upper}, unitriangular={adjoint})",
+            lambda a, b, upper=upper, unit=adjoint: solve(triangle(a, upper, unit), b)))
+        CASES.append((
+            f"linalg_solve_triangular.default(q, u, upper={upper}, left=False)",
+            lambda a, b, upper=upper: across(np.linalg.solve(
+                across(triangle(a, upper, False)), across(b)))))
+        CASES.append((
+            f"triangular_solve.default(w, p, {upper}, True, {adjoint}) -> 0,1",
+            lambda b, a, upper=upper, unit=adjoint: (
+                np.linalg.solve(across(triangle(a, upper, unit)), b), a)))
