@@ -244,6 +244,50 @@ def check_dropout():
     tally.check(abs(scale - 1 / 0.6) < 1e-5, f"kept elements are {scale}")
 
 
+def draw_all(x):
+    """Numbers of each distribution, in order: uniform, normal, of two values, and chosen."""
+    return (x.clone().uniform_(-2, 6), torch.normal(1.0, 3.0, x.shape), x.clone().normal_(-1, 0.5),
+            torch.nn.functional.dropout1d(torch.ones(9000, 4), 0.25), x.clone().bernoulli_(0.3))
+
+
+def check_distributions():
+    """None is drawn by PyTorch; they have the mean and the deviation that they should have."""
+    import nereid
+
+    torch._dynamo.reset()
+    torch.manual_seed(3)
+    x = torch.ones(400, 500)
+    page = nereid.explain(draw_all, x)
+    drawn = [one.operator for one in page.fallbacks if "seeds" not in one.operator]
+    tally.check(not drawn, f"PyTorch draws: {drawn}")
+    uniform, normal, of, dropped, coins = torch.compile(draw_all, backend="nereid")(x)
+    for what, got, mean, deviation in (
+            ("uniform", uniform, 2, 8 / 12**0.5), ("normal", normal, 1, 3),
+            ("normal_", of, -1, 0.5), ("bernoulli_", coins, 0.3, 0.21**0.5),
+            ("dropout1d", dropped, 1, (1 / 3)**0.5)):
+        near = abs(got.mean() - mean) < 0.02 and abs(got.std() - deviation) < 0.02
+        tally.check(near, f"{what}: mean {got.mean()}, deviation {got.std()}")
+    tally.check(bool((uniform >= -2).all() and (uniform <= 6).all()), "uniform: its range")
+    tally.check(bool((dropped.amax(1) == dropped.amin(1)).all()), "dropout1d: of channels")
+
+
+def check_multinomial():
+    rates = torch.tensor([[0.0, 1, 2, 3, 4], [5, 0, 0, 5, 0]])
+    for count, again in ((4000, True), (1, False), (2, False)):
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda p: torch.multinomial(p, count, again), backend="nereid")
+        drawn = torch.stack([compiled(rates) for _ in range(1 if again else 200)])
+        tally.check(drawn.dtype == torch.int64 and drawn.shape[1:] == (2, count),
+                    f"multinomial: {drawn.dtype} of {list(drawn.shape)}")
+        chosen = torch.gather(rates.expand(len(drawn), 2, 5), 2, drawn)
+        tally.check(bool((chosen > 0).all()), "multinomial: what has no weight is not drawn")
+        if again:
+            share = torch.bincount(drawn[0, 0], minlength=5) / count
+            tally.check(bool((share - rates[0] / 10).abs().max() < 0.03), f"multinomial: {share}")
+        elif count == 2:
+            tally.check(bool((drawn[..., 0] != drawn[..., 1]).all()), "multinomial: all differ")
+
+
 def check_grid_sampler():
     """What a GPU has in place of grid_sampler_2d."""
     from nereid.torch_backend.decompositions import decompositions
@@ -272,6 +316,8 @@ def main():
     check_sizes()
     if not NAMES:
         check_dropout()
+        check_distributions()
+        check_multinomial()
     if DEVICE == "cuda" and not NAMES:
         import torch_indices
 

@@ -97,7 +97,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=decompositions(),
+        decompositions=decompositions(settings.fallback_random),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )

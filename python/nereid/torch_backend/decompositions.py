@@ -8,6 +8,8 @@ import math
 
 import torch
 
+from nereid.torch_backend.random_ops import drawing_decompositions
+
 aten = torch.ops.aten
 
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
@@ -27,10 +29,12 @@ def _decomposes(*operators):
 
 
 @functools.cache
-def decompositions() -> dict:
+def decompositions(fallback_random: bool = False) -> dict:
     from torch._inductor.decomposition import select_decomp_table
 
     table = {**select_decomp_table(), **_own}
+    if not fallback_random:
+        table.update(drawing_decompositions())
     for packet in _WHOLE:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)

@@ -18,6 +18,7 @@ from nereid.torch_backend.text import name_of
 
 ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
              for kind in ("flash", "efficient", "cudnn")}
+_SMALLEST = 2.0**-33  # below all drawn numbers but 0
 # Nereid's own, and which operand is the seed.
 _SEEDED = {"nereid.scaled_dot_product_attention.default": "seed",
            "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
@@ -146,3 +147,55 @@ def _replace(graph, node, seeds, index) -> None:
     made.meta = {**node.meta, "val": made.meta["val"]}
     node.replace_all_uses_with(made)
     graph.erase_node(node)
+
+
+# ---- operators as others of uniform and normal numbers ----
+
+
+def _uniform(self, low=0.0, high=1.0, *, generator=None):
+    if generator is not None or not self.is_floating_point():
+        return NotImplemented
+    return (torch.rand_like(self, dtype=_wide(self)) * (high - low) + low).to(self.dtype)
+
+
+def _normal_of(self, mean=0.0, std=1.0, *, generator=None):
+    if generator is not None or not self.is_floating_point():
+        return NotImplemented
+    return (torch.randn_like(self, dtype=_wide(self)) * std + mean).to(self.dtype)
+
+
+def _normal(shape, *, mean, std, dtype, device, requires_grad, generator=None):
+    if generator is not None or not dtype.is_floating_point:
+        return NotImplemented
+    return torch.randn(shape, dtype=dtype, device=device) * std + mean
+
+
+def _bernoulli(self, p=0.5, *, generator=None):
+    if generator is not None:
+        return NotImplemented
+    return (torch.rand_like(self, dtype=torch.float32) < p).to(self.dtype)
+
+
+def _multinomial(self, num_samples, replacement=False, *, generator=None):
+    # Of independent exponential waiting times, each at its category's rate, the first ones.
+    if generator is not None or 0 in self.shape:
+        return NotImplemented
+    rates = self.to(_wide(self))
+    if replacement:
+        rates = rates.unsqueeze(-2).expand(*self.shape[:-1], num_samples, self.shape[-1])
+    drawn = torch.rand(rates.shape, dtype=rates.dtype, device=self.device)
+    rates = rates / -drawn.clamp_min(_SMALLEST).log()
+    if replacement or num_samples == 1:
+        return rates.argmax(-1, keepdim=not replacement)
+    return rates.topk(num_samples, -1).indices
+
+
+def _wide(tensor) -> torch.dtype:
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
+
+
+def drawing_decompositions() -> dict:
+    aten = torch.ops.aten
+    return {aten.uniform.default: _uniform, aten.normal_functional.default: _normal_of,
+            torch.ops.prims.normal.default: _normal, aten.bernoulli.p: _bernoulli,
+            aten.multinomial.default: _multinomial}
