@@ -453,11 +453,11 @@ static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
-  bool padded = k == PRIM_CONCAT && s->f->once[n->id]; /* a weight that is laid out anew */
   if (place == PLACE_MEMORY) return false;
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
-         (info->free || ((k == PRIM_POINTWISE || padded) && (once || place == PLACE_USERS)));
+         (info->free ||
+          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || place == PLACE_USERS)));
 }
 
 /* Is it worth a buffer, written once, for readers in each run? */

@@ -94,23 +94,20 @@ static int64_t largest_divisor(int64_t n, int64_t most) {
   return 1;
 }
 
-/* Axes from the innermost, as far as they fit; false: no such part is of a good size. */
+/* Axes from the innermost, as far as they fit, and a part of the next one; one that has no part of
+ * a good size is left to the second step.  false: there is no such part. */
 static bool choose_part(const Node *x, uint32_t set, int64_t least, int64_t most, Part *p) {
   int64_t n = 1;
   *p = (Part){.inner = 1};
-  for (uint32_t i = rank_of(x); i-- > 0;) {
+  for (uint32_t i = rank_of(x); i-- > 0 && n < least;) {
     if (!(set >> i & 1)) continue;
     int64_t size = x->type.shape[i]->value;
-    if (size && n * size <= most) {
-      n *= size;
-      p->whole |= 1u << i;
-      continue;
-    }
-    if (n >= least) break;
-    p->axis = i;
-    p->inner = largest_divisor(size, most / n);
-    n *= p->inner;
-    break;
+    bool whole = size && n * size <= most;
+    int64_t inner = whole ? size : largest_divisor(size, most / n);
+    if (!whole && n * inner < least) continue;
+    n *= inner;
+    if (whole) p->whole |= 1u << i;
+    else p->axis = i, p->inner = inner;
   }
   return n >= least && p->whole != set;
 }
