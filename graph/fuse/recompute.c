@@ -11,6 +11,7 @@
 
 enum {
   LEAVES_MAX = 8,      /* operands in memory of a recomputed value */
+  INNER_MAX = 8,       /* values of a kernel's that are computed again with it */
   FUNCTION_WEIGHT = 8, /* of exp and the like, in additions */
   DRAW_WEIGHT = 64,    /* of a random number */
   WORK_PER_BYTE = 6    /* additions that cost no more than a byte of memory traffic */
@@ -60,6 +61,8 @@ typedef struct {
   const Recompute *r;
   Node *items[LEAVES_MAX];
   uint32_t n;
+  Node *inner[INNER_MAX]; /* no memory has them: they are used by the group that computes them */
+  uint32_t ninner;
   uint32_t work; /* of an element, in additions */
   bool bad;
 } Leaves;
@@ -80,12 +83,26 @@ static uint32_t work_of_text(const char *text) {
 
 static void find_leaves(Leaves *l, Node *n);
 
+/* A value that its own group alone uses.  As a leaf it would be stored for the sake of another. */
+static bool is_inner(const Leaves *l, const Node *n) {
+  return !l->r->stored[n->id] && prim_kind(n->op) == PRIM_POINTWISE && l->ninner < INNER_MAX;
+}
+
 static void reach_leaf(Node **operand, void *ctx) {
   Leaves *l = ctx;
   Node *n = *operand;
   if (n->type.kind != VALUE_TENSOR || l->bad) return;
-  if (n->kind == NODE_INPUT || l->r->f->of[n->id]) add_leaf(l, n);
-  else find_leaves(l, n);
+  bool grouped = n->kind == NODE_INPUT || l->r->f->of[n->id];
+  if (!grouped) return find_leaves(l, n);
+  for (uint32_t i = 0; i < l->ninner; i++)
+    if (l->inner[i] == n) return;
+  if (n->kind == NODE_INPUT || !is_inner(l, n)) return add_leaf(l, n);
+  Leaves before = *l;
+  l->inner[l->ninner++] = n;
+  find_leaves(l, n);
+  if (!l->bad) return;
+  *l = before;
+  add_leaf(l, n);
 }
 
 /* Of n, and of nodes below it that are computed where they are used. */
@@ -131,6 +148,7 @@ static void compute_again(Recompute *r, Node *n, const Leaves *l) {
   r->place[n->id] = PLACE_USERS;
   r->any = true;
   r->stored[n->id] = false;
+  for (uint32_t i = 0; i < l->ninner; i++) r->place[l->inner[i]->id] = PLACE_USERS;
   for (uint32_t i = 0; i < l->n; i++) {
     Node *leaf = l->items[i];
     r->stored[leaf->id] = true;

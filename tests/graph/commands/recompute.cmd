@@ -5,3 +5,7 @@ nereid graph recompute.py --random-inputs --device interp --mode eager
 # The gradient of a maximum over windows reads each window's where it is, in one kernel.
 nereid graph max_pool_gradient.py --emit fused
 nereid graph max_pool_gradient.py --random-inputs --device interp
+# The logits of a loss are read where they are: their difference from the largest is a value inside of a kernel.
+nereid graph cross_entropy.py --emit fused
+nereid graph cross_entropy.py --random-inputs --device interp
+nereid graph cross_entropy.py --random-inputs --device interp --mode eager
