@@ -288,6 +288,62 @@ def check_multinomial():
             tally.check(bool((drawn[..., 0] != drawn[..., 1]).all()), "multinomial: all differ")
 
 
+def check_images():
+    """What is made of other operators: gradients of sampled images, pools, smooth resizing."""
+    functional = torch.nn.functional
+    x, y = randn(2, 3, 5, 6, grad=True), randn(2, 2, 4, 5, 3, grad=True)
+    grid, space = torch.randn(2, 4, 7, 2), torch.randn(2, 2, 3, 4, 3)
+    for n, (mode, padding, corners) in enumerate((
+            ("bilinear", "zeros", False), ("bilinear", "border", True), ("nearest", "zeros", True),
+            ("bilinear", "reflection", False), ("bicubic", "reflection", True))):
+        check(f"grid_sample {mode} {padding}", lambda x, g: functional.grid_sample(
+            x, g, mode, padding, corners), x, grid.requires_grad_(), train=True)
+        if n < 2:
+            check(f"grid_sample of volumes {padding}", lambda x, g: functional.grid_sample(
+                x, g, mode, padding, corners), y, space.requires_grad_(), train=True)
+    for corners in (False, True):
+        check("smooth resizing", lambda x: torch.cat([functional.interpolate(
+            x, size, mode="bilinear", align_corners=corners, antialias=True).flatten()
+            for size in ((3, 4), (9, 2))]), x, train=True)
+    samples = torch.rand(2, 3, 2)
+    check("a fractional pool", lambda x, s: torch.ops.aten.fractional_max_pool2d(
+        x, (2, 3), (3, 2), s), randn(2, 3, 9, 8), samples)
+    check("its gradients", lambda x, s: functional.fractional_max_pool2d(
+        x, (2, 3), (3, 2), _random_samples=s), randn(2, 3, 9, 8, grad=True), samples, train=True)
+    check("a fractional pool in bf16", lambda x, s: torch.ops.aten.fractional_max_pool3d(
+        x, 2, (3, 2, 4), s), randn(2, 3, 9, 8, 7, dtype=torch.bfloat16),
+        torch.rand(2, 3, 3).bfloat16())
+
+
+def check_segments():
+    x = torch.tensor([[1.0, 0, 3], [2, 0, 3], [0, 5, -1], [4, torch.nan, 2], [7, 8, 9], [1, 1, 1]])
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        for initial in (None, 2.0):
+            check(f"segments: {reduce} from {initial}", lambda x, n: torch.segment_reduce(
+                x, reduce, lengths=n, initial=initial), x.clone().requires_grad_(),
+                torch.tensor([3, 0, 2, 1]), train=True)
+    check("segments by offsets, along an axis", lambda x, n: torch.segment_reduce(
+        x, "sum", offsets=n, axis=1), randn(2, 5, 3, grad=True),
+        torch.tensor([[0, 2, 5], [0, 0, 5]]), train=True)
+    values, weight = torch.randn(500), torch.rand(500)
+    check("histograms", lambda x, w: [*torch.histogram(x, 7), *torch.histogram(
+        x, 5, range=(-1.0, 2.0), weight=w, density=True)], values, weight)
+    check("histograms of points", lambda x: torch.histogramdd(x, [3, 4]), values.reshape(-1, 2))
+    check("histograms between edges", lambda x, e: torch.histogram(x, e), values,
+          torch.tensor([-2.0, -0.5, 0.0, 3.0]))
+    x = torch.tensor([0.0, -0.0, 1.0, -1.5, 3e-40, 1e38, torch.inf, torch.nan])
+    check("frexp", torch.frexp, x)
+    check("frexp of f64", torch.frexp, torch.tensor([5e-324, 1e-310, -1e308], dtype=torch.float64))
+    mask = torch.tensor([[0, 3, 0], [1, 0, 0], [0, 5, 6]])
+    check("nonzero_static", lambda x: [torch.nonzero_static(x, size=n, fill_value=-7)
+                                       for n in (0, 2, 6)], mask)
+    check("no indices, of bytes", lambda x, i: (x.gather(1, i), x * 2), randn(3, 4, grad=True),
+          torch.zeros(3, 0, dtype=torch.uint8), train=True)
+    check("masked_scatter", lambda x, m, s: x.masked_scatter(m, s), randn(3),
+          torch.tensor([[True, False, True], [False, True, True]]), randn(6))
+    check("pdist", torch.nn.functional.pdist, randn(5, 3, grad=True), train=True)
+
+
 def check_grid_sampler():
     """What a GPU has in place of grid_sampler_2d."""
     from nereid.torch_backend.decompositions import decompositions
@@ -314,6 +370,8 @@ def main():
     if not NAMES:
         check_lent_memory()
     check_sizes()
+    check_images()
+    check_segments()
     if not NAMES:
         check_dropout()
         check_distributions()

@@ -9,6 +9,7 @@ import math
 import torch
 
 from nereid.torch_backend.random_ops import drawing_decompositions
+from nereid.torch_backend.registry import decomposes, own
 
 aten = torch.ops.aten
 
@@ -17,22 +18,13 @@ _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward)
 
-_own: dict = {}
-
-
-def _decomposes(*operators):
-    def register(function):
-        _own.update(dict.fromkeys(operators, function))
-        return function
-
-    return register
-
 
 @functools.cache
 def decompositions(fallback_random: bool = False) -> dict:
+    from nereid.torch_backend import image_decompositions, segment_decompositions  # noqa: F401
     from torch._inductor.decomposition import select_decomp_table
 
-    table = {**select_decomp_table(), **_own}
+    table = {**select_decomp_table(), **own}
     if not fallback_random:
         table.update(drawing_decompositions())
     for packet in _WHOLE:
@@ -44,7 +36,7 @@ def decompositions(fallback_random: bool = False) -> dict:
 # ---- products and distances ----
 
 
-@_decomposes(aten.addbmm.default)
+@decomposes(aten.addbmm.default)
 def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     # One product, of the batches side by side.
     rows, columns = batch1.shape[1], batch2.shape[2]
@@ -57,7 +49,7 @@ def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     return (self if beta == 1 else self * beta) + product
 
 
-@_decomposes(aten.cat.default)
+@decomposes(aten.cat.default)
 def _cat(tensors, dim=0):
     from torch._inductor.decomposition import cat
 
@@ -66,7 +58,7 @@ def _cat(tensors, dim=0):
     return cat(tensors, dim)
 
 
-@_decomposes(aten._trilinear.default)
+@decomposes(aten._trilinear.default)
 def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     operands = []
     for operand, axes in ((i1, expand1), (i2, expand2), (i3, expand3)):
@@ -77,7 +69,7 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     return product.sum(sumdim) if sumdim else product
 
 
-@_decomposes(aten._cdist_backward.default)
+@decomposes(aten._cdist_backward.default)
 def _cdist_backward(grad, x1, x2, p, cdist):
     if 0 in (*grad.shape, *x1.shape, *x2.shape):
         return torch.zeros_like(x1)
@@ -96,23 +88,35 @@ def _cdist_backward(grad, x1, x2, p, cdist):
     return each.sum(-2)
 
 
+@decomposes(aten._pdist_backward.default)
+def _pdist_backward(grad, self, p, pdist):
+    n = self.shape[0]
+    if n < 2 or not self.shape[1]:
+        return torch.zeros_like(self)
+    i = torch.arange(n, device=self.device)
+    low, high = torch.minimum(i[:, None], i), torch.maximum(i[:, None], i)
+    pair = torch.where(low == high, 0, low * (2 * n - 1 - low) // 2 + high - low - 1)
+    apart = torch.where(low == high, 0, pdist[pair])
+    return _cdist_backward(torch.where(low == high, 0, grad[pair]), self, self, p, apart)
+
+
 # ---- elements at indices ----
 
 
-@_decomposes(aten._unsafe_masked_index.default)
+@decomposes(aten._unsafe_masked_index.default)
 def _masked_index(self, mask, indices, fill):
     # Where the mask is false an index may be out of range.
     safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
     return torch.where(mask, aten.index.Tensor(self, safe), fill).to(self.dtype)
 
 
-@_decomposes(aten._unsafe_masked_index_put_accumulate.default)
+@decomposes(aten._unsafe_masked_index_put_accumulate.default)
 def _masked_index_put(self, mask, indices, values):
     safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
     return aten.index_put.default(self, safe, torch.where(mask, values, 0), True)
 
 
-@_decomposes(aten.index_reduce.default)
+@decomposes(aten.index_reduce.default)
 def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
     if not self.dim():
         row = _index_reduce(self.view(1), 0, index, source, reduce, include_self=include_self)
@@ -125,7 +129,7 @@ def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
     return aten.scatter_reduce.two(self, dim, index, source, reduce, include_self=include_self)
 
 
-@_decomposes(aten.masked_scatter_backward.default)
+@decomposes(aten.masked_scatter_backward.default)
 def _masked_scatter_backward(grad, mask, sizes):
     mask = mask.expand(grad.shape).reshape(-1)
     place = torch.where(mask, mask.long().cumsum(0) - 1, 0)
@@ -133,7 +137,66 @@ def _masked_scatter_backward(grad, mask, sizes):
     return grad.new_zeros(math.prod(sizes)).scatter_add(0, place, kept).reshape(sizes)
 
 
-@_decomposes(aten.replication_pad1d_backward.default, aten.replication_pad2d_backward.default,
+@decomposes(aten.gather.default)
+def _gather(self, dim, index, *, sparse_grad=False):
+    if index.dtype in (torch.int32, torch.int64):
+        return NotImplemented  # others PyTorch takes where there are none
+    return aten.gather.default(self, dim, index.long(), sparse_grad=sparse_grad)
+
+
+@decomposes(aten.scatter_add.default)
+def _scatter_add(self, dim, index, src):
+    if index.dtype in (torch.int32, torch.int64):
+        return NotImplemented
+    return aten.scatter_add.default(self, dim, index.long(), src)
+
+
+@decomposes(aten.masked_scatter.default)
+def _masked_scatter(self, mask, source):
+    if mask.shape == self.shape:
+        return NotImplemented
+    self, mask = torch.broadcast_tensors(self, mask)
+    return aten.masked_scatter.default(self.contiguous(), mask, source)
+
+
+@decomposes(aten.unfold.default)
+def _unfold(self, dimension, size, step):
+    return NotImplemented if self.dim() else self.unsqueeze(0).narrow(0, 0, size)
+
+
+@decomposes(aten.nonzero_static.default)
+def _nonzero_static(self, *, size, fill_value=-1):
+    if 0 in (self.dim(), size, self.numel()):
+        shape = (size, self.dim())
+        return torch.full(shape, fill_value, dtype=torch.int64, device=self.device)
+    mask = self.reshape(-1) != 0
+    order = mask.long().cumsum(0)
+    place = torch.where(mask & (order <= size), order - 1, size)
+    found = torch.zeros(size + 1, dtype=torch.int64, device=self.device)
+    every = torch.arange(self.numel(), device=self.device)
+    found = found.scatter(0, place, every)[:size]
+    filled = torch.arange(size, device=self.device) >= order[-1]
+    columns, stride = [], self.numel()
+    for extent in self.shape:
+        stride //= extent
+        columns.append(torch.where(filled, fill_value, found // stride % extent))
+    return torch.stack(columns, 1)
+
+
+@decomposes(aten.frexp.Tensor)
+def _frexp(self):
+    if not self.is_floating_point():
+        return NotImplemented
+    x = self.double()
+    small = x.abs() < 2.0**-1022
+    bits = torch.where(small, x * 2.0**54, x).view(torch.int64)
+    exponent = (bits >> 52 & 0x7FF) - 1022 - torch.where(small, 54, 0)
+    mantissa = (bits & ~(0x7FF << 52) | 1022 << 52).view(torch.float64)
+    whole = (x == 0) | ~x.isfinite()
+    return torch.where(whole, x, mantissa).to(self.dtype), torch.where(whole, 0, exponent).int()
+
+
+@decomposes(aten.replication_pad1d_backward.default, aten.replication_pad2d_backward.default,
              aten.replication_pad3d_backward.default)
 def _replication_pad_backward(grad, self, padding):
     for i in range(0, len(padding), 2):
@@ -146,13 +209,13 @@ def _replication_pad_backward(grad, self, padding):
     return grad
 
 
-@_decomposes(aten.as_strided_copy.default)
+@decomposes(aten.as_strided_copy.default)
 def _as_strided_copy(self, size, stride, storage_offset=None):
     return torch.as_strided(self, size, stride, storage_offset).clone(
         memory_format=torch.contiguous_format)
 
 
-@_decomposes(aten.as_strided_scatter.default)
+@decomposes(aten.as_strided_scatter.default)
 def _as_strided_scatter(self, src, size, stride, storage_offset=None):
     first = self.storage_offset()
     offset = 0 if storage_offset is None else storage_offset - first
@@ -171,17 +234,17 @@ def _as_strided_scatter(self, src, size, stride, storage_offset=None):
     return flat.reshape(self.shape)
 
 
-@_decomposes(aten.cudnn_grid_sampler.default)
+@decomposes(aten.cudnn_grid_sampler.default)
 def _cudnn_grid_sampler(self, grid):
     return aten.grid_sampler_2d.default(self, grid, 0, 0, True)
 
 
-@_decomposes(aten.cudnn_grid_sampler_backward.default)
+@decomposes(aten.cudnn_grid_sampler_backward.default)
 def _cudnn_grid_sampler_backward(self, grid, grad_output):
     return aten.grid_sampler_2d_backward.default(grad_output, self, grid, 0, 0, True, [True, True])
 
 
-@_decomposes(aten._efficientzerotensor.default)
+@decomposes(aten._efficientzerotensor.default)
 def _zero_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=None):
     return torch.zeros(size, dtype=dtype, device=device)
 
@@ -199,13 +262,13 @@ def _factors(self):
     return lu, pivots, diagonal, signs
 
 
-@_decomposes(aten._linalg_det.default)
+@decomposes(aten._linalg_det.default)
 def _det(A):
     lu, pivots, diagonal, signs = _factors(A)
     return diagonal.prod(-1) * signs, lu, pivots
 
 
-@_decomposes(aten._linalg_slogdet.default)
+@decomposes(aten._linalg_slogdet.default)
 def _slogdet(A):
     lu, pivots, diagonal, signs = _factors(A)
     return diagonal.sgn().prod(-1) * signs, diagonal.abs().log().sum(-1), lu, pivots
@@ -225,7 +288,7 @@ def _widened(self):
     return self.to(torch.float64), dtype
 
 
-@_decomposes(aten.digamma.default)
+@decomposes(aten.digamma.default)
 def _digamma(self):
     x, dtype = _widened(self)
     y = torch.where(x < 0, 1 - x, x)
@@ -264,7 +327,7 @@ def _power(x, n: int):
     return value
 
 
-@_decomposes(aten.polygamma.default)
+@decomposes(aten.polygamma.default)
 def _polygamma(n, self):
     if n == 0:
         return torch.digamma(self)
