@@ -171,6 +171,8 @@
 #define E_GRAPH_DEFORM "%lld groups and %lld of offsets do not divide %lld channels"
 #define E_GRAPH_MATRIX_ROWS "matrices of %s rows are not supported; up to %d are"
 #define E_GRAPH_FACTORS "it is supported with pivot=True, and without check_errors"
+#define E_GRAPH_QR_MODE "mode is reduced, complete or r, not '%s'"
+#define E_GRAPH_REFLECTIONS "%s reflections of %s vectors"
 #define E_GRAPH_MATRIX_FUNCTION "there is no function '%s' of %u such sizes"
 #define E_GRAPH_BLOCKS "a block of %u axes for a tensor of %u"
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"

@@ -32,6 +32,9 @@ OF_CHANNELS = ("nn.functional.dropout2d", "nn.functional.dropout3d")
 MODES = ("inference", "training")
 # Operators that may take any of several equal elements: its index, and its gradient, is theirs.
 AMBIGUOUS = ("mode", "sort", "msort", "argsort", "topk")
+# Operators of which OpInfo's tests compare what output_process_fn_grad leaves of the results: the
+# signs of vectors, and bases of equal values, are free.
+FREE_SIGNS = ("linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank")
 # torch.compile's own parts, without our compiler: a failure of theirs is apart.
 BELOW = ("aot_eager", "aot_eager_decomp_partition")
 # Assertions on numbers in Python, and seeds from PyTorch's generator: no work of a GPU's.
@@ -104,7 +107,8 @@ class Result:
         self.gradients = []
         with fake or contextlib.nullcontext(), torch.set_grad_enabled(train):
             raw = function(*args, **kwargs)
-            self.outputs = tree_flatten(raw)[0]
+            free = sample.op.name in FREE_SIGNS
+            self.outputs = tree_flatten(sample.finish(raw) if free else raw)[0]
             if train:
                 self._differentiate(sample.finish(raw))
         self.outputs = [out.detach() if is_tensor(out) else out for out in self.outputs]

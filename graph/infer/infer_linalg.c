@@ -1,4 +1,6 @@
 /* Factors, inverses and solutions of matrices. */
+#include <string.h>
+
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/matrix_functions.h"
@@ -183,6 +185,87 @@ void infer_lu_unpack(Infer *in) {
     infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
   infer_same_size(in, pivots->shape[a->rank - 2], lesser_size(in, a), "factors and pivots");
   set_lu(in, a, infer_bool(in, "unpack_pivots"), infer_bool(in, "unpack_data"));
+}
+
+/* ---- orthogonal factors ---- */
+
+void infer_qr(Infer *in) {
+  const ValueType *a = infer_self(in);
+  Name mode = infer_string(in, "mode");
+  need_matrices(in, a);
+  Dim rows = rows_of(a), less = lesser_size(in, a);
+  bool all = !strcmp(mode, "complete"), one = !strcmp(mode, "r");
+  if (!all && !one && strcmp(mode, "reduced")) infer_fail(in, E_GRAPH_QR_MODE, mode);
+  infer_set_pair(in, one ? nothing(in, a->dtype) : matrices(in, a, rows, all ? rows : less),
+                 matrices(in, a, all ? rows : less, columns_of(a)));
+}
+
+void infer_geqrf(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_matrices(in, a);
+  infer_set_pair(in, *a, vectors(in, a, lesser_size(in, a), a->dtype));
+}
+
+/* Reflections: vectors below the diagonal, and a factor for each. */
+static void need_reflections(Infer *in, const ValueType *a, const ValueType *factors) {
+  need_matrices(in, a);
+  infer_same_dtype(in, a, factors);
+  infer_rank(in, factors, a->rank - 1, a->rank - 1);
+  for (uint32_t i = 0; i + 2 < a->rank; i++)
+    infer_same_size(in, a->shape[i], factors->shape[i], "vectors and factors");
+  if (!infer_at_least(in, columns_of(a), factors->shape[a->rank - 2]))
+    infer_fail(in, E_GRAPH_REFLECTIONS, infer_dim_text(in, factors->shape[a->rank - 2]),
+               infer_dim_text(in, columns_of(a)));
+}
+
+void infer_householder_product(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_reflections(in, a, infer_tensor(in, "tau"));
+  in->result = *a;
+}
+
+void infer_ormqr(Infer *in) {
+  const ValueType *a = infer_self(in), *x = infer_tensor(in, "input3");
+  need_reflections(in, a, infer_tensor(in, "input2"));
+  infer_same_dtype(in, a, x);
+  infer_rank(in, x, a->rank, a->rank);
+  for (uint32_t i = 0; i + 2 < a->rank; i++)
+    infer_same_size(in, a->shape[i], x->shape[i], "reflections and matrices");
+  infer_same_size(in, rows_of(a), infer_bool(in, "left") ? rows_of(x) : columns_of(x),
+                  "reflections and matrices");
+  in->result = *x;
+}
+
+/* ---- eigenvalues and singular values ---- */
+
+static bool wants_vectors(Infer *in, const char *param) {
+  return !infer_takes(in, param) || infer_bool(in, param);
+}
+
+void infer_eigh(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_squares(in, a);
+  infer_set_pair(in, vectors(in, a, rows_of(a), a->dtype),
+                 wants_vectors(in, "compute_v") ? *a : nothing(in, a->dtype));
+}
+
+void infer_svd(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_matrices(in, a);
+  Dim rows = rows_of(a), columns = columns_of(a), less = lesser_size(in, a);
+  bool wanted = wants_vectors(in, "compute_uv"), full = infer_bool(in, "full_matrices");
+  ValueType none = nothing(in, a->dtype);
+  ValueType items[] = {wanted ? matrices(in, a, rows, full ? rows : less) : none,
+                       vectors(in, a, less, a->dtype),
+                       wanted ? matrices(in, a, full ? columns : less, columns) : none};
+  infer_set_list(in, 3, items);
+}
+
+void infer_pinv(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_matrices(in, a);
+  if (infer_bool(in, "hermitian")) need_squares(in, a);
+  in->result = matrices(in, a, columns_of(a), rows_of(a));
 }
 
 /* ---- matrices that are computed by kernels of their own ---- */

@@ -49,15 +49,18 @@ LIBRARIES = ("nereid.", "torchao.", "torchvision.", "prims.", "quantized_decompo
 
 
 def op(call):
-    return call if call.startswith(LIBRARIES) else f"aten.{call}"
+    """$0[1], an item of a list, or a call."""
+    if call.startswith("$"):
+        return call
+    return f"torch.ops.{call if call.startswith(LIBRARIES) else f'aten.{call}'}"
 
 
 def statements(number, call):
     """Statements, and the names of results."""
     call, _, items = call.partition(" -> ")
     *before, call = call.split("; ")
-    lines = [f"v{number}_{i} = torch.ops.{op(line)}" for i, line in enumerate(before)]
-    lines.append(f"r{number} = torch.ops.{op(call)}")
+    lines = [f"v{number}_{i} = {op(line)}" for i, line in enumerate(before)]
+    lines.append(f"r{number} = {op(call)}")
     lines = [re.sub(r"\$(\d+)", rf"v{number}_\1", line) for line in lines]
     if not items:
         return lines, [f"r{number}"]

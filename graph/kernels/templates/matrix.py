@@ -215,6 +215,13 @@ def matrix_power(to, a, b, R: tl.constexpr):
 
 
 @triton.jit
+def matrix_scale(x):
+    # The largest size of an element, of which no square overflows if it is taken off first.
+    most = tl.max(tl.max(tl.abs(x), 1), 0)
+    return tl.where((most > 0) & (most < float("inf")), most, 1.0)
+
+
+@triton.jit
 def matrix_turn(own, other, both, low):
     # Cosines and sines of the rotations that make pairs of columns orthogonal, with the squares of
     # their lengths and their products.
@@ -241,6 +248,8 @@ def matrix_eigh(to, a, b, R: tl.constexpr, UPPER: tl.constexpr):
         from_row = tl.maximum(row, column)
         from_column = tl.minimum(row, column)
     x = tl.load(a + (from_row * R + from_column), mask=mask, other=0).to(tl.float64)
+    scale = matrix_scale(x)
+    x = x / scale
     v = matrix_one(M)
     turns = 0
     far = 1
@@ -261,13 +270,13 @@ def matrix_eigh(to, a, b, R: tl.constexpr, UPPER: tl.constexpr):
             v = v * c - tl.gather(v, across, 1) * s
         size = matrix_all(x * x)
         off = matrix_all(tl.where(row == column, 0.0, x * x))
-        far = tl.where(off > size * 1e-30, 1, 0)
+        far = tl.where(off > size * 1e-28, 1, 0)
         turns += 1
     own = tl.sum(tl.where(row == column, x, 0.0), 0)[None, :]
     down = tl.sum(tl.where(row == column, x, 0.0), 1)[:, None]
     before = (down < own) | ((down == own) & (row < column))
     place = tl.sum(tl.where(before & (row < R), 1, 0), 0)[None, :]
-    tl.store(to + place, own.to(to.dtype.element_ty), mask=column < R)
+    tl.store(to + place, (own * scale).to(to.dtype.element_ty), mask=column < R)
     tl.store(to + (R + row * R + place), v.to(to.dtype.element_ty), mask=mask)
 
 
@@ -279,11 +288,14 @@ def matrix_svd(to, a, b, R: tl.constexpr, C: tl.constexpr):
     row = tl.arange(0, M)[:, None]
     column = tl.arange(0, M)[None, :]
     x = matrix_load(a, R, C, M, M)
+    scale = matrix_scale(x)
+    x = x / scale
     v = matrix_one(M)
+    least = matrix_all(x * x) * 1e-29  # columns below that are rounding errors
     turns = 0
     far = 1
     while (far > 0) & (turns < 40):
-        worst = 0.0
+        worst = tl.full([], 0.0, tl.float64)
         for step in range(1, M):
             partner = column ^ step
             across = tl.broadcast_to(partner, [M, M])
@@ -294,20 +306,21 @@ def matrix_svd(to, a, b, R: tl.constexpr, C: tl.constexpr):
             c, s = matrix_turn(own, other, both, column < partner)
             x = x * c - y * s
             v = v * c - tl.gather(v, across, 1) * s
-            size = tl.sqrt(own * other)
-            angle = tl.where(size > 0, tl.abs(both) / tl.where(size > 0, size, 1.0), 0.0)
+            some = (own > least) & (other > least)
+            angle = tl.where(some, tl.abs(both) / tl.sqrt(own * other), 0.0)
             worst = tl.maximum(worst, tl.max(tl.max(angle, 1), 0))
-        far = tl.where(worst > 1e-15, 1, 0)
+        far = tl.where(worst > 1e-14, 1, 0)
         turns += 1
     s = tl.sqrt(tl.sum(x * x, 0))[None, :]
     u = x / tl.where(s > 0, s, 1.0)
     # Columns without a length, and those beyond C, become a basis of what is left.
-    missing = (s > 0) == 0
+    missing = s * s <= least
+    u = tl.where(missing, 0.0, u)
     for k in range(R):
         if tl.sum(tl.where((column == k) & missing, 1, 0).reshape([M]), 0) > 0:
             room = tl.where(row < R, 1.0 - tl.sum(u * u, 1)[:, None], -1.0)
             pick = tl.sum(tl.argmax(room, 0), 0)
-            e = tl.where(row == pick, 1.0, 0.0)
+            e = tl.where(row == pick, 1.0, 0.0).to(tl.float64)
             for _ in range(2):
                 part = tl.sum(u * e, 0)[None, :]
                 e = e - tl.sum(u * part, 1)[:, None]
@@ -317,7 +330,7 @@ def matrix_svd(to, a, b, R: tl.constexpr, C: tl.constexpr):
     down = tl.sum(tl.where(row == column, key, 0.0), 1)[:, None]
     before = (down > key) | ((down == key) & (row < column))
     place = tl.sum(tl.where(before, 1, 0), 0)[None, :]
-    tl.store(to + place, s.to(to.dtype.element_ty), mask=column < C)
+    tl.store(to + place, (s * scale).to(to.dtype.element_ty), mask=column < C)
     inside = (row < R) & (column < R)
     tl.store(to + (C + row * R + place), u.to(to.dtype.element_ty), mask=inside)
     inside = (row < C) & (column < C)

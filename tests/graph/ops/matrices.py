@@ -23,6 +23,12 @@ ARRAYS = {
     "f": rng.normal(size=(3, 4, 4)).astype(np.float32),
     "most": rng.normal(size=(32, 32)) + 8 * np.eye(32),
     "s_r": rng.normal(size=45),
+    "k": rng.normal(size=2),
+    "t": rng.normal(size=(5, 2)), "l": rng.normal(size=(4, 5)),
+    "half": np.array(0.5),
+    "zero": np.zeros((3, 3)),
+    "huge": np.array([[3e200, 1e200], [1e200, -2e200]]),
+    "tiny": np.array([[3e-200, 1e-200], [1e-200, -2e-200]]),
     "one": np.array([[-2.]]),
     "empty": np.zeros((2, 0, 3)),
     "nowhere": np.zeros((0, 3, 3)),
@@ -100,7 +106,103 @@ def solve_lu(adjoint, left=True):
     return solution
 
 
+@each
+def reflections(a):
+    """LAPACK's geqrf."""
+    x, factors = a.copy(), np.zeros(min(a.shape))
+    for k in range(min(a.shape)):
+        length = np.linalg.norm(x[k + 1:, k])
+        if length == 0:
+            continue
+        beta = -np.copysign(np.hypot(x[k, k], length), x[k, k])
+        factors[k] = (beta - x[k, k]) / beta
+        v = np.concatenate([[1], x[k + 1:, k] / (x[k, k] - beta)])
+        x[k:, k + 1:] -= factors[k] * np.outer(v, v @ x[k:, k + 1:])
+        x[k:, k] = np.concatenate([[beta], v[1:]])
+    return x, factors
+
+
+@each
+def rotation(vectors, factors):
+    """All of Q."""
+    q = np.eye(vectors.shape[0])
+    for k, factor in enumerate(factors):
+        v = np.where(np.arange(len(q)) > k, vectors[:, k], np.arange(len(q)) == k)
+        q = q - factor * np.outer(q @ v, v)
+    return q
+
+
+@each
+def orthogonal(a):
+    x, factors = reflections(a)
+    return rotation(x, factors), np.triu(x)
+
+
+def reduced(a):
+    q, r = orthogonal(a)
+    less = min(a.shape[-2:])
+    return q[..., :less], r[..., :less, :]
+
+
+def symmetric(a, upper=False):
+    t = np.triu(a) if upper else np.tril(a)
+    return t + across(t) - t * np.eye(a.shape[-1])
+
+
+def exponential(a):
+    y, term = np.eye(a.shape[-1]), np.eye(a.shape[-1])
+    for k in range(1, 80):
+        term = term @ a / k
+        y = y + term
+    return y
+
+
 CASES = [
+    ("geqrf.default(tall) -> 0,1", reflections),
+    ("geqrf.default(wide) -> 0,1", reflections),
+    ("geqrf.default(one) -> 0,1", reflections),
+    ("linalg_qr.default(tall) -> 0,1", reduced),
+    ("linalg_qr.default(wide) -> 0,1", reduced),
+    ("linalg_qr.default(swap) -> 0,1", reduced),
+    ("linalg_qr.default(tall, 'complete') -> 0,1", orthogonal),
+    ("linalg_qr.default(tall, 'r') -> 0,1", lambda a: (np.zeros(0), reduced(a)[1])),
+    ("linalg_householder_product.default(tall, k)", lambda a, k: rotation(a, k)[:, :3]),
+    ("ormqr.default(tall, k, t)", lambda a, k, t: rotation(a, k) @ t),
+    ("ormqr.default(tall, k, t, True, True)", lambda a, k, t: rotation(a, k).T @ t),
+    ("ormqr.default(tall, k, l, False)", lambda a, k, l: l @ rotation(a, k)),
+    ("ormqr.default(tall, k, l, False, True)", lambda a, k, l: l @ rotation(a, k).T),
+    ("linalg_matrix_exp.default(swap)", exponential),
+    ("linalg_matrix_exp.default(a)", each(exponential)),
+    ("linalg_matrix_exp.default(one)", np.exp),
+    ("_linalg_eigh.default(most, 'L', False) -> 0,1",
+     lambda a: (np.linalg.eigvalsh(a), np.zeros(0))),
+    ("linalg_eigh.default(a, 'U') -> 0", lambda a: np.linalg.eigvalsh(symmetric(a, True))),
+    ("_linalg_eigh.default(a); $0[0]; $0[1]; unsqueeze.default($1, 1); mul.Tensor($2, $3);"
+     " transpose.int($2, 1, 2); bmm.default($4, $5)", symmetric),
+    ("_linalg_eigh.default(most); $0[1]; transpose.int($1, 0, 1); mm.default($1, $2)",
+     lambda a: np.eye(32)),
+    *((f"_linalg_svd.default({x}); $0[0]; $0[1]; $0[2]; unsqueeze.default($2, -2);"
+       " mul.Tensor($1, $4); matmul.default($5, $3)", lambda a: a)
+      for x in ("a", "tall", "wide", "none", "one", "most", "zero")),
+    *((f"_linalg_svd.default({x}, True); $0[0]; transpose.int($1, -1, -2); matmul.default($1, $2)",
+       lambda a: np.broadcast_to(np.eye(a.shape[-2]), (*a.shape[:-1], a.shape[-2])))
+      for x in ("a", "tall", "wide", "none", "zero", "empty")),
+    *((f"linalg_svd.default({x}); $0[2]; transpose.int($1, -1, -2); matmul.default($1, $2)",
+       lambda a: np.broadcast_to(np.eye(a.shape[-1]), (*a.shape[:-2], *[a.shape[-1]] * 2)))
+      for x in ("a", "tall", "wide", "none", "zero", "empty")),
+    ("_linalg_svd.default(most, False, False) -> 0,1,2",
+     lambda a: (np.zeros(0), np.linalg.svd(a)[1], np.zeros(0))),
+    ("_linalg_eigh.default(huge) -> 0", np.linalg.eigvalsh),
+    ("_linalg_eigh.default(tiny); $0[0]; mul.Tensor($1, 1e200)",
+     lambda a: np.linalg.eigvalsh(a) * 1e200),
+    ("_linalg_svd.default(huge) -> 1", lambda a: np.linalg.svd(a)[1]),
+    ("_linalg_svd.default(tiny); $0[1]; mul.Tensor($1, 1e200)",
+     lambda a: np.linalg.svd(a)[1] * 1e200),
+    ("linalg_pinv.atol_rtol_tensor(tall)", np.linalg.pinv),
+    ("linalg_pinv.atol_rtol_tensor(wide)", np.linalg.pinv),
+    ("linalg_pinv.atol_rtol_tensor(zero)", np.linalg.pinv),
+    ("linalg_pinv.atol_rtol_tensor(none, rtol=half)", lambda a, h: np.linalg.pinv(a, h)),
+    ("linalg_pinv.atol_rtol_tensor(p, hermitian=True)", np.linalg.pinv),
     ("linalg_inv.default(a)", np.linalg.inv),
     ("linalg_inv.default(swap)", np.linalg.inv),
     ("linalg_inv.default(f)", np.linalg.inv),

@@ -1,6 +1,6 @@
 /* Calls of nereid.matrix, whose programs compute with one small matrix each. */
-#ifndef NEREID_GRAPH_DECOMPOSE_MATRICES_H
-#define NEREID_GRAPH_DECOMPOSE_MATRICES_H
+#ifndef NEREID_GRAPH_DECOMPOSE_LINALG_MATRICES_H
+#define NEREID_GRAPH_DECOMPOSE_LINALG_MATRICES_H
 
 #include "graph/infer/node_builder.h"
 

@@ -1,7 +1,9 @@
 /* Factors, inverses and solutions of small matrices.  Factors are computed by nereid.matrix, a
  * program for each matrix; pivots are those of LAPACK, which count rows from 1. */
+#include <string.h>
+
 #include "graph/decompose/decompose.h"
-#include "graph/decompose/matrices.h"
+#include "graph/decompose/linalg/matrices.h"
 
 /* ---- Cholesky ---- */
 
@@ -76,6 +78,12 @@ static Node *order_of(Build *b, Node *pivots, int64_t rows) {
   for (uint32_t i = 0; i < batch.rank; i++) batch.shape[i] = pivots->type.shape[i];
   batch.n = infer_product(&b->in, batch.shape, batch.rank);
   int64_t count = matrix_size(b, pivots, 1);
+  if (!count) { /* of no pivots */
+    Dim shape[GRAPH_RANK_MAX];
+    memcpy(shape, batch.shape, batch.rank * sizeof *shape);
+    shape[batch.rank] = build_const(b, rows);
+    return build_expand(b, build_arange(b, shape[batch.rank]), batch.rank + 1, shape);
+  }
   Node *order = matrix_call(b, "order", pivots, NULL, &batch, rows, DT_I64, SIZES(rows, count));
   return matrix_part(b, order, &batch, 0, 1, &rows);
 }

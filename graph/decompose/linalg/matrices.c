@@ -1,4 +1,4 @@
-#include "graph/decompose/matrices.h"
+#include "graph/decompose/linalg/matrices.h"
 
 #include <string.h>
 
@@ -54,10 +54,9 @@ Node *matrix_call(Build *b, const char *function, Node *a, Node *with, const Bat
                   int64_t count, DType t, uint32_t nsizes, const int64_t *sizes) {
   Dim shape[] = {batch->n, build_const(b, count)};
   Node *to = build_full(b, 2, shape, build_int(b, 0), t);
-  for (uint32_t i = 0; i < nsizes; i++) /* only flags, at the end, are 0 of something */
-    if (i < 2 && !sizes[i]) return to;
   a = flat_rows(b, a, batch);
   with = with ? flat_rows(b, with, batch) : a;
+  if (dim_is(a->type.shape[1], 0) || dim_is(with->type.shape[1], 0)) return to;
   Dim dims[MATRIX_SIZES_MAX];
   for (uint32_t i = 0; i < nsizes; i++) dims[i] = build_const(b, sizes[i]);
   Arg name = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, function)};
