@@ -70,6 +70,13 @@ static bool is_transposed(Graph *g, Node *n) {
   return !dim_is(s.stride[last], 1);
 }
 
+/* From one row of memory to the next, in elements. */
+static double pitch(Graph *g, Node *n) {
+  Strided s;
+  uint32_t axis = n->type.rank - (is_transposed(g, n) ? 1 : 2);
+  return strided_of(g, n, &s) ? guess(g, s.stride[axis]) : 0;
+}
+
 static LibraryProblem new_problem(Graph *g, Node *n) {
   return (LibraryProblem){.function = library_function_of(g, n),
                           .timed = {.dtype = n->args[0].node->type.dtype,
@@ -130,6 +137,8 @@ static LibraryProblem product_problem(Graph *g, Node *n) {
   p.timed.m = guess(g, a->type.shape[rank - 2]);
   p.timed.n = guess(g, b->type.shape[rank - 1]);
   p.timed.k = guess(g, a->type.shape[rank - 1]);
+  p.timed.pitch_a = pitch(g, a);
+  p.timed.pitch_b = pitch(g, b);
   return p;
 }
 

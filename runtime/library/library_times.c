@@ -10,7 +10,10 @@ typedef struct {
 
 static const Row rows[] = {
 #define ROW(capability, work, dtype, tf32, batch, m, n, k, taps, stride, kernels, library) \
-  {capability, {TIMED_##work, DT_##dtype, tf32, batch, m, n, k, taps, stride}, kernels, library},
+  {capability,                                                                             \
+   {TIMED_##work, DT_##dtype, tf32, batch, m, n, k, taps, stride, 0, 0},                   \
+   kernels,                                                                                \
+   library},
 #include "runtime/library/library_times.def"
 #undef ROW
     {0},
@@ -39,6 +42,8 @@ static bool is_aligned(const TimedProblem *p) {
   bool a = p->work == TIMED_TN || p->work == TIMED_TT,
        b = p->work == TIMED_NT || p->work == TIMED_TT;
   double rows_of_a = a ? p->m : p->k / p->taps, rows_of_b = b ? p->k : p->n;
+  if (p->pitch_a > 0) rows_of_a = p->pitch_a;
+  if (p->pitch_b > 0) rows_of_b = p->pitch_b;
   return fmod(rows_of_a, 8) == 0 && fmod(rows_of_b, 8) == 0 && fmod(p->n, 8) == 0;
 }
 

@@ -32,6 +32,7 @@ typedef struct {
   double batch, m, n, k;
   double taps;   /* places in a window; 1: a product */
   double stride; /* of windows */
+  double pitch_a, pitch_b; /* elements from one row of memory to the next; 0: rows have no gaps */
 } TimedProblem;
 
 /* Microseconds; 0: nothing is known. */
