@@ -156,6 +156,36 @@ def check_training():
         q, q * 2, q + 1, is_causal=True), randn(2, 3, 8, 16, grad=True), train=True)
 
 
+def saved_kinds(function, *inputs):
+    """(dtype, sizes) of what the forward graph leaves for the backward graph."""
+    from nereid import torch_backend
+
+    before = len(torch_backend._programs)
+    torch.compile(function, backend="nereid")(*copies(inputs)).sum().backward()
+    (backward,) = [made for made in torch_backend._programs[before:] if made.kind == "backward"]
+    return [(node.meta["val"].dtype, tuple(node.meta["val"].shape))
+            for node in backward.placeholders]
+
+
+def check_saved():
+    pool = torch.nn.functional.max_pool2d
+    images, image = randn(2, 3, 20, 24, grad=True), randn(2, 3, 8, 8, 8, grad=True)
+    check("a maximum over windows", lambda x: pool((x * 2).relu(), 3, 2, 1), images, train=True)
+    check("where a maximum is", lambda x: pool(x * 2, 2, return_indices=True), images, train=True)
+    check("a maximum over boxes", lambda x: torch.nn.functional.max_pool3d(x.sin(), 3, 2, 1), image,
+          train=True)
+    check("a maximum of an open size", lambda x: pool(x * 2, 3), images, train=True, dynamic=True)
+    check("a maximum by PyTorch", lambda x: pool((x * 2).relu(), 3, 2, 1), images, train=True,
+          options={"by_pytorch": ["aten.max_pool2d_with_indices_backward.default"]})
+    torch._dynamo.reset()
+    found = saved_kinds(lambda x: pool(x.exp(), 2), images)
+    tally.check((torch.int16, (2, 3, 10, 12)) in found, f"indices of windows: {found}")
+    torch._dynamo.reset()
+    found = saved_kinds(lambda x: pool(x.relu().sin(), 2), randn(1, 1, 8, 16, grad=True))
+    tally.check((torch.int8, (1, 1, 4, 8)) in found, f"indices of few elements: {found}")
+    tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
+
+
 class Alive:
     """Bytes of tensors that segments make, and the most of them at once."""
 
@@ -369,6 +399,7 @@ def main():
     check_training()
     if not NAMES:
         check_lent_memory()
+        check_saved()
     check_sizes()
     check_images()
     check_segments()

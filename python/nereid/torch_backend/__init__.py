@@ -24,6 +24,7 @@ from nereid.torch_backend.decompositions import decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import replace_random
+from nereid.torch_backend.saved import save_less
 from nereid.torch_backend.settings import Settings, settings_of
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
@@ -71,6 +72,7 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     if not settings.fallback_random:
         replace_random(module)
     repeat_masks(module)
+    save_less(module)
     return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
 
