@@ -369,6 +369,11 @@ def check_segments():
                                        for n in (0, 2, 6)], mask)
     check("no indices, of bytes", lambda x, i: (x.gather(1, i), x * 2), randn(3, 4, grad=True),
           torch.zeros(3, 0, dtype=torch.uint8), train=True)
+    for last in (False, True):
+        check("bags of a CPU", lambda w, i, o, s: torch.nn.functional.embedding_bag(
+            i, w, o, mode="sum", per_sample_weights=s, include_last_offset=last),
+            randn(10, 3, grad=True), torch.tensor([1, 2, 2, 9, 0, 4]), torch.tensor([0, 2, 2, 6]),
+            torch.rand(6).requires_grad_(), train=True)
     check("masked_scatter", lambda x, m, s: x.masked_scatter(m, s), randn(3),
           torch.tensor([[True, False, True], [False, True, True]]), randn(6))
     check("pdist", torch.nn.functional.pdist, randn(5, 3, grad=True), train=True)

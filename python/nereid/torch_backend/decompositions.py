@@ -151,6 +151,28 @@ def _scatter_add(self, dim, index, src):
     return aten.scatter_add.default(self, dim, index.long(), src)
 
 
+@decomposes(aten._embedding_bag.default)
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+                   per_sample_weights=None, include_last_offset=False, padding_idx=-1):
+    # Where a CPU needs no bag of each index, PyTorch leaves that result empty.
+    bags = offsets.shape[0] - include_last_offset
+    quick = weight.dtype in (torch.float32, torch.float16) and weight.stride(1) == 1
+    quick = quick and mode == 0 and padding_idx < 0 and not (
+        per_sample_weights is not None and per_sample_weights.stride(0) != 1)
+    if weight.device.type != "cpu" or not quick or bags < 1:
+        return NotImplemented
+    at = torch.arange(indices.shape[0], device=indices.device)
+    bag = torch.searchsorted(offsets.long(), at, right=True) - 1
+    rows = weight.index_select(0, indices).float()
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    total = torch.zeros(offsets.shape[0], weight.shape[1], device=weight.device)
+    total = total.index_add(0, bag, rows)[:bags].to(weight.dtype)
+    sizes = torch.zeros_like(offsets).index_add(0, bag, torch.ones_like(bag).to(offsets.dtype))
+    sizes = sizes[:bags].clone()
+    return total.clone(), offsets.new_zeros(0), sizes, torch.zeros_like(sizes)
+
+
 @decomposes(aten.masked_scatter.default)
 def _masked_scatter(self, mask, source):
     if mask.shape == self.shape:
