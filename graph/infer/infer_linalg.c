@@ -78,6 +78,14 @@ void infer_of_square(Infer *in) {
   in->result = *infer_self(in);
 }
 
+void infer_matrix_exp(Infer *in) {
+  const ValueType *a = infer_self(in);
+  infer_rank(in, a, 2, GRAPH_RANK_MAX);
+  infer_need_float(in, a->dtype);
+  infer_same_size(in, rows_of(a), columns_of(a), "both axes of a matrix");
+  in->result = *a;
+}
+
 void infer_det(Infer *in) {
   const ValueType *a = infer_self(in);
   need_squares(in, a);
@@ -185,6 +193,26 @@ void infer_lu_unpack(Infer *in) {
     infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
   infer_same_size(in, pivots->shape[a->rank - 2], lesser_size(in, a), "factors and pivots");
   set_lu(in, a, infer_bool(in, "unpack_pivots"), infer_bool(in, "unpack_data"));
+}
+
+/* Symmetric factors, and pivots that may be negative, which is of blocks of two rows. */
+void infer_ldl_factor(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_squares(in, a);
+  need_plain_factors(in);
+  ValueType items[] = {*a, vectors(in, a, rows_of(a), DT_I32), numbers(in, a, DT_I32)};
+  infer_set_list(in, 3, items);
+}
+
+void infer_ldl_solve(Infer *in) {
+  const ValueType *a = infer_self(in), *x = infer_tensor(in, "B");
+  const ValueType *pivots = infer_tensor(in, "pivots");
+  infer_rank(in, pivots, a->rank - 1, a->rank - 1);
+  if (!dtype_is_int(pivots->dtype))
+    infer_fail(in, E_GRAPH_DTYPE_WANTED, "i32", infer_type_text(in, pivots));
+  in->result = solution(in, a, x);
+  for (uint32_t i = 0; i + 1 < a->rank; i++)
+    infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
 }
 
 /* ---- orthogonal factors ---- */

@@ -27,6 +27,16 @@ static MatrixElements count_solve(const Sizes *s) {
   return (MatrixElements){all, s->rows * s->rows, all};
 }
 
+static MatrixElements count_ldl(const Sizes *s) {
+  int64_t all = s->rows * s->rows;
+  return (MatrixElements){all + s->rows + 1, all, 0};
+}
+
+static MatrixElements count_ldl_solve(const Sizes *s) {
+  int64_t all = s->rows * s->columns;
+  return (MatrixElements){all, s->rows * s->rows + s->rows, all};
+}
+
 static MatrixElements count_qr(const Sizes *s) {
   int64_t all = s->rows * s->columns;
   return (MatrixElements){all + s->less, all, 0};
@@ -57,9 +67,17 @@ static const struct {
   uint32_t sizes, flags;
   Count *count;
 } functions[] = {
-    {"lu", 2, 0, count_lu},       {"order", 2, 0, count_order}, {"cholesky", 1, 0, count_cholesky},
-    {"solve", 2, 2, count_solve}, {"qr", 2, 0, count_qr},       {"reflect", 4, 1, count_reflect},
-    {"power", 1, 0, count_power}, {"eigh", 1, 1, count_eigh},   {"svd", 2, 0, count_svd},
+    {"lu", 2, 0, count_lu},
+    {"order", 2, 0, count_order},
+    {"cholesky", 1, 0, count_cholesky},
+    {"solve", 2, 2, count_solve},
+    {"qr", 2, 0, count_qr},
+    {"reflect", 4, 1, count_reflect},
+    {"power", 1, 0, count_power},
+    {"eigh", 1, 1, count_eigh},
+    {"svd", 2, 0, count_svd},
+    {"ldl", 1, 0, count_ldl},
+    {"ldl_solve", 2, 0, count_ldl_solve},
 };
 
 static bool sizes_fit(const char *function, uint32_t n, const int64_t *sizes) {

@@ -240,6 +240,32 @@ Node *decompose_solve_ex(Build *b) {
   return build_results(b, 4, results);
 }
 
+/* ---- symmetric matrices ---- */
+
+Node *decompose_ldl_factor(Build *b) {
+  Node *a = build_self(b);
+  Batch batch = batch_of(b, a);
+  int64_t n = matrix_size(b, a, 1), all = n * n;
+  Node *packed = matrix_call(b, "ldl", a, NULL, &batch, all + n + 1, a->type.dtype, SIZES(n));
+  Node *results[] = {matrix_part(b, packed, &batch, 0, 2, (int64_t[]){n, n}),
+                     matrix_part(b, packed, &batch, all, 1, &n),
+                     matrix_part(b, packed, &batch, all + n, 0, NULL)};
+  return build_results(b, 3, results);
+}
+
+Node *decompose_ldl_solve(Build *b) {
+  Node *ld = build_self(b), *pivots = build_input(b, "pivots"), *y = build_input(b, "B");
+  Batch batch = batch_of_both(b, ld, y);
+  pivots = build_unsqueeze(b, build_to(b, pivots, y->type.dtype), rank_of(pivots));
+  Node *parts[] = {ld, pivots}; /* pivots are a last column */
+  ld = matrix_expand(b, build_cat(b, 2, parts, rank_of(ld) - 1), &batch);
+  y = matrix_expand(b, y, &batch);
+  int64_t n = matrix_size(b, y, 2), columns = matrix_size(b, y, 1);
+  Node *x =
+      matrix_call(b, "ldl_solve", ld, y, &batch, n * columns, y->type.dtype, SIZES(n, columns));
+  return matrix_part(b, x, &batch, 0, 2, (int64_t[]){n, columns});
+}
+
 /* ---- triangles ---- */
 
 static Node *solve_triangle(Build *b, Node *a, Node *y, bool left, bool upper, bool unit) {

@@ -133,6 +133,130 @@ def matrix_solve(to, a, b, R: tl.constexpr, C: tl.constexpr, UPPER: tl.constexpr
 
 
 @triton.jit
+def matrix_at(x, i, k, M: tl.constexpr):
+    row = tl.arange(0, M)[:, None]
+    column = tl.arange(0, M)[None, :]
+    return matrix_all(tl.where((row == i) & (column == k), x, 0.0))
+
+
+@triton.jit
+def matrix_swap(x, i, k, M: tl.constexpr):
+    row = tl.arange(0, M)[:, None]
+    top = matrix_row(x, i, M)
+    return tl.where(row == i, matrix_row(x, k, M), tl.where(row == k, top, x))
+
+
+@triton.jit
+def matrix_ldl(to, a, b, R: tl.constexpr):
+    # Bunch and Kaufman's factors, as LAPACK's sytrf has them: the lower triangle of L, with blocks
+    # of one or two rows of D on its diagonal, then the pivots and the first block that is 0.
+    M: tl.constexpr = triton.next_power_of_2(R)
+    row = tl.arange(0, M)[:, None]
+    column = tl.arange(0, M)[None, :]
+    from_row = tl.maximum(row, column)
+    from_column = tl.minimum(row, column)
+    x = tl.load(a + (from_row * R + from_column), mask=(row < R) & (column < R), other=0)
+    x = x.to(tl.float64)  # both triangles of what is left, one of what is done
+    info = 0
+    k = 0
+    while k < R:
+        own = tl.abs(matrix_at(x, k, k, M))
+        below = tl.where(row > k, tl.abs(matrix_column(x, k, M)), -1.0)
+        most = tl.maximum(tl.max(tl.max(below, 1), 0), 0.0)
+        least = tl.where((below == most) & (row > k), row, M)
+        high = tl.minimum(tl.min(tl.min(least, 1), 0), R - 1)
+        across = tl.where((column >= k) & (column != high), tl.abs(matrix_row(x, high, M)), 0.0)
+        row_most = tl.max(tl.max(across, 1), 0)
+        high_own = tl.abs(matrix_at(x, high, high, M))
+        nothing = (tl.maximum(own, most) == 0) | (own != own)
+        alpha = 0.6403882032022076  # (1 + sqrt(17)) / 8
+        by = tl.where(row_most > 0, row_most, 1.0)
+        stays = nothing | (own >= alpha * most) | (own >= alpha * most * (most / by))
+        single = stays | (high_own >= alpha * row_most)
+        pivot = tl.where(stays, k, high)
+        last = tl.where(single, k, k + 1)
+        swapped = matrix_swap(x, last, pivot, M)
+        x = tl.where(column >= k, swapped, x)
+        swapped = matrix_swap(x.trans(), last, pivot, M).trans()
+        x = tl.where(row >= k, swapped, x)
+        c = matrix_column(x, k, M)
+        e = matrix_column(x, k + 1, M)
+        c_row = tl.sum(tl.where(row == column, c, 0.0), 0)[None, :]
+        e_row = tl.sum(tl.where(row == column, e, 0.0), 0)[None, :]
+        if single:
+            d = matrix_at(x, k, k, M)
+            d = tl.where(nothing, 1.0, d)
+            rest = x - (1.0 / d) * c * c_row
+            rest = tl.where(nothing, x, rest)
+            x = tl.where((row > k) & (column > k), rest, x)
+            x = tl.where((row > k) & (column == k), c / d, x)
+        else:
+            d = matrix_at(x, k + 1, k, M)
+            d_high = matrix_at(x, k + 1, k + 1, M) / d
+            d_low = matrix_at(x, k, k, M) / d
+            t = 1.0 / (d_high * d_low - 1.0) / d
+            w = t * (d_high * c - e)
+            z = t * (d_low * e - c)
+            w_row = t * (d_high * c_row - e_row)
+            z_row = t * (d_low * e_row - c_row)
+            x = tl.where((row > k + 1) & (column > k + 1), x - c * w_row - e * z_row, x)
+            x = tl.where((row > k + 1) & (column == k), w, x)
+            x = tl.where((row > k + 1) & (column == k + 1), z, x)
+        number = tl.where(single, pivot + 1, -(pivot + 1)).to(to.dtype.element_ty)
+        tl.store(to + (R * R + k), number)
+        tl.store(to + (R * R + last), number)
+        info = tl.where(nothing & (info == 0), k + 1, info)
+        k = last + 1
+    matrix_store(to, tl.where(row >= column, x, 0.0), R, R, M, M)
+    tl.store(to + (R * R + R), info.to(to.dtype.element_ty))
+
+
+@triton.jit
+def matrix_ldl_solve(to, a, b, R: tl.constexpr, C: tl.constexpr):
+    # The solution by such factors, rows of R elements with a pivot after them.
+    M: tl.constexpr = triton.next_power_of_2(R)
+    N: tl.constexpr = triton.next_power_of_2(C)
+    row = tl.arange(0, M)[:, None]
+    column = tl.arange(0, M)[None, :]
+    mask = (row < R) & (column < R)
+    y = tl.load(a + (row * (R + 1) + column), mask=mask, other=0).to(tl.float64)
+    x = matrix_load(b, R, C, M, N)
+    k = 0
+    while k < R:
+        pivot = tl.load(a + (k * (R + 1) + R)).to(tl.int32)
+        single = pivot > 0
+        last = tl.where(single, k, tl.minimum(k + 1, R - 1))
+        x = matrix_swap(x, last, tl.abs(pivot) - 1, M)
+        c = tl.where(row > last, matrix_column(y, k, M), 0.0)
+        e = tl.where(row > last, matrix_column(y, last, M), 0.0)
+        first = matrix_row(x, k, M)
+        other = matrix_row(x, last, M)
+        x = x - c * first - tl.where(single, 0.0, e) * other
+        own = matrix_at(y, k, k, M)
+        by = tl.where(single, 1.0, matrix_at(y, last, k, M))
+        low = own / by
+        high = matrix_at(y, last, last, M) / by
+        area = tl.where(single, 1.0, low * high - 1.0)
+        one = tl.where(single, first / own, (high * (first / by) - other / by) / area)
+        two = tl.where(single, one, (low * (other / by) - first / by) / area)
+        x = tl.where(row == k, one, tl.where(row == last, two, x))
+        k = last + 1
+    k = R - 1
+    while k >= 0:
+        pivot = tl.load(a + (k * (R + 1) + R)).to(tl.int32)
+        single = pivot > 0
+        first = tl.where(single, k, tl.maximum(k - 1, 0))
+        c = tl.where(row > k, matrix_column(y, k, M), 0.0)
+        e = tl.where(row > k, matrix_column(y, first, M), 0.0)
+        one = tl.sum(c * x, 0)[None, :]
+        two = tl.sum(e * x, 0)[None, :]
+        x = x - tl.where(row == k, one, tl.where(row == first, two, 0.0))
+        x = matrix_swap(x, k, tl.abs(pivot) - 1, M)
+        k = first - 1
+    matrix_store(to, x, R, C, M, N)
+
+
+@triton.jit
 def matrix_qr(to, a, b, R: tl.constexpr, C: tl.constexpr):
     # Householder's reflections of R rows of C elements: the upper triangle, below it the vectors,
     # whose first element is 1, and after that their factors.

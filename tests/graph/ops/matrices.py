@@ -2,6 +2,7 @@
 import numpy as np
 
 rng = np.random.default_rng(5)
+BUNCH = (1 + 17 ** 0.5) / 8
 
 
 def positive(*shape):
@@ -26,6 +27,10 @@ ARRAYS = {
     "k": rng.normal(size=2),
     "t": rng.normal(size=(5, 2)), "l": rng.normal(size=(4, 5)),
     "half": np.array(0.5),
+    "h": np.array([[0.5, -1], [2, 0.25]], np.float16),
+    "sparse": np.array([[0., 1, 0, 2], [1, 0, 3, 0], [0, 3, 0, 1], [2, 0, 1, 0]]),
+    "m_x": rng.normal(size=(4, 2)),
+    "mixed": rng.normal(size=(3, 7, 7)), "m_b": rng.normal(size=(3, 7, 2)),
     "zero": np.zeros((3, 3)),
     "huge": np.array([[3e200, 1e200], [1e200, -2e200]]),
     "tiny": np.array([[3e-200, 1e-200], [1e-200, -2e-200]]),
@@ -107,6 +112,35 @@ def solve_lu(adjoint, left=True):
 
 
 @each
+def ldl(a):
+    """LAPACK's sytrf of the lower triangle."""
+    x, n, k, info = symmetric(a), len(a), 0, 0
+    pivots = np.zeros(n, np.int32)
+    while k < n:
+        column = np.abs(x[k + 1:, k])
+        most = column.max(initial=0)
+        p, step = k, 1
+        if max(abs(x[k, k]), most) == 0:
+            info = info or k + 1
+        elif abs(x[k, k]) < BUNCH * most:
+            high = k + 1 + int(column.argmax())
+            row = np.abs(np.delete(x[high, k:], high - k)).max()
+            if abs(x[k, k]) < BUNCH * most * most / row:
+                p, step = high, 1 if abs(x[high, high]) >= BUNCH * row else 2
+        last = k + step - 1
+        x[[last, p], k:] = x[[p, last], k:]
+        x[k:, [last, p]] = x[k:, [p, last]]
+        pivots[k:last + 1] = p + 1 if step == 1 else -(p + 1)
+        block = x[k:last + 1, k:last + 1]
+        if block.any():
+            rest = x[last + 1:, k:last + 1] @ np.linalg.inv(block)
+            x[last + 1:, last + 1:] -= rest @ x[k:last + 1, last + 1:]
+            x[last + 1:, k:last + 1] = rest
+        k = last + 1
+    return np.tril(x), pivots, np.int32(info)
+
+
+@each
 def reflections(a):
     """LAPACK's geqrf."""
     x, factors = a.copy(), np.zeros(min(a.shape))
@@ -158,6 +192,12 @@ def exponential(a):
 
 
 CASES = [
+    *((f"linalg_ldl_factor_ex.default({x}) -> 0,1,2", ldl)
+      for x in ("a", "p", "swap", "none", "sparse", "mixed", "one", "zero")),
+    *((f"linalg_ldl_factor_ex.default({x}); $0[0]; $0[1]; linalg_ldl_solve.default($1, $2, {y})",
+       lambda a, b: solve(symmetric(a), b))
+      for x, y in (("a", "w"), ("swap", "x"), ("mixed", "m_b"), ("sparse", "m_x"))),
+    ("linalg_matrix_exp.default(h)", lambda h: exponential(h.astype(float)).astype(np.float16)),
     ("geqrf.default(tall) -> 0,1", reflections),
     ("geqrf.default(wide) -> 0,1", reflections),
     ("geqrf.default(one) -> 0,1", reflections),
