@@ -123,13 +123,39 @@ def check_messages():
     error = raised(lambda: function(torch.tensor([1, 7])))
     tally.check(isinstance(error, (nereid.NereidError, IndexError)), f"an index: {error!r}")
     check_words(str(error), "segment 0 of", what="an index out of range")
+
+
+def lent_nothing(self, values):
+    """A run whose temporaries are the caller's, which has no memory, as on a full GPU."""
+    def workspace(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 5 GiB, 1 GiB is free")
+
+    return self.executable.run(self._in_order(values), None, self.allocate, workspace, 0)
+
+
+def check_memory():
+    """What was needed, and what there is."""
+    n, x = 1 << 20, torch.randn(1)
+    lines = compiled(lambda x: x.expand(n, n).cumsum(0).cumsum(1).sum())
+    error = raised(lambda: lines(x))
+    tally.check(isinstance(error, MemoryError), f"temporaries: {error!r}")
+    check_words(str(error), f"{4 << 20} MiB requested, ", " MiB free", f"{4 << 20} of temporaries",
+                "segment 0 of", what="temporaries")
+    error = raised(lambda: compiled(lambda x: x + 1)(x.expand(n, n << 6)))
+    check_words(str(error), f"{4 * n * n << 6} bytes", " MiB free", "segment 0 of", what="an output")
+    y = torch.randn(64, 64)
+    small = compiled(lambda y: y.cumsum(0).cumsum(1).sum())
     original = segments.Compiled._run
-    segments.Compiled._run = lambda self, values: torch.empty(1 << 55)
-    try:  # an allocation that no machine can give
-        error = raised(lambda: compiled(lambda x: x + 1)(torch.ones(1)))
+    segments.Compiled._run = lent_nothing
+    try:
+        error = raised(lambda: small(y))
     finally:
         segments.Compiled._run = original
-    check_words(str(error), "segment 0 of", str(4 << 55), what="no memory")
+    tally.check(isinstance(error, torch.OutOfMemoryError), f"lent memory: {error!r}")
+    check_words(str(error), "Tried to allocate 5 GiB, 1 GiB is free", "segment 0 of",
+                what="lent memory")
+    tally.check(torch.allclose(small(y), y.cumsum(0).cumsum(1).sum(), rtol=1e-3),
+                "after a run without memory")
 
 
 def wrong_relu(text):
@@ -215,6 +241,36 @@ def check_seeds():
     report = nereid.explain(model, torch.randn(4, 8), train=True)
     parts = [len(graph.segments) for graph in report.graphs]
     tally.check(parts == [1, 1], f"segments {parts}")
+
+
+def check_recompile_limit():
+    """After the limit calls are eager, with PyTorch's one warning; fullgraph makes it an error."""
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logging.getLogger("torch._dynamo").addHandler(handler)
+    function = lambda x, k: (x * k).sin()
+    values, inputs = [], [torch.randn(4, requires_grad=True) for _ in range(6)]
+    try:
+        with torch._dynamo.config.patch(recompile_limit=2, accumulated_recompile_limit=99):
+            opened = torch.compile(function, backend="nereid", dynamic=False)
+            for k, x in enumerate(inputs):
+                before = len(torch_backend._programs)
+                value = opened(x, k)
+                value.sum().backward()
+                values.append(len(torch_backend._programs) - before)
+                right = torch.allclose(value, function(x, k), atol=1e-6)
+                right &= torch.allclose(x.grad, k * (x * k).cos(), atol=1e-5)
+                tally.check(right, f"call {k}, with a limit of 2")
+            told = [line for line in lines if "hit config.recompile_limit (2)" in line]
+            torch._dynamo.reset()
+            whole = torch.compile(function, backend="nereid", dynamic=False, fullgraph=True)
+            error = raised(lambda: [whole(inputs[0], k) for k in range(4)])
+    finally:
+        logging.getLogger("torch._dynamo").removeHandler(handler)
+    tally.check(len(told) == 1, f"of the limit: {lines}")
+    tally.check(all(values[:2]) and not any(values[2:]), f"graphs of each call: {values}")
+    tally.check("FailOnRecompileLimit" in repr(error), f"fullgraph: {error!r}")
 
 
 def check_lost_compiler():

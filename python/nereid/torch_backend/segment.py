@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 from typing import Sequence
@@ -210,6 +211,15 @@ def _form(value) -> tuple | None:
     return sizes, tuple(strides), value.dtype
 
 
+def _free_memory() -> str:
+    """ "; 512 MiB free" """
+    with contextlib.suppress(OSError), open("/proc/meminfo") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return f"; {int(line.split()[1]) >> 10} MiB free"
+    return ""
+
+
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
@@ -313,8 +323,10 @@ class Compiled:
                 with _profiler.record_function(self.label):
                     return self._run(values)
             return self._run(values)
-        except RuntimeError as error:  # NereidError, or no memory
+        except (RuntimeError, MemoryError) as error:  # NereidError, or no memory
             message = str(error.args[0]) if error.args else ""
+            if "DefaultCPUAllocator" in message:  # which tells what it needs alone
+                message += _free_memory()
             if isinstance(error, IndexOutOfRange):
                 message = self._with_place(message)
             error.args = (f"{message}\n  in {self.title}", *error.args[1:])
