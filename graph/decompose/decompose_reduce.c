@@ -62,6 +62,17 @@ Node *decompose_prod(Build *b) {
 Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, build_self(b)); }
 Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, build_self(b)); }
 
+/* Of floats the bits in f64. */
+Node *decompose_hash_tensor(Build *b) {
+  Node *x = build_self(b);
+  if (infer_int(&b->in, "mode")) return NULL;
+  bool floats = dtype_is_float(x->type.dtype);
+  x = build_to(b, x, floats ? DT_F64 : DT_I64);
+  if (floats) x = build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I64));
+  x = build_reduce(b, OP_nereid_xor_sum_default, x, find_reduced_axes(b), keeps(b));
+  return build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_U64));
+}
+
 /* x with the axes of `set` after the others, merged into one. */
 static Node *joined_axes(Build *b, Node *x, uint32_t set) {
   uint32_t axes[GRAPH_RANK_MAX], n = 0, kept;

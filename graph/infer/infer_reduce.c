@@ -69,6 +69,11 @@ void infer_extreme(Infer *in) {
   in->result = in->g->extremes_of_none ? reduce_to(in, t) : reduce_nonempty(in, t);
 }
 
+/* The exclusive or of the elements' bits, each as 64 bits. */
+void infer_hash_tensor(Infer *in) { in->result = reduce_nonempty(in, DT_U64); }
+
+void infer_xor_sum(Infer *in) { in->result = reduce_to(in, infer_self(in)->dtype); }
+
 void infer_aminmax(Infer *in) {
   ValueType t = reduce_nonempty(in, infer_self(in)->dtype);
   infer_set_pair(in, t, t);

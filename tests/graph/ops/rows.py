@@ -7,6 +7,7 @@ ARRAYS = {
     "short": rng.uniform(0.5, 1, (100, 60)).astype(np.float32),
     "i": rng.integers(-5, 5, (3, 6480)),
     "w": rng.uniform(0.5, 1, 5).astype(np.float32),
+    "bytes": rng.integers(-9, 9, (7, 3), np.int8),
 }
 
 
@@ -23,7 +24,19 @@ def chain(op, name, n):
     return "; ".join(calls), numpy
 
 
+def hashed(axis=None, keepdims=False):
+    """The exclusive or of 64 bits of each element, floats as f64."""
+    def of(x):
+        wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64).view(np.uint64)
+        return np.bitwise_xor.reduce(wide, axis, keepdims=keepdims)
+    return of
+
+
 CASES = [
+    ("hash_tensor.default(x)", hashed()),
+    ("hash_tensor.default(short, [1])", hashed(1)),
+    ("hash_tensor.default(i, [-2], keepdim=True)", hashed(0, True)),
+    ("hash_tensor.default(bytes)", hashed()),
     ("fmod.Scalar(x, 0.7); remainder.Scalar($0, 0.3)",
      lambda x: np.mod(np.fmod(x, np.float32(0.7)), np.float32(0.3))),
     ("fmod.Scalar(i, 3)", lambda i: np.fmod(i, 3)),
