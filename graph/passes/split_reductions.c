@@ -20,8 +20,9 @@
 #include "graph/passes.h"
 
 enum {
-  ELEMENTS_MIN = 1 << 16, /* below, a kernel's start takes as long */
-  COLUMN_MIN = 256,       /* elements of rows across memory that are cut */
+  ELEMENTS_MIN = 1 << 16,  /* below, a kernel's start takes as long */
+  COLUMN_MIN = 256,        /* elements of rows across memory that are cut */
+  COLUMN_MIN_AGAIN = 1025, /* of parts' results: another step would take longer than it saves */
   COLUMN_PART_MIN = 16,
   COLUMN_PART_MAX = 64,
   COLUMNS_MIN = 8,    /* of memory next to each other */
@@ -130,11 +131,13 @@ static Node *cut_axis(Build *b, Node *x, const Part *p) {
   return build_view(b, x, rank_of(x) + 1, shape);
 }
 
-static bool is_worth_cutting(Build *b, Node *x, uint32_t set, Part *p) {
+/* `again`: x has results of parts. */
+static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
   Dim all = value_numel(b->in.g, &x->type), row = build_count(b, x, set);
   if (all->value < ELEMENTS_MIN) return false;
   if (reduces_columns(b->in.g, x, set))
-    return row->value >= COLUMN_MIN && choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
+    return row->value >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
+           choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
   return row->value >= ROW_MIN && all->value / row->value <= RESULTS_MAX &&
          choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
 }
@@ -145,9 +148,9 @@ typedef struct {
   uint32_t first, rest;
 } Cut;
 
-static bool cut(Build *b, Node *x, uint32_t set, Cut *out) {
+static bool cut(Build *b, Node *x, uint32_t set, bool again, Cut *out) {
   Part p;
-  if (!is_worth_cutting(b, x, set, &p)) return false;
+  if (!is_worth_cutting(b, x, set, again, &p)) return false;
   bool within = p.inner > 1;
   if (within && rank_of(x) == GRAPH_RANK_MAX) return false;
   if (within) set = set_with_axis_cut(set, p.axis) | 2u << p.axis;
@@ -158,10 +161,10 @@ static bool cut(Build *b, Node *x, uint32_t set, Cut *out) {
 }
 
 /* Reduced axes have one element. */
-static Node *reduce_in_parts(Build *b, OpId op, Node *x, uint32_t set) {
+static Node *reduce_in_parts(Build *b, OpId op, Node *x, uint32_t set, bool again) {
   Cut c;
-  if (!cut(b, x, set, &c)) return build_reduce(b, op, x, set, true);
-  return reduce_in_parts(b, op, build_reduce(b, op, c.x, c.first, true), c.rest);
+  if (!cut(b, x, set, again, &c)) return build_reduce(b, op, x, set, true);
+  return reduce_in_parts(b, op, build_reduce(b, op, c.x, c.first, true), c.rest, true);
 }
 
 /* ---- squares of differences ---- */
@@ -187,7 +190,7 @@ static Node *squared_difference(Node *n, uint32_t set) {
 static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
   Cut c;
   Dim shape[GRAPH_RANK_MAX];
-  if (!cut(b, node_arg(difference, 0), set, &c)) return NULL;
+  if (!cut(b, node_arg(difference, 0), set, false, &c)) return NULL;
   Node *part = build_mean(b, c.x, c.first, true), *m = node_arg(difference, 1);
   Node *d = build_sub(b, c.x, part);
   Node *squares = build_sum(b, build_mul(b, d, d), c.first, true);
@@ -198,7 +201,8 @@ static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
   Node *between = build_sub(b, part, build_view(b, m, rank_of(c.x), shape));
   between = build_with(b, OP_aten_mul_Tensor, build_mul(b, between, between),
                        arg_dim(build_count(b, c.x, c.first)));
-  return reduce_in_parts(b, OP_aten_sum_dim_IntList, build_add(b, squares, between), c.rest);
+  between = build_add(b, squares, between);
+  return reduce_in_parts(b, OP_aten_sum_dim_IntList, between, c.rest, true);
 }
 
 /* ---- the pass ---- */
@@ -207,11 +211,11 @@ static void split_reduction(Build *b, Node *n) {
   Node *x = build_self(b);
   uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x));
   Part p;
-  if (!has_known_sizes(x) || !is_worth_cutting(b, x, set, &p)) return;
+  if (!has_known_sizes(x) || !is_worth_cutting(b, x, set, false, &p)) return;
   bool sum = n->op->id == OP_aten_sum_dim_IntList;
   Node *difference = sum ? squared_difference(x, set) : NULL, *y = NULL;
   if (difference) y = sum_squares_in_parts(b, difference, set);
-  if (!y) y = reduce_in_parts(b, n->op->id, x, set);
+  if (!y) y = reduce_in_parts(b, n->op->id, x, set, false);
   const ValueType *t = &n->type;
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
   build_become(b, OP_aten_view_default, 2, args);
