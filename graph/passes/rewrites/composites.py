@@ -23,6 +23,16 @@ class logit_clamped:
         return aten.logit(aten.clamp(x, eps, 1 - eps), None)
 
 
+class lcm:
+    """Of two zeros it is 0."""
+    def pattern(x, y):
+        return aten.lcm(x, y)
+
+    def replacement(x, y):
+        divisor = aten.clamp_min(aten.gcd(x, y), 1)
+        return aten.abs(aten.div.Tensor_mode(x, divisor, rounding_mode="trunc") * y)
+
+
 class rrelu:
     def pattern(x, lower: float, upper: float):
         return aten.rrelu(x, lower, upper, False)

@@ -31,6 +31,7 @@ ARRAYS.update({
     "near": np.array([[-1.0], [-0.4], [0.0], [0.7], [1.0], [1.3], [nan]]),
     "m": np.array([12, 0, 0, -8, 7, 96, -128, 100], np.int8),
     "n": np.array([18, 5, 0, 12, -3, -36, 6, 75], np.int8),
+    "u": np.array([12, 0, 0, -8, 7, 360]), "v": np.array([18, 5, 0, 12, -3, -84]),
     "f": np.array([0.0, -0.0, 1.0, -1.5, 3e-40, 1e38, inf, nan], np.float32),
     "g": np.array([1.0, -1.0, inf, -inf, 0.0, inf, 0.0, 1.0], np.float32),
 })
@@ -166,5 +167,6 @@ CASES = [
     ("special_legendre_polynomial_p.n_scalar(near, 3)", lambda x: legendre(x, 3)),
     ("special_hermite_polynomial_he.default(near, orders)", hermite(512)),
     ("gcd.default(m, n)", lambda m, n: np.array([6, 5, 0, 4, 1, 12, -2, 25], np.int8)),
+    ("lcm.default(u, v)", np.lcm),
     ("nextafter.default(f, g)", np.nextafter),
 ]
