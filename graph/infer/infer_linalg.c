@@ -92,6 +92,11 @@ void infer_det(Infer *in) {
   in->result = numbers(in, a, a->dtype);
 }
 
+void infer_slogdet(Infer *in) {
+  infer_det(in);
+  infer_set_pair(in, in->result, in->result);
+}
+
 /* A matrix and a number that says if there is one. */
 void infer_square_info(Infer *in) {
   const ValueType *a = infer_self(in);
@@ -156,7 +161,23 @@ void infer_cholesky_solve(Infer *in) {
   in->result = solution(in, infer_tensor(in, "input2"), infer_self(in));
 }
 
-void infer_lu_solve(Infer *in) { in->result = solution(in, infer_self(in), infer_tensor(in, "B")); }
+/* Pivots of that many rows for each matrix. */
+static void need_pivots(Infer *in, const ValueType *a, const char *param, Dim rows) {
+  const ValueType *pivots = infer_tensor(in, param);
+  infer_rank(in, pivots, a->rank - 1, a->rank - 1);
+  if (!dtype_is_int(pivots->dtype))
+    infer_fail(in, E_GRAPH_DTYPE_WANTED, "i32", infer_type_text(in, pivots));
+  for (uint32_t i = 0; i + 2 < a->rank; i++)
+    infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
+  infer_same_size(in, pivots->shape[a->rank - 2], rows, "factors and pivots");
+}
+
+void infer_lu_solve(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_squares(in, a);
+  need_pivots(in, a, "pivots", rows_of(a));
+  in->result = solution(in, a, infer_tensor(in, "B"));
+}
 
 /* ---- factors ---- */
 
@@ -165,7 +186,7 @@ void infer_lu_factor(Infer *in) {
   need_matrices(in, a);
   need_plain_factors(in);
   ValueType items[] = {*a, vectors(in, a, lesser_size(in, a), DT_I32), numbers(in, a, DT_I32)};
-  infer_set_list(in, 3, items);
+  infer_set_list(in, infer_takes(in, "check_errors") ? 3 : 2, items);
 }
 
 static void set_lu(Infer *in, const ValueType *a, bool permutation, bool factors) {
@@ -184,14 +205,9 @@ void infer_lu(Infer *in) {
 }
 
 void infer_lu_unpack(Infer *in) {
-  const ValueType *a = infer_self(in), *pivots = infer_tensor(in, "LU_pivots");
+  const ValueType *a = infer_self(in);
   need_matrices(in, a);
-  infer_rank(in, pivots, a->rank - 1, a->rank - 1);
-  if (pivots->dtype != DT_I32)
-    infer_fail(in, E_GRAPH_DTYPE_WANTED, "i32", infer_type_text(in, pivots));
-  for (uint32_t i = 0; i + 2 < a->rank; i++)
-    infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
-  infer_same_size(in, pivots->shape[a->rank - 2], lesser_size(in, a), "factors and pivots");
+  need_pivots(in, a, "LU_pivots", lesser_size(in, a));
   set_lu(in, a, infer_bool(in, "unpack_pivots"), infer_bool(in, "unpack_data"));
 }
 
@@ -205,14 +221,10 @@ void infer_ldl_factor(Infer *in) {
 }
 
 void infer_ldl_solve(Infer *in) {
-  const ValueType *a = infer_self(in), *x = infer_tensor(in, "B");
-  const ValueType *pivots = infer_tensor(in, "pivots");
-  infer_rank(in, pivots, a->rank - 1, a->rank - 1);
-  if (!dtype_is_int(pivots->dtype))
-    infer_fail(in, E_GRAPH_DTYPE_WANTED, "i32", infer_type_text(in, pivots));
-  in->result = solution(in, a, x);
-  for (uint32_t i = 0; i + 1 < a->rank; i++)
-    infer_same_size(in, a->shape[i], pivots->shape[i], "factors and pivots");
+  const ValueType *a = infer_self(in);
+  need_squares(in, a);
+  need_pivots(in, a, "pivots", rows_of(a));
+  in->result = solution(in, a, infer_tensor(in, "B"));
 }
 
 /* ---- orthogonal factors ---- */
@@ -277,6 +289,18 @@ void infer_eigh(Infer *in) {
                  wants_vectors(in, "compute_v") ? *a : nothing(in, a->dtype));
 }
 
+void infer_eigvalsh(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_squares(in, a);
+  in->result = vectors(in, a, rows_of(a), a->dtype);
+}
+
+void infer_svdvals(Infer *in) {
+  const ValueType *a = infer_self(in);
+  need_matrices(in, a);
+  in->result = vectors(in, a, lesser_size(in, a), a->dtype);
+}
+
 void infer_svd(Infer *in) {
   const ValueType *a = infer_self(in);
   need_matrices(in, a);
@@ -293,6 +317,12 @@ void infer_pinv(Infer *in) {
   const ValueType *a = infer_self(in);
   need_matrices(in, a);
   if (infer_bool(in, "hermitian")) need_squares(in, a);
+  static const char *const tolerances[] = {"atol", "rtol"};
+  for (int i = 0; i < 2; i++) {
+    if (!infer_has(in, tolerances[i])) continue;
+    Operand x = infer_operand(in, tolerances[i]);
+    infer_fits(in, &x, a->shape, a->rank - 2);
+  }
   in->result = matrices(in, a, columns_of(a), rows_of(a));
 }
 

@@ -139,7 +139,7 @@ static Node *solve_all(Build *b, const Factors *f, Node *y, bool left, bool tran
 
 Node *decompose_lu_factor(Build *b) {
   Factors f = factors_of(b, build_self(b));
-  return build_triple(b, f.lu, f.pivots, f.info);
+  return build_results(b, b->in.n->type.nitems, (Node *[]){f.lu, f.pivots, f.info});
 }
 
 typedef struct {
@@ -205,19 +205,40 @@ Node *decompose_inverse_ex(Build *b) {
   return build_pair(b, inverse_of(b, &f), f.info);
 }
 
-/* The product of the pivots, with the sign of their order. */
+static Node *product_along_last(Build *b, Node *x) {
+  return build_with(b, OP_aten_prod_dim_int, x, build_int(b, rank_of(x) - 1));
+}
+
+/* The diagonal of U, and the signs of the exchanges of rows. */
+typedef struct {
+  Node *diagonal, *signs;
+} Pivots;
+
+static Pivots pivots_of(Build *b, const Factors *f) {
+  uint32_t rank = rank_of(f->lu);
+  Node *diagonal =
+      build(b, OP_aten_diagonal_default,
+            ARGS(arg_node(f->lu), build_int(b, 0), build_int(b, rank - 2), build_int(b, rank - 1)));
+  Node *own =
+      build_with(b, OP_aten_add_Tensor, build_arange(b, build_const(b, f->rows)), build_int(b, 1));
+  Node *same = build_op2(b, OP_aten_eq_Tensor, f->pivots, build_to(b, own, DT_I32));
+  Node *signs = build_where(b, same, arg_float(1), arg_float(-1));
+  return (Pivots){diagonal, build_to(b, signs, diagonal->type.dtype)};
+}
+
 Node *decompose_det(Build *b) {
   Factors f = factors_of(b, build_self(b));
-  uint32_t rank = rank_of(f.lu);
-  Node *d =
-      build(b, OP_aten_diagonal_default,
-            ARGS(arg_node(f.lu), build_int(b, 0), build_int(b, rank - 2), build_int(b, rank - 1)));
-  Node *own =
-      build_with(b, OP_aten_add_Tensor, build_arange(b, build_const(b, f.rows)), build_int(b, 1));
-  Node *same = build_op2(b, OP_aten_eq_Tensor, f.pivots, build_to(b, own, DT_I32));
-  Node *sign = build_where(b, same, arg_float(1), arg_float(-1));
-  d = build_mul(b, d, build_to(b, sign, d->type.dtype));
-  return build_with(b, OP_aten_prod_dim_int, d, build_int(b, rank_of(d) - 1));
+  Pivots p = pivots_of(b, &f);
+  return product_along_last(b, build_mul(b, p.diagonal, p.signs));
+}
+
+Node *decompose_slogdet(Build *b) {
+  Factors f = factors_of(b, build_self(b));
+  Pivots p = pivots_of(b, &f);
+  Node *signs = build_mul(b, build_op1(b, OP_aten_sign_default, p.diagonal), p.signs);
+  Node *size = build_op1(b, OP_aten_abs_default, p.diagonal);
+  Node *sum = build_sum(b, build_op1(b, OP_aten_log_default, size), 1u << f.batch.rank, false);
+  return build_pair(b, product_along_last(b, signs), sum);
 }
 
 static Node *solved(Build *b, const Factors *f) {

@@ -105,6 +105,10 @@ Node *decompose_eigh(Build *b) {
   return build_results(b, 2, (Node *[]){e.values, vectors ? e.vectors : NULL});
 }
 
+Node *decompose_eigvalsh(Build *b) {
+  return eigen_of(b, build_self(b), *infer_string(&b->in, "UPLO") == 'U').values;
+}
+
 /* ---- singular values ---- */
 
 typedef struct {
@@ -151,26 +155,31 @@ Node *decompose_svd(Build *b) {
   return build_results(b, 3, results);
 }
 
+Node *decompose_svdvals(Build *b) { return singular_of(b, build_self(b)).values; }
+
 /* ---- pseudoinverses ---- */
 
-/* The tolerances that are given, with an axis for the values; `largest` is [..., 1].  Without a
- * relative one it is that of the dtype, but 0 where the absolute one is above 0. */
+/* A number, or one for each matrix, with an axis for the values; NULL: it is not given. */
+static Node *given_tolerance(Build *b, const char *param, DType t) {
+  if (!infer_has(&b->in, param)) return NULL;
+  Node *x = build_scalar_arg(b, param, t);
+  return build_unsqueeze(b, x, rank_of(x));
+}
+
+/* Without a relative one it is that of the dtype, but 0 where the absolute one is above 0;
+ * `largest` is [..., 1]. */
 static Node *tolerance(Build *b, Node *a, Node *largest) {
   DType t = a->type.dtype;
   int64_t rows = matrix_size(b, a, 2), columns = matrix_size(b, a, 1);
   double step = t == DT_F64 ? DBL_EPSILON : FLT_EPSILON;
   Arg otherwise = arg_float(step * (double)(rows > columns ? rows : columns));
-  Node *absolute = build_input(b, "atol"), *relative = build_input(b, "rtol"), *by;
-  if (absolute) absolute = build_unsqueeze(b, build_to(b, absolute, t), rank_of(absolute));
-  if (relative) {
-    by = build_mul(b, largest, build_unsqueeze(b, build_to(b, relative, t), rank_of(relative)));
-  } else {
-    by = build_with(b, OP_aten_mul_Tensor, largest, otherwise);
-    if (absolute)
-      by = build_where(b, build_with(b, OP_aten_gt_Scalar, absolute, build_int(b, 0)), arg_float(0),
-                       arg_node(by));
-  }
-  return absolute ? build_op2(b, OP_aten_maximum_default, absolute, by) : by;
+  Node *absolute = given_tolerance(b, "atol", t), *relative = given_tolerance(b, "rtol", t);
+  Node *by = relative ? build_mul(b, largest, relative)
+                      : build_with(b, OP_aten_mul_Tensor, largest, otherwise);
+  if (!absolute) return build_with(b, OP_aten_clamp_min_default, by, build_int(b, 0));
+  Node *positive = build_with(b, OP_aten_gt_Scalar, absolute, build_int(b, 0));
+  if (!relative) by = build_where(b, positive, arg_float(0), arg_node(by));
+  return build_op2(b, OP_aten_maximum_default, absolute, by);
 }
 
 /* Of the values that are larger than the tolerance, whatever their sign. */

@@ -226,3 +226,20 @@ class kl_div_of_logs:
 
     def replacement(x, y, reduction):
         return nereid.reduced(aten.exp(y) * (y - x), reduction)
+
+
+class logdet:
+    def pattern(x):
+        return aten.logdet(x)
+
+    def replacement(x):
+        parts = aten.linalg_slogdet(x)
+        return aten.log(parts[0]) + parts[1]  # nan of -1
+
+
+class pinverse:
+    def pattern(x, rcond: float):
+        return aten.pinverse(x, rcond)
+
+    def replacement(x, rcond):
+        return aten.linalg_pinv.atol_rtol_float(x, atol=0.0, rtol=rcond)
