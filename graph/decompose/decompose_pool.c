@@ -193,10 +193,17 @@ static bool next_position(const Pooling *p, int64_t *at) {
   return false;
 }
 
+/* Do numbers of elements, and of places in the padding, have 31 bits? */
+static bool has_small_planes(Build *b, const Pooling *p) {
+  Dim size = infer_product(&b->in, p->x->type.shape + p->first, p->n);
+  return dim_is_int(size) && size->value <= INT32_MAX / 4;
+}
+
 /* As PyTorch: what is greater than all before it, or no number. */
 static Node *indices_of_maxima(Build *b, const Pooling *p) {
   Node *x = padded_input(b, p), *start[WINDOW_AXES], *best = NULL;
-  for (uint32_t i = 0; i < p->n; i++) start[i] = window_starts(b, p, i);
+  DType wide = has_small_planes(b, p) ? DT_I32 : DT_I64;
+  for (uint32_t i = 0; i < p->n; i++) start[i] = build_to(b, window_starts(b, p, i), wide);
   Node *index = first_inside(b, p, start);
   int64_t at[WINDOW_AXES] = {0};
   do {
@@ -213,7 +220,7 @@ static Node *indices_of_maxima(Build *b, const Pooling *p) {
     best = build_where(b, greater, arg_node(v), arg_node(best));
   } while (next_position(p, at));
   const ValueType *t = pool_result(b);
-  return build_expand(b, index, t->rank, t->shape);
+  return build_expand(b, build_to(b, index, DT_I64), t->rank, t->shape);
 }
 
 /* Are there few enough positions in a window to write out all? */

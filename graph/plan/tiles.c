@@ -81,8 +81,11 @@ static Dim blocks_of_size(const Tiles *t, Dim n, int64_t block) {
 /* ---- loops ---- */
 
 enum {
-  VALUES_MAX = 1 << 18, /* of all nodes, for a tile */
-  BRANCHING_VALUES = 16 /* that a branch takes which is for few elements */
+  VALUES_MAX = 1 << 18,  /* of all nodes, for a tile */
+  BRANCHING_VALUES = 16, /* that a branch takes which is for few elements */
+  VALUES_OF_MANY_WARPS = 48,
+  THREAD_ELEMENTS = 16,
+  WARP_LANES = 32
 };
 
 static int64_t branch_values(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
@@ -160,6 +163,13 @@ static bool is_sum(const Tiles *t, const Group *g) {
   return reduces;
 }
 
+/* Rows that are made of many values each need more warps, or a thread runs out of registers. */
+static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, FlatTile tile) {
+  bool many = t->gpu && g->nodes.len + cost->ninlined >= VALUES_OF_MANY_WARPS;
+  if (many && tile.elements / tile.warps >= THREAD_ELEMENTS * WARP_LANES) tile.warps *= 2;
+  return tile;
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
@@ -174,9 +184,10 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
   }
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
     more = add_step_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
-  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
-    more =
-        add_step_choice(t, s, rows_choice(t, g, power_of_2(g->r->value, 1), most, &row_tiles[i]));
+  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {
+    FlatTile tile = row_tile(t, g, s->cost, row_tiles[i]);
+    more = add_step_choice(t, s, rows_choice(t, g, power_of_2(g->r->value, 1), most, &tile));
+  }
   for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
     more = add_step_choice(
         t, s, rows_choice(t, g, smaller_of(loop_tiles[i].elements, most), most, &loop_tiles[i]));

@@ -116,6 +116,37 @@ def check_memory():
     check("channels last", torch.nn.Conv2d(8, 4, 3, padding=1), last)
 
 
+def check_maxima():
+    """Places of maxima, which are saved in as few bits as the numbers of a plane's elements have."""
+    from nereid import torch_backend
+
+    functional = torch.nn.functional
+
+    def pooled(*kind):
+        return lambda x: functional.max_pool2d(x, *kind)
+
+    for kind, shape, dtype in (((3, 2, 1), (2, 4, 8, 9), "int8"), ((2,), (4, 12, 12), "int16"),
+                               ((4, 3, 2, 2), (1, 2, 20, 17), "int16"),
+                               ((3, 2, 1), (1, 1, 128, 256), "int16"),
+                               ((3, 2, 1), (1, 1, 129, 256), "int32")):
+        name = f"maxima of {shape}"
+        check(name, pooled(*kind), randn(*shape, grad=True), train=True)
+        if NAMES:
+            continue
+        saved = [str(node.meta["val"].dtype) for program in torch_backend._programs[-2:]
+                 if program.kind == "forward" for node in program.output.args[0]
+                 if isinstance(node, torch.fx.Node)]
+        tally.check(f"torch.{dtype}" in saved, f"{name}: saved as {saved}, not {dtype}")
+    with_nan = randn(2, 3, 6, 6, grad=True)
+    with_nan.data[0, 0, 2, 3] = float("nan")
+    check("maxima: not a number", pooled(2), with_nan, train=True)
+    check("maxima: channels last", pooled(3, 2, 1),
+          randn(2, 8, 9, 9).contiguous(memory_format=torch.channels_last).requires_grad_(),
+          train=True)
+    check("maxima: places that are returned", lambda x: functional.max_pool2d(
+        x, 3, 2, 1, return_indices=True), randn(2, 4, 8, 9, grad=True), train=False)
+
+
 def check_operators():
     """What Nereid computes, and what PyTorch does between."""
     x = randn(4, 16)
@@ -336,6 +367,7 @@ def check_images():
             x, size, mode="bilinear", align_corners=corners, antialias=True).flatten()
             for size in ((3, 4), (9, 2))]), x, train=True)
     samples = torch.rand(2, 3, 2)
+    check_maxima()
     check("a fractional pool", lambda x, s: torch.ops.aten.fractional_max_pool2d(
         x, (2, 3), (3, 2), s), randn(2, 3, 9, 8), samples)
     check("its gradients", lambda x, s: functional.fractional_max_pool2d(

@@ -57,6 +57,12 @@ static Node *plane_numbers(Build *b, const Pooling *p) {
   return number;
 }
 
+/* Numbers of elements from an integer of fewer bits are compared as such; PyTorch's have 64. */
+static Node *narrow_indices(Node *indices) {
+  Node *x = graph_is(indices, OP_aten_to_dtype) ? indices->args[0].node : indices;
+  return dtype_is_signed(x->type.dtype) ? x : indices;
+}
+
 /* The gradients of the windows at `before`, where the element was the largest. */
 static Node *taken_gradient(Build *b, const Pooling *p, Node *grad, Node *indices,
                             const int64_t *before, Node *numbers) {
@@ -103,6 +109,8 @@ static Node *maximum_gradient(Build *b, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) count *= windows_of_element(&p, i);
   if (!count || count > WINDOWS_MOST) return scattered_gradient(b, n);
   Node *numbers = plane_numbers(b, &p);
+  indices = narrow_indices(indices);
+  if (indices->type.dtype != DT_I64) numbers = build_to(b, numbers, DT_I32);
   do sum = sum_with(b, sum, taken_gradient(b, &p, grad, indices, before, numbers));
   while (next_windows(&p, before));
   return build_to_result(b, sum);
