@@ -117,7 +117,7 @@ def check_memory():
 
 
 def check_maxima():
-    """Places of maxima, which are saved in as few bits as the numbers of a plane's elements have."""
+    """Places of maxima, which are saved in as few bits as the numbers of a plane have."""
     from nereid import torch_backend
 
     functional = torch.nn.functional
@@ -128,7 +128,7 @@ def check_maxima():
     for kind, shape, dtype in (((3, 2, 1), (2, 4, 8, 9), "int8"), ((2,), (4, 12, 12), "int16"),
                                ((4, 3, 2, 2), (1, 2, 20, 17), "int16"),
                                ((3, 2, 1), (1, 1, 128, 256), "int16"),
-                               ((3, 2, 1), (1, 1, 129, 256), "int32")):
+                               ((3, 2, 1), (1, 1, 129, 256), "int64")):
         name = f"maxima of {shape}"
         check(name, pooled(*kind), randn(*shape, grad=True), train=True)
         if NAMES:

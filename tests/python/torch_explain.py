@@ -142,7 +142,8 @@ def check_memory():
     check_words(str(error), f"{4 << 20} MiB requested, ", " MiB free", f"{4 << 20} of temporaries",
                 "segment 0 of", what="temporaries")
     error = raised(lambda: compiled(lambda x: x + 1)(x.expand(n, n << 6)))
-    check_words(str(error), f"{4 * n * n << 6} bytes", " MiB free", "segment 0 of", what="an output")
+    check_words(str(error), f"{4 * n * n << 6} bytes", " MiB free", "segment 0 of",
+                what="an output")
     y = torch.randn(64, 64)
     small = compiled(lambda y: y.cumsum(0).cumsum(1).sum())
     original = segments.Compiled._run
