@@ -235,6 +235,45 @@ def check_open_sizes():
         tally.check(off < 1e-5, f"{rows} rows of an open size: off by {off:.3g}")
 
 
+def repeated(x, count, axis=2):
+    """Heads of [B, H, T, D], each that many times, as models of transformers have it."""
+    batch, heads, rows, width = x.shape
+    new = x[:, :, None, :, :] if axis == 2 else x[:, None]
+    wide = (batch, heads, count, rows, width) if axis == 2 else (batch, count, heads, rows, width)
+    return new.expand(*wide).reshape(batch, heads * count, rows, width)
+
+
+def check_repeated_heads():
+    """Keys of which each serves several queries are neither copied nor saved so often."""
+    mask = torch.ones(1, 1, 20, 20, dtype=torch.bool, device=DEVICE).tril()
+    cases = {"masked": (2, lambda q, k, v: F.scaled_dot_product_attention(
+                 q, repeated(k, 4), repeated(v, 4), mask)),
+             "causal": (2, lambda q, k, v: F.scaled_dot_product_attention(
+                 q, repeated(k, 4).contiguous(), repeated(v, 4), is_causal=True)),
+             "in turns": (8, lambda q, k, v: F.scaled_dot_product_attention(
+                 q, repeated(k, 4, 1), repeated(v, 4, 1), mask)),
+             "of keys alone": (8, lambda q, k, v: F.scaled_dot_product_attention(
+                 q, repeated(k, 4), v.repeat(1, 4, 1, 1), mask))}
+    for name, (heads, function) in cases.items():
+        torch._dynamo.reset()
+        torch_backend._programs.clear()
+        sizes = (3, 8, 20, 16), (3, 2, 20, 16), (3, 2, 20, 16)
+        inputs = [torch.randn(s, device=DEVICE).transpose(1, 2).contiguous().transpose(1, 2)
+                  for s in sizes]
+        results = []
+        for run in function, torch.compile(function, backend="nereid", fullgraph=True):
+            leaves = [x.clone().requires_grad_() for x in inputs]
+            y = run(*[x * 1.5 for x in leaves])
+            results.append([y, *torch.autograd.grad(y.square().sum(), leaves)])
+        off = max((a - b).abs().max().item() for a, b in zip(*results))
+        tally.check(off < 1e-4, f"repeated heads {name}: off by {off:.3g}")
+        tally.check(results[0][0].stride() == results[1][0].stride(), f"strides, {name}")
+        saved = [node.meta["val"].shape for made in torch_backend._programs
+                 for node in made.placeholders if made.kind == "backward"]
+        tally.check((saved.count((3, 8, 20, 16)) < 4) == (heads == 2),
+                    f"repeated heads {name}: {saved}")
+
+
 def check_layer():
     """multi_head_attention_forward is one node of TorchDynamo's graph."""
     torch._dynamo.reset()
@@ -264,6 +303,7 @@ def main():
     check_saved_masks()
     check_spelled_out()
     check_open_sizes()
+    check_repeated_heads()
     check_layer()
     return tally.report()
 

@@ -9,11 +9,13 @@ need no such choice: in a graph of TorchDynamo the call becomes `nereid::attend`
 from __future__ import annotations
 
 import math
+import operator
 import types
 
 import torch
 
 from nereid.torch_backend.attention_math import attention_calls
+from nereid.torch_backend.layout import is_known
 from nereid.torch_backend.settings import Settings
 
 WIDTH_MAX = 256
@@ -296,6 +298,53 @@ def _is_ours(node, fallback_random: bool) -> bool:
     return _is_plain(node) and not (fallback_random and _drops(node))
 
 
+def _called(node, name: str):
+    """The tensor of which the node calls the method."""
+    if isinstance(node, torch.fx.Node) and node.op == "call_method" and node.target == name:
+        return node.args[0]
+    return None
+
+
+def _is_new_axis(index) -> bool:
+    """Is it [:, :, None], with slices of all behind?"""
+    index = index if isinstance(index, tuple) else (index,)
+    whole = all(part in (None, slice(None), Ellipsis) for part in index)
+    return whole and index[2:3] == (None,) and index.count(None) == 1 and Ellipsis not in index[:2]
+
+
+def _repeated_heads(node):
+    """(x, count) of x[:, :, None].expand(.., count, ..).reshape(..): each head that many times."""
+    while _called(node, "contiguous") is not None:
+        node = node.args[0]
+    of = _called(_called(node, "reshape"), "expand")
+    if not isinstance(of, torch.fx.Node) or of.target is not operator.getitem:
+        return None
+    x = of.args[0]
+    base, wide, merged = (_sizes_of(part) for part in (x, node.args[0], node))
+    if len(base) != 4 or len(wide) != 5 or len(merged) != 4 or not _is_new_axis(of.args[1]):
+        return None
+    count = wide[2]
+    same = zip((*base, *merged), (*wide[:2], *wide[3:], wide[0], wide[1] * count, *wide[3:]))
+    known = isinstance(count, int) and all(is_known(a == b) for a, b in same)
+    return (x, count) if known else None
+
+
+def _sizes_of(node) -> tuple:
+    value = node.meta.get("example_value")
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
+def _share_heads(node) -> None:
+    """Keys and values whose heads a model repeats are those of fewer heads."""
+    found = [_repeated_heads(part) for part in node.args[1:3]]
+    if len(found) < 2 or None in found or node.kwargs.get("enable_gqa"):
+        return
+    (key, of_key), (value, of_value) = found
+    if of_key == of_value and _sizes_of(key)[:2] == _sizes_of(value)[:2]:
+        node.args = (node.args[0], key, value, *node.args[3:])
+        node.kwargs = {**node.kwargs, "enable_gqa": True}
+
+
 def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
     """Gives calls of scaled_dot_product_attention Nereid's form; with the option fallback_random
     those without random numbers."""
@@ -315,7 +364,9 @@ def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
             elif not random:
                 node.target = _with_own_calls(node.target)
             if node.target is attend:
+                _share_heads(node)
                 node.kwargs = {**node.kwargs, "contiguous": _needs_heads_first(node)}
+        part.graph.eliminate_dead_code()
         part.recompile()
 
 
