@@ -401,6 +401,8 @@ def check_segments():
                                        for n in (0, 2, 6)], mask)
     check("no indices, of bytes", lambda x, i: (x.gather(1, i), x * 2), randn(3, 4, grad=True),
           torch.zeros(3, 0, dtype=torch.uint8), train=True)
+    check("no indices, of more axes", lambda x, i: (x.gather(0, i), x * 2), randn(4, grad=True),
+          torch.zeros(2, 0, dtype=torch.int64), train=True)
     for last in (False, True):
         check("bags of a CPU", lambda w, i, o, s: torch.nn.functional.embedding_bag(
             i, w, o, mode="sum", per_sample_weights=s, include_last_offset=last),

@@ -137,18 +137,19 @@ def _masked_scatter_backward(grad, mask, sizes):
     return grad.new_zeros(math.prod(sizes)).scatter_add(0, place, kept).reshape(sizes)
 
 
+def _is_empty(tensor) -> bool:
+    return any(isinstance(n, int) and n == 0 for n in tensor.shape)
+
+
 @decomposes(aten.gather.default)
 def _gather(self, dim, index, *, sparse_grad=False):
-    if index.dtype in (torch.int32, torch.int64):
-        return NotImplemented  # others PyTorch takes where there are none
-    return aten.gather.default(self, dim, index.long(), sparse_grad=sparse_grad)
+    # Without indices, PyTorch takes them in any dtype and of any rank.
+    return self.new_zeros(index.shape) if _is_empty(index) else NotImplemented
 
 
 @decomposes(aten.scatter_add.default)
 def _scatter_add(self, dim, index, src):
-    if index.dtype in (torch.int32, torch.int64):
-        return NotImplemented
-    return aten.scatter_add.default(self, dim, index.long(), src)
+    return self.clone() if _is_empty(index) else NotImplemented
 
 
 @decomposes(aten._embedding_bag.default)

@@ -16,6 +16,10 @@ _ZEROS, _BORDER, _REFLECTION = range(3)
 _A = -0.75  # of Keys' kernel
 
 
+def _is_open(*sizes) -> bool:
+    return any(isinstance(size, torch.SymInt) for size in sizes)
+
+
 def _opmath(tensor):
     return tensor if tensor.dtype == torch.float64 else tensor.float()
 
@@ -93,12 +97,12 @@ def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
     for i, size in enumerate(sizes):
         # From -1..1 to elements; the last coordinate is along the first axis.
         span = size - 1 if corners else size
-        at = (grid[..., n - 1 - i].reshape(batch, -1) + 1) * (span / 2)
+        at = (grid[..., n - 1 - i].reshape(batch, -1) + 1) * span * 0.5
         at = at if corners else at - 0.5
         slope = torch.ones_like(at)
         if mode != _CUBIC:
             at, slope = _padded(at, size, padding, corners)
-        slopes.append(slope * (span / 2))
+        slopes.append(slope * span * 0.5)
         taps.append([(at.round(), slope, slope)] if mode == _NEAREST
                     else _linear_taps(at) if mode == _LINEAR else _cubic_taps(at))
     grad_x, grad_at = torch.zeros_like(flat), [0.0] * n
@@ -158,6 +162,8 @@ def _starts(sample, size: int, pool: int, count: int):
 def _fractional_pool(self, kernel_size, output_size, random_samples):
     n = len(kernel_size)
     sizes, lead = list(self.shape[-n:]), list(self.shape[:-n])
+    if _is_open(*sizes, *output_size):
+        return NotImplemented
     if 0 in self.shape:
         empty = self.new_zeros([*lead, *output_size])
         return empty, empty.long()
@@ -218,7 +224,7 @@ def _triangles(size: int, count: int, corners: bool, factor, device, dtype):
 
 @decomposes(aten._upsample_bilinear2d_aa.default)
 def _resize_smoothly(self, output_size, align_corners, scales_h=None, scales_w=None):
-    if not self.is_floating_point() or 0 in self.shape:
+    if not self.is_floating_point() or _is_open(*self.shape[2:], *output_size) or 0 in self.shape:
         return NotImplemented
     x = _opmath(self)
     rows = _triangles(x.shape[2], output_size[0], align_corners, scales_h, x.device, x.dtype)
@@ -230,7 +236,7 @@ def _resize_smoothly(self, output_size, align_corners, scales_h=None, scales_w=N
 def _resize_smoothly_backward(grad_output, output_size, input_size, align_corners, scales_h=None,
                               scales_w=None):
     g = _opmath(grad_output)
-    if 0 in g.shape:
+    if _is_open(*input_size[2:], *output_size) or 0 in g.shape:
         return NotImplemented
     rows = _triangles(input_size[2], output_size[0], align_corners, scales_h, g.device, g.dtype)
     columns = _triangles(input_size[3], output_size[1], align_corners, scales_w, g.device, g.dtype)
