@@ -1,5 +1,6 @@
 /* The elements of PRIM_WINDOW: the positions of the window one after the other, written out or, of
- * large windows, in a loop.  Terms that depend on the index alone are computed once for all. */
+ * large windows, in a loop: over all positions, or over those of the leading axes, with the last axis
+ * written out.  Terms that depend on the index alone are computed once for all. */
 #include <string.h>
 
 #include "graph/kernels/kernel.h"
@@ -7,7 +8,7 @@
 
 /* That are written out.  Where each element of a tile has a row of its own, there are as many
  * addresses and conditions as elements for each position. */
-enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9 };
+enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, LAST_AXIS_MAX = 9 };
 
 typedef struct {
   Kernel *k;
@@ -78,9 +79,19 @@ static const char *tile_shape(const Sliding *s) {
   return axes & AXIS_R ? "[XBLOCK, RBLOCK]" : "[XBLOCK, 1]";
 }
 
+/* How many positions of the last axis are written out in the loop over the others: neighbours share
+ * rows of addresses and conditions, and their loads are in flight together. */
+static int64_t written_in_loop(const Sliding *s) {
+  if (s->w.n < 2) return 1;
+  Dim last = s->w.size[s->w.n - 1];
+  return dim_is_int(last) && last->value <= LAST_AXIS_MAX ? last->value : 1;
+}
+
 static void write_loop(Sliding *s, Dim count) {
   Kernel *k = s->k;
   Dims *d = k->graph->dims;
+  int64_t inner = written_in_loop(s);
+  count = dim_floordiv(d, count, dim_int(d, inner));
   Dim at[WINDOW_AXES + 1], position = dim_shared_index(d, "position", count);
   const char *name = kernel_fresh(k, "position");
   kernel_line(k, "%s = tl.full(%s, %s, tl.%s)", s->acc, tile_shape(s),
@@ -89,8 +100,11 @@ static void write_loop(Sliding *s, Dim count) {
   size_t taken = k->taken.len;
   k->indent += 4;
   kernel_bind(k, position, name, 0);
-  index_of_linear(d, position, s->w.size, s->w.n, at);
-  add_window_term(s, at, false);
+  index_of_linear(d, position, s->w.size, s->w.n - (inner > 1), at);
+  for (int64_t i = 0; i < inner; i++) {
+    if (inner > 1) at[s->w.n - 1] = dim_int(d, i);
+    add_window_term(s, at, false);
+  }
   k->indent -= 4;
   kernel_forget(k, taken);
 }

@@ -22,6 +22,9 @@ static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8},
 /* Of elements that are made of many others each. */
 static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
 
+/* The same where rows are those of memory: on a GPU a thread then loads 16 bytes at once. */
+static const FlatTile row_window_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 2}, {1024, 8}};
+
 /* How many rows are summed up together on a CPU: they share what is computed of columns alone. */
 enum { SUM_ROWS = 16 };
 
@@ -144,8 +147,9 @@ static bool group_is_window(const Group *g) {
 
 static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
+  const FlatTile *tiles = t->gpu && !flat ? row_window_tiles : window_tiles;
   for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
-    const FlatTile *tile = &window_tiles[i];
+    const FlatTile *tile = &tiles[i];
     more = add_step_choice(t, s,
                            flat ? flat_choice(t, g, most, tile)
                                 : rows_choice(t, g, power_of_2(g->r->value, 1), most, tile));

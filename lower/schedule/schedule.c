@@ -27,6 +27,7 @@ typedef struct {
   uint32_t *parent;   /* union-find over value ids */
   Choice *choice;     /* by group root */
   const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
+  bool *broadcast;    /* by group root: larger tiles are made of a value in the group */
   bool chained;       /* a dot's result feeds a reduction or another dot: warps go along M */
 } Plan;
 
@@ -387,6 +388,49 @@ static void note_chain(TileOp *op, void *ctx) {
     p->chained = true;
 }
 
+/* ---- small loads ---- */
+
+static void note_broadcast(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  if (op->code == TILE_BROADCAST && plan_held(p, op->args[0]))
+    p->broadcast[plan_find(p, op->args[0]->id)] = true;
+}
+
+/* A load of at most an element a thread that larger tiles are made of, as weights are of channels, has
+ * the layout of these: every thread loads what it needs, where an exchange through shared memory
+ * would stop them all. */
+static bool follows_users(Plan *p, const TileOp *op) {
+  if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING)) return false;
+  const TileValue *v = op->results[0];
+  int64_t threads = (int64_t)schedule_warps(p->u) * p->u->machine->lanes;
+  return plan_held(p, v) && type_numel(v->type) <= threads && p->broadcast[plan_find(p, v->id)];
+}
+
+/* Does a thread load all its elements in that layout at once? */
+static bool is_one_access(const Plan *p, const TileOp *op, const Layout *l) {
+  const TileValue *ptr = op->args[0], *mask = op->args[1];
+  int axis = memory_axis(p, ptr), elements = layout_registers(l);
+  unsigned bytes = elem_bytes(ptr);
+  if (elements == 1) return true;
+  if (mask && !p->index_only[mask->id]) return false;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_REG &&
+        (l->d[i].axis != axis || l->d[i].extent != elements || layout_weight(l, i) != 1))
+      return false;
+  int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
+  return n >= elements;
+}
+
+/* Those to which no layout came that suits them choose as other loads do. */
+static void settle_small_load(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  if (!follows_users(p, op)) return;
+  const TileValue *v = op->results[0];
+  const Choice *c = &p->choice[plan_find(p, v->id)];
+  if (c->rank == RANK_NONE || (c->rank == RANK_DERIVED && !is_one_access(p, op, &c->layout)))
+    plan_offer(p, v, plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
+}
+
 /* ---- all of them ---- */
 
 static void anchor_op(TileOp *op, void *ctx) {
@@ -394,7 +438,7 @@ static void anchor_op(TileOp *op, void *ctx) {
   switch (op->code) {
     case TILE_DOT: anchor_dot(p, op); return;
     case TILE_LOAD:
-      if (op->results[0]->type.rank)
+      if (op->results[0]->type.rank && !follows_users(p, op))
         plan_offer(p, op->results[0], plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
       return;
     case TILE_ATOMIC_RMW:
@@ -516,6 +560,14 @@ static void visit_derive(TileOp *op, void *ctx) {
   derive_op(d->p, op, &d->changed);
 }
 
+static void plan_neighbours(Plan *p) {
+  Derive d = {p, true};
+  while (d.changed) {
+    d.changed = false;
+    tile_walk(p->f->body, visit_derive, &d);
+  }
+}
+
 /* ---- the pass ---- */
 
 static bool tile_store(const TileOp *op) {
@@ -579,13 +631,13 @@ bool pass_schedule(Unit *u) {
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
   p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
+  p.broadcast = ARENA_ARRAY(scratch, bool, u->tile->nvalues);
   plan_groups(&p);
+  tile_walk(u->tile->body, note_broadcast, &p);
   plan_anchors(&p);
-  Derive d = {&p, true};
-  while (d.changed) {
-    d.changed = false;
-    tile_walk(u->tile->body, visit_derive, &d);
-  }
+  plan_neighbours(&p);
+  tile_walk(u->tile->body, settle_small_load, &p);
+  plan_neighbours(&p);
   Schedule *s = ARENA_NEW(u->arena, Schedule);
   s->values = ARENA_ARRAY(u->arena, ValuePlan, u->tile->nvalues);
   s->nvalues = u->tile->nvalues;
