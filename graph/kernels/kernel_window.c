@@ -1,6 +1,6 @@
 /* The elements of PRIM_WINDOW: the positions of the window one after the other, written out or, of
- * large windows, in a loop: over all positions, or over those of the leading axes, with the last axis
- * written out.  Terms that depend on the index alone are computed once for all. */
+ * large windows, in a loop: over all positions, or over those of the leading axes, with the last
+ * axis written out.  Terms that depend on the index alone are computed once for all. */
 #include <string.h>
 
 #include "graph/kernels/kernel.h"

@@ -396,9 +396,9 @@ static void note_broadcast(TileOp *op, void *ctx) {
     p->broadcast[plan_find(p, op->args[0]->id)] = true;
 }
 
-/* A load of at most an element a thread that larger tiles are made of, as weights are of channels, has
- * the layout of these: every thread loads what it needs, where an exchange through shared memory
- * would stop them all. */
+/* A load of at most an element a thread that larger tiles are made of, as weights are of channels,
+ * has the layout of these: every thread loads what it needs, where an exchange through shared
+ * memory would stop them all. */
 static bool follows_users(Plan *p, const TileOp *op) {
   if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING)) return false;
   const TileValue *v = op->results[0];
