@@ -340,9 +340,16 @@ def _share_heads(node) -> None:
     if len(found) < 2 or None in found or node.kwargs.get("enable_gqa"):
         return
     (key, of_key), (value, of_value) = found
-    if of_key == of_value and _sizes_of(key)[:2] == _sizes_of(value)[:2]:
-        node.args = (node.args[0], key, value, *node.args[3:])
-        node.kwargs = {**node.kwargs, "enable_gqa": True}
+    if of_key != of_value or _sizes_of(key)[:2] != _sizes_of(value)[:2]:
+        return
+    left = node.args[1:3]
+    node.args = (node.args[0], key, value, *node.args[3:])
+    node.kwargs = {**node.kwargs, "enable_gqa": True}
+    for view in left:
+        while not view.users and view not in (key, value):
+            of = view.args[0]
+            node.graph.erase_node(view)
+            view = of
 
 
 def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
@@ -366,7 +373,6 @@ def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
             if node.target is attend:
                 _share_heads(node)
                 node.kwargs = {**node.kwargs, "contiguous": _needs_heads_first(node)}
-        part.graph.eliminate_dead_code()
         part.recompile()
 
 
