@@ -155,7 +155,8 @@ def check_operators():
     check("bf16", lambda x: (x @ x.t()).relu().sum(-1), randn(8, 8, dtype=torch.bfloat16))
     check("f64", lambda x: (x.double() / 3).sum(), x)
     check("sort", lambda x: torch.sort(x, 1), x)
-    check("an operator that is not there", lambda x: torch.linalg.svd(x * 2)[1] + 1, x)
+    check("an operator that is not there", lambda x: torch.linalg.eig(x[:, :4] * 2)[0].abs() + 1,
+          x)
     check("a size that data decides", lambda x: (x > 0).nonzero() + 1, x)
     check("a number that data decides", lambda x: x * x.sum().item(), x)
     check("complex numbers", lambda x: torch.view_as_real(torch.view_as_complex(x) * 2j),
