@@ -414,6 +414,35 @@ def check_segments():
     check("pdist", torch.nn.functional.pdist, randn(5, 3, grad=True), train=True)
 
 
+def check_fallback_random():
+    """With that option a seed gives the numbers that it gives in eager PyTorch."""
+    F = torch.nn.functional
+    drawing = {
+        "dropout": lambda x: F.dropout(x, 0.25), "channels": lambda x: F.dropout1d(x, 0.3),
+        "alpha dropout": lambda x: F.alpha_dropout(x, 0.3),
+        "rand": lambda x: x + torch.rand_like(x), "randn": lambda x: torch.randn(8) + x,
+        "rrelu": lambda x: F.rrelu(x, training=True),
+        "bernoulli": lambda x: torch.bernoulli(x.sigmoid()) + x,
+        "randint": lambda x: torch.randint(0, 9, (8,)) + x,
+        "normal": lambda x: torch.normal(0.0, 1.0, (8,)) + x,
+        "exponential": lambda x: torch.empty(8).exponential_() + x,
+        "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None],
+                                                              dropout_p=0.3)}
+    for name, function in drawing.items():
+        torch._dynamo.reset()
+        run, found = torch.compile(function, backend="nereid",
+                                   options={"fallback_random": True}), []
+        given = randn(16, 8)
+        for call in (function, run):
+            x = given.clone().requires_grad_()
+            torch.manual_seed(3)
+            value = call(x)
+            value.square().sum().backward()
+            found.append((value, x.grad))
+        tally.check(all(torch.allclose(*both, atol=1e-5) for both in zip(*found)),
+                    f"{name} draws other numbers than in eager PyTorch")
+
+
 def check_grid_sampler():
     """What a GPU has in place of grid_sampler_2d."""
     from nereid.torch_backend.decompositions import decompositions
@@ -445,6 +474,7 @@ def main():
     check_segments()
     if not NAMES:
         check_dropout()
+        check_fallback_random()
         check_distributions()
         check_multinomial()
     if DEVICE == "cuda" and not NAMES:

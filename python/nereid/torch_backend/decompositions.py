@@ -19,13 +19,21 @@ _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.embedding_dense_backward)
 
 
+def _draws(target) -> bool:
+    """Does the operator draw numbers?  Those that it is made of draw others than it does."""
+    return (isinstance(target, torch._ops.OpOverload)
+            and torch.Tag.nondeterministic_seeded in target.tags)
+
+
 @functools.cache
 def decompositions(fallback_random: bool = False) -> dict:
     from nereid.torch_backend import image_decompositions, segment_decompositions  # noqa: F401
     from torch._inductor.decomposition import select_decomp_table
 
     table = {**select_decomp_table(), **own}
-    if not fallback_random:
+    if fallback_random:
+        table = {target: form for target, form in table.items() if not _draws(target)}
+    else:
         table.update(drawing_decompositions())
     for packet in _WHOLE:
         for name in packet.overloads():
