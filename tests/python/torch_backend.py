@@ -411,6 +411,8 @@ def check_segments():
             torch.rand(6).requires_grad_(), train=True)
     check("masked_scatter", lambda x, m, s: x.masked_scatter(m, s), randn(3),
           torch.tensor([[True, False, True], [False, True, True]]), randn(6))
+    check("put and take", lambda x, i, s: x.put(i, s, True) + x.take(i), randn(1, grad=True),
+          torch.tensor(-1), randn(1, grad=True), train=True)
     check("pdist", torch.nn.functional.pdist, randn(5, 3, grad=True), train=True)
 
 

@@ -155,6 +155,12 @@ def _gather(self, dim, index, *, sparse_grad=False):
     return self.new_zeros(index.shape) if _is_empty(index) else NotImplemented
 
 
+@decomposes(aten.take.default)
+def _take(self, index):
+    # PyTorch's form reads an index without axes as a number.
+    return aten.index.Tensor(self.reshape(-1), [index])
+
+
 @decomposes(aten.scatter_add.default)
 def _scatter_add(self, dim, index, src):
     return self.clone() if _is_empty(index) else NotImplemented
