@@ -76,3 +76,11 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
     for place, axis in enumerate(order):
         places[axis] = place
     return tuple(places)
+
+
+def extent(sizes: Sequence, strides: Sequence):
+    """One more than the number of the last element from the first."""
+    last = 0
+    for size, stride in zip(sizes, strides):
+        last = last + (size - 1) * stride
+    return last + 1

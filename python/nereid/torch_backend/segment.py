@@ -15,7 +15,7 @@ from nereid.errors import IndexOutOfRange, NereidError
 from nereid.models import _describe, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend import flags
-from nereid.torch_backend.layout import inverse, is_known, is_plain, memory_order
+from nereid.torch_backend.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.log import line_of
 from nereid.torch_backend.partition import Segment, is_tensor, places_reason
 from nereid.torch_backend.settings import Settings
@@ -65,12 +65,11 @@ def symbols_of(values) -> set:
     return found
 
 
-def _extent(sizes: Sequence, strides: Sequence):
-    """One more than the number of the last element from the first."""
-    last = 0
-    for size, stride in zip(sizes, strides):
-        last = last + (size - 1) * stride
-    return last + 1
+def has_gaps(value) -> bool:
+    """Is it a view of more, or less, memory than its elements take, at known places?"""
+    return (is_tensor(value) and not value._has_symbolic_sizes_strides and value.numel() > 0
+            and memory_order(value.shape, value.stride()) is None
+            and not (value.is_complex() or value.is_neg()))
 
 
 class SegmentPlan:
@@ -134,7 +133,7 @@ class SegmentPlan:
             return False  # PyTorch's bits on the same memory, which ours has no part of
         at = value.storage_offset() - of.storage_offset()
         return is_known(at >= 0) and is_known(
-            at + _extent(value.shape, value.stride()) <= of.numel())
+            at + extent(value.shape, value.stride()) <= of.numel())
 
     def text(self) -> tuple[str, Text]:
         """The text of the graph, once outputs are chosen."""
@@ -142,11 +141,21 @@ class SegmentPlan:
             self._text = self._write()
         return self._text
 
+    def with_gaps(self) -> list:
+        """The inputs that are read where they are, in memory with gaps; none that are written."""
+        written = {node.args[0] for node in self.nodes
+                   if node.target is torch.ops.aten.copy_.default}
+        return [node for node in self.inputs
+                if node not in written and has_gaps(node.meta["val"])]
+
     def _write(self) -> tuple[str, Text]:
-        text = Text()
+        text, gaps = Text(), set(self.with_gaps())
         for node in self.inputs:
             value = node.meta["val"]
-            text.input(node, None if is_number(value) else order_of(value))
+            if node in gaps:
+                text.input_with_gaps(node)
+            else:
+                text.input(node, None if is_number(value) else order_of(value))
         for node in self.nodes:
             if node.target is torch.ops.aten.copy_.default:
                 text.update(node, order_of(node.args[0].meta["val"]))
@@ -182,6 +191,15 @@ def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
 
 # The extension reads such tensors themselves.
 _IS_READ = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+
+
+def _memory_of(value, strides: tuple):
+    """The memory from the first to the last element of a tensor with these strides."""
+    if value.stride() != strides:  # not what PyTorch's rules said of another operator
+        value = value[tuple(slice(None if stride else 1) for stride in strides)]
+        value = torch.empty_strided(value.shape, strides, dtype=value.dtype,
+                                    device=value.device).copy_(value)
+    return value.as_strided((extent(value.shape, strides),), (1,))
 
 
 def _empty_of(device: torch.device) -> Callable:
@@ -240,6 +258,9 @@ class Compiled:
         self.title = "a segment"
         orders = [(i, self._order(node)) for i, node in enumerate(plan.inputs)]
         self.orders = [(i, order) for i, order in orders if order]
+        gaps = set(plan.with_gaps())
+        self.gaps = [(i, tuple(node.meta["val"].stride()))
+                     for i, node in enumerate(plan.inputs) if node in gaps]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         inverses = [(i, self._inverse(node)) for i, node in enumerate(plan.bases)]
         self.inverses = [(i, back) for i, back in inverses if back]
@@ -354,6 +375,8 @@ class Compiled:
         given = list(values)
         for i, order in self.orders:
             given[i] = given[i].permute(order)
+        for i, strides in self.gaps:
+            given[i] = _memory_of(given[i], strides)
         for i in self.lazy:
             given[i] = given[i].resolve_conj().resolve_neg()
         return given if _IS_READ else [_describe(value) for value in given]

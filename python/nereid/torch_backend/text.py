@@ -10,7 +10,7 @@ from typing import Any, Iterable
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
-from nereid.torch_backend.layout import inverse, is_plain, memory_order
+from nereid.torch_backend.layout import extent, inverse, is_plain, memory_order
 
 # Functions of Python's numbers that graphs have, by the name that their text has.
 NUMBERS = {
@@ -109,6 +109,15 @@ class Text:
         axes = list(inverse(order))
         self._line(f'{name}: "{type_of(value)}" = '
                    f"torch.ops.aten.permute.default(m_{node.name}, {axes})", node)
+
+    def input_with_gaps(self, node) -> None:
+        """A tensor that is a view of more memory than its elements take."""
+        value, name = node.meta["val"], self._name(node)
+        self.parameters.append(
+            f'g_{node.name}: "{dtype_abbrs[value.dtype]}[{extent(value.shape, value.stride())}]"')
+        places = f"{list(value.shape)}, {list(value.stride())}, 0"
+        self._line(f'{name}: "{type_of(value)}" = '
+                   f"torch.ops.aten.as_strided.default(g_{node.name}, {places})", node)
 
     def _in_memory_order(self, operand, node) -> str:
         """The operand with its axes as memory has them, of which as_strided counts elements."""
