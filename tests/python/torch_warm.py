@@ -89,6 +89,8 @@ def other_build(folder):
     name = _nereid.build_id().encode()
     shutil.copytree(BUILD / "python/nereid", folder / "python/nereid",
                     ignore=shutil.ignore_patterns("__pycache__"))
+    for info in (BUILD / "python").glob("*.dist-info"):  # which names the backend
+        shutil.copytree(info, folder / "python" / info.name)
     places = 0
     for path in (folder / "python/nereid").rglob("*"):
         data = path.read_bytes() if path.is_file() else b""
