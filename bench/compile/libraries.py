@@ -433,6 +433,8 @@ def timed_row(row):
     capability = next((c for name, c in CAPABILITIES.items() if name in row["device"]), None)
     if capability is None or (kind == "product" and row["follow"] not in ABSORBED):
         return None
+    if kind != "product" and row["groups"] == row["features"]:
+        return None  # depthwise, for which PyTorch has kernels of its own
     if kind == "product":
         work, batch, taps, stride = row["layout"].upper(), row["batch"], 1, 1
         m, n, k = row["m"], row["n"], row["k"]
