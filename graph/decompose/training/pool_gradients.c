@@ -17,6 +17,14 @@ static int64_t windows_of_element(const Pooling *p, uint32_t i) {
   return (p->kernel[i]->value + p->stride[i]->value - 1) / p->stride[i]->value;
 }
 
+/* Positions along an axis, in 32 bits where padding, windows and their places fit, too. */
+static Node *positions(Build *b, Dim size) {
+  bool narrow = dim_is_int(size) && size->value <= INT32_MAX / 4;
+  Arg args[] = {build_int(b, 0), arg_dim(size), build_int(b, 1)};
+  return build_with_named(b, OP_aten_arange_start_step, sizeof args / sizeof *args, args, "dtype",
+                          arg_dtype(narrow ? DT_I32 : DT_I64));
+}
+
 /* For each index along axis i of the input: of the window that is `before` ones before the last
  * that begins there or earlier, the index, and is there one that has the element? */
 typedef struct {
@@ -25,7 +33,7 @@ typedef struct {
 
 static WindowAt window_at(Build *b, const Pooling *p, uint32_t i, int64_t before) {
   Dim zero = build_const(b, 0), size = p->x->type.shape[p->first + i];
-  Node *at = build_add_dim(b, build_arange(b, size), p->padding[i]);
+  Node *at = build_add_dim(b, positions(b, size), p->padding[i]);
   Node *index = build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(p->stride[i]));
   index = build_add_dim(b, index, build_const(b, -before));
   Node *inside = build_sub(b, at, build_mul_dim(b, index, p->stride[i]));

@@ -106,6 +106,8 @@ static void times(void) {
   p.m = 1;
   p.batch = 1e5;
   check_call(library_times(90, &p).kernels == 0, "sizes that are far from all");
+  p = (TimedProblem){TIMED_FORWARD, DT_BF16, false, 96, 50176, 1, 49, 49, 1};
+  check_call(library_times(90, &p).kernels == 0, "a convolution of each channel");
 }
 
 int main(void) {
