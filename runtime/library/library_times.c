@@ -64,7 +64,7 @@ static bool same_kind(const TimedProblem *a, const TimedProblem *b) {
   return a->work == b->work && (a->dtype == DT_F32) == (b->dtype == DT_F32) && a->tf32 == b->tf32;
 }
 
-/* A convolution of each channel by itself.  Kernels compute it with what follows, and cuDNN takes up
+/* A convolution of each channel by itself.  Kernels compute it with what follows; cuDNN takes up
  * to eight times as long as PyTorch's own kernels. */
 static bool is_depthwise(const TimedProblem *p) { return p->taps > 1 && p->batch > 1 && p->n == 1; }
 
