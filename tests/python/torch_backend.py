@@ -112,14 +112,16 @@ def check_memory():
     check("the same tensor twice", lambda x, y: x + y, x, x)
     check("numbers and None", lambda x: (None, x + 1, 3, x.shape[0]), x)
     check("no elements", lambda x: torch.cat([x[:0], x[:1]]), x)
-    wide = randn(4, 6, 30)
-    check("gaps between rows", lambda x: x @ x.transpose(1, 2), wide[:, ::2, 3:13])
+    wide = randn(4, 6, 48)
+    check("gaps between rows", lambda x: x @ x.transpose(1, 2), wide[:, ::2, 4:16])
+    check("gaps, and no aligned place", lambda x: x @ x.transpose(1, 2), wide[:, ::2, 3:13])
+    check("large gaps", lambda x: x * 2, wide[..., 8])
     check("gaps between elements", lambda x: x.t() + 1, wide[0, :, ::3])
     check("windows of memory", lambda x: torch.cat([x, x + 1]).flip(0),
           torch.arange(20.).as_strided((5, 4), (2, 1)))
     check("a write between gaps", lambda x: x.add_(1).sum(), wide[:, 1:3, 1:7])
     check("heads of one product", lambda x: torch.nn.functional.scaled_dot_product_attention(
-        *(part.view(4, 6, 2, 5).transpose(1, 2) for part in x.split(10, 2))),
+        *(part.view(4, 6, 2, 8).transpose(1, 2) for part in x.split(16, 2))),
         wide.clone().requires_grad_(), train=True)
     last = randn(2, 8, 6, 6).contiguous(memory_format=torch.channels_last)
     check("channels last", torch.nn.Conv2d(8, 4, 3, padding=1), last)

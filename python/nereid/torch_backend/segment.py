@@ -65,11 +65,22 @@ def symbols_of(values) -> set:
     return found
 
 
+_ALIGNMENT = 16  # of tensors that kernels read where they are
+_GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
+
+
 def has_gaps(value) -> bool:
-    """Is it a view of more, or less, memory than its elements take, at known places?"""
-    return (is_tensor(value) and not value._has_symbolic_sizes_strides and value.numel() > 0
-            and memory_order(value.shape, value.stride()) is None
-            and not (value.is_complex() or value.is_neg()))
+    """Is it a view of somewhat more, or less, memory than its elements take, at known places?  One
+    that begins anywhere would be copied with its gaps."""
+    if not is_tensor(value) or value._has_symbolic_sizes_strides or value.numel() == 0:
+        return False
+    if value.is_complex() or value.is_neg():
+        return False
+    if memory_order(value.shape, value.stride()) is not None:
+        return False
+    begin = value.storage_offset() * value.element_size()
+    return (begin % _ALIGNMENT == 0
+            and extent(value.shape, value.stride()) <= _GAPS_MOST * value.numel())
 
 
 class SegmentPlan:
