@@ -101,22 +101,12 @@ static bool is_reshape(Graph *g, Node *n) {
          linear_of_index(g->dims, at, n->type.shape, n->type.rank);
 }
 
-typedef struct {
-  Node *from, *to;
-} Replacing;
-
-static void replace_use(Node **use, void *ctx) {
-  const Replacing *r = ctx;
-  if (*use == r->from) *use = r->to;
-}
-
 /* A copy of an output, next to where it is computed, which all later nodes read: so the kernel that
  * computes it writes it once. */
 static Node *copy_for_all(Graph *g, Node *n) {
-  Replacing r = {n, copy_of(g, n, n->next)};
-  for (Node *user = r.to->next; user != g->last; user = user->next)
-    graph_each_use(user, replace_use, &r);
-  return r.to;
+  Node *copy = copy_of(g, n, n->next);
+  graph_replace_later(n, copy, g->last);
+  return copy;
 }
 
 static void separate_outputs(Graph *g) {

@@ -64,6 +64,20 @@ void graph_each_use(Node *n, void (*f)(Node **use, void *ctx), void *ctx) {
   for (uint32_t i = 0; i < n->nnamed; i++) each_in(&n->named[i].value, f, ctx);
 }
 
+typedef struct {
+  Node *from, *to;
+} Replacing;
+
+static void replace_use(Node **use, void *ctx) {
+  const Replacing *r = ctx;
+  if (*use == r->from) *use = r->to;
+}
+
+void graph_replace_later(Node *from, Node *to, const Node *end) {
+  Replacing r = {from, to};
+  for (Node *user = to->next; user != end; user = user->next) graph_each_use(user, replace_use, &r);
+}
+
 static void count_use(Node **use, void *ctx) {
   uint32_t *counts = ctx;
   counts[(*use)->id]++;

@@ -231,6 +231,9 @@ Arg arg_list(Graph *g, uint32_t n);
 /* Calls f for each node that n's arguments name, in order; a node that is named twice comes
  * twice.  *use may be changed to name another node. */
 void graph_each_use(Node *n, void (*f)(Node **use, void *ctx), void *ctx);
+/* Uses of `from` by nodes after `to` become uses of `to`; `end` and what follows keep theirs (NULL:
+ * no node does). */
+void graph_replace_later(Node *from, Node *to, const Node *end);
 /* How often nodes are used, by id; NODE_OUTPUT counts. */
 uint32_t *graph_use_counts(const Graph *g, Arena *a);
 

@@ -45,19 +45,9 @@ static bool is_matrix(Graph *g, Node *n) {
          (dim_is(s.stride[rank - 1], 1) || dim_is(s.stride[rank - 2], 1));
 }
 
-typedef struct {
-  Node *from, *to;
-} Replacing;
-
-static void replace_use(Node **use, void *ctx) {
-  const Replacing *r = ctx;
-  if (*use == r->from) *use = r->to;
-}
-
 static void write_as_is(Graph *g, Node *n) {
   Build b = build_at(g, n->next);
-  Replacing r = {n, build_op1(&b, OP_nereid_dense_default, n)};
-  for (Node *user = r.to->next; user; user = user->next) graph_each_use(user, replace_use, &r);
+  graph_replace_later(n, build_op1(&b, OP_nereid_dense_default, n), NULL);
 }
 
 static void order_operand(Users *u, Node *operand) {
