@@ -26,6 +26,21 @@ def scaled_i1(x):
 
 
 @triton.jit
+def bessel_k(x, near, far, SCALED: tl.constexpr):
+    # Of the series up to 2 and the expansion from there, which lacks a factor exp(-x) / sqrt(x).
+    y = x.to(tl.float64)
+    b = tl.maximum(y, 2.0)
+    far = far * libdevice.rsqrt(b)
+    if SCALED:
+        near = near * libdevice.exp(tl.minimum(tl.maximum(y, 5e-324), 2.0))
+    else:
+        far = far * libdevice.exp(-b)
+    r = tl.where(y <= 2.0, near, far)
+    r = tl.where(y == 0.0, float("inf"), r)
+    return tl.where(y >= 0.0, r, float("nan")).to(x.dtype)
+
+
+@triton.jit
 def bessel_k0(x, SCALED: tl.constexpr):
     # K0(x), times e^x if SCALED.  Up to 2 the series in x^2 / 4, whose coefficients are H(k) / k!^2
     # (H: harmonic numbers); beyond, e^-x / sqrt(x) times a fit in 4 / x - 1, 2^-56.
@@ -51,14 +66,7 @@ def bessel_k0(x, SCALED: tl.constexpr):
                                7.002244501469854e-06, -2.473520469856151e-05,
                                9.95605474833179e-05, -0.00047976905676177953,
                                0.0030328918102739684, -0.03107146182488956, 1.2185953385133905))
-    far = far * libdevice.rsqrt(b)
-    if SCALED:
-        near = near * libdevice.exp(a)
-    else:
-        far = far * libdevice.exp(-b)
-    r = tl.where(y <= 2.0, near, far)
-    r = tl.where(y == 0.0, float("inf"), r)
-    return tl.where(y >= 0.0, r, float("nan")).to(x.dtype)
+    return bessel_k(x, near, far, SCALED)
 
 
 @triton.jit
@@ -86,11 +94,4 @@ def bessel_k1(x, SCALED: tl.constexpr):
                                2.73003931168027e-06, -8.96120614398344e-06, 3.28438657068089e-05,
                                -0.0001395902196312159, 0.0007357241549033262,
                                -0.005566729880073119, 0.10334973775386527, 1.363151890371342))
-    far = far * libdevice.rsqrt(b)
-    if SCALED:
-        near = near * libdevice.exp(a)
-    else:
-        far = far * libdevice.exp(-b)
-    r = tl.where(y <= 2.0, near, far)
-    r = tl.where(y == 0.0, float("inf"), r)
-    return tl.where(y >= 0.0, r, float("nan")).to(x.dtype)
+    return bessel_k(x, near, far, SCALED)
