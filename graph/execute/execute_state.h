@@ -185,9 +185,9 @@ typedef int LentMoved(Execution *e, BufferState *b);
 bool execute_may_lend(const Execution *e);
 /* After inputs have their memory.  Outputs that no step writes, or that are copies, get theirs. */
 int execute_lend_begin(Execution *e, nereid_tensor *outputs);
-/* Memory of what step i is the first to have; `moved` is told of each. */
+/* Takes memory for the values that step i is the first to use; reports each to `moved`. */
 int execute_lend_step(Execution *e, uint32_t i, LentMoved *moved);
-/* Gives back what step i was the last to have. */
+/* Gives back the memory of the values that step i was the last to use. */
 void execute_lend_end_step(Execution *e, uint32_t i);
 /* All that was taken is given back, also after a failure. */
 void execute_lend_finish(Execution *e);

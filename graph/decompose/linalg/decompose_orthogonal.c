@@ -1,5 +1,5 @@
-/* Orthogonal factors, eigenvalues and singular values of small matrices, and what follows from
- * them. */
+/* Orthogonal factors, eigenvalues and singular values of small matrices, and the operators
+ * that are computed by them: pseudoinverses and exponentials. */
 #include <float.h>
 #include <string.h>
 

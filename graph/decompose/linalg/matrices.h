@@ -20,14 +20,14 @@ Node *matrix_expand(Build *b, Node *x, const Batch *batch);
 /* The batch axes of both, broadcast. */
 Batch batch_of_both(Build *b, const Node *x, const Node *y);
 
-/* What `function` computes of a matrix a, and of another one, `with` (NULL: none), as `count`
- * elements for each matrix. */
+/* A call of `function` on matrices a and `with` (NULL: none), whose result has `count` elements for
+ * each matrix. */
 Node *matrix_call(Build *b, const char *function, Node *a, Node *with, const Batch *batch,
                   int64_t count, DType t, uint32_t nsizes, const int64_t *sizes);
 #define SIZES(...) sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__}
 
-/* Elements from `from` of each row of what matrix_call made, as a number, a vector, or a matrix of
- * each matrix: `rank` sizes. */
+/* Elements from `from` on of each row of matrix_call's result: a number, a vector, or a matrix for
+ * each matrix, by `rank` sizes. */
 Node *matrix_part(Build *b, Node *packed, const Batch *batch, int64_t from, uint32_t rank,
                   const int64_t *sizes);
 

@@ -24,6 +24,8 @@ from nereid.torch_backend.text import Text, is_number, order_of, type_of
 _LARGEST = 2**62
 _OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text
 _FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
+_ALIGNMENT = 16  # of tensors that kernels read where they are
+_GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
 
 
 class Refused(Exception):
@@ -63,10 +65,6 @@ def symbols_of(values) -> set:
         elif isinstance(value, (torch.SymInt, torch.SymFloat)):
             found |= free_symbols(value)
     return found
-
-
-_ALIGNMENT = 16  # of tensors that kernels read where they are
-_GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
 
 
 def has_gaps(value) -> bool:
