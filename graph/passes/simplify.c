@@ -113,6 +113,31 @@ static void skip_view(Node *n) {
   if (of && graph_is(of, OP_aten_view_default) && of->nargs) n->args[0] = of->args[0];
 }
 
+/* The axes of a permutation of `rank` axes, which count from the end where they are negative. */
+static bool read_axes(Graph *g, const Node *n, uint32_t rank, uint32_t *axes) {
+  Arg dims = graph_arg(g, n, "dims");
+  if (dims.kind != ARG_LIST || dims.n != rank) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dims.items[i].kind != ARG_INT || !dim_is_int(dims.items[i].dim)) return false;
+    int64_t axis = dims.items[i].dim->value;
+    axes[i] = (uint32_t)(axis < 0 ? axis + rank : axis);
+  }
+  return true;
+}
+
+/* The permutation of a permutation is one of the first's operand. */
+static void skip_permutation(Graph *g, Node *n) {
+  uint32_t rank = n->type.rank, outer[GRAPH_RANK_MAX], inner[GRAPH_RANK_MAX];
+  if (!graph_is(n, OP_aten_permute_default) || n->nargs != 2) return;
+  const Node *of = n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
+  if (!of || !graph_is(of, OP_aten_permute_default) || of->nargs != 2) return;
+  if (!read_axes(g, n, rank, outer) || !read_axes(g, of, rank, inner)) return;
+  Arg axes = arg_list(g, rank);
+  for (uint32_t i = 0; i < rank; i++) axes.items[i] = arg_int(g, inner[outer[i]]);
+  n->args[0] = of->args[0];
+  n->args[1] = axes;
+}
+
 static void fold_size(Arg *a) {
   if (a->kind == ARG_LIST)
     for (uint32_t i = 0; i < a->n; i++) fold_size(&a->items[i]);
@@ -231,6 +256,7 @@ static void simplify_node(Simplify *s, Node *n) {
   }
   if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return;
   skip_view(n);
+  skip_permutation(s->g, n);
   Node *same = simpler(s, n);
   if (same != n) replacement_of(&s->replacements, n)->node = same;
 }
