@@ -329,7 +329,7 @@ static int place_in_pool(Execution *e) {
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
     BufferState *b = &e->buffers[i];
     if (b->plan->kind != BUFFER_TEMPORARY) continue;
-    b->lent = e->lends && b->bytes >= LENT_BYTES;
+    b->lent = execute_is_lent(e, b);
     if (!b->lent) e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
   }
   bool planned = e->plan->pool && !e->lends;

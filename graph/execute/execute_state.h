@@ -183,6 +183,8 @@ enum { LENT_BYTES = 1 << 20 };
 typedef int LentMoved(Execution *e, BufferState *b);
 
 bool execute_may_lend(const Execution *e);
+/* Is that temporary one, whose bytes are known? */
+bool execute_is_lent(const Execution *e, const BufferState *b);
 /* After inputs have their memory.  Outputs that no step writes, or that are copies, get theirs. */
 int execute_lend_begin(Execution *e, nereid_tensor *outputs);
 /* Takes memory for the values that step i is the first to use; reports each to `moved`. */

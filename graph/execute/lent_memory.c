@@ -8,26 +8,31 @@
 #include "graph/execute/execute_state.h"
 #include "graph/messages.h"
 
-/* Sizes that data decides, and constant parts, need all of the memory before the steps. */
+/* Sizes that data decides need all of the memory before the steps. */
 bool execute_may_lend(const Execution *e) {
-  return e->memory.take && !e->plan->nreads && !plan_once(e->plan) && !e->interprets &&
-         !e->of->replays;
+  return e->memory.take && !e->plan->nreads && !e->interprets && !e->of->replays;
 }
 
 static uint32_t first_step(const BufferState *b) { return b->uses[0].step; }
 static uint32_t last_step(const BufferState *b) { return b->uses[b->nuses - 1].step; }
 
+/* The constant part runs before there is a run. */
+bool execute_is_lent(const Execution *e, const BufferState *b) {
+  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || first_step(b) >= plan_once(e->plan));
+}
+
 /* ---- what is lent ---- */
 
-static bool is_lent_output(const BufferState *b) {
-  return b->plan->kind == BUFFER_OUTPUT && b->nuses && b->bytes && !execute_is_number(b);
+static bool is_lent_output(const Execution *e, const BufferState *b) {
+  return b->plan->kind == BUFFER_OUTPUT && b->nuses && first_step(b) >= plan_once(e->plan) &&
+         b->bytes && !execute_is_number(b);
 }
 
 /* Each output without memory that a kernel writes, once; others are copies of it. */
 static void note_outputs(Execution *e, const nereid_tensor *outputs) {
   for (uint32_t i = 0; i < e->plan->noutputs && e->lends; i++) {
     BufferState *b = execute_output(e, i);
-    if (b->lent || outputs[i].data || !is_lent_output(b)) continue;
+    if (b->lent || outputs[i].data || !is_lent_output(e, b)) continue;
     b->lent = true;
     b->caller = i;
   }

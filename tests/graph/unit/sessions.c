@@ -169,6 +169,21 @@ static const char LENT[] =
     "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
     "        return (mm_1, mm_1, add, y)\n";
 
+/* The same with a constant part, whose temporary and result are as large. */
+static const char LENT_CONSTANT[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[4096, 128]\", w: \"f32[128, 128]\", y: \"f32[4]\", "
+    "z: \"f32[4]\"):\n"
+    "        zeros: \"f32[4096, 128]\" = torch.ops.aten.full.default([4096, 128], 0.0)\n"
+    "        cat: \"f32[4096, 256]\" = torch.ops.aten.cat.default([zeros, zeros], 1)\n"
+    "        sums: \"f32[4096, 256]\" = torch.ops.aten.cumsum.default(cat, 0)\n"
+    "        half: \"f32[4096, 128]\" = torch.ops.aten.slice.Tensor(sums, 1, 0, 128)\n"
+    "        product: \"f32[4096, 128]\" = torch.ops.aten.mm.default(x, w)\n"
+    "        mm: \"f32[4096, 128]\" = torch.ops.aten.add.Tensor(product, half)\n"
+    "        mm_1: \"f32[4096, 128]\" = torch.ops.aten.mm.default(mm, w)\n"
+    "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
+    "        return (mm_1, mm_1, add, y)\n";
+
 enum { LENT_ROWS = 4096, LENT_WIDTH = 128, LENT_INPUTS = 4, LENT_OUTPUTS = 4 };
 
 typedef struct {
@@ -220,9 +235,9 @@ static int run_lent(nereid_session *session, Lender *l, float *x, float *w) {
 }
 
 /* `lends`: the device takes memory step by step. */
-static void lent(const char *device, const char *mode, bool lends) {
+static void lent(const char *text, const char *device, const char *mode, bool lends) {
   nereid_device *d = open_device(device);
-  nereid_executable *e = make(d, LENT, mode);
+  nereid_executable *e = make(d, text, mode);
   nereid_session *session = NULL;
   Lender l = {0};
   nereid_run_memory m = {&l, take, give_back, make_output, input_done};
@@ -430,9 +445,10 @@ int main(void) {
     bytes(devices[i], "eager");
     weights(devices[i]);
   }
-  lent("cpu", NULL, true);
-  lent("cpu", "eager", true);
-  lent("interp", NULL, false);
+  lent(LENT, "cpu", NULL, true);
+  lent(LENT, "cpu", "eager", true);
+  lent(LENT, "interp", NULL, false);
+  lent(LENT_CONSTANT, "cpu", NULL, true);
   broken_bytes();
   return report();
 }
