@@ -138,6 +138,8 @@ def layers():
                 product(f"gpt2.{name}.dgrad", "nt", 4096, inputs, outputs),
                 product(f"gpt2.{name}.wgrad", "tn", inputs, outputs, 4096)]
     out += linear("gpt2.head", 4096, 768, 50257, "")
+    out += linear("gpt2.padded", 4096, 768, 50264, "")  # as pass align_rows has it
+    out += linear("bert.padded", 8192, 768, 30528, "")
     for name, inputs, outputs, follow in (("q", 2048, 2048, ""), ("kv", 2048, 512, ""),
                                           ("up", 2048, 8192, ""), ("down", 8192, 2048, "")):
         out += linear(f"llama.{name}", 2048, inputs, outputs, follow)
