@@ -2,8 +2,8 @@
  * compute them: the LibraryChooser of the graph says which.
  *
  * A library takes operands through views that have strides, one of which is 1, so that transposed
- * weights need no copy.  It adds a bias and applies an activation if its row says so; the other
- * pointwise ops after a product become a kernel of their own.  The result may have any shape: views
+ * weights need no copy.  It adds a bias, applies an activation and casts if its row says so; the
+ * other pointwise ops after a product become a kernel of their own.  The result may have any shape: views
  * of a product that has no other use are part of it. */
 #include "graph/analysis/library_problem.h"
 
@@ -15,14 +15,21 @@
 #include "graph/infer/node_builder.h"
 #include "graph/passes.h"
 
+/* Uses of a value and of its views, at the same level. */
+typedef enum {
+  USE_STORED = 1,   /* it must be in memory */
+  USE_FOLLOWED = 2, /* a pointwise operator reads it, whose result must be in memory */
+  USE_REDUCED = 4   /* a reduction reads it, or what pointwise operators make of it */
+} ValueUse;
+
 typedef struct {
   Graph *g;
-  bool *constant;  /* by node id */
-  uint32_t *uses;  /* by node id */
-  Node **user;     /* by node id: the last one that uses it */
-  bool *followed;  /* by node id: a pointwise operator reads it, or a view of it */
-  bool *returned;  /* by node id */
-  uint32_t *level; /* by node id: kernels that are one after another to compute it, about */
+  bool *constant;      /* by node id */
+  uint32_t *use_count; /* by node id */
+  Node **user;         /* by node id: the last one that uses it */
+  uint8_t *uses;       /* by node id: bits of ValueUse */
+  bool *returned;      /* by node id */
+  uint32_t *level;     /* by node id: kernels that are one after another to compute it, about */
   uint32_t nids;
 } Chooser;
 
@@ -56,17 +63,17 @@ typedef struct {
   Node *product, *end; /* `end` has the value of all of it */
   Node *bias;          /* NULL: none */
   LibraryActivation activation;
+  DType out;
 } Call;
 
 static Node *only_user(const Chooser *c, const Node *n) {
-  bool alone = n->id < c->nids && c->uses[n->id] == 1;
+  bool alone = n->id < c->nids && c->use_count[n->id] == 1;
   Node *user = alone ? c->user[n->id] : NULL;
   return user && user->kind == NODE_CALL ? user : NULL;
 }
 
-static bool takes(const Call *call, DType bias, LibraryActivation activation) {
-  const Node *n = call->product;
-  return library_takes(call->function, n->args[0].node->type.dtype, n->type.dtype, bias,
+static bool takes(const Call *call, DType out, DType bias, LibraryActivation activation) {
+  return library_takes(call->function, call->product->args[0].node->type.dtype, out, bias,
                        activation);
 }
 
@@ -101,19 +108,30 @@ static LibraryActivation activation_of(Graph *g, const Node *n) {
   return tanh ? ACTIVATION_GELU_TANH : ACTIVATION_NONE;
 }
 
+/* A cast to a wider type that is in memory, as f32 gradients of weights in bf16 are: the library
+ * writes its sums in that.  Kernels read other values in fewer bytes, and cast them. */
+static bool is_widening(const Chooser *c, const Call *call, const Node *n) {
+  return graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default) &&
+         dtype_bytes(n->type.dtype) > dtype_bytes(call->out) &&
+         (c->returned[n->id] || c->uses[n->id] & USE_STORED);
+}
+
 /* Is n, which uses `x`, computed by the call? */
 static bool joins_call(const Chooser *c, Call *call, const Node *n, const Node *x) {
   DType had = call->bias ? call->bias->type.dtype : DT_NONE;
   LibraryActivation activation = activation_of(c->g, n);
   Node *bias = added_bias(c->g, call, n, x);
+  if (is_widening(c, call, n) && takes(call, n->type.dtype, had, call->activation))
+    return call->out = n->type.dtype, true;
   if (call->activation) return false;
-  if (activation && takes(call, had, activation)) call->activation = activation;
-  else if (bias && !call->bias && takes(call, bias->type.dtype, ACTIVATION_NONE)) call->bias = bias;
+  if (activation && takes(call, call->out, had, activation)) call->activation = activation;
+  else if (bias && !call->bias && takes(call, call->out, bias->type.dtype, ACTIVATION_NONE))
+    call->bias = bias;
   else return false;
   return true;
 }
 
-/* Follows views, one bias and one activation, as far as the library goes.  A view that comes last
+/* Follows views, one bias, one activation and casts to f32, as far as the library goes.  A view that comes last
  * stays one, unless the model returns it: that would be a copy. */
 static void find_epilogue(const Chooser *c, Call *call) {
   call->end = call->product;
@@ -143,10 +161,12 @@ static void make_call(Graph *g, const Call *call) {
 /* ---- the walk ---- */
 
 /* Bytes that are moved because a pointwise operator after the call is a kernel of its own, where
- * one of ours has it on its tiles: the result is read again. */
+ * one of ours has it on its tiles: the result is read again.  The kernel of a reduction, which no
+ * product has, computes such operators too. */
 static double bytes_after(const Chooser *c, const Node *end) {
-  bool follows = end->id < c->nids && c->followed[end->id];
-  return follows ? 2 * library_bytes(c->g, &end->type) : 0;
+  uint8_t uses = end->id < c->nids ? c->uses[end->id] : 0;
+  bool kernel = uses & USE_FOLLOWED && !(uses & USE_REDUCED);
+  return kernel ? 2 * library_bytes(c->g, &end->type) : 0;
 }
 
 /* The node becomes the call before it is known whether it is wanted, since a problem is that of a
@@ -166,8 +186,8 @@ static void choose(Chooser *c, Node *n) {
   bool once = c->constant[n->args[0].node->id] && c->constant[n->args[1].node->id];
   if (once) return;
   for (int i = 0; (f = library_of_kind(c->g->libraries->kind, i)); i++) {
-    Call call = {.function = f, .product = n};
-    if (!takes(&call, DT_NONE, ACTIVATION_NONE)) continue;
+    Call call = {.function = f, .product = n, .out = n->type.dtype};
+    if (!takes(&call, call.out, DT_NONE, ACTIVATION_NONE)) continue;
     find_epilogue(c, &call);
     if (try_call(c, &call)) return;
   }
@@ -176,7 +196,7 @@ static void choose(Chooser *c, Node *n) {
 typedef struct {
   Chooser *c;
   Node *user;
-  bool follows;
+  uint8_t uses;   /* bits for each operand */
   uint32_t level; /* the largest of the operands */
 } Use;
 
@@ -192,28 +212,33 @@ static void note_user(Node **operand, void *ctx) {
   const Use *use = ctx;
   uint32_t id = (*operand)->id;
   if (!use->c->user[id]) use->c->user[id] = use->user;
-  if (use->follows && use->c->level[id] == use->level) use->c->followed[id] = true;
+  if (use->c->level[id] == use->level) use->c->uses[id] |= use->uses;
 }
 
 static bool is_pointwise(const Node *n) { return prim_kind(n->op) == PRIM_POINTWISE; }
 
-/* A cast alone is computed again by each kernel that reads it. */
-static bool is_kernel_after(const Chooser *c, const Node *n) {
-  if (n->kind != NODE_CALL) return false;
-  if (prim_is_view(n)) return c->followed[n->id];
+/* How n uses an operand.  A cast alone is computed again by each kernel that reads it. */
+static uint8_t uses_by(const Chooser *c, const Node *n) {
+  if (n->kind != NODE_CALL) return USE_STORED;
+  PrimKind k = prim_kind(n->op);
+  uint8_t uses = c->uses[n->id] | (c->returned[n->id] ? USE_STORED : 0);
+  if (prim_is_view(n)) return uses;
+  if (k == PRIM_REDUCE || k == PRIM_SCAN) return USE_REDUCED;
+  if (!is_pointwise(n)) return USE_STORED;
   bool cast = graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default);
-  return is_pointwise(n) && (!cast || c->returned[n->id] || c->followed[n->id]);
+  bool kernel = uses & USE_FOLLOWED || (cast ? c->returned[n->id] : uses & USE_STORED);
+  return (uint8_t)((kernel ? USE_FOLLOWED : 0) | (uses & USE_REDUCED));
 }
 
 static void find_users(Chooser *c) {
   for (Node *n = c->g->first; n; n = n->next) {
-    Use use = {c, n, false, 0};
+    Use use = {c, n, 0, 0};
     graph_each_use(n, note_level, &use);
     bool apart = n->kind == NODE_CALL && !prim_is_view(n) && !is_pointwise(n);
     c->level[n->id] = use.level + apart;
   }
   for (Node *n = c->g->last; n; n = n->prev) {
-    Use use = {c, n, is_kernel_after(c, n), 0};
+    Use use = {c, n, uses_by(c, n), 0};
     graph_each_use(n, note_level, &use);
     graph_each_use(n, note_user, &use);
   }
@@ -225,9 +250,9 @@ bool pass_choose_libraries(Graph *g) {
   Arena *scratch = arena_child(g->arena);
   Chooser c = {.g = g, .nids = g->nids};
   c.constant = constants_find(g, scratch);
-  c.uses = graph_use_counts(g, scratch);
+  c.use_count = graph_use_counts(g, scratch);
   c.user = ARENA_ARRAY(scratch, Node *, g->nids);
-  c.followed = ARENA_ARRAY(scratch, bool, g->nids);
+  c.uses = ARENA_ARRAY(scratch, uint8_t, g->nids);
   c.level = ARENA_ARRAY(scratch, uint32_t, g->nids);
   const Arg *list = &g->last->args[0];
   c.returned = ARENA_ARRAY(scratch, bool, g->nids);

@@ -240,6 +240,17 @@ def check_gpu(machine, product, seed):
               f"cuda {dtype} {seed}: {calls}")
 
 
+def check_cast(machine, product, seed):
+    """Sums of products of 16 bits go to f32 as they are; a bias of 16 bits is added to none such."""
+    product.add("f32", f"to.dtype({product.lines[-1].split()[0]}, torch.float32)")
+    files = product.write(machine.folder, "f16")
+    got = machine.run(files, "--device", "cuda", "--libraries", "always", library="cublas")
+    calls = machine.calls()
+    biased = any(name[0] == "c" for name in product.inputs)
+    check(len(calls) == 1 and calls[0].startswith("cublasLtMatmul"), f"cast {seed}: {calls}")
+    check(biased or agrees(got, product.value), f"cast {seed}: {got}\n{product.text('f16')}")
+
+
 def check_convolutions(machine, seed):
     conv = Convolution(seed)
     for dtype, mode in ("f32", "default"), ("f16", "reduce-overhead"):
@@ -425,6 +436,7 @@ def main():
             if seed % 4 == 0:
                 check_cpu(machine, product, seed, "dnnl", "dnnl_sgemm")
             check_gpu(machine, product, seed)
+            check_cast(machine, Product(seed), seed)
             check_convolutions(machine, seed)
             if seed % 6 == 0:
                 check_plans(machine, product, seed)
