@@ -25,8 +25,9 @@ enum {
   COLUMN_MIN_AGAIN = 1025, /* of parts' results: another step would take longer than it saves */
   COLUMN_PART_MIN = 16,
   COLUMN_PART_MAX = 64,
-  COLUMNS_MIN = 8,    /* of memory next to each other */
-  RESULTS_MAX = 1024, /* about as many programs keep a GPU busy */
+  COLUMN_PART_LONG = 512, /* where that leaves so few parts that one more step reduces them */
+  COLUMNS_MIN = 8,        /* of memory next to each other */
+  RESULTS_MAX = 1024,     /* about as many programs keep a GPU busy */
   ROW_MIN = 8192,
   ROW_PART_MIN = 1024,
   ROW_PART_MAX = 4096
@@ -131,13 +132,23 @@ static Node *cut_axis(Build *b, Node *x, const Part *p) {
   return build_view(b, x, rank_of(x) + 1, shape);
 }
 
+/* A tile has the rows of a part, and is as wide as memory's sectors: short parts, unless long ones
+ * save a step. */
+static bool choose_column_part(const Node *x, uint32_t set, int64_t rows, Part *p) {
+  int64_t parts = COLUMN_MIN_AGAIN - 1, least = (rows + parts - 1) / parts;
+  for (int64_t most = 2 * COLUMN_PART_MAX; least > COLUMN_PART_MAX && most <= COLUMN_PART_LONG;
+       most *= 2)
+    if (choose_part(x, set, least, most, p)) return true;
+  return choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
+}
+
 /* `again`: x has results of parts. */
 static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
   Dim all = value_numel(b->in.g, &x->type), row = build_count(b, x, set);
   if (all->value < ELEMENTS_MIN) return false;
   if (reduces_columns(b->in.g, x, set))
     return row->value >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
-           choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
+           choose_column_part(x, set, row->value, p);
   return row->value >= ROW_MIN && all->value / row->value <= RESULTS_MAX &&
          choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
 }
