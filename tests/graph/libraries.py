@@ -241,7 +241,7 @@ def check_gpu(machine, product, seed):
 
 
 def check_cast(machine, product, seed):
-    """Sums of products of 16 bits go to f32 as they are; a bias of 16 bits is added to none such."""
+    """Sums of products of 16 bits go to f32 as they are, but for those with a bias of 16 bits."""
     product.add("f32", f"to.dtype({product.lines[-1].split()[0]}, torch.float32)")
     files = product.write(machine.folder, "f16")
     got = machine.run(files, "--device", "cuda", "--libraries", "always", library="cublas")
