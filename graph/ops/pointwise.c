@@ -156,9 +156,31 @@ static bool is_below_maximum(const Node *n) {
          most->args[0].node == n->args[0].node;
 }
 
-/* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest. */
+static Node *operand_node(const Node *n, uint32_t i) {
+  return i < n->nargs && n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+}
+
+static bool is_cast_from_16_bits(const Node *n) {
+  if (!graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default)) return false;
+  const Node *x = operand_node(n, 0);
+  return x && dtype_is_float(x->type.dtype) && dtype_bytes(x->type.dtype) == 2;
+}
+
+/* Is it -c y^2 with y of 16 bits, as in a normal distribution, and the gradient of GELU? */
+static bool is_negative_square(const Node *n) {
+  if (!n || !graph_is(n, OP_aten_mul_Tensor) || n->nargs < 2) return false;
+  const Node *square = operand_node(n, 0);
+  double by = n->args[1].kind == ARG_FLOAT ? n->args[1].number : 0;
+  if (!square || by >= 0 || !graph_is(square, OP_aten_mul_Tensor)) return false;
+  const Node *y = operand_node(square, 0);
+  return y && operand_node(square, 1) == y && is_cast_from_16_bits(y);
+}
+
+/* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest;
+ * and less than the operand's, where that is computed from 16 bits. */
 static const char *exponential(const Context *c) {
-  return is_below_maximum(c->p->operands[0].node) ? "tl.exp({0})" : c->row->floats;
+  const Node *x = c->p->operands[0].node;
+  return is_below_maximum(x) || is_negative_square(x) ? "tl.exp({0})" : c->row->floats;
 }
 
 /* The tanh form is 0.5 x (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3), and that is x times the
