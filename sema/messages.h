@@ -249,7 +249,19 @@
   "inline assembly that is not pure takes tiles whose extents are powers of two, not %s"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"
 #define H_SEMA_GLUON \
-  "Gluon lays out tiles by hand; write the kernel in triton.language, whose layouts are chosen"
+  "Gluon's tiles, layouts and shared memory are; write what needs other instructions in " \
+  "triton.language, which chooses them"
+
+/* layouts */
+#define E_SEMA_LAYOUT_KIND "a layout of threads is expected, as BlockedLayout, not %s"
+#define E_SEMA_LAYOUTS "%s: the layouts differ: %s and %s"
+#define H_SEMA_LAYOUTS "convert one of them, as in gl.convert_layout(x, layout)"
+#define E_SEMA_LAYOUT_RANK "a tile of shape %s can't have the layout %s, which is of rank %lld"
+#define E_SEMA_LAYOUT_LANES "the layout %s is for warps of %lld threads: a warp has 32"
+#define E_SEMA_LAYOUT_WARPS "the layout %s is for %lld warps, but the kernel has %d"
+#define H_SEMA_LAYOUT_WARPS "set num_warps=%lld, or --num-warps %lld"
+#define E_SEMA_LAYOUT_SLICE "expand_dims at axis %d needs a SliceLayout of that axis, not %s"
+#define E_SEMA_SHARED_ELEMENTS "shared memory can't be used in a function of single elements"
 
 /* decorators and what they choose */
 #define E_SEMA_HOST_EXTERN "'%s' is available to Python only"

@@ -97,7 +97,8 @@ static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
 
 /* A named tuple from its items, by its class. */
 static Value object_arg(Sema *S, const char *class_name, const Value *items, uint32_t n, Span at) {
-  Value cls = file_name_value(S, class_name, at);
+  Value cls = gluon_value(S, class_name);
+  if (cls.kind != V_CLASS) cls = file_name_value(S, class_name, at);
   if (cls.kind != V_CLASS) {
     if (cls.kind != V_ERROR) sema_error(S, at, E_SEMA_ARG_CLASS, class_name);
     return value_error();

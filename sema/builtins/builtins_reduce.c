@@ -187,7 +187,10 @@ static bool emit_combine_op(Sema *S, const Call *c, TileCode code, const Combine
     op->nregions = 1;
     b->owner = op;
   }
-  for (uint32_t i = 0; i < o->n; i++) o->v[i] = value_tile(op->results[i]);
+  for (uint32_t i = 0; i < o->n; i++) {
+    if (code == TILE_REDUCE) given_layout_reduce(S, args[i], op->results[i], axis, c->at);
+    o->v[i] = value_tile(op->results[i]);
+  }
   return true;
 }
 
@@ -408,6 +411,8 @@ Value builtin_gather(Sema *S, Call *c) {
     return value_error();
   }
   v = emit1(S, TILE_GATHER, type_like(t, ti), v.u.tile, index.u.tile, NULL, c->at);
-  if (v.kind == V_TILE) tile_set_int(S->fn, v.u.tile->def, TA_axis, axis);
+  if (v.kind != V_TILE) return v;
+  tile_set_int(S->fn, v.u.tile->def, TA_axis, axis);
+  given_layout_copy(S, index.u.tile, v.u.tile);
   return v;
 }

@@ -207,9 +207,11 @@ Value builtin_permute(Sema *S, Call *c) {
     return value_error();
   }
   if (same) return v;
-  v = emit1(S, TILE_TRANS, to, v.u.tile, NULL, NULL, c->at);
-  if (v.kind == V_TILE) tile_set_ints(S->fn, v.u.tile->def, TA_perm, dims, n);
-  return v;
+  Value made = emit1(S, TILE_TRANS, to, v.u.tile, NULL, NULL, c->at);
+  if (made.kind != V_TILE) return made;
+  tile_set_ints(S->fn, made.u.tile->def, TA_perm, dims, n);
+  given_layout_permute(S, v.u.tile, made.u.tile, dims, c->at);
+  return made;
 }
 
 Value builtin_reshape(Sema *S, Call *c) {

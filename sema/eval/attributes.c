@@ -86,6 +86,13 @@ static bool dtype_limit(DType t, const char *name, Value *out) {
   return true;
 }
 
+/* Of a tile's type; AutoLayout() where the compiler chooses. */
+static Value layout_of_type(Sema *S, DTypeValue d) {
+  Span nowhere = {0};
+  return d.layout ? layout_numbered(S, d.layout)
+                  : call_with(S, gluon_value(S, "AutoLayout"), NULL, 0, nowhere);
+}
+
 static bool dtype_attribute(Sema *S, Value v, Name name, Value *out) {
   Type t = v.u.dtype.type;
   DType e = (DType)t.dtype;
@@ -112,6 +119,7 @@ static bool dtype_attribute(Sema *S, Value v, Name name, Value *out) {
   else if (!strcmp(name, "itemsize")) *out = value_int(dtype_bytes(e));
   else if (!strcmp(name, "name")) *out = value_str(pool_name(S->names, value_text(S->arena, v)));
   else if (!strcmp(name, "value")) *out = v;
+  else if (!strcmp(name, "layout") && t.rank) *out = layout_of_type(S, v.u.dtype);
   else return dtype_limit(e, name, out);
   return true;
 }
@@ -146,10 +154,16 @@ static bool tile_method(Sema *S, Value v, Name name, Value *out) {
   return true;
 }
 
+static Value type_of_tile(Sema *S, Value v) {
+  Value type = value_dtype(value_type(v));
+  if (value_is_block(v)) type.u.dtype.layout = given_layout(S, v.u.tile);
+  return type;
+}
+
 static bool tile_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   Type t = value_type(v);
   if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
-  else if (!strcmp(name, "type")) *out = value_dtype(t);
+  else if (!strcmp(name, "type")) *out = type_of_tile(S, v);
   else if (!strcmp(name, "shape")) *out = shape_value(S, t);
   else if (!strcmp(name, "numel")) *out = value_int(type_numel(t));
   else if (!strcmp(name, "value") && v.kind == V_CONST) *out = undecay(v);

@@ -222,6 +222,14 @@ static void select_slots(Sema *S, Join *j, Value cond, Span at) {
   }
 }
 
+static void join_layouts(Sema *S, const JoinSlot *slot, TileValue *result, Span at) {
+  Value a = slot->sides[0], b = slot->sides[1];
+  if (a.kind == V_TILE && b.kind == V_TILE)
+    given_layout_agree(S, a.u.tile, b.u.tile, "the two sides of the branch", at);
+  if (b.kind == V_TILE) given_layout_copy(S, b.u.tile, result);
+  if (a.kind == V_TILE) given_layout_copy(S, a.u.tile, result);
+}
+
 static void build_if(Sema *S, Join *j, Side sides[2], Value cond, Span at) {
   uint32_t n = (uint32_t)j->slots.len;
   TileValue **values = ARENA_ARRAY(S->arena, TileValue *, n);
@@ -246,6 +254,7 @@ static void build_if(Sema *S, Join *j, Side sides[2], Value cond, Span at) {
     sides[side].block->owner = op;
   }
   for (uint32_t i = 0; i < n; i++) *j->slots.data[i].into = value_tile(op->results[i]);
+  for (uint32_t i = 0; i < n; i++) join_layouts(S, &j->slots.data[i], op->results[i], at);
 }
 
 /* The values that a function returns must have one type. */

@@ -107,7 +107,7 @@ static Value call_extern(Sema *S, Name path, const CallArgs *args) {
   if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
   if (!S->host && !strncmp(path, "triton.", 7)) {
     sema_error(S, args->at, E_SEMA_UNSUPPORTED, path);
-    if (!strncmp(path, "triton.experimental.gluon.", 26)) sema_hint(S, H_SEMA_GLUON);
+    if (!strncmp(path, "triton.experimental.gluon.", 26)) sema_hint(S, "%s", H_SEMA_GLUON);
   } else {
     sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, path);
     sema_hint(S, H_SEMA_EXTERN);
@@ -346,10 +346,13 @@ static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
               .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
   bool failed = S->failed;
   S->failed = false;
+  if (S->shared) shared_enter(S);
   Value v = bind_params(S, &b) ? eval_function_body(S, fn) : value_error();
   if (S->failed && v.kind == V_NONE) v = value_error(); /* it might have returned something */
   S->failed = S->failed || failed;
   S->calls--;
+  Frame *callee = S->frame;
   S->frame = outer;
+  if (S->shared) shared_leave(S, callee);
   return v;
 }

@@ -107,7 +107,7 @@ static void loop_carry(Sema *S, LoopValues *l, Name name) {
   for (uint32_t i = 0; i < c.count; i++) {
     Value *leaf = leaves.data[i];
     if (S->elementwise) *leaf = broadcast_to(S, *leaf, S->element_shape, l->at);
-    loop_add_leaf(S, l, name, *leaf);
+    loop_add_leaf(S, l, name[0] == '<' ? pool_name(S->names, "shared") : name, *leaf);
   }
   vec_push(S->arena, &l->vars, c);
 }
@@ -134,8 +134,10 @@ static TileBlock *loop_open(Sema *S, LoopValues *l, int which) {
     names[i] = l->leaves.data[i].name;
   }
   tile_block_params(S->fn, b, types, names, (uint32_t)n);
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
     values[i] = value_tile(l->leaves.data[i].params[which] = b->params[i]);
+    given_layout_copy(S, l->leaves.data[i].init, b->params[i]);
+  }
   for (size_t i = 0; i < l->vars.len; i++) set_leaves(S, &l->vars.data[i], values);
   return b;
 }
@@ -169,7 +171,10 @@ static TileValue *next_value(Sema *S, LoopValues *l, const Carried *c, const Var
     changed_type(S, c, now, value_tile(leaf->init), v);
     return leaf->params[0];
   }
-  return materialize(S, v, l->at);
+  TileValue *next = materialize(S, v, l->at);
+  const char *where = arena_printf(S->arena, "'%s' in the loop", now->name);
+  given_layout_agree(S, leaf->init, next, where, now->at);
+  return next;
 }
 
 static TileValue *body_param(const Leaf *leaf) {
@@ -306,6 +311,7 @@ static const Value *loop_results(Sema *S, LoopValues *l, TileOp *op) {
     values[i] = leaf->before;
     if (is_leaf_unchanged(leaf)) continue;
     op->results[n]->name = leaf->name;
+    given_layout_copy(S, leaf->init, op->results[n]);
     values[i] = value_tile(op->results[n++]);
   }
   for (size_t i = 0; i < l->vars.len; i++) set_leaves(S, &l->vars.data[i], values);
@@ -408,6 +414,8 @@ static void loop_start(Sema *S, Loop *l) {
   assigned_names(S, &s->body, s->kind == ST_WHILE ? s->value : NULL, &names);
   l->values = (LoopValues){.at = s->span, .mark = S->frame->trail.len};
   for (size_t i = 0; i < names.names.len; i++) loop_carry(S, &l->values, names.names.data[i]);
+  for (uint32_t i = 0; i < S->shared && !S->elementwise; i++)
+    loop_carry(S, &l->values, shared_name(S, i));
   l->leaves_early = names.has_break || names.has_return;
   l->has_return = names.has_return;
   S->frame->loops++;

@@ -31,7 +31,9 @@ TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, con
   if (S->elementwise && S->element_shape.rank && !S->frame->is_std && is_of_whole_tiles(code))
     sema_error(S, at, E_SEMA_WHOLE_TILE, tile_op_name(code));
   S->b.span = sema_place(S, at);
-  return tile_build(&S->b, code, args, nargs, types, nresults);
+  TileOp *op = tile_build(&S->b, code, args, nargs, types, nresults);
+  if (S->layouts.len) given_layout_flow(S, op, at);
+  return op;
 }
 
 Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileValue *z, Span at) {
@@ -76,9 +78,11 @@ Value expand_axis(Sema *S, Value v, int axis, Span at) {
   t.shape[axis] = 1;
   t.rank++;
   if (!value_is_block(v)) return reshape_value(S, v, t, at);
-  v = emit1(S, TILE_EXPAND_DIMS, t, v.u.tile, NULL, NULL, at);
-  if (v.kind == V_TILE) tile_set_int(S->fn, v.u.tile->def, TA_axis, axis);
-  return v;
+  Value made = emit1(S, TILE_EXPAND_DIMS, t, v.u.tile, NULL, NULL, at);
+  if (made.kind != V_TILE) return made;
+  tile_set_int(S->fn, made.u.tile->def, TA_axis, axis);
+  given_layout_expand(S, v.u.tile, made.u.tile, axis, at);
+  return made;
 }
 
 /* The shape of both together; false and the axis where they disagree. */

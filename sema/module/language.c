@@ -48,16 +48,17 @@ static const char *statement_end(const char *p) {
 
 static bool starts_with(const char *p, const char *word) { return !strncmp(p, word, strlen(word)); }
 
-/* The name that a chunk defines: after `def `, or before ` =` or `:`; its length in *len. */
+/* The name that a chunk defines: after `def ` or `class `, or before ` =` or `:`; its length in
+ * *len. */
 static const char *defined_name(const char *p, const char *end, size_t *len) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  if (starts_with(p, "@")) {
-    for (p = strstr(p, "\ndef "); p && p >= end; p = NULL) {
-    }
-    if (!p) return NULL;
-    p++;
+  while (p && starts_with(p, "@")) {
+    p = memchr(p, '\n', (size_t)(end - p));
+    if (p) p++;
   }
+  if (!p) return NULL;
   if (starts_with(p, "def ")) p += 4;
+  if (starts_with(p, "class ")) p += 6;
   *len = strspn(p, letters);
   return *len ? p : NULL;
 }
@@ -72,6 +73,14 @@ static void parse_chunk(Program *p, ModuleInfo *m, const char *start, size_t len
   module_index(p, m, &ast->body);
 }
 
+static bool starts_definition(const char *p) {
+  return starts_with(p, "@") || starts_with(p, "def ") || starts_with(p, "class ");
+}
+
+static bool has_definition(const char *p, const char *end) {
+  return memmem(p, (size_t)(end - p), "\ndef ", 5) || memmem(p, (size_t)(end - p), "\nclass ", 7);
+}
+
 /* Cuts a file into chunks; imports are read at once. */
 static void index_file(Program *p, StdFile *f) {
   const char *at = f->file->text;
@@ -79,8 +88,7 @@ static void index_file(Program *p, StdFile *f) {
   while (*at) {
     const char *end = at;
     do end = statement_end(end); /* decorators belong to the function after them */
-    while (starts_with(at, "@") && *end && (starts_with(end, "@") || starts_with(end, "def ")) &&
-           !memmem(at, (size_t)(end - at), "\ndef ", 5));
+    while (starts_with(at, "@") && *end && starts_definition(end) && !has_definition(at, end));
     size_t len;
     const char *name = defined_name(at, end, &len);
     if (starts_with(at, "from ") || starts_with(at, "import ")) {
@@ -205,7 +213,11 @@ typedef enum {
   SP_NAN,
   SP_HOST,
   SP_NEREID,
-  SP_CORE
+  SP_CORE,
+  SP_EXPERIMENTAL,
+  SP_GLUON,
+  SP_GLUON_LANGUAGE,
+  SP_GLUON_AMPERE
 } Space;
 
 static Space classify(const char *path) {
@@ -233,6 +245,13 @@ static Space classify(const char *path) {
       {"triton.runtime", SP_HOST},
       {"triton.runtime.jit", SP_TRITON},
       {"triton.runtime.autotuner", SP_TRITON},
+      {"triton.experimental", SP_EXPERIMENTAL},
+      {"triton.experimental.gluon", SP_GLUON},
+      {"triton.experimental.gluon.language", SP_GLUON_LANGUAGE},
+      {"triton.experimental.gluon.language._core", SP_GLUON_LANGUAGE},
+      {"triton.experimental.gluon.language._layouts", SP_GLUON_LANGUAGE},
+      {"triton.experimental.gluon.language.nvidia", SP_EXPERIMENTAL},
+      {"triton.experimental.gluon.language.nvidia.ampere", SP_GLUON_AMPERE},
       {"nereid", SP_NEREID},
       {"nereid.core", SP_CORE},
   };
@@ -286,6 +305,8 @@ static const char *const math_files[] = {"math.py",    "libdevice.py", "integer.
                                          "convert.py", "standard.py",  NULL};
 static const char *const libdevice_files[] = {"libdevice.py", "integer.py", "convert.py", "math.py",
                                               NULL};
+static const char *const gluon_files[] = {"gluon.py", "layouts.py", NULL};
+static const char *const ampere_files[] = {"gluon_ampere.py", NULL};
 static const char *const target_files[] = {"target_info.py", NULL};
 
 static bool language_name(Sema *S, Name name, Value *out) {
@@ -327,17 +348,27 @@ static bool triton_name(Sema *S, Name space, Name name, Value *out) {
   return true;
 }
 
-/* core.NAME: the elementwise op of the tile IR of that name; core.TRITON_3_9: whether it is the
- * language. */
+/* core.NAME: the elementwise op of the tile IR of that name, or a builtin of the library's own;
+ * core.TRITON_3_9: whether it is the language. */
 static bool core_name(Sema *S, Name name, Value *out) {
   if (!strcmp(name, "TRITON_3_9")) {
     *out = value_bool(S->language >= LANGUAGE_3_9);
     return true;
   }
+  const Builtin *fn = builtin_row(S, name, "N");
+  if (fn) *out = builtin_value(fn);
+  if (fn) return true;
   TileCode code = tile_op_parse(name, strlen(name));
   if (code == TILE_OP_COUNT || !(tile_op_flags(code) & TILE_ELEM)) return false;
   *out = bound_extra(S, "core_op", value_int(code));
   return true;
+}
+
+static bool gluon_name(Sema *S, Name space, Name name, Value *out) {
+  const Builtin *fn = builtin_row(S, name, "G");
+  if (fn) *out = builtin_value(fn);
+  return fn || sub_space(S, space, name, out) ||
+         (name[0] != '_' && std_get(S, gluon_files, name, out)) || language_name(S, name, out);
 }
 
 static bool nereid_name(Sema *S, Name name, Value *out) {
@@ -369,6 +400,10 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
       return S->host != NULL;
     case SP_NEREID: return nereid_name(S, name, out);
     case SP_CORE: return core_name(S, name, out);
+    case SP_EXPERIMENTAL: return sub_space(S, space, name, out);
+    case SP_GLUON: return sub_space(S, space, name, out) || triton_name(S, space, name, out);
+    case SP_GLUON_LANGUAGE: return gluon_name(S, space, name, out);
+    case SP_GLUON_AMPERE: return std_get(S, ampere_files, name, out);
     default: return false;
   }
 }
@@ -379,17 +414,39 @@ Nearest language_nearest(Sema *S, Name space, Name name) {
     if (strpbrk(builtin_table[i].where, "LT")) nearest_offer(&n, name, builtin_table[i].name);
   for (int t = DT_NONE + 1; t < DT_PTR; t++) nearest_offer(&n, name, dtype_lang_name((DType)t));
   Space kind = classify(space);
-  const char *const *files = kind == SP_LIBDEVICE ? libdevice_files
-                             : kind == SP_MATH    ? math_files
-                                                  : language_files;
+  const char *const *files = kind == SP_LIBDEVICE        ? libdevice_files
+                             : kind == SP_MATH           ? math_files
+                             : kind == SP_GLUON_LANGUAGE ? gluon_files
+                                                         : language_files;
   for (; *files; files++) std_offer(S->p, *files, name, &n);
   return n;
+}
+
+/* Names of Gluon's that are not here; of what is NVIDIA's or AMD's alone, all others. */
+static bool is_of_gluon(Name space, Name name) {
+  static const char *const names[] = {"warp_specialize",
+                                      "bank_conflicts",
+                                      "to_linear_layout",
+                                      "fp4_to_fp",
+                                      "nvidia",
+                                      "amd",
+                                      "extra"};
+  Space kind = classify(space);
+  if (kind == SP_EXPERIMENTAL || kind == SP_GLUON_AMPERE) return true;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if ((kind == SP_GLUON_LANGUAGE || kind == SP_GLUON) && !strcmp(names[i], name)) return true;
+  return false;
 }
 
 void language_unknown(Sema *S, Name space, Name name, Span at) {
   if (strstr(name, "experimental_")) {
     const char *path = arena_printf(S->arena, "%s.%s", space, name);
     sema_error(S, at, E_SEMA_UNSUPPORTED, path);
+    return;
+  }
+  if (is_of_gluon(space, name)) {
+    sema_error(S, at, E_SEMA_UNSUPPORTED, arena_printf(S->arena, "%s.%s", space, name));
+    sema_hint(S, "%s", H_SEMA_GLUON);
     return;
   }
   if (!strcmp(name, "float8e4b8") || !strcmp(name, "float8e5b16")) {

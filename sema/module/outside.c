@@ -314,8 +314,12 @@ static void add_string(Text *out, const char *s) {
 
 static bool add_expression(Text *out, Value v, int depth);
 
+/* Of tuples, lists and layouts. */
 static bool add_items(Text *out, const Tuple *t, int depth) {
-  if (t->cls || t->fields || depth == VALUE_DEPTH_MAX) return false;
+  bool layout = t->is_aggregate && t->cls->u.cls.module->is_std;
+  if (((t->cls || t->fields) && !layout) || depth == VALUE_DEPTH_MAX) return false;
+  if (layout)
+    text_printf(out, "triton.experimental.gluon.language.%s", t->cls->u.cls.def->name);
   text_puts(out, t->is_list ? "[" : "(");
   for (uint32_t i = 0; i < t->len; i++) {
     if (out->len > VALUE_TEXT_MAX || !add_expression(out, t->data[i], depth + 1)) return false;

@@ -8,6 +8,7 @@
  * where: M  a member of tiles as well (x.sum() is tl.sum(x))
  *        L  triton.language          T  triton           P  Python's own
  *        C  triton.language.extra.cuda                   I  triton.language.target_info
+ *        N  nereid.core, of the standard library          G  triton.experimental.gluon.language
  * parameters: names with Python's defaults; *name takes the rest.  A handler gets one Value for
  *   each, in order; V_ABSENT where none was given and there is no default.
  *
@@ -165,9 +166,15 @@ X(gdc_launch_dependents, "C", "", builtin_grid_dependency, 1) \
 X(globaltimer,   "C", "", builtin_special, 0) \
 X(smid,          "C", "", builtin_special, 1) \
 X(num_threads,   "C", "", builtin_num_warps, 32) \
-X(num_warps,     "C", "", builtin_num_warps, 1) \
+X(num_warps,     "CG", "", builtin_num_warps, 1) \
 X(convert_custom_float8_sm70, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
 X(convert_custom_float8_sm80, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
+/* -- of Gluon -- */ \
+X(set_layout,    "N", "x, layout", builtin_layout, 0) \
+X(convert_layout, "N", "x, layout", builtin_layout, 1) \
+X(shared_new,    "N", "dtype, shape", builtin_shared_new, 0) \
+X(shared_load,   "N", "memory", builtin_shared_load, 0) \
+X(shared_store,  "N", "memory, value", builtin_shared_store, 0) \
 /* -- triton -- */ \
 X(jit,           "T", "fn=None, **kwargs", builtin_jit, 0) \
 X(constexpr_function, "T", "fn", builtin_jit, 1) \

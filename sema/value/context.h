@@ -18,7 +18,8 @@
  *     expressions.c  expressions, containers       subscripts.c     x[index]
  *     call.c         calls, of functions inlined      classes.c   named tuples and aggregates
  *     operators.c    operators on run-time values  fma.c            products that fuse with sums
- *     attributes.c   x.dtype, x.shape, methods
+ *     attributes.c   x.dtype, x.shape, methods     given_layouts.c  Gluon's layouts of tiles
+ *     shared.c       Gluon's shared memory
  *   builtins/   owns the functions of the language (builtins.h); from argument values to a result
  *   value/      owns values (value.h); from values to values
  *     scope.c        variables                     types.c          promotion and casts
@@ -219,6 +220,9 @@ struct Sema {
   bool spent;         /* EVAL_MB_MAX is taken: nothing more is evaluated */
   bool muted;         /* the last error was not new: its notes and hints go too */
   VEC(Replacement) replaced;
+  VEC(Value) layouts;           /* that the program gives tiles, each once */
+  VEC(uint16_t) layout_numbers; /* of tile values, by id: which of them, from 1; 0: none */
+  uint32_t shared;              /* tiles in shared memory */
   VEC(Span) reported;
   struct Host *host; /* NULL: a kernel is compiled; else decorators are evaluated: see host.h */
 };
@@ -412,6 +416,32 @@ Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileV
 bool can_emit(Sema *S); /* false in a trial, which then has failed */
 Value reshape_value(Sema *S, Value v, Type to, Span at);
 Value expand_axis(Sema *S, Value v, int axis, Span at);
+
+/* ---- given_layouts.c ---- */
+/* A name of triton.experimental.gluon.language. */
+Value gluon_value(Sema *S, const char *name);
+/* The number of the layout that the program has given a tile value; 0: none. */
+uint16_t given_layout(const Sema *S, const TileValue *v);
+static inline Value layout_numbered(const Sema *S, uint16_t n) { return S->layouts.data[n - 1]; }
+/* Gives `to` the layout of `from`. */
+void given_layout_copy(Sema *S, const TileValue *from, TileValue *to);
+/* The layouts of an op's results, for ops whose results have the axes of their operands. */
+void given_layout_flow(Sema *S, TileOp *op, Span at);
+/* The same for ops that add, remove or permute axes. */
+void given_layout_expand(Sema *S, const TileValue *from, TileValue *to, int axis, Span at);
+void given_layout_reduce(Sema *S, const TileValue *from, TileValue *to, int axis, Span at);
+void given_layout_permute(Sema *S, const TileValue *from, TileValue *to, const int64_t *dims,
+                          Span at);
+/* False, and an error, if both have layouts that differ. */
+bool given_layout_agree(Sema *S, const TileValue *a, const TileValue *b, const char *where,
+                        Span at);
+
+/* ---- shared.c ---- */
+/* Shared memory enters the function that S->frame is of, and leaves it for the caller's frame. */
+void shared_enter(Sema *S);
+void shared_leave(Sema *S, Frame *callee);
+/* The variable of shared memory number `i`, as every frame calls it. */
+Name shared_name(Sema *S, uint32_t i);
 
 /* ---- module_names.c, language.c ---- */
 /* Parses what defines `name` in a module of the library, if it was not yet. */

@@ -90,6 +90,7 @@ typedef struct {
 typedef struct {
   Type type;   /* DT_NONE: void.  DT_PTR: a pointer type; rank > 0: a block type */
   bool is_const; /* tl.const pointers */
+  uint16_t layout; /* of a tile's type, as given_layout() numbers them; 0: none */
   const Value *constant; /* the type of that constexpr alone: tl.constexpr_type(3) */
 } DTypeValue;
 

@@ -53,12 +53,14 @@ static void print_python_value(Text *out, Value v, bool repr, int depth);
 static bool is_long(const Text *out) { return out->len > VALUE_TEXT_MAX; }
 
 static void print_tuple(Text *out, const Tuple *t, int depth) {
+  if (t->is_aggregate) text_puts(out, t->cls->u.cls.def->name);
   text_puts(out, t->is_list ? "[" : "(");
   for (uint32_t i = 0; i < t->len && !is_long(out); i++) {
     if (i) text_puts(out, ", ");
+    if (t->is_aggregate) text_printf(out, "%s=", t->fields[i]);
     print_python_value(out, t->data[i], true, depth);
   }
-  text_puts(out, t->is_list ? "]" : t->len == 1 ? ",)" : ")");
+  text_puts(out, t->is_list ? "]" : t->len == 1 && !t->is_aggregate ? ",)" : ")");
 }
 
 static void print_dict(Text *out, const Dict *d, int depth) {

@@ -8,7 +8,7 @@ from tables import ROOT, rows, unquoted
 
 NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
 WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`",
-         "C": "`cuda`"}
+         "C": "`cuda`", "G": "`gluon`"}
 
 
 def cell(text):
@@ -36,7 +36,7 @@ def code(text):
 
 
 # The files of lang/std/ that the language's names come from (sema/module/language.c).
-STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert"]
+STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert", "gluon"]
 
 
 def std_functions():
@@ -211,7 +211,8 @@ def pages():
     text = "# Statements of the loop-nest IR\n\n" + NOTE.format(nest)
     yield "nest-ops.md", text + table(nest, "NEST_OPS", titles, nest_cells)
     text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
-    text += table(builtins, "BUILTINS", ["function", "of"], builtin_cells)
+    public = [row for row in rows(builtins, "BUILTINS") if row[1][1] != "N"]
+    text += markdown(public, ["function", "of"], builtin_cells)
     yield "builtins.md", text + std_functions()
     titles = ["operator", "schema", "type rule", "primitive"]
     text = "# Operators of graphs\n\n" + NOTE.format(graph)
