@@ -22,7 +22,8 @@ _RENAMED = {
     "triton.runtime.errors": "nereid.errors",
 }
 # The modules that keep their names, with all below them.
-_SHARED = ("errors", "knobs", "language", "runtime.autotuner", "runtime.jit", "testing", "tools")
+_SHARED = ("errors", "experimental", "knobs", "language", "runtime.autotuner", "runtime.jit",
+           "testing", "tools")
 # Names that Triton has in another module than Nereid.
 _ELSEWHERE = {
     "triton.compiler.compiler": {

@@ -114,7 +114,7 @@ def check_missing():
     for name in ("triton.nothing", "triton.runtime.nothing", "triton.runtime.jit.nothing",
                  "triton.language.nothing", "triton.language.math.nothing"):
         check(name, f"import triton.language.math\nimport triton.runtime.jit\n{name}", say + name)
-    for name in ("triton._C.libtriton", "triton.experimental.gluon", "triton.profiler",
+    for name in ("triton._C.libtriton", "triton.profiler", "triton.profiler.language",
                  "triton.language.nothing", "triton.models"):
         module = ".".join(name.split(".")[:2]) if name != "triton.language.nothing" else name
         check(name, f"import {name}", f"ModuleNotFoundError: {say}module {module}")

@@ -7,6 +7,7 @@ import builtins
 from nereid.language import types
 
 _PACKAGE = "nereid.language"
+_GLUON = "nereid.experimental.gluon"
 _INSIDE = (f"{_PACKAGE}.types", f"{_PACKAGE}.constant")
 _HOST = ("nereid", f"{_PACKAGE}.target_info")  # modules whose constexpr functions are known
 
@@ -32,6 +33,8 @@ def expression(value) -> str | None:
         return None
     if isinstance(value, types.dtype):
         return f"triton.language.{value.codegen_name()}"
+    if callable(getattr(kind, "kernel_text", None)):  # a layout of Gluon's
+        return value.kernel_text()
     if kind is types._Member:
         return f"triton.language.{value!r}" if value._group == "PropagateNan" else None
     if value is types.PropagateNan:
@@ -60,6 +63,7 @@ def _name(value) -> str | None:
             return None
         home = f"{_PACKAGE}.core" if path in _INSIDE else path
         name = f"{home}.{name}"
-    if path == "nereid" or path == _PACKAGE or path.startswith(f"{_PACKAGE}."):
+    known = path in ("nereid", _PACKAGE, _GLUON) or path.startswith((f"{_PACKAGE}.", f"{_GLUON}."))
+    if known:
         return "triton" + name[len("nereid") :]
     return None

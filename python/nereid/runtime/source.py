@@ -371,9 +371,10 @@ def _default(fn, parameter: str):
 
 def _call_names() -> dict:
     """The names in calls that the compiler asks for: "_(8,base=triton.language.int32,)"."""
-    from nereid import language
+    from nereid import experimental, language
+    from nereid.experimental import gluon  # noqa: F401
 
-    triton = types.SimpleNamespace(language=language)
+    triton = types.SimpleNamespace(language=language, experimental=experimental)
     names = {"float": float}
     return {"_": lambda *args, **kwargs: (args, kwargs), "triton": triton, "__builtins__": names}
 
@@ -438,6 +439,7 @@ def _is_member(value) -> bool:
 
 # Modules of which the compiler knows names itself.
 _KNOWN = ("math", "torch", "numpy")
+_LANGUAGES = ("triton.language", "triton.experimental.gluon")
 # Names of the package, outside of its language, that have a meaning in kernels.
 _PACKAGE = frozenset(("jit", "cdiv", "next_power_of_2", "constexpr_function", "autotune",
                       "heuristics", "Config", "must_use_result"))
@@ -447,7 +449,7 @@ def _language_name(value) -> str | None:
     """The full name of a module, function or class that the compiler knows."""
     if isinstance(value, types.ModuleType):
         name = value.__name__
-        known = name in _KNOWN or name == "triton" or name.startswith("triton.language")
+        known = name in _KNOWN or name == "triton" or name.startswith(_LANGUAGES)
         return name if known else _text_of(value)
     module = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None)
@@ -458,7 +460,7 @@ def _language_name(value) -> str | None:
     root = module.split(".")[0]
     if root in ("math", "typing", "collections", "numpy"):
         return f"{module}.{name}"
-    if module.startswith("nereid.language"):
+    if module.startswith(("nereid.language", "nereid.experimental")):
         return _text_of(value)
     if root == "nereid" or module.startswith("triton.runtime"):
         return "triton." + name if name in _PACKAGE else None

@@ -1,0 +1,1 @@
+"""What Triton keeps under `experimental`: Gluon."""
