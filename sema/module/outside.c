@@ -318,8 +318,7 @@ static bool add_expression(Text *out, Value v, int depth);
 static bool add_items(Text *out, const Tuple *t, int depth) {
   bool layout = t->is_aggregate && t->cls->u.cls.module->is_std;
   if (((t->cls || t->fields) && !layout) || depth == VALUE_DEPTH_MAX) return false;
-  if (layout)
-    text_printf(out, "triton.experimental.gluon.language.%s", t->cls->u.cls.def->name);
+  if (layout) text_printf(out, "triton.experimental.gluon.language.%s", t->cls->u.cls.def->name);
   text_puts(out, t->is_list ? "[" : "(");
   for (uint32_t i = 0; i < t->len; i++) {
     if (out->len > VALUE_TEXT_MAX || !add_expression(out, t->data[i], depth + 1)) return false;
