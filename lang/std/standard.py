@@ -3,6 +3,7 @@
 # narrow dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
 import triton
 import triton.language as tl
+from triton.language.extra import cuda
 from nereid import basic, core
 
 @triton.jit
@@ -42,16 +43,27 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 @triton.jit
+def _clock():
+    """Nanoseconds, the same in all threads of the program: the latest that one of them reads."""
+    return tl.max(tl.full([cuda.num_threads()], cuda.globaltimer(), tl.int64), 0)
+
+
+@triton.jit
 def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None):
-    """Waits until each element has had its expected value, and returns true for each."""
+    """Waits until each element has had its expected value, or for timeout_ns nanoseconds: whether
+    each has."""
     dtype: tl.constexpr = pointer.dtype.element_ty
-    tl.static_assert(timeout_ns is None, "atomic_poll: timeout_ns is not supported yet")
     tl.static_assert(dtype.is_int() and dtype.primitive_bitwidth >= 16,
                      f"atomic_poll takes integers of 16, 32 or 64 bits, not {dtype}")
     expected = tl.to_tensor(expected_value).to(dtype)
     seen = tl.atomic_load(pointer, sem=sem, scope=scope) == expected
-    while basic.some(not seen):
-        seen = seen | (tl.atomic_load(pointer, sem=sem, scope=scope) == expected)
+    if timeout_ns is None:
+        while basic.some(not seen):
+            seen = seen | (tl.atomic_load(pointer, sem=sem, scope=scope) == expected)
+    else:
+        begin = _clock()
+        while basic.some(not seen) & (_clock() - begin < timeout_ns):
+            seen = seen | (tl.atomic_load(pointer, sem=sem, scope=scope) == expected)
     return seen
 
 

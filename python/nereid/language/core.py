@@ -270,7 +270,8 @@ class tensor(base_value):
         timeout_ns=None,
         _semantic=None,
     ) -> tensor:
-        """Waits until each element has had its expected value, and returns true for each."""
+        """Waits until each element has had its expected value, or for timeout_ns nanoseconds:
+        whether each has."""
         raise outside_kernel("tensor.atomic_poll")
 
     def sort(self, dim=None, descending=False, _semantic=None) -> tensor:

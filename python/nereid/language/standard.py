@@ -65,7 +65,8 @@ def swizzle2d(i, j, size_i, size_j, size_g) -> Any:
 
 
 def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None) -> tensor:
-    """Waits until each element has had its expected value, and returns true for each."""
+    """Waits until each element has had its expected value, or for timeout_ns nanoseconds: whether
+    each has."""
     raise outside_kernel("atomic_poll")
 
 

@@ -41,3 +41,12 @@ def scalars(x_ptr, out_ptr):
     tl.atomic_store(out_ptr, x)
     tl.atomic_store(out_ptr + 1, 7)
     tl.atomic_store(out_ptr + 2, x_ptr.atomic_load(sem="relaxed", scope="cta"), mask=x > 0)
+
+
+@triton.jit
+def poll_timeout(x_ptr, out_ptr, WAIT: tl.constexpr):
+    """What is not there in time gives False, and one load is made in any case."""
+    i = tl.arange(0, 4)
+    tl.store(out_ptr + i, tl.atomic_poll(x_ptr + i, 1, timeout_ns=WAIT).to(tl.int32))
+    tl.store(out_ptr + 4, tl.atomic_poll(x_ptr, 0, timeout_ns=0).to(tl.int32))
+    tl.store(out_ptr + 5, tl.atomic_poll(x_ptr, 1, timeout_ns=WAIT).to(tl.int32))

@@ -46,3 +46,11 @@ def scalars(rng, dtype="i32"):
     x, y = typed(np.array([5.0, 6.0], np.float32), dtype)
     return dict(x_ptr=x, out_ptr=new("empty", dtype, 3)), {}, "1", \
         dict(out_ptr=np.array([5, 7, 5]).astype(y.dtype))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, WAIT=0)
+def poll_timeout(rng, WAIT=100000):
+    x = np.array([0, 1, 1, 0], np.int32)
+    args = dict(x_ptr=x, out_ptr=new("empty", "i32", 6))
+    return args, dict(WAIT=WAIT), "1", dict(out_ptr=np.array([0, 1, 1, 0, 1, 0], np.int32))

@@ -13,4 +13,3 @@ def k(x, y):
     tl.atomic_store(x, i)
     tl.atomic_store(3, i)
     tl.atomic_poll(x, 1)
-    tl.atomic_poll(y, 1, timeout_ns=100)
