@@ -228,7 +228,7 @@
 #define E_SEMA_EXTERN_OPERANDS "the function '%s' of libdevice does not take (%s)"
 #define E_SEMA_COMBINE_OP \
   "`%s` in a function that combines elements is not supported yet: it may compute, choose and " \
-  "assert"
+  "assert, with pure assembly for one element"
 #define E_SEMA_WHOLE_TILE \
   "`%s` in a function of map_elementwise: it computes with single elements, and has no tiles"
 #define E_SEMA_PACK \

@@ -43,27 +43,27 @@ void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x) {
   const NestBlock *body = st->regions[0];
   uint32_t n = body->nparams / 2;
   size_t count = body->nparams, cap = count;
-  for (const NestStmt *o = body->first; o; o = o->next) cap++;
+  for (const NestStmt *o = body->first; o; o = o->next) cap += o->ndsts;
   Renamed *map = ARENA_ARRAY(s->scratch, Renamed, cap);
   for (uint32_t i = 0; i < body->nparams; i++)
     map[i] = (Renamed){body->params[i], i < n ? acc[i] : x[i - n]};
   for (const NestStmt *o = body->first; o; o = o->next) {
-    Ref srcs[3];
-    for (uint32_t i = 0; i < o->nsrcs; i++) srcs[i] = rename_operand(map, count, o->srcs[i]);
-    Ref dst = rename_operand(map, count, o->dsts[0]);
-    if (dst.var == o->dsts[0].var) {
-      const NestVar *v = o->dsts[0].var;
-      dst = ref_var(bind_var(s, v->name, v->dtype, v->elem, 1, acc[0].var->uniform));
-      map[count++] = (Renamed){o->dsts[0].var, dst};
-    }
-    NestStmt *c = nest_stmt(&s->b, o->code, 1, o->nsrcs);
+    NestStmt *c = nest_stmt(&s->b, o->code, o->ndsts, o->nsrcs);
     c->op = o->op;
     c->type = o->type;
     c->to = o->to;
     c->elem = o->elem;
     c->rtz = o->rtz;
-    c->dsts[0] = dst;
-    if (o->nsrcs) memcpy(c->srcs, srcs, sizeof *srcs * o->nsrcs);
+    c->attrs = o->attrs;
+    c->nattrs = o->nattrs;
+    for (uint32_t i = 0; i < o->nsrcs; i++) c->srcs[i] = rename_operand(map, count, o->srcs[i]);
+    for (uint32_t i = 0; i < o->ndsts; i++) {
+      const NestVar *v = o->dsts[i].var;
+      c->dsts[i] = rename_operand(map, count, o->dsts[i]);
+      if (c->dsts[i].var != v) continue;
+      c->dsts[i] = ref_var(bind_var(s, v->name, v->dtype, v->elem, 1, acc[0].var->uniform));
+      map[count++] = (Renamed){o->dsts[i].var, c->dsts[i]};
+    }
   }
 }
 

@@ -59,6 +59,17 @@ static void build_print(Build *s, const TileOp *op) {
 
 /* ======== inline assembly ======== */
 
+void build_asm_stmt(Build *s, const TileOp *op, const Ref *srcs, NestVar *const *made) {
+  NestStmt *st = nest_stmt(&s->b, NEST_ASM, op->nresults, op->nargs);
+  for (uint32_t i = 0; i < op->nargs; i++) st->srcs[i] = srcs[i];
+  for (uint32_t i = 0; i < op->nresults; i++) st->dsts[i] = ref_var(made[i]);
+  if (op->code == TILE_ASM_IMPURE) nest_set_int(s->nest, st, NA_volatile, 1);
+  nest_set_str(s->nest, st, NA_asm, tile_str(op, TA_asm, ""));
+  nest_set_str(s->nest, st, NA_constraints, tile_str(op, TA_constraints, ""));
+  int64_t pack = tile_int(op, TA_pack, 1);
+  if (pack > 1) nest_set_int(s->nest, st, NA_pack, pack);
+}
+
 static Ref asm_scalar(Build *s, const TileValue *v) {
   Ref r = build_scalar(s, v);
   if (r.kind == REF_VAR) return r;
@@ -80,14 +91,7 @@ static void build_asm(Build *s, const TileOp *op) {
     const TileValue *r = op->results[i];
     made[i] = tiles ? nest_tile_var(s->nest, r->name, r->type, &l) : build_result(s, r);
   }
-  NestStmt *st = nest_stmt(&s->b, NEST_ASM, op->nresults, op->nargs);
-  for (uint32_t i = 0; i < op->nargs; i++) st->srcs[i] = srcs[i];
-  for (uint32_t i = 0; i < op->nresults; i++) st->dsts[i] = ref_var(made[i]);
-  if (op->code == TILE_ASM_IMPURE) nest_set_int(s->nest, st, NA_volatile, 1);
-  nest_set_str(s->nest, st, NA_asm, tile_str(op, TA_asm, ""));
-  nest_set_str(s->nest, st, NA_constraints, tile_str(op, TA_constraints, ""));
-  int64_t pack = tile_int(op, TA_pack, 1);
-  if (pack > 1) nest_set_int(s->nest, st, NA_pack, pack);
+  build_asm_stmt(s, op, srcs, made);
   for (uint32_t i = 0; i < op->nresults && tiles; i++) {
     Layout own = build_layout_of(s, op->results[i]);
     bool same = layout_eq(&own, &l);

@@ -125,6 +125,8 @@ NestBuilder build_at_definition(Build *s, const TileValue *v);
 /* A uniform variable for a scalar result; a tile variable for a held one. */
 NestVar *build_result(Build *s, const TileValue *v);
 NestVar *build_temp(Build *s, DType t, DType elem);
+/* The statement of inline assembly. */
+void build_asm_stmt(Build *s, const TileOp *op, const Ref *srcs, NestVar *const *made);
 Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
 Ref build_cast(Build *s, Ref x, DType from, DType to);                  /* the same */
 /* Row-major byte offset of `axes` in a buffer of `shape`, as a form in the open nest. */

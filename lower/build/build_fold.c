@@ -1,10 +1,34 @@
 /* Reductions and scans, as statements on whole tiles. */
 #include "lower/build/build.h"
 
+/* Assembly on single elements; its operands are variables. */
+static void region_asm(Build *s, const TileOp *op) {
+  Ref *srcs = ARENA_ARRAY(s->scratch, Ref, op->nargs);
+  NestVar **made = ARENA_ARRAY(s->scratch, NestVar *, op->nresults);
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    Type t = op->args[i]->type;
+    srcs[i] = build_scalar(s, op->args[i]);
+    if (srcs[i].kind == REF_VAR) continue;
+    Ref held = ref_var(build_temp(s, (DType)t.dtype, (DType)t.elem));
+    nest_mov(&s->b, held, srcs[i], (DType)t.dtype);
+    srcs[i] = held;
+  }
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    Type t = op->results[i]->type;
+    made[i] = build_temp(s, (DType)t.dtype, (DType)t.elem);
+    s->scalar[op->results[i]->id] = ref_var(made[i]);
+  }
+  build_asm_stmt(s, op, srcs, made);
+}
+
 /* Assertions are left to the tile interpreter: the elements that lanes combine here may be padding,
  * or copies whose result nobody takes. */
 static void region_op(Build *s, const TileOp *op) {
   if (op->code == TILE_ASSERT) return;
+  if (op->code == TILE_ASM) {
+    region_asm(s, op);
+    return;
+  }
   const TileValue *r = op->results[0];
   if (op->code == TILE_CONST) {
     const TileAttr *c = tile_attr(op, TA_value);

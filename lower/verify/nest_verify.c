@@ -202,7 +202,8 @@ static bool check_counts(NestCheck *c, const NestStmt *s) {
   return true;
 }
 
-/* Statements that the region of a NEST or COPY may have (1), and of a REDUCE or SCAN too (2). */
+/* Statements that the region of a NEST or COPY may have (1), and of a REDUCE or SCAN too (2), which
+ * may have assembly as well. */
 static const uint8_t allowed_inside[NEST_OP_COUNT] = {
     [NEST_OP] = 2,  [NEST_MOV] = 2,    [NEST_PID] = 1,   [NEST_NPROG] = 1,
     [NEST_LD] = 1,  [NEST_ST] = 1,     [NEST_ATOM] = 1,  [NEST_ATOM_CAS] = 1,
@@ -216,7 +217,8 @@ static bool check_nesting(NestCheck *c, const NestStmt *s) {
     return nest_fail(c, s, E_NEST_LEVEL, nest_stmt_name(s),
                      c->n->level == NEST_LEVEL_NEST ? "nest" : "thread");
   int needed = c->inside ? nest_form(c->inside->code) == FORM_COMBINE ? 2 : 1 : 0;
-  if (allowed_inside[s->code] < needed)
+  bool asm_of_elements = s->code == NEST_ASM && needed == 2;
+  if (allowed_inside[s->code] < needed && !asm_of_elements)
     return nest_fail(c, s, E_NEST_INSIDE, nest_stmt_name(s), nest_stmt_name(c->inside));
   if (s->code == NEST_ROLE && s->parent->owner)
     return nest_fail(c, s, E_NEST_INSIDE, "role", nest_stmt_name(s->parent->owner));

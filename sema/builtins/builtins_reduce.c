@@ -85,11 +85,13 @@ static void drop_dead_ops(TileBlock *b, TileValue *const *results, uint32_t n) {
   }
 }
 
-/* False, and an error, if an op needs more than the elements: loops, memory, ids of programs. */
+/* False, and an error, if an op needs more than the elements: loops, memory, ids of programs,
+ * assembly for several elements. */
 static bool only_computes(Sema *S, const TileBlock *b) {
   bool ok = true;
   for (const TileOp *op = b->first; op; op = op->next) {
-    bool good = tile_op_flags(op->code) & TILE_ELEM || op->code == TILE_ASSERT;
+    bool assembly = op->code == TILE_ASM && tile_int(op, TA_pack, 1) == 1;
+    bool good = tile_op_flags(op->code) & TILE_ELEM || op->code == TILE_ASSERT || assembly;
     if (!good) sema_error(S, op->span, E_SEMA_COMBINE_OP, tile_op_name(op->code));
     ok &= good;
   }

@@ -248,3 +248,27 @@ def asm_memory(x_ptr, flag_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.debug_barrier()
     tl.inline_asm_elementwise("st.global.release.gpu.b32 [$1], $2; mov.b32 $0, 0;", "=r,l,r",
                               [flag_ptr, n], dtype=tl.int32, is_pure=False, pack=1)
+
+
+@triton.jit
+def asm_larger(a, b):
+    return tl.inline_asm_elementwise("max.s32 $0, $1, $2;", "=r,r,r", [a, b], dtype=tl.int32,
+                                     is_pure=True, pack=1)
+
+
+@triton.jit
+def asm_sum_less(a, b):
+    """a + b - 5, of two results and a constant."""
+    more, less = tl.inline_asm_elementwise(
+        "{ .reg .s32 t; add.s32 t, $2, $3; add.s32 $0, t, $4; sub.s32 $1, t, 5; }", "=r,=r,r,r,r",
+        [a, b, 5], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
+    return less - (more - less) + 10
+
+
+@triton.jit
+def asm_combined(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.associative_scan(x, 0, asm_sum_less))
+    tl.store(out_ptr + N, tl.reduce(x, 0, asm_larger))
+    tl.store(out_ptr + N + 1, tl.reduce(x, 0, asm_sum_less))

@@ -188,3 +188,12 @@ def asm_memory(rng, n=100, block=128):
     args = dict(x_ptr=x, flag_ptr=new("zeros", "i32", 1), out_ptr=new("empty", "f32", n), n=n)
     expected = dict(out_ptr=x * 2, flag_ptr=np.array([n]))
     return args, dict(BLOCK=block), "1", expected
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, n=100)
+def asm_combined(rng, n=256):
+    x = rng.integers(-100, 100, n).astype(np.int32)
+    sums = np.cumsum(x) - 5 * np.arange(n)
+    out = np.concatenate([sums, [x.max(), sums[-1]]])
+    return dict(x_ptr=x, out_ptr=new("empty", "i32", n + 2)), dict(N=n), "1", dict(out_ptr=out)
