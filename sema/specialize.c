@@ -39,8 +39,7 @@ Value constant_arg(Sema *S, const KernelArg *arg) {
 /* Of a function or class of the kernel's file, or of anything outside. */
 static Value file_name_value(Sema *S, const char *name, Span at) {
   Value v;
-  Name n = pool_name(S->names, name);
-  if (module_get(S, S->frame->module, n, at, &v)) return v;
+  if (module_get_path(S, S->frame->module, name, at, &v)) return v;
   sema_error(S, at, E_SEMA_ARG_FUNC, name);
   return value_error();
 }

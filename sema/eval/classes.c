@@ -71,6 +71,9 @@ static Value member_value(Sema *S, Value owner, const Stmt *s) {
   if (s->kind == ST_FUNC) {
     Value f = func_of(S, s->func, owner.u.cls.module);
     f.u.func->closure = owner.u.cls.closure;
+    Value *own = ARENA_NEW(S->arena, Value);
+    *own = owner;
+    f.u.func->owner = own;
     return f;
   }
   if (s->kind == ST_CLASS) return class_value(s, owner.u.cls.module, owner.u.cls.closure);
@@ -271,6 +274,25 @@ bool object_attribute(Sema *S, Value object, Name name, Span at, Value *out) {
   *out = bind_self(S, *out, of_class ? *object.u.tuple->cls : object);
   if (is_decorated(s->func, "property")) *out = call_with(S, *out, NULL, 0, at);
   return true;
+}
+
+/* super().NAME, in a method: of the bases of the class that the method is written in. */
+bool super_attribute(Sema *S, const Expr *e, Value *out) {
+  const Expr *call = e->a;
+  const Func *f = S->frame->func;
+  bool is_super = call->kind == EX_CALL && call->a->kind == EX_NAME && !call->nargs &&
+                  !strcmp(call->a->name, "super");
+  if (!is_super || !f || !f->owner || !f->def->params.len) return false;
+  const Var *self = frame_var(S->frame, f->def->params.data[0].name);
+  const ExprList *bases = &f->owner->u.cls.def->bases;
+  for (uint32_t i = 0; i < bases->len && self && is_aggregate(self->value); i++) {
+    Value base = base_of(S, *f->owner, i), owner;
+    const Stmt *s = base.kind == V_CLASS ? find_member(S, base, e->name, 0, &owner) : NULL;
+    if (!s) continue;
+    *out = bind_self(S, member_value(S, owner, s), self->value);
+    return true;
+  }
+  return false;
 }
 
 /* ---- methods that operators call ---- */

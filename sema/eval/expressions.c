@@ -422,7 +422,11 @@ static Value eval_kind(Sema *S, const Expr *e) {
     case EX_OR: return eval_bool(S, e);
     case EX_IFEXP: return eval_ifexp(S, e);
     case EX_CALL: return eval_call(S, e);
-    case EX_ATTR: return get_attribute(S, eval(S, e->a), e->name, e->span);
+    case EX_ATTR: {
+      Value v;
+      if (super_attribute(S, e, &v)) return v;
+      return get_attribute(S, eval(S, e->a), e->name, e->span);
+    }
     case EX_SUBSCRIPT: {
       Value v = eval(S, e->a);
       return v.kind == V_ERROR ? v : eval_subscript(S, v, eval(S, e->b), e->span);

@@ -4,6 +4,8 @@
  * module whose other names are those of the function or file around it.  Values that it gets when
  * it is called, its parameters among them, are not known.
  */
+#include <string.h>
+
 #include "sema/value/context.h"
 
 static ModuleInfo *body_module(Program *p, ModuleInfo *outer, const FuncDef *f) {
@@ -30,6 +32,22 @@ static const FuncDef *function_with(const StmtList *list, const FuncDef *def) {
     }
   }
   return found;
+}
+
+/* "NAME", or "OUTER.INNER" of a host function, a class or a module; false if there is none. */
+bool module_get_path(Sema *S, ModuleInfo *m, const char *path, Span at, Value *out) {
+  size_t n = strcspn(path, ".");
+  if (!module_get(S, m, pool_namen(S->names, path, n), at, out)) return false;
+  for (path += n; *path && out->kind != V_ERROR; path += n) {
+    n = strcspn(++path, ".");
+    Name part = pool_namen(S->names, path, n);
+    const Func *f = out->kind == V_FUNC ? out->u.func : NULL;
+    bool found = f && f->def && !f->jit
+                     ? module_get(S, body_module(S->p, f->module, f->def), part, at, out)
+                     : !f && find_attribute(S, *out, part, at, out);
+    if (!found) return false;
+  }
+  return true;
 }
 
 ModuleInfo *kernel_module(Program *p, const Kernel *k) {

@@ -364,6 +364,8 @@ Value construct(Sema *S, Value cls, const CallArgs *args);
 /* A method or property of an object, or another name of its class; false if there is none. */
 bool object_attribute(Sema *S, Value object, Name name, Span at, Value *out);
 bool is_aggregate(Value v);
+/* super().NAME; false if `e` is something else, or no base has the name. */
+bool super_attribute(Sema *S, const Expr *e, Value *out);
 /* object.name = v, of an aggregate. */
 void assign_object_field(Sema *S, Value object, Name name, Value v, Span at);
 /* object.NAME(args), as of `__add__`; false if it is no aggregate or has no such method. */
@@ -500,6 +502,7 @@ bool outside_call(Sema *S, const Func *fn, const CallArgs *args, Value *out);
 /* ---- enclosing.c ---- */
 /* The scope of a kernel's free names: its file, or the host function around it. */
 ModuleInfo *kernel_module(Program *p, const Kernel *k);
+bool module_get_path(Sema *S, ModuleInfo *m, const char *path, Span at, Value *out);
 
 /* ---- inputs.c ---- */
 /* The name of a tuple's item as an argument. */

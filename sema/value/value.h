@@ -84,6 +84,7 @@ typedef struct {
   Frame *closure;        /* ... after the running function around it, or NULL */
   bool jit;              /* assignments give run-time values */
   bool bound;            /* `self` is the first argument */
+  const Value *owner;    /* the class whose method it is, or NULL */
   Value *self;
 } Func;
 

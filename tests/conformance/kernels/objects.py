@@ -116,3 +116,53 @@ def moments(x, n, out, SIZE: tl.constexpr, NEGATIVE: tl.constexpr):
         else:
             state = state.step(row + 1)
     state.save(out)
+
+
+@aggregate
+class Scaled:
+    factor: tl.tensor
+
+    def __init__(self, factor):
+        self.set_factor(factor)
+
+    def set_factor(self, factor):
+        self.factor = factor
+
+    @triton.jit
+    def apply(self, x):
+        return x * self.factor
+
+
+@aggregate
+class Shifted(Scaled):
+    shift: tl.tensor
+
+    def __init__(self, factor, shift):
+        super().__init__(factor)
+        self.shift = shift
+
+    @triton.jit
+    def apply(self, x):
+        return super().apply(x) + self.shift
+
+
+@triton.jit
+def inherited(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, Shifted(tl.load(x), tl.load(x + 1)).apply(tl.load(x + i)))
+
+
+def outer():
+    FACTOR = 3.0
+
+    @triton.jit
+    def inner(x):
+        return x * FACTOR
+
+    return inner
+
+
+@triton.jit
+def applied(x, out, N: tl.constexpr, F: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, F(tl.load(x + i)))

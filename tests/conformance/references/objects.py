@@ -33,3 +33,16 @@ def moments(rng, rows=5, NEGATIVE=False):
     args = dict(x=x, n=rows, out=new("empty", "f32", 2))
     want = np.array([shifted.mean(), shifted.max()], np.float32)
     return args, dict(SIZE=64, NEGATIVE=NEGATIVE), "1", dict(out=want)
+
+
+@case(FILE, tol=1e-6)
+def inherited(rng):
+    x = normal(rng, 32)
+    return dict(x=x, out=new("empty", "f32", 32)), dict(N=32), "1", dict(out=x * x[0] + x[1])
+
+
+@case(FILE, tol=0)
+def applied(rng):
+    x = normal(rng, 32)
+    defines = dict(N=32, F="fn:outer.inner")
+    return dict(x=x, out=new("empty", "f32", 32)), defines, "1", dict(out=x * np.float32(3))
