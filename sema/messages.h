@@ -238,7 +238,7 @@
 #define E_SEMA_PACK_TYPES \
   "map_elementwise: the values of a packed result have different types, %s and %s"
 #define E_SEMA_MAP_NOTHING "map_elementwise: '%s' returns %s, not a value for each element"
-#define H_SEMA_CHOICE_EFFECT "move it out of the `if`: a store with a mask does the same"
+#define H_SEMA_CHOICE_EFFECT "move it out of the `if`; stores, and atomics with a mask, may stay"
 #define E_SEMA_FSTRING \
   "an f-string is evaluated at compile time, but this %s has its value at run time"
 #define H_SEMA_FSTRING "print(\"text\", value) prints it"

@@ -88,6 +88,15 @@ static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t
   return true;
 }
 
+/* In a choice by element a store is of the elements that take its side: the mask, and a pointer for
+ * each of them. */
+static bool on_side(Sema *S, Value *ptr, Value *mask, Span at) {
+  if (!S->choice || !S->element_shape.rank) return true;
+  if (!value_type(*ptr).rank) *ptr = broadcast_to(S, *ptr, S->element_shape, at);
+  *mask = choice_mask(S, *mask, at);
+  return ptr->kind != V_ERROR && mask->kind != V_ERROR;
+}
+
 /* An attribute that is one of `words`, or not given. */
 static bool word_attr(Sema *S, TileOp *op, TileAttrKey k, Value v, const char *const *words,
                       const char *what, Span at) {
@@ -313,7 +322,9 @@ Value builtin_store(Sema *S, Call *c) {
   if (ptr.kind == V_ERROR) return ptr;
   parts[0] = cast_to(S, parts[0], elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem), false,
                      c->spans[1]);
-  if (parts[0].kind == V_ERROR || !together(S, c, &ptr, parts, 2, false)) return value_error();
+  if (parts[0].kind == V_ERROR || !on_side(S, &ptr, &parts[1], c->at) ||
+      !together(S, c, &ptr, parts, 2, false))
+    return value_error();
   TileValue *args[3] = {ptr.u.tile};
   if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
       !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
@@ -352,7 +363,9 @@ Value builtin_atomic(Sema *S, Call *c) {
   DType elem = (DType)value_type(ptr).elem;
   if (!atomic_dtype(S, c, kind, elem)) return value_error();
   parts[0] = cast_dtype(S, parts[0], elem, c->spans[1]);
-  if (parts[0].kind == V_ERROR || !together(S, c, &ptr, parts, 2, false)) return value_error();
+  if (parts[0].kind == V_ERROR || !on_side(S, &ptr, &parts[1], c->at) ||
+      !together(S, c, &ptr, parts, 2, false))
+    return value_error();
   TileValue *args[3] = {ptr.u.tile};
   if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
       !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
@@ -386,7 +399,9 @@ static TileOp *plain_atomic(Sema *S, const Call *c, Value value, Value mask, DTy
   }
   Value parts[2] = {mask, cast_dtype(S, load ? value_int(0) : value, *elem, c->spans[1])};
   if (parts[1].kind != V_ERROR) parts[1] = typed(S, parts[1], c->at);
-  if (parts[1].kind == V_ERROR || !together(S, c, &ptr, parts, 2, load)) return NULL;
+  if (parts[1].kind == V_ERROR || !on_side(S, &ptr, &parts[0], c->at) ||
+      !together(S, c, &ptr, parts, 2, load))
+    return NULL;
   TileValue *args[3] = {ptr.u.tile};
   if (!in_shape(S, c, 1, parts[1], value_type(ptr), &args[1]) ||
       !in_shape(S, c, load ? 1 : 2, parts[0], value_type(ptr), &args[2]))

@@ -22,9 +22,15 @@ static bool is_of_whole_tiles(TileCode code) {
          code != TILE_BROADCAST && code != TILE_ASM;
 }
 
+/* Does it have a mask, which says for a choice by element where its side is taken? */
+static bool is_masked_effect(const Sema *S, TileCode code, TileValue *const *args) {
+  bool access = code == TILE_STORE || code == TILE_ATOMIC_RMW;
+  return code == TILE_ASSERT || (access && S->element_shape.rank && args[2]);
+}
+
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
              uint32_t nresults, Span at) {
-  if (S->choice && tile_op_flags(code) & TILE_WRITE && code != TILE_ASSERT) {
+  if (S->choice && tile_op_flags(code) & TILE_WRITE && !is_masked_effect(S, code, args)) {
     sema_error(S, at, E_SEMA_CHOICE_EFFECT, tile_op_name(code));
     sema_hint(S, "%s", H_SEMA_CHOICE_EFFECT);
   }

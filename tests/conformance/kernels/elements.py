@@ -111,3 +111,27 @@ def packs_of_four(x_ptr, out_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     y, = tl.map_elementwise(halves, tl.load(x_ptr + i), pack=4)
     tl.store(out_ptr + i, y)
+
+
+@triton.jit
+def count_and_store(a, p, count):
+    if a > 2:
+        tl.store(p, a * 10)
+        tl.atomic_add(count, 1)
+    elif a < -2:
+        tl.atomic_min(count + 1, a)
+        if a < -4:
+            tl.atomic_store(p, 0)
+    n = 0
+    while n * n < a:
+        tl.atomic_add(count + 2, 1)
+        n += 1
+    return n
+
+
+@triton.jit
+def effects(x_ptr, out_ptr, count_ptr, N: tl.constexpr):
+    """Stores and atomics of the elements that take a side, or are still in a loop."""
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + N + i, tl.map_elementwise(count_and_store, x, out_ptr + i, count_ptr))

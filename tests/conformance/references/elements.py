@@ -68,3 +68,13 @@ def packs_of_four(rng, n=512):
                   np.where(up, d, d + 1)], 1)
     return dict(x_ptr=x, out_ptr=new("empty", "f32", n)), dict(N=n), "1", \
         dict(out_ptr=y.reshape(n))
+
+
+@case(FILE, tol=0)
+def effects(rng, n=64):
+    x = rng.integers(-8, 9, n).astype(np.int32)
+    roots = np.array([next(k for k in range(9) if k * k >= a) for a in x], np.int32)
+    out = np.where(x > 2, x * 10, np.where(x < -4, 0, -1)).astype(np.int32)
+    args = dict(x_ptr=x, out_ptr=np.full(2 * n, -1, np.int32), count_ptr=new("zeros", "i32", 3))
+    counts = np.array([(x > 2).sum(), min(x.min(), 0), roots.sum()], np.int32)
+    return args, dict(N=n), "1", dict(out_ptr=np.concatenate([out, roots]), count_ptr=counts)

@@ -10,8 +10,8 @@ def large(a, p):
         print("large", a)
         tl.store(p, a)
     elif a < -2:
-        return tl.atomic_add(p, a)
-    tl.store(p, a, mask=a == 0)
+        return tl.atomic_cas(p, a, 0)
+    tl.atomic_add(p, a, mask=a == 0)
     return a
 
 
