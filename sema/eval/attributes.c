@@ -247,7 +247,9 @@ Value constexpr_type(Sema *S, Value v) {
 static Value tuple_type(Sema *S, const Tuple *t, Span at) {
   Value types = value_tuple(S->arena, NULL, 0);
   for (uint32_t i = 0; i < t->len; i++) {
-    Value type = get_attribute(S, t->data[i], pool_name(S->names, "type"), at);
+    bool constant = t->data[i].kind == V_DTYPE || t->data[i].kind == V_BUILTIN;
+    Value type = constant ? constexpr_type(S, t->data[i])
+                          : get_attribute(S, t->data[i], pool_name(S->names, "type"), at);
     if (type.kind == V_ERROR) return type;
     value_append(S->arena, types.u.tuple, type);
   }

@@ -34,9 +34,12 @@ static const FuncDef *function_with(const StmtList *list, const FuncDef *def) {
   return found;
 }
 
-/* "NAME", or "OUTER.INNER" of a host function, a class or a module; false if there is none. */
+/* "NAME", which a caller may give a dot, or "OUTER.INNER" of a host function, a class or a module;
+ * false if there is none. */
 bool module_get_path(Sema *S, ModuleInfo *m, const char *path, Span at, Value *out) {
+  if (module_get(S, m, pool_name(S->names, path), at, out)) return true;
   size_t n = strcspn(path, ".");
+  if (!path[n]) return false;
   if (!module_get(S, m, pool_namen(S->names, path, n), at, out)) return false;
   for (path += n; *path && out->kind != V_ERROR; path += n) {
     n = strcspn(++path, ".");

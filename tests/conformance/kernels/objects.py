@@ -45,6 +45,8 @@ def closure(function, x, out, M: tl.constexpr, N: tl.constexpr):
 def mixed(xs, nothing, out, SHAPE: tl.constexpr):
     tl.static_assert(len(nothing) == 0)
     tl.static_assert(xs[1].type == tl.constexpr_type(3))
+    tl.static_assert((2, (None, tl.float16)).type == (2, (None, tl.float16)).type)
+    tl.static_assert((2, (None, tl.float16)).type != (2, (None, tl.float32)).type)
     tl.static_assert(isinstance(xs[1], int) and isinstance(xs, tl.tuple))
     i = tl.arange(0, SHAPE[0][1])
     value = tl.load(xs[0] + i) * xs[1]
