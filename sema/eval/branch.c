@@ -152,6 +152,11 @@ static void both_sides(Sema *S, Join *j, const Var *a, const Var *b, Var *out) {
 
 static bool join_missing_return(Sema *S, Join *j, const Var *a, const Var *b, Var *out);
 
+/* The returned value, and shared memory, are read after the function. */
+static bool outlives_return(const Var *v, uint32_t var) {
+  return var == VAR_RETURN || is_shared_name(v->name);
+}
+
 static void join_var(Sema *S, Join *j, uint32_t var, const Side sides[2], Var *out) {
   const Var *before = &S->frame->vars.data[var];
   const Var *a = changed(&sides[0], var), *b = changed(&sides[1], var);
@@ -159,12 +164,14 @@ static void join_var(Sema *S, Join *j, uint32_t var, const Side sides[2], Var *o
   if (!a) a = before;
   if (!b) b = before;
   bool set_a = a->state == VAR_SET, set_b = b->state == VAR_SET;
+  bool gone_a = sides[0].gone && !outlives_return(before, var);
+  bool gone_b = sides[1].gone && !outlives_return(before, var);
   if (var == VAR_STATE) both_sides(S, j, a, b, out);
   else if (var == VAR_RETURN && join_missing_return(S, j, a, b, out)) return;
-  else if (sides[0].gone && var != VAR_RETURN && set_b && in_b) only_side(S, j, 1, b, false, out);
-  else if (sides[0].gone && var != VAR_RETURN) *out = *b;
-  else if (sides[1].gone && var != VAR_RETURN && set_a && in_a) only_side(S, j, 0, a, false, out);
-  else if (sides[1].gone && var != VAR_RETURN) *out = *a;
+  else if (gone_a && set_b && in_b) only_side(S, j, 1, b, false, out);
+  else if (gone_a) *out = *b;
+  else if (gone_b && set_a && in_a) only_side(S, j, 0, a, false, out);
+  else if (gone_b) *out = *a;
   else if (set_a && set_b) both_sides(S, j, a, b, out);
   else if (var == VAR_RETURN && (set_a || set_b)) only_side(S, j, set_b, set_a ? a : b, false, out);
   else if (set_a || set_b) {

@@ -107,7 +107,7 @@ static void loop_carry(Sema *S, LoopValues *l, Name name) {
   for (uint32_t i = 0; i < c.count; i++) {
     Value *leaf = leaves.data[i];
     if (S->elementwise) *leaf = broadcast_to(S, *leaf, S->element_shape, l->at);
-    loop_add_leaf(S, l, name[0] == '<' ? pool_name(S->names, "shared") : name, *leaf);
+    loop_add_leaf(S, l, is_shared_name(name) ? pool_name(S->names, "shared") : name, *leaf);
   }
   vec_push(S->arena, &l->vars, c);
 }

@@ -6,13 +6,19 @@
  * memory in fact.  Every frame has these variables under names of their own; a call hands them to
  * the function and takes them back, and run-time loops carry them.
  */
+#include <string.h>
+
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
 
+static const char prefix[] = "<shared ";
+
 Name shared_name(Sema *S, uint32_t i) {
-  return pool_name(S->names, arena_printf(S->arena, "<shared %u>", (unsigned)i));
+  return pool_name(S->names, arena_printf(S->arena, "%s%u>", prefix, (unsigned)i));
 }
+
+bool is_shared_name(Name name) { return !strncmp(name, prefix, sizeof prefix - 1); }
 
 static void hand_over(Sema *S, Frame *from) {
   for (uint32_t i = 0; i < S->shared; i++) {

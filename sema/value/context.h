@@ -444,6 +444,7 @@ void shared_enter(Sema *S);
 void shared_leave(Sema *S, Frame *callee);
 /* The variable of shared memory number `i`, as every frame calls it. */
 Name shared_name(Sema *S, uint32_t i);
+bool is_shared_name(Name name);
 
 /* ---- module_names.c, language.c ---- */
 /* Parses what defines `name` in a module of the library, if it was not yet. */

@@ -141,3 +141,60 @@ def outer_sum(a_ptr, b_ptr, c_ptr, M: gl.constexpr, N: gl.constexpr, K: gl.const
     a = gl.convert_layout(gl.load(a_ptr + m * K + ka), gl.DotOperandLayout(0, ROW, 0))
     b = gl.convert_layout(gl.load(b_ptr + kb * N + n), gl.DotOperandLayout(1, ROW, 0))
     gl.store(c_ptr + m * N + n, gl.dot_fma(a, b, gl.zeros([M, N], gl.float32, ROW)))
+
+
+ONE = gl.BlockedLayout([1], [32], [4], [0])
+PLAIN = gl.SwizzledSharedLayout(1, 1, 1, [0])
+
+
+@gluon.jit
+def store_early(memory, x, n):
+    if n > 5:
+        memory.store(x)
+        return 1
+    memory.store(x * 2)
+    return 0
+
+
+@gluon.jit
+def made_of(x):
+    memory = gl.allocate_shared_memory(gl.float32, [128], PLAIN)
+    memory.store(x)
+    return memory
+
+
+@gluon.jit
+def add_until(memory, n):
+    for i in range(100):
+        memory.store(memory.load(ONE) + 1)
+        if i >= n:
+            return
+        scratch = made_of(memory.load(ONE) * 2)
+        memory.store(scratch.load(ONE))
+
+
+@gluon.jit
+def paths(x_ptr, out_ptr, n, count):
+    """Memory in functions that return early, in loops that are left, and in other memory."""
+    i = gl.arange(0, 128, layout=ONE)
+    x = gl.load(x_ptr + i)
+    a, b = made_of(x), made_of(x + 100)
+    r = store_early(a, x + 1, n)
+    k = 0
+    while k < count:
+        if k == 2:
+            b.store(a.load(ONE) + b.load(ONE))
+            k += 1
+            continue
+        if k == 5:
+            break
+        for j in range(k):
+            a.store(a.load(ONE) + 1)
+        k += 1
+    for q in gl.static_range(3):
+        t = a.load(ONE)
+        a.store(b.load(ONE))
+        b.store(t)
+    add_until(a, n)
+    gl.store(out_ptr + i, a.load(ONE))
+    gl.store(out_ptr + 128 + i, b.load(ONE) + r)

@@ -74,3 +74,22 @@ def outer_sum(rng, M=16, N=32, K=16):
     a, b = eighths(rng, M, K), eighths(rng, K, N)
     args = dict(a_ptr=a, b_ptr=b, c_ptr=new("empty", "f32", M, N))
     return args, dict(M=M, N=N, K=K), "1", dict(c_ptr=a @ b)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, count=0)
+@case(FILE, tol=0, n=8)
+@case(FILE, tol=0, n=8, count=9)
+def paths(rng, n=3, count=4):
+    x = eighths(rng, 128)
+    a, b = (x + 1, x + 100) if n > 5 else ((x + 1) * 2, x + 100)
+    for k in range(min(count, 5)):
+        if k == 2:
+            b = a + b
+        else:
+            a = a + k
+    a, b = b, a
+    for i in range(n + 1):
+        a = (a + 1) * 2 if i < n else a + 1
+    args = dict(x_ptr=x, out_ptr=new("empty", "f32", 256), n=n, count=count)
+    return args, {}, "1", dict(out_ptr=np.concatenate([a, b + (n > 5)]).astype(np.float32))
