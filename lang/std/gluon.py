@@ -3,7 +3,7 @@
 # that stores replace (sema/eval/shared.c).
 import triton
 import triton.language as tl
-from nereid import core, layouts
+from nereid import core, layouts, scaled
 
 
 # ---- tiles ----
@@ -40,8 +40,9 @@ def zeros_like(input, shape=None, dtype=None, layout=None):
 @triton.jit
 def convert_layout(value, layout, assert_trivial=False):
     """The tile in another layout."""
-    tl.static_assert(not assert_trivial,
-                     "assert_trivial is not supported: layouts are chosen by the compiler")
+    tl.static_assert(not assert_trivial or value.type.layout == layout,
+                     f"assert_trivial: {layout} is another layout than {value.type.layout}, and "
+                     "only a conversion to the same layout is known to move nothing")
     return core.convert_layout(value, layout)
 
 
@@ -90,6 +91,29 @@ def _check_operand(x, index, acc):
 @triton.jit
 def _plain(x):
     return core.convert_layout(x, layouts.AutoLayout())
+
+
+def _pair_order(rank, axis):
+    """The order in which the last axis of `rank` + 1 comes after `axis`."""
+    order = list(range(rank))
+    return order[:axis + 1] + [rank] + order[axis + 1:]
+
+
+def _doubled(shape, axis):
+    return [2 * shape[d] if d == axis else shape[d] for d in range(len(shape))]
+
+
+@triton.jit
+def fp4_to_fp(src, elem_type, axis):
+    """The numbers of e2m1 in bytes, two a byte along an axis, the low half first."""
+    rank: tl.constexpr = len(src.shape)
+    along: tl.constexpr = axis if axis >= 0 else axis + rank
+    tl.static_assert(src.dtype.primitive_bitwidth == 8 and elem_type.is_floating(),
+                     f"fp4_to_fp makes floats of bytes, not {elem_type} of {src.dtype}")
+    narrow: tl.constexpr = tl.bfloat16 if elem_type == tl.bfloat16 else tl.float16
+    low, high = scaled._from_e2m1(src.to(tl.uint8, bitcast=True), narrow)
+    pairs = tl.permute(tl.join(low, high), _pair_order(rank, along))
+    return tl.reshape(pairs, _doubled(src.shape, along)).to(elem_type)
 
 
 # ---- the machine ----

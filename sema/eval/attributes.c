@@ -189,7 +189,7 @@ static bool tuple_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
       return true;
     }
   if (t->cls && object_attribute(S, v, name, at, out)) return true;
-  if (t->is_aggregate) return false;
+  if (t->is_aggregate && (strcmp(name, "value") || !t->cls->u.cls.module->is_std)) return false;
   if (!strcmp(name, "type") && has_leaves(S, v, at)) {
     *out = tuple_type(S, t, at);
     return true;

@@ -424,13 +424,8 @@ Nearest language_nearest(Sema *S, Name space, Name name) {
 
 /* Names of Gluon's that are not here; of what is NVIDIA's or AMD's alone, all others. */
 static bool is_of_gluon(Name space, Name name) {
-  static const char *const names[] = {"warp_specialize",
-                                      "bank_conflicts",
-                                      "to_linear_layout",
-                                      "fp4_to_fp",
-                                      "nvidia",
-                                      "amd",
-                                      "extra"};
+  static const char *const names[] = {
+      "warp_specialize", "bank_conflicts", "to_linear_layout", "nvidia", "amd", "extra"};
   Space kind = classify(space);
   if (kind == SP_EXPERIMENTAL || kind == SP_GLUON_AMPERE) return true;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -3,7 +3,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy, mma_v2
 
-ROW = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+ROW = gl.constexpr(gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0]))
 
 
 @gluon.constexpr_function
@@ -198,3 +198,14 @@ def paths(x_ptr, out_ptr, n, count):
     add_until(a, n)
     gl.store(out_ptr + i, a.load(ONE))
     gl.store(out_ptr + 128 + i, b.load(ONE) + r)
+
+
+@gluon.jit
+def four_bits(x_ptr, out_ptr, M: gl.constexpr, N: gl.constexpr, AXIS: gl.constexpr):
+    i = gl.arange(0, M, gl.SliceLayout(1, ROW))[:, None]
+    j = gl.arange(0, N, gl.SliceLayout(0, ROW))[None, :]
+    y = gl.fp4_to_fp(gl.load(x_ptr + i * N + j), out_ptr.dtype.element_ty, AXIS)
+    y = gl.convert_layout(y, ROW.value)
+    i = gl.arange(0, y.shape[0], gl.SliceLayout(1, ROW))[:, None]
+    j = gl.arange(0, y.shape[1], gl.SliceLayout(0, ROW))[None, :]
+    gl.store(out_ptr + i * y.shape[1] + j, y)

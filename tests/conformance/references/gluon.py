@@ -93,3 +93,14 @@ def paths(rng, n=3, count=4):
         a = (a + 1) * 2 if i < n else a + 1
     args = dict(x_ptr=x, out_ptr=new("empty", "f32", 256), n=n, count=count)
     return args, {}, "1", dict(out_ptr=np.concatenate([a, b + (n > 5)]).astype(np.float32))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, dtype="f16", AXIS=-1)
+def four_bits(rng, M=16, N=8, dtype="f32", AXIS=0):
+    x = rng.integers(0, 256, (M, N)).astype(np.uint8)
+    codes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+    y = np.stack([codes[x & 15], codes[x >> 4]], 1 if AXIS == 0 else 2)
+    y = y.reshape((2 * M, N) if AXIS == 0 else (M, 2 * N))
+    args = dict(x_ptr=x, out_ptr=new("empty", dtype, *y.shape))
+    return args, dict(M=M, N=N, AXIS=AXIS), "1", dict(out_ptr=y)

@@ -13,6 +13,8 @@ def operands(x, i):
     gl.store(x + i, j)
     both = i + j
     both = gl.arange(0, 128) + j
+    both = gl.convert_layout(j, TWO, assert_trivial=True)
+    both = gl.convert_layout(j, ONE, assert_trivial=True)
     return i[:, None]
 
 

@@ -10,6 +10,7 @@ from nereid.experimental.gluon.language._core import (
     barrier,
     convert_layout,
     dot_fma,
+    fp4_to_fp,
     full,
     full_like,
     histogram,

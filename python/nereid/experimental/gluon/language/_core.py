@@ -55,6 +55,11 @@ def dot_fma(a, b, acc, _semantic=None) -> tensor:
     raise outside_kernel("dot_fma")
 
 
+def fp4_to_fp(src, elem_type, axis, _semantic=None) -> tensor:
+    """The numbers of e2m1 in bytes, two a byte along an axis."""
+    raise outside_kernel("fp4_to_fp")
+
+
 def num_warps(_semantic=None) -> int:
     """The number of warps of a program."""
     raise outside_kernel("num_warps")
