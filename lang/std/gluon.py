@@ -141,6 +141,9 @@ def allocate_shared_memory(element_ty, shape, layout, value=None):
     """Shared memory for a tile of that shape."""
     tl.static_assert(isinstance(layout, layouts.SharedLayout),
                      f"'layout' must be a shared layout, not {layout}")
+    tl.static_assert(len(shape) - layout.rank <= 1 and layout.rank <= len(shape),
+                     f"the layout {layout} is of rank {layout.rank}; for the shape {shape} it has "
+                     "as many axes, or one less for a row of buffers")
     memory = shared_memory_descriptor(core.shared_new(element_ty, shape), element_ty, shape, layout)
     if value is not None:
         memory.store(value)
@@ -209,7 +212,12 @@ class shared_memory_descriptor:
     def index(self, index):
         """The view at an index of the first axis, which may be known at run time only."""
         tl.static_assert(len(self.shape) > 1, "index needs two axes or more")
-        return self._part(self.shape[1:], "index", index)
+        at = tl.to_tensor(index)
+        tl.static_assert(at.dtype.is_int(), f"an index must be an integer, not {at.dtype}")
+        if hasattr(at, "value"):
+            tl.static_assert(0 <= at.value and at.value < self.shape[0],
+                             f"index {at.value} is outside of {self.shape}")
+        return self._part(self.shape[1:], "index", at.to(tl.int32))
 
     def slice(self, start, length, dim=0):
         """The view of `length` elements from `start` along an axis."""
@@ -312,7 +320,7 @@ def _paste(whole, value, dim: tl.constexpr, start: tl.constexpr, length: tl.cons
 @triton.jit
 def _select(whole, index, shape):
     """The part at an index of the first axis, by `or` of its bits and zeros elsewhere."""
-    if isinstance(index, tl.tensor):
+    if not hasattr(index, "value"):
         bits = _bits(whole)
         here = tl.where(_place(whole.shape, 0) == index, bits, tl.zeros_like(bits))
         part = tl.reduce_or(here, 0)
@@ -321,7 +329,7 @@ def _select(whole, index, shape):
         else:
             return part.to(whole.dtype, bitcast=True)
     else:
-        return tl.reshape(whole[index:index + 1], shape)
+        return tl.reshape(whole[index.value:index.value + 1], shape)
 
 
 @triton.jit

@@ -68,13 +68,16 @@ static uint32_t loop_add_leaf(Sema *S, LoopValues *l, Name name, Value v) {
 }
 
 /* Numbers that an iteration may change become run-time values; the constexpr fields of aggregates
- * stay constants. */
+ * stay constants, and those of layouts and of views of shared memory with the lists in them. */
 static void type_numbers(Sema *S, Value *v, Span at) {
   if (value_is_number(*v)) *v = typed(S, *v, at);
   if (v->kind != V_TUPLE) return;
-  for (uint32_t i = 0; i < v->u.tuple->len; i++) {
-    Value *item = &v->u.tuple->data[i];
-    if (!v->u.tuple->is_aggregate || !value_is_number(*item)) type_numbers(S, item, at);
+  const Tuple *t = v->u.tuple;
+  bool of_library = t->is_aggregate && t->cls->u.cls.module->is_std;
+  for (uint32_t i = 0; i < t->len; i++) {
+    Value *item = &t->data[i];
+    bool constant = t->is_aggregate && value_is_number(*item);
+    if (!constant && (!of_library || is_aggregate(*item))) type_numbers(S, item, at);
   }
 }
 

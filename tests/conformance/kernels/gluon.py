@@ -209,3 +209,19 @@ def four_bits(x_ptr, out_ptr, M: gl.constexpr, N: gl.constexpr, AXIS: gl.constex
     i = gl.arange(0, y.shape[0], gl.SliceLayout(1, ROW))[:, None]
     j = gl.arange(0, y.shape[1], gl.SliceLayout(0, ROW))[None, :]
     gl.store(out_ptr + i * y.shape[1] + j, y)
+
+
+@gluon.jit
+def ping_pong(x_ptr, out_ptr, n):
+    """A variable that holds one part or another, by an index of run time."""
+    i = gl.arange(0, 128, layout=ONE)
+    buffers = gl.allocate_shared_memory(gl.float32, [2, 128], PLAIN)
+    now = buffers.index(0)
+    now.store(gl.load(x_ptr + i))
+    for k in range(n):
+        next = buffers.index((k + 1) % 2)
+        next.store(now.load(ONE) * 2)
+        now = next
+    if n > 4:
+        now = buffers.index(0)
+    gl.store(out_ptr + i, now.load(ONE))

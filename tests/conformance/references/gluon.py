@@ -104,3 +104,12 @@ def four_bits(rng, M=16, N=8, dtype="f32", AXIS=0):
     y = y.reshape((2 * M, N) if AXIS == 0 else (M, 2 * N))
     args = dict(x_ptr=x, out_ptr=new("empty", dtype, *y.shape))
     return args, dict(M=M, N=N, AXIS=AXIS), "1", dict(out_ptr=y)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, n=0)
+@case(FILE, tol=0, n=5)
+def ping_pong(rng, n=3):
+    x = eighths(rng, 128)
+    args = dict(x_ptr=x, out_ptr=new("empty", "f32", 128), n=n)
+    return args, {}, "1", dict(out_ptr=x * 2**(n if n < 5 else 4))

@@ -16,6 +16,7 @@ def kernel(x):
     i = gl.arange(0, 128, layout=ONE)
     memory = gl.allocate_shared_memory(gl.float32, [128], ONE)
     memory = gl.allocate_shared_memory(gl.float32, [128], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    cube = gl.allocate_shared_memory(gl.float32, [2, 8, 8], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     memory.store(i)
     memory.store(gl.full([64], 1.0, gl.float32, ONE))
     memory.index(0)
