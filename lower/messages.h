@@ -16,6 +16,8 @@
 #define E_LOWER_SCHEDULE_ATOM "atom %s does not fit `%%%s`: its types, or its layout, are others"
 #define E_LOWER_CONST "Cannot store to a constant pointer: '%s' is declared tl.const"
 #define E_LOWER_BIND "this cannot be distributed over threads: %s"
+#define E_LOWER_COMBINE \
+  "`%s` in a combine block runs on device interp alone: elsewhere it computes without control flow"
 #define E_LOWER_ATOM "there is no atom `%s`"
 #define E_LOWER_SHARED "`%s` needs %lld bytes of shared memory, but %s has %lld for a program"
 #define N_LOWER_BUFFER "buffer @%s takes %lld bytes, at %lld"

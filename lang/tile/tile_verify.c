@@ -170,11 +170,9 @@ static bool check_results(TileCheck *c, const TileOp *op) {
   return false;
 }
 
-/* In a combine block: scalars only, no memory and no control flow; assertions are those of the tile
- * interpreter. */
+/* In a combine block: scalars only, no memory; assertions are those of the tile interpreter. */
 static bool check_combine_op(TileCheck *c, const TileOp *op) {
-  bool good = tile_op_flags(op->code) & (TILE_ELEM | TILE_TERM) || op->code == TILE_ASSERT ||
-              (op->code == TILE_ASM && tile_int(op, TA_pack, 1) == 1);
+  bool good = !(tile_op_flags(op->code) & (TILE_READ | TILE_WRITE)) || op->code == TILE_ASSERT;
   for (uint32_t i = 0; i < op->nargs; i++) good &= !op->args[i] || !op->args[i]->type.rank;
   for (uint32_t i = 0; i < op->nresults; i++) good &= !op->results[i]->type.rank;
   if (!good) diag_error(c->diags, op->span, E_TILE_COMBINE_OP, tile_op_name(op->code));

@@ -1,5 +1,6 @@
 /* Reductions and scans, as statements on whole tiles. */
 #include "lower/build/build.h"
+#include "lower/messages.h"
 
 /* Assembly on single elements; its operands are variables. */
 static void region_asm(Build *s, const TileOp *op) {
@@ -25,8 +26,13 @@ static void region_asm(Build *s, const TileOp *op) {
  * or copies whose result nobody takes. */
 static void region_op(Build *s, const TileOp *op) {
   if (op->code == TILE_ASSERT) return;
-  if (op->code == TILE_ASM) {
+  if (op->code == TILE_ASM && tile_int(op, TA_pack, 1) == 1) {
     region_asm(s, op);
+    return;
+  }
+  if (!(tile_op_flags(op->code) & TILE_ELEM)) {
+    diag_error(s->u->diags, op->span, E_LOWER_COMBINE, tile_op_name(op->code));
+    s->failed = true;
     return;
   }
   const TileValue *r = op->results[0];
