@@ -2,11 +2,14 @@
 
     run.py --copies FOLDER --out RESULTS.jsonl [--suites liger,fla] [--sides triton,nereid]
            [--device cuda] [--workers 12] [--seconds 540] [--seed 1] [--of COMMIT] [--limit N]
+           [--configs N] [--gpus 0,1]
 
 Cases run in worker processes (worker.py), which are replaced when they crash or a case outlasts its
 limit. The order is a seeded round over the test functions, so that a run cut off anywhere is a fair
 sample; a later run with the same results file goes on where this one ended. Triton's side comes
-first and has a share of the time; only cases that passed there are then run under Nereid.
+first and has a share of the time; only cases that passed there are then run under Nereid. With
+`--sides nereid,triton` it is the other way round: what failed under Nereid is then run under
+Triton, which takes less time where little fails; what passes under Nereid is taken to pass there.
 """
 
 import argparse
@@ -70,6 +73,8 @@ class Job:
     def allowed(self, case):
         if not self.runner.wanted(self.suite.name, case):
             return False
+        if self.runner.here_first:
+            return self.side == "nereid" or case in self.runner.failed.get(self.suite.name, ())
         passed = self.runner.passed.get(self.suite.name)
         if self.side == "triton" or passed is None:
             return True
@@ -114,6 +119,12 @@ class Worker:
             order["prelude"].insert(0, os.path.join(HERE, "cases", "compile_only.py"))
             os.environ["CONFORMANCE_REFUSALS"] = os.path.abspath(options.refusals)
         environment = dict(os.environ)
+        if options.configs:
+            order["prelude"].append(os.path.join(HERE, "cases", "few_configs.py"))
+            environment["CONFORMANCE_CONFIGS"] = str(options.configs)
+        if options.gpus:
+            gpus = options.gpus.split(",")
+            environment["CUDA_VISIBLE_DEVICES"] = gpus[number % len(gpus)]
         environment.setdefault("OMP_NUM_THREADS", "1" if options.workers > 4 else "2")
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment["CONFORMANCE_SIDE"] = job.side
@@ -180,6 +191,8 @@ class Runner:
         self.done = set()
         self.passed = {}  # suite to the cases that passed under Triton; absent: any case
         self.known = {}  # suite to the cases that Triton's side collected
+        self.failed = {}  # suite to the cases that failed under Nereid
+        self.here_first = options.sides.startswith("nereid,")
         self.number = 0
         self.side = ""  # the side that is being run
         self.counts = {}
@@ -222,6 +235,8 @@ class Runner:
                     if row["outcome"] == "passed":
                         passed.add(row["case"])
                         self.known.setdefault(row["suite"], set()).add(row["case"])
+                elif row["outcome"] not in ("passed", "skipped", "xfailed"):
+                    self.failed.setdefault(row["suite"], set()).add(row["case"])
 
     def record(self, job, answer):
         text = answer.pop("text", None)
@@ -238,6 +253,8 @@ class Runner:
         if job.side == "triton" and row["outcome"] == "passed":
             self.passed[job.suite.name].add(row["case"])
             self.known.setdefault(job.suite.name, set()).add(row["case"])
+        if job.side == "nereid" and row["outcome"] not in ("passed", "skipped", "xfailed"):
+            self.failed.setdefault(job.suite.name, set()).add(row["case"])
 
     def start_workers(self):
         """Give free slots to the jobs of this side with the fewest workers for their weight."""
@@ -408,7 +425,9 @@ def main():
     parser.add_argument("--match", default="", help="only cases whose id contains this")
     parser.add_argument("--only", default="", help="file of ids: only these")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on each case's limit")
-    parser.add_argument("--split", type=float, default=0.6, help="Triton's share of the time")
+    parser.add_argument("--split", type=float, default=0.6, help="the first side's share of time")
+    parser.add_argument("--configs", type=int, default=0, help="of an autotuned kernel, at most")
+    parser.add_argument("--gpus", default="", help="numbers of the GPUs that workers take in turn")
     parser.add_argument("--weights", default="", help="shares of the workers: fla=5,triton=4")
     parser.add_argument("--logs", default="", help="folder of the workers' output")
     options = parser.parse_args()
