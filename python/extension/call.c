@@ -22,15 +22,24 @@ static int refuse_call(PyObject *kind, PyObject *function, const char *format, .
   return -1;
 }
 
-static int bind_keyword(Call *c, PyObject *index, PyObject *function, PyObject *name,
-                        PyObject *value) {
+/* The number of the parameter of that name; -1: there is none; -2: an exception.  Equal names are
+ * one object as a rule, and `first` is the first parameter without a value by position. */
+static long find_param(const Call *c, PyObject *index, PyObject *name, Py_ssize_t first) {
+  for (Py_ssize_t i = first; i < c->nparams; i++)
+    if (c->params[i].name == name) return (long)i;
   PyObject *at = PyDict_GetItemWithError(index, name);
-  if (!at && PyErr_Occurred()) return -1;
-  if (!at) {
+  if (!at) return PyErr_Occurred() ? -2 : -1;
+  return PyLong_AsLong(at);
+}
+
+static int bind_keyword(Call *c, PyObject *index, PyObject *function, PyObject *name,
+                        PyObject *value, Py_ssize_t first) {
+  long i = find_param(c, index, name, first);
+  if (i == -2) return -1;
+  if (i < 0) {
     if (!c->options) c->options = PyDict_New();
     return c->options ? PyDict_SetItem(c->options, name, value) : -1;
   }
-  long i = PyLong_AsLong(at);
   if (c->bound[i])
     return refuse_call(PyExc_TypeError, function, "got multiple values for argument '%U'", name);
   Py_INCREF(value);
@@ -55,8 +64,7 @@ static int refuse_missing(const Call *c, PyObject *function) {
   return -1;
 }
 
-int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *index,
-              PyObject *function, PyObject *args, PyObject *kwargs) {
+static int open_call(Call *c, State *s, const Param *params, int nparams) {
   c->state = s;
   c->params = params;
   c->nparams = nparams;
@@ -77,31 +85,56 @@ int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *ind
     return PyErr_NoMemory(), -1;
   }
   for (int i = 0; i < nparams; i++) c->bound[i] = NULL;
-  Py_ssize_t n = PyTuple_Size(args), given = n;
-  if (n > nparams)
+  return 0;
+}
+
+static int bind_by_position(Call *c, PyObject *function, const Given *g, Py_ssize_t n) {
+  if (n > c->nparams)
     return refuse_call(PyExc_TypeError, function,
-                       "takes %d positional argument%s but %zd were given", nparams,
-                       nparams == 1 ? "" : "s", n);
+                       "takes %d positional argument%s but %zd were given", c->nparams,
+                       c->nparams == 1 ? "" : "s", n);
   for (Py_ssize_t i = 0; i < n; i++) {
-    c->bound[i] = PyTuple_GetItem(args, i);
+    c->bound[i] = g->values ? g->values[i] : PyTuple_GetItem(g->args, i);
     Py_INCREF(c->bound[i]);
   }
+  return 0;
+}
+
+/* How many there are; -1: an exception. */
+static Py_ssize_t bind_by_name(Call *c, PyObject *index, PyObject *function, const Given *g,
+                               Py_ssize_t first) {
   PyObject *name, *value;
-  Py_ssize_t at = 0;
-  while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
-    if (bind_keyword(c, index, function, name, value)) return -1;
-    given++;
+  Py_ssize_t at = 0, n = g->names ? PyTuple_Size(g->names) : 0;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (bind_keyword(c, index, function, PyTuple_GetItem(g->names, i), g->values[first + i], first))
+      return -1;
+  while (g->kwargs && PyDict_Next(g->kwargs, &at, &name, &value)) {
+    if (bind_keyword(c, index, function, name, value, first)) return -1;
+    n++;
   }
-  if (given == nparams && !c->options) return 0;
+  return n;
+}
+
+/* Parameters without a value get their defaults. */
+static int bind_defaults(Call *c, PyObject *function) {
   bool missing = false;
-  for (int i = 0; i < nparams; i++) {
+  for (int i = 0; i < c->nparams; i++) {
     if (!c->bound[i]) {
-      c->bound[i] = params[i].value;
+      c->bound[i] = c->params[i].value;
       Py_XINCREF(c->bound[i]);
     }
     missing |= !c->bound[i];
   }
   return missing ? refuse_missing(c, function) : 0;
+}
+
+int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *index,
+              PyObject *function, const Given *g) {
+  Py_ssize_t n = g->values ? g->n : PyTuple_Size(g->args);
+  if (open_call(c, s, params, nparams) || bind_by_position(c, function, g, n)) return -1;
+  Py_ssize_t named = bind_by_name(c, index, function, g, n);
+  if (named < 0) return -1;
+  return n + named == nparams && !c->options ? 0 : bind_defaults(c, function);
 }
 
 void call_close(Call *c) {
@@ -116,7 +149,6 @@ void call_close(Call *c) {
 /* ---- keys and leaves grow ---- */
 
 static int key_reserve(Call *c, size_t n) {
-  if (c->key_size + n <= c->key_capacity) return 0;
   size_t capacity = 2 * (c->key_size + n);
   unsigned char *key = malloc(capacity);
   if (!key) return PyErr_NoMemory(), -1;
@@ -127,8 +159,9 @@ static int key_reserve(Call *c, size_t n) {
   return 0;
 }
 
-static int key_put(Call *c, char tag, const void *data, size_t n) {
-  if (key_reserve(c, n + 1)) return -1;
+/* Inlined, so that the compiler knows most sizes. */
+static inline int key_put(Call *c, char tag, const void *data, size_t n) {
+  if (c->key_size + n + 1 > c->key_capacity && key_reserve(c, n + 1)) return -1;
   c->key[c->key_size++] = (unsigned char)tag;
   if (n) memcpy(c->key + c->key_size, data, n);
   c->key_size += n;
@@ -446,7 +479,13 @@ static int add_other(Call *c, const Param *p, PyObject *v) {
   return found ? (found < 0 ? -1 : 0) : key_put(c, 'C', NULL, 0) || add_constant(c, v) ? -1 : 0;
 }
 
+/* Is it of a type whose values were tensors before?  Then no other kind needs to be asked for. */
+static bool is_known_tensor(const State *s, PyObject *v) {
+  return Py_TYPE(v) == s->tensors[0].type || Py_TYPE(v) == s->tensors[1].type;
+}
+
 static int add_argument(Call *c, const Param *p, PyObject *v) {
+  if (is_known_tensor(c->state, v)) return add_other(c, p, v);
   if (PyLong_CheckExact(v) && !declared_float(p)) return add_int(c, p, v);
   if (PyFloat_Check(v) || (PyLong_CheckExact(v) && declared_float(p))) {
     double value = PyFloat_AsDouble(v);

@@ -52,9 +52,19 @@ typedef struct {
   PyObject *few_bound[32];
 } Call;
 
+/* Arguments of a call as Python's vectorcall protocol has them: `n` values by position, then one
+ * for each name of the tuple `names` (NULL: none).  In place of `values` there may be a tuple
+ * `args` and a dict `kwargs`, or NULL. */
+typedef struct {
+  PyObject *const *values;
+  Py_ssize_t n;
+  PyObject *names;
+  PyObject *args, *kwargs;
+} Given;
+
 /* Each gives 0, or -1 with an exception.  call_close() is due in either case. */
 int call_bind(Call *c, State *s, const Param *params, int nparams, PyObject *index,
-              PyObject *function, PyObject *args, PyObject *kwargs);
+              PyObject *function, const Given *given);
 int call_read(Call *c);
 void call_close(Call *c);
 

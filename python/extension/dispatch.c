@@ -4,11 +4,23 @@
  * specializations, which are loaded kernels.  A call whose key is there never runs Python code,
  * unless its grid or a hook is a function.  Another one asks the method _specialize() of the class
  * that is derived from it. */
+#include "python/extension/call.h"
+
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <structmember.h>
 
-#include "python/extension/call.h"
 #include "python/extension/dlpack.h"
+
+/* A specialization that a call found lately, with the bytes of its key. */
+typedef struct {
+  PyObject *key, *found;
+  const char *bytes;
+  size_t size;
+} Recent;
+
+enum { RECENT = 4 };
 
 typedef struct {
   PyObject_HEAD State *state;
@@ -19,6 +31,8 @@ typedef struct {
   PyObject *defaults;        /* a tuple */
   PyObject *index;           /* {name: number} */
   PyObject *specializations; /* {key: Specialization} */
+  Recent recent[RECENT];     /* of these those that calls found last, in no order */
+  int oldest;                /* which of them the next one replaces */
   PyObject *hooks; /* a list of functions that are called with the arguments before each launch */
 } Dispatcher;
 
@@ -35,8 +49,12 @@ typedef struct {
   bool *written; /* of each: does the kernel write through it? */
 } Specialization;
 
+/* A function that Python's vectorcall protocol calls. */
+typedef PyObject *VectorCall(PyObject *, PyObject *const *, size_t, PyObject *);
+
 typedef struct {
   PyObject_HEAD PyObject *dispatcher, *grid;
+  VectorCall *call;
 } Launcher;
 
 /* ---- specializations ---- */
@@ -130,7 +148,7 @@ static int take_extent(PyObject *v, int axis, uint32_t *out) {
   PyObject *number = v ? PyNumber_Index(v) : NULL;
   long long n = number ? PyLong_AsLongLong(number) : -1;
   Py_XDECREF(number);
-  if (PyErr_Occurred()) {
+  if (n == -1 && PyErr_Occurred()) {
     bool no_integer =
         PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError);
     if (!no_integer) return -1;
@@ -223,18 +241,67 @@ static int check_globals(Dispatcher *d, const Specialization *s) {
   return stale;
 }
 
+/* ---- keys to specializations ---- */
+
+static void forget_recent(Dispatcher *d) {
+  for (int i = 0; i < RECENT; i++) {
+    Recent old = d->recent[i];
+    d->recent[i] = (Recent){0};
+    Py_XDECREF(old.key);
+    Py_XDECREF(old.found);
+  }
+}
+
+/* Of a key that is bytes alone: those with objects compare them by their own methods. */
+static void keep_recent(Dispatcher *d, PyObject *key, PyObject *found) {
+  if (!PyBytes_CheckExact(key)) return;
+  Recent *r = &d->recent[d->oldest], old = *r;
+  d->oldest = (d->oldest + 1) % RECENT;
+  Py_INCREF(key);
+  Py_INCREF(found);
+  *r = (Recent){key, found, PyBytes_AsString(key), (size_t)PyBytes_Size(key)};
+  Py_XDECREF(old.key);
+  Py_XDECREF(old.found);
+}
+
+/* Without an object for the key; borrowed, or NULL. */
+static PyObject *find_recent(const Dispatcher *d, const Call *c) {
+  for (int i = 0; i < RECENT && !c->others; i++) {
+    const Recent *r = &d->recent[i];
+    if (r->size == c->key_size && !memcmp(r->bytes, c->key, r->size)) return r->found;
+  }
+  return NULL;
+}
+
+/* Borrowed; NULL with or without an exception. */
+static PyObject *find_known(Dispatcher *d, const Call *c) {
+  PyObject *found = find_recent(d, c);
+  if (found) return found;
+  PyObject *key = call_key(c);
+  found = key ? PyDict_GetItemWithError(d->specializations, key) : NULL;
+  if (found) keep_recent(d, key, found);
+  Py_XDECREF(key);
+  return found;
+}
+
+/* Any that was kept for the key is replaced. */
+static int keep_specialization(Dispatcher *d, PyObject *key, PyObject *made) {
+  forget_recent(d);
+  return PyDict_SetItem(d->specializations, key, made);
+}
+
 /* A new reference; None: somebody wants no kernel for this call. */
 static PyObject *find_specialization(Dispatcher *d, const Call *c, bool launches) {
-  PyObject *key = call_key(c);
-  PyObject *found = key ? PyDict_GetItemWithError(d->specializations, key) : NULL;
+  PyObject *found = find_known(d, c);
+  if (!found && PyErr_Occurred()) return NULL;
   Py_XINCREF(found);
   int stale = found ? check_globals(d, (Specialization *)found) : 0;
   if (stale) Py_CLEAR(found);
-  if (!found && stale >= 0 && key && !PyErr_Occurred()) {
-    found = specialize(d, c, launches);
-    if (found && found != Py_None && PyDict_SetItem(d->specializations, key, found))
-      Py_CLEAR(found);
-  }
+  if (found || stale < 0) return found;
+  found = specialize(d, c, launches);
+  if (!found || found == Py_None) return found;
+  PyObject *key = call_key(c);
+  if (!key || keep_specialization(d, key, found)) Py_CLEAR(found);
   Py_XDECREF(key);
   return found;
 }
@@ -378,7 +445,7 @@ static int launch(Dispatcher *d, const Specialization *s, const Call *c, PyObjec
   return code;
 }
 
-static int call_hooks(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
+static int call_hooks_with(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
   /* A hook may take hooks away. */
   for (Py_ssize_t i = 0; d->hooks && i < PyList_Size(d->hooks); i++) {
     PyObject *hook = PyList_GetItem(d->hooks, i);
@@ -391,17 +458,42 @@ static int call_hooks(const Dispatcher *d, PyObject *args, PyObject *kwargs) {
   return 0;
 }
 
+/* A tuple of the values by position, and a dict of those by name. */
+static int values_as_objects(const Given *g, PyObject **args, PyObject **kwargs) {
+  Py_ssize_t named = g->names ? PyTuple_Size(g->names) : 0;
+  *args = PyTuple_New(g->n);
+  *kwargs = *args ? PyDict_New() : NULL;
+  for (Py_ssize_t i = 0; *kwargs && i < g->n; i++) {
+    Py_INCREF(g->values[i]);
+    PyTuple_SetItem(*args, i, g->values[i]);
+  }
+  for (Py_ssize_t i = 0; *kwargs && i < named; i++)
+    if (PyDict_SetItem(*kwargs, PyTuple_GetItem(g->names, i), g->values[g->n + i]))
+      Py_CLEAR(*kwargs);
+  return *kwargs ? 0 : -1;
+}
+
+static int call_hooks(const Dispatcher *d, const Given *g) {
+  if (!d->hooks || !PyList_Size(d->hooks)) return 0;
+  if (!g->values) return call_hooks_with(d, g->args, g->kwargs);
+  PyObject *args = NULL, *kwargs = NULL;
+  int code = values_as_objects(g, &args, &kwargs);
+  if (!code) code = call_hooks_with(d, args, kwargs);
+  Py_XDECREF(args);
+  Py_XDECREF(kwargs);
+  return code;
+}
+
 /* With `grid` NULL nothing is launched; with `stream` NULL it is in the current one. */
-static PyObject *dispatch(Dispatcher *d, PyObject *grid, PyObject *args, PyObject *kwargs,
-                          void *const *stream) {
+static PyObject *dispatch(Dispatcher *d, PyObject *grid, const Given *given, void *const *stream) {
   Call c;
   PyObject *out = NULL, *found = NULL;
   if (!d->params) {
     PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
     return NULL;
   }
-  if (grid && call_hooks(d, args, kwargs)) return NULL;
-  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, (PyObject *)d, args, kwargs) &&
+  if (grid && call_hooks(d, given)) return NULL;
+  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, (PyObject *)d, given) &&
       !call_read(&c))
     found = find_specialization(d, &c, grid != NULL);
   Specialization *s = found == Py_None ? NULL : (Specialization *)found;
@@ -484,11 +576,13 @@ static int dispatcher_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(d->defaults);
   Py_VISIT(d->specializations);
   Py_VISIT(d->hooks);
+  for (int i = 0; i < RECENT; i++) Py_VISIT(d->recent[i].found);
   return 0;
 }
 
 static int dispatcher_clear(PyObject *self) {
   Dispatcher *d = (Dispatcher *)self;
+  forget_recent(d);
   if (d->specializations) PyDict_Clear(d->specializations);
   return 0;
 }
@@ -496,6 +590,7 @@ static int dispatcher_clear(PyObject *self) {
 static void dispatcher_dealloc(PyObject *self) {
   Dispatcher *d = (Dispatcher *)self;
   PyObject_GC_UnTrack(self);
+  forget_recent(d);
   Py_CLEAR(d->specializations);
   Py_CLEAR(d->index);
   Py_CLEAR(d->names);
@@ -513,8 +608,68 @@ static PyObject *dispatcher_launch(PyObject *self, PyObject *args) {
     return NULL;
   void *stream = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
   if (PyErr_Occurred()) return NULL;
-  return dispatch((Dispatcher *)self, grid == Py_None ? NULL : grid, given, named,
-                  number == Py_None ? NULL : &stream);
+  return dispatch((Dispatcher *)self, grid == Py_None ? NULL : grid,
+                  &(Given){.args = given, .kwargs = named}, number == Py_None ? NULL : &stream);
+}
+
+/* ---- launchers: kernel[grid] ---- */
+
+static PyObject *call_launcher(const Launcher *l, const Given *given) {
+  if (l->grid) return dispatch((Dispatcher *)l->dispatcher, l->grid, given, NULL);
+  PyErr_SetString(PyExc_RuntimeError, "the launcher is being deleted");
+  return NULL;
+}
+
+static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  return call_launcher((const Launcher *)self, &(Given){.args = args, .kwargs = kwargs});
+}
+
+/* The same without a tuple and a dict.  The top bit of `n` is no part of the number. */
+static PyObject *launcher_vectorcall(PyObject *self, PyObject *const *values, size_t n,
+                                     PyObject *names) {
+  static PyObject *const none[1];
+  Py_ssize_t count = (Py_ssize_t)(n & (SIZE_MAX >> 1));
+  return call_launcher((const Launcher *)self,
+                       &(Given){.values = values ? values : none, .n = count, .names = names});
+}
+
+/* A grid function may lead back to an object that keeps the launcher. */
+static int launcher_traverse(PyObject *self, visitproc visit, void *arg) {
+  Launcher *l = (Launcher *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(l->dispatcher);
+  Py_VISIT(l->grid);
+  return 0;
+}
+
+static int launcher_clear(PyObject *self) {
+  Py_CLEAR(((Launcher *)self)->grid);
+  return 0;
+}
+
+/* Most launchers live for one call: the memory of the last one is used again. */
+static PyObject *use_spare(State *s) {
+  PyObject *self = s->spare_launcher;
+  s->spare_launcher = NULL;
+  PyObject_Init(self, s->launcher_type);
+  ((Launcher *)self)->dispatcher = ((Launcher *)self)->grid = NULL;
+  PyObject_GC_Track(self);
+  return self;
+}
+
+static void launcher_dealloc(PyObject *self) {
+  Launcher *l = (Launcher *)self;
+  State *s = l->dispatcher ? ((Dispatcher *)l->dispatcher)->state : NULL;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_CLEAR(l->dispatcher);
+  Py_CLEAR(l->grid);
+  if (!s || s->spare_launcher || type != s->launcher_type) {
+    free_object(self);
+    return;
+  }
+  s->spare_launcher = self;
+  Py_DECREF(type);
 }
 
 static PyObject *dispatcher_subscript(PyObject *self, PyObject *grid) {
@@ -523,12 +678,13 @@ static PyObject *dispatcher_subscript(PyObject *self, PyObject *grid) {
     PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
     return NULL;
   }
-  Launcher *l = (Launcher *)new_object(s->launcher_type);
+  Launcher *l = (Launcher *)(s->spare_launcher ? use_spare(s) : new_object(s->launcher_type));
   if (!l) return NULL;
   Py_INCREF(self);
   Py_INCREF(grid);
   l->dispatcher = self;
   l->grid = grid;
+  l->call = launcher_vectorcall;
   return (PyObject *)l;
 }
 
@@ -568,7 +724,8 @@ static PyObject *dispatcher_describe(PyObject *self, PyObject *args) {
     PyErr_SetString(PyExc_RuntimeError, "the kernel was not initialized");
     return NULL;
   }
-  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, self, given, named) &&
+  if (!call_bind(&c, d->state, d->params, d->nparams, d->index, self,
+                 &(Given){.args = given, .kwargs = named}) &&
       !call_read(&c))
     out = describe_call(d, &c);
   call_close(&c);
@@ -583,7 +740,7 @@ static PyObject *dispatcher_keep(PyObject *self, PyObject *args) {
     return NULL;
   }
   if (!PyArg_ParseTuple(args, "OO!", &key, d->state->specialization_type, &made)) return NULL;
-  if (PyDict_SetItem(d->specializations, key, made)) return NULL;
+  if (keep_specialization(d, key, made)) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -622,48 +779,25 @@ static PyType_Spec dispatcher_spec = {
     .slots = dispatcher_slots,
 };
 
-/* ---- launchers: kernel[grid] ---- */
+/* The limited API of 3.10 has the protocol's offset without a name for its flag. */
+enum { HAVE_VECTORCALL = 1 << 11 };
 
-static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-  const Launcher *l = (const Launcher *)self;
-  if (!l->grid) {
-    PyErr_SetString(PyExc_RuntimeError, "the launcher is being deleted");
-    return NULL;
-  }
-  return dispatch((Dispatcher *)l->dispatcher, l->grid, args, kwargs, NULL);
-}
+static PyMemberDef launcher_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
 
-/* A grid function may lead back to an object that keeps the launcher. */
-static int launcher_traverse(PyObject *self, visitproc visit, void *arg) {
-  Launcher *l = (Launcher *)self;
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(l->dispatcher);
-  Py_VISIT(l->grid);
-  return 0;
-}
-
-static int launcher_clear(PyObject *self) {
-  Py_CLEAR(((Launcher *)self)->grid);
-  return 0;
-}
-
-static void launcher_dealloc(PyObject *self) {
-  Launcher *l = (Launcher *)self;
-  PyObject_GC_UnTrack(self);
-  Py_XDECREF(l->dispatcher);
-  Py_XDECREF(l->grid);
-  free_object(self);
-}
-
-static PyType_Slot launcher_slots[] = {
-    {Py_tp_dealloc, launcher_dealloc},      {Py_tp_traverse, launcher_traverse},
-    {Py_tp_clear, launcher_clear},          {Py_tp_call, launcher_call},
-    {Py_tp_doc, "A kernel with its grid."}, {0, NULL}};
+static PyType_Slot launcher_slots[] = {{Py_tp_dealloc, launcher_dealloc},
+                                       {Py_tp_traverse, launcher_traverse},
+                                       {Py_tp_clear, launcher_clear},
+                                       {Py_tp_call, launcher_call},
+                                       {Py_tp_members, launcher_members},
+                                       {Py_tp_doc, "A kernel with its grid."},
+                                       {0, NULL}};
 
 static PyType_Spec launcher_spec = {
     .name = "nereid._nereid.Launcher",
     .basicsize = sizeof(Launcher),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | HAVE_VECTORCALL,
     .slots = launcher_slots,
 };
 

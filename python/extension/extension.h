@@ -33,6 +33,7 @@ typedef struct {
   PyObject *constexpr_; /* the class of constants of the language; NULL: likewise */
   PyTypeObject *device_type, *image_type, *kernel_type, *launcher_type, *specialization_type;
   PyTypeObject *executable_type;
+  PyObject *spare_launcher; /* memory of one that was deleted, without a type; NULL: none */
   /* The last two types of tensors that were seen, with their table of DLPack. */
   struct {
     PyTypeObject *type;

@@ -228,12 +228,23 @@ static void read_expr(Reader *r) {
   r->depth--;
 }
 
+static void find_mask(IntExpr *e) {
+  const IntOp *op = e->code;
+  if (e->n != 5 || op[0].op != I_NAME || op[1].op != I_NUMBER || op[2].op != I_MOD) return;
+  if (op[3].op != I_NUMBER || op[3].value || op[4].op != I_EQ) return;
+  int64_t divisor = op[1].value;
+  if (divisor < 1 || divisor & (divisor - 1)) return;
+  e->name = (int)op[0].value;
+  e->mask = divisor - 1;
+}
+
 static int parse(Reader *r, IntExpr *out, const char *text) {
   r->text = r->at = arena_strndup(r->arena, text, strlen(text));
   read_expr(r);
   skip_space(r);
   if (!r->failed && *r->at) fail(r, "it should end there");
-  *out = (IntExpr){r->text, r->code.data, (int)r->code.len};
+  *out = (IntExpr){.text = r->text, .code = r->code.data, .n = (int)r->code.len};
+  if (!r->failed && !r->bounds) find_mask(out);
   return r->failed;
 }
 
@@ -274,20 +285,7 @@ static bool apply(IntCode op, int64_t x, int64_t y, int64_t *out) {
   }
 }
 
-/* NAME % NUMBER == 0, the guard that most variants have, with a power of two; false: it is
- * another expression. */
-static bool eval_divisibility(int64_t *out, const IntExpr *e, const int64_t *values) {
-  const IntOp *op = e->code;
-  if (e->n != 5 || op[0].op != I_NAME || op[1].op != I_NUMBER || op[2].op != I_MOD) return false;
-  if (op[3].op != I_NUMBER || op[3].value || op[4].op != I_EQ) return false;
-  int64_t divisor = op[1].value;
-  if (divisor < 1 || divisor & (divisor - 1)) return false;
-  *out = !(values[op[0].value] & (divisor - 1));
-  return true;
-}
-
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values) {
-  if (eval_divisibility(out, e, values)) return 0;
   int64_t stack[STACK_MAX + 1];
   int n = 0;
   *out = 0;

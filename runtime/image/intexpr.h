@@ -29,15 +29,25 @@ typedef struct {
   int64_t value; /* a number, or which name */
 } IntOp;
 
+/* Most guards are NAME % NUMBER == 0 with a power of two: `mask` has the low bits of the name that
+ * must be zero, and is 0 for other expressions. */
 typedef struct {
   const char *text;
   IntOp *code;
-  int n;
+  int n, name;
+  int64_t mask;
 } IntExpr;
 
 /* `names` in the order of the values that intexpr_eval takes. */
 int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames);
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values);
+
+/* Is the value a number other than 0?  An error counts as no. */
+static inline bool intexpr_holds(const IntExpr *e, const int64_t *values) {
+  int64_t value;
+  if (e->mask) return !(values[e->name] & e->mask);
+  return !intexpr_eval(&value, e, values) && value;
+}
 
 /* The expression as C, in which v[i] is the i-th name's value; it calls floor_div, floor_mod, cdiv,
  * least and most, of two int64_t. */

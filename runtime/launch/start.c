@@ -131,10 +131,8 @@ static bool noalias_holds(Start *s, const ImageVariant *v, const ImageNoAlias **
 
 /* The guard that fails, NULL if all hold. */
 static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values) {
-  for (int i = 0; i < v->nguards; i++) {
-    int64_t holds;
-    if (intexpr_eval(&holds, &v->guards[i], values) || !holds) return &v->guards[i];
-  }
+  for (int i = 0; i < v->nguards; i++)
+    if (!intexpr_holds(&v->guards[i], values)) return &v->guards[i];
   return NULL;
 }
 
@@ -174,12 +172,9 @@ static int map_grid(Start *s) {
   return 0;
 }
 
+/* Of a slot that is no argument. */
 static int fill_slot(Start *s, int i, ProvideScratch *provide, void *context) {
   const ImageSlot *slot = &s->chosen->variant->slots[i];
-  if (slot->kind == SLOT_ARG) {
-    s->slots[i] = s->args[slot->param];
-    return 0;
-  }
   int64_t value;
   int code = intexpr_eval(&value, &slot->expr, s->values);
   s->slots[i] = (uint64_t)value;
@@ -194,8 +189,10 @@ static int fill_slot(Start *s, int i, ProvideScratch *provide, void *context) {
 
 static int fill_slots(Start *s, ProvideScratch *provide, void *context) {
   int code = 0;
-  for (int i = 0; i < s->chosen->variant->nslots && !code; i++)
-    code = fill_slot(s, i, provide, context);
+  const ImageVariant *v = s->chosen->variant;
+  for (int i = 0; i < v->nslots && !code; i++)
+    if (v->slots[i].kind == SLOT_ARG) s->slots[i] = s->args[v->slots[i].param];
+    else code = fill_slot(s, i, provide, context);
   return code;
 }
 

@@ -165,6 +165,30 @@ def check_specialization():
     tally.check(kinds((3, 3, 1), (3, 3, 16), (3, 3, 5), (3, 3, 7)) == 3, "values of k")
 
 
+def check_turns():
+    """Kinds of arguments that take turns, more of them than a kernel remembers beside its table."""
+    copy._forget()
+    dtypes = "float32 float64 int32 int64 int16 uint8 float16".split()
+    for _ in range(3):
+        for dtype in dtypes:
+            x, out = X.astype(dtype), np.zeros(N, dtype)
+            copy[(1,)](x, out=out, N=N)
+            same(f"a copy of {dtype} in turn", out, x)
+    before = len(copy._specializations)
+    copy.device_caches[0][0].clear()
+    out = np.zeros(N, np.float32)
+    launcher = copy[(1,)]
+    launcher(*(X,), **{"N": N, "out": out})
+    same("a copy after the kernels were forgotten", out, X)
+    tally.check((before, len(copy._specializations)) == (len(dtypes), 1), f"{before} kernels")
+    calls = []
+    hooked = nereid.jit(copy.fn)
+    hooked.add_pre_run_hook(lambda *args, **kwargs: calls.append((len(args), sorted(kwargs))))
+    hooked[(1,)](X, out, N=N)
+    hooked[(1,)](*(X, out, N))
+    tally.check(calls == [(2, ["N"]), (3, [])], f"arguments of hooks: {calls}")
+
+
 def check_kernels():
     out = np.zeros(N, np.float32)
     kernel = named[(1,)](out, 1 << 40, 1, N)
@@ -235,6 +259,7 @@ def check_torch():
 
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
-              check_specialization, check_kernels, check_gpus, check_threads, check_torch):
+              check_specialization, check_turns, check_kernels, check_gpus, check_threads,
+              check_torch):
     check()
 sys.exit(tally.report())
