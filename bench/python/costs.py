@@ -22,6 +22,7 @@ def run_child(side: str, name: str, cache: str) -> dict:
     package = os.environ.get("NEREID_PYTHON", str(ROOT / "build" / "python"))
     env = dict(os.environ, NEREID_BENCH_SIDE=side, NEREID_CACHE_DIR=cache, TRITON_CACHE_DIR=cache,
                PYTHONPATH=os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its byte code
     if name == "tuned":
         env["TRITON_CACHE_AUTOTUNING"] = "1"
     done = subprocess.run([sys.executable, str(HERE / "child.py"), name], env=env, text=True,

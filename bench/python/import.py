@@ -16,6 +16,13 @@ begin = time.perf_counter()
 import {0}, {0}.language
 print((time.perf_counter() - begin) * 1e3)
 """
+DECORATE = """
+import sys, time
+sys.path.insert(0, {0!r})
+begin = time.perf_counter()
+import kernels
+print((time.perf_counter() - begin) * 1e3)
+"""
 LAUNCH = """
 import time
 import numpy as np
@@ -39,6 +46,7 @@ def times(text, folder, runs):
     program = pathlib.Path(folder, "program.py")
     program.write_text(text)
     variables = os.environ | {"NEREID_CACHE_DIR": folder}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its byte code
     if not importlib.util.find_spec("nereid"):
         variables["PYTHONPATH"] = str(ROOT / "build/python")
     found = [float(subprocess.run([sys.executable, program], env=variables, check=True,
@@ -52,6 +60,7 @@ def main():
     parser.add_argument("--aim", type=float)
     options = parser.parse_args()
     rows = [("import nereid, nereid.language", IMPORT.format("nereid")),
+            ("a file of five kernels", DECORATE.format(str(ROOT / "bench/python"))),
             ("first launch, warm cache, cpu", LAUNCH)]
     if importlib.util.find_spec("triton"):
         rows.append(("import triton, triton.language", IMPORT.format("triton")))

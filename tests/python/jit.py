@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jit functions on NumPy's arrays: kinds of arguments, what is specialized on, defaults, names of
 kernels, stages; torch.Size and torch's tensors where torch is installed."""
-import collections, os, pathlib, pickle, sys, threading, typing
+import collections, os, pathlib, pickle, subprocess, sys, tempfile, threading, typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -189,6 +189,41 @@ def check_turns():
     tally.check(calls == [(2, ["N"]), (3, [])], f"arguments of hooks: {calls}")
 
 
+START = """
+import sys
+import nereid
+import nereid.language as tl
+@nereid.autotune([nereid.Config({"N": 64})], key=[])
+@nereid.jit
+def tuned(out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), 3)
+@nereid.jit
+def plain(out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), 4)  # \u00e4
+"""
+
+
+def check_start():
+    """Decorating loads no module that takes long, and reads files as linecache does."""
+    slow = {"inspect", "re", "linecache", "tokenize", "ast", "typing"}
+    ask = ("import sys; from nereid.runtime import source; import start; "
+           f"slow = sorted({slow!r} & set(sys.modules)); import linecache; "
+           "print(slow, start.plain._lines == linecache.getlines(start.__file__), "
+           "start.plain.src.strip().endswith(chr(228)))")
+    for name, data in (("plain", START.encode()), ("without an end", START.strip().encode()),
+                       ("CRLF", START.replace("\n", "\r\n").encode()),
+                       ("a mark", b"\xef\xbb\xbf" + START.encode()),
+                       ("Latin-1", ("# coding: latin-1" + START).encode("latin-1"))):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "start.py").write_bytes(data)
+            path = os.pathsep.join([folder, str(BUILD / "python")])
+            done = subprocess.run([sys.executable, "-S", "-c", ask], text=True, capture_output=True,
+                                  env={**os.environ, "PYTHONPATH": path})
+        slow_ones = "['linecache', 're', 'tokenize']" if name in ("a mark", "Latin-1") else "[]"
+        tally.check(done.stdout.strip() == f"{slow_ones} True True",
+                    f"a file with {name}: {done.stdout.strip()} {done.stderr[-300:]}")
+
+
 def check_kernels():
     out = np.zeros(N, np.float32)
     kernel = named[(1,)](out, 1 << 40, 1, N)
@@ -259,7 +294,7 @@ def check_torch():
 
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
-              check_specialization, check_turns, check_kernels, check_gpus, check_threads,
-              check_torch):
+              check_specialization, check_turns, check_start, check_kernels, check_gpus,
+              check_threads, check_torch):
     check()
 sys.exit(tally.report())

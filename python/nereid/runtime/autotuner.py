@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 import time
+import types
 
 from nereid.errors import AutotunerError
 from nereid.runtime.jit import JITFunction, KernelInterface
@@ -107,7 +107,7 @@ class Autotuner(KernelInterface):
         if warmup is not None or rep is not None or use_cuda_graph:
             self._bench_as_told(warmup, rep, use_cuda_graph)
         self.base_fn = fn
-        while not inspect.isfunction(self.base_fn):
+        while not isinstance(self.base_fn, types.FunctionType):
             self.base_fn = self.base_fn.fn
 
     def _bench_as_told(self, warmup, rep, use_cuda_graph):

@@ -10,10 +10,11 @@ runtime/nereid.h).  What was read is remembered, since the compiled code depends
 from __future__ import annotations
 
 import builtins
-import linecache
-import re
+import os
 import sys
 import types
+
+# `re` and `linecache` take longer to load than the rest of the package: they wait for a compilation.
 
 # nereid_name_kind of runtime/nereid.h.
 NONE, VALUE, SCOPE, JIT, HOST, CLASS, OTHER = range(7)
@@ -21,13 +22,12 @@ NONE, VALUE, SCOPE, JIT, HOST, CLASS, OTHER = range(7)
 # ---- texts ----
 
 # Strings, comments, and what decides where a logical line ends.
-_LEXEMES = re.compile(
+_LEXEMES = (
     r'"""(?:\\.|[^\\])*?"""' r"|'''(?:\\.|[^\\])*?'''"
     r'|"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*'"
-    r"|\#[^\n]*|\\\n|[()\[\]{}\n]",
-    re.DOTALL,
+    r"|\#[^\n]*|\\\n|[()\[\]{}\n]"
 )
-_DEFINITION = re.compile(r"(?:async\s+)?(?:def|class)\b")
+_DEFINITION = r"(?:async\s+)?(?:def|class)\b"
 
 
 class SourceError(OSError):
@@ -37,14 +37,45 @@ class SourceError(OSError):
 def lines_of(fn) -> list[str]:
     """The lines of the file that the function `fn` was compiled from; [] if no one has them."""
     name = fn.__code__.co_filename
+    lines = None if "linecache" in sys.modules else _lines_of_file(name)
+    if lines is not None:
+        return lines
+    import linecache
+
     linecache.checkcache(name)
     return linecache.getlines(name, fn.__globals__)
 
 
+_last_file: dict = {}  # "file": the name, time and size of the file that was read last; its lines
+
+
+def _lines_of_file(name: str) -> list[str] | None:
+    """What linecache, which has no text of its own before it is loaded, would give for a file in
+    UTF-8; None: that is for linecache to tell."""
+    try:
+        stat = os.stat(name)
+        known = name, stat.st_mtime_ns, stat.st_size
+        last = _last_file.get("file", (None, []))
+        if last[0] == known:
+            return last[1]
+        with open(name, "rb") as file:
+            data = file.read()
+        if data.startswith(b"\xef\xbb\xbf") or b"coding" in b"".join(data.split(b"\n", 2)[:2]):
+            return None
+        text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError):
+        return None
+    lines = [line + "\n" for line in text.removesuffix("\n").split("\n")] if text else []
+    _last_file["file"] = known, lines
+    return lines
+
+
 def _logical_lines(text: str):
     """(start, end, statement) of each logical line: [start, end) without its line end."""
+    import re
+
     start = depth = 0
-    for lexeme in _LEXEMES.finditer(text):
+    for lexeme in re.finditer(_LEXEMES, text, re.DOTALL):
         first = lexeme[0][0]
         if first in "([{":
             depth += 1
@@ -60,6 +91,8 @@ def cut_definition(lines: list[str], first: int) -> tuple[str, int, int] | None:
     """(text, line, column) of the definition whose decorators or `def` are on line `first`: the
     text begins at `def` or `class`, and has lost `column` columns on the left.  None if there is
     none."""
+    import re
+
     rest = "".join(lines[first - 1 :])
     begin, end, base = None, 0, 0
     for start, stop, statement in _logical_lines(rest):
@@ -70,7 +103,7 @@ def cut_definition(lines: list[str], first: int) -> tuple[str, int, int] | None:
         if begin is not None and indentation <= base:
             break
         if begin is None and statement[0] != "@":
-            if not _DEFINITION.match(statement):
+            if not re.match(_DEFINITION, statement):
                 return None
             begin, base, column = start, indentation, len(blanks)
         end = stop
@@ -104,6 +137,8 @@ def source_of(value) -> tuple[str, str, int, int]:
     `column` columns on the left, and its first line is number `line` of the file."""
     if isinstance(value, type):
         return _source_of_class(value)
+    import re
+
     fn = function_of(value)
     lines = getattr(value, "_lines", None) or lines_of(fn)
     path, first = fn.__code__.co_filename, fn.__code__.co_firstlineno
@@ -130,6 +165,7 @@ def _no_source(name: str, path: str, has_lines: bool) -> SourceError:
 
 def _source_of_class(cls: type) -> tuple[str, str, int, int]:
     import inspect
+    import linecache
 
     try:
         path = inspect.getsourcefile(cls) or ""
@@ -144,6 +180,9 @@ def _source_of_class(cls: type) -> tuple[str, str, int, int]:
 
 def _class_in_cells(cls: type):
     """The class's text in a notebook's cells: the last one that defines the name."""
+    import linecache
+    import re
+
     heading = re.compile(rf"[ \t]*class\s+{cls.__name__}\b")
     if cls.__module__ != "__main__":
         return "", None
