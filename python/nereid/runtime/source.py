@@ -14,7 +14,7 @@ import os
 import sys
 import types
 
-# `re` and `linecache` take longer to load than the rest of the package: they wait for a compilation.
+# `re` and `linecache` take longer to load than the rest: they wait for a compilation.
 
 # nereid_name_kind of runtime/nereid.h.
 NONE, VALUE, SCOPE, JIT, HOST, CLASS, OTHER = range(7)

@@ -91,8 +91,6 @@ class Candidate:
         return self.error is not None or 0 < self.quantiles((0.5, 0.25, 0.75))[0] < _INF
 
     def quantiles(self, shares) -> list[float]:
-        from nereid.testing import quantiles_of
-
         if self.recorded:
             status, median, spread, _ = self.recorded
             half = spread / 2
@@ -100,6 +98,8 @@ class Candidate:
                 [_INF] * 3
         if self.told:
             return self.told
+        from nereid.testing import quantiles_of
+
         return quantiles_of(self.times, shares) if self.times else [_INF] * 3
 
     def result(self) -> tuple[int, float, float, int]:
