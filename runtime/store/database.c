@@ -99,10 +99,31 @@ static int run_text(sqlite3 *db, char *sql) {
 }
 
 static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
-  int rc = kind->created ? sqlite3_exec(db, kind->created, NULL, NULL, NULL) : SQLITE_OK;
+  int rc = SQLITE_OK;
   for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++)
     rc = run_text(db, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS %s", *t));
+  if (rc == SQLITE_OK) rc = sqlite3_exec(db, kind->probe, NULL, NULL, NULL);
+  return rc == SQLITE_OK ? run_text(db, sqlite3_mprintf("PRAGMA user_version = %d", kind->version))
+                         : rc;
+}
+
+static int make_in_transaction(sqlite3 *db, const DatabaseKind *kind) {
+  int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  if (rc != SQLITE_OK) return rc;
+  rc = make_tables(db, kind);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+  if (rc != SQLITE_OK) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
   return rc;
+}
+
+/* Without waiting for the disk, as the first call of a kernel would: the file has nothing to lose,
+ * and one that a power failure damages is set aside.  The first commit writes all of it. */
+static int make_database(sqlite3 *db, const DatabaseKind *kind) {
+  int rc = sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+  if (rc == SQLITE_OK && kind->created) rc = sqlite3_exec(db, kind->created, NULL, NULL, NULL);
+  if (rc == SQLITE_OK) rc = make_in_transaction(db, kind);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+  return rc == SQLITE_OK ? sqlite3_exec(db, kind->settings, NULL, NULL, NULL) : rc;
 }
 
 /* SQLITE_CORRUPT: there is a table of another text, or none. */
@@ -177,12 +198,10 @@ static int connect_once(Database *d, ConnectMode mode, int *version) {
   rc = sqlite3_exec(d->db, d->kind->settings, NULL, NULL, NULL);
   if (rc == SQLITE_OK) rc = read_version(d->db, version);
   if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
-  if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
-  if (rc == SQLITE_OK && *version) rc = check_schema_version(d->db, d->kind, version);
-  if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
-  if (rc == SQLITE_OK && *version != d->kind->version)
-    rc = run_text(d->db, sqlite3_mprintf("PRAGMA user_version = %d", d->kind->version));
-  return rc;
+  if (rc != SQLITE_OK) return rc;
+  if (!*version) return make_database(d->db, d->kind);
+  rc = check_schema_version(d->db, d->kind, version);
+  return rc == SQLITE_OK ? sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL) : rc;
 }
 
 /* The journal goes first and by the same name: a remaining journal would be taken for one of the
