@@ -4,7 +4,9 @@
     pip install -e .     the same for those who change it: after an edit of C, `make python`
     pip wheel .          one wheel for all versions of Python from 3.10 on
 
-The variables PASSED of the environment go to make.  What the wheel contains is in
+The variables PASSED of the environment go to make.  For another machine, 64-bit Arm as an example,
+they name its tools, and _PYTHON_HOST_PLATFORM=linux-aarch64 names it to setuptools.
+What the wheel contains is in
 build/python (Makefile, "the Python package"); this file copies it, and names the wheel after the
 C library that it needs.
 """
@@ -23,7 +25,8 @@ except ImportError:  # before setuptools 70.1
 
 BUILD = pathlib.Path("build")
 MADE = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
-PASSED = ["CC", "CFLAGS", "GLIBC_FLOOR", "RE2C", "BISON", "PROTOC_C"]
+PASSED = ["CC", "CFLAGS", "CPPFLAGS", "LD", "LDFLAGS", "OBJCOPY", "GLIBC_FLOOR", "RE2C", "BISON",
+          "PROTOC_C"]
 # Made by re2c, bison and protoc-c.
 GENERATED = ["parser/lexer.c", "parser/grammar.c", "parser/grammar.h",
              "graph/import/onnx/onnx.pb-c.c", "graph/import/onnx/onnx.pb-c.h"]
