@@ -6,9 +6,9 @@
 
 The variables PASSED of the environment go to make.  For another machine, 64-bit Arm as an example,
 they name its tools, and _PYTHON_HOST_PLATFORM=linux-aarch64 names it to setuptools.
-What the wheel contains is in
-build/python (Makefile, "the Python package"); this file copies it, and names the wheel after the
-C library that it needs.
+
+What the wheel contains is in build/python (Makefile, "the Python package"); this file copies it,
+and names the wheel after the C library that it needs.
 """
 import fcntl, os, pathlib, re, shutil, subprocess, sysconfig
 

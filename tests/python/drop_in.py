@@ -169,7 +169,7 @@ def check_programs():
     if not importlib.util.find_spec("pytest"):
         print("1 skipped: no pytest")
         return
-    found = run("", "-m", "pytest", "-q", "-p", "nereid.pytest_plugin", "-p", "no:cacheprovider",
+    found = run("", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                 "--as-triton", folder, PYTHONPATH=path)
     tally.check("1 passed" in found, f"pytest: {found}")
 
