@@ -125,7 +125,18 @@ static void specialization_dealloc(PyObject *self) {
   free_object(self);
 }
 
+static PyObject *specialization_compiled(PyObject *self, void *unused) {
+  (void)unused;
+  PyObject *compiled = ((Specialization *)self)->compiled;
+  return Py_NewRef(compiled ? compiled : Py_None);
+}
+
+static PyGetSetDef specialization_members[] = {
+    {"compiled", specialization_compiled, NULL, "The kernel as calls return it.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
 static PyType_Slot specialization_slots[] = {
+    {Py_tp_getset, specialization_members},
     {Py_tp_new, specialization_new},
     {Py_tp_dealloc, specialization_dealloc},
     {Py_tp_traverse, specialization_traverse},

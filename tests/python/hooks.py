@@ -33,6 +33,48 @@ def hooked(chain, hook):
         chain.remove(hook)
 
 
+@nereid.jit
+def chosen(x, pair, T: tl.constexpr, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), (pair[0] + pair[1][0]).to(T))
+
+
+def check_preload():
+    """A kind of arguments as text compiles the same kernel, here and in another process."""
+    texts = []
+    knobs.runtime.jit_cache_hook = lambda **about: texts.append(
+        about["compile"]["specialization_data"])
+    try:
+        x = np.zeros(16, np.float32)
+        made = chosen.warmup(x, (2, (tl.constexpr(3),)), tl.float32, B=16, num_warps=2, grid=(1,))
+        odd = nereid.jit(apply)
+        odd.warmup(x, print_function, B=16, grid=(1,))
+    finally:
+        knobs.runtime.jit_cache_hook = None
+    again = chosen.preload(texts[0])
+    check("the same kernel", again.hash == made.hash and again.metadata.num_warps == 2, again)
+    again[(1,)](x, (2, (tl.constexpr(3),)), tl.float32, 16)
+    check("it runs", (x == 5).all(), x)
+    for text, kind, part in ((texts[0].replace("chosen", "other"), RuntimeError, "is for"),
+                             (texts[1], ValueError, "no specialization_data"),
+                             ("[1]", ValueError, "no specialization_data"),
+                             (None, ValueError, "no specialization_data")):
+        try:
+            chosen.preload(text)
+            check(f"{part}: nothing is raised", False)
+        except kind as error:
+            check(part, part in str(error), error)
+
+
+@nereid.jit
+def print_function(x):
+    return x + 1
+
+
+def apply(x, F: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, F(tl.load(x + i)))
+
+
 def check_launch_hooks():
     asked = []
 
@@ -233,7 +275,7 @@ def check_lines():
 
 
 if __name__ == "__main__":
-    for part in (check_launch_hooks, check_compile_hooks, check_tuning_hooks, check_scratch,
-                 check_nvtx, check_knobs, check_lines):
+    for part in (check_launch_hooks, check_compile_hooks, check_preload, check_tuning_hooks,
+                 check_scratch, check_nvtx, check_knobs, check_lines):
         part()
     sys.exit(tally.report())

@@ -237,7 +237,8 @@ class Plan:
         self.source = source or source_of(fn)  # that of another plan for `fn` saves looking for it
         self.options, self.flags = _take_options(fn, options)
         self.device = fn._device(device_type, index)
-        self.index, self.described = index, described
+        self.device_type, self.index, self.described = device_type, index, described
+        self.given = options
         self._names = Names(fn)
         self._order: dict = {}
         args = []
@@ -288,6 +289,8 @@ class JitFunctionInfo:
 
 def _hook_arguments(fn, plan: Plan, index: int, described: list, is_warmup: bool) -> dict:
     """What jit_cache_hook and jit_post_compile_hook get, by Triton's names."""
+    from nereid.compiler.preload import text_of
+
     place = {name: i for i, name in enumerate(fn.arg_names)}
     options = {**_DEFAULTS, **plan.options}
     chosen = {k: options[k] for k in _DEFAULTS}
@@ -302,7 +305,7 @@ def _hook_arguments(fn, plan: Plan, index: int, described: list, is_warmup: bool
     compiled = {
         "key": repr, "signature": types, "device": index,
         "constants": {path[n]: v for n, type_, v in described if type_ is None}, **chosen,
-        "extern_libs": (), "specialization_data": repr, "is_warmup": is_warmup,
+        "extern_libs": (), "specialization_data": text_of(plan) or repr, "is_warmup": is_warmup,
         "configs": [{path[n]: [["tt.divisibility", 16]] for n, type_, _ in described
                      if type_ and type_.endswith(":16")}],
     }
@@ -332,17 +335,22 @@ def after_compile(about: dict) -> None:
 def specialize(fn, device_type: int, index: int, described: list, bound: dict, options: dict,
                is_warmup: bool = False):
     """The kernel `fn` for arguments of this kind, ready for calls; None: a hook wants none."""
-    from nereid import knobs
-
     plan = Plan(fn, device_type, index, described, options)
     about = before_compile(plan, is_warmup)
     if about is None:
         return None
+    made = load_plan(plan)
+    after_compile(about)
+    return made
+
+
+def load_plan(plan: Plan) -> "_nereid.Specialization":
+    """Compiles the kernel, and loads it between its hooks."""
+    from nereid import knobs
+
     image = plan.compile()
     about_load = image.variants[0]["entry"], {}, image.key
     knobs.runtime.kernel_load_start_hook(None, None, *about_load)
     kernel = plan.device.load(image)
     knobs.runtime.kernel_load_end_hook(kernel, kernel, *about_load)
-    made = plan.finish(image, kernel)
-    after_compile(about)
-    return made
+    return plan.finish(image, kernel)

@@ -180,6 +180,13 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         return self._launch(None, tuple(map(MockTensor.wrap_dtype, args)),
                             {k: MockTensor.wrap_dtype(v) for k, v in kwargs.items()})
 
+    def preload(self, specialization_data: str):
+        """Compiles for the kind of arguments that knobs.runtime.jit_cache_hook was told of, in this
+        process or another; gives the CompiledKernel."""
+        from nereid.compiler.preload import preload
+
+        return preload(self, specialization_data)
+
     def _device(self, device_type: int, index: int) -> "_nereid.Device":
         """The device that runs a launch on such tensors."""
         return driver.device_of_launch(device_type, index)
