@@ -1,13 +1,22 @@
 #!/usr/bin/env python3
 """Seconds of a first torch.compile, part by part, and microseconds of a call of what it gives.
 
-    startup.py [RESULTS] [--device cuda|cpu] [--small] [--sides nereid,inductor] [--seconds N]
+    startup.py [RESULTS] [--device cuda|cpu] [--small] [--kinds infer,train,resnet50-train]
+               [--sides nereid,inductor,aot] [--seconds N] [--alone]
     startup.py --report RESULTS
 
 A run is a process with its own folder of caches: empty in the cold run, as the cold one left it in
-the warm one.  Models are BERT's inference and a training step of it (workloads.py), and a few small
-operators, whose calls cost what Python and launches cost.  While a process measures, the next one
-imports what it needs.  RESULTS gets a line of JSON a run.
+the warm one.  Kinds are BERT's inference, a training step of it, one of ResNet-50 (workloads.py),
+and "tiny", a few small operators, whose calls cost what Python and launches cost.  Sides are:
+
+    nereid      the backend as it is
+    autograd    the backend with options={"cache_autograd": True}
+    inductor    PyTorch's own backend
+    aot         "aot_eager_decomp_partition": TorchDynamo and AOTAutograd with PyTorch's operators,
+                so that what it takes is the floor of the others
+
+Measured parts never overlap.  While a process measures, the next one imports what it needs, on one
+core; with --alone it does so afterwards.  RESULTS gets a line of JSON a run.
 """
 
 from __future__ import annotations
@@ -15,7 +24,6 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -25,8 +33,12 @@ import tempfile
 import threading
 import time
 
+DYNAMO, AUTOGRAD = "Dynamo", "AOTAutograd"
 HERE = pathlib.Path(__file__).resolve().parent
-KINDS = ("infer", "train")
+KINDS = ("infer", "train", "resnet50-train")
+SIDES = ("nereid", "autograd", "inductor", "aot")
+BACKENDS = {"autograd": ("nereid", {"cache_autograd": True}),
+            "aot": ("aot_eager_decomp_partition", None)}
 CALLS = 200
 
 
@@ -62,14 +74,22 @@ class Clock:
 
 
 def watch(side: str, clock: Clock) -> None:
-    """What a backend does inside of TorchDynamo and AOTAutograd."""
+    """TorchDynamo, AOTAutograd, and what a backend does inside of them."""
+    from torch._dynamo import convert_frame, output_graph
+
+    clock.wrap(convert_frame, "_compile", DYNAMO)
+    clock.wrap(output_graph.OutputGraph, "call_user_compiler", AUTOGRAD)
     if side == "inductor":
         from torch._inductor import compile_fx
 
-        clock.wrap(compile_fx, "compile_fx_inner", "backend")
-        return
+        clock.wrap(compile_fx, "_compile_fx_inner", "backend")
+    elif side in ("nereid", "autograd"):
+        watch_ours(clock)
+
+
+def watch_ours(clock: Clock) -> None:
     from nereid import torch_backend
-    from nereid.torch_backend import program, segment
+    from nereid.torch_backend import program, segment, stored
 
     class Graph:
         """The extension's, whose methods' times are counted."""
@@ -94,23 +114,14 @@ def watch(side: str, clock: Clock) -> None:
     segment._nereid.Graph = Graph
     clock.wrap(segment._nereid, "Graph", "read the text")
     clock.wrap(torch_backend, "_compile", "the rest of ours")
+    clock.wrap(torch_backend, "keep_attention", "find attention")
+    clock.wrap(torch_backend, "decompositions", "import decompositions")
+    clock.wrap(stored.StoredProgram, "post_compile", "load programs")
     clock.wrap(program, "partition", "partition")
     clock.wrap(program.Program, "finish", "wait for code")
     clock.wrap(program.Program, "_compile_function", "write the program")
     clock.wrap(segment.SegmentPlan, "text", "write the text")
     clock.wrap(segment.Compiled, "__init__", "prepare calls")
-
-
-def metrics() -> dict:
-    from torch._dynamo.utils import compilation_time_metrics as spent
-
-    def total(*names):
-        return sum(sum(spent.get(name, [])) for name in names)
-
-    frames = total("_compile.compile_inner")
-    backends = total("OutputGraph.call_user_compiler")
-    return {"Dynamo": frames - backends, "AOT and inside": backends,
-            "backward, late": total("backward._backward_impl")}
 
 
 class Case:
@@ -122,13 +133,14 @@ class Case:
 
         self.kind, self.device = kind, options.device
         torch.manual_seed(0)
-        self.train = kind == "train"
+        self.train = kind.endswith("train")
         if kind == "tiny":
             layers = [torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8)]
             self.model, self.inputs = torch.nn.Sequential(*layers), None
             self.args = (torch.randn(4, 32, device=options.device),)
         else:
-            self.model, self.inputs = workloads.bert(options.device, self.train, options.small)
+            make = workloads.TRAIN["resnet50"] if kind == "resnet50-train" else workloads.bert
+            self.model, self.inputs = make(options.device, self.train, options.small)
         self.model.to(options.device).train(self.train)
         if kind == "infer":
             self.model.to(torch.bfloat16)
@@ -140,7 +152,10 @@ class Case:
     def compile(self, side: str) -> None:
         import torch
 
-        self.call = self.model if side == "eager" else torch.compile(self.model, backend=side)
+        backend, options = BACKENDS.get(side, (side, None))
+        self.call = self.model
+        if side != "eager":
+            self.call = torch.compile(self.model, backend=backend, options=options)
 
     def step(self):
         import torch
@@ -191,7 +206,8 @@ def measure(side: str, kind: str, options) -> dict:
     import torch._functorch.aot_autograd
 
     row = {"import torch": time.perf_counter() - begin}
-    if side == "nereid":
+    ours = side in ("nereid", "autograd")
+    if ours:
         begin = time.perf_counter()
         from nereid import torch_backend
 
@@ -211,10 +227,11 @@ def measure(side: str, kind: str, options) -> dict:
     case.compile(side)
     row["first"] = case.timed()
     row["second"] = case.timed()
-    row |= metrics() | {"parts": dict(clock.spent), "beside": dict(clock.beside)}
+    row |= {"parts": dict(clock.spent), "beside": dict(clock.beside)}
     row["host us"] = case.host(CALLS if kind == "tiny" else 20) * 1e6
     row["call"] = min(case.timed() for _ in range(3))
-    if side == "nereid":
+    if ours:
+        row["hits"] = torch._dynamo.utils.counters["aot_autograd"]["autograd_cache_hit"]
         row["kernels"] = [segment.executable.info["kernels"] for program in torch_backend._programs
                           for segment in program.segments]
         row["stored"] = [segment.executable.info["stored"] for program in torch_backend._programs
@@ -253,10 +270,10 @@ def finish(process, left: float) -> dict:
 
 def runs(options) -> list:
     """(side, kind, state), what matters most first."""
-    found = [(side, kind, state) for side in options.sides for kind in KINDS
-             for state in ("cold", "warm")]
-    found += [(side, "tiny", "cold") for side in ("eager", *options.sides)]
-    return found
+    return [(side, kind, state) for kind in options.kinds
+            for side in (options.sides if kind != "tiny" else ("eager", *options.sides))
+            for state in (("cold",) if side in ("aot", "eager") or kind == "tiny"
+                          else ("cold", "warm"))]
 
 
 def run_all(options) -> None:
@@ -267,7 +284,7 @@ def run_all(options) -> None:
         while left and time.monotonic() < end:
             side, kind, state = left.pop(0)
             process = waiting or start(side, kind, folder, options)
-            waiting = start(*left[0][:2], folder, options) if left else None
+            waiting = start(*left[0][:2], folder, options) if left and not options.alone else None
             row = {"side": side, "kind": kind, "state": state, "device": options.device}
             row |= finish(process, end - time.monotonic())
             rows.append(row)
@@ -284,9 +301,12 @@ def run_all(options) -> None:
 # ---- report ----
 
 
-def ours(row: dict) -> float:
-    """What a first call takes beside TorchDynamo, AOTAutograd and the run itself."""
-    return sum(row["parts"].values())
+def seconds_of(row: dict) -> list:
+    """Of a first call: TorchDynamo, AOTAutograd, the backend, and the rest, which is the run."""
+    parts = row["parts"]
+    known = [parts.get(DYNAMO, 0.0), parts.get(AUTOGRAD, 0.0),
+             sum(seconds for name, seconds in parts.items() if name not in (DYNAMO, AUTOGRAD))]
+    return [*known, row["first"] - sum(known)]
 
 
 def line_of(row: dict) -> str:
@@ -295,27 +315,32 @@ def line_of(row: dict) -> str:
         return f"{head}: {row['problem']}"
     parts, beside = (", ".join(f"{name} {seconds:.3f}" for name, seconds in row[key].items())
                      for key in ("parts", "beside"))
-    return (f"{head}: first {row['first']:.2f} s, second {row['second']:.3f}, Dynamo "
-            f"{row['Dynamo']:.2f}, backend {ours(row):.2f} ({parts}; beside: {beside}); call "
-            f"{row['call'] * 1e3:.2f} ms, of Python {row['host us']:.0f} us; kernels "
-            f"{row.get('kernels', '')}")
+    return (f"{head}: first {row['first']:.2f} s, second {row['second']:.3f} ({parts}; beside: "
+            f"{beside}); call {row['call'] * 1e3:.2f} ms, of Python {row['host us']:.0f} us; "
+            f"kernels {row.get('kernels', '')}, hits {row.get('hits', '')}")
 
 
 def report(rows: list) -> str:
     heads = ("model", "side", "caches", "first call, s", "Dynamo", "AOTAutograd", "backend",
-             "a call, ms", "until Python goes on, ms")
+             "first run", "a call, ms", "until Python goes on, ms")
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row in rows:
         if "problem" in row:
             continue
-        rest = row["first"] - row["call"] - row["Dynamo"] - ours(row)
-        seconds = [row["first"], row["Dynamo"], rest, ours(row)]
-        if row["side"] == "eager":
-            seconds[1:] = [math.nan] * 3
-        told = " | ".join("" if math.isnan(s) else f"{s:.2f}" for s in seconds)
+        told = " | ".join(f"{seconds:.2f}" for seconds in (row["first"], *seconds_of(row)))
         lines.append(f"| {row['kind']} | {row['side']} | {row['state']} | {told} | "
                      f"{row['call'] * 1e3:.3f} | {row['host us'] / 1e3:.3f} |")
     return "\n".join(lines)
+
+
+def words(known):
+    def parse(text: str) -> list:
+        found = text.split(",")
+        if not set(found) <= set(known):
+            raise argparse.ArgumentTypeError(f"of {', '.join(known)}")
+        return found
+
+    return parse
 
 
 def main() -> None:
@@ -323,8 +348,10 @@ def main() -> None:
     parser.add_argument("results", nargs="?")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--small", action="store_true", help="few layers")
-    parser.add_argument("--sides", default="nereid,inductor", type=lambda text: text.split(","))
-    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--kinds", default=list(KINDS), type=words((*KINDS, "tiny")))
+    parser.add_argument("--sides", default=list(SIDES), type=words(SIDES))
+    parser.add_argument("--alone", action="store_true", help="no imports beside measurements")
+    parser.add_argument("--seconds", type=float, default=220.0)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--report", metavar="RESULTS")
     options = parser.parse_args()
