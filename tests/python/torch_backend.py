@@ -229,6 +229,24 @@ def check_saved():
     tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
 
 
+def check_early_backward():
+    """A backward graph is compiled with its forward graph; one that is compared, when it runs."""
+    import nereid.torch_backend as backend
+
+    for options, wanted in (({}, ["forward", "backward"]), ({"verify": True}, ["forward"])):
+        torch._dynamo.reset()
+        before = len(backend._programs)
+        x = randn(6, 10, grad=True)
+        y = torch.compile(lambda x: x.exp().sin(), backend="nereid", options=options)(x)
+        found = [program.kind for program in backend._programs[before:]]
+        tally.check(found == wanted, f"{options}: graphs before a backward pass: {found}")
+        y.sum().backward()
+        error = same(x.grad, x.detach().exp() * x.detach().exp().cos(), "gradient")
+        tally.check(error is None, f"{options}: {error}")
+        found = [program.kind for program in backend._programs[before:]]
+        tally.check(found == ["forward", "backward"], f"{options}: graphs in the end: {found}")
+
+
 class Alive:
     """Bytes of tensors that segments make, and the most of them at once."""
 
@@ -482,6 +500,7 @@ def main():
     if not NAMES:
         check_lent_memory()
         check_saved()
+        check_early_backward()
     check_sizes()
     check_images()
     check_segments()

@@ -76,6 +76,12 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
 
+def _early_backward():
+    """Lets AOTAutograd hand over a backward graph as soon as it has it, not when it is first run:
+    its kernels are compiled beside those of the forward graph."""
+    return torch._functorch.config.patch(force_non_lazy_backward_lowering=True)
+
+
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             options: dict | None = None, recorder=None) -> Callable:
     """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
@@ -103,5 +109,9 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )
-    with cache_of(settings) if stores else contextlib.nullcontext():
+    with contextlib.ExitStack() as context:
+        if stores:
+            context.enter_context(cache_of(settings))
+        if not settings.waits and recorder is None:
+            context.enter_context(_early_backward())
         return compiled(module, inputs)
