@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
 import threading
 import time
@@ -66,6 +67,19 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     return call
 
 
+@contextlib.contextmanager
+def _no_collections():
+    """Reference cycles are collected afterwards.  A cut of a graph makes hundreds of thousands of
+    objects that live until it is found, and a collection visits them and all else that lives."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _partition(module, inputs, *, settings: Settings, **kwargs):
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
@@ -73,7 +87,8 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
         replace_random(module)
     repeat_masks(module)
     save_less(module)
-    return min_cut_rematerialization_partition(module, inputs, **kwargs)
+    with _no_collections():
+        return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
 
 def _early_backward():
