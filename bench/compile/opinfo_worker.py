@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 
+os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"  # programs of this process are looked at
 import torch
 from torch._subclasses import FakeTensorMode
 from torch.testing._internal import common_methods_invocations as invocations

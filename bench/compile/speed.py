@@ -37,7 +37,8 @@ def compiled(model, side):
     mode = "reduce-overhead" if "graphs" in more else None
     if name != "nereid":
         return torch.compile(model, backend=name, mode=mode)
-    options = {"mode": mode or "default"}
+    # Programs are looked at, and PyTorch's cache has none.
+    options = {"mode": mode or "default", "cache_autograd": False}
     if "aten" in more:
         options["by_pytorch"] = PRODUCTS
     if "libraries" in more:

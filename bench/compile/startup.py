@@ -9,8 +9,8 @@ A run is a process with its own folder of caches: empty in the cold run, as the 
 the warm one.  Kinds are BERT's inference, a training step of it, one of ResNet-50 (workloads.py),
 and "tiny", a few small operators, whose calls cost what Python and launches cost.  Sides are:
 
-    nereid      the backend as it is
-    autograd    the backend with options={"cache_autograd": True}
+    nereid      the backend as it is, whose graphs with gradients are in PyTorch's cache
+    traced      the backend with options={"cache_autograd": False}
     inductor    PyTorch's own backend
     aot         "aot_eager_decomp_partition": TorchDynamo and AOTAutograd with PyTorch's operators,
                 so that what it takes is the floor of the others
@@ -36,8 +36,8 @@ import time
 DYNAMO, AUTOGRAD = "Dynamo", "AOTAutograd"
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ("infer", "train", "resnet50-train")
-SIDES = ("nereid", "autograd", "inductor", "aot")
-BACKENDS = {"autograd": ("nereid", {"cache_autograd": True}),
+SIDES = ("nereid", "inductor", "aot", "traced")
+BACKENDS = {"traced": ("nereid", {"cache_autograd": False}),
             "aot": ("aot_eager_decomp_partition", None)}
 CALLS = 200
 
@@ -83,7 +83,7 @@ def watch(side: str, clock: Clock) -> None:
         from torch._inductor import compile_fx
 
         clock.wrap(compile_fx, "_compile_fx_inner", "backend")
-    elif side in ("nereid", "autograd"):
+    elif side in ("nereid", "traced"):
         watch_ours(clock)
 
 
@@ -206,7 +206,7 @@ def measure(side: str, kind: str, options) -> dict:
     import torch._functorch.aot_autograd
 
     row = {"import torch": time.perf_counter() - begin}
-    ours = side in ("nereid", "autograd")
+    ours = side in ("nereid", "traced")
     if ours:
         begin = time.perf_counter()
         from nereid import torch_backend

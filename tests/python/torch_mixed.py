@@ -12,6 +12,7 @@ sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
 import nereid
 
 nereid.install_as_triton()
+os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"  # programs of this process are looked at
 import tally
 
 try:

@@ -16,36 +16,74 @@ except ImportError:
     torch = None
 
 
-def child(rows, options, taken=None, left=None):
+def models():
+    """By name: a module for rows of 16."""
+    nn = torch.nn
+
+    class Inverse(nn.Linear):
+        """A matrix that the compiler refuses, between two segments."""
+
+        def forward(self, x):
+            return (x @ torch.linalg.inv(self.weight + 9 * torch.eye(64))[:16]).sin()
+
+    return {"plain": lambda: nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
+                                           nn.Linear(32, 4)),
+            "dropout": lambda: nn.Sequential(nn.Linear(16, 32), nn.Dropout(0.5), nn.ReLU()),
+            "refused": lambda: Inverse(64, 64)}
+
+
+def far_from_eager(model, compiled, x):
+    results = []
+    for run in (compiled, model):
+        model.zero_grad()
+        y = run(x)
+        y.square().sum().backward()
+        results.append([y.detach(), *(p.grad.clone() for p in model.parameters()
+                                      if p.grad is not None)])
+    return max((a - b).abs().max().item() for a, b in zip(*results))
+
+
+def check_masks(model, compiled, x):
+    """0, if the gradients are those of the mask that the outputs have."""
+    model.zero_grad()
+    y = compiled(x)
+    y.sum().backward()
+    kept = (y > 0).float() * 2
+    right = torch.allclose(model[0].weight.grad, kept.T @ x, atol=1e-4)
+    return 0.0 if right and 0.1 < (y == 0).float().mean() < 0.95 else 9.0
+
+
+def child(rows, options, taken="", left="", name="plain", most=0):
     """Trains one step; says how far it is from PyTorch, of each executable if it was stored, and
-    how many graphs PyTorch's cache had.  `taken` and `left` are files of artifacts."""
+    how many graphs PyTorch's cache had.  `taken` and `left` are files of artifacts; with `most`
+    the number of rows is open, up to that."""
     import nereid.torch_backend as backend
     from torch._dynamo.utils import counters
 
     if taken:
         torch.compiler.load_cache_artifacts(pathlib.Path(taken).read_bytes())
     torch.manual_seed(3)
-    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32),
-                                torch.nn.Linear(32, 4))
-    x, results = torch.randn(rows, 16), []
-    for run in (torch.compile(model, backend="nereid", options=options), model):
-        model.zero_grad()
-        loss = run(x).square().sum()
-        loss.backward()
-        results.append([loss.detach(), *(p.grad.clone() for p in model.parameters())])
-    far = max((a - b).abs().max().item() for a, b in zip(*results))
+    model, far = models()[name](), []
+    compiled = torch.compile(model, backend="nereid", options=options)
+    for count in (rows, 2 * rows) if most else (rows,):
+        x = torch.randn(count, 16)
+        if most:
+            torch._dynamo.mark_dynamic(x, 0, min=2, max=int(most))
+        far.append((check_masks if name == "dropout" else far_from_eager)(model, compiled, x))
     stored = [segment.executable.info["stored"] for program in backend._programs
               for segment in program.segments]
     if left:
         pathlib.Path(left).write_bytes(torch.compiler.save_cache_artifacts()[0])
     hits = counters["aot_autograd"]["autograd_cache_hit"]
-    print(json.dumps({"far": far, "stored": stored, "hits": hits}))
+    print(json.dumps({"far": max(far), "stored": stored, "hits": hits}))
 
 
-def run(cache, rows=8, files=(), torch_cache="torch", build=BUILD, **options):
+def run(cache, rows=8, files=(), torch_cache="torch", build=BUILD, autograd=False, **options):
+    """A process; without `autograd` PyTorch's cache has nothing."""
     words = [sys.executable, __file__, "child", str(rows), json.dumps(options), *map(str, files)]
     environment = {**os.environ, "NEREID_CACHE_DIR": str(cache),
                    "NEREID_BUILD": str(build),
+                   "TORCHINDUCTOR_AUTOGRAD_CACHE": str(int(autograd)),
                    "TORCHINDUCTOR_CACHE_DIR": str(cache / torch_cache)}
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True,
                             stderr=None if "--verbose" in sys.argv else subprocess.DEVNULL)
@@ -124,17 +162,23 @@ def check(name, got, stored):
 
 
 def check_autograd(cache):
-    """With cache_autograd PyTorch's cache has the programs, and so have artifacts."""
+    """PyTorch's cache has the programs of graphs with gradients, and so have artifacts."""
     def expect(name, hits, **options):
-        got = result(run(cache, cache_autograd=True, **options))
+        got = result(run(cache, autograd=True, **options))
         tally.check(got["far"] < 1e-4 and got["hits"] == hits, f"{name}: {got}")
 
     artifacts = cache / "artifacts"
     expect("a first process differentiates", 0, files=("", artifacts))
     expect("a second one does not", 1)
     expect("other options", 0, check_indices=False)
+    expect("an option says no", 0, cache_autograd=False)
     expect("other sizes", 0, rows=24)
     expect("artifacts", 1, files=(artifacts,), torch_cache="other")
+    for name in ("dropout", "refused"):
+        for hits in (0, 1):
+            expect(name, hits, files=("", "", name))
+    for most, hits in ((64, 0), (64, 1), (4096, 0), (4096, 1)):
+        expect(f"up to {most} rows", hits, files=("", "", "plain", most))
 
 
 def check_interrupts(cache):

@@ -36,9 +36,7 @@ log.start()
 
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
-             recorder=None) -> Callable:
-    from nereid.torch_backend.stored import StoredProgram, may_store
-
+             recorder=None, stores: bool = False) -> Callable:
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
@@ -56,7 +54,9 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         _programs.append(program)
     if recorder is not None:
         recorder.programs.append(program)
-    if may_store(settings, recorder):
+    if stores:
+        from nereid.torch_backend.stored import StoredProgram
+
         return StoredProgram(program)
     call = program.call
     if settings.cuda_graphs:
@@ -109,11 +109,11 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
 
     def compiler(kind: str) -> Callable:
         def compile(graph, examples):
-            return _compile(graph, examples, settings, kind, recorder)
+            return _compile(graph, examples, settings, kind, recorder, stores)
 
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
-    stores = may_store(settings, recorder)
+    stores = may_store(module, inputs, settings, recorder)
     guard(module)
     keep_attention(module, settings)
     compiled = aot_autograd(
@@ -126,7 +126,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     )
     with contextlib.ExitStack() as context:
         if stores:
-            context.enter_context(cache_of(settings))
+            context.enter_context(cache_of(settings, inputs))
         if not settings.waits and recorder is None:
             context.enter_context(_early_backward())
         return compiled(module, inputs)

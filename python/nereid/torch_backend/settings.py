@@ -22,9 +22,9 @@ class Settings:
     """Which products libraries compute, as of nereid.load(): "records", "always" or "none"."""
     check_indices: bool = True
     """An index out of range is an IndexError on a CPU and ends the kernel on a GPU."""
-    cache_autograd: bool = False
+    cache_autograd: bool | None = None
     """Keep what AOTAutograd makes in PyTorch's cache, for later processes, and in the artifacts of
-    torch.compiler.save_cache_artifacts(); not with CUDA graphs."""
+    torch.compiler.save_cache_artifacts(); not with CUDA graphs.  None: of graphs with gradients."""
     fallback_random: bool = False
     """Draw what eager PyTorch draws, by its own operators."""
     verify: bool = False
@@ -61,10 +61,10 @@ def settings_of(mode: str | None, options: dict | None) -> Settings:
         if name not in known:
             raise ValueError(f"there is no option {name!r}{_nearest(name, known)}; options are "
                              f"{', '.join(known)}")
-        wanted = type(known[name].default)
+        wanted = bool if known[name].default is None else type(known[name].default)
         if wanted is tuple and isinstance(value, (list, tuple)):
             given[name] = tuple(map(str, value))
-        elif not isinstance(value, wanted):
+        elif not isinstance(value, wanted) and (value, known[name].default) != (None, None):
             raise ValueError(f"option {name!r} is a {wanted.__name__}, not {value!r}")
     settings = Settings(**{**given, **({"mode": mode} if mode else {})})
     if settings.mode not in MODES:

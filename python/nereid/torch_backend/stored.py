@@ -10,22 +10,42 @@ import contextlib
 import copy
 import functools
 import hashlib
+import itertools
+import operator
 import pathlib
 
 import torch
+from torch._guards import detect_fake_mode
 from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
 from nereid.torch_backend import flags
 from nereid.torch_backend.log import log
-from nereid.torch_backend.segment import Compiled
+from nereid.torch_backend.segment import Compiled, ranges_of, symbols_of
 from nereid.torch_backend.settings import Settings
 
 
-def may_store(settings: Settings, recorder) -> bool:
-    """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process."""
-    watched = recorder or settings.verify or settings.dump or settings.cuda_graphs
-    return settings.cache_autograd and not watched
+def has_gradients(module: torch.fx.GraphModule, inputs) -> bool:
+    """Will AOTAutograd differentiate the graph?"""
+    values = itertools.chain(inputs, module.parameters())
+    return torch.is_grad_enabled() and any(
+        isinstance(value, torch.Tensor) and value.requires_grad for value in values)
+
+
+def may_store(module: torch.fx.GraphModule, inputs, settings: Settings, recorder) -> bool:
+    """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process.
+    To look up a graph without gradients takes as long as to trace it."""
+    if recorder or settings.verify or settings.dump or settings.cuda_graphs:
+        return False
+    if settings.cache_autograd is None:
+        return has_gradients(module, inputs)
+    return settings.cache_autograd
+
+
+def _ranges(inputs) -> list:
+    """What kernels may rely on of open sizes, beside the sizes of the call that compiles them."""
+    mode = detect_fake_mode(inputs)
+    return ranges_of(symbols_of(inputs), mode.shape_env if mode is not None else None)
 
 
 @functools.cache
@@ -38,10 +58,11 @@ def _sources() -> str:
 
 
 @contextlib.contextmanager
-def cache_of(settings: Settings):
+def cache_of(settings: Settings, inputs):
     """PyTorch's cache, with entries that are this backend's and hold whole programs."""
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
-           flags.tf32(), flags.libraries(settings.libraries))
+           flags.tf32(), flags.libraries(settings.libraries), flags.deterministic(),
+           _ranges(inputs))
     with (torch.compiler.config.patch(cache_key_tag=repr(tag)),
           torch._functorch.config.patch(bundled_autograd_cache=True,
                                         force_non_lazy_backward_lowering=True)):
@@ -68,7 +89,8 @@ def _stored_value(value):
         return _Operator(value)
     plain = (Compiled, int, float, complex, str, bool, torch.dtype, torch.device, torch.layout,
              torch.memory_format)
-    if isinstance(value, plain):
+    is_operator = callable(value) and getattr(operator, getattr(value, "__name__", ""), 0) is value
+    if isinstance(value, plain) or is_operator:
         return value
     raise BypassAOTAutogradCache(f"a program with a {type(value).__name__}")
 
@@ -87,6 +109,7 @@ class StoredProgram(OutputCode):
 
     def prepare_for_serialization(self) -> None:
         program, self.program, self.call = self.program, None, None
+        program.finish()  # which nodes the compiler refuses is known then
         self.source = program.source
         self.values = {name: _stored_value(value) for name, value in program.values.items()}
 
