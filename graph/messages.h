@@ -93,7 +93,8 @@
 #define E_GRAPH_PT2_STEPS "loops over an axis whose size is open are not supported"
 #define E_GRAPH_PT2_STEPS_MAX "a loop of %lld steps is not supported; up to %d are unrolled"
 #define E_GRAPH_PT2_WHILE \
-  "while_loop is supported where constants say how often it runs, and here data decides it"
+  "a while_loop whose data decides how often it runs carries tensors, at least one, and its " \
+  "condition is a tensor or compares sizes"
 #define E_GRAPH_PT2_MUTATION "no input has the name `%s`"
 #define E_GRAPH_PT2_PICKLE \
   "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
@@ -214,6 +215,9 @@
 #define E_GRAPH_STEP "a step, a part or a factor must be positive, not %lld"
 #define E_GRAPH_INDEX "index %lld is outside of axis %u of %s"
 #define E_GRAPH_INDICES "%u indices do not fit %s, or are all None"
+#define E_GRAPH_PLAN_LOOP \
+  "loop while %%%s: its condition is a bool without axes, its steps are in the plan, and other " \
+  "loops are within it or outside of it"
 #define E_GRAPH_PLAN_READ "size %s must be read from an i64 scalar, after the sizes that come first"
 #define E_GRAPH_READ "%s is %lld, out of its range 0 to %lld: the model counts wrong"
 #define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
@@ -301,6 +305,16 @@
 #define E_GRAPH_STEP_LARGE \
   "kernel %s: %s has %lld elements, 2^31 or more, and its sizes may be smaller: " \
   "give them a range (--range SIZE=LO..HI) in which it always has as many"
+#define E_GRAPH_LOOP_TEST "the condition of a loop is a bool without axes, not %s"
+#define E_GRAPH_LOOP_COUNT \
+  "%u carried values, but %u of the next iteration; a loop has at least one"
+#define E_GRAPH_LOOP_CARRIED \
+  "carried value %u is %s at first and %s after an iteration; real values of one type are supported"
+#define E_GRAPH_LOOP_RANDOM \
+  "%s: %s draws the same random numbers in each iteration of a loop that data ends; draw them " \
+  "before the loop"
+#define E_GRAPH_LOOP_SIZE \
+  "%s: %s in a loop that data ends: its data decides a size, which is supported outside of loops"
 #define E_GRAPH_UPDATE_SIZE \
   "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
@@ -356,6 +370,9 @@
 #define E_GRAPH_CAPTURE_READS \
   "the model can't run in a stream that is captured: its data ('%s') decides sizes, which the " \
   "host reads between its kernels"
+#define E_GRAPH_CAPTURE_LOOPS \
+  "the model can't run in a stream that is captured: its data ('%s') decides how often a loop " \
+  "runs, which the host reads in each iteration"
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"

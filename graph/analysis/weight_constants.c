@@ -43,6 +43,7 @@ static bool depends_on_constants(bool *constant, Node *n) {
   if (n->kind == NODE_INPUT) return n->input.kind != INPUT_USER && fixed_type(&n->type);
   if (n->kind == NODE_OUTPUT || !fixed_type(&n->type) || takes_symbols(n)) return false;
   if (n->kind == NODE_CALL && n->op->random) return false;
+  if (graph_is(n, OP_nereid_carried_default)) return false;
   if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY) return n->named[1].value.flag;
   Operands o = {constant, true};
   graph_each_use(n, check_operand, &o);

@@ -239,6 +239,11 @@ static void find_used(Project *p) {
     use(p, plan->updates[i].from, true);
     p->buffers[plan->updates[i].to].written = true;
   }
+  for (uint32_t i = 0; i < plan->nloops; i++) {
+    use(p, plan->loops[i].condition, true);
+    for (uint32_t j = 0; j < plan->loops[i].ncopies; j++)
+      use(p, plan->loops[i].copies[j].from, true);
+  }
   for (uint32_t i = 0; i < plan->nbuffers; i++) p->buffers[i].name = buffer_name(p, i);
 }
 

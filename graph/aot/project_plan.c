@@ -227,6 +227,32 @@ static void put_updates(Project *p, Text *out) {
   text_puts(out, "    {-1, -1},\n};\n\n");
 }
 
+/* ---- loops that data ends: models without them have nothing of this ---- */
+
+static void put_copies(Project *p, Text *out, uint32_t i) {
+  const PlanLoop *l = &p->plan->loops[i];
+  text_printf(out, "static const Update loop_%u[] = {\n", i);
+  for (uint32_t k = 0; k < l->ncopies; k++)
+    text_printf(out, "    {.to = %s, .from = %s},\n", p->buffers[l->copies[k].to].name,
+                p->buffers[l->copies[k].from].name);
+  text_puts(out, "    {-1, -1},\n};\n");
+}
+
+static void put_loops(Project *p, Text *out) {
+  const Plan *plan = p->plan;
+  if (!plan->nloops) return;
+  for (uint32_t i = 0; i < plan->nloops; i++) put_copies(p, out, i);
+  text_puts(out, "static const Loop loops[] = {\n");
+  for (uint32_t i = 0; i < plan->nloops; i++) {
+    const PlanLoop *l = &plan->loops[i];
+    text_printf(out,
+                "    {.first = %u, .body = %u, .past = %u, .inside = %u, .condition = %s, "
+                ".copies = loop_%u},\n",
+                l->first, l->body, l->past, l->inside, p->buffers[l->condition].name, i);
+  }
+  text_puts(out, "};\n\n");
+}
+
 /* ---- inputs and outputs ---- */
 
 static const char *dtype_constant(Arena *a, DType t) {
@@ -427,7 +453,7 @@ static void put_plan(Project *p, Text *out) {
             "    .fixed = fixed,\n"
             "    .input_buffers = input_buffers,\n"
             "    .output_buffers = output_buffers,\n");
-  text_printf(out, "    .replay = %s,\n", p->options->replay ? "true" : "false");
+  text_printf(out, "    .replay = %s,\n", p->options->replay && !plan->nloops ? "true" : "false");
   text_printf(out, "    .pool = %s,\n    .state = %" PRId64 ",\n    .constants = %" PRId64 ",\n",
               plan->pool ? project_size(p, plan->pool) : "-1", p->state_bytes, p->constant_bytes);
   text_printf(out, "    .weights_kept = %" PRId64 ",\n", p->weights_kept);
@@ -441,6 +467,8 @@ static void put_plan(Project *p, Text *out) {
   if (p->nchecks)
     text_printf(out, "    .checks = checks,\n    .nchecks = %u,\n    .check_sizes = check_sizes,\n",
                 p->nchecks);
+  if (plan->nloops)
+    text_printf(out, "    .loops = loops,\n    .nloops = %u,\n", plan->nloops);
   text_puts(out,
             "    .bind = bind,\n"
             "    .input_shapes = input_shapes,\n"
@@ -457,6 +485,7 @@ int project_write_plan(Project *p) {
   assign_record_offsets(p);
   put_buffers(p, &t);
   put_updates(p, &t);
+  put_loops(p, &t);
   put_values(p, &t);
   put_fixed(p, &t);
   put_symbols(p, &t);

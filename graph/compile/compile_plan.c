@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/analysis/library_problem.h"
+#include "graph/analysis/loops.h"
 #include "graph/analysis/strided.h"
 #include "graph/compile/step_cost.h"
 #include "graph/fuse/concat_slices.h"
@@ -397,6 +398,12 @@ static Written *write_kernels(Compiler *c) {
   return all;
 }
 
+/* The host, or a copy, reads the buffer in each run. */
+static void keep_constant(Compiler *c, const bool *once, uint32_t buffer) {
+  PlanBuffer *b = &c->buffers.data[buffer];
+  if (once[buffer] && b->kind == BUFFER_TEMPORARY) b->kind = BUFFER_CONSTANT;
+}
+
 /* Temporaries that a step of the constant part and another step use are constants. */
 static void find_constants(Compiler *c) {
   bool *once = ARENA_ARRAY(c->g->arena, bool, c->buffers.len);
@@ -408,6 +415,11 @@ static void find_constants(Compiler *c) {
       if (c->plan->steps[i].once) once[a->buffer] = true;
       else if (once[a->buffer] && b->kind == BUFFER_TEMPORARY) b->kind = BUFFER_CONSTANT;
     }
+  for (uint32_t i = 0; i < c->plan->nloops; i++) {
+    const PlanLoop *loop = &c->plan->loops[i];
+    keep_constant(c, once, loop->condition);
+    for (uint32_t j = 0; j < loop->ncopies; j++) keep_constant(c, once, loop->copies[j].from);
+  }
 }
 
 /* The constant part comes first. */
@@ -465,6 +477,39 @@ static void finish_reads(Compiler *c) {
   c->plan->nreads = (uint32_t)c->reads.len;
 }
 
+/* ---- loops that data ends ---- */
+
+/* How many steps of the plan come before the group of that number, which is not of the constant
+ * part. */
+static uint32_t steps_before(const Compiler *c, uint32_t number) {
+  uint32_t n = (uint32_t)c->once.len;
+  for (uint32_t i = 0; i < number; i++) n += !c->fusion->groups.data[i]->once;
+  return n;
+}
+
+static PlanLoop plan_loop(Compiler *c, size_t at) {
+  const FusionLoop *loop = &c->fusion->loops.data[at];
+  const Arg *carried = &loop->end->args[1], *next = &loop->end->args[2];
+  PlanLoop p = {.first = steps_before(c, loop->first),
+                .body = steps_before(c, loop->body),
+                .past = steps_before(c, loop->past)};
+  p.condition = node_buffer(c, loop->end->args[0].node->args[0].node);
+  p.copies = ARENA_ARRAY(c->g->arena, PlanUpdate, carried->n);
+  for (uint32_t i = 0; i < carried->n; i++) {
+    PlanUpdate copy = {node_buffer(c, carried->items[i].node), node_buffer(c, next->items[i].node)};
+    if (copy.to != copy.from) p.copies[p.ncopies++] = copy;
+  }
+  p.inside = loop->inside;
+  return p;
+}
+
+static void add_loops(Compiler *c) {
+  uint32_t n = (uint32_t)c->fusion->loops.len;
+  c->plan->loops = ARENA_ARRAY(c->g->arena, PlanLoop, n);
+  c->plan->nloops = n;
+  for (uint32_t i = 0; i < n; i++) c->plan->loops[i] = plan_loop(c, i);
+}
+
 static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
@@ -478,6 +523,7 @@ static void make_plan(Compiler *c) {
   }
   add_reads(c, ngroups);
   finish_reads(c);
+  add_loops(c);
   add_outputs(c);
   join_steps(c);
   find_constants(c);
@@ -605,6 +651,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   g->libraries = options->libraries;
   g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
+  if (!loops_hoist(g)) return false;
   graph_concat_in_slices(g);
   graph_insert_copies(g);
   *out = (Plan){.graph = g};

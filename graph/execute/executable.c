@@ -7,7 +7,7 @@
 
 /* Devices that take one launch as well as many run as in mode default. */
 static void choose_replay(Executable *e, const ExecuteOptions *o) {
-  bool reads = e->plan->nreads > 0; /* on the host, between launches */
+  bool reads = e->plan->nreads || e->plan->nloops; /* on the host, between launches */
   e->replays = o->replay && !reads && replay_is_supported(e->device);
   if (o->replay && !reads && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
 }

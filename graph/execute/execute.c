@@ -230,19 +230,86 @@ static int read_data_size(Execution *e, const PlanRead *r, nereid_stream *s) {
   return code ? code : sizes_read(e->sizes, r, value);
 }
 
+/* ---- loops that data ends ---- */
+
+static int execute_range(Execution *e, uint32_t from, uint32_t to, uint32_t loop, uint32_t past,
+                         nereid_stream *s);
+
+static int copy_next_values(const Execution *e, const PlanLoop *loop, nereid_stream *s) {
+  int code = 0;
+  for (uint32_t i = 0; i < loop->ncopies && !code; i++) {
+    const BufferState *to = &e->buffers[loop->copies[i].to];
+    const BufferState *from = &e->buffers[loop->copies[i].from];
+    if (to->bytes != from->bytes)
+      code = error_set(NEREID_E_USAGE, E_GRAPH_UPDATE_SIZE, to->plan->name, (long long)to->bytes,
+                       from->plan->name, (long long)from->bytes);
+    else if (to->bytes) code = device_copy(e->device, to->data, from->data, (size_t)to->bytes, s);
+  }
+  return code;
+}
+
+/* An iteration of loop number i; *more: its condition was true. */
+static int execute_iteration(Execution *e, uint32_t i, bool *more, nereid_stream *s) {
+  const PlanLoop *loop = &e->plan->loops[i];
+  const uint32_t past = i + 1 + loop->inside;
+  uint32_t inner = i + 1;
+  while (inner < past && e->plan->loops[inner].past <= loop->body) inner++;
+  int code = execute_range(e, loop->first, loop->body, i + 1, inner, s);
+  if (!code)
+    code = nereid_copy_out(e->device, more, e->buffers[loop->condition].data, sizeof *more, s);
+  if (code || !*more) return code;
+  code = execute_range(e, loop->body, loop->past, inner, past, s);
+  return code ? code : copy_next_values(e, loop, s);
+}
+
+/* The first iteration's steps have marks; the last of them is where the loop ends. */
+static int execute_loop(Execution *e, uint32_t i, nereid_stream *s) {
+  const PlanLoop *loop = &e->plan->loops[i];
+  nereid_event **marks = e->marks;
+  bool more = false;
+  int code = execute_iteration(e, i, &more, s);
+  for (uint32_t k = loop->body; !more && !code && k < loop->past; k++)
+    code = record_mark(e, k + 1, s);
+  e->marks = NULL;
+  while (more && !code) code = execute_iteration(e, i, &more, s);
+  e->marks = marks;
+  return code;
+}
+
+/* Steps `from` to `to`, in which loops `loop` to `past` are. */
+static int execute_range(Execution *e, uint32_t from, uint32_t to, uint32_t loop, uint32_t past,
+                         nereid_stream *s) {
+  int code = 0;
+  while (loop < past && !code) {
+    const PlanLoop *l = &e->plan->loops[loop];
+    code = execute_steps(e, from, l->first, s);
+    if (!code) code = execute_loop(e, loop, s);
+    from = l->past;
+    loop += 1 + l->inside;
+  }
+  return code ? code : execute_steps(e, from, to, s);
+}
+
+/* The loops from number `loop` on that end before step `to`. */
+static uint32_t loops_until(const Plan *p, uint32_t loop, uint32_t to) {
+  while (loop < p->nloops && p->loops[loop].past <= to) loop += 1 + p->loops[loop].inside;
+  return loop;
+}
+
 /* Runs the steps; those that depend on a size of the data are prepared once it is read. */
 static int run_steps(Execution *e, nereid_stream *s) {
-  uint32_t from = plan_once(e->plan);
+  uint32_t from = plan_once(e->plan), loop = 0;
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nreads && !code; i++) {
     const PlanRead *r = &e->plan->reads[i];
     uint32_t to = r->step < e->plan->nsteps ? r->step : e->plan->nsteps;
-    if (to > from) code = execute_steps(e, from, to, s);
-    if (to > from) from = to;
+    uint32_t past = loops_until(e->plan, loop, to);
+    if (to > from) code = execute_range(e, from, to, loop, past, s);
+    if (to > from) from = to, loop = past;
     if (!code) code = read_data_size(e, r, s);
     if (!code) code = execute_resize(e, from);
   }
-  return code ? code : execute_steps(e, from, e->plan->nsteps, s);
+  return code ? code : execute_range(e, from, e->plan->nsteps, loop, e->plan->nloops, s);
 }
 
 /* All that a run does between its inputs and its outputs. */
@@ -633,6 +700,9 @@ static int check_capture(const Run *r) {
   const Plan *p = r->e->plan;
   if (p->nreads)
     return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_READS, p->buffers[p->reads[0].buffer].name);
+  if (p->nloops)
+    return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_LOOPS,
+                     p->buffers[p->loops[0].condition].name);
   for (int i = 0; i < r->call->noutputs && (uint32_t)i < p->noutputs; i++) {
     const nereid_tensor *t = &r->call->outputs[i];
     bool copied = t->data && !execute_is_number(execute_output(r->e, (uint32_t)i));

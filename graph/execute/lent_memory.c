@@ -8,9 +8,10 @@
 #include "graph/execute/execute_state.h"
 #include "graph/messages.h"
 
-/* Sizes that data decides need all of the memory before the steps. */
+/* Sizes that data decides, and loops, need all of the memory before the steps. */
 bool execute_may_lend(const Execution *e) {
-  return e->memory.take && !e->plan->nreads && !e->interprets && !e->of->replays;
+  return e->memory.take && !e->plan->nreads && !e->plan->nloops && !e->interprets &&
+         !e->of->replays;
 }
 
 static uint32_t first_step(const BufferState *b) { return b->uses[0].step; }

@@ -4,6 +4,7 @@
 
 #include "graph/analysis/attention.h"
 #include "graph/analysis/library_problem.h"
+#include "graph/analysis/loops.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
 #include "graph/fuse/recompute.h"
@@ -311,6 +312,7 @@ typedef struct {
   bool together;          /* nodes share kernels */
   bool columns;           /* launches are cheap, elements one by one are not: a CPU */
   const FusePlace *place; /* by node id; NULL: any */
+  Loops loops;
   Group *checks;          /* the last group that checks began; NULL: there is none */
 } Fuser;
 
@@ -623,6 +625,7 @@ static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   Fusion *f = s->f;
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
+  if (g->number < f->barrier) return stopped(STOP_LOOP, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (g->kind == GROUP_LIBRARY) return stopped(STOP_LIBRARY, NULL);
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return puts_fit(s, g, n);
@@ -787,6 +790,11 @@ static void find_stored_nodes(Fusion *f) {
     if (is_insert(n)) f->stored[n->id] = true;
   for (size_t i = 0; i < f->reads.len; i++)
     f->stored[f->reads.data[i].node->args[1].node->id] = true;
+  for (size_t i = 0; i < f->loops.len; i++) {
+    Node *end = (Node *)f->loops.data[i].end;
+    graph_each_use(end, note_output, f);
+    graph_each_use(end->args[0].node, note_output, f);
+  }
   graph_each_use(f->graph->last, note_output, f);
 }
 
@@ -808,10 +816,58 @@ static Fuser new_fuser(Graph *g, Arena *a, const FuseOptions *options) {
   f->stop = ARENA_ARRAY(a, FuseStop, g->nids);
   f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
   Fuser s = {.f = f, .together = options->together, .columns = options->columns};
+  s.loops = loops_find(g, a);
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
   s.writers = ARENA_ARRAY(a, Writers, g->nids);
   return s;
+}
+
+/* ---- loops: their parts share no kernel with what is around them ---- */
+
+static FusionLoop *find_loop(Fusion *f, const Node *end) {
+  size_t i = 0;
+  while (f->loops.data[i].end != end) i++;
+  return &f->loops.data[i];
+}
+
+/* Of the loops that began after this one, all have ended. */
+static void end_loop(Fusion *f, const Node *end, uint32_t number) {
+  FusionLoop *loop = find_loop(f, end);
+  loop->past = number;
+  loop->inside = (uint32_t)(f->loops.len - 1 - (size_t)(loop - f->loops.data));
+}
+
+/* n is the last of its loop's carried values, its test, its end, or one of its results. */
+static void note_loop(Fuser *s, Node *n) {
+  Fusion *f = s->f;
+  uint32_t number = (uint32_t)f->groups.len;
+  for (uint32_t i = 0; i < s->loops.n; i++) {
+    const Loop *loop = &s->loops.list[i];
+    if (n != loop->begin && n != loop->test && n != loop->end) continue;
+    f->barrier = number;
+    if (n == loop->begin) vec_push(f->arena, &f->loops, ((FusionLoop){loop->end, number, 0, 0, 0}));
+    else if (n == loop->test) find_loop(f, loop->end)->body = number;
+    else end_loop(f, loop->end, number);
+  }
+}
+
+/* The memory has its last value when all of the loop has run, as far as groups go. */
+static bool assign_loop_node(Fuser *s, Node *n) {
+  if (graph_is(n, OP_nereid_carried_default)) s->info[n->id].apart = true;
+  if (graph_is(n, OP_nereid_loop_result_default)) {
+    s->f->of[n->id] = vec_last(&s->f->groups);
+    s->info[n->id].bytes = node_bytes(s->f->graph, n);
+    return true;
+  }
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_LOOP;
+}
+
+static void assign_node(Fuser *s, Node *n) {
+  bool done = s->loops.n && assign_loop_node(s, n);
+  if (!done && n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(s, n);
+  else if (!done && !is_inlined(s, n) && computes(n)) assign_group(s, n);
+  if (s->loops.n) note_loop(s, n);
 }
 
 static void assign_groups(Fuser *s) {
@@ -825,8 +881,7 @@ static void assign_groups(Fuser *s) {
   for (Node *n = g->first; n; n = n->next) {
     if (n->kind == NODE_INPUT && is_tensor(n)) s->info[n->id].bytes = node_bytes(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
-    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(s, n);
-    else if (!is_inlined(s, n) && computes(n)) assign_group(s, n);
+    assign_node(s, n);
     if (prim_reads_size(n))
       vec_push(f->arena, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }

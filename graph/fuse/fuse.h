@@ -52,6 +52,7 @@ typedef struct Group {
   X(LIBRARY, "is computed by a library, which has no such epilogue")     \
   X(SCATTER, "writes to memory in any order, or reads what does")       \
   X(READ, "comes after a size is read that data decides")               \
+  X(LOOP, "is computed in a loop, what it reads is not, or in another part of it") \
   X(TILES, "needs whole rows, which lie in several tiles of a product") \
   X(EXTENT, "goes through another number of elements")                  \
   X(AXES, "goes along other axes")                                      \
@@ -74,6 +75,14 @@ typedef struct {
   uint32_t number;
 } FusionRead;
 
+/* A loop that data ends (graph/analysis/loops.h), by the numbers of groups: those from `first` on
+ * run before its condition is read, those from `body` to `past` if that is true. */
+typedef struct {
+  const Node *end;
+  uint32_t first, body, past;
+  uint32_t inside; /* loops that are within it: those that follow */
+} FusionLoop;
+
 typedef struct {
   Graph *graph;
   Arena *arena;
@@ -87,6 +96,8 @@ typedef struct {
   /* Nodes that say sizes (prim_reads_size): the counted tensor is in memory before group `number`,
    * and later nodes join no group before that. */
   VEC(FusionRead) reads;
+  VEC(FusionLoop) loops; /* in the order in which they begin */
+  uint32_t barrier;      /* later nodes join no group before that of this number */
 } Fusion;
 
 typedef struct {

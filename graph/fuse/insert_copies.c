@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/analysis/loops.h"
 #include "graph/analysis/strided.h"
 #include "graph/ops/prims.h"
 
@@ -144,6 +145,16 @@ static void note_node_reader(Node **use, void *ctx) {
   if (r->reader > *last) *last = r->reader;
 }
 
+/* A loop reads a value that is made before it until it ends. */
+static void note_loop_readers(const Graph *g, Arena *a, Readers *r) {
+  Loops loops = loops_find(g, a);
+  for (uint32_t i = 0; i < loops.n; i++) {
+    uint32_t begin = r->position[loops.list[i].begin->id], end = r->position[loops.list[i].end->id];
+    for (const Node *n = g->first; n != loops.list[i].begin->next; n = n->next)
+      if (r->last[n->id] > begin && r->last[n->id] < end) r->last[n->id] = end;
+  }
+}
+
 static Readers find_node_readers(Graph *g, Arena *a) {
   Readers r = {ARENA_ARRAY(a, uint32_t, g->nids), ARENA_ARRAY(a, uint32_t, g->nids),
                ARENA_ARRAY(a, bool, g->nids), 0};
@@ -154,6 +165,7 @@ static Readers find_node_readers(Graph *g, Arena *a) {
     r.reader = view ? r.last[n->id] : r.position[n->id];
     graph_each_use(n, note_node_reader, &r);
   }
+  note_loop_readers(g, a, &r);
   for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) r.updated[g->outputs[i].target->id] = true;
   return r;
@@ -222,6 +234,30 @@ static void densify_operands(Graph *g) {
   arena_free(scratch);
 }
 
+/* ---- loops: the condition and the next values are in memory of their own ---- */
+
+static void copy_for_loop(Graph *g, Arg *a, Node *before, bool copies) {
+  if (copies || !is_computed(a->node)) a->node = copy_of(g, a->node, before);
+}
+
+/* A next value that is in the memory of a carried one would be overwritten before it is read. */
+static void separate_loop(Graph *g, Node *end) {
+  const Arg *carried = &end->args[1];
+  Arg *next = &end->args[2];
+  copy_for_loop(g, &end->args[0].node->args[0], end->args[0].node, false);
+  for (uint32_t i = 0; i < next->n; i++) {
+    const Node *memory = prim_memory(next->items[i].node);
+    bool is_carried = graph_is(memory, OP_nereid_carried_default);
+    if (next->items[i].node == carried->items[i].node) continue;
+    copy_for_loop(g, &next->items[i], end, is_carried);
+  }
+}
+
+static void separate_loops(Graph *g) {
+  for (Node *n = g->first; n; n = n->next)
+    if (graph_is(n, OP_nereid_loop_end_default)) separate_loop(g, n);
+}
+
 /* ---- chains of views ---- */
 
 typedef struct {
@@ -250,5 +286,6 @@ void graph_insert_copies(Graph *g) {
   densify_operands(g);
   make_tensors(g);
   separate_outputs(g);
+  separate_loops(g);
   separate_memory(g);
 }

@@ -202,6 +202,22 @@ Node *build_become_typed(Build *b, OpId op, uint32_t nargs, const Arg *args, DTy
 /* ---- checks ---- */
 
 /* There fusion knows the kernels that it may join. */
+/* The end of the innermost loop that contains n (graph/analysis/loops.h); NULL: there is none. */
+static Node *end_of_loop(const Graph *g, const Node *n) {
+  Arena *scratch = arena_child(g->arena);
+  bool *later = g->has_loops ? ARENA_ARRAY(scratch, bool, g->nids) : NULL;
+  Node *end = NULL;
+  for (Node *x = later ? n->next : NULL; x && !end; x = x->next) {
+    later[x->id] = true;
+    if (!graph_is(x, OP_nereid_loop_end_default)) continue;
+    bool inside = true;
+    for (uint32_t i = 0; i < x->args[1].n; i++) inside &= !later[x->args[1].items[i].node->id];
+    if (inside) end = x;
+  }
+  arena_free(scratch);
+  return end;
+}
+
 Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node) {
   Node *before = b->before, *last = b->in.g->last;
   Arg args[] = {arg_node(index),
@@ -210,7 +226,10 @@ Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg igno
                 arg_bool(negative),
                 ignore};
   uint32_t nargs = ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3;
-  if (last && last->kind == NODE_OUTPUT) b->before = last;
+  if (last && last->kind == NODE_OUTPUT) {
+    Node *end = end_of_loop(b->in.g, b->in.n);
+    b->before = end ? end : last;
+  }
   Node *n = build(b, OP_nereid_check_index_default, nargs, args);
   b->before = before;
   return n;

@@ -45,6 +45,14 @@ void graph_remove(Graph *g, Node *n) {
   n->prev = n->next = NULL;
 }
 
+void graph_move(Graph *g, Node *n, Node *before) {
+  graph_remove(g, n);
+  n->prev = before->prev;
+  n->next = before;
+  *(n->prev ? &n->prev->next : &g->first) = n;
+  before->prev = n;
+}
+
 /* ---- arguments ---- */
 
 Arg arg_int(Graph *g, int64_t value) { return arg_dim(dim_int(g->dims, value)); }

@@ -189,6 +189,7 @@ struct Graph {
   VEC(SizeRelation) relations; /* of the graph as it was read */
   bool notes_relations;        /* while they are looked for */
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
+  bool has_loops;              /* it has nereid.loop_end (graph/analysis/loops.h) */
   bool unchecked;              /* indices are not checked: the caller has proven them */
   bool deterministic;          /* sums of floats have one order, whatever order threads run in */
   bool asserts;                /* an index out of range ends the launch */
@@ -208,6 +209,8 @@ Graph *graph_new(Arena *a, Pool *names, Diags *d);
 /* A node at the end, or before `before`, with room for arguments; it has no name yet. */
 Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t nnamed);
 void graph_remove(Graph *g, Node *n);
+/* n comes before `before` from now on. */
+void graph_move(Graph *g, Node *n, Node *before);
 /* Names n; false if another node has that name. */
 bool graph_set_name(Graph *g, Node *n, Name name);
 /* Names n `base`, or if a node or a symbol has that name, the first free one of base_1, base_2,

@@ -9,18 +9,36 @@ static void keep_buffer(Node **n, void *ctx) {
   kept[(*n)->id] = true;
 }
 
-/* Values that are never overwritten: returned or copied in the end, read as sizes, or written by
- * scatters. */
+/* Is its memory that of a loop's carried value, or what the loop's end copies? */
+static bool is_of_loop(const Node *n) {
+  return graph_is_any(n, OP_nereid_carried_default, OP_nereid_loop_result_default,
+                      OP_nereid_loop_test_default, OP_nereid_loop_end_default);
+}
+
+/* Values that are never overwritten: returned or copied in the end, read as sizes, written by
+ * scatters, or carried by loops. */
 static void find_kept(InPlace *p) {
   for (Node *n = p->f->graph->first; n; n = n->next) {
     bool scatters = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
-    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n))
+    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n) || is_of_loop(n))
       graph_each_use(n, keep_buffer, p->kept);
-    if (scatters) p->kept[n->id] = true;
+    if (scatters || is_of_loop(n)) p->kept[n->id] = true;
   }
   const OutputSpec *specs = p->f->graph->outputs;
   for (uint32_t i = 0; specs && i < p->f->graph->last->args[0].n; i++)
     if (specs[i].kind == OUTPUT_MUTATION) p->kept[specs[i].target->id] = true;
+}
+
+/* What is made before a loop is read again by the next iteration. */
+static void find_kept_by_loops(InPlace *p, Kernel *const *kernels) {
+  for (size_t i = 0; i < p->f->loops.len; i++) {
+    const FusionLoop *loop = &p->f->loops.data[i];
+    for (uint32_t k = loop->first; k < loop->past; k++)
+      for (size_t j = 0; j < kernels[k]->buffers.len; j++) {
+        const Node *n = kernels[k]->buffers.data[j].node;
+        if (p->f->of[n->id] && p->f->of[n->id]->number < loop->first) p->kept[n->id] = true;
+      }
+  }
 }
 
 InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
@@ -32,6 +50,7 @@ InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
     for (size_t j = 0; j < kernels[i]->buffers.len; j++)
       p->last[kernels[i]->buffers.data[j].node->id] = i + 1;
   find_kept(p);
+  find_kept_by_loops(p, kernels);
   return p;
 }
 

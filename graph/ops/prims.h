@@ -11,6 +11,7 @@
  *   gather     from an element of its operand at an index that other operands say
  *   check      no element: it records an operand's first element that is no valid index
  *   library    a call of a library (runtime/library)
+ *   loop       no element: a place in the order of steps (graph/analysis/loops.h)
  *   part       in the kernel of its operand, an attention
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_OPS_PRIMS_H

@@ -1,10 +1,10 @@
 /* Pass check_indices: indices of which it is not known that they are in range get a
  * nereid.check_index, as PyTorch checks them.
  *
- * A check is a node at the end of the graph, and nothing uses it: so what reads and writes at the
- * indices is compiled as if there were none, and is safe without it, for an index that is out of
- * range reads the element next to it and writes nothing.  Fusion has checks join kernels that go
- * through as many rows or elements (graph/fuse/fuse.c). */
+ * A check is a node at the end of the graph, or of a loop that data ends, and nothing uses it: so
+ * what reads and writes at the indices is compiled as if there were none, and is safe without it,
+ * for an index that is out of range reads the element next to it and writes nothing.  Fusion has
+ * checks join kernels that go through as many rows or elements (graph/fuse/fuse.c). */
 #include <string.h>
 
 #include "graph/analysis/index_range.h"
@@ -144,7 +144,7 @@ static bool is_same_argument(Graph *g, const Node *a, const Node *b, const char 
 /* False: the index has such a check already. */
 static bool is_new_check(Checker *c, const Node *check) {
   uint32_t id = check->args[0].node->id;
-  if (id >= c->nids) return true;
+  if (id >= c->nids || c->g->has_loops) return true; /* a loop may not run */
   for (uint32_t i = c->last[id]; i; i = c->made.data[i - 1].before) {
     const Node *old = c->made.data[i - 1].check;
     if (is_same_argument(c->g, old, check, "size") &&

@@ -19,6 +19,24 @@ static void use(PlanBuffer *b, bool *seen, uint32_t step) {
   b->last = step;
 }
 
+static void live_until(PlanBuffer *b, uint32_t step) {
+  if (b->last < step) b->last = step;
+}
+
+/* What a loop reads is there in its next iteration. */
+static void extend_by_loop(Plan *p, const PlanLoop *loop) {
+  uint32_t end = loop->past ? loop->past - 1 : 0;
+  live_until(&p->buffers[loop->condition], loop->body);
+  for (uint32_t i = 0; i < p->nbuffers; i++) {
+    PlanBuffer *b = &p->buffers[i];
+    if (b->first < loop->first && b->last >= loop->first) live_until(b, end);
+  }
+  for (uint32_t i = 0; i < loop->ncopies; i++) {
+    live_until(&p->buffers[loop->copies[i].from], end);
+    live_until(&p->buffers[loop->copies[i].to], end);
+  }
+}
+
 void memory_lifetimes(Plan *p) {
   Arena *scratch = arena_child(p->graph->arena);
   bool *seen = ARENA_ARRAY(scratch, bool, p->nbuffers);
@@ -33,8 +51,9 @@ void memory_lifetimes(Plan *p) {
   for (uint32_t i = 0; i < p->nupdates; i++) p->buffers[p->updates[i].from].last = end;
   for (uint32_t i = 0; i < p->nreads; i++) {
     PlanBuffer *b = &p->buffers[p->reads[i].buffer];
-    if (b->last < p->reads[i].step) b->last = p->reads[i].step;
+    live_until(b, p->reads[i].step);
   }
+  for (uint32_t i = p->nloops; i-- > 0;) extend_by_loop(p, &p->loops[i]);
   arena_free(scratch);
 }
 

@@ -173,6 +173,19 @@ static void print_reads(Printer *p) {
   }
 }
 
+/* loop from 3 to 7 while %lt at 4: %carried = %add, %carried_1 = %mul */
+static void print_loops(Printer *p) {
+  for (uint32_t i = 0; i < p->plan->nloops; i++) {
+    const PlanLoop *l = &p->plan->loops[i];
+    text_printf(p->out, "loop from %u to %u while %%%s at %u", l->first, l->past,
+                p->names[l->condition], l->body);
+    for (uint32_t k = 0; k < l->ncopies; k++)
+      text_printf(p->out, "%s%%%s = %%%s", k ? ", " : ": ", p->names[l->copies[k].to],
+                  p->names[l->copies[k].from]);
+    text_puts(p->out, "\n");
+  }
+}
+
 /* ---- steps ---- */
 
 static void print_arg(Printer *p, const StepArg *a) {
@@ -249,6 +262,7 @@ void plan_print(Text *out, const Plan *plan) {
   print_return(&p);
   print_updates(&p);
   print_reads(&p);
+  print_loops(&p);
   for (uint32_t i = 0; i < plan->nsteps; i++) print_step(&p, &plan->steps[i]);
   text_printf(out, "source\n%s", plan->source);
   arena_free(scratch);

@@ -138,6 +138,17 @@ typedef struct {
   uint32_t step;
 } PlanRead;
 
+/* A loop whose data decides how often it runs: steps from `first` on, then the bool in `condition`
+ * is read; if it is true the steps from `body` on and the copies, and the loop begins again.
+ * Otherwise step `past` is next. */
+typedef struct {
+  uint32_t first, body, past;
+  uint32_t inside;    /* loops that are within it: those that follow in the list */
+  uint32_t condition; /* i1[] */
+  PlanUpdate *copies; /* next values to the memory of carried ones */
+  uint32_t ncopies;
+} PlanLoop;
+
 /* The position of a kernel in the source.  The text before the first is common to all of them. */
 typedef struct {
   Name kernel;
@@ -163,6 +174,8 @@ typedef struct {
   uint32_t nupdates;
   PlanRead *reads; /* in the order of their steps */
   uint32_t nreads;
+  PlanLoop *loops; /* in the order in which they begin */
+  uint32_t nloops;
   Dim pool; /* bytes of all temporaries together; NULL: found when it runs */
 } Plan;
 

@@ -21,6 +21,7 @@ typedef struct {
   VEC(uint32_t) outputs, positions;
   VEC(PlanUpdate) updates;
   VEC(PlanRead) reads;
+  VEC(PlanLoop) loops;
 } Reader;
 
 enum { WARPS_MAX = 32, STAGES_MAX = 64, NUMBER_MAX = 65535 };
@@ -234,16 +235,22 @@ static bool may_be_same_type(Graph *g, const PlanBuffer *a, const PlanBuffer *b)
   return same;
 }
 
-/* update %to = %from */
-static void read_update(Reader *p) {
+/* %to = %from */
+static PlanUpdate read_copy(Reader *p) {
   Span span = p->r.token.span;
   PlanUpdate u = {.to = read_buffer_name(p)};
   ir_expect(&p->r, "=");
   u.from = read_buffer_name(p);
-  if (p->r.failed) return;
+  if (p->r.failed) return u;
   if (!may_be_same_type(p->plan->graph, &p->list.data[u.to], &p->list.data[u.from]))
     ir_error(&p->r, span, E_GRAPH_PLAN_UPDATE, p->list.data[u.to].name, p->list.data[u.from].name);
-  vec_push(p->r.arena, &p->updates, u);
+  return u;
+}
+
+/* update %to = %from */
+static void read_update(Reader *p) {
+  PlanUpdate u = read_copy(p);
+  if (!p->r.failed) vec_push(p->r.arena, &p->updates, u);
 }
 
 /* equal "s0" "s1" in "add", or: least "s0" "1" in "amax" */
@@ -274,6 +281,53 @@ static void read_data_read(Reader *p) {
   bool late = p->reads.len && r.step < vec_last(&p->reads).step;
   if (b->dtype != DT_I64 || b->rank || late) ir_error(&p->r, span, E_GRAPH_PLAN_READ, name);
   vec_push(p->r.arena, &p->reads, r);
+}
+
+/* Counts the loop for those before it that it is within; false if it is half in one. */
+static bool nest_loop(Reader *p, const PlanLoop *l) {
+  for (size_t i = 0; i < p->loops.len; i++) {
+    PlanLoop *o = &p->loops.data[i];
+    bool after = l->first >= o->past;
+    bool in_test = l->first >= o->first && l->past <= o->body;
+    bool in_body = l->first >= o->body && l->past <= o->past;
+    if (!after && !in_test && !in_body) return false;
+    if (!after) o->inside++;
+  }
+  return true;
+}
+
+/* loop from 1 to 4 while %lt at 2: %carried = %add */
+static void read_loop(Reader *p) {
+  VEC(PlanUpdate) copies = {0};
+  Span span = p->r.token.span;
+  PlanLoop l = {0};
+  ir_expect(&p->r, "from");
+  l.first = read_count(p, UINT32_MAX);
+  ir_expect(&p->r, "to");
+  l.past = read_count(p, UINT32_MAX);
+  ir_expect(&p->r, "while");
+  l.condition = read_buffer_name(p);
+  ir_expect(&p->r, "at");
+  l.body = read_count(p, UINT32_MAX);
+  if (ir_accept(&p->r, ":")) do {
+      PlanUpdate copy = read_copy(p);
+      vec_push(p->r.arena, &copies, copy);
+    } while (!p->r.failed && ir_accept(&p->r, ","));
+  if (p->r.failed) return;
+  l.copies = copies.data;
+  l.ncopies = (uint32_t)copies.len;
+  const PlanBuffer *b = &p->list.data[l.condition];
+  bool good = b->dtype == DT_I1 && !b->rank && l.first <= l.body && l.body <= l.past;
+  if (!good || !nest_loop(p, &l)) ir_error(&p->r, span, E_GRAPH_PLAN_LOOP, b->name);
+  vec_push(p->r.arena, &p->loops, l);
+}
+
+/* Steps that the text has not can't be those of a loop. */
+static void check_loops(Reader *p) {
+  for (size_t i = 0; i < p->loops.len && !p->r.failed; i++)
+    if (p->loops.data[i].past > p->steps.len)
+      ir_error(&p->r, p->r.token.span, E_GRAPH_PLAN_LOOP,
+               p->list.data[p->loops.data[i].condition].name);
 }
 
 /* ---- steps ---- */
@@ -433,6 +487,7 @@ static bool read_line(Reader *p) {
   else if (ir_accept(&p->r, "return")) read_returned(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
   else if (ir_accept(&p->r, "read")) read_data_read(p);
+  else if (ir_accept(&p->r, "loop")) read_loop(p);
   else if (ir_accept(&p->r, "once")) read_step(p, true);
   else if (ir_accept(&p->r, "step")) read_step(p, false);
   else if (ir_accept(&p->r, "call")) read_call(p, false);
@@ -454,6 +509,8 @@ static void finish_plan(Reader *p) {
   plan->nupdates = (uint32_t)p->updates.len;
   plan->reads = p->reads.data;
   plan->nreads = (uint32_t)p->reads.len;
+  plan->loops = p->loops.data;
+  plan->nloops = (uint32_t)p->loops.len;
 }
 
 Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
@@ -466,6 +523,7 @@ Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
   while (!p.r.failed && !ir_at(&p.r, "source") && read_line(&p)) {
   }
   if (!p.r.failed && !ir_at(&p.r, "source")) ir_expected(&p.r, "a line of a plan");
+  if (!p.r.failed) check_loops(&p);
   if (!p.r.failed) read_kernel_source(&p);
   if (!p.r.failed) finish_plan(&p);
   return p.r.failed ? NULL : p.plan;

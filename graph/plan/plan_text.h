@@ -12,6 +12,8 @@
  *   output %full 1 "i64[]" gives "2*s0"      a number, which is known when sizes are
  *   return %relu, %full
  *   update %b_mean = %add                    after the last step
+ *   loop from 1 to 4 while %lt at 2: %carried = %add, %carried_1 = %mul
+ *       steps 1 on, until the bool %lt is false; if it is true, steps 2 to 3 and copies
  *   once mul(p_weight_ptr = %p_weight, mul_ptr = %mul, BLOCK: 32) grid 1, 1, 1 warps 1 stages 3
  *   step linear_relu(x_ptr = %x, n = "8*s0", scale = 0.5, BLOCK: 128) grid "(s0 + 15)//16", 1, 1
  *       warps 4 stages 3 covers linear "aten.linear.default", relu "aten.relu.default"

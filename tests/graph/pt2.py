@@ -446,6 +446,13 @@ def scan(m):
 
 
 @case
+def scan_long(m):
+    m.add_node(node("many", "zeros.default", [arg("size", {"as_ints": [300, 4]})],
+                    [tensor("many")]), many=[300, 4])
+    add_scan(m, "many", 300)
+
+
+@case
 def scan_open(m):
     add_scan(m, "x", S0)
 
@@ -484,7 +491,24 @@ def while_long(m):
 
 @case
 def while_data(m):
+    """A loop that stays one."""
     add_while(m, "b_calls", 2)
+
+
+@case
+def while_number(m):
+    """Its carried value is no tensor."""
+    m.nodes.append({"target": "torch.ops.aten.sym_size.int", "inputs": [
+        arg("self", tensor("x")), arg("dim", {"as_int": 0})], "metadata": {}, "name": "rows",
+        "outputs": [{"as_sym_int": {"as_name": "rows"}}]})
+    m.graph["sym_int_values"]["rows"] = size(S0)
+    m.graph["tensor_values"].update(typed({"count": ([], LONG)}))
+    test = loop_body(["i"], [call("lt", "lt.Scalar", tensor("i"), {"as_int": 2})], ["lt"],
+                     i=([], LONG), lt=([], BOOL))
+    m.add_node(higher_order("while_loop", "while_loop", [
+        as_graph("test", test), as_graph("step", test),
+        {"as_sym_int": {"as_name": "rows"}}, {"as_tensors": []}],
+        [{"as_tensors": [{"name": "count"}]}]))
 
 
 @case

@@ -81,7 +81,7 @@ static int load_weights(model *m) {
 static int make(model *m, const model_options *o) {
   int code = allocate(m);
   if (!code) code = model_device_open(&m->device, o);
-  if (!code && model_device_replays(m->device))
+  if (!code && !model_plan.nloops && model_device_replays(m->device))
     m->replays = o->graphs > 0 || (o->graphs == 0 && model_plan.replay);
   if (!code) code = model_weights_open(&m->file, o);
   if (!code) code = load_weights(m);

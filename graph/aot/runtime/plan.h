@@ -76,6 +76,13 @@ typedef struct {
   int to, from;
 } Update;
 
+/* Steps from `first` on, then `condition` is read; while it is true, those from `body` on and
+ * copies, and again.  `inside` loops that follow in the list are within it. */
+typedef struct {
+  int first, body, past, inside, condition;
+  const Update *copies; /* the last one's `to` is -1 */
+} Loop;
+
 typedef struct {
   const Buffer *buffers;
   const Symbol *symbols;
@@ -101,6 +108,8 @@ typedef struct {
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*bytes)(const int64_t *size, int64_t *bytes); /* of buffers */
   void (*relation_pair)(int i, const int64_t *size, int64_t *pair);
+  const Loop *loops; /* in the order in which they begin */
+  int nloops;
   const Check *checks;
   int nchecks;
   /* Of check i the least index, the size of the axis, and the indices' shape. */

@@ -225,8 +225,48 @@ static int settle(const Call *c) {
   return 0;
 }
 
+static int copy_next_values(const Call *c, const Loop *l) {
+  const model *m = c->m;
+  int code = 0;
+  for (const Update *u = l->copies; u->to >= 0 && !code; u++)
+    code = model_device_copy(m->device, m->data[u->to], m->data[u->from],
+                             model_bytes(m->bytes, u->from), COPY_WITHIN, c->stream);
+  return code;
+}
+
+static int read_condition(const Call *c, const Loop *l, bool *more) {
+  const char *data = c->m->data[l->condition];
+  int code = model_device_copy(c->m->device, more, data, sizeof *more, COPY_OUT, c->stream);
+  if (!code) code = model_device_sync(c->m->device, c->stream);
+  return code;
+}
+
+/* Steps `from` to `to`, in which loops `loop` to `past` are: a loop is followed by those within it,
+ * of which the first are in its condition. */
+static int run_range(const Call *c, int from, int to, int loop, int past) {
+  int code = 0;
+  while (loop < past && !code) {
+    const Loop *l = &model_plan.loops[loop];
+    const int next = loop + 1 + l->inside;
+    int inner = loop + 1;
+    bool more = true;
+    while (inner < next && model_plan.loops[inner].past <= l->body) inner++;
+    code = run_steps(c, from, l->first);
+    while (!code && more) {
+      code = run_range(c, l->first, l->body, loop + 1, inner);
+      if (!code) code = read_condition(c, l, &more);
+      if (code || !more) break;
+      code = run_range(c, l->body, l->past, inner, next);
+      if (!code) code = copy_next_values(c, l);
+    }
+    from = l->past;
+    loop = next;
+  }
+  return code ? code : run_steps(c, from, to);
+}
+
 static int start(const Call *c) {
-  const int code = run_steps(c, model_plan.nonce, model_plan.nsteps);
+  const int code = run_range(c, model_plan.nonce, model_plan.nsteps, 0, model_plan.nloops);
   return code ? code : update(c);
 }
 

@@ -3,7 +3,8 @@
  *   set_grad, autocast   the graph as it is, under another setting of PyTorch's
  *   cond                 both graphs, of whose results a `where` takes one
  *   map, scan            the graph for each element of the first axis, whose size is known
- *   while_loop           the graph as often as constants say; counts that data decides are refused
+ *   while_loop           the graph as often as constants say; a loop (graph/analysis/loops.h) where
+ *                        data decides that, or where there are too many iterations
  *
  * Under a condition indices are 0 where the graph would not run, so that no check fails there. */
 #include <string.h>
@@ -420,11 +421,74 @@ static Condition read_condition(Pt2 *r, const Call *c, const Values *operands) {
   return value != 0 ? LOOP_GOES_ON : LOOP_ENDS;
 }
 
-/* Of a loop that stays a call. */
-static bool refuse_loop(Pt2 *r, Call *c, Condition last) {
-  c->done = false;
-  if (last == LOOP_UNKNOWN) return pt2_lack(r, E_GRAPH_PT2_WHILE);
-  return pt2_lack(r, E_GRAPH_PT2_STEPS_MAX, (long long)STEPS_MAX + 1, STEPS_MAX);
+static Node *carried_value(Pt2 *r, Node *initial) {
+  Node *n = new_node(r, OP_nereid_carried_default, "carried", 2);
+  n->args[0] = arg_node(initial);
+  n->args[1] = arg_int(r->graph, (int64_t)n->id);
+  n->type = initial->type;
+  return n;
+}
+
+static Node *loop_test(Pt2 *r, Node *condition) {
+  Node *n = new_node(r, OP_nereid_loop_test_default, "test", 2);
+  n->args[0] = arg_node(condition);
+  n->args[1] = arg_int(r->graph, (int64_t)n->id);
+  n->type = condition->type;
+  return n;
+}
+
+static Arg list_of(Pt2 *r, const Values *x) {
+  Arg a = arg_list(r->graph, (uint32_t)x->len);
+  for (uint32_t i = 0; i < a.n; i++) a.items[i] = arg_node(x->data[i]);
+  return a;
+}
+
+static Values loop_results(Pt2 *r, Node *test, const Values *carried, const Values *next) {
+  Values results = {0};
+  Node *end = new_node(r, OP_nereid_loop_end_default, "end", 3);
+  end->args[0] = arg_node(test);
+  end->args[1] = list_of(r, carried);
+  end->args[2] = list_of(r, next);
+  end->type = test->type;
+  for (size_t i = 0; i < carried->len; i++) {
+    Node *n = new_node(r, OP_nereid_loop_result_default, "result", 2);
+    n->args[0] = arg_node(carried->data[i]);
+    n->args[1] = arg_node(end);
+    n->type = carried->data[i]->type;
+    vec_push(r->arena, &results, n);
+  }
+  return results;
+}
+
+/* The tensor that a loop reads; under a condition that is false it does not begin.  NULL: what the
+ * graph gives is none, or an error was reported. */
+static Node *loop_condition(Pt2 *r, const Call *c, const Values *operands) {
+  Values condition = {0};
+  if (!run_region(r, region_of(r, c, 0), operands, &condition)) return NULL;
+  if (!same_count(r, condition.len, "conditions", 1)) return NULL;
+  Node *is_true = condition_tensor(r, condition.data[0]), *guard = r->scope.guard;
+  if (!is_true) pt2_lack(r, E_GRAPH_PT2_WHILE);
+  return is_true && guard ? logical(r, OP_aten_logical_and_default, guard, is_true) : is_true;
+}
+
+static bool build_loop(Pt2 *r, Call *c, const Values *initial, const Values *more) {
+  Values carried = {0}, operands = {0}, next = {0};
+  bool tensors = initial->len > 0;
+  for (size_t i = 0; i < initial->len; i++) tensors &= initial->data[i]->type.kind == VALUE_TENSOR;
+  if (!tensors) return c->done = false, pt2_lack(r, E_GRAPH_PT2_WHILE);
+  for (size_t i = 0; i < initial->len; i++)
+    vec_push(r->arena, &carried, carried_value(r, initial->data[i]));
+  add_all(r, &operands, &carried);
+  add_all(r, &operands, more);
+  Node *condition = loop_condition(r, c, &operands), *guard = r->scope.guard;
+  if (!condition) return c->done = false, r->lacking;
+  Node *test = loop_test(r, condition);
+  r->scope.guard = NULL;
+  bool ok = run_region(r, region_of(r, c, 1), &operands, &next);
+  r->scope.guard = guard;
+  if (!ok || !same_count(r, next.len, "carried values", carried.len)) return false;
+  Values results = loop_results(r, test, &carried, &next);
+  return define_made(r, c, &results);
 }
 
 static bool while_loop(Pt2 *r, Call *c) {
@@ -434,6 +498,7 @@ static bool while_loop(Pt2 *r, Call *c) {
   if (!c->done) return true;
   if (!find_operands(r, c, CARRIED, FURTHER, &carried)) return false;
   if (!find_operands(r, c, FURTHER, SIZE_MAX, &more)) return false;
+  const Values initial = carried;
   for (int64_t i = 0;; i++) {
     Values operands = {0}, results = {0};
     add_all(r, &operands, &carried);
@@ -441,7 +506,7 @@ static bool while_loop(Pt2 *r, Call *c) {
     Condition next = read_condition(r, c, &operands);
     if (next == LOOP_FAILED) return false;
     if (next == LOOP_ENDS) return define_made(r, c, &carried);
-    if (next == LOOP_UNKNOWN || i == STEPS_MAX) return refuse_loop(r, c, next);
+    if (next == LOOP_UNKNOWN || i == STEPS_MAX) return build_loop(r, c, &initial, &more);
     if (!run_region(r, region_of(r, c, BODY), &operands, &results)) return false;
     if (!same_count(r, results.len, "carried values", carried.len)) return false;
     carried = results;

@@ -237,14 +237,10 @@ static nereid_executable *open_model(const Case *c, const char *text, size_t siz
   return e;
 }
 
-static void data_sizes(void) {
-  static const char NONZERO[] =
-      "class GraphModule(torch.nn.Module):\n"
-      "    def forward(self, x: \"f32[s0]\"):\n"
-      "        nonzero: \"i64[u0, 1]\" = torch.ops.aten.nonzero.default(x)\n"
-      "        return nonzero\n";
+/* A model whose data the host must read refuses a captured stream, and the capture goes on. */
+static void refuse_capture(const char *text, const char *message) {
   Case c = start(2, false, NON_BLOCKING);
-  nereid_executable *e = open_model(&c, NONZERO, sizeof NONZERO - 1);
+  nereid_executable *e = open_model(&c, text, strlen(text));
   nereid_session *session = NULL;
   check_call(!nereid_session_new(&session, e), "a session");
   int64_t shape[] = {20};
@@ -254,9 +250,7 @@ static void data_sizes(void) {
   driver.begin(c.stream, 0);
   check_call(nereid_device_is_capturing(c.device, c.stream) == 1, "the stream is captured");
   check_call(nereid_device_is_capturing(c.device, NULL) == 0, "the default one is not");
-  X(nereid_session_run(session, &x, 1, &out, 1, &o), NEREID_E_USAGE,
-    "the model can't run in a stream that is captured: its data ('*') decides sizes, which the "
-    "host reads between its kernels");
+  X(nereid_session_run(session, &x, 1, &out, 1, &o), NEREID_E_USAGE, message);
   void *graph = NULL;
   check_call(driver.end(c.stream, &graph) == 0, "the capture goes on");
   driver.graph_free(graph);
@@ -264,6 +258,29 @@ static void data_sizes(void) {
   nereid_session_free(session);
   nereid_executable_free(e);
   finish(&c);
+}
+
+static void data_sizes(void) {
+  refuse_capture(
+      "class GraphModule(torch.nn.Module):\n"
+      "    def forward(self, x: \"f32[s0]\"):\n"
+      "        nonzero: \"i64[u0, 1]\" = torch.ops.aten.nonzero.default(x)\n"
+      "        return nonzero\n",
+      "the model can't run in a stream that is captured: its data ('*') decides sizes, which the "
+      "host reads between its kernels");
+  refuse_capture(
+      "class GraphModule(torch.nn.Module):\n"
+      "    def forward(self, x: \"f32[s0]\"):\n"
+      "        c = nereid.carried.default(x, 1)\n"
+      "        sum_1 = torch.ops.aten.sum.default(c)\n"
+      "        lt = torch.ops.aten.lt.Scalar(sum_1, 9.0)\n"
+      "        test = nereid.loop_test.default(lt, 2)\n"
+      "        next = torch.ops.aten.add.Tensor(c, 1.0)\n"
+      "        end = nereid.loop_end.default(test, [c], [next])\n"
+      "        result = nereid.loop_result.default(c, end)\n"
+      "        return result\n",
+      "the model can't run in a stream that is captured: its data ('*') decides how often a loop "
+      "runs, which the host reads in each iteration");
 }
 
 /* What a graph's run finds out of range is told by the next run of the model's. */

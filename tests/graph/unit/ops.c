@@ -520,6 +520,13 @@ static const Case type_errors[] = {
      "'dim' must be a literal number, not s0"},
     {"x: \"f32[2]\"", "view.default(x, [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])", "more than 16 axes"},
     {"x: \"f32[2]\"", "softmax.int(x, 1)", "axis 1 is out of range for rank 1"},
+    {"x: \"f32[]\"", "nereid.loop_test.default(x, 1)",
+     "the condition of a loop is a bool without axes, not f32[]"},
+    {"x: \"b8[]\", y: \"f32[2]\"", "nereid.loop_end.default(x, [x, y], [x])",
+     "2 carried values, but 1 of the next iteration; a loop has at least one"},
+    {"x: \"b8[]\", y: \"f32[2]\", z: \"f32[3]\"", "nereid.loop_end.default(x, [x, y], [x, z])",
+     "carried value 1 is f32[2] at first and f32[3] after an iteration; real values of one type "
+     "are supported"},
     {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "axis 65535 is out of range for rank 1"},
     {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
     {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},

@@ -27,6 +27,8 @@ static const char EXAMPLE[] =
     "return %relu, %x\n"
     "update %x = %x\n"
     "read u0 = %count at most \"2*s0\" before 2\n"
+    "loop from 2 to 4 while %mask at 2: %linear = %linear\n"
+    "loop from 3 to 4 while %mask at 4\n"
     "once scale(w_ptr = %p_weight, out_ptr = %scaled, t_ptr = %linear.1, n = 8) grid 1, 1, 1"
     " warps 1 stages 1\n"
     "step linear(x_ptr = %x, n = \"8*s0\", k = -3, scale = 0.5, low = -inf, BLOCK: 128,"
@@ -102,7 +104,7 @@ static void errors(void) {
         "sizes are never negative");
   wrong("2..1024", "-2..1", "symbol s0 has an empty range; sizes are never negative");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:20:21: error: no earlier line defines buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:22:21: error: no earlier line defines buffer %y");
   wrong("return %relu", "return %rel", "no earlier line defines buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
         "p.plan:17:8: error: %x cannot be updated from %mask, which is of another type");
@@ -111,8 +113,15 @@ static void errors(void) {
   wrong("from 0 to", "from to", "p.plan:13:64: error: expected an integer, found `to`");
   wrong("u0 = %count", "u0 = %scales",
         "size u0 must be read from an i64 scalar, after the sizes that come first");
+  wrong("while %mask at 2", "while %count at 2",
+        "loop while %count: its condition is a bool without axes, its steps are in the plan, and "
+        "other loops are within it or outside of it");
+  wrong("from 2 to 4", "from 2 to 5", "its steps are in the plan");
+  wrong("from 3 to 4", "from 1 to 3", "other loops are within it or outside of it");
+  wrong("at 2: %linear = %linear", "at 2: %linear = %x",
+        "%linear cannot be updated from %x, which is of another type");
   wrong("step empty()", "once empty()",
-        "p.plan:22:6: error: empty runs once, so it must come before the steps of each run");
+        "p.plan:24:6: error: empty runs once, so it must come before the steps of each run");
   wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before the first value of %x");
   wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
