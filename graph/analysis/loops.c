@@ -98,8 +98,7 @@ bool loops_hoist(Graph *g) {
   bool good = true;
   for (const Node *n = l.n ? g->first : NULL; n; n = n->next)
     if (l.of[n->id]) good &= fits_in_loop(g, n);
-  for (uint32_t i = 0; i < l.n; i++)
-    hoist_from(g, &l.list[i], ARENA_ARRAY(scratch, bool, g->nids));
+  for (uint32_t i = 0; i < l.n; i++) hoist_from(g, &l.list[i], ARENA_ARRAY(scratch, bool, g->nids));
   arena_free(scratch);
   return good;
 }

@@ -25,8 +25,8 @@ struct Loop {
 typedef struct {
   Loop *list; /* inner loops come before outer ones */
   uint32_t n;
-  const Loop **of;   /* by node id, of those that there were: the innermost loop; NULL: none */
-  uint32_t *order;   /* by node id: positions in the graph, from 1 */
+  const Loop **of; /* by node id, of those that there were: the innermost loop; NULL: none */
+  uint32_t *order; /* by node id: positions in the graph, from 1 */
 } Loops;
 
 /* `n` is 0 where a graph has no loops, and then there are no tables. */

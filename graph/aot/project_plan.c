@@ -467,8 +467,7 @@ static void put_plan(Project *p, Text *out) {
   if (p->nchecks)
     text_printf(out, "    .checks = checks,\n    .nchecks = %u,\n    .check_sizes = check_sizes,\n",
                 p->nchecks);
-  if (plan->nloops)
-    text_printf(out, "    .loops = loops,\n    .nloops = %u,\n", plan->nloops);
+  if (plan->nloops) text_printf(out, "    .loops = loops,\n    .nloops = %u,\n", plan->nloops);
   text_puts(out,
             "    .bind = bind,\n"
             "    .input_shapes = input_shapes,\n"

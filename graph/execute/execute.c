@@ -701,8 +701,7 @@ static int check_capture(const Run *r) {
   if (p->nreads)
     return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_READS, p->buffers[p->reads[0].buffer].name);
   if (p->nloops)
-    return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_LOOPS,
-                     p->buffers[p->loops[0].condition].name);
+    return error_set(NEREID_E_USAGE, E_GRAPH_CAPTURE_LOOPS, p->buffers[p->loops[0].condition].name);
   for (int i = 0; i < r->call->noutputs && (uint32_t)i < p->noutputs; i++) {
     const nereid_tensor *t = &r->call->outputs[i];
     bool copied = t->data && !execute_is_number(execute_output(r->e, (uint32_t)i));

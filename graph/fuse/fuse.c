@@ -313,7 +313,7 @@ typedef struct {
   bool columns;           /* launches are cheap, elements one by one are not: a CPU */
   const FusePlace *place; /* by node id; NULL: any */
   Loops loops;
-  Group *checks;          /* the last group that checks began; NULL: there is none */
+  Group *checks; /* the last group that checks began; NULL: there is none */
 } Fuser;
 
 /* ---- what is put into groups ---- */
