@@ -446,6 +446,21 @@ def scan(m):
 
 
 @case
+def associative_scan(m):
+    body = loop_body(["a", "b", "c", "d"], [
+        call("mul", "mul.Tensor", tensor("a"), tensor("c")),
+        call("mul_1", "mul.Tensor", tensor("b"), tensor("c")),
+        call("add", "add.Tensor", tensor("mul_1"), tensor("d"))], ["mul", "add"],
+        a=[4], b=[4], c=[4], d=[4], mul=[4], mul_1=[4], add=[4])
+    m.add_node(node("few", "slice.Tensor", [
+        arg("self", tensor("p_weight")), arg("dim", {"as_int": 0}), arg("start", {"as_int": 0}),
+        arg("end", {"as_int": 3})], [tensor("few")]), few=[3, 4], products=[3, 4], sums=[3, 4])
+    m.add_node(higher_order("scan", "associative_scan", [
+        as_graph("combine", body), {"as_tensors": [{"name": "few"}, {"name": "few"}]},
+        {"as_tensors": []}], [{"as_tensors": [{"name": "products"}, {"name": "sums"}]}]))
+
+
+@case
 def scan_long(m):
     m.add_node(node("many", "zeros.default", [arg("size", {"as_ints": [300, 4]})],
                     [tensor("many")]), many=[300, 4])

@@ -3,6 +3,7 @@
  *   set_grad, autocast   the graph as it is, under another setting of PyTorch's
  *   cond                 both graphs, of whose results a `where` takes one
  *   map, scan            the graph for each element of the first axis, whose size is known
+ *   associative_scan     the same of an element and what the elements before it gave
  *   while_loop           the graph as often as constants say; a loop (graph/analysis/loops.h) where
  *                        data decides that, or where there are too many iterations
  *
@@ -286,12 +287,22 @@ static void add_elements(Pt2 *r, Values *to, const Values *xs, int64_t i) {
   for (size_t k = 0; k < xs->len; k++) vec_push(r->arena, to, element(r, xs->data[k], i));
 }
 
+/* Each result of a step as a tensor of those of all steps, which `all` has one after the other. */
+static void add_stacked(Pt2 *r, Values *to, const Values *all, int64_t steps) {
+  Node **column = ARENA_ARRAY(r->arena, Node *, (size_t)steps);
+  size_t n = all->len / (size_t)steps;
+  for (size_t k = 0; k < n; k++) {
+    for (int64_t i = 0; i < steps; i++) column[i] = all->data[(size_t)i * n + k];
+    vec_push(r->arena, to, stacked(r, column, (uint32_t)steps));
+  }
+}
+
 /* Runs the graph for each element; the first results of a step are the carried values of the
  * next.  The others are stacked. */
 static bool run_steps(Pt2 *r, Call *c, Values carried, const Values *xs, const Values *more) {
   int64_t steps;
   Values results = {0}, all = {0};
-  size_t ncarried = carried.len, nstacked = 0;
+  size_t ncarried = carried.len;
   if (!count_steps(r, xs, &steps)) return c->done = false, true;
   for (int64_t i = 0; i < steps; i++) {
     Values operands = {0};
@@ -303,15 +314,34 @@ static bool run_steps(Pt2 *r, Call *c, Values carried, const Values *xs, const V
     if (results.len < ncarried) return same_count(r, ncarried, "carried values", results.len);
     carried = (Values){0};
     for (size_t k = 0; k < ncarried; k++) vec_push(r->arena, &carried, results.data[k]);
-    nstacked = results.len - ncarried;
     for (size_t k = ncarried; k < results.len; k++) vec_push(r->arena, &all, results.data[k]);
   }
-  Node **column = ARENA_ARRAY(r->arena, Node *, (size_t)steps);
-  for (size_t k = 0; k < nstacked; k++) {
-    for (int64_t i = 0; i < steps; i++) column[i] = all.data[(size_t)i * nstacked + k];
-    vec_push(r->arena, &carried, stacked(r, column, (uint32_t)steps));
-  }
+  add_stacked(r, &carried, &all, steps);
   return define_made(r, c, &carried);
+}
+
+/* (graph, xs, further operands) */
+static bool associative_scan(Pt2 *r, Call *c) {
+  int64_t steps;
+  Values xs = {0}, more = {0}, all = {0}, last = {0}, stacks = {0};
+  c->done = has_region(c, 0);
+  if (!c->done) return true;
+  if (!find_operands(r, c, 1, 2, &xs) || !find_operands(r, c, 2, SIZE_MAX, &more)) return false;
+  if (!count_steps(r, &xs, &steps)) return c->done = false, true;
+  add_elements(r, &last, &xs, 0);
+  add_all(r, &all, &last);
+  for (int64_t i = 1; i < steps; i++) {
+    Values operands = {0};
+    add_all(r, &operands, &last);
+    add_elements(r, &operands, &xs, i);
+    add_all(r, &operands, &more);
+    last = (Values){0};
+    if (!run_region(r, region_of(r, c, 0), &operands, &last)) return false;
+    if (!same_count(r, last.len, "values", xs.len)) return false;
+    add_all(r, &all, &last);
+  }
+  add_stacked(r, &stacks, &all, steps);
+  return define_made(r, c, &stacks);
 }
 
 /* (graph, initial values, xs, further operands) */
@@ -523,6 +553,7 @@ static const struct {
     {"higher_order.wrap_with_autocast", autocast},
     {"higher_order.cond", cond},
     {"higher_order.scan", scan},
+    {"higher_order.associative_scan", associative_scan},
     {"higher_order.map_impl", map},
     {"higher_order.while_loop", while_loop},
 };

@@ -19,6 +19,7 @@ from torch.utils._dtype_abbrs import dtype_abbrs
 from nereid import _nereid
 from nereid.torch_backend.layout import is_known, memory_order
 from nereid.torch_backend.random_ops import draws
+from nereid.torch_backend.regions import is_region, region_reason
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, name_of
 
@@ -128,6 +129,8 @@ def places_reason(node) -> str | None:
 def reason_against(node) -> str | None:
     """Why PyTorch runs the node; None: Nereid does."""
     device = device_of(node)
+    if is_region(node) and device is not None:
+        return _operand_reason(node, device) or region_reason(node, reason_against, is_host)
     if device is None:
         return "its value is no tensor"
     if node.target is torch.ops.prims.device_put.default:

@@ -18,6 +18,7 @@ from nereid.torch_backend import flags
 from nereid.torch_backend.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.log import line_of
 from nereid.torch_backend.partition import Segment, is_tensor, places_reason
+from nereid.torch_backend.regions import is_graph
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of, type_of
 
@@ -116,7 +117,7 @@ class SegmentPlan:
 
     def _operands(self) -> list:
         return list(dict.fromkeys(operand for node in self.nodes
-                                  for operand in node.all_input_nodes))
+                                  for operand in node.all_input_nodes if not is_graph(operand)))
 
     def choose_outputs(self, needed: list) -> None:
         """`needed` are the nodes that others use.  One that shares the memory of an input, or of a

@@ -11,6 +11,7 @@ import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
 from nereid.torch_backend.layout import extent, inverse, is_plain, memory_order
+from nereid.torch_backend.regions import Writer, is_region
 
 # Functions of Python's numbers that graphs have, by the name that their text has.
 NUMBERS = {
@@ -89,15 +90,50 @@ class Text:
         self.nodes: list[torch.fx.Node | None] = []
         self.names: dict[torch.fx.Node, str] = {}
         self.parameters: list[str] = []
+        self.results: dict[torch.fx.Node, list[str]] = {}  # of higher-order operators
+        self.numbers = 0
+        self.regions: list[str] = []  # names of those in which lines are, which all names have
+        self.owner: torch.fx.Node | None = None  # the one of the graph itself
 
     def _name(self, node) -> str:
-        name = f"v_{node.name}"
+        name = f"v_{'__'.join([*self.regions, node.name])}"
         self.names[node] = name
         return name
 
     def _line(self, text: str, node=None) -> None:
         self.lines.append(f"    {text}")
-        self.nodes.append(node)
+        self.nodes.append(self.owner or node)
+
+    # ---- regions (regions.py) ----
+
+    def new_number(self) -> int:
+        self.numbers += 1
+        return self.numbers
+
+    def new_name(self, node) -> str:
+        return f"r{self.new_number()}_{node.name}"
+
+    def line(self, text: str) -> None:
+        self._line(text)
+
+    def argument(self, value) -> str:
+        return _argument(value, self.names)
+
+    def inline(self, node, graph, operands: list[str], results: list) -> list[str]:
+        """The lines of a graph of the higher-order operator `node`, and the names of `results`."""
+        self.regions.append(f"{node.name}__{self.new_number()}")
+        inputs = [inner for inner in graph.nodes if inner.op == "placeholder"]
+        self.names.update(zip(inputs, operands, strict=True))
+        for inner in graph.nodes:
+            if inner.op == "call_function":
+                self.call(inner)
+        self.regions.pop()
+        return [self.argument(result) for result in results]
+
+    def _region(self, node) -> None:
+        outer, self.owner = self.owner, self.owner or node
+        self.results[node] = Writer(self, node).results()
+        self.owner = outer
 
     def input(self, node, order) -> None:
         """A tensor whose axes are in memory in that order, or a number."""
@@ -129,19 +165,28 @@ class Text:
         return f"q_{node.name}"
 
     def call(self, node) -> None:
+        if is_region(node):
+            self._region(node)
+            return
+        if node.target is operator.getitem and node.args[0] in self.results:
+            self.names[node] = self.results[node.args[0]][node.args[1]]
+            return
         value, name = node.meta.get("val"), self._name(node)
         if node.target is operator.getitem:
             self._line(f"{name} = {self.names[node.args[0]]}[{node.args[1]}]", node)
             return
+        known = isinstance(value, torch.Tensor) or is_number(value)
+        kind = f': "{type_of(value)}"' if known else ""
+        self._line(f"{name}{kind} = {self.call_text(node)}", node)
+
+    def call_text(self, node) -> str:
         args = [_argument(arg, self.names) for arg in node.args]
         if node.target is torch.ops.aten.as_strided.default:
             args[0] = self._in_memory_order(node.args[0], node)
         args += [f"{key} = {_argument(arg, self.names)}" for key, arg in node.kwargs.items()
                  if key != "pin_memory"]
         target = NUMBERS.get(node.target) or f"torch.ops.{name_of(node.target)}"
-        known = isinstance(value, torch.Tensor) or is_number(value)
-        kind = f': "{type_of(value)}"' if known else ""
-        self._line(f"{name}{kind} = {target}({', '.join(args)})", node)
+        return f"{target}({', '.join(args)})"
 
     def update(self, node, order) -> None:
         """A copy to an input, whose axes are in memory in that order."""
