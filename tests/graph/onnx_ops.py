@@ -19,9 +19,9 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import detectors, elements, float8, recurrent, transformers, windows  # noqa: E402
+import control, detectors, elements, float8, recurrent, transformers, windows  # noqa: E402
 
-MODULES = [detectors, elements, float8, recurrent, transformers, windows]
+MODULES = [control, detectors, elements, float8, recurrent, transformers, windows]
 
 
 def type_of(array):

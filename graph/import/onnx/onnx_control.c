@@ -1,4 +1,7 @@
-/* If, Loop and Scan: the body that is chosen, or each turn of it, takes the operator's place. */
+/* If, Loop and Scan: the body that is chosen, or each turn of it, takes the operator's place.
+ *
+ * A Loop whose data decides how often it runs is a loop (graph/analysis/loops.h), and so is each
+ * branch of an If of which the other may have indices that are out of range, or may not end. */
 #include <string.h>
 
 #include "graph/import/onnx/onnx_read.h"
@@ -72,7 +75,113 @@ static Node *stacked(OnnxCall *c, OnnxValue **items, size_t n, uint32_t axis, bo
   return build(&c->b, OP_aten_stack_default, ARGS(list, build_int(&c->b, axis)));
 }
 
+/* ---- loops that data ends ---- */
+
+typedef struct {
+  Node **carried, **next;
+  uint32_t n;
+} DataLoop;
+
+static DataLoop data_loop_new(OnnxCall *c, uint32_t n) {
+  Arena *a = c->r->scratch;
+  return (DataLoop){ARENA_ARRAY(a, Node *, n), ARENA_ARRAY(a, Node *, n), n};
+}
+
+static Arg new_number(OnnxCall *c) { return build_int(&c->b, (int64_t)c->b.in.g->nids); }
+
+static Node *build_carried(OnnxCall *c, Node *initial) {
+  return build(&c->b, OP_nereid_carried_default, ARGS(arg_node(initial), new_number(c)));
+}
+
+static Node *build_test(OnnxCall *c, Node *condition) {
+  return build(&c->b, OP_nereid_loop_test_default, ARGS(arg_node(condition), new_number(c)));
+}
+
+static Node *build_flag_tensor(OnnxCall *c, bool value) {
+  return build_full(&c->b, 0, NULL, arg_bool(value), DT_I1);
+}
+
+static Node *build_scalar(OnnxCall *c, Node *x) {
+  return rank_of(x) ? build_view(&c->b, x, 0, NULL) : x;
+}
+
+/* From here on l->carried has results. */
+static void end_data_loop(OnnxCall *c, Node *test, DataLoop *l) {
+  Arg carried = arg_list(c->b.in.g, l->n), next = arg_list(c->b.in.g, l->n);
+  for (uint32_t i = 0; i < l->n; i++) {
+    if (!value_type_eq(&l->carried[i]->type, &l->next[i]->type))
+      onnx_lack(c, "values whose type is another after a turn, in a loop that data ends");
+    carried.items[i] = arg_node(l->carried[i]);
+    next.items[i] = arg_node(l->next[i]);
+  }
+  Node *end = build(&c->b, OP_nereid_loop_end_default, ARGS(arg_node(test), carried, next));
+  for (uint32_t i = 0; i < l->n; i++)
+    l->carried[i] =
+        build(&c->b, OP_nereid_loop_result_default, ARGS(arg_node(l->carried[i]), arg_node(end)));
+}
+
 /* ---- If ---- */
+
+static bool needs_guard(const Onnx__Graph *g);
+
+static bool node_needs_guard(const Onnx__Node *n) {
+  const char *op = onnx_text(n->op_type);
+  if (strstr(op, "Gather") || strstr(op, "Scatter") || !strcmp(op, "Loop")) return true;
+  for (size_t i = 0; i < n->n_attribute; i++)
+    if (n->attribute[i]->g && needs_guard(n->attribute[i]->g)) return true;
+  return false;
+}
+
+/* Can the branch report an error, or run forever, where it is not chosen? */
+static bool needs_guard(const Onnx__Graph *g) {
+  for (size_t i = 0; i < g->n_node; i++)
+    if (node_needs_guard(g->node[i])) return true;
+  return false;
+}
+
+static void nodes_of(OnnxCall *c, OnnxValue *const *x, Node **out, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (x[i]->type.kind != VALUE_TENSOR)
+      onnx_lack(c, "a condition that is known only when the model runs, of sequences");
+    out[i] = onnx_node_of(c, x[i]);
+  }
+}
+
+static Node *build_zeros(OnnxCall *c, const ValueType *t) {
+  Arg zero = t->dtype == DT_I1 ? arg_bool(false) : build_int(&c->b, 0);
+  return build_full(&c->b, t->rank, t->shape, zero, t->dtype);
+}
+
+/* The branch's results where the flag is true, else `values`; zeros where that is NULL.  The nodes
+ * of the branch are read before it is known of what types the values are that go in front of
+ * them. */
+static void read_guarded(OnnxCall *c, Node *flag, const Onnx__Graph *g, Node **values) {
+  DataLoop l = data_loop_new(c, c->nout + 1);
+  OnnxValue **results = values_new(c, c->nout);
+  Node *before = c->b.before, *begin = build_flag_tensor(c, false);
+  read_loop_body(c, g, NULL, 0, results, c->nout);
+  nodes_of(c, results, l.next + 1, c->nout);
+  l.next[0] = begin;
+  c->b.before = begin;
+  l.carried[0] = build_carried(c, flag);
+  for (uint32_t i = 0; i < c->nout; i++) {
+    Node *initial = values[i] ? values[i] : build_zeros(c, &l.next[i + 1]->type);
+    l.carried[i + 1] = build_carried(c, initial);
+  }
+  Node *test = build_test(c, l.carried[0]);
+  c->b.before = before;
+  end_data_loop(c, test, &l);
+  memcpy(values, l.carried + 1, c->nout * sizeof *values);
+}
+
+static void read_guarded_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
+  Node **values = ARENA_ARRAY(c->r->scratch, Node *, c->nout);
+  Node *condition = build_scalar(c, onnx_in(c, 0));
+  read_guarded(c, condition, yes, values);
+  Node *other = build(&c->b, OP_aten_logical_not_default, ARGS(arg_node(condition)));
+  read_guarded(c, other, no, values);
+  for (uint32_t i = 0; i < c->nout; i++) onnx_set(c, i, values[i]);
+}
 
 static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -103,7 +212,8 @@ void onnx_op_if(OnnxCall *c) {
   const OnnxKnown *k = onnx_known(c, 0);
   c->demanding = false;
   if (!k || k->n != 1 || k->dtype != DT_I1) {
-    read_branches(c, yes, no);
+    if (needs_guard(yes) || needs_guard(no)) read_guarded_branches(c, yes, no);
+    else read_branches(c, yes, no);
     return;
   }
   OnnxValue **out = values_new(c, c->nout);
@@ -113,13 +223,14 @@ void onnx_op_if(OnnxCall *c) {
 
 /* ---- Loop ---- */
 
-/* Is the loop to go on?  An error if that is known only when the model runs. */
-static bool is_loop_continued(OnnxCall *c, OnnxValue *condition) {
+typedef enum { LOOP_ENDS, LOOP_GOES_ON, LOOP_UNKNOWN } Continued;
+
+/* Is the loop to go on? */
+static Continued loop_continued(OnnxCall *c, OnnxValue *condition) {
   const OnnxKnown *k = condition ? onnx_value_known(c->r, condition, true) : NULL;
-  if (!condition) return true;
-  if (!k || k->n != 1 || k->dtype != DT_I1)
-    onnx_lack(c, "a condition that is known only when the model runs");
-  return k->at[0].dim->value;
+  if (!condition) return LOOP_GOES_ON;
+  if (!k || k->n != 1 || k->dtype != DT_I1) return LOOP_UNKNOWN;
+  return k->at[0].dim->value ? LOOP_GOES_ON : LOOP_ENDS;
 }
 
 typedef VEC(OnnxValue *) Values;
@@ -139,6 +250,67 @@ static Node *no_turns(OnnxCall *c, const OnnxValue *item) {
   return build_full(&c->b, item->type.rank + 1, shape, zero, item->type.dtype);
 }
 
+typedef struct {
+  const Onnx__Graph *body;
+  uint32_t carried, nscanned;
+} LoopCall;
+
+static Node *build_loop_test(OnnxCall *c, Node *turn, Node *condition) {
+  if (onnx_has(c, 0)) {
+    Node *most = build_to(&c->b, build_scalar(c, onnx_in(c, 0)), DT_I64);
+    Node *more = build_with(&c->b, OP_aten_lt_Tensor, turn, arg_node(most));
+    condition = build_with(&c->b, OP_aten_logical_and_default, condition, arg_node(more));
+  }
+  return build_test(c, condition);
+}
+
+/* Checks of turns that were written out in vain; other nodes of them have no uses. */
+static void drop_checks(Graph *g, Node *after) {
+  for (Node *n = after ? after->next : g->first, *next; n; n = next) {
+    next = n->next;
+    if (n->kind != NODE_CALL || n->op->prim != PRIM_CHECK) continue;
+    graph_forget_name(g, n);
+    graph_remove(g, n);
+  }
+}
+
+/* Data decides how many turns there are. */
+static void read_data_loop(OnnxCall *c, const LoopCall *l) {
+  enum { TURN, CONDITION, FIRST };
+  DataLoop d = data_loop_new(c, l->carried + FIRST);
+  OnnxValue **in = values_new(c, l->carried + FIRST);
+  OnnxValue **out = values_new(c, 1 + l->carried + l->nscanned);
+  for (uint32_t i = 0; i < l->nscanned; i++)
+    if (onnx_wants(c, l->carried + i))
+      onnx_lack(c, "values that are kept of each turn, in a loop that data ends");
+  nodes_of(c, c->in + FIRST, d.carried + FIRST, l->carried);
+  d.carried[TURN] = build_full(&c->b, 0, NULL, build_int(&c->b, 0), DT_I64);
+  d.carried[CONDITION] =
+      onnx_has(c, 1) ? build_scalar(c, onnx_in(c, 1)) : build_flag_tensor(c, true);
+  for (uint32_t i = 0; i < d.n; i++) d.carried[i] = build_carried(c, d.carried[i]);
+  Node *test = build_loop_test(c, d.carried[TURN], d.carried[CONDITION]);
+  for (uint32_t i = 0; i < d.n; i++) in[i] = value_of_node(c, d.carried[i]);
+  in[CONDITION] = value_of_int(c, 1, DT_I1);
+  read_loop_body(c, l->body, in, d.n, out, 1 + l->carried + l->nscanned);
+  nodes_of(c, out, d.next + CONDITION, 1 + l->carried);
+  d.next[CONDITION] = build_scalar(c, d.next[CONDITION]);
+  d.next[TURN] = build_with(&c->b, OP_aten_add_Tensor, d.carried[TURN], build_int(&c->b, 1));
+  end_data_loop(c, test, &d);
+  for (uint32_t i = 0; i < l->carried; i++)
+    onnx_set_alias(c, i, value_of_node(c, d.carried[FIRST + i]));
+}
+
+/* How many turns there are at most; -1: data decides that. */
+static int64_t most_turns(OnnxCall *c) {
+  if (!onnx_has(c, 0)) return INT64_MAX;
+  c->demanding = true;
+  const OnnxKnown *k = onnx_known(c, 0);
+  c->demanding = false;
+  if (!k) return -1;
+  int64_t most = onnx_need_int(c, 0);
+  return most < 0 ? 0 : most;
+}
+
 /* Inputs are the number of turns, the condition, and values that turns pass on; the body's are the
  * turn's number and the same, its outputs the condition, what it passes on, and what is kept of
  * each turn. */
@@ -149,13 +321,22 @@ void onnx_op_loop(OnnxCall *c) {
   uint32_t nscanned = nout - 1 - carried;
   OnnxValue **in = values_new(c, carried + 2), **out = values_new(c, nout);
   Values *scanned = ARENA_ARRAY(c->r->scratch, Values, nscanned);
-  int64_t most = onnx_has(c, 0) ? onnx_need_int(c, 0) : INT64_MAX, turn = 0;
+  const LoopCall call = {body, carried, nscanned};
+  int64_t most = most_turns(c), turn = 0;
   OnnxValue *condition = onnx_has(c, 1) ? c->in[1] : NULL;
+  Node *before = c->b.in.g->last;
   for (uint32_t i = 0; i < carried; i++) {
     if (!onnx_has(c, i + 2)) onnx_fail(c, E_ONNX_INPUT, i + 3);
     in[i + 2] = c->in[i + 2];
   }
-  for (; turn < most && is_loop_continued(c, condition); turn++) {
+  for (;; turn++) {
+    Continued more = most < 0 ? LOOP_UNKNOWN : loop_continued(c, condition);
+    if (more == LOOP_UNKNOWN) {
+      drop_checks(c->b.in.g, before);
+      read_data_loop(c, &call);
+      return;
+    }
+    if (turn == most || more == LOOP_ENDS) break;
     if (turn == TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
     in[0] = value_of_int(c, turn, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
