@@ -19,9 +19,9 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import control, detectors, elements, float8, recurrent, transformers, windows  # noqa: E402
+import control, detectors, elements, float8, recurrent, states, transformers, windows  # noqa: E402
 
-MODULES = [control, detectors, elements, float8, recurrent, transformers, windows]
+MODULES = [control, detectors, elements, float8, recurrent, states, transformers, windows]
 
 
 def type_of(array):
@@ -30,12 +30,13 @@ def type_of(array):
 
 
 def model(name, opset, inputs, attributes, count):
-    """The operator alone; what is None is left out."""
+    """The operator alone, "DOMAIN NAME" or NAME; what is None is left out."""
+    *domain, name = name.split()
     names = ["-" if x is None else f"x{i}" for i, x in enumerate(inputs)]
     outputs = [f"y{i}" for i in range(count)]
-    node = onnx_text.node(name, names, outputs, **attributes)
+    node = onnx_text.node(name, names, outputs, domain="".join(domain), **attributes)
     types = {n: type_of(x) for n, x in zip(names, inputs) if x is not None}
-    return onnx_text.model([node], types, outputs, opset=opset)
+    return onnx_text.model([node], types, outputs, opset=opset, imports=domain)
 
 
 def run(case, device, folder):

@@ -21,10 +21,8 @@ static bool spell_body(Onnx *r, const Onnx__Graph *g) {
   return ok;
 }
 
-/* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
- * error, nor where a result is not supported. */
-static void read_loop_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin,
-                           OnnxValue **out, size_t nout) {
+void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
+                    size_t nout) {
   Onnx *r = c->r;
   OnnxScope s = {.outer = c->scope};
   const char *where = onnx_where(r, c->proto);
@@ -52,7 +50,7 @@ static OnnxValue **values_new(OnnxCall *c, size_t n) {
   return ARENA_ARRAY(c->r->scratch, OnnxValue *, n);
 }
 
-static OnnxValue *value_of_node(OnnxCall *c, Node *n) {
+OnnxValue *onnx_value_of_node(OnnxCall *c, Node *n) {
   OnnxValue *v = onnx_value_new(c->r, n->name);
   v->node = n;
   v->type = n->type;
@@ -159,7 +157,7 @@ static void read_guarded(OnnxCall *c, Node *flag, const Onnx__Graph *g, Node **v
   DataLoop l = data_loop_new(c, c->nout + 1);
   OnnxValue **results = values_new(c, c->nout);
   Node *before = c->b.before, *begin = build_flag_tensor(c, false);
-  read_loop_body(c, g, NULL, 0, results, c->nout);
+  onnx_read_body(c, g, NULL, 0, results, c->nout);
   nodes_of(c, results, l.next + 1, c->nout);
   l.next[0] = begin;
   c->b.before = begin;
@@ -192,8 +190,8 @@ static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
 /* Both branches are computed, and each element chosen. */
 static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
   OnnxValue **x = values_new(c, c->nout), **y = values_new(c, c->nout);
-  read_loop_body(c, yes, NULL, 0, x, c->nout);
-  read_loop_body(c, no, NULL, 0, y, c->nout);
+  onnx_read_body(c, yes, NULL, 0, x, c->nout);
+  onnx_read_body(c, no, NULL, 0, y, c->nout);
   if (!same_types(x, y, c->nout))
     onnx_lack(c,
               "a condition that is known only when the model runs, of branches whose results "
@@ -217,7 +215,7 @@ void onnx_op_if(OnnxCall *c) {
     return;
   }
   OnnxValue **out = values_new(c, c->nout);
-  read_loop_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
+  onnx_read_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
   for (uint32_t i = 0; i < c->nout; i++) onnx_set_alias(c, i, out[i]);
 }
 
@@ -289,15 +287,15 @@ static void read_data_loop(OnnxCall *c, const LoopCall *l) {
       onnx_has(c, 1) ? build_scalar(c, onnx_in(c, 1)) : build_flag_tensor(c, true);
   for (uint32_t i = 0; i < d.n; i++) d.carried[i] = build_carried(c, d.carried[i]);
   Node *test = build_loop_test(c, d.carried[TURN], d.carried[CONDITION]);
-  for (uint32_t i = 0; i < d.n; i++) in[i] = value_of_node(c, d.carried[i]);
+  for (uint32_t i = 0; i < d.n; i++) in[i] = onnx_value_of_node(c, d.carried[i]);
   in[CONDITION] = value_of_int(c, 1, DT_I1);
-  read_loop_body(c, l->body, in, d.n, out, 1 + l->carried + l->nscanned);
+  onnx_read_body(c, l->body, in, d.n, out, 1 + l->carried + l->nscanned);
   nodes_of(c, out, d.next + CONDITION, 1 + l->carried);
   d.next[CONDITION] = build_scalar(c, d.next[CONDITION]);
   d.next[TURN] = build_with(&c->b, OP_aten_add_Tensor, d.carried[TURN], build_int(&c->b, 1));
   end_data_loop(c, test, &d);
   for (uint32_t i = 0; i < l->carried; i++)
-    onnx_set_alias(c, i, value_of_node(c, d.carried[FIRST + i]));
+    onnx_set_alias(c, i, onnx_value_of_node(c, d.carried[FIRST + i]));
 }
 
 /* How many turns there are at most; -1: data decides that. */
@@ -340,7 +338,7 @@ void onnx_op_loop(OnnxCall *c) {
     if (turn == TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
     in[0] = value_of_int(c, turn, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
-    read_loop_body(c, body, in, carried + 2, out, nout);
+    onnx_read_body(c, body, in, carried + 2, out, nout);
     condition = out[0];
     memcpy(in + 2, out + 1, carried * sizeof *in);
     keep_scanned(c, scanned, out + 1 + carried, nscanned);
@@ -349,7 +347,7 @@ void onnx_op_loop(OnnxCall *c) {
   if (!turn && nscanned && c->nout > carried) {
     in[0] = value_of_int(c, 0, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
-    read_loop_body(c, body, in, carried + 2, out, nout);
+    onnx_read_body(c, body, in, carried + 2, out, nout);
   }
   for (uint32_t i = 0; i < nscanned; i++)
     if (onnx_wants(c, carried + i))
@@ -398,9 +396,9 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
   for (int64_t turn = 0; turn < turns; turn++) {
     for (uint32_t i = 0; i < s->nscanned; i++) {
       Dim at = build_const(&c->b, s->reverse[i] ? turns - 1 - turn : turn);
-      in[s->nstates + i] = value_of_node(c, build_select(&c->b, x[i], s->axes[i], at));
+      in[s->nstates + i] = onnx_value_of_node(c, build_select(&c->b, x[i], s->axes[i], at));
     }
-    read_loop_body(c, s->body, in, nin, results, nout);
+    onnx_read_body(c, s->body, in, nin, results, nout);
     memcpy(in, results, s->nstates * sizeof *in);
     keep_scanned(c, kept, results + s->nstates, s->nkept);
   }
@@ -409,7 +407,7 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
     uint32_t rank = kept[i].data[0]->type.rank + 1;
     uint32_t axis = s->out_axes ? onnx_axis(c, s->out_axes[i], rank) : 0;
     Node *n = stacked(c, kept[i].data, kept[i].len, axis, s->out_reverse[i]);
-    out[s->nstates + i] = value_of_node(c, n);
+    out[s->nstates + i] = onnx_value_of_node(c, n);
   }
 }
 
@@ -438,13 +436,13 @@ static void scan_batches(OnnxCall *c, const Scan *s, OnnxValue *const *states, N
     Node **part = ARENA_ARRAY(c->r->scratch, Node *, s->nscanned);
     Dim at = build_const(&c->b, b);
     for (uint32_t i = 0; i < s->nstates; i++)
-      in[i] = value_of_node(c, build_select(&c->b, onnx_node_of(c, states[i]), 0, at));
+      in[i] = onnx_value_of_node(c, build_select(&c->b, onnx_node_of(c, states[i]), 0, at));
     for (uint32_t i = 0; i < s->nscanned; i++) part[i] = build_select(&c->b, x[i], 0, at);
     run_scan(c, s, in, part, results);
     keep_scanned(c, all, results, nout);
   }
   for (uint32_t i = 0; i < nout; i++)
-    out[i] = value_of_node(c, stacked(c, all[i].data, all[i].len, 0, false));
+    out[i] = onnx_value_of_node(c, stacked(c, all[i].data, all[i].len, 0, false));
 }
 
 void onnx_op_scan(OnnxCall *c) {

@@ -112,6 +112,14 @@ bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *wher
 /* Sorts the model's functions by name. */
 void onnx_find_functions(Onnx *r);
 
+/* ---- onnx_control.c ---- */
+
+/* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
+ * error, nor where a result is not supported. */
+void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
+                    size_t nout);
+OnnxValue *onnx_value_of_node(OnnxCall *c, Node *n);
+
 /* ---- onnx_attrs.c ---- */
 
 /* Attributes that no rule asked for are not supported. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/import/onnx/onnx_op.h"
+#include "graph/import/onnx/onnx_read.h"
 #include "graph/messages.h"
 
 /* ---- heads ---- */
@@ -236,4 +236,51 @@ void onnx_op_rotary_embedding(OnnxCall *c) {
   Node *y = rotated(c, build_slice(b, x, 3, zero, size, 1), size);
   if (size != all) y = build_cat(b, 2, (Node *[]){y, build_slice(b, x, 3, size, all, 1)}, 3);
   onnx_set(c, 0, flat ? join_heads(b, y) : y);
+}
+
+/* ---- FlexAttention ---- */
+
+/* The graph of an attribute, which changes the scores, or the probabilities. */
+static Node *modified(OnnxCall *c, const char *name, Node *x) {
+  if (!onnx_has_attr(c, name)) return x;
+  OnnxValue *in[] = {onnx_value_of_node(c, x)}, *out[1];
+  onnx_read_body(c, onnx_graph(c, name), in, 1, out, 1);
+  Node *y = onnx_node_of(c, out[0]);
+  if (rank_of(y) != 4) onnx_lack(c, "a %s whose result has not four axes", name);
+  return build_to(&c->b, y, x->type.dtype);
+}
+
+/* Heads of keys or values for each of the queries that share them. */
+static Node *heads_for(OnnxCall *c, Node *x, const Node *query) {
+  Build *b = &c->b;
+  Dim heads = x->type.shape[1], wanted = query->type.shape[1];
+  if (heads == wanted) return x;
+  if (!dim_is_int(heads) || !dim_is_int(wanted) || heads->value < 1 || wanted->value % heads->value)
+    onnx_lack(c, "heads of keys that do not divide those of queries");
+  return build(b, OP_aten_repeat_interleave_self_int,
+               ARGS(arg_node(x), build_int(b, wanted->value / heads->value), build_int(b, 1)));
+}
+
+void onnx_op_flex_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    x[i] = onnx_in(c, i);
+    infer_rank(&b->in, &x[i]->type, 4, 4);
+  }
+  Dim size = x[0]->type.shape[3];
+  if (!onnx_has_attr(c, "scale") && !dim_is_int(size)) onnx_lack(c, "a symbolic size of heads");
+  double scale =
+      onnx_has_attr(c, "scale") ? onnx_float(c, "scale", 0) : 1 / sqrt((double)size->value);
+  DType given = x[2]->type.dtype;
+  DType t = onnx_dtype_attr(c, "softmax_precision", build_wide(x[0]->type.dtype));
+  Arg root = arg_float((double)sqrtf((float)scale));
+  Node *query = build_with(b, OP_aten_mul_Tensor, x[0], root);
+  Node *key = build_with(b, OP_aten_mul_Tensor, heads_for(c, x[1], x[0]), root);
+  Node *scores = build_op2(b, OP_aten_matmul_default, query, build_transpose(b, key, 2, 3));
+  scores = modified(c, "score_mod", build_to(b, scores, t));
+  Node *probs = build_with(b, OP_aten_softmax_int, scores, build_int(b, -1));
+  probs = modified(c, "prob_mod", probs);
+  Node *value = build_to(b, heads_for(c, x[2], x[0]), t);
+  onnx_set(c, 0, build_to(b, build_op2(b, OP_aten_matmul_default, probs, value), given));
 }

@@ -48,6 +48,60 @@ void onnx_op_range(OnnxCall *c) {
            build_with_named(&c->b, OP_aten_arange_start_step, 3, args, "dtype", arg_dtype(t)));
 }
 
+/* ---- random numbers ----
+ *
+ * A run draws what the run before drew: the seed is the attribute's bits, or without one the number
+ * of the node. */
+
+static Node *draw(OnnxCall *c, const char *kind, uint32_t rank, const Dim *shape) {
+  Build *b = &c->b;
+  float given = (float)onnx_float(c, "seed", 0);
+  uint32_t seed;
+  memcpy(&seed, &given, sizeof seed);
+  if (!onnx_has_attr(c, "seed")) seed = b->in.g->nids;
+  Arg how = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, kind)};
+  return build(b, OP_nereid_random_default,
+               ARGS(arg_dims(b->in.g, rank, shape), build_int(b, seed), how));
+}
+
+/* In the shape of the attribute, or of the input of ...Like, times `by`, plus `more`. */
+static void set_random(OnnxCall *c, const char *kind, double by, double more) {
+  Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX];
+  bool like = onnx_has(c, 0);
+  const ValueType *x = like ? onnx_type(c, 0) : NULL;
+  uint32_t rank = like ? x->rank : 0, count;
+  const int64_t *sizes = like ? NULL : onnx_ints(c, "shape", &count);
+  if (!like && !sizes) onnx_fail(c, E_ONNX_ATTR_MISSING, "shape");
+  if (!like && count > GRAPH_RANK_MAX) onnx_fail(c, E_GRAPH_RANK, GRAPH_RANK_MAX);
+  if (like) memcpy(shape, x->shape, rank * sizeof *shape);
+  for (uint32_t i = 0; !like && i < count; i++) shape[rank++] = build_const(b, sizes[i]);
+  DType t = onnx_dtype_attr(c, "dtype", like ? x->dtype : DT_F32);
+  Node *y = draw(c, kind, rank, shape);
+  y = build_with(b, OP_aten_mul_Tensor, y, arg_float(by));
+  y = build_with(b, OP_aten_add_Tensor, y, arg_float(more));
+  onnx_set(c, 0, build_to(b, y, t));
+}
+
+void onnx_op_random_uniform(OnnxCall *c) {
+  double low = onnx_float(c, "low", 0), high = onnx_float(c, "high", 1);
+  set_random(c, "uniform", high - low, low);
+}
+
+void onnx_op_random_normal(OnnxCall *c) {
+  set_random(c, "normal", onnx_float(c, "scale", 1), onnx_float(c, "mean", 0));
+}
+
+/* 1 with the probability that the input says. */
+void onnx_op_bernoulli(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *p = onnx_in(c, 0);
+  DType t = onnx_dtype_attr(c, "dtype", p->type.dtype);
+  Node *u = draw(c, "uniform", p->type.rank, p->type.shape);
+  Node *one = build_op2(b, OP_aten_lt_Tensor, u, build_to(b, p, DT_F32));
+  onnx_set(c, 0, build_to(b, one, t));
+}
+
 /* The upper or lower triangle of the last two axes, from the diagonal that input 1 says. */
 void onnx_op_trilu(OnnxCall *c) {
   bool upper = onnx_flag(c, "upper", true);

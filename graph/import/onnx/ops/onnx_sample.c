@@ -72,17 +72,103 @@ void onnx_op_center_crop_pad(OnnxCall *c) {
   onnx_set(c, 0, x);
 }
 
+/* ---- Col2Im ---- */
+
+/* Of an axis of the image: how many windows go along it, and where they begin. */
+typedef struct {
+  int64_t size, block, count, stride, dilation, pad;
+} ImageAxis;
+
+static Node *constant_vector(OnnxCall *c, DType t, int64_t n, const int64_t *at) {
+  OnnxKnown *k = onnx_known_new(c, t, 1, &n);
+  if (!k) onnx_lack(c, "images that are so large");
+  for (int64_t i = 0; i < n; i++) k->at[i].dim = build_const(&c->b, at[i]);
+  return onnx_constant(c, k);
+}
+
+/* Element `of` of each window along an axis, where the image has it, else zeros; x has one axis for
+ * the windows. */
+static Node *spread_element(OnnxCall *c, Node *x, uint32_t axis, const ImageAxis *a, int64_t of) {
+  Build *b = &c->b;
+  int64_t *from = ARENA_ARRAY(b->in.g->arena, int64_t, (size_t)a->size);
+  int64_t *there = ARENA_ARRAY(b->in.g->arena, int64_t, (size_t)a->size);
+  for (int64_t i = 0; i < a->size; i++) {
+    int64_t at = i + a->pad - of * a->dilation;
+    there[i] = at >= 0 && at % a->stride == 0 && at / a->stride < a->count;
+    from[i] = there[i] ? at / a->stride : 0;
+  }
+  Node *index = constant_vector(c, DT_I64, a->size, from);
+  Node *mask = build_along(b, constant_vector(c, DT_I1, a->size, there), axis, rank_of(x));
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_node(index)};
+  Arg zero = dtype_is_float(x->type.dtype) ? arg_float(0) : build_int(b, 0);
+  return build_where(b, mask, arg_node(build(b, OP_aten_index_select_default, 3, args)), zero);
+}
+
+/* Axis `block` of x goes along the elements of windows, axis `axis` > block along windows. */
+static Node *add_windows(OnnxCall *c, Node *x, uint32_t block, uint32_t axis, const ImageAxis *a) {
+  Build *b = &c->b;
+  Node *sum = NULL;
+  for (int64_t i = 0; i < a->block; i++) {
+    Node *one = build_select(b, x, block, build_const(b, i));
+    Node *spread = spread_element(c, one, axis - 1, a, i);
+    sum = sum ? build_add(b, sum, spread) : spread;
+  }
+  return sum;
+}
+
+static void read_image_axes(OnnxCall *c, uint32_t n, const Dim *image, const Dim *block,
+                            ImageAxis *out) {
+  int64_t stride[GRAPH_RANK_MAX], dilation[GRAPH_RANK_MAX], pads[2 * GRAPH_RANK_MAX];
+  onnx_ints_of(c, "strides", n, 1, stride);
+  onnx_ints_of(c, "dilations", n, 1, dilation);
+  onnx_ints_of(c, "pads", 2 * n, 0, pads);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!dim_is_int(image[i]) || !dim_is_int(block[i])) onnx_lack(c, "a symbolic image");
+    if (stride[i] < 1) onnx_fail(c, E_GRAPH_STEP, (long long)stride[i]);
+    int64_t size = image[i]->value, window = dilation[i] * (block[i]->value - 1) + 1;
+    int64_t room = size + pads[i] + pads[n + i] - window;
+    int64_t count = room < 0 ? 0 : room / stride[i] + 1;
+    out[i] = (ImageAxis){size, block[i]->value, count, stride[i], dilation[i], pads[i]};
+  }
+}
+
+/* Any number of axes, one after the other, and pads that differ. */
+static void fold_any(OnnxCall *c, uint32_t n, const Dim *image, const Dim *block) {
+  Build *b = &c->b;
+  ImageAxis axes[GRAPH_RANK_MAX];
+  Node *x = onnx_in(c, 0);
+  infer_rank(&b->in, &x->type, 3, 3);
+  if (2 * n + 2 > GRAPH_RANK_MAX) onnx_lack(c, "images of %u axes", n);
+  read_image_axes(c, n, image, block, axes);
+  Dim shape[GRAPH_RANK_MAX], elements = build_const(b, 1);
+  for (uint32_t i = 0; i < n; i++) elements = dim_mul(onnx_dims(c), elements, block[i]);
+  shape[0] = x->type.shape[0];
+  shape[1] = dim_floordiv(onnx_dims(c), x->type.shape[1], elements);
+  for (uint32_t i = 0; i < n; i++) shape[2 + i] = block[i];
+  for (uint32_t i = 0; i < n; i++) shape[2 + n + i] = build_const(b, axes[i].count);
+  x = build_view(b, x, 2 * n + 2, shape);
+  for (uint32_t i = 0; i < n; i++) x = add_windows(c, x, 2, 2 + n, &axes[i]);
+  onnx_set(c, 0, x);
+}
+
 /* Columns, a window's elements each, added up to an image. */
 void onnx_op_col2im(OnnxCall *c) {
   Build *b = &c->b;
   Dim image[GRAPH_RANK_MAX], block[GRAPH_RANK_MAX];
   int64_t stride[2], dilation[2], pads[4];
-  if (onnx_need_dims(c, 1, image) != 2 || onnx_need_dims(c, 2, block) != 2)
-    onnx_lack(c, "images that have not two axes");
+  uint32_t n = onnx_need_dims(c, 1, image);
+  if (onnx_need_dims(c, 2, block) != n) onnx_fail(c, E_ONNX_ATTR_COUNT, "block_shape", 0u, n);
+  if (n != 2) {
+    fold_any(c, n, image, block);
+    return;
+  }
   onnx_ints_of(c, "strides", 2, 1, stride);
   onnx_ints_of(c, "dilations", 2, 1, dilation);
   onnx_ints_of(c, "pads", 4, 0, pads);
-  if (pads[0] != pads[2] || pads[1] != pads[3]) onnx_lack(c, "pads that differ");
+  if (pads[0] != pads[2] || pads[1] != pads[3]) {
+    fold_any(c, n, image, block);
+    return;
+  }
   const int64_t *lists[] = {dilation, pads, stride};
   Arg args[6] = {arg_node(onnx_in(c, 0)), arg_dims(b->in.g, 2, image), arg_dims(b->in.g, 2, block)};
   for (int i = 0; i < 3; i++) {

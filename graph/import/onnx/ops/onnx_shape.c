@@ -327,6 +327,19 @@ static Arg padding_value(OnnxCall *c, DType t) {
   return dtype_is_float(k->dtype) ? arg_float(k->at[0].number) : arg_dim(k->at[0].dim);
 }
 
+/* Zeros around x, where a padded mask says, are the value that is known only at run time. */
+static Node *pad_with_tensor(OnnxCall *c, Node *x, Arg pad) {
+  Build *b = &c->b;
+  Node *value = build_to(b, onnx_in(c, 2), x->type.dtype);
+  if (rank_of(value)) value = build_view(b, value, 0, NULL);
+  Node *inside = build_full(b, x->type.rank, x->type.shape, arg_bool(true), DT_I1);
+  Arg zero = dtype_is_float(x->type.dtype) ? arg_float(0) : build_int(b, 0);
+  Node *y = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pad, zero));
+  Node *kept =
+      build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(inside), pad, build_int(b, 0)));
+  return build_where(b, kept, arg_node(y), arg_node(value));
+}
+
 void onnx_op_pad(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   Dim before[GRAPH_RANK_MAX], after[GRAPH_RANK_MAX];
@@ -335,6 +348,11 @@ void onnx_op_pad(OnnxCall *c) {
       {"reflect", "reflect"}, {"edge", "replicate"}, {"wrap", "circular"}};
   pads_of(c, rank_of(x), before, after);
   Arg pad = build_padding(c, before, after, rank_of(x));
+  bool open = c->opset >= 11 && onnx_has(c, 2) && !onnx_known(c, 2);
+  if (!strcmp(mode, "constant") && open) {
+    onnx_set(c, 0, pad_with_tensor(c, x, pad));
+    return;
+  }
   if (!strcmp(mode, "constant")) {
     Arg args[] = {arg_node(x), pad, padding_value(c, x->type.dtype)};
     onnx_set(c, 0, build(&c->b, OP_aten_constant_pad_nd_default, 3, args));

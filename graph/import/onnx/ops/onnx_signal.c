@@ -72,6 +72,37 @@ static Node *fit(OnnxCall *c, Node *x, uint32_t axis, Dim n) {
   return build(b, OP_aten_constant_pad_nd_default, 2, args);
 }
 
+/* One part of all n elements of a spectrum, of which x has the first half: the others are the same
+ * in reverse order, or for the imaginary part their negatives. */
+static Node *whole_spectrum(OnnxCall *c, Node *x, Dim n, bool imaginary) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  uint32_t last = rank_of(x) - 1;
+  Dim half = half_length(c, n), end = dim_add(d, dim_sub(d, n, half), build_const(b, 1));
+  if (dim_is(end, 1)) return x;
+  Node *rest = build_slice(b, x, last, build_const(b, 1), end, 1);
+  Dim axis = build_const(b, last);
+  rest = build(b, OP_aten_flip_default, ARGS(arg_node(rest), arg_dims(b->in.g, 1, &axis)));
+  if (imaginary) rest = build_op1(b, OP_aten_neg_default, rest);
+  return build_cat(b, 2, (Node *[]){x, rest}, last);
+}
+
+/* Real numbers, of which x is one side of the spectrum; their number is given, or even. */
+static void set_inverse_of_half(OnnxCall *c, Node *x, uint32_t axis) {
+  Build *b = &c->b;
+  DType t = x->type.dtype;
+  uint32_t rank = rank_of(x);
+  Dim given = dim_sub(onnx_dims(c), x->type.shape[axis], build_const(b, 1));
+  Dim n = onnx_has(c, 1) ? onnx_need_dim(c, 1) : dim_mul(onnx_dims(c), given, build_const(b, 2));
+  x = fit(c, x, axis, half_length(c, n));
+  x = build_transpose(b, build_to(b, x, DT_F64), axis, rank - 2);
+  Node *re = whole_spectrum(c, complex_part(c, x, 0), n, false), *im = complex_part(c, x, 1);
+  if (im) im = whole_spectrum(c, im, n, true);
+  Node *y = transform(c, re, im, n, true);
+  y = build_slice(b, y, rank - 1, build_const(b, 0), build_const(b, 1), 1);
+  onnx_set(c, 0, build_to(b, build_transpose(b, y, axis, rank - 2), t));
+}
+
 void onnx_op_dft(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
@@ -82,7 +113,10 @@ void onnx_op_dft(OnnxCall *c) {
                                    : -2;
   uint32_t axis = onnx_axis(c, along, rank);
   if (rank < 2 || axis == rank - 1) onnx_fail(c, E_GRAPH_AXIS, (long long)along, rank);
-  if (inverse && half) onnx_lack(c, "an inverse of one side");
+  if (inverse && half) {
+    set_inverse_of_half(c, x, axis);
+    return;
+  }
   DType t = x->type.dtype;
   if (onnx_has(c, 1)) x = fit(c, x, axis, onnx_need_dim(c, 1));
   Dim n = x->type.shape[axis];
