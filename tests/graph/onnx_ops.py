@@ -19,9 +19,11 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import control, detectors, elements, float8, recurrent, states, transformers, windows  # noqa: E402
+import control, detectors, elements, float8, narrow, recurrent  # noqa: E402
+import states, transformers, windows  # noqa: E402
 
-MODULES = [control, detectors, elements, float8, recurrent, states, transformers, windows]
+MODULES = [control, detectors, elements, float8, narrow, recurrent, states, transformers,
+           windows]
 
 
 def type_of(array):

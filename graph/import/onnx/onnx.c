@@ -93,7 +93,8 @@ static const Onnx__Type *given_type(const Onnx__Type *t) {
   return t && t->optional_type && t->optional_type->elem_type ? t->optional_type->elem_type : t;
 }
 
-static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, ValueType *out) {
+static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, ValueType *out,
+                       uint8_t *bits) {
   Dim shape[GRAPH_RANK_MAX];
   const Onnx__Type *type = given_type(info->type);
   const char *kind = type_kind_name(type), *where = arena_printf(r->arena, "input %s", input);
@@ -110,7 +111,7 @@ static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, 
     if (dim_is_int(shape[i]) && shape[i]->value < 0)
       return onnx_error(r, where, E_ONNX_NEGATIVE, (long long)shape[i]->value);
   }
-  DType dtype = onnx_dtype(t->elem_type);
+  DType dtype = onnx_narrow_dtype(t->elem_type, bits);
   ValueType tensor = value_tensor(r->graph, dtype, (uint32_t)t->shape->n_dim, shape);
   if (!value_is_countable(r->graph, &tensor))
     return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
@@ -124,7 +125,7 @@ static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, 
 static bool read_graph_input(Onnx *r, OnnxScope *s, const Onnx__ValueInfo *info, uint32_t number) {
   const char *name = onnx_identifier(r, onnx_text(info->name), "input");
   OnnxValue *v = onnx_value_new(r, pool_name(r->names, onnx_text(info->name)));
-  if (!input_type(r, info, name, &v->type)) return false;
+  if (!input_type(r, info, name, &v->type, &v->bits)) return false;
   Node *n = graph_node(r->graph, NODE_INPUT, NULL, 0, 0);
   graph_fresh_name(r->graph, n, name);
   n->location = r->location;

@@ -145,11 +145,24 @@ static void rename_result(OnnxCall *c, Node *n, const char *name) {
   graph_fresh_name(c->r->graph, n, onnx_identifier(c->r, name, "value"));
 }
 
+/* An operator's result of bytes has elements of as few bits as its operands: those that change
+ * elements, not only where they are, say what they make (onnx_set_bits). */
+static void keep_bits(OnnxCall *c, OnnxValue *v) {
+  for (uint32_t i = 0; i < c->nin; i++)
+    if (c->in[i] && c->in[i]->bits && c->in[i]->type.dtype == v->type.dtype)
+      v->bits = c->in[i]->bits;
+}
+
+void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits) {
+  if (onnx_wants(c, i)) c->out[i]->bits = bits;
+}
+
 void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
   if (!onnx_wants(c, i)) return;
   OnnxValue *v = c->out[i];
   v->node = n;
   v->type = n->type;
+  keep_bits(c, v);
   rename_result(c, n, v->name);
 }
 
@@ -179,7 +192,9 @@ OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *sh
 }
 
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {
-  if (onnx_wants(c, i)) onnx_value_set_known(c->r, c->out[i], k);
+  if (!onnx_wants(c, i)) return;
+  onnx_value_set_known(c->r, c->out[i], k);
+  keep_bits(c, c->out[i]);
 }
 
 Node *onnx_constant(OnnxCall *c, const OnnxKnown *k) {

@@ -139,8 +139,10 @@ static bool needs_guard(const Onnx__Graph *g) {
 
 static void nodes_of(OnnxCall *c, OnnxValue *const *x, Node **out, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    if (x[i]->type.kind != VALUE_TENSOR)
-      onnx_lack(c, "a condition that is known only when the model runs, of sequences");
+    if (x[i]->type.kind != VALUE_TENSOR || x[i]->bits)
+      onnx_lack(c,
+                "a condition that is known only when the model runs, of sequences, or of integers "
+                "of a few bits");
     out[i] = onnx_node_of(c, x[i]);
   }
 }
@@ -183,7 +185,7 @@ static void read_guarded_branches(OnnxCall *c, const Onnx__Graph *yes, const Onn
 
 static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (!value_type_eq(&x[i]->type, &y[i]->type)) return false;
+    if (!value_type_eq(&x[i]->type, &y[i]->type) || x[i]->bits != y[i]->bits) return false;
   return true;
 }
 
@@ -201,6 +203,7 @@ static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph
   for (uint32_t i = 0; i < c->nout; i++) {
     Arg a = arg_node(onnx_node_of(c, x[i])), b = arg_node(onnx_node_of(c, y[i]));
     onnx_set(c, i, build_where(&c->b, condition, a, b));
+    onnx_set_bits(c, i, x[i]->bits);
   }
 }
 

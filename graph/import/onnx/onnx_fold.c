@@ -240,14 +240,17 @@ static bool cast_element(OnnxCall *c, DType from, DType to, OnnxElement x, OnnxE
 }
 
 bool onnx_fold_cast(OnnxCall *c) {
+  uint8_t bits;
   const OnnxKnown *x = onnx_known(c, 0);
-  DType to = onnx_dtype_attr(c, "to", DT_NONE);
+  DType to = onnx_narrow_attr(c, "to", DT_NONE, &bits);
+  if (bits) return false;
   OnnxKnown *out = x && to ? onnx_known_new(c, to, x->rank, x->shape) : NULL;
   if (!out) return false;
   onnx_ignore(c, "saturate");
   for (uint32_t i = 0; i < out->n; i++)
     if (!cast_element(c, x->dtype, to, x->at[i], &out->at[i])) return false;
   onnx_set_known(c, 0, out);
+  onnx_set_bits(c, 0, 0);
   return true;
 }
 

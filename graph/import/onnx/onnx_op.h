@@ -23,8 +23,8 @@
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_OP_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_OP_H
 
-#include "graph/infer/node_builder.h"
 #include "graph/import/onnx/onnx_value.h"
+#include "graph/infer/node_builder.h"
 
 struct Onnx__Node;
 struct Onnx__Tensor;
@@ -66,7 +66,9 @@ struct OnnxCall {
   Node stand;        /* the Build's node */
 };
 
-#define ONNX(name, since, rule, ...) void onnx_op_##rule(OnnxCall *c); __VA_ARGS__
+#define ONNX(name, since, rule, ...) \
+  void onnx_op_##rule(OnnxCall *c);  \
+  __VA_ARGS__
 #define FOLD(rule) bool onnx_fold_##rule(OnnxCall *c);
 #include "graph/import/onnx/onnx_table.def"
 
@@ -119,6 +121,8 @@ OnnxValue *onnx_tensor(OnnxCall *c, const char *name);
 const OnnxKnown *onnx_tensor_known_attr(OnnxCall *c, const char *name);
 const struct Onnx__Graph *onnx_graph(OnnxCall *c, const char *name);
 DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise);
+/* The same, with integers of 4 and 2 bits, which are bytes; *bits: 4, 2, or 0 for others. */
+DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, uint8_t *bits);
 void onnx_ignore(OnnxCall *c, const char *name);
 /* A list of `n` integers, all `otherwise` if it is not there; an error if it has another length. */
 void onnx_ints_of(OnnxCall *c, const char *name, uint32_t n, int64_t otherwise, int64_t *out);
@@ -141,6 +145,8 @@ Node *onnx_cast(OnnxCall *c, Node *x, DType t);
 /* Is result i asked for? */
 bool onnx_wants(const OnnxCall *c, uint32_t i);
 void onnx_set(OnnxCall *c, uint32_t i, Node *n);
+/* The elements of result i, bytes, are of 4 or 2 bits; 0: of 8. */
+void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits);
 /* Another value is the result. */
 void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);

@@ -80,6 +80,8 @@ const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
 
 /* DT_NONE: not supported. */
 DType onnx_dtype(int64_t number);
+/* The same of integers of 4 and 2 bits, too, which are in bytes; *bits: 4, 2, or 0 for others. */
+DType onnx_narrow_dtype(int64_t number, uint8_t *bits);
 const char *onnx_dtype_name(Onnx *r, int64_t number);
 /* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
 bool onnx_can_know(uint32_t rank, const int64_t *shape);

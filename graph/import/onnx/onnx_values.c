@@ -36,7 +36,10 @@ static const struct {
               {DT_NONE, "float8e5m2fnuz"},
               {DT_NONE, "uint4"},
               {DT_NONE, "int4"},
-              {DT_NONE, "float4e2m1"}};
+              {DT_NONE, "float4e2m1"},
+              {DT_NONE, "float8e8m0"},
+              {DT_NONE, "uint2"},
+              {DT_NONE, "int2"}};
 
 enum { DTYPES_COUNT = sizeof dtypes / sizeof *dtypes, EXTERNAL = 1 };
 
@@ -47,6 +50,13 @@ DType onnx_dtype(int64_t number) {
 const char *onnx_dtype_name(Onnx *r, int64_t number) {
   if (number >= 0 && number < DTYPES_COUNT) return dtypes[number].name;
   return arena_printf(r->arena, "number %lld", (long long)number);
+}
+
+DType onnx_narrow_dtype(int64_t number, uint8_t *bits) {
+  enum { UINT4 = 21, INT4 = 22, UINT2 = 25, INT2 = 26 };
+  *bits = number == UINT4 || number == INT4 ? 4 : number == UINT2 || number == INT2 ? 2 : 0;
+  if (!*bits) return onnx_dtype(number);
+  return number == INT4 || number == INT2 ? DT_I8 : DT_U8;
 }
 
 /* ---- types ---- */
@@ -63,7 +73,8 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
       return onnx_error(r, where, E_ONNX_TOO_LARGE);
     shape[i] = dim_int(r->graph->dims, t->dims[i]);
   }
-  DType dtype = onnx_dtype(t->data_type);
+  uint8_t bits;
+  DType dtype = onnx_narrow_dtype(t->data_type, &bits);
   if (dtype) *type = value_tensor(r->graph, dtype, (uint32_t)t->n_dims, shape);
   else
     onnx_note_lack(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->data_type)),
@@ -139,14 +150,31 @@ static bool raw_bytes(Onnx *r, const Onnx__Tensor *t, const ValueType *type, Wei
   return true;
 }
 
+/* Elements of so few bits, the first in the lowest, become bytes. */
+static void unpack_elements(Onnx *r, uint64_t n, unsigned bits, bool is_signed,
+                            WeightBytes *bytes) {
+  const uint8_t *packed = (const uint8_t *)bytes->data;
+  uint8_t *out = ARENA_ARRAY(r->arena, uint8_t, n), sign = is_signed ? 1 << (bits - 1) : 0;
+  for (uint64_t i = 0; i < n; i++) {
+    uint8_t x = packed[i * bits / 8] >> (i * bits % 8) & ((1 << bits) - 1);
+    out[i] = (uint8_t)((x ^ sign) - sign);
+  }
+  bytes->data = out;
+  bytes->size = n;
+}
+
 /* Its elements in memory; false after an error. */
 static bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where,
                               const ValueType *type, WeightBytes *out) {
-  uint64_t need = shape_numel(type) * dtype_bytes(type->dtype);
+  uint8_t bits;
+  onnx_narrow_dtype(t->data_type, &bits);
+  uint64_t n = shape_numel(type), need = n * dtype_bytes(type->dtype);
+  if (bits) need = (n * bits + 7) / 8;
   bool external = t->data_location == EXTERNAL;
   bool ok = external ? external_bytes(r, t, where, need, out) : raw_bytes(r, t, type, out);
   if (!ok) return false;
   if (out->size != need) return onnx_error(r, where, E_ONNX_BYTES, (size_t)need, out->size);
+  if (bits) unpack_elements(r, n, bits, dtype_is_signed(type->dtype), out);
   return true;
 }
 
@@ -210,6 +238,7 @@ OnnxValue *onnx_value_new(Onnx *r, Name name) {
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name) {
   OnnxValue *v = onnx_value_new(r, name);
   v->tensor = t;
+  onnx_narrow_dtype(t->data_type, &v->bits);
   return onnx_tensor_type(r, t, name, &v->type) ? v : NULL;
 }
 

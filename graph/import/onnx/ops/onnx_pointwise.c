@@ -232,13 +232,34 @@ Node *onnx_cast(OnnxCall *c, Node *x, DType t) {
   return build_to(&c->b, build(&c->b, OP_aten_clamp_default, 3, limits), t);
 }
 
+/* The lowest bits of an integer, the highest of them its sign. */
+static Node *narrowed(OnnxCall *c, Node *x, DType t, unsigned bits) {
+  Build *b = &c->b;
+  int64_t sign = dtype_is_signed(t) ? 1 << (bits - 1) : 0;
+  x = build_to(b, x, dtype_bits(x->type.dtype) == 64 ? DT_I64 : DT_I32);
+  x = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, (1 << bits) - 1));
+  if (sign) x = build_with(b, OP_aten_bitwise_xor_Scalar, x, build_int(b, sign));
+  if (sign) x = build_with(b, OP_aten_sub_Tensor, x, build_int(b, sign));
+  return build_to(b, x, t);
+}
+
+static void set_cast(OnnxCall *c, DType t, uint8_t bits) {
+  Node *x = onnx_in(c, 0);
+  onnx_set(c, 0, bits ? narrowed(c, x, t, bits) : onnx_cast(c, x, t));
+  onnx_set_bits(c, 0, bits);
+  if (bits) onnx_ignore(c, "saturate");
+}
+
 void onnx_op_cast(OnnxCall *c) {
   if (!onnx_has_attr(c, "to")) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
-  onnx_set(c, 0, onnx_cast(c, onnx_in(c, 0), onnx_dtype_attr(c, "to", DT_NONE)));
+  uint8_t bits;
+  DType t = onnx_narrow_attr(c, "to", DT_NONE, &bits);
+  set_cast(c, t, bits);
 }
 
 void onnx_op_cast_like(OnnxCall *c) {
-  onnx_set(c, 0, onnx_cast(c, onnx_in(c, 0), onnx_type(c, 1)->dtype));
+  DType t = onnx_type(c, 1)->dtype;
+  set_cast(c, t, c->in[1]->bits);
 }
 
 void onnx_op_identity(OnnxCall *c) {
@@ -283,6 +304,7 @@ void onnx_op_bit_cast(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   DType t = onnx_dtype_attr(c, "to", DT_NONE);
   if (!t) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
-  if (dtype_bits(t) != dtype_bits(x->type.dtype)) onnx_lack(c, "dtypes of different sizes");
+  if (c->in[0]->bits || dtype_bits(t) != dtype_bits(x->type.dtype))
+    onnx_lack(c, "dtypes of different sizes");
   onnx_set(c, 0, build_with(&c->b, OP_aten_view_dtype, x, arg_dtype(t)));
 }

@@ -32,15 +32,17 @@ static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;
 }
 
-/* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */
-static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
+/* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t, of which
+ * integers have the lowest `few` bits, if that is not 0. */
+static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t,
+                               unsigned few) {
   Build *b = &c->b;
-  unsigned bits = dtype_bits(t);
+  unsigned bits = few ? few : dtype_bits(t);
   if (t == DT_F8E4NV || t == DT_F8E5) {
     x = build_div(b, x, scale);
     return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
   }
-  if (!dtype_is_int(t) || bits < 8 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
+  if (!dtype_is_int(t) || t == DT_I1 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
   x = build_op1(b, OP_aten_round_default, build_div(b, x, scale));
   if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
   double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
@@ -79,10 +81,13 @@ void onnx_op_quantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
   Node *scale = build_to(&c->b, expand_scale(c, onnx_in(c, 1), x), DT_F32);
   onnx_ignore(c, "precision");
-  DType t = onnx_dtype_attr(c, "output_dtype", DT_U8);
+  uint8_t bits;
+  DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &bits);
   onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
   x = build_to(&c->b, x, DT_F32);
-  onnx_set(c, 0, quantize_elements(c, x, scale, zero, zero ? zero->type.dtype : t));
+  if (zero) t = zero->type.dtype, bits = c->in[2]->bits;
+  onnx_set(c, 0, quantize_elements(c, x, scale, zero, t, bits));
+  onnx_set_bits(c, 0, bits);
 }
 
 void onnx_op_dequantize(OnnxCall *c) {
@@ -103,8 +108,8 @@ void onnx_op_dynamic_quantize(OnnxCall *c) {
   low = build_op2(b, OP_aten_minimum_default, low, zero);
   high = build_op2(b, OP_aten_maximum_default, high, zero);
   Node *scale = build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(INT8_SPAN));
-  Node *point = quantize_elements(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8);
-  onnx_set(c, 0, quantize_elements(c, x, scale, point, DT_U8));
+  Node *point = quantize_elements(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8, 0);
+  onnx_set(c, 0, quantize_elements(c, x, scale, point, DT_U8, 0));
   onnx_set(c, 1, scale);
   onnx_set(c, 2, point);
 }
@@ -130,7 +135,7 @@ void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
   Build *b = &c->b;
   Node *real = build_mul(b, build_to(b, sums, DT_F32), build_mul(b, x, y));
-  return quantize_elements(c, real, scale, zero, zero->type.dtype);
+  return quantize_elements(c, real, scale, zero, zero->type.dtype, 0);
 }
 
 /* Inputs are three of each factor and two of the result: tensor, scale, zero point. */
