@@ -371,7 +371,8 @@ static void visit_view(ChannelsLast *l, Node *n) {
 
 static void permute_node(ChannelsLast *l, Node *n) {
   if (n->kind == NODE_GETITEM) move_item(l, n);
-  if (n->kind != NODE_CALL) return;
+  /* A loop's value has the order of axes that it has after an iteration. */
+  if (n->kind != NODE_CALL || graph_is(n, OP_nereid_carried_default)) return;
   if (splits(n)) move_split(l, n);
   else if (graph_is(n, OP_aten_cat_default)) move_cat(l, n);
   else if (graph_is(n, OP_aten_constant_pad_nd_default)) move_pad(l, n);

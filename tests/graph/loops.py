@@ -223,6 +223,35 @@ def open_size(x, w):
     return y,
 
 
+@case('x: "f32[1, 8, 6, 6]", w: "f32[8, 8, 3, 3]", n: "i64[]"',
+      *[[vector((1, 8, 6, 6), 11), vector((8, 8, 3, 3), 12) * np.float32(0.1), count(k)]
+        for k in (0, 3)])
+def images(x, w, n):
+    """
+    zero = torch.ops.aten.full.default([], 0, dtype = torch.int64)
+    c0 = torch.ops.aten.conv2d.default(x, w, None, [1, 1], [1, 1])
+    i = nereid.carried.default(zero, 1)
+    y = nereid.carried.default(c0, 2)
+    lt = torch.ops.aten.lt.Tensor(i, n)
+    test = nereid.loop_test.default(lt, 3)
+    c = torch.ops.aten.conv2d.default(y, w, None, [1, 1], [1, 1])
+    t = torch.ops.aten.tanh.default(c)
+    i2 = torch.ops.aten.add.Tensor(i, 1)
+    end = nereid.loop_end.default(test, [i, y], [i2, t])
+    r = nereid.loop_result.default(y, end)
+    c1 = torch.ops.aten.conv2d.default(r, w, None, [1, 1], [1, 1])
+    return (r, c1)
+    """
+    def conv(x):
+        p = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+        return sum(np.einsum("bchw,oc->bohw", p[:, :, i:i + 6, j:j + 6], w[:, :, i, j])
+                   for i in range(3) for j in range(3))
+    y = conv(x)
+    for _ in range(n):
+        y = np.tanh(conv(y))
+    return y, conv(y)
+
+
 def text_of(inputs, function):
     body = "\n".join("    " + line for line in function.__doc__.strip("\n ").splitlines())
     return f"class M(torch.nn.Module):\n    def forward(self, {inputs}):\n        {body.strip()}\n"
