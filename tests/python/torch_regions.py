@@ -41,6 +41,9 @@ def check(name, function, *args, wrt=()):
     from nereid.torch_backend import _programs
 
     torch._dynamo.reset()
+    verified = torch.compile(function, backend="nereid", options={"verify": True})
+    compare(f"{name}, verified", function(*args), verified(*args))
+    torch._dynamo.reset()
     first, compiled = len(_programs), torch.compile(function, backend="nereid")
     compare(name, function(*args), compiled(*args))
     if wrt:

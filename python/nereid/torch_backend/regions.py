@@ -32,13 +32,13 @@ def is_graph(node) -> bool:
     return isinstance(found, torch.nn.Module)
 
 
-def _graph(node) -> torch.fx.Graph:
-    return operator.attrgetter(node.target)(node.graph.owning_module).graph
+def module_of(node) -> torch.fx.GraphModule:
+    return operator.attrgetter(node.target)(node.graph.owning_module)
 
 
 def _split(node) -> tuple[list, list[list]]:
     """The graphs, and the lists of operands."""
-    graphs = [_graph(arg) for arg in node.args
+    graphs = [module_of(arg).graph for arg in node.args
               if isinstance(arg, torch.fx.Node) and is_graph(arg)]
     return graphs, [list(arg) for arg in node.args if isinstance(arg, (list, tuple))]
 

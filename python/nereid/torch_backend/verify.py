@@ -15,6 +15,7 @@ from nereid.errors import NereidError
 from nereid.torch_backend.log import line_of
 from nereid.torch_backend.partition import Segment, is_tensor
 from nereid.torch_backend.random_ops import is_seeded
+from nereid.torch_backend.regions import is_graph, module_of
 
 aten = torch.ops.aten
 _WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64,
@@ -142,7 +143,7 @@ class Verified:
 
         def value_of(arg):
             if isinstance(arg, torch.fx.Node):
-                return env[arg]
+                return module_of(arg) if is_graph(arg) else env[arg]
             if isinstance(arg, torch.SymInt):
                 return int(arg.node.expr.subs(symbols))
             return _WIDE.get(arg, arg) if wide and isinstance(arg, torch.dtype) else arg
