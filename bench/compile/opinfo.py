@@ -220,6 +220,15 @@ def group(row):
     return "right, with fallback" if row["fallbacks"] or row["breaks"] else "right"
 
 
+def without_pytorch(rows):
+    """How many of the operators that run have no node that PyTorch runs, in any of their samples;
+    where torch.compile itself differs or fails, too."""
+    ran = [row for row in rows if not group(row).startswith("no ")]
+    ours = sum(not row["fallbacks"] and not row["breaks"] for row in ran)
+    share = 100 * ours / max(len(ran), 1)
+    return f"\nNo node by PyTorch: {ours} of {len(ran)} operators, {share:.1f}%."
+
+
 def table(title, rows):
     if not rows:
         return []
@@ -250,6 +259,7 @@ def summary(rows):
              "| operators | number | share |", "| --- | --- | --- |"]
     lines += [f"| {name} | {n} | {100 * n / run:.1f}% |" if not name.startswith("no ")
               else f"| {name} | {n} | |" for name, n in groups.most_common()]
+    lines.append(without_pytorch(rows))
     random = sorted(row["op"] for row in rows if row["random"])
     lines += ["\nCompared by shape and statistics alone (random numbers, or undefined values): "
               + ", ".join(f"`{name}`" for name in random) + "."] if random else []
