@@ -141,6 +141,8 @@ CASES = [
      np.full(IMAGE.shape, -1.5)),
     ("RandomNormal", 1, [], dict(shape=[4], mean=3.0, scale=0.0), np.full(4, 3, F)),
     ("RandomNormalLike", 1, [IMAGE], dict(mean=1.0, scale=0.0), np.ones(IMAGE.shape, F)),
+    ("Multinomial", 7, [np.array([[0, -1e30, -1e30], [-1e30, -1e30, 2]], F)],
+     dict(sample_size=4, dtype=7), np.array([[0] * 4, [2] * 4])),
     ("Bernoulli", 15, [np.array([0, 1, 0, 1], F)], dict(dtype=7, seed=1.0),
      np.array([0, 1, 0, 1])),
 ]

@@ -102,6 +102,22 @@ void onnx_op_bernoulli(OnnxCall *c) {
   onnx_set(c, 0, build_to(b, one, t));
 }
 
+/* The class whose logarithm of a probability, plus a draw of Gumbel's distribution, is largest. */
+void onnx_op_multinomial(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  infer_rank(&b->in, &x->type, 2, 2);
+  int64_t samples = onnx_int(c, "sample_size", 1);
+  if (samples < 1) onnx_lack(c, "sample_size %lld", (long long)samples);
+  DType t = onnx_dtype_attr(c, "dtype", DT_I32);
+  Dim shape[] = {x->type.shape[0], build_const(b, samples), x->type.shape[1]};
+  Node *u = draw(c, "uniform", 3, shape);
+  u = build_op1(b, OP_aten_neg_default, build_op1(b, OP_aten_log_default, u));
+  Node *gumbel = build_op1(b, OP_aten_neg_default, build_op1(b, OP_aten_log_default, u));
+  Node *scores = build_add(b, gumbel, build_unsqueeze(b, build_to(b, x, DT_F32), 1));
+  onnx_set(c, 0, build_to(b, build_with(b, OP_aten_argmax_default, scores, build_int(b, 2)), t));
+}
+
 /* The upper or lower triangle of the last two axes, from the diagonal that input 1 says. */
 void onnx_op_trilu(OnnxCall *c) {
   bool upper = onnx_flag(c, "upper", true);
