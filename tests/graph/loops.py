@@ -223,6 +223,36 @@ def open_size(x, w):
     return y,
 
 
+@case('x: "f32[4, 8]", w: "f32[16, 8]", v: "f32[8, 8]", n: "i64[]"',
+      *[[vector((4, 8), 13), vector((16, 8), 14) * np.float32(0.1),
+         vector((8, 8), 15) * np.float32(0.1), count(k)] for k in (0, 1, 4)])
+def joined(x, w, v, n):
+    """
+    zero = torch.ops.aten.full.default([], 0, dtype = torch.int64)
+    i = nereid.carried.default(zero, 1)
+    y = nereid.carried.default(x, 2)
+    lt = torch.ops.aten.lt.Tensor(i, n)
+    test = nereid.loop_test.default(lt, 3)
+    fixed = torch.ops.aten.mm.default(x, v)
+    mine = torch.ops.aten.mm.default(y, v)
+    cat = torch.ops.aten.cat.default([fixed, mine], 1)
+    mm = torch.ops.aten.mm.default(cat, w)
+    sum_1 = torch.ops.aten.sum.dim_IntList(cat, [1], True)
+    t = torch.ops.aten.add.Tensor(mm, sum_1)
+    i2 = torch.ops.aten.add.Tensor(i, 1)
+    end = nereid.loop_end.default(test, [i, y], [i2, t])
+    r = nereid.loop_result.default(y, end)
+    last = torch.ops.aten.mm.default(r, v)
+    first = torch.ops.aten.mm.default(x, v)
+    return (last, first)
+    """
+    y = x
+    for _ in range(n):
+        both = np.concatenate([x @ v, y @ v], 1)
+        y = both @ w + both.sum(1, keepdims=True)
+    return y @ v, x @ v
+
+
 @case('x: "f32[1, 8, 6, 6]", w: "f32[8, 8, 3, 3]", n: "i64[]"',
       *[[vector((1, 8, 6, 6), 11), vector((8, 8, 3, 3), 12) * np.float32(0.1), count(k)]
         for k in (0, 3)])
