@@ -3,8 +3,8 @@
  *
  * A library takes operands through views that have strides, one of which is 1, so that transposed
  * weights need no copy.  It adds a bias, applies an activation and casts if its row says so; the
- * other pointwise ops after a product become a kernel of their own.  The result may have any shape: views
- * of a product that has no other use are part of it. */
+ * other pointwise ops after a product become a kernel of their own.  The result may have any shape:
+ * views of a product that has no other use are part of it. */
 #include "graph/analysis/library_problem.h"
 
 #include <string.h>
@@ -131,8 +131,8 @@ static bool joins_call(const Chooser *c, Call *call, const Node *n, const Node *
   return true;
 }
 
-/* Follows views, one bias, one activation and casts to f32, as far as the library goes.  A view that comes last
- * stays one, unless the model returns it: that would be a copy. */
+/* Follows views, one bias, one activation and casts to f32, as far as the library goes.  A view that
+ * comes last stays one, unless the model returns it: that would be a copy. */
 static void find_epilogue(const Chooser *c, Call *call) {
   call->end = call->product;
   Node *x = call->end;
