@@ -352,30 +352,34 @@ static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   return a;
 }
 
+static bool in_ring(const Pipe *p, const NestBuffer *b) {
+  for (size_t i = 0; b && i < p->pairs.len; i++)
+    if (p->pairs.data[i].st->mems[0].buffer == b) return true;
+  return false;
+}
+
 static void ring_wait(Pipe *p, NestBuilder *b, int groups) {
   nest_set_int(p->n, nest_stmt(b, NEST_RING_WAIT, 0, 0), NA_groups, groups);
 }
 
-static void reads_slot(Pipe *p, const Ahead *a, NestStmt *dot) {
-  for (uint32_t i = 0; i < dot->nmems; i++)
-    for (size_t k = 0; k < p->pairs.len; k++)
-      if (dot->mems[i].buffer && dot->mems[i].buffer == p->pairs.data[k].st->mems[0].buffer) {
-        NestBuilder b = {p->n, dot->parent, dot, dot->span};
-        dot->mems[i].base = ring_offset(p, &b, a->slot_r, dot->mems[i].buffer);
-      }
+/* The address of a ring's buffer that a statement reads becomes that of the current slot. */
+static void read_slot(Pipe *p, const Ahead *a, NestBuilder *before, NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (in_ring(p, st->mems[i].buffer))
+      st->mems[i].base = ring_offset(p, before, a->slot_r, st->mems[i].buffer);
 }
 
-/* Readers of a ring's buffer outside dots (fragments element by element) add the slot too. */
+/* Readers of rings read the current slot: dots, and nests that load fragments element by element.
+ * They may be in branches and loops of the body. */
 static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
-    if (st->code == NEST_DOT) reads_slot(p, a, st);
+    NestBuilder before = {p->n, b, st, st->span};
+    if (st->code == NEST_DOT) read_slot(p, a, &before, st);
+    for (uint32_t r = 0; r < st->nregions && st->code != NEST_NEST; r++)
+      redirect_reads(p, a, st->regions[r]);
     if (st->code != NEST_NEST) continue;
     for (NestStmt *x = st->regions[0]->first; x; x = x->next)
-      for (size_t k = 0; k < p->pairs.len && x->code == NEST_LD; k++)
-        if (x->mems[0].buffer && x->mems[0].buffer == p->pairs.data[k].st->mems[0].buffer) {
-          NestBuilder before = {p->n, b, st, st->span};
-          x->mems[0].base = ring_offset(p, &before, a->slot_r, x->mems[0].buffer);
-        }
+      if (x->code == NEST_LD) read_slot(p, a, &before, x);
   }
 }
 
@@ -442,12 +446,6 @@ static int64_t pair_bytes(const Pipe *p) {
   int64_t n = 0;
   for (size_t i = 0; i < p->pairs.len; i++) n += p->pairs.data[i].st->mems[0].buffer->bytes;
   return n;
-}
-
-static bool in_ring(const Pipe *p, const NestBuffer *b) {
-  for (size_t i = 0; b && i < p->pairs.len; i++)
-    if (p->pairs.data[i].st->mems[0].buffer == b) return true;
-  return false;
 }
 
 /* The uses of a buffer, seen from the loop. */
@@ -523,10 +521,14 @@ static NestStmt *lone_dot(const Pipe *p) {
   return dot;
 }
 
-static bool reads_by_proxy(const Pipe *p) {
-  for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
+/* A warpgroup's dot of the block, or of a block inside it, reads a ring. */
+static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
     if (is_group_dot(st) && (in_ring(p, st->mems[0].buffer) || in_ring(p, st->mems[1].buffer)))
       return true;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (reads_by_proxy(p, st->regions[r])) return true;
+  }
   return false;
 }
 
@@ -540,7 +542,7 @@ static bool plan(Pipe *p) {
   if (!p->pairs.len || !pipe_collect_slice(p) || !pipe_defs_are_on_top(p)) return false;
   int64_t others = other_bytes(p);
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
-  p->through_proxy = reads_by_proxy(p);
+  p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
   p->dot = p->depth >= 3 ? lone_dot(p) : NULL;
   return p->depth >= 2;
 }
