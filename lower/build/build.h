@@ -41,6 +41,7 @@ typedef enum { OPERAND_PLAIN, OPERAND_ROWS, OPERAND_PANELS } OperandForm;
 /* A dot's operand in shared memory. */
 typedef struct {
   const TileValue *value, *stored; /* the operand, and the tile that it is, or the transpose of */
+  bool swapped;                    /* it is the transpose */
   Type room;
   OperandForm form;
   NestBuffer *buffer;

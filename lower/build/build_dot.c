@@ -109,14 +109,21 @@ static bool is_turned(const Type *a, const Type *b) {
 }
 
 /* The operand where it has been stored already.  A warpgroup's dot also reads it where a dot has
- * its transpose: descriptors know both. */
-static const Staged *find_staged(const Build *s, const TileValue *v, const TileValue *stored,
-                                 const Type *room, OperandForm form) {
+ * its transpose: descriptors know both.  *turned: the buffer found holds the transpose. */
+static const Staged *find_staged(const Build *s, const Staged *like, bool *turned) {
+  *turned = false;
   for (size_t i = 0; i < s->staged.len; i++) {
     const Staged *g = &s->staged.data[i];
-    if (g->form != form || !around(s, g->block)) continue;
-    if (g->value == v && type_eq(g->room, *room)) return g;
-    if (form == OPERAND_PANELS && g->stored == stored && is_turned(&g->room, room)) return g;
+    if (g->form != like->form || !around(s, g->block)) continue;
+    bool same_room = type_eq(g->room, like->room);
+    if (g->value == like->value && same_room) return g;
+    if (like->form != OPERAND_PANELS || g->stored != like->stored) continue;
+    /* The room of a square tile doesn't tell it from its transpose. */
+    if (g->swapped == like->swapped && same_room) return g;
+    if (g->swapped != like->swapped && is_turned(&g->room, &like->room)) {
+      *turned = true;
+      return g;
+    }
   }
   return NULL;
 }
@@ -126,17 +133,17 @@ static const Staged *find_staged(const Build *s, const TileValue *v, const TileV
  * accumulator's layout pads it.  *turned: the buffer holds its transpose. */
 static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form,
                                  bool *turned) {
-  const TileValue *x = v;
-  bool swapped = false;
-  while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
-    x = x->def->args[0];
-    swapped = !swapped;
+  Staged g = {.value = v, .stored = v, .room = *room, .form = form};
+  for (const TileOp *def; (def = g.stored->def) && def->code == TILE_TRANS;) {
+    if (g.stored->type.rank != 2 || s->var[g.stored->id]) break;
+    g.stored = def->args[0];
+    g.swapped = !g.swapped;
   }
-  const Staged *old = find_staged(s, v, x, room, form);
-  *turned = old && old->value != v;
+  const Staged *old = find_staged(s, &g, turned);
   if (old) return old->buffer;
-  NestBuilder was = build_at_definition(s, x);
-  Staged g = {v, x, *room, form, store_operand(s, x, swapped, room, form), s->b.block};
+  NestBuilder was = build_at_definition(s, g.stored);
+  g.buffer = store_operand(s, g.stored, g.swapped, room, form);
+  g.block = s->b.block;
   s->b = was;
   vec_push(s->scratch, &s->staged, g);
   return g.buffer;
