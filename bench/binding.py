@@ -33,7 +33,7 @@ class Request(ctypes.Structure):
                 ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
                 ("on_pass", c_void_p), ("on_message", c_void_p), ("context", c_void_p),
                 ("language", c_char_p), ("debug", c_int), ("allow_overflow", c_int),
-                ("denormals", c_int)]
+                ("denormals", c_int), ("dot_precision", c_char_p)]
 
 
 class Extent(ctypes.Structure):

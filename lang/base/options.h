@@ -4,6 +4,7 @@
 #define NEREID_LANG_BASE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Accesses through two pointer parameters, one of them writing, may be reordered ... */
 typedef enum {
@@ -28,11 +29,12 @@ typedef struct {
   bool debug;             /* device_assert becomes code */
   bool wraps;             /* with it: integers may overflow; only sema asks */
   bool denormals;         /* fast functions of f32 take and give denormal numbers too */
+  const char *dot_precision; /* of dots without input_precision; NULL: tf32.  Only sema asks */
 } Options;
 
 static inline Options options_default(void) {
   return (Options){"sm_90a",     4,           3,    1,    0, true, false, ALIAS_GUARDED,
-                   LANGUAGE_3_6, false, false, false};
+                   LANGUAGE_3_6, false, false, false, NULL};
 }
 
 #endif

@@ -182,6 +182,10 @@ static int get_options(Call *c, PyObject *options) {
   while (options && PyDict_Next(options, &at, &key, &value)) {
     const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
     if (!name) return -1;
+    if (!strcmp(name, "dot_precision")) {
+      if (get_text(c, value, &r->dot_precision)) return -1;
+      continue;
+    }
     size_t i = 0;
     while (i < NUMBERS && strcmp(numbers[i].name, name)) i++;
     if (i == NUMBERS) return PyErr_Format(PyExc_TypeError, "there is no option `%s`", name), -1;

@@ -112,6 +112,10 @@ void request_key_add(KeyMaker *k, const nereid_request *r) {
   key_add_text(k, r->symbol);
   cache_key_add(k, numbers, sizeof numbers);
   if (r->denormals) key_add_text(k, "denormals");
+  if (r->dot_precision) {
+    key_add_text(k, "dot_precision");
+    key_add_text(k, r->dot_precision);
+  }
   if (r->debug) key_add_text(k, r->allow_overflow ? "debug" : "debug, overflow");
   for (int i = 0; i < r->nargs; i++) {
     key_add_text(k, r->args[i].name);

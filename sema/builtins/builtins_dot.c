@@ -32,13 +32,16 @@ static const char *dot_precision(Sema *S, const Call *c) {
   static const char *const all[] = {"ieee", "tf32", "tf32_rounded", "tf32x3", "bf16x3", "bf16x6"};
   Value p = c->args[3], allow = c->args[4];
   bool truth;
+  const char *preset = S->fn->options.dot_precision;
+  if (p.kind == V_NONE && preset) p = value_str(preset);
   if (p.kind == V_NONE) {
     if (allow.kind == V_NONE) return "tf32";
     return value_truth(allow, &truth) && truth ? "tf32" : "ieee";
   }
   for (int i = 0; p.kind == V_STR && i < 6; i++)
     if (!strcasecmp(all[i], p.u.s)) return all[i];
-  sema_error(S, c->spans[3], E_SEMA_DOT_PRECISION, value_text(S->arena, p));
+  Span at = c->args[3].kind == V_NONE ? c->at : c->spans[3];
+  sema_error(S, at, E_SEMA_DOT_PRECISION, value_text(S->arena, p));
   return NULL;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Options that change the code: assertions and overflows of integers with debug=True, knobs and
-variables, on a CPU; PTX that asserts, through ptxas where there is one; denormal numbers."""
-import os, pathlib, shutil, subprocess, sys, tempfile
+variables, on a CPU; PTX that asserts, through ptxas where there is one; denormal numbers;
+the default precision of dots."""
+import os, pathlib, re, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -38,6 +39,13 @@ def adding(x, y, out, B: tl.constexpr, OP: tl.constexpr):
         tl.store(out + i, tl.add(a, b, sanitize_overflow=False))
     else:
         tl.store(out + i, tl.sum(a) + tl.rand(0, i).to(tl.int32) + b)
+
+
+def multiplying(x, y, out, PRECISION: tl.constexpr, ALLOW: tl.constexpr):
+    i = tl.arange(0, 16)
+    at = i[:, None] * 16 + i[None, :]
+    a, b = tl.load(x + at), tl.load(y + at)
+    tl.store(out + at, tl.dot(a, b, input_precision=PRECISION, allow_tf32=ALLOW))
 
 
 def message(run):
@@ -97,6 +105,29 @@ def check_overflow():
     check(not told, f"library functions: {told}")
 
 
+def check_precision():
+    kernel = nereid.jit(multiplying)
+    x = np.ones((16, 16), np.float32)
+
+    def precision(given=None, allow=None):
+        tile = kernel[(1,)](x, x, np.zeros_like(x), given, allow).asm["tile"]
+        kernel.device_caches[0][0].clear()
+        return re.search(r'precision "(\w+)"', tile)[1]
+
+    check((precision(), precision(None, False)) == ("tf32", "ieee"), "precisions without a default")
+    for value in ("ieee", "tf32x3"):
+        os.environ["TRITON_F32_DEFAULT"] = value
+        check((precision(), precision(None, False)) == (value, value), f"the variable: {value}")
+        check(precision("tf32") == "tf32", "a precision that is given")
+    os.environ["TRITON_F32_DEFAULT"] = "exact"
+    check("input_precision 'exact' is unknown" in message(precision), "a wrong variable")
+    del os.environ["TRITON_F32_DEFAULT"]
+    with knobs.language.scope():
+        knobs.language.fp32_default = "ieee"
+        check(precision() == "ieee", "the knob")
+    check(precision() == "tf32", "the knob as it was")
+
+
 def check_variables():
     script = ("import sys; sys.path[:0] = sys.argv[1:2]\n"
               "import numpy as np, debug, nereid\n"
@@ -151,6 +182,7 @@ def check_denormals():
 
 
 if __name__ == "__main__":
-    for part in (check_asserts, check_overflow, check_variables, check_ptx, check_denormals):
+    for part in (check_asserts, check_overflow, check_precision, check_variables, check_ptx,
+                 check_denormals):
         part()
     sys.exit(report())

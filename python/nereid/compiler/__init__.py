@@ -48,6 +48,8 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
         taken["debug"] = 1
     else:
         taken.pop("allow_overflow", None)
+    if knobs.language.fp32_default:
+        taken["dot_precision"] = knobs.language.fp32_default
     return taken, flags
 
 
