@@ -131,8 +131,8 @@ static bool joins_call(const Chooser *c, Call *call, const Node *n, const Node *
   return true;
 }
 
-/* Follows views, one bias, one activation and casts to f32, as far as the library goes.  A view that
- * comes last stays one, unless the model returns it: that would be a copy. */
+/* Follows views, one bias, one activation and casts to f32, as far as the library goes.  A view
+ * that comes last stays one, unless the model returns it: that would be a copy. */
 static void find_epilogue(const Chooser *c, Call *call) {
   call->end = call->product;
   Node *x = call->end;

@@ -536,7 +536,7 @@ tl.abs = lambda x: core.abs(to_tensor(x))
 tl.fdiv = lambda x, y, ieee_rounding=False: x / y
 
 triton = types.ModuleType('triton')
-triton.jit = triton.constexpr_function = lambda f: f
+triton.jit = triton.constexpr_function = triton.aggregate = lambda f: f
 triton.language = tl
 nereid = types.ModuleType('nereid')
 nereid.__path__ = []
@@ -569,7 +569,10 @@ def _nereid_getattr(name):
 
 
 nereid.__getattr__ = _nereid_getattr
-sys.modules.update({'triton': triton, 'triton.language': tl, 'nereid': nereid})
+extra = types.ModuleType('triton.language.extra')
+tl.__path__, extra.cuda = [], types.SimpleNamespace()  # of hardware, for effects that no test has
+sys.modules.update({'triton': triton, 'triton.language': tl, 'triton.language.extra': extra,
+                    'nereid': nereid})
 sys.dont_write_bytecode = True
 # All at once, since several threads may call the library.
 for _name in sorted(name for name in os.listdir(STD) if name.endswith('.py')):
