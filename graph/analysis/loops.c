@@ -82,7 +82,7 @@ static void hoist_from(Graph *g, const Loop *loop, bool *varies) {
   }
 }
 
-/* What has no meaning in a loop, or none yet. */
+/* Operators that have no meaning in a loop, or none yet. */
 static bool fits_in_loop(Graph *g, const Node *n) {
   if (n->kind != NODE_CALL) return true;
   const char *message = NULL;

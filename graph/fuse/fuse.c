@@ -823,7 +823,7 @@ static Fuser new_fuser(Graph *g, Arena *a, const FuseOptions *options) {
   return s;
 }
 
-/* ---- loops: their parts share no kernel with what is around them ---- */
+/* ---- loops: their parts share no kernel with steps around them ---- */
 
 static FusionLoop *find_loop(Fusion *f, const Node *end) {
   size_t i = 0;

@@ -29,7 +29,7 @@ static void find_kept(InPlace *p) {
     if (specs[i].kind == OUTPUT_MUTATION) p->kept[specs[i].target->id] = true;
 }
 
-/* What is made before a loop is read again by the next iteration. */
+/* Values from before a loop are read again by the next iteration. */
 static void find_kept_by_loops(InPlace *p, Kernel *const *kernels) {
   for (size_t i = 0; i < p->f->loops.len; i++) {
     const FusionLoop *loop = &p->f->loops.data[i];

@@ -65,7 +65,7 @@ static Node *pad_axis(Build *b, Node *n, uint32_t axis) {
   return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(n), pads, build_int(b, 0)));
 }
 
-/* What the graph returns stays as it is. */
+/* Values that the graph returns are not padded. */
 static void pad_rows(Graph *g, Node *source) {
   Build b = build_at(g, source->next);
   uint32_t axis = rank_of(source) - 1;
@@ -76,14 +76,12 @@ static void pad_rows(Graph *g, Node *source) {
 
 /* ---- sums over padded rows ---- */
 
-/* The padded value of which the matrix has the first elements of each row; NULL: it is another. */
-static Node *padded_of(Node *n) {
+/* The value padded by this pass, whose nodes have ids from `nids` on, of which the matrix has the
+ * first elements of each row; NULL: it is another. */
+static Node *padded_of(Node *n, uint32_t nids) {
   Node *first = source_of(n);
-  if (!graph_is(first, OP_aten_slice_Tensor)) return NULL;
-  Node *whole = first->args[0].node;
-  bool padded = graph_is(whole, OP_aten_constant_pad_nd_default) &&
-                value_type_eq(&whole->args[0].node->type, &first->type);
-  return padded ? whole : NULL;
+  if (first->id < nids || !graph_is(first, OP_aten_slice_Tensor)) return NULL;
+  return first->args[0].node;
 }
 
 /* Does the product sum along the rows in memory of its operand i? */
@@ -92,22 +90,28 @@ static bool sums_rows(const Node *product, int i) {
   return turned == (i == 1);
 }
 
+/* Has each operand that number of elements in a sum, and no symbol for it? */
+static bool has_known_sum(const Node *product) {
+  Dim k = product->args[0].node->type.shape[1];
+  return dim_is_int(k) && product->args[1].node->type.shape[0] == k;
+}
+
 /* The operand with as many elements of the sum as the rows have. */
-static Node *lengthen(Build *b, Node *product, int i) {
+static Node *lengthen(Build *b, Node *product, int i, uint32_t nids) {
   Node *n = product->args[i].node, *rows = rows_of(n);
-  Node *whole = sums_rows(product, i) ? padded_of(rows) : NULL;
+  Node *whole = sums_rows(product, i) ? padded_of(rows, nids) : NULL;
   if (!whole) return pad_axis(b, n, i ? 0 : 1);
   whole = build_view(b, whole, 2, (Dim[]){rows->type.shape[0], last_size(whole)});
   return rows == n ? whole : build_transpose(b, whole, 0, 1);
 }
 
-static void lengthen_sum(Graph *g, Node *product) {
+static void lengthen_sum(Graph *g, Node *product, uint32_t nids) {
   bool padded = false;
   for (int i = 0; i < 2; i++)
-    padded |= sums_rows(product, i) && padded_of(rows_of(product->args[i].node));
-  if (!padded) return;
+    padded |= sums_rows(product, i) && padded_of(rows_of(product->args[i].node), nids);
+  if (!padded || !has_known_sum(product)) return;
   Build b = build_at(g, product);
-  Node *a = lengthen(&b, product, 0), *c = lengthen(&b, product, 1);
+  Node *a = lengthen(&b, product, 0, nids), *c = lengthen(&b, product, 1, nids);
   product->args[0] = arg_node(a);
   product->args[1] = arg_node(c);
 }
@@ -138,7 +142,7 @@ bool pass_align_rows(Graph *g) {
     if (worth && n->kind != NODE_OUTPUT && has_unaligned_rows(g, n)) pad_rows(g, source_of(n));
   }
   for (Node *n = g->first; n; n = n->next)
-    if (graph_is(n, OP_aten_mm_default)) lengthen_sum(g, n);
+    if (graph_is(n, OP_aten_mm_default)) lengthen_sum(g, n, nids);
   arena_free(scratch);
   return diag_errors(g->diags) == 0;
 }

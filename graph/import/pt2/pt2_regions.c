@@ -3,7 +3,7 @@
  *   set_grad, autocast   the graph as it is, under another setting of PyTorch's
  *   cond                 both graphs, of whose results a `where` takes one
  *   map, scan            the graph for each element of the first axis, whose size is known
- *   associative_scan     the same of an element and what the elements before it gave
+ *   associative_scan     the same of an element and the result of those before it
  *   while_loop           the graph as often as constants say; a loop (graph/analysis/loops.h) where
  *                        data decides that, or where there are too many iterations
  *
