@@ -107,7 +107,11 @@ static void times(void) {
   p.batch = 1e5;
   check_call(library_times(90, &p).kernels == 0, "sizes that are far from all");
   p = (TimedProblem){TIMED_FORWARD, DT_BF16, false, 96, 50176, 1, 49, 49, 1};
-  check_call(library_times(90, &p).kernels == 0, "a convolution of each channel");
+  t = library_times(90, &p);
+  check_call(t.kernels > 0 && t.kernels < t.library, "a convolution of each channel");
+  p.work = TIMED_WEIGHT;
+  t = library_times(90, &p);
+  check_call(t.library > 0 && t.library < t.kernels, "the gradient of its weight");
 }
 
 int main(void) {
