@@ -27,6 +27,9 @@ typedef Node *DecomposeRule(Build *b);
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 /* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
 Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
+/* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that
+ * pass channels_last knows it for an image. */
+Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
 /* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,

@@ -79,17 +79,18 @@ static Node *scale_shift_channels(Build *b, Node *y) {
   return bias ? build_add(b, y, over_channels(b, bias, rank_of(y))) : y;
 }
 
-/* x as [n, groups, all the rest]. */
-static Node *grouped(Build *b, Node *x, Dim groups) {
-  Dims *d = b->in.g->dims;
-  Dim all = dim_floordiv(d, x->type.shape[1], groups);
-  for (uint32_t i = 2; i < rank_of(x); i++) all = dim_mul(d, all, x->type.shape[i]);
-  return build_view(b, x, 3, (Dim[]){x->type.shape[0], groups, all});
+Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups) {
+  uint32_t rank = rank_of(x);
+  Dim shape[GRAPH_RANK_MAX + 1] = {x->type.shape[0], groups,
+                                   dim_floordiv(b->in.g->dims, x->type.shape[1], groups)};
+  memcpy(shape + 3, x->type.shape + 2, (rank - 2) * sizeof *shape);
+  return build_view(b, x, rank + 1, shape);
 }
 
 static Node *group_norm(Build *b, Dim groups) {
-  Node *x = build_wide_input(b, "input");
-  Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
+  Node *x = build_wide_input(b, "input"), *in_groups = decompose_channels_in_groups(b, x, groups);
+  uint32_t rank = rank_of(in_groups);
+  Normal n = normalize(b, in_groups, last_axes(rank, rank - 2), infer_number(&b->in, "eps"));
   Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
   if (b->in.n->type.kind == VALUE_LIST) return build_results(b, 3, (Node *[]){y, n.mean, n.rstd});
   return build_to_result(b, y);

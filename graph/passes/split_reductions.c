@@ -27,6 +27,7 @@ enum {
   COLUMN_PART_MAX = 64,
   COLUMN_PART_LONG = 512, /* where that leaves so few parts that one more step reduces them */
   COLUMNS_MIN = 8,        /* of memory next to each other */
+  SHORT_ROW = 32,         /* elements at most */
   RESULTS_MAX = 1024,     /* about as many programs keep a GPU busy */
   ROW_MIN = 8192,
   ROW_PART_MIN = 1024,
@@ -70,12 +71,23 @@ static int64_t source_stride(Graph *g, Node *n, uint32_t axis) {
   return dim_is_int(stride) ? stride->value : 0;
 }
 
-/* Are results next to each other made of elements next to each other? */
-static bool reduces_columns(Graph *g, Node *x, uint32_t set) {
+/* The axes to reduce first if x is read in columns, or 0: it is read in rows.  Results next to each
+ * other are made of elements next to each other, or of short rows of them, as those of a group's
+ * channels for each pixel: these are columns as well, which the next step reduces. */
+static uint32_t reduced_as_columns(Graph *g, Node *x, uint32_t set) {
+  int64_t stride = 1;
+  for (uint32_t i = rank_of(x); i-- > 0;) {
+    int64_t size = x->type.shape[i]->value;
+    if (size == 1) continue;
+    if (source_stride(g, x, i) != stride) break;
+    stride *= size;
+    if (!(set >> i & 1)) return stride >= COLUMNS_MIN ? set & ((1u << i) - 1) : 0;
+    if (stride > SHORT_ROW) return 0;
+  }
   for (uint32_t i = 0; i < rank_of(x); i++)
     if (!(set >> i & 1) && x->type.shape[i]->value >= COLUMNS_MIN && source_stride(g, x, i) == 1)
-      return true;
-  return false;
+      return set;
+  return 0;
 }
 
 static bool has_known_sizes(const Node *x) {
@@ -146,9 +158,11 @@ static bool choose_column_part(const Node *x, uint32_t set, int64_t rows, Part *
 static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
   Dim all = value_numel(b->in.g, &x->type), row = build_count(b, x, set);
   if (all->value < ELEMENTS_MIN) return false;
-  if (reduces_columns(b->in.g, x, set))
-    return row->value >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
-           choose_column_part(x, set, row->value, p);
+  uint32_t first = reduced_as_columns(b->in.g, x, set);
+  if (first) {
+    int64_t rows = build_count(b, x, first)->value;
+    return rows >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) && choose_column_part(x, first, rows, p);
+  }
   return row->value >= ROW_MIN && all->value / row->value <= RESULTS_MAX &&
          choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
 }

@@ -51,36 +51,26 @@ Node *decompose_layer_norm_backward(Build *b) {
 
 /* ---- over groups of channels ---- */
 
-/* [n, channels, ...] as [n, groups, channels of a group, all the rest]. */
-static Node *in_groups(Build *b, Node *x, Dim groups) {
-  Dims *d = build_dims(b);
-  Dim all = build_const(b, 1);
-  for (uint32_t i = 2; i < rank_of(x); i++) all = dim_mul(d, all, x->type.shape[i]);
-  Dim channels = dim_floordiv(d, x->type.shape[1], groups);
-  return build_view(b, x, 4, (Dim[]){x->type.shape[0], groups, channels, all});
-}
-
-/* Statistics [n, groups], as they broadcast to that. */
-static Node *of_groups(Build *b, Node *s, const Node *x) {
-  Dim one = build_const(b, 1);
-  return build_view(b, s, 4, (Dim[]){x->type.shape[0], x->type.shape[1], one, one});
+/* A value for each of some axes of x, which are one after another, as it broadcasts to x. */
+static Node *along_axes(Build *b, Node *s, const Node *x, uint32_t first, uint32_t n) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    shape[i] = i >= first && i < first + n ? x->type.shape[i] : build_const(b, 1);
+  return build_view(b, s, rank_of(x), shape);
 }
 
 Node *decompose_group_norm_backward(Build *b) {
   Dim groups = infer_size(&b->in, "group");
-  Node *grad = in_groups(b, build_wide_input(b, "grad_out"), groups);
-  Node *x = in_groups(b, build_wide_input(b, "input"), groups);
-  Node *rstd = of_groups(b, build_wide_input(b, "rstd"), x),
-       *weight = build_wide_input(b, "weight");
-  Node *y = normal_of(b, x, of_groups(b, build_wide_input(b, "mean"), x), rstd);
-  const uint32_t normalized = 1u << 2 | 1u << 3, per_channel = 1u << 0 | 1u << 3;
+  Node *grad = decompose_channels_in_groups(b, build_wide_input(b, "grad_out"), groups);
+  Node *x = decompose_channels_in_groups(b, build_wide_input(b, "input"), groups);
+  Node *weight = build_wide_input(b, "weight");
+  Node *mean = along_axes(b, build_wide_input(b, "mean"), x, 0, 2);
+  Node *rstd = along_axes(b, build_wide_input(b, "rstd"), x, 0, 2);
+  Node *y = normal_of(b, x, mean, rstd);
+  const uint32_t normalized = all_axes(x) & ~3u, per_channel = all_axes(x) & ~(1u << 1 | 1u << 2);
   Node *items[3] = {NULL};
   if (build_flag(b, "output_mask", 0)) {
-    Node *dy = grad;
-    if (weight) {
-      Dim one = build_const(b, 1), shape[] = {one, groups, x->type.shape[2], one};
-      dy = build_mul(b, grad, build_view(b, weight, 4, shape));
-    }
+    Node *dy = weight ? build_mul(b, grad, along_axes(b, weight, x, 1, 2)) : grad;
     items[0] = normalized_gradient(b, &(NormGradient){dy, y, rstd, normalized, true});
   }
   if (build_flag(b, "output_mask", 1))
