@@ -1,5 +1,6 @@
 #include "graph/analysis/element_value.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/analysis/gather.h"
@@ -14,6 +15,7 @@ typedef struct {
 } Knower;
 
 static Dim compute_value(Knower *k, Node *n, const Dim *index);
+static bool is_cast(const Node *n);
 
 static bool is_bool(const Node *n) { return n->type.dtype == DT_I1; }
 static bool is_integer_node(const Node *n) { return dtype_is_int(n->type.dtype); }
@@ -78,8 +80,112 @@ static Dim element_negation(Knower *k, Node *n, const Dim *index) {
   return a ? value_in_dtype(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
 }
 
+/* ---- floats that are exact ---- */
+
+/* numerator / 2^shift, without rounding: indices that models scale, as those of the nearest pixel of
+ * an image that is half as large. */
+typedef struct {
+  Dim numerator;
+  uint32_t shift;
+} Dyadic;
+
+enum { SHIFT_MAX = 14 }; /* of the least normal number of f16 */
+
+static bool dyadic_value(Knower *k, Node *n, const Dim *index, Dyadic *out);
+static Dim element_cast(Knower *k, Node *n, const Dim *index);
+
+static uint32_t significant_bits(DType t) {
+  return t == DT_F64 ? 53 : t == DT_F32 ? 24 : t == DT_F16 ? 11 : t == DT_BF16 ? 8 : 0;
+}
+
+static bool dyadic_of_number(Knower *k, double value, Dyadic *out) {
+  for (uint32_t shift = 0; shift <= SHIFT_MAX; shift++) {
+    double numerator = ldexp(value, (int)shift);
+    if (fabs(numerator) >= 0x1p53) return false;
+    *out = (Dyadic){dim_int(k->d, (int64_t)numerator), shift};
+    if ((double)(int64_t)numerator == numerator) return true;
+  }
+  return false;
+}
+
+static bool dyadic_operand(Knower *k, const Node *n, const Dim *index, const char *param,
+                           Dyadic *out) {
+  Arg a = graph_arg(k->g, n, param);
+  Dim at[GRAPH_RANK_MAX];
+  if (a.kind == ARG_FLOAT) return dyadic_of_number(k, a.number, out);
+  if (a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR && !is_integer_node(a.node)) {
+    broadcast_index(k->g, n, index, a.node, at);
+    return dyadic_value(k, a.node, at, out);
+  }
+  *out = (Dyadic){operand_value(k, n, index, param), 0};
+  return out->numerator != NULL;
+}
+
+static void bring_to_shift(Knower *k, Dyadic *a, uint32_t shift) {
+  a->numerator = dim_mul(k->d, a->numerator, dim_int(k->d, (int64_t)1 << (shift - a->shift)));
+  a->shift = shift;
+}
+
+/* The nearest integer that is not larger. */
+static Dim floor_of(Knower *k, const Dyadic *a) {
+  return dim_floordiv(k->d, a->numerator, dim_int(k->d, (int64_t)1 << a->shift));
+}
+
+static bool dyadic_arithmetic(Knower *k, Node *n, const Dim *index, Dyadic *out) {
+  bool add = graph_is_any(n, OP_aten_add_Tensor, OP_aten_add_Scalar);
+  bool sub = graph_is_any(n, OP_aten_sub_Tensor, OP_aten_sub_Scalar);
+  bool mul = graph_is_any(n, OP_aten_mul_Tensor, OP_aten_mul_Scalar);
+  Dyadic a, b;
+  if (!add && !sub && !mul) return false;
+  if (!mul && graph_scales_operand(k->g, n)) return false;
+  if (!dyadic_operand(k, n, index, "self", &a) || !dyadic_operand(k, n, index, "other", &b))
+    return false;
+  uint32_t shift = a.shift > b.shift ? a.shift : b.shift;
+  if (!mul) bring_to_shift(k, &a, shift), bring_to_shift(k, &b, shift);
+  Dim numerator = mul   ? dim_mul(k->d, a.numerator, b.numerator)
+                  : add ? dim_add(k->d, a.numerator, b.numerator)
+                        : dim_sub(k->d, a.numerator, b.numerator);
+  *out = (Dyadic){numerator, mul ? a.shift + b.shift : shift};
+  return true;
+}
+
+static bool dyadic_by_op(Knower *k, Node *n, const Dim *index, Dyadic *out) {
+  const char *first = ops_schema(k->g, n->op)->nparams ? ops_schema(k->g, n->op)->params[0].name : "";
+  Dim from[GRAPH_RANK_MAX];
+  if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
+    view_index(k->g, n, index, from);
+    return dyadic_value(k, view_operand(n), from, out);
+  }
+  if (is_cast(n)) return dyadic_operand(k, n, index, first, out);
+  if (graph_is(n, OP_aten_floor_default) && dyadic_operand(k, n, index, first, out)) {
+    *out = (Dyadic){floor_of(k, out), 0};
+    return true;
+  }
+  return dyadic_arithmetic(k, n, index, out);
+}
+
+/* The element of a float tensor, if its dtype holds it, whatever its symbols are. */
+static bool dyadic_value(Knower *k, Node *n, const Dim *index, Dyadic *out) {
+  uint32_t bits = significant_bits(n->type.dtype);
+  if (n->kind != NODE_CALL || !bits) return false;
+  if (++k->steps > STEPS_MAX || k->depth >= DEPTH_MAX) return false;
+  k->depth++;
+  bool known = dyadic_by_op(k, n, index, out);
+  k->depth--;
+  if (!known || out->shift > SHIFT_MAX || out->numerator->kind == DIM_HUGE) return false;
+  DimRange r = dim_range(k->d, out->numerator);
+  return r.lo >= -((int64_t)1 << bits) && r.hi <= (int64_t)1 << bits;
+}
+
 static Dim element_cast(Knower *k, Node *n, const Dim *index) {
-  Dim a = operand_value(k, n, index, ops_schema(k->g, n->op)->params[0].name);
+  const char *param = ops_schema(k->g, n->op)->params[0].name;
+  Arg x = graph_arg(k->g, n, param);
+  Dyadic f;
+  bool floats = x.kind == ARG_NODE && x.node->type.kind == VALUE_TENSOR && !is_integer_node(x.node);
+  if (floats && (is_bool(n) || !dyadic_operand(k, n, index, param, &f))) return NULL;
+  /* A cast rounds towards zero. */
+  if (floats && f.shift && dim_range(k->d, f.numerator).lo < 0) return NULL;
+  Dim a = floats ? floor_of(k, &f) : operand_value(k, n, index, param);
   return a ? value_in_dtype(k, n, a) : NULL;
 }
 
@@ -254,6 +360,8 @@ static const struct {
 #define ELEMENT(rule) element_##rule
 #include "graph/ops/op_table.def"
 };
+
+static bool is_cast(const Node *n) { return rules[n->op->id].rule == element_cast; }
 
 static Dim value_by_row(Knower *k, Node *n, const Dim *index) {
   return rules[n->op->id].rule ? rules[n->op->id].rule(k, n, index) : NULL;
