@@ -26,7 +26,7 @@ static const char *const widen_f8e4nv =
 static const char *widen_text(Ptx *p, DType t) {
   switch (t) {
     case DT_F16: return "cvt.f32.f16 $d, $a";
-    case DT_BF16: return "cvt.u32.u16 $0r, $a; shl.b32 $d, $0r, 16";
+    case DT_BF16: return "mov.b32 $d, {0, $a}";
     /* the upper half of an f16 */
     case DT_F8E5: return "shl.b32 $0r, $a, 8; cvt.u16.u32 $0h, $0r; cvt.f32.f16 $d, $0h";
     case DT_F8E4B15: return widen_f8e4b15;
