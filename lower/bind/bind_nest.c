@@ -218,6 +218,24 @@ static void bind_assign(Bind *s, const NestStmt *st) {
 
 /* ---- memory ---- */
 
+/* The dims of a load's registers on which neither its address nor its guard depends: it is made
+ * once for all of their elements. */
+static DimMask repeated_dims(const Bind *s, const NestStmt *st, const Ref *dst, DimMask needed) {
+  DimMask repeated = 0;
+  if (st->code != NEST_LD || st->mems[0].buffer || nest_int(st, NA_volatile, 0)) return 0;
+  if (dst->kind != REF_VAR || dst->sub.n == 0) return 0;
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].hw == HW_REG && !(needed >> d & 1) && affine_coef(&dst->sub, s->dims[d].index))
+      repeated |= (DimMask)1 << d;
+  return repeated;
+}
+
+static Affine first_of_dims(const Bind *s, Affine at, DimMask dims) {
+  for (int d = 0; d < s->ndims; d++)
+    if (dims >> d & 1) affine_drop(&at, s->dims[d].index);
+  return at;
+}
+
 static void access_memory(Bind *s, const NestStmt *st) {
   bool has_dst = st->ndsts > 0, has_src = st->nsrcs > 0;
   Value guard = bind_guard_of(s, st), src[2] = {{.ref = ref_none()}, {.ref = ref_none()}};
@@ -229,7 +247,10 @@ static void access_memory(Bind *s, const NestStmt *st) {
   if (has_dst && !(st->dsts[0].var->uniform && !st->dsts[0].var->tile.rank))
     dst = bind_destination(s, st->dsts[0], &dst_mask);
   else if (has_dst) dst = st->dsts[0];
-  mask |= dst_mask;
+  DimMask repeated = has_dst ? repeated_dims(s, st, &dst, mask) : 0;
+  Ref all = dst;
+  if (repeated) dst.sub = first_of_dims(s, dst.sub, repeated);
+  mask |= dst_mask & ~repeated;
   if (st->code != NEST_ST && st->code != NEST_LD) mask |= bind_reg_dims(s); /* once an element */
   int d = 0;
   int64_t n = 1;
@@ -250,6 +271,10 @@ static void access_memory(Bind *s, const NestStmt *st) {
   out->mems[0] = (Mem){st->mems[0].buffer, a.base, a.bytes};
   out->guard = guard.ref;
   if (n > 1) nest_set_int(s->nest, out, NA_n, n);
+  bind_close(s, outer);
+  if (!repeated) return;
+  outer = bind_open(s, dst_mask);
+  nest_mov(&s->b, all, ref_sub(all.var, first_of_dims(s, all.sub, repeated)), st->type);
   bind_close(s, outer);
 }
 
