@@ -620,6 +620,9 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else
     for (size_t i = 0; i < g->nodes.len; i++) compute_group_node(k, g->nodes.data[i]);
-  const char *x = kernel_index(k, g->x, NULL);
-  kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", (Slot[]){{"x", x}}, 1);
+  const char *x = kernel_index(k, g->x, NULL), *bound = "";
+  /* That no index overflows: parts of a concatenation then begin at known vectors. */
+  if (dim_is_int(g->x)) bound = arena_printf(k->arena, "tl.assume(pid < tl.cdiv(%s, XBLOCK))", x);
+  kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py",
+              (Slot[]){{"x", x}, {"bound", bound}}, 2);
 }

@@ -426,6 +426,7 @@ typedef struct {
   AxisInfo *info;
   Arena *arena;
   bool *entered; /* by a parameter of a loop: the loop was evaluated before */
+  uint32_t depth; /* branches and loops around */
 } Axis;
 
 static void flow_ops_of_block(Axis *s, const TileBlock *b);
@@ -509,16 +510,33 @@ static void pass_on(Axis *s, const TileOp *op) {
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
 }
 
+/* What the program promises of a value in all of the kernel: not within a branch or a loop, which
+ * others may not enter.  Values that were made of it before keep their facts. */
+static void flow_assume(Axis *s, const TileOp *op) {
+  const TileOp *compare = op->args[0]->def;
+  if (s->depth || !compare || compare->nargs != 2) return;
+  AxisInfo *a = &s->info[compare->args[0]->id];
+  const AxisInfo *b = &s->info[compare->args[1]->id];
+  if (compare->args[0]->type.rank || dtype_is_float((DType)compare->args[0]->type.dtype)) return;
+  switch (compare->code) {
+    case TILE_LT: a->hi = min64(a->hi, b->hi > INT64_MIN ? b->hi - 1 : b->hi); break;
+    case TILE_LE: a->hi = min64(a->hi, b->hi); break;
+    case TILE_GT: a->lo = max64(a->lo, b->lo < INT64_MAX ? b->lo + 1 : b->lo); break;
+    case TILE_GE: a->lo = max64(a->lo, b->lo); break;
+    default: break;
+  }
+}
+
 static void flow_op(Axis *s, const TileOp *op) {
   arena_work(s->arena, 1);
-  if (op->code == TILE_FOR || op->code == TILE_WHILE) {
-    loop(s, op);
+  if (op->code == TILE_FOR || op->code == TILE_WHILE || op->code == TILE_IF) {
+    s->depth++;
+    if (op->code == TILE_IF) flow_branch(s, op);
+    else loop(s, op);
+    s->depth--;
     return;
   }
-  if (op->code == TILE_IF) {
-    flow_branch(s, op);
-    return;
-  }
+  if (op->code == TILE_ASSUME) flow_assume(s, op);
   int64_t c;
   for (uint32_t i = 0; i < op->nresults; i++)
     set_info(s, op->results[i], axis_unknown(op->results[i]));
@@ -542,7 +560,7 @@ static void flow_ops_of_block(Axis *s, const TileBlock *b) {
 }
 
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
-  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), a, ARENA_ARRAY(a, bool, f->nvalues)};
+  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), a, ARENA_ARRAY(a, bool, f->nvalues), 0};
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileValue *v = f->params[i].value;
     AxisInfo x = axis_unknown(v);

@@ -362,21 +362,6 @@ void build_elementwise(Build *s, const TileOp *op, Ref dst, const Ref *x) {
   st->rtz = !strcmp(tile_str(op, TA_rounding, "rtne"), "rtz");
 }
 
-static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
-  const TileOp *op = v->def;
-  Ref x[3] = {ref_none(), ref_none(), ref_none()};
-  for (uint32_t i = 0; i < op->nargs; i++) {
-    const TileValue *a = op->args[i];
-    x[i] = a->type.rank ? build_value_at(s, a, axes, layout) : build_scalar(s, a);
-  }
-  Span outer = s->b.span;
-  s->b.span = op->span;
-  NestVar *temp = build_temp(s, (DType)v->type.dtype, (DType)v->type.elem);
-  build_elementwise(s, op, ref_var(temp), x);
-  s->b.span = outer;
-  return ref_var(temp);
-}
-
 static Ref constant_ref(const TileValue *v) {
   const TileAttr *c = tile_attr(v->def, TA_value);
   if (!c) return ref_int(0);
@@ -442,6 +427,54 @@ static Ref hint_at(Build *s, const TileValue *v, const Affine *axes, const Layou
   }
   s->b.span = outer;
   return x;
+}
+
+/* ---- elements ---- */
+
+enum { QUOTIENT_DEPTH = 8 }; /* operations between a quotient and what is compared */
+
+static bool is_of_quotient(const TileValue *v, int depth) {
+  const TileOp *op = v->def;
+  if (!op || !depth || !v->type.rank || !(tile_op_flags(op->code) & TILE_PURE)) return false;
+  if (op->code == TILE_DIV || op->code == TILE_REM) return true;
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i] && is_of_quotient(op->args[i], depth - 1)) return true;
+  return false;
+}
+
+/* A comparison of a quotient or a remainder.  Bind, which knows no signs, does not know over which
+ * groups it is constant, so that accesses under it would be of single elements. */
+static Ref with_groups(Build *s, const TileValue *v, const Affine *axes, Ref x) {
+  bool ordered = v->def->code >= TILE_LT && v->def->code <= TILE_GE;
+  if (!ordered || !is_of_quotient(v, QUOTIENT_DEPTH)) return x;
+  for (int a = 0; a < v->type.rank; a++) {
+    int64_t n = s->axis[v->id].constancy[a];
+    int axis = plain_axis(s, &axes[a]);
+    n &= -n;
+    if (axis < 0 || n < 2) continue;
+    NestVar *to = build_temp(s, DT_I1, DT_NONE);
+    NestStmt *st = nest_op(&s->b, TILE_HINT, DT_I1, ref_var(to), x, ref_none(), ref_none());
+    nest_set_int(s->nest, st, NA_axis, axis);
+    nest_set_int(s->nest, st, NA_constancy, n);
+    x = ref_var(to);
+  }
+  return x;
+}
+
+static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
+  const TileOp *op = v->def;
+  Ref x[3] = {ref_none(), ref_none(), ref_none()};
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    const TileValue *a = op->args[i];
+    x[i] = a->type.rank ? build_value_at(s, a, axes, layout) : build_scalar(s, a);
+  }
+  Span outer = s->b.span;
+  s->b.span = op->span;
+  NestVar *temp = build_temp(s, (DType)v->type.dtype, (DType)v->type.elem);
+  build_elementwise(s, op, ref_var(temp), x);
+  Ref made = with_groups(s, v, axes, ref_var(temp));
+  s->b.span = outer;
+  return made;
 }
 
 static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {

@@ -578,10 +578,10 @@ static bool check_access(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
 
 /* ---- statements ---- */
 
-/* A promise about neighbours along an axis of the NEST around it. */
+/* A promise about neighbours along an axis of the NEST or COPY around it. */
 static bool check_hint(NestCheck *c, const NestStmt *s) {
   static const NestAttrKey groups[] = {NA_contig, NA_constancy};
-  if (!c->inside || c->inside->code != NEST_NEST)
+  if (!c->inside || (c->inside->code != NEST_NEST && c->inside->code != NEST_COPY))
     return nest_fail(c, s, E_NEST_HINT_OUTSIDE, nest_stmt_name(s));
   int64_t axis = nest_int(s, NA_axis, 0), last = c->inside->layout->rank - 1;
   if (axis < 0 || axis > last)
