@@ -167,7 +167,7 @@ static bool dyadic_by_op(Knower *k, Node *n, const Dim *index, Dyadic *out) {
 /* The element of a float tensor, if its dtype holds it, whatever its symbols are. */
 static bool dyadic_value(Knower *k, Node *n, const Dim *index, Dyadic *out) {
   uint32_t bits = significant_bits(n->type.dtype);
-  if (n->kind != NODE_CALL || !bits) return false;
+  if (n->kind != NODE_CALL || !bits || n->type.is_complex) return false;
   if (++k->steps > STEPS_MAX || k->depth >= DEPTH_MAX) return false;
   k->depth++;
   bool known = dyadic_by_op(k, n, index, out);
