@@ -8,7 +8,7 @@ import torch
 
 from nereid.torch_backend.log import log
 from nereid.torch_backend.partition import device_of, is_tensor
-from nereid.torch_backend.regions import is_region
+from nereid.torch_backend.regions import waits
 
 
 def reason_against(program) -> str | None:
@@ -26,8 +26,7 @@ def reason_against(program) -> str | None:
             return f"{node.target} is not on a GPU ({reason})"
     for segment in program.segments:
         for node in segment.plan.nodes:
-            if is_region(node) and node.target in (torch.ops.higher_order.while_loop,
-                                                   torch.ops.higher_order.cond):
+            if waits(node):
                 return f"the host reads the condition of {node.target} as it runs"
     devices = {segment.plan.device for segment in program.segments}
     if not devices:

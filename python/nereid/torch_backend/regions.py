@@ -2,12 +2,13 @@
 
 A while_loop, and a graph of cond, are loops that data ends: a graph of cond runs at most once, and
 is not computed where the condition is false.  A scan and a map are unrolled.  An associative_scan
-combines all elements with those 1, 2, 4, ... before them, where its graph goes element by element;
-else it is unrolled, too.
+combines all elements with those 1, 2, 4, ... before them, where its graph goes element by element,
+in a loop if their number is open; other graphs are unrolled, too.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Callable
 
@@ -34,6 +35,14 @@ def is_graph(node) -> bool:
 
 def module_of(node) -> torch.fx.GraphModule:
     return operator.attrgetter(node.target)(node.graph.owning_module)
+
+
+def waits(node) -> bool:
+    """Does the host wait for a condition?"""
+    if not is_region(node):
+        return False
+    is_open = node.target is ops.associative_scan and _steps(node) is None
+    return is_open or node.target in (ops.while_loop, ops.cond)
 
 
 def _split(node) -> tuple[list, list[list]]:
@@ -72,17 +81,22 @@ def _own_reason(node) -> str | None:
     if node.target is ops.while_loop:
         return None if all(_is_tensor(value) for value in _results(graphs[1])) else (
             "its values are not all tensors")
-    steps = _steps(node)
-    if node.target is ops.associative_scan and steps and _is_pointwise(node):
+    if node.target is ops.associative_scan and _is_pointwise(node):
         return None
+    steps = _steps(node)
     return None if steps is not None and 0 < steps <= _STEPS_MAX else (
         f"it has more than {_STEPS_MAX} steps, or an open number of them")
 
 
-def _steps(node) -> int | None:
+def _size(node):
+    """The elements that a scan or a map goes through, a number or a symbol of one."""
     _, lists = _split(node)
     xs = lists[1] if node.target is ops.scan else lists[0]
-    size = xs[0].meta["val"].shape[0] if xs and _is_tensor(xs[0]) else None
+    return xs[0].meta["val"].shape[0] if xs and _is_tensor(xs[0]) else None
+
+
+def _steps(node) -> int | None:
+    size = _size(node)
     return size if isinstance(size, int) else None
 
 
@@ -208,6 +222,8 @@ class Writer:
         size, values, rest = _steps(self.node), self._names(xs), self._names(more)
         if not _is_pointwise(self.node):
             return self._one_by_one(graph, values, rest)
+        if size is None:
+            return self._in_loop(graph, xs, values, rest)
         step = 1
         while step < size:
             early = [self._slice(x, 0, size - step) for x in values]
@@ -219,7 +235,29 @@ class Writer:
             step *= 2
         return values
 
-    def _batched(self, graph, operands: list[str], more: list[str], size: int) -> list[str]:
+    def _in_loop(self, graph, xs: list, values: list[str], more: list[str]) -> list[str]:
+        """The same of an open number of elements; the step is carried, too."""
+        size = self.text.argument(_size(self.node))
+        place = self._make(f"torch.ops.aten.arange.default({size}, dtype = torch.int64)")
+        end = self._make(f"torch.ops.aten.full.default([], {size}, dtype = torch.int64)")
+        one = self._make("torch.ops.aten.full.default([], 1, dtype = torch.int64)")
+        carried = self._carried([one, *values])
+        step, *late = carried
+        test = self._test(self._make(f"torch.ops.aten.lt.Tensor({step}, {end})"))
+        before = self._make(f"torch.ops.aten.sub.Tensor({place}, {step})")
+        has_one = self._make(f"torch.ops.aten.ge.Scalar({before}, 0)")
+        index = self._make(f"torch.ops.aten.clamp_min.default({before}, 0)")
+        early = [self._make(f"torch.ops.aten.index_select.default({x}, 0, {index})") for x in late]
+        made = self._batched(graph, early + late, more, size)
+        following = [self._make(f"torch.ops.aten.mul.Tensor({step}, 2)")]
+        for x, old, new in zip(xs, late, made, strict=True):
+            axes = ", ".join([size, *["1"] * (x.meta["val"].dim() - 1)])
+            chosen = self._make(f"torch.ops.aten.view.default({has_one}, [{axes}])")
+            following.append(
+                self._make(f"torch.ops.aten.where.self({chosen}, {new}, {old})"))
+        return self._end(test, carried, following)[1:]
+
+    def _batched(self, graph, operands: list[str], more: list[str], size) -> list[str]:
         """The graph's results for `size` elements at once, which are a first axis."""
         names, batched = self.text.names, set()
         for i, inner in enumerate(graph.nodes):
@@ -237,14 +275,29 @@ class Writer:
                 batched.update([] if batched.isdisjoint(inner.all_input_nodes) else [inner])
         return [names[result] for result in _results(graph)]
 
-    def _aligned(self, operand, user, size: int) -> str:
+    def _aligned(self, operand, user, size) -> str:
         """Its axes but the first are the user's last ones, as broadcasting has it."""
         shape, name = list(operand.meta["val"].shape), self.text.names[operand]
+        name = self._promoted(operand, user, name)
         missing = user.meta["val"].dim() - len(shape)
         if not missing:
             return name
         axes = ", ".join(map(str, [size, *[1] * missing, *shape]))
         return self._make(f"torch.ops.aten.view.default({name}, [{axes}])")
+
+    def _promoted(self, operand, user, name: str) -> str:
+        """A tensor without axes gives its dtype up to one with axes, which it would not as one of
+        several elements."""
+        value = operand.meta["val"]
+        others = [other.meta["val"] for other in user.all_input_nodes if _is_tensor(other)]
+        others = [other for other in others if other.dim() and other.dtype != torch.bool]
+        if value.dim() or value.dtype == torch.bool or not others:
+            return name
+        dtype = functools.reduce(torch.promote_types, [other.dtype for other in others])
+        dtype = torch.result_type(value, torch.empty(1, dtype=dtype, device="meta"))
+        if dtype == value.dtype:
+            return name
+        return self._make(f"torch.ops.aten._to_copy.default({name}, dtype = {dtype})")
 
     def _one_by_one(self, graph, xs: list[str], more: list[str]) -> list[str]:
         rows: list[list[str]] = []
