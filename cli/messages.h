@@ -56,6 +56,7 @@
 #define E_CLI_INPUT_NUMBER \
   "%s: the model has no integer input of this name, or the input is given twice"
 #define E_CLI_RANGE "--range is written SIZE=LO..HI, as in s0=1..64 or x[0]=1..64, not `%s`"
+#define E_CLI_ITEMS "--items is written NAME=N or NAME=none, as in boxes=3, not `%s`"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT \
   "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"

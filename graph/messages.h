@@ -117,6 +117,12 @@
 #define E_ONNX_BODIES "functions and bodies are nested more than %d deep here"
 #define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
 #define E_ONNX_ITEM "index %lld is out of range for a sequence of %u items"
+#define E_ONNX_MAP "input %u is a sequence of %u items, the first one has %u"
+#define E_ONNX_ABSENT "its optional value is absent"
+#define E_ONNX_ITEMS \
+  "its number of items %s; state it, %s, by --items %s=N, or in Python by items={...}"
+#define E_GRAPH_NO_ITEMS "%s: items of `%s` are stated, but models of ONNX's alone have sequences"
+#define E_ONNX_NO_ITEMS "`%s`, whose items are stated, is no sequence and no optional input"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
   "`%s` determines a shape and depends on input %s: give its value with the model, as INPUT.npy"
@@ -130,6 +136,7 @@
 #define E_ONNX_ATTR_MISSING "attribute %s is missing"
 #define E_ONNX_ATTR_VALUE "attribute %s is %s, which ONNX does not define"
 #define E_ONNX_LACKS "unsupported operators, attributes and types: %zu"
+#define N_ONNX_RANK "an unknown number of axes (give their values with the model)"
 #define E_ONNX_LACK_DTYPE "tensors of %s"
 #define E_ONNX_LACK_LIST "a list of more than %d items"
 #define E_ONNX_LACK_STRINGS "strings"

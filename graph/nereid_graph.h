@@ -37,6 +37,14 @@ typedef struct nereid_session nereid_session;
 
 /* ---- models ---- */
 
+/* How many tensors an input of an ONNX model has that is a sequence, or optional.  A sequence
+ * `x` of 3 is three inputs, x_0, x_1 and x_2.  Of an optional tensor it is 1, or NEREID_ABSENT. */
+enum { NEREID_ABSENT = -1 };
+typedef struct {
+  const char *input;
+  int64_t n;
+} nereid_graph_items;
+
 /* The kind of a file is read from its content:
  *   - an exported program of PyTorch (`torch.export.save`, usually NAME.pt2)
  *   - a model in ONNX's format (NAME.onnx)
@@ -57,6 +65,10 @@ typedef struct {
   const nereid_tensor *inputs;
   int ninputs;
   const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that position */
+  /* Of sequences whose tensors `input_names` does not name, and of optional inputs that are
+   * absent.  As all names, they must outlive the graph. */
+  const nereid_graph_items *items;
+  int nitems;
 } nereid_graph_source;
 
 /* A model with operators that are not supported is read too: all of them are named in one message

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/arguments/items.h"
 #include "cli/arguments/ranges.h"
 #include "cli/arguments/request.h"
 #include "cli/arguments/values.h"
@@ -22,6 +23,7 @@ enum {
   OPT_MODE,
   OPT_DTYPE,
   OPT_RANGE,
+  OPT_ITEMS,
   OPT_NAME,
   OPT_EMBED,
   OPT_PTX,
@@ -41,6 +43,9 @@ static const Option options[] = {
      .choices = CHOICES_DTYPE},
     {OPT_RANGE, "--range", "SIZE=LO..HI",
      "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
+     .repeats = true},
+    {OPT_ITEMS, "--items", "NAME=N",
+     "of ONNX: the number of tensors of a sequence; none: an optional input is absent",
      .repeats = true},
     {OPT_NAME, "--name", "NAME",
      "functions are NAME_run() ...: for programs with several models; of a kernel NAME_launch() "
@@ -65,6 +70,7 @@ typedef struct {
   nereid_graph_options options;
   nereid_build_options build;
   Ranges ranges;
+  Items items;
   Request request; /* of a kernel */
   bool is_kernel, disjoint;
   const char *of_model; /* an option that no kernel has; NULL: none was given */
@@ -93,6 +99,7 @@ static int take_model_option(Build *b, int id, const char *value) {
     case OPT_MODE: b->options.mode = value; return STATUS_OK;
     case OPT_DTYPE: b->options.dtype = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&b->ranges, value);
+    case OPT_ITEMS: return items_add(&b->items, value);
     case OPT_EMBED: b->build.embed_weights = 1; return STATUS_OK;
     default: b->options.no_checks = 1; return STATUS_OK;
   }
@@ -109,6 +116,7 @@ static int take_build_option(Build *b, int id, const char *value) {
     case OPT_MODE:
     case OPT_DTYPE:
     case OPT_RANGE:
+    case OPT_ITEMS:
     case OPT_EMBED:
     case OPT_NO_CHECKS: return take_model_option(b, id, value);
     default: return take_kernel_option(b, id, value);
@@ -121,6 +129,8 @@ static int build_model(Build *b) {
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
   b->options.ranges = b->ranges.data;
   b->options.nranges = b->ranges.n;
+  b->source.items = b->items.data;
+  b->source.nitems = b->items.n;
   b->build.on_message = args_on_message;
   Progress *p = progress_start("building", b->source.path);
   b->options.on_progress = progress_tuner;
@@ -217,6 +227,7 @@ static int run_build(int argc, char **argv) {
     status = id == ARGS_ERROR ? STATUS_USAGE : take_build_option(&b, id, value);
   if (!status) status = b.is_kernel ? build_kernel(&b) : build_model(&b);
   ranges_free(&b.ranges);
+  items_free(&b.items);
   request_free(&b.request);
   return status;
 }

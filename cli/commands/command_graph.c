@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/arguments/compare.h"
+#include "cli/arguments/items.h"
 #include "cli/arguments/launch_request.h"
 #include "cli/arguments/numbers.h"
 #include "cli/arguments/ranges.h"
@@ -30,6 +31,7 @@ typedef struct {
   nereid_graph_source source;
   nereid_graph_options options;
   Ranges ranges;
+  Items items;
   const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain, draw;
@@ -397,6 +399,7 @@ enum {
   OPT_TOL,
   OPT_DTYPE,
   OPT_RANGE,
+  OPT_ITEMS,
   OPT_REWRITE,
   OPT_EXPLAIN,
   OPT_TRACE,
@@ -437,6 +440,9 @@ static const Option options[] = {
      .choices = CHOICES_DTYPE},
     {OPT_RANGE, "--range", "SIZE=LO..HI",
      "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
+     .repeats = true},
+    {OPT_ITEMS, "--items", "NAME=N",
+     "of ONNX: the number of tensors of a sequence; none: an optional input is absent",
      .repeats = true},
     {OPT_REWRITE, "--rewrite", "RULES.py", "user-defined rewrite rules", .repeats = true},
     {OPT_EXPLAIN, "--explain", NULL,
@@ -506,6 +512,7 @@ static int take_graph_option(Graphs *g, int id, const char *value) {
     case OPT_NO_LIBRARIES: g->options.libraries = "none"; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
+    case OPT_ITEMS: return items_add(&g->items, value);
     case OPT_TOL: return read_tolerance(g, value);
     default: return take_rules(g, value);
   }
@@ -514,6 +521,8 @@ static int take_graph_option(Graphs *g, int id, const char *value) {
 static int check_graph_options(Graphs *g) {
   g->options.ranges = g->ranges.data;
   g->options.nranges = g->ranges.n;
+  g->source.items = g->items.data;
+  g->source.nitems = g->items.n;
   g->options.rewrites = (const char *const *)g->rules.data;
   g->options.nrewrites = g->rules.len;
   if (!g->source.path) return args_error(E_CLI_NO_MODEL);
@@ -672,6 +681,7 @@ static void graphs_free(Graphs *g) {
   strings_free(&g->rules);
   strings_free(&g->numbers);
   ranges_free(&g->ranges);
+  items_free(&g->items);
 }
 
 /* Unsupported operators are reported once: here if the graph is only printed, else by compiling. */

@@ -28,6 +28,8 @@ int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
   REQUIRE_OUT(out);
   REQUIRE(source);
   if (!source->path && !source->data) return error_set(NEREID_E_USAGE, E_GRAPH_NO_SOURCE);
+  if (source->nitems > 0) REQUIRE(source->items);
+  for (int i = 0; i < source->nitems; i++) REQUIRE(source->items[i].input);
   nereid_graph *g = calloc(1, sizeof *g);
   if (!g) return error_out_of_memory();
   int code = copy_source(g, source);

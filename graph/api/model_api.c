@@ -157,7 +157,8 @@ static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path
   *file = data ? onnx_of_bytes(m->arena, m->names, m->diags, path, data, s->size)
                : onnx_open(m->arena, m->names, m->diags, path);
   m->weights = weights_new(m->arena);
-  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0, s->input_names};
+  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0, s->input_names, s->items,
+                     s->nitems > 0 ? (uint32_t)s->nitems : 0};
   return *file ? onnx_read(m->arena, m->names, m->diags, *file, given, m->weights) : NULL;
 }
 
@@ -205,8 +206,10 @@ static int read_by_content(Model *m, const nereid_graph_source *s) {
   size_t nstart = text ? (len < START_BYTES ? len : START_BYTES) : file_start(path, start);
   const char *first = text ? text : start;
   if (files_is_npy(first, nstart)) return error_set(NEREID_E_FILE, E_GRAPH_NPY, path);
-  if (is_archive(path, first, nstart)) return read_graph_of_archive(m, s);
-  if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
+  bool archive = is_archive(path, first, nstart);
+  if (!archive && onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
+  if (s->nitems > 0) return error_set(NEREID_E_USAGE, E_GRAPH_NO_ITEMS, path, s->items[0].input);
+  if (archive) return read_graph_of_archive(m, s);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);
   if (!code && s->weights) code = read_weights(m, s);
   if (code) return code;

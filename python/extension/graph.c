@@ -125,6 +125,7 @@ typedef struct {
   nereid_tensor *tensors;
   const char **names;
   int n;
+  nereid_graph_items *items;
 } Values;
 
 /* The graph reads its model again when it is needed: what it was read from is kept. */
@@ -180,17 +181,32 @@ static void free_values(Values *v) {
   PyMem_Free(v->whole);
   PyMem_Free(v->tensors);
   PyMem_Free(v->names);
+  PyMem_Free(v->items);
 }
 
-/* Graph(path, data, weights, names, tensors, messages) */
+/* From a list of (name, number). */
+static int read_items(Values *v, PyObject *list) {
+  Py_ssize_t n = PyList_Size(list);
+  v->items = PyMem_Calloc((size_t)n + 1, sizeof *v->items);
+  if (!v->items) return PyErr_NoMemory(), -1;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    long long count;
+    PyObject *item = PyList_GetItem(list, i);
+    if (!item || !PyArg_ParseTuple(item, "sL", &v->items[i].input, &count)) return -1;
+    v->items[i].n = count;
+  }
+  return 0;
+}
+
+/* Graph(path, data, weights, names, tensors, messages, items) */
 static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *words[] = {"path", "data", "weights", "names", "tensors", "messages", NULL};
+  static char *words[] = {"path", "data", "weights", "names", "tensors", "messages", "items", NULL};
   State *s = state_of_type(type);
   nereid_graph_source source = {0};
-  PyObject *data, *names, *tensors, *messages;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zOzO!O!O!:Graph", words, &source.path, &data,
+  PyObject *data, *names, *tensors, *messages, *items;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zOzO!O!O!O!:Graph", words, &source.path, &data,
                                    &source.weights, &PyList_Type, &names, &PyList_Type, &tensors,
-                                   &PyList_Type, &messages))
+                                   &PyList_Type, &messages, &PyList_Type, &items))
     return NULL;
   if (data != Py_None) {
     char *bytes;
@@ -202,11 +218,14 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   GraphObject *self = (GraphObject *)new_object(type);
   if (!self) return NULL;
   Values *v = &self->values;
-  self->keep = Py_BuildValue("(OOO)", data, names, tensors);
+  self->keep = Py_BuildValue("(OOOO)", data, names, tensors, items);
   int code = self->keep ? read_values(s, v, names, tensors) : -1;
   source.inputs = v->tensors;
   source.input_names = v->names;
   source.ninputs = code ? 0 : v->n;
+  if (!code) code = read_items(v, items);
+  source.items = v->items;
+  source.nitems = code ? 0 : (int)PyList_Size(items);
   if (!code) code = open_graph(self, s, &source, messages);
   if (code) Py_CLEAR(self);
   return (PyObject *)self;

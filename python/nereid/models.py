@@ -174,6 +174,33 @@ def _shrink(tensor: Any, sizes: tuple[int, ...]) -> Any:
     return tensor.reshape(-1)[:n].reshape(sizes)
 
 
+# ---- sequences and optional inputs ----
+
+
+def _items(value: Any) -> Sequence:
+    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+
+
+def _with_items(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """A list that is given for `x` is the inputs x_0, x_1 ..., as many as there are."""
+    found: dict[str, Any] = {}
+    for name, value in named.items():
+        if name in names or not (value is None or isinstance(value, (list, tuple))):
+            found[name] = value
+            continue
+        # "p_0" would be a parameter in the text of a graph.
+        stem = next((stem for stem in (name, f"input_{name}") if f"{stem}_0" in names), name)
+        items, count = _items(value), 0
+        while f"{stem}_{count}" in names:
+            count += 1
+        if items and not count:
+            found[name] = value  # which is no input
+        elif len(items) != count:
+            raise TypeError(f"{name!r} has {len(items)} items, and the model was read for {count}")
+        found.update({f"{stem}_{i}": item for i, item in enumerate(items[:count])})
+    return found
+
+
 # ---- models ----
 
 
@@ -290,10 +317,12 @@ class Model:
                 self._set_static(compiled.executable)
 
     def _values(self, inputs: Sequence, named: Mapping[str, Any]) -> list:
-        """The inputs in the model's order, after those that it came with."""
+        """The inputs in the model's order, after those that it came with.  A list is a sequence's
+        items, None an optional input that is absent."""
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             named = {**inputs[0], **named}
             inputs = ()
+        inputs = [item for value in inputs for item in _items(value)]
         values = [*self._bound, *inputs]
         if named:
             values += self._by_name(len(inputs), named)
@@ -302,6 +331,7 @@ class Model:
     def _by_name(self, given: int, named: Mapping[str, Any]) -> list:
         names = [item[0] or "" for item in self._any().inputs[len(self._bound):]]
         left = names[given:]
+        named = _with_items(named, names)
         wrong = [name for name in named if name not in left]
         if wrong:
             again = "is given twice" if wrong[0] in names else "is no input"
@@ -420,9 +450,28 @@ class Model:
 # ---- reading ----
 
 
-def _open(path, data, weights, inputs, tensors=None):
+def _given_items(inputs, items) -> tuple[list, dict[str, int]]:
+    """The inputs as (name, tensor), without lists; the number of items of each input that is a list
+    or absent: None, or -1."""
+    counts = {str(name): -1 if n is None else operator.index(n)
+              for name, n in dict(items or {}).items()}
+    if not isinstance(inputs, Mapping):
+        return [(None, item) for value in inputs or () for item in _items(value)], counts
+    given = []
+    for name, value in inputs.items():
+        if value is not None and not isinstance(value, (list, tuple)):
+            given.append((name, value))
+            continue
+        count = -1 if value is None else len(value)
+        if counts.setdefault(name, count) != count:
+            raise TypeError(f"{name!r} is given with another number of items than items= has")
+        given += [(f"{name}_{i}", item) for i, item in enumerate(_items(value))]
+    return given, counts
+
+
+def _open(path, data, weights, inputs, items):
     names, values = [], []
-    given = inputs.items() if isinstance(inputs, Mapping) else ((None, v) for v in inputs or ())
+    given, counts = _given_items(inputs, items)
     keep = []
     for name, value in given:
         names.append(name)
@@ -430,7 +479,7 @@ def _open(path, data, weights, inputs, tensors=None):
         keep.append(value)
     notes: list[str] = []
     graph = _nereid.Graph(path, data, None if weights is None else os.fspath(weights), names,
-                          values, notes)
+                          values, notes, list(counts.items()))
     return graph, notes, keep
 
 
@@ -498,7 +547,8 @@ def _is_of_torch(model: object) -> bool:
 def load(model, *, weights: str | os.PathLike | None = None, device: str | None = None,
          mode: str | None = None, dtype: str | None = None,
          ranges: Mapping[str, tuple[int, int]] | None = None, inputs=None,
-         check_indices: bool = True, libraries: str | None = None) -> Model:
+         check_indices: bool = True, libraries: str | None = None,
+         items: Mapping[str, int | None] | None = None) -> Model:
     """Reads a model.
 
     `model` is a path (.onnx, .pt2, a graph as text), the bytes of such a file, text of a graph,
@@ -507,7 +557,9 @@ def load(model, *, weights: str | os.PathLike | None = None, device: str | None 
 
     `weights` is the file that has the parameters of a graph as text, or, of Model.bytes(), where
     the model's file is now.  `inputs` are values, by position or name, that decide shapes of an
-    ONNX model or types of a text.
+    ONNX model or types of a text.  `items` says of an ONNX model's inputs how many tensors a
+    sequence has, and None of an optional input that is absent: {"boxes": 3, "mask": None};
+    `inputs` by name say the same by lists and None.
 
     `device` is "cpu", "cuda" or "cuda:1"; without one the model runs where its inputs are.
     `mode` is "default", "eager", "reduce-overhead" or "max-autotune"; `dtype` "fp32", "bf16" or
@@ -534,8 +586,10 @@ def load(model, *, weights: str | os.PathLike | None = None, device: str | None 
         raise TypeError(f"{type(model).__name__} is no model: a path, bytes, text, or a program of "
                         "torch.export")
     if data is not None and data.startswith(_EXECUTABLE):
+        if items:
+            raise TypeError("items= is fixed in an executable: load the model itself")
         return _load_executable(data, weights, options)
-    graph, notes, keep = _open(path, data, weights, inputs)
+    graph, notes, keep = _open(path, data, weights, inputs, items)
     made = Model(graph, bound=bound, **options)
     made._keep = keep  # the graph reads their elements again when it is compiled
     made.notes = notes

@@ -6,11 +6,11 @@
 NAMEs select cases whose FOLDER/NAME contains one.
 
 The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
-TensorProtos.  Cases that hold no tensors, or draw random numbers, are skipped, each kind with its
-reason.  onnx_data/failures.txt lists the cases that do not work yet: one that works is to be taken
-off the list, as --update does.
+TensorProtos, sequences of them, or optional ones.  Cases with strings, or that draw random numbers,
+are skipped, each kind with its reason.  onnx_data/failures.txt lists the cases that do not work
+yet: one that works is to be taken off the list, as --update does.
 """
-import argparse, collections, concurrent.futures, itertools
+import argparse, collections, concurrent.futures
 import os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
@@ -29,8 +29,6 @@ TIMEOUT = 300  # seconds
 # What is not tested: pieces of cases' names, and why.
 SKIPPED = [
     (r"STRING|strnorm", "strings"),
-    (r"sequence_(insert|map)|_seq\b|identity_sequence|if_seq|loop\d+_seq", "sequences"),
-    (r"optional_(get_element_sequence|has_element_empty)|_opt\b", "optionals"),
     (r"node/test_(adagrad|adam|momentum|nesterov)|gradient_of", "preview training"),
     (r"test_bernoulli|test_training_dropout(_default)?(_mask)?$", "random draws"),
 ]
@@ -124,21 +122,30 @@ def find(data, *path):
     return found
 
 
-def held(data, kind):
-    """The tensor of an optional value."""
-    optional = next(fields(kind))[0] == 9
-    return find(data, 3)[0] if optional else data
+def value_of(data, kind):
+    """An array, the list of a sequence, or None: an optional value that is absent."""
+    number, inner = next(fields(kind))
+    if number == 9:
+        given = find(data, 3) + find(data, 5)
+        return value_of(given[0], find(inner, 1)[0]) if given else None
+    return [tensor(item) for item in find(data, 3)] if number == 4 else tensor(data)
 
 
-def arrays(case, data, what):
-    """Those of a data set; bfloat16, which NumPy lacks and the data has as uint16, is float32."""
+def values(case, data, what):
+    """(name, value) of a data set; bfloat16, which NumPy lacks and the data has as uint16, is
+    float32."""
     model = (case / "model.onnx").read_bytes()
-    types = find(model, 7, {"input": 11, "output": 12}[what], 2, 1, 1)
+    infos = find(model, 7, {"input": 11, "output": 12}[what])
     files = sorted(data.glob(f"{what}_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
-    kinds = find(model, 7, {"input": 11, "output": 12}[what], 2)
-    found = [tensor(held(f.read_bytes(), k)) for f, k in zip(files, kinds)]
-    return [(a.astype("u4") << 16).view("f4") if t == 16 and a.dtype == "u2" else a
-            for a, t in itertools.zip_longest(found, types[:len(found)])]
+    for info, file in zip(infos, files):
+        value = value_of(file.read_bytes(), find(info, 2)[0])
+        if 16 in find(info, 2, 1, 1) and value.dtype == "u2":
+            value = (value.astype("u4") << 16).view("f4")
+        yield find(info, 1)[0].decode(), value
+
+
+def flat(found):
+    return [item for _, value in found for item in (value if isinstance(value, list) else [value])]
 
 
 # ---- running ----
@@ -160,12 +167,15 @@ def same(actual, expected):
 
 def run(case, data, folder, device):
     """Runs one data set of a case; a Failure if its outputs are not as expected."""
-    files = []
-    for i, array in enumerate(arrays(case, data, "input")):
+    files, given = [], list(values(case, data, "input"))
+    for i, array in enumerate(item for item in flat(given) if item is not None):
         files.append(folder / f"input_{i}.npy")
         np.save(files[-1], array)
     out = folder / "out"
     command = [NEREID, "graph", case / "model.onnx", *files, "--device", device, "--out-dir", out]
+    for name, value in given:
+        if value is None or isinstance(value, list):
+            command += ["--items", f"{name}={'none' if value is None else len(value)}"]
     try:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT)
@@ -173,8 +183,11 @@ def run(case, data, folder, device):
         raise Failure(f"over {TIMEOUT} seconds")
     if done.returncode:
         raise Failure(done.stderr.strip() or f"status {done.returncode}")
-    for i, expected in enumerate(arrays(case, data, "output")):
-        difference = same(np.load(out / f"output_{i}.npy"), expected)
+    for i, expected in enumerate(flat(values(case, data, "output"))):
+        path = out / f"output_{i}.npy"
+        if expected is None and path.exists():
+            raise Failure(f"output {i} should be absent")
+        difference = same(np.load(path), expected) if expected is not None else ""
         if difference:
             raise Failure(f"output {i}: {difference}")
 

@@ -55,6 +55,11 @@ static const char *const words[] = {"1\"x\"",
                                     "8{2=6}",
                                     "11{1\"x\" 2{1{1=1 2{1{2\"n\"} 1{1=4}}}}}",
                                     "11{1\"s\" 2{1{1=7 2{1{1=2}}}}}",
+                                    "11{1\"x\" 2{4{1{1{1=1 2{1{1=2}}}}}}}",
+                                    "11{1\"o\" 2{9{1{1{1=1 2{1{1=2}}}}}}}",
+                                    "4\"SequenceMap\"",
+                                    "4\"SequenceAt\"",
+                                    "4\"OptionalHasElement\"",
                                     "12{1\"y\"}",
                                     NULL};
 
@@ -178,9 +183,11 @@ static void read_model(Arena *a, const void *bytes, size_t size) {
   int64_t two[] = {2}, values[] = {2, -1};
   nereid_tensor given = {.data = values, .device = {1, 0}, .ndim = 1, .dtype = {0, 64, 1}};
   given.shape = two;
-  nereid_tensor inputs[] = {given, given, given};
+  nereid_tensor inputs[] = {given, given, given, given, given};
+  const char *const names_of[] = {NULL, NULL, NULL, "x_0", "x_1"}; /* a sequence x has two items */
   OnnxFile *f = onnx_of_bytes(a, names, d, "fuzz.onnx", bytes, size);
-  Graph *g = onnx_read(a, names, d, f, (OnnxGiven){inputs, 3, NULL}, w);
+  Graph *g =
+      onnx_read(a, names, d, f, (OnnxGiven){.tensors = inputs, .n = 5, .names = names_of}, w);
   diag_print(d, &out);
   if (!g && !diag_errors(d)) fuzz_fail("no graph, and no word about it");
   if (!g) return;

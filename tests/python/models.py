@@ -266,6 +266,42 @@ def check_onnx():
         check(np.allclose(got, want, atol=1e-5), f"{name} of ONNX's tests")
 
 
+def check_items():
+    node, f32 = onnx_text.node, onnx_text.f32
+    nodes = [node("ConcatFromSequence", "x", "a", axis=0), node("OptionalHasElement", "o", "there"),
+             node("If", "there", "y",
+                  then_branch=onnx_text.graph([node("Mul", "a o", "t")], outputs="t"),
+                  else_branch=onnx_text.graph([node("Neg", "a", "u")], outputs="u"))]
+    data = onnx_text.model(nodes, outputs="y x o", inputs={
+        "x": onnx_text.sequence(f32("n", 4)), "o": onnx_text.optional(f32(4))})
+    x, o = [rows(1), rows(3, 5)], rows(1)[0] + 1
+    whole = np.concatenate(x)
+    for options in ({"items": {"x": 2}}, {"inputs": {"x": x, "o": o}}):
+        model = nereid.load(data, device="cpu", **options)
+        check([v.name for v in model.inputs] == ["x_0", "x_1", "o"], f"items: {model.inputs}")
+        for got in (model(x, o), model({"x": x, "o": o}), model(x=tuple(x), o=o), model(*x, o),
+                    nereid.load(model.bytes("cpu"), device="cpu")({"x": x, "o": o})):
+            check(np.array_equal(got[0], whole * o), f"a sequence and an optional tensor: {got}")
+            check(all(map(np.array_equal, got[1:], (*x, o))), f"a sequence that is returned: {got}")
+    for options in ({"items": {"x": 2, "o": None}}, {"inputs": {"x": x, "o": None}}):
+        model = nereid.load(data, device="cpu", **options)
+        for got in (model(x, None), model(x), model({"x": x, "o": None}), model({"x": x})):
+            check(np.array_equal(got[0], -whole) and got[3] is None, f"an absent one: {got}")
+    error = nereid.NereidError
+    raises("a number that is not stated", error, lambda: nereid.load(data), "x", "items={...}")
+    raises("no such sequence", error, lambda: nereid.load(data, items={"x": 2, "z": 1}), "`z`")
+    raises("two optional ones", error, lambda: nereid.load(data, items={"x": 2, "o": 2}),
+           "1 or none")
+    raises("two numbers", TypeError,
+           lambda: nereid.load(data, items={"x": 3}, inputs={"x": x}), "'x'")
+    raises("items of a text", error, lambda: nereid.load(TEXT, items={"x": 2}), "`x`")
+    raises("items of an executable", TypeError,
+           lambda: nereid.load(model.bytes("cpu"), items={"x": 2}), "items=")
+    raises("too many", TypeError, lambda: model({"x": [*x, o]}), "'x' has 3 items", "for 2")
+    raises("too many by position", error, lambda: model([*x, o]), "2 inputs, not 3")
+    raises("no such list", TypeError, lambda: model({"x": x, "z": x}), "'z' is no input")
+
+
 # ---- PyTorch ----
 
 
@@ -316,7 +352,7 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_torch,
-             check_lazy):
+             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_items,
+             check_torch, check_lazy):
     test()
 sys.exit(report())

@@ -101,6 +101,14 @@ def type_of(code, dims):
     return field(1, field(1, code) + field(2, sizes))
 
 
+def sequence(kind):
+    return field(4, field(1, kind))
+
+
+def optional(kind):
+    return field(9, field(1, kind))
+
+
 def f32(*dims):
     return type_of(1, dims)
 

@@ -15,7 +15,7 @@
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_H
 
 #include "graph/import/onnx/onnx_file.h"
-#include "runtime/nereid.h"
+#include "graph/nereid_graph.h"
 
 /* Values of the model's inputs, in its order, in host memory; those that are missing at the end,
  * or have no data, are not known.  Dtypes and shapes that don't fit count as not known: running
@@ -24,6 +24,8 @@ typedef struct {
   const nereid_tensor *tensors;
   uint32_t n;
   const char *const *names; /* NULL, here or in it: the input at that position */
+  const nereid_graph_items *items;
+  uint32_t nitems;
 } OnnxGiven;
 
 /* The graph, with all types inferred.  NULL after an error; what is not supported is named all at

@@ -40,6 +40,7 @@ static OnnxValue *need_value(OnnxCall *c, uint32_t i) {
 
 Node *onnx_node_of(OnnxCall *c, OnnxValue *v) {
   if (v->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  if (v->absent) onnx_lack(c, "an optional value that is absent");
   Node *n = onnx_value_node(c->r, v);
   if (!n) longjmp(c->b.in.failed, 1);
   return n;
@@ -171,6 +172,10 @@ void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v) {
   Name name = c->out[i]->name;
   *c->out[i] = *v;
   c->out[i]->name = name;
+}
+
+void onnx_set_absent(OnnxCall *c, uint32_t i) {
+  if (onnx_wants(c, i)) c->out[i]->absent = true;
 }
 
 void onnx_evaluates(OnnxCall *c, uint32_t n) {

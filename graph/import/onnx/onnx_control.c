@@ -21,6 +21,12 @@ static bool spell_body(Onnx *r, const Onnx__Graph *g) {
   return ok;
 }
 
+static OnnxValue *absent_value(Onnx *r, const char *name) {
+  OnnxValue *v = onnx_value_new(r, pool_name(r->names, name));
+  v->absent = true;
+  return v;
+}
+
 void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
                     size_t nout) {
   Onnx *r = c->r;
@@ -36,12 +42,14 @@ void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t ni
     *namemap_put(r->scratch, &s.values, pool_name(r->names, onnx_text(g->input[i]->name))) = in[i];
   ok = ok && onnx_nodes(r, &s, g->node, g->n_node);
   for (size_t i = 0; i < nout && ok; i++) {
-    ok = onnx_lookup(r, &s, onnx_text(g->output[i]->name), where, &out[i]);
-    if (ok && !out[i]) ok = onnx_error(r, where, E_ONNX_UNDEFINED, onnx_text(g->output[i]->name));
+    const char *name = onnx_text(g->output[i]->name);
+    ok = onnx_lookup(r, &s, name, where, &out[i]);
+    if (ok && !out[i] && !*name) ok = onnx_error(r, where, E_ONNX_UNDEFINED, name);
+    if (ok && !out[i]) out[i] = absent_value(r, name);
   }
   r->depth--;
   for (size_t i = 0; i < nout && ok; i++)
-    ok = out[i]->type.kind == VALUE_TENSOR || out[i]->type.kind == VALUE_LIST;
+    ok = out[i]->type.kind == VALUE_TENSOR || out[i]->type.kind == VALUE_LIST || out[i]->absent;
   if (!ok) longjmp(c->b.in.failed, 1);
   c->told = false;
 }
@@ -244,6 +252,7 @@ static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t
 static Node *no_turns(OnnxCall *c, const OnnxValue *item) {
   Dim shape[GRAPH_RANK_MAX];
   if (item->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  if (item->absent) onnx_lack(c, "an optional value that is absent");
   if (item->type.rank == GRAPH_RANK_MAX) onnx_fail(c, E_GRAPH_RANK, GRAPH_RANK_MAX);
   shape[0] = build_const(&c->b, 0);
   for (uint32_t i = 0; i < item->type.rank; i++) shape[i + 1] = item->type.shape[i];
@@ -327,7 +336,9 @@ void onnx_op_loop(OnnxCall *c) {
   OnnxValue *condition = onnx_has(c, 1) ? c->in[1] : NULL;
   Node *before = c->b.in.g->last;
   for (uint32_t i = 0; i < carried; i++) {
-    if (!onnx_has(c, i + 2)) onnx_fail(c, E_ONNX_INPUT, i + 3);
+    const char *name = c->proto->input[i + 2];
+    if (!*name) onnx_fail(c, E_ONNX_INPUT, i + 3);
+    if (!c->in[i + 2]) c->in[i + 2] = absent_value(c->r, name);
     in[i + 2] = c->in[i + 2];
   }
   for (;; turn++) {

@@ -83,6 +83,7 @@ static bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
     OnnxValue *v;
     if (!onnx_lookup(r, &s, f->output[i], where, &v)) return false;
     if (v) onnx_set_alias(c, i, v);
+    else onnx_set_absent(c, i);
   }
   r->depth--;
   return true;
@@ -179,12 +180,17 @@ static OnnxCall *onnx_call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   return c;
 }
 
+static bool is_supported(const OnnxValue *v) {
+  bool list = v->type.kind == VALUE_LIST, all = list || v->type.kind == VALUE_TENSOR;
+  for (uint32_t i = 0; list && i < v->nitems; i++) all &= is_supported(v->items[i]);
+  return all;
+}
+
 /* Does it depend on a value that is not supported, which was reported? */
 static bool is_behind_lack(const OnnxCall *c) {
-  for (uint32_t i = 0; i < c->nin; i++)
-    if (c->in[i] && c->in[i]->type.kind != VALUE_TENSOR && c->in[i]->type.kind != VALUE_LIST)
-      return true;
-  return false;
+  bool all = true;
+  for (uint32_t i = 0; i < c->nin; i++) all &= !c->in[i] || is_supported(c->in[i]);
+  return !all;
 }
 
 static bool find_onnx_op(Onnx *r, OnnxCall *c) {

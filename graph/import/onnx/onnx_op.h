@@ -148,6 +148,7 @@ void onnx_set(OnnxCall *c, uint32_t i, Node *n);
 /* The elements of result i, bytes, are of 4 or 2 bits; 0: of 8. */
 void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits);
 /* Another value is the result. */
+void onnx_set_absent(OnnxCall *c, uint32_t i);
 void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 /* Room for such elements, NULL if there are too many. */

@@ -70,6 +70,11 @@ const char *onnx_where(Onnx *r, const Onnx__Node *n);
 /* Defines the tensors that a graph or a body holds. */
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
+/* ---- onnx_inputs.c ---- */
+
+/* Makes the inputs of the graph, and defines them. */
+bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
+
 /* ---- onnx_names.c ---- */
 
 /* An identifier of Python's made of a name of ONNX's, which may be any text; `kind` is the prefix
@@ -97,6 +102,8 @@ bool onnx_scope_define(Onnx *r, OnnxScope *s, OnnxValue *v);
 /* The value's node, made if there is none; NULL after an error. */
 Node *onnx_value_node(Onnx *r, OnnxValue *v);
 void onnx_value_set_known(Onnx *r, OnnxValue *v, const OnnxKnown *k);
+/* The tensor that the caller gave for a user's input, by its position or its name; NULL: none. */
+const nereid_tensor *onnx_given_tensor(const Onnx *r, const OnnxValue *v);
 /* Elements that are known; with `demand` also those that inputs decide. */
 const OnnxKnown *onnx_value_known(Onnx *r, OnnxValue *v, bool demand);
 /* The user's input that the value depends on, for messages; NULL if there is none. */
@@ -116,8 +123,8 @@ void onnx_find_functions(Onnx *r);
 
 /* ---- onnx_control.c ---- */
 
-/* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
- * error, nor where a result is not supported. */
+/* The body with these values as its inputs; its outputs go to `out`, which may be absent.  Does not
+ * return after an error, nor where a result is not supported. */
 void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
                     size_t nout);
 OnnxValue *onnx_value_of_node(OnnxCall *c, Node *n);

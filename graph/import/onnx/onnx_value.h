@@ -39,7 +39,7 @@ struct OnnxValue {
   Node *input;                       /* the user's input that it is */
   uint32_t number;                   /* which of the maker's results, or of the user's inputs */
   uint8_t bits;                      /* of each element, where it has fewer than its dtype: 4, 2 */
-  bool absent;                       /* an input that a function's call leaves out */
+  bool absent;                       /* an optional value, or an argument that a call leaves out */
   bool evaluated;                    /* whether `known` can be found was tried, in vain */
   OnnxValue **items;                 /* VALUE_LIST: a sequence */
   uint32_t nitems;

@@ -290,8 +290,7 @@ static void fix_input(Onnx *r, Node *input, const OnnxKnown *k) {
   input->input.fixed = fixed;
 }
 
-/* The tensor that the caller gave for an input, by its position or its name; NULL: none. */
-static const nereid_tensor *given_tensor(const Onnx *r, const OnnxValue *v) {
+const nereid_tensor *onnx_given_tensor(const Onnx *r, const OnnxValue *v) {
   const OnnxGiven *given = &r->given;
   for (uint32_t i = 0; i < given->n; i++) {
     const char *name = given->names ? given->names[i] : NULL;
@@ -303,7 +302,7 @@ static const nereid_tensor *given_tensor(const Onnx *r, const OnnxValue *v) {
 
 /* The value that the caller gave for an input; NULL if there is none that fits. */
 static const OnnxKnown *given_value(Onnx *r, const OnnxValue *v) {
-  const nereid_tensor *t = given_tensor(r, v);
+  const nereid_tensor *t = onnx_given_tensor(r, v);
   if (!t || !tensor_fits_type(t, &v->type)) return NULL;
   OnnxKnown *k = ARENA_NEW(r->arena, OnnxKnown);
   int64_t *shape = ARENA_ARRAY(r->arena, int64_t, v->type.rank);

@@ -263,7 +263,8 @@ void onnx_op_cast_like(OnnxCall *c) {
 }
 
 void onnx_op_identity(OnnxCall *c) {
-  if (onnx_has(c, 0) && c->in[0]->type.kind == VALUE_LIST) onnx_set_alias(c, 0, c->in[0]);
+  if (c->nin && !c->in[0]) onnx_set_absent(c, 0);
+  else if (onnx_has(c, 0) && c->in[0]->type.kind == VALUE_LIST) onnx_set_alias(c, 0, c->in[0]);
   else onnx_set(c, 0, onnx_in(c, 0));
 }
 

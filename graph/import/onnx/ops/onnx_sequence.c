@@ -1,5 +1,6 @@
-/* Sequences and optional tensors.  The number of tensors of a sequence, and the position of each,
- * are known when the model is read, so that none is left in the graph. */
+/* Sequences and optional values.  The number of tensors of a sequence, the position of each, and
+ * whether there is an optional value are known when the model is read, so that none is left in the
+ * graph. */
 #include <string.h>
 
 #include "graph/import/onnx/onnx_read.h"
@@ -158,11 +159,46 @@ void onnx_op_split_to_sequence(OnnxCall *c) {
   onnx_set_items(c, 0, items, n);
 }
 
-/* ---- optional tensors: they are there ---- */
+/* ---- SequenceMap ---- */
+
+/* The body for each item, and for those at the same position in further sequences; a further input
+ * that is a tensor is the same for all. */
+void onnx_op_sequence_map(OnnxCall *c) {
+  uint32_t n, other;
+  onnx_items(c, 0, &n);
+  const struct Onnx__Graph *body = onnx_graph(c, "body");
+  OnnxValue **in = ARENA_ARRAY(c->r->scratch, OnnxValue *, c->nin);
+  OnnxValue **out = ARENA_ARRAY(c->r->scratch, OnnxValue *, c->nout);
+  OnnxValue ***all = ARENA_ARRAY(c->r->scratch, OnnxValue **, c->nout);
+  for (uint32_t k = 0; k < c->nout; k++) all[k] = sequence_room(c, n);
+  for (uint32_t k = 0; k < c->nin; k++) {
+    if (!onnx_has(c, k)) onnx_fail(c, E_ONNX_INPUT, k + 1);
+    if (c->in[k]->type.kind != VALUE_LIST) continue;
+    onnx_items(c, k, &other);
+    if (other != n) onnx_fail(c, E_ONNX_MAP, k + 1, other, n);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t k = 0; k < c->nin; k++)
+      in[k] = c->in[k]->type.kind == VALUE_LIST ? c->in[k]->items[i] : c->in[k];
+    onnx_read_body(c, body, in, c->nin, out, c->nout);
+    for (uint32_t k = 0; k < c->nout; k++) {
+      if (out[k]->type.kind != VALUE_TENSOR) onnx_lack(c, "a body whose result is no tensor");
+      all[k][i] = out[k];
+    }
+  }
+  for (uint32_t k = 0; k < c->nout; k++) onnx_set_items(c, k, all[k], n);
+}
+
+/* ---- optional values: whether there is one is known ---- */
 
 void onnx_op_optional(OnnxCall *c) {
   onnx_ignore(c, "type");
-  if (!onnx_has(c, 0)) onnx_lack(c, "an optional value that is not there");
+  if (onnx_has(c, 0)) onnx_set_alias(c, 0, c->in[0]);
+  else onnx_set_absent(c, 0);
+}
+
+void onnx_op_get_element(OnnxCall *c) {
+  if (!onnx_has(c, 0)) onnx_fail(c, E_ONNX_ABSENT);
   onnx_set_alias(c, 0, c->in[0]);
 }
 
