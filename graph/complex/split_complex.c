@@ -130,8 +130,11 @@ static bool split_call(Splitting *s, Node *n) {
   return apply_split_rule(s, n);
 }
 
+/* Of a list that has complex items; others may be real. */
 static bool split_getitem(Splitting *s, Node *n) {
-  s->of[n->id] = s->items[n->args[0].node->id][n->args[1].dim->value];
+  Parts x = s->items[n->args[0].node->id][n->args[1].dim->value];
+  if (n->type.is_complex) s->of[n->id] = x;
+  else replacement_of(&s->replacements, n)->node = x.re;
   graph_forget_name(s->g, n);
   graph_remove(s->g, n);
   return true;
@@ -180,7 +183,8 @@ static bool split_node(Splitting *s, Node *n) {
   replacements_apply(&s->replacements, n);
   if (n->kind == NODE_INPUT) return split_input(s, n);
   if (n->kind == NODE_OUTPUT) return split_outputs(s, n);
-  if (n->kind == NODE_GETITEM) return !is_complex_type(&n->type) || split_getitem(s, n);
+  if (n->kind == NODE_GETITEM)
+    return !is_complex_type(&n->args[0].node->type) || split_getitem(s, n);
   return !has_complex(n) || split_call(s, n);
 }
 

@@ -132,8 +132,9 @@ static ComplexArguments find_complex(const Node *n) {
   return found;
 }
 
+/* Integers of a list of results stay real. */
 static void set_complex(ValueType *t, bool is_complex) {
-  t->is_complex = is_complex && t->kind == VALUE_TENSOR;
+  t->is_complex = is_complex && t->kind == VALUE_TENSOR && dtype_is_float(t->dtype);
   if (t->kind != VALUE_LIST) return;
   for (uint32_t i = 0; i < t->nitems; i++) set_complex((ValueType *)&t->items[i], is_complex);
 }

@@ -41,6 +41,17 @@ ARRAYS = {
     "t": real(2, 40),
     "u": real(8),
     "e": normal(2, 9, 7),
+    "sq": normal(2, 3, 3) + 3 * np.eye(3, dtype=np.complex64),
+    "sq_d": normal(5, 5, dtype=np.complex128) + 3 * np.eye(5),
+    "pure": np.diag([2j, 1, 1j]).astype(np.complex64)[::-1].copy(),
+    "low": np.array([[1, 1j, 2], [1j, -1, 1], [2, 2j, 3]], np.complex64),
+    "cols": normal(2, 3, 4),
+    "col": normal(2, 3),
+    "right": normal(2, 4, 3),
+    "one": normal(3, 2),
+    "cols_d": normal(5, 2, dtype=np.complex128),
+    "four": normal(4, 2, 2) + 3 * np.eye(2, dtype=np.complex64),
+    "wide": normal(2, 4),
     "far": np.array([np.inf + 1j, np.nan, 1 + np.nan * 1j, 5, 0], np.complex64),
 }
 
@@ -258,6 +269,27 @@ CASES += [
     ("bartlett_window.default(1)", lambda: np.ones(1, np.float32)),
     ("mul.Tensor(z, complex(0, 1.0))", lambda z: z * 1j),
     ("add.Tensor(d, complex(-0.1, 1))", lambda d: d + (-0.1 + 1j)),
+]
+
+# Matrices, of which the real ones have twice the rows.  The right-hand side [2, 4] of four matrices
+# of two rows is then as large as these without their columns, and no vectors.
+CASES += [
+    ("linalg_inv.default(sq)", np.linalg.inv),
+    ("inverse.default(pure)", np.linalg.inv),
+    ("linalg_inv_ex.default(sq_d) -> 0,1", lambda a: (np.linalg.inv(a), np.int32(0))),
+    ("linalg_inv_ex.default(low) -> 1", lambda a: np.int32(2)),
+    ("linalg_solve.default(sq, cols)", np.linalg.solve),
+    ("linalg_solve.default(sq, col)", lambda a, b: np.linalg.solve(a, b[..., None])[..., 0]),
+    ("linalg_solve.default(sq, one)", lambda a, b: np.linalg.solve(a, np.stack([b, b]))),
+    ("linalg_solve.default(four, wide)", lambda a, b: np.linalg.solve(a, np.stack([b] * 4))),
+    ("linalg_solve.default(sq, right, left=False)",
+     lambda a, b: (b.astype(np.complex128) @ np.linalg.inv(a.astype(np.complex128)))
+     .astype(np.complex64)),
+    ("_linalg_solve_ex.default(sq_d, cols_d) -> 0,3",
+     lambda a, b: (np.linalg.solve(a, b), np.int32(0))),
+    ("_linalg_solve_ex.default(low, one) -> 3", lambda a, b: np.int32(2)),
+    ("linalg_solve.default(sq, one); mul.Tensor($0, $0); real.default($1)",
+     lambda a, b: (np.linalg.solve(a, np.stack([b, b])) ** 2).real),
 ]
 
 # Sums of thousands of elements, as far as f32 goes.
