@@ -175,7 +175,15 @@ def check_operators():
           randn(4, 8, 2))
     z = torch.randn(4, 3, dtype=torch.complex64)
     check("a conjugate for PyTorch and for kernels",
-          lambda z: (torch.linalg.inv(z[:3].conj()), z.conj() * 2j, z.mT.conj()), z)
+          lambda z: (torch.linalg.lu_factor(z[:3].conj())[0], z.conj() * 2j, z.mT.conj()), z)
+    from nereid import torch_backend
+
+    first = len(torch_backend._programs)
+    check("complex sums, inverses and solutions",
+          lambda z: (torch.add(z, z.sin(), alpha=2) + 1j, torch.linalg.inv(z[:3]),
+                     torch.linalg.solve(z[:3].mH, z[1:]), torch.linalg.inv_ex(z[:3] * 0)[1]), z)
+    reasons = [made.reasons for made in torch_backend._programs[first:] if made.reasons]
+    tally.check(not reasons, f"complex numbers by PyTorch: {reasons}")
     check("a conjugate by a bit", lambda z: (z * 2j, z.imag + 1), z.conj())
     check("sizes that data decides without a symbol",
           lambda x, i: x[:, torch.ops.aten._unique(i)[0]].sum() + 1, x, torch.tensor([1, 1, 5]))

@@ -16,7 +16,8 @@ aten = torch.ops.aten
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
 _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
-          aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward)
+          aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
+          aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
 
 def _draws(target) -> bool:
