@@ -182,6 +182,11 @@ def decays(*shape, grad=False):
     return (torch.rand(shape, device=DEVICE, requires_grad=grad), vector(*shape, grad=grad))
 
 
+def plain_sum(a, b):
+    """A sum that is not recognized."""
+    return a - -b
+
+
 def log_sum(a, b):
     most = torch.maximum(a["most"], b["most"])
     total = (a["total"] * torch.exp(a["most"] - most) + b["total"] * torch.exp(b["most"] - most))
@@ -206,14 +211,14 @@ def associative_scans():
                modes=BOTH)
     check_scan("index", best, (integers(33, 2), integers(33, 2)))
     for dtype in (torch.bfloat16, torch.float16):
-        check_scan(str(dtype), torch.maximum, vector(9, 3).to(dtype), reverse=True)
-        check_scan(f"sums in {dtype}", torch.add, vector(9, 3).to(dtype))
+        check_scan(str(dtype), torch.fmax, vector(9, 3).to(dtype), reverse=True)
+        check_scan(f"sums in {dtype}", plain_sum, vector(9, 3).to(dtype))
     for dtype in (torch.int8, torch.int32, torch.int64):
-        check_scan(str(dtype), torch.add, integers(2, 9, dtype=dtype), 1)
+        check_scan(str(dtype), plain_sum, integers(2, 9, dtype=dtype), 1)
     check_scan("bool", torch.logical_xor, vector(9, 3) > 0)
     check_scan("complex", torch.mul, torch.complex(*decays(9, 3)))
-    check_scan("gaps", torch.add, vector(3, 18)[:, ::2].t())
-    check_scan("no memory of its own", torch.add, vector(9, 1).expand(9, 4))
+    check_scan("gaps", plain_sum, vector(3, 18)[:, ::2].t())
+    check_scan("no memory of its own", plain_sum, vector(9, 1).expand(9, 4))
     scale, exponent = vector(3).abs() + 1, torch.tensor(2.0, device=DEVICE)
     check_scan("captured", lambda a, b: torch.maximum(a, b * scale / scale), vector(9, 3),
                modes=BOTH)
@@ -222,12 +227,38 @@ def associative_scans():
                vector(3, 9).abs().t() + 1)
 
 
+def known_scans():
+    """Sums, products and extremes, which are one operator each, whatever their size."""
+    cases = (torch.add, torch.mul, torch.maximum, torch.minimum, torch.logaddexp)
+    for combine in cases:
+        name = combine.__name__
+        check_scan(name, combine, vector(2, 30, 3).abs(), 1, True)
+        check_scan(f"{name}, open", combine, vector(9, 2), dynamic=True)
+        check_scan(f"{name}, bf16", combine, vector(9, 3).abs().bfloat16())
+        if combine is not torch.logaddexp:
+            for dtype in (torch.uint8, torch.int16, torch.int64):
+                check_scan(f"{name}, {dtype}", combine, integers(9, 3).abs().to(dtype))
+    for combine in (torch.maximum, torch.minimum):
+        check_scan(f"{combine.__name__}, bool", combine, vector(9, 3) > 0)
+    check_scan("sums of complex numbers", torch.add, torch.complex(*decays(9, 3)))
+    check_scan("two at once", lambda a, b: (b[0] + a[0], torch.maximum(a[1], b[1])),
+               (vector(9, 3), vector(9)))
+    from nereid.torch_backend import _programs
+    from nereid.torch_backend.regions import waits
+
+    for combine, is_loop in ((torch.add, False), (torch.fmax, True)):
+        torch._dynamo.reset()
+        torch.compile(lambda x: pointwise(combine, x, 0), backend="nereid", dynamic=True)(vector(9))
+        nodes = [node for segment in _programs[-1].segments for node in segment.plan.nodes]
+        tally.check(any(map(waits, nodes)) == is_loop, f"open {combine.__name__}: a loop or not")
+
+
 def open_scans():
     check_scan("open", linear, decays(2, 9, 3), 1, True, modes=BOTH, dynamic=True)
     check_scan("open, bool", torch.logical_xor, vector(9, 3) > 0, dynamic=True)
     x = vector(9, 4)
     torch._dynamo.mark_dynamic(x, 1)
-    check_scan("another open axis", torch.add, x)
+    check_scan("another open axis", plain_sum, x)
     from nereid.torch_backend import _programs
 
     torch._dynamo.reset()
@@ -311,6 +342,7 @@ def main():
     scans()
     with torch.no_grad():
         associative_scans()
+        known_scans()
         open_scans()
         traced_scans()
     scans_with_gradients()

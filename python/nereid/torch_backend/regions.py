@@ -2,6 +2,7 @@
 
 A while_loop, and a graph of cond, are loops that data ends: a graph of cond runs at most once, and
 is not computed where the condition is false.  A scan and a map are unrolled.  An associative_scan
+whose graph is a sum, a product or an extreme is cumsum, cumprod, cummax or cummin.  Another one
 combines all elements with those 1, 2, 4, ... before them, where its graph goes element by element,
 in a loop if their number is open; other graphs are unrolled, too.
 """
@@ -41,8 +42,9 @@ def waits(node) -> bool:
     """Does the host wait for a condition?"""
     if not is_region(node):
         return False
-    is_open = node.target is ops.associative_scan and _steps(node) is None
-    return is_open or node.target in (ops.while_loop, ops.cond)
+    if node.target is ops.associative_scan:
+        return _steps(node) is None and _known_scans(node) is None
+    return node.target in (ops.while_loop, ops.cond)
 
 
 def _split(node) -> tuple[list, list[list]]:
@@ -120,6 +122,30 @@ def _is_pointwise(node) -> bool:
         elif inner.op != "output":
             return False
     return all(result in batched for result in _results(graph))
+
+
+_SCANS = {torch.ops.aten.add.Tensor: "cumsum", torch.ops.aten.mul.Tensor: "cumprod",
+          torch.ops.aten.maximum.default: "cummax", torch.ops.aten.minimum.default: "cummin",
+          torch.ops.aten.logaddexp.default: "logcumsumexp"}
+
+
+def _known_scans(node) -> list[str] | None:
+    """The operator of each tensor, if the graph does nothing else than combine two of its elements
+    by the function that the operator is of."""
+    (graph,), (xs, *_) = _split(node)
+    inputs = [inner for inner in graph.nodes if inner.op == "placeholder"]
+    found = []
+    for i, result in enumerate(_results(graph)):
+        name = _SCANS.get(result.target)
+        combined = {inputs[i], inputs[len(xs) + i]}
+        if name is None or result.kwargs or len(result.args) != 2 or set(result.args) != combined:
+            return None
+        kind = xs[i].meta["val"].dtype
+        extreme = name in ("cummax", "cummin")
+        if kind is torch.bool and not extreme or kind.is_complex and name != "cumsum":
+            return None
+        found.append(name)
+    return found
 
 
 def region_reason(node, reason: Callable, is_host: Callable) -> str | None:
@@ -220,6 +246,9 @@ class Writer:
 
     def _associative(self, graph, xs: list, more: list) -> list[str]:
         size, values, rest = _steps(self.node), self._names(xs), self._names(more)
+        known = _known_scans(self.node)
+        if known:
+            return [self._known_scan(name, x, value) for name, x, value in zip(known, xs, values)]
         if not _is_pointwise(self.node):
             return self._one_by_one(graph, values, rest)
         if size is None:
@@ -234,6 +263,12 @@ class Writer:
                       for a, b in zip(first, made, strict=True)]
             step *= 2
         return values
+
+    def _known_scan(self, name: str, x, value: str) -> str:
+        if name in ("cummax", "cummin"):
+            return self._make(f"{self._make(f'torch.ops.aten.{name}.default({value}, 0)')}[0]")
+        keep = f", dtype = {x.meta['val'].dtype}" if name in ("cumsum", "cumprod") else ""
+        return self._make(f"torch.ops.aten.{name}.default({value}, 0{keep})")
 
     def _in_loop(self, graph, xs: list, values: list[str], more: list[str]) -> list[str]:
         """The same of an open number of elements; the step is carried, too."""
