@@ -184,9 +184,9 @@ static void free_values(Values *v) {
   PyMem_Free(v->items);
 }
 
-/* From a list of (name, number). */
+/* From a list of (name, number); NULL: there are none. */
 static int read_items(Values *v, PyObject *list) {
-  Py_ssize_t n = PyList_Size(list);
+  Py_ssize_t n = list ? PyList_Size(list) : 0;
   v->items = PyMem_Calloc((size_t)n + 1, sizeof *v->items);
   if (!v->items) return PyErr_NoMemory(), -1;
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -198,13 +198,13 @@ static int read_items(Values *v, PyObject *list) {
   return 0;
 }
 
-/* Graph(path, data, weights, names, tensors, messages, items) */
+/* Graph(path, data, weights, names, tensors, messages, items = []) */
 static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static char *words[] = {"path", "data", "weights", "names", "tensors", "messages", "items", NULL};
   State *s = state_of_type(type);
   nereid_graph_source source = {0};
-  PyObject *data, *names, *tensors, *messages, *items;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zOzO!O!O!O!:Graph", words, &source.path, &data,
+  PyObject *data, *names, *tensors, *messages, *items = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zOzO!O!O!|O!:Graph", words, &source.path, &data,
                                    &source.weights, &PyList_Type, &names, &PyList_Type, &tensors,
                                    &PyList_Type, &messages, &PyList_Type, &items))
     return NULL;
@@ -218,14 +218,14 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   GraphObject *self = (GraphObject *)new_object(type);
   if (!self) return NULL;
   Values *v = &self->values;
-  self->keep = Py_BuildValue("(OOOO)", data, names, tensors, items);
+  self->keep = Py_BuildValue("(OOOO)", data, names, tensors, items ? items : Py_None);
   int code = self->keep ? read_values(s, v, names, tensors) : -1;
   source.inputs = v->tensors;
   source.input_names = v->names;
   source.ninputs = code ? 0 : v->n;
   if (!code) code = read_items(v, items);
   source.items = v->items;
-  source.nitems = code ? 0 : (int)PyList_Size(items);
+  source.nitems = code || !items ? 0 : (int)PyList_Size(items);
   if (!code) code = open_graph(self, s, &source, messages);
   if (code) Py_CLEAR(self);
   return (PyObject *)self;

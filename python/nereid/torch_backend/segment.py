@@ -282,7 +282,7 @@ class Compiled:
     def compile(self) -> None:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
         try:
-            graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [], [])
+            graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [])
             executable = graph.compile(driver.device(self.name),
                                        (*self.settings[:7], True, *self.settings[8:]))
         except NereidError as error:
