@@ -108,8 +108,15 @@ static bool dyadic_of_number(Knower *k, double value, Dyadic *out) {
   return false;
 }
 
-static bool dyadic_operand(Knower *k, const Node *n, const Dim *index, const char *param,
-                           Dyadic *out) {
+static bool fits_dtype(Knower *k, const Dyadic *a, DType t) {
+  uint32_t bits = significant_bits(t);
+  if (a->shift > SHIFT_MAX || a->numerator->kind == DIM_HUGE) return false;
+  DimRange r = dim_range(k->d, a->numerator);
+  return r.lo >= -((int64_t)1 << bits) && r.hi <= (int64_t)1 << bits;
+}
+
+static bool read_dyadic(Knower *k, const Node *n, const Dim *index, const char *param,
+                        Dyadic *out) {
   Arg a = graph_arg(k->g, n, param);
   Dim at[GRAPH_RANK_MAX];
   if (a.kind == ARG_FLOAT) return dyadic_of_number(k, a.number, out);
@@ -119,6 +126,13 @@ static bool dyadic_operand(Knower *k, const Node *n, const Dim *index, const cha
   }
   *out = (Dyadic){operand_value(k, n, index, param), 0};
   return out->numerator != NULL;
+}
+
+/* An operand, which n takes in its own dtype if that is one of floats. */
+static bool dyadic_operand(Knower *k, const Node *n, const Dim *index, const char *param,
+                           Dyadic *out) {
+  return read_dyadic(k, n, index, param, out) &&
+         (!significant_bits(n->type.dtype) || fits_dtype(k, out, n->type.dtype));
 }
 
 static void bring_to_shift(Knower *k, Dyadic *a, uint32_t shift) {
@@ -150,7 +164,8 @@ static bool dyadic_arithmetic(Knower *k, Node *n, const Dim *index, Dyadic *out)
 }
 
 static bool dyadic_by_op(Knower *k, Node *n, const Dim *index, Dyadic *out) {
-  const char *first = ops_schema(k->g, n->op)->nparams ? ops_schema(k->g, n->op)->params[0].name : "";
+  const OpSchema *schema = ops_schema(k->g, n->op);
+  const char *first = schema->nparams ? schema->params[0].name : "";
   Dim from[GRAPH_RANK_MAX];
   if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
     view_index(k->g, n, index, from);
@@ -166,15 +181,13 @@ static bool dyadic_by_op(Knower *k, Node *n, const Dim *index, Dyadic *out) {
 
 /* The element of a float tensor, if its dtype holds it, whatever its symbols are. */
 static bool dyadic_value(Knower *k, Node *n, const Dim *index, Dyadic *out) {
-  uint32_t bits = significant_bits(n->type.dtype);
-  if (n->kind != NODE_CALL || !bits || n->type.is_complex) return false;
+  DType t = n->type.dtype;
+  if (n->kind != NODE_CALL || !significant_bits(t) || n->type.is_complex) return false;
   if (++k->steps > STEPS_MAX || k->depth >= DEPTH_MAX) return false;
   k->depth++;
   bool known = dyadic_by_op(k, n, index, out);
   k->depth--;
-  if (!known || out->shift > SHIFT_MAX || out->numerator->kind == DIM_HUGE) return false;
-  DimRange r = dim_range(k->d, out->numerator);
-  return r.lo >= -((int64_t)1 << bits) && r.hi <= (int64_t)1 << bits;
+  return known && fits_dtype(k, out, t);
 }
 
 static Dim element_cast(Knower *k, Node *n, const Dim *index) {

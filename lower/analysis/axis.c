@@ -510,21 +510,23 @@ static void pass_on(Axis *s, const TileOp *op) {
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
 }
 
-/* What the program promises of a value in all of the kernel: not within a branch or a loop, which
+/* What the program promises of a scalar in all of the kernel: not within a branch or a loop, which
  * others may not enter.  Values that were made of it before keep their facts. */
 static void flow_assume(Axis *s, const TileOp *op) {
   const TileOp *compare = op->args[0]->def;
   if (s->depth || !compare || compare->nargs != 2) return;
   AxisInfo *a = &s->info[compare->args[0]->id];
   const AxisInfo *b = &s->info[compare->args[1]->id];
-  if (compare->args[0]->type.rank || dtype_is_float((DType)compare->args[0]->type.dtype)) return;
+  if (!dtype_is_int((DType)compare->args[0]->type.dtype) || a->known || !b->known) return;
+  AxisInfo x = *a;
   switch (compare->code) {
-    case TILE_LT: a->hi = min64(a->hi, b->hi > INT64_MIN ? b->hi - 1 : b->hi); break;
-    case TILE_LE: a->hi = min64(a->hi, b->hi); break;
-    case TILE_GT: a->lo = max64(a->lo, b->lo < INT64_MAX ? b->lo + 1 : b->lo); break;
-    case TILE_GE: a->lo = max64(a->lo, b->lo); break;
+    case TILE_LT: x.hi = min64(x.hi, b->lo - (b->lo > INT64_MIN)); break;
+    case TILE_LE: x.hi = min64(x.hi, b->lo); break;
+    case TILE_GT: x.lo = max64(x.lo, b->lo + (b->lo < INT64_MAX)); break;
+    case TILE_GE: x.lo = max64(x.lo, b->lo); break;
     default: break;
   }
+  if (x.lo <= x.hi) *a = x; /* a promise that can't hold says nothing */
 }
 
 static void flow_op(Axis *s, const TileOp *op) {

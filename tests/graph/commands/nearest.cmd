@@ -27,3 +27,13 @@ def forward(self, x: "f32[4, 64]"):
     return (a, b, c, d, e, f)
 MODEL
 nereid graph $TMP/m.py --device cpu --emit kernels --no-checks | grep -o 'tl.load(in0_ptr.*, mask'
+# What an operand loses as it is cast to the operator's dtype is no exact float.
+cat >$TMP/n.py <<'MODEL'
+def forward(self, x: "f32[64]"):
+    arange = torch.ops.aten.arange.start(20000000, 20000010)
+    rest = torch.ops.aten.sub.Tensor(arange, 20000000.0)
+    place = torch.ops.aten.to.dtype(rest, torch.int64)
+    a = torch.ops.aten.index.Tensor(x, [place])
+    return (a,)
+MODEL
+nereid graph $TMP/n.py --device cpu --emit kernels --no-checks | grep -o 'tl.load(in0_ptr.*, mask'
