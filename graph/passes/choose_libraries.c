@@ -30,6 +30,9 @@ typedef struct {
   uint8_t *uses;       /* by node id: bits of ValueUse */
   bool *returned;      /* by node id */
   uint32_t *level;     /* by node id: kernels that are one after another to compute it, about */
+  Node **host;         /* by node id: the product whose tiles it would be computed on; or NULL */
+  uint32_t *place;     /* by node id: in the order of the graph */
+  bool *read_again;    /* by node id: a product that another one's kernel reads */
   uint32_t nids;
 } Chooser;
 
@@ -163,8 +166,9 @@ static void make_call(Graph *g, const Call *call) {
 /* Bytes that are moved because a pointwise operator after the call is a kernel of its own, where
  * one of ours has it on its tiles: the result is read again.  The kernel of a reduction, which no
  * product has, computes such operators too. */
-static double bytes_after(const Chooser *c, const Node *end) {
+static double bytes_after(const Chooser *c, const Node *product, const Node *end) {
   uint8_t uses = end->id < c->nids ? c->uses[end->id] : 0;
+  if (c->read_again[product->id]) return 0;
   bool kernel = uses & USE_FOLLOWED && !(uses & USE_REDUCED);
   return kernel ? 2 * library_bytes(c->g, &end->type) : 0;
 }
@@ -172,10 +176,10 @@ static double bytes_after(const Chooser *c, const Node *end) {
 /* The node becomes the call before it is known whether it is wanted, since a problem is that of a
  * call; else it is what it was. */
 static bool try_call(Chooser *c, Call *call) {
-  Node before = *call->end;
+  Node before = *call->end, *product = call->product;
   make_call(c->g, call);
   LibraryProblem p = library_problem(c->g, call->end);
-  p.copied += bytes_after(c, call->end);
+  p.copied += bytes_after(c, product, call->end);
   if (library_is_wanted(c->g, &p)) return true;
   *call->end = before;
   return false;
@@ -230,12 +234,27 @@ static uint8_t uses_by(const Chooser *c, const Node *n) {
   return (uint8_t)((kernel ? USE_FOLLOWED : 0) | (uses & USE_REDUCED));
 }
 
+/* Of several products that a pointwise operator reads, the last computes it on its tiles. */
+static void note_host(Node **operand, void *ctx) {
+  const Use *use = ctx;
+  Node *mine = use->c->host[(*operand)->id], **host = &use->c->host[use->user->id];
+  if (!mine || mine == *host || use->c->level[(*operand)->id] != use->level) return;
+  bool later = !*host || use->c->place[mine->id] > use->c->place[(*host)->id];
+  Node *other = later ? *host : mine;
+  if (other) use->c->read_again[other->id] = true;
+  if (later) *host = mine;
+}
+
 static void find_users(Chooser *c) {
+  uint32_t place = 0;
   for (Node *n = c->g->first; n; n = n->next) {
     Use use = {c, n, 0, 0};
     graph_each_use(n, note_level, &use);
+    c->place[n->id] = place++;
     bool apart = n->kind == NODE_CALL && !prim_is_view(n) && !is_pointwise(n);
     c->level[n->id] = use.level + apart;
+    if (n->kind == NODE_CALL && !apart) graph_each_use(n, note_host, &use);
+    else if (n->kind == NODE_CALL && is_product_of_matrices(c->g, n)) c->host[n->id] = n;
   }
   for (Node *n = c->g->last; n; n = n->prev) {
     Use use = {c, n, uses_by(c, n), 0};
@@ -254,6 +273,9 @@ bool pass_choose_libraries(Graph *g) {
   c.user = ARENA_ARRAY(scratch, Node *, g->nids);
   c.uses = ARENA_ARRAY(scratch, uint8_t, g->nids);
   c.level = ARENA_ARRAY(scratch, uint32_t, g->nids);
+  c.host = ARENA_ARRAY(scratch, Node *, g->nids);
+  c.place = ARENA_ARRAY(scratch, uint32_t, g->nids);
+  c.read_again = ARENA_ARRAY(scratch, bool, g->nids);
   const Arg *list = &g->last->args[0];
   c.returned = ARENA_ARRAY(scratch, bool, g->nids);
   for (uint32_t i = 0; i < list->n; i++)

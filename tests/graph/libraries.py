@@ -390,6 +390,26 @@ def check_default(machine):
         check(not machine.calls(), f"a small product on {device}: {machine.calls()}")
 
 
+GATED = """def forward(self, x: "bf16[2048, 2048]", w: "bf16[8192, 2048]", w2: "bf16[8192, 2048]"):
+    gate = torch.ops.aten.linear.default(x, w)
+    up = torch.ops.aten.linear.default(x, w2)
+    open = torch.ops.aten.silu.default(gate)
+    y = torch.ops.aten.mul.Tensor(open, up)
+    return (y,)
+"""
+
+
+def check_gated(machine):
+    """Of two products that an operator reads, the second computes it on its tiles; the first is the
+    library's, which is faster alone."""
+    model = machine.folder / "gated.py"
+    model.write_text(GATED)
+    done = machine.graph(model, "--random-inputs", "--device", "cuda", "--out-dir", machine.folder,
+                         library="cublas", FAKE_LIBRARIES="idle")
+    calls = machine.calls()
+    check(done.returncode == 0 and len(calls) == 1, f"gated: {calls} {done.stderr}")
+
+
 KEPT = """
 import sys
 from nereid import _nereid
@@ -444,6 +464,7 @@ def main():
             check_failures(machine)
             check_records(machine)
             check_default(machine)
+            check_gated(machine)
             check_kept(machine)
     return report()
 
