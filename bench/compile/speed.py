@@ -94,20 +94,22 @@ class Side:
         return time.perf_counter() - begin, out.float().clone()
 
     def milliseconds(self, count):
+        """Of a step, on the device, and until Python goes on."""
         import torch
 
-        if self.device != "cuda":
-            begin = time.perf_counter()
-            for _ in range(count):
-                self.step()
-            return (time.perf_counter() - begin) * 1e3 / count
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
+        on_gpu = self.device == "cuda"
+        if on_gpu:
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+        start = time.perf_counter()
         for _ in range(count):
             self.step()
+        host = (time.perf_counter() - start) * 1e3 / count
+        if not on_gpu:
+            return host, host
         end.record()
         end.synchronize()
-        return begin.elapsed_time(end) / count
+        return begin.elapsed_time(end) / count, host
 
     def peak(self):
         """Bytes that a step takes above what stays."""
@@ -179,19 +181,21 @@ def measure(options):
             for _ in range(3):
                 side.step()
             found["peak"] = side.peak()
-            found["times"] = []
+            found["times"], found["host"] = [], []
             sides.append(side)
             if options.profile and side_name != "eager":
                 side.profile(f"{options.profile}.{name}.{side_name}")
         except Exception as problem:
             found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
-    count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)))) if sides else 0
+    count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)[0]))) if sides else 0
     count = min(count, 20)
     for _ in range(options.rounds):
         for side in sides:
             try:
                 side.milliseconds(1)
-                row["sides"][side.name]["times"].append(side.milliseconds(count))
+                took, host = side.milliseconds(count)
+                row["sides"][side.name]["times"].append(took)
+                row["sides"][side.name]["host"].append(host)
             except Exception as problem:
                 row["sides"][side.name]["problem"] = str(problem)[:1500]
     row["fallbacks"] = fallbacks() if any("nereid" in side for side in options.sides) else {}
@@ -234,23 +238,25 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def median(side):
-    return statistics.median(side["times"]) if side.get("times") else math.nan
+def median(side, what="times"):
+    return statistics.median(side[what]) if side.get(what) else math.nan
 
 
 def report(rows, heads=True):
     if heads:
         names = list(rows[0]["sides"]) if rows else SIDES
-        print("| model | " + " | ".join(names) + " | first call, s | peak, MB | error |")
-        print("| --- " * (len(names) + 4) + "|")
+        print("| model | " + " | ".join(names) + " | until Python goes on | first call, s | "
+              "peak, MB | error |")
+        print("| --- " * (len(names) + 5) + "|")
     for row in rows:
         sides = list(row["sides"].values())
         times = " | ".join(f"{median(side):.2f}" for side in sides)
+        host = ", ".join(f"{median(side, 'host'):.2f}" for side in sides)
         first = ", ".join(f"{side.get('first', math.nan):.1f}" for side in sides)
         peak = ", ".join(f"{side.get('peak', math.nan) / 1e6:.0f}" for side in sides)
         error = ", ".join(f"{side.get('error', math.nan):.1e}" for side in sides)
         kind = "train" if row["train"] else "infer"
-        print(f"| {row['name']} {kind} | {times} | {first} | {peak} | {error} |", flush=True)
+        print(f"| {row['name']} {kind} | {times} | {host} | {first} | {peak} | {error} |", flush=True)
         for name, side in row["sides"].items():
             if side.get("problem"):
                 print(f"  {name}: {side['problem'][:300]}", flush=True)
