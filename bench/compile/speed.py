@@ -256,7 +256,8 @@ def report(rows, heads=True):
         peak = ", ".join(f"{side.get('peak', math.nan) / 1e6:.0f}" for side in sides)
         error = ", ".join(f"{side.get('error', math.nan):.1e}" for side in sides)
         kind = "train" if row["train"] else "infer"
-        print(f"| {row['name']} {kind} | {times} | {host} | {first} | {peak} | {error} |", flush=True)
+        columns = (f"{row['name']} {kind}", times, host, first, peak, error)
+        print(f"| {' | '.join(columns)} |", flush=True)
         for name, side in row["sides"].items():
             if side.get("problem"):
                 print(f"  {name}: {side['problem'][:300]}", flush=True)

@@ -82,8 +82,8 @@ static Dim element_negation(Knower *k, Node *n, const Dim *index) {
 
 /* ---- floats that are exact ---- */
 
-/* numerator / 2^shift, without rounding: indices that models scale, as those of the nearest pixel of
- * an image that is half as large. */
+/* numerator / 2^shift, without rounding: indices that models scale, as those of the nearest pixel
+ * of an image that is half as large. */
 typedef struct {
   Dim numerator;
   uint32_t shift;

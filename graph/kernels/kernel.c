@@ -541,6 +541,7 @@ static Value create(Kernel *k, Node *n, const Dim *index) {
 
 const char *kernel_limits(Kernel *k, const ConcatSource *p) {
   Text t = text_new(k->arena);
+  k->limited |= p->nlimits > 0;
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = kernel_index(k, p->limits[i].x, NULL);
     Dim lo = p->limits[i].lo, hi = p->limits[i].hi;

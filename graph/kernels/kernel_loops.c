@@ -607,6 +607,20 @@ static void set_loop_masks(Kernel *k, bool columns) {
   k->masks[AXIS_X | AXIS_R] = columns ? "xmask & rmask" : "xmask";
 }
 
+/* Where elements are limited, the program's number is bounded, so that no index overflows: parts
+ * then begin at known vectors. */
+static void emit_loops(Text *out, Kernel *k, bool rows) {
+  const char *x = kernel_index(k, k->group->x, NULL), *bound = "";
+  const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
+  if (k->limited && dim_is_int(k->group->x)) {
+    bound = arena_printf(k->arena, "    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
+                         program, x);
+    program = "pid";
+  }
+  Slot slots[] = {{"x", x}, {"bound", bound}, {"program", program}};
+  kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", slots, sizeof slots / sizeof *slots);
+}
+
 void kernel_loops(Text *out, Kernel *k, bool looped) {
   const Group *g = k->group;
   bool rows = !dim_is(g->r, 1);
@@ -620,9 +634,5 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else
     for (size_t i = 0; i < g->nodes.len; i++) compute_group_node(k, g->nodes.data[i]);
-  const char *x = kernel_index(k, g->x, NULL), *bound = "";
-  /* That no index overflows: parts of a concatenation then begin at known vectors. */
-  if (dim_is_int(g->x)) bound = arena_printf(k->arena, "tl.assume(pid < tl.cdiv(%s, XBLOCK))", x);
-  kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py",
-              (Slot[]){{"x", x}, {"bound", bound}}, 2);
+  emit_loops(out, k, rows);
 }
