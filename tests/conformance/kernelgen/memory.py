@@ -70,6 +70,12 @@ class Memory:
             return f" * {n}"
         return f" * {stride}" if stride != 1 else ""
 
+    def part_of_index(self, index):
+        """A quotient or a remainder, whose groups decide how wide an access under a mask is."""
+        if self.chance(0.3):
+            index = f"(tl.program_id(0) * {self.one_of(8, 24, 64)} + {index})"
+        return f"{index} {self.one_of('%', '//')} {self.one_of(2, 3, 4, 8, 16)}"
+
     def mask(self, shape):
         """Text of a mask over some axes."""
         if self.chance(0.2):
@@ -81,7 +87,10 @@ class Memory:
         for a in axes:
             n, _ = self.argument()
             n = n if self.chance(0.6) else str(self.r.randint(0, shape[a]))
-            parts.append(f"({self.axis_index(a, shape)} {self.one_of('<', '<', '<', '>=')} {n})")
+            index = self.axis_index(a, shape)
+            if self.chance(0.25):
+                index, n = self.part_of_index(index), str(self.r.randint(0, 8))
+            parts.append(f"({index} {self.one_of('<', '<', '<', '>=')} {n})")
         return " & ".join(parts)
 
     # ---- loads ----
