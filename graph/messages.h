@@ -262,6 +262,7 @@
 #define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
 #define E_GRAPH_DROPOUT \
   "attention with dropout has a kernel for f32, f16 and bf16, and for at most 256 columns"
+#define E_GRAPH_SEED "dropout of %g needs the seed that the forward pass had"
 #define E_GRAPH_PART "its operand must be a %s, whose kernel computes it"
 #define E_GRAPH_NOT_FUNCTIONAL \
   "%s: %s writes in place; run pass functionalize before pass %s"

@@ -458,8 +458,9 @@ static Backward backward_of(Build *b) {
 }
 
 /* A tensor of one integer, or two of which the first is the seed. */
-static Node *backward_seed(Build *b) {
+static Node *backward_seed(Build *b, double dropout) {
   Node *seed = build_input(b, "philox_seed");
+  if (!seed) infer_fail(&b->in, E_GRAPH_SEED, dropout);
   return rank_of(seed) ? build_select(b, seed, 0, build_const(b, 0)) : seed;
 }
 
@@ -513,7 +514,7 @@ static void gradients_of_keys(Build *b, Operands x, const Backward *y) {
 
 static void fused_gradients(Build *b, double scale, bool of_mask) {
   Operands x = training_operands(b, scale, !of_mask);
-  if (x.dropout != 0) x.seed = backward_seed(b);
+  if (x.dropout != 0) x.seed = backward_seed(b, x.dropout);
   Backward y = backward_of(b);
   y.grad = build_to(b, y.grad, x.q->type.dtype);
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
