@@ -9,7 +9,9 @@ from binding import MESSAGE_FN, lib, made
 
 
 class GraphSource(ctypes.Structure):
-    _fields_ = [("path", c_char_p), ("data", c_void_p), ("size", c_size_t), ("weights", c_char_p)]
+    # The rest stays zero: none.
+    _fields_ = [("path", c_char_p), ("data", c_void_p), ("size", c_size_t), ("weights", c_char_p),
+                ("rest", c_int64 * 16)]
 
 
 class GraphOptions(ctypes.Structure):
