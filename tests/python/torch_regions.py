@@ -198,8 +198,8 @@ def best(a, b):
     return torch.where(more, b[0], a[0]), torch.where(more, b[1], a[1])
 
 
-def integers(*shape, dtype=torch.int64):
-    return torch.randint(-99, 99, shape, dtype=dtype, device=DEVICE)
+def integers(*shape, dtype=None):
+    return torch.randint(-99, 99, shape, dtype=dtype or torch.int64, device=DEVICE)
 
 
 def associative_scans():
