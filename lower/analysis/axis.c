@@ -510,8 +510,8 @@ static void pass_on(Axis *s, const TileOp *op) {
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
 }
 
-/* What the program promises of a scalar in all of the kernel: not within a branch or a loop, which
- * others may not enter.  Values that were made of it before keep their facts. */
+/* The bound of a scalar by an assume.  One within a branch or a loop holds for the programs that
+ * enter it, so that it is passed over.  Values computed from the scalar before keep their facts. */
 static void flow_assume(Axis *s, const TileOp *op) {
   const TileOp *compare = op->args[0]->def;
   if (s->depth || !compare || compare->nargs != 2) return;

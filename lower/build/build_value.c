@@ -431,7 +431,7 @@ static Ref hint_at(Build *s, const TileValue *v, const Affine *axes, const Layou
 
 /* ---- elements ---- */
 
-enum { QUOTIENT_DEPTH = 8 }; /* operations between a quotient and what is compared */
+enum { QUOTIENT_DEPTH = 8 }; /* operations between a quotient and the comparison */
 
 static bool is_of_quotient(const TileValue *v, int depth) {
   const TileOp *op = v->def;
