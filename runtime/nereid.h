@@ -300,6 +300,8 @@ typedef struct {
                               difference or a product of integers below 64 bits that overflows */
   int allow_overflow;      /* with `debug`: but for the latter */
   int denormals;           /* exp2 of f32 takes and gives denormal numbers on a GPU too */
+  int pdl;                 /* begins with gdc_wait() and, if it has none, gdc_launch_dependents(),
+                              where the target has them: for launches with NEREID_LAUNCH_PDL */
   const char *dot_precision; /* of dots of f32 that name no input_precision, whatever their
                                 allow_tf32; NULL: "tf32", or "ieee" by allow_tf32 */
 } nereid_request;

@@ -76,6 +76,7 @@ int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any address. */
   k->aligns = d && device_kind(d) != NEREID_C;
+  k->pdl = d && device_kind(d) == NEREID_PTX;
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);
@@ -239,6 +240,7 @@ static nereid_request request_of(const Specialize *s) {
                           .alias = NEREID_ALIAS_DISJOINT,
                           .debug = s->k->asserts,
                           .allow_overflow = s->k->asserts,
+                          .pdl = s->k->pdl,
                           .symbol = symbol_for(s->k, s->step->kernel)};
 }
 

@@ -44,6 +44,7 @@ typedef struct {
   NameMap sources; /* by kernel: the part of the source that it needs */
   Cache *cache;    /* opened when kernels are compiled */
   bool asserts;    /* kernels have assertions, which are code */
+  bool pdl;        /* a kernel starts before those before it end */
   bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   NameMap symbols; /* of each kernel's name: how many it has */

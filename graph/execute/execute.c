@@ -475,6 +475,8 @@ static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3
   if (code) return code;
   s->launched = s->kernel;
   s->launch->start.part_of_model = true;
+  if (s->kernel->request.pdl) code = nereid_launch_set_flags(s->launch, NEREID_LAUNCH_PDL);
+  if (code) return code;
   for (uint32_t i = 0; i < step->nargs; i++)
     s->param[i] = nereid_image_find_param(image_of(s), step->args[i].name);
   return 0;

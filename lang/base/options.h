@@ -29,12 +29,14 @@ typedef struct {
   bool debug;             /* device_assert becomes code */
   bool wraps;             /* with it: integers may overflow; only sema asks */
   bool denormals;         /* fast functions of f32 take and give denormal numbers too */
+  bool pdl;               /* the kernel may start before those before it end: it waits for them, and
+                             lets the next one start (programmatic dependent launch) */
   const char *dot_precision; /* of dots without input_precision; NULL: tf32.  Only sema asks */
 } Options;
 
 static inline Options options_default(void) {
   return (Options){"sm_90a",     4,           3,    1,    0, true, false, ALIAS_GUARDED,
-                   LANGUAGE_3_6, false, false, false, NULL};
+                   LANGUAGE_3_6, false, false, false, false, NULL};
 }
 
 #endif

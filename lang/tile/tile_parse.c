@@ -391,6 +391,8 @@ static void read_option(Parser *p, const IrAttr *a, Options *o) {
     o->debug = header_bool(p, a);
   } else if (is_key(a, "denormals")) {
     o->denormals = header_bool(p, a);
+  } else if (is_key(a, "pdl")) {
+    o->pdl = header_bool(p, a);
   } else if (is_key(a, "ordered")) {
     o->alias = header_bool(p, a) ? ALIAS_ORDERED : ALIAS_GUARDED;
   } else if (is_key(a, "target")) {

@@ -257,6 +257,7 @@ static void print_options(Printer *p, const Options *o) {
   OPTION(o->checked, "checked", IA_FLAG, 1);
   OPTION(o->debug, "debug", IA_FLAG, 1);
   OPTION(o->denormals, "denormals", IA_FLAG, 1);
+  OPTION(o->pdl, "pdl", IA_FLAG, 1);
   OPTION(o->alias == ALIAS_ORDERED, "ordered", IA_FLAG, 1);
 #undef OPTION
   list[n++] = (IrAttr){.key = "target", .kind = IA_STR, .s = o->target ? o->target : ""};

@@ -448,6 +448,10 @@ static bool computed_at_use(const Build *s, const TileOp *op) {
   return s->inlined[v->id] || !s->u->schedule->values[v->id].held;
 }
 
+static void build_dependency(Build *s, const char *kind) {
+  nest_set_str(s->nest, nest_stmt(&s->b, NEST_GRID_DEPENDENCY, 0, 0), NA_kind, kind);
+}
+
 static void build_statement(Build *s, const TileOp *op) {
   s->b.span = op->span;
   switch (op->code) {
@@ -456,8 +460,7 @@ static void build_statement(Build *s, const TileOp *op) {
     case TILE_IF: build_branch(s, op); return;
     case TILE_BARRIER: build_barrier(s); return;
     case TILE_GRID_DEPENDENCY:
-      nest_set_str(s->nest, nest_stmt(&s->b, NEST_GRID_DEPENDENCY, 0, 0), NA_kind,
-                   tile_str(op, TA_kind, ""));
+      build_dependency(s, tile_str(op, TA_kind, ""));
       return;
     case TILE_ASSERT: build_assert(s, op); return;
     case TILE_PRINT: build_print(s, op); return;
@@ -501,6 +504,24 @@ static void build_params(Build *s) {
   }
 }
 
+/* ---- grids that overlap ---- */
+
+static void find_launch(TileOp *op, void *ctx) {
+  bool *found = ctx;
+  *found |= op->code == TILE_GRID_DEPENDENCY && !strcmp(tile_str(op, TA_kind, ""), "launch");
+}
+
+/* The wait comes first of all, for any access may be to what the grid before wrote.  The next grid
+ * starts once all programs of this one have, and takes no place of theirs (decision 155); a kernel
+ * that says itself when knows better. */
+static void build_overlap(Build *s, const TileFunc *f) {
+  bool own = false;
+  if (!f->options.pdl || !machine_has(s->u->machine, HAS_GRID_DEPENDENCIES)) return;
+  tile_walk(f->body, find_launch, &own);
+  build_dependency(s, "wait");
+  if (!own) build_dependency(s, "launch");
+}
+
 bool pass_build(Unit *u) {
   const TileFunc *f = u->tile;
   Build s = {.u = u, .scratch = arena_child(u->arena)};
@@ -518,6 +539,7 @@ bool pass_build(Unit *u) {
   plan_inlining(&s);
   build_params(&s);
   build_plan_order(&s);
+  build_overlap(&s, f);
   build_block(&s, f->body);
   u->nest = s.nest;
   bool ok = !s.failed;

@@ -649,6 +649,7 @@ static void read_option(NestReader *p, const IrAttr *a, int *shared) {
   else if (!strcmp(a->key, "checked") && flag) o->checked = a->i;
   else if (!strcmp(a->key, "debug") && flag) o->debug = a->i;
   else if (!strcmp(a->key, "denormals") && flag) o->denormals = a->i;
+  else if (!strcmp(a->key, "pdl") && flag) o->pdl = a->i;
   else if (!strcmp(a->key, "ordered") && flag) o->alias = a->i ? ALIAS_ORDERED : ALIAS_GUARDED;
   else ir_error(&p->r, a->span, E_NEST_ATTR, "nest", a->key, "", "");
 }

@@ -343,6 +343,7 @@ static void print_header(Printer *p) {
   if (o->checked) put_nest_text(p, ", checked");
   if (o->debug) put_nest_text(p, ", debug");
   if (o->denormals) put_nest_text(p, ", denormals");
+  if (o->pdl) put_nest_text(p, ", pdl");
   if (o->alias == ALIAS_ORDERED) put_nest_text(p, ", ordered");
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);

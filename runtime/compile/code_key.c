@@ -112,6 +112,7 @@ void request_key_add(KeyMaker *k, const nereid_request *r) {
   key_add_text(k, r->symbol);
   cache_key_add(k, numbers, sizeof numbers);
   if (r->denormals) key_add_text(k, "denormals");
+  if (r->pdl) key_add_text(k, "pdl");
   if (r->dot_precision) {
     key_add_text(k, "dot_precision");
     key_add_text(k, r->dot_precision);

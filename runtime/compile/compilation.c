@@ -409,6 +409,7 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   if (r->debug) base.debug = true;
   if (r->allow_overflow) base.wraps = true;
   if (r->denormals) base.denormals = true;
+  if (r->pdl) base.pdl = true;
   if (r->dot_precision) base.dot_precision = r->dot_precision;
   if (r->alias) base.alias = r->alias == NEREID_ALIAS_ORDERED ? ALIAS_ORDERED : ALIAS_DISJOINT;
   return base;

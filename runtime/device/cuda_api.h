@@ -153,6 +153,18 @@ typedef struct {
   void **params, **extra;
 } CuKernelNode;
 
+/* CUgraphEdgeData. */
+typedef struct {
+  unsigned char from_port, to_port, reserved[5], type;
+} CuEdge;
+
+/* The second kernel may start once all blocks of the first have let it, or have ended. */
+#define CU_EDGE_PROGRAMMATIC ((CuEdge){.from_port = 1, .type = 1})
+
+/* cuGraphAddDependencies_v2; drivers before CUDA 12.3 lack it. */
+typedef CuResult CuAddDependencies(CuGraph g, const CuGraphNode *from, const CuGraphNode *to,
+                                   const CuEdge *edges, size_t n);
+
 enum { CU_MEMORY_DEVICE = 2 };
 
 /* CUDA_MEMCPY3D, version 2; a copy of bytes in a row has height and depth 1. */

@@ -95,12 +95,31 @@ static CuResult set_call(nereid_device *d, const CudaReplay *r, int i, const Rep
   return result;
 }
 
-static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayItem *item) {
+enum { LEAST_SM_OF_PDL = 90 };
+
+static bool may_overlap(const Cuda *c, const Start *s) {
+  return s->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL;
+}
+
+/* A kernel that may overlap the one before it. */
+static CuResult add_overlapping(const Cuda *c, CudaReplay *r, int i, const CuKernelNode *kernel) {
+  CuEdge edge = CU_EDGE_PROGRAMMATIC;
+  CuResult result = c->graphs.add_kernel(&r->nodes[i], r->graph, NULL, 0, kernel);
+  if (result != CU_OK) return result;
+  return c->add_dependencies(r->graph, &r->nodes[i - 1], &r->nodes[i], &edge, 1);
+}
+
+static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayItem *items) {
+  const Cuda *c = d->state;
   const CudaGraphApi *api = graphs_of(d);
+  const ReplayItem *item = &items[i];
   const CuGraphNode *before = i ? &r->nodes[i - 1] : NULL;
   size_t nbefore = i ? 1 : 0;
   if (item->launch) {
     CuKernelNode kernel = kernel_node(&item->launch->start);
+    bool overlaps = i && items[i - 1].launch && c->add_dependencies;
+    if (overlaps && may_overlap(c, &item->launch->start))
+      return add_overlapping(c, r, i, &kernel);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
   if (item->call) return add_call(d, r, i, item->call);
@@ -114,7 +133,7 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
 static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *items, int n) {
   const CudaGraphApi *api = graphs_of(d);
   CuResult result = api->graph_new(&r->graph, 0);
-  for (int i = 0; i < n && result == CU_OK; i++) result = add_node(d, r, i, &items[i]);
+  for (int i = 0; i < n && result == CU_OK; i++) result = add_node(d, r, i, items);
   return result == CU_OK ? api->instantiate(&r->exec, r->graph, 0) : result;
 }
 
@@ -279,6 +298,8 @@ static int load_driver(Cuda *c) {
   find_graphs(c);
   static const char *const launch_ex[] = {"cuLaunchKernelEx"};
   find_driver_functions(c, launch_ex, 1, &c->launch_ex);
+  static const char *const add_dependencies[] = {"cuGraphAddDependencies_v2"};
+  find_driver_functions(c, add_dependencies, 1, &c->add_dependencies);
   static const char *const alloc_async[] = {"cuMemAllocAsync"};
   static const char *const free_async[] = {"cuMemFreeAsync"};
   find_driver_functions(c, alloc_async, 1, &c->alloc_async);
@@ -687,14 +708,13 @@ static int check_cuda(const Start *s) {
 static int launch_with_flags(const Start *s, void *stream) {
   const Cuda *c = s->kernel->device->state;
   const Loaded *k = s->chosen;
-  enum { LEAST_SM_OF_PDL = 90 };
   CuLaunchAttribute attributes[2] = {{0}};
   CuLaunchConfig how = {.block = {(unsigned)k->resources.threads, 1, 1},
                         .shared = (unsigned)k->resources.shared_bytes,
                         .stream = stream,
                         .attributes = attributes};
   memcpy(how.grid, s->launched, sizeof how.grid);
-  if (s->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL)
+  if (may_overlap(c, s))
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
   if (s->flags & NEREID_LAUNCH_COOPERATIVE)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
@@ -703,10 +723,16 @@ static int launch_with_flags(const Start *s, void *stream) {
                      "launching the kernel");
 }
 
+/* Kernels that could overlap start one after another by drivers that know of no flags. */
+static bool needs_flags(const Start *s) {
+  const Cuda *c = s->kernel->device->state;
+  return s->flags && (c->launch_ex || s->flags != NEREID_LAUNCH_PDL);
+}
+
 static int launch_cuda(const Start *s, void *stream) {
   CUDA_ENTER(s->kernel->device);
   const Loaded *k = s->chosen;
-  if (s->flags) return launch_with_flags(s, stream);
+  if (needs_flags(s)) return launch_with_flags(s, stream);
   CuResult r = api->launch(k->entry, s->launched[0], s->launched[1], s->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
                            (unsigned)k->resources.shared_bytes, stream, s->pointers, NULL);

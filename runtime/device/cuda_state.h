@@ -38,6 +38,7 @@ typedef struct {
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
   bool has_capture;
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
+  CuAddDependencies *add_dependencies; /* NULL: the driver lacks it */
   CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
   CuFreeAsync *free_async;
   CuExchangeCaptureMode *exchange_mode; /* NULL: the driver lacks it */

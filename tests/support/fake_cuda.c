@@ -503,7 +503,7 @@ typedef struct {
 } CallNode;
 
 typedef struct {
-  int number;
+  int number, loose;
   CallNode call; /* run NULL: none */
   KernelNode kernel; /* f NULL: a copy */
   uint64_t args[PARAMS_MAX];
@@ -522,7 +522,11 @@ static void take_kernel(Node *node, const KernelNode *kernel) {
 }
 
 static Node *add(Graph *g, void *const *before, size_t nbefore) {
-  int ordered = g->n ? nbefore == 1 && *before == &g->nodes[g->n - 1] : nbefore == 0;
+  Node *last = g->n ? &g->nodes[g->n - 1] : NULL;
+  /* A kernel without a node before it gets one by cuGraphAddDependencies_v2. */
+  int ordered = last ? nbefore == 0 || (nbefore == 1 && *before == last) : nbefore == 0;
+  if (last && last->loose) ordered = 0;
+  if (last && nbefore == 0) g->nodes[g->n].loose = 1;
   if (!ordered || g->n == NODES_MAX) return NULL;
   g->nodes[g->n].number = g->n;
   return &g->nodes[g->n++];
@@ -585,6 +589,22 @@ API int cuGraphAddKernelNode(void **out, void *g, void *const *before, size_t nb
   if (!node) return 1;
   take_kernel(node, kernel);
   *out = node;
+  return 0;
+}
+
+typedef struct {
+  unsigned char from_port, to_port, reserved[5], type;
+} Edge;
+
+API int cuGraphAddDependencies_v2(void *g, void *const *from, void *const *to, const Edge *edges,
+                                  size_t n) {
+  const Graph *graph = g;
+  Node *a = *from, *b = *to;
+  if (n != 1 || !b->loose || b != a + 1 || b != &graph->nodes[graph->n - 1]) return 1;
+  if (edges->type == 1 && (!a->kernel.f || !b->kernel.f)) return 1;
+  FILE *log = open_log();
+  if (log) fprintf(log, "edge %d port %d\n", edges->type, edges->from_port), fclose(log);
+  b->loose = 0;
   return 0;
 }
 

@@ -36,7 +36,7 @@ static void use(const char *library, const char *settings) {
 
 /* Lines of the log that begin with `text`, since it was last asked; the log is emptied. */
 typedef struct {
-  int recorded, forgotten, set, replayed, copied, launched;
+  int recorded, forgotten, set, replayed, copied, launched, overlapping;
   char last[1024]; /* of replayed */
 } Log;
 
@@ -50,6 +50,7 @@ static Log take_log(void) {
     l.set += !strncmp(line, "set ", 4);
     l.copied += !strncmp(line, "copied", 6);
     l.launched += !strncmp(line, "launch ", 7);
+    l.overlapping += !strcmp(line, "edge 1 port 1\n") || !strcmp(line, "attribute 6 1\n");
     if (strncmp(line, "replayed", 8)) continue;
     l.replayed++;
     snprintf(l.last, sizeof l.last, "%s", line);
@@ -125,6 +126,7 @@ static void replaying(void) {
   Log l = run(&c, 4, 0);
   int kernels = l.replayed;
   check_call(l.recorded == 1 && kernels >= 2 && l.copied == 1 && !l.launched, "it is recorded");
+  check_call(l.overlapping >= 1 && l.overlapping < kernels, "a kernel may overlap the one before");
   l = run(&c, 4, 0);
   check_call(!l.recorded && !l.set && l.replayed == kernels && l.copied == 1, "it is replayed");
   l = run(&c, 4, 256);
@@ -156,6 +158,7 @@ static void plain(const char *library, const char *mode, const char *wanted) {
   if (!c.e) return;
   Log l = run(&c, 4, 0);
   check_call(l.launched >= 2 && !l.recorded && !l.replayed, "launches one by one");
+  check_call(l.overlapping == (strcmp(library, "fake.so") ? 0 : l.launched), "which may overlap");
   check_call(!strcmp(message, wanted), message[0] ? message : "no message");
   finish(&c);
 }

@@ -339,6 +339,8 @@ static void test_old_launch(const Fake *f) {
   set_all(l, 0x1000, 5);
   check_call(!nereid_launch_run(l, NULL), "launch by an old driver");
   nereid_launch_set_flags(l, NEREID_LAUNCH_PDL);
+  check_call(!nereid_launch_run(l, NULL), "a launch that could overlap");
+  nereid_launch_set_flags(l, NEREID_LAUNCH_COOPERATIVE);
   X(nereid_launch_run(l, NULL), NEREID_E_DEVICE,
     "the GPU driver is too old for launch flags: it lacks cuLaunchKernelEx; update it");
   nereid_launch_free(l);
