@@ -6,6 +6,7 @@ line: {"ready": [ids], "broken": {file: error}}, then one {"case": ...} for each
 "dying": true the device's context is lost, and the process ends after the answer.
 """
 
+import gc
 import importlib.abc
 import importlib.util
 import json
@@ -136,6 +137,13 @@ class Plugin:
         return lost_device(outcome)
 
 
+def forget_failure():
+    """Frees the tensors in the frames of a failed case, which pytest keeps for a debugger."""
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        vars(sys).pop(name, None)
+    gc.collect()
+
+
 def lost_device(outcome):
     """Whether the CUDA context has failed for good; frees torch's cache if it has grown."""
     torch = sys.modules.get("torch")
@@ -143,6 +151,7 @@ def lost_device(outcome):
         return False
     try:
         if outcome not in ("passed", "skipped"):
+            forget_failure()
             torch.cuda.synchronize()
         if torch.cuda.memory_reserved() > 4 << 30:
             torch.cuda.empty_cache()

@@ -87,7 +87,8 @@ class _DeviceClock(_HostClock):
 
         self._device = driver.device(name)
         index = int(name.partition(":")[2] or 0)
-        self._timer = _nereid.Timer(self._device, driver.current_stream(index))
+        stream = driver.current_stream(index)
+        self._timer = driver.with_free_memory(lambda: _nereid.Timer(self._device, stream))
         self.begin, self.end = self._timer.begin, self._timer.end
 
     def read(self) -> list[float]:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """nereid.testing on a CPU: times, their statistics, comparisons and reports; and the failures of
 the library as exceptions with their parts."""
-import contextlib, doctest, io, os, pathlib, pickle, sys, tempfile, time, warnings
+import contextlib, doctest, io, os, pathlib, pickle, sys, tempfile, time, types, unittest.mock
+import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -12,6 +13,7 @@ import numpy as np
 import nereid
 import nereid.language as tl
 from nereid import errors, testing
+from nereid.runtime import driver
 from tally import check, report
 
 
@@ -53,6 +55,25 @@ def check_times():
         check(abs(testing.quantiles_of(list(x), [share])[0] - np.quantile(x, share)) < 1e-12,
               f"quantile {share}")
     raises("a share", ValueError, lambda: testing.quantiles_of([1.0], [2]))
+
+
+def check_memory():
+    """Memory that PyTorch keeps for later is had before memory lacks."""
+    reserved, asked = [1 << 30], []
+
+    def make():
+        asked.append(reserved[0])
+        if reserved[0]:
+            raise MemoryError("out of memory")
+        return "a timer"
+
+    cuda = types.SimpleNamespace(is_initialized=lambda: True, memory_reserved=lambda: reserved[0],
+                                 empty_cache=lambda: reserved.__setitem__(0, 0))
+    with unittest.mock.patch.dict(sys.modules, torch=types.SimpleNamespace(cuda=cuda)):
+        check(driver.with_free_memory(make) == "a timer" and asked == [1 << 30, 0], f"{asked}")
+        reserved[0] = 1 << 30
+        cuda.empty_cache = lambda: None
+        raises("none to be had", MemoryError, lambda: driver.with_free_memory(make))
 
 
 # ---- comparing ----
@@ -166,6 +187,7 @@ def check_failures():
 
 
 check_times()
+check_memory()
 check_closeness()
 check_report()
 check_failures()

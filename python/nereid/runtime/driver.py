@@ -39,6 +39,18 @@ def current_stream(index: int) -> int:
     return torch._C._cuda_getCurrentRawStream(index)
 
 
+def with_free_memory(make):
+    """What make() gives, which allocates on a GPU: again without PyTorch's cache if memory lacks."""
+    try:
+        return make()
+    except MemoryError:
+        torch = sys.modules.get("torch")
+        if not torch or not torch.cuda.is_initialized() or not torch.cuda.memory_reserved():
+            raise
+        torch.cuda.empty_cache()
+        return make()
+
+
 def device_of_launch(device_type: int, index: int) -> "_nereid.Device":
     """The device for tensors of DLPack's `device_type`; 0: the launch has no tensors."""
     if not device_type:
