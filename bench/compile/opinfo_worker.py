@@ -402,6 +402,8 @@ def main():
     warnings.simplefilter("ignore")
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch._dynamo.config.capture_scalar_outputs = True
+    # By default convolutions may be in TF32, which cuDNN uses for some sizes and Nereid for others.
+    torch.backends.cudnn.allow_tf32 = False
     import nereid.torch_backend  # noqa: F401
 
     # Functions that draw set the seed for themselves, which TorchDynamo does not trace.

@@ -475,8 +475,11 @@ static bool is_on_device(const Execution *e, const nereid_tensor *t) {
 
 static char *first_element(const nereid_tensor *t) { return (char *)t->data + t->byte_offset; }
 
+/* The elements are in the order of their indices, without gaps; if there are none, they are. */
 static bool is_compact(const nereid_tensor *t) {
   int64_t stride = 1;
+  for (int32_t i = 0; i < t->ndim; i++)
+    if (t->shape[i] == 0) return true;
   for (int32_t i = t->ndim - 1; i >= 0 && t->strides; i--) {
     if (t->shape[i] > 1 && t->strides[i] != stride) return false;
     stride *= t->shape[i];

@@ -205,8 +205,10 @@ def _unfold(self, dimension, size, step):
 @decomposes(aten.nonzero_static.default)
 def _nonzero_static(self, *, size, fill_value=-1):
     if 0 in (self.dim(), size, self.numel()):
-        shape = (size, self.dim())
-        return torch.full(shape, fill_value, dtype=torch.int64, device=self.device)
+        full = functools.partial(torch.full, fill_value=fill_value, dtype=torch.int64,
+                                 device=self.device)
+        columns_first = self.is_cuda and not self.numel()  # as PyTorch has it
+        return full((self.dim(), size)).t() if columns_first else full((size, self.dim()))
     mask = self.reshape(-1) != 0
     order = mask.long().cumsum(0)
     place = torch.where(mask & (order <= size), order - 1, size)

@@ -239,6 +239,21 @@ static void odd_tensors(void) {
   close_plan(&c);
 }
 
+/* No elements are in order with any strides. */
+static void empty_tensors(void) {
+  Case c = start_plan("cpu", "plan P\ninput %x 0 \"f32[s0, 3]\"\nreturn %x\nsource\n");
+  int64_t empty[] = {0, 3}, some[] = {1, 3}, strides[] = {1, 2};
+  float x[8] = {0};
+  nereid_tensor in = tensor(x, 2, empty), out = tensor(x, 2, empty);
+  in.strides = out.strides = strides;
+  check_got(!run_plan(c.e, &in, 1, &out, 1), "no elements", nereid_error_message());
+  in.shape = out.shape = some;
+  check_got(run_plan(c.e, &in, 1, &out, 1) == NEREID_E_USAGE &&
+                strstr(nereid_error_message(), "output 0 (x) is strided"),
+            "a row", nereid_error_message());
+  close_plan(&c);
+}
+
 /* ---- weights ---- */
 
 static void add_weight(Case *c, const char *name, void *data, int64_t n) {
@@ -481,6 +496,7 @@ int main(void) {
   variants("interp");
   variants("cpu");
   odd_tensors();
+  empty_tensors();
   weights("interp");
   weights("cpu");
   constants("interp");
