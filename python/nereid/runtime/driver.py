@@ -40,7 +40,7 @@ def current_stream(index: int) -> int:
 
 
 def with_free_memory(make):
-    """What make() gives, which allocates on a GPU: again without PyTorch's cache if memory lacks."""
+    """What make() gives; if a GPU lacks memory for it, again without what PyTorch keeps."""
     try:
         return make()
     except MemoryError:
