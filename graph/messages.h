@@ -178,7 +178,7 @@
   "sampling_ratio %lld for %lld by %lld elements is not supported; give one of 1 to 1024"
 #define E_GRAPH_DEFORM "%lld groups and %lld of offsets do not divide %lld channels"
 #define E_GRAPH_MATRIX_ROWS "matrices of %s rows are not supported; up to %d are"
-#define E_GRAPH_FACTORS "it is supported with pivot=True, and without check_errors"
+#define E_GRAPH_FACTORS "it is supported without check_errors"
 #define E_GRAPH_QR_MODE "mode is reduced, complete or r, not '%s'"
 #define E_GRAPH_REFLECTIONS "%s reflections of %s vectors"
 #define E_GRAPH_MATRIX_FUNCTION "there is no function '%s' of %u such sizes"

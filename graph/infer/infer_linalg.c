@@ -18,10 +18,9 @@ static void need_squares(Infer *in, const ValueType *a) {
   infer_same_size(in, a->shape[a->rank - 2], a->shape[a->rank - 1], "both axes of a matrix");
 }
 
-/* A factorization that fails says so by a result alone, and has pivots. */
+/* A factorization that fails says so by a result alone. */
 static void need_plain_factors(Infer *in) {
-  bool pivots = !infer_takes(in, "pivot") || infer_bool(in, "pivot");
-  if (infer_bool(in, "check_errors") || !pivots) infer_fail(in, E_GRAPH_FACTORS);
+  if (infer_bool(in, "check_errors")) infer_fail(in, E_GRAPH_FACTORS);
 }
 
 static Dim rows_of(const ValueType *a) { return a->shape[a->rank - 2]; }
@@ -200,8 +199,7 @@ static void set_lu(Infer *in, const ValueType *a, bool permutation, bool factors
 
 void infer_lu(Infer *in) {
   need_matrices(in, infer_self(in));
-  need_plain_factors(in);
-  set_lu(in, infer_self(in), true, true);
+  set_lu(in, infer_self(in), infer_bool(in, "pivot"), true);
 }
 
 void infer_lu_unpack(Infer *in) {

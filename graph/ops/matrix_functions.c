@@ -67,7 +67,7 @@ static const struct {
   uint32_t sizes, flags;
   Count *count;
 } functions[] = {
-    {"lu", 2, 0, count_lu},
+    {"lu", 2, 1, count_lu},
     {"order", 2, 0, count_order},
     {"cholesky", 1, 0, count_cholesky},
     {"solve", 2, 2, count_solve},

@@ -60,12 +60,15 @@ typedef struct {
   Node *lu, *pivots, *info;
 } Factors;
 
+/* The rows change places unless the operator has `pivot`, and it is false. */
+static bool pivots(Build *b) { return !infer_takes(&b->in, "pivot") || infer_bool(&b->in, "pivot"); }
+
 static Factors factors_of(Build *b, Node *a) {
   Factors f = {batch_of(b, a), matrix_size(b, a, 2), matrix_size(b, a, 1), 0, NULL, NULL, NULL};
   f.less = f.rows < f.columns ? f.rows : f.columns;
   int64_t n = f.rows * f.columns;
   Node *all = matrix_call(b, "lu", a, NULL, &f.batch, n + f.less + 1, a->type.dtype,
-                          SIZES(f.rows, f.columns));
+                          SIZES(f.rows, f.columns, pivots(b)));
   f.lu = matrix_part(b, all, &f.batch, 0, 2, (int64_t[]){f.rows, f.columns});
   f.pivots = build_to(b, matrix_part(b, all, &f.batch, n, 1, &f.less), DT_I32);
   f.info = build_to(b, matrix_part(b, all, &f.batch, n + f.less, 0, NULL), DT_I32);
@@ -178,8 +181,9 @@ Node *decompose_lu_unpack(Build *b) {
 Node *decompose_lu(Build *b) {
   Factors f = factors_of(b, build_self(b));
   Triangles t = triangles_of(b, f.lu);
-  return build_triple(b, permutation_matrix(b, f.pivots, f.rows, f.lu->type.dtype), t.lower,
-                      t.upper);
+  bool permuted = pivots(b);
+  Node *order = permuted ? permutation_matrix(b, f.pivots, f.rows, f.lu->type.dtype) : NULL;
+  return build_results(b, 3, (Node *[]){order, t.lower, t.upper});
 }
 
 Node *decompose_lu_solve(Build *b) {

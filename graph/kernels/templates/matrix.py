@@ -41,9 +41,10 @@ def matrix_all(x):
 
 
 @triton.jit
-def matrix_lu(to, a, b, R: tl.constexpr, C: tl.constexpr):
+def matrix_lu(to, a, b, R: tl.constexpr, C: tl.constexpr, PIVOT: tl.constexpr):
     # Factors of R rows of C elements, after them the rows that changed places with rows 0, 1, ...,
-    # counted from 1, and the number of the first column without a pivot, also from 1, or 0.
+    # counted from 1, and the number of the first column without a pivot, also from 1, or 0.  With
+    # PIVOT 0 no rows change places.
     M: tl.constexpr = triton.next_power_of_2(R)
     N: tl.constexpr = triton.next_power_of_2(C)
     K: tl.constexpr = min(R, C)
@@ -55,7 +56,7 @@ def matrix_lu(to, a, b, R: tl.constexpr, C: tl.constexpr):
         c = matrix_column(x, k, N)
         size = tl.where((row >= k) & (row < R), tl.abs(c), -1.0)
         size = tl.where((row >= k) & (row < R) & (c != c), float("inf"), size)
-        p = tl.sum(tl.argmax(size, 0), 0)
+        p = tl.sum(tl.argmax(size, 0), 0) if PIVOT else k
         top = matrix_row(x, k, M)
         chosen = matrix_row(x, p, M)
         x = tl.where(row == k, chosen, tl.where(row == p, top, x))

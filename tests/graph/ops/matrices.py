@@ -42,10 +42,10 @@ ARRAYS = {
 
 def each(function):
     """The same for every matrix of a batch."""
-    def batched(a, *more):
+    def batched(a, *more, **options):
         if a.ndim == 2:
-            return function(a, *more)
-        results = [function(m, *more) for m in a]
+            return function(a, *more, **options)
+        results = [function(m, *more, **options) for m in a]
         if isinstance(results[0], tuple):
             return tuple(map(np.stack, zip(*results)))
         return np.stack(results)
@@ -53,11 +53,11 @@ def each(function):
 
 
 @each
-def lu(a):
+def lu(a, pivot=True):
     """LAPACK's getrf: factors, pivots from 1, the first column without a pivot."""
     x, pivots, info = a.copy(), [], 0
     for k in range(min(a.shape)):
-        p = k + int(np.argmax(np.abs(x[k:, k])))
+        p = k + int(np.argmax(np.abs(x[k:, k]))) if pivot else k
         x[[k, p]] = x[[p, k]]
         pivots.append(p + 1)
         if x[k, k] == 0:
@@ -66,6 +66,13 @@ def lu(a):
         x[k + 1:, k] /= x[k, k]
         x[k + 1:, k + 1:] -= np.outer(x[k + 1:, k], x[k, k + 1:])
     return x, np.array(pivots, np.int32), np.int32(info)
+
+
+def not_turned(a):
+    """The factors of rows that keep their places, and no permutation."""
+    factors, less = lu(a, pivot=False)[0], min(a.shape[-2:])
+    lower = np.tril(factors[..., :less], -1) + np.eye(a.shape[-2], less)
+    return np.zeros(0), lower, np.triu(factors[..., :less, :])
 
 
 @each
@@ -287,6 +294,11 @@ CASES = [
     ("linalg_lu_factor_ex.default(tall) -> 0,1,2", lu),
     ("linalg_lu_factor_ex.default(wide) -> 0,1,2", lu),
     ("linalg_lu_factor_ex.default(none) -> 0,1,2", lu),
+    ("linalg_lu_factor_ex.default(a, pivot=False) -> 0,1,2", lambda a: lu(a, pivot=False)),
+    ("linalg_lu_factor_ex.default(wide, pivot=False) -> 0,1,2", lambda a: lu(a, pivot=False)),
+    ("linalg_lu_factor.default(tall, pivot=False) -> 0,1", lambda a: lu(a, pivot=False)[:2]),
+    ("linalg_lu.default(a, pivot=False) -> 0,1,2", not_turned),
+    ("linalg_lu.default(wide, pivot=False) -> 0,1,2", not_turned),
     ("linalg_lu_factor_ex.default(one) -> 0,1,2", lu),
     ("linalg_lu_factor_ex.default(empty) -> 0,1,2",
      lambda a: (a, np.zeros((2, 0), np.int32), np.zeros(2, np.int32))),
