@@ -197,6 +197,19 @@ def check_to_the_cpu():
                 f"to the CPU: {segments}, {reasons}")
 
 
+def check_host_indices():
+    """Indices on the CPU are copied by the segment that reads them."""
+    def indexed(x, cpu):
+        return x[cpu.long()[0] % 5] + x.index_put((cpu.long()[1] % 5,), x[:5] * 2)
+
+    module = traced(indexed, ["cuda", "cpu"])
+    segments, reasons = steps_of(module)
+    taken = [node.target for s in segments if s.device.type == "cuda" for node in s.nodes]
+    tally.check(not reasons and torch.ops.aten.index.Tensor in taken
+                and torch.ops.aten.index_put.default in taken,
+                f"indices on the CPU: {segments}, {reasons}")
+
+
 def check_compiled():
     """On one device nothing changes."""
     x = torch.randn(5, 5)

@@ -71,14 +71,25 @@ def _tensor_reason(value) -> str | None:
     return None
 
 
+_INDEXING = {aten.index.Tensor, aten.index_put.default, aten._unsafe_index.Tensor,
+             aten._unsafe_index_put.default}
+
+
+def _host_indices(node) -> tuple:
+    """Operands that PyTorch takes from a CPU for a tensor on a GPU: the segment copies them."""
+    return tuple(node.args[1]) if node.target in _INDEXING else ()
+
+
 def _operand_reason(node, device) -> str | None:
+    copied = _host_indices(node)
     for operand in node.all_input_nodes:
         for value in _values(operand.meta.get("val")):
             if isinstance(value, (torch.SymFloat, torch.SymBool)):
                 return "a number as an operand that is neither an integer nor a constant"
             if not is_tensor(value):
                 continue
-            if value.device != device and not (value.device.type == "cpu" and value.dim() == 0):
+            taken = value.device.type == "cpu" and (value.dim() == 0 or operand in copied)
+            if value.device != device and not taken:
                 return f"operands on {value.device} and {device}"
             reason = _tensor_reason(value)
             if reason:

@@ -248,6 +248,11 @@ def _free_memory() -> str:
     return ""
 
 
+def _is_on_host(value) -> bool:
+    """A tensor with axes; of one without them the number is passed."""
+    return is_tensor(value) and value.device.type == "cpu" and value.dim() > 0
+
+
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
@@ -271,6 +276,8 @@ class Compiled:
         gaps = set(plan.with_gaps())
         self.gaps = [(i, tuple(node.meta["val"].stride()))
                      for i, node in enumerate(plan.inputs) if node in gaps]
+        self.on_host = [i for i, node in enumerate(plan.inputs)
+                        if self.cuda and _is_on_host(node.meta["val"])]
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         inverses = [(i, self._inverse(node)) for i, node in enumerate(plan.bases)]
         self.inverses = [(i, back) for i, back in inverses if back]
@@ -383,6 +390,8 @@ class Compiled:
 
     def _in_order(self, values: list) -> list:
         given = list(values)
+        for i in self.on_host:
+            given[i] = given[i].to(self.name)
         for i, order in self.orders:
             given[i] = given[i].permute(order)
         for i, strides in self.gaps:
