@@ -61,7 +61,9 @@ typedef struct {
 } Factors;
 
 /* The rows change places unless the operator has `pivot`, and it is false. */
-static bool pivots(Build *b) { return !infer_takes(&b->in, "pivot") || infer_bool(&b->in, "pivot"); }
+static bool pivots(Build *b) {
+  return !infer_takes(&b->in, "pivot") || infer_bool(&b->in, "pivot");
+}
 
 static Factors factors_of(Build *b, Node *a) {
   Factors f = {batch_of(b, a), matrix_size(b, a, 2), matrix_size(b, a, 1), 0, NULL, NULL, NULL};
