@@ -26,7 +26,20 @@ def models():
         def forward(self, x):
             return (x @ torch.linalg.inv(self.weight + 9 * torch.eye(64))[:16]).sin()
 
-    return {"plain": lambda: nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
+    class Waves(nn.Module):
+        """As many operators, none of which has gradients."""
+
+        def __init__(self, count):
+            super().__init__()
+            self.count = count
+
+        def forward(self, x):
+            for i in range(self.count):
+                x = torch.sin(x + i)
+            return x
+
+    return {"deep": lambda: Waves(30), "shallow": lambda: Waves(3),
+            "plain": lambda: nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
                                            nn.Linear(32, 4)),
             "dropout": lambda: nn.Sequential(nn.Linear(16, 32), nn.Dropout(0.5), nn.ReLU()),
             "refused": lambda: Inverse(64, 64)}
@@ -53,7 +66,24 @@ def check_masks(model, compiled, x):
     return 0.0 if right and 0.1 < (y == 0).float().mean() < 0.95 else 9.0
 
 
-def child(rows, options, taken="", left="", name="plain", most=0):
+def prepare(how):
+    """What a process does before it compiles."""
+    from torch._inductor import codecache
+    from nereid.torch_backend import cache_keys
+
+    if how == "inductor":  # with its backends in PyTorch's tables
+        codecache.init_backend_registration()
+    if how == "edited":  # PyTorch, after it was installed
+        cache_keys._torch_key = lambda: None
+
+
+def far_from_wave(model, compiled, x):
+    with torch.no_grad():
+        return (compiled(x) - model(x)).abs().max().item()
+
+
+def child(rows, options, taken="", left="", name="plain", most=0,
+          how=""):
     """Trains one step; says how far it is from PyTorch, of each executable if it was stored, and
     how many graphs PyTorch's cache had.  `taken` and `left` are files of artifacts; with `most`
     the number of rows is open, up to that."""
@@ -62,14 +92,17 @@ def child(rows, options, taken="", left="", name="plain", most=0):
 
     if taken:
         torch.compiler.load_cache_artifacts(pathlib.Path(taken).read_bytes())
+    if how:
+        prepare(how)
     torch.manual_seed(3)
+    measures = {"dropout": check_masks, "deep": far_from_wave, "shallow": far_from_wave}
     model, far = models()[name](), []
     compiled = torch.compile(model, backend="nereid", options=options)
-    for count in (rows, 2 * rows) if most else (rows,):
+    for count in (rows, 2 * rows) if int(most) else (rows,):
         x = torch.randn(count, 16)
-        if most:
+        if int(most):
             torch._dynamo.mark_dynamic(x, 0, min=2, max=int(most))
-        far.append((check_masks if name == "dropout" else far_from_eager)(model, compiled, x))
+        far.append(measures.get(name, far_from_eager)(model, compiled, x))
     stored = [segment.executable.info["stored"] for program in backend._programs
               for segment in program.segments]
     if left:
@@ -162,7 +195,8 @@ def check(name, got, stored):
 
 
 def check_autograd(cache):
-    """PyTorch's cache has the programs of graphs with gradients, and so have artifacts."""
+    """PyTorch's cache has the programs of graphs with gradients or of many nodes, and so have
+    artifacts."""
     def expect(name, hits, **options):
         got = result(run(cache, autograd=True, **options))
         tally.check(got["far"] < 1e-4 and got["hits"] == hits, f"{name}: {got}")
@@ -177,6 +211,10 @@ def check_autograd(cache):
     for name in ("dropout", "refused"):
         for hits in (0, 1):
             expect(name, hits, files=("", "", name))
+    for name, hits in (("deep", 0), ("deep", 1), ("shallow", 0), ("shallow", 0)):
+        expect(f"{name}, without gradients", hits, files=("", "", name))
+    for how, hits in (("inductor", 1), ("edited", 0), ("edited", 1)):
+        expect(how, hits, files=("", "", "deep", 0, how))
     for most, hits in ((64, 0), (64, 1), (4096, 0), (4096, 1)):
         expect(f"up to {most} rows", hits, files=("", "", "plain", most))
 

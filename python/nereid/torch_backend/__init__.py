@@ -21,7 +21,7 @@ import torch
 from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.constants import make_constants_in_place
-from nereid.torch_backend.decompositions import decompositions
+from nereid.torch_backend.decompositions import Decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
 from nereid.torch_backend.random_ops import replace_random
@@ -120,7 +120,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=decompositions(settings.fallback_random),
+        decompositions=Decompositions(settings.fallback_random),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )

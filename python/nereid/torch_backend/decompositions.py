@@ -3,6 +3,7 @@ has a better form of, and with what Inductor leaves to PyTorch."""
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 import math
 
@@ -40,6 +41,22 @@ def decompositions(fallback_random: bool = False) -> dict:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
     return table
+
+
+class Decompositions(collections.abc.Mapping):
+    """decompositions(), made when AOTAutograd reads it: it does not if its cache has the graph."""
+
+    def __init__(self, fallback_random: bool = False):
+        self._made = functools.partial(decompositions, fallback_random)
+
+    def __getitem__(self, target):
+        return self._made()[target]
+
+    def __iter__(self):
+        return iter(self._made())
+
+    def __len__(self):
+        return len(self._made())
 
 
 # ---- products and distances ----

@@ -20,25 +20,28 @@ from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
 from nereid.torch_backend import flags
+from nereid.torch_backend.cache_keys import without_inductor
 from nereid.torch_backend.log import log
 from nereid.torch_backend.segment import Compiled, ranges_of, symbols_of
 from nereid.torch_backend.settings import Settings
 
 
-def has_gradients(module: torch.fx.GraphModule, inputs) -> bool:
-    """Will AOTAutograd differentiate the graph?"""
+_FEW = 50  # nodes without gradients, which are traced sooner than they are looked up
+
+
+def _is_small(module: torch.fx.GraphModule, inputs) -> bool:
     values = itertools.chain(inputs, module.parameters())
-    return torch.is_grad_enabled() and any(
+    gradients = torch.is_grad_enabled() and any(
         isinstance(value, torch.Tensor) and value.requires_grad for value in values)
+    return not gradients and len(module.graph.nodes) < _FEW
 
 
 def may_store(module: torch.fx.GraphModule, inputs, settings: Settings, recorder) -> bool:
-    """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process.
-    To look up a graph without gradients takes as long as to trace it."""
+    """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process."""
     if recorder or settings.verify or settings.dump or settings.cuda_graphs:
         return False
     if settings.cache_autograd is None:
-        return has_gradients(module, inputs)
+        return not _is_small(module, inputs)
     return settings.cache_autograd
 
 
@@ -63,7 +66,7 @@ def cache_of(settings: Settings, inputs):
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
            flags.tf32(), flags.libraries(settings.libraries), flags.deterministic(),
            _ranges(inputs))
-    with (torch.compiler.config.patch(cache_key_tag=repr(tag)),
+    with (without_inductor(), torch.compiler.config.patch(cache_key_tag=repr(tag)),
           torch._functorch.config.patch(bundled_autograd_cache=True,
                                         force_non_lazy_backward_lowering=True)):
         yield
