@@ -124,28 +124,36 @@ class Side:
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated() - before
 
-
     def profile(self, path):
-        """A table of the kernels of a step, the longest first."""
+        """Tables of the kernels of a step, the longest first, and of the time between them."""
         import torch
 
         kinds = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
         with torch.profiler.profile(activities=kinds) as found:
             self.step()
             torch.cuda.synchronize()
-        rows: dict = {}
-        for event in found.events():
-            named = event.name.startswith("nereid: ")  # the range of a segment
-            if event.device_type == torch.autograd.DeviceType.CUDA and not named:
-                row = rows.setdefault(event.name, [0, 0.0])
-                row[0] += 1
-                row[1] += event.device_time
-        order = sorted(rows.items(), key=lambda item: -item[1][1])
-        whole = sum(row[1] for row in rows.values())
+        kernels = [event for event in found.events()
+                   if event.device_type == torch.autograd.DeviceType.CUDA
+                   and not event.name.startswith("nereid: ")]  # the range of a segment
+        kernels.sort(key=lambda event: event.time_range.start)
         with open(path, "w") as file:
-            file.write(f"{whole / 1e3:.2f} ms in {sum(row[0] for row in rows.values())}\n")
-            for what, (count, spent) in order[:60]:
-                file.write(f"{spent / 1e3:9.3f} ms {count:5} {what[:140]}\n")
+            write_sums(file, "kernels", [(event.name[:140], event.device_time)
+                                         for event in kernels])
+            write_sums(file, "between them", [
+                (f"{a.name[:60]} -> {b.name[:60]}", b.time_range.start - a.time_range.end)
+                for a, b in zip(kernels, kernels[1:])])
+
+
+def write_sums(file, title, times):
+    """`times` are pairs of a name and microseconds."""
+    rows: dict = {}
+    for name, spent in times:
+        row = rows.setdefault(name, [0, 0.0])
+        row[0] += 1
+        row[1] += spent
+    file.write(f"{title}: {sum(spent for _, spent in times) / 1e3:.3f} ms in {len(times)}\n")
+    for name, (count, spent) in sorted(rows.items(), key=lambda item: -item[1][1])[:60]:
+        file.write(f"{spent / 1e3:9.3f} ms {count:5} {name}\n")
 
 
 def fallbacks():
