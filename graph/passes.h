@@ -32,6 +32,7 @@ X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k 
 X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
+X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "copies small weights that runs are given, to the order in which they are read, by one kernel") \
 X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")
 
 /* Two rows may have the same function. */
