@@ -238,6 +238,29 @@ def check_saved():
     tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
 
 
+def check_effects():
+    """An operator with an effect has a token, which is no tensor that gradients need."""
+    from torch._higher_order_ops import effects
+
+    @torch.library.custom_op("nereid_test::noted", mutates_args=())
+    def noted(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    def save(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    def gradient(ctx, of_output):
+        y, = ctx.saved_tensors
+        return y.mT @ of_output @ y.mT
+
+    noted.register_fake(torch.empty_like)
+    noted.register_autograd(gradient, setup_context=save)
+    kinds = getattr(effects, "_EffectType", None) or effects.EffectType
+    effects._register_effectful_op(torch.ops.nereid_test.noted.default, kinds.ORDERED)
+    check("a token", lambda w, x: (x @ noted(w)[:16]).sin(), randn(32, 32, grad=True),
+          randn(8, 16), train=True)
+
+
 def check_early_backward():
     """A backward graph is compiled with its forward graph; one that is compared, when it runs."""
     import nereid.torch_backend as backend
@@ -509,6 +532,7 @@ def main():
     if not NAMES:
         check_lent_memory()
         check_saved()
+        check_effects()
         check_early_backward()
     check_sizes()
     check_images()

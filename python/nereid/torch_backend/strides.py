@@ -49,6 +49,13 @@ def _storages(graph) -> Counter:
     return Counter(storage_of(node) for node in graph.nodes)
 
 
+def _results(module: torch.fx.GraphModule, metadata) -> list:
+    """What the forward graph returns, as AOTAutograd counts: without the tokens of effects, which
+    come first."""
+    (output,) = [node for node in module.graph.nodes if node.op == "output"]
+    return list(output.args[0])[len(metadata.tokens):]
+
+
 def save_images_channels_last(module: torch.fx.GraphModule) -> None:
     """Gives saved images of the forward graph the strides of channels-last tensors."""
     context = torch._guards.TracingContext.try_get()
@@ -58,8 +65,7 @@ def save_images_channels_last(module: torch.fx.GraphModule) -> None:
     images = _images(graph)
     if not images:
         return
-    (output,) = [node for node in graph.nodes if node.op == "output"]
-    saved = output.args[0][context.fw_metadata.num_forward_returns:]
+    saved = _results(module, context.fw_metadata)[context.fw_metadata.num_forward_returns:]
     users = _storages(graph)
     for node in dict.fromkeys(saved):
         if node not in images or _rank(node) not in (4, 5) or users[storage_of(node)] > 1:
@@ -75,10 +81,9 @@ def save_images_channels_last(module: torch.fx.GraphModule) -> None:
 def report_strides(module: torch.fx.GraphModule) -> None:
     """Tells AOTAutograd the strides of the forward graph's outputs."""
     context = torch._guards.TracingContext.try_get()
-    if context is None or context.output_strides is None:
+    if context is None or context.output_strides is None or context.fw_metadata is None:
         return
-    (output,) = [node for node in module.graph.nodes if node.op == "output"]
-    for node in output.args[0]:
+    for node in _results(module, context.fw_metadata):
         value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
         context.output_strides.append(tuple(value.stride()) if is_tensor(value) else None)
 
