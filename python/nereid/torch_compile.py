@@ -60,14 +60,30 @@ def written(kernel, kwargs: dict, descriptors: dict | None = None) -> list[str]:
     return [name for name in kwargs if name in found]
 
 
+def _accesses(module, kernel, kwargs: dict, descriptors: dict | None):
+    """The same for PyTorch from 2.15 on, which asks what is read, too: anything may be."""
+    from torch._inductor.dependencies import ReadWrites, StarDep
+    from torch.utils._ordered_set import OrderedSet
+
+    writes = OrderedSet(StarDep(name) for name in written(kernel, kwargs, descriptors))
+    tensors = OrderedSet(StarDep(name) for name, value in kwargs.items()
+                         if hasattr(value, "dtype") or hasattr(value, "get_dtype"))
+    return module.TensorAccesses(ReadWrites(reads=tensors, writes=writes, index_exprs=OrderedSet()),
+                                 can_fuse_epilogue=False)
+
+
 def patch(module) -> None:
     """Lets PyTorch ask `written`; where that fails, what it did before."""
-    theirs = module.identify_mutated_tensors
+    accesses = hasattr(module, "identify_accessed_tensors")
+    name = "identify_accessed_tensors" if accesses else "identify_mutated_tensors"
+    theirs = getattr(module, name)
 
-    def identify_mutated_tensors(kernel, kwargs, tma_descriptor_metadata=None, *rest):
+    def identify(kernel, kwargs, tma_descriptor_metadata=None, *rest):
         try:
+            if accesses:
+                return _accesses(module, kernel, kwargs, tma_descriptor_metadata)
             return written(kernel, kwargs, tma_descriptor_metadata)
         except Exception:
             return theirs(kernel, kwargs, tma_descriptor_metadata, *rest)
 
-    module.identify_mutated_tensors = identify_mutated_tensors
+    setattr(module, name, identify)

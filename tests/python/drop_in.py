@@ -246,8 +246,12 @@ def twice(x: torch.Tensor) -> torch.Tensor:
     wrap_triton(kernel)[(1,)](x, y, 16)
     return y
 print(twice(torch.ones(16)).sum().item())
-from torch._higher_order_ops.triton_kernel_wrap import identify_mutated_tensors as written
-print(written(kernel, {"x": torch.ones(16), "y": torch.ones(16), "BLOCK": 16}, {}))
+from torch._higher_order_ops import triton_kernel_wrap as wrap
+arguments = kernel, {"x": torch.ones(16), "y": torch.ones(16), "BLOCK": 16}, {}
+if hasattr(wrap, "identify_mutated_tensors"):
+    print(wrap.identify_mutated_tensors(*arguments))
+else:
+    print([dep.name for dep in wrap.identify_accessed_tensors(*arguments).read_writes.writes])
 compiled = torch.compile(lambda x: twice(x) + 1, backend="aot_eager", fullgraph=True)
 print(compiled(torch.ones(16)).sum().item())
 @triton.autotune(configs=[triton.Config({"BLOCK": 16})], key=["n"])

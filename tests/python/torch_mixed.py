@@ -195,7 +195,8 @@ def check_fallbacks():
 
     names = {str(node.target) for program in torch_backend._programs for node in program.reasons}
     tally.check(any("linalg_eig" in name for name in names), f"{names} has no eigenvalues")
-    known = ("linalg_", "triton_kernel", "native_dropout", "seeds", "index_put", "mixed")
+    known = ("linalg_", "with_effects", "triton_kernel", "native_dropout", "seeds", "index_put",
+             "mixed")
     others = {name for name in names if not any(word in name for word in known)}
     tally.check(not others, f"PyTorch runs {others}, too")
     breaks = torch._dynamo.utils.counters["graph_break"]

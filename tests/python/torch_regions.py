@@ -265,7 +265,7 @@ def open_scans():
     first = len(_programs)
     scan = torch.compile(lambda xs: pointwise(linear, xs, 1), backend="nereid", dynamic=True)
     for n in (5, 2, 3, 100, 1000):
-        xs = decays(2, n, 3)
+        xs = decays(4, n, 3)  # PyTorch 2.15 compiles anew where both sizes are the same
         compare(f"one program for {n}", one_by_one(linear, xs, 1), scan(xs))
     tally.check(len(_programs) - first == 1, "an open scan is compiled once")
 

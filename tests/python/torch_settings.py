@@ -125,6 +125,7 @@ def check_changes():
         "deterministic": (lambda: torch.use_deterministic_algorithms(True),
                           lambda: torch.use_deterministic_algorithms(False)),
     }
+    torch.set_float32_matmul_precision("highest")  # which is another state than none before
     function(x)
     for name, (change, back) in changes.items():
         before = programs()
