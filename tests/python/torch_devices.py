@@ -210,6 +210,23 @@ def check_host_indices():
                 f"indices on the CPU: {segments}, {reasons}")
 
 
+def check_bags():
+    """Bags have on a GPU the results that PyTorch has there, and the values of a CPU."""
+    for name, options in {
+            "sums": {}, "means, the last offset": {"mode": 1, "include_last_offset": True},
+            "padding": {"padding_idx": 4, "include_last_offset": True},
+            "means with padding": {"mode": 1, "padding_idx": 4}}.items():
+        def bags(x):
+            rows, offsets = on(x, [0, 3, 1, 4, 4, 2, 3]), on(x, [0, 2, 2, 7])
+            return torch.ops.aten._embedding_bag.default(x, rows, offsets, **options)[0]
+
+        module = traced(bags, ["cuda"])
+        kinds = [str(node.target) for node in module.graph.nodes]
+        tally.check(not any("embedding_bag" in kind for kind in kinds), f"{name}: {kinds}")
+        tally.check(not steps_of(module)[1], f"{name}: {steps_of(module)[1]}")
+        check_values(name, module, bags, torch.randn(5, 5))
+
+
 def check_compiled():
     """On one device nothing changes."""
     x = torch.randn(5, 5)

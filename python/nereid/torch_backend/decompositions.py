@@ -184,11 +184,32 @@ def _scatter_add(self, dim, index, src):
     return self.clone() if _is_empty(index) else NotImplemented
 
 
+def _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx):
+    """Sums or means with PyTorch's other results on a GPU: sizes of as many bags as there are
+    offsets, none of the largest elements, and the last bag has all that is left."""
+    at = torch.arange(indices.shape[0], device=indices.device)
+    bag = (torch.searchsorted(offsets.long(), at, right=True) - 1).clamp(max=bags - 1)
+    rows = weight.index_select(0, indices)
+    rows = rows if weight.dtype == torch.float64 else rows.float()
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    counted = (indices != padding_idx).unsqueeze(1)
+    total = torch.zeros(bags, weight.shape[1], dtype=rows.dtype, device=weight.device)
+    total = total.index_add(0, bag, torch.where(counted, rows, 0))
+    sizes = torch.zeros_like(offsets, dtype=torch.int64).index_add(0, bag, counted[:, 0].long())
+    if mode == 1:
+        total = total / sizes[:bags].clamp(min=1).unsqueeze(1)
+    like = indices.dtype
+    return total.to(weight.dtype), bag.to(like), sizes.to(like), indices.new_zeros(0)
+
+
 @decomposes(aten._embedding_bag.default)
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
                    per_sample_weights=None, include_last_offset=False, padding_idx=-1):
     # Where a CPU needs no bag of each index, PyTorch leaves that result empty.
     bags = offsets.shape[0] - include_last_offset
+    if weight.is_cuda and mode != 2 and not sparse and bags > 0:
+        return _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx)
     quick = weight.dtype in (torch.float32, torch.float16) and weight.stride(1) == 1
     quick = quick and mode == 0 and padding_idx < 0 and not (
         per_sample_weights is not None and per_sample_weights.stride(0) != 1)
