@@ -63,7 +63,8 @@ def matrix_lu(to, a, b, R: tl.constexpr, C: tl.constexpr, PIVOT: tl.constexpr):
         pivot = matrix_all(tl.where(column == k, chosen, 0.0))
         c = matrix_column(x, k, N)
         info = tl.where((pivot == 0) & (info == 0), k + 1, info)
-        c = tl.where(row > k, c / tl.where(pivot == 0, 1.0, pivot), 0.0)
+        # Below a pivot of 0 all is 0, unless rows keep their places: then quotients are infinite.
+        c = tl.where(row > k, c / tl.where((pivot == 0) & (PIVOT != 0), 1.0, pivot), 0.0)
         rest = x - c * chosen
         x = tl.where((row > k) & (column > k), rest, tl.where((row > k) & (column == k), c, x))
         tl.store(to + (R * C + k), (p + 1).to(to.dtype.element_ty))
