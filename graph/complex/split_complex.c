@@ -65,12 +65,6 @@ static bool check_rank(const Graph *g, const Node *n) {
   return false;
 }
 
-static Node *first_after_inputs(const Graph *g) {
-  Node *n = g->first;
-  while (n && n->kind == NODE_INPUT) n = n->next;
-  return n;
-}
-
 /* The input becomes another, whose last axis has the parts. */
 static Node *real_input(Graph *g, Node *n) {
   Node *real = graph_node(g, NODE_INPUT, n, 0, 0);
@@ -91,7 +85,7 @@ static bool split_input(Splitting *s, Node *n) {
   if (!check_rank(s->g, n)) return false;
   Node *x = real_input(s->g, n);
   Build b = build_at(s->g, x);
-  b.before = first_after_inputs(s->g);
+  b.before = graph_after_inputs(s->g);
   if (setjmp(b.in.failed)) return false;
   uint32_t last = rank_of(x) - 1;
   s->of[n->id].re = build_select(&b, x, last, build_const(&b, 0));

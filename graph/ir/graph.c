@@ -81,6 +81,12 @@ static void replace_use(Node **use, void *ctx) {
   if (*use == r->from) *use = r->to;
 }
 
+Node *graph_after_inputs(const Graph *g) {
+  Node *n = g->first;
+  while (n && n->kind == NODE_INPUT) n = n->next;
+  return n;
+}
+
 void graph_replace_later(Node *from, Node *to, const Node *end) {
   Replacing r = {from, to};
   for (Node *user = to->next; user != end; user = user->next) graph_each_use(user, replace_use, &r);

@@ -231,6 +231,8 @@ static inline Arg arg_dim(Dim d) { return (Arg){.kind = ARG_INT, .dim = d}; }
 Arg arg_int(Graph *g, int64_t value);
 Arg arg_list(Graph *g, uint32_t n);
 
+/* The first node that is no input: all inputs come before it. */
+Node *graph_after_inputs(const Graph *g);
 /* Calls f for each node that n's arguments name, in order; a node that is named twice comes
  * twice.  *use may be changed to name another node. */
 void graph_each_use(Node *n, void (*f)(Node **use, void *ctx), void *ctx);

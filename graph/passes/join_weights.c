@@ -59,7 +59,7 @@ static Node *view_again(Build *b, Node *n) {
   return build(b, n->op->id, n->nargs, args);
 }
 
-/* All copies side by side, at the place of the first. */
+/* All copies side by side. */
 static Node *concatenation(Build *b, const Group *group) {
   Node *parts[PARTS_MAX];
   for (uint32_t i = 0; i < group->n; i++) {
@@ -75,10 +75,12 @@ static Node *part_of(Build *b, Node *all, const Group *group, uint32_t i) {
   return build_view(b, build_slice(b, all, 0, begin, end, 1), t->rank, t->shape);
 }
 
+/* Next to the inputs: the first copy may be in a loop, or a branch, that does not run. */
 static void join(Graph *g, const Group *group) {
   Node *parts[PARTS_MAX];
   if (group->n < 2) return;
   Build b = build_at(g, group->copies[0]);
+  b.before = graph_after_inputs(g);
   if (setjmp(b.in.failed)) return;
   Node *all = concatenation(&b, group);
   for (uint32_t i = 0; i < group->n; i++) parts[i] = part_of(&b, all, group, i);

@@ -329,7 +329,7 @@ bool pass_reinplace(Graph *g) {
   r.order = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   r.last = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   find_last_reads(&r);
-  for (r.first = g->first; r.first->kind == NODE_INPUT;) r.first = r.first->next;
+  r.first = graph_after_inputs(g);
   bool ok = update_inputs(&r);
   arena_free(r.scratch);
   return ok;

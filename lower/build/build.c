@@ -511,9 +511,9 @@ static void find_launch(TileOp *op, void *ctx) {
   *found |= op->code == TILE_GRID_DEPENDENCY && !strcmp(tile_str(op, TA_kind, ""), "launch");
 }
 
-/* The wait comes first of all, for any access may be to what the grid before wrote.  The next grid
- * starts once all programs of this one have, and takes no place of theirs (decision 155); a kernel
- * that says itself when knows better. */
+/* The wait comes first of all, since any access may be to memory that the grid before writes.  The
+ * next grid starts once all programs of this one have, and takes no place of theirs (decision 155);
+ * a kernel that says itself when knows better. */
 static void build_overlap(Build *s, const TileFunc *f) {
   bool own = false;
   if (!f->options.pdl || !machine_has(s->u->machine, HAS_GRID_DEPENDENCIES)) return;

@@ -243,7 +243,7 @@ def check_effects():
     """An operator with an effect has a token, which is no tensor that gradients need."""
     from torch._higher_order_ops import effects
 
-    @torch.library.custom_op("nereid_test::noted", mutates_args=())
+    @torch.library.custom_op("effects::noted", mutates_args=())
     def noted(x: torch.Tensor) -> torch.Tensor:
         return x.clone()
 
@@ -257,7 +257,7 @@ def check_effects():
     noted.register_fake(torch.empty_like)
     noted.register_autograd(gradient, setup_context=save)
     kinds = getattr(effects, "_EffectType", None) or effects.EffectType
-    effects._register_effectful_op(torch.ops.nereid_test.noted.default, kinds.ORDERED)
+    effects._register_effectful_op(torch.ops.effects.noted.default, kinds.ORDERED)
     check("a token", lambda w, x: (x @ noted(w)[:16]).sin(), randn(32, 32, grad=True),
           randn(8, 16), train=True)
 
