@@ -402,8 +402,6 @@ def main():
     warnings.simplefilter("ignore")
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch._dynamo.config.capture_scalar_outputs = True
-    # By default convolutions may be in TF32, which cuDNN uses for some sizes and Nereid for others.
-    torch.backends.cudnn.allow_tf32 = False
     import nereid.torch_backend  # noqa: F401
 
     # Functions that draw set the seed for themselves, which TorchDynamo does not trace.
@@ -411,9 +409,11 @@ def main():
 
     ops = {name_of(op): op for op in invocations.op_db}
     tell({"ready": list(ops)})
-    for line in sys.stdin:
-        with contextlib.redirect_stdout(io.StringIO()):
-            Case(ops[line.strip()], options).run(tell)
+    # By default convolutions may be in TF32, which cuDNN uses for some sizes and Nereid for others.
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        for line in sys.stdin:
+            with contextlib.redirect_stdout(io.StringIO()):
+                Case(ops[line.strip()], options).run(tell)
     os._exit(0)
 
 

@@ -155,7 +155,7 @@ typedef struct {
 
 /* CUgraphEdgeData. */
 typedef struct {
-  unsigned char from_port, to_port, reserved[5], type;
+  unsigned char from_port, to_port, type, reserved[5];
 } CuEdge;
 
 /* The second kernel may start once all blocks of the first have let it, or have ended. */

@@ -593,7 +593,7 @@ API int cuGraphAddKernelNode(void **out, void *g, void *const *before, size_t nb
 }
 
 typedef struct {
-  unsigned char from_port, to_port, reserved[5], type;
+  unsigned char from_port, to_port, type, reserved[5];
 } Edge;
 
 API int cuGraphAddDependencies_v2(void *g, void *const *from, void *const *to, const Edge *edges,
@@ -601,6 +601,8 @@ API int cuGraphAddDependencies_v2(void *g, void *const *from, void *const *to, c
   const Graph *graph = g;
   Node *a = *from, *b = *to;
   if (n != 1 || !b->loose || b != a + 1 || b != &graph->nodes[graph->n - 1]) return 1;
+  static const unsigned char zeros[5];
+  if (edges->type > 1 || memcmp(edges->reserved, zeros, sizeof zeros)) return 1;
   if (edges->type == 1 && (!a->kernel.f || !b->kernel.f)) return 1;
   FILE *log = open_log();
   if (log) fprintf(log, "edge %d port %d\n", edges->type, edges->from_port), fclose(log);
