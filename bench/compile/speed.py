@@ -4,6 +4,8 @@
     speed.py [--train] [--sides eager,inductor,nereid,...] [--names ...] [--seconds N] RESULTS
 
 A model is a process; its sides take turns, round by round, and the median of the rounds counts.
+With --at-once N so many models compile beside each other; they are measured one after another once
+all are ready, so that the GPU's memory must hold them all.
 Sides: eager, inductor, nereid, and with CUDA graphs inductor-graphs, nereid-graphs; nereid-aten
 leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS.  Inference is in
 bf16; a training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a
@@ -15,10 +17,13 @@ import math
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+READY = "ready"
 SIDES = ("eager", "inductor", "nereid", "inductor-graphs", "nereid-graphs")
 # What a side whose name has `aten` leaves to PyTorch.
 PRODUCTS = ("aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten.baddbmm.default",
@@ -188,13 +193,16 @@ def measure(options):
             found["error"] = ((out - want).norm() / want.norm()).item()
             for _ in range(3):
                 side.step()
-            found["peak"] = side.peak()
             found["times"], found["host"] = [], []
             sides.append(side)
-            if options.profile and side_name != "eager":
-                side.profile(f"{options.profile}.{name}.{side_name}")
         except Exception as problem:
             found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
+    print(READY, flush=True)
+    sys.stdin.readline()
+    for side in sides:
+        row["sides"][side.name]["peak"] = side.peak()
+        if options.profile and side.name != "eager":
+            side.profile(f"{options.profile}.{name}.{side.name}")
     count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)[0]))) if sides else 0
     count = min(count, 20)
     for _ in range(options.rounds):
@@ -221,25 +229,60 @@ def run_all(options):
     names = options.names or list(workloads.TRAIN if options.train else workloads.INFER)
     done = {(row["name"], row["train"]) for row in read(results)}
     begin = time.monotonic()
-    for name in names:
-        left = options.seconds - (time.monotonic() - begin)
-        if (name, options.train) in done or left < 5:
-            continue
+    names = [name for name in names if (name, options.train) not in done]
+    for first in range(0, len(names), options.at_once):
+        runs = []
+        for name in names[first:first + options.at_once]:
+            left = options.seconds - (time.monotonic() - begin)
+            if left > 5:
+                runs.append(Run(name, options, left))
+        for run in runs:
+            run.wait_until_ready()
+        for run in runs:
+            row = run.measure()
+            if row:
+                with results.open("a") as file:
+                    file.write(row)
+                report(read(results)[-1:], heads=False)
+
+
+class Run:
+    """A model in a process of its own, which compiles by itself and measures when told to."""
+
+    def __init__(self, name, options, seconds):
+        self.name = name
         command = [sys.executable, __file__, "--one", "--names", name, "--device", options.device,
                    "--sides", ",".join(options.sides), "--rounds", str(options.rounds),
                    "--profile", options.profile, "-"]
         command += ["--train"] * options.train + ["--small"] * options.small
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=left)
-        except subprocess.TimeoutExpired:
-            print(f"{name}: out of time", file=sys.stderr)
-            continue
-        if run.returncode:
-            print(f"{name}: {run.stderr[-1500:]}", file=sys.stderr)
-            continue
-        with results.open("a") as file:
-            file.write(run.stdout.strip().rsplit("\n", 1)[-1] + "\n")
-        report(read(results)[-1:], heads=False)
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True)
+        self.out_of_time = False
+        self.timer = threading.Timer(seconds, self.stop)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def stop(self):
+        self.out_of_time = True
+        self.process.kill()
+
+    def wait_until_ready(self):
+        for line in self.process.stdout:
+            if line.strip() == READY:
+                break
+
+    def measure(self):
+        """A row of JSON, or None where there is none, of which standard error says why."""
+        out, _ = self.process.communicate("\n")
+        self.timer.cancel()
+        lines = out.splitlines()
+        if self.process.returncode == 0 and lines:
+            return lines[-1] + "\n"
+        self.errors.seek(0)
+        why = "out of time" if self.out_of_time else self.errors.read()[-1500:]
+        print(f"{self.name}: {why}", file=sys.stderr)
+        return None
 
 
 def read(path):
@@ -282,6 +325,7 @@ def main():
     parser.add_argument("--sides", default=",".join(SIDES), type=lambda text: text.split(","))
     parser.add_argument("--names", default=[], type=lambda text: text.split(","))
     parser.add_argument("--profile", default="", help="files of kernels' times begin with this")
+    parser.add_argument("--at-once", type=int, default=1, help="models that compile together")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3600.0)
     options = parser.parse_args()

@@ -362,7 +362,7 @@ static void write_kernel(Compiler *c, const Group *g, Written *out) {
     int64_t most = tiles_most(g, s.cost);
     bool looped = !dim_is_int(g->r) || g->r->value > most;
     kernel_loops(&text, k, looped);
-    tiles_loops(&tiles, g, looped, most, &s);
+    tiles_loops(&tiles, k->group, looped, most, &s);
   }
   s.once = g->once;
   *out = (Written){k, text, s};
@@ -620,7 +620,10 @@ static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
   Fusion *f = fuse_graph(
       g, g->arena,
-      &(FuseOptions){.together = o->fuse, .columns = o->target == TARGET_CPU, .freeze = o->freeze});
+      &(FuseOptions){.together = o->fuse,
+                     .columns = o->target == TARGET_CPU,
+                     .strips = o->fuse && o->target == TARGET_GPU,
+                     .freeze = o->freeze});
   Text fused = text_new(g->arena);
   fusion_print(&fused, f);
   out->fused = fused.data ? fused.data : "";

@@ -8,6 +8,7 @@
 #include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
 #include "graph/fuse/recompute.h"
+#include "graph/fuse/strips.h"
 #include "graph/ops/graph_text.h"
 
 /* ---- domains: the rows and columns along which a node is computed ---- */
@@ -54,34 +55,63 @@ static uint32_t axes_along(Graph *g, const Node *n) {
   return along;
 }
 
+/* The sizes of the axes of a tensor that `along` has (r is 1), or has not. */
+static uint32_t axes_of(uint32_t rank, const Dim *shape, uint32_t along, uint32_t r, Dim *out) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < rank; i++)
+    if ((along >> i & 1) == r) out[n++] = shape[i];
+  return n;
+}
+
+/* The element of the domain's shape for these indices of x and r. */
+static const Dim *domain_element(const Fusion *f, const Group *to, uint32_t along,
+                                 const Dim *index) {
+  Dim at[2][GRAPH_RANK_MAX], *element = index_new(f, to->rank);
+  uint32_t next[2] = {0, 0};
+  for (uint32_t r = 0; r < 2; r++) {
+    Dim part[GRAPH_RANK_MAX];
+    uint32_t n = axes_of(to->rank, to->shape, along, r, part);
+    index_of_linear(f->graph->dims, index[r], part, n, at[r]);
+  }
+  for (uint32_t i = 0; i < to->rank; i++) {
+    uint32_t r = along >> i & 1;
+    element[i] = at[r][next[r]++];
+  }
+  return element;
+}
+
 /* The domain of a tensor's elements with the axes of `along` as columns: the others, and those,
  * each in order. */
 static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along) {
   Graph *g = f->graph;
-  Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
-  uint32_t count[2] = {0, 0}, next[2] = {0, 0};
-  for (uint32_t i = 0; i < t->rank; i++) {
-    uint32_t r = along >> i & 1;
-    part[r][count[r]++] = t->shape[i];
-  }
-  for (int r = 0; r < 2; r++) {
-    total[r] = shape_product(g, part[r], count[r]);
+  Dim part[GRAPH_RANK_MAX], total[2];
+  for (uint32_t r = 0; r < 2; r++) {
+    total[r] = shape_product(g, part, axes_of(t->rank, t->shape, along, r, part));
     to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
-    index_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
-  Dim *element = index_new(f, t->rank);
   to->x = total[0];
   to->r = total[1];
   to->rank = t->rank;
   to->shape = t->shape;
   to->columns = 0;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    uint32_t r = along >> i & 1;
-    element[i] = at[r][next[r]++];
-    if (r && !dim_is(t->shape[i], 1)) to->columns |= 1u << i;
-  }
-  to->element = element;
+  for (uint32_t i = 0; i < t->rank; i++)
+    if ((along >> i & 1) && !dim_is(t->shape[i], 1)) to->columns |= 1u << i;
+  to->element = domain_element(f, to, along, to->index);
+}
+
+Group *group_part(const Fusion *f, const Group *g, uint32_t part, uint32_t parts) {
+  Dims *d = f->graph->dims;
+  uint32_t axis = g->strip_axis;
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  Dim size = dim_floordiv(d, axis ? g->r : g->x, dim_int(d, parts));
+  Dim strip = dim_is(size, 1) ? dim_int(d, 0) : dim_shared_index(d, axis ? "r" : "x", size);
+  out->index[axis] = dim_add(d, dim_mul(d, strip, dim_int(d, parts)), dim_int(d, part));
+  out->element = domain_element(f, out, out->columns, out->index);
+  if (axis) out->r = size;
+  else out->x = size;
+  return out;
 }
 
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
@@ -899,6 +929,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   }
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
     fuse_find_channels(s.f, s.f->groups.data[i]);
+  if (options->strips) fuse_choose_strips(s.f);
   return s.f;
 }
 

@@ -38,6 +38,8 @@ typedef struct Group {
   const Dim *shape; /* product */
   const Dim *element;
   uint32_t columns; /* LOOPS: the axes of `shape` that r covers, a bit each */
+  uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
+  uint32_t strip_axis; /* together (graph/fuse/strips.h); 0 and 1: none */
   VEC(Node *) nodes;
   uint32_t work; /* nodes, with those that they compute inline */
 } Group;
@@ -103,6 +105,7 @@ typedef struct {
 typedef struct {
   bool together; /* nodes share kernels; else each node that computes is a group of its own */
   bool columns;  /* pointwise groups that share channels go along them, as is best for a CPU */
+  bool strips;   /* threads compute neighbours of windows together, as is best for a GPU */
   bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
 } FuseOptions;
 
@@ -111,6 +114,9 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs
  * makes it. */
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
+/* The group as it is for part `part` of each strip of `parts`, which divide the strips' axis: x and
+ * r are those of strips. */
+Group *group_part(const Fusion *f, const Group *group, uint32_t part, uint32_t parts);
 /* The own index of n, a node of `group`, into n's rank subscripts. */
 void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 

@@ -71,7 +71,7 @@ static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuff
                              const KernelBuffer *out) {
   Graph *g = p->f->graph;
   const Node *from = in->node, *to = out->node;
-  if (p->f->of[from->id] == k->group || p->f->of[to->id] != k->group) return false;
+  if (kernel_owns(k, from) || !kernel_owns(k, to)) return false;
   if (!is_temporary(p, from) || !is_temporary(p, to)) return false;
   if (p->last[from->id] != k->group->number + 1 || from->type.dtype != to->type.dtype) return false;
   if (in->uses != 1 || out->uses != 1 || !in->index || !out->index) return false;

@@ -15,10 +15,23 @@
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
-  *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .indent = 4};
+  *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .nparts = 1, .indent = 4};
   k->body = text_new(a);
   kernel_reserve_names(k);
   return k;
+}
+
+/* ---- strips ---- */
+
+void kernel_begin_strips(Kernel *k) {
+  const Group *g = k->group;
+  k->nparts = g->strip;
+  for (uint32_t i = 0; i < k->nparts; i++) k->parts[i] = group_part(k->f, g, i, k->nparts);
+  k->group = k->parts[0];
+}
+
+void kernel_use_part(Kernel *k, uint32_t part) {
+  if (k->nparts > 1) k->group = k->parts[part];
 }
 
 /* ---- lines ---- */
@@ -51,7 +64,7 @@ static bool is_updated(const Kernel *k, const Node *n) {
 
 static KernelBuffer *kernel_add_buffer(Kernel *k, Node *n) {
   bool empty = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY;
-  bool out = empty || k->f->of[n->id] == k->group, updated = !out && is_updated(k, n);
+  bool out = empty || kernel_owns(k, n), updated = !out && is_updated(k, n);
   uint32_t number = updated ? k->inouts++ : out ? k->outputs++ : k->inputs++;
   const char *part = updated ? "inout" : out ? "out" : "in";
   Name name = arena_printf(k->arena, "%s%u", part, number);
@@ -604,8 +617,7 @@ static Value unreduced(Kernel *k, Node *n, const Dim *index) {
 Value kernel_value(Kernel *k, Node *n, const Dim *index) {
   const Memo *m = find_memo(k, n, index);
   if (m) return m->value;
-  const Group *of = k->f->of[n->id];
-  if (n->kind == NODE_INPUT || (of && of != k->group)) return load_node_element(k, n, index);
+  if (kernel_loads(k, n)) return load_node_element(k, n, index);
   if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
     Dim from[GRAPH_RANK_MAX];
     view_index(k->graph, n, index, from);

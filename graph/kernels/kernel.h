@@ -14,10 +14,10 @@
 #define NEREID_GRAPH_KERNELS_KERNEL_H
 
 #include "graph/analysis/attention.h"
-#include "graph/fuse/fuse.h"
+#include "graph/fuse/strips.h"
 #include "graph/ir/namemap.h"
-#include "graph/ops/concat_sources.h"
 #include "graph/kernels/template_fill.h"
+#include "graph/ops/concat_sources.h"
 
 /* The placeholder of the kernel's name in its text: the name is made from the text. */
 #define KERNEL_NAME "\1"
@@ -80,7 +80,9 @@ typedef struct {
   const Fusion *f;
   Graph *graph;
   Arena *arena;
-  const Group *group;
+  const Group *group;      /* as it is for the part that is computed now */
+  Group *parts[STRIP_MAX]; /* the group for each part of a strip */
+  uint32_t nparts;         /* 1: there are no strips */
   VEC(KernelBuffer) buffers;
   uint32_t inputs, outputs, inouts; /* of the buffers */
   uint32_t accesses;                /* loads and stores so far */
@@ -163,7 +165,22 @@ Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *
 /* The function's parameters so far. */
 const char *kernel_parameters(Kernel *k);
 
-/* The element of a PRIM_WINDOW. */
+/* Is n of the kernel's group? */
+static inline bool kernel_owns(const Kernel *k, const Node *n) {
+  const Group *of = k->f->of[n->id];
+  return of && of->number == k->group->number;
+}
+/* Is n in memory, as an input or a value of another kernel? */
+static inline bool kernel_loads(const Kernel *k, const Node *n) {
+  return n->kind == NODE_INPUT || (k->f->of[n->id] && !kernel_owns(k, n));
+}
+
+/* From now on the group's strips are computed, part by part; the group is part 0. */
+void kernel_begin_strips(Kernel *k);
+/* What is computed from now on is of this part. */
+void kernel_use_part(Kernel *k, uint32_t part);
+
+/* The element of a PRIM_WINDOW, and of a strip's parts together. */
 Value kernel_window(Kernel *k, Node *n, const Dim *index);
 
 /* The cast that makes an index one of 64 bits, if a tensor has more than 2^31 elements whatever its

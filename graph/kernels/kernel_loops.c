@@ -4,7 +4,10 @@
  * gone through in *stages*: stage s is what needs the results of reductions of stages before s.
  * A row that fits a tile (persistent) is loaded once, and what was computed for one stage is there
  * for the next.  A longer one is gone through in a loop for each stage, which computes anew what
- * it needs. */
+ * it needs.
+ *
+ * Where the group has strips, the tile is one of strips, and each node is computed for their parts
+ * one after the other. */
 #include <string.h>
 
 #include "graph/analysis/element_value.h"
@@ -371,6 +374,8 @@ static bool is_reduction(const Kernel *k, const Node *n) {
   return p == PRIM_REDUCE && !dim_is(k->group->r, 1);
 }
 
+static bool strips_along_rows(const Kernel *k) { return k->nparts > 1 && k->group->strip_axis; }
+
 static bool is_scan(const Kernel *k, const Node *n) {
   return prim_kind(n->op) == PRIM_SCAN && !dim_is(k->group->r, 1);
 }
@@ -478,9 +483,24 @@ static DType accumulator_dtype(const Node *n) {
   return kernel_held(sums || t == DT_I1 ? t : from);
 }
 
+/* Strips along the row are reduced to one tile first. */
+static const char *reduced_strips(Kernel *k, Node *n, DType t) {
+  const char *first = reduced_tile(k, n, t);
+  if (!strips_along_rows(k)) return first;
+  const char *acc = kernel_carried(k, n, "acc");
+  kernel_line(k, "%s = %s", acc, first);
+  for (uint32_t i = 1; i < k->nparts; i++) {
+    kernel_use_part(k, i);
+    const char *part = reduced_tile(k, n, t);
+    kernel_line(k, "%s = %s", acc, with(k, find_reduction(n)->combine, acc, part));
+  }
+  kernel_use_part(k, 0);
+  return acc;
+}
+
 static void reduce_tile(Kernel *k, Node *n) {
   DType t = accumulator_dtype(n);
-  const char *tile = reduced_tile(k, n, t), *name = kernel_fresh_for(k, n);
+  const char *tile = reduced_strips(k, n, t), *name = kernel_fresh_for(k, n);
   kernel_line(k, "%s = %s", name, with(k, find_reduction(n)->whole, tile, NULL));
   remember_row(k, n, name, t);
 }
@@ -506,6 +526,16 @@ static void compute_group_node(Kernel *k, Node *n) {
   if (is_scan(k, n)) kernel_scan(k, n, false);
   Value v = own_value(k, n);
   if (k->f->stored[n->id]) kernel_store(k, n, v);
+}
+
+/* What a row has once is computed once for strips along it. */
+static void compute_parts(Kernel *k, Node *n) {
+  bool once = strips_along_rows(k) && k->f->role[n->id] == ROLE_ROW;
+  for (uint32_t i = 0; i < (once ? 1 : k->nparts); i++) {
+    kernel_use_part(k, i);
+    compute_group_node(k, n);
+  }
+  kernel_use_part(k, 0);
 }
 
 static void open_columns(Kernel *k, bool looped) {
@@ -621,18 +651,33 @@ static void emit_loops(Text *out, Kernel *k, bool rows) {
   kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", slots, sizeof slots / sizeof *slots);
 }
 
-void kernel_loops(Text *out, Kernel *k, bool looped) {
+/* The tile's index along the strips' axis is that of strips. */
+static void bind_strips(Kernel *k) {
   const Group *g = k->group;
-  bool rows = !dim_is(g->r, 1);
+  Dims *d = k->graph->dims;
+  uint32_t axis = g->strip_axis;
+  Dim strip = dim_floordiv(d, g->index[axis], dim_int(d, k->nparts));
+  kernel_bind(k, axis ? g->index[0] : strip, "xindex", AXIS_X);
+  kernel_bind(k, axis ? strip : g->index[1], "rindex", AXIS_R);
+}
+
+void kernel_loops(Text *out, Kernel *k, bool looped) {
+  bool rows = !dim_is(k->group->r, 1);
+  if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
+  const Group *g = k->group;
   Loops l = {.k = k};
   uint32_t last = find_stages(&l);
-  kernel_bind(k, g->index[0], "xindex", AXIS_X);
-  kernel_bind(k, g->index[1], "rindex", AXIS_R);
+  if (k->nparts > 1) {
+    bind_strips(k);
+  } else {
+    kernel_bind(k, g->index[0], "xindex", AXIS_X);
+    kernel_bind(k, g->index[1], "rindex", AXIS_R);
+  }
   set_loop_masks(k, rows);
   if (rows && !looped) open_columns(k, false);
   if (rows && looped)
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else
-    for (size_t i = 0; i < g->nodes.len; i++) compute_group_node(k, g->nodes.data[i]);
+    for (size_t i = 0; i < g->nodes.len; i++) compute_parts(k, g->nodes.data[i]);
   emit_loops(out, k, rows);
 }

@@ -1,0 +1,16 @@
+/* Strips: neighbours of a window that a thread computes together.
+ *
+ * Positions next to each other along a window's last axis read elements in common, and the same
+ * weights.  In a strip each of them is loaded once. */
+#ifndef NEREID_GRAPH_FUSE_STRIPS_H
+#define NEREID_GRAPH_FUSE_STRIPS_H
+
+#include "graph/fuse/fuse.h"
+
+/* Parts of a strip, and positions of a window's last axis, at most. */
+enum { STRIP_MAX = 4, STRIP_WINDOW_MAX = 16 };
+
+/* Chooses the strips of all groups.  They hold where rows fit a tile. */
+void fuse_choose_strips(Fusion *f);
+
+#endif

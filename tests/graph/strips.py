@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Windows whose neighbours a thread computes together, as kernels for a GPU do: their plans, for
+which the driver of a fake GPU is enough, run on the CPU, and give what the CPU's own plans give.
+
+    strips.py [NAME...]
+"""
+import os, pathlib, shlex, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+
+
+def conv(stride, padding, dilation=(1, 1), x="x"):
+    one = [1] * len(stride)
+    lists = ", ".join(str(list(numbers)) for numbers in (stride, padding, dilation, one))
+    return f"y = nereid.conv_depthwise.default({x}, w, {lists})"
+
+
+NORM = ["s = torch.ops.aten.mean.dim(y, [-1], True)", "d = torch.ops.aten.sub.Tensor(y, s)",
+        "z = torch.ops.aten.mul.Tensor(d, b)"]
+# What is stored in full, and reduced over an image's row or all of it, as for a gate of channels.
+ROW = ["z = torch.ops.aten.relu.default(y)", "m = torch.ops.aten.sum.dim_IntList(z, [2])"]
+IMAGE = ["z = torch.ops.aten.silu.default(y)", "m = torch.ops.aten.amax.default(z, [1, 2])"]
+# name: image, window, lines, values, parts of a strip (1: none).
+SAME3 = conv((1, 1), (1, 1, 1, 1))
+SAME5 = conv((1, 1), (2, 2, 2, 2))
+# name: image, window, lines, values, parts of a strip (1: none).
+CASES = {
+    "narrow": ((4, 40, 52, 64), (3, 3), [SAME3], "y", 4),
+    "odd": ((3, 40, 54, 48), (5, 5), [SAME5], "y", 2),
+    "prime": ((2, 40, 53, 64), (3, 3), [SAME3], "y", 1),
+    "small": ((1, 8, 8, 64), (3, 3), [SAME3], "y", 1),
+    "stride": ((3, 80, 80, 64), (5, 5), [conv((2, 2), (1, 2, 0, 3))], "y", 2),
+    "far": ((4, 40, 56, 64), (3, 3), [conv((1, 1), (2, 2, 2, 2), (2, 2))], "y", 4),
+    "apart": ((2, 81, 161, 64), (3, 3), [conv((1, 4), (1, 1, 1, 1))], "y", 1),
+    "norm": ((4, 40, 56, 96), (7, 7), [conv((1, 1), (3, 3, 3, 3)), *NORM], "z", 4),
+    "row": ((4, 32, 48, 64), (3, 3), [SAME3, *ROW], "z, m", 2),
+    "image": ((40, 14, 14, 72), (5, 5), [SAME5, *IMAGE], "z, m", 2),
+    "line": ((2, 2304, 128), (9,), [conv((1,), (4, 4), (1,))], "y", 4),
+    "scaled": ((4, 40, 52, 64), (3, 3),
+               ["v = torch.ops.aten.exp.default(x)", conv((1, 1), (1, 1, 1, 1), x="v"),
+                "z = torch.ops.aten.add.Tensor(y, x)"], "z", 4),
+}
+
+
+class Machine:
+    def __init__(self, folder):
+        self.folder = folder
+        driver = folder / "fake.so"
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
+                        ROOT / "tests/support/fake_cuda.c"], check=True)
+        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), FAKE_CUDA="",
+                        NEREID_LIBRARY_PATH="", NEREID_CACHE_DIR=str(folder / "cache"))
+
+    def graph(self, *args):
+        done = subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, env=self.env)
+        check(done.returncode == 0, f"{' '.join(map(str, args))}: {done.stderr}")
+        return done.stdout
+
+    def values(self, model, inputs):
+        out = self.folder / "out"
+        for old in out.glob("*.npy"):
+            old.unlink()
+        self.graph(model, *inputs, "--device", "cpu", "--out-dir", out)
+        return [np.load(path) for path in sorted(out.glob("*.npy"))]
+
+
+def check_case(machine, name):
+    image, window, lines, values, parts = CASES[name]
+    channels = image[-1]
+    rng = np.random.default_rng(3)
+    tensors = {"x": image, "w": (*window, channels), "b": (channels,)}
+    inputs = []
+    for key, shape in tensors.items():
+        inputs.append(machine.folder / f"{key}.npy")
+        np.save(inputs[-1], rng.normal(size=shape).astype(np.float32))
+    params = ", ".join(f'{key}: "f32[{", ".join(map(str, shape))}]"'
+                       for key, shape in tensors.items())
+    model = machine.folder / "model.py"
+    body = "".join(f"    {line}\n" for line in [*lines, "e = torch.ops.aten.exp.default(b)"])
+    model.write_text(f"def forward(self, {params}):\n{body}    return ({values}, e)\n")
+    kernels = machine.graph(model, "--device", "cuda", "--emit", "kernels")
+    found = 1 + max(i for i in range(8) if not i or f"    conv_depthwise_{i} = " in kernels)
+    check(found == parts, f"{name}: strips of {found}, not {parts}")
+    plan = machine.folder / "plan.txt"
+    machine.graph(model, "--device", "cuda", "--emit", "plan", "-o", plan)
+    want, got = machine.values(model, inputs), machine.values(plan, inputs)
+    check(len(want) == len(got) > 1, f"{name}: {len(got)} values")
+    for i, (a, b) in enumerate(zip(want, got)):
+        close = a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-4)
+        check(close, f"{name}: value {i} differs")
+
+
+def main():
+    names = sys.argv[1:] or list(CASES)
+    with tempfile.TemporaryDirectory() as folder:
+        quick_compiler(folder)
+        machine = Machine(pathlib.Path(folder))
+        for name in names:
+            check_case(machine, name)
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
