@@ -210,6 +210,12 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     bags = offsets.shape[0] - include_last_offset
     if weight.is_cuda and mode != 2 and not sparse and bags > 0:
         return _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx)
+    if weight.is_cuda and mode == 2 and include_last_offset and bags > 0:
+        # There is a size for the last offset, too, which PyTorch leaves as it is in memory.
+        total, bag, sizes, largest = aten._embedding_bag.default(
+            weight, indices, offsets[:-1], scale_grad_by_freq, mode, sparse, per_sample_weights,
+            False, padding_idx)
+        return total, bag, torch.cat([sizes, sizes.new_zeros(1)]), largest
     quick = weight.dtype in (torch.float32, torch.float16) and weight.stride(1) == 1
     quick = quick and mode == 0 and padding_idx < 0 and not (
         per_sample_weights is not None and per_sample_weights.stride(0) != 1)
