@@ -260,14 +260,16 @@ static bool fits_library(const Conv *c) {
   return fits && images && !product;
 }
 
+/* The result has an axis of images, also where the convolution has none. */
 static Node *library_windows(Build *b, const Conv *c) {
   if (!b->in.g->libraries || !fits_library(c)) return NULL;
   LibraryWindows w = {.groups = c->groups};
   memcpy(w.stride, c->stride, sizeof w.stride);
   memcpy(w.padding, c->before, sizeof w.padding);
   memcpy(w.dilation, c->dilation, sizeof w.dilation);
-  const Dim *y = b->in.n->type.shape;
-  Dim size[] = {y[0], y[2], y[3], y[1]};
+  const ValueType *t = &b->in.n->type;
+  const Dim *y = t->shape + t->rank - 3; /* features, and sizes of an image */
+  Dim size[] = {c->x->type.shape[0], y[1], y[2], y[0]};
   return library_conv(b, LIBRARY_CONVOLUTION, c->x, c->weight, size, &w);
 }
 
@@ -277,7 +279,10 @@ static Node *build_conv(Build *b, Conv *c) {
   const ValueType *w = &c->weight->type;
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
   Node *y = library_windows(b, c);
-  if (y) return c->bias ? build_add(b, y, build_along(b, c->bias, 1, 4)) : y;
+  if (y) {
+    if (c->bias) y = build_add(b, y, build_along(b, c->bias, 1, 4));
+    return batched ? y : build_squeeze(b, y, 1);
+  }
   if (is_unpadded(c) && all_are(c->n, w->shape + 2, 1) && fixed_stride(c)) y = of_elements(b, c);
   else if (batched && has_patches(c)) y = of_patches(b, c, &b->in.n->type);
   else y = alone ? depthwise(b, c) : of_windows(b, c);
