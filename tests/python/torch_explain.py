@@ -65,6 +65,28 @@ class Odd(torch.Tensor if torch else object):
         return super().__torch_function__(function, types, args, kwargs or {})
 
 
+def check_reads():
+    """What the host reads of the data is no node that PyTorch computes."""
+    scalars = torch._dynamo.config.patch(capture_scalar_outputs=True)
+    count, x = torch.tensor(3), torch.randn(8, 4)
+
+    def model(x, count):
+        n = count.item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[0])
+        return x.narrow(0, 0, n) * 2
+
+    with scalars:
+        page = nereid.explain(model, x, count)
+        got = torch.compile(model, backend="nereid")(x, count)
+    tally.check(torch.equal(got, x[:3] * 2), f"rows that are counted: {got}")
+    tally.check(not page.fallbacks, f"reads by PyTorch: {page.fallbacks}")
+    found = [one.operator for graph in page.graphs for one in graph.reads]
+    told = "the host reads a number" in str(page)
+    tally.check(told and "aten._local_scalar_dense.default" in found,
+                f"what the host reads: {found}")
+
+
 def check_explain():
     torch.manual_seed(0)
     model, x = Model(), torch.randn(4, 8)
@@ -86,6 +108,7 @@ def check_explain():
     again = nereid.explain(torch.compile(lambda x: x.sin() + 1, backend="nereid"), x)
     tally.check([graph.kind for graph in again.graphs] == ["inference"], "a compiled function")
     written = torch.zeros(4)
+    check_reads()
     tally.check(len(nereid.explain(lambda x: x.add_(1), written).graphs) == 1, "a write")
 
 

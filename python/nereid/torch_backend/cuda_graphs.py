@@ -17,6 +17,9 @@ def reason_against(program) -> str | None:
         value = node.meta.get("val")
         if is_tensor(value) and value.device.type != "cuda" and value.dim() > 0:
             return f"input {node.name} is on {value.device}"
+    if program.reads:
+        node, what = next(iter(program.reads.items()))
+        return f"{what} by {node.target}"
     for node, reason in program.reasons.items():
         if node.meta.get("unbacked_bindings"):
             return f"the data decides a size in {node.target}"

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.log import fallbacks
+from nereid.torch_backend.log import counted
 
 
 @dataclass
@@ -55,6 +55,8 @@ class GraphReport:
     seconds: float
     segments: list[SegmentReport]
     fallbacks: list[Fallback]
+    reads: list[Fallback]
+    """What the host reads of the data, by calls that compute nothing."""
 
     @property
     def kernels(self) -> int:
@@ -113,6 +115,9 @@ def _graph_lines(graph: GraphReport) -> list[str]:
         times = f" ({one.count} times)" if one.count > 1 else ""
         lines.append(f"  PyTorch runs {one.operator}{times}: {one.reason}")
         lines += [f"      in {one.line}"] if one.line else []
+    for one in graph.reads:
+        lines.append(f"  {one.reason} by {one.operator}")
+        lines += [f"      in {one.line}"] if one.line else []
     for i, segment in enumerate(graph.segments):
         lines.append(f"  segment {i} on {segment.device}: {_count(segment.nodes, 'node')}")
         lines += [f"    {line}".rstrip() for line in segment.table.splitlines()]
@@ -163,9 +168,10 @@ def _graph_report(program, inputs: dict) -> GraphReport:
         info = segment.executable.info
         segments.append(SegmentReport(segment.title, segment.name, len(segment.plan.nodes),
                                       info["kernels"], info["launches"], segment.source, table))
-    found = [Fallback(*key, count) for key, count in fallbacks(program.reasons).items()]
+    found, reads = ([Fallback(*key, count) for key, count in counted(nodes).items()]
+                    for nodes in (program.reasons, program.reads))
     return GraphReport(program.kind, program.number, len(program.graph.nodes), program.seconds,
-                       segments, found)
+                       segments, found, reads)
 
 
 def _leaves(value: Any) -> list:

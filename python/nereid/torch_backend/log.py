@@ -50,8 +50,8 @@ def line_of(node) -> str:
     return f"{os.path.basename(path)}:{line} in {function}" + (f": {text}" if text else "")
 
 
-def fallbacks(reasons: dict) -> Counter:
-    """How many nodes PyTorch runs, by (operator, reason, line of the model)."""
+def counted(reasons: dict) -> Counter:
+    """How many nodes there are, by (operator, reason, line of the model)."""
     return Counter((str(node.target), reason, line_of(node)) for node, reason in reasons.items())
 
 
@@ -60,9 +60,12 @@ def tell(program) -> None:
     log.info("%s graph %d of %d nodes: %d segments, %d nodes by PyTorch, %.2f s", program.kind,
              program.number, len(program.graph.nodes), len(program.segments),
              len(program.reasons), program.seconds)
-    for (target, reason, line), count in fallbacks(program.reasons).items():
+    for (target, reason, line), count in counted(program.reasons).items():
         log.info("%s graph %d: PyTorch runs %s%s: %s%s", program.kind, program.number, target,
                  f" ({count} times)" if count > 1 else "", reason, f" ({line})" if line else "")
+    for (target, what, line), _ in counted(program.reads).items():
+        log.info("%s graph %d: %s by %s%s", program.kind, program.number, what, target,
+                 f" ({line})" if line else "")
     for i, segment in enumerate(program.segments):
         log.debug("%s graph %d, segment %d on %s:\n%s", program.kind, program.number, i,
                   segment.name, segment.source)

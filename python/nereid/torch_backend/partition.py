@@ -44,6 +44,8 @@ class Partition:
     steps: list
     reasons: dict
     """Why PyTorch runs a node: of those that compute something."""
+    reads: dict
+    """What the host reads by a node: of those that compute nothing, and need data."""
 
 
 def is_tensor(value: Any) -> bool:
@@ -58,6 +60,33 @@ def device_of(node) -> torch.device | None:
     for value in _values(node.meta.get("val")):
         if is_tensor(value):
             return value.device
+    return None
+
+
+def storage_of(node) -> int | None:
+    value = node.meta.get("val")
+    return value.untyped_storage()._cdata if is_tensor(value) else None
+
+
+def is_view(node) -> bool:
+    """Is it another form of its first operand, and nothing else?"""
+    if node.op != "call_function" or not node.args or node.kwargs:
+        return False
+    of = node.args[0]
+    if not isinstance(of, torch.fx.Node) or not is_tensor(node.meta.get("val")):
+        return False
+    alone = all(is_number(other.meta.get("val")) for other in node.all_input_nodes[1:])
+    return (alone and is_tensor(of.meta.get("val")) and storage_of(of) == storage_of(node)
+            and isinstance(node.target, torch._ops.OpOverload)
+            and not node.target._schema.is_mutable and places_reason(node) is None)
+
+
+def read_reason(node) -> str | None:
+    """What the host reads of the data by a node that computes no element; None: it is no such."""
+    if node.target is aten._local_scalar_dense.default:
+        return "the host reads a number"
+    if node.meta.get("unbacked_bindings") and is_view(node):
+        return "the host makes a view at places that data decides"
     return None
 
 
@@ -182,6 +211,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     segments: dict = {}
     others: dict = {}
     reasons: dict = {}
+    reads: dict = {}
     ours: set = set()
     unsure: set = set()  # depend on how many elements are different, which has no symbol
     calls = [node for node in graph.nodes if node.op == "call_function"]
@@ -198,7 +228,10 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             if not unsure.isdisjoint(operands):
                 reason = reason or "data decides a size of its operands"
             mine = reason is None
-            if reason:
+            read = None if mine or node in refused else read_reason(node)
+            if read:
+                reads[node] = read
+            elif reason:
                 reasons[node] = reason
         if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)
@@ -219,7 +252,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             segments.setdefault(key, Segment(*key)).nodes.append(node)
         elif not host:
             others.setdefault(level, []).append(node)
-    return Partition(_order(segments, others), reasons)
+    return Partition(_order(segments, others), reasons, reads)
 
 
 def _draws(node) -> bool:

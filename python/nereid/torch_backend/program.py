@@ -139,9 +139,15 @@ class Program:
 
     @property
     def reasons(self) -> dict:
-        """Why PyTorch runs a node: of each that it does."""
+        """Why PyTorch runs a node: of each that computes something."""
         self.finish()
         return self._reasons
+
+    @property
+    def reads(self) -> dict:
+        """What the host reads of the data while the program runs, by node."""
+        self.finish()
+        return self._reads
 
     # ---- symbols ----
 
@@ -174,8 +180,8 @@ class Program:
         """Chooses the segments, and starts to compile them."""
         self._refused = refused
         parts = partition(self.graph, refused, self.settings)
-        self._reasons = parts.reasons
-        self.steps = self._steps(parts.steps, parts.reasons)
+        self._reasons, self._reads = parts.reasons, parts.reads
+        self.steps = self._steps(parts.steps, {**parts.reasons, **parts.reads})
         self._segments = [step for step in self.steps if isinstance(step, Compiled)]
         self._name_segments()
         self._work = _Work(self._segments)

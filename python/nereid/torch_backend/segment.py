@@ -17,7 +17,7 @@ from nereid.runtime import driver
 from nereid.torch_backend import flags
 from nereid.torch_backend.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.log import line_of
-from nereid.torch_backend.partition import Segment, is_tensor, places_reason
+from nereid.torch_backend.partition import Segment, is_tensor, is_view, storage_of
 from nereid.torch_backend.regions import is_graph
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of, type_of
@@ -35,24 +35,6 @@ class Refused(Exception):
     def __init__(self, nodes: dict):
         super().__init__(next(iter(nodes.values()), ""))
         self.nodes = nodes
-
-
-def storage_of(node) -> int | None:
-    value = node.meta.get("val")
-    return value.untyped_storage()._cdata if is_tensor(value) else None
-
-
-def is_view(node) -> bool:
-    """Is it another form of its first operand, and nothing else?"""
-    if node.op != "call_function" or not node.args or node.kwargs:
-        return False
-    of = node.args[0]
-    if not isinstance(of, torch.fx.Node) or not is_tensor(node.meta.get("val")):
-        return False
-    alone = all(is_number(other.meta.get("val")) for other in node.all_input_nodes[1:])
-    return (alone and is_tensor(of.meta.get("val")) and storage_of(of) == storage_of(node)
-            and isinstance(node.target, torch._ops.OpOverload)
-            and not node.target._schema.is_mutable and places_reason(node) is None)
 
 
 def symbols_of(values) -> set:

@@ -11,8 +11,7 @@ from collections import Counter
 
 import torch
 
-from nereid.torch_backend.partition import is_tensor
-from nereid.torch_backend.segment import is_view, storage_of
+from nereid.torch_backend.partition import is_tensor, is_view, storage_of
 
 aten = torch.ops.aten
 
