@@ -2,9 +2,9 @@
 
 #include "graph/ops/window.h"
 
-/* How many threads, of 16 bytes each, fill a GPU: fewer gain less by loads in common than they lose
- * by waiting for them. */
-enum { THREADS_MIN = 1 << 15, THREAD_BYTES = 16 };
+/* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose by
+ * waiting for them. */
+enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
 
 static bool is_simple(const Node *n) {
   PrimKind k = prim_kind(n->op);
@@ -40,9 +40,10 @@ static bool slides_plainly(const Window *w, uint32_t i) {
   return w->stride[i]->value < w->size[i]->value;
 }
 
+/* The most parts that fill the axis. */
 static uint32_t strip_of(const Group *g, const Node *window, uint32_t axis) {
   int64_t bytes = g->x->value * g->r->value * (int64_t)dtype_bytes(window->type.dtype);
-  for (uint32_t strip = STRIP_MAX; strip > 1; strip /= 2)
+  for (uint32_t strip = STRIP_MAX; strip > 1; strip--)
     if (g->shape[axis]->value % strip == 0 && bytes / THREAD_BYTES / strip >= THREADS_MIN)
       return strip;
   return 1;

@@ -8,7 +8,7 @@
 #include "graph/fuse/fuse.h"
 
 /* Parts of a strip, and positions of a window's last axis, at most. */
-enum { STRIP_MAX = 4, STRIP_WINDOW_MAX = 16 };
+enum { STRIP_MAX = 7, STRIP_WINDOW_MAX = 16 };
 
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
