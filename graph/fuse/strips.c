@@ -2,8 +2,8 @@
 
 #include "graph/ops/window.h"
 
-/* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose by
- * waiting for them. */
+/* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose
+ * by waiting for them. */
 enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
 
 static bool is_simple(const Node *n) {
@@ -55,7 +55,7 @@ static void choose_strip(Fusion *f, Group *g) {
   if (!n) return;
   Window w = window_of(f->graph, n);
   uint32_t axis = w.first + w.n - 1;
-  if (!is_innermost(g, axis) || !slides_plainly(&w, w.n - 1)) return;
+  if (!w.weight || !is_innermost(g, axis) || !slides_plainly(&w, w.n - 1)) return;
   g->strip = strip_of(g, n, axis);
   g->strip_axis = g->columns >> axis & 1;
 }
