@@ -132,6 +132,46 @@ Node *decompose_index(Build *b) {
   return build_permute(b, y, back);
 }
 
+/* ---- how often each number occurs ---- */
+
+/* Numbers that there is room for beyond `minlength`, where the model has no bound for the size. */
+enum { BINS = 1 << 16 };
+
+static Dim bins_most(Build *b, Dim size) {
+  Dims *d = build_dims(b);
+  Dim most = dim_add(d, infer_size(&b->in, "minlength"), dim_int(d, BINS));
+  int64_t bound = dim_range(d, size).hi;
+  return bound <= INT32_MAX ? dim_int(d, bound) : most;
+}
+
+/* How many bins there are, as an i64 scalar; a negative number where x has one, which is refused when
+ * it is read. */
+static Node *bins_count(Build *b, Node *x, Dim minlength) {
+  Dim one = build_const(b, 1);
+  Node *least = build_full(b, 1, &one, arg_dim(minlength), DT_I64);
+  Node *highs[] = {build_with(b, OP_aten_add_Tensor, x, build_int(b, 1)), least};
+  Node *lows[] = {x, build_full(b, 1, &one, build_int(b, 0), DT_I64)};
+  Node *most = build_reduce(b, OP_aten_amax_default, build_cat(b, 2, highs, 0), 1, false);
+  Node *low = build_reduce(b, OP_aten_amin_default, build_cat(b, 2, lows, 0), 1, false);
+  Node *negative = build_with(b, OP_aten_lt_Scalar, low, build_int(b, 0));
+  return build_where(b, negative, arg_node(low), arg_node(most));
+}
+
+Node *decompose_bincount(Build *b) {
+  Node *x = build_to(b, build_self(b), DT_I64), *weights = NULL;
+  const ValueType *t = &b->in.n->type;
+  Dim size = t->shape[0], most = bins_most(b, size);
+  Dims *d = build_dims(b);
+  if (build_arg(b, "weights").kind == ARG_NODE) weights = build_input(b, "weights");
+  if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, most).hi});
+  Node *each =
+      weights ? build_to(b, weights, t->dtype) : build_full(b, 0, NULL, build_int(b, 1), DT_I64);
+  Node *none = build_full(b, 1, &most, build_int(b, 0), t->dtype);
+  Node *count = bins_count(b, x, infer_size(&b->in, "minlength"));
+  return build(b, OP_nereid_counted_default,
+               ARGS(arg_node(scatter_add_up(b, none, x, each)), arg_node(count), arg_dim(size)));
+}
+
 /* ---- a size that is an element of a tensor ---- */
 
 static bool is_read(const Node *n) {

@@ -354,6 +354,19 @@ void infer_masked_select(Infer *in) {
   infer_set(in, x[0].dtype, 1, &n);
 }
 
+/* A weight for each element; PyTorch sums up all but f32 in f64. */
+void infer_bincount(Infer *in) {
+  const ValueType *x = infer_self(in), *weights = infer_optional_tensor(in, "weights");
+  infer_rank(in, x, 1, 1);
+  if (!dtype_is_int(x->dtype) || x->dtype == DT_I1)
+    infer_fail(in, E_GRAPH_DTYPE_WANTED, "integers", dtype_name(x->dtype));
+  Dim n = infer_unknown(in);
+  DType t = !weights ? DT_I64 : weights->dtype == DT_F32 ? DT_F32 : DT_F64;
+  if (weights && (weights->rank != 1 || !infer_may_equal(in->g, weights->shape[0], x->shape[0])))
+    infer_fail(in, E_GRAPH_WEIGHTS, infer_type_text(in, weights), infer_type_text(in, x));
+  infer_set(in, t, 1, &n);
+}
+
 /* Results that were not requested have no elements. */
 void infer_unique(Infer *in) {
   const ValueType *x = infer_self(in);

@@ -42,6 +42,20 @@ CASES += [
     ("_unique2.default(cube, return_counts=True) -> 0,2",
      lambda x: np.unique(x, return_counts=True)),
 ]
+CASES += [
+    ("bincount.default(line)", np.bincount),
+    ("bincount.default(codes)", np.bincount),
+    ("bincount.default(codes, None, 50)", lambda x: np.bincount(x, minlength=50)),
+    ("bincount.default(codes, weights)", lambda x, w: np.bincount(x, w).astype(np.float32)),
+    ("bincount.default(codes, halves)", lambda x, w: np.bincount(x, w)),
+    ("bincount.default(few)", np.bincount),
+    ("bincount.default(codes); cumsum.default($0, 0); sub.Tensor($1, $0)",
+     lambda x: np.cumsum(np.bincount(x)) - np.bincount(x)),
+]
+ARRAYS["codes"] = rng.integers(0, 37, 900)
+ARRAYS["weights"] = rng.normal(size=900).astype(np.float32)
+ARRAYS["halves"] = rng.normal(size=900)
+ARRAYS["few"] = rng.integers(0, 9, 5).astype(np.int32)
 ARRAYS["full"] = rng.random((3, 4, 5)) < 0.3
 CASES += [
     # a number that is an element of a tensor
