@@ -226,9 +226,9 @@
   "loop while %%%s: its condition is a bool without axes, its steps are in the plan, and other " \
   "loops are within it or outside of it"
 #define E_GRAPH_PLAN_READ "size %s must be read from an i64 scalar, after the sizes that come first"
-#define E_GRAPH_READ                                                                              \
-  "%s is %lld, out of its range 0 to %lld: the data has numbers that the model allows no room for, " \
-  "or the model counts wrong"
+#define E_GRAPH_READ                                                                       \
+  "%s is %lld, out of its range 0 to %lld: the data has numbers that the model allows no " \
+  "room for, or the model counts wrong"
 #define E_GRAPH_WEIGHTS "weights %s are not one for each element of %s"
 #define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
 #define E_GRAPH_RANDOM "'%s' is not a distribution of random numbers: uniform, normal or bits"

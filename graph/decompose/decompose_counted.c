@@ -144,8 +144,8 @@ static Dim bins_most(Build *b, Dim size) {
   return bound <= INT32_MAX ? dim_int(d, bound) : most;
 }
 
-/* How many bins there are, as an i64 scalar; a negative number where x has one, which is refused when
- * it is read. */
+/* How many bins there are, as an i64 scalar; a negative number where x has one, which is refused
+ * when it is read. */
 static Node *bins_count(Build *b, Node *x, Dim minlength) {
   Dim one = build_const(b, 1);
   Node *least = build_full(b, 1, &one, arg_dim(minlength), DT_I64);

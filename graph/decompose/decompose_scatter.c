@@ -60,8 +60,30 @@ Node *scatter_from_start(Build *b, Node *index, Dim size) {
                      arg_node(index));
 }
 
+/* A row is gone through by one program, and a long one would keep a GPU waiting: then parts of it
+ * are rows, and where they begin is what the sums of those before them say. */
+enum { LONG_ROW = 1 << 13, PART = 1 << 10 };
+
+static Node *count_in_parts(Build *b, Node *x) {
+  Dims *d = b->in.g->dims;
+  Dim n = x->type.shape[0], part = dim_int(d, PART);
+  Dim parts = dim_floordiv(d, dim_add(d, n, dim_int(d, PART - 1)), part);
+  Dim rest = dim_sub(d, dim_mul(d, parts, part), n);
+  Node *both[] = {x, build_full(b, 1, &rest, build_int(b, 0), DT_I64)};
+  Node *rows = build_view(b, build_cat(b, 2, both, 0), 2, (Dim[]){parts, part});
+  Node *count = build_with(b, OP_aten_cumsum_default, rows, build_int(b, 1));
+  Node *sum = build_reduce(b, OP_aten_sum_dim_IntList, rows, 2, false);
+  Node *before = build_with(b, OP_aten_cumsum_default, sum, build_int(b, 0));
+  before = build_unsqueeze(b, build_sub(b, before, sum), 1);
+  Node *all = build_view(b, build_add(b, count, before), 1, (Dim[]){dim_mul(d, parts, part)});
+  return build_slice(b, all, 0, dim_int(d, 0), n, 1);
+}
+
 Node *scatter_number(Build *b, Node *mask) {
-  Node *count = build_with(b, OP_aten_cumsum_default, build_to(b, mask, DT_I64), build_int(b, 0));
+  Node *x = build_to(b, mask, DT_I64);
+  bool is_long = rank_of(x) == 1 && dim_range(b->in.g->dims, x->type.shape[0]).hi > LONG_ROW;
+  Node *count =
+      is_long ? count_in_parts(b, x) : build_with(b, OP_aten_cumsum_default, x, build_int(b, 0));
   return build_with(b, OP_aten_sub_Tensor, count, build_int(b, 1));
 }
 

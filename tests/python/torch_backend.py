@@ -195,6 +195,56 @@ def check_operators():
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
 
 
+def check_counted_sizes():
+    """Sizes that data decides, in the segment that computes them and after it."""
+    from nereid import torch_backend
+
+    x = randn(5, 7)
+    first = len(torch_backend._programs)
+
+    def twice(x):
+        y = x[x > 0]
+        z = y[y < 1]
+        return z * z.shape[0], y.shape[0] + x
+
+    def later(x):
+        y = x[x > 0]
+        return torch.arange(y.shape[0], device=x.device) * y.sum(), y.sum() + y.shape[0]
+
+    def joined(x):
+        y = x[x > 0]
+        return torch.cat([y, y * 2, y.new_zeros(3)]), y.view(-1, 1).expand(-1, 2)
+
+    full = {"fullgraph": True}
+    check("places of elements", lambda x: (x > 0).nonzero() + 1, x, **full)
+    check("elements by a mask", lambda x, m: (x[m].sum(), x[m].sin()), x, x > 0, **full)
+    check("rows by a mask", lambda x, w: x[x.sum(1) > 0] @ w, x, randn(7, 3), **full)
+    check("a mask of what a mask chose", twice, x, **full)
+    check("numbers of elements", later, x, **full)
+    check("elements side by side", joined, x, **full)
+    check("no element", lambda x: (x[x > 100].sum(), torch.argwhere(x > 100).sum()), x,
+          **full)
+    check("a mask in training", lambda x, w: (lambda y: y[y > 0])(x @ w).sum(), x,
+          randn(7, 4).requires_grad_(), train=True, **full)
+    check("many places", lambda x: x.nonzero().sum(0), randn(200, 300).relu(), **full)
+    reasons = {str(node.target) for made in torch_backend._programs[first:]
+               for node in made.reasons}
+    reads = {what for made in torch_backend._programs[first:] for what in made.reads.values()}
+    tally.check(not reasons, f"counted sizes by PyTorch: {reasons}")
+    tally.check("the host reads a size" in reads, f"counted sizes are read: {reads}")
+    torch._dynamo.reset()
+    of_any_size = torch.compile(lambda x: (x[x > 0] * 2, x.nonzero()), backend="nereid",
+                                dynamic=True, fullgraph=True)
+    for n in (5, 9, 1000):
+        y = randn(n, 3).to(DEVICE)
+        chosen, places = of_any_size(y)
+        right = torch.equal(chosen, y[y > 0] * 2) and torch.equal(places, y.nonzero())
+        tally.check(right, f"counted sizes of {n} rows")
+    check("the place of a number", lambda x: x.sum().nonzero(), x)
+    check("how often numbers occur", lambda i: torch.bincount(i, minlength=3) * 2,
+          torch.tensor([1, 70000, 4]))
+
+
 def check_training():
     nn = torch.nn
     check("a perceptron", nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
@@ -526,9 +576,11 @@ def main():
     torch.manual_seed(0)
     check_grid_sampler()
     torch._dynamo.config.capture_scalar_outputs = True
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart
     check_memory()
     check_operators()
+    check_counted_sizes()
     check_training()
     if not NAMES:
         check_lent_memory()

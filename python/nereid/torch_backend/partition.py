@@ -45,7 +45,7 @@ class Partition:
     reasons: dict
     """Why PyTorch runs a node: of those that compute something."""
     reads: dict
-    """What the host reads by a node: of those that compute nothing, and need data."""
+    """What the host reads by a node: of those that compute nothing, and of sizes."""
 
 
 def is_tensor(value: Any) -> bool:
@@ -81,7 +81,15 @@ def is_view(node) -> bool:
             and not node.target._schema.is_mutable and places_reason(node) is None)
 
 
-def read_reason(node) -> str | None:
+def is_counted(node) -> bool:
+    """Does data decide a size that a segment can read?"""
+    if not node.meta.get("unbacked_bindings") or node.target not in _COUNTED:
+        return False
+    values = [operand.meta.get("val") for operand in node.all_input_nodes]
+    return all(value.dim() > 0 for value in values if is_tensor(value))
+
+
+def _read_reason(node) -> str | None:
     """What the host reads of the data by a node that computes no element; None: it is no such."""
     if node.target is aten._local_scalar_dense.default:
         return "the host reads a number"
@@ -100,6 +108,9 @@ def _tensor_reason(value) -> str | None:
     return None
 
 
+# Data decides the first size of the results of these, which a segment reads as it runs.
+_COUNTED = {aten.nonzero.default, aten.argwhere.default, aten.masked_select.default,
+            aten.index.Tensor}  # not bincount: there is no bound for its size
 _INDEXING = {aten.index.Tensor, aten.index_put.default, aten._unsafe_index.Tensor,
              aten._unsafe_index_put.default}
 
@@ -180,7 +191,7 @@ def reason_against(node) -> str | None:
         return reason
     if node.target is aten.copy_.default:
         return _update_reason(node)
-    if node.meta.get("unbacked_bindings"):
+    if node.meta.get("unbacked_bindings") and not is_counted(node):
         return "its data decides a size"
     if places_reason(node):
         return places_reason(node)
@@ -228,10 +239,12 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             if not unsure.isdisjoint(operands):
                 reason = reason or "data decides a size of its operands"
             mine = reason is None
-            read = None if mine or node in refused else read_reason(node)
-            if read:
+            read = None if node in refused else _read_reason(node)
+            if mine and is_counted(node):
+                reads[node] = "the host reads a size"
+            elif reason and read:
                 reads[node] = read
-            elif reason:
+            elif reason and not _checks_number(node):
                 reasons[node] = reason
         if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)
@@ -266,10 +279,24 @@ def _is_made_of_nothing(node) -> bool:
             and is_known(value.numel() <= _FEW))
 
 
+def _checks_number(node) -> bool:
+    """Is it a check of a number, or a comparison for one?"""
+    return (node.target is aten._assert_scalar.default
+            or isinstance(node.meta.get("val"), torch.SymBool))
+
+
+def _is_counted_size(node) -> bool:
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    return bool(free_unbacked_symbols(node.meta["val"]))
+
+
 def _crosses(node, operand, ours: set, devices: dict) -> bool:
     """Must what PyTorch computes, or another device, be there before the node?"""
     if operand in ours:
-        return devices[operand] != devices[node] and not is_host(node)
+        if is_host(node):  # a size that data decides is known once its segment has run
+            return _is_counted_size(node)
+        return devices[operand] != devices[node]
     return operand.op == "call_function" and not is_host(operand)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import torch
 
 from nereid.torch_backend.layout import has_plain_strides, is_known, memory_order
-from nereid.torch_backend.partition import Segment, is_host, is_tensor, partition
+from nereid.torch_backend.partition import Segment, is_counted, is_host, is_tensor, partition
 from nereid.torch_backend.log import log, tell
 from nereid.torch_backend.random_ops import is_seeded, without_seed
 from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
@@ -253,7 +253,8 @@ class Program:
             if not isinstance(step, SegmentPlan):
                 out.append(step)
                 continue
-            own = [node for node in step.nodes if node in needed and is_tensor(node.meta["val"])]
+            own = [node for node in step.nodes if is_counted(node)
+                   or node in needed and is_tensor(node.meta["val"])]
             step.choose_outputs(own)
             if not step.bases and not any(self._is_update(node) for node in step.nodes):
                 out.append(step)  # views alone
@@ -402,6 +403,9 @@ class _Writer:
         self._delete([node for node in dead if node not in viewed])
         outputs = "".join(f"{self._name(node)}, " for node in plan.bases)
         self._line(f"{outputs}{'= ' if outputs else ''}{call}(given)")
+        for node in plan.nodes:
+            if is_counted(node):
+                self._bind_sizes(node)
         for base in plan.bases:
             value = base.meta["val"]
             if memory_order(value.shape, value.stride()) is None:
@@ -433,6 +437,9 @@ class _Writer:
         args += [f"{key}={self._text(arg)}" for key, arg in without_seed(node).items()]
         target = self._global("f", node.target)
         self._line(f"{self._name(node)} = {target}({', '.join(args)})")
+        self._bind_sizes(node)
+
+    def _bind_sizes(self, node) -> None:
         for symbol, path in self._sizes_that_it_decides(node).items():
             self._line(f"{symbol} = {self._path(self._name(node), path)}")
 

@@ -12,12 +12,13 @@ import torch.autograd.profiler as _profiler
 
 from nereid import _nereid
 from nereid.errors import IndexOutOfRange, NereidError
-from nereid.models import _describe, _torch_allocator
+from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend import flags
 from nereid.torch_backend.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.log import line_of
-from nereid.torch_backend.partition import Segment, is_tensor, is_view, storage_of
+from nereid.torch_backend.partition import (Segment, is_counted, is_tensor, is_view,
+                                            storage_of)
 from nereid.torch_backend.regions import is_graph
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import Text, is_number, order_of, type_of
@@ -74,9 +75,12 @@ class SegmentPlan:
         self.inputs = [node for node in self._operands() if node not in self.inside]
         values = [node.meta.get("val") for node in (*self.nodes, *self.inputs)]
         self.symbols = symbols_of(values)
+        decided = {symbol for node in self.nodes if is_counted(node) for symbol in
+                   symbols_of([node.meta["val"]]) - symbols_of(
+                       [other.meta.get("val") for other in node.all_input_nodes])}
         for symbol in sorted(self.symbols, key=str):
             node = number_of_symbol.get(symbol)
-            if node is not None and node not in self.inputs:
+            if node is not None and node not in self.inputs and symbol not in decided:
                 self.inputs.append(node)
         self.views: dict = {}
         self.bases: list = []
@@ -390,7 +394,7 @@ class Compiled:
             workspace = self.allocate
         if self.forms is None or not _IS_READ:
             found = self.executable.run(given, None, self.allocate, workspace, stream)
-            made = [tensor for tensor, _ in found]
+            made = [tensor if sizes is None else _shrink(tensor, sizes) for tensor, sizes in found]
         elif self.lends:
             values.clear()
             made = self.executable.run_lent(given, self.forms, self.empty, torch.uint8, workspace,

@@ -6,6 +6,7 @@ rng = np.random.default_rng(6)
 ARRAYS = {
     "x": rng.integers(0, 3, (5, 7)).astype(np.float32),
     "line": rng.integers(0, 2, 3000),
+    "long": rng.integers(0, 2, 9001),
     "cube": rng.normal(size=(3, 4, 5)).astype(np.float32),
     "mask": rng.random((3, 4)) < 0.4,
     "inner": rng.random(4) < 0.5,
@@ -17,6 +18,7 @@ CASES = [
     ("nonzero.default(x)", lambda x: np.argwhere(x)),
     ("argwhere.default(line)", lambda x: np.argwhere(x)),
     ("nonzero.default(s_x)", lambda x: np.argwhere(x)),
+    ("nonzero.default(long)", lambda x: np.argwhere(x)),
     ("nonzero.default(none)", lambda x: np.argwhere(x)),
     ("masked_select.default(cube, full)", lambda x, m: x[m]),
     ("index.Tensor(cube, [mask])", lambda x, m: x[m]),

@@ -415,6 +415,8 @@ static const Case indexing[] = {
     {"x: \"f32[4, 5]\", s: \"f32[4]\"", "select_scatter.default(x, s, 1, 0)", "f32[4, 5]"},
     {"x: \"f32[4, 5]\"", "nonzero.default(x)", "i64[u0, 2]"},
     {"x: \"f32[4, 5]\", m: \"b8[5]\"", "masked_select.default(x, m)", "f32[u0]"},
+    {"x: \"i32[4]\", w: \"f16[4]\"", "bincount.default(x, w)", "f64[u0]"},
+    {"x: \"i32[4]\", w: \"f32[4]\"", "bincount.default(x, w)", "f32[u0]"},
     {"x: \"i64[4]\"", "one_hot.default(x, 7)", "i64[4, 7]"},
 };
 
@@ -587,6 +589,9 @@ static const Case type_errors[] = {
     {"x: \"f32[6]\", i: \"i64[1]\"", "index.Tensor(x, [i, i])",
      "2 indices do not fit f32[6], or are all None"},
     {"x: \"f32[6]\"", "index_select.default(x, 0, x)", "indices must be of i64 or i32, not of f32"},
+    {"x: \"f32[6]\"", "bincount.default(x)", "a tensor of integers is expected, not f32"},
+    {"x: \"i64[6]\", w: \"f32[5]\"", "bincount.default(x, w)",
+     "weights f32[5] are not one for each element of i64[6]"},
     {"x: \"f32[1000000]\"", "unbind.int(x)",
      "the result has 1000000 parts: at most 16384 are supported"},
     {"x: \"f32[1]\"", "cat.default([])", "the list of tensors is empty"},
