@@ -1,7 +1,5 @@
 #include "graph/fuse/strips.h"
 
-#include "graph/ops/window.h"
-
 /* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose
  * by waiting for them. */
 enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
@@ -34,10 +32,12 @@ static bool is_innermost(const Group *g, uint32_t axis) {
   return true;
 }
 
-static bool slides_plainly(const Window *w, uint32_t i) {
-  bool known = dim_is_int(w->size[i]) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]);
-  if (!known || !dim_is(w->spread[i], 1) || w->size[i]->value > STRIP_WINDOW_MAX) return false;
-  return w->stride[i]->value < w->size[i]->value;
+bool window_has_strips(const Window *w) {
+  uint32_t last = w->n - 1;
+  Dim size = w->size[last], stride = w->stride[last];
+  if (!w->weight || !dim_is(w->spread[last], 1) || !dim_is_int(w->dilation[last])) return false;
+  if (!dim_is_int(size) || !dim_is_int(stride) || size->value > STRIP_WINDOW_MAX) return false;
+  return stride->value < size->value;
 }
 
 /* The most parts that fill the axis. */
@@ -55,7 +55,7 @@ static void choose_strip(Fusion *f, Group *g) {
   if (!n) return;
   Window w = window_of(f->graph, n);
   uint32_t axis = w.first + w.n - 1;
-  if (!w.weight || !is_innermost(g, axis) || !slides_plainly(&w, w.n - 1)) return;
+  if (!window_has_strips(&w) || !is_innermost(g, axis)) return;
   g->strip = strip_of(g, n, axis);
   g->strip_axis = g->columns >> axis & 1;
 }

@@ -7,10 +7,13 @@
 #define NEREID_GRAPH_FUSE_STRIPS_H
 
 #include "graph/fuse/fuse.h"
+#include "graph/ops/window.h"
 
 /* Parts of a strip, and positions of a window's last axis, at most. */
 enum { STRIP_MAX = 7, STRIP_WINDOW_MAX = 16 };
 
+/* May neighbours along the window's last axis be computed together? */
+bool window_has_strips(const Window *w);
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
 

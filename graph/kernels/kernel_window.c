@@ -164,7 +164,7 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
   const char *name = kernel_fresh(k, "position");
   begin_accumulators(s);
   kernel_line(k, "for %s in range(0, %s):", name, kernel_index(k, count, NULL));
-  size_t taken = k->taken.len;
+  size_t taken = k->taken.len, bindings = k->bindings.len;
   k->indent += 4;
   kernel_bind(k, position, name, 0);
   index_of_linear(d, position, s->w.size, s->w.n - (inner > 1), at);
@@ -174,6 +174,7 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
     add_position(s, at, false);
   }
   k->indent -= 4;
+  k->bindings.len = bindings; /* another window's loop may share the symbol */
   kernel_forget(k, taken);
 }
 
@@ -194,7 +195,7 @@ static void find_parts(Sliding *s, const Dim *index) {
   Dim *all = ARENA_ARRAY(k->arena, Dim, GRAPH_RANK_MAX * STRIP_MAX);
   s->index[0] = index;
   s->parts = 1;
-  if (k->nparts == 1 || k->f->of[s->node->id] == NULL) return;
+  if (k->nparts == 1 || !kernel_owns(k, s->node) || !window_has_strips(&s->w)) return;
   for (uint32_t i = 0; i < k->nparts; i++)
     group_index(k->f, k->parts[i], s->node, all + i * GRAPH_RANK_MAX);
   if (memcmp(all, index, s->node->type.rank * sizeof *index) != 0) return;

@@ -16,10 +16,10 @@ from tally import check, report  # noqa: E402
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 
 
-def conv(stride, padding, dilation=(1, 1), x="x"):
+def conv(stride, padding, dilation=(1, 1), x="x", w="w", y="y"):
     one = [1] * len(stride)
     lists = ", ".join(str(list(numbers)) for numbers in (stride, padding, dilation, one))
-    return f"y = nereid.conv_depthwise.default({x}, w, {lists})"
+    return f"{y} = nereid.conv_depthwise.default({x}, {w}, {lists})"
 
 
 NORM = ["s = torch.ops.aten.mean.dim(y, [-1], True)", "d = torch.ops.aten.sub.Tensor(y, s)",
@@ -46,6 +46,15 @@ CASES = {
     "scaled": ((4, 40, 52, 64), (3, 3),
                ["v = torch.ops.aten.exp.default(x)", conv((1, 1), (1, 1, 1, 1), x="v"),
                 "z = torch.ops.aten.add.Tensor(y, x)"], "z", 4),
+    # The other window is too wide: elements are computed one by one, each with a sum of its own.
+    "wide": ((4, 40, 52, 64), (3, 3),
+             ["v = torch.ops.aten.repeat.default(w, [1, 7, 1])",
+              conv((1, 1), (1, 1, 10, 10), w="v", y="u"), SAME3,
+              "z = torch.ops.aten.add.Tensor(y, u)"], "z", 8),
+    # No strips, and two loops over as many positions.
+    "pair": ((2, 9, 53, 64), (7, 7),
+             ["v = torch.ops.aten.exp.default(w)", conv((1, 1), (3, 3, 3, 3), w="v", y="u"),
+              conv((1, 1), (3, 3, 3, 3)), "z = torch.ops.aten.add.Tensor(y, u)"], "z", 2),
 }
 
 
@@ -88,7 +97,7 @@ def check_case(machine, name):
     body = "".join(f"    {line}\n" for line in [*lines, "e = torch.ops.aten.exp.default(b)"])
     model.write_text(f"def forward(self, {params}):\n{body}    return ({values}, e)\n")
     kernels = machine.graph(model, "--device", "cuda", "--emit", "kernels")
-    found = 1 + max(i for i in range(8) if not i or f"    conv_depthwise_{i} = " in kernels)
+    found = 1 + max(i for i in range(9) if not i or f"    conv_depthwise_{i} = " in kernels)
     check(found == parts, f"{name}: strips of {found}, not {parts}")
     plan = machine.folder / "plan.txt"
     machine.graph(model, "--device", "cuda", "--emit", "plan", "-o", plan)
