@@ -200,9 +200,13 @@ def measure(options):
     print(READY, flush=True)
     sys.stdin.readline()
     for side in sides:
-        row["sides"][side.name]["peak"] = side.peak()
-        if options.profile and side.name != "eager":
-            side.profile(f"{options.profile}.{name}.{side.name}")
+        found = row["sides"][side.name]
+        try:
+            found["peak"] = side.peak()
+            if options.profile and side.name != "eager":
+                side.profile(f"{options.profile}.{name}.{side.name}")
+        except Exception as problem:
+            found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
     count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)[0]))) if sides else 0
     count = min(count, 20)
     for _ in range(options.rounds):

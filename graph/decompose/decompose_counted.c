@@ -149,7 +149,8 @@ static Dim bins_most(Build *b, Dim size) {
 static Node *bins_count(Build *b, Node *x, Dim minlength) {
   Dim one = build_const(b, 1);
   Node *least = build_full(b, 1, &one, arg_dim(minlength), DT_I64);
-  Node *highs[] = {build_with(b, OP_aten_add_Tensor, x, build_int(b, 1)), least};
+  Node *last = build_with(b, OP_aten_clamp_max_default, x, build_int(b, INT64_MAX - 1));
+  Node *highs[] = {build_with(b, OP_aten_add_Tensor, last, build_int(b, 1)), least};
   Node *lows[] = {x, build_full(b, 1, &one, build_int(b, 0), DT_I64)};
   Node *most = build_reduce(b, OP_aten_amax_default, build_cat(b, 2, highs, 0), 1, false);
   Node *low = build_reduce(b, OP_aten_amin_default, build_cat(b, 2, lows, 0), 1, false);

@@ -100,14 +100,14 @@ static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t
   to->element = domain_element(f, to, along, to->index);
 }
 
-Group *group_part(const Fusion *f, const Group *g, uint32_t part, uint32_t parts) {
+Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
   Dims *d = f->graph->dims;
   uint32_t axis = g->strip_axis;
   Group *out = ARENA_NEW(f->arena, Group);
   *out = *g;
-  Dim size = dim_floordiv(d, axis ? g->r : g->x, dim_int(d, parts));
+  Dim parts = dim_int(d, g->strip), size = dim_floordiv(d, axis ? g->r : g->x, parts);
   Dim strip = dim_is(size, 1) ? dim_int(d, 0) : dim_shared_index(d, axis ? "r" : "x", size);
-  out->index[axis] = dim_add(d, dim_mul(d, strip, dim_int(d, parts)), dim_int(d, part));
+  out->index[axis] = dim_add(d, dim_mul(d, strip, parts), dim_int(d, part));
   out->element = domain_element(f, out, out->columns, out->index);
   if (axis) out->r = size;
   else out->x = size;

@@ -114,9 +114,8 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs
  * makes it. */
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
-/* The group as it is for part `part` of each strip of `parts`, which divide the strips' axis: x and
- * r are those of strips. */
-Group *group_part(const Fusion *f, const Group *group, uint32_t part, uint32_t parts);
+/* The group as it is for one part of each of its strips: x and r are those of strips. */
+Group *group_part(const Fusion *f, const Group *group, uint32_t part);
 /* The own index of n, a node of `group`, into n's rank subscripts. */
 void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 

@@ -26,7 +26,7 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
 void kernel_begin_strips(Kernel *k) {
   const Group *g = k->group;
   k->nparts = g->strip;
-  for (uint32_t i = 0; i < k->nparts; i++) k->parts[i] = group_part(k->f, g, i, k->nparts);
+  for (uint32_t i = 0; i < k->nparts; i++) k->parts[i] = group_part(k->f, g, i);
   k->group = k->parts[0];
 }
 

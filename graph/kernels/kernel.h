@@ -177,7 +177,7 @@ static inline bool kernel_loads(const Kernel *k, const Node *n) {
 
 /* From now on the group's strips are computed, part by part; the group is part 0. */
 void kernel_begin_strips(Kernel *k);
-/* What is computed from now on is of this part. */
+/* Statements from here on compute this part. */
 void kernel_use_part(Kernel *k, uint32_t part);
 
 /* The element of a PRIM_WINDOW, and of a strip's parts together. */

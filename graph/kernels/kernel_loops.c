@@ -528,7 +528,7 @@ static void compute_group_node(Kernel *k, Node *n) {
   if (k->f->stored[n->id]) kernel_store(k, n, v);
 }
 
-/* What a row has once is computed once for strips along it. */
+/* A node with one value a row is computed once for strips along the row. */
 static void compute_parts(Kernel *k, Node *n) {
   bool once = strips_along_rows(k) && k->f->role[n->id] == ROLE_ROW;
   for (uint32_t i = 0; i < (once ? 1 : k->nparts); i++) {
@@ -651,8 +651,8 @@ static void emit_loops(Text *out, Kernel *k, bool rows) {
   kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", slots, sizeof slots / sizeof *slots);
 }
 
-/* The tile's index along the strips' axis is that of strips. */
-static void bind_strips(Kernel *k) {
+/* The tile's index along the strips' axis counts strips. */
+static void bind_indices(Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   uint32_t axis = g->strip_axis;
@@ -667,12 +667,7 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
   const Group *g = k->group;
   Loops l = {.k = k};
   uint32_t last = find_stages(&l);
-  if (k->nparts > 1) {
-    bind_strips(k);
-  } else {
-    kernel_bind(k, g->index[0], "xindex", AXIS_X);
-    kernel_bind(k, g->index[1], "rindex", AXIS_R);
-  }
+  bind_indices(k);
   set_loop_masks(k, rows);
   if (rows && !looped) open_columns(k, false);
   if (rows && looped)

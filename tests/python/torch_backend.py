@@ -293,8 +293,8 @@ def check_effects():
     """An operator with an effect has a token, which is no tensor that gradients need."""
     from torch._higher_order_ops import effects
 
-    @torch.library.custom_op("effects::noted", mutates_args=())
-    def noted(x: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op("nereid_tests::kept", mutates_args=())
+    def kept(x: torch.Tensor) -> torch.Tensor:
         return x.clone()
 
     def save(ctx, inputs, output):
@@ -304,11 +304,11 @@ def check_effects():
         y, = ctx.saved_tensors
         return y.mT @ of_output @ y.mT
 
-    noted.register_fake(torch.empty_like)
-    noted.register_autograd(gradient, setup_context=save)
+    kept.register_fake(torch.empty_like)
+    kept.register_autograd(gradient, setup_context=save)
     kinds = getattr(effects, "_EffectType", None) or effects.EffectType
-    effects._register_effectful_op(torch.ops.effects.noted.default, kinds.ORDERED)
-    check("a token", lambda w, x: (x @ noted(w)[:16]).sin(), randn(32, 32, grad=True),
+    effects._register_effectful_op(torch.ops.nereid_tests.kept.default, kinds.ORDERED)
+    check("a token", lambda w, x: (x @ kept(w)[:16]).sin(), randn(32, 32, grad=True),
           randn(8, 16), train=True)
 
 

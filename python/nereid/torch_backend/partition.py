@@ -47,6 +47,11 @@ class Partition:
     reads: dict
     """What the host reads by a node: of those that compute nothing, and of sizes."""
 
+    @property
+    def apart(self) -> dict:
+        """Nodes of which a segment takes no copy, though they be views of its operands."""
+        return {**self.reasons, **self.reads}
+
 
 def is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
@@ -81,6 +86,11 @@ def is_view(node) -> bool:
             and not node.target._schema.is_mutable and places_reason(node) is None)
 
 
+# Data decides the first size of the results of these, which a segment reads as it runs.
+_COUNTED = {aten.nonzero.default, aten.argwhere.default, aten.masked_select.default,
+            aten.index.Tensor}  # not bincount: there is no bound for its size
+
+
 def is_counted(node) -> bool:
     """Does data decide a size that a segment can read?"""
     if not node.meta.get("unbacked_bindings") or node.target not in _COUNTED:
@@ -108,9 +118,6 @@ def _tensor_reason(value) -> str | None:
     return None
 
 
-# Data decides the first size of the results of these, which a segment reads as it runs.
-_COUNTED = {aten.nonzero.default, aten.argwhere.default, aten.masked_select.default,
-            aten.index.Tensor}  # not bincount: there is no bound for its size
 _INDEXING = {aten.index.Tensor, aten.index_put.default, aten._unsafe_index.Tensor,
              aten._unsafe_index_put.default}
 

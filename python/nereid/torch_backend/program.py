@@ -141,13 +141,19 @@ class Program:
     def reasons(self) -> dict:
         """Why PyTorch runs a node: of each that computes something."""
         self.finish()
-        return self._reasons
+        return self._parts.reasons
+
+    @property
+    def apart(self) -> dict:
+        """Partition.apart."""
+        self.finish()
+        return self._parts.apart
 
     @property
     def reads(self) -> dict:
         """What the host reads of the data while the program runs, by node."""
         self.finish()
-        return self._reads
+        return self._parts.reads
 
     # ---- symbols ----
 
@@ -180,8 +186,8 @@ class Program:
         """Chooses the segments, and starts to compile them."""
         self._refused = refused
         parts = partition(self.graph, refused, self.settings)
-        self._reasons, self._reads = parts.reasons, parts.reads
-        self.steps = self._steps(parts.steps, {**parts.reasons, **parts.reads})
+        self._parts = parts
+        self.steps = self._steps(parts.steps, parts.apart)
         self._segments = [step for step in self.steps if isinstance(step, Compiled)]
         self._name_segments()
         self._work = _Work(self._segments)
@@ -302,7 +308,7 @@ class Program:
         number = len(os.listdir(folder))
         stem = os.path.join(folder, f"{number:04}_{self.kind}")
         reasons = "".join(f"# {node}: {node.target}: {reason}\n"
-                          for node, reason in self._reasons.items())
+                          for node, reason in self._parts.reasons.items())
         with open(f"{stem}.program.py", "w") as file:
             file.write(f"{reasons}{self.source}")
         for i, segment in enumerate(self._segments):

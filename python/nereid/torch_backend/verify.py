@@ -165,8 +165,7 @@ class Verified:
         from nereid.torch_backend.segment import Compiled, SegmentPlan
 
         segment = Segment(0, self.plan.device, nodes)
-        plan = SegmentPlan(segment, self.program.number_of_symbol,
-                           {**self.program.reasons, **self.program.reads})
+        plan = SegmentPlan(segment, self.program.number_of_symbol, self.program.apart)
         plan.bases = outputs
         compiled = Compiled(plan, self.program.settings, self.program.shape_env)
         compiled.compile()
