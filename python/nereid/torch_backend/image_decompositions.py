@@ -144,7 +144,7 @@ def _grid_sampler_backward(grad_output, input, grid, interpolation_mode, padding
 
 def _starts(sample, size: int, pool: int, count: int):
     """Where the windows of an axis begin, by a sample of each plane: [planes, count].  Each number
-    is rounded to the sample's dtype, as PyTorch's are."""
+    is rounded to the sample's dtype, as PyTorch's are on a CPU."""
     last = torch.full_like(sample, size - pool).long().unsqueeze(-1)
     if count == 1:
         return last
@@ -164,6 +164,8 @@ def _fractional_pool(self, kernel_size, output_size, random_samples):
     sizes, lead = list(self.shape[-n:]), list(self.shape[:-n])
     if _is_open(*sizes, *output_size):
         return NotImplemented
+    if self.device.type == "cuda" and self.dtype.itemsize < 4:
+        return NotImplemented  # PyTorch's places of windows are others there than on a CPU.
     if 0 in self.shape:
         empty = self.new_zeros([*lead, *output_size])
         return empty, empty.long()
