@@ -232,6 +232,7 @@ def check_counted_sizes():
     reads = {what for made in torch_backend._programs[first:] for what in made.reads.values()}
     tally.check(not reasons, f"counted sizes by PyTorch: {reasons}")
     tally.check("the host reads a size" in reads, f"counted sizes are read: {reads}")
+    check("a mask of no input", lambda x: x[torch.ones_like(x, dtype=torch.bool)], x, **full)
     torch._dynamo.reset()
     of_any_size = torch.compile(lambda x: (x[x > 0] * 2, x.nonzero()), backend="nereid",
                                 dynamic=True, fullgraph=True)
