@@ -420,6 +420,7 @@ static void find_constants(Compiler *c) {
     keep_constant(c, once, loop->condition);
     for (uint32_t j = 0; j < loop->ncopies; j++) keep_constant(c, once, loop->copies[j].from);
   }
+  for (uint32_t i = 0; i < c->plan->nreads; i++) keep_constant(c, once, c->plan->reads[i].buffer);
 }
 
 /* The constant part comes first. */
@@ -618,12 +619,11 @@ static bool all_primitive(Graph *g) {
 
 static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
-  Fusion *f = fuse_graph(
-      g, g->arena,
-      &(FuseOptions){.together = o->fuse,
-                     .columns = o->target == TARGET_CPU,
-                     .strips = o->fuse && o->target == TARGET_GPU,
-                     .freeze = o->freeze});
+  Fusion *f = fuse_graph(g, g->arena,
+                         &(FuseOptions){.together = o->fuse,
+                                        .columns = o->target == TARGET_CPU,
+                                        .strips = o->fuse && o->target == TARGET_GPU,
+                                        .freeze = o->freeze});
   Text fused = text_new(g->arena);
   fusion_print(&fused, f);
   out->fused = fused.data ? fused.data : "";

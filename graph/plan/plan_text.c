@@ -330,6 +330,17 @@ static void check_loops(Reader *p) {
                p->list.data[p->loops.data[i].condition].name);
 }
 
+/* What the host reads in each run must outlive the steps that run once. */
+static void check_reads(Reader *p) {
+  for (size_t i = 0; i < p->reads.len && !p->r.failed; i++) {
+    uint32_t buffer = p->reads.data[i].buffer;
+    const PlanBuffer *b = &p->list.data[buffer];
+    if (b->kind == BUFFER_TEMPORARY && p->once.data[buffer])
+      ir_error(&p->r, p->r.token.span, E_GRAPH_PLAN_ONCE_GONE, b->name,
+               p->reads.data[i].symbol->name);
+  }
+}
+
 /* ---- steps ---- */
 
 typedef VEC(StepArg) StepArgs;
@@ -524,6 +535,7 @@ Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
   }
   if (!p.r.failed && !ir_at(&p.r, "source")) ir_expected(&p.r, "a line of a plan");
   if (!p.r.failed) check_loops(&p);
+  if (!p.r.failed) check_reads(&p);
   if (!p.r.failed) read_kernel_source(&p);
   if (!p.r.failed) finish_plan(&p);
   return p.r.failed ? NULL : p.plan;

@@ -226,13 +226,13 @@ def check_counted_sizes():
           **full)
     check("a mask in training", lambda x, w: (lambda y: y[y > 0])(x @ w).sum(), x,
           randn(7, 4).requires_grad_(), train=True, **full)
+    check("a mask of no input", lambda x: x[torch.ones_like(x, dtype=torch.bool)], x, **full)
     check("many places", lambda x: x.nonzero().sum(0), randn(200, 300).relu(), **full)
     reasons = {str(node.target) for made in torch_backend._programs[first:]
                for node in made.reasons}
     reads = {what for made in torch_backend._programs[first:] for what in made.reads.values()}
     tally.check(not reasons, f"counted sizes by PyTorch: {reasons}")
     tally.check("the host reads a size" in reads, f"counted sizes are read: {reads}")
-    check("a mask of no input", lambda x: x[torch.ones_like(x, dtype=torch.bool)], x, **full)
     torch._dynamo.reset()
     of_any_size = torch.compile(lambda x: (x[x > 0] * 2, x.nonzero()), backend="nereid",
                                 dynamic=True, fullgraph=True)

@@ -96,22 +96,7 @@ def is_counted(node) -> bool:
     if not node.meta.get("unbacked_bindings") or node.target not in _COUNTED:
         return False
     values = [operand.meta.get("val") for operand in node.all_input_nodes]
-    return (all(value.dim() > 0 for value in values if is_tensor(value))
-            and all(_has_input(operand) for operand in node.all_input_nodes))
-
-
-def _has_input(node) -> bool:
-    """Is it computed from an input of the graph?  What is not, a plan computes once, beforehand,
-    and on a GPU nothing orders that before the read of a size."""
-    seen, pending = set(), [node]
-    while pending:
-        node = pending.pop()
-        if node.op == "placeholder" and is_tensor(node.meta.get("val")):
-            return True
-        new = [operand for operand in node.all_input_nodes if operand not in seen]
-        seen.update(new)
-        pending += new
-    return False
+    return all(value.dim() > 0 for value in values if is_tensor(value))
 
 
 def _read_reason(node) -> str | None:

@@ -24,6 +24,8 @@ CASES = [
     ("index.Tensor(cube, [mask])", lambda x, m: x[m]),
     ("index.Tensor(cube, [none])", lambda x, m: x[m]),
     ("index.Tensor(cube, [None, inner])", lambda x, m: x[:, m]),
+    # a mask of no input, whose elements are counted once
+    ("ones_like.default(mask); index.Tensor(cube, [$0])", lambda m, x: x[np.ones_like(m)]),
     # what comes behind depends on the size; and one size on another
     ("nonzero.default(x); sum.dim_IntList($0, [0]); sub.Tensor($0, $1); mul.Tensor($2, 2)",
      lambda x: 2 * (np.argwhere(x) - np.argwhere(x).sum(0))),

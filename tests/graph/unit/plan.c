@@ -127,6 +127,9 @@ static void errors(void) {
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
         "%linear.1 is written by a step that runs once and read by relu in each run: "
         "make it a constant");
+  wrong("t_ptr = %linear.1, n", "t_ptr = %count, n",
+        "%count is written by a step that runs once and read by u0 in each run: "
+        "make it a constant");
   wrong("0..1\n", "1..0\n", "the integer must be between 1 and");
   wrong("warps 4", "warps 64", "the integer must be between 0 and 32");
 }
