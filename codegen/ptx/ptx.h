@@ -255,6 +255,14 @@ Operand ptx_widen_ref(Ptx *p, const Ref *r, DType t);
 /* f32 to f16, bf16 or f8. */
 void ptx_narrow(Ptx *p, DType t, Operand d, Operand x, bool rtz);
 
+/* ---- divide.c ---- */
+/* d = x / by, or the remainder of that, of 64-bit integers, without a division; false: `by` is no
+ * constant above 1, and nothing was emitted. */
+bool ptx_divide_by_constant(Ptx *p, TileCode op, DType t, Operand d, Operand x, Operand by);
+/* Of a quotient by d, which is no power of two: the factor whose product's high half has it. */
+uint64_t ptx_unsigned_multiplier(uint64_t d);
+int64_t ptx_signed_multiplier(uint64_t d);
+
 /* ---- mem.c ---- */
 void ptx_ld(Ptx *p, const NestStmt *s);
 void ptx_st(Ptx *p, const NestStmt *s);

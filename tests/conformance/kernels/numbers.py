@@ -283,3 +283,11 @@ def by_symbol(x_ptr, sine_ptr, zeros_ptr, power_ptr, WIDE: tl.constexpr, BLOCK: 
     tl.store(sine_ptr + i, sine(x.to(tl.float64)) if WIDE else sine(x))
     tl.store(zeros_ptr + i, leading_zeros((x * 100).to(tl.int64 if WIDE else tl.int32)))
     tl.store(power_ptr + i, power(x, 3))
+
+
+@triton.jit
+def divide_by_constant(x_ptr, quotient_ptr, rest_ptr, n, D: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0)
+    tl.store(quotient_ptr + i, x // D, mask=i < n)
+    tl.store(rest_ptr + i, x % D, mask=i < n)

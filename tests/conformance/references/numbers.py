@@ -242,3 +242,31 @@ def by_symbol(rng, n=128, wide=False):
     zeros = np.array([0 if v < 0 else bits - int(v).bit_length() for v in scaled], np.int32)
     return dict(x_ptr=x, **outs), dict(WIDE=wide, BLOCK=n), "1", \
         dict(sine_ptr=np.sin(x.astype(np.float64)), zeros_ptr=zeros, power_ptr=x ** 3)
+
+
+@case(FILE, tol=0, by=2)
+@case(FILE, tol=0, by=3)
+@case(FILE, tol=0, by=7)
+@case(FILE, tol=0, by=-8)
+@case(FILE, tol=0, by=641)
+@case(FILE, tol=0, by=1 << 33)
+@case(FILE, tol=0, by=(1 << 33) + 1)
+@case(FILE, tol=0, by=1 << 62)
+@case(FILE, tol=0, by=(1 << 63) - 1)
+@case(FILE, tol=0, by=7, dtype="u64")
+@case(FILE, tol=0, by=16, dtype="u64")
+@case(FILE, tol=0, by=(1 << 33) + 1, dtype="u64")
+@case(FILE, tol=0, by=(1 << 63) - 1, dtype="u64")
+def divide_by_constant(rng, by, dtype="i64"):
+    """Quotients are rounded to zero, as C's are."""
+    limits = np.iinfo(dtype.replace("i", "int") if dtype[0] == "i" else "uint64")
+    near = [k * by + d for k in (-3, -1, 0, 1, 2, 1000) for d in (-1, 0, 1)]
+    some = [int(rng.integers(limits.min, limits.max, dtype=limits.dtype.type)) >> s for s in range(64)]
+    ends = [limits.min, limits.min + 1, limits.max - 1, limits.max]
+    x = [v for v in near + some + ends if limits.min <= v <= limits.max]
+    quotient = [abs(v) // abs(by) * (1 if (v < 0) == (by < 0) else -1) for v in x]
+    rest = [v - q * by for v, q in zip(x, quotient)]
+    x, quotient, rest = (np.array(v, limits.dtype) for v in (x, quotient, rest))
+    args = dict(x_ptr=x, quotient_ptr=new("empty", dtype, len(x)),
+                rest_ptr=new("empty", dtype, len(x)), n=len(x))
+    return args, dict(D=by, BLOCK=64), "cdiv(n, BLOCK)", dict(quotient_ptr=quotient, rest_ptr=rest)
