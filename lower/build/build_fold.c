@@ -80,14 +80,16 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
 }
 
 /* An axis spelled by warps, lanes and one register digit, in that order (lower/bind/bind_scan.c); a
- * thread holds at least `run` elements. */
+ * thread holds at least `run` elements.  The axis has the warps that other axes leave. */
 static Layout run_layout(Build *s, const Type *t, int axis, int64_t run) {
-  int order[MAX_RANK], n = 0, warps = s->nest->warps, lanes = s->nest->lanes;
+  int order[MAX_RANK], n = 0, warps = s->nest->warps, lanes = s->nest->lanes, use = warps;
   order[n++] = axis;
   for (int a = t->rank - 1; a >= 0; a--)
     if (a != axis) order[n++] = a;
-  int64_t extent = t->shape[axis];
-  int use = t->rank == 1 ? warps : 1;
+  int64_t extent = t->shape[axis], rows = 1;
+  for (int a = 0; a < t->rank; a++)
+    if (a != axis) rows *= t->shape[a];
+  for (; use > 1 && rows > 1; rows = (rows + 1) / 2) use /= 2;
   while (use > 1 && extent < (int64_t)use * lanes * 2) use /= 2;
   int64_t least = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
   if (run < least) run = least;
