@@ -261,7 +261,8 @@ def divide_by_constant(rng, by, dtype="i64"):
     """Quotients are rounded to zero, as C's are."""
     limits = np.iinfo(dtype.replace("i", "int") if dtype[0] == "i" else "uint64")
     near = [k * by + d for k in (-3, -1, 0, 1, 2, 1000) for d in (-1, 0, 1)]
-    some = [int(rng.integers(limits.min, limits.max, dtype=limits.dtype.type)) >> s for s in range(64)]
+    some = rng.integers(limits.min, limits.max, 64, dtype=limits.dtype.type)
+    some = [int(v) >> s for s, v in enumerate(some)]
     ends = [limits.min, limits.min + 1, limits.max - 1, limits.max]
     x = [v for v in near + some + ends if limits.min <= v <= limits.max]
     quotient = [abs(v) // abs(by) * (1 if (v < 0) == (by < 0) else -1) for v in x]
