@@ -10,16 +10,30 @@ static Node *nonzero_mask(Build *b, Node *x) {
   return x->type.dtype == DT_I1 ? x : build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
 }
 
+/* The elements of src in new memory of n elements, each where `index` says; -1: nowhere.  Other
+ * elements of it have no value. */
+static Node *put_in_memory(Build *b, Dim n, Node *index, Node *src) {
+  NamedArg named[] = {{pool_name(b->in.g->names, "dtype"), arg_dtype(src->type.dtype)},
+                      {pool_name(b->in.g->names, "once"), arg_bool(false)}};
+  Node *memory =
+      build_with_all(b, OP_nereid_empty_default, ARGS(arg_dims(b->in.g, 1, &n)), 2, named);
+  Arg how = {.kind = ARG_STRING, .name = "put"};
+  return build(b, OP_nereid_scatter_default,
+               ARGS(arg_node(memory), arg_node(index), arg_node(src), how));
+}
+
 /* The indices where the mask (of one axis) holds, in order. */
 static Node *true_indices(Build *b, Node *mask, Dim size) {
   Dims *d = b->in.g->dims;
   Dim all = mask->type.shape[0];
   if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
-  Node *index = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
-  Node *indices = scatter_writers(b, all, index);
-  Node *count = build_sum(b, build_to(b, mask, DT_I64), 1, false);
+  MaskParts m = scatter_mask_parts(b, mask);
+  DType t = m.number->type.dtype;
+  Node *to = build_where(b, m.mask, arg_node(m.number), build_int(b, -1));
+  Node *place = build_view(b, build_arange(b, value_numel(b->in.g, &to->type)), 2, to->type.shape);
+  Node *indices = put_in_memory(b, all, to, build_to(b, place, t));
   return build(b, OP_nereid_counted_default,
-               ARGS(arg_node(indices), arg_node(count), arg_dim(size)));
+               ARGS(arg_node(indices), arg_node(m.count), arg_dim(size)));
 }
 
 /* Coordinates, a row for each element. */

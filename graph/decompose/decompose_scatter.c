@@ -60,31 +60,64 @@ Node *scatter_from_start(Build *b, Node *index, Dim size) {
                      arg_node(index));
 }
 
-/* A row is gone through by one program, and a long one would keep a GPU waiting: then parts of it
- * are rows, and where they begin is what the sums of those before them say. */
-enum { LONG_ROW = 1 << 13, PART = 1 << 10 };
+/* ---- masks in parts ---- */
 
-static Node *count_in_parts(Build *b, Node *x) {
-  Dims *d = b->in.g->dims;
-  Dim n = x->type.shape[0], part = dim_int(d, PART);
-  Dim parts = dim_floordiv(d, dim_add(d, n, dim_int(d, PART - 1)), part);
-  Dim rest = dim_sub(d, dim_mul(d, parts, part), n);
-  Node *both[] = {x, build_full(b, 1, &rest, build_int(b, 0), DT_I64)};
-  Node *rows = build_view(b, build_cat(b, 2, both, 0), 2, (Dim[]){parts, part});
-  Node *count = build_with(b, OP_aten_cumsum_default, rows, build_int(b, 1));
-  Node *sum = build_reduce(b, OP_aten_sum_dim_IntList, rows, 2, false);
-  Node *before = build_with(b, OP_aten_cumsum_default, sum, build_int(b, 0));
-  before = build_unsqueeze(b, build_sub(b, before, sum), 1);
-  Node *all = build_view(b, build_add(b, count, before), 1, (Dim[]){dim_mul(d, parts, part)});
-  return build_slice(b, all, 0, dim_int(d, 0), n, 1);
+/* A mask of one axis as rows of `part` elements, false after its end. */
+static Node *rows_of_mask(Build *b, Node *mask, Dim parts, Dim part) {
+  Dims *d = build_dims(b);
+  Dim all = dim_mul(d, parts, part), rest = dim_sub(d, all, mask->type.shape[0]);
+  Node *both[] = {mask, build_full(b, 1, &rest, build_int(b, 0), DT_I1)};
+  if (!dim_is(rest, 0)) mask = build_cat(b, 2, both, 0);
+  return build_view(b, mask, 2, (Dim[]){parts, part});
+}
+
+/* x with `before`, a number for each row, added to the first element of its row. */
+static Node *start_rows(Build *b, Node *x, Node *before) {
+  Node *place = build_unsqueeze(b, build_arange(b, x->type.shape[1]), 0);
+  Node *is_first = build_with(b, OP_aten_eq_Scalar, place, build_int(b, 0));
+  before = build_unsqueeze(b, build_to(b, before, x->type.dtype), 1);
+  return build_add(b, x, build_where(b, is_first, arg_node(before), build_int(b, 0)));
+}
+
+static Node *running_sum(Build *b, Node *x, uint32_t axis) {
+  const Arg args[] = {arg_node(x), build_int(b, axis)};
+  return build_with_named(b, OP_aten_cumsum_default, 2, args, "dtype", arg_dtype(x->type.dtype));
+}
+
+MaskParts scatter_mask_parts(Build *b, Node *mask) {
+  enum { PART = 1 << 10, LONG = 1 << 21, LONG_PART = 1 << 12 };
+  Dims *d = build_dims(b);
+  Dim n = mask->type.shape[0], parts = dim_int(d, 1), part = n;
+  const int64_t most = dim_range(d, n).hi;
+  bool one = most <= PART;
+  DType t = most <= INT32_MAX - LONG_PART ? DT_I32 : DT_I64;
+  if (!one) {
+    part = dim_int(d, most > LONG ? LONG_PART : PART);
+    parts = dim_floordiv(d, dim_sub(d, dim_add(d, n, part), dim_int(d, 1)), part);
+  }
+  MaskParts m = {.mask = rows_of_mask(b, mask, parts, part)};
+  /* Other nodes than what is summed up: as one they would be stored. */
+  Node *x = build_to(b, build_where(b, m.mask, build_int(b, 1), build_int(b, 0)), t);
+  if (one) {
+    m.count = build_sum(b, build_to(b, m.mask, DT_I64), 3, false);
+  } else {
+    Node *counts = build_sum(b, build_to(b, m.mask, DT_I64), 2, false);
+    m.count = build_sum(b, counts, 1, false); /* here, so that it shares a kernel with the next */
+    x = start_rows(b, x, build_sub(b, running_sum(b, counts, 0), counts));
+  }
+  m.number = build_with(b, OP_aten_sub_Tensor, running_sum(b, x, 1), build_int(b, 1));
+  return m;
 }
 
 Node *scatter_number(Build *b, Node *mask) {
-  Node *x = build_to(b, mask, DT_I64);
-  bool is_long = rank_of(x) == 1 && dim_range(b->in.g->dims, x->type.shape[0]).hi > LONG_ROW;
-  Node *count =
-      is_long ? count_in_parts(b, x) : build_with(b, OP_aten_cumsum_default, x, build_int(b, 0));
-  return build_with(b, OP_aten_sub_Tensor, count, build_int(b, 1));
+  if (rank_of(mask) != 1) {
+    Node *x = build_to(b, mask, DT_I64);
+    x = build_with(b, OP_aten_cumsum_default, x, build_int(b, 0));
+    return build_with(b, OP_aten_sub_Tensor, x, build_int(b, 1));
+  }
+  Node *number = scatter_flat(b, scatter_mask_parts(b, mask).number);
+  number = build_slice(b, number, 0, build_const(b, 0), mask->type.shape[0], 1);
+  return build_to(b, number, DT_I64);
 }
 
 /* ---- reductions ---- */

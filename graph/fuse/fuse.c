@@ -634,20 +634,21 @@ static void check_member(Node *operand, const Dim *index, void *ctx) {
 }
 
 /* Puts to different tensors share a kernel if none reads another's, and what n writes to has no
- * reader that runs later. */
+ * reader that runs later.  A put joins scans that say where it writes. */
 static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
   const Fusion *f = s->f;
   const Group *reader = s->last_reader[n->args[0].node->id];
   Check c = {f, g, NULL};
-  if (!prim_puts(n) || !prim_puts(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
+  bool only = prim_puts(g->nodes.data[0]);
+  if (!prim_puts(n) || !(only || group_has_columns(g))) return stopped(STOP_SCATTER, NULL);
   if (reader && reader->number >= g->number) return stopped(STOP_SCATTER, NULL);
-  each_operand(f, n, check_member, &c);
-  if (c.apart) return stopped(STOP_SCATTER, NULL);
+  if (only) each_operand(f, n, check_member, &c);
+  if (c.apart || f->of[n->args[0].node->id] == g) return stopped(STOP_SCATTER, NULL);
   if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
   const ValueType *t = &n->args[1].node->type;
   if (!fuse_same_shape(g, t->rank, t->shape)) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = ROLE_FULL;
-  return stopped(STOP_NONE, NULL);
+  return only ? stopped(STOP_NONE, NULL) : uses_fit(f, g, n);
 }
 
 /* The reason why n can't join g; kind STOP_NONE: it can, and has its role there. */
@@ -658,7 +659,7 @@ static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   if (g->number < f->barrier) return stopped(STOP_LOOP, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (g->kind == GROUP_LIBRARY) return stopped(STOP_LIBRARY, NULL);
-  if (is_scatter(n) || is_scatter(g->nodes.data[0])) return puts_fit(s, g, n);
+  if (is_scatter(n) || is_scatter(vec_last(&g->nodes))) return puts_fit(s, g, n);
   if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
   bool loops = fuse_has_columns(n) || is_window(n);
   if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);

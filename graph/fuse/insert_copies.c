@@ -14,6 +14,10 @@ static bool is_computed(const Node *n) {
   return k != PRIM_VIEW && k != PRIM_CREATE;
 }
 
+static bool is_empty_memory(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY;
+}
+
 static Node *copy_of(Graph *g, Node *n, Node *before) {
   Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
   copy->op = ops_at(OP_aten_clone_default);
@@ -172,12 +176,13 @@ static Readers find_node_readers(Graph *g, Arena *a) {
 }
 
 /* May n, a put, write to the memory of the tensor that it replaces elements of?  It must be one
- * that the graph writes to, or that was written to so, and nothing may read its old value
- * later. */
+ * that the graph writes to, or that was written to so, or memory without values, and nothing may
+ * read its old value later. */
 static bool writes_in_place(const Readers *r, const Node *n) {
   Node *x = n->args[0].node;
   if (!prim_puts(n) || r->last[x->id] > r->position[n->id]) return false;
-  return x->kind == NODE_INPUT ? r->updated[x->id] : prim_memory(x) != x;
+  if (x->kind == NODE_INPUT) return r->updated[x->id];
+  return prim_memory(x) != x || is_empty_memory(x);
 }
 
 /* Other operands of n must not alias the one that it writes to. */
@@ -191,6 +196,19 @@ static void separate_operands(Graph *g, Node *n) {
 }
 
 /* ---- searched and scattered tensors are in memory ---- */
+
+/* More memory without values: equal nodes of it have become one. */
+static Node *empty_like(Graph *g, const Node *n, Node *before) {
+  Node *made = graph_node(g, NODE_CALL, before, n->nargs, n->nnamed);
+  made->op = n->op;
+  memcpy(made->args, n->args, n->nargs * sizeof *n->args);
+  memcpy(made->named, n->named, n->nnamed * sizeof *n->named);
+  made->type = n->type;
+  made->location = n->location;
+  made->origin = n->origin;
+  graph_fresh_name(g, made, "empty");
+  return made;
+}
 
 /* A scatter writes to memory of its own, or in place; what is searched, or read as a size, must be
  * there as it is. */
@@ -211,7 +229,9 @@ static void separate_memory(Graph *g) {
       if (!(in_memory >> i & 1)) continue;
       Node *x = n->args[i].node;
       bool written = k == PRIM_SCATTER && i == 0;
-      if (written || (x->kind != NODE_INPUT && !is_computed(x))) n->args[i].node = copy_of(g, x, n);
+      if (written && is_empty_memory(x)) n->args[i].node = empty_like(g, x, n);
+      else if (written || (x->kind != NODE_INPUT && !is_computed(x)))
+        n->args[i].node = copy_of(g, x, n);
     }
   }
   arena_free(scratch);

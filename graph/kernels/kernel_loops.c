@@ -280,8 +280,9 @@ static void print_put(Kernel *k, Node *n) {
     kernel_line(k, "tl.store(%s + %s%s, %s, mask=%s)", kernel_buffer(k, to), at, all, v, mask);
     return;
   }
+  Value place = kernel_value(k, index, element);
   const char *at = kernel_fresh(k, "at");
-  kernel_line(k, "%s = %s", at, whole_tile_of(k, kernel_value(k, index, element), DT_I64));
+  kernel_line(k, "%s = %s", at, whole_tile_of(k, place, place.dtype == DT_I32 ? DT_I32 : DT_I64));
   kernel_line(k, "tl.store(%s + %s, %s, mask=%s & (%s >= 0))", kernel_buffer(k, to), at, v,
               k->masks[whole_axes(k)], at);
 }
@@ -609,7 +610,8 @@ static void scan_part(Kernel *k, Node *n) { kernel_scan(k, n, true); }
 
 static void store_if_wanted(Kernel *k, Node *n) {
   if (prim_checks(n)) kernel_check(k, n);
-  if (k->f->stored[n->id]) kernel_store(k, n, own_value(k, n));
+  if (prim_kind(n->op) == PRIM_SCATTER) kernel_scatter(k, n);
+  else if (k->f->stored[n->id]) kernel_store(k, n, own_value(k, n));
 }
 
 static void stage_in_loop(Loops *l, uint32_t stage) {
