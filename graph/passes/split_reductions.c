@@ -11,6 +11,11 @@
  *
  * The sum of sums is as good as, or better than, the one in order.
  *
+ * A size that is open, or has no good divisors, gets elements that change nothing after its end; of
+ * an open one, what is known of its range decides:
+ *
+ *   sum(x[s0])  =  sum(sum(view(cat(x, 0, 0, ...), [(s0 + 4095) // 4096, 4096]), 1), 0)
+ *
  * A sum of squares of differences from m, as a variance is, reads its operand once, and not after m
  * is known (Chan, Golub and LeVeque 1983): of each part of n elements with mean a
  *
@@ -31,7 +36,11 @@ enum {
   RESULTS_MAX = 1024,     /* about as many programs keep a GPU busy */
   ROW_MIN = 8192,
   ROW_PART_MIN = 1024,
-  ROW_PART_MAX = 4096
+  ROW_PART_MAX = 4096,
+  /* Where a size is open, such that most of what it may be gains, and the rest loses little. */
+  OPEN_COLUMN_MIN = 1 << 11, /* rows that there may be */
+  OPEN_RESULTS_MAX = 4,      /* of open rows: those of a softmax are many */
+  OPEN_ROW_MIN = 1 << 15     /* of rows that are known, when results are open */
 };
 
 /* The operand that has all elements of a pointwise node; NULL: none has. */
@@ -77,29 +86,24 @@ static int64_t source_stride(Graph *g, Node *n, uint32_t axis) {
 static uint32_t reduced_as_columns(Graph *g, Node *x, uint32_t set) {
   int64_t stride = 1;
   for (uint32_t i = rank_of(x); i-- > 0;) {
-    int64_t size = x->type.shape[i]->value;
-    if (size == 1) continue;
-    if (source_stride(g, x, i) != stride) break;
-    stride *= size;
+    if (dim_is(x->type.shape[i], 1)) continue;
+    if (!dim_is_int(x->type.shape[i]) || source_stride(g, x, i) != stride) break;
+    stride *= x->type.shape[i]->value;
     if (!(set >> i & 1)) return stride >= COLUMNS_MIN ? set & ((1u << i) - 1) : 0;
     if (stride > SHORT_ROW) return 0;
   }
   for (uint32_t i = 0; i < rank_of(x); i++)
-    if (!(set >> i & 1) && x->type.shape[i]->value >= COLUMNS_MIN && source_stride(g, x, i) == 1)
+    if (!(set >> i & 1) && dim_range(g->dims, x->type.shape[i]).lo >= COLUMNS_MIN &&
+        source_stride(g, x, i) == 1)
       return set;
   return 0;
-}
-
-static bool has_known_sizes(const Node *x) {
-  for (uint32_t i = 0; i < rank_of(x); i++)
-    if (!dim_is_int(x->type.shape[i])) return false;
-  return true;
 }
 
 /* The first step of a reduction: over whole axes, and over `inner` elements each of axis `axis`. */
 typedef struct {
   uint32_t whole, axis;
   int64_t inner; /* 1: no axis is cut */
+  bool pads;     /* the axis is, or may be, no multiple of `inner` */
 } Part;
 
 static int64_t largest_divisor(int64_t n, int64_t most) {
@@ -108,22 +112,42 @@ static int64_t largest_divisor(int64_t n, int64_t most) {
   return 1;
 }
 
-/* Axes from the innermost, as far as they fit, and a part of the next one; one that has no part of
- * a good size is left to the second step.  false: there is no such part. */
-static bool choose_part(const Node *x, uint32_t set, int64_t least, int64_t most, Part *p) {
+/* The number that a size is known to be a multiple of. */
+static int64_t known_factor(Dim size) {
+  return dim_is_int(size) || size->kind == DIM_PRODUCT ? size->value : 1;
+}
+
+/* Cuts an axis into parts of at least `least` elements and at most `most`. */
+static int64_t cut_with_pads(uint32_t axis, int64_t factor, int64_t least, int64_t most, Part *p) {
+  int64_t inner = largest_divisor(factor, most);
+  p->axis = axis;
+  p->pads = inner < least;
+  p->inner = p->pads ? power_of_2(most / 2 + 1, 1) : inner;
+  return p->inner;
+}
+
+/* Axes from the innermost, as far as they fit, and a part of the next one.  One that has no part of
+ * a good size is left to the second step, but padded if it is open, or with `pads`.  false: there
+ * is no such part. */
+static bool find_part(const Node *x, uint32_t set, int64_t least, int64_t most, bool pads,
+                      Part *p) {
   int64_t n = 1;
   *p = (Part){.inner = 1};
   for (uint32_t i = rank_of(x); i-- > 0 && n < least;) {
     if (!(set >> i & 1)) continue;
-    int64_t size = x->type.shape[i]->value;
-    bool whole = size && n * size <= most;
-    int64_t inner = whole ? size : largest_divisor(size, most / n);
-    if (!whole && n * inner < least) continue;
-    n *= inner;
-    if (whole) p->whole |= 1u << i;
-    else p->axis = i, p->inner = inner;
+    Dim size = x->type.shape[i];
+    bool known = dim_is_int(size), whole = known && size->value && n * size->value <= most;
+    int64_t wanted = (least + n - 1) / n, factor = known_factor(size);
+    bool fits = whole || largest_divisor(factor, most / n) >= wanted;
+    if (!fits && known && !pads) continue;
+    if (whole) p->whole |= 1u << i, n *= size->value;
+    else n *= cut_with_pads(i, factor, wanted, most / n, p);
   }
   return n >= least && p->whole != set;
+}
+
+static bool choose_part(const Node *x, uint32_t set, int64_t least, int64_t most, Part *p) {
+  return find_part(x, set, least, most, false, p) || find_part(x, set, least, most, true, p);
 }
 
 /* Axes after `axis` move back by one. */
@@ -132,14 +156,32 @@ static uint32_t set_with_axis_cut(uint32_t set, uint32_t axis) {
   return (set & below) | (set & ~below) << 1;
 }
 
-/* x[.., size, ..] as x[.., size / inner, inner, ..] */
-static Node *cut_axis(Build *b, Node *x, const Part *p) {
+/* The element of x's dtype that changes no result of a sum, a maximum or a minimum. */
+static Node *neutral_element(Build *b, OpId op, const Node *x) {
+  if (op == OP_aten_sum_dim_IntList) return build_full(b, 0, NULL, build_int(b, 0), x->type.dtype);
+  return build_limit(b, x->type.dtype, op == OP_aten_amax_default);
+}
+
+/* x with such elements after the end of an axis, which has `size` elements then. */
+static Node *pad_axis(Build *b, OpId op, Node *x, uint32_t axis, Dim size) {
   Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++) shape[i] = x->type.shape[i];
+  shape[axis] = dim_sub(b->in.g->dims, size, x->type.shape[axis]);
+  Node *both[] = {x, build_expand(b, neutral_element(b, op, x), rank_of(x), shape)};
+  return build_cat(b, 2, both, axis);
+}
+
+/* x[.., size, ..] as x[.., size / inner, inner, ..], padded to whole parts */
+static Node *cut_axis(Build *b, OpId op, Node *x, const Part *p) {
+  Dims *d = b->in.g->dims;
+  Dim size = x->type.shape[p->axis], inner = dim_int(d, p->inner), shape[GRAPH_RANK_MAX];
+  Dim parts = dim_floordiv(d, dim_add(d, size, dim_int(d, p->pads ? p->inner - 1 : 0)), inner);
+  if (p->pads) x = pad_axis(b, op, x, p->axis, dim_mul(d, parts, inner));
   for (uint32_t i = 0, k = 0; i < rank_of(x); i++, k++) {
     shape[k] = x->type.shape[i];
     if (i != p->axis) continue;
-    shape[k++] = build_const(b, x->type.shape[i]->value / p->inner);
-    shape[k] = build_const(b, p->inner);
+    shape[k++] = parts;
+    shape[k] = inner;
   }
   return build_view(b, x, rank_of(x) + 1, shape);
 }
@@ -154,17 +196,30 @@ static bool choose_column_part(const Node *x, uint32_t set, int64_t rows, Part *
   return choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
 }
 
+/* Of rows across memory; `open`: their number is. */
+static bool are_columns_long(const Node *x, uint32_t set, DimRange rows, bool again, Part *p) {
+  if (rows.lo == rows.hi)
+    return rows.lo >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
+           choose_column_part(x, set, rows.lo, p);
+  return !again && rows.hi >= OPEN_COLUMN_MIN &&
+         choose_part(x, set, COLUMN_PART_MIN, 2 * COLUMN_PART_MAX, p);
+}
+
 /* `again`: x has results of parts. */
 static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
-  Dim all = value_numel(b->in.g, &x->type), row = build_count(b, x, set);
-  if (all->value < ELEMENTS_MIN) return false;
+  Dims *d = b->in.g->dims;
+  Dim count = build_count(b, x, set), results_of = build_count(b, x, all_axes(x) & ~set);
+  DimRange all = dim_range(d, value_numel(b->in.g, &x->type)), row = dim_range(d, count);
+  DimRange results = dim_range(d, results_of);
+  if (all.hi < ELEMENTS_MIN) return false;
   uint32_t first = reduced_as_columns(b->in.g, x, set);
-  if (first) {
-    int64_t rows = build_count(b, x, first)->value;
-    return rows >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) && choose_column_part(x, first, rows, p);
-  }
-  return row->value >= ROW_MIN && all->value / row->value <= RESULTS_MAX &&
-         choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
+  if (first) return are_columns_long(x, first, dim_range(d, build_count(b, x, first)), again, p);
+  bool is_open = !dim_is_int(count) || !dim_is_int(results_of);
+  bool wanted = row.lo >= ROW_MIN && results.hi <= RESULTS_MAX;
+  if (is_open && !again)
+    wanted = dim_is_int(results_of) ? row.hi >= ROW_MIN && results.hi <= OPEN_RESULTS_MAX
+                                    : row.lo >= OPEN_ROW_MIN && results.lo <= RESULTS_MAX / 4;
+  return wanted && choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
 }
 
 /* An operand whose axes of set `first` are to be reduced first, and those of `rest` then. */
@@ -173,13 +228,14 @@ typedef struct {
   uint32_t first, rest;
 } Cut;
 
-static bool cut(Build *b, Node *x, uint32_t set, bool again, Cut *out) {
+/* `whole_parts`: not one that is to be padded. */
+static bool cut(Build *b, OpId op, Node *x, uint32_t set, bool again, bool whole_parts, Cut *out) {
   Part p;
-  if (!is_worth_cutting(b, x, set, again, &p)) return false;
+  if (!is_worth_cutting(b, x, set, again, &p) || (whole_parts && p.pads)) return false;
   bool within = p.inner > 1;
   if (within && rank_of(x) == GRAPH_RANK_MAX) return false;
   if (within) set = set_with_axis_cut(set, p.axis) | 2u << p.axis;
-  out->x = within ? cut_axis(b, x, &p) : x;
+  out->x = within ? cut_axis(b, op, x, &p) : x;
   out->first = within ? set_with_axis_cut(p.whole, p.axis) | 2u << p.axis : p.whole;
   out->rest = set & ~out->first;
   return true;
@@ -188,7 +244,7 @@ static bool cut(Build *b, Node *x, uint32_t set, bool again, Cut *out) {
 /* Reduced axes have one element. */
 static Node *reduce_in_parts(Build *b, OpId op, Node *x, uint32_t set, bool again) {
   Cut c;
-  if (!cut(b, x, set, again, &c)) return build_reduce(b, op, x, set, true);
+  if (!cut(b, op, x, set, again, false, &c)) return build_reduce(b, op, x, set, true);
   return reduce_in_parts(b, op, build_reduce(b, op, c.x, c.first, true), c.rest, true);
 }
 
@@ -215,7 +271,7 @@ static Node *squared_difference(Node *n, uint32_t set) {
 static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
   Cut c;
   Dim shape[GRAPH_RANK_MAX];
-  if (!cut(b, node_arg(difference, 0), set, false, &c)) return NULL;
+  if (!cut(b, OP_aten_sum_dim_IntList, node_arg(difference, 0), set, false, true, &c)) return NULL;
   Node *part = build_mean(b, c.x, c.first, true), *m = node_arg(difference, 1);
   Node *d = build_sub(b, c.x, part);
   Node *squares = build_sum(b, build_mul(b, d, d), c.first, true);
@@ -232,15 +288,26 @@ static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
 
 /* ---- the pass ---- */
 
+static bool is_reduction(const Node *n) {
+  return graph_is_any(n, OP_aten_sum_dim_IntList, OP_aten_amax_default, OP_aten_amin_default);
+}
+
+/* Are x's elements results of reductions already? */
+static bool has_results(const Node *x) {
+  while (prim_is_view(x) || graph_is(x, OP_aten_to_dtype)) x = x->args[0].node;
+  return is_reduction(x);
+}
+
 static void split_reduction(Build *b, Node *n) {
   Node *x = build_self(b);
   uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x));
   Part p;
-  if (!has_known_sizes(x) || !is_worth_cutting(b, x, set, false, &p)) return;
+  bool again = has_results(x);
+  if (x->type.dtype == DT_I1 || !is_worth_cutting(b, x, set, again, &p)) return;
   bool sum = n->op->id == OP_aten_sum_dim_IntList;
   Node *difference = sum ? squared_difference(x, set) : NULL, *y = NULL;
   if (difference) y = sum_squares_in_parts(b, difference, set);
-  if (!y) y = reduce_in_parts(b, n->op->id, x, set, false);
+  if (!y) y = reduce_in_parts(b, n->op->id, x, set, again);
   const ValueType *t = &n->type;
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
   build_become(b, OP_aten_view_default, 2, args);
@@ -249,8 +316,7 @@ static void split_reduction(Build *b, Node *n) {
 bool pass_split_reductions(Graph *g) {
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
-    if (!graph_is_any(n, OP_aten_sum_dim_IntList, OP_aten_amax_default, OP_aten_amin_default))
-      continue;
+    if (!is_reduction(n)) continue;
     Build b = build_at(g, n);
     if (!setjmp(b.in.failed)) split_reduction(&b, n);
   }

@@ -4,16 +4,14 @@ which the driver of a fake GPU is enough, run on the CPU, and give what the CPU'
 
     strips.py [NAME...]
 """
-import os, pathlib, shlex, subprocess, sys, tempfile
+import pathlib, sys, tempfile
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-from quick_cc import quick_compiler  # noqa: E402
+from gpu_plans import GpuPlans  # noqa: E402
 from tally import check, report  # noqa: E402
-
-NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 
 
 def conv(stride, padding, dilation=(1, 1), x="x", w="w", y="y"):
@@ -58,50 +56,20 @@ CASES = {
 }
 
 
-class Machine:
-    def __init__(self, folder):
-        self.folder = folder
-        driver = folder / "fake.so"
-        compiler = shlex.split(os.environ.get("CC", "cc"))
-        subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
-                        ROOT / "tests/support/fake_cuda.c"], check=True)
-        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), FAKE_CUDA="",
-                        NEREID_LIBRARY_PATH="", NEREID_CACHE_DIR=str(folder / "cache"))
-
-    def graph(self, *args):
-        done = subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, env=self.env)
-        check(done.returncode == 0, f"{' '.join(map(str, args))}: {done.stderr}")
-        return done.stdout
-
-    def values(self, model, inputs):
-        out = self.folder / "out"
-        for old in out.glob("*.npy"):
-            old.unlink()
-        self.graph(model, *inputs, "--device", "cpu", "--out-dir", out)
-        return [np.load(path) for path in sorted(out.glob("*.npy"))]
-
-
-def check_case(machine, name):
+def check_case(plans, name):
     image, window, lines, values, parts = CASES[name]
     channels = image[-1]
     rng = np.random.default_rng(3)
-    tensors = {"x": image, "w": (*window, channels), "b": (channels,)}
-    inputs = []
-    for key, shape in tensors.items():
-        inputs.append(machine.folder / f"{key}.npy")
-        np.save(inputs[-1], rng.normal(size=shape).astype(np.float32))
-    params = ", ".join(f'{key}: "f32[{", ".join(map(str, shape))}]"'
-                       for key, shape in tensors.items())
-    model = machine.folder / "model.py"
-    body = "".join(f"    {line}\n" for line in [*lines, "e = torch.ops.aten.exp.default(b)"])
-    model.write_text(f"def forward(self, {params}):\n{body}    return ({values}, e)\n")
-    kernels = machine.graph(model, "--device", "cuda", "--emit", "kernels")
+    shapes = {"x": image, "w": (*window, channels), "b": (channels,)}
+    inputs = plans.save({key: rng.normal(size=shape).astype(np.float32)
+                         for key, shape in shapes.items()})
+    params = {key: f'f32[{", ".join(map(str, shape))}]' for key, shape in shapes.items()}
+    model = plans.write(params, [*lines, "e = torch.ops.aten.exp.default(b)"], f"{values}, e")
+    kernels = plans.graph(model, "--device", "cuda", "--emit", "kernels")
     found = 1 + max(i for i in range(9) if not i or f"    conv_depthwise_{i} = " in kernels)
     check(found == parts, f"{name}: strips of {found}, not {parts}")
-    plan = machine.folder / "plan.txt"
-    machine.graph(model, "--device", "cuda", "--emit", "plan", "-o", plan)
-    want, got = machine.values(model, inputs), machine.values(plan, inputs)
+    plan = plans.plan(model)
+    want, got = plans.values(model, inputs), plans.values(plan, inputs)
     check(len(want) == len(got) > 1, f"{name}: {len(got)} values")
     for i, (a, b) in enumerate(zip(want, got)):
         close = a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-4)
@@ -111,10 +79,9 @@ def check_case(machine, name):
 def main():
     names = sys.argv[1:] or list(CASES)
     with tempfile.TemporaryDirectory() as folder:
-        quick_compiler(folder)
-        machine = Machine(pathlib.Path(folder))
+        plans = GpuPlans(folder)
         for name in names:
-            check_case(machine, name)
+            check_case(plans, name)
     return report()
 
 

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Reductions as a GPU makes them, in parts, also of sizes that are open or have no good divisors,
+and masks whose elements are counted in parts: the GPU's plans, run on the CPU, against the CPU's
+own.
+
+    reductions.py [NAME...]
+"""
+import pathlib, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from gpu_plans import GpuPlans  # noqa: E402
+from tally import check, report  # noqa: E402
+
+ATEN = "torch.ops.aten."
+VARIANCE = [f"m = {ATEN}mean.dim(x, [0], True)", f"d = {ATEN}sub.Tensor(x, m)",
+            f"q = {ATEN}mul.Tensor(d, d)", f"y = {ATEN}sum.dim_IntList(q, [0])"]
+CHOSEN = [f"m = {ATEN}gt.Scalar(x, 0)", f"c = {ATEN}index.Tensor(x, [m])"]
+
+
+def reduce_by(name, axes):
+    return [f"y = {ATEN}{name}(x, {axes})"]
+
+
+# name: x's type, its sizes in runs, lines, kernels.
+CASES = {
+    "open": ("f32[s0]", [(1,), (4095,), (4096,), (70001,)], reduce_by("sum.dim_IntList", [0]), 2),
+    "pointwise": ("f32[s0, s1]", [(1, 1), (300, 231)],
+                  [f"e = {ATEN}exp.default(x)", f"y = {ATEN}amin.default(e, [0, 1])"], 2),
+    "largest": ("f32[s0, 9]", [(1, 9), (8001, 9)],
+                [f"e = {ATEN}neg.default(x)", f"y = {ATEN}amax.default(e, [0, 1])"], 2),
+    "columns": ("f32[s0, 96]", [(1, 96), (127, 96), (2100, 96)],
+                reduce_by("sum.dim_IntList", [0]), 2),
+    "tokens": ("f32[s0, 512, 96]", [(1, 512, 96), (5, 512, 96)],
+               reduce_by("sum.dim_IntList", [0, 1]), 2),
+    "samples": ("f32[s0, 64, 1024]", [(1, 64, 1024), (3, 64, 1024)],
+                reduce_by("sum.dim_IntList", [1, 2]), 2),
+    "scores": ("f32[s0, 16, s0]", [(3, 16, 3), (70, 16, 70)], reduce_by("amax.default", [2]), 1),
+    "variance": ("f32[s0, 96]", [(1, 96), (2100, 96)], VARIANCE, 5),
+    "integers": ("i32[s0]", [(1,), (70001,)], reduce_by("amax.default", [0]), 2),
+    "prime": ("f32[1000003]", [(1000003,)], reduce_by("sum.dim_IntList", [0]), 2),
+    "primes": ("f32[997, 1009]", [(997, 1009)], reduce_by("sum.dim_IntList", [0, 1]), 2),
+    "rows": ("f32[8191, 96]", [(8191, 96)], reduce_by("amax.default", [0]), 2),
+    # numbers of the elements; values; a sum of them
+    "chosen": ("f32[1000]", [(1000,)], [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 2),
+    "chosen_long": ("f32[s0]", [(1,), (1024,), (70001,)],
+                    [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 4),
+    "chosen_twice": ("f32[70001]", [(70001,)],
+                     [*CHOSEN, f"n = {ATEN}lt.Scalar(c, 1)", f"y = {ATEN}index.Tensor(c, [n])"], 8),
+    "chosen_sum": ("f32[200000]", [(200000,)],
+                   [*CHOSEN, f"y = {ATEN}sum.dim_IntList(c, [0])"], 6),
+}
+
+
+def draw(kind, size):
+    x = np.random.default_rng(sum(size)).normal(size=size)
+    return (x * 1000).astype(np.int32) if kind.startswith("i32") else x.astype(np.float32)
+
+
+def check_case(plans, name):
+    kind, sizes, lines, kernels = CASES[name]
+    model = plans.write({"x": kind}, lines, "y,")
+    plan = plans.plan(model)
+    steps = plan.read_text().count("\nstep ")
+    check(steps == kernels, f"{name}: {steps} kernels, not {kernels}")
+    for size in sizes:
+        inputs = plans.save({"x": draw(kind, size)})
+        want, got = plans.values(model, inputs), plans.values(plan, inputs)
+        check(len(want) == len(got) == 1, f"{name}: {len(got)} values")
+        close = want[0].shape == got[0].shape and np.allclose(want[0], got[0], 1e-4, 1e-2)
+        check(close, f"{name} of {size}: {got[0]}, not {want[0]}")
+
+
+def main():
+    names = sys.argv[1:] or list(CASES)
+    with tempfile.TemporaryDirectory() as folder:
+        plans = GpuPlans(folder)
+        for name in names:
+            check_case(plans, name)
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

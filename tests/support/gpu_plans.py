@@ -1,0 +1,62 @@
+"""Plans with kernels for a GPU where there is none: the driver of a fake GPU is enough to make one,
+and the CPU runs it."""
+import os
+import pathlib
+import shlex
+import subprocess
+
+import numpy as np
+
+from quick_cc import quick_compiler
+from tally import check
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+
+
+class GpuPlans:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        quick_compiler(folder)
+        driver = self.folder / "fake.so"
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
+                        ROOT / "tests/support/fake_cuda.c"], check=True)
+        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), FAKE_CUDA="",
+                        NEREID_LIBRARY_PATH="", NEREID_CACHE_DIR=str(self.folder / "cache"))
+
+    def graph(self, *args):
+        """What `nereid graph` prints with these arguments."""
+        done = subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, env=self.env)
+        check(done.returncode == 0, f"{' '.join(map(str, args))}: {done.stderr}")
+        return done.stdout
+
+    def save(self, tensors):
+        """The arrays of {name: array}, each as a file; the paths."""
+        paths = [self.folder / f"{name}.npy" for name in tensors]
+        for path, array in zip(paths, tensors.values()):
+            np.save(path, array)
+        return paths
+
+    def write(self, params, lines, values):
+        """A graph as text, {name: type} its inputs; the path."""
+        model = self.folder / "model.py"
+        inputs = ", ".join(f'{name}: "{kind}"' for name, kind in params.items())
+        body = "".join(f"    {line}\n" for line in lines)
+        model.write_text(f"def forward(self, {inputs}):\n{body}    return ({values})\n")
+        return model
+
+    def plan(self, model):
+        """The path of the GPU's plan, which is a model, too."""
+        plan = self.folder / "plan.txt"
+        self.graph(model, "--device", "cuda", "--emit", "plan", "-o", plan)
+        return plan
+
+    def values(self, model, inputs):
+        """What a model's or a plan's run on the CPU gives."""
+        out = self.folder / "out"
+        for old in out.glob("*.npy"):
+            old.unlink()
+        self.graph(model, *inputs, "--device", "cpu", "--out-dir", out)
+        return [np.load(path) for path in sorted(out.glob("*.npy"))]
