@@ -166,8 +166,11 @@ def _numpy_allocate(sizes, code, bits):
 
 def _shrink(tensor: Any, sizes: tuple[int, ...]) -> Any:
     """The elements that there are, of an output whose size the data has decided."""
-    if tuple(tensor.shape) == sizes:
+    shape = tuple(tensor.shape)
+    if shape == sizes:
         return tensor
+    if shape[1:] == sizes[1:]:
+        return tensor[:sizes[0]]
     n = 1
     for size in sizes:
         n *= size

@@ -15,7 +15,8 @@ from nereid.torch_backend.layout import has_plain_strides, is_known, memory_orde
 from nereid.torch_backend.partition import Segment, is_counted, is_host, is_tensor, partition
 from nereid.torch_backend.log import log, tell
 from nereid.torch_backend.random_ops import is_seeded, without_seed
-from nereid.torch_backend.segment import Compiled, Refused, SegmentPlan
+from nereid.torch_backend.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
+                                          symbols_of)
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.verify import Verified
 
@@ -259,14 +260,25 @@ class Program:
             if not isinstance(step, SegmentPlan):
                 out.append(step)
                 continue
-            own = [node for node in step.nodes if is_counted(node)
-                   or node in needed and is_tensor(node.meta["val"])]
-            step.choose_outputs(own)
+            step.choose_outputs([node for node in step.nodes
+                                 if node in needed and is_tensor(node.meta["val"])])
+            step.choose_outputs(self._counted_outputs(step))
             if not step.bases and not any(self._is_update(node) for node in step.nodes):
                 out.append(step)  # views alone
                 continue
             out.append(self._executable(step))
         return out
+
+    def _counted_outputs(self, step: SegmentPlan) -> list:
+        """The nodes whose shapes alone say sizes that data decides, and others want to know."""
+        counted = [node for node in step.nodes if is_counted(node)]
+        if not counted:
+            return []
+        values = [node.meta.get("val") for node in self.graph.nodes if node not in step.inside]
+        wanted = symbols_of([*values, *(node.meta["val"] for node in step.views)])
+        return [node for node in counted if any(
+            symbol in wanted and step.size_in_output(symbol) is None
+            for symbol in decided_sizes(node, self.shape_env))]
 
     @property
     def _lends(self) -> bool:
@@ -411,7 +423,7 @@ class _Writer:
         self._line(f"{outputs}{'= ' if outputs else ''}{call}(given)")
         for node in plan.nodes:
             if is_counted(node):
-                self._bind_sizes(node)
+                self._bind_sizes_of(node, plan)
         for base in plan.bases:
             value = base.meta["val"]
             if memory_order(value.shape, value.stride()) is None:
@@ -446,15 +458,15 @@ class _Writer:
         self._bind_sizes(node)
 
     def _bind_sizes(self, node) -> None:
-        for symbol, path in self._sizes_that_it_decides(node).items():
+        for symbol, path in decided_sizes(node, self.program.shape_env).items():
             self._line(f"{symbol} = {self._path(self._name(node), path)}")
 
-    def _sizes_that_it_decides(self, node) -> dict:
-        """{symbol, by the name that the graph has for it: where the value has it}."""
-        from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
-
-        bindings = node.meta.get("unbacked_bindings")
-        return resolve_unbacked_bindings(self.program.shape_env, bindings) or {}
+    def _bind_sizes_of(self, node, plan: SegmentPlan) -> None:
+        """The same, of a segment's node, by its outputs' shapes; of some nobody wants to know."""
+        for symbol in decided_sizes(node, self.program.shape_env):
+            found = plan.size_in_output(symbol)
+            if found is not None:
+                self._line(f"{symbol} = {self._name(found[0])}.shape[{found[1]}]")
 
     @staticmethod
     def _path(text: str, path) -> str:

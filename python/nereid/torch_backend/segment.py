@@ -46,9 +46,17 @@ def symbols_of(values) -> set:
         if is_tensor(value):
             closed = value.layout is torch.strided and not value._has_symbolic_sizes_strides
             found |= set() if closed else free_symbols(value)
-        elif isinstance(value, (torch.SymInt, torch.SymFloat)):
+        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             found |= free_symbols(value)
     return found
+
+
+def decided_sizes(node, shape_env) -> dict:
+    """{symbol, by the name that the graph has for it: where the node's value has it}, of sizes that
+    data decides."""
+    from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
+
+    return resolve_unbacked_bindings(shape_env, node.meta.get("unbacked_bindings")) or {}
 
 
 def has_gaps(value) -> bool:
@@ -119,6 +127,14 @@ class SegmentPlan:
             self.views[node] = base
             if base in self.inside and base not in self.bases:
                 self.bases.append(base)
+
+    def size_in_output(self, symbol) -> tuple | None:
+        """An output and its axis whose size that is."""
+        for base in self.bases:
+            for axis, size in enumerate(base.meta["val"].shape):
+                if isinstance(size, torch.SymInt) and size.node.expr == symbol:
+                    return base, axis
+        return None
 
     @staticmethod
     def _holds(base, node) -> bool:
