@@ -86,6 +86,7 @@ typedef struct {
   const char *symbol; /* "s0": as in the types of inputs; "x[0]": axis 0 of input x; "n": an input
                          that is a number */
   int64_t lo, hi;
+  int64_t likely; /* what it is in most runs, for which kernels are made fast; 0: not known */
 } nereid_graph_range;
 
 /* `done` of `total` kernels are compiled.  Any thread may call it, and several at once. */

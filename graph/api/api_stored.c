@@ -45,6 +45,7 @@ static void add_options(KeyMaker *k, const nereid_graph_options *o) {
     add_text(k, o->ranges[i].symbol);
     add_number(k, o->ranges[i].lo);
     add_number(k, o->ranges[i].hi);
+    add_number(k, o->ranges[i].likely);
   }
 }
 

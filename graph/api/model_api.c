@@ -399,6 +399,7 @@ static int set_limits_body(void *arg) {
     return error_set(NEREID_E_USAGE, E_GRAPH_RANGE, r->symbol, (long long)r->lo, (long long)r->hi,
                      sizes);
   dim_limit(d, symbol, (DimRange){r->lo, r->hi});
+  if (r->likely >= r->lo && r->likely <= r->hi) dim_set_likely(d, symbol, r->likely);
   return 0;
 }
 

@@ -26,7 +26,10 @@ static Node *put_in_memory(Build *b, Dim n, Node *index, Node *src) {
 static Node *true_indices(Build *b, Node *mask, Dim size) {
   Dims *d = b->in.g->dims;
   Dim all = mask->type.shape[0];
-  if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
+  if (size->kind == DIM_SYMBOL) {
+    dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
+    dim_set_likely(d, size, (dim_likely(d, all) + 1) / 2);
+  }
   MaskParts m = scatter_mask_parts(b, mask);
   DType t = m.number->type.dtype;
   Node *to = build_where(b, m.mask, arg_node(m.number), build_int(b, -1));

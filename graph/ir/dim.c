@@ -97,6 +97,7 @@ static Dim symbol(Dims *d, Name name, DimRange range, Dim limit) {
   if (x->symbol != n) return x;
   vec_push(d->arena, &d->symbols, x);
   vec_push(d->arena, &d->ranges, range);
+  vec_push(d->arena, &d->likely, 0);
   vec_push(d->arena, &d->limits, limit);
   return x;
 }
@@ -157,6 +158,20 @@ bool dim_limit(Dims *d, Dim symbol, DimRange range) {
   if (range.lo > r->lo) r->lo = range.lo;
   if (range.hi < r->hi) r->hi = range.hi;
   return r->lo <= r->hi;
+}
+
+void dim_set_likely(Dims *d, Dim symbol, int64_t value) { d->likely.data[symbol->symbol] = value; }
+
+static bool has_likely(const Dims *d, Dim x) {
+  if (x->kind == DIM_SYMBOL) return d->likely.data[x->symbol] != 0;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (!has_likely(d, x->args[i])) return false;
+  return true;
+}
+
+int64_t dim_likely(const Dims *d, Dim x) {
+  int64_t value;
+  return has_likely(d, x) && dim_eval(x, d->likely.data, &value) && value > 0 ? value : 0;
 }
 
 /* ---- results that are known ----

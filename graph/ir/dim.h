@@ -87,6 +87,10 @@ Dim dims_symbol_at(const Dims *d, uint32_t i);
 Dim dims_symbol_named(const Dims *d, Name name);
 /* Further limits of a symbol; those it has stay.  False if nothing is left. */
 bool dim_limit(Dims *d, Dim symbol, DimRange range);
+/* What a symbol is in most runs.  Nothing but speed depends on it. */
+void dim_set_likely(Dims *d, Dim symbol, int64_t value);
+/* The value of x by those; 0: one of its symbols has none. */
+int64_t dim_likely(const Dims *d, Dim x);
 
 /* The least of least, 2 * least, 4 * least, ... that is at least n. */
 static inline int64_t power_of_2(int64_t n, int64_t least) {

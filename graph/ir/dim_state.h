@@ -38,6 +38,7 @@ struct Dims {
   uint32_t mask, used;
   VEC(Dim) symbols;
   VEC(DimRange) ranges; /* of symbols */
+  VEC(int64_t) likely;  /* of symbols; 0: not known */
   VEC(Dim) limits;      /* the sizes of indices; NULL for other symbols */
   VEC(Assumed) assumed;
   SharedIndex *shared; /* open addressing */

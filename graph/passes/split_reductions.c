@@ -40,8 +40,29 @@ enum {
   /* Where a size is open, such that most of what it may be gains, and the rest loses little. */
   OPEN_COLUMN_MIN = 1 << 11, /* rows that there may be */
   OPEN_RESULTS_MAX = 4,      /* of open rows: those of a softmax are many */
+  OPEN_TIMES = 8,            /* a size may be so many times what is likely, or so small a part */
   OPEN_ROW_MIN = 1 << 15     /* of rows that are known, when results are open */
 };
+
+/* ---- sizes ---- */
+
+/* About what a size is; 0: nothing is known of an open one. */
+static int64_t about(const Graph *g, Dim n) { return dim_likely(g->dims, n); }
+
+/* The most that a size is taken for: kernels that wait for one program are worse than another
+ * launch. */
+static int64_t at_most(const Graph *g, Dim n) {
+  int64_t likely = about(g, n), most = dim_range(g->dims, n).hi;
+  if (dim_is_int(n) || !likely || likely > most / OPEN_TIMES) return most;
+  return OPEN_TIMES * likely;
+}
+
+static int64_t at_least(const Graph *g, Dim n) {
+  int64_t likely = about(g, n), least = dim_range(g->dims, n).lo;
+  return dim_is_int(n) || !likely ? least : (likely + OPEN_TIMES - 1) / OPEN_TIMES;
+}
+
+/* ---- memory ---- */
 
 /* The operand that has all elements of a pointwise node; NULL: none has. */
 static Node *whole_operand(Graph *g, const Node *n) {
@@ -93,7 +114,7 @@ static uint32_t reduced_as_columns(Graph *g, Node *x, uint32_t set) {
     if (stride > SHORT_ROW) return 0;
   }
   for (uint32_t i = 0; i < rank_of(x); i++)
-    if (!(set >> i & 1) && dim_range(g->dims, x->type.shape[i]).lo >= COLUMNS_MIN &&
+    if (!(set >> i & 1) && at_least(g, x->type.shape[i]) >= COLUMNS_MIN &&
         source_stride(g, x, i) == 1)
       return set;
   return 0;
@@ -129,25 +150,27 @@ static int64_t cut_with_pads(uint32_t axis, int64_t factor, int64_t least, int64
 /* Axes from the innermost, as far as they fit, and a part of the next one.  One that has no part of
  * a good size is left to the second step, but padded if it is open, or with `pads`.  false: there
  * is no such part. */
-static bool find_part(const Node *x, uint32_t set, int64_t least, int64_t most, bool pads,
-                      Part *p) {
+static bool find_part(const Graph *g, const Node *x, uint32_t set, int64_t least, int64_t most,
+                      bool pads, Part *p) {
   int64_t n = 1;
   *p = (Part){.inner = 1};
   for (uint32_t i = rank_of(x); i-- > 0 && n < least;) {
     if (!(set >> i & 1)) continue;
     Dim size = x->type.shape[i];
-    bool known = dim_is_int(size), whole = known && size->value && n * size->value <= most;
+    int64_t elements = about(g, size);
+    bool known = dim_is_int(size), whole = elements && elements <= most / n;
     int64_t wanted = (least + n - 1) / n, factor = known_factor(size);
     bool fits = whole || largest_divisor(factor, most / n) >= wanted;
     if (!fits && known && !pads) continue;
-    if (whole) p->whole |= 1u << i, n *= size->value;
+    if (whole) p->whole |= 1u << i, n *= elements;
     else n *= cut_with_pads(i, factor, wanted, most / n, p);
   }
   return n >= least && p->whole != set;
 }
 
-static bool choose_part(const Node *x, uint32_t set, int64_t least, int64_t most, Part *p) {
-  return find_part(x, set, least, most, false, p) || find_part(x, set, least, most, true, p);
+static bool choose_part(const Graph *g, const Node *x, uint32_t set, int64_t least, int64_t most,
+                        Part *p) {
+  return find_part(g, x, set, least, most, false, p) || find_part(g, x, set, least, most, true, p);
 }
 
 /* Axes after `axis` move back by one. */
@@ -188,38 +211,44 @@ static Node *cut_axis(Build *b, OpId op, Node *x, const Part *p) {
 
 /* A tile has the rows of a part, and is as wide as memory's sectors: short parts, unless long ones
  * save a step. */
-static bool choose_column_part(const Node *x, uint32_t set, int64_t rows, Part *p) {
+static bool choose_column_part(const Graph *g, const Node *x, uint32_t set, int64_t rows, Part *p) {
   int64_t parts = COLUMN_MIN_AGAIN - 1, least = (rows + parts - 1) / parts;
   for (int64_t most = 2 * COLUMN_PART_MAX; least > COLUMN_PART_MAX && most <= COLUMN_PART_LONG;
        most *= 2)
-    if (choose_part(x, set, least, most, p)) return true;
-  return choose_part(x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
+    if (choose_part(g, x, set, least, most, p)) return true;
+  return choose_part(g, x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
 }
 
-/* Of rows across memory; `open`: their number is. */
-static bool are_columns_long(const Node *x, uint32_t set, DimRange rows, bool again, Part *p) {
-  if (rows.lo == rows.hi)
-    return rows.lo >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
-           choose_column_part(x, set, rows.lo, p);
-  return !again && rows.hi >= OPEN_COLUMN_MIN &&
-         choose_part(x, set, COLUMN_PART_MIN, 2 * COLUMN_PART_MAX, p);
+/* Of rows across memory. */
+static bool are_columns_long(const Graph *g, const Node *x, uint32_t set, Dim rows, bool again,
+                             Part *p) {
+  if (dim_is_int(rows))
+    return rows->value >= (again ? COLUMN_MIN_AGAIN : COLUMN_MIN) &&
+           choose_column_part(g, x, set, rows->value, p);
+  return !again && at_most(g, rows) >= OPEN_COLUMN_MIN &&
+         choose_part(g, x, set, COLUMN_PART_MIN, 2 * COLUMN_PART_MAX, p);
+}
+
+/* Of rows, or of their number, that are not known. */
+static bool are_open_rows_long(const Graph *g, Dim row, Dim results, bool again) {
+  if (again) return false;
+  if (about(g, row) >= ROW_MIN && about(g, results) && about(g, results) <= RESULTS_MAX)
+    return true;
+  if (dim_is_int(row)) return row->value >= OPEN_ROW_MIN && at_least(g, results) <= RESULTS_MAX / 4;
+  return dim_is_int(results) && results->value <= OPEN_RESULTS_MAX && at_most(g, row) >= ROW_MIN;
 }
 
 /* `again`: x has results of parts. */
 static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
-  Dims *d = b->in.g->dims;
-  Dim count = build_count(b, x, set), results_of = build_count(b, x, all_axes(x) & ~set);
-  DimRange all = dim_range(d, value_numel(b->in.g, &x->type)), row = dim_range(d, count);
-  DimRange results = dim_range(d, results_of);
-  if (all.hi < ELEMENTS_MIN) return false;
+  const Graph *g = b->in.g;
+  Dim row = build_count(b, x, set), results = build_count(b, x, all_axes(x) & ~set);
+  if (at_most(g, value_numel(b->in.g, &x->type)) < ELEMENTS_MIN) return false;
   uint32_t first = reduced_as_columns(b->in.g, x, set);
-  if (first) return are_columns_long(x, first, dim_range(d, build_count(b, x, first)), again, p);
-  bool is_open = !dim_is_int(count) || !dim_is_int(results_of);
-  bool wanted = row.lo >= ROW_MIN && results.hi <= RESULTS_MAX;
-  if (is_open && !again)
-    wanted = dim_is_int(results_of) ? row.hi >= ROW_MIN && results.hi <= OPEN_RESULTS_MAX
-                                    : row.lo >= OPEN_ROW_MIN && results.lo <= RESULTS_MAX / 4;
-  return wanted && choose_part(x, set, ROW_PART_MIN, ROW_PART_MAX, p);
+  if (first) return are_columns_long(g, x, first, build_count(b, x, first), again, p);
+  bool known = dim_is_int(row) && dim_is_int(results);
+  bool is_long = known ? row->value >= ROW_MIN && results->value <= RESULTS_MAX
+                       : are_open_rows_long(g, row, results, again);
+  return is_long && choose_part(g, x, set, ROW_PART_MIN, ROW_PART_MAX, p);
 }
 
 /* An operand whose axes of set `first` are to be reduced first, and those of `rest` then. */

@@ -36,6 +36,10 @@ enum { SUM_ROWS = 16 };
 /* Of rows that are gone through in a loop: how many elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
 
+/* Of columns that are gone through so: how many rows at a time.  Of rows that are open: the least,
+ * since they may be longer than what is likely. */
+enum { LOOP_ROWS = 64, OPEN_ROW = 128 };
+
 /* Into how many blocks the rows of one are cut, warps and stages. */
 typedef struct {
   uint32_t cuts, warps, stages;
@@ -199,18 +203,25 @@ enum { FEW_VALUES = 12, OF_FEW = 64, SOME_VALUES = 30, OF_SOME = 32, OF_MANY = 1
  * processors; rows of a tile are as long as memory's sectors.  On an H200 statistics of 401408 rows
  * of 256 channels take 29 instructions an element by tiles of 32 columns and 64 rows, 11 by tiles
  * of 128. */
-static FlatTile column_tile(const Group *g, const StepCost *cost, int64_t rows) {
+static FlatTile column_tile(const Dims *d, const Group *g, const StepCost *cost, int64_t rows) {
   enum { PROGRAMS = 1024, LEAST = 2048, SECTORS = 32, WARPS = 4, WARPS_MAX = 16 };
   size_t values = g->nodes.len + cost->ninlined;
   uint32_t of_thread = values <= FEW_VALUES ? OF_FEW : values <= SOME_VALUES ? OF_SOME : OF_MANY;
   uint32_t elements = WARPS * WARP_LANES * of_thread;
-  int64_t all = dim_is_int(g->x) && dim_is_int(g->r) ? g->x->value * rows : 0;
+  int64_t all = dim_likely(d, g->x) * rows;
   while (elements > LEAST && all / elements < PROGRAMS) elements /= 2;
   while (elements < SECTORS * rows && elements < WARPS_MAX * WARP_LANES * of_thread &&
          all / elements / 2 >= PROGRAMS)
     elements *= 2;
   uint32_t warps = elements / (WARP_LANES * of_thread);
   return (FlatTile){elements, warps < WARPS ? WARPS : warps};
+}
+
+/* Elements of a row that are taken at a time, no more than a row is likely to have. */
+static int64_t loop_block(const Tiles *t, const Group *g, int64_t most) {
+  int64_t row = t->gpu ? dim_likely(t->graph->dims, g->r) : 0;
+  if (t->gpu && !dim_is(g->x, 1) && reduces_columns(g)) most = smaller_of(most, LOOP_ROWS);
+  return row ? smaller_of(most, power_of_2(row, OPEN_ROW)) : most;
 }
 
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
@@ -230,12 +241,15 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {
     int64_t row = power_of_2(g->r->value, 1);
     bool columns = t->gpu && i == 0 && reduces_columns(g);
-    FlatTile tile = columns ? column_tile(g, s->cost, row) : row_tile(t, g, s->cost, row_tiles[i]);
+    FlatTile tile = columns ? column_tile(t->graph->dims, g, s->cost, row)
+                            : row_tile(t, g, s->cost, row_tiles[i]);
     more = add_step_choice(t, s, rows_choice(t, g, row, columns ? tile.elements : most, &tile));
   }
   for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
     more = add_step_choice(
-        t, s, rows_choice(t, g, smaller_of(loop_tiles[i].elements, most), most, &loop_tiles[i]));
+        t, s,
+        rows_choice(t, g, loop_block(t, g, smaller_of(loop_tiles[i].elements, most)), most,
+                    &loop_tiles[i]));
 }
 
 /* ---- products ---- */
@@ -291,13 +305,25 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   return c;
 }
 
+/* An extent as tiles are chosen for it: an open one is not taken for a small one, since tiles of
+ * few rows are slow for many.  0: nothing is known. */
+static int64_t tiled_extent(const Tiles *t, Dim n) {
+  enum { OPEN_LEAST = 64 };
+  int64_t likely = dim_likely(t->graph->dims, n);
+  return dim_is_int(n) || !likely || likely > OPEN_LEAST ? likely : OPEN_LEAST;
+}
+
 /* False: sizes are open. */
 static bool group_product(const Tiles *t, const Group *g, Product *p) {
-  const Dim *e = g->extent;
-  *p = (Product){t->graph->gpu, g->nodes.data[0]->args[0].node->type.dtype,
-                 e[0]->value,   e[1]->value,
-                 e[2]->value,   e[3]->value};
-  return dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
+  int64_t e[4];
+  bool known = true;
+  for (int i = 0; i < 4; i++) {
+    e[i] = tiled_extent(t, g->extent[i]);
+    known &= e[i] || dim_is_int(g->extent[i]);
+  }
+  DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
+  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3]};
+  return known;
 }
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {

@@ -17,18 +17,18 @@ typedef struct {
   nereid_graph_range *ranges;
 } Options;
 
-/* ranges: [(name, lo, hi)] */
+/* ranges: [(name, lo, hi)], or with a fourth item, what is likely */
 static int read_ranges(Options *o, PyObject *list) {
   Py_ssize_t n = PyList_Size(list);
   if (n < 0) return -1;
   o->ranges = PyMem_Calloc((size_t)n + 1, sizeof *o->ranges);
   if (!o->ranges) return PyErr_NoMemory(), -1;
   for (Py_ssize_t i = 0; i < n; i++) {
-    long long lo, hi;
-    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sLL", &o->ranges[i].symbol, &lo, &hi))
+    long long lo, hi, likely = 0;
+    nereid_graph_range *r = &o->ranges[i];
+    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sLL|L", &r->symbol, &lo, &hi, &likely))
       return -1;
-    o->ranges[i].lo = lo;
-    o->ranges[i].hi = hi;
+    *r = (nereid_graph_range){r->symbol, lo, hi, likely};
   }
   o->options.ranges = o->ranges;
   o->options.nranges = (int)n;

@@ -50,7 +50,15 @@ static DType find_dtype(Pt2 *r, int64_t number, bool *is_complex) {
 
 /* ---- sizes ---- */
 
-/* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
+/* The size that it had when the program was exported. */
+static void note_likely(Pt2 *r, const Json *expr, Dim size) {
+  const Json *hint = json_get(expr, "hint");
+  const Json *n = json_is(hint, JSON_OBJECT) ? json_get(hint, "as_int") : NULL;
+  if (size->kind == DIM_SYMBOL && json_is(n, JSON_INTEGER) && n->integer > 0)
+    dim_set_likely(r->graph->dims, size, n->integer);
+}
+
+/* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": {"as_int": 3}}}. */
 static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
   const Json *value;
   const char *kind = pt2_union(r, in, &value), *why;
@@ -66,6 +74,7 @@ static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
   if (!text) return false;
   *out = sympy_read(r->graph->dims, r->arena, text, &why);
   if (*out && (*out)->kind == DIM_HUGE) why = "it overflows";
+  if (!why) note_likely(r, value, *out);
   return !why || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
 }
 

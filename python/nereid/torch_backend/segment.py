@@ -178,8 +178,10 @@ class SegmentPlan:
 
 
 def ranges_of(symbols, shape_env) -> list:
-    """What is known about open sizes: [(name, least, most)]."""
+    """What is known about open sizes: [(name, least, most, what is likely or 0)]."""
     found = []
+    backed = hasattr(shape_env, "backed_var_to_val")  # its name before was var_to_val
+    values = getattr(shape_env, "backed_var_to_val" if backed else "var_to_val", {})
     for symbol in sorted(symbols, key=str):
         known = shape_env.var_to_range.get(symbol) if shape_env is not None else None
         if known is None:
@@ -187,7 +189,9 @@ def ranges_of(symbols, shape_env) -> list:
         least, most = known.lower, known.upper
         least = int(least) if least.is_finite and least > -_LARGEST else 0
         most = int(most) if most.is_finite and most < _LARGEST else _LARGEST
-        found.append((str(symbol), max(least, 0), most))
+        # A power of two, so that what is stored for one size is found for others.
+        likely = 1 << (max(int(values.get(symbol, 0)), 1) - 1).bit_length()
+        found.append((str(symbol), max(least, 0), most, likely if symbol in values else 0))
     return found
 
 

@@ -200,7 +200,7 @@ static void open_sizes(void) {
   nereid_device *d = open_device("interp");
   nereid_graph *g = NULL;
   nereid_graph_source s = {.path = "tests/models/dyn_gpt/model.pt2"};
-  nereid_graph_range range = {"s27", 2, 40};
+  nereid_graph_range range = {.symbol = "s27", .lo = 2, .hi = 40};
   nereid_graph_options o = {.ranges = &range, .nranges = 1};
   nereid_executable *e = NULL;
   int code = nereid_graph_open(&g, &s, NULL, NULL);
@@ -228,6 +228,35 @@ static void open_sizes(void) {
   nereid_executable_free(e);
   nereid_graph_free(g);
   nereid_device_close(d);
+}
+
+/* What a size is in most runs decides tiles and parts. */
+static void likely_sizes(void) {
+  static const char rows[] =
+      "def forward(self, x: \"f32[s0, s1]\"):\n"
+      "    y = torch.ops.aten._softmax.default(x, 1, False)\n"
+      "    z = torch.ops.aten.sum.dim_IntList(x, [0])\n"
+      "    return (y, z)\n";
+  static const struct {
+    int64_t rows, columns;
+    const char *has, *lacks;
+  } cases[] = {{0, 0, "RBLOCK: 2048", "RBLOCK: 256"},
+               {4096, 200, "RBLOCK: 256", "RBLOCK: 2048"},
+               {4096, 200, "z_sum", "RBLOCK: 4096"},
+               {16, 200, "RBLOCK: 256", "z_sum"}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *text = NULL;
+    size_t size;
+    nereid_graph_range ranges[] = {{"s0", 0, INT64_MAX, cases[i].rows},
+                                   {"s1", 0, INT64_MAX, cases[i].columns}};
+    nereid_graph_options o = {.ranges = ranges, .nranges = 2};
+    nereid_graph *g = open_text(rows, NULL);
+    int code = g ? nereid_graph_emit(&text, &size, g, &o, NEREID_GRAPH_PLAN) : -1;
+    check_got(!code && strstr(text, cases[i].has) && !strstr(text, cases[i].lacks), cases[i].has,
+              code ? nereid_error_message() : text);
+    nereid_text_free(text);
+    nereid_graph_free(g);
+  }
 }
 
 /* ---- kernels that wait ---- */
@@ -404,6 +433,7 @@ int main(void) {
   run_caches("interp", "eager");
   run_caches("cpu", NULL);
   open_sizes();
+  likely_sizes();
   deferred("interp");
   deferred("cpu");
   rules();

@@ -292,6 +292,20 @@ static void names(void) {
 }
 
 /* Kernels share indices, and results are kept; what is learned later counts all the same. */
+/* What symbols are in most runs is a value for expressions of them, and no limit. */
+static void likely(void) {
+  World w = open_world();
+  Dim s0 = parse(&w, "s0"), x = parse(&w, "4*s0 + s1//2");
+  check(!dim_likely(w.d, x) && dim_likely(w.d, dim_int(w.d, 7)) == 7, "nothing is likely yet");
+  dim_set_likely(w.d, s0, 10);
+  check(dim_likely(w.d, s0) == 10 && !dim_likely(w.d, x), "one of two is known");
+  dim_set_likely(w.d, parse(&w, "s1"), 5);
+  check(dim_likely(w.d, x) == 42, "a value of an expression");
+  check(!dim_likely(w.d, parse(&w, "s0 - 11")) && dim_range(w.d, s0).hi == INT64_MAX,
+        "what is below 1 is not known, and a range stays");
+  arena_free(w.arena);
+}
+
 static void shared(void) {
   World w = open_world();
   Dim four = dim_int(w.d, 4), s0 = parse(&w, "s0"), s9 = parse(&w, "s9");
@@ -329,6 +343,7 @@ int main(void) {
   nested();
   sizes();
   names();
+  likely();
   shared();
   hostile();
   random_expressions(0, 150);
