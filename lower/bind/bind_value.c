@@ -385,14 +385,57 @@ OUT_OF_LINE static Value op_of_values(Bind *s, const NestStmt *st, Value x[3], u
   return bind_ref_value(ref_sub(dst, sub), mask, result);
 }
 
+static bool is_form_alone(const Value *v) { return v->is_form && !bind_has_rest(v); }
+
+static bool counts_by_powers(const Form *f, DimMask dims) {
+  for (int d = 0; d < MAX_DIMS; d++)
+    if (dims >> d & 1 && f->g[0].coef[d] & (f->g[0].coef[d] - 1)) return false;
+  return true;
+}
+
+/* The form of an i64 as if what was widened had been computed in 64 bits.  It may have wrapped, but
+ * numbers from one multiple of a power of two to the next wrap together: *dims keeps the dims that
+ * count such. */
+static bool widened_form(Bind *s, Ref r, Form *out, DimMask *dims) {
+  const NestStmt *def = r.kind == REF_VAR && !r.var->tile.rank ? s->def[r.var->id] : NULL;
+  bool op = def && def->code == NEST_OP;
+  if (op && def->op == TILE_CAST && integral(def->type) && dtype_is_signed(def->type)) {
+    Value v = bind_eval(s, def->srcs[0], def->type, false);
+    DimMask low = is_form_alone(&v) ? lowest_dims(s, &v.form, 0) : 0;
+    *out = v.form;
+    *dims &= low && counts_by_powers(&v.form, low) ? low : form_mask(s, &v.form, true) ? 0 : *dims;
+    return is_form_alone(&v);
+  }
+  if (op && (def->op == TILE_ADD || def->op == TILE_SUB)) {
+    Form y;
+    return widened_form(s, def->srcs[0], out, dims) && widened_form(s, def->srcs[1], &y, dims) &&
+           form_add(out, &y, def->op == TILE_ADD ? 1 : -1);
+  }
+  Value v = bind_eval(s, r, DT_I64, false);
+  *out = v.form;
+  return is_form_alone(&v);
+}
+
+/* constant_dims() of a comparison in 64 bits of what was computed in fewer. */
+static DimMask widened_constant_dims(Bind *s, const NestStmt *st) {
+  DimMask dims = ~(DimMask)0;
+  Value x = {.is_form = true, .type = DT_I64}, y = x;
+  if (st->op < TILE_LT || st->op > TILE_NE || st->type != DT_I64) return 0;
+  if (!widened_form(s, st->srcs[0], &x.form, &dims) || !dims) return 0;
+  return widened_form(s, st->srcs[1], &y.form, &dims) ? dims & constant_dims(s, st, &x, &y) : 0;
+}
+
 Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
   Value x[3];
   bool offset = st->op == TILE_PTR_ADD;
   uint32_t n = 0;
+  Where outer = s->at;
+  s->at.first |= widened_constant_dims(s, st);
   for (; n < st->nsrcs && st->srcs[n].kind; n++) {
     DType t = st->op == TILE_SELECT && n == 0 ? DT_I1 : offset && n == 1 ? DT_I64 : st->type;
     x[n] = bind_eval(s, st->srcs[n], t, offset ? n == 1 : address);
   }
+  s->at = outer;
   return op_of_values(s, st, x, n, address);
 }
 
