@@ -43,10 +43,11 @@ bool library_rounds(const Graph *g, const Node *n) {
 
 /* ---- sizes ---- */
 
-/* Of an open size the largest, or LARGE. */
+/* Of an open size what is likely, else the largest, or LARGE. */
 static double guess(const Graph *g, Dim x) {
   enum { LARGE = 1024 };
-  if (dim_is_int(x)) return (double)x->value;
+  int64_t likely = dim_likely(g->dims, x);
+  if (dim_is_int(x) || likely) return (double)(likely ? likely : x->value);
   DimRange r = dim_range(g->dims, x);
   int64_t most = r.hi < LARGE ? r.hi : LARGE;
   return (double)(r.lo > most ? r.lo : most);
