@@ -12,6 +12,7 @@ an input is one, else NumPy's arrays.
 from __future__ import annotations
 
 import io
+import math
 import operator
 import os
 import sys
@@ -164,17 +165,21 @@ def _numpy_allocate(sizes, code, bits):
     return array, _describe(array)
 
 
+_ROOM = 1 << 20  # bytes of an output that are worth a copy of the elements that it has
+
+
 def _shrink(tensor: Any, sizes: tuple[int, ...]) -> Any:
-    """The elements that there are, of an output whose size the data has decided."""
+    """The elements that there are, of an output whose size the data has decided.  Few of many are
+    copied: a view would hold the memory of all."""
     shape = tuple(tensor.shape)
     if shape == sizes:
         return tensor
-    if shape[1:] == sizes[1:]:
-        return tensor[:sizes[0]]
-    n = 1
-    for size in sizes:
-        n *= size
-    return tensor.reshape(-1)[:n].reshape(sizes)
+    n = math.prod(sizes)
+    rows = shape[1:] == sizes[1:]
+    part = tensor[:sizes[0]] if rows else tensor.reshape(-1)[:n].reshape(sizes)
+    if tensor.nbytes < _ROOM or 4 * n > math.prod(shape):
+        return part
+    return part.clone() if hasattr(part, "clone") else part.copy()
 
 
 # ---- sequences and optional inputs ----

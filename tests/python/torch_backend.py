@@ -242,6 +242,10 @@ def check_counted_sizes():
         chosen, places = of_any_size(y)
         right = torch.equal(chosen, y[y > 0] * 2) and torch.equal(places, y.nonzero())
         tally.check(right, f"counted sizes of {n} rows")
+    y = torch.arange(1_000_000.0, device=DEVICE)
+    few = torch.compile(lambda y: y[y < 10] + 1, backend="nereid", fullgraph=True)(y)
+    room = few.untyped_storage().nbytes()
+    tally.check(len(few) == 10 and room < y.nbytes / 4, f"ten elements hold {room} bytes")
     check("the place of a number", lambda x: x.sum().nonzero(), x)
     check("how often numbers occur", lambda i: torch.bincount(i, minlength=3) * 2,
           torch.tensor([1, 70000, 4]))
