@@ -2,7 +2,7 @@
 """Indices out of range through torch.compile(backend="nereid"): an error wherever PyTorch has one,
 with the operator and the line of the model.  With the argument cuda on a GPU, where the kernel
 ends by an assertion: each case in a process of its own, as the process can't use the GPU after."""
-import os, pathlib, subprocess, sys
+import concurrent.futures, os, pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -133,10 +133,11 @@ def check_gpu(name, mode):
 
 
 def check_all_gpu():
-    for name in cases():
-        check_gpu(name, "default")
-    for name in ("embedding", "cross_entropy", "index_put that adds"):
-        check_gpu(name, "reduce-overhead")
+    runs = [(name, "default") for name in cases()]
+    runs += [(name, "reduce-overhead") for name in ("embedding", "cross_entropy",
+                                                    "index_put that adds")]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:  # a process each, which starts slowly
+        list(pool.map(lambda run: check_gpu(*run), runs))
 
 
 def check_kernels():
