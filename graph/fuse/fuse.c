@@ -542,7 +542,7 @@ static void check_use(Node *operand, const Dim *index, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
   PrimKind kind = prim_kind(operand->op);
-  if (kind == PRIM_INSERTED || kind == PRIM_PART) c->apart = operand;
+  if (kind == PRIM_INSERTED || kind == PRIM_PART || kind == PRIM_SCATTER) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_index(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
