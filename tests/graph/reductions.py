@@ -5,14 +5,14 @@ own.
 
     reductions.py [NAME...]
 """
-import pathlib, sys, tempfile
+import pathlib, sys
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-from gpu_plans import GpuPlans  # noqa: E402
-from tally import check, report  # noqa: E402
+from gpu_plans import run_cases  # noqa: E402
+from tally import check  # noqa: E402
 
 ATEN = "torch.ops.aten."
 VARIANCE = [f"m = {ATEN}mean.dim(x, [0], True)", f"d = {ATEN}sub.Tensor(x, m)",
@@ -66,21 +66,9 @@ def check_case(plans, name):
     steps = plan.read_text().count("\nstep ")
     check(steps == kernels, f"{name}: {steps} kernels, not {kernels}")
     for size in sizes:
-        inputs = plans.save({"x": draw(kind, size)})
-        want, got = plans.values(model, inputs), plans.values(plan, inputs)
-        check(len(want) == len(got) == 1, f"{name}: {len(got)} values")
-        close = want[0].shape == got[0].shape and np.allclose(want[0], got[0], 1e-4, 1e-2)
-        check(close, f"{name} of {size}: {got[0]}, not {want[0]}")
-
-
-def main():
-    names = sys.argv[1:] or list(CASES)
-    with tempfile.TemporaryDirectory() as folder:
-        plans = GpuPlans(folder)
-        for name in names:
-            check_case(plans, name)
-    return report()
+        plans.compare(f"{name} of {size}", model, plan, plans.save({"x": draw(kind, size)}), 1,
+                      1e-4, 1e-2)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES, check_case))

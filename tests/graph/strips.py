@@ -4,14 +4,14 @@ which the driver of a fake GPU is enough, run on the CPU, and give what the CPU'
 
     strips.py [NAME...]
 """
-import pathlib, sys, tempfile
+import pathlib, sys
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-from gpu_plans import GpuPlans  # noqa: E402
-from tally import check, report  # noqa: E402
+from gpu_plans import run_cases  # noqa: E402
+from tally import check  # noqa: E402
 
 
 def conv(stride, padding, dilation=(1, 1), x="x", w="w", y="y"):
@@ -69,21 +69,8 @@ def check_case(plans, name):
     found = 1 + max(i for i in range(9) if not i or f"    conv_depthwise_{i} = " in kernels)
     check(found == parts, f"{name}: strips of {found}, not {parts}")
     plan = plans.plan(model)
-    want, got = plans.values(model, inputs), plans.values(plan, inputs)
-    check(len(want) == len(got) > 1, f"{name}: {len(got)} values")
-    for i, (a, b) in enumerate(zip(want, got)):
-        close = a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-4)
-        check(close, f"{name}: value {i} differs")
-
-
-def main():
-    names = sys.argv[1:] or list(CASES)
-    with tempfile.TemporaryDirectory() as folder:
-        plans = GpuPlans(folder)
-        for name in names:
-            check_case(plans, name)
-    return report()
+    plans.compare(name, model, plan, inputs, len(values.split(",")) + 1, 1e-5, 1e-4)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES, check_case))

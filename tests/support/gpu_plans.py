@@ -4,11 +4,13 @@ import os
 import pathlib
 import shlex
 import subprocess
+import sys
+import tempfile
 
 import numpy as np
 
 from quick_cc import quick_compiler
-from tally import check
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
@@ -60,3 +62,21 @@ class GpuPlans:
             old.unlink()
         self.graph(model, *inputs, "--device", "cpu", "--out-dir", out)
         return [np.load(path) for path in sorted(out.glob("*.npy"))]
+
+    def compare(self, name, model, plan, inputs, count, rtol, atol):
+        """Checks that the GPU's plan gives the `count` values that the CPU's own plan gives."""
+        want, got = self.values(model, inputs), self.values(plan, inputs)
+        check(len(want) == len(got) == count, f"{name}: {len(got)} values")
+        for i, (a, b) in enumerate(zip(want, got)):
+            close = a.shape == b.shape and np.allclose(a, b, rtol, atol)
+            check(close, f"{name}: value {i} differs: {b}, not {a}")
+
+
+def run_cases(cases, check_case):
+    """Runs check_case(plans, name) of all cases, or of those that the command line names; the exit
+    status."""
+    with tempfile.TemporaryDirectory() as folder:
+        plans = GpuPlans(folder)
+        for name in sys.argv[1:] or cases:
+            check_case(plans, name)
+    return report()
