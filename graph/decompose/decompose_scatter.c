@@ -62,6 +62,8 @@ Node *scatter_from_start(Build *b, Node *index, Dim size) {
 
 /* ---- masks in parts ---- */
 
+enum { MASK_PART = 1 << 10 }; /* elements, which one program counts */
+
 /* A mask of one axis as rows of `part` elements, false after its end. */
 static Node *rows_of_mask(Build *b, Node *mask, Dim parts, Dim part) {
   Dims *d = build_dims(b);
@@ -84,15 +86,24 @@ static Node *running_sum(Build *b, Node *x, uint32_t axis) {
   return build_with_named(b, OP_aten_cumsum_default, 2, args, "dtype", arg_dtype(x->type.dtype));
 }
 
+/* The elements of a part of a mask of `most`, or exactly that many, if that is known: then parts are
+ * whole, if there is a number of elements that a tile has few more than. */
+static int64_t part_of_mask(int64_t most, bool known) {
+  enum { LONG = 1 << 21, LONG_PART = 1 << 12, LEAST = 1 << 9, VECTOR = 16 };
+  int64_t part = most > LONG ? LONG_PART : MASK_PART;
+  for (int64_t n = LONG_PART; known && n >= LEAST; n -= VECTOR)
+    if (most % n == 0 && 8 * n >= 7 * power_of_2(n, 1)) return n;
+  return part;
+}
+
 MaskParts scatter_mask_parts(Build *b, Node *mask) {
-  enum { PART = 1 << 10, LONG = 1 << 21, LONG_PART = 1 << 12 };
   Dims *d = build_dims(b);
   Dim n = mask->type.shape[0], parts = dim_int(d, 1), part = n;
   const int64_t most = dim_range(d, n).hi;
-  bool one = most <= PART;
-  DType t = most <= INT32_MAX - LONG_PART ? DT_I32 : DT_I64;
+  bool one = most <= MASK_PART;
+  DType t = most <= INT32_MAX / 2 ? DT_I32 : DT_I64;
   if (!one) {
-    part = dim_int(d, most > LONG ? LONG_PART : PART);
+    part = dim_int(d, part_of_mask(most, dim_is_int(n)));
     parts = dim_floordiv(d, dim_sub(d, dim_add(d, n, part), dim_int(d, 1)), part);
   }
   MaskParts m = {.mask = rows_of_mask(b, mask, parts, part)};

@@ -49,6 +49,7 @@ CASES = {
                     [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 4),
     "chosen_twice": ("f32[70001]", [(70001,)],
                      [*CHOSEN, f"n = {ATEN}lt.Scalar(c, 1)", f"y = {ATEN}index.Tensor(c, [n])"], 8),
+    "chosen_whole": ("f32[100000]", [(100000,)], [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 4),
     "chosen_sum": ("f32[200000]", [(200000,)],
                    [*CHOSEN, f"y = {ATEN}sum.dim_IntList(c, [0])"], 6),
 }
