@@ -86,8 +86,8 @@ static Node *running_sum(Build *b, Node *x, uint32_t axis) {
   return build_with_named(b, OP_aten_cumsum_default, 2, args, "dtype", arg_dtype(x->type.dtype));
 }
 
-/* The elements of a part of a mask of `most`, or exactly that many, if that is known: then parts are
- * whole, if there is a number of elements that a tile has few more than. */
+/* The elements of a part of a mask of `most`, or of exactly that many if they are `known`: then
+ * parts are whole, if there is a number of elements that a tile has few more than. */
 static int64_t part_of_mask(int64_t most, bool known) {
   enum { LONG = 1 << 21, LONG_PART = 1 << 12, LEAST = 1 << 9, VECTOR = 16 };
   int64_t part = most > LONG ? LONG_PART : MASK_PART;
