@@ -581,9 +581,25 @@ def check_grid_sampler():
     tally.check(all(torch.equal(a, b) for a, b in zip(got, wanted)), "cudnn_grid_sampler")
 
 
+def check_strides_of_gpu():
+    """Tensors of a GPU have other strides there; none is needed to know them."""
+    from nereid.torch_backend.decompositions import decompositions
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    operator = torch.ops.aten.nonzero_static.default
+    ours = decompositions()[operator]
+    with FakeTensorMode():
+        for device in ("cpu", "cuda"):
+            for shape in ((3,), (4, 3), (0, 3)):
+                x = torch.ones(shape, device=device)
+                got, want = ours(x, size=5).stride(), operator(x, size=5).stride()
+                tally.check(got == want, f"nonzero_static of {device} {shape}: {got}, not {want}")
+
+
 def main():
     torch.manual_seed(0)
     check_grid_sampler()
+    check_strides_of_gpu()
     torch._dynamo.config.capture_scalar_outputs = True
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart

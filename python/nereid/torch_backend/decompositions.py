@@ -248,11 +248,12 @@ def _unfold(self, dimension, size, step):
 
 @decomposes(aten.nonzero_static.default)
 def _nonzero_static(self, *, size, fill_value=-1):
+    # Strides are those of PyTorch's operator on that device.
+    columns_first = self.is_cuda and torch.__version__ >= (2, 11)
     if 0 in (self.dim(), size, self.numel()):
-        full = functools.partial(torch.full, fill_value=fill_value, dtype=torch.int64,
-                                 device=self.device)
-        columns_first = self.is_cuda and not self.numel()  # as PyTorch has it
-        return full((self.dim(), size)).t() if columns_first else full((size, self.dim()))
+        shape = (self.dim(), size) if columns_first else (size, self.dim())
+        full = torch.full(shape, fill_value, dtype=torch.int64, device=self.device)
+        return full.t() if columns_first else full
     mask = self.reshape(-1) != 0
     order = mask.long().cumsum(0)
     place = torch.where(mask & (order <= size), order - 1, size)
@@ -264,7 +265,7 @@ def _nonzero_static(self, *, size, fill_value=-1):
     for extent in self.shape:
         stride //= extent
         columns.append(torch.where(filled, fill_value, found // stride % extent))
-    return torch.stack(columns, 1)
+    return torch.stack(columns).t() if columns_first else torch.stack(columns, 1)
 
 
 @decomposes(aten.frexp.Tensor)
