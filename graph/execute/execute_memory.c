@@ -518,6 +518,7 @@ static bool overlaps(const BufferState *b, const char *data, int64_t bytes) {
 
 static bool overlaps_inputs(const Execution *e, uint32_t n, const BufferState *self,
                             const char *data, bool written) {
+  if (!written && !e->writes_inputs) return false;
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *input = e->sizes->inputs[i];
     const BufferState *b = input ? &e->buffers[input - e->plan->buffers] : NULL;

@@ -41,7 +41,8 @@ nereid_dl_dtype plan_dl_dtype(const PlanBuffer *b) {
 }
 
 bool plan_takes_dtype(const PlanBuffer *b, nereid_dl_dtype dtype) {
-  return b->dtype == (b->is_complex ? array_complex_part(dtype) : array_dtype(dtype));
+  nereid_dl_dtype own = plan_dl_dtype(b);
+  return own.code == dtype.code && own.bits == dtype.bits && own.lanes == dtype.lanes;
 }
 
 static void print_buffer_type(Text *out, const PlanBuffer *b) {
