@@ -25,6 +25,7 @@ typedef struct {
   CuGraph graph;
   CuGraphExec exec;
   CuGraphNode *nodes;
+  CuStream captured; /* in which calls are captured; NULL: there was none yet */
 } CudaReplay;
 
 static const CudaGraphApi *graphs_of(const nereid_device *d) {
@@ -57,28 +58,25 @@ static CuCopyNode graph_copy_node(const ReplayItem *item) {
 }
 
 /* What the call starts, as a graph, which the caller frees. */
-static CuResult capture_call(nereid_device *d, const ReplayCall *call, CuGraph *out) {
+static CuResult capture_call(nereid_device *d, CudaReplay *r, const ReplayCall *call,
+                             CuGraph *out) {
   enum { NON_BLOCKING = 1 };
   const Cuda *c = d->state;
-  CuStream s;
   *out = NULL;
   if (!c->has_capture) return CU_UNAVAILABLE;
-  CuResult result = c->api.stream_new(&s, NON_BLOCKING);
+  CuResult result = r->captured ? CU_OK : c->api.stream_new(&r->captured, NON_BLOCKING);
   if (result != CU_OK) return result;
-  result = c->capture.begin(s, CU_CAPTURE_RELAXED);
-  if (result == CU_OK) {
-    int code = call->start(call->context, s);
-    result = c->capture.end(s, out);
-    if (code && result == CU_OK) result = CU_LAUNCH_FAILED;
-  }
-  c->api.stream_free(s);
-  return result;
+  result = c->capture.begin(r->captured, CU_CAPTURE_RELAXED);
+  if (result != CU_OK) return result;
+  int code = call->start(call->context, r->captured);
+  result = c->capture.end(r->captured, out);
+  return code && result == CU_OK ? CU_LAUNCH_FAILED : result;
 }
 
 static CuResult add_call(nereid_device *d, CudaReplay *r, int i, const ReplayCall *call) {
   const Cuda *c = d->state;
   CuGraph child;
-  CuResult result = capture_call(d, call, &child);
+  CuResult result = capture_call(d, r, call, &child);
   if (result == CU_OK)
     result =
         c->capture.add_graph(&r->nodes[i], r->graph, i ? &r->nodes[i - 1] : NULL, i ? 1 : 0, child);
@@ -86,10 +84,10 @@ static CuResult add_call(nereid_device *d, CudaReplay *r, int i, const ReplayCal
   return result;
 }
 
-static CuResult set_call(nereid_device *d, const CudaReplay *r, int i, const ReplayCall *call) {
+static CuResult set_call(nereid_device *d, CudaReplay *r, int i, const ReplayCall *call) {
   const Cuda *c = d->state;
   CuGraph child;
-  CuResult result = capture_call(d, call, &child);
+  CuResult result = capture_call(d, r, call, &child);
   if (result == CU_OK) result = c->capture.set_graph(r->exec, r->nodes[i], child);
   if (child) c->graphs.graph_free(child);
   return result;
@@ -118,8 +116,7 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
   if (item->launch) {
     CuKernelNode kernel = kernel_node(&item->launch->start);
     bool overlaps = i && items[i - 1].launch && c->add_dependencies;
-    if (overlaps && may_overlap(c, &item->launch->start))
-      return add_overlapping(c, r, i, &kernel);
+    if (overlaps && may_overlap(c, &item->launch->start)) return add_overlapping(c, r, i, &kernel);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
   if (item->call) return add_call(d, r, i, item->call);
@@ -142,9 +139,9 @@ static void cuda_replay_free(nereid_device *d, void *replay) {
   CudaReplay *r = replay;
   CUDA_ENTER_OR(d, );
   CUDA_RELAX(d);
-  (void)api;
   if (r->exec) graphs_of(d)->exec_free(r->exec);
   if (r->graph) graphs_of(d)->graph_free(r->graph);
+  if (r->captured) api->stream_free(r->captured);
   free(r->nodes);
   free(r);
 }
@@ -165,7 +162,7 @@ static int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items
 static int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayItem *item) {
   CUDA_ENTER(d);
   const CudaGraphApi *graphs = graphs_of(d);
-  const CudaReplay *r = replay;
+  CudaReplay *r = replay;
   CuResult result;
   if (item->launch) {
     CuKernelNode kernel = kernel_node(&item->launch->start);
@@ -714,8 +711,7 @@ static int launch_with_flags(const Start *s, void *stream) {
                         .stream = stream,
                         .attributes = attributes};
   memcpy(how.grid, s->launched, sizeof how.grid);
-  if (may_overlap(c, s))
-    attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
+  if (may_overlap(c, s)) attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
   if (s->flags & NEREID_LAUNCH_COOPERATIVE)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
   if (!c->launch_ex) return error_set(NEREID_E_DEVICE, E_RUN_NO_LAUNCH_FLAGS);
