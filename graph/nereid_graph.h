@@ -97,14 +97,22 @@ typedef enum {
   NEREID_TF32_CONVOLUTIONS = 2 /* torch.backends.cudnn.allow_tf32 */
 } nereid_graph_tf32;
 
+/* Which runs on a GPU start all of their launches at once, as a CUDA graph. */
+typedef enum {
+  NEREID_REPLAY_BY_MODE,
+  NEREID_REPLAY_NEVER,
+  NEREID_REPLAY_REPEATED /* the third one of its sizes, and those that follow */
+} nereid_graph_replay;
+
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
-  const char *mode;       /* "default": fused.  "eager": a kernel for each operator.
-                             "reduce-overhead": fused; on a GPU all launches of a run are started
-                             at once, as a CUDA graph that is kept for each combination of sizes
-                             (the last 16).  "max-autotune": the same, and on a GPU a few shapes
-                             of tiles are tuned for each kernel when the executable is made: by
-                             records (nereid_tune.h), and by measuring what they do not know */
+  const char *mode;       /* "default": fused; on a GPU, runs whose sizes come again start all of
+                             their launches at once, as a CUDA graph that is kept for each
+                             combination of sizes (the last 16).  "eager": a kernel for each
+                             operator.  "reduce-overhead": as the default, but from the first run
+                             on.  "max-autotune": the same, and on a GPU a few shapes of tiles are
+                             tuned for each kernel when the executable is made: by records
+                             (nereid_tune.h), and by measuring what they do not know */
   const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
                              the computation have.  NULL: as in the file */
   const nereid_graph_range *ranges;
@@ -141,6 +149,7 @@ typedef struct {
   void *on_compile_context;
   int deterministic;      /* the same results in each run: values that are added at indices are
                              added in one order, which takes longer */
+  nereid_graph_replay replay; /* other than by the mode */
   int assert_indices;     /* an index out of range ends the launch on a GPU, as CUDA's assert()
                              does: the driver prints the operator, and all later calls fail */
 } nereid_graph_options;

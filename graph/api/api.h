@@ -30,7 +30,7 @@ struct nereid_executable {
   Executable *e;
   Execution *main; /* of e */
   const char *mode;
-  bool replay;
+  ReplayUse replay;
   nereid_graph_value *inputs, *outputs;
   bool tunes; /* before kernels are compiled */
   TuneProgress progress;

@@ -81,7 +81,7 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
                       .targets = targets,
                       .model = base_name(g->source.path),
                       .name = b->name,
-                      .replay = options.execute.replay,
+                      .replay = options.execute.replay == REPLAY_ALWAYS,
                       .embed_weights = b->embed_weights,
                       .ptx_only = b->ptx_only,
                       .count = {.fn = o->on_compile, .context = o->on_compile_context}};

@@ -3,7 +3,7 @@
  *   "nereid executable 1\n"                  which is `head`
  *   hash                                     xxh3 of all bytes after it
  *   version, build id, device, processor     texts
- *   mode, 1 if runs are replayed             a text, a number
+ *   mode, which runs are replayed            a text, a number (ReplayUse)
  *   plan                                     a text (graph/plan/plan_text.h)
  *   kernels                                  a number; of each its key and its image
  *   files                                    a number; of each its path, size and sample
@@ -534,7 +534,8 @@ static int load_head_body(void *arg) {
   arena_free(a);
   if (code) return code;
   l->e->mode = take_text(&l->r);
-  l->e->replay = take_number(&l->r) != 0;
+  uint64_t replay = take_number(&l->r);
+  l->e->replay = replay <= REPLAY_ALWAYS ? (ReplayUse)replay : REPLAY_NEVER;
   return read_plan(l);
 }
 

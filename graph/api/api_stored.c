@@ -40,6 +40,7 @@ static void add_options(KeyMaker *k, const nereid_graph_options *o) {
   add_number(k, o->no_checks);
   add_number(k, o->assert_indices);
   add_number(k, o->deterministic);
+  add_number(k, o->replay);
   add_number(k, o->nranges);
   for (int i = 0; i < o->nranges; i++) {
     add_text(k, o->ranges[i].symbol);

@@ -565,10 +565,16 @@ static int find_library_use(LibraryUse *out, const char *use) {
                    error_suggest(hint, sizeof hint, use, library_uses, LIBRARY_USES));
 }
 
+static ReplayUse replay_use(int mode, nereid_graph_replay asked) {
+  if (mode == MODE_EAGER || asked == NEREID_REPLAY_NEVER) return REPLAY_NEVER;
+  bool at_once = mode == MODE_REPLAY || mode == MODE_TUNE;
+  return at_once && asked == NEREID_REPLAY_BY_MODE ? REPLAY_ALWAYS : REPLAY_REPEATED;
+}
+
 int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   int mode = find_mode(o->mode);
   bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
-  *out = (ModeOptions){.execute.replay = mode == MODE_REPLAY || mode == MODE_TUNE};
+  *out = (ModeOptions){.execute.replay = replay_use(mode, o->replay)};
   out->compile = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
   out->compile.fuse = out->compile.freeze = fused;
   out->compile.tune = tuned;

@@ -8,8 +8,9 @@
 /* Devices that take one launch as well as many run as in mode default. */
 static void choose_replay(Executable *e, const ExecuteOptions *o) {
   bool reads = e->plan->nreads || e->plan->nloops; /* on the host, between launches */
-  e->replays = o->replay && !reads && replay_is_supported(e->device);
-  if (o->replay && !reads && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
+  if (reads) return;
+  if (replay_is_supported(e->device)) e->replay = o->replay;
+  else if (o->replay == REPLAY_ALWAYS && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
 }
 
 /* Those that do not depend on sizes. */

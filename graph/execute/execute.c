@@ -12,65 +12,6 @@
 
 static int execute_resize(Execution *e, uint32_t first);
 
-/* ---- recordings ---- */
-
-/* `items` has room for all launches and copies of a run. */
-static void recordings_new(Recordings *r, nereid_device *d, uint32_t nsizes, ReplayItem *items) {
-  *r = (Recordings){.device = d, .nsizes = nsizes, .items = items};
-}
-
-static void recording_free(Recording *one) {
-  replay_free(one->replay);
-  free(one->sizes);
-  *one = (Recording){0};
-}
-
-static void recordings_free(Recordings *r) {
-  for (int i = 0; i < RECORDINGS_MAX; i++) recording_free(&r->list[i]);
-}
-
-static size_t size_bytes(const Recordings *r) { return r->nsizes * sizeof(int64_t); }
-
-static bool is_for(const Recordings *r, const Recording *one, const int64_t *sizes) {
-  return one->sizes && (!r->nsizes || !memcmp(one->sizes, sizes, size_bytes(r)));
-}
-
-/* The recording for these sizes, or the one that makes way. */
-static Recording *find_recording(Recordings *r, const int64_t *sizes) {
-  Recording *oldest = &r->list[0];
-  for (int i = 0; i < RECORDINGS_MAX; i++) {
-    if (is_for(r, &r->list[i], sizes)) return &r->list[i];
-    if (r->list[i].used < oldest->used) oldest = &r->list[i];
-  }
-  return oldest;
-}
-
-static int record_launches(Recordings *r, Recording *one, const int64_t *sizes) {
-  recording_free(one);
-  one->sizes = malloc(size_bytes(r) + 1);
-  if (!one->sizes) return error_out_of_memory();
-  if (r->nsizes) memcpy(one->sizes, sizes, size_bytes(r));
-  int code = replay_new(&one->replay, r->device, r->items, r->nitems);
-  if (code) recording_free(one);
-  return code;
-}
-
-/* Starts r->items.  `moved`: something of them has changed since the run before. */
-static int recordings_run(Recordings *r, const int64_t *sizes, bool moved, nereid_stream *s) {
-  Recording *one = find_recording(r, sizes);
-  int code = 0;
-  if (!is_for(r, one, sizes)) {
-    code = record_launches(r, one, sizes);
-  } else if (moved || one != r->last) {
-    bool fits = replay_fits(one->replay, r->items, r->nitems);
-    code = fits ? replay_set(one->replay, r->items, r->nitems) : record_launches(r, one, sizes);
-  }
-  r->last = code ? NULL : one;
-  if (code) return code;
-  one->used = ++r->clock;
-  return replay_run(one->replay, s);
-}
-
 /* ---- from buffers to running launches ----
  *
  * Launches keep their arguments.  A run looks only at inputs and outputs, which may have other
@@ -214,9 +155,13 @@ static void list_replay_items(Execution *e) {
     r->nitems += update_of(e, i, &r->items[r->nitems]);
 }
 
-static int start_recorded(Execution *e, nereid_stream *s) {
-  if (e->moved) list_replay_items(e);
-  int code = recordings_run(&e->recordings, e->sizes->values, e->moved, s);
+static bool may_replay(const Execution *e) {
+  return e->of->replay && !e->lends && !e->marks && !e->capturing;
+}
+
+static int start_recorded(Execution *e, nereid_stream *s, bool *started) {
+  if (e->moved || !e->recordings.last) list_replay_items(e);
+  int code = recordings_run(&e->recordings, e->sizes->values, e->moved, s, started);
   if (!code) e->moved = false;
   return code;
 }
@@ -318,7 +263,9 @@ static int execute_start(Execution *e, nereid_stream *s) {
   int code = point_moved(e);
   if (!code && !open) code = check_updates(e);
   if (code) return code;
-  if (e->of->replays && !e->marks && !e->capturing) return start_recorded(e, s);
+  bool started = false;
+  if (may_replay(e)) code = start_recorded(e, s, &started);
+  if (code || started) return code;
   code = run_steps(e, s);
   if (!code && open) code = check_updates(e);
   if (!code) code = run_updates(e, s);
@@ -343,6 +290,7 @@ static void allocate_state(Execution *e) {
   execute_find_uses(e);
   ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, p->nsteps + p->nupdates);
   recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
+  e->recordings.use = e->of->replay;
 }
 
 static int make_execution_body(void *arg) {

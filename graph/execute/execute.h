@@ -27,8 +27,15 @@
 typedef struct Executable Executable;
 typedef struct Execution Execution;
 
+/* Which runs start all of their launches at once, where the device can. */
+typedef enum {
+  REPLAY_NEVER,
+  REPLAY_REPEATED, /* those whose sizes come again */
+  REPLAY_ALWAYS,   /* mode reduce-overhead */
+} ReplayUse;
+
 typedef struct {
-  bool replay;    /* mode reduce-overhead, where the device can */
+  ReplayUse replay;
   bool defer;     /* kernels are compiled when inputs are prepared */
   Stages *stages; /* told of compiling; NULL: nobody is */
   CompileCount count; /* whom to tell how many kernels are compiled */

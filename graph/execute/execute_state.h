@@ -3,11 +3,11 @@
 #define NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 
 #include "graph/execute/execute.h"
+#include "graph/execute/recordings.h"
 #include "graph/compile/plan_kernels.h"
 #include "graph/plan/buffer_pool.h"
 #include "graph/plan/call.h"
 #include "runtime/device/device.h"
-#include "runtime/device/replay.h"
 #include "runtime/library/library.h"
 
 /* An argument of a step that is a buffer. */
@@ -51,31 +51,6 @@ typedef struct {
   bool empty; /* an axis of the grid is 0: nothing to do */
 } StepState;
 
-/* Mode reduce-overhead: the launches of a run are recorded for each combination of sizes, and
- * started all at once.
- *
- * A recording has the work of a run between its inputs and its outputs: launches and updates.  When
- * a tensor has another address than in the run before, the recording's nodes that take it are
- * changed; the tensor is not copied.  At most RECORDINGS_MAX recordings are kept; the least
- * recently used one is evicted. */
-enum { RECORDINGS_MAX = 16 };
-
-typedef struct {
-  int64_t *sizes; /* values of all symbols; NULL: free */
-  Replay *replay;
-  uint64_t used; /* when it was last */
-} Recording;
-
-typedef struct {
-  nereid_device *device;
-  uint32_t nsizes;
-  Recording list[RECORDINGS_MAX];
-  const Recording *last; /* of the run before */
-  uint64_t clock;
-  ReplayItem *items; /* of the run that is being started */
-  int nitems;
-} Recordings;
-
 /* Memory of a weight or a constant, for all executions. */
 typedef struct {
   char *data;
@@ -92,7 +67,7 @@ struct Executable {
   nereid_device *device;
   bool on_host;    /* the device's memory is the host's */
   bool interprets; /* it checks accesses: each temporary has memory of its own */
-  bool replays;    /* mode reduce-overhead */
+  ReplayUse replay;
   pthread_mutex_t lock;
   PlanKernels kernels;
   bool settled;     /* the constant part has run, and `kept` is filled */

@@ -11,7 +11,7 @@
 /* Sizes that data decides, and loops, need all of the memory before the steps. */
 bool execute_may_lend(const Execution *e) {
   return e->memory.take && !e->plan->nreads && !e->plan->nloops && !e->interprets &&
-         !e->of->replays;
+         e->of->replay != REPLAY_ALWAYS;
 }
 
 static uint32_t first_step(const BufferState *b) { return b->uses[0].step; }

@@ -35,16 +35,18 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices, deterministic),
- * whose texts the tuple keeps; the last five may be left out. */
+/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices, deterministic,
+ * replay), whose texts the tuple keeps; the last six may be left out. */
 static int read_options(Options *o, PyObject *tuple) {
   PyObject *ranges;
+  int replay = NEREID_REPLAY_BY_MODE;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|zippp", &g->mode, &g->dtype, &PyList_Type, &ranges,
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|zipppi", &g->mode, &g->dtype, &PyList_Type, &ranges,
                         &g->device, &g->no_checks, &g->libraries, &g->tf32, &g->keep,
-                        &g->assert_indices, &g->deterministic))
+                        &g->assert_indices, &g->deterministic, &replay))
     return -1;
+  g->replay = (nereid_graph_replay)replay;
   return read_ranges(o, ranges);
 }
 

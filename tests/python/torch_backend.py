@@ -61,8 +61,10 @@ def copies(inputs):
     return out
 
 
-def check(name, function, *inputs, train=False, dynamic=None, runs=2, **options):
-    """The function, or module, compiled and not; `train`: gradients too."""
+def check(name, function, *inputs, train=False, dynamic=None, runs=4 if DEVICE == "cuda" else 2,
+          **options):
+    """The function, or module, compiled and not; `train`: gradients too.  On a GPU the third run of
+    its sizes is recorded."""
     if NAMES and name not in NAMES:
         return
     torch._dynamo.reset()

@@ -272,7 +272,7 @@ class Compiled:
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
                     flags.libraries(options.libraries), flags.tf32(), False,
-                    options.check_indices, flags.deterministic())
+                    options.check_indices, flags.deterministic(), options.replay)
         self.settings = settings
         self.text = text
         self.graph = self.executable = None

@@ -13,7 +13,8 @@ class Settings:
     """Options by their names; `torch.compile(mode=)` is one of them."""
 
     mode: str = "default"
-    """Of nereid.load(); with CUDA graphs where its name says so, and in reduce-overhead."""
+    """Of nereid.load(), but with PyTorch's CUDA graphs in reduce-overhead and max-autotune, and
+    with none where its name says so."""
     dump: str = ""
     """A folder that gets the text of each segment and program."""
     by_pytorch: tuple = ()
@@ -35,6 +36,12 @@ class Settings:
         """How executables are compiled: CUDA graphs are of the whole program."""
         return {"reduce-overhead": "default", "max-autotune-no-cudagraphs": "max-autotune"}.get(
             self.mode, self.mode)
+
+    @property
+    def replay(self) -> int:
+        """Which runs of an executable are CUDA graphs (nereid_graph_replay): those that come again,
+        as far as PyTorch's own graphs do not have them, or none."""
+        return 1 if self.mode in ("eager", "max-autotune-no-cudagraphs") else 2
 
     @property
     def waits(self) -> bool:

@@ -1,5 +1,6 @@
-/* Mode reduce-overhead against a fake driver: what is recorded, changed and forgotten; and on a
- * GPU, if there is one, that runs give what they give in mode default. */
+/* Recordings against a fake driver: what is recorded, changed and forgotten in mode
+ * reduce-overhead, and in mode default, where sizes come again; and on a GPU, if there is one, that
+ * runs give what they give in mode eager, which records none. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +17,11 @@
 static TempFolder folder;
 static char log_path[TOOL_PATH + 64];
 
-static bool build(const char *name, const char *define) {
+static bool build(const char *name, const char *source, const char *define) {
   char cc[TOOL_PATH], options[TOOL_PATH], out[TOOL_PATH + 64], output[4096];
   if (!tool_find_cc(cc, options)) return false;
   temp_name(out, sizeof out, &folder, name);
-  const char *argv[] = {
-      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/support/fake_cuda.c", NULL};
+  const char *argv[] = {cc, "-shared", "-fPIC", "-O1", define, "-o", out, source, "-lm", NULL};
   if (tool_run(argv, output, sizeof output) == 0) return true;
   printf("%s\n", output);
   return false;
@@ -36,7 +36,7 @@ static void use(const char *library, const char *settings) {
 
 /* Lines of the log that begin with `text`, since it was last asked; the log is emptied. */
 typedef struct {
-  int recorded, forgotten, set, replayed, copied, launched, overlapping;
+  int recorded, forgotten, set, replayed, copied, launched, overlapping, called;
   char last[1024]; /* of replayed */
 } Log;
 
@@ -50,6 +50,7 @@ static Log take_log(void) {
     l.set += !strncmp(line, "set ", 4);
     l.copied += !strncmp(line, "copied", 6);
     l.launched += !strncmp(line, "launch ", 7);
+    l.called += !strncmp(line, "called", 6);
     l.overlapping += !strcmp(line, "edge 1 port 1\n") || !strcmp(line, "attribute 6 1\n");
     if (strncmp(line, "replayed", 8)) continue;
     l.replayed++;
@@ -81,11 +82,11 @@ enum { ROWS_MAX = 64, ROOM = ROWS_MAX * 64 * 4 };
 
 static void on_message(void *context, const char *text) { snprintf(context, 256, "%s", text); }
 
-static Case start(const char *mode, char message[256]) {
+static Case start(const char *mode, const char *libraries, char message[256]) {
   Case c = {0};
   nereid_graph *g;
   nereid_graph_source s = {.path = "m.py", .data = MODEL, .size = sizeof MODEL - 1};
-  nereid_graph_options o = {.mode = mode};
+  nereid_graph_options o = {.mode = mode, .libraries = libraries};
   void *memory;
   if (nereid_device_open(&c.device, "cuda")) abort();
   nereid_device_on_message(c.device, on_message, message);
@@ -120,7 +121,7 @@ static Log run(const Case *c, int64_t rows, size_t shift) {
 static void replaying(void) {
   char message[256] = "", pointer[32];
   use("fake.so", "");
-  Case c = start("reduce-overhead", message);
+  Case c = start("reduce-overhead", NULL, message);
   take_log();
   if (!c.e) return;
   Log l = run(&c, 4, 0);
@@ -150,10 +151,77 @@ static void replaying(void) {
   check_call(take_log().forgotten == 16, "all go with the executable");
 }
 
+/* Mode default: what comes again is recorded. */
+static void repeating(void) {
+  char message[256] = "";
+  use("fake.so", "");
+  Case c = start("default", NULL, message);
+  take_log();
+  if (!c.e) return;
+  Log l = run(&c, 4, 0);
+  int kernels = l.launched;
+  check_call(kernels >= 2 && !l.recorded, "a first run is none that comes again");
+  l = run(&c, 5, 0);
+  check_call(l.launched == kernels && !l.recorded, "nor is one of other sizes");
+  l = run(&c, 4, 0);
+  check_call(l.launched == kernels && !l.recorded, "a second run may be the last one");
+  l = run(&c, 4, 256);
+  check_call(l.recorded == 1 && l.replayed == kernels && !l.launched, "a third run is recorded");
+  l = run(&c, 4, 512);
+  check_call(!l.recorded && l.set >= 1 && l.replayed == kernels, "memory elsewhere is set");
+  l = run(&c, 5, 512);
+  check_call(!l.recorded && !l.replayed && l.launched == kernels, "each of its sizes");
+  l = run(&c, 4, 512);
+  check_call(!l.recorded && !l.set && l.replayed == kernels, "a recording is kept meanwhile");
+  for (int rows = 6; rows < 40; rows++) l = run(&c, rows, 0);
+  check_call(!l.recorded && !l.replayed && l.launched == kernels, "sizes that never come again");
+  check_call(!message[0], message);
+  finish(&c);
+}
+
+/* A device that can't record runs as before, and is not asked again. */
+static void refusing(void) {
+  char message[256] = "";
+  use("fake.so", "graph=2");
+  Case c = start("default", NULL, message);
+  take_log();
+  for (int i = 0; i < 5 && c.e; i++) {
+    Log l = run(&c, 4, 0);
+    check_call(l.launched >= 2 && !l.replayed, "launches, where no recording can be made");
+    if (i == 3) use("fake.so", "");
+  }
+  check_call(!message[0], message);
+  finish(&c);
+}
+
+/* Calls of libraries are captured again where their memory moves, which launches are not worth. */
+static void moving_calls(void) {
+  char message[256] = "";
+  use("fake.so", "");
+  Case c = start("default", "always", message);
+  take_log();
+  if (!c.e) return;
+  for (int i = 0; i < 2; i++) run(&c, 4, 0);
+  Log l = run(&c, 4, 0);
+  check_call(l.recorded == 1 && l.called == 1, "calls are recorded");
+  l = run(&c, 4, 0);
+  check_call(!l.recorded && !l.set && l.called == 1 && l.replayed, "and replayed");
+  int replayed = 0, lasts[2] = {0};
+  for (int i = 1; i <= 60; i++) {
+    l = run(&c, 4, 256 * (size_t)i);
+    if (l.replayed && i < 60) lasts[0] = lasts[1], lasts[1] = i, replayed++;
+    check_call(l.replayed ? l.set >= 1 : l.launched >= 1, "a run whose memory moves");
+  }
+  check_call(replayed >= 2 && replayed <= 8 && lasts[1] - lasts[0] > 8, "they are set ever less");
+  for (int i = 0; i < 100; i++) l = run(&c, 4, 0);
+  check_call(l.replayed && !l.set && !l.launched, "until memory stays where it is");
+  finish(&c);
+}
+
 static void plain(const char *library, const char *mode, const char *wanted) {
   char message[256] = "";
   use(library, "");
-  Case c = start(mode, message);
+  Case c = start(mode, NULL, message);
   take_log();
   if (!c.e) return;
   Log l = run(&c, 4, 0);
@@ -167,7 +235,7 @@ static void failures(void) {
   char message[256] = "";
   int64_t shape[] = {4, 64};
   use("fake.so", "graph=2");
-  Case c = start("reduce-overhead", message);
+  Case c = start("reduce-overhead", NULL, message);
   nereid_tensor t = {
       .data = c.memory, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
   nereid_tensor in[] = {t, t}, out[2] = {{0}};
@@ -209,13 +277,14 @@ static void run_real(const Case *c, int64_t rows, size_t shift, float *out) {
   free(x);
 }
 
-static void same_as_default(const char *mode) {
-  static const int64_t rows[] = {4, 4, 32, 4, 64, 32};
-  static const size_t shifts[] = {0, 256, 0, 256, 512, 0};
+static void same_as_eager(const char *mode) {
+  static const int64_t rows[] = {4, 4, 32, 4, 64, 32, 4, 4, 32, 32};
+  static const size_t shifts[] = {0, 256, 0, 256, 512, 0, 0, 256, 512, 512};
+  enum { RUNS = sizeof rows / sizeof *rows };
   static float expected[2 * ROWS_MAX * 64], got[2 * ROWS_MAX * 64];
   char message[256] = "";
-  Case plain_case = start("default", message), c = start(mode, message);
-  for (int i = 0; i < 6 && c.e && plain_case.e; i++) {
+  Case plain_case = start("eager", NULL, message), c = start(mode, NULL, message);
+  for (int i = 0; i < RUNS && c.e && plain_case.e; i++) {
     run_real(&plain_case, rows[i], shifts[i], expected);
     run_real(&c, rows[i], shifts[i], got);
     bool same = true;
@@ -229,16 +298,24 @@ static void same_as_default(const char *mode) {
 
 int main(void) {
   if (nereid_device_count("cuda") > 0) {
-    same_as_default("reduce-overhead");
-    same_as_default("max-autotune");
+    same_as_eager("default");
+    same_as_eager("reduce-overhead");
+    same_as_eager("max-autotune");
   }
   if (temp_new(&folder)) abort();
   temp_name(log_path, sizeof log_path, &folder, "log");
   setenv("FAKE_CUDA_LOG", log_path, 1);
   setenv("NEREID_PTXAS", "", 1); /* the driver's machine code is PTX */
   setenv("NEREID_CACHE_DIR", folder.path, 1);
-  if (build("fake.so", "-DWITH_ALL") && build("old.so", "-DWITHOUT_GRAPHS")) {
+  static const char driver[] = "tests/support/fake_cuda.c";
+  static const char blas[] = "tests/support/fake_libraries.c";
+  setenv("NEREID_LIBRARY_PATH", folder.path, 1);
+  if (build("fake.so", driver, "-DWITH_ALL") && build("old.so", driver, "-DWITHOUT_GRAPHS") &&
+      build("libcublasLt.so.12", blas, "-DWITH_ALL")) {
     replaying();
+    repeating();
+    refusing();
+    moving_calls();
     plain("fake.so", NULL, "");
     plain("fake.so", "eager", "");
     plain("old.so", "reduce-overhead",
