@@ -15,18 +15,41 @@ static bool is_of_loop(const Node *n) {
                       OP_nereid_loop_test_default, OP_nereid_loop_end_default);
 }
 
+/* How often the graph returns the node, as a result or as a new value. */
+static uint32_t count_returned(const Graph *g, const Node *of) {
+  const Arg *list = &g->last->args[0];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->n; i++)
+    n += list->items[i].kind == ARG_NODE && list->items[i].node == of;
+  return n;
+}
+
+/* The new value of an input is written over the old one, if each is nothing else. */
+static void find_targets(InPlace *p) {
+  const Graph *g = p->f->graph;
+  const Arg *list = &g->last->args[0];
+  for (uint32_t i = 0; g->outputs && i < list->n; i++) {
+    if (g->outputs[i].kind != OUTPUT_MUTATION || list->items[i].kind != ARG_NODE) continue;
+    Node *value = list->items[i].node, *target = g->outputs[i].target;
+    bool alone = !p->kept[value->id] && !p->kept[target->id] && count_returned(g, value) == 1 &&
+                 count_returned(g, target) == 0;
+    if (alone) p->target[value->id] = target;
+  }
+}
+
 /* Values that are never overwritten: returned or copied in the end, read as sizes, written by
  * scatters, or carried by loops. */
 static void find_kept(InPlace *p) {
-  for (Node *n = p->f->graph->first; n; n = n->next) {
+  const Graph *g = p->f->graph;
+  for (Node *n = g->first; n; n = n->next) {
     bool scatters = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
-    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n) || is_of_loop(n))
-      graph_each_use(n, keep_buffer, p->kept);
+    if (scatters || prim_reads_size(n) || is_of_loop(n)) graph_each_use(n, keep_buffer, p->kept);
     if (scatters || is_of_loop(n)) p->kept[n->id] = true;
   }
-  const OutputSpec *specs = p->f->graph->outputs;
-  for (uint32_t i = 0; specs && i < p->f->graph->last->args[0].n; i++)
-    if (specs[i].kind == OUTPUT_MUTATION) p->kept[specs[i].target->id] = true;
+  find_targets(p);
+  graph_each_use(g->last, keep_buffer, p->kept);
+  for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
+    if (g->outputs[i].kind == OUTPUT_MUTATION) p->kept[g->outputs[i].target->id] = true;
 }
 
 /* Values from before a loop are read again by the next iteration. */
@@ -45,7 +68,7 @@ InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
   Arena *a = f->graph->arena;
   InPlace *p = ARENA_NEW(a, InPlace);
   *p = (InPlace){f, ARENA_ARRAY(a, uint32_t, f->graph->nids), ARENA_ARRAY(a, bool, f->graph->nids),
-                 ARENA_ARRAY(a, Node *, f->graph->nids)};
+                 ARENA_ARRAY(a, Node *, f->graph->nids), ARENA_ARRAY(a, Node *, f->graph->nids)};
   for (uint32_t i = 0; i < f->groups.len; i++)
     for (size_t j = 0; j < kernels[i]->buffers.len; j++)
       p->last[kernels[i]->buffers.data[j].node->id] = i + 1;
@@ -67,16 +90,43 @@ static bool is_temporary(const InPlace *p, const Node *n) {
   return of && !of->once && !p->kept[n->id];
 }
 
+static bool is_in_loop(const InPlace *p, const Group *group) {
+  for (size_t i = 0; i < p->f->loops.len; i++) {
+    const FusionLoop *loop = &p->f->loops.data[i];
+    if (group->number >= loop->first && group->number < loop->past) return true;
+  }
+  return false;
+}
+
+static bool is_new_value(const InPlace *p, const Kernel *k, const Node *of, const Node *value) {
+  return p->target[value->id] == of && !k->group->once && !is_in_loop(p, k->group);
+}
+
+static bool has_one_element(const InPlace *p, const Node *n) {
+  return dim_is(value_numel(p->f->graph, &n->type), 1);
+}
+
+/* Each program reads what it writes, and no other does: the indices are the same text, or there is
+ * one element of all. */
+static bool are_at_one_place(const InPlace *p, const Kernel *k, const KernelBuffer *in,
+                             const KernelBuffer *out) {
+  if (in->uses != 1 || out->uses != 1 || !in->index || !out->index) return false;
+  if (value_numel(p->f->graph, &in->node->type) != value_numel(p->f->graph, &out->node->type))
+    return false;
+  bool same = !strcmp(in->index, out->index);
+  for (size_t i = 0; i < k->buffers.len && !same; i++)
+    if (!has_one_element(p, k->buffers.data[i].node)) return false;
+  return true;
+}
+
 static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuffer *in,
                              const KernelBuffer *out) {
-  Graph *g = p->f->graph;
   const Node *from = in->node, *to = out->node;
   if (kernel_owns(k, from) || !kernel_owns(k, to)) return false;
-  if (!is_temporary(p, from) || !is_temporary(p, to)) return false;
+  bool passes = is_temporary(p, from) && is_temporary(p, to);
+  if (!passes && !is_new_value(p, k, from, to)) return false;
   if (p->last[from->id] != k->group->number + 1 || from->type.dtype != to->type.dtype) return false;
-  if (in->uses != 1 || out->uses != 1 || !in->index || !out->index) return false;
-  return in->order < out->order && !strcmp(in->index, out->index) &&
-         value_numel(g, &from->type) == value_numel(g, &to->type);
+  return in->order < out->order && are_at_one_place(p, k, in, out);
 }
 
 /* The word `old` in `text` becomes `by`. */

@@ -3,7 +3,9 @@
  * A kernel may write a result to the memory of an operand after whose last use it runs, if it reads
  * that operand once, at the very index to which it writes: then each program reads an element
  * before it writes it, and no other program does either.  Both are one parameter of the kernel, so
- * that its accesses to that memory keep their order. */
+ * that its accesses to that memory keep their order.
+ *
+ * The operand is a value of the run's, or an input whose new value the result is. */
 #ifndef NEREID_GRAPH_KERNELS_BUFFER_REUSE_H
 #define NEREID_GRAPH_KERNELS_BUFFER_REUSE_H
 
@@ -13,6 +15,7 @@ typedef struct {
   const Fusion *f;
   uint32_t *last; /* by node id: 1 + the number of the last group that takes it; 0: none does */
   bool *kept;     /* by node id: its memory is wanted for more than kernels, or written to */
+  Node **target;  /* by node id: the input whose new value it is, and nothing else; NULL: none */
   Node **under;   /* by node id: the first whose memory it takes; NULL: its own */
 } InPlace;
 

@@ -67,6 +67,23 @@ static void updates(void) {
   check_updates("a row of the same", 0,
                 ROW("a", "x", "1") ROW("b", "x", "2") COPY("a", "b") RETURN("y"));
   check_updates("all of it", 1, COPY("x", "y") RETURN("y"));
+  check_updates("a sum with the old value", 0,
+                ADD("a", "x", "y") COPY("x", "a") MM("b", "y") RETURN("b"));
+  check_updates("a sum that is read again", 0,
+                ADD("a", "x", "y") COPY("x", "a") MM("b", "a") RETURN("b"));
+  check_updates("a sum that is returned, as a copy", 0,
+                ADD("a", "x", "y") COPY("x", "a") RETURN("a"));
+  check_updates("a sum with its old value at another place", 1,
+                T("xt", "x") ADD("a", "xt", "y") COPY("x", "a") MM("b", "y") RETURN("b"));
+  check_updates("a sum with its old value, which is read later", 1,
+                MM("m", "y") ADD("a", "x", "m") MM("b", "a") ADD("c", "b", "x") COPY("x", "a")
+                    RETURN("c"));
+  check_updates("a sum with another input's value", 1,
+                ADD("a", "w", "y") COPY("x", "a") MM("b", "y") RETURN("b"));
+  check_updates("values that go to each other", 2,
+                NEG("a", "x") NEG("b", "y") COPY("x", "b") COPY("y", "a") RETURN("w"));
+  check_updates("one value for two inputs", 0,
+                ADD("a", "x", "y") COPY("x", "a") COPY("y", "a") RETURN("w"));
   check_updates("the old value is read later", 1,
                 ROW("b", "y", "2") WITH_ROW("a", "x", "b", "1") MM("c", "a") ADD("d", "c", "x")
                     COPY("x", "a") RETURN("d"));

@@ -69,8 +69,9 @@ static const char MODEL[] =
     "        t: \"f32[64, s0]\" = torch.ops.aten.t.default(x)\n"
     "        mm: \"f32[64, 64]\" = torch.ops.aten.mm.default(t, x)\n"
     "        add: \"f32[s0, 64]\" = torch.ops.aten.mm.default(x, mm)\n"
-    "        add_: \"f32[s0, 64]\" = torch.ops.aten.add_.Tensor(cache, add)\n"
-    "        return (add, add_)\n";
+    "        sum: \"f32[s0, 64]\" = torch.ops.aten.add.Tensor(x, add)\n"
+    "        copy_: \"f32[s0, 64]\" = torch.ops.aten.copy_.default(cache, sum)\n"
+    "        return (add, sum)\n";
 
 typedef struct {
   nereid_device *device;
