@@ -338,6 +338,24 @@ def check_early_backward():
         tally.check(found == ["forward", "backward"], f"{options}: graphs in the end: {found}")
 
 
+def check_kept_graph():
+    """A backward pass that comes again finds what was saved, whether its graph was compiled before
+    the first one or with it, or is taken from PyTorch's cache."""
+    def function(x, w):
+        return ((x @ w).relu().sin() ** 2).sum()
+
+    w = randn(5, 5, grad=True)
+    wanted = [3 * grad for grad in torch.autograd.grad(function(w * 1, w), w)]
+    for options in ({}, {"verify": True}, {"cache_autograd": True}, {"cache_autograd": True}):
+        torch._dynamo.reset()
+        made = w.detach().clone().requires_grad_()
+        loss = torch.compile(function, backend="nereid", options=options)(made * 1, made)
+        for last in (False, False, True):
+            loss.backward(retain_graph=not last)
+        error = same([made.grad], wanted, "gradient")
+        tally.check(error is None, f"a graph that is kept, {options}: {error}")
+
+
 class Alive:
     """Bytes of tensors that segments make, and the most of them at once."""
 
@@ -614,6 +632,7 @@ def main():
         check_saved()
         check_effects()
         check_early_backward()
+        check_kept_graph()
     check_sizes()
     check_images()
     check_segments()

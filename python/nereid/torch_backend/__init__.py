@@ -35,6 +35,14 @@ _numbers = itertools.count()
 log.start()
 
 
+def _keep_saved() -> None:
+    """No kernel writes over what a forward graph has saved, so that a backward pass may come again
+    (`retain_graph=True`), which AOTAutograd refuses for graphs that may do so."""
+    context = torch._guards.TracingContext.try_get()
+    if context is not None and context.fw_metadata is not None:
+        context.fw_metadata.bw_donated_idxs = []
+
+
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
              recorder=None, stores: bool = False) -> Callable:
     begin = time.perf_counter()
@@ -44,6 +52,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     if kind == "forward":
         save_images_channels_last(module)
         report_strides(module)
+        _keep_saved()
     elif kind == "backward":
         take_strides(module, examples)
     program = Program(module, settings, kind, next(_numbers), recorder)
