@@ -14,7 +14,8 @@ enum {
   INNER_MAX = 8,       /* values of a kernel's that are computed again with it */
   FUNCTION_WEIGHT = 8, /* of exp and the like, in additions */
   DRAW_WEIGHT = 64,    /* of a random number */
-  WORK_PER_BYTE = 6    /* additions that cost no more than a byte of memory traffic */
+  WORK_PER_BYTE = 6,   /* additions that cost no more than a byte of memory traffic */
+  SMALL_PART = 4       /* a concatenation is computed again from parts that are so much smaller */
 };
 
 typedef VEC(const Group *) Readers;
@@ -64,6 +65,7 @@ typedef struct {
   Node *inner[INNER_MAX]; /* no memory has them: they are used by the group that computes them */
   uint32_t ninner;
   uint32_t work; /* of an element, in additions */
+  bool joins;    /* a concatenation is among it */
   bool bad;
 } Leaves;
 
@@ -109,10 +111,11 @@ static void reach_leaf(Node **operand, void *ctx) {
 static void find_leaves(Leaves *l, Node *n) {
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   bool view = prim_is_view(n) && !prim_reads_size(n);
-  l->bad |= !view && k != PRIM_POINTWISE && k != PRIM_CREATE;
+  l->bad |= !view && k != PRIM_POINTWISE && k != PRIM_CONCAT && k != PRIM_CREATE;
   l->bad |= k == PRIM_POINTWISE && prim_branches(n);
   if (l->bad) return;
   if (k == PRIM_POINTWISE) l->work += work_of_text(pointwise_of(l->r->f->graph, n).text);
+  if (k == PRIM_CONCAT) l->joins = true, l->work++;
   if (graph_is(n, OP_nereid_random_default)) l->work += DRAW_WEIGHT;
   graph_each_use(n, reach_leaf, l);
 }
@@ -121,8 +124,17 @@ static void find_leaves(Leaves *l, Node *n) {
 
 static bool may_recompute(const Recompute *r, const Node *n) {
   const Fusion *f = r->f;
-  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE && r->stored[n->id] &&
-         !r->kept[n->id] && !f->once[n->id] && r->readers[n->id].len;
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  return (k == PRIM_POINTWISE || k == PRIM_CONCAT) && r->stored[n->id] && !r->kept[n->id] &&
+         !f->once[n->id] && r->readers[n->id].len;
+}
+
+/* Parts are read behind masks, which costs more than memory that has them side by side: only where
+ * most of it is no memory's, as in the gradient of a part. */
+static bool has_small_parts(const Recompute *r, const Node *n, const Leaves *l) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < l->n; i++) bytes += (double)value_bytes(r->f->graph, l->items[i]);
+  return !l->joins || SMALL_PART * bytes <= (double)value_bytes(r->f->graph, n);
 }
 
 /* The bytes that groups move if n's readers compute it from these; -1: not known, or computing
@@ -130,6 +142,7 @@ static bool may_recompute(const Recompute *r, const Node *n) {
 static double bytes_from(const Recompute *r, const Node *n, const Leaves *l) {
   const Readers *readers = &r->readers[n->id];
   double own = (double)value_bytes(r->f->graph, n), again = 0;
+  if (!has_small_parts(r, n, l)) return -1;
   for (uint32_t i = 0; i < l->n; i++) {
     const Node *leaf = l->items[i];
     bool there = leaf->kind == NODE_INPUT || r->stored[leaf->id];

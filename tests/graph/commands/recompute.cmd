@@ -9,3 +9,7 @@ nereid graph max_pool_gradient.py --random-inputs --device interp
 nereid graph cross_entropy.py --emit fused
 nereid graph cross_entropy.py --random-inputs --device interp
 nereid graph cross_entropy.py --random-inputs --device interp --mode eager
+# The gradient of a token is zeros but for that one: each kernel reads the token where it is.
+nereid graph token_gradient.py --emit fused
+nereid graph token_gradient.py --random-inputs --device interp
+nereid graph token_gradient.py --random-inputs --device interp --mode eager
