@@ -289,8 +289,7 @@ static void allocate_state(Execution *e) {
   e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
   execute_find_uses(e);
   ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, p->nsteps + p->nupdates);
-  recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
-  e->recordings.use = e->of->replay;
+  recordings_new(&e->recordings, e->device, e->of->replay, e->sizes->nsymbols, items);
 }
 
 static int make_execution_body(void *arg) {

@@ -33,7 +33,8 @@ typedef struct {
 } Recordings;
 
 /* `items` has room for all launches and copies of a run. */
-void recordings_new(Recordings *r, nereid_device *d, uint32_t nsizes, ReplayItem *items);
+void recordings_new(Recordings *r, nereid_device *d, ReplayUse use, uint32_t nsizes,
+                    ReplayItem *items);
 void recordings_free(Recordings *r);
 /* Starts r->items, which are of these sizes.  *started is false where it is for the caller to start
  * them one by one: with REPLAY_REPEATED the first runs of their sizes, those whose memory is

@@ -35,7 +35,7 @@ void replay_free(Replay *r);
 bool replay_fits(const Replay *r, const ReplayItem *items, int n);
 /* The items, which fit, as they are now. */
 int replay_set(Replay *r, const ReplayItem *items, int n);
-/* What that would cost, in launches one by one: *out. */
+/* The host's cost of replay_set for these items, in launches: *out. */
 int replay_effort(const Replay *r, const ReplayItem *items, int n, int *out);
 int replay_run(Replay *r, nereid_stream *s);
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 
 MODES = ("default", "eager", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
+_NEVER, _REPEATED = 1, 2  # of nereid_graph_replay
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -41,7 +43,7 @@ class Settings:
     def replay(self) -> int:
         """Which runs of an executable are CUDA graphs (nereid_graph_replay): those that come again,
         as far as PyTorch's own graphs do not have them, or none."""
-        return 1 if self.mode in ("eager", "max-autotune-no-cudagraphs") else 2
+        return _NEVER if self.mode in ("eager", "max-autotune-no-cudagraphs") else _REPEATED
 
     @property
     def waits(self) -> bool:

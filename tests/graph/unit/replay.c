@@ -83,20 +83,23 @@ enum { ROWS_MAX = 64, ROOM = ROWS_MAX * 64 * 4 };
 
 static void on_message(void *context, const char *text) { snprintf(context, 256, "%s", text); }
 
-static Case start(const char *mode, const char *libraries, char message[256]) {
+static Case start_with(const nereid_graph_options *o, char message[256]) {
   Case c = {0};
   nereid_graph *g;
   nereid_graph_source s = {.path = "m.py", .data = MODEL, .size = sizeof MODEL - 1};
-  nereid_graph_options o = {.mode = mode, .libraries = libraries};
   void *memory;
   if (nereid_device_open(&c.device, "cuda")) abort();
   nereid_device_on_message(c.device, on_message, message);
   check_call(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
-  check_call(!nereid_executable_new(&c.e, g, c.device, &o), "compiling");
+  check_call(!nereid_executable_new(&c.e, g, c.device, o), "compiling");
   nereid_graph_free(g);
   if (nereid_alloc(&memory, c.device, 4 * ROOM)) abort();
   c.memory = memory;
   return c;
+}
+
+static Case start(const char *mode, const char *libraries, char message[256]) {
+  return start_with(&(nereid_graph_options){.mode = mode, .libraries = libraries}, message);
 }
 
 static void finish(Case *c) {
@@ -177,6 +180,23 @@ static void repeating(void) {
   for (int rows = 6; rows < 40; rows++) l = run(&c, rows, 0);
   check_call(!l.recorded && !l.replayed && l.launched == kernels, "sizes that never come again");
   check_call(!message[0], message);
+  finish(&c);
+}
+
+/* Whatever the mode, a caller may want none, or those that come again. */
+static void asking(nereid_graph_replay replay, int recorded) {
+  char message[256] = "";
+  int n = 0;
+  use("fake.so", "");
+  nereid_graph_options o = {.mode = "reduce-overhead", .replay = replay};
+  Case c = start_with(&o, message);
+  take_log();
+  for (int i = 0; i < 4 && c.e; i++) {
+    Log l = run(&c, 4, 0);
+    n += l.recorded;
+    check_call(i || (l.launched && !l.replayed), "a first run that is not recorded");
+  }
+  check_call(n == recorded, "the recordings that were asked for");
   finish(&c);
 }
 
@@ -315,6 +335,8 @@ int main(void) {
       build("libcublasLt.so.12", blas, "-DWITH_ALL")) {
     replaying();
     repeating();
+    asking(NEREID_REPLAY_NEVER, 0);
+    asking(NEREID_REPLAY_REPEATED, 1);
     refusing();
     moving_calls();
     plain("fake.so", NULL, "");
