@@ -559,12 +559,27 @@ static int prepare_steps(Execution *e) {
   return code;
 }
 
+/* A call's algorithm is known now, and so is what it needs of its workspace. */
+static void measure_workspaces(Execution *e) {
+  for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++) {
+    const PlanStep *step = &e->plan->steps[i];
+    const StepState *s = &e->steps[i];
+    for (uint32_t j = 0; j < step->nargs && step->library; j++) {
+      if (call_arg_find(step->args[j].name) != CALL_WORKSPACE) continue;
+      BufferState *b = &e->buffers[step->args[j].buffer];
+      bool alone = b->lent && b->nuses == 1;
+      if (alone) b->bytes = s->empty ? 0 : library_call_workspace(s->call);
+    }
+  }
+}
+
 static int prepare_memory(void *execution) {
   Execution *e = execution;
   note_written_buffers(e);
   int code = execute_allocate_buffers(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
+  if (!code) measure_workspaces(e);
   if (!code) code = execute_point_all(e);
   return code ? code : run_constant_part(e);
 }

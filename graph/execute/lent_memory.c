@@ -96,6 +96,7 @@ static int lend(Execution *e, BufferState *b) {
     b->lent = false;
     return code ? code : execute_aim_output(e, b->caller, &e->outputs[b->caller]);
   }
+  if (!b->bytes) return 0; /* workspace of a call that needs none */
   b->data = e->memory.take(e->memory.context, b->bytes, &b->handle);
   return b->data ? 0 : error_set(NEREID_E_MEMORY, E_GRAPH_LENT, b->plan->name);
 }

@@ -25,7 +25,6 @@ typedef struct {
   LtLayout a, b, out; /* a and b as ours: cuBLASLt's second and first */
   LtPreference preference;
   LtAlgorithm algorithm;
-  size_t workspace;
   const void *bias; /* that the description has */
 } Matmul;
 
@@ -120,7 +119,7 @@ static LtStatus make_matmul(const LibraryCall *c, Matmul *m, const LibraryLayout
   return s == LT_OK ? make_preference(c, m) : s;
 }
 
-static int choose_algorithm(const LibraryCall *c, Matmul *m) {
+static int choose_algorithm(LibraryCall *c, Matmul *m) {
   LtResult found = {0};
   int n = 0;
   LtStatus s = api_of(c)->heuristic(c->library->context, m->desc, m->b, m->a, m->out, m->out,
@@ -128,7 +127,7 @@ static int choose_algorithm(const LibraryCall *c, Matmul *m) {
   if (s == LT_OK && n > 0) s = found.state;
   if (s != LT_OK || n < 1) return library_refused(c, "cuBLAS has no algorithm for it");
   m->algorithm = found.algorithm;
-  m->workspace = found.workspace;
+  c->workspace = (int64_t)found.workspace;
   return 0;
 }
 
@@ -164,7 +163,7 @@ static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
   if (s == LT_OK)
     s = lt->matmul(c->library->context, m->desc, &one, element(at->b, &c->shape.product.b), m->b,
                    element(at->a, &c->shape.product.a), m->a, &zero, at->out, m->out, at->out,
-                   m->out, &m->algorithm, at->workspace, m->workspace, stream);
+                   m->out, &m->algorithm, at->workspace, (size_t)c->workspace, stream);
   return call_failed(c, s, "cublasLtMatmul");
 }
 

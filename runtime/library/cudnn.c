@@ -173,7 +173,7 @@ static bool is_usable(const LibraryCall *c, DnnDesc config, bool compiles) {
 }
 
 /* False: the engine does not take these sizes, or needs too much memory. */
-static bool make_plan(const LibraryCall *c, DnnDesc config) {
+static bool make_plan(LibraryCall *c, DnnDesc config) {
   const DnnApi *dnn = api_of(c);
   Convolution *m = c->state;
   int64_t workspace = 0, n = 0;
@@ -182,8 +182,10 @@ static bool make_plan(const LibraryCall *c, DnnDesc config) {
       dnn->set(m->plan, DNN_PLAN_CONFIG, DNN_T_DESC, 1, &config) == DNN_OK &&
       dnn->finish(m->plan) == DNN_OK &&
       dnn->get(m->plan, DNN_PLAN_WORKSPACE, DNN_T_INT, 1, &n, &workspace) == DNN_OK &&
-      workspace <= c->workspace)
+      workspace <= c->workspace) {
+    c->workspace = workspace;
     return true;
+  }
   destroy(c, &m->plan);
   return false;
 }
@@ -206,7 +208,7 @@ static int find_configs(const LibraryCall *c, int mode, DnnDesc configs[CONFIGS]
   return (int)n;
 }
 
-static bool choose_of_mode(const LibraryCall *c, int mode) {
+static bool choose_of_mode(LibraryCall *c, int mode) {
   Convolution *m = c->state;
   DnnDesc configs[CONFIGS];
   int n = find_configs(c, mode, configs);

@@ -286,6 +286,8 @@ int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *
   return code;
 }
 
+int64_t library_call_workspace(const LibraryCall *c) { return c->workspace; }
+
 int library_run(LibraryCall *c, const LibraryPointers *at, void *stream) {
   return c->function->run(c, at, stream);
 }

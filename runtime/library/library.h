@@ -56,7 +56,7 @@ typedef union {
 typedef struct {
   const char *a, *b, *bias;
   char *out;
-  char *workspace; /* of the bytes with which the call was prepared */
+  char *workspace; /* of library_call_workspace bytes */
 } LibraryPointers;
 
 typedef struct LibraryFunction LibraryFunction;
@@ -95,6 +95,8 @@ uint64_t library_places(nereid_device *d);
  * NEREID_E_TOOL: the library is not here, or has no such function. */
 int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *f,
                     const LibraryShape *shape, int64_t workspace);
+/* Bytes that its algorithm needs of that workspace; 0: it takes none. */
+int64_t library_call_workspace(const LibraryCall *c);
 /* `stream` is the device's handle.  May be captured in a CUDA graph. */
 int library_run(LibraryCall *c, const LibraryPointers *at, void *stream);
 /* Also for NULL. */

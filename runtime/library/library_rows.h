@@ -46,7 +46,7 @@ struct LibraryCall {
   const LibraryFunction *function;
   Library *library;
   LibraryShape shape;
-  int64_t workspace; /* bytes */
+  int64_t workspace; /* bytes that it may have; once it is prepared, those that it needs */
   void *state; /* the function's own; NULL: there is none */
 };
 

@@ -3,7 +3,8 @@
  *
  * FAKE_LIBRARIES_LOG names the file to which calls are written.  FAKE_LIBRARIES=lacks makes
  * cuBLASLt and cuDNN find no algorithm, =refuses make no context, =fails calls fail, =idle products
- * of the BLAS end at once, without a result, and =slow after 20 ms.
+ * of the BLAS end at once, without a result, and =slow after 20 ms; =frugal makes cuBLASLt need no
+ * workspace.
  * FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
@@ -160,7 +161,7 @@ typedef struct {
   void *c;
 } Product;
 
-enum { WORKSPACE = 1024 };
+static size_t workspace_needed(void) { return setting_is("frugal") ? 0 : 1024; }
 
 API size_t cublasLtGetVersion(void) { return 130102; }
 API int cublasLtCreate(void **out) {
@@ -225,9 +226,9 @@ API int cublasLtMatmulAlgoGetHeuristic(void *h, const Desc *d, const Layout *a, 
                                        int most, Result *results, int *n) {
   (void)h;
   if (!fits(d, a, b, c) || c != out || most < 1) return 7;
-  if (p->workspace < WORKSPACE || p->sums != 2) return 7;
+  if (p->workspace < workspace_needed() || p->sums != 2) return 7;
   *n = !setting_is("lacks");
-  results[0] = (Result){.workspace = WORKSPACE, .waves = 1};
+  results[0] = (Result){.workspace = workspace_needed(), .waves = 1};
   return 0;
 }
 
@@ -275,9 +276,9 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
                        void *workspace, size_t size, void *stream) {
   char what[128];
   (void)h;
-  if (*alpha != 1 || *beta != 0 || c != out || cl != ol || !algorithm || !workspace) return 7;
+  if (*alpha != 1 || *beta != 0 || c != out || cl != ol || !algorithm) return 7;
   if (setting_is("fails")) return 13;
-  if (size != WORKSPACE || (uintptr_t)workspace % 256) return 7;
+  if (size != workspace_needed() || (size && !workspace) || (uintptr_t)workspace % 256) return 7;
   if (cannot_allocate()) return 14;
   snprintf(what, sizeof what, "%dx %d %d %d %s%s %d%s", ol->batches, (int)ol->columns,
            (int)ol->rows, (int)(d->transpose_a ? al->rows : al->columns),

@@ -331,43 +331,94 @@ static bool make_library(void) {
   return !tool_run(argv, output, sizeof output);
 }
 
-static void library_call(int mode) {
+/* sums = x by y, [4, 8] by [8, 4], by the library. */
+typedef struct {
+  nereid_executable *e;
+  nereid_session *session;
+  nereid_tensor t[3];
+  float sums[16];
+} LibraryRun;
+
+static void library_start(LibraryRun *r, const Case *c) {
   static const char PRODUCT[] =
       "class GraphModule(torch.nn.Module):\n"
       "    def forward(self, x: \"f32[4, 8]\", y: \"f32[8, 4]\"):\n"
       "        mm: \"f32[4, 4]\" = torch.ops.aten.mm.default(x, y)\n"
       "        return mm\n";
-  static float x[32], y[32], sums[16];
+  static float x[32], y[32];
   static int64_t shapes[][2] = {{4, 8}, {8, 4}, {4, 4}};
-  Case c = start(2, false, NON_BLOCKING);
   nereid_graph *g = NULL;
-  nereid_executable *e = NULL;
-  nereid_session *session = NULL;
-  void *graph = NULL;
   nereid_graph_source source = {.data = PRODUCT, .size = sizeof PRODUCT - 1};
   nereid_graph_options options = {.libraries = "always"};
   check_call(!nereid_graph_open(&g, &source, NULL, NULL), "reading");
-  check_call(!nereid_executable_new(&e, g, c.device, &options), "compiling");
+  check_call(!nereid_executable_new(&r->e, g, c->device, &options), "compiling");
   nereid_graph_free(g);
-  check_call(!nereid_session_new(&session, e), "a session");
-  float *data[] = {x, y, sums};
-  nereid_tensor t[3];
+  check_call(!nereid_session_new(&r->session, r->e), "a session");
+  float *data[] = {x, y, r->sums};
   for (int i = 0; i < 3; i++)
-    t[i] = (nereid_tensor){.data = data[i],
-                           .device = {2, 0},
-                           .ndim = 2,
-                           .shape = shapes[i],
-                           .dtype = array_dl_dtype(DT_F32)};
-  for (int i = 0; i < 32; i++) x[i] = y[i] = sums[i / 2] = 1;
+    r->t[i] = (nereid_tensor){.data = data[i],
+                              .device = {2, 0},
+                              .ndim = 2,
+                              .shape = shapes[i],
+                              .dtype = array_dl_dtype(DT_F32)};
+  for (int i = 0; i < 32; i++) x[i] = y[i] = r->sums[i / 2] = 1;
+}
+
+static void library_finish(LibraryRun *r) {
+  nereid_session_free(r->session);
+  nereid_executable_free(r->e);
+}
+
+static void library_call(int mode) {
+  LibraryRun r = {0};
+  Case c = start(2, false, NON_BLOCKING);
+  void *graph = NULL;
+  library_start(&r, &c);
   nereid_session_options o = {.native_stream = c.stream};
   driver.begin(c.stream, mode);
-  check_call(!nereid_session_run(session, t, 2, t + 2, 1, &o), "a first run with a library");
+  check_call(!nereid_session_run(r.session, r.t, 2, r.t + 2, 1, &o), "a first run with a library");
   check_call(driver.end(c.stream, &graph) == 0, "the capture goes on");
   if (graph) driver.launch(graph, c.stream);
-  check_call(sums[0] == 8, "the graph has the library's call");
+  check_call(r.sums[0] == 8, "the graph has the library's call");
   if (graph) driver.graph_free(graph);
-  nereid_session_free(session);
-  nereid_executable_free(e);
+  library_finish(&r);
+  finish(&c);
+}
+
+/* ---- memory that is lent ---- */
+
+static void *take(void *taken, int64_t bytes, void **handle) {
+  *(int64_t *)taken += bytes;
+  return posix_memalign(handle, 256, (size_t)bytes) ? NULL : *handle;
+}
+
+static void give_back(void *taken, void *handle) {
+  (void)taken;
+  free(handle);
+}
+
+static int no_output(void *taken, int i, nereid_tensor *out) {
+  (void)taken, (void)i, (void)out;
+  return 1;
+}
+
+static void no_input(void *taken, int i) { (void)taken, (void)i; }
+
+/* A call may have 32 MiB, and takes what its algorithm needs. */
+static void lent_workspace(const char *algorithm, int64_t needs) {
+  LibraryRun r = {0};
+  Case c = start(2, false, NON_BLOCKING);
+  int64_t taken = 0;
+  nereid_run_memory m = {&taken, take, give_back, no_output, no_input};
+  setenv("FAKE_LIBRARIES", algorithm, 1);
+  library_start(&r, &c);
+  check_call(!nereid_session_set_memory(r.session, &m), "its memory");
+  check_call(!nereid_session_run(r.session, r.t, 2, r.t + 2, 1, NULL), "a run on lent memory");
+  check_call(r.sums[0] == 8, "the product");
+  if (taken != needs) printf("%lld bytes were taken\n", (long long)taken);
+  check_call(taken == needs, "a workspace of what the algorithm needs");
+  setenv("FAKE_LIBRARIES", "", 1);
+  library_finish(&r);
   finish(&c);
 }
 
@@ -387,7 +438,11 @@ int main(void) {
     blocking_stream();
     data_sizes();
     indices();
-    for (int mode = 0; mode < 3 && make_library(); mode++) library_call(mode);
+    if (make_library()) {
+      for (int mode = 0; mode < 3; mode++) library_call(mode);
+      lent_workspace("", 1024);
+      lent_workspace("frugal", 0);
+    }
   } else {
     printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
   }
