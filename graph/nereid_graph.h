@@ -152,6 +152,12 @@ typedef struct {
   nereid_graph_replay replay; /* other than by the mode */
   int assert_indices;     /* an index out of range ends the launch on a GPU, as CUDA's assert()
                              does: the driver prints the operator, and all later calls fail */
+  int saves_memory;       /* runs take memory step by step (nereid_run_memory): kernels run in an
+                             order in which less is in use at once, and write results over
+                             temporaries, which then move as results do */
+  const int *released;    /* of these: positions of inputs whose memory is free after their last
+                             use, as far as the caller knows */
+  int nreleased;
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan can be read back. */

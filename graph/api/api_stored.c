@@ -41,6 +41,9 @@ static void add_options(KeyMaker *k, const nereid_graph_options *o) {
   add_number(k, o->assert_indices);
   add_number(k, o->deterministic);
   add_number(k, o->replay);
+  add_number(k, o->saves_memory);
+  add_number(k, o->nreleased);
+  for (int i = 0; i < o->nreleased; i++) add_number(k, o->released[i]);
   add_number(k, o->nranges);
   for (int i = 0; i < o->nranges; i++) {
     add_text(k, o->ranges[i].symbol);

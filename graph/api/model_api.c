@@ -409,6 +409,21 @@ static int model_limit(Model *m, const nereid_graph_range *r) {
   return error_guard(m->arena, set_limits_body, &t);
 }
 
+/* A plan has its order already. */
+static int model_release(Model *m, const nereid_graph_options *o) {
+  for (int i = 0; i < o->nreleased && m->graph; i++) {
+    int number = 0;
+    Node *n = m->graph->first;
+    for (; n; n = n->next) {
+      bool passed = n->kind == NODE_INPUT && n->input.kind == INPUT_USER;
+      if (passed && number++ == o->released[i]) break;
+    }
+    if (!n) return error_set(NEREID_E_USAGE, E_GRAPH_RELEASED, o->released[i], number);
+    n->input.released = true;
+  }
+  return 0;
+}
+
 static int retype_body(void *arg) {
   const Task *t = arg;
   Model *m = t->m;
@@ -581,6 +596,7 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   out->compile.unchecked = o->no_checks != 0;
   out->compile.deterministic = o->deterministic != 0;
   out->compile.asserts = gpu && o->assert_indices;
+  out->compile.saves_memory = o->saves_memory != 0;
   out->compile.tf32 = (unsigned)o->tf32;
   out->measures = mode == MODE_TUNE;
   out->chooser = (LibraryChooser){.kind = gpu ? NEREID_PTX : NEREID_C};
@@ -604,12 +620,14 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) 
   int code = read_dtype(&dtype, o->dtype);
   if (o->nranges && !o->ranges) code = error_null("nereid_graph_options", "ranges");
   if (o->nrewrites && !o->rewrites) code = error_null("nereid_graph_options", "rewrites");
+  if (o->nreleased && !o->released) code = error_null("nereid_graph_options", "released");
   if (code) return code;
   *out = g->model;
   g->model = NULL;
   if (!*out) code = model_read(out, &g->source);
   if (!code) code = observe_stages((*out)->stages, o);
   for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
+  if (!code) code = model_release(*out, o);
   if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
   for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);
   return code;

@@ -87,8 +87,14 @@ static Dim returned_number(const Node *n) {
   return !a ? NULL : a->kind == ARG_NODE ? a->node->type.value : a->dim;
 }
 
+/* The buffer may be that of a temporary, over which the result is written. */
 static void add_output(Compiler *c, Node *n, bool is_complex) {
   uint32_t b = node_buffer(c, n);
+  if (in_place_memory(c->in_place, n) != n) {
+    c->buffers.data[b].name = n->name;
+    c->buffers.data[b].rank = n->type.rank;
+    c->buffers.data[b].shape = n->type.shape;
+  }
   c->buffers.data[b].is_complex = is_complex;
   c->buffers.data[b].number_of = returned_number(n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
@@ -650,6 +656,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   g->unchecked = options->unchecked;
   g->asserts = options->asserts;
+  g->saves_memory = options->saves_memory;
   g->deterministic = options->deterministic;
   g->libraries = options->libraries;
   g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;

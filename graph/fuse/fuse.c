@@ -7,6 +7,7 @@
 #include "graph/analysis/loops.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
+#include "graph/fuse/order_groups.h"
 #include "graph/fuse/recompute.h"
 #include "graph/fuse/strips.h"
 #include "graph/ops/graph_text.h"
@@ -423,8 +424,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
 }
 
-/* INT64_MAX if it is not known, or too much. */
-static int64_t node_bytes(Graph *g, const Node *n) {
+int64_t fuse_node_bytes(Graph *g, const Node *n) {
   Dim elements = value_numel(g, &n->type);
   int64_t bytes;
   bool known = dim_is_int(elements) &&
@@ -495,12 +495,12 @@ static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
 /* Is it worth a buffer, written once, for readers in each run? */
 static bool is_worth_buffer(const Fuser *s, const Node *n) {
   int64_t made_from = s->info[n->id].bytes;
-  return s->f->once[n->id] && node_bytes(s->f->graph, n) <= made_from + made_from / ROUNDING;
+  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= made_from + made_from / ROUNDING;
 }
 
 /* A value that would need a kernel in each run is worth a buffer, too: a table of rotations. */
 static bool is_worth_memory(const Fuser *s, const Node *n) {
-  return s->f->once[n->id] && node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
+  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
 }
 
 static bool is_inlined(Fuser *s, Node *n) {
@@ -514,7 +514,7 @@ static bool is_inlined(Fuser *s, Node *n) {
   if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
   if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
-  info->bytes = node_bytes(s->f->graph, n);
+  info->bytes = fuse_node_bytes(s->f->graph, n);
   info->depth = 0;
   return false;
 }
@@ -775,7 +775,7 @@ static void assign_inserted(Fuser *s, Node *n) {
     if (!last || g->number > last->number) last = g;
   }
   s->f->of[n->id] = last;
-  s->info[n->id].bytes = node_bytes(s->f->graph, n);
+  s->info[n->id].bytes = fuse_node_bytes(s->f->graph, n);
 }
 
 static void assign_group(Fuser *s, Node *n) {
@@ -888,7 +888,7 @@ static bool assign_loop_node(Fuser *s, Node *n) {
   if (graph_is(n, OP_nereid_carried_default)) s->info[n->id].apart = true;
   if (graph_is(n, OP_nereid_loop_result_default)) {
     s->f->of[n->id] = vec_last(&s->f->groups);
-    s->info[n->id].bytes = node_bytes(s->f->graph, n);
+    s->info[n->id].bytes = fuse_node_bytes(s->f->graph, n);
     return true;
   }
   return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_LOOP;
@@ -910,7 +910,7 @@ static void assign_groups(Fuser *s) {
   }
   survey_uses(s);
   for (Node *n = g->first; n; n = n->next) {
-    if (n->kind == NODE_INPUT && is_tensor(n)) s->info[n->id].bytes = node_bytes(g, n);
+    if (n->kind == NODE_INPUT && is_tensor(n)) s->info[n->id].bytes = fuse_node_bytes(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
     assign_node(s, n);
     if (prim_reads_size(n))
@@ -931,6 +931,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
     fuse_find_channels(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
+  if (g->saves_memory) fuse_order_groups(s.f);
   return s.f;
 }
 

@@ -11,4 +11,7 @@ static inline bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSO
 /* Makes n's own domain that of the group. */
 void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
 
+/* Bytes of a tensor in memory; INT64_MAX if they are not known, or too many. */
+int64_t fuse_node_bytes(Graph *g, const Node *n);
+
 #endif

@@ -142,6 +142,7 @@ struct Node {
     Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight" */
     const InputValue *fixed; /* NULL: the graph is for all values */
     bool is_complex;         /* the parts of complex numbers are its last axis */
+    bool released;           /* its memory is free after its last use */
   } input;
   Node *prev, *next;
 };
@@ -193,6 +194,7 @@ struct Graph {
   bool unchecked;              /* indices are not checked: the caller has proven them */
   bool deterministic;          /* sums of floats have one order, whatever order threads run in */
   bool asserts;                /* an index out of range ends the launch */
+  bool saves_memory;           /* runs take memory step by step */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
   unsigned tf32; /* bits: which sums may round their operands of f32 to TF32 */
   const struct LibraryChooser *libraries; /* who chooses products for libraries; NULL: none are */

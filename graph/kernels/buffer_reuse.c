@@ -37,6 +37,25 @@ static void find_targets(InPlace *p) {
   }
 }
 
+/* An integer that is returned is no kernel's value. */
+static bool is_number(const Node *n) {
+  const Node *of = n->nargs && n->args[0].kind == ARG_NODE ? n->args[0].node : n;
+  return n->is_number || of->is_number;
+}
+
+/* Sizes that data decides, and loops, need results to be where they are. */
+static void find_returned(InPlace *p) {
+  const Graph *g = p->f->graph;
+  const Arg *list = &g->last->args[0];
+  if (!g->saves_memory || p->f->reads.len || p->f->loops.len) return;
+  for (uint32_t i = 0; i < list->n; i++) {
+    const Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
+    bool whole = !g->outputs || (g->outputs[i].kind == OUTPUT_USER && !g->outputs[i].is_complex);
+    if (n && whole && !p->kept[n->id] && !is_number(n))
+      p->returned[n->id] = count_returned(g, n) == 1;
+  }
+}
+
 /* Values that are never overwritten: returned or copied in the end, read as sizes, written by
  * scatters, or carried by loops. */
 static void find_kept(InPlace *p) {
@@ -47,6 +66,7 @@ static void find_kept(InPlace *p) {
     if (scatters || is_of_loop(n)) p->kept[n->id] = true;
   }
   find_targets(p);
+  find_returned(p);
   graph_each_use(g->last, keep_buffer, p->kept);
   for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) p->kept[g->outputs[i].target->id] = true;
@@ -67,8 +87,11 @@ static void find_kept_by_loops(InPlace *p, Kernel *const *kernels) {
 InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
   Arena *a = f->graph->arena;
   InPlace *p = ARENA_NEW(a, InPlace);
-  *p = (InPlace){f, ARENA_ARRAY(a, uint32_t, f->graph->nids), ARENA_ARRAY(a, bool, f->graph->nids),
-                 ARENA_ARRAY(a, Node *, f->graph->nids), ARENA_ARRAY(a, Node *, f->graph->nids)};
+  uint32_t n = f->graph->nids;
+  *p = (InPlace){.f = f, .last = ARENA_ARRAY(a, uint32_t, n), .kept = ARENA_ARRAY(a, bool, n)};
+  p->returned = ARENA_ARRAY(a, bool, n);
+  p->target = ARENA_ARRAY(a, Node *, n);
+  p->under = ARENA_ARRAY(a, Node *, n);
   for (uint32_t i = 0; i < f->groups.len; i++)
     for (size_t j = 0; j < kernels[i]->buffers.len; j++)
       p->last[kernels[i]->buffers.data[j].node->id] = i + 1;
@@ -85,9 +108,13 @@ Node *in_place_memory(const InPlace *p, Node *n) {
 /* ---- one kernel ---- */
 
 /* A value of each run, in memory between two kernels. */
-static bool is_temporary(const InPlace *p, const Node *n) {
+static bool is_of_run(const InPlace *p, const Node *n) {
   const Group *of = n->kind == NODE_CALL ? p->f->of[n->id] : NULL;
-  return of && !of->once && !p->kept[n->id];
+  return of && !of->once;
+}
+
+static bool is_temporary(const InPlace *p, const Node *n) {
+  return is_of_run(p, n) && !p->kept[n->id];
 }
 
 static bool is_in_loop(const InPlace *p, const Group *group) {
@@ -123,7 +150,8 @@ static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuff
                              const KernelBuffer *out) {
   const Node *from = in->node, *to = out->node;
   if (kernel_owns(k, from) || !kernel_owns(k, to)) return false;
-  bool passes = is_temporary(p, from) && is_temporary(p, to);
+  bool result = is_of_run(p, to) && p->returned[to->id];
+  bool passes = is_temporary(p, from) && (is_temporary(p, to) || result);
   if (!passes && !is_new_value(p, k, from, to)) return false;
   if (p->last[from->id] != k->group->number + 1 || from->type.dtype != to->type.dtype) return false;
   return in->order < out->order && are_at_one_place(p, k, in, out);

@@ -5,7 +5,8 @@
  * before it writes it, and no other program does either.  Both are one parameter of the kernel, so
  * that its accesses to that memory keep their order.
  *
- * The operand is a value of the run's, or an input whose new value the result is. */
+ * The operand is a value of the run's, or an input whose new value the result is.  What the caller
+ * gets is written over a value only where memory matters more than that the value moves with it. */
 #ifndef NEREID_GRAPH_KERNELS_BUFFER_REUSE_H
 #define NEREID_GRAPH_KERNELS_BUFFER_REUSE_H
 
@@ -15,6 +16,7 @@ typedef struct {
   const Fusion *f;
   uint32_t *last; /* by node id: 1 + the number of the last group that takes it; 0: none does */
   bool *kept;     /* by node id: its memory is wanted for more than kernels, or written to */
+  bool *returned; /* by node id: the caller gets it once, and that is all it is kept for */
   Node **target;  /* by node id: the input whose new value it is, and nothing else; NULL: none */
   Node **under;   /* by node id: the first whose memory it takes; NULL: its own */
 } InPlace;

@@ -15,6 +15,7 @@ enum { RANK_MAX = 16 };
 typedef struct {
   nereid_graph_options options;
   nereid_graph_range *ranges;
+  int *released;
 } Options;
 
 /* ranges: [(name, lo, hi)], or with a fourth item, what is likely */
@@ -35,22 +36,43 @@ static int read_ranges(Options *o, PyObject *list) {
   return 0;
 }
 
+/* released: (position, ...) */
+static int read_released(Options *o, PyObject *tuple) {
+  Py_ssize_t n = PyTuple_Size(tuple);
+  if (n < 0) return -1;
+  o->released = PyMem_Calloc((size_t)n + 1, sizeof *o->released);
+  if (!o->released) return PyErr_NoMemory(), -1;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    o->released[i] = (int)PyLong_AsLong(PyTuple_GetItem(tuple, i));
+    if (PyErr_Occurred()) return -1;
+  }
+  o->options.saves_memory = 1;
+  o->options.released = o->released;
+  o->options.nreleased = (int)n;
+  return 0;
+}
+
 /* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices, deterministic,
- * replay), whose texts the tuple keeps; the last six may be left out. */
+ * replay, released), whose texts the tuple keeps; the last seven may be left out;
+ * released None: memory matters less than time. */
 static int read_options(Options *o, PyObject *tuple) {
-  PyObject *ranges;
+  PyObject *ranges, *released = NULL;
   int replay = NEREID_REPLAY_BY_MODE;
   *o = (Options){0};
   nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|zipppi", &g->mode, &g->dtype, &PyList_Type, &ranges,
+  if (!PyArg_ParseTuple(tuple, "zzO!zp|zipppiO", &g->mode, &g->dtype, &PyList_Type, &ranges,
                         &g->device, &g->no_checks, &g->libraries, &g->tf32, &g->keep,
-                        &g->assert_indices, &g->deterministic, &replay))
+                        &g->assert_indices, &g->deterministic, &replay, &released))
     return -1;
   g->replay = (nereid_graph_replay)replay;
+  if (released && released != Py_None && read_released(o, released)) return -1;
   return read_ranges(o, ranges);
 }
 
-static void close_options(Options *o) { PyMem_Free(o->ranges); }
+static void close_options(Options *o) {
+  PyMem_Free(o->ranges);
+  PyMem_Free(o->released);
+}
 
 /* ---- tensors ---- */
 

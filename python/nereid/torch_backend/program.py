@@ -292,11 +292,13 @@ class Program:
 
     def _executable(self, plan: SegmentPlan) -> Compiled:
         source, _ = plan.text()
-        key = f"{plan.device}\n{source}"
+        lends = self._lends and plan.device.type == "cuda"
+        released = plan.released(set(self.placeholders)) if lends else None
+        key = f"{plan.device} {released}\n{source}"
         if key not in self._kept:
-            self._kept[key] = Compiled(plan, self.settings, self.shape_env)
+            self._kept[key] = Compiled(plan, self.settings, self.shape_env, released)
         found = self._kept[key]
-        found.lends = self._lends and plan.device.type == "cuda"
+        found.lends = lends
         found.plan = plan
         return found
 

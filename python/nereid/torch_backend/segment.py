@@ -73,6 +73,11 @@ def has_gaps(value) -> bool:
             and extent(value.shape, value.stride()) <= _GAPS_MOST * value.numel())
 
 
+def _is_saved(node) -> bool:
+    """Of a placeholder of a backward graph: did the forward pass compute it?"""
+    return not node.name.startswith(("primals", "tangents"))
+
+
 class SegmentPlan:
     """What goes into a segment, what comes out, and its text."""
 
@@ -127,6 +132,20 @@ class SegmentPlan:
             self.views[node] = base
             if base in self.inside and base not in self.bases:
                 self.bases.append(base)
+
+    def released(self, placeholders: set) -> tuple:
+        """Positions of the inputs whose memory nothing needs after the segment: what the forward
+        pass saved, and what only this segment reads of others' results.  Autograd holds gradients
+        until the backward pass returns, and callers hold what they pass."""
+        needed = set(self.views.values())
+
+        def is_released(node) -> bool:
+            if not is_tensor(node.meta.get("val")) or node in needed:
+                return False
+            saved = node not in placeholders or _is_saved(node)
+            return saved and all(user in self.inside for user in node.users)
+
+        return tuple(i for i, node in enumerate(self.inputs) if is_released(node))
 
     def size_in_output(self, symbol) -> tuple | None:
         """An output and its axis whose size that is."""
@@ -262,7 +281,8 @@ def _is_on_host(value) -> bool:
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
-    def __init__(self, plan: SegmentPlan, options: Settings, shape_env):
+    def __init__(self, plan: SegmentPlan, options: Settings, shape_env,
+                 released: tuple | None = None):
         source, text = plan.text()
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
@@ -272,7 +292,7 @@ class Compiled:
         limits = ranges_of(plan.symbols, shape_env)
         settings = (options.segment_mode, None, limits, None, not options.check_indices,
                     flags.libraries(options.libraries), flags.tf32(), False,
-                    options.check_indices, flags.deterministic(), options.replay)
+                    options.check_indices, flags.deterministic(), options.replay, released)
         self.settings = settings
         self.text = text
         self.graph = self.executable = None

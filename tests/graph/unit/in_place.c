@@ -7,21 +7,21 @@
 
 /* The plan of a graph; body: its lines behind x, y [8, 8] and w [8, 8], of which a product ends a
  * kernel. */
-static Model *plan_of(const char *body) {
+static Model *plan_of(const char *body, bool saves) {
   char text[2048];
   snprintf(text, sizeof text,
            "class M(torch.nn.Module):\n"
            "    def forward(self, x: \"f32[8, 8]\", y: \"f32[8, 8]\", w: \"f32[8, 8]\"):\n%s",
            body);
   nereid_graph_source s = {.path = "m.py", .data = text, .size = strlen(text)};
-  CompileOptions o = {.target = TARGET_GPU, .fuse = true};
+  CompileOptions o = {.target = TARGET_GPU, .fuse = true, .saves_memory = saves};
   Model *m;
   return model_read(&m, &s) || model_plan(m, &o) ? NULL : m;
 }
 
 /* How many of its steps write over an operand. */
-static int count(const char *body) {
-  Model *m = plan_of(body);
+static int count(const char *body, bool saves) {
+  Model *m = plan_of(body, saves);
   int n = 0;
   if (!m) return -1;
   for (uint32_t i = 0; i < m->plan->nsteps; i++)
@@ -31,14 +31,18 @@ static int count(const char *body) {
   return n;
 }
 
-static void check_count(const char *what, int wanted, const char *body) {
-  int got = count(body);
+static void check_counted(const char *what, int wanted, const char *body, bool saves) {
+  int got = count(body, saves);
   if (got == wanted) passed++;
   else failed++, printf("FAIL %s: %d\n", what, got);
 }
 
+static void check_count(const char *what, int wanted, const char *body) {
+  check_counted(what, wanted, body, false);
+}
+
 static void check_updates(const char *what, uint32_t wanted, const char *body) {
-  Model *m = plan_of(body);
+  Model *m = plan_of(body, false);
   bool right = m && m->plan->nupdates == wanted;
   if (right) passed++;
   else failed++, printf("FAIL %s: %u updates\n", what, m ? m->plan->nupdates : 99);
@@ -92,6 +96,27 @@ static void updates(void) {
                     COPY("x", "a") "        return (c, a)\n");
 }
 
+/* Where memory matters. */
+static void results(void) {
+  static const char view[] =
+      MM("a", "x") MM("b", "y") ADD("c", "a", "b")
+      "        d = torch.ops.aten.view.default(c, [4, 16])\n"
+      "        e = torch.ops.aten.sum.dim_IntList(d, [1], True)\n" ADD("f", "d", "e") RETURN("f");
+  check_counted("a result", 1, MM("a", "x") MM("b", "y") ADD("c", "a", "b") RETURN("c"), true);
+  check_counted("a result that is read later", 1,
+                MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") "        return (d, c)\n",
+                true);
+  check_counted("a result that is an operand too", 0,
+                MM("a", "x") MM("b", "y") ADD("c", "a", "b") "        return (a, c)\n", true);
+  check_counted("a result of another shape", 2, view, true);
+  Model *m = plan_of(view, true);
+  const PlanBuffer *b = m ? &m->plan->buffers[m->plan->outputs[0]] : NULL;
+  check(b && !strcmp(b->name, "f") && b->rank == 2 && b->shape[0]->value == 4 &&
+            b->shape[1]->value == 16,
+        "the buffer has the result's name and shape");
+  if (m) model_free(m);
+}
+
 int main(void) {
   updates();
   check_count("the sum of two products", 1,
@@ -116,5 +141,6 @@ int main(void) {
               "        g = torch.ops.aten.to.dtype(x, torch.float16)\n"
               "        a = torch.ops.aten.mm.default(g, h)\n" MM("b", "y") ADD("c", "a", "b")
                   MM("d", "c") RETURN("d"));
+  results();
   return report();
 }

@@ -32,16 +32,20 @@ static nereid_tensor floats(float *data, int ndim, int64_t *shape) {
       .data = data, .device = {1, 0}, .ndim = ndim, .dtype = {2, 32, 1}, .shape = shape};
 }
 
-static nereid_executable *make(nereid_device *d, const char *text, const char *mode) {
+static nereid_executable *make_with(nereid_device *d, const char *text,
+                                    const nereid_graph_options *o) {
   nereid_graph *g = NULL;
   nereid_executable *e = NULL;
   nereid_graph_source s = {.data = text, .size = strlen(text)};
-  nereid_graph_options o = {.mode = mode};
   int code = nereid_graph_open(&g, &s, NULL, NULL);
-  if (!code) code = nereid_executable_new(&e, g, d, &o);
+  if (!code) code = nereid_executable_new(&e, g, d, o);
   check_got(!code, "an executable", nereid_error_message());
   nereid_graph_free(g);
   return e;
+}
+
+static nereid_executable *make(nereid_device *d, const char *text, const char *mode) {
+  return make_with(d, text, &(nereid_graph_options){.mode = mode});
 }
 
 static nereid_device *open_device(const char *name) {
@@ -184,6 +188,19 @@ static const char LENT_CONSTANT[] =
     "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
     "        return (mm_1, mm_1, add, y)\n";
 
+/* A product, and a kernel that writes the result over it where memory matters. */
+static const char LENT_OVER[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[4096, 128]\", w: \"f32[128, 128]\", y: \"f32[4]\", "
+    "z: \"f32[4]\"):\n"
+    "        mm: \"f32[4096, 128]\" = torch.ops.aten.mm.default(x, w)\n"
+    "        sums: \"f32[4096, 1]\" = torch.ops.aten.sum.dim_IntList(mm, [1], True)\n"
+    "        zeros: \"f32[4096, 1]\" = torch.ops.aten.mul.Tensor(sums, 0.0)\n"
+    "        double: \"f32[4096, 128]\" = torch.ops.aten.mul.Tensor(mm, 2.0)\n"
+    "        mm_1: \"f32[4096, 128]\" = torch.ops.aten.add.Tensor(double, zeros)\n"
+    "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
+    "        return (mm_1, mm_1, add, y)\n";
+
 enum { LENT_ROWS = 4096, LENT_WIDTH = 128, LENT_INPUTS = 4, LENT_OUTPUTS = 4 };
 
 typedef struct {
@@ -234,10 +251,18 @@ static int run_lent(nereid_session *session, Lender *l, float *x, float *w) {
   return code ? code : right ? 0 : -1;
 }
 
-/* `lends`: the device takes memory step by step. */
-static void lent(const char *text, const char *device, const char *mode, bool lends) {
-  nereid_device *d = open_device(device);
-  nereid_executable *e = make(d, text, mode);
+typedef struct {
+  const char *text, *device, *mode;
+  bool saves; /* saves_memory */
+  bool lends; /* the device takes memory step by step */
+  int taken;  /* temporaries */
+} LentCase;
+
+static void lent(LentCase c) {
+  bool lends = c.lends;
+  nereid_device *d = open_device(c.device);
+  nereid_graph_options o = {.mode = c.mode, .saves_memory = c.saves};
+  nereid_executable *e = make_with(d, c.text, &o);
   nereid_session *session = NULL;
   Lender l = {0};
   nereid_run_memory m = {&l, take, give_back, make_output, input_done};
@@ -252,15 +277,16 @@ static void lent(const char *text, const char *device, const char *mode, bool le
   for (int i = 0; i < 2; i++) {
     l = (Lender){0};
     check_got(!run_lent(session, &l, x, w), "a run on lent memory", nereid_error_message());
-    check_got(l.taken == lends && l.held == 0 && l.outputs == LENT_OUTPUTS, "what it took", device);
+    check_got(l.taken == c.taken && l.held == 0 && l.outputs == LENT_OUTPUTS, "what it took",
+              c.device);
     for (int j = 0; j < LENT_INPUTS; j++)
-      check_got(l.done[j] == lends, "an input that is left", device);
+      check_got(l.done[j] == lends, "an input that is left", c.device);
   }
   l = (Lender){.refuses = true};
   int code = run_lent(session, &l, x, w);
   const char *message = nereid_error_message();
-  check_got(code == (lends ? NEREID_E_MEMORY : 0), "a temporary without memory", message);
-  check_got(!lends || strstr(message, "the caller lends no memory for 'mm'"), "why", message);
+  check_got(code == (c.taken ? NEREID_E_MEMORY : 0), "a temporary without memory", message);
+  check_got(!c.taken || strstr(message, "the caller lends no memory for 'mm'"), "why", message);
   l = (Lender){.refuses_outputs = true};
   code = run_lent(session, &l, x, w);
   message = nereid_error_message();
@@ -445,10 +471,14 @@ int main(void) {
     bytes(devices[i], "eager");
     weights(devices[i]);
   }
-  lent(LENT, "cpu", NULL, true);
-  lent(LENT, "cpu", "eager", true);
-  lent(LENT, "interp", NULL, false);
-  lent(LENT_CONSTANT, "cpu", NULL, true);
+  lent((LentCase){LENT, "cpu", NULL, false, true, 1});
+  lent((LentCase){LENT, "cpu", NULL, true, true, 1});
+  lent((LentCase){LENT, "cpu", "eager", false, true, 1});
+  lent((LentCase){LENT, "interp", NULL, false, false, 0});
+  lent((LentCase){LENT_CONSTANT, "cpu", NULL, false, true, 1});
+  lent((LentCase){LENT_OVER, "cpu", NULL, false, true, 1});
+  lent((LentCase){LENT_OVER, "cpu", NULL, true, true, 0});
+  lent((LentCase){LENT_OVER, "interp", NULL, true, false, 0});
   broken_bytes();
   return report();
 }
