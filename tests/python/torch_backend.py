@@ -297,6 +297,70 @@ def check_saved():
     tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
 
 
+def check_rounded(name, function, *inputs):
+    """Where values of 16 bits are between those of 32: results and gradients, by their largest."""
+    torch._dynamo.reset()
+    sides = []
+    for call in (torch.compile(function, backend="nereid"), function):
+        given = copies(inputs)
+        result = call(*given)
+        total(result).backward()
+        sides.append([result.detach(), *(x.grad for x in given)])
+    errors = [((a - b).abs().max() / b.abs().max()).item() for a, b in zip(*sides)]
+    tally.check(max(errors) < 2e-2, f"{name}: relative errors {errors}")
+
+
+def check_group_norm():
+    norm, silu = torch.nn.functional.group_norm, torch.nn.functional.silu
+    weight, bias = randn(12, grad=True), randn(12, grad=True)
+    image = randn(2, 12, 5, 6, grad=True)
+
+    def normed(x, *parameters, groups=3):
+        return silu(norm(x.tanh(), groups, *parameters, eps=1e-3))
+
+    def under_autocast(x, w, *parameters):
+        with torch.autocast(DEVICE, torch.bfloat16):
+            y = torch.nn.functional.conv2d(x, w, padding=1)
+            y = silu(norm(y, 4, *parameters))
+            return torch.nn.functional.conv2d(y, w[:, :8], padding=1)
+
+    check("a group norm", normed, image, weight, bias, train=True)
+    check("a group norm without a bias", normed, image, weight, train=True)
+    check("a group norm without parameters", normed, image, train=True)
+    check("a group norm of rows", normed, randn(3, 12, 7, grad=True), weight, bias, train=True)
+    check("a group norm of vectors", normed, randn(3, 12, grad=True), weight, bias, train=True)
+    check("a group norm of boxes", normed, randn(2, 12, 2, 3, 4, grad=True), weight, bias,
+          train=True)
+    check("a group norm of channels-last images", normed,
+          randn(2, 12, 5, 6).to(memory_format=torch.channels_last).requires_grad_(), weight, bias,
+          train=True)
+    for groups in (1, 12):
+        check(f"a group norm of {groups}", lambda *given, groups=groups: normed(
+            *given, groups=groups), image, weight, bias, train=True)
+    check("a group norm of an open size", normed, image, weight, bias, train=True, dynamic=True)
+    check("a group norm of halves", normed, *(
+        given.detach().half().requires_grad_() for given in (image, weight, bias)), train=True)
+    check_rounded("a group norm of halves by others", normed,
+                  image.detach().half().requires_grad_(), weight, bias)
+    check("a group norm that nothing reads", lambda x: (norm(x.tanh(), 3), x.sin())[1], image,
+          train=True)
+    check("a group norm of nothing", normed, randn(0, 12, 5, 6, grad=True), weight, bias,
+          train=True)
+    kernel = (randn(8, 8, 3, 3) * 0.1).requires_grad_()
+    given = (randn(2, 8, 9, 7, grad=True), kernel, randn(8, grad=True),
+             randn(8, grad=True))
+    check_rounded("a group norm between convolutions", under_autocast, *given)
+    torch._dynamo.reset()
+    found = saved_kinds(under_autocast, *given)
+    images = [kind for kind, sizes in found if len(sizes) == 4 and sizes[0] == 2]
+    tally.check(images and all(kind is torch.bfloat16 for kind in images),
+                f"images are saved as they were computed: {found}")
+    torch._dynamo.reset()
+    found = saved_kinds(normed, image, weight, bias)
+    images = [sizes for _, sizes in found if len(sizes) == 4]
+    tally.check(len(images) < 3, f"a group norm's result is saved: {found}")
+
+
 def check_effects():
     """An operator with an effect has a token, which is no tensor that gradients need."""
     from torch._higher_order_ops import effects
@@ -630,6 +694,7 @@ def main():
     if not NAMES:
         check_lent_memory()
         check_saved()
+        check_group_norm()
         check_effects()
         check_early_backward()
         check_kept_graph()

@@ -5,6 +5,7 @@ A joint graph is changed before it is partitioned; the partitioner then chooses 
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 
@@ -67,14 +68,104 @@ def _forget_image(graph, node) -> bool:
     return True
 
 
+def _save_pool(graph, node) -> bool:
+    image = node.args[1].meta["val"]
+    if not is_tensor(image) or not all(isinstance(size, int) for size in image.shape):
+        return False
+    narrow = _narrow_indices(graph, node)
+    return _forget_image(graph, node) or narrow
+
+
+# ---- group norm ----
+#
+# The partitioner computes elements again rather than save them, but neither sums nor what a node
+# reads of which it knows nothing.  A group norm that is one node is such: its operand was saved as
+# it was widened, and its result too.
+
+
+def _call(graph, target, *args, **kwargs):
+    made = graph.call_function(target, args, kwargs)
+    values = torch.fx.node.map_arg(args, lambda node: node.meta["val"])
+    made.meta = {"val": target(*values, **kwargs)}
+    return made
+
+
+def _replace(graph, node, by) -> None:
+    """PyTorch's rules may have named another dtype than the operator gives; aliases follow."""
+    for user in list(node.users):
+        if user.target in (aten.alias.default, aten.detach.default):
+            _replace(graph, user, by)
+    node.replace_all_uses_with(by)
+    graph.erase_node(node)
+
+
+def _to(graph, node, dtype: torch.dtype):
+    same = node.meta["val"].dtype is dtype
+    return node if same else _cast(graph, node, dtype)
+
+
+def _of_channels(graph, node, like):
+    """[channels] as [channels, 1, ...] of an image."""
+    return _call(graph, aten.view.default, node, [-1] + [1] * (like.dim() - 2))
+
+
+def _spell_out(graph, norm) -> bool:
+    """The node becomes sums over groups of channels, and elements made of those."""
+    x, weight, bias = norm.args[:3]
+    groups, eps = norm.args[6:]
+    value = x.meta["val"]
+    known = all(isinstance(size, int) and size > 0 for size in value.shape)
+    parts = {user.args[1]: user for user in norm.users}
+    if not known:
+        return False
+    images, channels, *sizes = value.shape
+    axes = list(range(2, value.dim() + 1))
+    wide = torch.promote_types(value.dtype, torch.float32)
+    kinds = [value.dtype, *(given.meta["val"].dtype for given in (weight, bias) if given)]
+    exact = functools.reduce(torch.promote_types, kinds)  # of mean and deviation, as in eager mode
+    with graph.inserting_before(norm), value.fake_mode:
+        x = _to(graph, x, wide)
+        grouped = _call(graph, aten.view.default, x, [images, groups, channels // groups, *sizes])
+        moments = _call(graph, aten.var_mean.correction, grouped, axes, correction=0, keepdim=True)
+        variance, mean = (_call(graph, operator.getitem, moments, i) for i in range(2))
+        rstd = _call(graph, aten.rsqrt.default, _call(graph, aten.add.Scalar, variance, eps))
+        result = _call(graph, aten.mul.Tensor, _call(graph, aten.sub.Tensor, grouped, mean), rstd)
+        result = _call(graph, aten.view.default, result, list(value.shape))
+        if weight is not None:
+            result = _call(graph, aten.mul.Tensor, result, _of_channels(graph, weight, value))
+        if bias is not None:
+            result = _call(graph, aten.add.Tensor, result, _of_channels(graph, bias, value))
+        made = [_to(graph, result, value.dtype), *(
+            _to(graph, _call(graph, aten.view.default, node, [images, groups]), exact)
+            for node in (mean, rstd))]
+    for i, part in parts.items():
+        _replace(graph, part, made[i])
+    graph.erase_node(norm)
+    return True
+
+
+def _widen_again(graph, node) -> bool:
+    """A gradient reads what was widened for the forward pass: it is widened again, by an operator
+    of another name, so that the two are not taken for one."""
+    x = node.args[1]
+    if x.target is not torch.ops.prims.convert_element_type.default:
+        return False
+    narrow, value = x.args[0], x.meta["val"]
+    if narrow.meta["val"].dtype.itemsize >= value.dtype.itemsize:
+        return False
+    with graph.inserting_before(node), value.fake_mode:
+        node.update_arg(1, _call(graph, aten._to_copy.default, narrow, dtype=value.dtype))
+    return True
+
+
+_SAVES = {aten.native_group_norm.default: _spell_out,
+          aten.native_group_norm_backward.default: _widen_again,
+          **dict.fromkeys(_POOLS, _save_pool)}
+
+
 def save_less(module: torch.fx.GraphModule) -> None:
-    graph, changed = module.graph, False
-    for node in list(graph.nodes):
-        if node.target not in _POOLS:
-            continue
-        image = node.args[1].meta["val"]
-        if is_tensor(image) and all(isinstance(size, int) for size in image.shape):
-            changed |= _narrow_indices(graph, node)
-            changed |= _forget_image(graph, node)
-    if changed:
+    graph = module.graph
+    changed = [_SAVES[node.target](graph, node) for node in list(graph.nodes)
+               if node.target in _SAVES]
+    if any(changed):
         module.recompile()

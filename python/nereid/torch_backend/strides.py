@@ -21,6 +21,14 @@ def _rank(node) -> int:
     return value.dim() if is_tensor(value) else 0
 
 
+def _divides_channels(node) -> bool:
+    """Is it a view of an image whose channels are in groups, or one of such groups as an image?"""
+    value, of = node.meta["val"], node.args[0].meta["val"]
+    more, fewer = sorted((value.shape, of.shape), key=len, reverse=True)
+    return (node.target is aten.view.default and len(more) == len(fewer) + 1 > 3
+            and more[0] == fewer[0] and more[3:] == fewer[2:])
+
+
 def _images(graph: torch.fx.Graph) -> set:
     """Results of convolutions, and what is computed from them without another order of axes."""
     found: set = set()
@@ -29,7 +37,7 @@ def _images(graph: torch.fx.Graph) -> set:
             continue
         if node.target is aten.convolution.default and _rank(node) in (4, 5):
             found.add(node)
-        elif node.target is operator.getitem or not is_view(node):
+        elif node.target is operator.getitem or not is_view(node) or _divides_channels(node):
             if any(operand in found for operand in node.all_input_nodes):
                 found.add(node)
     return found
