@@ -126,6 +126,8 @@ class Convolution:
         x, w = draw(images, *size, channels), draw(features, *window, channels // groups)
         grad = draw(images, *out, features)
         self.work = rng.choice(["Forward", "BackwardData", "BackwardFilter"])
+        if groups == features and self.work == "BackwardFilter":  # kernels compute it
+            self.work = "BackwardData"
         dynamic = rng.random() < 0.3
         named = lambda a: ["s0" if dynamic and a is not w else a.shape[0], *a.shape[1:]]
         given = {"Forward": dict(x=x, w=w), "BackwardData": dict(x=x, w=w, g=grad),
@@ -254,6 +256,27 @@ def check_cast(machine, product, seed):
     biased = any(name[0] == "c" for name in product.inputs)
     check(len(calls) == 1 and calls[0].startswith("cublasLtMatmul"), f"cast {seed}: {calls}")
     check(biased or agrees(got, product.value), f"cast {seed}: {got}\n{product.text('f16')}")
+
+
+DEPTHWISE = """def forward(self, x: "f16[2, 9, 9, 8]", g: "f16[2, 9, 9, 8]", w: "f16[8, 1, 3, 3]"):
+    x1 = torch.ops.aten.permute.default(x, [0, 3, 1, 2])
+    g1 = torch.ops.aten.permute.default(g, [0, 3, 1, 2])
+    t = torch.ops.aten.convolution_backward.default(g1, x1, w, [0], [1, 1], [1, 1], [1, 1], False,
+                                                    [0, 0], 8, [MASK, False])
+    y = t[PART]
+    return (y,)
+"""
+
+
+def check_depthwise(machine):
+    """The gradient of the image is a call, that of the weight, for which cuDNN is slow, is none."""
+    model = machine.folder / "depthwise.py"
+    for part, mask in enumerate(("True, False", "False, True")):
+        model.write_text(DEPTHWISE.replace("MASK", mask).replace("PART", str(part)))
+        plan = machine.graph(model, "--device", "cuda", "--libraries", "always", "--emit",
+                             "plan").stdout
+        check("return %" in plan and ("call cudnn" in plan) == (part == 0),
+              f"gradient {part} of a depthwise convolution: {plan}")
 
 
 def check_convolutions(machine, seed):
@@ -469,6 +492,7 @@ def main():
             check_failures(machine)
             check_records(machine)
             check_default(machine)
+            check_depthwise(machine)
             check_gated(machine)
             check_kept(machine)
     return report()

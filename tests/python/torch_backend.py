@@ -340,8 +340,9 @@ def check_group_norm():
     check("a group norm of an open size", normed, image, weight, bias, train=True, dynamic=True)
     check("a group norm of halves", normed, *(
         given.detach().half().requires_grad_() for given in (image, weight, bias)), train=True)
-    check_rounded("a group norm of halves by others", normed,
-                  image.detach().half().requires_grad_(), weight, bias)
+    if DEVICE == "cpu":  # PyTorch's kernels of GPUs want one dtype
+        check_rounded("a group norm of halves by others", normed,
+                      image.detach().half().requires_grad_(), weight, bias)
     check("a group norm that nothing reads", lambda x: (norm(x.tanh(), 3), x.sin())[1], image,
           train=True)
     check("a group norm of nothing", normed, randn(0, 12, 5, 6, grad=True), weight, bias,

@@ -47,10 +47,17 @@ static Dim window_span(Build *b, const ConvGradient *c, uint32_t i) {
   return dim_add(d, dim_mul(d, c->dilation[i], gaps), one);
 }
 
+/* Has each group one channel on either side? */
+static bool is_depthwise(const ConvGradient *c) {
+  return c->x->type.shape[1] == c->groups && c->grad->type.shape[1] == c->groups;
+}
+
 /* ---- by a library ---- */
 
-/* A convolution of two axes that is no product of matrices; NULL: no library is to do it. */
+/* A convolution of two axes that is no product of matrices; NULL: no library is to do it.  cuDNN
+ * takes several times as long as our kernels for the weight of a depthwise one. */
 static Node *library_gradient(Build *b, const ConvGradient *c, LibraryWork work) {
+  if (work == LIBRARY_WEIGHT_GRADIENT && is_depthwise(c)) return NULL;
   const Dim *w = c->weight->type.shape;
   bool fits = b->in.g->libraries && c->n == 2 && rank_of(c->x) == 4 && !c->transposed;
   bool window = fits && !(dim_is(w[2], 1) && dim_is(w[3], 1));
@@ -88,11 +95,14 @@ static Node *input_gradient(Build *b, const ConvGradient *c) {
 
 /* ---- of the weight ---- */
 
-static Node *padded(Build *b, const ConvGradient *c, Node *x) {
-  Arg pads = arg_list(b->in.g, 2 * c->n);
+/* x's spatial axes are from `first` on. */
+static Node *padded(Build *b, const ConvGradient *c, Node *x, uint32_t first) {
+  uint32_t behind = rank_of(x) - first - c->n; /* axes that follow them */
+  Arg pads = arg_list(b->in.g, 2 * (c->n + behind));
   bool none = true;
+  for (uint32_t i = 0; i < 2 * behind; i++) pads.items[i] = build_int(b, 0);
   for (uint32_t i = 0; i < c->n; i++) {
-    Arg *at = &pads.items[2 * (c->n - 1 - i)]; /* from the last axis on */
+    Arg *at = &pads.items[2 * (behind + c->n - 1 - i)]; /* from the last axis on */
     at[0] = at[1] = arg_dim(c->padding[i]);
     none &= dim_is(c->padding[i], 0);
   }
@@ -100,14 +110,15 @@ static Node *padded(Build *b, const ConvGradient *c, Node *x) {
   return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pads, build_int(b, 0)));
 }
 
-/* x[n, c, sizes] as [n, c, windows, window]: a view of the padded tensor. */
-static Node *window_elements(Build *b, const ConvGradient *c, Node *x, const Dim *windows) {
-  x = padded(b, c, x);
+/* x[.., sizes, ..] as [.., windows, .., window]: a view of the padded tensor. */
+static Node *window_elements(Build *b, const ConvGradient *c, Node *x, uint32_t first,
+                             const Dim *windows) {
+  x = padded(b, c, x, first);
   for (uint32_t i = 0; i < c->n; i++) {
     Dim zero = build_const(b, 0), span = window_span(b, c, i);
     x = build(b, OP_aten_unfold_default,
-              ARGS(arg_node(x), build_int(b, i + 2), arg_dim(span), arg_dim(c->stride[i])));
-    x = build_slice(b, x, i + 2, zero, windows[i], 1);
+              ARGS(arg_node(x), build_int(b, first + i), arg_dim(span), arg_dim(c->stride[i])));
+    x = build_slice(b, x, first + i, zero, windows[i], 1);
     x = build_slice(b, x, rank_of(x) - 1, zero, span, c->dilation[i]->value);
   }
   return x;
@@ -139,15 +150,40 @@ static Node *merged(Build *b, Node *x, uint32_t first, uint32_t count) {
   return build_view(b, x, rank, shape);
 }
 
-/* One channel meets one channel: sums of products, which a matrix would have rows of one for. */
-static Node *channel_sums(Build *b, const ConvGradient *c, Node *rows, Node *elements) {
-  Dim shape[GRAPH_RANK_MAX]; /* of the gradient, with axes for the window and a channel */
-  uint32_t rank = rank_of(elements), where = ((1u << (c->n + 1)) - 1) << 1;
+/* [n, c, sizes] as [n, sizes, c] */
+static Node *last_channels(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 1; i < rank; i++) axes[i] = i + 1;
+  axes[0] = 0;
+  axes[rank - 1] = 1;
+  return build_permute(b, x, axes);
+}
+
+/* One channel meets one channel: sums of products, which a matrix would have rows of one for.
+ * Channels come last, as in memory: programs of a GPU read those next to each other at once. */
+static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Dim shape[GRAPH_RANK_MAX]; /* of `other`, with axes for the window */
+  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
+  Node *x = window_elements(b, c, last_channels(b, slid), 1, other->type.shape + 2);
+  for (uint32_t i = 0; i <= c->n; i++) axes[i] = i;
+  for (uint32_t i = 0; i < c->n; i++) axes[c->n + 1 + i] = c->n + 2 + i;
+  axes[rank - 1] = c->n + 1;
+  x = build_permute(b, x, axes);
+  other = last_channels(b, other);
   for (uint32_t i = 0; i < rank; i++)
-    shape[i] = i < c->n + 2 ? rows->type.shape[i] : build_const(b, 1);
-  Node *y =
-      build_mul(b, build_widen(b, build_view(b, rows, rank, shape)), build_widen(b, elements));
-  return build_sum(b, y, where, false); /* [groups, window, 1] */
+    shape[i] = i <= c->n ? other->type.shape[i] : build_const(b, 1);
+  shape[rank - 1] = other->type.shape[c->n + 1];
+  other = build_widen(b, build_view(b, other, rank, shape));
+  return build_sum(b, build_mul(b, other, build_widen(b, x)), (2u << c->n) - 1, false);
+}
+
+/* Of one channel a group: [c, 1, window]. */
+static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Node *y = channel_sums(b, c, slid, other); /* [window, c] */
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n;
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
+  return build_unsqueeze(b, build_permute(b, y, axes), 1);
 }
 
 /* [groups, o, window, c] */
@@ -166,10 +202,9 @@ static Node *channel_products(Build *b, const ConvGradient *c, Node *rows, Node 
 static Node *weight_gradient(Build *b, const ConvGradient *c) {
   const Dim *w = c->weight->type.shape;
   Node *slid = c->transposed ? c->grad : c->x, *other = c->transposed ? c->x : c->grad;
-  Node *elements = by_groups(b, c, window_elements(b, c, slid, other->type.shape + 2));
-  Node *rows = by_groups(b, c, other);
-  bool alone = dim_is(w[1], 1) && dim_is(size_from_end(rows, 1), 1);
-  Node *y = alone ? channel_sums(b, c, rows, elements) : channel_products(b, c, rows, elements);
+  if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
+  Node *elements = by_groups(b, c, window_elements(b, c, slid, 2, other->type.shape + 2));
+  Node *y = channel_products(b, c, by_groups(b, c, other), elements);
   Dim shape[GRAPH_RANK_MAX]; /* [all o, window, c] */
   shape[0] = w[0];
   memcpy(shape + 1, w + 2, c->n * sizeof *shape);
