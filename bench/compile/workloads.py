@@ -128,8 +128,36 @@ def unet(device, train, small):
                                                         device=device)}
 
 
+def opt(device, train, small):
+    sizes = {"hidden_size": 64, "ffn_dim": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+             "word_embed_proj_dim": 64, "vocab_size": 512}
+    full = {"hidden_size": 768, "ffn_dim": 3072, "num_hidden_layers": 12,
+            "num_attention_heads": 12, "word_embed_proj_dim": 768}
+    config = _transformers("OPTConfig")(use_cache=False, **(sizes if small else full))
+    ids = _tokens(*((2, 32) if small else (4, 512)), config.vocab_size, device)
+    return _transformers("OPTForCausalLM")(config), {"input_ids": ids, "labels": ids}
+
+
+def qwen3_small(device, train, small):
+    """Of 12 layers, with a head."""
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+             "vocab_size": 512}
+    full = {"hidden_size": 768, "intermediate_size": 2048, "num_hidden_layers": 12,
+            "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64,
+            "vocab_size": 32000}
+    config = _transformers("Qwen3Config")(use_cache=False, **(sizes if small else full))
+    ids = _tokens(*((2, 32) if small else (4, 512)), config.vocab_size, device)
+    return _transformers("Qwen3ForCausalLM")(config), {"input_ids": ids, "labels": ids}
+
+
 TRAIN = {"bert": bert, "gpt2": gpt2, "llama": llama,
-         "vit": _timm("vit_base_patch16_224", 64), "resnet50": _timm("resnet50", 128)}
+         "vit": _timm("vit_base_patch16_224", 64), "resnet50": _timm("resnet50", 128),
+         "opt": opt, "qwen3_small": qwen3_small, "unet": unet,
+         "convnext_tiny": _timm("convnext_tiny", 64),
+         "swin_tiny": _timm("swin_tiny_patch4_window7_224", 64),
+         "efficientnet": _timm("efficientnet_b0", 64), "mixer": _timm("mixer_b16_224", 32),
+         "deit3": _timm("deit3_small_patch16_224", 64)}
 INFER = {"bert": bert, "gpt2": gpt2, "llama": llama, "qwen3": qwen3, "t5_encoder": t5_encoder,
          "whisper_encoder": whisper_encoder, "vit": _timm("vit_base_patch16_224", 16),
          "resnet50": _timm("resnet50", 16), "convnext_tiny": _timm("convnext_tiny", 16),
