@@ -297,11 +297,11 @@ def check_saved():
     tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
 
 
-def check_rounded(name, function, *inputs):
+def check_rounded(name, function, *inputs, dynamic=None):
     """Where values of 16 bits are between those of 32: results and gradients, by their largest."""
     torch._dynamo.reset()
     sides = []
-    for call in (torch.compile(function, backend="nereid"), function):
+    for call in (torch.compile(function, backend="nereid", dynamic=dynamic), function):
         given = copies(inputs)
         result = call(*given)
         total(result).backward()
@@ -334,6 +334,13 @@ def check_group_norm():
     check("a group norm of channels-last images", normed,
           randn(2, 12, 5, 6).to(memory_format=torch.channels_last).requires_grad_(), weight, bias,
           train=True)
+    for axes in ((0, 2, 1, 3), (2, 1, 0, 3), (3, 1, 2, 0)):
+        check(f"a group norm of axes {axes}", lambda x, *parameters, axes=axes: silu(norm(
+            x.permute(axes), 3, *parameters)), randn(*(
+                (2, 12, 5, 6)[axes.index(i)] for i in range(4)), grad=True), weight, bias,
+              train=True)
+    check("a group norm of an image for all", lambda x: silu(norm(x.expand(3, -1, -1, -1), 3)),
+          randn(1, 12, 5, 6, grad=True), train=True)
     for groups in (1, 12):
         check(f"a group norm of {groups}", lambda *given, groups=groups: normed(
             *given, groups=groups), image, weight, bias, train=True)
@@ -341,8 +348,9 @@ def check_group_norm():
     check("a group norm of halves", normed, *(
         given.detach().half().requires_grad_() for given in (image, weight, bias)), train=True)
     if DEVICE == "cpu":  # PyTorch's kernels of GPUs want one dtype
-        check_rounded("a group norm of halves by others", normed,
-                      image.detach().half().requires_grad_(), weight, bias)
+        for dynamic in (None, True):
+            check_rounded("a group norm of halves by others", normed,
+                          image.detach().half().requires_grad_(), weight, bias, dynamic=dynamic)
     check("a group norm that nothing reads", lambda x: (norm(x.tanh(), 3), x.sin())[1], image,
           train=True)
     check("a group norm of nothing", normed, randn(0, 12, 5, 6, grad=True), weight, bias,

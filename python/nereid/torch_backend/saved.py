@@ -90,13 +90,10 @@ def _call(graph, target, *args, **kwargs):
     return made
 
 
-def _replace(graph, node, by) -> None:
-    """PyTorch's rules may have named another dtype than the operator gives; aliases follow."""
-    for user in list(node.users):
-        if user.target in (aten.alias.default, aten.detach.default):
-            _replace(graph, user, by)
-    node.replace_all_uses_with(by)
-    graph.erase_node(node)
+def _aliases(node) -> list:
+    return [node, *(other for user in node.users
+                    if user.target in (aten.alias.default, aten.detach.default)
+                    for other in _aliases(user))]
 
 
 def _to(graph, node, dtype: torch.dtype):
@@ -116,13 +113,16 @@ def _spell_out(graph, norm) -> bool:
     value = x.meta["val"]
     known = all(isinstance(size, int) and size > 0 for size in value.shape)
     parts = {user.args[1]: user for user in norm.users}
+    kinds = [value.dtype, *(given.meta["val"].dtype for given in (weight, bias) if given)]
+    exact = functools.reduce(torch.promote_types, kinds)  # of mean and deviation, as in eager mode
+    for i in parts.keys() & {1, 2}:  # PyTorch's rules name the image's
+        for node in _aliases(parts[i]):
+            node.meta["val"] = node.meta["val"].to(exact)
     if not known:
         return False
     images, channels, *sizes = value.shape
     axes = list(range(2, value.dim() + 1))
     wide = torch.promote_types(value.dtype, torch.float32)
-    kinds = [value.dtype, *(given.meta["val"].dtype for given in (weight, bias) if given)]
-    exact = functools.reduce(torch.promote_types, kinds)  # of mean and deviation, as in eager mode
     with graph.inserting_before(norm), value.fake_mode:
         x = _to(graph, x, wide)
         grouped = _call(graph, aten.view.default, x, [images, groups, channels // groups, *sizes])
@@ -139,7 +139,8 @@ def _spell_out(graph, norm) -> bool:
             _to(graph, _call(graph, aten.view.default, node, [images, groups]), exact)
             for node in (mean, rstd))]
     for i, part in parts.items():
-        _replace(graph, part, made[i])
+        part.replace_all_uses_with(made[i])
+        graph.erase_node(part)
     graph.erase_node(norm)
     return True
 
