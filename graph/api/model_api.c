@@ -416,6 +416,7 @@ static int model_release(Model *m, const nereid_graph_options *o) {
     Node *n = m->graph->first;
     for (; n; n = n->next) {
       bool passed = n->kind == NODE_INPUT && n->input.kind == INPUT_USER;
+      passed = passed && n->type.kind != VALUE_NONE; /* that has no position */
       if (passed && number++ == o->released[i]) break;
     }
     if (!n) return error_set(NEREID_E_USAGE, E_GRAPH_RELEASED, o->released[i], number);

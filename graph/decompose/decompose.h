@@ -30,6 +30,8 @@ Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 /* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that
  * pass channels_last knows it for an image. */
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
+/* x[n, channels, sizes] as [n, sizes, channels]. */
+Node *decompose_channels_last(Build *b, Node *x);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
 /* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,

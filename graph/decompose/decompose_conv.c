@@ -39,8 +39,7 @@ static Conv read_conv(Build *b) {
 
 /* ---- operands ---- */
 
-/* [N, C, sizes] as [N, sizes, C]. */
-static Node *channels_last(Build *b, Node *x) {
+Node *decompose_channels_last(Build *b, Node *x) {
   uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
   for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
   return build_permute(b, x, axes);
@@ -107,7 +106,7 @@ static Node *channel_product(Build *b, Node *x, Node *w) {
 
 /* Windows of one element: a product of the elements that are hit with one matrix. */
 static Node *of_elements(Build *b, const Conv *c) {
-  Node *x = channels_last(b, c->x), *w = c->weight;
+  Node *x = decompose_channels_last(b, c->x), *w = c->weight;
   for (uint32_t i = 0; i < c->n; i++)
     if (!dim_is(c->stride[i], 1))
       x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], c->stride[i]->value);
@@ -162,7 +161,7 @@ static Node *windows_of_channels(Build *b, const Conv *c) {
 static Node *depthwise(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   Conv each = *c;
-  Node *x = channels_last(b, c->x), *w = window_first(b, c->weight);
+  Node *x = decompose_channels_last(b, c->x), *w = window_first(b, c->weight);
   Dim shape[GRAPH_RANK_MAX], channels = w->type.shape[c->n + 1];
   memcpy(shape, w->type.shape, c->n * sizeof *shape);
   shape[c->n] = channels;
@@ -213,7 +212,7 @@ static Node *conv_as_sum(Build *b, const Conv *c) {
   w = build_permute(b, w, axes);
   shape[c->n] = infer_product(&b->in, w->type.shape + c->n, 3);
   all.weight = build_view(b, w, c->n + 1, shape);
-  all.x = repeat_per_group(b, c, channels_last(b, c->x), per_group, of_group);
+  all.x = repeat_per_group(b, c, decompose_channels_last(b, c->x), per_group, of_group);
   Node *y = windows_of_channels(b, &all);
   memcpy(shape, y->type.shape, (c->n + 1) * sizeof *shape);
   shape[c->n + 1] = c->groups;
@@ -228,10 +227,11 @@ static Node *conv_as_sum(Build *b, const Conv *c) {
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
-  return build(b, OP_nereid_conv_default,
-               ARGS(arg_node(channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
-                    arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
-                    arg_dims(g, c->n, c->spread), arg_dim(c->groups)));
+  return build(
+      b, OP_nereid_conv_default,
+      ARGS(arg_node(decompose_channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
+           arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
+           arg_dims(g, c->n, c->spread), arg_dim(c->groups)));
 }
 
 enum { FEW_CHANNELS = 16 };

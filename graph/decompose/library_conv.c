@@ -2,15 +2,13 @@
 
 #include <string.h>
 
+#include "graph/decompose/decompose.h"
+
 static const LibraryFunction *function_for(const Graph *g, LibraryWork work, DType t) {
   const LibraryFunction *f;
   for (int i = 0; (f = library_of_kind(g->libraries->kind, i)); i++)
     if (library_work(f) == work && library_convolves(f, t)) return f;
   return NULL;
-}
-
-static Node *last_channels(Build *b, Node *x) {
-  return build_permute(b, x, (uint32_t[]){0, 2, 3, 1});
 }
 
 typedef struct {
@@ -52,8 +50,8 @@ Node *library_conv(Build *b, LibraryWork work, Node *x, Node *y, const Dim size[
   Arg name = {.kind = ARG_STRING, .name = pool_name(g->names, library_name(f))};
   Node *n =
       build(b, OP_nereid_library_conv_default,
-            ARGS(arg_node(last_channels(b, x)), arg_node(last_channels(b, y)), arg_dims(g, 4, size),
-                 name, arg_dims(g, 2, w->stride), arg_dims(g, 2, w->padding),
+            ARGS(arg_node(decompose_channels_last(b, x)), arg_node(decompose_channels_last(b, y)),
+                 arg_dims(g, 4, size), name, arg_dims(g, 2, w->stride), arg_dims(g, 2, w->padding),
                  arg_dims(g, 2, w->dilation), arg_dim(w->groups)));
   LibraryProblem p = library_problem(g, n);
   if (work == LIBRARY_CONVOLUTION && is_followed(g, b->in.n))

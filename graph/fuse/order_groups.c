@@ -44,16 +44,17 @@ static bool has(const Ids *ids, uint32_t id) {
   return false;
 }
 
-/* Is its memory its own?  That of slices and of what scatters write is another node's. */
-static bool has_memory(const Node *n) {
+/* Does the node have a buffer of its own?  Scatters and slices of a concatenation write to another
+ * node's. */
+static bool has_buffer(const Node *n) {
   if (n->kind != NODE_CALL) return n->kind == NODE_INPUT;
   PrimKind k = prim_kind(n->op);
-  return k != PRIM_SCATTER && k != PRIM_INSERT && k != PRIM_INSERTED && k != PRIM_LOOP;
+  return k != PRIM_SCATTER && k != PRIM_INSERT && k != PRIM_INSERTED;
 }
 
 static void add_value(Order *o, Step *s, const Node *n) {
   int64_t bytes = fuse_node_bytes(o->f->graph, n);
-  if (!has_memory(n) || bytes == INT64_MAX || has(&s->values, n->id)) return;
+  if (!has_buffer(n) || bytes == INT64_MAX || has(&s->values, n->id)) return;
   vec_push(o->arena, &s->values, n->id);
   o->bytes[n->id] = bytes;
   o->uses[n->id]++;
@@ -70,7 +71,7 @@ static void note_operand(Node *operand, const Dim *index, void *ctx) {
 }
 
 /* Does it write to memory that others read or write too, or end the run? */
-static bool has_side_effect(const Node *n) { return !has_memory(n) || prim_checks(n); }
+static bool has_side_effect(const Node *n) { return !has_buffer(n) || prim_checks(n); }
 
 static void survey_group(Order *o, const Group *g) {
   Survey x = {o, g};

@@ -1,8 +1,9 @@
 /* The order of groups: one in which less memory is alive at once.
  *
- * The graph's order is kept, but around the place where most memory is alive: what frees memory
- * moves in front of it, and what takes memory that is used later moves behind it, as long as that
- * lowers the peak.  Neighbours mostly stay neighbours, whose values the GPU's cache still has. */
+ * The graph's order is kept, but around the place where most memory is alive: groups that free
+ * memory move in front of it, and groups whose results are read later move behind it, as long as
+ * that lowers the peak.  Neighbours mostly stay neighbours, whose values the GPU's cache still
+ * has. */
 #ifndef NEREID_GRAPH_FUSE_ORDER_GROUPS_H
 #define NEREID_GRAPH_FUSE_ORDER_GROUPS_H
 

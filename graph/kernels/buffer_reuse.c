@@ -40,7 +40,7 @@ static void find_targets(InPlace *p) {
 /* An integer that is returned is no kernel's value. */
 static bool is_number(const Node *n) {
   const Node *of = n->nargs && n->args[0].kind == ARG_NODE ? n->args[0].node : n;
-  return n->is_number || of->is_number;
+  return of->is_number;
 }
 
 /* Sizes that data decides, and loops, need results to be where they are. */

@@ -311,6 +311,8 @@ def check_rounded(name, function, *inputs, dynamic=None):
 
 
 def check_group_norm():
+    from nereid import torch_backend
+
     norm, silu = torch.nn.functional.group_norm, torch.nn.functional.silu
     weight, bias = randn(12, grad=True), randn(12, grad=True)
     image = randn(2, 12, 5, 6, grad=True)
@@ -345,6 +347,10 @@ def check_group_norm():
         check(f"a group norm of {groups}", lambda *given, groups=groups: normed(
             *given, groups=groups), image, weight, bias, train=True)
     check("a group norm of an open size", normed, image, weight, bias, train=True, dynamic=True)
+    check("a group norm by PyTorch", normed, image, weight, bias, train=True,
+          options={"by_pytorch": ["aten.native_group_norm.default"]})
+    reasons = [str(node.target) for made in torch_backend._programs[-2:] for node in made.reasons]
+    tally.check("aten.native_group_norm.default" in reasons, f"PyTorch runs {reasons}")
     check("a group norm of halves", normed, *(
         given.detach().half().requires_grad_() for given in (image, weight, bias)), train=True)
     if DEVICE == "cpu":  # PyTorch's kernels of GPUs want one dtype

@@ -150,26 +150,17 @@ static Node *merged(Build *b, Node *x, uint32_t first, uint32_t count) {
   return build_view(b, x, rank, shape);
 }
 
-/* [n, c, sizes] as [n, sizes, c] */
-static Node *last_channels(Build *b, Node *x) {
-  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
-  for (uint32_t i = 1; i < rank; i++) axes[i] = i + 1;
-  axes[0] = 0;
-  axes[rank - 1] = 1;
-  return build_permute(b, x, axes);
-}
-
 /* One channel meets one channel: sums of products, which a matrix would have rows of one for.
  * Channels come last, as in memory: programs of a GPU read those next to each other at once. */
 static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Dim shape[GRAPH_RANK_MAX]; /* of `other`, with axes for the window */
   uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
-  Node *x = window_elements(b, c, last_channels(b, slid), 1, other->type.shape + 2);
+  Node *x = window_elements(b, c, decompose_channels_last(b, slid), 1, other->type.shape + 2);
   for (uint32_t i = 0; i <= c->n; i++) axes[i] = i;
   for (uint32_t i = 0; i < c->n; i++) axes[c->n + 1 + i] = c->n + 2 + i;
   axes[rank - 1] = c->n + 1;
   x = build_permute(b, x, axes);
-  other = last_channels(b, other);
+  other = decompose_channels_last(b, other);
   for (uint32_t i = 0; i < rank; i++)
     shape[i] = i <= c->n ? other->type.shape[i] : build_const(b, 1);
   shape[rank - 1] = other->type.shape[c->n + 1];

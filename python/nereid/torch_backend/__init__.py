@@ -95,7 +95,7 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     if not settings.fallback_random:
         replace_random(module)
     repeat_masks(module)
-    save_less(module)
+    save_less(module, settings.by_pytorch)
     with _no_collections():
         return min_cut_rematerialization_partition(module, inputs, **kwargs)
 

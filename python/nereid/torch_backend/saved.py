@@ -12,6 +12,7 @@ import operator
 import torch
 
 from nereid.torch_backend.partition import is_tensor
+from nereid.torch_backend.text import name_of
 
 aten = torch.ops.aten
 # Gradients of maxima over windows: what gives their indices, and how many axes a window has.
@@ -29,10 +30,15 @@ def _smallest_integer(count: int) -> torch.dtype:
     return torch.int64
 
 
-def _cast(graph, node, dtype: torch.dtype):
-    made = graph.call_function(torch.ops.prims.convert_element_type.default, (node, dtype))
-    made.meta = {"val": node.meta["val"].to(dtype)}
+def _call(graph, target, *args, **kwargs):
+    made = graph.call_function(target, args, kwargs)
+    values = torch.fx.node.map_arg(args, lambda node: node.meta["val"])
+    made.meta = {"val": target(*values, **kwargs)}
     return made
+
+
+def _cast(graph, node, dtype: torch.dtype):
+    return _call(graph, torch.ops.prims.convert_element_type.default, node, dtype)
 
 
 def _narrow_indices(graph, node) -> bool:
@@ -81,13 +87,6 @@ def _save_pool(graph, node) -> bool:
 # The partitioner computes elements again rather than save them, but neither sums nor what a node
 # reads of which it knows nothing.  A group norm that is one node is such: its operand was saved as
 # it was widened, and its result too.
-
-
-def _call(graph, target, *args, **kwargs):
-    made = graph.call_function(target, args, kwargs)
-    values = torch.fx.node.map_arg(args, lambda node: node.meta["val"])
-    made.meta = {"val": target(*values, **kwargs)}
-    return made
 
 
 def _aliases(node) -> list:
@@ -164,9 +163,10 @@ _SAVES = {aten.native_group_norm.default: _spell_out,
           **dict.fromkeys(_POOLS, _save_pool)}
 
 
-def save_less(module: torch.fx.GraphModule) -> None:
+def save_less(module: torch.fx.GraphModule, by_pytorch) -> None:
+    """Operators whose names `by_pytorch` has stay as they are."""
     graph = module.graph
     changed = [_SAVES[node.target](graph, node) for node in list(graph.nodes)
-               if node.target in _SAVES]
+               if node.target in _SAVES and name_of(node.target) not in by_pytorch]
     if any(changed):
         module.recompile()

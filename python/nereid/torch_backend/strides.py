@@ -11,6 +11,7 @@ from collections import Counter
 
 import torch
 
+from nereid.torch_backend.layout import is_known
 from nereid.torch_backend.partition import is_tensor, is_view, storage_of
 
 aten = torch.ops.aten
@@ -23,10 +24,14 @@ def _rank(node) -> int:
 
 def _divides_channels(node) -> bool:
     """Is it a view of an image whose channels are in groups, or one of such groups as an image?"""
+    if node.target is not aten.view.default:
+        return False
     value, of = node.meta["val"], node.args[0].meta["val"]
     more, fewer = sorted((value.shape, of.shape), key=len, reverse=True)
-    return (node.target is aten.view.default and len(more) == len(fewer) + 1 > 3
-            and more[0] == fewer[0] and more[3:] == fewer[2:])
+    if len(fewer) < 3 or len(more) != len(fewer) + 1:
+        return False
+    same = zip((more[0], *more[3:]), (fewer[0], *fewer[2:]), strict=True)
+    return all(is_known(a == b) for a, b in same)  # other comparisons would fix open sizes
 
 
 def _images(graph: torch.fx.Graph) -> set:
