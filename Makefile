@@ -45,8 +45,9 @@ LIBRARY_SOURCES := $(foreach room,$(LIBRARY_ROOMS),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python/extension))
-PACKAGE_INFO = $B/python/nereid_compiler-$(VERSION).dist-info
-PACKAGE_FILES := $(sort $(shell find python/nereid -name '*.py' -o -name '*.pyi' -o -name py.typed))
+PACKAGE_INFO = $B/python/nereid_compiler.dist-info
+PACKAGE_FILES := $(sort $(shell find python/nereid ! -name _version.py \( -name '*.py' -o \
+  -name '*.pyi' -o -name py.typed \)))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/passes/rewrites/*.py))
@@ -60,7 +61,7 @@ C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
 .PHONY: all demo python check check-fast check-torch check-gpu bench stress fuzz fuzz-programs \
-  golden docs lint structure fmt install bundle clean
+  golden docs lint structure fmt install bundle wheel release clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid $B/man/nereid.1) $B/libnereid.a $B/libnereid.so
@@ -102,17 +103,25 @@ $B/libnereid.so: $B/nereid-internal.o $B/nereid.map
 
 # PYTHONPATH=build/python imports it: links to the sources, the extension, and the program.
 python: $(PACKAGE_FILES:python/%=$B/python/%) $B/python/nereid/_nereid.abi3.so \
-  $B/python/nereid/bin/nereid $(PACKAGE_INFO)/entry_points.txt
+  $B/python/nereid/bin/nereid $B/python/nereid/_version.py $(PACKAGE_INFO)/entry_points.txt
 	@find -L $B/python/nereid -type l -delete # links to files that are gone
 
 $(PACKAGE_FILES:python/%=$B/python/%): $B/python/%: python/%
 	@mkdir -p $(@D)
 	ln -sfnr $< $@
 
-# By which PyTorch and pytest find the package.
-$(PACKAGE_INFO)/entry_points.txt: pyproject.toml
+# That of the distribution, which differs for different sources until there is a release.
+$B/python/nereid/_version.py: FORCE
 	@mkdir -p $(@D)
-	printf 'Metadata-Version: 2.1\nName: nereid-compiler\nVersion: $(VERSION)\n' > $(@D)/METADATA
+	@echo "__version__ = \"$$(python/link/version)\"" > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# By which PyTorch and pytest find the package.
+$(PACKAGE_INFO)/entry_points.txt: pyproject.toml $B/python/nereid/_version.py
+	@rm -rf $B/python/nereid_compiler-*.dist-info # of a version before
+	@mkdir -p $(@D)
+	printf 'Metadata-Version: 2.1\nName: nereid-compiler\n' > $(@D)/METADATA
+	sed 's/.* = "\(.*\)"/Version: \1/' $B/python/nereid/_version.py >> $(@D)/METADATA
 	sed -n 's/"//g; s/^\[project\.entry-points\.\(.*\)\]/[\1]/; /^\[torch_\|^\[pytest/,/^$$/p' $< > $@
 
 # Headers of any Python from 3.10 on: the extension uses the stable ABI of 3.10 only.
@@ -358,6 +367,12 @@ install: all
 	  $B/nereid completion "$${s%%[-/]*}" > "$(DESTDIR)$(PREFIX)/share/$$s" || exit 1; done
 # The loader's list of libraries, where it is this machine's and may be written.
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+# The distribution's files in dist/ (docs/releasing.md).
+wheel:
+	@$(need_python) python/link/release
+release:
+	@$(need_python) python/link/release --release
 
 # A folder that runs on any x86-64 Linux with glibc 2.36 or newer: laid out as this repository is,
 # so that the scripts in it find what they need in the same places.  The programs are linked

@@ -24,7 +24,8 @@ except ImportError:  # before setuptools 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 BUILD = pathlib.Path("build")
-MADE = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
+BINARIES = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
+MADE = [*BINARIES, "nereid/_version.py"]
 PASSED = ["CC", "CFLAGS", "CPPFLAGS", "LD", "LDFLAGS", "OBJCOPY", "GLIBC_FLOOR", "RE2C", "BISON",
           "PROTOC_C"]
 # Made by re2c, bison and protoc-c.
@@ -87,7 +88,7 @@ class BuildExtension(build_ext):
 def glibc_needed():
     """X of GLIBC_2.X that the files in the wheel need; None where they need other libraries."""
     newest = 0
-    for name in MADE:
+    for name in BINARIES:
         command = ["readelf", "-VdW", str(BUILD / "python" / name)]
         try:
             text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -120,11 +121,21 @@ class SourceDistribution(sdist):
             to = pathlib.Path(base_dir, "generated", name)
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(BUILD / name, to)
+        pathlib.Path(base_dir, "generated/version").write_text(version("--content"))
+
+
+def version(*options):
+    """That of the distribution, and a hash of the sources with --content."""
+    try:
+        return subprocess.run(["sh", "python/link/version", *options], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ExecError(f"the version is not known: {error}") from None
 
 
 BUILD.mkdir(exist_ok=True)
 setup(
-    version=re.search(r"(?m)^VERSION := (\S+)", pathlib.Path("Makefile").read_text())[1],
+    version=version().strip(),
     package_dir={"": "python"},
     packages=find_namespace_packages("python", include=["nereid", "nereid.*"],
                                      exclude=["nereid.bin"]),

@@ -15,11 +15,6 @@ State *state_of_type(PyTypeObject *type) {
   return NULL;
 }
 
-static PyObject *py_version(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
-  return PyUnicode_FromString(nereid_version());
-}
-
 static PyObject *py_build_id(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   return PyUnicode_FromString(nereid_build_id());
@@ -58,7 +53,6 @@ static PyObject *py_find_tool(PyObject *module, PyObject *tool) {
 }
 
 static PyMethodDef functions[] = {
-    {"version", py_version, METH_NOARGS, "The library's version."},
     {"build_id", py_build_id, METH_NOARGS, "Differs with any change of the compiler."},
     {"device_count", py_device_count, METH_O, "How many of \"cuda\", \"cpu\", ... there are."},
     {"targets", py_targets, METH_NOARGS, "The GPUs that code can be compiled for."},

@@ -13,9 +13,7 @@
 Importing this package needs no compiler, GPU or driver, and neither NumPy nor PyTorch.
 """
 
-from nereid import _nereid
-
-__version__ = _nereid.version()
+from nereid._version import __version__
 
 # What is looked up when it is used, so that importing the package stays cheap: name to module.
 _LAZY = {

@@ -70,7 +70,8 @@ def build_wheel(folder, tree=ROOT, **variables):
 
 
 def check_wheel(wheel):
-    form = rf"nereid_compiler-[\d.]+-cp310-abi3-manylinux_2_(\d+)_{os.uname().machine}\.whl"
+    version = re.escape(run("python/link/version")[1].strip())
+    form = rf"nereid_compiler-{version}-cp310-abi3-manylinux_2_(\d+)_{os.uname().machine}\.whl"
     name = re.fullmatch(form, wheel.name)
     tally.check(name, f"the wheel's name: {wheel.name}")
     tally.check(name and int(name[1]) <= GLIBC, f"the C library that it needs: {wheel.name}")
@@ -118,8 +119,21 @@ def environment(folder, python, wheel):
     # That of another version of Python works for some.
     own = PYTHON if run(python, "-m", "pip", "--version")[0] else python
     pip = [own, "-m", "pip", "--python", inside, "--disable-pip-version-check"]
-    succeeds("pip install", *pip, "install", "-q", "--no-index", "--no-deps", wheel)
+    for version in (older(folder, wheel), wheel):
+        succeeds("pip install", *pip, "install", "-q", "--no-index", "--no-deps", version)
     return inside, pip
+
+
+def older(folder, wheel):
+    """The same wheel as if the commit before had been packed."""
+    version = wheel.name.split("-")[1]
+    before = "0.0.1.dev1+g12345678"
+    path = folder / wheel.name.replace(version, before)
+    with zipfile.ZipFile(wheel) as packed, zipfile.ZipFile(path, "w") as written:
+        for name in packed.namelist():
+            written.writestr(name.replace(version, before),
+                             packed.read(name).replace(version.encode(), before.encode()))
+    return path
 
 
 def check_installed(folder, inside):
@@ -131,8 +145,9 @@ def check_installed(folder, inside):
     # of Python that the extension uses are bound at once, also those that no test calls.
     found = succeeds("import", inside, "-I", "-S", "-c", f"import sys; sys.path.insert(0, "
                      f"{str(site(inside))!r}){LIGHT}", cwd=folder, LD_BIND_NOW="1")
-    tally.check(found == version.split()[1], f"version, and heavy modules that the import "
-                f"of nereid imports: {found}")
+    own = run("python/link/version")[1].strip()
+    tally.check(found == own and own.startswith(version.split()[1]),
+                f"version, and heavy modules that the import of nereid imports: {found}")
 
 
 def site(inside):
@@ -172,6 +187,7 @@ def check_sources(folder):
     if succeeds("sdist", PYTHON, "-c", command) is None:
         return
     archive = next(folder.glob("nereid*.tar.gz"))
+    own = run("python/link/version")[1].strip()
     print(f"{archive.name}: {archive.stat().st_size / 1e6:.2f} MB")
     with tarfile.open(archive) as tar:
         tar.extractall(folder)
@@ -182,6 +198,7 @@ def check_sources(folder):
         (tree / "build" / name).unlink()
     wheel = build_wheel(folder, tree, **NO_TOOLS)
     if wheel:
+        tally.check(own in wheel.name, f"the archive's version: {wheel.name}, not {own}")
         # This number is made from all sources.
         here, there = (run(path / "build/python/nereid/bin/nereid", "--version")[1]
                        for path in (ROOT, tree))
