@@ -53,7 +53,7 @@ GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/passes/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard graph/aot/runtime/*)) runtime/support/team.h \
   runtime/support/cores.h runtime/support/npy_header.h runtime/device/cuda_api.h \
-  graph/plan/buffer_offsets.h
+  runtime/device/ptx_registers.h graph/plan/buffer_offsets.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))

@@ -439,6 +439,7 @@ static int write_fixed(Project *p) {
   if (!code && !p->gpu) code = write_filled(p, "cores.h", "cores.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "device.h", "device_cuda.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "cuda.h", "cuda_api.h", NULL, 0);
+  if (!code && p->gpu) code = write_filled(p, "registers.h", "ptx_registers.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "replay.c", "replay.c", NULL, 0);
   return code;
 }

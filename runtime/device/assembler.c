@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "runtime/device/cuda_device.h"
+#include "runtime/device/ptx_registers.h"
+#include "runtime/image/cubin.h"
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
 #include "runtime/support/tool.h"
@@ -25,16 +27,51 @@ static int run_ptxas(const char *ptxas, const TempFolder *t, const char *target,
   return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, ptxas, "ptxas, as NEREID_PTXAS should name");
 }
 
-/* PTX to machine code by that ptxas, given up when *stop is true (tool_run_until).  *out is
- * malloc'ed. */
-static int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len,
-                             const char *target, const char *ptxas, const bool *stop) {
+static int assemble_once(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                         const char *ptxas, const bool *stop) {
   TempFolder t;
   int code = temp_new(&t);
   if (!code) code = temp_write(&t, "kernel.ptx", ptx, len);
   if (!code) code = run_ptxas(ptxas, &t, target, stop);
   if (!code) code = temp_read(&t, "kernel.cubin", out, size);
   temp_free(&t);
+  return code;
+}
+
+/* The kernel's name in PTX as we print it; "" if it has none. */
+static void find_entry(char *out, size_t size, const char *ptx) {
+  static const char head[] = ".entry ";
+  const char *at = strstr(ptx, head);
+  if (at) at += sizeof head - 1;
+  snprintf(out, size, "%.*s", at ? (int)strcspn(at, "(") : 0, at ? at : "");
+}
+
+/* Machine code of the same kernel that spills less, in place of *out (ptx_registers.h). */
+static void assemble_with_more_registers(char **out, size_t *size, const char *ptx, size_t len,
+                                         const char *target, const char *ptxas, const bool *stop) {
+  CubinUse use, more;
+  char entry[TOOL_PATH], *text, *code = NULL;
+  size_t text_len, code_size;
+  find_entry(entry, sizeof entry, ptx);
+  if (!cubin_use(&use, *out, *size, entry)) return;
+  text = ptx_for_one_program(ptx, len, use.registers, use.spill_bytes, &text_len);
+  bool made = text && !assemble_once(&code, &code_size, text, text_len, target, ptxas, stop);
+  free(text);
+  if (made && cubin_use(&more, code, code_size, entry) && more.spill_bytes < use.spill_bytes) {
+    free(*out);
+    *out = code;
+    *size = code_size;
+  } else {
+    free(code);
+  }
+}
+
+/* PTX to machine code by that ptxas, given up when *stop is true (tool_run_until).  *out is
+ * malloc'ed. */
+static int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len,
+                             const char *target, const char *ptxas, const bool *stop) {
+  int code = assemble_once(out, size, ptx, len, target, ptxas, stop);
+  if (!code) assemble_with_more_registers(out, size, ptx, len, target, ptxas, stop);
   return code;
 }
 
@@ -55,7 +92,7 @@ static CacheId cubin_id(const Assembler *a, const ImageVariant *ptx, const char 
   struct stat st = {0};
   stat(a->ptxas, &st);
   KeyMaker *k = cache_key_start();
-  cache_key_text(k, "cubin");
+  cache_key_text(k, "cubin of few spills");
   cache_key_text(k, a->ptxas);
   cache_key_add(k, &st.st_size, sizeof st.st_size);
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);

@@ -12,6 +12,7 @@
 #include "runtime/device/cuda_known.h"
 #include "runtime/device/cuda_state.h"
 #include "runtime/device/gpu_target.h"
+#include "runtime/device/ptx_registers.h"
 #include "runtime/device/replay.h"
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
@@ -641,10 +642,17 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   return cuda_failed(api, set, "asking for shared memory");
 }
 
+static void unload_cuda(nereid_device *d, Loaded *l) {
+  if (!l->code) return;
+  CUDA_ENTER_OR(d, );
+  CUDA_RELAX(d);
+  api->module_unload(l->code);
+}
+
 /* The driver assembles PTX and keeps the result on disk, in a cache of its own (of many
  * kernels see cuda_load.c).  Its linker, whose result could be kept in ours, takes PTX for code to
  * be linked, and gives it up to a third more registers. */
-static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
+static int load_text(nereid_device *d, const ImageVariant *v, const char *text, Loaded *l) {
   CUDA_ENTER(d);
   CUDA_RELAX(d);
   char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
@@ -653,7 +661,7 @@ static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   CuModule module = NULL;
   CuFunction function = NULL;
   bool ptx = v->kind == NEREID_PTX;
-  CuResult r = api->module_load(&module, v->code, ptx ? 2 : 0, options, values);
+  CuResult r = api->module_load(&module, text, ptx ? 2 : 0, options, values);
   if (ptx) describe_log(what, sizeof what, log);
   int code = cuda_failed(api, r, what);
   if (code) return code;
@@ -665,6 +673,23 @@ static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   return code;
 }
 
+/* PTX that spills is assembled once more (ptx_registers.h). */
+static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
+  int code = load_text(d, v, v->code, l);
+  if (code || v->kind != NEREID_PTX) return code;
+  const nereid_kernel_resources *r = &l->resources;
+  Loaded more = *l;
+  size_t len;
+  char *text = ptx_for_one_program(v->code, v->size, r->registers, r->spill_bytes, &len);
+  if (text && !load_text(d, v, text, &more)) {
+    Loaded worse = more.resources.spill_bytes < r->spill_bytes ? *l : more;
+    if (worse.code == l->code) *l = more;
+    unload_cuda(d, &worse);
+  }
+  free(text);
+  return 0;
+}
+
 int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
   double begin = host_now();
   int code = limit_shared(d, image, v);
@@ -673,13 +698,6 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
     LOG(d->log, LOG_COMPILE, "%s of %s for %s: loaded by the driver, %.0f ms",
         nereid_kind_name(v->kind), v->entry, v->target, (host_now() - begin) * 1e3);
   return code;
-}
-
-static void unload_cuda(nereid_device *d, Loaded *l) {
-  if (!l->code) return;
-  CUDA_ENTER_OR(d, );
-  CUDA_RELAX(d);
-  api->module_unload(l->code);
 }
 
 /* ---- launching ---- */

@@ -276,6 +276,7 @@ def check_driver(project, model, cc, flags):
             run(project / "model", *inputs, "--out-dir", project / "out", FAKE_CUDA=sm, **fakes)
             if launches(log) != expected or not expected:
                 raise Failure(f"other launches than those of `nereid graph` on {sm}")
+    check_spills(project, numbered(model, "input"), fakes)
     for setting, message in DRIVER_FAILURES.items():
         inputs = numbered(model, "input")
         done = run(project / "model", *inputs, ok=(1,), FAKE_CUDA=setting, **fakes)
@@ -283,6 +284,21 @@ def check_driver(project, model, cc, flags):
             raise Failure(f"{setting}: no message '{message}' in\n{done.stderr}")
     if len(expected) < 64:
         check_graphs(project, numbered(model, "input"), fake, fakes)
+
+
+def check_spills(project, inputs, fakes):
+    """PTX that spills is loaded once more, with a directive that gives it more registers."""
+    log = pathlib.Path(fakes["FAKE_CUDA_LOG"])
+    sizes = {}
+    for spill in (0, 64):
+        run(project / "model", *inputs, "--out-dir", project / "out",
+            **{**fakes, "FAKE_CUDA": f"spill={spill}"})
+        sizes[spill] = [int(line.split()[1]) for line in log.read_text().splitlines()
+                        if line.startswith("module")]
+        log.unlink()
+    more = len("\n.minnctapersm 1")
+    if sizes[64] != [size for first in sizes[0] for size in (first, first + more)]:
+        raise Failure("PTX that spills is not assembled with more registers")
 
 
 class Task:

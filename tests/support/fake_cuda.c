@@ -9,6 +9,8 @@
  *   wrong  launches of so many programs write nonsense
  *   index  kernels with records of checks write there that index 7 at this place is out of range
  *   fault, hang, crash  such launches break the context, never end, or end the process
+ *   spill  bytes of local memory of each kernel (0), unless its text allows one program a
+ *          multiprocessor: then `still` (0)
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  *   pools  whether there is memory in the order of streams (1)
@@ -371,7 +373,8 @@ API int cuModuleGetFunction(void **out, void *m, const char *name) {
 /* With few registers, 64 bytes are kept elsewhere. */
 static int local_bytes(const char *f) {
   const char *most = strstr(f, ".maxnreg ");
-  return most && atoi(most + 9) < 64 ? 64 : 0;
+  if (strstr(f, ".minnctapersm 1")) return setting("still", 0);
+  return most && atoi(most + 9) < 64 ? 64 : setting("spill", 0);
 }
 
 API int cuFuncGetAttribute(int *out, int attribute, void *f) {

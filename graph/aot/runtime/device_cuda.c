@@ -91,11 +91,13 @@ const CudaApi *model_cuda_enter(const Device *d) {
 /* ---- kernels ---- */
 
 /* Machine code runs on GPUs of its major number from its minor number on; PTX on all later ones. */
-static CuResult load_code(const Device *d, const Kernel *k, CuModule *out, char *log, size_t size) {
+static CuResult load_code(const Device *d, const Kernel *k, CuModule *out, bool *from_ptx,
+                          char *log, size_t size) {
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)size};
   const bool same = k->cubin && d->target->sm / 10 == d->sm / 10;
-  if (same && d->api.module_load(out, k->cubin, 0, NULL, NULL) == CU_OK) return CU_OK;
+  *from_ptx = !same || d->api.module_load(out, k->cubin, 0, NULL, NULL) != CU_OK;
+  if (!*from_ptx) return CU_OK;
   return d->api.module_load(out, k->ptx, 2, options, values);
 }
 
@@ -113,17 +115,39 @@ static int allow_shared(const Device *d, const Kernel *k, Loaded *l) {
       "asking for shared memory");
 }
 
+/* PTX that spills is assembled once more (registers.h). */
+static void load_again(const Device *d, const Kernel *k, Loaded *l) {
+  int registers = 0, spilled = 0, still = 0;
+  size_t len;
+  Loaded more = *l;
+  d->api.function_get(&registers, CU_FUNC_REGS, l->function);
+  d->api.function_get(&spilled, CU_FUNC_LOCAL, l->function);
+  char *text = ptx_for_one_program(k->ptx, strlen(k->ptx), registers, spilled, &len);
+  if (!text || d->api.module_load(&more.module, text, 0, NULL, NULL) != CU_OK) {
+    free(text);
+    return;
+  }
+  free(text);
+  bool better = d->api.module_function(&more.function, more.module, k->entry) == CU_OK &&
+                d->api.function_get(&still, CU_FUNC_LOCAL, more.function) == CU_OK &&
+                still < spilled;
+  d->api.module_unload(better ? l->module : more.module);
+  if (better) *l = more;
+}
+
 static int load_kernel(Device *d, int i) {
   const Kernel *k = &d->target->kernels[i];
   Loaded *l = &d->kernels[i];
   char log[512] = "", what[768];
-  const CuResult r = load_code(d, k, &l->module, log, sizeof log);
+  bool from_ptx;
+  const CuResult r = load_code(d, k, &l->module, &from_ptx, log, sizeof log);
   log[strcspn(log, "\n")] = 0;
   snprintf(what, sizeof what, "loading kernel %s%s%s", k->entry, *log ? ": " : "", log);
   int code = model_cuda_failed(d, r, what);
   if (!code)
     code = model_cuda_failed(d, d->api.module_function(&l->function, l->module, k->entry),
                              "finding the kernel in its code");
+  if (!code && from_ptx) load_again(d, k, l);
   l->threads = (unsigned)k->threads;
   return code ? code : allow_shared(d, k, l);
 }

@@ -5,6 +5,7 @@
 #include "cuda.h"
 #include "kernels.h"
 #include "plan.h"
+#include "registers.h"
 
 typedef struct {
   CuModule module;

@@ -27,6 +27,18 @@ static const char SORT[] = HEAD
     "    a = tl.load(x + i)\n"
     "    tl.store(o + i, a + tl.flip(a) * tl.sum(a))\n";
 
+/* 64 addresses a thread, twice: more than the registers of a thread hold. */
+static const char WALK[] = HEAD
+    "def total(x, o, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    step = tl.load(x + i).to(tl.int32, bitcast=True)\n"
+    "    p = x + i\n"
+    "    q = o + i\n"
+    "    for j in range(tl.load(x).to(tl.int32)):\n"
+    "        tl.store(q, tl.load(p))\n"
+    "        p += step\n"
+    "        q += step\n";
+
 typedef struct {
   const char *text, *path, *target, *block;
   int maxnreg;
@@ -129,6 +141,16 @@ static void test_spills(void) {
   check(safe, "files that are cut short");
   check(!cubin_use(&use, v.code, v.size, "another") && !use.registers, "a kernel that isn't there");
   free(part);
+  nereid_image_free(cubin);
+  nereid_image_free(ptx);
+}
+
+/* ptxas leaves such a kernel 32 registers where many programs may share a multiprocessor. */
+static void test_many_registers(void) {
+  nereid_image *ptx = compile((What){WALK, "a.py", "sm_90a", "2048", 0}), *cubin;
+  check_call(!nereid_image_assemble(&cubin, ptx, NULL), "assemble for many registers");
+  nereid_variant v = first_variant(cubin);
+  check(v.registers == 255 && v.spill_bytes > 0, "all registers where some spill");
   nereid_image_free(cubin);
   nereid_image_free(ptx);
 }
@@ -241,6 +263,7 @@ int main(void) {
     test_cubin();
     test_targets();
     test_spills();
+    test_many_registers();
     test_failures();
   } else {
     printf("1 skipped: no ptxas\n");

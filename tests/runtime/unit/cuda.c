@@ -374,6 +374,43 @@ static void test_limits(const Fake *f) {
   nereid_device_close(d);
 }
 
+static int spills_by(const Fake *f, nereid_device *d, const nereid_image *image,
+                     const char *settings) {
+  nereid_kernel *k;
+  nereid_kernel_resources r = {.spill_bytes = -1};
+  use(f, "fake.so", settings);
+  if (nereid_kernel_load(&k, d, image)) abort();
+  nereid_kernel_get_resources(&r, k);
+  nereid_kernel_free(k);
+  return r.spill_bytes;
+}
+
+/* PTX that spills, as the driver assembles it, gets the registers of a multiprocessor. */
+static void test_spills(const Fake *f) {
+  static const char head[] = ".visible .entry k()\n.reqntid 128, 1, 1\n", body[] = "{ ret; }";
+  char text[256];
+  nereid_device *d;
+  use(f, "fake.so", "");
+  if (nereid_device_open(&d, "cuda")) abort();
+  for (int limit = 0; limit < 2; limit++) {
+    snprintf(text, sizeof text, "%s%s%s", head, limit ? ".maxnreg 40\n" : "", body);
+    ImageVariant v = {.target = "sm_80",
+                      .entry = "k",
+                      .kind = NEREID_PTX,
+                      .code = text,
+                      .size = strlen(text),
+                      .threads = 128};
+    nereid_image *image;
+    if (image_new(&image, "k", NULL, 0) || image_add_variant(image, &v, true)) abort();
+    check(spills_by(f, d, image, "spill=96,still=8") == (limit ? 64 : 8),
+          "more registers, unless the kernel has a limit");
+    check(spills_by(f, d, image, "spill=96,still=104") == (limit ? 64 : 96),
+          "the first code where the second spills more");
+    nereid_image_free(image);
+  }
+  nereid_device_close(d);
+}
+
 static void test_assembler(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
@@ -658,6 +695,7 @@ int main(void) {
     test_run_scratch(&f, "pools=0", false);
     test_many(&f);
     test_cubin(&f);
+    test_spills(&f);
     test_assembler(&f);
   } else {
     printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
