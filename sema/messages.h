@@ -139,6 +139,9 @@
 /* types */
 #define E_SEMA_NOT_RUNTIME "%s has no run-time value"
 #define E_SEMA_OPERANDS "'%s' can't be applied to %s and %s"
+#define E_SEMA_OPERAND_DTYPE "Expected dtype %s but got %s"
+#define H_SEMA_OPERAND_FLOAT \
+  "convert with x.to(tl.float32); a number known at compile time: x * 1.0"
 #define E_SEMA_OPERAND "'%s' can't be applied to %s"
 #define E_SEMA_NO_OPERATOR "'%s' is not defined on run-time values"
 #define H_SEMA_POW "multiply, or use libdevice.pow"

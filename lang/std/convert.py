@@ -7,11 +7,6 @@ from nereid import core, rounding
 
 
 @triton.jit
-def _check(x, dtype: tl.constexpr):
-    tl.static_assert(x.dtype == dtype, f"Expected dtype {dtype} but got {x.dtype}")
-
-
-@triton.jit
 def _rint(x):
     return core.rint(x)
 
@@ -32,332 +27,326 @@ def _ceil(x):
 
 
 @triton.jit
-def _to_int(x, source: tl.constexpr, target: tl.constexpr, result: tl.constexpr, f: tl.constexpr):
+def _to_int(x, target: tl.constexpr, result: tl.constexpr, f: tl.constexpr):
     x = tl.to_tensor(x)
-    _check(x, source)
     return f(x).to(target).to(result, bitcast=True)
 
 
 @triton.jit
 def float2int_rn(x):
-    return _to_int(x, tl.float32, tl.int32, tl.int32, _rint)
+    return _to_int(x, tl.int32, tl.int32, _rint)
 
 
 @triton.jit
 def float2int_rz(x):
-    return _to_int(x, tl.float32, tl.int32, tl.int32, _trunc)
+    return _to_int(x, tl.int32, tl.int32, _trunc)
 
 
 @triton.jit
 def float2int_rd(x):
-    return _to_int(x, tl.float32, tl.int32, tl.int32, _floor)
+    return _to_int(x, tl.int32, tl.int32, _floor)
 
 
 @triton.jit
 def float2int_ru(x):
-    return _to_int(x, tl.float32, tl.int32, tl.int32, _ceil)
+    return _to_int(x, tl.int32, tl.int32, _ceil)
 
 
 @triton.jit
 def float2uint_rn(x):
-    return _to_int(x, tl.float32, tl.uint32, tl.int32, _rint)
+    return _to_int(x, tl.uint32, tl.int32, _rint)
 
 
 @triton.jit
 def float2uint_rz(x):
-    return _to_int(x, tl.float32, tl.uint32, tl.int32, _trunc)
+    return _to_int(x, tl.uint32, tl.int32, _trunc)
 
 
 @triton.jit
 def float2uint_rd(x):
-    return _to_int(x, tl.float32, tl.uint32, tl.int32, _floor)
+    return _to_int(x, tl.uint32, tl.int32, _floor)
 
 
 @triton.jit
 def float2uint_ru(x):
-    return _to_int(x, tl.float32, tl.uint32, tl.int32, _ceil)
+    return _to_int(x, tl.uint32, tl.int32, _ceil)
 
 
 @triton.jit
 def float2ll_rn(x):
-    return _to_int(x, tl.float32, tl.int64, tl.int64, _rint)
+    return _to_int(x, tl.int64, tl.int64, _rint)
 
 
 @triton.jit
 def float2ll_rz(x):
-    return _to_int(x, tl.float32, tl.int64, tl.int64, _trunc)
+    return _to_int(x, tl.int64, tl.int64, _trunc)
 
 
 @triton.jit
 def float2ll_rd(x):
-    return _to_int(x, tl.float32, tl.int64, tl.int64, _floor)
+    return _to_int(x, tl.int64, tl.int64, _floor)
 
 
 @triton.jit
 def float2ll_ru(x):
-    return _to_int(x, tl.float32, tl.int64, tl.int64, _ceil)
+    return _to_int(x, tl.int64, tl.int64, _ceil)
 
 
 @triton.jit
 def float2ull_rn(x):
-    return _to_int(x, tl.float32, tl.uint64, tl.int64, _rint)
+    return _to_int(x, tl.uint64, tl.int64, _rint)
 
 
 @triton.jit
 def float2ull_rz(x):
-    return _to_int(x, tl.float32, tl.uint64, tl.int64, _trunc)
+    return _to_int(x, tl.uint64, tl.int64, _trunc)
 
 
 @triton.jit
 def float2ull_rd(x):
-    return _to_int(x, tl.float32, tl.uint64, tl.int64, _floor)
+    return _to_int(x, tl.uint64, tl.int64, _floor)
 
 
 @triton.jit
 def float2ull_ru(x):
-    return _to_int(x, tl.float32, tl.uint64, tl.int64, _ceil)
+    return _to_int(x, tl.uint64, tl.int64, _ceil)
 
 
 @triton.jit
 def double2int_rn(x):
-    return _to_int(x, tl.float64, tl.int32, tl.int32, _rint)
+    return _to_int(x, tl.int32, tl.int32, _rint)
 
 
 @triton.jit
 def double2int_rz(x):
-    return _to_int(x, tl.float64, tl.int32, tl.int32, _trunc)
+    return _to_int(x, tl.int32, tl.int32, _trunc)
 
 
 @triton.jit
 def double2int_rd(x):
-    return _to_int(x, tl.float64, tl.int32, tl.int32, _floor)
+    return _to_int(x, tl.int32, tl.int32, _floor)
 
 
 @triton.jit
 def double2int_ru(x):
-    return _to_int(x, tl.float64, tl.int32, tl.int32, _ceil)
+    return _to_int(x, tl.int32, tl.int32, _ceil)
 
 
 @triton.jit
 def double2uint_rn(x):
-    return _to_int(x, tl.float64, tl.uint32, tl.int32, _rint)
+    return _to_int(x, tl.uint32, tl.int32, _rint)
 
 
 @triton.jit
 def double2uint_rz(x):
-    return _to_int(x, tl.float64, tl.uint32, tl.int32, _trunc)
+    return _to_int(x, tl.uint32, tl.int32, _trunc)
 
 
 @triton.jit
 def double2uint_rd(x):
-    return _to_int(x, tl.float64, tl.uint32, tl.int32, _floor)
+    return _to_int(x, tl.uint32, tl.int32, _floor)
 
 
 @triton.jit
 def double2uint_ru(x):
-    return _to_int(x, tl.float64, tl.uint32, tl.int32, _ceil)
+    return _to_int(x, tl.uint32, tl.int32, _ceil)
 
 
 @triton.jit
 def double2ll_rn(x):
-    return _to_int(x, tl.float64, tl.int64, tl.int64, _rint)
+    return _to_int(x, tl.int64, tl.int64, _rint)
 
 
 @triton.jit
 def double2ll_rz(x):
-    return _to_int(x, tl.float64, tl.int64, tl.int64, _trunc)
+    return _to_int(x, tl.int64, tl.int64, _trunc)
 
 
 @triton.jit
 def double2ll_rd(x):
-    return _to_int(x, tl.float64, tl.int64, tl.int64, _floor)
+    return _to_int(x, tl.int64, tl.int64, _floor)
 
 
 @triton.jit
 def double2ll_ru(x):
-    return _to_int(x, tl.float64, tl.int64, tl.int64, _ceil)
+    return _to_int(x, tl.int64, tl.int64, _ceil)
 
 
 @triton.jit
 def double2ull_rn(x):
-    return _to_int(x, tl.float64, tl.uint64, tl.int64, _rint)
+    return _to_int(x, tl.uint64, tl.int64, _rint)
 
 
 @triton.jit
 def double2ull_rz(x):
-    return _to_int(x, tl.float64, tl.uint64, tl.int64, _trunc)
+    return _to_int(x, tl.uint64, tl.int64, _trunc)
 
 
 @triton.jit
 def double2ull_rd(x):
-    return _to_int(x, tl.float64, tl.uint64, tl.int64, _floor)
+    return _to_int(x, tl.uint64, tl.int64, _floor)
 
 
 @triton.jit
 def double2ull_ru(x):
-    return _to_int(x, tl.float64, tl.uint64, tl.int64, _ceil)
+    return _to_int(x, tl.uint64, tl.int64, _ceil)
 
 
 @triton.jit
-def _to_float(x, source: tl.constexpr, f: tl.constexpr, target: tl.constexpr):
+def _to_float(x, f: tl.constexpr, target: tl.constexpr):
     x = tl.to_tensor(x)
-    _check(x, source)
     return f(x, target)
 
 
 @triton.jit
 def int2float_rn(x):
-    return _to_float(x, tl.int32, rounding.from_int_rn, tl.float32)
+    return _to_float(x, rounding.from_int_rn, tl.float32)
 
 
 @triton.jit
 def int2float_rz(x):
-    return _to_float(x, tl.int32, rounding.from_int_rz, tl.float32)
+    return _to_float(x, rounding.from_int_rz, tl.float32)
 
 
 @triton.jit
 def int2float_rd(x):
-    return _to_float(x, tl.int32, rounding.from_int_rd, tl.float32)
+    return _to_float(x, rounding.from_int_rd, tl.float32)
 
 
 @triton.jit
 def int2float_ru(x):
-    return _to_float(x, tl.int32, rounding.from_int_ru, tl.float32)
+    return _to_float(x, rounding.from_int_ru, tl.float32)
 
 
 @triton.jit
 def int2double_rn(x):
-    return _to_float(x, tl.int32, rounding.from_int_rn, tl.float64)
+    return _to_float(x, rounding.from_int_rn, tl.float64)
 
 
 @triton.jit
 def uint2float_rn(x):
-    return _to_float(x, tl.uint32, rounding.from_int_rn, tl.float32)
+    return _to_float(x, rounding.from_int_rn, tl.float32)
 
 
 @triton.jit
 def uint2float_rz(x):
-    return _to_float(x, tl.uint32, rounding.from_int_rz, tl.float32)
+    return _to_float(x, rounding.from_int_rz, tl.float32)
 
 
 @triton.jit
 def uint2float_rd(x):
-    return _to_float(x, tl.uint32, rounding.from_int_rd, tl.float32)
+    return _to_float(x, rounding.from_int_rd, tl.float32)
 
 
 @triton.jit
 def uint2float_ru(x):
-    return _to_float(x, tl.uint32, rounding.from_int_ru, tl.float32)
+    return _to_float(x, rounding.from_int_ru, tl.float32)
 
 
 @triton.jit
 def uint2double_rn(x):
-    return _to_float(x, tl.uint32, rounding.from_int_rn, tl.float64)
+    return _to_float(x, rounding.from_int_rn, tl.float64)
 
 
 @triton.jit
 def ll2float_rn(x):
-    return _to_float(x, tl.int64, rounding.from_int_rn, tl.float32)
+    return _to_float(x, rounding.from_int_rn, tl.float32)
 
 
 @triton.jit
 def ll2float_rz(x):
-    return _to_float(x, tl.int64, rounding.from_int_rz, tl.float32)
+    return _to_float(x, rounding.from_int_rz, tl.float32)
 
 
 @triton.jit
 def ll2float_rd(x):
-    return _to_float(x, tl.int64, rounding.from_int_rd, tl.float32)
+    return _to_float(x, rounding.from_int_rd, tl.float32)
 
 
 @triton.jit
 def ll2float_ru(x):
-    return _to_float(x, tl.int64, rounding.from_int_ru, tl.float32)
+    return _to_float(x, rounding.from_int_ru, tl.float32)
 
 
 @triton.jit
 def ll2double_rn(x):
-    return _to_float(x, tl.int64, rounding.from_int_rn, tl.float64)
+    return _to_float(x, rounding.from_int_rn, tl.float64)
 
 
 @triton.jit
 def ll2double_rz(x):
-    return _to_float(x, tl.int64, rounding.from_int_rz, tl.float64)
+    return _to_float(x, rounding.from_int_rz, tl.float64)
 
 
 @triton.jit
 def ll2double_rd(x):
-    return _to_float(x, tl.int64, rounding.from_int_rd, tl.float64)
+    return _to_float(x, rounding.from_int_rd, tl.float64)
 
 
 @triton.jit
 def ll2double_ru(x):
-    return _to_float(x, tl.int64, rounding.from_int_ru, tl.float64)
+    return _to_float(x, rounding.from_int_ru, tl.float64)
 
 
 @triton.jit
 def ull2float_rn(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rn, tl.float32)
+    return _to_float(x, rounding.from_int_rn, tl.float32)
 
 
 @triton.jit
 def ull2float_rz(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rz, tl.float32)
+    return _to_float(x, rounding.from_int_rz, tl.float32)
 
 
 @triton.jit
 def ull2float_rd(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rd, tl.float32)
+    return _to_float(x, rounding.from_int_rd, tl.float32)
 
 
 @triton.jit
 def ull2float_ru(x):
-    return _to_float(x, tl.uint64, rounding.from_int_ru, tl.float32)
+    return _to_float(x, rounding.from_int_ru, tl.float32)
 
 
 @triton.jit
 def ull2double_rn(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rn, tl.float64)
+    return _to_float(x, rounding.from_int_rn, tl.float64)
 
 
 @triton.jit
 def ull2double_rz(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rz, tl.float64)
+    return _to_float(x, rounding.from_int_rz, tl.float64)
 
 
 @triton.jit
 def ull2double_rd(x):
-    return _to_float(x, tl.uint64, rounding.from_int_rd, tl.float64)
+    return _to_float(x, rounding.from_int_rd, tl.float64)
 
 
 @triton.jit
 def ull2double_ru(x):
-    return _to_float(x, tl.uint64, rounding.from_int_ru, tl.float64)
+    return _to_float(x, rounding.from_int_ru, tl.float64)
 
 
 @triton.jit
 def double2float_rn(x):
     x = tl.to_tensor(x)
-    _check(x, tl.float64)
     return rounding.narrow_rn(x)
 
 
 @triton.jit
 def double2float_rz(x):
     x = tl.to_tensor(x)
-    _check(x, tl.float64)
     return rounding.narrow_rz(x)
 
 
 @triton.jit
 def double2float_rd(x):
     x = tl.to_tensor(x)
-    _check(x, tl.float64)
     return rounding.narrow_rd(x)
 
 
 @triton.jit
 def double2float_ru(x):
     x = tl.to_tensor(x)
-    _check(x, tl.float64)
     return rounding.narrow_ru(x)

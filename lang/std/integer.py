@@ -9,14 +9,12 @@ from nereid import core, operands
 @triton.jit
 def clz(x):
     x = tl.to_tensor(x)
-    operands.check_int(x)
     return core.clz(x).to(tl.int32)
 
 
 @triton.jit
 def popc(x):
     x = tl.to_tensor(x)
-    operands.check_int(x)
     return core.popc(x).to(tl.int32)
 
 
@@ -24,7 +22,6 @@ def popc(x):
 def brev(x):
     """The bits in reverse order."""
     x = tl.to_tensor(x)
-    operands.check_int(x)
     return core.brev(x)
 
 
@@ -32,42 +29,41 @@ def brev(x):
 def ffs(x):
     """The number of the lowest one bit, from 1; 0 for 0."""
     x = tl.to_tensor(x)
-    operands.check_int(x)
     return (x.dtype.primitive_bitwidth - core.clz(x & -x)).to(tl.int32)
 
 
 @triton.jit
 def mulhi(x, y):
-    x, y = operands.ints(x, y)
+    x, y = operands.common(x, y)
     return core.mulhi(x, y)
 
 
 @triton.jit
 def mul24(x, y):
     """The product of the low 24 bits."""
-    x, y = operands.ints(x, y)
+    x, y = operands.common(x, y)
     return ((x << 8) >> 8) * ((y << 8) >> 8)
 
 
 @triton.jit
 def hadd(x, y):
     """The mean, rounded down."""
-    x, y = operands.ints(x, y)
+    x, y = operands.common(x, y)
     return (x & y) + ((x ^ y) >> 1)
 
 
 @triton.jit
 def rhadd(x, y):
     """The mean, rounded up."""
-    x, y = operands.ints(x, y)
+    x, y = operands.common(x, y)
     return (x | y) - ((x ^ y) >> 1)
 
 
 @triton.jit
 def sad(x, y, z):
     """|x - y| + z"""
-    x, y = operands.ints(x, y)
-    return tl.where(x > y, x - y, y - x) + z.to(x.dtype)
+    x, y = operands.common(x, y)
+    return tl.where(x > y, x - y, y - x) + tl.to_tensor(z).to(x.dtype)
 
 
 @triton.jit
@@ -82,7 +78,6 @@ def _byte(x, y, s, i: tl.constexpr):
 def byte_perm(x, y, s):
     """Four bytes chosen from the eight of y:x."""
     t = tl.to_tensor(x) + y + s
-    operands.only(t, tl.int32)
     x = core.bitcast(operands.like(x, t), tl.uint32)
     y = core.bitcast(operands.like(y, t), tl.uint32)
     s = core.bitcast(operands.like(s, t), tl.uint32)
@@ -96,63 +91,54 @@ def byte_perm(x, y, s):
 @triton.jit
 def int_as_float(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.int32)
     return core.bitcast(x, tl.float32)
 
 
 @triton.jit
 def float_as_int(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.bitcast(x, tl.int32)
 
 
 @triton.jit
 def uint_as_float(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.uint32)
     return core.bitcast(x, tl.float32)
 
 
 @triton.jit
 def float_as_uint(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.bitcast(x, tl.int32)
 
 
 @triton.jit
 def longlong_as_double(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.int64)
     return core.bitcast(x, tl.float64)
 
 
 @triton.jit
 def double_as_longlong(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float64)
     return core.bitcast(x, tl.int64)
 
 
 @triton.jit
 def hiloint2double(hi, lo):
     hi, lo = operands.common(hi, lo)
-    operands.only(hi, tl.int32)
     return core.bitcast((hi.to(tl.int64) << 32) | (lo.to(tl.int64) & 0xffffffff), tl.float64)
 
 
 @triton.jit
 def double2loint(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float64)
     return core.bitcast(x, tl.int64).to(tl.int32)
 
 
 @triton.jit
 def double2hiint(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float64)
     return (core.bitcast(x, tl.int64) >> 32).to(tl.int32)
 
 
@@ -160,6 +146,5 @@ def double2hiint(x):
 def rcp64h(x):
     """1 / x from and to the upper 32 bits; the others are 0."""
     x = tl.to_tensor(x)
-    operands.only(x, tl.float64)
     high = core.bitcast(core.bitcast(x, tl.int64) & -4294967296, tl.float64)
     return core.bitcast(core.bitcast(core.div_rn(1.0, high), tl.int64) & -4294967296, tl.float64)

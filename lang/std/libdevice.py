@@ -215,9 +215,7 @@ def cyl_bessel_i1(x):
 @triton.jit
 def jn(n, x):
     x = tl.to_tensor(x)
-    operands.check(x)
     n = tl.to_tensor(n)
-    operands.only(n, tl.int32)
     t = x + n
     y = operands.like(x, t).to(tl.float64)
     return bessel.jn(operands.like(n, t.to(tl.int32)), y).to(x.dtype)
@@ -226,9 +224,7 @@ def jn(n, x):
 @triton.jit
 def yn(n, x):
     x = tl.to_tensor(x)
-    operands.check(x)
     n = tl.to_tensor(n)
-    operands.only(n, tl.int32)
     t = x + n
     y = operands.like(x, t).to(tl.float64)
     return bessel.yn(operands.like(n, t.to(tl.int32)), y).to(x.dtype)
@@ -289,18 +285,16 @@ def _rsqrt32(x):
 @triton.jit
 def rsqrt_rn(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return real32.rsqrt_rn(x)
 
 
 @triton.jit
 def _norm(x, y, z, w, f32: tl.constexpr, f64: tl.constexpr):
-    t = x + y
+    t = tl.to_tensor(x) + y
     if z is not None:
         t = t + z
     if w is not None:
         t = t + w
-    operands.check(t)
     c = None if z is None else operands.like(z, t)
     d = None if w is None else operands.like(w, t)
     if t.dtype == tl.float64:
@@ -424,35 +418,30 @@ def copysign(x, y):
 @triton.jit
 def signbit(x):
     x = tl.to_tensor(x)
-    operands.check(x)
     return (rounding.bits_of(x) < 0).to(tl.int32)
 
 
 @triton.jit
 def isnan(x):
     x = tl.to_tensor(x)
-    operands.check(x)
     return x != x
 
 
 @triton.jit
 def isinf(x):
     x = tl.to_tensor(x)
-    operands.check(x)
     return core.abs(x) == float("inf")
 
 
 @triton.jit
 def finitef(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.abs(x) < float("inf")
 
 
 @triton.jit
 def isfinited(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float64)
     return core.abs(x) < float("inf")
 
 
@@ -471,9 +460,7 @@ def logb(x):
 def ldexp(x, n):
     """x * 2^n, rounded once."""
     x = tl.to_tensor(x)
-    operands.check(x)
     n = tl.to_tensor(n)
-    operands.only(n, tl.int32)
     t = x + n
     return rounding.ldexp(operands.like(x, t), operands.like(n, t.to(tl.int32)))
 
@@ -492,7 +479,6 @@ def nextafter(x, y):
 def fdim(x, y):
     """x - y where that is positive, else 0."""
     x, y = operands.common(x, y)
-    operands.check(x)
     return tl.where(x <= y, 0.0, x - y)
 
 
@@ -510,7 +496,6 @@ def remainder(x, y):
 def saturatef(x):
     """Into [0, 1]; NaN gives 0."""
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.min(core.max(x, 0.0), 1.0)
 
 
@@ -668,75 +653,64 @@ def fma_ru(x, y, z):
 @triton.jit
 def fast_sinf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.sin(x)
 
 
 @triton.jit
 def fast_cosf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.cos(x)
 
 
 @triton.jit
 def fast_tanf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.sin(x) * core.rcp(core.cos(x))
 
 
 @triton.jit
 def fast_tanhf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.tanh(x)
 
 
 @triton.jit
 def fast_expf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.exp2(x * 1.4426950408889634)
 
 
 @triton.jit
 def fast_exp10f(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.exp2(x * 3.321928094887362)
 
 
 @triton.jit
 def fast_log2f(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.log2(x)
 
 
 @triton.jit
 def fast_logf(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.log2(x) * 0.6931471805599453
 
 
 @triton.jit
 def fast_log10f(x):
     x = tl.to_tensor(x)
-    operands.only(x, tl.float32)
     return core.log2(x) * 0.3010299956639812
 
 
 @triton.jit
 def fast_powf(x, y):
     x, y = operands.common(x, y)
-    operands.only(x, tl.float32)
     return core.exp2(y * core.log2(x))
 
 
 @triton.jit
 def fast_dividef(x, y):
     x, y = operands.common(x, y)
-    operands.only(x, tl.float32)
     return x * core.rcp(y)

@@ -61,6 +61,17 @@ const char *tile_op_doc(TileCode c) { return ops[c].doc; }
 const char *tile_op_args(TileCode c) { return ops[c].args; }
 const char *tile_op_results(TileCode c) { return ops[c].results; }
 const char *tile_op_rule(TileCode c) { return ops[c].rule; }
+
+const char *tile_op_refuses(TileCode c, DType t) {
+  const char *rule = ops[c].rule;
+  bool is_int = dtype_is_int(t);
+  if (!strcmp(rule, "float")) return dtype_is_float(t) ? NULL : "a float type";
+  if (c == TILE_POPC || c == TILE_CLZ || c == TILE_BREV) /* they count in whole registers */
+    return is_int && dtype_bits(t) >= 32 ? NULL : "an integer type of 32 or 64 bits";
+  if (!strcmp(rule, "int")) return is_int ? NULL : "an integer type";
+  if (!strcmp(rule, "same")) return t != DT_PTR ? NULL : "a number";
+  return NULL;
+}
 const char *tile_op_attrs(TileCode c) { return ops[c].attrs; }
 const char *tile_attr_name(TileAttrKey k) { return attr_keys[k].name; }
 TileAttrKind tile_attr_kind(TileAttrKey k) { return attr_keys[k].kind; }

@@ -157,6 +157,9 @@ const char *tile_op_doc(TileCode c);
 const char *tile_op_args(TileCode c);  /* the letters of the table */
 const char *tile_op_results(TileCode c);
 const char *tile_op_rule(TileCode c);  /* "same", "given", ... */
+/* NULL if operands of an elementwise op may have that dtype by the op's rule, else words for those
+ * that may: "a float type". */
+const char *tile_op_refuses(TileCode c, DType t);
 const char *tile_op_attrs(TileCode c); /* names, separated by spaces */
 bool tile_op_takes(TileCode c, TileAttrKey k); /* is the attribute one of the op's row? */
 const char *tile_attr_name(TileAttrKey k);

@@ -285,11 +285,6 @@ static bool check_alike(TileCheck *c, const TileOp *op) {
   return good;
 }
 
-/* POPC, CLZ and BREV count in whole registers. */
-static bool is_wide_only(TileCode code) {
-  return code == TILE_POPC || code == TILE_CLZ || code == TILE_BREV;
-}
-
 static bool check_rule(TileCheck *c, const TileOp *op) {
   const char *rule = tile_op_rule(op->code);
   if (!strcmp(rule, "given")) {
@@ -298,16 +293,8 @@ static bool check_rule(TileCheck *c, const TileOp *op) {
     return diag_errors(c->diags) == before;
   }
   Type t = op->args[0]->type;
-  DType d = (DType)t.dtype;
-  bool good = true;
-  if (!strcmp(rule, "float"))
-    good = tile_check_operand(c, op, 0, dtype_is_float(d), "a float type");
-  else if (is_wide_only(op->code))
-    good = tile_check_operand(c, op, 0, dtype_is_int(d) && dtype_bits(d) >= 32,
-                              "an integer type of 32 or 64 bits");
-  else if (!strcmp(rule, "int"))
-    good = tile_check_operand(c, op, 0, dtype_is_int(d), "an integer type");
-  else if (!strcmp(rule, "same")) good = tile_check_operand(c, op, 0, d != DT_PTR, "a number");
+  const char *wanted = tile_op_refuses(op->code, (DType)t.dtype);
+  bool good = tile_check_operand(c, op, 0, !wanted, wanted);
   if (!strcmp(rule, "compare")) t = type_like(type_scalar(DT_I1), t);
   return good && check_alike(c, op) && tile_check_result_is(c, op, 0, t);
 }

@@ -347,7 +347,8 @@ static Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   bool failed = S->failed;
   S->failed = false;
   if (S->shared) shared_enter(S);
-  Value v = bind_params(S, &b) ? eval_function_body(S, fn) : value_error();
+  bool fits = bind_params(S, &b) && operands_fit(S, fn, args->at);
+  Value v = fits ? eval_function_body(S, fn) : value_error();
   if (S->failed && v.kind == V_NONE) v = value_error(); /* it might have returned something */
   S->failed = S->failed || failed;
   S->calls--;

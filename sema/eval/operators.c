@@ -196,6 +196,10 @@ Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DT
     v[i] = args[i];
     if (v[i].kind == V_ERROR) return v[i];
   }
+  if (tile_op_refuses(code, (DType)value_type(v[0]).dtype)) {
+    sema_error(S, at, E_SEMA_OPERAND, tile_op_name(code), value_describe(S->arena, v[0]));
+    return value_error();
+  }
   if (foldable(code, v, n)) return fold_constants(code, v, n, result);
   if (n == 2) divide_by_power(&code, &v[1]);
   if (n == 2 && is_identity(code, v, &same)) return same;

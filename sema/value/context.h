@@ -117,6 +117,7 @@ struct Program {
   bool listed;
   NameMap builtins;  /* name -> first row of that name in the table */
   const void **signatures; /* of builtins, by row, once parsed */
+  NameMap operand_dtypes;  /* functions of the library -> rows of their operands' dtypes */
   TileFunc *unfinished; /* that the last compilation makes, or has made */
   uint64_t steps; /* of unrolled loops in the last compilation */
   uint32_t spent; /* evaluations that have taken EVAL_MB_MAX */
@@ -351,6 +352,11 @@ Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
  * for the device compiled for. */
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
+
+/* ---- operand_dtypes.c ---- */
+/* False, and an error, if a function of the library does not take the dtypes of its arguments,
+ * which are bound in S->frame. */
+bool operands_fit(Sema *S, const Func *fn, Span at);
 
 /* Arguments of a call into the values of parameters, or of a class's fields, in order. */
 bool bind_call(Sema *S, const ParamList *params, Value cls, const CallArgs *args, Value *out);

@@ -4,7 +4,7 @@ them."""
 import pathlib, re, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from tables import ROOT, rows, unquoted
+from tables import ROOT, operand_dtypes, rows, unquoted
 
 NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
 WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`",
@@ -39,14 +39,21 @@ def code(text):
 STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert", "gluon"]
 
 
+# Of lang/std/operand_dtypes.h.
+LETTERS = {"F": "fp32, fp64", "S": "fp32", "D": "fp64", "I": "integers of 32 and 64 bits",
+           "i": "int32", "u": "uint32", "l": "int64", "m": "uint64"}
+
+
 def std_functions():
     lines = ["", "## Standard library", "", "Written in the kernel language, in `lang/std/`."]
-    lines += ["", "| function | file |", "| --- | --- |"]
+    lines += ["", "| function | dtypes | file |", "| --- | --- | --- |"]
+    letters = dict(operand_dtypes())
     for path in (ROOT / "lang/std" / f"{name}.py" for name in STD):
         text = path.read_text()
         for name, params in re.findall(r"(?m)^def ([a-z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text):
             params = re.sub(r"\s+", " ", params.replace(": tl.constexpr", "").replace(" = ", "="))
-            lines.append(f"| {code(cell(f'{name}({params})'))} | {path.name} |")
+            takes = "; ".join(LETTERS[c] for c in dict.fromkeys(letters.get(name, "")))
+            lines.append(f"| {code(cell(f'{name}({params})'))} | {takes} | {path.name} |")
     return "\n".join(lines) + "\n"
 
 

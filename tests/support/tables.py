@@ -21,3 +21,11 @@ def rows(header, table):
 
 def unquoted(text):
     return "".join(re.findall(r'"((?:\\.|[^"\\])*)"', text)) if '"' in text else text.strip()
+
+
+def operand_dtypes():
+    """(function, letters of its operands) of each function that lang/std/operand_dtypes.h lists."""
+    text = (ROOT / "lang/std/operand_dtypes.h").read_text()
+    for letters, names in re.findall(r'(?m)^X\("(\w+)", ((?:"[^"]*"[ \\\n]*)+)\)', text):
+        for name in unquoted(names).split():
+            yield name, letters
