@@ -303,6 +303,8 @@
 #define E_GRAPH_INPUT_SIZE "%s is %lld, but %s is %lld as %s has it"
 #define E_GRAPH_INPUT_EQUAL \
   "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld"
+#define E_GRAPH_INPUT_DIFFER \
+  "node %s takes %s and %s to differ; for these inputs they are %lld and %lld"
 #define E_GRAPH_INPUT_SMALL \
   "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
 #define E_GRAPH_INPUT_UNDEFINED \

@@ -396,6 +396,8 @@ static void put_all_shapes(Project *p, Text *out) {
 
 /* Relations of sizes; models without any have nothing of it. */
 static void put_relations(Project *p, Text *out) {
+  static const char *const kinds[] = {
+      [SIZES_EQUAL] = "EQUAL", [SIZE_AT_LEAST] = "AT_LEAST", [SIZES_DIFFER] = "DIFFER"};
   Text body = text_new(p->arena);
   DimList used = {0};
   if (!p->relations.len) return;
@@ -407,7 +409,7 @@ static void put_relations(Project *p, Text *out) {
     vec_push(p->arena, &used, e->b);
     text_puts(out, "    {");
     text_quote(out, e->node);
-    text_printf(out, ", \"%s\", \"%s\", %s},\n", a, b, e->least ? "true" : "false");
+    text_printf(out, ", \"%s\", \"%s\", %s},\n", a, b, kinds[e->kind]);
     text_printf(&body, "    case %zu: pair[0] = %s, pair[1] = %s; break;\n", i, a, b);
   }
   text_puts(out, "};\n\nstatic void relation_pair(int i, const int64_t *size, int64_t *pair) {\n");

@@ -21,7 +21,7 @@ void infer_sym_numel(Infer *in) { set_sym_int(in, value_numel(in->g, infer_self(
 void infer_item(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim n = value_numel(in->g, x);
-  if (!infer_may_equal(in->g, n, infer_const(in, 1)))
+  if (!infer_equal(in, n, infer_const(in, 1)))
     infer_fail(in, E_GRAPH_ITEM_OF, infer_type_text(in, x));
   if (dtype_is_float(x->dtype)) set_kind(in, VALUE_FLOAT);
   else if (x->dtype == DT_I1) set_kind(in, VALUE_BOOL);

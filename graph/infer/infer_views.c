@@ -26,7 +26,8 @@ static void fill_one(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uin
   Dim all = infer_product(in, a, nfrom), rest = infer_product(in, b, n);
   bool fits = !dim_is(rest, 0);
   if (fits) sizes[hole] = dim_quotient(in->g->dims, all, rest);
-  if (!fits || (dim_is_int(all) && dim_is_int(rest) && all->value % rest->value))
+  if (fits) fits = infer_equal(in, all, dim_mul(in->g->dims, rest, sizes[hole]));
+  if (!fits)
     infer_fail(in, E_GRAPH_RESHAPE, infer_shape_text(in, from, nfrom), infer_shape_text(in, b, n));
 }
 
@@ -276,7 +277,7 @@ void infer_unsqueeze(Infer *in) {
   infer_insert_axis(in, x, infer_axis_arg(in, "dim", x->rank + 1), infer_const(in, 1));
 }
 
-/* An axis of a symbolic size stays: it was not 1 when the graph was traced. */
+/* An axis of a symbolic size stays, and is not 1 in any run. */
 void infer_squeeze(Infer *in) {
   const ValueType *x = infer_self(in);
   uint32_t set = 0;
@@ -284,7 +285,7 @@ void infer_squeeze(Infer *in) {
       graph_arg(in->g, in->n, "dim").n)
     set = infer_axes_arg(in, "dim", x->rank);
   for (uint32_t i = 0; i < x->rank; i++)
-    if (!dim_is(x->shape[i], 1)) set &= ~(1u << i);
+    if ((set >> i & 1) && infer_differs(in, x->shape[i], infer_const(in, 1))) set &= ~(1u << i);
   infer_remove_axes(in, x, set);
 }
 

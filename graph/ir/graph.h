@@ -165,12 +165,13 @@ typedef struct {
   Name node, origin; /* its present replacement */
 } GraphRewrite;
 
-/* Sizes that a node takes to be equal, or a to be at least b, as nothing says otherwise: every run
- * is held to it. */
+typedef enum { SIZES_EQUAL, SIZE_AT_LEAST, SIZES_DIFFER } RelationKind;
+
+/* What a node takes sizes to be, as nothing says otherwise: every run is held to it. */
 typedef struct {
   Dim a, b;
   Name node;
-  bool least; /* a >= b, not a == b */
+  RelationKind kind; /* a == b, a >= b or a != b */
 } SizeRelation;
 
 enum { TF32_PRODUCTS = 1, TF32_CONVOLUTIONS = 2 };

@@ -181,24 +181,32 @@ bool infer_may_equal(Graph *g, Dim a, Dim b) {
 }
 
 static void note_relation(Graph *g, SizeRelation new) {
-  enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
+  enum { COMPARED = 1024 }; /* models have a few; a hostile one may have doubles */
   if (!g->notes_relations) return;
-  for (size_t i = 0; i < g->relations.len; i++) {
+  for (size_t i = 0; i < g->relations.len && i < COMPARED; i++) {
     const SizeRelation *r = &g->relations.data[i];
-    if (r->a == new.a && r->b == new.b && r->least == new.least) return;
+    if (r->a == new.a && r->b == new.b && r->kind == new.kind) return;
   }
-  if (g->relations.len < MOST) vec_push(g->arena, &g->relations, new);
+  vec_push(g->arena, &g->relations, new);
 }
 
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node) {
-  if (a != b) note_relation(g, (SizeRelation){a, b, node ? node : "?", false});
+  if (a != b) note_relation(g, (SizeRelation){a, b, node ? node : "?", SIZES_EQUAL});
 }
 
+static Name name_of(const Infer *in) { return in->n && in->n->name ? in->n->name : "?"; }
+
 bool infer_at_least(Infer *in, Dim a, Dim b) {
-  Name node = in->n && in->n->name ? in->n->name : "?";
   DimRange rest = dim_range(in->g->dims, dim_sub(in->g->dims, a, b));
   if (rest.hi < 0) return false;
-  if (rest.lo < 0) note_relation(in->g, (SizeRelation){a, b, node, true});
+  if (rest.lo < 0) note_relation(in->g, (SizeRelation){a, b, name_of(in), SIZE_AT_LEAST});
+  return true;
+}
+
+bool infer_differs(Infer *in, Dim a, Dim b) {
+  if (a == b) return false;
+  if (infer_may_equal(in->g, a, b))
+    note_relation(in->g, (SizeRelation){a, b, name_of(in), SIZES_DIFFER});
   return true;
 }
 
@@ -230,9 +238,10 @@ Dim infer_product(Infer *in, const Dim *sizes, uint32_t n) {
 }
 
 Dim infer_exact_div(Infer *in, Dim a, int64_t b) {
-  if (dim_is_int(a) && a->value % b)
+  Dim divisor = infer_const(in, b), quotient = dim_floordiv(in->g->dims, a, divisor);
+  if (!infer_equal(in, a, dim_mul(in->g->dims, quotient, divisor)))
     infer_fail(in, E_GRAPH_DIVIDE, infer_dim_text(in, a), (long long)b);
-  return dim_floordiv(in->g->dims, a, infer_const(in, b));
+  return quotient;
 }
 
 Dim infer_ceil_div(Infer *in, Dim a, Dim b) {

@@ -76,6 +76,8 @@ bool infer_equal(Infer *in, Dim a, Dim b);
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node);
 /* The same where a rule takes a to be no less than b. */
 bool infer_at_least(Infer *in, Dim a, Dim b);
+/* The same where a rule takes a and b to differ. */
+bool infer_differs(Infer *in, Dim a, Dim b);
 /* Fails if the last n axes get `sizes` elements that are made of those of x, and x has none. */
 void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes);
 /* The one that says more of two sizes that should be equal; `what` names them in the error. */

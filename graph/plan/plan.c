@@ -63,10 +63,16 @@ static void print_symbols(Text *out, const Dims *d) {
   }
 }
 
+const char *plan_relation_name(RelationKind kind) {
+  static const char *const names[] = {
+      [SIZES_EQUAL] = "equal", [SIZE_AT_LEAST] = "least", [SIZES_DIFFER] = "differ"};
+  return names[kind];
+}
+
 static void print_relations(Text *out, const Graph *g) {
   for (size_t i = 0; i < g->relations.len; i++) {
     const SizeRelation *e = &g->relations.data[i];
-    text_puts(out, e->least ? "least " : "equal ");
+    text_printf(out, "%s ", plan_relation_name(e->kind));
     print_dim(out, e->a);
     text_puts(out, " ");
     print_dim(out, e->b);

@@ -182,6 +182,7 @@ typedef struct {
 /* The type that the caller sees. */
 ValueType plan_type(const PlanBuffer *b);
 const char *plan_dtype_name(const PlanBuffer *b); /* "f32", "c64" */
+const char *plan_relation_name(RelationKind kind); /* the word that begins its line */
 nereid_dl_dtype plan_dl_dtype(const PlanBuffer *b);
 /* Is that the dtype of the tensor that the caller gives? */
 bool plan_takes_dtype(const PlanBuffer *b, nereid_dl_dtype dtype);

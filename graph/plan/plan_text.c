@@ -253,13 +253,17 @@ static void read_update(Reader *p) {
   if (!p->r.failed) vec_push(p->r.arena, &p->updates, u);
 }
 
-/* equal "s0" "s1" in "add", or: least "s0" "1" in "amax" */
-static void read_size_relation(Reader *p, bool least) {
-  SizeRelation e = {.a = read_dim(p), .least = least};
+/* equal "s0" "s1" in "add"; least "s0" "1" in "amax"; differ "s0" "1" in "squeeze" */
+static bool read_size_relation(Reader *p) {
+  RelationKind kind = SIZES_EQUAL;
+  while (!ir_accept(&p->r, plan_relation_name(kind)))
+    if (kind++ == SIZES_DIFFER) return false;
+  SizeRelation e = {.a = read_dim(p), .kind = kind};
   e.b = read_dim(p);
   ir_expect(&p->r, "in");
   e.node = ir_string(&p->r);
   if (!p->r.failed) vec_push(p->r.arena, &p->plan->graph->relations, e);
+  return true;
 }
 
 /* read u0 = %count at most "s0" before 3 */
@@ -492,9 +496,8 @@ static bool read_line(Reader *p) {
                  {"temporary", BUFFER_TEMPORARY}, {"records", BUFFER_RECORDS}};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (ir_accept(&p->r, buffers[i].word)) return read_plan_buffer(p, buffers[i].kind), true;
+  if (read_size_relation(p)) return true;
   if (ir_accept(&p->r, "symbol")) read_plan_symbol(p);
-  else if (ir_accept(&p->r, "equal")) read_size_relation(p, false);
-  else if (ir_accept(&p->r, "least")) read_size_relation(p, true);
   else if (ir_accept(&p->r, "return")) read_returned(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
   else if (ir_accept(&p->r, "read")) read_data_read(p);

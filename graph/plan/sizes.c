@@ -266,6 +266,12 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   return bind_all_inputs(s, inputs, n);
 }
 
+static const struct {
+  const char *what, *message;
+} relations[] = {[SIZES_EQUAL] = {"equal", E_GRAPH_INPUT_EQUAL},
+                 [SIZE_AT_LEAST] = {"in order", E_GRAPH_INPUT_SMALL},
+                 [SIZES_DIFFER] = {"different", E_GRAPH_INPUT_DIFFER}};
+
 static int check_relation(const Sizes *s, const SizeRelation *r) {
   int64_t a, b;
   char one[128], other[128];
@@ -273,10 +279,11 @@ static int check_relation(const Sizes *s, const SizeRelation *r) {
   dim_size_text(s, other, sizeof other, r->b);
   if (!sizes_eval(s, r->a, &a) || !sizes_eval(s, r->b, &b))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, r->node, one, other,
-                     r->least ? "in order" : "equal");
-  if (r->least ? a >= b : a == b) return 0;
-  return error_set(NEREID_E_USAGE, r->least ? E_GRAPH_INPUT_SMALL : E_GRAPH_INPUT_EQUAL, r->node,
-                   one, other, (long long)a, (long long)b);
+                     relations[r->kind].what);
+  bool holds = r->kind == SIZES_EQUAL ? a == b : r->kind == SIZES_DIFFER ? a != b : a >= b;
+  return holds ? 0
+               : error_set(NEREID_E_USAGE, relations[r->kind].message, r->node, one, other,
+                           (long long)a, (long long)b);
 }
 
 static bool has_unread(const Sizes *s, Dim x) {

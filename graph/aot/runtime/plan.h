@@ -52,10 +52,13 @@ typedef struct {
   int input, axis; /* which decides it */
 } Symbol;
 
-/* A relation that a node relies on: a equals b, or is at least b (expressions of symbols). */
+/* A relation that a node relies on: a equals b, is at least b, or differs from it (expressions of
+ * symbols). */
+typedef enum { EQUAL, AT_LEAST, DIFFER } RelationKind;
+
 typedef struct {
   const char *node, *a, *b;
-  bool least;
+  RelationKind kind;
 } Relation;
 
 /* Indices that a kernel checks.  Its record is two numbers, NO_RECORD as long as all were in range.

@@ -85,12 +85,14 @@ static int check_relations(const int64_t *size) {
     const Relation *r = &model_plan.relations[i];
     int64_t pair[2];
     model_plan.relation_pair(i, size, pair);
-    if (r->least ? pair[0] >= pair[1] : pair[0] == pair[1]) continue;
-    return model_fail(
-        MODEL_E_USAGE,
-        r->least ? "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
-                 : "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld",
-        r->node, r->a, r->b, (long long)pair[0], (long long)pair[1]);
+    bool equal = pair[0] == pair[1];
+    if (r->kind == EQUAL ? equal : r->kind == DIFFER ? !equal : pair[0] >= pair[1]) continue;
+    static const char *const messages[] = {
+        [EQUAL] = "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld",
+        [AT_LEAST] = "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld",
+        [DIFFER] = "node %s takes %s and %s to differ; for these inputs they are %lld and %lld"};
+    return model_fail(MODEL_E_USAGE, messages[r->kind], r->node, r->a, r->b, (long long)pair[0],
+                      (long long)pair[1]);
   }
   return 0;
 }

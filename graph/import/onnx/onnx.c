@@ -111,7 +111,9 @@ Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, 
   r.weights = w;
   r.graph = graph_new(a, names, d);
   r.graph->extremes_of_none = true;
+  r.graph->notes_relations = true; /* rules rely on sizes of which no node is left */
   bool ok = read_model(&r);
+  r.graph->notes_relations = false;
   arena_free(r.scratch);
   return ok ? r.graph : NULL;
 }

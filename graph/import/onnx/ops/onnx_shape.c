@@ -27,7 +27,8 @@ void onnx_op_reshape(OnnxCall *c) {
     rank = onnx_need_dims(c, 1, shape);
   }
   for (uint32_t i = 0; i < rank; i++) {
-    if (!dim_is(shape[i], 0) || zero) continue;
+    bool copied = !zero && (i >= rank_of(x) || shape[i] != x->type.shape[i]);
+    if (!copied || infer_differs(&c->b.in, shape[i], build_const(&c->b, 0))) continue;
     if (i >= rank_of(x)) onnx_fail(c, E_GRAPH_AXIS, (long long)i, rank_of(x));
     shape[i] = x->type.shape[i];
   }
@@ -72,11 +73,20 @@ static bool read_axes_set(OnnxCall *c, uint32_t rank, uint32_t *set, uint32_t *c
   return true;
 }
 
+/* Axes that are named are 1 in every run; without names, those that a run has as 1 go. */
 void onnx_op_squeeze(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  uint32_t set = 0, n;
-  if (!read_axes_set(c, rank_of(x), &set, &n)) set = all_axes(x);
-  onnx_set(c, 0, build_squeeze(&c->b, x, set));
+  Infer *in = &c->b.in;
+  uint32_t set = 0, n, kept = 0;
+  Dim shape[GRAPH_RANK_MAX], one = infer_const(in, 1);
+  bool named = read_axes_set(c, rank_of(x), &set, &n);
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    Dim size = x->type.shape[i];
+    bool stays = named ? !(set >> i & 1) : infer_differs(in, size, one);
+    if (stays) shape[kept++] = size;
+    else infer_same_size(in, size, one, "the axes that are squeezed and 1");
+  }
+  onnx_set(c, 0, build_view(&c->b, x, kept, shape));
 }
 
 /* Axes are those of the result. */
