@@ -97,6 +97,7 @@
 #define E_SEMA_LITERAL_TOO_BIG "the integer does not fit 64 bits"
 #define E_SEMA_CONST_OVERFLOW "the result of this compile-time arithmetic is too large"
 #define E_SEMA_DIVISION_BY_ZERO "division by zero"
+#define W_SEMA_DIVISION_BY_ZERO "the divisor of '%s' is 0 at compile time: the result is undefined"
 #define E_SEMA_NEGATIVE_SHIFT "a shift by a negative amount"
 #define E_SEMA_TUPLE_MAX "the sequence has more than %d items"
 #define E_SEMA_VALUE_MAX "the sequence contains more than %d items, or is nested more than %d deep"

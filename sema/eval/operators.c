@@ -280,11 +280,10 @@ static Value int_floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
     sema_hint(S, H_SEMA_FLOORDIV);
     return value_error();
   }
+  /* The division is kept, as under Triton: it may run for no element, or its result be unused. */
   BigInt i;
-  if (dtype_is_int(t) && value_as_int(b, &i) && i == 0) {
-    sema_error(S, at, E_SEMA_DIVISION_BY_ZERO);
-    return value_error();
-  }
+  if (dtype_is_int(t) && value_as_int(b, &i) && i == 0)
+    sema_warning(S, at, W_SEMA_DIVISION_BY_ZERO, ast_op_text(op));
   if (negative_beside_unsigned(S, a, b, t, at)) return value_error();
   return elementwise2(S, op == OP_MOD ? TILE_REM : TILE_DIV, a, b, t, t, at);
 }

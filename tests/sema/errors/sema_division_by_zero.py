@@ -4,6 +4,9 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(x, n):
+def kernel(x, n, ZERO: tl.constexpr = 0):
     tl.store(x, 1 // 0)
-    tl.store(x, n % 0)
+    tl.store(x, 8 % ZERO)
+    tl.store(x, 8 / ZERO)
+    tl.store(x, tl.cdiv(8, ZERO))
+    tl.store(x, 2.0 % ZERO)
