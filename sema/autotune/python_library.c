@@ -166,20 +166,6 @@ static Value extremes(Sema *S, const CallArgs *args, bool largest) {
   return out;
 }
 
-/* ---- importlib: a module stands for its specification, too ---- */
-
-static bool finds_module(Name path) {
-  return !strcmp(path, "importlib.util.find_spec") || !strcmp(path, "importlib.import_module");
-}
-
-/* None if the language has no such module; other packages are host names. */
-static Value find_module(Sema *S, Name path) {
-  if (language_is_space(path)) return (Value){.kind = V_SPACE, .u.s = path};
-  ModuleInfo *m = program_import(S->p, S->frame->module, 0, path);
-  if (m) return (Value){.kind = V_MODULE, .u.module = m};
-  return strncmp(path, "triton.", 7) ? (Value){.kind = V_EXTERN, .u.s = path} : value_none();
-}
-
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   bool one = args->npos == 1 && !args->nnamed;
   Walk w = {0};
@@ -191,13 +177,10 @@ bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   else if (!strcmp(path, "heapq.nsmallest")) *out = extremes(S, args, false);
   else if (!strcmp(path, "heapq.nlargest")) *out = extremes(S, args, true);
   else if (args->npos && !strcmp(path, "functools.partial")) *out = partial(S, args);
-  else if (one && args->pos[0].kind == V_STR && finds_module(path))
-    *out = find_module(S, args->pos[0].u.s);
-  else if (one && !strcmp(path, "importlib.util.module_from_spec")) *out = args->pos[0];
   else if (!strcmp(path, "os.getenv")) *out = args->npos > 1 ? args->pos[1] : value_none();
   else if (one && args->pos[0].kind == V_STR && !strncmp(path, "packaging.version.", 18))
     *out = version(S, args->pos[0].u.s);
-  else return false;
+  else return host_import(S, path, args, out);
   return true;
 }
 

@@ -18,6 +18,9 @@ bool host_method_known(Sema *S, Value self, Name name) {
   static const char *const tensors[] = {"stride", "element_size", "numel", "data_ptr",      "size",
                                         "dim",    "zero_",        "fill_", "is_contiguous", NULL};
   static const char *const texts[] = {"join", "isdigit", NULL};
+  static const char *const loaders[] = {"exec_module", "load_module", NULL};
+  if (self.kind == V_SPACE || self.kind == V_MODULE || self.kind == V_EXTERN)
+    return is_name_in_list(loaders, name);
   if (value_is_config(S, self)) return is_name_in_list(configs, name);
   if (value_is_tensor(S, self)) return is_name_in_list(tensors, name);
   if (self.kind == V_TUPLE) return self.u.tuple->is_list && is_name_in_list(lists, name);
@@ -210,6 +213,7 @@ Value host_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Sp
   if (value_is_tensor(S, self)) return tensor_method(S, self, name, a, n, at);
   if (self.kind == V_TUPLE) return list_method(S, self, name, a, n, at);
   if (self.kind == V_DICT) return host_dict_method(S, self, name, a, n, at);
+  if (self.kind != V_STR) return host_spec_method(self, name);
   return text_method(S, self, name, a, n, at);
 }
 

@@ -291,6 +291,21 @@ Value builtin_is_target(Sema *S, Call *c) {
   return value_bool(c->fn->code && target_capability(S) > 0);
 }
 
+/* None where Triton has no GPU either. */
+Value builtin_current_target(Sema *S, Call *c) {
+  (void)c;
+  long capability = target_capability(S);
+  if (!capability) return value_none();
+  Name *fields = ARENA_ARRAY(S->arena, Name, 3);
+  fields[0] = pool_name(S->names, "backend");
+  fields[1] = pool_name(S->names, "arch");
+  fields[2] = pool_name(S->names, "warp_size");
+  Value values[] = {value_str(pool_name(S->names, "cuda")), value_int(capability), value_int(32)};
+  Value out = value_tuple(S->arena, values, 3);
+  out.u.tuple->fields = fields;
+  return out;
+}
+
 Value builtin_capability(Sema *S, Call *c) {
   int64_t major, minor;
   if (!want_int(S, c->args[0], "major", c->spans[0], &major) ||

@@ -272,6 +272,15 @@ static bool number_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   return false;
 }
 
+static bool module_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  ModuleInfo *m = v.u.module;
+  if (module_get(S, m, name, at, out)) return true;
+  if (m->is_scope) return false;
+  ModuleInfo *sub = m->is_package ? program_import(S->p, m, 1, name) : NULL;
+  if (sub) *out = (Value){.kind = V_MODULE, .u.module = sub};
+  return sub || (S->host && host_spec_attribute(S, v, name, out));
+}
+
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   if (is_constexpr_kind(v) && (!strcmp(name, "value") || !strcmp(name, "fn"))) {
     *out = v;
@@ -281,7 +290,8 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     *out = constexpr_type(S, v);
     return true;
   }
-  if (text_or_dict_method(v, name) || (S->host && host_method_known(S, v, name))) {
+  bool module = v.kind == V_SPACE || v.kind == V_MODULE || v.kind == V_EXTERN;
+  if (text_or_dict_method(v, name) || (S->host && !module && host_method_known(S, v, name))) {
     *out = method_value(S, v, name);
     return true;
   }
@@ -298,16 +308,15 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     case V_DTYPE: return dtype_attribute(S, v, name, out);
     case V_BLOCKPTR: return block_attribute(S, v, name, at, out);
     case V_TUPLE: return tuple_attribute(S, v, name, at, out);
-    case V_SPACE: return language_get(S, v.u.s, name, out);
+    case V_SPACE:
+      return language_get(S, v.u.s, name, out) ||
+             (S->host && host_spec_attribute(S, v, name, out));
     case V_CLASS: return class_attribute(S, v, name, out);
-    case V_EXTERN: *out = extern_attribute(S, v.u.s, name); return true;
-    case V_MODULE: {
-      if (module_get(S, v.u.module, name, at, out)) return true;
-      if (v.u.module->is_scope) return false;
-      ModuleInfo *sub = v.u.module->is_package ? program_import(S->p, v.u.module, 1, name) : NULL;
-      if (sub) *out = (Value){.kind = V_MODULE, .u.module = sub};
-      return sub != NULL;
-    }
+    case V_EXTERN:
+      if (!S->host || !host_spec_attribute(S, v, name, out))
+        *out = extern_attribute(S, v.u.s, name);
+      return true;
+    case V_MODULE: return module_attribute(S, v, name, at, out);
     default: return false;
   }
 }

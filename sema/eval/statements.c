@@ -78,6 +78,7 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   if (into.kind == V_ERROR) return;
   Value index = eval(S, target->b);
   BigInt i;
+  if (S->host && into.kind == V_EXTERN && !strcmp(into.u.s, "sys.modules")) return;
   if (S->frame->host && into.kind == V_DICT) {
     dict_put(S, into.u.dict, index, v, at);
   } else if (S->frame->host && into.kind == V_TUPLE && into.u.tuple->is_list &&

@@ -220,8 +220,11 @@ Value eval_subscript(Sema *S, Value v, Value index, Span at) {
     case V_CLASS:
       if (S->host && index.kind == V_STR) return host_class_item(S, v, index, at);
       return v;
-    case V_BUILTIN:
-    case V_EXTERN: return v; /* tuple[int, ...] in annotations */
+    case V_EXTERN:
+      if (index.kind == V_STR && !strcmp(v.u.s, "sys.modules"))
+        return host_loaded_module(S, index.u.s);
+      return v;
+    case V_BUILTIN: return v; /* tuple[int, ...] in annotations */
     default: break;
   }
   sema_error(S, at, E_SEMA_NO_SUBSCRIPT, value_describe(S->arena, v));

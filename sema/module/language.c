@@ -210,6 +210,8 @@ typedef enum {
   SP_EXTRA,
   SP_LIBDEVICE,
   SP_TARGET,
+  SP_TOOLS,
+  SP_RAGGED,
   SP_NAN,
   SP_HOST,
   SP_NEREID,
@@ -242,6 +244,8 @@ static Space classify(const char *path) {
       {"triton.language.extra.intel.libdevice", SP_LIBDEVICE},
       {"triton.language.target_info", SP_TARGET},
       {"triton.language.PropagateNan", SP_NAN},
+      {"triton.tools", SP_TOOLS},
+      {"triton.tools.ragged_tma", SP_RAGGED},
       {"triton.runtime", SP_HOST},
       {"triton.runtime.jit", SP_TRITON},
       {"triton.runtime.autotuner", SP_TRITON},
@@ -307,7 +311,7 @@ static const char *const libdevice_files[] = {"libdevice.py", "integer.py", "con
                                               NULL};
 static const char *const gluon_files[] = {"gluon.py", "layouts.py", NULL};
 static const char *const ampere_files[] = {"gluon_ampere.py", NULL};
-static const char *const target_files[] = {"target_info.py", NULL};
+static const char *const ragged_files[] = {"ragged_tma.py", NULL};
 
 static bool language_name(Sema *S, Name name, Value *out) {
   const Builtin *fn = builtin_row(S, name, "L");
@@ -378,6 +382,25 @@ static bool nereid_name(Sema *S, Name name, Value *out) {
   return m != NULL;
 }
 
+/* Questions about machines that kernels are not compiled for, is_hip_cdna4() and the like: each
+ * version has others. */
+static bool target_name(Sema *S, Name name, Value *out) {
+  const Builtin *fn = builtin_row(S, name, "I");
+  bool other = starts_with(name, "is_hip_") || starts_with(name, "is_xpu") ||
+               starts_with(name, "hip_supports_") || starts_with(name, "get_hip_");
+  if (!fn && other) fn = builtin_row(S, pool_name(S->names, "is_hip"), "I");
+  if (fn) *out = builtin_value(fn);
+  return fn != NULL;
+}
+
+/* Most of triton.tools is the host's. */
+static bool tools_name(Sema *S, Name space, Name name, Value *out) {
+  if (sub_space(S, space, name, out)) return true;
+  Name path = pool_name(S->names, arena_printf(S->arena, "%s.%s", space, name));
+  *out = (Value){.kind = V_EXTERN, .u.s = path};
+  return true;
+}
+
 bool language_get(Sema *S, Name space, Name name, Value *out) {
   const Builtin *fn;
   switch (classify(space)) {
@@ -389,10 +412,9 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
       fn = builtin_row(S, name, "C");
       if (fn) *out = builtin_value(fn);
       return fn || sub_space(S, space, name, out) || std_get(S, libdevice_files, name, out);
-    case SP_TARGET:
-      fn = builtin_row(S, name, "I");
-      if (fn) *out = builtin_value(fn);
-      return fn || std_get(S, target_files, name, out);
+    case SP_TARGET: return target_name(S, name, out);
+    case SP_TOOLS: return tools_name(S, space, name, out);
+    case SP_RAGGED: return name[0] != '_' && std_get(S, ragged_files, name, out);
     case SP_NAN: *out = value_str(name); return !strcmp(name, "ALL") || !strcmp(name, "NONE");
     case SP_HOST:
       if (sub_space(S, space, name, out) || triton_name(S, space, name, out)) return true;
@@ -417,6 +439,7 @@ Nearest language_nearest(Sema *S, Name space, Name name) {
   const char *const *files = kind == SP_LIBDEVICE        ? libdevice_files
                              : kind == SP_MATH           ? math_files
                              : kind == SP_GLUON_LANGUAGE ? gluon_files
+                             : kind == SP_RAGGED         ? ragged_files
                                                          : language_files;
   for (; *files; files++) std_offer(S->p, *files, name, &n);
   return n;
@@ -476,6 +499,10 @@ bool python_builtin(Sema *S, Name name, Value *out) {
       *out = builtin_value(extra_row(arena_printf(S->arena, "py_%s", name)));
       return true;
     }
+  if (!strcmp(name, "__import__")) {
+    *out = (Value){.kind = V_EXTERN, .u.s = pool_name(S->names, "builtins.__import__")};
+    return true;
+  }
   const Builtin *fn = builtin_row(S, name, "P");
   if (!fn) return false;
   *out = builtin_value(fn);
@@ -520,6 +547,8 @@ static DType torch_dtype(const char *name) {
 Value extern_attribute(Sema *S, Name path, Name name) {
   bool numpy = !strcmp(path, "numpy"), torch = !strcmp(path, "torch");
   double f;
+  Name space = language_passed_on(S->names, path, name);
+  if (space) return (Value){.kind = V_SPACE, .u.s = space};
   if ((!strcmp(path, "math") || numpy || torch) && math_constant(name, &f)) return value_float(f);
   if ((numpy || torch) && torch_dtype(name) != DT_NONE)
     return value_dtype(type_scalar(torch_dtype(name)));

@@ -226,6 +226,19 @@ static bool star_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   return false;
 }
 
+/* `from X import *` of a module that is not at hand. */
+static bool missing_star_get(Sema *S, ModuleInfo *m, Name name, Value *out) {
+  for (size_t i = 0; i < m->stars.len; i++) {
+    const Stmt *s = m->stars.data[i];
+    Name parent = pool_name(S->names, s->imports[0].module ? s->imports[0].module : "");
+    Name space = language_passed_on(S->names, parent, name);
+    if (!space || program_import(S->p, m, s->level, parent)) continue;
+    *out = (Value){.kind = V_SPACE, .u.s = space};
+    return true;
+  }
+  return false;
+}
+
 /* From around the module. */
 static bool outer_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   if (m->outer) return module_get(S, m->outer, name, at, out);
@@ -234,7 +247,8 @@ static bool outer_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
 
 /* A name that no statement of `m` binds. */
 static bool get_elsewhere(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
-  return star_get(S, m, name, at, out) || outer_get(S, m, name, at, out);
+  return star_get(S, m, name, at, out) || outer_get(S, m, name, at, out) ||
+         missing_star_get(S, m, name, out);
 }
 
 static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
@@ -292,7 +306,20 @@ static Value path_value(Sema *S, ModuleInfo *m, Name path) {
   if (language_is_space(path)) return (Value){.kind = V_SPACE, .u.s = path};
   ModuleInfo *found = program_import(S->p, m, 0, path);
   if (found) return (Value){.kind = V_MODULE, .u.module = found};
-  return (Value){.kind = V_EXTERN, .u.s = path};
+  Name space = language_vendored(S->names, path);
+  return (Value){.kind = space ? V_SPACE : V_EXTERN, .u.s = space ? space : path};
+}
+
+/* A name of the language, by a module that is a namespace of it; V_ABSENT if that is none. */
+static Value import_of_language(Sema *S, ModuleInfo *m, const Stmt *s, Name path, Name name) {
+  Name space = !s->level && language_is_space(path) ? path : NULL;
+  if (!space && *path && !program_import(S->p, m, s->level, path))
+    space = language_vendored(S->names, path);
+  if (!space) return value_of(V_ABSENT);
+  Value v;
+  if (language_get(S, space, name, &v)) return v;
+  return (Value){.kind = V_EXTERN,
+                 .u.s = pool_name(S->names, arena_printf(S->arena, "%s.%s", space, name))};
 }
 
 Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im) {
@@ -301,13 +328,10 @@ Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im) {
     if (!im->renamed) path = pool_namen(S->names, path, strcspn(path, "."));
     return path_value(S, m, path);
   }
-  Value v;
+  Value v = import_of_language(S, m, s, path, im->name);
+  if (v.kind != V_ABSENT) return v;
   Name whole =
       pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, im->name) : im->name);
-  if (!s->level && language_is_space(path)) {
-    if (language_get(S, path, im->name, &v)) return v;
-    return (Value){.kind = V_EXTERN, .u.s = whole};
-  }
   ModuleInfo *from = program_import(S->p, m, s->level, path);
   bool quiet_ok = false;
   if (from && from != m) {

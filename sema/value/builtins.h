@@ -186,6 +186,7 @@ X(next_power_of_2, "T", "n", builtin_next_power_of_2, 0) \
 /* -- target_info -- */ \
 X(is_cuda,       "I", "", builtin_is_target, 1) \
 X(is_hip,        "I", "", builtin_is_target, 0) \
+X(current_target, "I", "", builtin_current_target, 0) \
 X(cuda_capability_geq, "I", "major, minor=0", builtin_capability, 0) \
 /* -- Python -- */ \
 X(len,           "P", "x", builtin_len, 0) \

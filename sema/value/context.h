@@ -10,6 +10,7 @@
  *   module/     owns the files of a program and their names; from a name to its value
  *     imports.c      opening files, imports        module_names.c   names of a module, on demand
  *     language.c     names of the language, and of its library lang/std
+ *     reexports.c    names of the language that other packages pass on
  *     enclosing.c    host functions around kernels    outside.c     names that the caller knows
  *   eval/       owns the evaluation of functions; from a syntax tree to a value and tile IR
  *     statements.c   statements, assignments and early exits
@@ -473,6 +474,13 @@ bool language_method(Sema *S, Name name, Value *out);
 /* The method of tensor descriptors that lang/std/descriptor.py has. */
 bool language_descriptor_method(Sema *S, Name name, Value *out);
 Value extern_attribute(Sema *S, Name path, Name name);
+
+/* ---- reexports.c ---- */
+/* The namespace of the language that `name` of a module which is not at hand stands for; NULL:
+ * none. */
+Name language_passed_on(Pool *names, Name parent, Name name);
+/* The same of a whole path, as an import writes it. */
+Name language_vendored(Pool *names, Name path);
 
 /* A method of a compile-time value, bound to it: see builtins_methods.c. */
 Value method_value(Sema *S, Value self, Name name);

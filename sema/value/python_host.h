@@ -24,6 +24,13 @@ typedef struct Host Host;
 bool host_attribute(Sema *S, Name path, Value *out);
 bool host_call(Sema *S, Name path, const CallArgs *args, Value *out);
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out);
+/* Calls of importlib and its like. */
+bool host_import(Sema *S, Name path, const CallArgs *args, Value *out);
+/* sys.modules[NAME] */
+Value host_loaded_module(Sema *S, Name name);
+/* spec.loader and loader.exec_module, where a module stands for its specification and loader. */
+bool host_spec_attribute(Sema *S, Value module, Name name, Value *out);
+Value host_spec_method(Value module, Name name);
 /* A row of the table of builtins, bound to its first argument. */
 Value host_bound(Sema *S, const char *row, Value self);
 Value host_function(Value f);       /* what functools.partial() was given; else f */

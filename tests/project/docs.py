@@ -36,7 +36,8 @@ def code(text):
 
 
 # The files of lang/std/ that the language's names come from (sema/module/language.c).
-STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert", "gluon"]
+STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert", "gluon",
+       "ragged_tma"]
 
 
 # Of lang/std/operand_dtypes.h.
@@ -51,7 +52,8 @@ def std_functions():
     for path in (ROOT / "lang/std" / f"{name}.py" for name in STD):
         text = path.read_text()
         for name, params in re.findall(r"(?m)^def ([a-z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text):
-            params = re.sub(r"\s+", " ", params.replace(": tl.constexpr", "").replace(" = ", "="))
+            params = params.strip().replace(": tl.constexpr", "").replace(" = ", "=")
+            params = re.sub(r"\s+", " ", params)
             takes = "; ".join(LETTERS[c] for c in dict.fromkeys(letters.get(name, "")))
             lines.append(f"| {code(cell(f'{name}({params})'))} | {takes} | {path.name} |")
     return "\n".join(lines) + "\n"

@@ -45,6 +45,7 @@ def check_names():
         "triton.testing.do_bench": "nereid.testing.do_bench",
         "triton.tools.tensor_descriptor.TensorDescriptor":
             "nereid.tools.tensor_descriptor.TensorDescriptor",
+        "triton.tools.ragged_tma.load_ragged": "nereid.tools.ragged_tma.load_ragged",
         "triton.knobs.runtime": "nereid.knobs.runtime",
         "triton.constexpr_function": "nereid.constexpr_function",
     }

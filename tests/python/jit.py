@@ -13,6 +13,9 @@ import numpy as np
 import nereid
 import nereid.language as tl
 from nereid.runtime import arguments
+from nereid.language import target_info
+from nereid.tools import ragged_tma
+from nereid.tools.ragged_tma import load_ragged
 from nereid.tools.tensor_descriptor import TensorDescriptor
 
 N = 64
@@ -76,6 +79,13 @@ def apply(x, out, FN: tl.constexpr, N: tl.constexpr):
 def block(d, out, M: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     tl.store(out + at, d.load([0, 0]))
+
+
+@nereid.jit
+def second(x, out, start, size):
+    if target_info.is_hip_cdna4() or target_info.hip_supports_bf16xX():
+        size = 0
+    ragged_tma.store_ragged(out, start, size, [0, 0], load_ragged(x, start, size, [0, 0]))
 
 
 @nereid.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=["m"])
@@ -150,6 +160,11 @@ def check_descriptors():
     out = np.zeros_like(a)
     block[(1,)](TensorDescriptor.from_tensor(a, [16, 16]), out, 16, 16)
     same("a tensor descriptor", out, a)
+    part, out = ragged_tma.create_ragged_descriptor(a, [8, 16]), np.zeros_like(a)
+    second[(1,)](part, ragged_tma.create_ragged_descriptor(out, [8, 16]), 3, 5)
+    want = np.zeros_like(a)
+    want[3:8] = a[3:8]
+    same("a part of a ragged descriptor", out, want)
 
 
 def check_specialization():

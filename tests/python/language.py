@@ -44,7 +44,6 @@ ABSENT = {
         _argmin_combine_tie_break_left _bitonic_merge _bitonic_merge_hypercube _compare_and_swap
         _elementwise_max _elementwise_min _get_flip_dim _indicator _or_combine _pick_sum_dtype
         _prod_combine _sum_combine _xor_combine sort_impl""",
-    "of AMD": "is_hip_cdna3 is_hip_cdna4",
 }
 # Parameters that differ, and why.
 DIFFERENT = {

@@ -34,3 +34,10 @@ def cuda_capability_geq(major, minor=0):
 def is_hip():
     """Whether kernels are compiled for an AMD GPU, which they never are."""
     return False
+
+
+def __getattr__(name):
+    """Questions about other machines, as is_hip_cdna4(): the answer is no."""
+    if name.startswith(("is_hip_", "is_xpu", "hip_supports_", "get_hip_")):
+        return is_hip
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from nereid.language import types
 
 _PACKAGE = "nereid.language"
 _GLUON = "nereid.experimental.gluon"
+_RAGGED = "nereid.tools.ragged_tma"
 _INSIDE = (f"{_PACKAGE}.types", f"{_PACKAGE}.constant")
 _HOST = ("nereid", f"{_PACKAGE}.target_info")  # modules whose constexpr functions are known
 
@@ -63,7 +64,8 @@ def _name(value) -> str | None:
             return None
         home = f"{_PACKAGE}.core" if path in _INSIDE else path
         name = f"{home}.{name}"
-    known = path in ("nereid", _PACKAGE, _GLUON) or path.startswith((f"{_PACKAGE}.", f"{_GLUON}."))
+    known = path in ("nereid", _PACKAGE, _GLUON, _RAGGED)
+    known = known or path.startswith((f"{_PACKAGE}.", f"{_GLUON}."))
     if known:
         return "triton" + name[len("nereid") :]
     return None

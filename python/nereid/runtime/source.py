@@ -499,7 +499,7 @@ def _language_name(value) -> str | None:
     root = module.split(".")[0]
     if root in ("math", "typing", "collections", "numpy"):
         return f"{module}.{name}"
-    if module.startswith(("nereid.language", "nereid.experimental")):
+    if module.startswith(("nereid.language", "nereid.experimental", "nereid.tools")):
         return _text_of(value)
     if root == "nereid" or module.startswith("triton.runtime"):
         return "triton." + name if name in _PACKAGE else None

@@ -14,7 +14,7 @@ def _address(tensor) -> int:
     return describe(tensor)[0]
 
 
-def _strides(tensor) -> list[int]:
+def strides_of(tensor) -> list[int]:
     """In elements, of tensors and of NumPy's arrays."""
     if hasattr(tensor, "stride"):
         return tensor.stride()
@@ -68,7 +68,7 @@ class TensorDescriptor:
     @staticmethod
     def from_tensor(tensor, block_shape, padding: str = "zero") -> TensorDescriptor:
         """The descriptor of a whole tensor."""
-        return TensorDescriptor(tensor, tensor.shape, _strides(tensor), block_shape, padding)
+        return TensorDescriptor(tensor, tensor.shape, strides_of(tensor), block_shape, padding)
 
     def __eq__(self, other):
         if type(other) is not TensorDescriptor:
