@@ -33,6 +33,10 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team). */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
+/* A user's name as an identifier of C that is no word of C or of its headers, no helper of a unit,
+ * and looks like no macro. */
+const char *c_identifier(Arena *a, const char *name);
+
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not
  * what c_print made. */

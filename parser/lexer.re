@@ -390,15 +390,11 @@ static void fstring(Lexer *l) {
 
 /* ---- the rest ---- */
 
-static bool name_char(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || (c & 0x80);
-}
-
 /* A number may touch a keyword (`1if x else 2`), nothing else. */
 static void number(Lexer *l) {
   static const char *const keywords[] = {"and", "else", "for", "if", "in", "is", "not", "or"};
   size_t n = 0;
-  while (name_char(l->at[n])) n++;
+  while (text_is_name_char(l->at[n])) n++;
   bool ok = n == 0;
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
     if (n == strlen(keywords[i]) && !memcmp(l->at, keywords[i], n)) ok = true;
@@ -429,7 +425,7 @@ static void colon(Lexer *l) {
 
 static void exclamation(Lexer *l) {
   bool letter = l->at - l->begin == 2;
-  if (top(l) == 'F' && letter && !name_char(*l->at)) {
+  if (top(l) == 'F' && letter && !text_is_name_char(*l->at)) {
     push(l, T_FSTR_CONV);
   } else {
     l->at = l->begin + 1;

@@ -10,7 +10,7 @@
 static size_t name_length(const char *text) {
   size_t n = 0;
   if (isdigit((unsigned char)*text)) return 0;
-  while (isalnum((unsigned char)text[n]) || text[n] == '_') n++;
+  while (text_is_name_char(text[n])) n++;
   return text[n] == '=' ? n : 0;
 }
 

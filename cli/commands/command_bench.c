@@ -118,13 +118,11 @@ static int substitute_shape(Arena *a, const char **out, const char *name, const 
   return STATUS_OK;
 }
 
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 /* The name's first occurrence as a word, from `at` on; NULL: nowhere. */
 static const char *find_word(const char *text, const char *at, const char *name) {
   size_t n = strlen(name);
   for (; (at = strstr(at, name)); at++)
-    if ((at == text || !is_word_char(at[-1])) && !is_word_char(at[n])) return at;
+    if ((at == text || !text_is_name_char(at[-1])) && !text_is_name_char(at[n])) return at;
   return NULL;
 }
 

@@ -263,7 +263,7 @@ static int tuple_depth(const char *pair) {
 static const char *tuple_of(const char *text) {
   size_t n = strlen(text), name = strcspn(text, "(");
   for (size_t i = 0; i < name; i++)
-    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '.') return NULL;
+    if (!text_is_name_char(text[i]) && text[i] != '.') return NULL;
   if (n < name + 2 || text[n - 1] != ')' || isdigit((unsigned char)text[0])) return NULL;
   int depth = 0;
   for (size_t i = name; i + 1 < n; i++) {

@@ -7,7 +7,8 @@
  *   print.c    the unit: head, one program, the entry functions
  *   spread.c   how the value of each variable differs between lanes
  *   scopes.c   in which C block a variable is declared
- *   names.c    C names, constants, operands
+ *   identifier.c  identifiers of C for a user's names
+ *   names.c    the names of a unit, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   asm.c      inline assembly
@@ -66,9 +67,8 @@ typedef struct {
   uint32_t block;         /* the next one */
   const char **names;     /* by variable id */
   const char **indices;   /* by index id: those of the loops around */
-  const char **open;      /* the same in the order in which they were opened */
-  uint32_t nopen;
-  IrMap taken;            /* names that variables have */
+  VEC(const char *) open; /* made names of the blocks around: the loops' indices and bounds */
+  IrMap taken;            /* names that variables have, and functions */
   IrMap first_free;       /* by name, an int: from which number on they may not have it */
   Text out;
   int depth;              /* of indentation */
@@ -76,6 +76,7 @@ typedef struct {
   Span span;              /* the statement's */
   bool uses_pid[3], uses_nprog[3];
   bool *streams;          /* by variable id, of parameters: stores through it may stream */
+  const char *entry;      /* the kernel's name */
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool failed;
@@ -91,10 +92,21 @@ static inline bool c_uniform(Spread s) { return s.kind == SPREAD_LINEAR && s.ste
 /* ---- scopes.c ---- */
 void c_find_scopes(Gen *g);
 
+/* ---- identifier.c ---- */
+/* c_identifier of a kernel's name, or another one if the C library has a function of that name. */
+const char *c_function_name(Arena *a, const char *name);
+
 /* ---- names.c ---- */
-void c_name_variables(Gen *g);
-const char *c_name(Gen *g, const char *name); /* as a C identifier */
-void c_open_index(Gen *g, const NestIndex *index);
+/* What the names of a kernel's functions end in. */
+#define C_FUNCTIONS "", "_program", "_range", "_share", "_ns", "_launch"
+
+/* Names the variables and the kernel.  No name is a word of C or of a helper, no name looks like
+ * a macro, and no two are equal; those below are new ones besides. */
+void c_name_all(Gen *g);
+/* `name`, or with a number a name that no variable has and no open name, up to its closing. */
+const char *c_open_name(Gen *g, const char *name);
+void c_close_names(Gen *g, size_t n); /* the last n that were opened */
+const char *c_open_index(Gen *g, const NestIndex *index);
 void c_close_index(Gen *g, const NestIndex *index);
 const char *c_text(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* int32_t, vi32: what values of t are held in; i1 is `bool` and a mask. */

@@ -42,49 +42,27 @@ const char *c_vector_type(DType t) { return types[t].vector; }
 
 /* ---- names ---- */
 
-static bool is_reserved(const char *name) {
-  static const char words[] =
-      " auto break case char const continue default do double else enum extern float for goto if "
-      "inline int long register restrict return short signed sizeof static struct switch typedef "
-      "union unsigned void volatile while asm typeof bool true false NULL main errno linux unix "
-      "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t uintptr_t "
-      "vi8 vi16 vi32 vi64 vu8 vu16 vu32 vu64 vf32 vf64 LANES VECTOR EACH_LANE INLINE UNROLL "
-      "memcpy memset malloc free abort aligned_alloc shared program grid args begin end threads "
-      "stream at at_0 at_1 at_2 pid_0 pid_1 pid_2 printf puts putchar ";
-  const char *at = strstr(words, name);
-  size_t n = strlen(name);
-  for (; at; at = strstr(at + 1, name))
-    if (at[-1] == ' ' && at[n] == ' ') return true;
-  return c_is_helper(name) || name[0] == '_';
-}
-
-const char *c_name(Gen *g, const char *name) {
-  Text t = text_new(g->arena);
-  if (!*name || (*name >= '0' && *name <= '9')) text_puts(&t, "t");
-  for (; *name; name++) {
-    char c = *name;
-    bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if ((unsigned char)c >= 0x80) text_printf(&t, "x%02x", (unsigned char)c);
-    else text_putn(&t, good ? &c : "_", 1);
-  }
-  return is_reserved(t.data)
-             ? c_text(g, "k%s", t.data[0] == '_' ? t.data : c_text(g, "_%s", t.data))
-             : t.data;
-}
-
 static bool reserve_name(Gen *g, const char *name) {
   return ir_map_put(&g->taken, pool_name(g->nest->names, name), g);
 }
 
-void c_name_variables(Gen *g) {
+/* The names of the unit's functions: the entry's, and with what C_FUNCTIONS adds. */
+static void name_functions(Gen *g) {
+  static const char *const others[] = {C_FUNCTIONS};
+  g->entry = c_function_name(g->arena, g->nest->name);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    reserve_name(g, c_text(g, "%s%s", g->entry, others[i]));
+}
+
+void c_name_all(Gen *g) {
   const Nest *n = g->nest;
   g->taken = ir_map_new(g->arena);
   g->first_free = ir_map_new(g->arena);
   g->names = ARENA_ARRAY(g->arena, const char *, n->nvars);
   g->indices = ARENA_ARRAY(g->arena, const char *, n->nindices + 1); /* and one of the printer */
-  g->open = ARENA_ARRAY(g->arena, const char *, n->nindices + 1);
+  name_functions(g);
   for (uint32_t i = 0; i < n->nvars; i++) {
-    const char *name = c_name(g, n->vars[i]->name), *unique = name;
+    const char *name = c_identifier(g->arena, n->vars[i]->name), *unique = name;
     for (int k = 2; !reserve_name(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
     g->names[i] = unique;
   }
@@ -107,23 +85,30 @@ static int first_free(Gen *g, const char *name) {
 
 static bool is_used_name(const Gen *g, const char *name) {
   if (ir_map_get(&g->taken, pool_name(g->nest->names, name))) return true;
-  for (uint32_t i = 0; i < g->nopen; i++)
-    if (!strcmp(g->open[i], name)) return true;
+  for (size_t i = 0; i < g->open.len; i++)
+    if (!strcmp(g->open.data[i], name)) return true;
   return false;
 }
 
-/* An index has a name that no variable has, and none of the loops around. */
-void c_open_index(Gen *g, const NestIndex *index) {
-  const char *name = pool_name(g->nest->names, c_name(g, index->name)), *unique;
+const char *c_open_name(Gen *g, const char *name) {
+  const char *unique;
+  name = pool_name(g->nest->names, name);
   int k = first_free(g, name);
   do unique = numbered_name(g, name, k++);
   while (is_used_name(g, unique));
-  g->indices[index->id] = g->open[g->nopen++] = unique;
+  vec_push(g->arena, &g->open, unique);
+  return unique;
+}
+
+void c_close_names(Gen *g, size_t n) { g->open.len -= n; }
+
+const char *c_open_index(Gen *g, const NestIndex *index) {
+  return g->indices[index->id] = c_open_name(g, c_identifier(g->arena, index->name));
 }
 
 void c_close_index(Gen *g, const NestIndex *index) {
   g->indices[index->id] = NULL;
-  g->nopen--;
+  c_close_names(g, 1);
 }
 
 /* ---- constants ---- */

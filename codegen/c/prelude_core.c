@@ -11,6 +11,12 @@
 #define NUMBERS INTS " f32 f64"
 
 const Helper c_helpers_core[] = {
+    /* ---- of the C library, without its headers, which define macros ---- */
+    {"memcpy", NULL, "void *memcpy(void *, const void *, size_t);\n"},
+    {"aligned_alloc", NULL, "void *aligned_alloc(size_t, size_t);\n"},
+    {"free", NULL, "void free(void *);\n"},
+    {"abort", NULL, "void abort(void);\n"},
+
     /* ---- lanes ---- */
     {"vsplat_$t", NUMBERS, "INLINE $V vsplat_$t($T x) { return ($V){REPEAT(x)}; }\n"},
     {"vramp_$t", INTS,

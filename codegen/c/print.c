@@ -201,8 +201,8 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   if (!find_large(&g)) return false;
   c_find_streams(&g);
   c_find_scopes(&g);
-  c_name_variables(&g);
-  const char *name = c_name(&g, n->name);
+  c_name_all(&g);
+  const char *name = g.entry;
   print_program_function(&g, &body, name);
   print_range(&g, &body, name);
   print_c_entry(&g, &body, name);

@@ -90,8 +90,7 @@ static void assign_mov(Gen *g, const NestStmt *s) {
   }
   const char *to = g->names[dst->var->id], *x = g->names[src->var->id];
   NestIndex each = {.name = "r", .id = g->nest->nindices};
-  c_open_index(g, &each);
-  const char *r = g->indices[each.id];
+  const char *r = c_open_index(g, &each);
   x = c_text(g, "%s[%s + %s]", x, c_affine(g, &src->sub), r);
   x = c_convert(g, x, s->type, from, g->spread[dst->var->id]);
   to = c_text(g, "%s[%s + %s]", to, c_affine(g, &dst->sub), r);
@@ -199,25 +198,25 @@ static bool within(const Ref *r, int64_t lo, int64_t hi) {
 }
 
 /* The constants of a loop that are between its bounds. */
-static void bounded_head(Gen *g, const NestStmt *s, const char *i) {
+static void bounded_head(Gen *g, const NestStmt *s, const char *i, const char *end) {
   int n = s->index->extent;
   const char *lo = c_scalar(g, &s->srcs[0], DT_I32), *hi = c_scalar(g, &s->srcs[1], DT_I32);
   if (!within(&s->srcs[0], 0, n)) lo = c_text(g, "max_i32(%s, 0)", lo);
   if (!within(&s->srcs[1], 0, n)) hi = c_text(g, "min_i32(%s, %d)", hi, n);
-  c_line(g, "for (int %s = %s, %s_end = %s; %s < %s_end; %s++) {", i, lo, i, hi, i, i, i);
+  c_line(g, "for (int %s = %s, %s = %s; %s < %s; %s++) {", i, lo, end, hi, i, end, i);
 }
 
 static void c_counted_loop(Gen *g, const NestStmt *s) {
-  c_open_index(g, s->index);
-  const char *i = g->indices[s->index->id];
+  const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));
   int n = s->index->extent;
   bool expand = s->code == NEST_UNROLL && copies(s) <= g->regs && statements(s) <= STATEMENTS_MOST;
   const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
-  if (s->nsrcs) bounded_head(g, s, i);
+  if (s->nsrcs) bounded_head(g, s, i, end);
   else c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
   open(g);
   c_block(g, s->regions[0]);
   close(g);
+  c_close_names(g, 1);
   c_close_index(g, s->index);
 }
 
@@ -234,19 +233,20 @@ static void c_for(Gen *g, const NestStmt *s) {
   const char *lo = c_scalar(g, &s->srcs[0], t), *hi = c_scalar(g, &s->srcs[1], t);
   const char *step = c_scalar(g, &s->srcs[2], t), *let = g->at_definition[v->id] ? type : "";
   const char *space = *let ? "const " : "", *after = *let ? " " : "";
+  const char *at = c_open_name(g, c_text(g, "%s_at", k));
+  const char *n = c_open_name(g, c_text(g, "%s_n", k)), *value = at;
   if (fixed_step(&s->srcs[2], t)) {
-    c_line(g, "for (int64_t %s_at = %s; %s_at < %s; %s_at += %s) {", k, lo, k, hi, k, step);
-    open(g);
-    put_unmarked_line(g, c_text(g, "%s%s%s%s = (%s)%s_at;", space, let, after, k, type, k));
+    c_line(g, "for (int64_t %s = %s; %s < %s; %s += %s) {", at, lo, at, hi, at, step);
   } else {
-    c_line(g, "for (uint64_t %s_at = 0, %s_n = trips_%s(%s, %s, %s); %s_at < %s_n; %s_at++) {", k,
-           k, dtype_name(t), lo, hi, step, k, k, k);
-    open(g);
-    put_unmarked_line(
-        g, c_text(g, "%s%s%s%s = (%s)(%s + %s_at * %s);", space, let, after, k, type, lo, k, step));
+    c_line(g, "for (uint64_t %s = 0, %s = trips_%s(%s, %s, %s); %s < %s; %s++) {", at, n,
+           dtype_name(t), lo, hi, step, at, n, at);
+    value = c_text(g, "(%s + %s * %s)", lo, at, step);
   }
+  open(g);
+  put_unmarked_line(g, c_text(g, "%s%s%s%s = (%s)%s;", space, let, after, k, type, value));
   c_block(g, s->regions[0]);
   close(g);
+  c_close_names(g, 2);
 }
 
 static void c_while(Gen *g, const NestStmt *s) {

@@ -7,7 +7,7 @@ enum { BUDGET = 4000 }; /* instructions, above which a warning names the cause *
 
 /* ---- parameters ---- */
 
-static void load_param(Ptx *p, const NestVar *v) {
+static void load_param(Ptx *p, const NestVar *v, const char *name) {
   static const char *const types[DT_COUNT] = {
       [DT_I1] = "u8",   [DT_I8] = "s8",    [DT_I16] = "s16",   [DT_I32] = "b32",
       [DT_I64] = "b64", [DT_U8] = "u8",    [DT_U16] = "u16",   [DT_U32] = "b32",
@@ -22,21 +22,20 @@ static void load_param(Ptx *p, const NestVar *v) {
   ptx_puts(p, types[v->dtype]);
   ptx_puts(p, " ");
   ptx_put_operand(p, &d);
-  ptx_puts(p, ", [p_");
-  ptx_puts(p, ptx_identifier(p->arena, v->name));
+  ptx_puts(p, ", [");
+  ptx_puts(p, name);
   ptx_puts(p, "]");
   ptx_end(p);
   if (v->dtype == DT_I1) ptx_emit2(p, "setp.ne.b32 $d, $a, 0", ptx_element(p, v, 0), d);
 }
 
-static void declare_param(Ptx *p, const NestVar *v, Text *out, bool last) {
+static void declare_param(const NestVar *v, const char *name, Text *out, bool last) {
   static const char *const types[] = {[1] = ".u8", [2] = ".b16", [4] = ".b32", [8] = ".b64"};
-  const char *name = ptx_identifier(p->arena, v->name);
   int64_t align = v->div > 0 ? v->div & -v->div : 1;
   if (align > 16) align = 16;
   if (v->dtype == DT_PTR)
-    text_printf(out, "\t.param .u64 .ptr .global .align %d p_%s", (int)align, name);
-  else text_printf(out, "\t.param %s p_%s", types[dtype_bytes(v->dtype)], name);
+    text_printf(out, "\t.param .u64 .ptr .global .align %d %s", (int)align, name);
+  else text_printf(out, "\t.param %s %s", types[dtype_bytes(v->dtype)], name);
   text_puts(out, last ? "\n" : ",\n");
 }
 
@@ -63,7 +62,7 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   const Nest *n = p->nest;
   text_printf(out, "\n.visible .entry %s(\n", entry);
   for (uint32_t i = 0; i < n->nparams; i++)
-    declare_param(p, n->params[i], out, i + 1 == n->nparams);
+    declare_param(n->params[i], p->params[i], out, i + 1 == n->nparams);
   text_printf(out, ")\n.reqntid %d, 1, 1\n", n->warps * n->lanes);
   if (n->options.maxnreg) text_printf(out, ".maxnreg %d\n", n->options.maxnreg);
   text_puts(out, "{\n");
@@ -72,11 +71,12 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
 }
 
-/* PTX wants a letter first, or _ and something after it; vprintf and __assertfail are the
- * driver's. */
+/* PTX wants a letter first, or _ and something after it; vprintf and __assertfail are the driver's,
+ * smem is the shared memory. */
 static const char *entry_name(Ptx *p) {
   const char *s = ptx_identifier(p->arena, p->nest->name);
   if (!strcmp(s, "vprintf")) return "k_vprintf";
+  if (!strcmp(s, "smem")) return "k_smem";
   if (!strcmp(s, "__assertfail")) return "k___assertfail";
   bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
   return letter || ((*s == '_' || *s == '$') && s[1]) ? s : arena_printf(p->arena, "k_%s", s);
@@ -104,7 +104,7 @@ static bool check_nest(Ptx *p) {
 static void put_function_body(Ptx *p) {
   for (uint32_t i = 0; i < p->nest->nparams; i++) {
     memset(p->temps, 0, sizeof p->temps);
-    load_param(p, p->nest->params[i]);
+    load_param(p, p->nest->params[i], p->params[i]);
   }
   ptx_block(p, p->nest->body);
   p->guard.kind = PO_NONE;

@@ -104,6 +104,7 @@ typedef struct {
   char *out; /* the body */
   size_t len, cap;
   Reg *regs;            /* by variable id */
+  const char **params;  /* by number: "p_x" */
   int64_t *index;       /* by index id: the value, of unrolled loops */
   int32_t *index_reg;   /* by index id: 1 + number of %$i, of loops that stay loops */
   bool *expand;         /* by index id: a `serial` that subscripts registers: is expanded too */

@@ -136,15 +136,59 @@ static bool ends_in_number(const char *s) {
   return k < n && k && s[k - 1] == '_';
 }
 
-static void name_register(Ptx *p, const NestVar *v, Pool *pool, IrMap *taken) {
+/* What names are taken: registers, families of numbered ones, and stems of registers that end in a
+ * number, each without its number.  A family needs a stem of its own. */
+typedef struct {
+  Pool *pool;
+  IrMap registers, families, stems;
+} Names;
+
+static Name stem_of(const Names *t, const char *s) {
+  size_t n = strlen(s);
+  while (n && s[n - 1] >= '0' && s[n - 1] <= '9') n--;
+  return pool_namen(t->pool, s, n);
+}
+
+static bool take_register(Names *t, const char *s) {
+  Name name = pool_name(t->pool, s), stem = stem_of(t, s);
+  if (ir_map_get(&t->families, stem)) return false;
+  if (stem != name) ir_map_put(&t->stems, stem, t);
+  return ir_map_put(&t->registers, name, t);
+}
+
+/* %x_0 and so on, and where they are words, %x_$0. */
+static bool take_family(Ptx *p, Names *t, const char *s) {
+  Name names[] = {pool_name(t->pool, s), pool_name(t->pool, arena_printf(p->arena, "%s$", s))};
+  for (int i = 0; i < 2; i++)
+    if (ir_map_get(&t->registers, names[i]) || ir_map_get(&t->families, names[i]) ||
+        ir_map_get(&t->stems, names[i]))
+      return false;
+  for (int i = 0; i < 2; i++) ir_map_put(&t->families, names[i], t);
+  return true;
+}
+
+static void name_register(Ptx *p, const NestVar *v, Names *t) {
   Reg *g = ptx_reg(p, v);
-  const char *s = ptx_identifier(p->arena, v->name);
+  const char *s = ptx_identifier(p->arena, v->name), *name;
   if (is_special(s) || *s == '$' || (!g->array && ends_in_number(s)))
     s = arena_printf(p->arena, "v$%s$", s);
-  while (!ir_map_put(taken, pool_name(pool, s), g)) s = arena_printf(p->arena, "%s$", s);
-  s = arena_printf(p->arena, g->array ? "%%%s_" : "%%%s", s);
-  g->name = s;
-  g->len = (uint16_t)strlen(s);
+  for (;; s = arena_printf(p->arena, "%s$", s)) {
+    name = arena_printf(p->arena, g->array ? "%%%s_" : "%%%s", s);
+    if (g->array ? take_family(p, t, name) : take_register(t, name)) break;
+  }
+  g->name = name;
+  g->len = (uint16_t)strlen(name);
+}
+
+static void name_params(Ptx *p, Pool *pool) {
+  const Nest *n = p->nest;
+  IrMap taken = ir_map_new(p->arena);
+  p->params = ARENA_ARRAY(p->arena, const char *, n->nparams + 1);
+  for (uint32_t i = 0; i < n->nparams; i++) {
+    const char *s = arena_printf(p->arena, "p_%s", ptx_identifier(p->arena, n->params[i]->name));
+    while (!ir_map_put(&taken, pool_name(pool, s), p)) s = arena_printf(p->arena, "%s$", s);
+    p->params[i] = s;
+  }
 }
 
 static void pack_variable(Ptx *p, const NestVar *v) {
@@ -165,7 +209,8 @@ void ptx_analyze(Ptx *p) {
   p->expand = ARENA_ARRAY(p->arena, bool, n->nindices + 1);
   note_accesses_of_block(p, n->body);
   Pool *pool = pool_new(p->arena);
-  IrMap taken = ir_map_new(p->arena);
+  Names names = {pool, ir_map_new(p->arena), ir_map_new(p->arena), ir_map_new(p->arena)};
+  name_params(p, pool);
   for (uint32_t i = 0; i < n->nvars; i++) {
     const NestVar *v = n->vars[i];
     Reg *g = ptx_reg(p, v);
@@ -174,7 +219,7 @@ void ptx_analyze(Ptx *p) {
     g->cls = (uint8_t)ptx_class(v->dtype);
     if (g->bits && g->cls == RC_F32) g->cls = RC_B32;
     g->per = 1;
-    name_register(p, v, pool, &taken);
+    name_register(p, v, &names);
     pack_variable(p, v);
   }
 }

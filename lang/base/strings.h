@@ -34,6 +34,10 @@ size_t utf8_length(const char *at, size_t left);
 /* The text as a string of JSON; bytes that are no UTF-8 become U+FFFD. */
 void text_json(Text *t, const char *s);
 void json_print_string(FILE *out, const char *s, size_t len); /* without memory */
+/* Is it part of a name: a letter, a digit, `_`, or a byte of a character beyond ASCII? */
+static inline bool text_is_name_char(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || (c & 0x80);
+}
 /* strtod, whatever the decimal point of the program's locale; false if not all of s is a number. */
 bool text_to_double(const char *s, size_t len, double *out);
 

@@ -89,7 +89,7 @@ static void expect(Reader *r, const char *token, const char *what) {
   if (!accept(r, token)) fail(r, what);
 }
 
-static bool name_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
+static bool name_char(char c) { return text_is_name_char(c) || c == '.'; }
 
 static void read_number(Reader *r) {
   char *end;
@@ -159,7 +159,7 @@ static void read_atom(Reader *r) {
   skip_space(r);
   if (isdigit((unsigned char)*r->at)) {
     read_number(r);
-  } else if (isalpha((unsigned char)*r->at) || *r->at == '_') {
+  } else if (text_is_name_char(*r->at)) {
     read_name(r);
   } else if (accept(r, "(")) {
     read_expr(r);

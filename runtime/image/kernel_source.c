@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/codegen.h"
 #include "lang/base/strings.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"
@@ -21,21 +22,17 @@ typedef struct {
 
 /* ---- names ---- */
 
-/* Words that are no names of parameters: C's and C++'s, and those of the function itself. */
+/* Names of the launching function, and words of C++: c_identifier knows those of C. */
 static bool is_taken_name(const char *name) {
   static const char words[] =
-      " k v args stream grid_x grid_y grid_z int8_t int16_t int32_t int64_t uint8_t uint16_t "
-      "uint32_t uint64_t CUstream CUdeviceptr auto break case char const continue default do "
-      "double "
-      "else enum extern float for goto if inline int long register restrict return short signed "
-      "sizeof static struct switch typedef union unsigned void volatile while bool true false and "
-      "or not xor class new delete this template typename try catch throw private public protected "
-      "operator namespace using virtual friend explicit export asm memcpy ";
-  const char *at = words;
+      " k v slots params cdiv least most floor_div floor_mod stream grid_x grid_y grid_z "
+      "cuLaunchKernel CUstream CUdeviceptr and and_eq bitand bitor or or_eq not not_eq xor xor_eq "
+      "compl class new delete this template typename try catch throw private public protected "
+      "operator namespace using virtual friend explicit export mutable concept requires consteval "
+      "constinit decltype noexcept typeid const_cast dynamic_cast reinterpret_cast static_cast ";
   size_t n = strlen(name);
-  while ((at = strstr(at, name)))
+  for (const char *at = strstr(words, name); at; at = strstr(at + 1, name))
     if (at[-1] == ' ' && at[n] == ' ') return true;
-    else at += n;
   return false;
 }
 
@@ -45,13 +42,8 @@ static bool is_used_name(const Writer *w, int n, const char *name) {
   return is_taken_name(name);
 }
 
-static const char *c_name(const Writer *w, int i) {
-  const char *given = w->image->params[i].name;
-  char *name = arena_printf(w->arena, "%s", given);
-  for (char *p = name; *p; p++)
-    if (!isalnum((unsigned char)*p) && *p != '_') *p = '_';
-  if (!*name || isdigit((unsigned char)*name) || *name == '_')
-    name = arena_printf(w->arena, "a%s", name);
+static const char *parameter_name(const Writer *w, int i) {
+  const char *name = c_identifier(w->arena, w->image->params[i].name);
   while (is_used_name(w, i, name)) name = arena_printf(w->arena, "%s_", name);
   return name;
 }
@@ -324,7 +316,7 @@ static int write_body(void *arg) {
   w->source = text_new(w->arena);
   w->header = text_new(w->arena);
   w->names = ARENA_ARRAY(w->arena, const char *, (size_t)m->nparams);
-  for (int i = 0; i < m->nparams; i++) w->names[i] = c_name(w, i);
+  for (int i = 0; i < m->nparams; i++) w->names[i] = parameter_name(w, i);
   put_header(w);
   put_source(w);
   return 0;

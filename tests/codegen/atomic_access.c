@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -65,6 +64,10 @@ INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #ifndef NEREID_VALUE_i32
 #define NEREID_VALUE_i32
 #define VALUE_i32(x) (x)
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_load_i32
 #define NEREID_load_i32
@@ -218,6 +221,18 @@ INLINE uint64_t load_u64(const char *p) {
   memcpy(&x, p, sizeof x);
   return x;
 }
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part

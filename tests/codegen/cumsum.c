@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -57,6 +56,10 @@ INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
@@ -183,6 +186,18 @@ INLINE int32_t load_i32(const char *p) {
   memcpy(&x, p, sizeof x);
   return x;
 }
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part

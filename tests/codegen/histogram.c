@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -37,6 +36,10 @@ typedef double vf64 VECTOR(double);
 #define PRAGMA(x) _Pragma(#x)
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vstore_i32
 #define NEREID_vstore_i32
@@ -151,6 +154,18 @@ INLINE uint64_t load_u64(const char *p) {
   memcpy(&x, p, sizeof x);
   return x;
 }
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part

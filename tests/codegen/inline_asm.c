@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -37,6 +36,10 @@ typedef double vf64 VECTOR(double);
 #define PRAGMA(x) _Pragma(#x)
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_i16
 #define NEREID_vload_i16

@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -63,6 +62,10 @@ INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #ifndef NEREID_vdecode_bf16
 #define NEREID_vdecode_bf16
 INLINE vf32 vdecode_bf16(vu16 x) { return (vf32)(vto_u32(x) << 16); }
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_u16
 #define NEREID_vload_u16

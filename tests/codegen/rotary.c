@@ -3,9 +3,8 @@
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
 #if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
@@ -44,6 +43,10 @@ typedef double vf64 VECTOR(double);
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
