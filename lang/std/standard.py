@@ -234,9 +234,18 @@ def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False)
     return tl.reshape(h, x.shape)
 
 
+@triton.constexpr_function
+def _swapped(rank, a, b):
+    """The axes of a tile, a and b in each other's place."""
+    axes = list(range(rank))
+    axes[a] = b
+    axes[b] = a
+    return axes
+
+
 @triton.jit
 def flip(x, dim: tl.constexpr = None):
     """x in reverse order along `dim` (default: the last)."""
-    axis: tl.constexpr = _axis(dim, len(x.shape))
-    index = (x.shape[axis] - 1) - _index_along(x.shape, axis)
-    return tl.gather(x, tl.broadcast_to(index, x.shape), axis)
+    last: tl.constexpr = len(x.shape) - 1
+    order: tl.constexpr = _swapped(len(x.shape), _axis(dim, len(x.shape)), last)
+    return tl.permute(tl.permute(x, order)[..., ::-1], order)

@@ -1,5 +1,5 @@
 /* Pass bind: the walk over statements, and relayouts.  See lower/bind/bind.h. */
-#include "lower/bind/bind.h"
+#include "lower/bind/bind_fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +92,33 @@ static void bind_relayout(Bind *s, const NestStmt *st) {
   }
 }
 
+/* ---- flips: digit d of the axis becomes extent - 1 - d ---- */
+
+static void bind_flip(Bind *s, const NestStmt *st) {
+  NestVar *from = st->srcs[0].var, *to = st->dsts[0].var;
+  const Layout l = *from->layout;
+  int axis = (int)nest_int(st, NA_axis, 0), lanes = 0;
+  if (layout_has_padding(&l, axis) || layout_spelled_by(&l, axis, HW_WARP))
+    bind_refuse(s, "warps or padding spell the axis of a flip");
+  bind_start(s, NULL, &l);
+  Affine at = affine_const(0), mirrored = affine_const(0);
+  DimMask registers = 0;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    bool turned = x->axis == axis;
+    if (turned && x->hw == HW_LANE) lanes |= (x->extent - 1) * x->stride;
+    if (!x->index) continue;
+    registers |= (DimMask)1 << d;
+    bind_add_index(&at, x->index, x->stride);
+    bind_add_index(&mirrored, x->index, turned ? -x->stride : x->stride);
+    if (turned) mirrored.c += (int64_t)(x->extent - 1) * x->stride;
+  }
+  NestBuilder outer = bind_open_loops(s, registers);
+  if (lanes) bind_shuffle(s, ref_sub(to, at), ref_sub(from, mirrored), "xor", lanes, to->dtype);
+  else nest_mov(&s->b, ref_sub(to, at), ref_sub(from, mirrored), to->dtype);
+  bind_close(s, outer);
+}
+
 /* ---- inline assembly ---- */
 
 static void bind_asm_call(Bind *s, const NestStmt *st, Affine at, int64_t n) {
@@ -136,6 +163,7 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_REDUCE: bind_reduce(s, st); return;
     case NEST_SCAN: bind_scan(s, st); return;
     case NEST_RELAYOUT: bind_relayout(s, st); return;
+    case NEST_FLIP: bind_flip(s, st); return;
     case NEST_ASM: bind_asm(s, st); return;
     case NEST_DOT: bind_dot(s, st); return;
     case NEST_COPY: bind_copy(s, st); return;

@@ -44,8 +44,41 @@ static void build_reshape(Build *s, const TileOp *op) {
   s->var[r->id] = build_relayout(s, build_held(s, x, &from), &r->type, &want);
 }
 
+/* Can threads exchange a flip's elements within their warp? */
+static bool flips_in_warps(Build *s, const TileOp *op, unsigned axes) {
+  const TileValue *x = op->args[0];
+  Layout l = build_layout_of(s, op->results[0]), own = build_layout_of(s, x);
+  if (!axes || !machine_has(s->u->machine, HAS_COALESCING)) return false;
+  if (s->var[x->id] && !build_same_threads(&own, &l)) return false;
+  for (int a = 0; a < l.rank; a++)
+    if (axes >> a & 1 && (layout_has_padding(&l, a) || layout_spelled_by(&l, a, HW_WARP)))
+      return false;
+  return true;
+}
+
+static void build_flip(Build *s, const TileOp *op, unsigned axes) {
+  const TileValue *r = op->results[0];
+  Layout l = build_layout_of(s, r);
+  NestVar *v = build_held(s, op->args[0], &l);
+  for (int a = 0; a < l.rank; a++) {
+    if (!(axes >> a & 1)) continue;
+    NestStmt *st = nest_stmt(&s->b, NEST_FLIP, 1, 1);
+    st->srcs[0] = ref_var(v);
+    v = nest_tile_var(s->nest, r->name, r->type, &l);
+    st->dsts[0] = ref_var(v);
+    st->type = v->dtype;
+    nest_set_int(s->nest, st, NA_axis, a);
+  }
+  s->var[r->id] = v;
+}
+
 static void slice(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0];
+  unsigned flipped = schedule_flipped_axes(op);
+  if (flips_in_warps(s, op, flipped)) {
+    build_flip(s, op, flipped);
+    return;
+  }
   NestBuffer *buf = build_to_buffer(s, build_own(s, x), &x->type);
   through_buffer(s, op, buf, &x->type, tile_attr(op, TA_starts)->list,
                  tile_attr(op, TA_strides)->list);

@@ -108,6 +108,12 @@ bool layout_has_padding(const Layout *l, int axis) {
   return layout_padded(l, axis) != l->shape[axis];
 }
 
+bool layout_spelled_by(const Layout *l, int axis, HwDim hw) {
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis && l->d[i].hw == hw) return true;
+  return false;
+}
+
 int32_t layout_span(const Layout *l, HwDim hw) {
   int32_t last = 0;
   for (int i = 0; i < l->ndigits; i++)

@@ -78,6 +78,8 @@ const Layout *layout_intern(LayoutSet *set, const Layout *l);
 int64_t layout_padded(const Layout *l, int axis);
 /* Do its digits spell positions after the axis's end? */
 bool layout_has_padding(const Layout *l, int axis);
+/* Does a digit of that hardware dimension spell the axis? */
+bool layout_spelled_by(const Layout *l, int axis, HwDim hw);
 /* One more than the largest coordinate in a hardware dimension: the registers, lanes, bytes... */
 int32_t layout_span(const Layout *l, HwDim hw);
 /* The same of registers, whose number both unrolled and serial digits make up. */

@@ -55,6 +55,7 @@ X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a 
 X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
 X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
+X(FLIP,     N,  1, 1, 0, 0, "axis",                  "the same tile in reverse order along `axis`, in the same layout, through registers and shuffles: no warp digit spells the axis, and it has no padding") \
 X(DOT,      N,  1, 3, 2, 0, "atom precision groups turned", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
 X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \

@@ -129,6 +129,15 @@ bool schedule_renames(const TileValue *v) {
                     v->def->code == TILE_HINT);
 }
 
+unsigned schedule_flipped_axes(const TileOp *op) {
+  const Type *t = &op->args[0]->type;
+  unsigned axes = 0;
+  if (op->code != TILE_SLICE || !type_same_shape(*t, op->results[0]->type)) return 0;
+  for (int a = 0; a < t->rank; a++)
+    if (t->shape[a] > 1 && tile_attr(op, TA_strides)->list[a] < 0) axes |= 1U << a;
+  return axes;
+}
+
 /* ---- groups ---- */
 
 /* the root of a value's group */
@@ -196,6 +205,10 @@ static void tie_op(TileOp *op, void *ctx) {
     case TILE_STORE:
       tie(p, op->args[0], op->args[1]);
       tie(p, op->args[2], op->args[1]);
+      return;
+    case TILE_SLICE:
+      if (machine_has(p->u->machine, HAS_COALESCING) && schedule_flipped_axes(op))
+        tie(p, op->args[0], op->results[0]);
       return;
     case TILE_ASM:
     case TILE_ASM_IMPURE:

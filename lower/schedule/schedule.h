@@ -48,6 +48,10 @@ bool *schedule_index_only(const TileFunc *f, Arena *a);
 /* True if v's op only renames positions, so that nests read through it. */
 bool schedule_renames(const TileValue *v);
 
+/* The axes that op, a slice, turns round whole while it keeps the others whole, as bits; 0 if it is
+ * no such slice. */
+unsigned schedule_flipped_axes(const TileOp *op);
+
 /* The plain layout of a tile: `order` lists its axes from the fastest on; a thread holds `vector`
  * neighbours along order[0]; then come lanes, warps, and what is left. */
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);

@@ -924,6 +924,14 @@ static bool check_relayout(NestCheck *c, const NestStmt *s) {
          nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
 }
 
+static bool check_flip(NestCheck *c, const NestStmt *s) {
+  if (!check_has_attr(c, s, NA_axis) || !check_relayout(c, s)) return false;
+  const NestVar *from = s->srcs[0].var, *to = s->dsts[0].var;
+  if (!layout_eq(from->layout, to->layout)) return nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
+  return nest_int(s, NA_axis, 0) < from->tile.rank ||
+         nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
+}
+
 /* One load from global memory, one store to a buffer. */
 static bool check_copy(NestCheck *c, const NestStmt *s) {
   int loads = 0, stores = 0, others = 0;
@@ -977,6 +985,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_REDUCE] = {false, check_reduce},
     [NEST_SCAN] = {false, check_reduce},
     [NEST_RELAYOUT] = {false, check_relayout},
+    [NEST_FLIP] = {false, check_flip},
     [NEST_DOT] = {false, check_dot},
     [NEST_COPY] = {false, check_copy},
 };
