@@ -179,7 +179,8 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
 /* The type of elements in shared memory: pointers as i64. */
 DType bind_stored(DType t);
 void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
-void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n);
+NestStmt *bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes,
+                         int64_t n);
 
 /* ---- bind_reduce.c ---- */
 void bind_reduce(Bind *s, const NestStmt *st);

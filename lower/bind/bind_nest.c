@@ -181,12 +181,14 @@ void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine
   st->guard = guard;
 }
 
-void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n) {
+NestStmt *bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes,
+                         int64_t n) {
   NestStmt *st = nest_stmt(&s->b, NEST_LD, 1, 0);
   st->dsts[0] = dst;
   st->type = bind_stored(t);
   st->mems[0] = (Mem){buf, base, bytes};
   if (n > 1) nest_set_int(s->nest, st, NA_n, n);
+  return st;
 }
 
 /* ======== nests ======== */

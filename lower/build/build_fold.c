@@ -79,21 +79,36 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
   s->b = outer;
 }
 
-/* An axis spelled by warps, lanes and one register digit, in that order (lower/bind/bind_scan.c); a
- * thread holds at least `run` elements.  The axis has the warps that other axes leave. */
-static Layout run_layout(Build *s, const Type *t, int axis, int64_t run) {
-  int order[MAX_RANK], n = 0, warps = s->nest->warps, lanes = s->nest->lanes, use = warps;
-  order[n++] = axis;
-  for (int a = t->rank - 1; a >= 0; a--)
-    if (a != axis) order[n++] = a;
-  int64_t extent = t->shape[axis], rows = 1;
-  for (int a = 0; a < t->rank; a++)
-    if (a != axis) rows *= t->shape[a];
-  for (; use > 1 && rows > 1; rows = (rows + 1) / 2) use /= 2;
-  while (use > 1 && extent < (int64_t)use * lanes * 2) use /= 2;
-  int64_t least = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
-  if (run < least) run = least;
-  return schedule_blocked(t, order, (int)run, warps, lanes);
+/* A scan takes the layout that its operand is held in, if the digits of its axis are in the order
+ * that lower/bind/bind_scan.c takes.  Where a thread's runs are single elements, and the tile fits
+ * a quarter of shared memory, shuffles for each element cost more than an exchange. */
+static bool scans_in_place(Build *s, const TileOp *op, const Layout *l) {
+  enum { FEW = 4, PART = 4 };
+  const Type *t = &op->args[0]->type;
+  int axis = (int)tile_int(op, TA_axis, 0), last = -1;
+  int32_t chunks = 1, extent[HW_COUNT + 1] = {0};
+  bool ordered = machine_has(s->u->machine, HAS_COALESCING);
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (d->axis != axis) continue;
+    /* Chunks come first, runs last. */
+    int rank = d->hw == HW_REG ? (last < 0 ? 0 : HW_COUNT) : d->hw;
+    ordered &= rank > last && d->hw != HW_SERIAL;
+    last = rank;
+    extent[rank] = d->extent;
+  }
+  if (extent[HW_WARP] || extent[HW_LANE] || extent[HW_COUNT]) chunks = extent[0] ? extent[0] : 1;
+  if (!ordered || (chunks > 1 && tile_int(op, TA_reverse, 0) && layout_has_padding(l, axis)))
+    return false;
+  int64_t bytes = type_numel(*t) * dtype_bytes((DType)t->dtype) * (int64_t)op->nargs;
+  return chunks <= FEW || extent[HW_COUNT] > 1 || bytes > s->u->machine->shared / PART;
+}
+
+static Layout scan_layout(Build *s, const TileOp *op) {
+  Layout l = build_layout_of(s, op->args[0]);
+  if (scans_in_place(s, op, &l)) return l;
+  return schedule_runs(&op->args[0]->type, (int)tile_int(op, TA_axis, 0), 1, s->nest->warps,
+                       s->nest->lanes);
 }
 
 /* Padding has no neutral element for a user's function: an axis with padding that is reduced by one
@@ -102,10 +117,10 @@ static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
   enum { SHORT = 16 };
   const Type *t = &op->args[0]->type;
   Layout l = build_layout_of(s, op->args[0]);
-  int axis = (int)tile_int(op, TA_axis, 0);
-  if (code == NEST_SCAN) return run_layout(s, t, axis, 1);
+  int axis = (int)tile_int(op, TA_axis, 0), warps = s->nest->warps, lanes = s->nest->lanes;
+  if (code == NEST_SCAN) return scan_layout(s, op);
   if (tile_str(op, TA_combine, NULL) || !layout_has_padding(&l, axis)) return l;
-  return run_layout(s, t, axis, t->shape[axis] <= SHORT ? t->shape[axis] : 1);
+  return schedule_runs(t, axis, t->shape[axis] <= SHORT ? t->shape[axis] : 1, warps, lanes);
 }
 
 void build_fold_op(Build *s, const TileOp *op, NestCode code) {

@@ -9,7 +9,7 @@
 #include "lower/target/wgmma_layout.h"
 
 /* How sure an anchor is of its choice; the surest of a group wins. */
-enum { RANK_NONE, RANK_DERIVED, RANK_STORE, RANK_LOAD, RANK_DOT };
+enum { RANK_NONE, RANK_DERIVED, RANK_SCAN, RANK_STORE, RANK_LOAD, RANK_DOT };
 
 typedef struct {
   int rank;
@@ -474,9 +474,35 @@ static void anchor_op(TileOp *op, void *ctx) {
   }
 }
 
+/* ---- scans ---- */
+
+/* Threads that hold neighbours along a scan's axis have less to exchange.  Where lanes that follow
+ * each other are along another axis, which rows a warp has makes no difference to its accesses. */
+static void settle_scan(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  const TileValue *v = op->nargs ? op->args[0] : NULL;
+  if (op->code != TILE_SCAN || !machine_has(p->u->machine, HAS_COALESCING) || !plan_held(p, v))
+    return;
+  int axis = (int)tile_int(op, TA_axis, 0);
+  Choice *c = &p->choice[plan_find(p, v->id)];
+  if (!c->rank) {
+    int warps = schedule_warps(p->u), lanes = p->u->machine->lanes;
+    c->rank = RANK_SCAN;
+    c->layout = schedule_runs(&v->type, axis, 1, warps, lanes);
+  } else if (c->rank <= RANK_LOAD) {
+    bool across = true;
+    for (int i = 0; i < c->layout.ndigits; i++) {
+      const Digit *d = &c->layout.d[i];
+      across &= d->axis != axis || d->hw != HW_LANE || d->stride > 1;
+    }
+    if (across) c->layout = schedule_registers_last(&c->layout, axis);
+  }
+}
+
 static void plan_anchors(Plan *p) {
   tile_walk(p->f->body, note_chain, p);
   tile_walk(p->f->body, anchor_op, p);
+  tile_walk(p->f->body, settle_scan, p);
 }
 
 /* ======== propagation ======== */

@@ -56,6 +56,12 @@ unsigned schedule_flipped_axes(const TileOp *op);
  * neighbours along order[0]; then come lanes, warps, and what is left. */
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);
 
+/* An axis spelled by warps, lanes and one register digit, in that order; a thread holds at least
+ * `run` elements.  The axis has the warps that other axes leave. */
+Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes);
+/* The layout in which registers spell the least significant digits of the axis. */
+Layout schedule_registers_last(const Layout *l, int axis);
+
 /* The axes of a tile, the last one first. */
 void schedule_order(const Type *t, int *order);
 /* How often an atom of `step` is repeated along an axis. */

@@ -1,6 +1,8 @@
 /* Layouts that follow from a shape alone: plain ones, and fragments of matrix instructions. */
 #include "lower/schedule/schedule.h"
 
+#include <string.h>
+
 /* ---- plain layouts ---- */
 
 static int min_int(int a, int b) { return a < b ? a : b; }
@@ -45,6 +47,36 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
 
 void schedule_order(const Type *t, int *order) {
   for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
+}
+
+Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes) {
+  int order[MAX_RANK], n = 0, use = warps;
+  order[n++] = axis;
+  for (int a = t->rank - 1; a >= 0; a--)
+    if (a != axis) order[n++] = a;
+  int64_t extent = t->shape[axis], rows = 1;
+  for (int a = 0; a < t->rank; a++)
+    if (a != axis) rows *= t->shape[a];
+  for (; use > 1 && rows > 1; rows = (rows + 1) / 2) use /= 2;
+  while (use > 1 && extent < (int64_t)use * lanes * 2) use /= 2;
+  int64_t least = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
+  if (run < least) run = least;
+  return schedule_blocked(t, order, (int)run, warps, lanes);
+}
+
+Layout schedule_registers_last(const Layout *l, int axis) {
+  Layout r = {.rank = l->rank};
+  memcpy(r.shape, l->shape, sizeof r.shape);
+  for (int i = 0; i < l->ndigits; i++) {
+    bool held_back = l->d[i].axis == axis && l->d[i].hw == HW_REG;
+    if (!held_back)
+      layout_push(&r, l->d[i].axis, (HwDim)l->d[i].hw, l->d[i].extent, l->d[i].stride);
+    bool last = l->d[i].axis == axis && (i + 1 == l->ndigits || l->d[i + 1].axis != axis);
+    for (int k = 0; last && k <= i; k++)
+      if (l->d[k].axis == axis && l->d[k].hw == HW_REG)
+        layout_push(&r, axis, HW_REG, l->d[k].extent, l->d[k].stride);
+  }
+  return r;
 }
 
 /* ---- fragments ---- */

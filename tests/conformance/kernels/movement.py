@@ -179,3 +179,9 @@ def loads_by_element(x_ptr, table_ptr, out_ptr, limit, N: tl.constexpr):
     x = tl.load(x_ptr + i)
     at = tl.where(x > limit, x // 2 * 2 - limit, 1 << 28)
     tl.store(out_ptr + i, tl.map_elementwise(pick, table_ptr + at, x, limit))
+
+
+@triton.jit
+def flip_tile(x_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr, AXIS: tl.constexpr):
+    i = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    tl.store(out_ptr + i, tl.flip(tl.load(x_ptr + i), AXIS))

@@ -209,3 +209,20 @@ def running_maximum(x_ptr, out_ptr, top_ptr, ROWS: tl.constexpr, COLS: tl.conste
     x = tl.load(x_ptr + i)
     tl.store(out_ptr + i, tl.associative_scan(x, 1, larger_asserted))
     tl.store(top_ptr + tl.arange(0, ROWS), tl.reduce(x, 1, larger_asserted))
+
+
+@triton.jit
+def after_affine(a, b, c, d):
+    return a * c, b * c + d
+
+
+@triton.jit
+def scans_of_rows(x_ptr, sum_ptr, map_ptr, ROWS: tl.constexpr, COLS: tl.constexpr,
+                  AXIS: tl.constexpr, REVERSE: tl.constexpr):
+    """Sums, and affine maps one after the other, along either axis; wide rows are many chunks."""
+    i = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    x = tl.load(x_ptr + i)
+    tl.store(sum_ptr + i, tl.cumsum(x, AXIS, REVERSE))
+    sign = tl.where(x < 0, -1, 1).to(x.dtype)
+    maps = tl.associative_scan((sign, x), AXIS, after_affine, REVERSE)
+    tl.store(map_ptr + i, maps[0] + maps[1])

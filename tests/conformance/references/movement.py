@@ -180,3 +180,14 @@ def loads_by_element(rng, n=128, limit=10):
     y = np.where(x > limit, np.where(x % 2 == 0, table[at], -table[at + 1]), x)
     args = dict(x_ptr=x, table_ptr=table, out_ptr=new("empty", "i32", n), limit=limit)
     return args, dict(N=n), "1", dict(out_ptr=y)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, rows=256, cols=256)
+@case(FILE, tol=0, rows=64, cols=32, axis=0, dtype="i64", options=("--num-warps", "1"))
+@case(FILE, tol=0, rows=64, cols=32, axis=0, dtype="i64")
+@case(FILE, tol=0, rows=3, cols=100, dtype="i64")
+def flip_tile(rng, rows=16, cols=64, axis=1, dtype="f32"):
+    x = rng.integers(-99, 100, (rows, cols)).astype("i8" if dtype == "i64" else "f4")
+    args = dict(x_ptr=x, out_ptr=new("empty", dtype, rows, cols))
+    return args, dict(ROWS=rows, COLS=cols, AXIS=axis), "1", dict(out_ptr=np.flip(x, axis))

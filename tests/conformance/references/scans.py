@@ -132,3 +132,31 @@ def running_maximum(rng, rows=4, cols=64):
     outs = dict(out_ptr=new("empty", "f32", rows, cols), top_ptr=new("empty", "f32", rows))
     return dict(x_ptr=x, **outs), dict(ROWS=rows, COLS=cols), "1", \
         dict(out_ptr=np.maximum.accumulate(x, 1), top_ptr=x.max(1))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, cols=65536, options=("--num-warps", "16"))
+@case(FILE, tol=0, cols=16384, dtype="i64", reverse=True, options=("--num-warps", "8"))
+@case(FILE, tol=0, rows=2, cols=3000, options=("--num-warps", "8"))
+@case(FILE, tol=0, rows=2, cols=3000, reverse=True)
+@case(FILE, tol=0, rows=64, cols=64, axis=0, reverse=True)
+@case(FILE, tol=0, rows=300, cols=8, dtype="i64", axis=0, options=("--num-warps", "8"))
+@case(FILE, tol=0, rows=16, cols=256, options=("--num-warps", "1"))
+def scans_of_rows(rng, rows=1, cols=2048, dtype="f32", axis=1, reverse=False):
+    x = rng.integers(-3, 4, (rows, cols)).astype("i8" if dtype == "i64" else "f4")
+    turned = np.flip(x, axis) if reverse else x
+    lines = np.moveaxis(turned, axis, 0).astype("f8")
+    sign, value = np.ones(lines.shape[1]), np.zeros(lines.shape[1])
+    maps = np.empty_like(lines)
+    for i, line in enumerate(lines):
+        own = np.where(line < 0, -1, 1)
+        sign, value = sign * own, (value * own if i else 0) + line
+        maps[i] = sign + value
+    maps = np.moveaxis(maps, 0, axis)
+    maps = np.flip(maps, axis) if reverse else maps
+    sums = np.cumsum(turned, axis)
+    sums = np.flip(sums, axis) if reverse else sums
+    args = dict(x_ptr=x, sum_ptr=new("empty", dtype, rows, cols),
+                map_ptr=new("empty", dtype, rows, cols))
+    defines = dict(ROWS=rows, COLS=cols, AXIS=axis, REVERSE=reverse)
+    return args, defines, "1", dict(sum_ptr=sums, map_ptr=maps)
