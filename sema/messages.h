@@ -248,7 +248,6 @@
 #define H_SEMA_FSTRING "print(\"text\", value) prints it"
 #define E_SEMA_PRINT_PREFIX "the prefix of device_print must be printable ASCII, not %s"
 #define E_SEMA_ASM "inline assembly: %s"
-#define E_SEMA_ASM_POINTER "inline assembly: a result is a pointer; take a uint64 and cast it"
 #define E_SEMA_ASM_SHAPE \
   "inline assembly that is not pure takes tiles whose extents are powers of two, not %s"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"

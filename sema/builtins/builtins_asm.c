@@ -37,10 +37,7 @@ static bool asm_results(Sema *S, const Call *c, AsmRequest *r) {
   for (uint32_t i = 0; i < n; i++) {
     if (!want_dtype(S, items[i], c->spans[3], &r->dtypes[i])) return false;
     t[i] = (DType)r->dtypes[i].type.dtype;
-    if (t[i] == DT_PTR) {
-      sema_error(S, c->spans[3], E_SEMA_ASM_POINTER);
-      return false;
-    }
+    if (t[i] == DT_PTR) t[i] = DT_U64; /* the address, of which emit_asm() makes a pointer */
   }
   if (!n) refuse_argument(S, given, "dtype", "a dtype or several", c->spans[3]);
   r->types.results = t;
@@ -118,14 +115,18 @@ static Value emit_asm(Sema *S, const Call *c, const AsmRequest *r) {
   Type *types = ARENA_ARRAY(S->arena, Type, count);
   if (!can_emit(S)) return value_error();
   for (uint32_t i = 0; i < n; i++) args[i] = materialize(S, r->args[i], c->at);
-  for (uint32_t i = 0; i < count; i++) types[i] = type_like(r->dtypes[i].type, shape);
+  for (uint32_t i = 0; i < count; i++)
+    types[i] = type_like(type_scalar(r->types.results[i]), shape);
   TileOp *op = emit(S, r->pure ? TILE_ASM : TILE_ASM_IMPURE, args, n, types, count, c->at);
   tile_set_str(S->fn, op, TA_asm, r->text);
   tile_set_str(S->fn, op, TA_constraints, r->constraints);
   if (r->types.pack > 1) tile_set_int(S->fn, op, TA_pack, r->types.pack);
   Value *results = ARENA_ARRAY(S->arena, Value, count);
-  for (uint32_t i = 0; i < count; i++)
-    results[i] = (Value){.kind = V_TILE, .u.tile = op->results[i]};
+  for (uint32_t i = 0; i < count; i++) {
+    Type t = r->dtypes[i].type;
+    results[i] = value_tile(op->results[i]);
+    if (t.dtype == DT_PTR) results[i] = cast_to(S, results[i], t, false, c->at);
+  }
   return r->tuple ? value_tuple(S->arena, results, count) : results[0];
 }
 

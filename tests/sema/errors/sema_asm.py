@@ -14,7 +14,7 @@ def kernel(x, n, B: tl.constexpr):
     tl.inline_asm_elementwise("", v, [n], dtype=i, is_pure=True, pack=1)
     tl.inline_asm_elementwise("", "=r,r", [n], dtype=7, is_pure=True, pack=1)
     tl.inline_asm_elementwise("", "=r,r", [n], dtype=(), is_pure=True, pack=1)
-    tl.inline_asm_elementwise("", "=r,r", [n], dtype=tl.pointer_type(f), is_pure=True, pack=1)
+    tl.inline_asm_elementwise("", "=r,r", [n], dtype=tl.pointer_type(i), is_pure=True, pack=1)
     tl.inline_asm_elementwise("", "=r,r", [n], dtype=i, is_pure=True, pack=0)
     tl.inline_asm_elementwise("", "=r,r", [n], dtype=i, is_pure=n, pack=1)
     tl.inline_asm_elementwise("", "=r,r", [w], dtype=i, is_pure=False, pack=1)
