@@ -14,6 +14,7 @@
 #define N_SEMA_AND_HERE "and here"
 #define N_SEMA_HOST_CODE "because of its '%s' here"
 #define N_SEMA_GLOBAL "its value can't be evaluated without Python"
+#define H_SEMA_GLOBAL "give its value: -D %s=..."
 #define H_SEMA_NEAREST "did you mean '%s'?"
 #define H_SEMA_IMPORT "write `%s` at the top of the file"
 #define H_SEMA_LANGUAGE "did you mean 'tl.%s', after `import triton.language as tl`?"

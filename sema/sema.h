@@ -137,6 +137,12 @@ bool sema_is_item(const char *name, const char *param);
 /* The parameter that an argument of this name belongs to; NULL if there is none. */
 const KernelParam *sema_param_of(const Kernel *k, const char *name);
 
+/* Values of names of files for the evaluations that follow: of constants that only Python can
+ * compute, and of names of the host function around a kernel. */
+void sema_give(Program *p, const KernelArg *args, uint32_t n);
+/* Does a file that was read bind the name, or a host function around the kernel? */
+bool sema_binds(Program *p, const Kernel *k, const char *name);
+
 typedef struct {
   const char *name;     /* of the parameter, or of an item */
   uint32_t param;       /* which one of the kernel */

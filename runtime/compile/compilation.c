@@ -449,14 +449,44 @@ static int read_request_args(Compilation *c, const nereid_request *r) {
   return 0;
 }
 
-static int check_param_name(const Kernel *k, Name name) {
-  const char *names[256];
-  size_t n = 0;
-  if (sema_param_of(k, name)) return 0;
-  for (uint32_t i = 0; i < k->nparams && n < 256; i++) names[n++] = k->params[i].name;
+int compile_check_name(Program *p, const Kernel *k, const char *name, bool constant, bool read) {
+  const char **names = calloc(k->nparams + 1, sizeof *names);
   char hint[256];
-  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
-                   error_suggest_or_list(hint, sizeof hint, name, names, n));
+  if (!names) return error_out_of_memory();
+  for (uint32_t i = 0; i < k->nparams; i++) names[i] = k->params[i].name;
+  bool similar = *error_suggest(hint, sizeof hint, name, names, k->nparams);
+  bool known = constant && (sema_binds(p, k, name) || (!similar && !read));
+  int code = known ? 0
+                   : error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
+                               error_suggest_or_list(hint, sizeof hint, name, names, k->nparams));
+  free(names);
+  return code;
+}
+
+static int check_given(const Compilation *c, bool read) {
+  int code = 0;
+  for (uint32_t i = 0; i < c->ngiven && !code; i++) {
+    const KernelArg *arg = &c->given[i];
+    bool constant = arg->kind != ARG_TYPE && arg->kind != ARG_ONE;
+    code = compile_check_name(c->program, c->kernel, arg->name, constant, read);
+  }
+  return code;
+}
+
+/* The arguments that are no parameters, to c->given. */
+static int separate_given(Compilation *c) {
+  KernelArg *args = ARENA_ARRAY(c->arena, KernelArg, c->nargs);
+  KernelArg *given = ARENA_ARRAY(c->arena, KernelArg, c->nargs);
+  uint32_t n = 0, ngiven = 0;
+  for (uint32_t i = 0; i < c->nargs; i++)
+    if (sema_param_of(c->kernel, c->args[i].name)) args[n++] = c->args[i];
+    else given[ngiven++] = c->args[i];
+  c->args = args;
+  c->nargs = n;
+  c->given = given;
+  c->ngiven = ngiven;
+  sema_give(c->program, given, ngiven);
+  return check_given(c, false);
 }
 
 /* A number as a run-time parameter's constant would promote as constexprs do. */
@@ -528,8 +558,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   c->kernel = sema_find(c->program, r->kernel);
   if (!c->kernel) return compile_not_found(c->program);
   code = read_request_args(c, r);
-  for (uint32_t i = 0; !code && i < c->nargs; i++)
-    code = check_param_name(c->kernel, c->args[i].name);
+  if (!code) code = separate_given(c);
   for (uint32_t i = 0; !code && i < c->nargs; i++)
     code = check_constant_arg(c->kernel, &c->args[i]);
   if (code) return code;
@@ -537,6 +566,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   if (has_open_param(c)) add_heuristics(c, options.target);
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
   code = lookup_failure(c);
+  if (!code) code = check_given(c, true);
   if (code) return code;
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
   if (r->symbol) f->name = pool_name(c->names, r->symbol);

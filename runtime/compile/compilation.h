@@ -45,6 +45,8 @@ typedef struct {
   Unit *unit;           /* after compile_specialize */
   const KernelArg *args;
   uint32_t nargs;
+  const KernelArg *given; /* values of names that are no parameters */
+  uint32_t ngiven;
   bool from_ir;
   const char *preferred; /* the target where neither the request nor scheduled IR names one */
 } Compilation;
@@ -66,6 +68,12 @@ int compile_not_found(Program *p);
 Unit *units_find(const Units *units, Diags *d, const char *which);
 /* Is there a later one of the same name? */
 bool units_shadowed(const Units *units, uint32_t i);
+/* Fails for an argument that is no parameter of the kernel and gives no name of a file its value,
+ * as a constant may.  That it is misspelt shows at once beside a parameter of a similar name,
+ * else once the files are read (`read`). */
+int compile_check_name(Program *p, const Kernel *k, const char *name, bool constant, bool read);
+/* The same for a kernel of a module, whose imports were not followed. */
+int module_check_name(nereid_module *m, const nereid_kernel_info *kernel, const char *name);
 /* Sema: the kernel for the request's arguments, as a unit at LEVEL_TILE; or checks that IR text
  * agrees with the request. */
 int compile_specialize(Compilation *c, const nereid_request *r);

@@ -91,6 +91,12 @@ static const nereid_kernel_info *info_of_unit(const nereid_module *m, const Unit
   return NULL;
 }
 
+int module_check_name(nereid_module *m, const nereid_kernel_info *kernel, const char *name) {
+  const Kernel *k = m->c.from_ir ? NULL : &m->kernels[kernel - m->infos];
+  if (!k || sema_param_of(k, name)) return 0;
+  return compile_check_name(m->c.program, k, name, true, false);
+}
+
 /* ---- the API ---- */
 
 static int read_module_body(void *arg) {

@@ -27,9 +27,6 @@ static int unknown_param(const nereid_kernel_info *k, const char *name) {
                    error_suggest_or_list(hint, sizeof hint, name, names, n));
 }
 
-int arguments_check_name(const nereid_kernel_info *k, const char *name) {
-  return arguments_param(k, name) ? 0 : unknown_param(k, name);
-}
 
 Argument *arguments_find(const Arguments *a, const char *name) {
   for (int i = 0; i < a->len; i++)

@@ -38,8 +38,6 @@ int arguments_read(Arguments *out, const nereid_kernel_info *kernel, const nerei
 void arguments_free(Arguments *a);
 /* NULL if there is none of that name. */
 const nereid_param *arguments_param(const nereid_kernel_info *kernel, const char *name);
-/* Fails for such a name. */
-int arguments_check_name(const nereid_kernel_info *kernel, const char *name);
 Argument *arguments_find(const Arguments *a, const char *name);
 /* Has every run-time parameter a value, here and not as a constant of the request?  Constexprs are
  * for the compiler to miss. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compile/compilation.h"
 #include "runtime/compile/spec.h"
 #include "runtime/messages.h"
 #include "runtime/tune/tuning.h"
@@ -27,7 +28,7 @@ static const char *problem_fixed(const Problem *p, const char *name) {
 static int check_fixed(const Problem *p) {
   int code = 0;
   for (int i = 0; i < p->request.nargs && !code; i++)
-    code = arguments_check_name(p->info, p->request.args[i].name);
+    code = module_check_name(p->module, p->info, p->request.args[i].name);
   return code;
 }
 

@@ -202,6 +202,10 @@ static void undefined_name(Sema *S, Name name, Span at) {
     sema_hint(S, H_SEMA_IMPORT, usual_import(name));
     return;
   }
+  if (is_host_parameter(S->frame->module, name)) {
+    sema_hint(S, H_SEMA_GLOBAL, name);
+    return;
+  }
   Nearest n = language_nearest(S, "triton.language", name);
   if (n.best && !n.distance) {
     sema_hint(S, H_SEMA_LANGUAGE, name);

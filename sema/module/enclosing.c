@@ -14,6 +14,7 @@ static ModuleInfo *body_module(Program *p, ModuleInfo *outer, const FuncDef *f) 
   ModuleInfo *m = ARENA_NEW(p->arena, ModuleInfo);
   *m = (ModuleInfo){.path = outer->path, .ast = ast, .is_package = outer->is_package};
   m->outer = outer;
+  m->body_of = f;
   module_index(p, m, &ast->body);
   return m;
 }

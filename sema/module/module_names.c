@@ -259,6 +259,8 @@ static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
   }
   sema_error(S, at, E_SEMA_GLOBAL, name);
   if (unknown) sema_note(S, unknown->span, N_SEMA_GLOBAL);
+  bool in_kernel = S->frame->func && S->frame->func->def;
+  if (unknown && in_kernel && !S->p->outside) sema_hint(S, H_SEMA_GLOBAL, name);
 }
 
 /* A result is cached only if it is a value and none of the name's candidates is being evaluated: an
@@ -267,6 +269,7 @@ static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   uint32_t i;
   if (m->is_std) std_need(S->p, m, name);
+  if (given_get(S, m, name, at, out)) return true;
   if (!map_get(&m->index, name, &i)) return get_elsewhere(S, m, name, at, out);
   Global *g = &m->globals.data[i];
   if (g->done) {

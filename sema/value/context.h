@@ -12,6 +12,7 @@
  *     language.c     names of the language, and of its library lang/std
  *     reexports.c    names of the language that other packages pass on
  *     enclosing.c    host functions around kernels    outside.c     names that the caller knows
+ *     given_names.c  values that a request gives names
  *   eval/       owns the evaluation of functions; from a syntax tree to a value and tile IR
  *     statements.c   statements, assignments and early exits
  *     branch.c       branches, and the join of the values of their sides
@@ -100,6 +101,7 @@ struct ModuleInfo {
   bool is_scope;     /* it is nothing but a scope, and `path` its name */
   bool is_class;     /* its text is a class, perhaps without the decorator */
   ModuleInfo *outer; /* of a host function's body: where names that it doesn't bind are looked up */
+  const FuncDef *body_of; /* that function */
 };
 
 typedef struct StdIndex StdIndex;
@@ -126,6 +128,8 @@ struct Program {
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
   Outside *outside; /* NULL: the caller knows no names */
+  const KernelArg *given; /* of sema_give() */
+  uint32_t ngiven;
 };
 
 /* The module that an import names: `dots` leading dots and a dotted path, seen from `from`.
@@ -513,6 +517,12 @@ bool outside_default(Sema *S, const ModuleInfo *m, const FuncDef *def, const Par
 
 /* The result of calling a function of the caller's with constants, if the caller can call it. */
 bool outside_call(Sema *S, const Func *fn, const CallArgs *args, Value *out);
+
+/* ---- given_names.c ---- */
+/* The value that the request gives a name that `m` binds; false if it gives none. */
+bool given_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out);
+/* Is it a parameter of a host function around what is evaluated? */
+bool is_host_parameter(const ModuleInfo *m, Name name);
 
 /* ---- enclosing.c ---- */
 /* The scope of a kernel's free names: its file, or the host function around it. */
