@@ -19,6 +19,9 @@
  * its message in nereid_error_message(), structs that the caller fills start from zeros.  Further:
  *   - An executable keeps nothing of its graph, which may be freed before it.  It must be freed
  *     before its device.
+ *   - Where a plan of a model of ONNX's can't hold an open size, the model is compiled for the
+ *     sizes of the run, and for values of inputs that decide shapes; this is kept for the next run
+ *     of the same ones (the last 64).
  *   - A graph and a session are used by one thread at a time, and so are the functions that run an
  *     executable itself.  Any number of threads run an executable at once, each with a session.
  */
@@ -60,8 +63,8 @@ typedef struct {
   const char *weights; /* a path; NULL: the file's own */
   /* Values of inputs, in the model's order and in host memory, which must outlive the graph.  A
    * model of ONNX's needs those that decide shapes, and is then for these values alone: a run
-   * with others fails.  Inputs of a graph as text that have no type there take that of their
-   * value.  The rest is not looked at. */
+   * with others compiles it anew.  Inputs of a graph as text that have no type there take that of
+   * their value.  The rest is not looked at. */
   const nereid_tensor *inputs;
   int ninputs;
   const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that position */
@@ -192,7 +195,7 @@ typedef struct {
   const char *type;      /* "f32[s0, 64]": where sizes are open, by their symbols */
   const char *dtype;     /* "f32" */
   nereid_dl_dtype dl_dtype;
-  int ndim;
+  int ndim;              /* -1: of an output whose axes depend on the sizes of the run */
   int is_number; /* an integer in Python, which decides sizes or follows from them: type "Sym(s1)".
                     It is passed as an i64 tensor without axes, in host memory; an output is there
                     when the run returns, not when it is over */

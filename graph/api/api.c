@@ -33,7 +33,7 @@ int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
   nereid_graph *g = calloc(1, sizeof *g);
   if (!g) return error_out_of_memory();
   int code = copy_source(g, source);
-  if (!code) code = model_read(&g->model, &g->source);
+  if (!code) code = api_read(&g->model, g);
   if (code) {
     nereid_graph_free(g);
     return code;
@@ -60,7 +60,8 @@ int nereid_graph_has_operator(const char *name) {
 static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
   ModeOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
-  int code = 0;
+  int code = api_check_whole(m);
+  if (code) return code;
   bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
   if (!planned) {
     if (o->run_passes || o->dump_after)
@@ -108,17 +109,27 @@ static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
       number != NULL, 0};
 }
 
+/* As the file declares them. */
+static nereid_graph_value declared_value(const OnnxOutput *o, int place) {
+  return (nereid_graph_value){
+      o->name, o->type, dtype_name(o->dtype), array_dl_dtype(o->dtype), o->rank, 0, place};
+}
+
 static int describe_body(void *arg) {
   nereid_executable *e = arg;
   Arena *a = e->model->arena;
   e->mode = e->mode ? arena_strndup(a, e->mode, strlen(e->mode)) : "default";
   uint32_t in = executable_inputs(e->e), out = executable_outputs(e->e);
+  bool declared = api_is_sized(e);
+  if (declared) out = (uint32_t)e->model->found.outputs.len;
+  e->noutputs = (int)out;
   e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
   e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
   for (uint32_t i = 0; i < in; i++) e->inputs[i] = buffer_value(a, executable_input(e->e, i));
   for (uint32_t i = 0; i < out; i++) {
-    e->outputs[i] = buffer_value(a, executable_output(e->e, i));
-    e->outputs[i].place = (int)e->model->plan->positions[i];
+    if (declared) e->outputs[i] = declared_value(&e->model->found.outputs.data[i], (int)i);
+    else e->outputs[i] = buffer_value(a, executable_output(e->e, i));
+    if (!declared) e->outputs[i].place = (int)e->model->plan->positions[i];
   }
   return 0;
 }
@@ -219,6 +230,19 @@ static int plan_model(nereid_executable *e, nereid_graph *g, const nereid_graph_
   return model_plan(e->model, &options->compile);
 }
 
+/* Where no plan holds the open sizes: what can be said of the inputs. */
+static int plan_inputs_alone(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
+                             ModeOptions *options, int code) {
+  if (api_is_sized(e)) return code;
+  Model *whole = e->model;
+  code = model_read_inputs(&e->model, &g->source, code);
+  if (code) return code;
+  model_free(whole);
+  code = api_fit_model(e->model, o);
+  options->compile.libraries = NULL;
+  return code ? code : model_plan(e->model, &options->compile);
+}
+
 static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
@@ -231,14 +255,18 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
     options.compile.gpu = &options.gpu;
   }
   if (!code) code = api_take_model(&e->model, g, o);
+  bool open = !code && model_is_open(e->model);
   if (!code) code = plan_model(e, g, o, &options);
-  e->tunes = options.compile.tune;
+  if (code == NEREID_E_FILE && open) code = plan_inputs_alone(e, g, o, &options, code);
+  bool whole = !code && !api_is_sized(e);
+  e->tunes = options.compile.tune && whole;
   options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
-  options.execute.defer = o->defer_compile != 0;
+  options.execute.defer = o->defer_compile != 0 || !whole;
   if (!code && !options.execute.defer) code = api_tune(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
+  if (!code && open && e->model->onnx) code = sized_new(e, o);
   if (code) return code;
   e->main = executable_main(e->e);
   return api_describe(e);
@@ -266,6 +294,7 @@ int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_devic
 
 void nereid_executable_free(nereid_executable *e) {
   if (!e) return;
+  sized_free(e->sized);
   executable_free(e->e);
   api_unmap(e);
   model_free(e->model);
@@ -279,15 +308,15 @@ int nereid_executable_ninputs(const nereid_executable *e) {
 }
 int nereid_executable_nplaces(const nereid_executable *e) {
   REQUIRE(e);
-  return (int)e->model->plan->nreturned;
+  return api_is_sized(e) ? e->noutputs : (int)e->model->plan->nreturned;
 }
 
 int nereid_executable_noutputs(const nereid_executable *e) {
   REQUIRE(e);
-  return (int)executable_outputs(e->e);
+  return e->noutputs;
 }
 
-static int no_such(const char *what, int i, uint32_t n) {
+int api_no_such(const char *what, int i, uint32_t n) {
   return error_set(NEREID_E_USAGE, E_GRAPH_NUMBER, what, i, n);
 }
 
@@ -295,7 +324,7 @@ int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e,
   REQUIRE_OUT(out);
   REQUIRE(e);
   uint32_t n = executable_inputs(e->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (i < 0 || (uint32_t)i >= n) return api_no_such("input", i, n);
   *out = e->inputs[i];
   return 0;
 }
@@ -303,8 +332,8 @@ int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e,
 int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e, int i) {
   REQUIRE_OUT(out);
   REQUIRE(e);
-  uint32_t n = executable_outputs(e->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("output", i, n);
+  uint32_t n = (uint32_t)e->noutputs;
+  if (i < 0 || (uint32_t)i >= n) return api_no_such("output", i, n);
   *out = e->outputs[i];
   return 0;
 }
@@ -315,7 +344,7 @@ int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const ne
   REQUIRE(e);
   if (ngiven) REQUIRE(given);
   uint32_t n = executable_inputs(e->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (i < 0 || (uint32_t)i >= n) return api_no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;
   return execution_input_shape(e->main, given, ngiven, (uint32_t)i, shape);
 }
@@ -325,19 +354,52 @@ int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *g
   REQUIRE(e);
   if (ngiven) REQUIRE(given);
   uint32_t n = executable_inputs(e->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (i < 0 || (uint32_t)i >= n) return api_no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;
   return execution_input_follows(e->main, given, ngiven, (uint32_t)i);
 }
 
 /* ---- running ---- */
 
-static int describe_outputs(const nereid_executable *e, const Execution *x, nereid_tensor *outputs,
-                            int noutputs) {
+int api_describe_outputs(const nereid_executable *e, const Execution *x, nereid_tensor *outputs,
+                         int noutputs) {
   if (noutputs != nereid_executable_noutputs(e))
-    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, (uint32_t)e->noutputs, noutputs);
   for (int i = 0; i < noutputs; i++) execution_describe(x, (uint32_t)i, &outputs[i]);
   return 0;
+}
+
+bool api_needs_sized(const nereid_executable *e, const Execution *x, int code) {
+  return e->sized && (code ? execution_refused(x) : api_is_sized(e));
+}
+
+typedef int Call(nereid_executable *e, void *context);
+
+typedef struct {
+  Call *call;
+  void *context;
+} SizedCall;
+
+static int call_sized(SizedPlan *p, void *context, bool *refused) {
+  const SizedCall *c = context;
+  nereid_executable *e = sized_executable(p);
+  int code = c->call(e, c->context);
+  *refused = code && execution_refused(e->main);
+  return code;
+}
+
+static int call_with(nereid_executable *e, const nereid_tensor *inputs, int ninputs, Call *call,
+                     void *context) {
+  int code = api_is_sized(e) ? execution_check(e->main, inputs, ninputs, true) : call(e, context);
+  SizedCall c = {call, context};
+  return api_needs_sized(e, e->main, code) ? sized_use(e->sized, inputs, ninputs, call_sized, &c)
+                                           : code;
+}
+
+static int check_call(nereid_executable *e, void *call) {
+  const ExecutionCall *c = call;
+  int code = execution_check(e->main, c->inputs, c->ninputs, true);
+  return code ? code : api_describe_outputs(e, e->main, c->outputs, c->noutputs);
 }
 
 int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -345,8 +407,15 @@ int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, i
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = execution_check(e->main, inputs, ninputs, true);
-  return code ? code : describe_outputs(e, e->main, outputs, noutputs);
+  ExecutionCall c = {inputs, ninputs, outputs, noutputs, NULL, {0}};
+  return call_with(e, inputs, ninputs, check_call, &c);
+}
+
+static int prepare_call(nereid_executable *e, void *call) {
+  const ExecutionCall *c = call;
+  int code = begin_run(e, c->inputs, c->ninputs, false);
+  if (!code) code = execution_prepare(e->main, c->inputs, c->ninputs);
+  return code ? code : api_describe_outputs(e, e->main, c->outputs, c->noutputs);
 }
 
 int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -354,9 +423,14 @@ int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = begin_run(e, inputs, ninputs, false);
-  if (!code) code = execution_prepare(e->main, inputs, ninputs);
-  return code ? code : describe_outputs(e, e->main, outputs, noutputs);
+  ExecutionCall c = {inputs, ninputs, outputs, noutputs, NULL, {0}};
+  return call_with(e, inputs, ninputs, prepare_call, &c);
+}
+
+static int run_call(nereid_executable *e, void *call) {
+  const ExecutionCall *c = call;
+  int code = begin_run(e, c->inputs, c->ninputs, true);
+  return code ? code : execution_run(e->main, c);
 }
 
 int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -364,9 +438,8 @@ int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = begin_run(e, inputs, ninputs, true);
   ExecutionCall c = {inputs, ninputs, outputs, noutputs, s, {0}};
-  return code ? code : execution_run(e->main, &c);
+  return call_with(e, inputs, ninputs, run_call, &c);
 }
 
 typedef struct {
@@ -396,6 +469,18 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
 
 typedef int PrintRun(nereid_executable *e, const ExecutionCall *c, Text *out);
 
+typedef struct {
+  PrintRun *print;
+  const ExecutionCall *call;
+  Text *out;
+} Printing;
+
+static int print_call(nereid_executable *e, void *printing) {
+  const Printing *p = printing;
+  int code = begin_run(e, p->call->inputs, p->call->ninputs, true);
+  return code ? code : p->print(e, p->call, p->out);
+}
+
 static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executable *e,
                       ExecutionCall c) {
   *text = NULL;
@@ -403,8 +488,8 @@ static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executa
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
-  int code = begin_run(e, c.inputs, c.ninputs, true);
-  if (!code) code = print(e, &c, &out);
+  Printing p = {print, &c, &out};
+  int code = call_with(e, c.inputs, c.ninputs, print_call, &p);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   arena_free(a);
   return code;
@@ -442,7 +527,7 @@ int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
   return print_runs(text, size, print_run_trace, e, c);
 }
 
-static nereid_executable_info info_of(const Execution *x) {
+nereid_executable_info api_info(const Execution *x) {
   ExecutionStatistics s = execution_statistics(x);
   return (nereid_executable_info){s.pool,    s.temporaries,  s.weights,       s.mapped, s.inputs,
                                   s.outputs, (int)s.kernels, (int)s.launches, 0};
@@ -451,7 +536,7 @@ static nereid_executable_info info_of(const Execution *x) {
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
   REQUIRE_OUT(out);
   REQUIRE(e);
-  *out = info_of(e->main);
+  *out = api_info(e->main);
   out->stored = e->stored != NULL;
   return 0;
 }
@@ -459,79 +544,8 @@ int nereid_executable_get_info(nereid_executable_info *out, const nereid_executa
 int nereid_executable_set_static(nereid_executable *e, int i) {
   REQUIRE(e);
   uint32_t n = executable_inputs(e->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (i < 0 || (uint32_t)i >= n) return api_no_such("input", i, n);
   executable_set_static(e->e, (uint32_t)i);
-  return 0;
-}
-
-/* ---- sessions ---- */
-
-struct nereid_session {
-  nereid_executable *of;
-  Execution *x;
-};
-
-int nereid_session_new(nereid_session **out, nereid_executable *e) {
-  REQUIRE_OUT(out);
-  REQUIRE(e);
-  int code = api_tune(e);
-  if (code) return code;
-  nereid_session *s = calloc(1, sizeof *s);
-  if (!s) return error_out_of_memory();
-  s->of = e;
-  code = execution_new(&s->x, e->e);
-  if (code) free(s);
-  else *out = s;
-  return code;
-}
-
-void nereid_session_free(nereid_session *s) {
-  if (!s) return;
-  execution_free(s->x);
-  free(s);
-}
-
-int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m) {
-  REQUIRE(s);
-  REQUIRE(m);
-  execution_set_memory(s->x, m);
-  return 0;
-}
-
-int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
-                           nereid_tensor *outputs, int noutputs) {
-  REQUIRE(s);
-  if (ninputs) REQUIRE(inputs);
-  if (noutputs) REQUIRE(outputs);
-  int code = execution_prepare(s->x, inputs, ninputs);
-  return code ? code : describe_outputs(s->of, s->x, outputs, noutputs);
-}
-
-int nereid_session_writes(const nereid_session *s, int i) {
-  REQUIRE(s);
-  uint32_t n = executable_inputs(s->of->e);
-  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
-  return execution_writes(s->x, (uint32_t)i);
-}
-
-int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
-                       nereid_tensor *outputs, int noutputs, const nereid_session_options *o) {
-  REQUIRE(s);
-  if (ninputs) REQUIRE(inputs);
-  if (noutputs) REQUIRE(outputs);
-  static const nereid_session_options defaults = {0};
-  if (!o) o = &defaults;
-  nereid_stream native = {s->of->device, o->native_stream, false};
-  ExecutionCall c = {inputs,   ninputs,   outputs,
-                     noutputs, o->stream, {o->workspace, o->workspace_size}};
-  if (!o->stream && o->native_stream) c.stream = &native;
-  return execution_run(s->x, &c);
-}
-
-int nereid_session_get_info(nereid_executable_info *out, const nereid_session *s) {
-  REQUIRE_OUT(out);
-  REQUIRE(s);
-  *out = info_of(s->x);
-  out->stored = s->of->stored != NULL;
+  if (e->sized) sized_set_static(e->sized, i);
   return 0;
 }

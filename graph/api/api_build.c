@@ -76,6 +76,7 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
     options.compile.tune = options.compile.fuse;
   }
   if (!code) code = api_take_model(&m, g, o);
+  if (!code) code = api_check_whole(m);
   if (!code) code = model_plan(m, &options.compile);
   ProjectOptions p = {.dir = b->dir ? b->dir : "",
                       .targets = targets,

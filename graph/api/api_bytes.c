@@ -316,6 +316,8 @@ int nereid_executable_bytes(char **out, size_t *size, nereid_executable *e,
   REQUIRE_OUT(size);
   REQUIRE(e);
   static const nereid_bytes_options defaults = {0};
+  int code = api_check_whole(e->model);
+  if (code) return code;
   return write_bytes((Writer){.e = e, .options = o ? o : &defaults, .bytes = out, .size = size});
 }
 

@@ -36,9 +36,13 @@ static int report_model_errors(Model *m) { return error_set(NEREID_E_FILE, "%s",
 
 /* ---- reading ---- */
 
+typedef enum { READ_MODEL, READ_SIZED, READ_INPUTS } ReadingKind;
+
 typedef struct {
   Model *m;
   const nereid_graph_source *source;
+  ReadingKind kind;
+  const Model *of; /* which has the file open; NULL: it is opened */
 } Reading;
 
 /* By its name too, for one that was cut off in its first bytes. */
@@ -152,14 +156,114 @@ static void take_types(Model *m, const nereid_graph_source *s) {
 
 /* ---- all of it ---- */
 
+static OnnxGiven given_of(const nereid_graph_source *s) {
+  return (OnnxGiven){.tensors = s->inputs,
+                     .n = s->ninputs > 0 ? (uint32_t)s->ninputs : 0,
+                     .names = s->input_names,
+                     .items = s->items,
+                     .nitems = s->nitems > 0 ? (uint32_t)s->nitems : 0};
+}
+
 static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path, const void *data,
                         OnnxFile **file) {
   *file = data ? onnx_of_bytes(m->arena, m->names, m->diags, path, data, s->size)
                : onnx_open(m->arena, m->names, m->diags, path);
   m->weights = weights_new(m->arena);
-  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0, s->input_names, s->items,
-                     s->nitems > 0 ? (uint32_t)s->nitems : 0};
-  return *file ? onnx_read(m->arena, m->names, m->diags, *file, given, m->weights) : NULL;
+  if (!*file) return NULL;
+  return onnx_read(m->arena, m->names, m->diags, *file, given_of(s), m->weights, &m->found);
+}
+
+static int read_sized_body(void *arg) {
+  const Reading *r = arg;
+  Model *m = r->m;
+  OnnxGiven given = given_of(r->source);
+  given.fixes_sizes = true;
+  m->onnx = onnx_again(m->arena, m->names, m->diags, r->of->onnx);
+  m->weights = weights_new(m->arena);
+  m->graph = onnx_read(m->arena, m->names, m->diags, m->onnx, given, m->weights, &m->found);
+  return m->graph ? 0 : report_model_errors(m);
+}
+
+/* Sizes that the caller's tensors have, else some. */
+static nereid_tensor *chosen_tensors(Model *m, const nereid_graph_source *s, uint32_t *n) {
+  enum { CHOSEN = 16 };
+  VEC(nereid_tensor) all = {0};
+  for (const Node *x = m->graph->first; x->kind == NODE_INPUT; x = x->next) {
+    const nereid_tensor *given = given_for(s, x, (int)all.len);
+    nereid_tensor t = {.ndim = (int32_t)x->type.rank};
+    t.shape = ARENA_ARRAY(m->arena, int64_t, x->type.rank);
+    bool fits = given && given->ndim == t.ndim;
+    for (uint32_t i = 0; i < x->type.rank; i++) {
+      Dim size = x->type.shape[i];
+      t.shape[i] = dim_is_int(size) ? size->value : fits ? given->shape[i] : CHOSEN;
+    }
+    if (fits) t.data = given->data, t.device = given->device, t.dtype = given->dtype;
+    vec_push(m->arena, &all, t);
+  }
+  *n = (uint32_t)all.len;
+  return all.data;
+}
+
+static bool has_numbers(const Model *m) {
+  bool found = false;
+  for (const Node *x = m->graph->first; x->kind == NODE_INPUT; x = x->next)
+    found |= !dtype_is_float(x->type.dtype);
+  return found;
+}
+
+/* Dtypes that the file does not declare are those that `g` has, for some sizes. */
+static bool complete_outputs(Model *m, const Graph *g) {
+  const Arg *list = g ? &g->last->args[0] : NULL;
+  bool all = true;
+  for (size_t i = 0; i < m->found.outputs.len; i++) {
+    OnnxOutput *o = &m->found.outputs.data[i];
+    bool known = list && list->n == m->found.outputs.len && list->items[i].kind == ARG_NODE;
+    if (!o->dtype && known) {
+      o->dtype = list->items[i].node->type.dtype;
+      o->type = dtype_name(o->dtype);
+    }
+    all &= o->dtype != DT_NONE;
+  }
+  return all;
+}
+
+/* Can there be plans for single sizes?  Not where they lack something as well: values
+ * of numbers may bring what sizes don't. */
+static bool has_sized_plans(Model *m, const nereid_graph_source *s) {
+  OnnxFindings found = {0};
+  OnnxGiven given = {.items = m->found.items.data, .nitems = (uint32_t)m->found.items.len};
+  Pool *names = pool_new(m->arena);
+  Diags *d = diags_new(m->arena);
+  OnnxFile *f = onnx_again(m->arena, names, d, m->onnx);
+  given.tensors = chosen_tensors(m, s, &given.n);
+  given.fixes_sizes = true;
+  const Graph *g = onnx_read(m->arena, names, d, f, given, weights_new(m->arena), &found);
+  onnx_close(f);
+  return !found.unknown && (!found.lacks || has_numbers(m)) && complete_outputs(m, g);
+}
+
+/* A file that can be read twice, and looks like a model of ONNX's. */
+static bool is_onnx_file(const nereid_graph_source *s, const char *path) {
+  char start[START_BYTES];
+  struct stat st;
+  if (s->data) return onnx_is_model(path, s->data, s->size) && !is_archive(path, s->data, s->size);
+  if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+  size_t n = file_start(path, start);
+  return onnx_is_model(path, start, n) && !is_archive(path, start, n);
+}
+
+static int read_inputs_body(void *arg) {
+  const Reading *r = arg;
+  Model *m = r->m;
+  const nereid_graph_source *s = r->source;
+  const char *path = s->path ? s->path : "<model>";
+  if (!is_onnx_file(s, path)) return NEREID_E_FILE;
+  m->onnx = s->data ? onnx_of_bytes(m->arena, m->names, m->diags, path, s->data, s->size)
+                    : onnx_open(m->arena, m->names, m->diags, path);
+  if (!m->onnx) return NEREID_E_FILE;
+  m->weights = weights_new(m->arena);
+  m->graph = onnx_read_inputs(m->arena, m->names, m->diags, m->onnx, given_of(s), &m->found);
+  return m->graph && model_is_open(m) && has_sized_plans(m, s) ? 0 : NEREID_E_FILE;
 }
 
 static int read_weights(Model *m, const nereid_graph_source *s) {
@@ -221,37 +325,67 @@ static int read_by_content(Model *m, const nereid_graph_source *s) {
   return 0;
 }
 
-static int read_model_source(const Reading *r) {
-  Model *m = r->m;
+static int read_source_body(void *arg) {
+  const Reading *r = arg;
   nereid_graph_source s = *r->source;
-  m->names = pool_new(m->arena);
-  m->diags = diags_new(m->arena);
-  m->stages = stages_new(m->arena);
-  int code = read_source_stream(m, &s);
-  return code ? code : read_by_content(m, &s);
+  int code = read_source_stream(r->m, &s);
+  return code ? code : read_by_content(r->m, &s);
 }
 
 static int read_model_body(void *arg) {
+  static int (*const bodies[])(void *) = {read_source_body, read_sized_body, read_inputs_body};
   const Reading *r = arg;
+  Model *m = r->m;
   double begin = stages_now();
-  int code = read_model_source(r);
-  if (!code) stages_done(r->m->stages, "read", begin);
+  m->names = pool_new(m->arena);
+  m->diags = diags_new(m->arena);
+  m->stages = stages_new(m->arena);
+  int code = bodies[r->kind](arg);
+  if (!code) stages_done(m->stages, "read", begin);
   return code;
 }
 
 enum { LIMIT_MIB = 1024, LIMIT_MILLION_STEPS = 400 };
 
-int model_read(Model **out, const nereid_graph_source *source) {
+static int read_model(Model **out, Reading r) {
   *out = NULL;
-  Model *m = calloc(1, sizeof *m);
+  Model *m = r.m = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   m->arena = arena_new();
   m->limits = (ArenaUse){(size_t)LIMIT_MIB << 20, (uint64_t)LIMIT_MILLION_STEPS * 1000000};
-  Reading r = {m, source};
   int code = m->arena ? error_guard(m->arena, read_model_body, &r) : error_out_of_memory();
   if (code) model_free(m);
   else *out = m;
   return code;
+}
+
+int model_read(Model **out, const nereid_graph_source *source) {
+  return read_model(out, (Reading){.source = source, .kind = READ_MODEL});
+}
+
+int model_read_sized(Model **out, const nereid_graph_source *source, const Model *of) {
+  return read_model(out, (Reading){.source = source, .kind = READ_SIZED, .of = of});
+}
+
+int model_read_inputs(Model **out, const nereid_graph_source *source, int code) {
+  char *message = strdup(nereid_error_message());
+  if (!message) return error_out_of_memory();
+  bool failed = read_model(out, (Reading){.source = source, .kind = READ_INPUTS}) != 0;
+  if (!failed) (*out)->refused = arena_strndup((*out)->arena, message, strlen(message));
+  else code = error_set(code, "%s", message);
+  free(message);
+  return failed ? code : 0;
+}
+
+/* Sizes, and numbers that may decide sizes. */
+bool model_is_open(const Model *m) {
+  bool open = false;
+  for (const Node *n = m->onnx && m->graph ? m->graph->first : NULL; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
+    open |= !dtype_is_float(n->type.dtype);
+    for (uint32_t i = 0; i < n->type.rank; i++) open |= !dim_is_int(n->type.shape[i]);
+  }
+  return open;
 }
 
 void model_free(Model *m) {
@@ -615,6 +749,26 @@ static int observe_stages(Stages *s, const nereid_graph_options *o) {
   return o->dump_dir ? stages_dump_to(s, o->dump_dir) : 0;
 }
 
+int api_read(Model **out, const nereid_graph *g) {
+  int code = model_read(out, &g->source);
+  return code == NEREID_E_FILE ? model_read_inputs(out, &g->source, code) : code;
+}
+
+int api_check_whole(const Model *m) {
+  return m->refused ? error_set(NEREID_E_FILE, "%s", m->refused) : 0;
+}
+
+int api_fit_model(Model *m, const nereid_graph_options *o) {
+  DType dtype;
+  int code = read_dtype(&dtype, o->dtype);
+  if (!code) code = observe_stages(m->stages, o);
+  for (int i = 0; i < o->nranges && !code; i++) code = model_limit(m, &o->ranges[i]);
+  if (!code) code = model_release(m, o);
+  if (!code && dtype != DT_NONE) code = model_retype(m, dtype);
+  for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(m, o->rewrites[i]);
+  return code;
+}
+
 int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) {
   DType dtype;
   *out = NULL;
@@ -625,11 +779,6 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) 
   if (code) return code;
   *out = g->model;
   g->model = NULL;
-  if (!*out) code = model_read(out, &g->source);
-  if (!code) code = observe_stages((*out)->stages, o);
-  for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
-  if (!code) code = model_release(*out, o);
-  if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
-  for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);
-  return code;
+  if (!*out) code = api_read(out, g);
+  return code ? code : api_fit_model(*out, o);
 }

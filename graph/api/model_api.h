@@ -5,7 +5,7 @@
 #include "graph/import/archive.h"
 #include "graph/compile/compile_plan.h"
 #include "graph/nereid_graph.h"
-#include "graph/import/onnx/onnx_file.h"
+#include "graph/import/onnx/onnx.h"
 #include "graph/import/weight_list.h"
 
 typedef struct {
@@ -20,10 +20,21 @@ typedef struct {
   Stages *stages; /* what was done, in order */
   ArenaUse limits; /* what passes may take, and again the plan: bytes and steps */
   const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
+  const char *refused; /* the graph has the inputs alone, as the model was refused with this
+                          message; NULL: it has all */
+  OnnxFindings found;  /* of a model of ONNX's */
 } Model;
 
 /* Codes and messages are those of nereid.h. */
 int model_read(Model **out, const nereid_graph_source *source);
+/* The same model of ONNX's as `of`, which must outlive it, for the sizes that the source's inputs
+ * have. */
+int model_read_sized(Model **out, const nereid_graph_source *source, const Model *of);
+/* A model of ONNX's that was refused, as sizes or values of inputs are open: its inputs alone.
+ * After an error the message is that of the refusal. */
+int model_read_inputs(Model **out, const nereid_graph_source *source, int code);
+/* Can it be that for sizes and values of a run the plan is another? */
+bool model_is_open(const Model *m);
 /* Also for NULL. */
 void model_free(Model *m);
 /* Runs passes, comma-separated, on the graph. */

@@ -699,12 +699,14 @@ static int start_run_body(void *arg) {
 
 int execution_run(Execution *e, const ExecutionCall *c) {
   Run r = {e, c};
+  e->sizes->refused = false;
   return error_guard(e->arena, start_run_body, &r);
 }
 
 static int prepare_run_body(void *arg) {
   const Run *r = arg;
-  return prepare_run(r->e, r->call->inputs, r->call->ninputs);
+  int code = prepare_run(r->e, r->call->inputs, r->call->ninputs);
+  return code ? code : execute_check_values(r->e, r->call->inputs);
 }
 
 static int check_body(void *arg) {
@@ -716,15 +718,19 @@ static int check_data_body(void *arg) { return check_data(arg); }
 
 int execution_check(Execution *e, const nereid_tensor *inputs, int n, bool data) {
   Run r = {e, &(ExecutionCall){.inputs = inputs, .ninputs = n}};
+  e->sizes->refused = false;
   return error_guard(e->arena, data ? check_data_body : check_body, &r);
 }
 
 int execution_prepare(Execution *e, const nereid_tensor *inputs, int n) {
   Run r = {e, &(ExecutionCall){.inputs = inputs, .ninputs = n}};
+  e->sizes->refused = false;
   return error_guard(e->arena, prepare_run_body, &r);
 }
 
 /* ---- what there is ---- */
+
+bool execution_refused(const Execution *e) { return e->sizes->refused; }
 
 bool execution_writes(const Execution *e, uint32_t i) {
   const PlanBuffer *b = e->sizes->inputs[i];

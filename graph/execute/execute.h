@@ -83,7 +83,11 @@ int execution_input_shape(Execution *e, const nereid_tensor *given, int n, uint3
  * plan's, sizes that contradict each other or are too large, and where `data` says so tensors whose
  * data a run could not use.  Outputs can be described then, but have no memory yet. */
 int execution_check(Execution *e, const nereid_tensor *inputs, int n, bool data);
-/* Makes all ready for inputs of these shapes (their data is not looked at). */
+/* Did the last check, preparation or run fail as the plan does not hold for these sizes, or for
+ * these values of inputs?  Nothing ran then. */
+bool execution_refused(const Execution *e);
+/* Makes all ready for inputs of these shapes (their data is not looked at, but for values on the
+ * host for which alone the plan is). */
 int execution_prepare(Execution *e, const nereid_tensor *inputs, int n);
 /* Of an output, after execution_check or execution_prepare: dtype and shape, which is valid until
  * the next one; its data is NULL. */

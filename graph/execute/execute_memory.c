@@ -573,6 +573,7 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
   size_t size = dtype_bytes(b->dtype);
   int64_t n = 1;
   for (int32_t k = 0; k < t->ndim; k++) n *= t->shape[k];
+  e->sizes->refused = n != v->n;
   if (n != v->n) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
   char *elements = malloc((size_t)n * size + 1);
   if (!elements) return error_out_of_memory();
@@ -581,10 +582,21 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
     code = nereid_copy_out(e->device, elements, first_element(t), (size_t)n * size, NULL);
   else if (n && is_compact(t)) memcpy(elements, first_element(t), (size_t)n * size);
   else if (n) pack_elements(elements, t, size);
-  for (uint32_t k = 0; k < v->n && !code; k++)
-    if (!is_fixed_element(v, b->dtype, elements + k * size, k))
-      code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+  for (uint32_t k = 0; k < v->n && !code; k++) {
+    e->sizes->refused = !is_fixed_element(v, b->dtype, elements + k * size, k);
+    if (e->sizes->refused) code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+  }
   free(elements);
+  return code;
+}
+
+int execute_check_values(const Execution *e, const nereid_tensor *inputs) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++) {
+    const PlanBuffer *b = e->sizes->inputs[i];
+    bool readable = inputs[i].data && execute_is_on_host(&inputs[i]);
+    if (b && b->fixed && readable) code = check_fixed_value(e, i, b, &inputs[i]);
+  }
   return code;
 }
 

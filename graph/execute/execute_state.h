@@ -142,6 +142,8 @@ void execute_note_captured(Execution *e);
 
 /* Can a run use the tensor's data for input i, as far as that shows without kernels? */
 int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t);
+/* The values on the host for which alone the plan is. */
+int execute_check_values(const Execution *e, const nereid_tensor *inputs);
 /* Makes the buffer of input i the tensor's elements: where they are, or a copy. */
 int execute_take_input(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
 /* After the run: an input that was copied and is written by the model. */

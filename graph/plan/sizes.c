@@ -347,9 +347,12 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
     if (s->inputs[i] && !is_tensor_given(&inputs[i]))
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
                        plan_dtype_name(s->inputs[i]));
+  s->refused = false;
   int code = bind_given(s, inputs, s->ninputs);
-  if (!code) code = check_relations(s, NULL);
+  if (code) return code;
+  code = check_relations(s, NULL);
   if (!code) code = bind_reads(s);
+  s->refused = code != 0;
   return code ? code : check_shapes(s, inputs, s->ninputs);
 }
 

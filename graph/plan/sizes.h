@@ -20,6 +20,7 @@ typedef struct {
   bool *known;
   bool *unread;     /* data decides it, and it is as large as it can be until it is read */
   SizeSource *from; /* the first occurrence of a known symbol */
+  bool refused;     /* the plan is not for the sizes of the inputs, nor for values that they have */
 } Sizes;
 
 Sizes *sizes_new(Arena *a, const Plan *p);

@@ -185,9 +185,11 @@ static void read_model(Arena *a, const void *bytes, size_t size) {
   given.shape = two;
   nereid_tensor inputs[] = {given, given, given, given, given};
   const char *const names_of[] = {NULL, NULL, NULL, "x_0", "x_1"}; /* a sequence x has two items */
+  OnnxFindings found = {0};
   OnnxFile *f = onnx_of_bytes(a, names, d, "fuzz.onnx", bytes, size);
   Graph *g =
-      onnx_read(a, names, d, f, (OnnxGiven){.tensors = inputs, .n = 5, .names = names_of}, w);
+      onnx_read(a, names, d, f, (OnnxGiven){.tensors = inputs, .n = 5, .names = names_of}, w,
+                &found);
   diag_print(d, &out);
   if (!g && !diag_errors(d)) fuzz_fail("no graph, and no word about it");
   if (!g) return;

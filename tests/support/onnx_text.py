@@ -126,8 +126,11 @@ def value(name, kind):
 
 
 def graph(nodes, inputs=None, outputs="", initializers=(), more=b""):
+    """`outputs` are names, or names with their types."""
     data = fields(1, nodes) + field(2, "g") + fields(5, map(bytes, initializers))
     data += b"".join(field(11, value(n, t)) for n, t in (inputs or {}).items())
+    if isinstance(outputs, dict):
+        return Graph(data + b"".join(field(12, value(n, t)) for n, t in outputs.items()) + more)
     return Graph(data + b"".join(field(12, field(1, n)) for n in words(outputs)) + more)
 
 

@@ -25,8 +25,14 @@ void onnx_note_lack(Onnx *r, const char *what, const char *node) {
   if (r->lacks.len < ONNX_LACKS_MAX) vec_push(r->scratch, &r->lacks, ((OnnxLack){what, node, 1}));
 }
 
+void onnx_note_unknown(Onnx *r, const char *what, const char *node) {
+  r->found->unknown = true;
+  onnx_note_lack(r, what, node);
+}
+
 static bool report_lacks(Onnx *r) {
   if (!r->lacks.len) return true;
+  r->found->lacks = true;
   diag_error(r->diags, r->location, E_ONNX_LACKS, r->lacks.len);
   for (size_t i = 0; i < r->lacks.len; i++) {
     const OnnxLack *l = &r->lacks.data[i];
@@ -46,7 +52,7 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   }
   for (size_t i = 0; i < g->n_sparse_initializer; i++) {
     const Onnx__Tensor *t = g->sparse_initializer[i]->values;
-    onnx_note_lack(r, "sparse tensors", t ? onnx_text(t->name) : "?");
+    onnx_note_unknown(r, "sparse tensors", t ? onnx_text(t->name) : "?");
   }
   return true;
 }
@@ -89,6 +95,19 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
   return true;
 }
 
+static void return_inputs(Onnx *r) {
+  uint32_t n = 0;
+  for (const Node *x = r->graph->first; x; x = x->next) n++;
+  Arg list = arg_list(r->graph, n);
+  list.tuple = true;
+  n = 0;
+  for (Node *x = r->graph->first; x; x = x->next) list.items[n++] = arg_node(x);
+  Node *output = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
+  output->location = r->location;
+  output->args[0] = list;
+  graph_fresh_name(r->graph, output, "output");
+}
+
 /* ---- the model ---- */
 
 static bool read_model(void *reader) {
@@ -104,16 +123,48 @@ static bool read_model(void *reader) {
   return report_lacks(r) && ok;
 }
 
-Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w) {
-  Onnx r = {.arena = a, .names = names, .diags = d, .file = f, .location = onnx_location(f)};
-  r.scratch = arena_child(a);
-  r.given = given;
-  r.weights = w;
-  r.graph = graph_new(a, names, d);
+static bool read_inputs_alone(void *reader) {
+  Onnx *r = reader;
+  r->model = onnx_unpack(r->file, r->scratch);
+  if (!r->model) return false;
+  const Onnx__Graph *g = r->model->graph;
+  OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
+  bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g);
+  for (size_t i = 0; i < g->n_output; i++) {
+    OnnxOutput o = onnx_declared_output(r, g->output[i]);
+    vec_push(r->arena, &r->found->outputs, o);
+  }
+  if (ok) return_inputs(r);
+  graph_part_names(r->graph);
+  return report_lacks(r) && ok;
+}
+
+static Graph *read_by(bool (*read)(void *), Onnx r) {
+  r.location = onnx_location(r.file);
+  r.scratch = arena_child(r.arena);
+  r.graph = graph_new(r.arena, r.names, r.diags);
   r.graph->extremes_of_none = true;
   r.graph->notes_relations = true; /* rules rely on sizes of which no node is left */
-  bool ok = read_model(&r);
+  bool ok = read(&r);
   r.graph->notes_relations = false;
   arena_free(r.scratch);
   return ok ? r.graph : NULL;
+}
+
+Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w,
+                 OnnxFindings *found) {
+  return read_by(read_model, (Onnx){.arena = a,
+                                    .names = names,
+                                    .diags = d,
+                                    .file = f,
+                                    .given = given,
+                                    .weights = w,
+                                    .found = found});
+}
+
+Graph *onnx_read_inputs(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given,
+                        OnnxFindings *found) {
+  return read_by(
+      read_inputs_alone,
+      (Onnx){.arena = a, .names = names, .diags = d, .file = f, .given = given, .found = found});
 }

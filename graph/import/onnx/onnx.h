@@ -26,13 +26,35 @@ typedef struct {
   const char *const *names; /* NULL, here or in it: the input at that position */
   const nereid_graph_items *items;
   uint32_t nitems;
+  bool fixes_sizes; /* open sizes become those of the tensors: the graph is for these alone */
 } OnnxGiven;
+
+/* A result as the file declares it. */
+typedef struct {
+  const char *name, *type; /* "f32[n, 4]", or "f32" where its axes are not declared */
+  DType dtype; /* DT_NONE: not declared */
+  int rank;    /* -1: not declared */
+} OnnxOutput;
+
+/* What reading found beside the graph. */
+typedef struct {
+  VEC(nereid_graph_items) items; /* of all sequences and optional inputs: how many there are */
+  VEC(OnnxOutput) outputs;       /* of onnx_read_inputs */
+  bool unknown;                  /* an operator or a dtype that no sizes and values make known */
+  bool lacks;                    /* something is not supported */
+} OnnxFindings;
 
 /* The graph, with all types inferred.  NULL after an error; what is not supported is named all at
  * once.
  *
  * Tensors of the file go into `w`, each bound to the input that takes it; they are valid until the
  * file is closed.  All else is independent of the file. */
-Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w);
+Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w,
+                 OnnxFindings *found);
+
+/* A graph that returns the model's inputs, and has none of its nodes; what the model returns is
+ * among the findings.  NULL after an error. */
+Graph *onnx_read_inputs(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given,
+                        OnnxFindings *found);
 
 #endif

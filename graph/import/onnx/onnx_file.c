@@ -21,6 +21,7 @@ struct OnnxFile {
   Pool *names;
   Diags *diags;
   Span location;
+  const char *name; /* in messages */
   const uint8_t *bytes;
   size_t size;
   bool mapped;
@@ -33,7 +34,7 @@ struct OnnxFile {
 
 static OnnxFile *file_new(Arena *a, Pool *names, Diags *d, const char *name) {
   OnnxFile *f = ARENA_NEW(a, OnnxFile);
-  *f = (OnnxFile){.arena = a, .names = names, .diags = d};
+  *f = (OnnxFile){.arena = a, .names = names, .diags = d, .name = pool_name(names, name)};
   f->location.file = diag_source(d, pool_name(names, name), NULL, 0);
   return f;
 }
@@ -56,6 +57,12 @@ OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path) {
   if (f->mapped) return f;
   diag_error(d, f->location, E_GRAPH_OPEN, strerror(errno));
   return NULL;
+}
+
+OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of) {
+  OnnxFile *f = onnx_of_bytes(a, names, d, of->name, of->bytes, of->size);
+  f->folder = of->folder;
+  return f;
 }
 
 void onnx_close(OnnxFile *f) {

@@ -25,6 +25,8 @@ OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path);
 /* The same for a file that is in memory already; messages call it `name`. */
 OnnxFile *onnx_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
                         size_t size);
+/* The same file once more, for another reader; `of` must outlive it. */
+OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of);
 /* Also for NULL. */
 void onnx_close(OnnxFile *f);
 

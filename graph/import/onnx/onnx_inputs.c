@@ -4,6 +4,7 @@
 #include "graph/import/onnx/onnx_read.h"
 #include "graph/messages.h"
 #include "graph/nereid_graph.h"
+#include "graph/ops/graph_text.h"
 
 /* ---- types ---- */
 
@@ -29,7 +30,8 @@ static Dim symbol_of(Onnx *r, const char *param) {
  * sequence may differ in it, whatever its name. */
 static Dim read_dimension(Onnx *r, const Onnx__Dimension *d, const char *input, size_t axis,
                           bool is_item) {
-  if (d->has_dim_value) return dim_int(r->graph->dims, d->dim_value);
+  bool stated = d->has_dim_value && d->dim_value >= 0; /* exporters write -1 for an open one */
+  if (stated) return dim_int(r->graph->dims, d->dim_value);
   const char *param = onnx_text(d->dim_param);
   return *param && !is_item ? symbol_of(r, param)
                             : new_symbol(r, arena_printf(r->arena, "%s_size%zu", input, axis));
@@ -56,12 +58,17 @@ static bool stated_shape(Onnx *r, const Onnx__Shape *t, const char *input, bool 
   const char *where = arena_printf(r->arena, "input %s", input);
   if (t->n_dim > GRAPH_RANK_MAX) return onnx_error(r, where, E_ONNX_RANK, t->n_dim, GRAPH_RANK_MAX);
   out->rank = (uint32_t)t->n_dim;
-  for (size_t i = 0; i < t->n_dim; i++) {
+  for (size_t i = 0; i < t->n_dim; i++)
     out->shape[i] = read_dimension(r, t->dim[i], input, i, is_item);
-    if (dim_is_int(out->shape[i]) && out->shape[i]->value < 0)
-      return onnx_error(r, where, E_ONNX_NEGATIVE, (long long)out->shape[i]->value);
-  }
   return true;
+}
+
+/* Open sizes become those of the caller's tensor. */
+static void fix_sizes(Onnx *r, const OnnxValue *v, Shape *shape) {
+  const nereid_tensor *t = r->given.fixes_sizes ? onnx_given_tensor(r, v) : NULL;
+  if (!t || t->ndim != (int32_t)shape->rank) return;
+  for (uint32_t i = 0; i < shape->rank; i++)
+    if (!dim_is_int(shape->shape[i])) shape->shape[i] = dim_int(r->graph->dims, t->shape[i]);
 }
 
 /* Of an input with any number of axes: as many as the caller's tensor has, of any sizes. */
@@ -86,14 +93,15 @@ static bool input_type(Onnx *r, const Onnx__Type *type, const char *input, bool 
     return true;
   }
   if (t->shape && !stated_shape(r, t->shape, input, is_item, &shape)) return false;
+  fix_sizes(r, v, &shape);
   DType dtype = onnx_narrow_dtype(t->elem_type, &v->bits);
   ValueType tensor = value_tensor(r->graph, dtype, shape.rank, shape.shape);
   if (!value_is_countable(r->graph, &tensor))
     return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
   if (dtype) v->type = tensor;
   else
-    onnx_note_lack(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->elem_type)),
-                   where);
+    onnx_note_unknown(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->elem_type)),
+                      where);
   return true;
 }
 
@@ -198,6 +206,9 @@ static bool read_graph_input(Inputs *in, const Onnx__ValueInfo *info) {
   if (optional) type = type->optional_type->elem_type;
   bool list = type && type->sequence_type && type->sequence_type->elem_type;
   int64_t n = optional || list ? items_of(in, name) : 1;
+  if (optional || list)
+    vec_push(in->r->arena, &in->r->found->items,
+             ((nereid_graph_items){pool_name(in->r->names, name), n == NOT_STATED ? 1 : n}));
   OnnxValue *v;
   if (optional && n == NEREID_ABSENT) {
     v = onnx_value_new(in->r, pool_name(in->r->names, name));
@@ -236,4 +247,25 @@ bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
     if (!read_graph_input(&in, g->input[i])) return false;
   }
   return true;
+}
+
+/* ---- results, as they are declared ---- */
+
+OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info) {
+  const Onnx__TensorType *t = info->type ? info->type->tensor_type : NULL;
+  uint8_t bits;
+  OnnxOutput o = {.name = onnx_identifier(r, onnx_text(info->name), "output"), .rank = -1};
+  o.dtype = t ? onnx_narrow_dtype(t->elem_type, &bits) : DT_NONE;
+  Text text = text_new(r->arena);
+  text_puts(&text, value_dtype_name(&(ValueType){.kind = VALUE_TENSOR, .dtype = o.dtype}));
+  if (o.dtype && t->shape) o.rank = (int)t->shape->n_dim;
+  for (int i = 0; i < o.rank; i++) {
+    const Onnx__Dimension *d = t->shape->dim[i];
+    text_puts(&text, i ? ", " : "[");
+    if (d->has_dim_value && d->dim_value >= 0) text_printf(&text, "%lld", (long long)d->dim_value);
+    else text_puts(&text, *onnx_text(d->dim_param) ? d->dim_param : "?");
+  }
+  if (o.rank >= 0) text_puts(&text, o.rank ? "]" : "[]");
+  o.type = text.data;
+  return o;
 }

@@ -202,7 +202,7 @@ static bool find_onnx_op(Onnx *r, OnnxCall *c) {
   if (c->op)
     whole = arena_printf(r->arena, "%s of opset %lld, before %d", whole, (long long)c->opset,
                          c->op->since);
-  onnx_note_lack(r, whole, onnx_where(r, c->proto));
+  onnx_note_unknown(r, whole, onnx_where(r, c->proto));
   return c->op = NULL, false;
 }
 

@@ -39,6 +39,7 @@ struct Onnx {
   OnnxFile *file;
   Span location;
   OnnxGiven given;
+  OnnxFindings *found;
   Onnx__Model *model;
   Graph *graph;
   Weights *weights;
@@ -64,6 +65,8 @@ bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Notes what is not supported; reading goes on. */
 void onnx_note_lack(Onnx *r, const char *what, const char *node);
+/* The same of what is not known whatever sizes and values inputs have. */
+void onnx_note_unknown(Onnx *r, const char *what, const char *node);
 /* "node conv1 (Conv)" */
 const char *onnx_where(Onnx *r, const Onnx__Node *n);
 
@@ -74,6 +77,8 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
 /* Makes the inputs of the graph, and defines them. */
 bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
+/* A result as the file declares it. */
+OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info);
 
 /* ---- onnx_names.c ---- */
 

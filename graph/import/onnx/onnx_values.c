@@ -77,7 +77,7 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
   DType dtype = onnx_narrow_dtype(t->data_type, &bits);
   if (dtype) *type = value_tensor(r->graph, dtype, (uint32_t)t->n_dims, shape);
   else
-    onnx_note_lack(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->data_type)),
+    onnx_note_unknown(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->data_type)),
                    where);
   return true;
 }
