@@ -266,18 +266,21 @@ TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_
 
 # Benches are compiled only.
 check: all python $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
-	@$(TEST_ENV) $(need_python) tests/run
+	@$(TEST_ENV) $(need_python) tests/run --no-build
 
-# The most telling part of it, in under 20 s on two idle cores: golden texts of every stage, unit
-# tests that take no C compiler or other processes.  `make lint` takes 3 s more.
+# The most telling part of it, in under 20 s on two idle cores (tests/run says how many seconds of
+# processors it took): golden texts of every stage but slow ones, unit tests that take no C compiler
+# or other processes.  `make lint` takes 3 s more.
 # The longest first, so that both cores end together.
 FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang \
   parser lower/golden lower/unit codegen/golden \
   $(addprefix runtime/unit/,alias api estimate runtime team) graph/passes graph/pt2 \
-  $(filter-out graph/unit/tune,$(patsubst tests/%.c,%,$(wildcard tests/graph/unit/*.c))) \
+  $(filter-out $(addprefix graph/unit/,order sessions tune),$(patsubst tests/%.c,%, \
+    $(wildcard tests/graph/unit/*.c))) \
   cli/tune_report cli/unit
 check-fast: all $(UNIT_TESTS)
-	@$(TEST_ENV) $(need_python) tests/run -j 2 $(TEST_OPTIONS) $(FAST_TESTS)
+	@TESTS_QUICK=1 $(TEST_ENV) $(need_python) tests/run --no-build -j 2 $(TEST_OPTIONS) \
+	  $(FAST_TESTS)
 
 # The tests of python/ with PyTorch, from the network: its oldest and newest versions, or TORCH.
 # NumPy 1 goes with the oldest, as then.
@@ -293,7 +296,8 @@ check-torch-%: all python
 	  $B/torch-$*/bin/python -m pip install -q "torch==$*.*" \
 	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) && \
 	  touch $B/torch-$*/ready; }
-	$(TEST_ENV) PYTHON=$(abspath $B/torch-$*/bin/python) $B/torch-$*/bin/python tests/run python
+	$(TEST_ENV) PYTHON=$(abspath $B/torch-$*/bin/python) $B/torch-$*/bin/python \
+	  tests/run --no-build python
 
 # Both run what `make bundle` made, as they would on a machine without build tools.
 check-gpu: bundle

@@ -174,7 +174,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", choices=EACH)
     parser.add_argument("--program", type=os.path.abspath,
-                        default=BUILD.resolve() / "tests" / "fuzz" / "graph_text")
+                        default=BUILD.resolve() / "tests/fuzz/graph_text")
     args = parser.parse_args()
     r, known = random.Random(args.seed), calls()
     texts = each_call(args.each) if args.each else (

@@ -33,7 +33,9 @@ def header(path, word):
 
 
 def missing(path):
-    """The first of the test's `only:` conditions that this machine lacks, or None."""
+    """Why the test is skipped: it is slow, or needs a tool that this machine lacks; else None."""
+    if os.environ.get("TESTS_QUICK") and header(path, "slow"):
+        return "time: it is slow"
     for tool in header(path, "only").split():
         if not (os.path.exists("/dev/nvidiactl") if tool == "cuda" else shutil.which(tool)):
             return tool

@@ -1,4 +1,5 @@
 # What was measured best for a size is taken; sizes that no run has measured are left out, or tuned.
+# slow: it measures
 export NEREID_CACHE_DIR="$TMP/cache"
 # A machine that is busy leaves times uncertain, which is told.
 sure() { sed '/measures it again$/d'; }

@@ -1,5 +1,6 @@
 # only: cc
 # A damaged cache is set aside, and one that can't be used is done without.
+# slow: a C compiler
 R="add.py:unmasked --device cpu x_ptr=ones:f32[64] out_ptr=empty:f32[64] -D BLOCK=64 --grid 1"
 export NEREID_CACHE_DIR="$TMP/cache"
 nereid run $R

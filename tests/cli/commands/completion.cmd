@@ -1,4 +1,5 @@
 # Completions have every command, option and value that the help has.
+# slow: three shells
 for shell in bash zsh fish; do
   nereid completion $shell > $TMP/$shell || echo "$shell: $?"
   for c in $(nereid --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do

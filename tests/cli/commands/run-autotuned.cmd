@@ -1,4 +1,5 @@
 # An autotuned kernel runs as it stands: with its first configuration, until one was measured.
+# slow: it measures
 export NEREID_CACHE_DIR="$TMP/cache"
 try() { k=$1; shift; nereid run decorated.py:$k "$@" --grid 'cdiv(n, BLOCK)' 2>&1; }
 for d in interp nest cpu; do

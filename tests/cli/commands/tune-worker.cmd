@@ -1,4 +1,5 @@
 # The program that measures: one that does nothing, one that cannot be started, and none.
+# slow: it measures
 export NEREID_CACHE_DIR=
 try() {
   nereid tune tuning.py:scale x=rand:f32[64] y=zeros:f32[64] n=64 --grid 1 --device cpu \

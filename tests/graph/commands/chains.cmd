@@ -1,4 +1,5 @@
 # Long chains of views, and what is used twice again and again, take no more than linear time.
+# slow: long graphs
 cat > $TMP/make.py <<'END'
 import sys
 views, doubles = int(sys.argv[1]), int(sys.argv[2])

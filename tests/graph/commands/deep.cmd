@@ -1,4 +1,5 @@
 # A million brackets, in each form of text.
+# slow: a million brackets
 cat > $TMP/make.py <<'END'
 import sys
 n, open_, shut = 1000000, *sys.argv[2]

@@ -1,4 +1,5 @@
 # Sequences and optional inputs of ONNX: their items by name, stated, random, and in projects.
+# slow: a C compiler
 unset MAKEFLAGS MFLAGS # of the make that runs the tests
 python=$(command -v /usr/bin/python3 || command -v python3)
 PYTHONPATH=../../support $python -B - $TMP <<'END'

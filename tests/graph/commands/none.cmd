@@ -1,4 +1,5 @@
 # Axes without elements, fixed and open: values where PyTorch has some, else a message before it runs.
+# slow: a C compiler
 unset MAKEFLAGS MFLAGS # of the make that runs the tests
 cat >$TMP/g.py <<'END'
 def forward(self, x: "f32[s0, 3]", y: "f32[2, s0]", i: "i64[s0]", u: "u8[s0, 2]", f: "f32[4, 3]", n: "f32[0, 3]"):

@@ -1,4 +1,5 @@
 # What is returned and is no tensor keeps its place: numbers are tensors without axes, None is none.
+# slow: a C compiler
 unset MAKEFLAGS MFLAGS # of the make that runs the tests
 cd $TMP
 cat >g.py <<'END'
