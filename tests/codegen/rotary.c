@@ -1,5 +1,5 @@
 /* The meaning depends on these options:
- *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC -shared -lm */
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
