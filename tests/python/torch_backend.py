@@ -575,12 +575,16 @@ def check_images():
     grid, space = torch.randn(2, 4, 7, 2), torch.randn(2, 2, 3, 4, 3)
     for n, (mode, padding, corners) in enumerate((
             ("bilinear", "zeros", False), ("bilinear", "border", True), ("nearest", "zeros", True),
-            ("bilinear", "reflection", False), ("bicubic", "reflection", True))):
+            ("bilinear", "reflection", False), ("bicubic", "reflection", True),
+            ("bicubic", "border", False), ("bicubic", "zeros", False))):
         check(f"grid_sample {mode} {padding}", lambda x, g: functional.grid_sample(
             x, g, mode, padding, corners), x, grid.requires_grad_(), train=True)
         if n < 2:
             check(f"grid_sample of volumes {padding}", lambda x, g: functional.grid_sample(
                 x, g, mode, padding, corners), y, space.requires_grad_(), train=True)
+    check("grid_sample of float64", lambda x, g: functional.grid_sample(
+        x, g, "bicubic", "border", False), randn(2, 3, 5, 6, dtype=torch.float64, grad=True),
+        torch.randn(2, 4, 7, 2, dtype=torch.float64).requires_grad_(), train=True)
     for corners in (False, True):
         check("smooth resizing", lambda x: torch.cat([functional.interpolate(
             x, size, mode="bilinear", align_corners=corners, antialias=True).flatten()

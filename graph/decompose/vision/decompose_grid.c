@@ -63,11 +63,11 @@ static Node *pad_coordinate(Build *b, const Sampler *s, uint32_t i, Node *at) {
   return s->padding == PADDING_ZEROS ? at : clip_to_size(b, at, size);
 }
 
-/* The elements at whole coordinates, 0 outside. */
+/* The elements at whole coordinates [N, 1, ..], 0 outside. */
 static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
-  uint32_t rank = rank_of(s->x);
+  uint32_t rank = rank_of(at[0]);
   Node *inside = NULL;
-  Arg list = arg_list(b->in.g, rank);
+  Arg list = arg_list(b->in.g, rank_of(s->x));
   for (uint32_t axis = 0; axis < 2; axis++) {
     Node *all = build_arange(b, s->x->type.shape[axis]);
     list.items[axis] = arg_node(build_along(b, all, axis, rank));
@@ -137,20 +137,28 @@ static Node *cubic_far(Build *b, Node *t) {
   return add_offset(b, build_mul(b, p, t), 3);
 }
 
-/* Padding is of the neighbours here, not of the point. */
+/* The neighbours of points [N, 1, ..] along axis i are elements of an axis of their own, the i-th
+ * of those appended for all axes.  Padding moves the neighbours here, not the point. */
+static Node *cubic_taps(Build *b, const Sampler *s, uint32_t i, Node **weight) {
+  Node *at = s->at[i];
+  uint32_t axis = rank_of(at) + i, rank = rank_of(at) + s->n;
+  Node *taps = build_to(b, build_arange(b, build_const(b, 4)), at->type.dtype);
+  taps = build_along(b, add_offset(b, taps, -1), axis, rank);
+  while (rank_of(at) < rank) at = build_unsqueeze(b, at, rank_of(at));
+  Node *first = build_op1(b, OP_aten_floor_default, at);
+  Node *t = build_op1(b, OP_aten_abs_default, build_sub(b, build_sub(b, at, first), taps));
+  Node *near = op_with_number(b, OP_aten_le_Tensor, t, 1);
+  *weight = build_where(b, near, arg_node(cubic_near(b, t)), arg_node(cubic_far(b, t)));
+  return pad_coordinate(b, s, i, build_add(b, first, taps));
+}
+
+/* A loop over the 16 neighbours: written one by one, they take C compilers a minute. */
 static Node *sample_cubic(Build *b, const Sampler *s) {
-  Node *at[3][4], *weight[3][4];
-  for (uint32_t i = 0; i < s->n; i++) {
-    Node *first = build_op1(b, OP_aten_floor_default, s->at[i]);
-    Node *t = build_sub(b, s->at[i], first);
-    Node *rest = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(t), build_int(b, 1)));
-    for (int k = 0; k < 4; k++) at[i][k] = pad_coordinate(b, s, i, add_offset(b, first, k - 1));
-    weight[i][0] = cubic_far(b, add_offset(b, t, 1));
-    weight[i][1] = cubic_near(b, t);
-    weight[i][2] = cubic_near(b, rest);
-    weight[i][3] = cubic_far(b, add_offset(b, rest, 1));
-  }
-  return weighted_samples(b, s, at, weight, 4);
+  uint32_t rank = rank_of(s->x);
+  Node *at[3], *weight[3];
+  for (uint32_t i = 0; i < s->n; i++) at[i] = cubic_taps(b, s, i, &weight[i]);
+  Node *terms = build_mul(b, sample_elements(b, s, at), build_mul(b, weight[0], weight[1]));
+  return build_sum(b, terms, 3u << rank, false);
 }
 
 /* The last coordinate of a point is along the first axis that is sampled. */

@@ -3,7 +3,7 @@ that Nereid has."""
 
 from __future__ import annotations
 
-import itertools
+import functools
 
 import torch
 
@@ -51,35 +51,59 @@ def _padded(at, size: int, padding: int, corners: bool):
     return at, slope
 
 
-def _linear_taps(at):
-    first = at.floor()
-    t = at - first
-    one = torch.ones_like(t)
-    return [(first, 1 - t, -one), (first + 1, t, one)]
+def _linear_taps(t, offsets):
+    weight = torch.where(offsets == 0, 1 - t, t)
+    return weight, torch.where(offsets == 0, -1.0, 1.0).to(t.dtype).expand(weight.shape)
 
 
-def _cubic_taps(at):
-    """Neighbours with weights and slopes, by Keys' kernel at distances 1 + t, t, 1 - t, 2 - t."""
-    first = at.floor()
-    t = at - first
+def _cubic_taps(t, offsets):
+    """Keys' kernel at distances 1 + t, t, 1 - t, 2 - t, and its slope."""
+    d = (t - offsets).abs()
+    near = ((_A + 2) * d - (_A + 3)) * d * d + 1
+    far = ((_A * d - 5 * _A) * d + 8 * _A) * d - 4 * _A
+    near_slope = (3 * (_A + 2) * d - 2 * (_A + 3)) * d
+    far_slope = (3 * _A * d - 10 * _A) * d + 8 * _A
+    inner = (offsets == 0) | (offsets == 1)
+    slope = torch.where(inner, near_slope, far_slope)
+    return torch.where(inner, near, far), torch.where(offsets <= 0, slope, -slope)
 
-    def near(t):
-        return ((_A + 2) * t - (_A + 3)) * t * t + 1, (3 * (_A + 2) * t - 2 * (_A + 3)) * t
 
-    def far(t):
-        value = ((_A * t - 5 * _A) * t + 8 * _A) * t - 4 * _A
-        return value, (3 * _A * t - 10 * _A) * t + 8 * _A
-
-    weights = [far(t + 1), near(t), near(1 - t), far(2 - t)]
-    return [(first + k - 1, weight, slope if k < 2 else -slope)
-            for k, (weight, slope) in enumerate(weights)]
+def _taps(at, mode: int):
+    """The neighbours of points [B, P] along one axis, with weights and slopes: [B, taps, P]."""
+    if mode == _NEAREST:
+        one = torch.ones_like(at).unsqueeze(1)
+        return at.round().unsqueeze(1), one, one
+    first, end = (-1, 3) if mode == _CUBIC else (0, 2)
+    offsets = torch.arange(first, end, device=at.device).to(at.dtype).unsqueeze(1)
+    base = at.floor().unsqueeze(1)
+    weights, slopes = (_cubic_taps if mode == _CUBIC else _linear_taps)(
+        at.unsqueeze(1) - base, offsets)
+    return base + offsets, weights, slopes
 
 
 def _product(factors):
-    value = None
-    for factor in factors:
-        value = factor if value is None else value * factor
-    return value
+    return functools.reduce(torch.mul, factors)
+
+
+def _along(taps, axis: int, n: int):
+    """[B, taps, P] as [B, 1.., taps, ..1, P], with an axis for each of n that are sampled."""
+    batch, count, points = taps.shape
+    return taps.reshape([batch, *[count if i == axis else 1 for i in range(n)], points])
+
+
+def _neighbours(points, sizes, mode, padding, corners):
+    """Of points, coordinates by axis: the places of neighbours in the flat image, [B, taps.., P],
+    whether they are within it, and weights and slopes by axis."""
+    n, place, inside, weights, slopes = len(sizes), 0, None, [], []
+    for i, size in enumerate(sizes):
+        at, weight, slope = (_along(taps, i, n) for taps in _taps(points[i], mode))
+        at = _padded(at, size, padding, corners)[0] if mode == _CUBIC else at
+        within = (at >= 0) & (at <= size - 1)
+        inside = within if inside is None else inside & within
+        place = place * size + torch.where(within, at, 0).long()
+        weights.append(weight)
+        slopes.append(slope)
+    return torch.where(inside, place, 0), inside, weights, slopes
 
 
 def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
@@ -92,8 +116,7 @@ def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
     dtype, at_dtype = x.dtype, grid.dtype
     grad, x, grid = _opmath(grad), _opmath(x), _opmath(grid)
     batch, channels = x.shape[:2]
-    flat, g = x.reshape(batch, channels, -1), grad.reshape(batch, channels, -1)
-    taps, slopes = [], []
+    points, scales = [], []
     for i, size in enumerate(sizes):
         # From -1..1 to elements; the last coordinate is along the first axis.
         span = size - 1 if corners else size
@@ -102,34 +125,29 @@ def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
         slope = torch.ones_like(at)
         if mode != _CUBIC:
             at, slope = _padded(at, size, padding, corners)
-        slopes.append(slope * span * 0.5)
-        taps.append([(at.round(), slope, slope)] if mode == _NEAREST
-                    else _linear_taps(at) if mode == _LINEAR else _cubic_taps(at))
-    grad_x, grad_at = torch.zeros_like(flat), [0.0] * n
-    for corner in itertools.product(*taps):
-        inside, place = None, 0
-        for (at, _, _), size in zip(corner, sizes):
-            at = _padded(at, size, padding, corners)[0] if mode == _CUBIC else at
-            within = (at >= 0) & (at <= size - 1)
-            inside = within if inside is None else inside & within
-            place = place * size + torch.where(within, at, 0).long()
-        place = torch.where(inside, place, 0).unsqueeze(1).expand(g.shape)
-        inside = inside.unsqueeze(1)
-        weights = [weight for _, weight, _ in corner]
-        if wanted[0]:
-            part = g if mode == _NEAREST else g * _product(weights).unsqueeze(1)
-            grad_x = grad_x.scatter_add(2, place, torch.where(inside, part, 0))
-        if wanted[1] and mode != _NEAREST:
-            pull = (torch.where(inside, flat.gather(2, place), 0) * g).sum(1)
-            for i, (_, _, slope) in enumerate(corner):
-                grad_at[i] = grad_at[i] + pull * _product([*weights[:i], slope, *weights[i + 1:]])
-    if mode == _NEAREST:
-        by_axis = [torch.zeros_like(slope) for slope in slopes]
-    else:
-        by_axis = [value * slope for value, slope in zip(grad_at, slopes)]
-    grad_grid = torch.stack(by_axis[::-1], -1).reshape(grid.shape).to(at_dtype)
-    grad_x = grad_x.reshape(x.shape).to(dtype)
-    return grad_x if wanted[0] else None, grad_grid if wanted[1] else None
+        points.append(at)
+        scales.append(slope * span * 0.5)
+    place, inside, weights, slopes = _neighbours(points, sizes, mode, padding, corners)
+    g = grad.reshape([batch, channels, *[1] * n, -1])
+    wide = [batch, channels, *place.shape[1:]]
+    places = place.unsqueeze(1).expand(wide).reshape(batch, channels, -1)
+    inside = inside.unsqueeze(1)
+    grad_x = grad_grid = None
+    if wanted[0]:
+        parts = torch.where(inside, g * _product(weights).unsqueeze(1), 0).expand(wide)
+        grad_x = torch.zeros_like(x).reshape(batch, channels, -1)
+        grad_x = grad_x.scatter_add(2, places, parts.reshape(places.shape))
+        grad_x = grad_x.reshape(x.shape).to(dtype)
+    if wanted[1] and mode == _NEAREST:
+        grad_grid = torch.zeros_like(grid).to(at_dtype)
+    elif wanted[1]:
+        values = x.reshape(batch, channels, -1).gather(2, places).reshape(wide)
+        pull = (torch.where(inside, values, 0) * g).sum(1)
+        taps = list(range(1, 1 + n))
+        by_axis = [(pull * _product([*weights[:i], slopes[i], *weights[i + 1:]])).sum(taps) * scale
+                   for i, scale in enumerate(scales)]
+        grad_grid = torch.stack(by_axis[::-1], -1).reshape(grid.shape).to(at_dtype)
+    return grad_x, grad_grid
 
 
 @decomposes(aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default)
