@@ -40,6 +40,9 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  * and looks like no macro. */
 const char *c_identifier(Arena *a, const char *name);
 
+/* The lanes of a unit that c_print made; 0 for another text. */
+int c_lanes(const char *unit);
+
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not
  * what c_print made. */

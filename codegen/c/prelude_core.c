@@ -7,7 +7,9 @@
 #define SIGNED "i8 i16 i32 i64"
 #define UNSIGNED "u8 u16 u32 u64"
 #define AS_MASKS "i32 u32 f32" /* lanes have the bits of masks */
-#define OTHERS "i8 i16 i64 u8 u16 u64 f64"
+#define SHORT "i8 i16 u8 u16"
+#define LONG "i64 u64 f64"
+#define OTHERS SHORT " " LONG
 #define NUMBERS INTS " f32 f64"
 
 const Helper c_helpers_core[] = {
@@ -81,11 +83,22 @@ const Helper c_helpers_core[] = {
      "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
      "  return ($V)(((vi32)a & m) | ((vi32)b & ~m));\n"
      "}\n"},
-    {"vselect_$t", OTHERS,
+    {"vselect_$t", SHORT,
      "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
      "  $V r;\n"
      "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
      "  return r;\n"
+     "}\n"},
+    {"vselect_$t", LONG,
+     "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
+     "#if LANES * $b <= REGISTER_BITS\n"
+     "  const vi$b w = __builtin_convertvector(m, vi$b);\n"
+     "  return ($V)(((vi$b)a & w) | ((vi$b)b & ~w));\n"
+     "#else\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
+     "  return r;\n"
+     "#endif\n"
      "}\n"},
     {"trips_$t", SIGNED,
      "/* How often a loop runs; down if the step is negative. */\n"
@@ -178,10 +191,15 @@ const Helper c_helpers_core[] = {
     "v" name "_$t", OTHERS,                                                                      \
         "INLINE vi32 v" name                                                                     \
         "_$t($V a, $V b) {\n"                                                                    \
+        "#if LANES * $b <= REGISTER_BITS\n"                                                      \
+        "  return __builtin_convertvector(a " op                                                 \
+        " b, vi32);\n"                                                                           \
+        "#else\n"                                                                                \
         "  vi32 r;\n"                                                                            \
         "  EACH_LANE(i) r[i] = a[i] " op                                                         \
         " b[i] ? -1 : 0;\n"                                                                      \
         "  return r;\n"                                                                          \
+        "#endif\n"                                                                               \
         "}\n"                                                                                    \
   }
     COMPARE("lt", "<"),

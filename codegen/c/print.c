@@ -221,7 +221,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
 
 /* ---- several kernels ---- */
 
-static int lanes_of(const char *unit) {
+int c_lanes(const char *unit) {
   const char *line = strstr(unit, "#define LANES ");
   return line ? (int)strtol(line + 14, NULL, 10) : 0;
 }
@@ -230,9 +230,9 @@ bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {
   Text kernels = text_new(a);
   for (size_t i = 0; i < n; i++) {
     const char *kernel = strstr(units[i], KERNEL_MARK);
-    if (!kernel || lanes_of(units[i]) != lanes_of(units[0])) return false;
+    if (!kernel || c_lanes(units[i]) != c_lanes(units[0])) return false;
     text_puts(&kernels, kernel);
   }
-  if (n) print_c_unit(out, a, &kernels, lanes_of(units[0]));
+  if (n) print_c_unit(out, a, &kernels, c_lanes(units[0]));
   return true;
 }

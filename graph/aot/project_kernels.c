@@ -245,12 +245,22 @@ static const char WARNINGS[] =
     "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"\n"
     "#endif\n\n";
 
-static int write_part(Project *p, size_t from, size_t to, const char *name) {
+/* Kernels of as many lanes, which make a file together. */
+typedef struct {
+  uint32_t kernels[KERNELS_A_FILE], n;
+  int lanes;
+} Part;
+
+static int write_part(Project *p, const Part *part, const char *name) {
   Text t = text_new(p->arena);
-  const char **units = ARENA_ARRAY(p->arena, const char *, to - from);
-  for (size_t i = from; i < to; i++) units[i - from] = variant(&p->targets[0], i)->code;
-  text_printf(&t, "/* Kernels %zu to %zu of kernels.py. */\n%s", from, to - 1, WARNINGS);
-  if (!c_join(&t, p->arena, units, to - from)) BUG("kernels that can't be joined");
+  const char *units[KERNELS_A_FILE];
+  text_puts(&t, "/* Of kernels.py, by number:");
+  for (uint32_t i = 0; i < part->n; i++) {
+    units[i] = variant(&p->targets[0], part->kernels[i])->code;
+    text_printf(&t, " %u", part->kernels[i]);
+  }
+  text_printf(&t, ". */\n%s", WARNINGS);
+  if (!c_join(&t, p->arena, units, part->n)) BUG("kernels that can't be joined");
   return project_file_write(&p->folder, name, t.data, t.len);
 }
 
@@ -268,16 +278,30 @@ static int write_table(Project *p) {
   return project_file_write(&p->folder, "kernels_table.c", named, strlen(named));
 }
 
+/* The kernels in order, each in the last part of its number of lanes while that has room. */
+static Part *divide_kernels(Project *p, size_t *n) {
+  Part *parts = ARENA_ARRAY(p->arena, Part, p->kernels.len);
+  *n = 0;
+  for (size_t i = 0; i < p->kernels.len; i++) {
+    int lanes = c_lanes(variant(&p->targets[0], i)->code);
+    Part *part = NULL;
+    for (size_t k = 0; k < *n; k++)
+      if (parts[k].lanes == lanes && parts[k].n < KERNELS_A_FILE) part = &parts[k];
+    if (!part) part = &parts[(*n)++], part->lanes = lanes;
+    part->kernels[part->n++] = (uint32_t)i;
+  }
+  return parts;
+}
+
 static int write_cpu(Project *p) {
   Text files = text_new(p->arena);
-  size_t n = p->kernels.len;
+  size_t n;
+  const Part *parts = divide_kernels(p, &n);
   text_puts(&files, "kernels_table.o");
   int code = write_table(p);
-  for (size_t from = 0; from < n && !code; from += KERNELS_A_FILE) {
-    size_t part = from / KERNELS_A_FILE + 1;
-    size_t to = from + KERNELS_A_FILE < n ? from + KERNELS_A_FILE : n;
-    code = write_part(p, from, to, arena_printf(p->arena, "kernels_%zu.c", part));
-    text_printf(&files, " kernels_%zu.o", part);
+  for (size_t i = 0; i < n && !code; i++) {
+    code = write_part(p, &parts[i], arena_printf(p->arena, "kernels_%zu.c", i + 1));
+    text_printf(&files, " kernels_%zu.o", i + 1);
   }
   p->kernel_files = files.data;
   return code;

@@ -44,6 +44,12 @@ const Machine *machine_of_sm(int sm) {
   return NULL;
 }
 
+const Machine *machine_of_half(const Machine *m) {
+  for (size_t i = 0; m->kind == MACHINE_CPU && i < sizeof machines / sizeof *machines; i++)
+    if (machines[i].kind == MACHINE_CPU && 2 * machines[i].lanes == m->lanes) return &machines[i];
+  return NULL;
+}
+
 const Machine *machine_list(int *n) {
   *n = (int)(sizeof machines / sizeof *machines);
   return machines;

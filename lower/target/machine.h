@@ -69,6 +69,9 @@ static inline bool machine_has(const Machine *m, unsigned capabilities) {
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */
 const Machine *machine_find(const char *target);
 const Machine *machine_of_sm(int sm); /* NULL if there is none */
+/* The CPU with half of the lanes, whose registers hold as many 64-bit elements; NULL if there is
+ * none. */
+const Machine *machine_of_half(const Machine *m);
 const Machine *machine_list(int *n); /* all, for `nereid info` and messages */
 
 #endif

@@ -295,7 +295,10 @@ static bool is_export_of(const char *name, const char *entry) {
   return false;
 }
 
-static bool is_free(const Library *l, const char *entry) {
+/* May the kernel join the library: has it as many lanes, and a name that is free? */
+static bool may_join(const Library *l, const ImageVariant *v) {
+  const char *entry = v->entry;
+  if (l->n && c_lanes(l->items[0]->variant->code) != c_lanes(v->code)) return false;
   for (int i = 0; i < l->n; i++) {
     const char *other = l->items[i]->variant->entry;
     if (is_export_of(entry, other) || is_export_of(other, entry)) return false;
@@ -309,12 +312,12 @@ static Library *add_library(Loading *w) {
   return l;
 }
 
-/* The smallest of the libraries where its name is free. */
+/* The smallest of the libraries that the kernel may join. */
 static Library *library_for(Loading *w, const LoadItem *item) {
   Library *least = NULL;
   for (int i = 0; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];
-    if ((!least || l->bytes < least->bytes) && is_free(l, item->variant->entry)) least = l;
+    if ((!least || l->bytes < least->bytes) && may_join(l, item->variant)) least = l;
   }
   return least ? least : add_library(w);
 }

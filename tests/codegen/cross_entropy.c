@@ -6,8 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
-#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
 #endif
 #define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
 typedef int8_t vi8 VECTOR(int8_t);
@@ -219,9 +226,13 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) {
 #ifndef NEREID_veq_i64
 #define NEREID_veq_i64
 INLINE vi32 veq_i64(vi64 a, vi64 b) {
+#if LANES * 64 <= REGISTER_BITS
+  return __builtin_convertvector(a == b, vi32);
+#else
   vi32 r;
   EACH_LANE(i) r[i] = a[i] == b[i] ? -1 : 0;
   return r;
+#endif
 }
 #endif
 #ifndef NEREID_vsplat_i64

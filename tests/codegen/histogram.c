@@ -6,8 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 /* GCC else makes two halves of what it does by lane, and puts them together in memory. */
-#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
 #endif
 #define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
 typedef int8_t vi8 VECTOR(int8_t);

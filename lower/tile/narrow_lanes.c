@@ -1,0 +1,105 @@
+/* Pass narrow_lanes: the number of lanes by the width of the data.
+ *
+ * A CPU's lanes are 32-bit elements of a SIMD register, so a vector of 64-bit elements takes two
+ * registers.  GCC has no machine mode for such a vector: it lowers comparisons, shuffles and
+ * conversions of it to scalars, one by one, and compiling a sort takes twenty times as long as with
+ * vectors that fit.  A kernel whose data are 64 bits wide for the most part is therefore compiled
+ * for the machine with half of the lanes, where one there is.
+ *
+ * Data are the values that stored values are computed from: not addresses and masks, which are
+ * often 64 bits wide where the data are not. */
+#include "lower/passes.h"
+
+enum { LOOP_TRIPS = 8, DEPTH_MOST = 6 }; /* assumed trips of a loop; deeper ones count no more */
+
+typedef struct {
+  const TileFunc *fn;
+  Arena *arena; /* scratch */
+  bool *marked; /* by value id: data */
+  VEC(TileValue *) pending;
+  int64_t narrow, wide; /* elements of data, of at most 32 bits and of 64 */
+} Widths;
+
+static void mark(Widths *w, TileValue *v) {
+  if (!v || w->marked[v->id]) return;
+  w->marked[v->id] = true;
+  vec_push(w->arena, &w->pending, v);
+}
+
+static void mark_args(Widths *w, const TileOp *op, uint32_t from) {
+  for (uint32_t i = from; i < op->nargs; i++) mark(w, op->args[i]);
+}
+
+/* What memory and control take as data; an op that reads and writes takes its first operands as
+ * addresses as well. */
+static void mark_roots(TileOp *op, void *context) {
+  Widths *w = context;
+  switch (op->code) {
+    case TILE_STORE:
+    case TILE_VIEW_STORE:
+    case TILE_ATOMIC_RMW: mark(w, op->args[1]); break;
+    case TILE_ATOMIC_CAS: mark_args(w, op, 1); break;
+    case TILE_ASM_IMPURE: mark_args(w, op, 0); break;
+    default: break;
+  }
+}
+
+/* The values that a region hands on; of a WHILE those of both regions. */
+static void mark_yields(Widths *w, const TileOp *op) {
+  for (uint32_t r = 0; r < op->nregions; r++) mark_args(w, op->regions[r]->last, 0);
+}
+
+static void mark_operands(Widths *w, const TileOp *op) {
+  switch (op->code) {
+    case TILE_LOAD:
+    case TILE_VIEW_LOAD: mark(w, op->args[2]); break; /* in place of what is not loaded */
+    case TILE_FOR: mark_args(w, op, 3), mark_yields(w, op); break;
+    case TILE_WHILE: mark_args(w, op, 0), mark_yields(w, op); break;
+    case TILE_IF: mark_yields(w, op); break;
+    case TILE_ATOMIC_RMW:
+    case TILE_ATOMIC_CAS:
+    case TILE_PTR_ADD: break;
+    default: mark_args(w, op, 0); break;
+  }
+}
+
+static void count_value(Widths *w, const TileValue *v, int64_t times) {
+  if (!w->marked[v->id] || !v->type.rank || v->type.dtype == DT_PTR) return;
+  unsigned bits = dtype_bits(v->type.dtype);
+  if (bits > 1) *(bits == 64 ? &w->wide : &w->narrow) += times * type_numel(v->type);
+}
+
+static void count_block(Widths *w, const TileBlock *b, int64_t times, int depth) {
+  for (const TileOp *op = b->first; op; op = op->next) {
+    for (uint32_t i = 0; i < op->nresults; i++) count_value(w, op->results[i], times);
+    bool loop = op->code == TILE_FOR || op->code == TILE_WHILE;
+    int64_t more = loop && depth < DEPTH_MOST ? LOOP_TRIPS : 1;
+    for (uint32_t r = 0; r < op->nregions; r++)
+      count_block(w, op->regions[r], times * more, depth + 1);
+  }
+}
+
+/* Is more than half of the data 64 bits wide? */
+static bool is_wide(const TileFunc *f, Arena *scratch) {
+  Widths w = {.fn = f, .arena = scratch, .marked = ARENA_ARRAY(scratch, bool, f->nvalues)};
+  tile_walk(f->body, mark_roots, &w);
+  while (w.pending.len) {
+    const TileValue *v = w.pending.data[--w.pending.len];
+    if (v->def) mark_operands(&w, v->def);
+    else if (v->block->owner) mark_operands(&w, v->block->owner);
+  }
+  count_block(&w, f->body, 1, 0);
+  return w.wide > w.narrow;
+}
+
+bool pass_narrow_lanes(Unit *u) {
+  const Machine *half = machine_of_half(u->machine);
+  if (!half) return true;
+  Arena *scratch = arena_child(u->arena);
+  if (is_wide(u->tile, scratch)) {
+    u->machine = half;
+    u->tile->options.target = pool_name(u->names, half->name);
+  }
+  arena_free(scratch);
+  return true;
+}
