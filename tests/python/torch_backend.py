@@ -198,6 +198,23 @@ def check_operators():
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
 
 
+def check_products_along_an_axis():
+    """Gradients of cumprod: as many kernels for any length, and those of rows with zeros."""
+    import nereid
+
+    x = torch.rand(5, 24) + 0.5
+    x[1, 3] = x[2, 0] = x[3, 4] = x[3, 9] = x[4, 23] = 0
+    check("cumprod with zeros", lambda x: x.cumprod(1), x.requires_grad_(), train=True)
+    check("cumprod of columns", lambda x: x.cumprod(0), x, train=True)
+    check("cumprod of a scalar", lambda x: x.cumprod(0), randn((), grad=True), train=True)
+    if NAMES:
+        return
+    counts = [sum(graph.kernels for graph in nereid.explain(
+        lambda x: x.cumprod(1), randn(2, n, grad=True).to(DEVICE), train=True).graphs)
+              for n in (12, 48)]
+    tally.check(counts[0] == counts[1], f"cumprod of 12 and of 48 elements: {counts} kernels")
+
+
 def check_counted_sizes():
     """Sizes that data decides, in the segment that computes them and after it."""
     from nereid import torch_backend
@@ -708,6 +725,7 @@ def main():
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart
     check_memory()
     check_operators()
+    check_products_along_an_axis()
     check_counted_sizes()
     check_training()
     if not NAMES:

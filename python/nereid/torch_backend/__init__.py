@@ -21,6 +21,7 @@ import torch
 from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.constants import make_constants_in_place
+from nereid.torch_backend.composites import composite_forms
 from nereid.torch_backend.decompositions import Decompositions
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program
@@ -134,6 +135,7 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         keep_inference_input_mutations=True,
     )
     with contextlib.ExitStack() as context:
+        context.enter_context(composite_forms())
         if stores:
             context.enter_context(cache_of(settings, inputs))
         if not settings.waits and recorder is None:

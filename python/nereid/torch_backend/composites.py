@@ -1,0 +1,51 @@
+"""Forms of composite operators, in place of the ones that PyTorch would trace.
+
+PyTorch expands a composite operator (CompositeImplicitAutograd) before a table of decompositions
+is asked.  Some expansions have as many nodes as an axis has elements; the forms here have a
+constant number of them."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _reversed_cumsum(x, dim: int):
+    return x.flip(dim).cumsum(dim).flip(dim)
+
+
+def _cumprod_backward(grad, input, dim: int, output):
+    """With c zeros up to an element: where c is 0 the quotient by the element; at the first zero
+    the sum over products without it; behind it every product has it as a factor."""
+    if not input.dim():
+        return grad
+    x, products = input.conj(), output.conj()
+    is_zero = input == 0
+    zeros = is_zero.cumsum(dim)
+    first = is_zero & (zeros == 1)
+    before = _reversed_cumsum(torch.where(zeros == 0, products * grad, 0), dim)
+    without = torch.where(first, 1, x).cumprod(dim)
+    at_first = torch.where(zeros > 0, without * grad, 0).sum(dim, keepdim=True)
+    quotient = before / torch.where(is_zero, 1, x)
+    return torch.where(zeros == 0, quotient, torch.where(first, at_first, 0))
+
+
+_FORMS = {aten.cumprod_backward.default: _cumprod_backward}
+
+
+@contextlib.contextmanager
+def composite_forms():
+    """Within it, PyTorch traces these forms, where no other one is registered."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    own = [operator for operator in _FORMS if key not in operator.py_kernels]
+    for operator in own:
+        operator.py_impl(key)(_FORMS[operator])
+    try:
+        yield
+    finally:
+        for operator in own:
+            del operator.py_kernels[key]
+            operator._dispatch_cache.clear()
