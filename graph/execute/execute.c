@@ -545,6 +545,7 @@ static int run_constant_part(Execution *e) {
   if (!code && once) code = execute_point_all(e);
   if (!code) code = execute_steps(e, 0, once, NULL);
   if (!code && once) code = device_wait(e->device);
+  if (!code && once) code = execute_check_records(e); /* each run is told of its indices */
   if (code) return code;
   execute_release(e);
   execute_keep(e);

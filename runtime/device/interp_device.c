@@ -124,14 +124,28 @@ static bool lent_bytes(const Running *r, int slot, char **data, size_t *size) {
   return true;
 }
 
-/* Is memory that once was borrowed in what is lent now?  Then its tensor is gone. */
+/* The bytes of a slot's tensor; false: nothing is known of them. */
+static bool slot_bytes(const Running *r, int slot, char **data, size_t *size) {
+  if (lent_bytes(r, slot, data, size)) return true;
+  if (!pointer_param(r, slot)) return false;
+  const Allocation *a =
+      device_find(r->start->kernel->device, (const void *)(uintptr_t)r->start->slots[slot]);
+  if (a) *data = a->data, *size = a->size;
+  return a != NULL;
+}
+
+/* Is memory that once was borrowed in that of another tensor of this launch?  Then its tensor is
+ * gone, unless the launch has that, too. */
 static bool is_outdated(const Running *r, const Allocation *a) {
   char *data;
   size_t size;
-  for (int i = 0; a->borrowed && i < r->start->chosen->variant->nslots; i++)
-    if (lent_bytes(r, i, &data, &size) && a->data < data + size && data < a->data + a->size)
-      return true;
-  return false;
+  bool outdated = false;
+  for (int i = 0; a->borrowed && i < r->start->chosen->variant->nslots; i++) {
+    if (!slot_bytes(r, i, &data, &size)) continue;
+    if (data == a->data && size == a->size) return false;
+    outdated |= a->data < data + size && data < a->data + a->size;
+  }
+  return outdated;
 }
 
 static void map_allocation(Running *r, Pool *names, const Allocation *a) {

@@ -77,6 +77,8 @@ CASES = [
      [((x(3, 4),), x(4, 3)), ((x(1, 4),), None), ((x(0, 4),), x(0, 3))]),
     ("reshape_of_0", one("Reshape", "x s", "xy", more=[SHAPE]),
      [((x(2, 4), x(2, 4)), x(2, 4)), ((x(2, 4), x(0, 4)), x(2, 4))]),
+    ("index", one("Gather", "x at", initializers=[o.ints("at", 4)], axis=1),
+     [((x(n, 4),), None) for n in (3, 1)]),
     ("backwards", one("Slice", "x from to axis st", initializers=BACK),
      [((x(3, 4),), x(3, 4)[::-1]), ((x(1, 4),), x(1, 4)), ((x(0, 4),), x(0, 4))]),
     ("scan", SCAN, [((x(n, 4),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2)]),

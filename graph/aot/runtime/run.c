@@ -215,6 +215,7 @@ static int settle(const Call *c) {
   if (m->settled) return 0;
   int code = run_steps(c, 0, model_plan.nonce);
   if (!code && model_plan.nonce) code = model_sync(m, c->stream);
+  if (!code && model_plan.nonce) code = model_check(m, c->stream); /* each run is told */
   if (code) return code;
   m->settled = true;
   if (!model_device_is_host()) {

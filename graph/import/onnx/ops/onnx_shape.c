@@ -80,6 +80,7 @@ void onnx_op_squeeze(OnnxCall *c) {
   uint32_t set = 0, n, kept = 0;
   Dim shape[GRAPH_RANK_MAX], one = infer_const(in, 1);
   bool named = read_axes_set(c, rank_of(x), &set, &n);
+  if (named && n && !rank_of(x)) onnx_fail(c, E_GRAPH_AXIS, 0LL, 0u);
   for (uint32_t i = 0; i < rank_of(x); i++) {
     Dim size = x->type.shape[i];
     bool stays = named ? !(set >> i & 1) : infer_differs(in, size, one);
