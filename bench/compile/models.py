@@ -122,6 +122,7 @@ class Watch:
         from nereid import torch_backend
 
         self.backend, self.utils, self.seconds = torch_backend, utils, 0.0
+        torch_backend._programs.keep()
         utils.counters.clear()
         inner = torch_backend._compile
 

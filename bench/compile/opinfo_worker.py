@@ -402,7 +402,9 @@ def main():
     warnings.simplefilter("ignore")
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch._dynamo.config.capture_scalar_outputs = True
-    import nereid.torch_backend  # noqa: F401
+    import nereid.torch_backend
+
+    nereid.torch_backend._programs.keep()
 
     # Functions that draw set the seed for themselves, which TorchDynamo does not trace.
     invocations.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)

@@ -181,6 +181,10 @@ def measure(options):
     row = {"name": name, "train": options.train, "sides": {}, "device":
            torch.cuda.get_device_name() if options.device == "cuda" else "cpu"}
     sides, want = [], None
+    if "nereid" in options.sides:
+        from nereid import torch_backend
+
+        torch_backend._programs.keep()
     for side_name in options.sides:
         torch._dynamo.reset()
         found: dict = {}

@@ -211,6 +211,7 @@ def measure(side: str, kind: str, options) -> dict:
         begin = time.perf_counter()
         from nereid import torch_backend
 
+        torch_backend._programs.keep()
         row["import nereid"] = time.perf_counter() - begin
     elif side == "inductor":
         import torch._inductor.compile_fx

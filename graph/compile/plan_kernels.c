@@ -72,6 +72,12 @@ static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
   free(entries);
 }
 
+/* An executable lives long, and an open database is a descriptor. */
+static void kernel_cache_close(PlanKernels *k) {
+  cache_close(k->cache);
+  k->cache = NULL;
+}
+
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any address. */
@@ -89,7 +95,7 @@ void kernels_close(PlanKernels *k) {
     nereid_kernel_free(k->list.data[i]->kernel);
     free(k->list.data[i]->message);
   }
-  cache_close(k->cache);
+  kernel_cache_close(k);
   nereid_module_free(k->module);
   *k = (PlanKernels){0};
 }
@@ -362,6 +368,7 @@ int kernels_compile(PlanKernels *k) {
   int code = first_kernel_failure(k, k->compiled);
   if (!code) code = load_all(&w, n);
   if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
+  kernel_cache_close(k);
   for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
   if (!code) k->compiled = k->list.len;
   return code;
@@ -371,14 +378,17 @@ int kernels_images(PlanKernels *k, nereid_image **out) {
   Work w = {.k = k, .images = out};
   kernel_cache_open(k);
   parallel_for(k->list.len, compile_kernel_at, &w);
+  kernel_cache_close(k);
   return first_kernel_failure(k, 0);
 }
 
 bool kernels_cached_images(PlanKernels *k, nereid_image **out) {
+  bool all = true;
   kernel_cache_open(k);
-  for (size_t i = 0; i < k->list.len; i++) {
+  for (size_t i = 0; i < k->list.len && all; i++) {
     out[i] = kernel_cache_get(k, k->list.data[i]);
-    if (!out[i]) return false;
+    all = out[i] != NULL;
   }
-  return true;
+  kernel_cache_close(k);
+  return all;
 }

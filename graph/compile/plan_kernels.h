@@ -42,7 +42,7 @@ typedef struct {
   nereid_module *module; /* the source, for its parameters */
   nereid_source source;
   NameMap sources; /* by kernel: the part of the source that it needs */
-  Cache *cache;    /* opened when kernels are compiled */
+  Cache *cache;    /* open while kernels are compiled */
   bool asserts;    /* kernels have assertions, which are code */
   bool pdl;        /* a kernel starts before those before it end */
   bool aligns;     /* rows that begin at multiples of 16 are worth a variant */

@@ -19,6 +19,8 @@ except ImportError:
 
 from nereid import torch_backend
 
+torch_backend._programs.keep()
+
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 ATEN, F = torch.ops.aten, torch.nn.functional
 SHARE = 0.3

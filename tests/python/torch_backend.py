@@ -754,5 +754,8 @@ if __name__ == "__main__":
         print("1 skipped: no torch")
         tally.check(True, "")
     else:
+        from nereid import torch_backend
+
+        torch_backend._programs.keep()
         main()
     sys.exit(tally.report())

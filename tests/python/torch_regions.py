@@ -335,6 +335,9 @@ def main():
         print("1 skipped: no PyTorch")
         tally.check(True, "")
         return tally.report()
+    from nereid.torch_backend import _programs
+
+    _programs.keep()
     torch.manual_seed(0)
     logging.getLogger("torch._higher_order_ops.partitioner").setLevel(logging.ERROR)
     loops()

@@ -90,6 +90,7 @@ def child(rows, options, taken="", left="", name="plain", most=0,
     import nereid.torch_backend as backend
     from torch._dynamo.utils import counters
 
+    backend._programs.keep()
     if taken:
         torch.compiler.load_cache_artifacts(pathlib.Path(taken).read_bytes())
     if how:

@@ -12,7 +12,6 @@ import contextlib
 import functools
 import gc
 import itertools
-import threading
 import time
 from typing import Callable
 
@@ -20,18 +19,18 @@ import torch
 
 from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
-from nereid.torch_backend.constants import make_constants_in_place
 from nereid.torch_backend.composites import composite_forms
+from nereid.torch_backend.constants import make_constants_in_place
+from nereid.torch_backend.cuda_graphs import forget
 from nereid.torch_backend.decompositions import Decompositions
 from nereid.torch_backend.flags import guard
-from nereid.torch_backend.program import Program
+from nereid.torch_backend.program import Program, Programs
 from nereid.torch_backend.random_ops import replace_random
 from nereid.torch_backend.saved import save_less
 from nereid.torch_backend.settings import Settings, settings_of
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
-_programs: list = []
-_lock = threading.Lock()
+_programs = Programs()
 _numbers = itertools.count()
 log.start()
 
@@ -60,8 +59,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     program.seconds += time.perf_counter() - begin
     if settings.waits or recorder is not None:
         program.finish()
-    with _lock:
-        _programs.append(program)
+    _programs.add(program)
     if recorder is not None:
         recorder.programs.append(program)
     if stores:
@@ -141,3 +139,6 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         if not settings.waits and recorder is None:
             context.enter_context(_early_backward())
         return compiled(module, inputs)
+
+
+backend.reset = forget  # which torch._dynamo.reset() calls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Callable
 
 import torch
@@ -37,6 +38,13 @@ def reason_against(program) -> str | None:
     if any(device.type != "cuda" for device in devices) or len(devices) > 1:
         return f"it is on several devices: {', '.join(map(str, devices))}"
     return None
+
+
+def forget() -> None:
+    """PyTorch's trees keep the programs that they have recorded until they are told."""
+    trees = sys.modules.get("torch._inductor.cudagraph_trees")
+    if trees is not None:
+        trees.reset_cudagraph_trees()
 
 
 def _static_inputs(module: torch.fx.GraphModule, kind: str) -> list[int]:

@@ -7,6 +7,7 @@ import operator
 import os
 import threading
 import time
+import weakref
 from typing import Any, Callable
 
 import torch
@@ -328,6 +329,37 @@ class Program:
         for i, segment in enumerate(self._segments):
             with open(f"{stem}.{i}.py", "w") as file:
                 file.write(segment.source)
+
+
+class Programs:
+    """The programs that live, in the order in which they were made.  Their callers alone keep them,
+    unless keep() is called first, by tests and measurements."""
+
+    def __init__(self):
+        self._living: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+        self._kept: list | None = None
+
+    def add(self, program: Program) -> None:
+        self._living[program.number] = program
+        if self._kept is not None:
+            self._kept.append(program)
+
+    def keep(self) -> None:
+        """Programs that are made from now on live as long as this object."""
+        self._kept = [*self]
+
+    def clear(self) -> None:
+        self._living.clear()
+        self._kept = None if self._kept is None else []
+
+    def __iter__(self):
+        return iter(list(self._living.values()) if self._kept is None else self._kept)
+
+    def __len__(self) -> int:
+        return len(self._living) if self._kept is None else len(self._kept)
+
+    def __getitem__(self, index):
+        return [*self][index]
 
 
 class _Writer:
