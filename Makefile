@@ -333,7 +333,7 @@ golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune
 docs: all
 	@$(need_python) tests/project/docs.py --update
 	@$(need_python) tests/project/language.py --update
-	@$(need_python) tests/project/tour.py --update
+	@$(TEST_ENV) $(need_python) tests/project/pages.py --update
 	@$(need_python) tests/project/pictures.py --update
 
 # Folders, names, modules and English in figures.

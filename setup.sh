@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes a bare Debian 12 ready, then builds and runs:
 #   sh setup.sh demo      kernels on real arrays: results, largest errors, times
+#   sh setup.sh python    the Python package with NumPy, in the environment .venv
 #   sh setup.sh check     the whole test suite
-#   sh setup.sh python    the Python package, in build/python
-#   sh setup.sh packages  only installs what a build needs
+#   sh setup.sh packages  only installs what these need
 # It installs only what is missing; with nothing missing it never calls apt.
 set -eu
 cd "$(dirname "$0")"
@@ -15,9 +15,10 @@ packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
 
 goal=${1:-}
 case $goal in
-  demo | check | python | packages) ;;
+  demo | check) ;;
+  python | packages) packages="$packages python3-venv" ;;
   *)
-    echo "usage: sh setup.sh demo|check|python|packages" >&2
+    echo "usage: sh setup.sh demo|python|check|packages" >&2
     exit 2
     ;;
 esac
@@ -44,4 +45,59 @@ if [ -n "$missing" ]; then
   fi
 fi
 
-[ "$goal" = packages ] || exec make -j"$(nproc)" "$goal"
+# COMMAND...: all that it prints goes to build/setup.log, whose end is shown if it fails.
+logged() {
+  mkdir -p build
+  if "$@" >build/setup.log 2>&1; then
+    return 0
+  fi
+  status=$?
+  [ ! -t 1 ] || printf '\n'
+  echo "setup.sh: this failed: $*" >&2
+  # The compiler's own lines say nothing.
+  grep -v -E '^(gcc|cc|ar|ld|objcopy|mkdir) ' build/setup.log | tail -n 60 >&2
+  echo "setup.sh: all of its output is in build/setup.log" >&2
+  exit "$status"
+}
+
+# TARGET...: builds, with a line that counts compiled files on a terminal.
+build() {
+  jobs=$(nproc)
+  if [ ! -t 1 ]; then
+    echo "building: a few minutes the first time (the compiler's output: build/setup.log)"
+    logged make -j"$jobs" "$@"
+    return
+  fi
+  count() { grep -c -e ' -c -o ' || :; }
+  total=$(make -n "$@" 2>/dev/null | count)
+  logged make -j"$jobs" "$@" &
+  while kill -0 $! 2>/dev/null; do
+    printf '\rbuilding: %s of %s files ' "$(count <build/setup.log 2>/dev/null)" "$total"
+    sleep 1
+  done
+  wait $!
+  printf '\r\033[K'
+}
+
+# An environment that sees Debian's NumPy, with this build's package.
+environment() {
+  [ -x .venv/bin/python ] || logged /usr/bin/python3 -m venv --system-site-packages .venv
+  logged .venv/bin/python -m pip install --no-build-isolation --no-index --no-deps .
+  version=$(.venv/bin/python -c 'import nereid; print(nereid.__version__)')
+  echo "Nereid $version is in .venv, with Debian's NumPy.  Next:"
+  echo "  . .venv/bin/activate"
+  echo "  python examples/python/vector_add.py"
+  echo "  pip install torch            # where you use PyTorch"
+}
+
+case $goal in
+  demo)
+    build all
+    exec make -s demo
+    ;;
+  python)
+    build all python
+    environment
+    ;;
+  check) exec make -j"$(nproc)" check ;;
+esac

@@ -23,6 +23,17 @@ DEMO = [
     ("rotary", dict(tokens=1024, heads=12, half=32, block_heads=4, block_half=32)),
 ]
 
+EPILOGUE = """
+largest error: the largest |result - NumPy's| / (1 + |NumPy's|) of the kernel's arrays
+time: the median of many launches on device {device}, without compiling and without copies
+
+Next:
+  examples/kernels/softmax.py      a kernel, and in its first lines the command that runs it
+  sh setup.sh python               the package for Python, with NumPy
+  build/nereid graph tests/models/mlp/model.pt2 --random-inputs --explain --device {device}
+                                   a model, and how long each of its kernels takes
+  README.md, docs/tour.md          the commands, and what happens to a kernel between them"""
+
 
 def has_gpu():
     try:
@@ -50,6 +61,7 @@ def main():
         failed += bool(mark)
         took = f"{float(time[1]):9.1f} us" if time else "?"
         print(f"{name:20} {error:14.2e} {allowed:9.0e} {took:>12}{mark}")
+    print(EPILOGUE.format(device=device))
     return failed > 0
 
 

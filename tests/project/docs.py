@@ -172,7 +172,7 @@ error what they are doing: a line each, `nereid: TOPIC: text`, or with `--diagno
 object of severity `log`. Progress is not shown then. `NEREID_LOG` has levels and topics with commas
 between; a minus takes a topic away:
 
-```
+```text
 NEREID_LOG=info            what -v adds: all topics of that level
 NEREID_LOG=debug,-pass     all topics but one
 NEREID_LOG=cache,tune      these two
@@ -184,13 +184,16 @@ a level nor a topic is a warning, told once, and the others hold.
 | topic | level | lines |
 | --- | --- | --- |
 {}
-```
-$ nereid run examples/kernels/vector_add.py ... -D BLOCK=256 --device cpu -v
-nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.7 ms, code 0.4 ms; \
-5260 steps
-nereid: cache: hit: library vector_add
-nereid: compile: library vector_add for cpu: from the cache, 1 ms
+```console
+$ nereid run examples/kernels/vector_add.py x_ptr=ones:f32[1000] y_ptr=ones:f32[1000] \\
+    out_ptr=empty:f32[1000] n=1000 -D BLOCK=256 --grid "cdiv(n, BLOCK)" --device cpu -v
+nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.2 ms, code 0.3 ms; \
+8003 steps
+nereid: cache: miss: library vector_add
+nereid: cache: put: library vector_add, 15384 bytes
+nereid: compile: library vector_add for cpu: by the C compiler, 261 ms
 nereid: launch: vector_add on cpu: grid 4 x 1 x 1, variant 1 of 1
+out_ptr f32[1000] [2, 2, 2, 2, ..., 2, 2, 2, 2] sum 2000
 ```
 
 To tell whether a pass changed something, the topic `pass` prints the IR before and after it, which
