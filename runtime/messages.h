@@ -209,6 +209,13 @@
 #define E_RUN_CUDA_MEMORY "out of memory on %s: %zu MiB requested, %zu MiB of %zu MiB free"
 #define E_RUN_SHARED \
   "kernel %s needs %lld bytes of shared memory, %s has %lld: use smaller blocks or fewer stages"
+#define E_RUN_COOPERATIVE \
+  "kernel %s: %u x %u x %u programs can't all run at once on device cpu, which has threads for " \
+  "%d: launch fewer, or without the flag of cooperative launches"
+#define E_RUN_INTERRUPTED "kernel %s was interrupted: its programs waited for others"
+#define W_RUN_WAITS \
+  "kernel %s: program (%u, %u, %u) has waited for %d s at %s; device interp tells whether " \
+  "what it waits for can come"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 

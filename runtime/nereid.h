@@ -530,11 +530,12 @@ NEREID_API int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]);
 typedef enum {
   NEREID_LAUNCH_PDL = 1,        /* programmatic dependent launch: it may start before the kernel
                                    before it in the stream has ended, and waits by gdc_wait() */
-  NEREID_LAUNCH_COOPERATIVE = 2 /* all programs run at once, or the launch fails */
+  NEREID_LAUNCH_COOPERATIVE = 2 /* all programs run at once, or the launch fails: on device cpu
+                                   by a thread for each */
 } nereid_launch_flag;
 
 /* How a GPU starts the kernel: flags, 0 at first.  Other devices, and GPUs before sm_90, start it
- * when the one before has ended; other devices ignore COOPERATIVE. */
+ * when the one before has ended. */
 NEREID_API int nereid_launch_set_flags(nereid_launch *l, unsigned flags);
 /* `i` counts the image's run-time parameters.  Integers must fit the parameter's type. */
 NEREID_API int nereid_launch_set_int(nereid_launch *l, int i, int64_t value);
@@ -569,6 +570,9 @@ typedef struct {
   nereid_scratch_fn scratch; /* NULL: the device's own memory, which it takes and gives back in the
                                 order of the stream.  Interpreters, which check it, use theirs. */
   void *context;
+  int (*interrupted)(void *context); /* of a kernel on device cpu whose programs wait for others,
+                                        now and then by the calling thread: is the launch to end?
+                                        It fails then; NULL: it never is */
 } nereid_run_options;
 
 /* Starts a kernel without a launch object.  Nothing that is shared is written: any number of

@@ -11,6 +11,7 @@
  *   names.c    the names of a unit, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
+ *   waits.c    which loops may wait for other programs
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -79,6 +80,7 @@ typedef struct {
   const char *entry;      /* the kernel's name */
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
+  bool waits;             /* programs may wait for others */
   bool failed;
 } Gen;
 
@@ -139,6 +141,10 @@ void c_inline_asm(Gen *g, const NestStmt *s);
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);
 bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
+
+/* ---- waits.c ---- */
+void c_find_waits(Gen *g);
+bool c_is_waiting_loop(const NestStmt *s);
 
 /* ---- cost.c ---- */
 /* Nanoseconds, over `args` and `grid` as the entry functions have them. */

@@ -2,10 +2,13 @@
 #include "codegen/c/c.h"
 
 const Helper c_helpers_threads[] = {
+    {"Waiting", NULL, "typedef struct Waiting Waiting;\n"},
     {"Part", NULL,
-     "/* How many programs of a part of a launch have been begun; in a cache line of its own. */\n"
+     "/* How many programs of a part of a launch have been begun; in a cache line of its own.\n"
+     " * The first part of programs that wait for others also has whom they ask. */\n"
      "typedef struct {\n"
      "  _Alignas(64) uint64_t begun;\n"
+     "  Waiting *waiting;\n"
      "} Part;\n"},
     {"Team", NULL,
      "/* Runs what is left of the parts, of which there are as many as threads. */\n"
@@ -14,7 +17,23 @@ const Helper c_helpers_threads[] = {
      "struct Team {\n"
      "  /* All n programs, which take about ns nanoseconds together. */\n"
      "  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);\n"
+     "  /* The same for programs that wait for others, all of which are begun. */\n"
+     "  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);\n"
      "};\n"},
+    {"wait_turn", NULL,
+     "/* A launch of programs that wait for others, as they see it. */\n"
+     "struct Waiting {\n"
+     "  /* Of a program that waits at `where`: lets others run.  True: it is to end. */\n"
+     "  bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);\n"
+     "};\n"
+     "extern int program_yield(void) __asm__(\"sched_yield\");\n"
+     "/* After an iteration of a loop that waits: others may have the core now and then. */\n"
+     "INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint32_t x,\n"
+     "    uint32_t y, uint32_t z) {\n"
+     "  if (++*turns % 64) return false;\n"
+     "  if (!waiting) return program_yield(), false;\n"
+     "  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});\n"
+     "}\n"},
     {"Launch", NULL,
      "/* A launch of n programs, as its threads see it. */\n"
      "typedef struct {\n"

@@ -25,8 +25,8 @@ static void print_program_function(Gen *g, Text *out, const char *name) {
       g, out, true,
       c_text(g,
              "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-             "char *shared%s",
-             g->stream_bytes ? ", bool stream" : ""));
+             "char *shared%s%s",
+             g->stream_bytes ? ", bool stream" : "", g->waits ? ", Waiting *waiting" : ""));
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -43,10 +43,11 @@ static const char *load_argument(Gen *g, uint32_t i) {
 /* The grid's index is counted up: dividing costs as much as a small program does. */
 static void print_range(Gen *g, Text *out, const char *name) {
   const char *stream = g->stream_bytes ? ", bool stream" : "";
+  const char *waiting = g->waits ? ", Waiting *waiting" : "";
   text_printf(out,
               "static void %s_range(const char *args, const uint32_t *grid, uint64_t begin,\n"
-              "    uint64_t end, char *shared%s) {\n",
-              name, stream);
+              "    uint64_t end, char *shared%s%s) {\n",
+              name, stream, waiting);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   text_printf(out,
@@ -57,7 +58,8 @@ static void print_range(Gen *g, Text *out, const char *name) {
               name);
   print_parameter_list(
       g, out, false,
-      c_text(g, "grid, at_0, at_1, at_2, shared%s);\n", g->stream_bytes ? ", stream" : ""));
+      c_text(g, "grid, at_0, at_1, at_2, shared%s%s);\n", g->stream_bytes ? ", stream" : "",
+             g->waits ? ", waiting" : ""));
   text_puts(out,
             "    if (++at_0 < grid[0]) continue;\n"
             "    at_0 = 0;\n"
@@ -85,10 +87,11 @@ static void print_c_entry(Gen *g, Text *out, const char *name) {
               "/* The programs begin <= i < end of the linear grid. */\n"
               "void %s(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
               "%s"
-              "  %s_range(args, grid, begin, end, shared%s);\n"
+              "  %s_range(args, grid, begin, end, shared%s%s);\n"
               "%s"
               "}\n\n",
               name, allocate_shared_memory(g, "  "), name, g->stream_bytes ? ", false" : "",
+              g->waits ? ", NULL" : "",
               free_shared_memory(g, "  "));
 }
 
@@ -103,12 +106,15 @@ static void print_share(Gen *g, Text *out, const char *name) {
               "  const Launch *l = context;\n"
               "%s"
               "  Share share = share_of(parts, l->n, self, threads);\n"
+              "%s"
               "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
-              "    %s_range(l->args, l->grid, i, end, shared%s);\n"
+              "    %s_range(l->args, l->grid, i, end, shared%s%s);\n"
               "%s"
               "%s"
               "}\n\n",
-              name, allocate_shared_memory(g, "  "), name, streams ? ", l->stream" : "",
+              name, allocate_shared_memory(g, "  "),
+              g->waits ? "  share.step = 1; /* one may wait for the next */\n" : "",
+              name, streams ? ", l->stream" : "", g->waits ? ", parts->waiting" : "",
               streams ? "  if (l->stream) stream_end();\n" : "", free_shared_memory(g, "  "));
 }
 
@@ -132,10 +138,11 @@ static void print_entry_launch(Gen *g, Text *out, const char *name) {
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
               "  Launch launch = {args, grid, n, %s};\n"
               "  Part part = {0};\n"
-              "  if (n == 1 || !team) %s_share(&launch, &part, 0, 1);\n"
-              "  else team->run(team, n, (double)n * %s_ns(args, grid), %s_share, &launch);\n"
+              "  if (%s!team) %s_share(&launch, &part, 0, 1);\n"
+              "  else team->run%s(team, n, (double)n * %s_ns(args, grid), %s_share, &launch);\n"
               "}\n",
-              name, stream, name, name, name);
+              name, stream, g->waits ? "" : "n == 1 || ", name, g->waits ? "_waiting" : "", name,
+              name);
 }
 
 /* ---- the unit ---- */
@@ -200,6 +207,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_find_spreads(&g);
   if (!find_large(&g)) return false;
   c_find_streams(&g);
+  c_find_waits(&g);
   c_find_scopes(&g);
   c_name_all(&g);
   const char *name = g.entry;

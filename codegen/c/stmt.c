@@ -162,6 +162,20 @@ static void c_shuffle(Gen *g, const NestStmt *s) {
   c_assign(g, s, &s->dsts[0], s->type, x, to);
 }
 
+/* A string literal; the first characters of comments and trigraphs are escaped. */
+static const char *string_literal(Gen *g, const char *s) {
+  Text t = text_new(g->arena);
+  text_puts(&t, "\"");
+  for (; *s; s++) {
+    bool plain = *s >= ' ' && *s <= '~' && *s != '"' && *s != '\\' && *s != '?' && *s != '*';
+    if (*s == '\n') text_puts(&t, "\\n");
+    else if (plain) text_putn(&t, s, 1);
+    else text_printf(&t, "\\%03o", (unsigned char)*s);
+  }
+  text_puts(&t, "\"");
+  return t.data;
+}
+
 /* ---- control ---- */
 
 /* The C compiler should expand a loop at once whose copies index what can be in registers then.
@@ -249,13 +263,27 @@ static void c_for(Gen *g, const NestStmt *s) {
   c_close_names(g, 2);
 }
 
+/* A program that waits ends where it is told to. */
+static void put_turn(Gen *g, const NestStmt *s, const char *turns) {
+  const Source *f = diag_file(g->d, s->span.file);
+  const char *where = c_text(g, "%s:%u", f ? f->name : g->nest->name, s->span.line);
+  put_unmarked_line(
+      g, c_text(g, "if (wait_turn(waiting, &%s, %s, pid_0, pid_1, pid_2)) return;", turns,
+                string_literal(g, where)));
+}
+
 static void c_while(Gen *g, const NestStmt *s) {
-  c_line(g, "for (;;) {");
+  const bool waits = c_is_waiting_loop(s);
+  const char *turns = c_open_name(g, "turns");
+  if (waits) c_line(g, "for (uint32_t %s = 0;;) {", turns);
+  else c_line(g, "for (;;) {");
   open(g);
   c_block(g, s->regions[0]);
   c_line(g, "if (!%s) break;", c_scalar(g, &s->srcs[0], DT_I1));
   c_block(g, s->regions[1]);
+  if (waits) put_turn(g, s, turns);
   close(g);
+  c_close_names(g, 1);
 }
 
 static void c_if(Gen *g, const NestStmt *s) {
@@ -289,20 +317,6 @@ static void c_no_code(Gen *g, const NestStmt *s) {
 }
 
 /* ---- device_print ---- */
-
-/* A string literal; the first characters of comments and trigraphs are escaped. */
-static const char *string_literal(Gen *g, const char *s) {
-  Text t = text_new(g->arena);
-  text_puts(&t, "\"");
-  for (; *s; s++) {
-    bool plain = *s >= ' ' && *s <= '~' && *s != '"' && *s != '\\' && *s != '?' && *s != '*';
-    if (*s == '\n') text_puts(&t, "\\n");
-    else if (plain) text_putn(&t, s, 1);
-    else text_printf(&t, "\\%03o", (unsigned char)*s);
-  }
-  text_puts(&t, "\"");
-  return t.data;
-}
 
 /* A call of vprint, which prints a line for each lane.  Without an operand the call passes a value
  * that the format leaves out. */

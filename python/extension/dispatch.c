@@ -352,14 +352,15 @@ static int check_leaves(const Specialization *s, const Call *c) {
   return 0;
 }
 
-/* Scratch memory of one launch, from the function that set_allocator() was given. */
+/* What a launch asks of the interpreter. */
 typedef struct {
-  PyObject *allocate, *kept; /* what it gave: a list */
-} Scratch;
+  PyObject *allocate, *kept; /* the function that set_allocator() was given; what it gave: a list */
+  KernelObject *kernel;
+} Asked;
 
 /* Called with the interpreter's lock released.  An exception stays set. */
 static void *allocate_scratch(void *context, size_t size, size_t alignment, void *stream) {
-  const Scratch *s = context;
+  const Asked *s = context;
   PyGILState_STATE lock = PyGILState_Ensure();
   unsigned long long sizes[] = {size, alignment}, at = (uintptr_t)stream;
   PyObject *memory = PyObject_CallFunction(s->allocate, "KKK", sizes[0], sizes[1], at);
@@ -373,21 +374,36 @@ static void *allocate_scratch(void *context, size_t size, size_t alignment, void
   return out;
 }
 
+/* The same.  Programs wait for each other: was it Ctrl-C?  Messages are told at once. */
+static int is_interrupted(void *context) {
+  const Asked *s = context;
+  PyGILState_STATE lock = PyGILState_Ensure();
+  int code = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
+  PyObject *messages =
+      code ? NULL : queue_messages(&((DeviceObject *)s->kernel->device)->messages);
+  for (Py_ssize_t i = 0; messages && i < PyList_Size(messages); i++)
+    PySys_FormatStderr("nereid: %S\n", PyList_GetItem(messages, i));
+  Py_XDECREF(messages);
+  PyGILState_Release(lock);
+  return code;
+}
+
 static int run_loaded(State *state, const Specialization *s, void *stream, const uint32_t grid[3],
                       const uint64_t *args, const nereid_extent *extents) {
-  Scratch scratch = {state->allocator, NULL};
+  Asked asked = {state->allocator, NULL, (KernelObject *)s->kernel};
   nereid_run_options options = s->options;
+  options.context = &asked;
+  options.interrupted = is_interrupted;
   int code;
-  if (scratch.allocate) {
-    scratch.kept = PyList_New(0);
-    if (!scratch.kept) return NEREID_E_MEMORY;
-    Py_INCREF(scratch.allocate); /* which another thread may replace */
+  if (asked.allocate) {
+    asked.kept = PyList_New(0);
+    if (!asked.kept) return NEREID_E_MEMORY;
+    Py_INCREF(asked.allocate); /* which another thread may replace */
     options.scratch = allocate_scratch;
-    options.context = &scratch;
   }
   Py_BEGIN_ALLOW_THREADS code = nereid_kernel_run(s->loaded, stream, grid, args, extents, &options);
-  Py_END_ALLOW_THREADS if (scratch.kept) Py_DECREF(scratch.allocate);
-  Py_XDECREF(scratch.kept);
+  Py_END_ALLOW_THREADS if (asked.kept) Py_DECREF(asked.allocate);
+  Py_XDECREF(asked.kept);
   return code;
 }
 

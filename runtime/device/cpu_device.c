@@ -522,17 +522,48 @@ static bool runs_c_code(const nereid_device *d, const ImageVariant *v) {
 
 /* ---- launching ---- */
 
-static int check_cpu_launch(const Start *s) { return host_check_programs(s, INT32_MAX); }
+static int refuse_at_once(const Start *s) {
+  const uint32_t *n = s->launched;
+  return error_set(NEREID_E_RESOURCES, E_RUN_COOPERATIVE, s->kernel->image->name, n[0], n[1], n[2],
+                   TEAM_AT_ONCE_MOST);
+}
+
+static int check_cpu_launch(const Start *s) {
+  int code = host_check_programs(s, INT32_MAX);
+  const uint64_t n = (uint64_t)s->launched[0] * s->launched[1] * s->launched[2];
+  if (code || !(s->flags & NEREID_LAUNCH_COOPERATIVE) || n <= TEAM_AT_ONCE_MOST) return code;
+  return refuse_at_once(s);
+}
+
+/* By any thread. */
+static void tell_waiting(void *context, const char *where, const uint32_t program[3], int seconds) {
+  const Start *s = context;
+  device_note(s->kernel->device, W_RUN_WAITS, s->kernel->image->name, program[0], program[1],
+              program[2], seconds, where);
+}
+
+static bool is_interrupted(void *context) {
+  const Start *s = context;
+  return s->interrupted && s->interrupted(s->context);
+}
 
 static int launch_on_cpu(const Start *s, void *stream) {
   (void)stream;
   nereid_device *d = s->kernel->device;
   const Cpu *cpu = d->state;
+  const TeamHooks hooks = {.at_once = s->flags & NEREID_LAUNCH_COOPERATIVE,
+                           .tell = tell_waiting,
+                           .interrupted = is_interrupted,
+                           .context = (void *)s};
+  HookedTeam team = team_hooked(cpu->team, hooks);
   void (*run)(const void *args, const uint32_t grid[3], Team *team);
   memcpy(&run, &s->chosen->entry, sizeof run);
   __atomic_store_n(&d->running, s->kernel->image->name, __ATOMIC_RELAXED);
-  run(s->slots, s->launched, cpu->team);
+  run(s->slots, s->launched, &team.team);
   __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
+  if (team.hooks.failed) return refuse_at_once(s);
+  if (team.hooks.stopped)
+    return error_set(NEREID_E_CALLER, E_RUN_INTERRUPTED, s->kernel->image->name);
   return report_failure(d);
 }
 

@@ -110,6 +110,8 @@ typedef struct {
   uint32_t grid[3];     /* as the caller gave it */
   uint32_t launched[3]; /* as it is launched */
   unsigned flags;       /* of nereid_launch_flag */
+  int (*interrupted)(void *context); /* of nereid_run_options, or NULL */
+  void *context;
   bool part_of_model;   /* of a plan's steps: interpreters make no remarks */
   bool borrows;         /* the device knows the arguments' memory by `extent` alone */
   uint64_t *args;       /* of each run-time parameter */

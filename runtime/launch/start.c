@@ -302,7 +302,10 @@ int nereid_kernel_run(nereid_kernel *k, void *native_stream, const uint32_t grid
   size_t bytes = start_bytes(k);
   void *more = bytes > sizeof memory ? malloc(bytes) : NULL;
   if (bytes > sizeof memory && !more) return error_out_of_memory();
-  Start s = {.flags = o->flags, .borrows = true};
+  Start s = {.flags = o->flags,
+             .borrows = true,
+             .interrupted = o->interrupted,
+             .context = o->context};
   start_init(&s, k, more ? more : memory);
   memcpy(s.grid, grid, sizeof s.grid);
   set_arguments(&s, args, extents);

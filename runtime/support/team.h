@@ -14,12 +14,17 @@
  * however many members come: if the first program that has not ended is not begun either, member 0
  * has not reached it, so it runs an earlier program, which has ended: a contradiction.
  *
+ * Programs that wait for any others (codegen/c/waits.c) are launched so that all are begun: while
+ * none has been begun for a moment and there are some left, the launch takes twice as many threads.
+ * Who launches may also ask for a thread for each program from the beginning.
+ *
  * All functions are static: projects that `nereid build` writes hold this file, too, and a program
  * may have several of them. */
 #ifndef NEREID_RUNTIME_SUPPORT_TEAM_H
 #define NEREID_RUNTIME_SUPPORT_TEAM_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -31,9 +36,12 @@
 
 /* ---- what generated code knows: the same text as in codegen/c/prelude_threads.c ---- */
 
-/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct Waiting Waiting;
 typedef struct {
   _Alignas(64) uint64_t begun;
+  Waiting *waiting;
 } Part;
 /* Runs what is left of the parts, of which there are as many as threads. */
 typedef void TeamBody(void *context, Part *parts, int self, int threads);
@@ -41,17 +49,30 @@ typedef struct Team Team;
 struct Team {
   /* All n programs, which take about ns nanoseconds together. */
   void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+/* A launch of programs that wait for others, as they see it. */
+struct Waiting {
+  /* Of a program that waits at `where`: lets others run.  True: it is to end. */
+  bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);
 };
 
 /* ---- the rest ---- */
 
-enum { TEAM_MOST = 1024 }; /* threads */
+enum { TEAM_MOST = 1024 };         /* threads */
+enum { TEAM_AT_ONCE_MOST = 1024 }; /* programs of a launch that has a thread for each */
 
 /* Nanoseconds: of a launch that is shared with members who are awake; of one that wakes members;
  * of each member's share at least; how long members look out for the next launch. */
 enum { TEAM_SHARED_NS = 8000, TEAM_WAKING_NS = 50000, TEAM_EACH_NS = 4000, TEAM_SPIN_NS = 20000 };
 
+/* The same for programs that wait: how long none is begun before there are more threads, before
+ * somebody is told, and between the times that whoever launches is asked whether to go on. */
+enum { TEAM_STILL_NS = 5000000, TEAM_TELL_S = 10, TEAM_ASK_NS = 50000000 };
+
 typedef struct Crew Crew;
+typedef struct WaitingLaunch WaitingLaunch;
 
 typedef struct {
   _Alignas(64) uint32_t asleep; /* atomic: whoever clears it posts `wake` */
@@ -197,25 +218,194 @@ static inline void team_start(Crew *c, int threads) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- a launch ---- */
+/* ---- programs that wait for others ---- */
 
-static inline void team_alone(TeamBody *body, void *context) {
-  Part part = {0};
-  body(context, &part, 0, 1);
+/* What a launch of such programs is told, and asks.  Members may be NULL. */
+typedef struct {
+  bool at_once; /* a thread for each program, or none runs */
+  bool failed;  /* there were not as many threads */
+  bool stopped; /* the launch was interrupted */
+  /* Of a program at `where` that has waited for `seconds`; by any thread, once a launch. */
+  void (*tell)(void *context, const char *where, const uint32_t program[3], int seconds);
+  /* By the thread that launches: is the launch to end? */
+  bool (*interrupted)(void *context);
+  void *context;
+} TeamHooks;
+
+/* A launch with hooks: a team to generated code, for the time of one call. */
+typedef struct {
+  Team team;
+  Crew *crew;
+  TeamHooks hooks;
+} HookedTeam;
+
+typedef struct {
+  pthread_t thread;
+  WaitingLaunch *launch;
+  int self;
+} MoreThread;
+
+enum { TEAM_GATE_SHUT, TEAM_GATE_OPEN, TEAM_GATE_GIVEN_UP };
+
+struct WaitingLaunch {
+  Waiting waiting;
+  TeamHooks *hooks;
+  TeamBody *body;
+  void *context;
+  Part *parts;
+  uint64_t n; /* programs */
+  int threads; /* parts */
+  pthread_t launcher;
+  int64_t asked; /* the last time, by the launcher */
+  uint32_t gate, stop, running; /* atomic: the threads' below; is the launch to end; who runs */
+  pthread_mutex_t lock; /* of what follows */
+  MoreThread *more;     /* room for TEAM_MOST, or NULL */
+  int nmore;
+  uint64_t begun;
+  int64_t since, grown; /* when a program was begun, or threads were added */
+  bool told;
+};
+
+static inline void *team_more_thread(void *argument) {
+  const MoreThread *m = argument;
+  WaitingLaunch *w = m->launch;
+  while (team_is(&w->gate, TEAM_GATE_SHUT)) sched_yield();
+  if (team_is(&w->gate, TEAM_GATE_OPEN))
+    w->body(w->context, w->parts, m->self % w->threads, w->threads);
+  __atomic_sub_fetch(&w->running, 1, __ATOMIC_SEQ_CST);
+  return NULL;
 }
 
-static inline void team_together(Crew *c, int threads, bool waking, TeamBody *body, void *context) {
+/* As many more as are wanted, or as there can be; under the lock. */
+static inline void team_add_threads(WaitingLaunch *w, int n) {
+  sigset_t before;
+  if (!w->more) w->more = malloc(TEAM_MOST * sizeof *w->more);
+  team_block_signals(&before);
+  for (; w->more && n > 0 && w->nmore < TEAM_MOST; n--) {
+    MoreThread *m = &w->more[w->nmore];
+    *m = (MoreThread){.launch = w, .self = w->nmore + 1};
+    __atomic_add_fetch(&w->running, 1, __ATOMIC_SEQ_CST);
+    if (pthread_create(&m->thread, NULL, team_more_thread, m)) {
+      __atomic_sub_fetch(&w->running, 1, __ATOMIC_SEQ_CST);
+      break;
+    }
+    w->nmore++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static inline uint64_t team_programs_begun(const WaitingLaunch *w) {
+  const uint64_t each = w->n / w->threads, over = w->n % w->threads;
+  uint64_t sum = 0;
+  for (int i = 0; i < w->threads; i++) {
+    const uint64_t size = each + ((uint64_t)i < over);
+    const uint64_t begun = __atomic_load_n(&w->parts[i].begun, __ATOMIC_RELAXED);
+    sum += begun < size ? begun : size;
+  }
+  return sum;
+}
+
+/* Some program waits: is any other begun meanwhile? */
+static inline void team_look_at_progress(WaitingLaunch *w, const char *where,
+                                         const uint32_t program[3]) {
+  const int64_t now = team_now_ns();
+  const uint64_t begun = team_programs_begun(w);
+  if (pthread_mutex_trylock(&w->lock)) return;
+  if (begun != w->begun) {
+    w->begun = begun;
+    w->since = w->grown = now;
+  }
+  if (begun < w->n && !w->hooks->at_once && now - w->grown > TEAM_STILL_NS) {
+    const uint64_t left = w->n - begun, twice = (uint64_t)w->threads + w->nmore;
+    team_add_threads(w, (int)(left < twice ? left : twice));
+    w->grown = now;
+  }
+  const bool tells = !w->told && now - w->since > TEAM_TELL_S * INT64_C(1000000000);
+  if (tells && w->hooks->tell) {
+    w->told = true;
+    w->hooks->tell(w->hooks->context, where, program, TEAM_TELL_S);
+  }
+  pthread_mutex_unlock(&w->lock);
+}
+
+static inline void team_ask(WaitingLaunch *w) {
+  if (!w->hooks->interrupted || !pthread_equal(pthread_self(), w->launcher)) return;
+  const int64_t now = team_now_ns();
+  if (now - w->asked < TEAM_ASK_NS) return;
+  w->asked = now;
+  if (!w->hooks->interrupted(w->hooks->context)) return;
+  w->hooks->stopped = true;
+  __atomic_store_n(&w->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline bool team_wait(Waiting *waiting, const char *where, const uint32_t program[3]) {
+  WaitingLaunch *w = (WaitingLaunch *)waiting;
+  sched_yield();
+  team_look_at_progress(w, where, program);
+  team_ask(w);
+  return __atomic_load_n(&w->stop, __ATOMIC_RELAXED);
+}
+
+static inline WaitingLaunch team_waiting_launch(TeamHooks *hooks, uint64_t n, TeamBody *body,
+                                                void *context) {
+  const int64_t now = team_now_ns();
+  return (WaitingLaunch){.waiting = {team_wait},
+                         .hooks = hooks,
+                         .body = body,
+                         .context = context,
+                         .n = n,
+                         .gate = TEAM_GATE_OPEN,
+                         .launcher = pthread_self(),
+                         .asked = now,
+                         .since = now,
+                         .grown = now,
+                         .lock = PTHREAD_MUTEX_INITIALIZER};
+}
+
+/* After the launcher's own programs: waits for those of others, `inside` among them. */
+static inline void team_end_waiting(WaitingLaunch *w, const uint32_t *inside) {
+  const struct timespec moment = {0, 100000};
+  while (!team_is(&w->running, 0) || (inside && !team_is(inside, 0))) {
+    team_ask(w);
+    nanosleep(&moment, NULL);
+  }
+  for (int i = 0; i < w->nmore; i++) pthread_join(w->more[i].thread, NULL);
+  free(w->more);
+}
+
+/* ---- a launch ---- */
+
+static inline void team_alone(TeamBody *body, void *context, WaitingLaunch *waiting) {
+  Part part = {0};
+  if (waiting) {
+    part.waiting = &waiting->waiting;
+    waiting->parts = &part;
+    waiting->threads = 1;
+  }
+  body(context, &part, 0, 1);
+  if (waiting) team_end_waiting(waiting, NULL);
+}
+
+static inline void team_together(Crew *c, int threads, bool waking, TeamBody *body, void *context,
+                                 WaitingLaunch *waiting) {
   memset(c->parts, 0, (size_t)threads * sizeof *c->parts);
   c->body = body;
   c->context = context;
+  if (waiting) {
+    c->parts->waiting = &waiting->waiting;
+    waiting->parts = c->parts;
+    waiting->threads = threads;
+  }
   __atomic_store_n(&c->taking, threads, __ATOMIC_RELAXED);
   __atomic_store_n(&c->waking, waking ? threads : 0, __ATOMIC_RELAXED);
   __atomic_store_n(&c->inside, TEAM_OPEN, __ATOMIC_RELEASE);
   __atomic_add_fetch(&c->epoch, 1, __ATOMIC_SEQ_CST);
   team_wake_next(&c->members[0]);
   body(context, c->parts, 0, threads);
-  if (__atomic_and_fetch(&c->inside, ~TEAM_OPEN, __ATOMIC_SEQ_CST) == 0) return;
-  if (!team_spin(&c->inside, 0, true)) team_sleep(&c->members[0], &c->inside, 0, true);
+  const bool others = __atomic_and_fetch(&c->inside, ~TEAM_OPEN, __ATOMIC_SEQ_CST) != 0;
+  if (waiting) team_end_waiting(waiting, &c->inside);
+  else if (others && !team_spin(&c->inside, 0, true))
+    team_sleep(&c->members[0], &c->inside, 0, true);
 }
 
 /* Threads for a launch, by its cost; 1: it is not worth sharing.  A cost that is not a number is
@@ -250,19 +440,71 @@ static inline bool team_is_here(Crew *c) {
 }
 
 /* While another thread's launch has the members, this one runs on its own thread. */
-static inline void team_run(Team *team, uint64_t n, double ns, TeamBody *body, void *context) {
-  Crew *c = (Crew *)team;
+static inline void team_share(Crew *c, uint64_t n, double ns, TeamBody *body, void *context,
+                              WaitingLaunch *waiting) {
   const bool waking = !(ns < TEAM_WAKING_NS);
   int threads = team_size(c, n, ns, waking);
   if (threads > 1 && team_is_here(c) && !__atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQUIRE)) {
     if (waking) team_start(c, threads);
     if (threads > c->started) threads = c->started;
-    if (threads > 1) team_together(c, threads, waking, body, context);
-    else team_alone(body, context);
+    if (threads > 1) team_together(c, threads, waking, body, context, waiting);
+    else team_alone(body, context, waiting);
     __atomic_store_n(&c->taken, 0, __ATOMIC_RELEASE);
   } else {
-    team_alone(body, context);
+    team_alone(body, context, waiting);
   }
+}
+
+static inline void team_run(Team *team, uint64_t n, double ns, TeamBody *body, void *context) {
+  team_share((Crew *)team, n, ns, body, context, NULL);
+}
+
+static inline void team_run_waiting(Team *team, uint64_t n, double ns, TeamBody *body,
+                                    void *context) {
+  TeamHooks none = {0};
+  WaitingLaunch w = team_waiting_launch(&none, n, body, context);
+  team_share((Crew *)team, n, ns, body, context, &w);
+}
+
+/* A thread for each program, or none runs. */
+static inline void team_run_at_once(HookedTeam *t, uint64_t n, TeamBody *body, void *context) {
+  WaitingLaunch w = team_waiting_launch(&t->hooks, n, body, context);
+  w.threads = (int)n;
+  w.gate = TEAM_GATE_SHUT;
+  w.parts = n <= TEAM_AT_ONCE_MOST ? aligned_alloc(64, n * sizeof *w.parts) : NULL;
+  if (w.parts) {
+    memset(w.parts, 0, n * sizeof *w.parts);
+    w.parts->waiting = &w.waiting;
+    team_add_threads(&w, (int)n - 1);
+  }
+  t->hooks.failed = !w.parts || (uint64_t)w.nmore + 1 < n;
+  __atomic_store_n(&w.gate, t->hooks.failed ? TEAM_GATE_GIVEN_UP : TEAM_GATE_OPEN,
+                   __ATOMIC_SEQ_CST);
+  if (!t->hooks.failed) body(context, w.parts, 0, (int)n);
+  team_end_waiting(&w, NULL);
+  free(w.parts);
+}
+
+static inline void team_run_hooked(Team *team, uint64_t n, double ns, TeamBody *body,
+                                   void *context) {
+  HookedTeam *t = (HookedTeam *)team;
+  if (t->hooks.at_once) team_run_at_once(t, n, body, context);
+  else team_share(t->crew, n, ns, body, context, NULL);
+}
+
+static inline void team_run_hooked_waiting(Team *team, uint64_t n, double ns, TeamBody *body,
+                                           void *context) {
+  HookedTeam *t = (HookedTeam *)team;
+  if (t->hooks.at_once) {
+    team_run_at_once(t, n, body, context);
+    return;
+  }
+  WaitingLaunch w = team_waiting_launch(&t->hooks, n, body, context);
+  team_share(t->crew, n, ns, body, context, &w);
+}
+
+static inline HookedTeam team_hooked(Team *team, TeamHooks hooks) {
+  return (HookedTeam){{team_run_hooked, team_run_hooked_waiting}, (Crew *)team, hooks};
 }
 
 /* ---- making ---- */
@@ -287,7 +529,7 @@ static inline Team *team_new(int threads) {
   if (!c) return NULL;
   if (threads > TEAM_MOST) threads = TEAM_MOST;
   memset(c, 0, sizeof *c);
-  c->team.run = team_run;
+  c->team = (Team){team_run, team_run_waiting};
   c->threads = threads;
   c->started = 1;
   c->process = getpid();

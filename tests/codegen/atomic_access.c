@@ -44,6 +44,10 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
 #ifndef NEREID_vselect_i32
 #define NEREID_vselect_i32
 INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
@@ -124,6 +128,22 @@ INLINE void vscatter_mask_i32(vu64 p, vi32 m, vi32 v) {
 #ifndef NEREID_vsplat_u64
 #define NEREID_vsplat_u64
 INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
+#endif
+#ifndef NEREID_wait_turn
+#define NEREID_wait_turn
+/* A launch of programs that wait for others, as they see it. */
+struct Waiting {
+  /* Of a program that waits at `where`: lets others run.  True: it is to end. */
+  bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);
+};
+extern int program_yield(void) __asm__("sched_yield");
+/* After an iteration of a loop that waits: others may have the core now and then. */
+INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint32_t x,
+    uint32_t y, uint32_t z) {
+  if (++*turns % 64) return false;
+  if (!waiting) return program_yield(), false;
+  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});
+}
 #endif
 #ifndef NEREID_VALUE_f32
 #define NEREID_VALUE_f32
@@ -243,9 +263,11 @@ void free(void *);
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part
-/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
 typedef struct {
   _Alignas(64) uint64_t begun;
+  Waiting *waiting;
 } Part;
 #endif
 #ifndef NEREID_Launch
@@ -306,13 +328,15 @@ typedef struct Team Team;
 struct Team {
   /* All n programs, which take about ns nanoseconds together. */
   void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
 
 /* Kernel handed_over of atomic_access.py. */
 /* One program; its lanes run together. */
 static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
   bool seen;
   bool seen_1;
   vu8 t9[16];
@@ -327,7 +351,7 @@ static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
   const int32_t t0 = load_i32(shared);
   const bool t2 = t0 == 1;
   seen = t2;
-  for (;;) {
+  for (uint32_t turns = 0;;) {
     const bool t3 = !seen;
     seen_1 = seen;
     const bool cond = t3;
@@ -338,6 +362,7 @@ static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
     const bool t6 = t4 == 1;
     const bool t7 = seen_1 | t6;
     seen = t7;
+    if (wait_turn(waiting, &turns, "atomic_access.py:10", pid_0, pid_1, pid_2)) return;
   }
   const int64_t t18 = (int64_t)t17; /* atomic_access.py:11 */
   char *t19 = x_ptr + t18;
@@ -355,7 +380,7 @@ static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
 }
 
 static void handed_over_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared) {
+    uint64_t end, char *shared, Waiting *waiting) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *flag_ptr = (char *)load_u64(args + 8);
   char *out_ptr = (char *)load_u64(args + 16);
@@ -363,7 +388,7 @@ static void handed_over_range(const char *args, const uint32_t *grid, uint64_t b
   uint32_t at_2 = begin / grid[0] / grid[1];
   for (uint64_t at = begin; at < end; at++) {
     handed_over_program(x_ptr, flag_ptr, out_ptr,
-        grid, at_0, at_1, at_2, shared);
+        grid, at_0, at_1, at_2, shared, waiting);
     if (++at_0 < grid[0]) continue;
     at_0 = 0;
     if (++at_1 < grid[1]) continue;
@@ -376,7 +401,7 @@ static void handed_over_range(const char *args, const uint32_t *grid, uint64_t b
 void handed_over(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = aligned_alloc(64, 64);
   if (!shared) abort();
-  handed_over_range(args, grid, begin, end, shared);
+  handed_over_range(args, grid, begin, end, shared, NULL);
   free(shared);
 }
 
@@ -385,8 +410,9 @@ static void handed_over_share(void *context, Part *parts, int self, int threads)
   char *const shared = aligned_alloc(64, 64);
   if (!shared) abort();
   Share share = share_of(parts, l->n, self, threads);
+  share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    handed_over_range(l->args, l->grid, i, end, shared);
+    handed_over_range(l->args, l->grid, i, end, shared, parts->waiting);
   free(shared);
 }
 
@@ -401,6 +427,6 @@ void handed_over_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   Launch launch = {args, grid, n, false};
   Part part = {0};
-  if (n == 1 || !team) handed_over_share(&launch, &part, 0, 1);
-  else team->run(team, n, (double)n * handed_over_ns(args, grid), handed_over_share, &launch);
+  if (!team) handed_over_share(&launch, &part, 0, 1);
+  else team->run_waiting(team, n, (double)n * handed_over_ns(args, grid), handed_over_share, &launch);
 }

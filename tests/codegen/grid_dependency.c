@@ -111,11 +111,17 @@ INLINE uint64_t load_u64(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
 #ifndef NEREID_Part
 #define NEREID_Part
-/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
 typedef struct {
   _Alignas(64) uint64_t begun;
+  Waiting *waiting;
 } Part;
 #endif
 #ifndef NEREID_Launch
@@ -185,6 +191,8 @@ typedef struct Team Team;
 struct Team {
   /* All n programs, which take about ns nanoseconds together. */
   void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
 

@@ -44,6 +44,10 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy
 void *memcpy(void *, const void *, size_t);
@@ -215,6 +219,22 @@ INLINE void vscatter_mask_i32(vu64 p, vi32 m, vi32 v) {
 #define NEREID_vsplat_u64
 INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
 #endif
+#ifndef NEREID_wait_turn
+#define NEREID_wait_turn
+/* A launch of programs that wait for others, as they see it. */
+struct Waiting {
+  /* Of a program that waits at `where`: lets others run.  True: it is to end. */
+  bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);
+};
+extern int program_yield(void) __asm__("sched_yield");
+/* After an iteration of a loop that waits: others may have the core now and then. */
+INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint32_t x,
+    uint32_t y, uint32_t z) {
+  if (++*turns % 64) return false;
+  if (!waiting) return program_yield(), false;
+  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});
+}
+#endif
 #ifndef NEREID_combine_xchg_i32
 #define NEREID_combine_xchg_i32
 #define combine_xchg_i32(a, b) (b)
@@ -263,9 +283,11 @@ void free(void *);
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part
-/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
 typedef struct {
   _Alignas(64) uint64_t begun;
+  Waiting *waiting;
 } Part;
 #endif
 #ifndef NEREID_Launch
@@ -326,13 +348,15 @@ typedef struct Team Team;
 struct Team {
   /* All n programs, which take about ns nanoseconds together. */
   void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
 
 /* Kernel layer_norm_backward of ../../examples/kernels/layer_norm.py. */
 /* One program; its lanes run together. */
 static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, char *mean_ptr, char *rstd_ptr, char *dx_ptr, char *dw_parts_ptr, char *db_parts_ptr, char *locks_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
   vf32 dy[32];
   vf32 x;
   vf32 w;
@@ -427,13 +451,14 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   char *t30 = dw_parts_ptr + 4ll * t29;
   char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:53 */
   char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:54 */
-  for (;;) {
+  for (uint32_t turns = 0;;) {
     t85 = vselect_i32(vfirst(t84), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t84), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t85);
     vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t84), t85);
     const int32_t t34 = load_i32(shared);
     const bool t36 = t34 == 1;
     const bool cond = t36;
     if (!cond) break;
+    if (wait_turn(waiting, &turns, "../../examples/kernels/layer_norm.py:54", pid_0, pid_1, pid_2)) return;
   }
   char *t89 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
   for (int a = 0; a < 32; a++) {
@@ -457,7 +482,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
 }
 
 static void layer_norm_backward_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared) {
+    uint64_t end, char *shared, Waiting *waiting) {
   char *dy_ptr = (char *)load_u64(args + 0);
   char *x_ptr = (char *)load_u64(args + 8);
   char *w_ptr = (char *)load_u64(args + 16);
@@ -472,7 +497,7 @@ static void layer_norm_backward_range(const char *args, const uint32_t *grid, ui
   uint32_t at_2 = begin / grid[0] / grid[1];
   for (uint64_t at = begin; at < end; at++) {
     layer_norm_backward_program(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_parts_ptr, db_parts_ptr, locks_ptr, n_cols,
-        grid, at_0, at_1, at_2, shared);
+        grid, at_0, at_1, at_2, shared, waiting);
     if (++at_0 < grid[0]) continue;
     at_0 = 0;
     if (++at_1 < grid[1]) continue;
@@ -485,7 +510,7 @@ static void layer_norm_backward_range(const char *args, const uint32_t *grid, ui
 void layer_norm_backward(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = aligned_alloc(64, 64);
   if (!shared) abort();
-  layer_norm_backward_range(args, grid, begin, end, shared);
+  layer_norm_backward_range(args, grid, begin, end, shared, NULL);
   free(shared);
 }
 
@@ -494,8 +519,9 @@ static void layer_norm_backward_share(void *context, Part *parts, int self, int 
   char *const shared = aligned_alloc(64, 64);
   if (!shared) abort();
   Share share = share_of(parts, l->n, self, threads);
+  share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    layer_norm_backward_range(l->args, l->grid, i, end, shared);
+    layer_norm_backward_range(l->args, l->grid, i, end, shared, parts->waiting);
   free(shared);
 }
 
@@ -510,6 +536,6 @@ void layer_norm_backward_launch(const void *args, const uint32_t grid[3], Team *
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   Launch launch = {args, grid, n, false};
   Part part = {0};
-  if (n == 1 || !team) layer_norm_backward_share(&launch, &part, 0, 1);
-  else team->run(team, n, (double)n * layer_norm_backward_ns(args, grid), layer_norm_backward_share, &launch);
+  if (!team) layer_norm_backward_share(&launch, &part, 0, 1);
+  else team->run_waiting(team, n, (double)n * layer_norm_backward_ns(args, grid), layer_norm_backward_share, &launch);
 }

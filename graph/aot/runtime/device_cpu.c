@@ -1,6 +1,7 @@
 /* The CPU: kernels are functions of kernels*.c, which a team of threads runs. */
 #define _GNU_SOURCE
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,12 @@ int model_device_replay(Device *d, void *stream) {
   return 0;
 }
 
+/* By any thread. */
+static void tell_waiting(void *context, const char *where, const uint32_t program[3], int seconds) {
+  fprintf(stderr, "kernel %s: program (%u, %u, %u) has waited for %d s at %s\n",
+          (const char *)context, program[0], program[1], program[2], seconds, where);
+}
+
 int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
                  int64_t z) {
   (void)nargs;
@@ -104,7 +111,9 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
       __builtin_mul_overflow(programs, z, &programs) || programs > INT_MAX)
     return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible",
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z);
+  const TeamHooks hooks = {.tell = tell_waiting, .context = (void *)model_plan.kernels[kernel]};
+  HookedTeam team = team_hooked(r->device->team, hooks);
   model_kernels[kernel](args, (const uint32_t[]){(uint32_t)x, (uint32_t)y, (uint32_t)z},
-                        r->device->team);
+                        &team.team);
   return 0;
 }

@@ -152,6 +152,45 @@ static void run_and_wait(nereid_device *d, nereid_launch *l, int64_t n, int *x) 
   check(process_seconds() - before < 0.02, "threads without a launch take no core's time");
 }
 
+/* ---- programs that wait ---- */
+
+static const char WAIT[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.jit\n"
+    "def dead(x):\n"
+    "    while tl.load(x + tl.program_id(0), volatile=True) == 0:\n"
+    "        pass\n"
+    "    tl.store(x, 2)\n";
+
+static int ask(void *context) { return ++*(int *)context > 2; }
+
+static void test_interruption(void) {
+  nereid_arg args[] = {{"x", "*i32", NULL}};
+  nereid_request r = {.source = {.text = WAIT, .size = strlen(WAIT)}, .args = args, .nargs = 1};
+  nereid_device *d;
+  nereid_image *image;
+  nereid_kernel *k;
+  int x[2] = {0}, asked = 0;
+  if (nereid_device_open(&d, "cpu") || nereid_compile_for(&image, d, &r)) abort();
+  if (nereid_kernel_load(&k, d, image)) abort();
+  uint64_t slots[] = {(uintptr_t)x};
+  nereid_run_options o = {.interrupted = ask, .context = &asked};
+  for (unsigned flags = 0; flags <= NEREID_LAUNCH_COOPERATIVE; flags += NEREID_LAUNCH_COOPERATIVE) {
+    asked = 0;
+    o.flags = flags;
+    X(nereid_kernel_run(k, NULL, (uint32_t[]){2, 1, 1}, slots, NULL, &o), NEREID_E_CALLER,
+      "kernel dead was interrupted: its programs waited for others");
+    check(asked == 3 && !x[0], "the launching thread is asked until it ends the launch");
+  }
+  x[0] = x[1] = 1;
+  asked = -1000000;
+  check_call(!nereid_kernel_run(k, NULL, (uint32_t[]){2, 1, 1}, slots, NULL, &o) && x[0] == 2,
+             "the kernel runs again");
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 static void test_threads(void) {
   enum { N = 4000000, BLOCK = 1024 };
   nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}, {"B", NULL, "1024"}};
@@ -312,6 +351,7 @@ int main(void) {
   if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
     test_running();
     test_threads();
+    test_interruption();
     test_tools(&t);
     test_together(&t);
     test_assertions();

@@ -1,0 +1,273 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_VALUE_i32
+#define NEREID_VALUE_i32
+#define VALUE_i32(x) (x)
+#endif
+#ifndef NEREID_atomic_add_i32
+#define NEREID_atomic_add_i32
+INLINE int32_t atomic_add_i32(char *p, int32_t x, int order) {
+  return __atomic_fetch_add((int32_t *)p, x, order);
+}
+#endif
+#ifndef NEREID_vatomic_add_i32
+#define NEREID_vatomic_add_i32
+INLINE vi32 vatomic_add_i32(vu64 p, vi32 m, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_i32(atomic_add_i32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_vramp_u64
+#define NEREID_vramp_u64
+/* x, x + step, ... */
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
+  vu64 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_load_volatile_i32
+#define NEREID_load_volatile_i32
+INLINE int32_t load_volatile_i32(const char *p) {
+  int32_t x;
+  __atomic_load((int32_t *)p, &x, __ATOMIC_RELAXED);
+  return x;
+}
+#endif
+#ifndef NEREID_wait_turn
+#define NEREID_wait_turn
+/* A launch of programs that wait for others, as they see it. */
+struct Waiting {
+  /* Of a program that waits at `where`: lets others run.  True: it is to end. */
+  bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);
+};
+extern int program_yield(void) __asm__("sched_yield");
+/* After an iteration of a loop that waits: others may have the core now and then. */
+INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint32_t x,
+    uint32_t y, uint32_t z) {
+  if (++*turns % 64) return false;
+  if (!waiting) return program_yield(), false;
+  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});
+}
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_store_i32
+#define NEREID_store_i32
+INLINE void store_i32(char *p, int32_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel barrier of waiting.py. */
+/* One program; its lanes run together. */
+static void barrier_program(char *count, char *out,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
+  const int32_t lane = 0; /* waiting.py:8 */
+  const int t4 = 1;
+  const int32_t turns = (int32_t)pid_0; /* waiting.py:9 */
+  vatomic_add_i32(vramp_u64((uint64_t)(count), 0), vfirst(t4), vsplat_i32(1), __ATOMIC_ACQ_REL); /* waiting.py:10 */
+  for (uint32_t turns_2 = 0;;) { /* waiting.py:11 */
+    const int32_t t1 = load_volatile_i32(count);
+    const bool t2 = t1 < 4;
+    const bool cond = t2;
+    if (!cond) break;
+    if (wait_turn(waiting, &turns_2, "waiting.py:11", pid_0, pid_1, pid_2)) return;
+  }
+  char *t3 = out + 4ll * turns; /* waiting.py:13 */
+  if (t4 > 0) store_i32(t3, turns);
+}
+
+static void barrier_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, Waiting *waiting) {
+  char *count = (char *)load_u64(args + 0);
+  char *out = (char *)load_u64(args + 8);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    barrier_program(count, out,
+        grid, at_0, at_1, at_2, shared, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void barrier(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  barrier_range(args, grid, begin, end, shared, NULL);
+}
+
+static void barrier_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    barrier_range(l->args, l->grid, i, end, shared, parts->waiting);
+}
+
+/* About how many nanoseconds a program takes. */
+static double barrier_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 57.84;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void barrier_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, false};
+  Part part = {0};
+  if (!team) barrier_share(&launch, &part, 0, 1);
+  else team->run_waiting(team, n, (double)n * barrier_ns(args, grid), barrier_share, &launch);
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Programs of device cpu that wait for others: all of them are begun, whatever they wait for, with
+the flag of cooperative launches from the beginning; what waits for ever is told.
+"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+KERNELS = ROOT / "tests/runtime/waiting/kernels.py"
+COOPERATIVE = "--launch-cooperative-grid"
+
+
+def run(kernel, programs, arguments, *more, limit=60, device="cpu"):
+    """The status, None where it did not end, and what it said."""
+    command = [NEREID, "run", f"{KERNELS}:{kernel}", *arguments, "-D", f"P={programs}", "--grid",
+               str(programs), "--device", device, *more]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired as expired:
+        return None, (expired.stderr or b"").decode()
+    return done.returncode, done.stdout + done.stderr
+
+
+def arrays(kernel, n):
+    if kernel == "barrier":
+        return [f"x=zeros:i32[{n},16]", f"o=zeros:i32[{n},16]", "cnt=zeros:i32[1]", "-D", "N=16"]
+    return [f"o=zeros:i32[{n}]", f"f=zeros:i32[{n + 1}]"]
+
+
+def check_all_are_begun(kernel, n, *more):
+    status, said = run(kernel, n, arrays(kernel, n), *more)
+    expected = f"sum {n * (n - 1) // 2}\n"
+    if kernel == "barrier":
+        expected = run(kernel, n, arrays(kernel, n), device="interp")[1]
+    check(status == 0 and expected in said, f"{kernel} of {n} programs {more}: {status} {said}")
+
+
+def check_telling():
+    status, said = run("dead", 3, arrays("dead", 3), limit=12)
+    check(status is None and "has waited for 10 s at" in said and "kernels.py:25" in said,
+          f"what waits for ever is told once: {status} {said}")
+    check(said.count("has waited") == 1, f"it is told once: {said}")
+
+
+def main():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        telling = pool.submit(check_telling)
+        for kernel in ("barrier", "ring", "plain", "polled"):
+            for n in (2, 12, 200):
+                if kernel != "barrier" or n < 50:
+                    check_all_are_begun(kernel, n)
+                    check_all_are_begun(kernel, n, COOPERATIVE)
+        telling.result()
+    return report()
+
+
+sys.exit(main())
