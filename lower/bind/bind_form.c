@@ -324,11 +324,8 @@ static Ref add_register_part(Bind *s, Ref sum, const Group *g, DType t, DType el
   return dst;
 }
 
-static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask) {
-  if (!mask || sum.kind != REF_VAR) {
-    accumulate_ref(s, &sum, x, t, elem);
-    return sum;
-  }
+/* sum + x for every element over the mask. */
+static Ref add_array(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask) {
   pointer_first(&sum, &x);
   Affine sub;
   bool pointer = is_pointer_ref(sum);
@@ -342,24 +339,79 @@ static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask
   return ref_sub(v, sub);
 }
 
-Ref form_base(Bind *s, const Form *f, DType t, DType elem, DimMask *mask) {
+static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask) {
+  if (mask && sum.kind == REF_VAR) return add_array(s, sum, x, t, elem, mask);
+  accumulate_ref(s, &sum, x, t, elem);
+  return sum;
+}
+
+static DimMask register_dims(const Bind *s, const Group *g) {
+  DimMask m = 0;
+  for (int d = 0; d < s->ndims; d++)
+    if (g->coef[d] && unrolled(s, d)) m |= (DimMask)1 << d;
+  return m;
+}
+
+static int64_t mask_count(const Bind *s, DimMask mask) {
+  int64_t n = 1;
+  for (int d = 0; d < s->ndims; d++)
+    if (mask >> d & 1) n *= s->dims[d].extent;
+  return n;
+}
+
+/* The sum in the order of depths: what is invariant in a loop is one value an element. */
+static Ref sum_by_depth(Bind *s, const Form *f, DType arith, DType elem, DimMask *mask) {
   bool done[MAX_GROUPS] = {0};
   Ref sum = ref_none();
-  DType arith = t == DT_PTR ? DT_I64 : t;
-  *mask = 0;
   for (int i; (i = next_group(s, f, done)) >= 0;) {
     const Group *g = &f->g[i];
     done[i] = true;
     Ref x = group_scalar(s, g, arith);
     if (x.kind) sum = add_scalar(s, sum, x, arith, elem, *mask);
     if (!g->var || !has_dims(s, g)) continue;
-    DimMask more = *mask;
-    for (int d = 0; d < s->ndims; d++)
-      if (g->coef[d] && unrolled(s, d)) more |= (DimMask)1 << d;
+    DimMask more = *mask | register_dims(s, g);
     sum = add_register_part(s, sum, g, arith, elem, more);
     *mask = more;
   }
   return sum;
+}
+
+/* The sum of all that registers share, then of steps along the digits of one stride after another,
+ * fewest first.  Out of loops move steps alone, which the addresses of other accesses share. */
+static Ref sum_by_strides(Bind *s, const Form *f, DType arith, DType elem, DimMask *mask) {
+  bool done[MAX_GROUPS] = {0};
+  Ref sum = ref_none(), steps[MAX_GROUPS];
+  for (int i; (i = next_group(s, f, done)) >= 0;) {
+    const Group *g = &f->g[i];
+    done[i] = true;
+    Ref x = group_scalar(s, g, arith);
+    if (x.kind) accumulate_ref(s, &sum, x, arith, elem);
+    steps[i] = ref_none();
+    if (g->var && has_dims(s, g))
+      steps[i] = add_register_part(s, ref_none(), g, arith, DT_NONE, register_dims(s, g));
+  }
+  for (;;) {
+    int next = -1;
+    for (int i = 0; i < f->n; i++)
+      if (done[i] && steps[i].kind &&
+          (next < 0 || mask_count(s, register_dims(s, &f->g[i])) <
+                           mask_count(s, register_dims(s, &f->g[next]))))
+        next = i;
+    if (next < 0) return sum;
+    *mask |= register_dims(s, &f->g[next]);
+    sum = sum.kind ? add_array(s, sum, steps[next], arith, elem, *mask) : steps[next];
+    steps[next] = ref_none();
+  }
+}
+
+Ref form_base(Bind *s, const Form *f, DType t, DType elem, DimMask *mask) {
+  enum { FEW = 4 }; /* addresses that may be live across loops */
+  bool wide = t == DT_PTR || t == DT_I64;
+  *mask = 0;
+  if (wide && machine_has(s->u->machine, HAS_EXPANDED_LOOPS) &&
+      mask_count(s, form_mask(s, f, false)) > FEW)
+    return sum_by_strides(s, f, DT_I64, elem, mask);
+  return sum_by_depth(s, f, t == DT_PTR ? DT_I64 : t, elem, mask);
 }
 
 Ref form_value(Bind *s, const Form *f, DType t, DType elem, DimMask *mask) {
