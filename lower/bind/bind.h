@@ -21,7 +21,7 @@
 #include "lower/target/atoms.h"
 #include "lower/lower.h"
 
-enum { MAX_DIMS = 40, MAX_GROUPS = 6 };
+enum { MAX_DIMS = 40, MAX_GROUPS = 8 };
 
 /* A digit of the nest at hand. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* Pass induction_variables.  A tile that a loop carries and moves by a scalar
- * (`ptrs += BLOCK * stride`), by one of two in a branch maybe, becomes the tile it started from plus
- * a scalar that the loop carries: then the loop carries no data of it, and its addresses stay
+ * (`ptrs += BLOCK * stride`), by one of two in a branch maybe, becomes the tile it started from
+ * plus a scalar that the loop carries: then the loop carries no data of it, and its addresses stay
  * linear. */
 #include "lower/passes.h"
 
@@ -12,8 +12,8 @@ typedef struct {
   bool changed;
 } Rewriting;
 
-/* The scalar that every element of v equals, made at the builder if it is a constant; NULL.  Without
- * a builder nothing is made: then some value says that there is one. */
+/* The scalar that every element of v equals, made at the builder if it is a constant; NULL.
+ * Without a builder nothing is made: then some value says that there is one. */
 static TileValue *splat_of(TileBuilder *b, TileValue *v) {
   while (v->def && (v->def->code == TILE_BROADCAST || v->def->code == TILE_EXPAND_DIMS))
     v = v->def->args[0];
