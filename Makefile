@@ -60,7 +60,8 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
-.PHONY: all demo python check check-fast check-torch check-gpu bench stress fuzz fuzz-programs \
+.PHONY: all demo python check check-fast check-torch check-gpu bench stress stress-assertions \
+  fuzz fuzz-programs \
   golden docs lint structure fmt install bundle wheel release clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -177,6 +178,10 @@ $(UNIT_TESTS): %: %.o $B/nereid-internal.o
 FUZZ_OBJECTS := $(patsubst %.c,$B/%.o,$(wildcard tests/fuzz/common/*.c)) \
   $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
 $(FUZZ): $B/tests/fuzz/%: $B/tests/fuzz/%.o $(FUZZ_OBJECTS) $B/nereid-internal.o
+	$(LINK) -o $@ $^ $(DYNAMIC)
+# What `make stress` runs.
+$B/tests/fuzz/stress/internal_errors: %: %.o $(filter-out $B/cli/main.o,$(CLI_OBJECTS)) \
+  $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 # What counts edges has none of its own.
 $B/tests/fuzz/%.o: override CFLAGS := $(filter-out -fsanitize-coverage%,$(CFLAGS))
@@ -308,12 +313,18 @@ bench: bundle
 
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
   -fno-sanitize-recover=undefined
-# The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand.
+STRESS = $(MAKE) B=build-stress CFLAGS='$(SANITIZE)' \
+  CPPFLAGS='-DARENA_STRESS -include tests/fuzz/stress/failing.h'
+# The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand; then
+# each assertion fails in turn.
 stress:
 	NEREID_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  $(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/fuzz/stress/failing.h' \
-	  CFLAGS='$(SANITIZE)' check
+	  $(STRESS) check
 	NEREID=$(abspath build-stress/nereid) tests/fuzz/stress/failing-allocations
+	$(MAKE) stress-assertions
+stress-assertions:
+	$(STRESS) build-stress/tests/fuzz/stress/internal_errors
+	build-stress/tests/fuzz/stress/internal_errors
 
 # Every reader of text and bytes, FUZZ_SECONDS each, guided by coverage (tests/fuzz/common/fuzz.h).
 FUZZ_SECONDS ?= 60

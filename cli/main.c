@@ -168,10 +168,33 @@ static int dispatch(int argc, char **argv) {
   return c->run(argc - 2, argv + 2);
 }
 
+/* The words as a shell takes them. */
+static void print_command(int argc, char **argv) {
+  char text[4096];
+  size_t n = 0;
+  for (int i = 1; i < argc && n < sizeof text; i++) {
+    bool quoted = strpbrk(argv[i], " \t\n'\"\\$`*?[]{}()<>|&;#~!") || !*argv[i];
+    n += (size_t)snprintf(text + n, sizeof text - n, quoted ? " '%s'" : " %s", argv[i]);
+  }
+  if (n) message_print("note", N_CLI_COMMAND, text);
+}
+
+/* An internal error that no part of the library has caught is reported here. */
+static int dispatch_guarded(int argc, char **argv) {
+  JumpPlace place;
+  int status;
+  bug_catch(&place);
+  if (!setjmp(place.jump)) status = dispatch(argc, argv);
+  else status = args_failed(error_internal());
+  bug_release(&place);
+  if (status == STATUS_INTERNAL) print_command(argc, argv);
+  return status;
+}
+
 int main(int argc, char **argv) {
   /* A closed pipe is an output that can't be written, not a signal. */
   signal(SIGPIPE, SIG_IGN);
-  int status = dispatch(argc, argv);
+  int status = dispatch_guarded(argc, argv);
   errno = EIO; /* where an earlier write failed, whose error is lost */
   bool failed = fflush(stdout) || ferror(stdout);
   return failed && status == STATUS_OK ? output_failed(errno) : status;

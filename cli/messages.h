@@ -24,6 +24,7 @@
   "it with -D %s=VALUE, or run with --tune"
 #define N_CLI_FIRST \
   "%s: autotune has %d configurations; this run uses the first:%s; --tune finds the best"
+#define N_CLI_COMMAND "the command was: nereid%s"
 #define N_CLI_OPEN "constexpr %s of kernel %s has no value; set it with -D %s=VALUE"
 #define E_CLI_FAULT \
   "kernel %s accessed memory outside of its arrays: --device interp finds the line"

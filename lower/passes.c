@@ -47,6 +47,7 @@ static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
   if (hook) lower_print(&before, u);
   double start = seconds_now();
   u->pass = p->name;
+  bug_stage(p->name);
   if (!p->run.on_unit(u)) return false;
   double seconds = seconds_now() - start;
   if (hook) lower_print(&after, u);
@@ -81,7 +82,7 @@ bool lower_run_named(Unit *u, const char *names, PassHook hook, void *ctx) {
   size_t len;
   while (pass_next_name(&names, &name, &len)) {
     const Pass *p = pass_find(lower_passes(), name, len);
-    if (!p) BUG("no pass %.*s", (int)len, name);
+    BUG_IF(!p, "no pass %.*s", (int)len, name);
     if (!takes_level(u, p) || !run_pass(u, p, hook, ctx)) return false;
   }
   return true;

@@ -14,6 +14,11 @@
 
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"
+#define E_RUN_INTERNAL "internal error%s%s, at %s:%d: %s"
+#define N_RUN_INTERNAL \
+  "this is a fault of Nereid, not of your program; please report it with this message"
+#define N_RUN_VERSION "version %s (%s)"
+#define N_RUN_REPEAT "repeat it by: nereid compile"
 #define E_RUN_COMPILE_MEMORY \
   "compilation exceeds %zu MiB, in %s: the kernel is too long, or unrolls too much"
 #define E_RUN_COMPILE_STEPS \

@@ -79,7 +79,9 @@ typedef enum {
   NEREID_E_RESOURCES = -8, /* past a limit of the device: shared memory, threads, grid */
   NEREID_E_FINDINGS = -9,  /* an interpreter ran the kernel and found it at fault */
   NEREID_E_INDEX = -10,    /* a model was run with an index that is out of range (nereid_graph.h) */
-  NEREID_E_CALLER = -11    /* a callback of the caller's failed */
+  NEREID_E_CALLER = -11,   /* a callback of the caller's failed */
+  NEREID_E_INTERNAL = -12  /* a fault of Nereid, whose message is a report to send: stage, place,
+                              version, what repeats it.  Nothing else is affected */
 } nereid_code;
 
 /* Of the last failure in this thread; "" if there was none.  Messages about a kernel have the form

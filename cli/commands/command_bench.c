@@ -60,7 +60,7 @@ static int put_expression_value(Substitution *s, const char *from, size_t len) {
   int code = nereid_expr_eval(&value, expr, s->names->data, s->names->n);
   if (code) {
     message_print("error", "%s: %s", s->name, nereid_error_message());
-    return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
+    return args_status(code);
   }
   text_printf(&s->out, "%lld", (long long)value);
   return STATUS_OK;

@@ -14,6 +14,7 @@ const ExitStatus exit_statuses[] = {
     {STATUS_OK, "success"},
     {STATUS_PROBLEM, "a problem of the kernel, the model, or the run"},
     {STATUS_USAGE, "wrong usage: of the program, an option, or a value"},
+    {STATUS_INTERNAL, "a fault of nereid itself, with a report to send"},
     {0, NULL},
 };
 

@@ -37,9 +37,14 @@ int args_verb(int *row, const char *verb, const void *rows, size_t size, int n,
   return args_error(message, verb, hint);
 }
 
+int args_status(int code) {
+  if (code == NEREID_E_INTERNAL) return STATUS_INTERNAL;
+  return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
+}
+
 int args_failed(int code) {
   message_show("error", nereid_error_message());
-  return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
+  return args_status(code);
 }
 
 int args_out_of_memory(void) {

@@ -12,7 +12,7 @@
 #include "runtime/support/error.h"
 #include "runtime/nereid_tune.h"
 
-enum { STATUS_OK, STATUS_PROBLEM, STATUS_USAGE };
+enum { STATUS_OK, STATUS_PROBLEM, STATUS_USAGE, STATUS_INTERNAL };
 
 /* Rows of the tables below end where the rest is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -77,6 +77,8 @@ int args_verb(int *row, const char *verb, const void *rows, size_t size, int n,
 int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last failure of the API, and returns the status for its code. */
 int args_failed(int code);
+/* The exit status of a code of the API that is no success. */
+int args_status(int code);
 /* The same for memory that the program itself cannot get. */
 int args_out_of_memory(void);
 /* Prints a note of the API as it is. */

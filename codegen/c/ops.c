@@ -337,6 +337,6 @@ const char *c_op(Gen *g, const NestStmt *s) {
   }
   if (to.kind == SPREAD_FIRST) return count_op(g, s);
   const Row *r = op_template_row(s->op, s->type);
-  if (!r) BUG("no C for %s on %s", tile_op_name(s->op), dtype_name(s->type));
+  BUG_IF(!r, "no C for %s on %s", tile_op_name(s->op), dtype_name(s->type));
   return vector ? vector_op(g, s, r) : scalar_op_text(g, s, r);
 }

@@ -192,8 +192,8 @@ static bool find_large(Gen *g) {
 
 static bool check_c_target(Gen *g, const Machine *m) {
   const Nest *n = g->nest;
-  if (n->level != NEST_LEVEL_THREAD || !machine_has(m, HAS_LOCKSTEP))
-    BUG("C is printed from level thread, for lanes that run in lockstep");
+  BUG_IF(n->level != NEST_LEVEL_THREAD || !machine_has(m, HAS_LOCKSTEP),
+         "C is printed from level thread, for lanes that run in lockstep");
   if (n->warps == 1) return true;
   diag_error(g->d, n->span, E_GEN_C_WARPS, n->warps);
   return false;

@@ -234,7 +234,7 @@ void ptx_inline_asm(Ptx *p, const NestStmt *s) {
   nest_asm_types(p->arena, s, &x.types);
   const char *text = nest_str(s, NA_asm, "");
   const char *error = asm_parse(p->arena, text, nest_str(s, NA_constraints, ""), &x.types, &x.call);
-  if (error) BUG("inline assembly: %s", error);
+  BUG_IF(error, "inline assembly: %s", error);
   need_version(p, text);
   x.copies = (strstr(text, ".reg") && strchr(text, '%')) || overwrites_operand(s);
   x.registers = ARENA_ARRAY(p->arena, Operand, x.call.nregisters);

@@ -299,7 +299,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
 
 void ptx_block(Ptx *p, const NestBlock *b) {
   for (const NestStmt *s = b->first; s && !p->failed; s = s->next) {
-    if (!by_code[s->code]) BUG("%s at level thread", nest_op_name(s->code));
+    BUG_IF(!by_code[s->code], "%s at level thread", nest_op_name(s->code));
     p->span = s->span;
     memset(p->temps, 0, sizeof p->temps);
     by_code[s->code](p, s);

@@ -36,7 +36,7 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   for (int i = 0; i < 2; i++) {
     if (!s->mems[i].buffer) continue;
     WgmmaOperand x = wgmma_operand(s, i);
-    if (!wgmma_form(&x, i, &form[i])) BUG("an operand of wgmma in another layout");
+    BUG_IF(!wgmma_form(&x, i, &form[i]), "an operand of wgmma in another layout");
     desc[i] = descriptor(p, &s->mems[i], &form[i]);
   }
   if (!desc[0].kind)

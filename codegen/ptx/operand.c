@@ -18,7 +18,7 @@ int64_t ptx_affine(const Ptx *p, const Affine *a, bool *runtime) {
 int32_t ptx_subscript(const Ptx *p, const Ref *r) {
   bool runtime;
   int64_t at = ptx_affine(p, &r->sub, &runtime);
-  if (runtime || at < 0 || at >= r->var->count) BUG("subscript of %s", r->var->name);
+  BUG_IF(runtime || at < 0 || at >= r->var->count, "subscript of %s", r->var->name);
   return (int32_t)at;
 }
 

@@ -92,7 +92,7 @@ static void check_budget(Ptx *p) {
 static bool check_nest(Ptx *p) {
   const Nest *n = p->nest;
   p->span = n->span;
-  if (n->level != NEST_LEVEL_THREAD) BUG("PTX is printed from level thread");
+  BUG_IF(n->level != NEST_LEVEL_THREAD, "PTX is printed from level thread");
   if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
   if (p->failed || n->shared_bytes <= p->machine->shared) return !p->failed;
   Resource need = {"shared memory", n->shared_bytes, p->machine->shared};

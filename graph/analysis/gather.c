@@ -94,6 +94,6 @@ static const struct {
 
 void gather_of(Graph *g, const Node *n, const Dim *element, Gather *out) {
   memset(out, 0, sizeof *out);
-  if (!rules[n->op->id].rule) BUG("no gather: %s", n->op->target);
+  BUG_IF(!rules[n->op->id].rule, "no gather: %s", n->op->target);
   rules[n->op->id].rule(g, n, element, out);
 }

@@ -503,7 +503,9 @@ static int write_body(void *arg) {
   return code ? code : write_all(p);
 }
 
-int project_write(Project *p) { return error_guard(p->arena, write_body, p); }
+int project_write(Project *p) {
+  return error_guard_stage(p->arena, "write project", write_body, p);
+}
 
 void project_free(Project *p) {
   if (!p) return;

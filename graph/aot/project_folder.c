@@ -124,7 +124,7 @@ int project_folder_open(ProjectFolder *f, Arena *a, const char *dir) {
 }
 
 int project_file_open(FILE **out, ProjectFolder *f, const char *name) {
-  if (f->n == PROJECT_FILES_MAX) BUG("a project of %d files", PROJECT_FILES_MAX);
+  BUG_IF(f->n == PROJECT_FILES_MAX, "a project of %d files", PROJECT_FILES_MAX);
   f->names[f->n++] = name;
   *out = fopen(arena_printf(f->arena, "%s/%s", f->temporary, name), "wb");
   return *out ? 0 : cannot(arena_printf(f->arena, "%s/%s", f->dir, name));

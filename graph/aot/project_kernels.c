@@ -260,7 +260,7 @@ static int write_part(Project *p, const Part *part, const char *name) {
     text_printf(&t, " %u", part->kernels[i]);
   }
   text_printf(&t, ". */\n%s", WARNINGS);
-  if (!c_join(&t, p->arena, units, part->n)) BUG("kernels that can't be joined");
+  BUG_IF(!c_join(&t, p->arena, units, part->n), "kernels that can't be joined");
   return project_file_write(&p->folder, name, t.data, t.len);
 }
 

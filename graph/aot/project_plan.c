@@ -81,7 +81,7 @@ static void put_args(Project *p, Text *out, uint32_t number, DimList *used) {
   const ImageVariant *v = image->variants[0];
   text_puts(out, "  const uint64_t args[] = {\n");
   for (int i = 0; i < v->nslots; i++) {
-    if (v->slots[i].kind != SLOT_ARG) BUG("kernel %s has derived parameters", s->kernel);
+    BUG_IF(v->slots[i].kind != SLOT_ARG, "kernel %s has derived parameters", s->kernel);
     const StepArg *a = find_arg(s, image->params[v->slots[i].param].name);
     if (a->kind == STEP_INT) vec_push(p->arena, used, a->value);
     put_arg(p, out, a);

@@ -353,7 +353,8 @@ static int read_model(Model **out, Reading r) {
   if (!m) return error_out_of_memory();
   m->arena = arena_new();
   m->limits = (ArenaUse){(size_t)LIMIT_MIB << 20, (uint64_t)LIMIT_MILLION_STEPS * 1000000};
-  int code = m->arena ? error_guard(m->arena, read_model_body, &r) : error_out_of_memory();
+  int code =
+      m->arena ? error_guard_stage(m->arena, "read", read_model_body, &r) : error_out_of_memory();
   if (code) model_free(m);
   else *out = m;
   return code;
@@ -617,6 +618,7 @@ static int plan_body(void *arg) {
   Model *m = t->m;
   Plan *plan = ARENA_NEW(m->arena, Plan);
   double begin = stages_now();
+  bug_stage("infer");
   int code = check_complete(m);
   if (!code && !infer_model(m->graph)) code = report_model_errors(m);
   if (code) return code;

@@ -625,6 +625,7 @@ static bool all_primitive(Graph *g) {
 
 static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
+  bug_stage("fuse");
   Fusion *f = fuse_graph(g, g->arena,
                          &(FuseOptions){.together = o->fuse,
                                         .columns = o->target == TARGET_CPU,
@@ -639,6 +640,7 @@ static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
 
 static bool assign_offsets(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
+  bug_stage("place temporaries");
   bool good = memory_plan(out);
   if (!good) diag_error(g->diags, g->first->location, E_GRAPH_MEMORY);
   stages_done(o->stages, "place temporaries", begin);
@@ -669,6 +671,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   c.fusion = run_fusion(g, options, out);
   size_t errors = diag_errors(g->diags);
   double begin = stages_now();
+  bug_stage("write kernels");
   make_plan(&c);
   stages_done(options->stages, "write kernels", begin);
   return diag_errors(g->diags) == errors && assign_offsets(g, options, out);

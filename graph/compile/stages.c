@@ -82,6 +82,7 @@ bool stages_run_pass(Stages *s, const Pass *p, Graph *g) {
   Arena *scratch = is_dumped(s, p) ? arena_child(s->arena) : NULL;
   const char *before = scratch ? graph_text(scratch, g) : NULL;
   double begin = stages_now();
+  bug_stage(p->name);
   bool good = p->run.on_graph(g);
   double seconds = 1e-6 * (stages_now() - begin);
   add_stage_time(s, LOG_PASS, p->name, begin);

@@ -41,8 +41,8 @@ static void write_sizes(Node *n) {
 
 static void assert_same_type(const Node *n, const Node *by) {
   const ValueType *a = &n->type, *b = &by->type;
-  if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
-    BUG("%s: the decomposition of %s is of another type", n->name, n->op->target);
+  BUG_IF(a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank,
+         "%s: the decomposition of %s is of another type", n->name, n->op->target);
 }
 
 /* A node that was built for n takes its name, and the type that was said of it. */

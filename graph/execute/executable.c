@@ -68,7 +68,8 @@ int executable_new(Executable **out, const Plan *p, const Weights *weights, nere
   e->on_host = d->ops != &device_cuda;
   e->interprets = d->ops == &device_interp || d->ops == &device_nest;
   Making m = {e, options};
-  int code = e->arena ? error_guard(e->arena, make_executable_body, &m) : error_out_of_memory();
+  int code = e->arena ? error_guard_stage(e->arena, "load", make_executable_body, &m)
+                      : error_out_of_memory();
   if (code) executable_free(e);
   else *out = e;
   return code;

@@ -701,7 +701,7 @@ static int start_run_body(void *arg) {
 int execution_run(Execution *e, const ExecutionCall *c) {
   Run r = {e, c};
   e->sizes->refused = false;
-  return error_guard(e->arena, start_run_body, &r);
+  return error_guard_stage(e->arena, "run", start_run_body, &r);
 }
 
 static int prepare_run_body(void *arg) {

@@ -35,7 +35,7 @@ static const Scan scans[OP_COUNT] = {
 
 static const Scan *scan_of(const Node *n) {
   const Scan *s = &scans[n->op->id];
-  if (!s->whole) BUG("no scan: %s", n->op->target);
+  BUG_IF(!s->whole, "no scan: %s", n->op->target);
   return s;
 }
 
@@ -426,7 +426,7 @@ static const Reduction reductions[OP_COUNT] = {
 
 static const Reduction *find_reduction(const Node *n) {
   const Reduction *r = &reductions[n->op->id];
-  if (!r->whole) BUG("no reduction: %s", n->op->target);
+  BUG_IF(!r->whole, "no reduction: %s", n->op->target);
   return r;
 }
 

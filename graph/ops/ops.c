@@ -26,12 +26,12 @@ static bool accept_schema_text(Cursor *c, const char *s) {
 }
 
 static void expect_schema_text(Cursor *c, const char *s) {
-  if (!accept_schema_text(c, s)) BUG("schema %s: expected '%s' at '%s'", c->text, s, c->at);
+  BUG_IF(!accept_schema_text(c, s), "schema %s: expected '%s' at '%s'", c->text, s, c->at);
 }
 
 static Name read_schema_word(Cursor *c) {
   size_t n = strspn(c->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-  if (!n) BUG("schema %s: expected a word at '%s'", c->text, c->at);
+  BUG_IF(!n, "schema %s: expected a word at '%s'", c->text, c->at);
   c->at += n;
   return pool_namen(c->g->names, c->at - n, n);
 }
@@ -244,7 +244,7 @@ bool graph_is_among(const Node *n, const OpId *ids) {
 }
 
 const OpSchema *ops_schema(Graph *g, const GraphOp *op) {
-  if (!op->schema) BUG("%s is no row of the table", op->target);
+  BUG_IF(!op->schema, "%s is no row of the table", op->target);
   if (!g->schemas) g->schemas = ARENA_ARRAY(g->arena, const OpSchema *, OP_UNKNOWN);
   const OpSchema **slot = &g->schemas[op->id];
   if (!*slot) *slot = schema_parse(g, op->schema);
@@ -260,7 +260,7 @@ int ops_param(const OpSchema *s, const char *name) {
 Arg graph_arg(Graph *g, const Node *n, const char *param) {
   const OpSchema *s = ops_schema(g, n->op);
   int i = ops_param(s, param);
-  if (i < 0) BUG("%s has no parameter '%s'", n->op->target, param);
+  BUG_IF(i < 0, "%s has no parameter '%s'", n->op->target, param);
   if ((uint32_t)i < n->nargs && (uint32_t)i < s->npositional) return n->args[i];
   for (uint32_t k = 0; k < n->nnamed; k++)
     if (!strcmp(n->named[k].name, param)) return n->named[k].value;

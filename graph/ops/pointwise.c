@@ -396,7 +396,7 @@ static DType narrowed(Context *c) {
 Pointwise pointwise_of(Graph *g, const Node *n) {
   Pointwise p = {0};
   Context c = {.in = prim_arguments(g, n), .row = &rows[n->op->id], .p = &p};
-  if (!c.row->floats) BUG("not pointwise: %s", n->op->target);
+  BUG_IF(!c.row->floats, "not pointwise: %s", n->op->target);
   p.compute = compute_dtype(&c);
   p.narrow = narrowed(&c);
   p.selects = c.row->rule == SELECT;

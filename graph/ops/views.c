@@ -280,7 +280,7 @@ void view_index(Graph *g, const Node *n, const Dim *at, Dim *from) {
   bool item = n->kind == NODE_GETITEM;
   const Node *call = item ? n->args[0].node : n;
   void (*rule)(View *) = item ? rules[call->op->id].part : rules[call->op->id].view;
-  if (!rule) BUG("no view: %s", call->op->target);
+  BUG_IF(!rule, "no view: %s", call->op->target);
   View v = {.in = prim_arguments(g, call),
             .d = g->dims,
             .to = &n->type,

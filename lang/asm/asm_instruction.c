@@ -140,12 +140,12 @@ static uint32_t meaning_call(Ptx *p, Meaning *m, const char *name, size_t len) {
   AsmFn fn = asm_fn_find(name, len);
   uint32_t args[ASM_MAX_ARGS] = {0};
   int n = 0;
-  if (fn == ASM_FN_COUNT) BUG("meaning of an instruction: %s", name);
+  BUG_IF(fn == ASM_FN_COUNT, "meaning of an instruction: %s", name);
   while (*m->s++ != ')') { /* past `(` or `,` */
     m->s += *m->s == ' ';
     args[n++] = meaning(p, m);
   }
-  if (n != asm_fn_arity(fn)) BUG("meaning of an instruction: %s", name);
+  BUG_IF(n != asm_fn_arity(fn), "meaning of an instruction: %s", name);
   return apply(p, fn, args);
 }
 

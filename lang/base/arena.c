@@ -40,7 +40,7 @@ struct Arena {
   Arena *root;
   ArenaUse use, most; /* of a root: with its children, and the limits */
   ArenaExcess excess;
-  jmp_buf *oom;
+  JumpPlace *oom;
   Arena *parent, *children;
   Arena *sibling, *before; /* among the children of the parent */
 };
@@ -53,7 +53,7 @@ Arena *arena_new(void) {
 
 _Noreturn void arena_out_of_memory(const Arena *a) {
   while (!a->oom && a->parent) a = a->parent;
-  if (a->oom) longjmp(*a->oom, 1);
+  if (a->oom) longjmp(a->oom->jump, JUMP_MEMORY);
   BUG("out of memory, and the arena has no place to jump to");
 }
 
@@ -119,21 +119,33 @@ void arena_free(Arena *a) {
 
 size_t arena_size(const Arena *a) { return a->size; }
 
-jmp_buf *arena_on_oom(Arena *a, jmp_buf *place) {
-  jmp_buf *old = a->oom;
+void arena_catch(Arena *a, JumpPlace *place) {
+  place->outer = a->oom;
   a->oom = place;
-  return old;
+  bug_catch(place);
+}
+
+void arena_release(Arena *a, JumpPlace *place) {
+  a->oom = place->outer;
+  bug_release(place);
 }
 
 bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx) {
-  jmp_buf here, *outer = arena_on_oom(a, &here);
-  if (setjmp(here)) {
-    arena_on_oom(a, outer);
-    release(ctx);
-    arena_out_of_memory(a);
+  JumpPlace here;
+  arena_catch(a, &here);
+  switch (setjmp(here.jump)) {
+    case 0: break;
+    case JUMP_BUG:
+      arena_release(a, &here);
+      release(ctx);
+      bug_again();
+    default:
+      arena_release(a, &here);
+      release(ctx);
+      arena_out_of_memory(a);
   }
   bool ok = f(ctx);
-  arena_on_oom(a, outer);
+  arena_release(a, &here);
   return ok;
 }
 
@@ -162,6 +174,7 @@ static void add_chunk(Arena *a, size_t need) {
 
 /* Memory that is not zeroed. */
 static char *take_bytes(Arena *a, size_t size) {
+  BUG_IF(false, "on demand, at an allocation"); /* `make stress` */
   if (size > SIZE_MAX - ALIGN - GAP) arena_out_of_memory(a);
   a->root->use.steps += ALLOCATION_STEPS;
   size_t room = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;

@@ -4,7 +4,7 @@
  * before it returns.  Nothing is freed singly.  Memory comes zeroed and aligned to 16 bytes.
  *
  * Running out of memory is not checked at call sites: the arena jumps to the place that was set
- * with arena_on_oom() (the compile entry points do so), which reports and frees the arena.  A child
+ * with arena_catch() (the compile entry points do so), which reports and frees the arena.  A child
  * jumps to its parent's place, and is freed with its parent at the latest.
  *
  * Arenas are not thread-safe; one thread uses one arena.
@@ -12,11 +12,12 @@
 #ifndef NEREID_LANG_BASE_ARENA_H
 #define NEREID_LANG_BASE_ARENA_H
 
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lang/base/bug.h"
 
 typedef struct Arena Arena;
 
@@ -43,12 +44,15 @@ ArenaUse arena_use(const Arena *a); /* so far */
  * statements that they visit and pairs that they compare, where these may be more than linear. */
 void arena_work(Arena *a, uint64_t steps);
 
-/* The target of a longjmp with 1 when an allocation fails.  Returns the place set before. */
-jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
+/* From now on `a`, when an allocation fails, jumps to the place with JUMP_MEMORY, and the thread's
+ * internal errors do with JUMP_BUG. */
+void arena_catch(Arena *a, JumpPlace *place);
+/* No longer: both go where they went before. */
+void arena_release(Arena *a, JumpPlace *place);
 /* Jumps there, for allocations that are made elsewhere. */
 _Noreturn void arena_out_of_memory(const Arena *a);
-/* f(ctx), for a caller that holds memory outside of arenas: if f runs out of memory, release(ctx)
- * is called before the jump goes on. */
+/* f(ctx), for a caller that holds memory outside of arenas: if f runs out of memory, or ends by an
+ * internal error, release(ctx) is called before the jump goes on. */
 bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx);
 
 /* Zeroed memory of `size` bytes (0 is allowed). */

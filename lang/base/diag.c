@@ -179,13 +179,3 @@ void diag_print(const Diags *d, Text *out) {
   if (d->errors > DIAG_LIMIT)
     text_printf(out, "note: %zu further errors are not shown\n", d->errors - DIAG_LIMIT);
 }
-
-void bug_(const char *file, int line, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  fprintf(stderr, "nereid: internal error at %s:%d: ", file, line);
-  vfprintf(stderr, fmt, ap);
-  fputc('\n', stderr);
-  va_end(ap);
-  abort();
-}

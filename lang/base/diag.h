@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lang/base/bug.h"
 #include "lang/base/strings.h"
 
 /* file 0 is "no location"; line and col count from 1, col in bytes; len is what the caret
@@ -93,10 +94,5 @@ void diag_rewind(Diags *d, size_t count);
 
 /* All messages in order, in the form above; without a place, from the severity on. */
 void diag_print(const Diags *d, Text *out);
-
-/* A broken invariant of ours: prints the place in our code and aborts. */
-#define BUG(...) bug_(__FILE__, __LINE__, __VA_ARGS__)
-_Noreturn void bug_(const char *file, int line, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

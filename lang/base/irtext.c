@@ -232,7 +232,7 @@ static uint32_t count_line_ends(const char *s, size_t n) {
 
 IrReader ir_open(Arena *a, Pool *names, Diags *d, uint32_t file, size_t at) {
   const Source *s = diag_file(d, file);
-  if (!s || !s->text) BUG("an IR file without text");
+  BUG_IF(!s || !s->text, "an IR file without text");
   IrReader r = {.arena = a, .names = names, .diags = d, .file = file, .text = s->text};
   r.len = s->len;
   r.at = at < s->len ? at : s->len;

@@ -207,23 +207,36 @@ static int run_until_longjmp(Run *r) {
   return run_programs(r);
 }
 
+int interp_out_of_memory(Memory *m, Diags *d, Span kernel) {
+  memory_report(m);
+  diag_error(d, kernel, E_INTERP_MEMORY);
+  return -1;
+}
+
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
                 Diags *d, InterpOptions options) {
   Arena *a = arena_new();
-  jmp_buf oom;
-  if (!a || setjmp(oom)) {
-    arena_free(a);
-    memory_report(m);
-    diag_error(d, f->span, E_INTERP_MEMORY);
-    return -1;
+  JumpPlace place;
+  if (!a) return interp_out_of_memory(m, d, f->span);
+  arena_catch(a, &place);
+  switch (setjmp(place.jump)) {
+    case 0: break;
+    case JUMP_BUG:
+      arena_release(a, &place);
+      arena_free(a);
+      bug_again();
+    default:
+      arena_release(a, &place);
+      arena_free(a);
+      return interp_out_of_memory(m, d, f->span);
   }
-  arena_on_oom(a, &oom);
   Run *r = run_new(a, f, args, grid, m, d);
   r->options = options;
   if (!options.iterations) r->options.iterations = INTERP_ITERATIONS;
   int status = run_until_longjmp(r);
   memory_report(m);
   findings_report(r->findings);
+  arena_release(a, &place);
   arena_free(a);
   return status;
 }

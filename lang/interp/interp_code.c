@@ -48,7 +48,7 @@ static Exec *const execs[TILE_OP_COUNT] = {
 
 static Exec *exec_of_op(TileCode c) {
   if (execs[c]) return execs[c];
-  if (!(tile_op_flags(c) & TILE_ELEM)) BUG("the interpreter does not know %s", tile_op_name(c));
+  BUG_IF(!(tile_op_flags(c) & TILE_ELEM), "the interpreter does not know %s", tile_op_name(c));
   return interp_elementwise;
 }
 
@@ -109,7 +109,7 @@ static void mark_use(Compiler *c, uint32_t id, uint32_t depth) {
 }
 
 static void mark_uses(Compiler *c, const Code *code, uint32_t depth) {
-  if (depth > TILE_MAX_DEPTH) BUG("blocks are nested too deep for the interpreter");
+  BUG_IF(depth > TILE_MAX_DEPTH, "blocks are nested too deep for the interpreter");
   c->blocks[depth] = code;
   for (uint32_t i = 0; i < code->ninsts; i++) {
     Inst *in = c->path[depth] = &code->insts[i];

@@ -61,7 +61,7 @@ static void combine_named(Prog *p, const Inst *in, const Val *ins, Val *out, uin
   TileCode code = TILE_OP_COUNT;
   for (TileCode c = TILE_ADD; c < TILE_OP_COUNT && code == TILE_OP_COUNT; c++)
     if (!strcmp(tile_op_name(c), name)) code = c;
-  if (code == TILE_OP_COUNT) BUG("combine by `%s`", name);
+  BUG_IF(code == TILE_OP_COUNT, "combine by `%s`", name);
   DType t = (DType)in->op->args[0]->type.dtype;
   *out = interp_new(p->run, lanes);
   scalar_ops(code, t, t, false, lanes, out->x, ins[0].x, ins[1].x, NULL);

@@ -320,7 +320,7 @@ bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *o,
   if (code == TILE_BITCAST) return bitcast_all(t, to, n, o, x), false;
   const Row *r = &rows[code];
   Loop *loop = loop_for(r, t);
-  if (!loop) BUG("no scalar meaning of %s on %s", tile_op_name(code), dtype_name(t));
+  BUG_IF(!loop, "no scalar meaning of %s on %s", tile_op_name(code), dtype_name(t));
   loop(n, o, x, y, z, dtype_bits(t));
   if (r->compare) return false;
   if (dtype_is_float(t)) {

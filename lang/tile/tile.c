@@ -294,8 +294,8 @@ TileValue *tile_const_int(TileBuilder *b, Type t, int64_t i) {
 }
 
 TileValue *tile_const_float(TileBuilder *b, Type t, double x) {
-  if (!dtype_is_float((DType)t.dtype))
-    BUG("a float constant of type %s", type_text(b->fn->arena, t));
+  BUG_IF(!dtype_is_float((DType)t.dtype), "a float constant of type %s",
+         type_text(b->fn->arena, t));
   TileValue *v = tile_build1(b, TILE_CONST, t, NULL, NULL, NULL);
   tile_set_num(b->fn, v->def, 0, x);
   return v;

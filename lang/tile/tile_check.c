@@ -404,7 +404,7 @@ static void check_for(TileCheck *c, const TileOp *op) {
       !check_param_types(c, op, b, 1, op->args + 3, n) ||
       !check_result_types(c, op, op->args + 3, n))
     return;
-  if (!type_eq(b->params[0]->type, arg_type(op, 0))) BUG("the index of a loop has another type");
+  BUG_IF(!type_eq(b->params[0]->type, arg_type(op, 0)), "the index of a loop has another type");
   tile_check_operands_are(c, b->last, 0, op->args + 3, n);
 }
 
@@ -513,6 +513,6 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
 };
 
 void tile_check_given(TileCheck *c, const TileOp *op) {
-  if (!checks[op->code]) BUG("`%s` has rule `given` and no check", tile_op_name(op->code));
+  BUG_IF(!checks[op->code], "`%s` has rule `given` and no check", tile_op_name(op->code));
   checks[op->code](c, op);
 }

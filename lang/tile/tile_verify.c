@@ -83,9 +83,9 @@ static const char *name_of(TileCheck *c, const TileValue *v) {
 
 static bool check_type(TileCheck *c, const TileValue *v, Span at) {
   Type t = v->type;
-  if (v->id >= c->fn->nvalues) BUG("value %u of %u", v->id, c->fn->nvalues);
-  if (t.dtype == DT_NONE || t.dtype >= DT_COUNT || t.rank > MAX_RANK)
-    BUG("value %u has a broken type", v->id);
+  BUG_IF(v->id >= c->fn->nvalues, "value %u of %u", v->id, c->fn->nvalues);
+  BUG_IF(t.dtype == DT_NONE || t.dtype >= DT_COUNT || t.rank > MAX_RANK,
+         "value %u has a broken type", v->id);
   int64_t numel = 1;
   for (int i = 0; i < t.rank && numel <= MAX_TILE; i++) numel *= t.shape[i];
   if (numel >= 1 && numel <= MAX_TILE) return true;
@@ -97,7 +97,7 @@ static bool enter_values(TileCheck *c, TileValue *const *v, uint32_t n, Span at)
   bool good = true;
   for (uint32_t i = 0; i < n; i++) {
     good &= check_type(c, v[i], at);
-    if (c->seen[v[i]->id]) BUG("value %u is defined twice", v[i]->id);
+    BUG_IF(c->seen[v[i]->id], "value %u is defined twice", v[i]->id);
     c->seen[v[i]->id] = 1;
   }
   return good;
@@ -148,22 +148,22 @@ static void check_slots(const TileOp *op) {
     any |= p[1] == '*';
     view |= *p == 'V';
     if (p[1] == '*') continue;
-    if (slot >= op->nargs || (!op->args[slot] && !optional))
-      BUG("`%s` lacks operand %u", tile_op_name(op->code), slot);
+    BUG_IF(slot >= op->nargs || (!op->args[slot] && !optional), "`%s` lacks operand %u",
+           tile_op_name(op->code), slot);
     slot++;
   }
   bool fits = view ? op->nargs >= VIEW_FIXED && (op->nargs - VIEW_FIXED) % 3 == 0
                    : any || op->nargs == slot;
-  if (!fits) BUG("`%s` has %u operands", tile_op_name(op->code), op->nargs);
+  BUG_IF(!fits, "`%s` has %u operands", tile_op_name(op->code), op->nargs);
   for (uint32_t i = view ? VIEW_FIXED : slot; i < op->nargs; i++)
-    if (!op->args[i]) BUG("`%s` lacks operand %u", tile_op_name(op->code), i);
+    BUG_IF(!op->args[i], "`%s` lacks operand %u", tile_op_name(op->code), i);
 }
 
 static bool check_results(TileCheck *c, const TileOp *op) {
   const char *n = tile_op_results(op->code);
   for (uint32_t i = 0; i < op->nresults; i++)
-    if (op->results[i]->def != op || op->results[i]->index != i)
-      BUG("result %u of `%s` says otherwise", i, tile_op_name(op->code));
+    BUG_IF(op->results[i]->def != op || op->results[i]->index != i,
+           "result %u of `%s` says otherwise", i, tile_op_name(op->code));
   if (*n == '*' || op->nresults == (uint32_t)(*n - '0')) return true;
   diag_error(c->diags, op->span, E_TILE_RESULTS, tile_op_name(op->code), op->nresults,
              (unsigned)(*n - '0'));
@@ -186,11 +186,10 @@ static bool check_regions(TileCheck *c, const TileOp *op) {
     diag_error(c->diags, op->span, E_TILE_COMBINE, tile_op_name(op->code));
     return false;
   }
-  if (!combine && op->nregions != n)
-    BUG("`%s` has %u blocks", tile_op_name(op->code), op->nregions);
+  BUG_IF(!combine && op->nregions != n, "`%s` has %u blocks", tile_op_name(op->code), op->nregions);
   c->combines += combine;
   for (uint32_t i = 0; i < op->nregions; i++) {
-    if (op->regions[i]->owner != op) BUG("a block of `%s` says otherwise", tile_op_name(op->code));
+    BUG_IF(op->regions[i]->owner != op, "a block of `%s` says otherwise", tile_op_name(op->code));
     good &= check_block(c, op->regions[i]);
   }
   c->combines -= combine;
@@ -259,7 +258,7 @@ static bool check_attrs(TileCheck *c, const TileOp *op) {
   size_t before = diag_errors(c->diags);
   for (uint32_t i = 0; i < op->nattrs; i++) {
     TileAttrKey k = (TileAttrKey)op->attrs[i].key;
-    if (i && op->attrs[i - 1].key >= k) BUG("attributes of `%s` are out of order", name);
+    BUG_IF(i && op->attrs[i - 1].key >= k, "attributes of `%s` are out of order", name);
     if (!tile_op_takes(op->code, k))
       diag_error(c->diags, op->span, E_TILE_ATTR_NAME, name, tile_attr_name(k));
   }
@@ -325,10 +324,10 @@ static bool check_block(TileCheck *c, const TileBlock *b) {
   bool good = enter_values(c, b->params, b->nparams, b->owner ? b->owner->span : c->fn->span);
   const TileOp *prev = NULL;
   for (const TileOp *op = b->first; op; prev = op, op = op->next) {
-    if (op->parent != b || op->prev != prev) BUG("`%s` is wrongly linked", tile_op_name(op->code));
+    BUG_IF(op->parent != b || op->prev != prev, "`%s` is wrongly linked", tile_op_name(op->code));
     good &= check_op(c, op);
   }
-  if (b->last != prev) BUG("the last op of a block says otherwise");
+  BUG_IF(b->last != prev, "the last op of a block says otherwise");
   good &= check_terminator(c, b);
   leave_block(c, b);
   c->depth--;
@@ -338,10 +337,10 @@ static bool check_block(TileCheck *c, const TileBlock *b) {
 static bool check_params(TileCheck *c) {
   const TileFunc *f = c->fn;
   bool good = true;
-  if (f->nparams != f->body->nparams) BUG("%u parameters", f->nparams);
+  BUG_IF(f->nparams != f->body->nparams, "%u parameters", f->nparams);
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileValue *v = f->params[i].value;
-    if (v != f->body->params[i]) BUG("parameter %u says otherwise", i);
+    BUG_IF(v != f->body->params[i], "parameter %u says otherwise", i);
     if (!v->type.rank) continue;
     diag_error(c->diags, f->span, E_TILE_PARAM_SCALAR, name_of(c, v), words_of(c, v->type));
     good = false;

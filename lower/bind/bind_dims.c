@@ -172,7 +172,7 @@ NestBuilder bind_open_loops(Bind *s, DimMask mask) {
 void bind_add_index(Affine *a, NestIndex *index, int64_t coef) {
   if (!index) return;
   Affine x = affine_index(index, coef);
-  if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
+  BUG_IF(!affine_add(a, &x), "a subscript of more than %d terms", MAX_TERMS);
 }
 
 void bind_close(Bind *s, NestBuilder outer) { s->b = outer; }

@@ -147,7 +147,7 @@ Affine build_linear(const Type *tile, const Affine *axes, int64_t elem_bytes) {
   for (int a = tile->rank - 1; a >= 0; a--) {
     Affine x = axes[a];
     affine_scale(&x, stride);
-    if (!affine_add(&sum, &x)) BUG("a tile of more axes than an affine form has terms");
+    BUG_IF(!affine_add(&sum, &x), "a tile of more axes than an affine form has terms");
     stride *= tile->shape[a];
   }
   return sum;
@@ -202,7 +202,7 @@ static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, in
   rows.rank--;
   Affine sum = build_linear(&rows, axes, pitch);
   affine_scale(&column, size);
-  if (!affine_add(&sum, &column)) BUG("a tile of more axes than an affine form has terms");
+  BUG_IF(!affine_add(&sum, &column), "a tile of more axes than an affine form has terms");
   return sum;
 }
 

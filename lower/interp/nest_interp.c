@@ -293,20 +293,27 @@ int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Me
     return -1;
   }
   Arena *a = arena_new();
-  jmp_buf oom;
-  if (!a || setjmp(oom)) {
-    arena_free(a);
-    memory_report(m);
-    diag_error(d, n->span, E_INTERP_MEMORY);
-    return -1;
+  JumpPlace place;
+  if (!a) return interp_out_of_memory(m, d, n->span);
+  arena_catch(a, &place);
+  switch (setjmp(place.jump)) {
+    case 0: break;
+    case JUMP_BUG:
+      arena_release(a, &place);
+      arena_free(a);
+      bug_again();
+    default:
+      arena_release(a, &place);
+      arena_free(a);
+      return interp_out_of_memory(m, d, n->span);
   }
-  arena_on_oom(a, &oom);
   Run *r = new_nest_run(a, n, args, grid, m, d);
   r->options = options;
   if (!options.iterations) r->options.iterations = INTERP_ITERATIONS;
   int status = run_nest_until_stop(r);
   memory_report(m);
   findings_report(r->findings);
+  arena_release(a, &place);
   arena_free(a);
   return status;
 }

@@ -252,7 +252,7 @@ static Exec *exec_of_stmt(const NestStmt *s) {
 static void code_asm(Coder *c, Inst *in) {
   Arena *a = c->r->arena;
   NestAsm *x = ARENA_NEW(a, NestAsm);
-  if (!nest_asm_types(a, in->stmt, &x->types)) BUG("inline assembly without types");
+  BUG_IF(!nest_asm_types(a, in->stmt, &x->types), "inline assembly without types");
   x->runner = asm_runner_new(a, c->r->diags, in->stmt->span, nest_str(in->stmt, NA_asm, ""),
                              nest_str(in->stmt, NA_constraints, ""), &x->types);
   if (!x->runner) longjmp(c->r->stop, 1);

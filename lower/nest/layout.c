@@ -34,7 +34,7 @@ Layout layout_new(const Type *tile) {
 
 void layout_push(Layout *l, int axis, HwDim hw, int32_t extent, int32_t stride) {
   if (extent == 1) return;
-  if (l->ndigits >= MAX_DIGITS) BUG("a layout of more than %d digits", MAX_DIGITS);
+  BUG_IF(l->ndigits >= MAX_DIGITS, "a layout of more than %d digits", MAX_DIGITS);
   int at = 0;
   while (at < l->ndigits && l->d[at].axis >= 0 && (axis < 0 || l->d[at].axis <= axis)) at++;
   if (axis < 0) at = l->ndigits;

@@ -215,7 +215,7 @@ NestBlock *nest_block(Nest *n, NestStmt *owner) {
   NestBlock *b = ARENA_NEW(n->arena, NestBlock);
   b->owner = owner;
   if (!owner) return b;
-  if (owner->nregions == NEST_MAX_REGIONS) BUG("too many regions in %s", nest_op_name(owner->code));
+  BUG_IF(owner->nregions == NEST_MAX_REGIONS, "too many regions in %s", nest_op_name(owner->code));
   owner->regions[owner->nregions++] = b;
   return b;
 }

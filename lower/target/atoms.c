@@ -89,7 +89,7 @@ const Atom *atom_choose_group(DType a, DType b, DType c, int sm) {
 Layout atom_layout(const Atom *atom, int which) {
   const char *text = which == 0 ? atom->la : which == 1 ? atom->lb : atom->lc, *bad;
   Layout l;
-  if (!layout_scan(text, strlen(text), &l, &bad)) BUG("atom %s: bad layout at %s", atom->name, bad);
+  BUG_IF(!layout_scan(text, strlen(text), &l, &bad), "atom %s: bad layout at %s", atom->name, bad);
   return l;
 }
 

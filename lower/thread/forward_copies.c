@@ -402,7 +402,7 @@ static Affine pointer_of(const Copy *c, const Affine *bytes) {
     int64_t by = k < 0 ? bytes->c : bytes->t[k].coef;
     int64_t n = pointers_there(c, by);
     Affine term = k < 0 ? affine_const(n) : affine_index(bytes->t[k].index, n);
-    if (n && !affine_add(&sub, &term)) BUG("a subscript of more than %d terms", MAX_TERMS);
+    BUG_IF(n && !affine_add(&sub, &term), "a subscript of more than %d terms", MAX_TERMS);
   }
   return sub;
 }
@@ -411,7 +411,7 @@ static Affine forwarded_bytes(const Copy *c, const Affine *bytes) {
   Affine to = affine_const(there(c, bytes->c) + c->first);
   for (int k = 0; k < bytes->n; k++) {
     Affine term = affine_index(bytes->t[k].index, there(c, bytes->t[k].coef));
-    if (!affine_add(&to, &term)) BUG("more terms than before");
+    BUG_IF(!affine_add(&to, &term), "more terms than before");
   }
   return to;
 }

@@ -226,7 +226,7 @@ enum {
 /* The references of a statement, reads first; returns how many. */
 static uint32_t row_refs(const NestStmt *st, const Ref *refs[STMT_REFS]) {
   uint32_t n = 0;
-  if (st->nsrcs + st->nmems + st->ndsts >= STMT_REFS) BUG("a statement of many operands");
+  BUG_IF(st->nsrcs + st->nmems + st->ndsts >= STMT_REFS, "a statement of many operands");
   for (uint32_t i = 0; i < st->nsrcs; i++) refs[n++] = &st->srcs[i];
   for (uint32_t i = 0; i < st->nmems; i++) refs[n++] = &st->mems[i].base;
   if (st->guard.kind) refs[n++] = &st->guard;

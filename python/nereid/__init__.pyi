@@ -16,6 +16,7 @@ from nereid.compiler.source import compile as compile
 from nereid.drop_in import install_as_triton as install_as_triton
 from nereid.errors import CompilationError as CompilationError
 from nereid.errors import IndexOutOfRange as IndexOutOfRange
+from nereid.errors import InternalError as InternalError
 from nereid.errors import InterpreterError as InterpreterError
 from nereid.errors import NereidError as NereidError
 from nereid.errors import OutOfResources as OutOfResources

@@ -7,7 +7,7 @@ from collections import namedtuple
 
 # nereid_code of runtime/nereid.h.
 KERNEL, USAGE, MEMORY, DEVICE, LOST, TOOL = range(-1, -7, -1)
-FILE, RESOURCES, FINDINGS, INDEX, CALLER = range(-7, -12, -1)
+FILE, RESOURCES, FINDINGS, INDEX, CALLER, INTERNAL = range(-7, -13, -1)
 
 
 SEVERITIES = ("error", "warning", "note", "hint")
@@ -100,11 +100,18 @@ class InterpreterError(NereidError):
     """An interpreter ran the kernel and found it at fault."""
 
 
+class InternalError(NereidError):
+    """A fault of Nereid itself: nothing else is affected, and the program may go on.  The message
+    is a report to send: the stage, the place in the sources, the version, and what repeats it."""
+
+
 def _kind_of(code: int, message: str, diagnostics: list) -> type:
     if code == FINDINGS:
         return InterpreterError
     if code == INDEX:
         return IndexOutOfRange
+    if code == INTERNAL:
+        return InternalError
     if code == TOOL and "ptx" in message.lower():
         return PTXASError
     if code != KERNEL:

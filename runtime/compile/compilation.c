@@ -302,13 +302,17 @@ int compile_check(const nereid_request *r) {
   return 0;
 }
 
+static const char *const stage_names[] = {"parse", "sema", "passes", "code"};
+_Static_assert(sizeof stage_names / sizeof *stage_names == COMPILE_STAGES, "a name a stage");
+
 int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
   bool timed = log_has(c->log, LOG_COMPILE);
   double begin = timed ? host_now() : 0;
   uint64_t steps = c->limits.steps ? arena_use(c->arena).steps + c->limits.steps : 0;
   arena_limit(c->arena, (ArenaUse){c->limits.bytes, steps});
-  int code = error_guard(c->arena, body, arg);
+  int code = error_guard_stage(c->arena, stage_names[stage], body, arg);
   if (code == NEREID_E_MEMORY && arena_excess(c->arena)) code = compile_report_limit(c, stage);
+  if (code == NEREID_E_INTERNAL) compile_add_repeat(c);
   if (timed) c->seconds[stage] += host_now() - begin;
   return code;
 }
@@ -319,6 +323,7 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
   if (source->n_import_path && !source->import_path)
     return error_null("nereid_source", "import_path");
   c->limits = compile_limits();
+  c->path = source->path ? source->path : "<text>";
   c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
   Opening o = {c, source, syntax_only};
@@ -326,15 +331,13 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
 }
 
 static void log_stages(const Compilation *c) {
-  static const char *const stages[] = {"parse", "sema", "passes", "code"};
-  _Static_assert(sizeof stages / sizeof *stages == COMPILE_STAGES, "a name a stage");
   const Unit *u = c->unit;
   char times[128];
   size_t n = 0;
   for (int i = 0; i < COMPILE_STAGES; i++)
     if (c->seconds[i] > 0)
-      n += (size_t)snprintf(times + n, sizeof times - n, "%s%s %.1f ms", n ? ", " : "", stages[i],
-                            c->seconds[i] * 1e3);
+      n += (size_t)snprintf(times + n, sizeof times - n, "%s%s %.1f ms", n ? ", " : "",
+                            stage_names[i], c->seconds[i] * 1e3);
   log_print(LOG_COMPILE, "%s for %s: %s; %llu steps", u->nest ? u->nest->name : u->tile->name,
             u->machine ? u->machine->name : "any target", times,
             (unsigned long long)arena_use(c->arena).steps);
@@ -606,6 +609,7 @@ static int specialize_body(void *arg) {
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
   Step s = {.c = c, .r = r, .until = LEVEL_TILE};
+  c->request = r;
   return compile_guard(c, COMPILE_SEMA, specialize_body, &s);
 }
 

@@ -48,6 +48,8 @@ typedef struct {
   const KernelArg *given; /* values of names that are no parameters */
   uint32_t ngiven;
   bool from_ir;
+  const char *path;              /* of the source */
+  const nereid_request *request; /* after compile_specialize has begun */
   const char *preferred; /* the target where neither the request nor scheduled IR names one */
 } Compilation;
 
@@ -56,6 +58,8 @@ int compile_check(const nereid_request *r);
 /* body(arg), which belongs to a stage and is timed with it: NEREID_E_MEMORY if it runs out of
  * memory, and NEREID_E_RESOURCES past a limit of the compilation. */
 int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg);
+/* After an internal error: the command that repeats it, as a note. */
+void compile_add_repeat(const Compilation *c);
 /* Opens a source.  `c` must be closed in any case.  syntax_only: of a source file no more than its
  * syntax tree, in c->module. */
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only);

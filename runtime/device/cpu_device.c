@@ -420,7 +420,7 @@ static int cpu_load(nereid_device *d, LoadItem *items, int n) {
     items[i].out->resources =
         (nereid_kernel_resources){.threads = v->threads, .shared_bytes = v->shared};
   }
-  int code = error_guard(w.arena, load_libraries_body, &w);
+  int code = error_guard_stage(w.arena, "load", load_libraries_body, &w);
   if (!code) code = first_library_failure(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
   arena_free(w.arena);

@@ -222,6 +222,7 @@ static void remark(Running *r, Span kernel) {
 static int run_launch_body(void *arg) {
   Running *r = arg;
   const Unit *u = r->parsed->unit;
+  bug_stage(u->nest ? "nest" : "interp");
   int n = r->start->chosen->variant->nslots;
   r->diags = diags_new(r->arena);
   r->memory = memory_new(r->arena, r->diags);

@@ -47,6 +47,9 @@
   X(NEREID_VERIFY, \
     "`1`: the verifier of each level of a kernel's IR runs after each pass, as it does in the " \
     "tests. Text that is read is always verified") \
+  X(NEREID_FAIL_STAGE, \
+    "the name of a stage or a pass, as in `schedule` or `run`: each time it begins, it ends by " \
+    "an internal error. For tests of programs that embed the library") \
   X(NEREID_COLOR, \
     "`always`, `never`, or `auto`: colour in messages, as with `--color`. `auto`, the " \
     "default, colours on terminals") \

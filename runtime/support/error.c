@@ -57,15 +57,44 @@ int error_set_diags(int code, Arena *a, const Diags *d) {
 
 int error_out_of_memory(void) { return error_set(NEREID_E_MEMORY, E_RUN_OUT_OF_MEMORY); }
 
+int error_internal(void) {
+  const BugReport *r = bug_report();
+  error_set(NEREID_E_INTERNAL, "error: " E_RUN_INTERNAL "\n", *r->stage ? " in stage " : "",
+            r->stage, r->file, r->line, r->text);
+  error_add("note: %s\n", N_RUN_INTERNAL);
+  return error_add("note: " N_RUN_VERSION "\n", nereid_version(), nereid_build_id());
+}
+
+int error_add(const char *fmt, ...) {
+  size_t n = strlen(last.text);
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(last.text + n, sizeof last.text - n, fmt, ap);
+  va_end(ap);
+  return last.code;
+}
+
 int error_null(const char *function, const char *name) {
   return error_set(NEREID_E_USAGE, E_RUN_NULL, function, name);
 }
 
 int error_guard(Arena *a, int (*body)(void *), void *arg) {
-  jmp_buf place;
-  jmp_buf *volatile outer = arena_on_oom(a, &place);
-  int code = setjmp(place) ? error_out_of_memory() : body(arg);
-  arena_on_oom(a, outer);
+  return error_guard_stage(a, NULL, body, arg);
+}
+
+int error_guard_stage(Arena *a, const char *stage, int (*body)(void *), void *arg) {
+  JumpPlace place;
+  int code;
+  arena_catch(a, &place);
+  switch (setjmp(place.jump)) {
+    case 0:
+      if (stage) bug_stage(stage);
+      code = body(arg);
+      break;
+    case JUMP_BUG: code = error_internal(); break;
+    default: code = error_out_of_memory();
+  }
+  arena_release(a, &place);
   return code;
 }
 

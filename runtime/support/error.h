@@ -22,6 +22,10 @@ int error_of_kernel(const char *name);
 /* The messages as text, and the first resource that is short among them. */
 int error_set_diags(int code, Arena *a, const Diags *d);
 int error_out_of_memory(void);
+/* NEREID_E_INTERNAL: the thread's last internal error (lang/base/bug.h), as a report to send. */
+int error_internal(void);
+/* More lines of the last failure's message; returns its code. */
+int error_add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* NEREID_E_USAGE: argument `name` of a public function is NULL. */
 int error_null(const char *function, const char *name);
 
@@ -38,9 +42,12 @@ int error_target(const char *name);
 #define REQUIRE_OR(p, result) \
   if (!(p)) return error_null(__func__, #p), (result)
 
-/* Runs body(arg), during which `a` may run out of memory: then NEREID_E_MEMORY.  Objects made by
- * `body` outside of the arena are lost in that case, so it makes none. */
+/* Runs body(arg), during which `a` may run out of memory: then NEREID_E_MEMORY; or an internal
+ * error may occur: then NEREID_E_INTERNAL.  Objects made by `body` outside of the arena are lost in
+ * that case, so it makes none. */
 int error_guard(Arena *a, int (*body)(void *), void *arg);
+/* The same, as a stage that internal errors name: bug_stage(). */
+int error_guard_stage(Arena *a, const char *stage, int (*body)(void *), void *arg);
 
 /* The name among `names` (n of them) nearest to `name`, NULL if none is near. */
 const char *error_nearest(const char *name, const char *const *names, size_t n);

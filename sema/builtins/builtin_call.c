@@ -35,7 +35,7 @@ static const Signature *builtin_signature(Sema *S, const Builtin *fn) {
     if (p[0] == '*' && p[1] == '*') {
       sig->keywords = true;
     } else {
-      if (sig->n == SIGNATURE_MAX) BUG("builtin %s has too many parameters", fn->name);
+      BUG_IF(sig->n == SIGNATURE_MAX, "builtin %s has too many parameters", fn->name);
       bool star = p[0] == '*';
       if (star) sig->rest = (int)sig->n;
       sig->names[sig->n] = pool_namen(S->names, p + star, name - star);

@@ -81,6 +81,6 @@ Value builtin_print(Sema *S, Call *c) {
     print_note(S, c, " ");
     return value_none();
   }
-  if (!language_get(S, space, name, &fn)) BUG("there is no device_print");
+  BUG_IF(!language_get(S, space, name, &fn), "there is no device_print");
   return call_builtin(S, fn, c->given);
 }

@@ -59,7 +59,7 @@ static TileValue *materialize_as(Sema *S, Value v, Type shape, Span at) {
 
 TileValue *materialize(Sema *S, Value v, Span at) {
   if (v.kind == V_TILE) return v.u.tile;
-  if (!can_emit(S)) BUG("a constant where nothing runs");
+  BUG_IF(!can_emit(S), "a constant where nothing runs");
   return materialize_as(S, v, type_scalar(v.u.c.dtype), at);
 }
 

@@ -11,6 +11,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
 #include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 enum { LARGEST = 1 << 14, ROOM = LARGEST * 4, DEPTH = 150 };
 
@@ -213,15 +214,12 @@ static void read_text(Arena *a, const char *at, const char *end) {
   read_model(a, copy, w.len);
 }
 
+static void read_input(Arena *a, const uint8_t *data, size_t size) {
+  if (size && *data == '@') read_text(a, (const char *)data + 1, (const char *)data + size);
+  else read_model(a, data, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  Arena *a = arena_new();
-  jmp_buf place;
-  if (!a) return 0;
-  arena_on_oom(a, &place);
-  if (!setjmp(place)) {
-    if (size && *data == '@') read_text(a, (const char *)data + 1, (const char *)data + size);
-    else read_model(a, data, size);
-  }
-  arena_free(a);
+  fuzz_in_arena(read_input, data, size);
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "graph/import/pt2/pt2.h"
 #include "graph/ops/graph_text.h"
 #include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 enum { LARGEST = 1 << 15, ENTRIES = 64, ZEROS_MAX = 4096, ROOM = LARGEST + ENTRIES * 8192 };
 
@@ -178,15 +179,12 @@ static void read_text(Arena *a, const char *at, const char *end) {
   read_archive(a, copy, z.len);
 }
 
+static void read_input(Arena *a, const uint8_t *data, size_t size) {
+  if (is_text(data, size)) read_text(a, (const char *)data, (const char *)data + size);
+  else read_archive(a, data, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  Arena *a = arena_new();
-  jmp_buf place;
-  if (!a) return 0;
-  arena_on_oom(a, &place);
-  if (!setjmp(place)) {
-    if (is_text(data, size)) read_text(a, (const char *)data, (const char *)data + size);
-    else read_archive(a, data, size);
-  }
-  arena_free(a);
+  fuzz_in_arena(read_input, data, size);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lang/base/bug.h"
 #include "tests/fuzz/common/fuzz.h"
 
 enum { SECONDS_AN_INPUT = 60, SECONDS_WAITED = 600, MOST_FAILURES = 20, PATH_SIZE = 512 };
@@ -80,13 +81,20 @@ static void limit_time(int seconds, int waited) {
   setitimer(ITIMER_REAL, &wait, NULL);
 }
 
+/* An internal error is an answer of the library's to its user, and a finding here. */
+static void run_target(const uint8_t *data, size_t len) {
+  LLVMFuzzerTestOneInput(data, len);
+  const BugReport *bug = bug_report();
+  if (bug->file) fuzz_fail("internal error at %s:%d: %s", bug->file, bug->line, bug->text);
+}
+
 static void run_input(Shared *s, const uint8_t *data, size_t len) {
   memcpy(s->data, data, len);
   s->len = len;
   if (ftruncate(STDERR_FILENO, 0)) die("stderr");
   limit_time(SECONDS_AN_INPUT, SECONDS_WAITED);
   cover_start();
-  LLVMFuzzerTestOneInput(s->data, len);
+  run_target(s->data, len);
   limit_time(0, 0);
   s->runs++;
 }
@@ -225,7 +233,7 @@ static int run_files(char **files, int n) {
     Corpus c = {0};
     corpus_read(&c, files[i], fuzz_target.largest);
     if (!c.n) die(files[i]);
-    LLVMFuzzerTestOneInput(c.items[0].data, c.items[0].len);
+    run_target(c.items[0].data, c.items[0].len);
     printf("%s: done\n", files[i]);
     fflush(stdout);
     free(c.items[0].data);

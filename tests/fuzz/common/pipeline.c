@@ -18,10 +18,11 @@ enum { ARGS = 64, BUFFERS = 8, BUFFER_BYTES = 1 << 12 };
 void fuzz_in_arena(void (*body)(Arena *a, const uint8_t *data, size_t size), const uint8_t *data,
                    size_t size) {
   Arena *a = arena_new();
-  jmp_buf place;
+  JumpPlace place;
   if (!a) return;
-  arena_on_oom(a, &place);
-  if (!setjmp(place)) body(a, data, size);
+  arena_catch(a, &place);
+  if (!setjmp(place.jump)) body(a, data, size);
+  arena_release(a, &place);
   arena_free(a);
 }
 

@@ -1,5 +1,7 @@
-/* Allocations that fail on demand: `make stress` includes this before every source, so that the one
- * whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had, in whatever room it is made. */
+/* Allocations and assertions that fail on demand: `make stress` includes this before every source.
+ * The allocation whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had, in whatever room it is
+ * made.  An assertion (BUG_IF of lang/base/bug.h) fails where stress_demands, if it is set, says so
+ * (internal_errors.c). */
 #ifndef NEREID_TESTS_STRESS_FAILING_H
 #define NEREID_TESTS_STRESS_FAILING_H
 
@@ -18,6 +20,10 @@ static inline bool stress_must_fail(void) {
   errno = ENOMEM;
   return true;
 }
+
+__attribute__((weak)) bool (*stress_demands)(const char *file, int line);
+
+#define BUG_DEMANDED(file, line) (stress_demands && stress_demands(file, line))
 
 #define malloc(size) (stress_must_fail() ? NULL : malloc(size))
 #define calloc(n, size) (stress_must_fail() ? NULL : calloc(n, size))
