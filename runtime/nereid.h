@@ -212,7 +212,8 @@ typedef struct {
   const char *file;
   int line;
   int is_helper;      /* called by another kernel of the file */
-  int is_shadowed;    /* a later definition has the same name: reached by NAME@LINE only */
+  int is_shadowed;    /* another definition has the name at the end of the file: it is reached by
+                         NAME@LINE only */
   const nereid_param *params;
   int nparams;
   int is_decorated;   /* by more than jit: autotune, heuristics, or what nobody here knows */

@@ -4,6 +4,7 @@
 
 #include "sema/messages.h"
 #include "sema/value/context.h"
+#include "sema/value/python_host.h"
 
 typedef struct {
   Program *p;
@@ -252,12 +253,35 @@ static void mention_all(Arena *a, Mentions *m, const NameMap *names, Name by) {
     if (names->slots[i].key) mention(a, m, names->slots[i].key, by);
 }
 
+/* Of several kernels of the name, that which the file's statements leave: the last one, but for
+ * conditions around definitions that are known to be otherwise.  The last of others, as of methods. */
+static const Kernel *kernel_left(Program *p, const Kernel *list, uint32_t n, Name name,
+                                 const char *target) {
+  const Kernel *last = NULL, *found = NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (list[i].name == name) {
+      bool later = !last || list[i].span.line > last->span.line;
+      if (later) last = &list[i];
+      count++;
+    }
+  const FuncDef *def = count > 1 ? host_function_named(p, name, target) : NULL;
+  for (uint32_t i = 0; def && i < n; i++)
+    if (list[i].name == name && list[i].def == def) found = &list[i];
+  return found ? found : last;
+}
+
 static void mark_shadowed(Finder *f) {
-  NameMap last = {0};
+  NameMap seen = {0};
   for (uint32_t i = 0, before; i < f->list.len; i++) {
     Name name = f->list.data[i].name;
-    if (map_get(&last, name, &before)) f->list.data[before].shadowed = true;
-    map_set(f->p->arena, &last, name, i);
+    if (!map_get(&seen, name, &before)) {
+      map_set(f->p->arena, &seen, name, i);
+      continue;
+    }
+    const Kernel *left = kernel_left(f->p, f->list.data, (uint32_t)f->list.len, name, NULL);
+    for (uint32_t k = 0; k < f->list.len; k++)
+      if (f->list.data[k].name == name) f->list.data[k].shadowed = &f->list.data[k] != left;
   }
 }
 
@@ -364,11 +388,13 @@ static const Kernel *find_wrapped(Program *p, const char *which) {
   return NULL;
 }
 
-const Kernel *sema_find(Program *p, const char *which) {
+const Kernel *sema_find(Program *p, const char *which, const char *target) {
   const Kernel *list;
   uint32_t n = sema_kernels(p, &list);
-  if (!which || !*which) return only_kernel(p);
-  const Kernel *found = find_named(p, which);
+  if (!which) which = "";
+  const Kernel *found = *which ? find_named(p, which) : only_kernel(p);
+  if (found && !strchr(which, '@')) return kernel_left(p, list, n, found->name, target);
+  if (!*which) return NULL;
   if (!found) found = find_wrapped(p, which);
   if (found) return found;
   diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNEL, p->main->path, which);

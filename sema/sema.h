@@ -86,15 +86,16 @@ typedef struct {
   bool helper;   /* called by another jit function of the file, or returning a value: listed after
                     the entry kernels */
   bool decorated; /* by more than jit */
-  bool shadowed; /* a later definition has the same name */
+  bool shadowed; /* another definition has the name at the end of the file */
   const Expr *alias; /* found as `tuned = autotune(...)(kernel)`: the value; else NULL */
 } Kernel;
 
 /* The kernels of the file, in order.  Returns their number. */
 uint32_t sema_kernels(Program *p, const Kernel **out);
-/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  NULL and
- * an error (which lists what there is) if it is none or several. */
-const Kernel *sema_find(Program *p, const char *which);
+/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  Of several
+ * definitions of a name that which the file leaves on the target (NULL: any).  NULL and an error
+ * (which lists what there is) if it is none or several. */
+const Kernel *sema_find(Program *p, const char *which, const char *target);
 
 typedef enum {
   ARG_TYPE,      /* a run-time argument of `type`, divisible by `div` */

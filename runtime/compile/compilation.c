@@ -558,7 +558,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   if (!code) code = language_of_request(&options.language, r);
   if (code) return code;
   options.target = pool_name(c->names, options.target);
-  c->kernel = sema_find(c->program, r->kernel);
+  c->kernel = sema_find(c->program, r->kernel, options.target);
   if (!c->kernel) return compile_not_found(c->program);
   code = read_request_args(c, r);
   if (!code) code = separate_given(c);

@@ -159,7 +159,7 @@ static int find_body(void *arg) {
   if (m->c.from_ir) {
     f->found = info_of_unit(m, units_find(&m->c.units, m->c.diags, f->which));
   } else {
-    f->found = info_of_kernel(m, sema_find(m->c.program, f->which));
+    f->found = info_of_kernel(m, sema_find(m->c.program, f->which, NULL));
   }
   if (f->found) return 0;
   return m->c.from_ir ? NEREID_E_USAGE : compile_not_found(m->c.program);

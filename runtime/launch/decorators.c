@@ -105,7 +105,7 @@ static int read_decorator_args(Decorators *d) {
 
 static int open_kernel_body(void *arg) {
   Decorators *d = arg;
-  d->c.kernel = sema_find(d->c.program, d->kernel->kernel);
+  d->c.kernel = sema_find(d->c.program, d->kernel->kernel, d->kernel->target);
   if (!d->c.kernel) return compile_not_found(d->c.program);
   const nereid_device_info *info = d->device;
   d->query.device.target = d->kernel->target;

@@ -165,6 +165,23 @@ void tuned_read(TunedReader *r, Program *p, const Kernel *k, const TunedQuery *q
     if (!read_decorator_call(r, decorators.data[i])) read_decorator_value(r, decorators.data[i]);
 }
 
+/* ---- a name of the file ---- */
+
+const FuncDef *host_function_named(Program *p, Name name, const char *target) {
+  TunedQuery query = {.device.target = target};
+  Host host = {.query = &query};
+  Sema S = {.p = p, .arena = p->arena, .names = p->names, .diags = p->diags, .quiet = 1};
+  Func *top = ARENA_NEW(p->arena, Func);
+  Value v;
+  S.host = &host;
+  top->module = p->main;
+  S.frame = frame_new(&S, top, (Span){0});
+  S.frame->name = name;
+  bool found = module_get(&S, p->main, name, (Span){0}, &v);
+  forget_values(p); /* of this target */
+  return found && v.kind == V_FUNC ? v.u.func->def : NULL;
+}
+
 /* ---- arguments and values ---- */
 
 const KernelParam *tuned_param(const Kernel *k, Name name) {

@@ -8,16 +8,8 @@
 #include "sema/messages.h"
 #include "sema/value/context.h"
 
-/* Values of names that follow from the last ones would be theirs. */
-static void forget_values(Program *p) {
-  for (size_t i = 0; i < p->modules.len; i++) {
-    ModuleInfo *m = p->modules.data[i];
-    for (size_t k = 0; k < m->globals.len; k++) m->globals.data[k].done = false;
-  }
-}
-
 void sema_give(Program *p, const KernelArg *args, uint32_t n) {
-  if (n || p->ngiven) forget_values(p);
+  if (n || p->ngiven) forget_values(p); /* those that follow from the last ones */
   p->given = args;
   p->ngiven = n;
 }

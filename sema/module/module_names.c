@@ -302,6 +302,13 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   return true;
 }
 
+void forget_values(Program *p) {
+  for (size_t i = 0; i < p->modules.len; i++) {
+    ModuleInfo *m = p->modules.data[i];
+    for (size_t k = 0; k < m->globals.len; k++) m->globals.data[k].done = false;
+  }
+}
+
 /* ---- imports ---- */
 
 static Value path_value(Sema *S, ModuleInfo *m, Name path) {

@@ -462,6 +462,8 @@ bool is_shared_name(Name name);
 void std_need(Program *p, ModuleInfo *m, Name name);
 /* The value of a module's name; false if it has none. */
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out);
+/* Evaluates all names of files anew when they are asked for. */
+void forget_values(Program *p);
 /* The names that an import binds. */
 Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im);
 /* A name in a namespace of the language; false if it has none. */

@@ -33,6 +33,8 @@ bool host_spec_attribute(Sema *S, Value module, Name name, Value *out);
 Value host_spec_method(Value module, Name name);
 /* A row of the table of builtins, bound to its first argument. */
 Value host_bound(Sema *S, const char *row, Value self);
+/* The function that a name of the program's file means on a target (NULL: any); NULL if none. */
+const FuncDef *host_function_named(Program *p, Name name, const char *target);
 Value host_function(Value f);       /* what functools.partial() was given; else f */
 Value value_copy(Sema *S, Value v); /* of lists, dicts, configurations */
 Value host_sorted(Sema *S, Value list, Value key, bool reverse, Span at);
