@@ -16,6 +16,7 @@ import nereid
 import nereid.language as tl
 from nereid import errors
 from nereid.runtime import autotuner
+from nereid.tools.tensor_descriptor import TensorDescriptor
 from tally import check, report
 
 
@@ -445,6 +446,23 @@ def check_quick_calls():
            lambda: kernel[grid](np.zeros(32, "f4"), 10, BLOCK=64), "BLOCK")
 
 
+def check_keys():
+    """Values of any kind in a key: arrays by dtype and shape, lists and dicts by their items."""
+    bench, calls = counting()
+    kernel = nereid.autotune(blocks(64, 128), key=["x"], do_bench=bench)(fill)
+    for x in (np.zeros(32, "f4"), np.ones(32, "f4"), np.zeros(64, "f4"), np.zeros(32, "f8")):
+        for call in (lambda: kernel[grid](x, 8), lambda: kernel[grid](n=8, x=x)):
+            call()
+            check((x[:8] == 1).all(), "an array in the key")
+    check(len(kernel.cache) == 3 and len(calls) == 6, f"keys of arrays: {list(kernel.cache)}")
+    part = autotuner._key_part
+    check(part([1, [2.0, "a"]]) == (1, (2.0, "a")) == part((1, (2.0, "a"))), "lists")
+    check(part({"a": [1]}) == (("a", (1,)),) and part(tl.float16) == tl.float16, "others")
+    check(part(np.int64(3)) == 3 != part(np.array(3)), "NumPy's numbers are no arrays")
+    described = TensorDescriptor.from_tensor(np.zeros((16, 16), "f4"), [8, 8])
+    check(part(described)[2:] == ((16, 16), (8, 8)), "a tensor descriptor")
+
+
 def check_printing():
     out = io.StringIO()
     os.environ["NEREID_PRINT_AUTOTUNING"] = "1"
@@ -622,7 +640,8 @@ def same_parameters(name, theirs, ours):
 for test in (check_config, check_choice, check_same_code, check_derived, check_hooks,
              check_failing_hooks, check_pruning, check_failures, check_heuristics, check_records,
              check_threads, check_interruption, check_interrupted_compiling, check_quick_calls,
-             check_printing, check_interpreted, check_libraries, check_warmup, check_triton):
+             check_keys, check_printing, check_interpreted, check_libraries, check_warmup,
+             check_triton):
     test()
 FOLDER.cleanup()
 sys.exit(report())

@@ -82,6 +82,19 @@ def block(d, out, M: tl.constexpr, N: tl.constexpr):
 
 
 @nereid.jit
+def total(x, *more, times: tl.constexpr = 1, **named):
+    for i in tl.static_range(len(more)):
+        x += more[i] * times
+    return x + named["last"] if "last" in named else x
+
+
+@nereid.jit
+def sums(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, total(tl.load(x + i), 1, 2, 3, times=2, last=100))
+
+
+@nereid.jit
 def second(x, out, start, size):
     if target_info.is_hip_cdna4() or target_info.hip_supports_bf16xX():
         size = 0
@@ -165,6 +178,19 @@ def check_descriptors():
     want = np.zeros_like(a)
     want[3:8] = a[3:8]
     same("a part of a ragged descriptor", out, want)
+
+
+def check_helpers():
+    """Functions with starred parameters are no kernels, but kernels call them."""
+    same("starred parameters", result(sums, X, ..., N), X + 2 * (1 + 2 + 3) + 100)
+    for call in (lambda: total[(1,)](X), lambda: total.run(X, grid=(1,)), lambda: total.warmup(X)):
+        try:
+            call()
+            tally.check(False, "a function with starred parameters was launched")
+        except TypeError as error:
+            tally.check("`total` can't be launched" in str(error) and "*more" in str(error), error)
+    tally.check(isinstance(total, nereid.JITFunction) and total.arg_names == ["x", "times"],
+                total.arg_names)
 
 
 def check_specialization():
@@ -309,7 +335,7 @@ def check_torch():
 
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
-              check_specialization, check_turns, check_start, check_kernels, check_gpus,
+              check_helpers, check_specialization, check_turns, check_start, check_kernels, check_gpus,
               check_threads, check_torch):
     check()
 sys.exit(tally.report())

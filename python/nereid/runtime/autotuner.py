@@ -193,13 +193,13 @@ class Autotuner(KernelInterface):
     def _quick_key(self, args: tuple, kwargs: dict) -> tuple:
         """Tells apart what _tuning_key() does, and more."""
         n = len(args)
-        out = [args[i] for i in self._positions if i < n]
+        out = [_key_part(args[i]) for i in self._positions if i < n]
         for value in args:
             out += (getattr(value, "dtype", None), getattr(value, "is_cuda", None))
         for name, value in kwargs.items():
             if name in self._names:
-                out += (name, value if name in self.keys else getattr(value, "dtype", None),
-                        getattr(value, "is_cuda", None))
+                kind = _key_part(value) if name in self.keys else getattr(value, "dtype", None)
+                out += (name, kind, getattr(value, "is_cuda", None))
         return tuple(out)
 
     def _all_kwargs(self, config: Config) -> dict:
@@ -221,7 +221,8 @@ class Autotuner(KernelInterface):
         places = {getattr(v, "is_cuda", None) for v in given.values()}
         # What was chosen for a CPU may be too much for a GPU; Triton has GPUs alone.
         host = ["cpu"] if False in places and True not in places else []
-        return tuple([given[name] for name in self.keys if name in given] + dtypes + host)
+        parts = [_key_part(given[name]) for name in self.keys if name in given]
+        return tuple(parts + dtypes + host)
 
     def _config_for(self, args: tuple, nargs: dict, kwargs: dict) -> Config:
         key = self._tuning_key(nargs, kwargs)
@@ -309,6 +310,29 @@ class Autotuner(KernelInterface):
             return configs
         expected = {c: self.perf_model(**nargs, **kwargs, **c.all_kwargs()) for c in configs}
         return sorted(expected, key=expected.get)[:top_k]
+
+
+_SIMPLE = frozenset((int, str, float, bool, type(None)))
+
+
+def _key_part(value):
+    """What a key has of an argument: a number or a text itself, the items of a list, and of an array
+    its dtype and shape, since another array of the same shape needs no other configuration."""
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_key_part, value))
+    if isinstance(value, dict):
+        return tuple((name, _key_part(item)) for name, item in value.items())
+    if not hasattr(value, "data_ptr"):  # a tensor's hash is that of the object
+        try:
+            hash(value)
+            return value
+        except TypeError:
+            pass
+    dtype = getattr(value, "dtype", None) or getattr(getattr(value, "base", None), "dtype", None)
+    shapes = [getattr(value, name, ()) for name in ("shape", "block_shape")]
+    return (type(value).__name__, str(dtype), *(tuple(map(int, shape)) for shape in shapes))
 
 
 def _fill_zero(tensor) -> None:

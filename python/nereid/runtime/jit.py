@@ -75,8 +75,6 @@ def _annotation_text(annotation, names: dict) -> str:
 
 def _params(fn, generic, unaligned) -> list[KernelParam]:
     code = fn.__code__
-    if code.co_flags & 0x0C:
-        raise TypeError(f"`{fn.__name__}` can't be a kernel: it has *args or **kwargs")
     n = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[:n]
     defaults = fn.__defaults__ or ()
@@ -384,10 +382,35 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
     if not hasattr(fn, "__code__"):
         raise TypeError(f"jit takes a Python function, not a {type(fn).__name__}")
     kind = _kind_of_function(interpret)
+    if _starred(fn):
+        kind = _helper_kind(kind)
     return kind(fn, version=version, repr=repr, launch_metadata=launch_metadata,
                 do_not_specialize=do_not_specialize,
                 do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
                 noinline=noinline)
+
+
+class _Helper:
+    """A jit function with *args or **kwargs, which other kernels call: it can't be launched."""
+
+    def _refuse(self, *args, **kwargs):
+        raise TypeError(f"`{self.__name__}` can't be launched: it has the parameter "
+                        f"{_starred(self.fn)}; launch a kernel that calls it")
+
+    __getitem__ = run = warmup = preload = _refuse
+
+
+def _starred(fn) -> str:
+    """The parameters *args and **kwargs as they are written; "" if there are none."""
+    code = fn.__code__
+    names = iter(code.co_varnames[code.co_argcount + code.co_kwonlyargcount:])
+    stars = [(0x04, "*"), (0x08, "**")]
+    return " and ".join(star + next(names) for flag, star in stars if code.co_flags & flag)
+
+
+@functools.lru_cache(None)
+def _helper_kind(kind: type) -> type:
+    return type(kind.__name__, (_Helper, kind), {})
 
 
 def _kind_of_function(interpret: "bool | None") -> type:
