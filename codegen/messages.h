@@ -17,6 +17,9 @@
 #define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass allocate_shared first"
 #define E_GEN_LANES "a warp of %s has 32 lanes, not %d"
 #define E_GEN_SHARED "the kernel takes %lld bytes of shared memory; %s has %lld"
+#define E_GEN_PARAMETERS "the kernel's parameters take %lld bytes; a launch passes %d at most"
+#define H_GEN_PARAMETERS \
+  "pass an array of addresses, and load each: tl.load(p + i).to(tl.pointer_type(tl.float32))"
 #define W_GEN_BUDGET \
   "the kernel has %d PTX instructions, more than %d; one unrolled loop or tile makes %d of them"
 

@@ -89,11 +89,33 @@ static void check_budget(Ptx *p) {
   diag_hint(p->diags, "%s", H_LOWER_BUDGET);
 }
 
+/* Bytes of the parameters, each aligned to its size. */
+static int64_t parameter_bytes(const Nest *n) {
+  int64_t at = 0;
+  for (uint32_t i = 0; i < n->nparams; i++) {
+    DType t = n->params[i]->dtype;
+    int64_t size = t == DT_PTR ? 8 : dtype_bytes(t);
+    at = (at + size - 1) / size * size + size;
+  }
+  return at;
+}
+
+/* More than 4352 bytes came with PTX 8.1, of all targets. */
+static void check_parameters(Ptx *p) {
+  enum { BEFORE_8_1 = 4352, MOST = 32764 };
+  int64_t bytes = parameter_bytes(p->nest);
+  if (bytes > BEFORE_8_1) ptx_needs(p, 81);
+  if (bytes <= MOST) return;
+  ptx_fail(p, E_GEN_PARAMETERS, (long long)bytes, MOST);
+  diag_hint(p->diags, "%s", H_GEN_PARAMETERS);
+}
+
 static bool check_nest(Ptx *p) {
   const Nest *n = p->nest;
   p->span = n->span;
   BUG_IF(n->level != NEST_LEVEL_THREAD, "PTX is printed from level thread");
   if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
+  check_parameters(p);
   if (p->failed || n->shared_bytes <= p->machine->shared) return !p->failed;
   Resource need = {"shared memory", n->shared_bytes, p->machine->shared};
   diag_resource_limit(p->diags, n->span, need, E_GEN_SHARED, (long long)n->shared_bytes,
