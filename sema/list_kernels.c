@@ -254,7 +254,7 @@ static void mention_all(Arena *a, Mentions *m, const NameMap *names, Name by) {
 }
 
 /* Of several kernels of the name, that which the file's statements leave: the last one, but for
- * conditions around definitions that are known to be otherwise.  The last of others, as of methods. */
+ * conditions around definitions that are known to be otherwise.  Of methods the last. */
 static const Kernel *kernel_left(Program *p, const Kernel *list, uint32_t n, Name name,
                                  const char *target) {
   const Kernel *last = NULL, *found = NULL;

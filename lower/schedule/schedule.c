@@ -316,6 +316,23 @@ static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, i
 
 /* ---- matrix instructions ---- */
 
+/* Registers that the assembler can give a thread of so many warps. */
+static int registers_of_thread(const Unit *u) {
+  enum { PROCESSOR = 65536, STEP = 8 };
+  int n = PROCESSOR / (schedule_warps(u) * u->machine->lanes) / STEP * STEP;
+  if (u->machine->regs && u->machine->regs < n) n = u->machine->regs;
+  int most = u->tile->options.maxnreg;
+  return most && most < n ? most : n;
+}
+
+/* A warpgroup's instruction needs all of its accumulators in registers at once, and as many more as
+ * the assembler keeps for the other operands and itself. */
+static bool has_registers(const Unit *u, const Atom *atom, int columns) {
+  enum { OTHERS = 30 };
+  int accumulators = atom->m * columns / (atom->warps * u->machine->lanes);
+  return accumulators + OTHERS <= registers_of_thread(u);
+}
+
 static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
                         int *wn) {
   int m = schedule_repeats(t->shape[t->rank - 2], atom->m),
@@ -330,16 +347,22 @@ static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warp
     if (can_m && (rows_first || !can_n || per_m >= per_n)) *wm *= 2;
     else *wn *= 2;
   }
+  /* Fewer columns an instruction, where a thread has too few registers for as many. */
+  while (atom->warps > 1 && *wm > 1 && !has_registers(p->u, atom, t->shape[1] / *wn)) {
+    *wm /= 2;
+    *wn *= 2;
+  }
 }
 
-bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps) {
+bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn) {
   enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
   const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
-  if (wm < 1 || wm * wn * atom->warps != warps || !wgmma_fits(a) || !wgmma_fits(b)) return false;
+  bool split = wm >= 1 && wm * wn * atom->warps == schedule_warps(u);
+  if (!split || !wgmma_fits(a) || !wgmma_fits(b)) return false;
   int columns = t->shape[1] / wn;
   bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
   return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&
-         columns <= MOST_COLUMNS;
+         columns <= MOST_COLUMNS && has_registers(u, atom, columns);
 }
 
 static const Atom *group_atom(const Plan *p, const TileOp *op) {
@@ -350,7 +373,7 @@ static const Atom *group_atom(const Plan *p, const TileOp *op) {
                         (DType)t->dtype, p->u->machine->sm);
   if (!atom) return NULL;
   split_warps(p, atom, t, warps, &wm, &wn);
-  return schedule_group_fits(atom, op, wm, wn, warps) ? atom : NULL;
+  return schedule_group_fits(p->u, atom, op, wm, wn) ? atom : NULL;
 }
 
 /* The matrix instruction that computes a dot; NULL: multiply-adds. */

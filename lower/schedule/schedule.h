@@ -76,9 +76,9 @@ Type schedule_operand_room(const TileValue *x, const Layout *acc, int which);
 /* How the warps of an accumulator's layout are split. */
 void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
 
-/* Can a warpgroup's atom compute this dot? All warps have a part of the result, and a matrix
- * descriptor knows the operands' layouts. */
-bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps);
+/* Can a warpgroup's atom compute this dot? All warps have a part of the result, a matrix descriptor
+ * knows the operands' layouts, and a thread has registers for an instruction. */
+bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn);
 
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);

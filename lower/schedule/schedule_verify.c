@@ -31,7 +31,7 @@ static bool atom_fits(const Unit *u, const TileOp *op, const ValuePlan *p) {
   int wm, wn, warps = schedule_warps(u);
   schedule_warp_split(p->atom, &p->layout, &wm, &wn);
   if (wm < 1 || warps % (wm * wn * p->atom->warps)) return false;
-  if (p->atom->warps > 1 && !schedule_group_fits(p->atom, op, wm, wn, warps)) return false;
+  if (p->atom->warps > 1 && !schedule_group_fits(u, p->atom, op, wm, wn)) return false;
   Layout want = schedule_fragment(p->atom, 2, t, wm, wn, warps);
   return layout_eq(&want, &p->layout);
 }

@@ -335,7 +335,7 @@ def check_torch():
 
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
-              check_helpers, check_specialization, check_turns, check_start, check_kernels, check_gpus,
-              check_threads, check_torch):
+              check_helpers, check_specialization, check_turns, check_start, check_kernels,
+              check_gpus, check_threads, check_torch):
     check()
 sys.exit(tally.report())

@@ -316,8 +316,8 @@ _SIMPLE = frozenset((int, str, float, bool, type(None)))
 
 
 def _key_part(value):
-    """What a key has of an argument: a number or a text itself, the items of a list, and of an array
-    its dtype and shape, since another array of the same shape needs no other configuration."""
+    """The part of a key for an argument: a number or a text itself, the items of a list, and the
+    dtype and shape of an array: another array of the same shape needs no other configuration."""
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, (tuple, list)):
