@@ -445,6 +445,15 @@ typedef struct {
   Node *grad, *sums, *delta;
 } Backward;
 
+/* PyTorch's decomposition of attention on CPUs gives the shares of keys where the kernel has the
+ * logarithms of sums, and graphs of both passes have these. */
+static Node *given_shares(Build *b) {
+  bool on_cpu =
+      graph_is(b->in.n, OP_aten__scaled_dot_product_flash_attention_for_cpu_backward_default);
+  Node *sums = build_input(b, "logsumexp");
+  return on_cpu && rank_of(sums) == RANK ? sums : NULL;
+}
+
 /* The sum along the columns of the result times its gradient. */
 static Backward backward_of(Build *b) {
   const char *grad = infer_takes(&b->in, "grad_out") ? "grad_out" : "grad_out_";
@@ -452,6 +461,7 @@ static Backward backward_of(Build *b) {
   Backward x = {.grad = build_input(b, grad), .sums = build_input(b, "logsumexp")};
   Node *product = build_mul(b, out, build_widen(b, x.grad));
   x.delta = build_sum(b, product, 1u << (RANK - 1), false);
+  if (given_shares(b)) return x;
   if (rank_of(x.sums) == RANK) x.sums = build_squeeze(b, x.sums, 1u << (RANK - 1));
   x.sums = build_slice(b, x.sums, 2, build_const(b, 0), out->type.shape[2], 1);
   return x;
@@ -525,6 +535,14 @@ static void fused_gradients(Build *b, double scale, bool of_mask) {
   b->items[3] = build_to(b, scores, x.mask->type.dtype);
 }
 
+static Node *shares_of(Build *b, Node *query, Node *key, Arg scale, const Backward *y) {
+  Node *given = given_shares(b);
+  if (given) return build_widen(b, given);
+  Node *scores = scores_of(b, query, key, scale);
+  Node *sums = build_to(b, build_unsqueeze(b, y->sums, RANK - 1), scores->type.dtype);
+  return build_op1(b, OP_aten_exp_default, build_sub(b, scores, sums));
+}
+
 /* In many ops. */
 static void gradients_spelled_out(Build *b, Arg scale, bool of_mask) {
   Node *query = build_input(b, "query"), *key = build_input(b, "key");
@@ -533,10 +551,8 @@ static void gradients_spelled_out(Build *b, Arg scale, bool of_mask) {
   Node *v = build_widen(b, with_all_heads(b, value, query));
   DType t = query->type.dtype;
   Backward y = backward_of(b);
-  Node *grad = build_widen(b, y.grad),
-       *scores = scores_of(b, query, with_all_heads(b, key, query), scale);
-  Node *sums = build_to(b, build_unsqueeze(b, y.sums, RANK - 1), scores->type.dtype);
-  Node *share = build_op1(b, OP_aten_exp_default, build_sub(b, scores, sums));
+  Node *grad = build_widen(b, y.grad);
+  Node *share = shares_of(b, query, with_all_heads(b, key, query), scale, &y);
   Node *dp = decompose_matmul_of(b, grad, build_transpose(b, v, 2, 3));
   Node *ds = build_mul(b, share, build_sub(b, dp, build_unsqueeze(b, y.delta, RANK - 1)));
   Node *scaled = build_with(b, OP_aten_mul_Tensor, ds, scale);
@@ -555,7 +571,7 @@ Node *decompose_attention_backward(Build *b) {
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   bool of_mask = b->nitems == 4 && t[3].kind == VALUE_TENSOR;
-  bool fits = scale.kind == ARG_FLOAT && attention_fits(q, v);
+  bool fits = scale.kind == ARG_FLOAT && attention_fits(q, v) && !given_shares(b);
   if (fits) fused_gradients(b, scale.number, of_mask);
   else if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
   else gradients_spelled_out(b, scale, of_mask);

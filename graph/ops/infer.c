@@ -223,7 +223,20 @@ static bool is_other_kernels(const Node *n, const ValueType *inferred) {
          n->type.is_complex == inferred->is_complex;
 }
 
+/* Results that the file's graph does not use have no type there. */
+static void complete_list(Graph *g, ValueType *said, const ValueType *inferred) {
+  if (said->kind != VALUE_LIST || inferred->kind != VALUE_LIST) return;
+  if (said->nitems != inferred->nitems) return;
+  ValueType *items = ARENA_ARRAY(g->arena, ValueType, said->nitems);
+  for (uint32_t i = 0; i < said->nitems; i++) {
+    bool known = said->items[i].kind != VALUE_NONE && said->items[i].kind != VALUE_UNKNOWN;
+    items[i] = known ? said->items[i] : inferred->items[i];
+  }
+  said->items = items;
+}
+
 static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
+  complete_list(g, &n->type, inferred);
   ValueKind said = n->type.kind;
   bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
   if (said == VALUE_UNKNOWN) n->type = *inferred;

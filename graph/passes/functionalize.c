@@ -401,12 +401,78 @@ static void make_harmless(Functionalize *f, Node *n) {
   in->schema = ops_schema(f->g, n->op);
 }
 
+/* ---- batch norms that train ---- */
+
+/* Is n one that moves its running statistics?  In schemas that says nothing, or only of the mutable
+ * form. */
+static bool moves_statistics(Functionalize *f, const Node *n) {
+  static const OpId norms[] = {OP_aten_batch_norm_default, OP_aten_native_batch_norm_default,
+                               OP_aten__native_batch_norm_legit_default, OP_UNKNOWN};
+  Infer *in = &f->build->in;
+  return n->kind == NODE_CALL && graph_is_among(n, norms) && infer_has(in, "training") &&
+         infer_bool(in, "training") && infer_has(in, "running_mean") &&
+         infer_has(in, "running_var");
+}
+
+/* The call with the last results as new statistics, from n's operands. */
+static Node *build_moved(Build *b, Node *n) {
+  static const char *const params[] = {"input",       "weight",   "bias",     "running_mean",
+                                       "running_var", "training", "momentum", "eps"};
+  enum { PARAMS = sizeof params / sizeof *params };
+  Arg args[PARAMS];
+  for (int i = 0; i < PARAMS; i++) args[i] = graph_arg(b->in.g, n, params[i]);
+  b->before = n;
+  return build(b, OP_aten__native_batch_norm_legit_functional_default, PARAMS, args);
+}
+
+/* n gives what it gave, by the op `to` of one operand or of those that `like` has. */
+static void become(Functionalize *f, Node *n, OpId to, const Node *like, Node *operand) {
+  n->nargs = like ? like->nargs : 1;
+  n->args = ARENA_ARRAY(f->g->arena, Arg, n->nargs);
+  if (like) memcpy(n->args, like->args, n->nargs * sizeof *n->args);
+  else n->args[0] = arg_node(operand);
+  n->nnamed = 0;
+  n->op = ops_at(to);
+  f->build->in.schema = ops_schema(f->g, n->op);
+}
+
+/* Nodes after n find its results where they were: in a copy of the one, or in the list that has the
+ * new statistics at its end. */
+static void move_statistics(Functionalize *f, Node *n) {
+  enum { FIRST_MOVED = 3 };
+  Build *b = f->build;
+  Node *to[] = {unalias(f, graph_arg(f->g, n, "running_mean").node),
+                unalias(f, graph_arg(f->g, n, "running_var").node)};
+  graph_each_use(n, update_use, f);
+  Node *moved = build_moved(b, n);
+  if (graph_is(n, OP_aten_batch_norm_default)) {
+    become(f, n, OP_aten_clone_default, NULL, build_item(b, moved, 0));
+  } else {
+    become(f, n, OP_aten__native_batch_norm_legit_functional_default, moved, NULL);
+    n->type = moved->type;
+    graph_forget_name(f->g, moved);
+    graph_remove(f->g, moved);
+    moved = n;
+  }
+  note_value(f, n);
+  b->before = n->next;
+  for (uint32_t i = 0; i < 2; i++) {
+    Node *value = build_to(b, build_item(b, moved, FIRST_MOVED + i), to[i]->type.dtype);
+    write(f, to[i], value);
+    note_last(f, storage_of(f, to[i])->root, n);
+  }
+}
+
 /* ---- the walk ---- */
 
 static bool functionalize_node(Functionalize *f, Node *n) {
   Build b = build_at(f->g, n);
   f->build = &b;
   if (setjmp(b.in.failed)) return false;
+  if (moves_statistics(f, n)) {
+    move_statistics(f, n);
+    return true;
+  }
   if (n->kind == NODE_CALL) make_harmless(f, n);
   if (n->kind == NODE_CALL && written_param(f)) {
     make_write(f, n);

@@ -505,6 +505,10 @@ def _of_torch(model, inputs):
                             "export it (torch.export.export)")
         args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (tuple(inputs), {})
         model = torch.export.export(model, args, kwargs)
+    # Calls of vmap's own functions, which associative_scan makes, can't be saved.
+    if any(getattr(n.target, "__module__", "") == "torch._functorch.predispatch"
+           for n in model.graph.nodes if n.op == "call_function"):
+        model = model.run_decompositions({})
     buffer = io.BytesIO()
     torch.export.save(model, buffer)
     return buffer.getvalue(), []

@@ -289,6 +289,24 @@ def regions(m):
 
 
 @case
+def tokens(m):
+    """Calls with effects, in the order of their tokens, which nobody passes or gets."""
+    m.graph["inputs"].insert(0, tensor("token"))
+    m.signature["input_specs"].insert(0, {"token": {"arg": {"name": "token"}}})
+    m.add_node(higher_order("effect", "with_effects", [
+        tensor("token"), {"as_operator": "torch.ops.aten._print.default"}, {"as_string": "here"}],
+        [tensor("token_1"), {"as_none": True}]))
+    m.add_node(higher_order("effect_1", "with_effects", [
+        tensor("token_1"), {"as_operator": "torch.ops.aten.max.dim"}, tensor("x"), {"as_int": 1}],
+        [tensor("token_2"), tensor("values"), tensor("indices")]), values=[S0], indices=[S0])
+    m.graph["tensor_values"]["indices"] = meta([S0], LONG)
+    for name in ("token", "token_1", "token_2"):
+        m.graph["tensor_values"][name] = meta([0])
+    m.graph["outputs"].insert(0, tensor("token_2"))
+    m.signature["output_specs"].insert(0, {"token": {"arg": {"name": "token_2"}}})
+
+
+@case
 def region_that_casts(m):
     body = body_of(["x"], [exp_of("x")], ["exp"], x=[S0, 4], exp=[S0, 4])
     m.add_node(autocast("cast", True, body, [tensor("x")], [tensor("exp")]), exp=[S0, 4])
@@ -928,8 +946,8 @@ def spec_gradient(m):
 
 
 @case
-def spec_token(m):
-    m.signature["output_specs"][1] = {"token": {"arg": {"name": "relu"}}}
+def spec_object(m):
+    m.signature["output_specs"][1] = {"object": {"arg": {"name": "relu"}}}
 
 
 @case

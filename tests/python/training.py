@@ -123,36 +123,83 @@ def check_models(names):
             check_graph(f"{name}, {which}", graph, values)
 
 
-def check_exported():
-    """A program of torch.export with gradients, which a file keeps: two steps."""
+class Step(nn.Module if torch else object):
+    """The loss of a classifier."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.model(x), y)
+
+
+class Sentence(nn.Module if torch else object):
+    """A transformer's layer with a causal attention beside it."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.three = nn.Embedding(11, 16), nn.Linear(16, 48)
+        self.layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        self.last = nn.Linear(16, 7)
+
+    def forward(self, x):
+        n, length = x.shape
+        x = self.layer(self.words(x))
+        q, k, v = self.three(x).view(n, length, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.last((x + y.transpose(1, 2).reshape(n, length, 16)).mean(1))
+
+
+def saved(program, folder):
+    path = os.path.join(folder, "program.pt2")
+    torch.export.save(program, path)
+    return nereid.load(path, device="cpu")
+
+
+def check_exported(folder):
+    """Programs of torch.export with gradients, which a file keeps: two steps of each."""
     from torch.export.experimental import _export_forward_backward
 
-    torch.manual_seed(1)
-    model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 7))
-
-    class Step(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, x, y):
-            return F.cross_entropy(self.model(x), y)
-
-    step, x, y = Step(), torch.randn(6, 8), torch.randint(0, 7, (6,))
-    program = _export_forward_backward(torch.export.export(step, (x, y)))
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "step.pt2")
-        torch.export.save(program, path)
-        loaded = nereid.load(path)
+    image = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.GELU(),
+                          nn.MaxPool2d(2), nn.Conv2d(8, 8, 3), nn.ReLU(),
+                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 7))
+    vector = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 7))
+    for name, model, x in (("vectors", vector, torch.randn(6, 8)),
+                           ("images", image, torch.randn(6, 3, 8, 8)),
+                           ("sentences", Sentence(), torch.randint(0, 11, (6, 5)))):
+        step, y = Step(model), torch.randint(0, 7, (6,))
+        loaded = saved(_export_forward_backward(torch.export.export(step, (x, y))), folder)
         for _ in range(2):
             loss, *gradients = loaded.run(x, y)
             step.zero_grad()
             want = step(x, y)
             want.backward()
-            tally.check(not differs(loss, want), f"the loss is {loss}, not {want}")
-            for (name, parameter), gradient in zip(step.named_parameters(), gradients):
+            tally.check(not differs(loss, want), f"the loss of {name} is {loss}, not {want}")
+            for (of, parameter), gradient in zip(step.named_parameters(), gradients):
                 where = differs(gradient, parameter.grad)
-                tally.check(not where, f"the gradient of {name} differs: {where}")
+                tally.check(not where, f"{name}: the gradient of {of} differs: {where}")
+
+
+def check_statistics(folder):
+    """A batch norm that trains in a file: its statistics stay from run to run."""
+    class Norm(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            y = self.norm(x)
+            return y, self.norm.running_mean + 0, self.norm.running_var + 0
+
+    module, x = Norm(), torch.randn(6, 4) * 3 + 1
+    program = torch.export.export(module, (x,))
+    for form, exported in (("as it is", program), ("decomposed", program.run_decompositions())):
+        loaded, eager = saved(exported, folder), copy.deepcopy(module)
+        for run in range(3):
+            for got, want in zip(loaded.run(x + run), eager(x + run)):
+                where = differs(got, want)
+                tally.check(not where, f"a batch norm, {form}, run {run}: {where}")
 
 
 def main():
@@ -169,7 +216,8 @@ def main():
             quick_cc.quick_compiler(folder)
         check_models(names)
         if DEVICE == "cpu" and not names:
-            check_exported()
+            check_exported(folder)
+            check_statistics(folder)
     return tally.report()
 
 

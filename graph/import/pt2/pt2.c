@@ -142,7 +142,7 @@ static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const Json *spec)
   const Json *value;
   for (int i = 0; i < (int)(sizeof stored / sizeof *stored); i++)
     if (!strcmp(kind, stored[i].kind)) return read_stored(r, n, spec, i);
-  if (!strcmp(kind, "constant_input")) return true;
+  if (!strcmp(kind, "constant_input") || !strcmp(kind, "token")) return true;
   if (strcmp(kind, "user_input")) return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
   const Json *arg = pt2_object(r, spec, "arg");
   const char *arg_kind = arg ? pt2_union(r, arg, &value) : NULL;
@@ -174,8 +174,9 @@ static bool read_signature_input(Pt2 *r, const Json *input, const Json *spec_uni
   n->location = r->location;
   n->input.target = name;
   n->type.kind = VALUE_NONE;
+  bool typed = named && strcmp(spec_kind, "token") != 0; /* nobody passes a token */
   return pt2_name_node(r, n, name) && pt2_define(r, name, n) &&
-         (!named || pt2_value_type(r, kind, name, &n->type)) &&
+         (!typed || pt2_value_type(r, kind, name, &n->type)) &&
          read_input_spec(r, n, spec_kind, spec);
 }
 
@@ -243,11 +244,14 @@ static bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature) {
   Arg list = arg_list(r->graph, count);
   list.tuple = true;
   r->graph->outputs = ARENA_ARRAY(r->arena, OutputSpec, count);
+  list.n = 0;
   for (uint32_t i = 0; i < count; i++) {
     r->where = arena_printf(r->arena, "output %u", i);
-    if (!read_signature_output(r, json_item(outputs, i), json_item(specs, i), &list.items[i],
-                               &r->graph->outputs[i]))
+    if (pt2_has(json_item(specs, i), "token")) continue; /* nobody gets a token */
+    if (!read_signature_output(r, json_item(outputs, i), json_item(specs, i), &list.items[list.n],
+                               &r->graph->outputs[list.n]))
       return false;
+    list.n++;
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
   n->location = r->location;

@@ -160,17 +160,17 @@ static bool read_node_input(Pt2 *r, Node *n, const OpSchema *s, const Json *inpu
   /* The operator is reported; what it takes need not be understood. */
   if (!n->op->schema && !pt2_arg_is_known(kind)) return *out = arg_none(), true;
   if (s && !is_named_argument(s, input, n->nargs)) {
-    if (n->nargs >= s->npositional || strcmp(s->params[n->nargs].name, name))
+    if (n->nargs >= s->npositional || (*name && strcmp(s->params[n->nargs].name, name)))
       return pt2_fail(r, E_GRAPH_PT2_POSITION, name, n->nargs + 1, n->op->target);
   }
   if (!strcmp(kind, "as_complex")) return read_complex(r, n, value, out);
   return pt2_arg(r, argument, out);
 }
 
-static bool read_node_inputs(Pt2 *r, Node *n, const Json *inputs) {
+static bool read_node_inputs(Pt2 *r, Node *n, const Json *inputs, size_t first) {
   const OpSchema *s = n->op->schema ? ops_schema(r->graph, n->op) : NULL;
   n->nargs = n->nnamed = 0; /* there is room for all of them in both */
-  for (size_t i = 0; i < json_length(inputs); i++) {
+  for (size_t i = first; i < json_length(inputs); i++) {
     const Json *input = json_item(inputs, i);
     Arg arg;
     if (!read_node_input(r, n, s, input, &arg)) return false;
@@ -241,10 +241,10 @@ static bool read_part(Pt2 *r, Node *tuple, uint32_t i, const Json *output, Value
   return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
 
-static bool read_tuple(Pt2 *r, Node *n, const Json *outputs) {
-  ValueType *items = make_list(r, n, json_length(outputs));
+static bool read_tuple(Pt2 *r, Node *n, const Json *outputs, size_t first) {
+  ValueType *items = make_list(r, n, json_length(outputs) - first);
   for (uint32_t i = 0; i < n->type.nitems; i++)
-    if (!read_part(r, n, i, json_item(outputs, i), &items[i])) return false;
+    if (!read_part(r, n, i, json_item(outputs, first + i), &items[i])) return false;
   return true;
 }
 
@@ -256,11 +256,11 @@ static bool read_single(Pt2 *r, Node *n, const char *kind, const Json *value) {
   return name && pt2_value_type(r, kind, name, &n->type) && pt2_define(r, name, n);
 }
 
-static bool read_node_outputs(Pt2 *r, Node *n, const Json *outputs) {
+static bool read_node_outputs(Pt2 *r, Node *n, const Json *outputs, size_t first) {
   const Json *value;
-  if (json_length(outputs) == 0) return n->type.kind = VALUE_NONE, true;
-  if (json_length(outputs) > 1) return read_tuple(r, n, outputs);
-  const char *kind = pt2_union(r, json_item(outputs, 0), &value);
+  if (json_length(outputs) <= first) return n->type.kind = VALUE_NONE, true;
+  if (json_length(outputs) > first + 1) return read_tuple(r, n, outputs, first);
+  const char *kind = pt2_union(r, json_item(outputs, first), &value);
   return kind && read_single(r, n, kind, value);
 }
 
@@ -280,7 +280,25 @@ static Name read_node_name(Pt2 *r, const Json *node, const char *target) {
   return pool_namen(r->names, op, strcspn(op, "."));
 }
 
+/* The operator that a call with effects calls: (token, operator, its arguments).  Effects are in
+ * the order of the nodes, so that tokens say nothing more: the one that comes out is the one that
+ * goes in. */
+static const char *read_effect(Pt2 *r, const Json *inputs, const Json *outputs) {
+  static const char prefix[] = "torch.ops.";
+  const Json *token = pt2_object(r, json_item(inputs, 0), "arg");
+  const Json *arg = token ? pt2_object(r, json_item(inputs, 1), "arg") : NULL, *in, *out;
+  const char *target = arg ? pt2_string(r, arg, "as_operator") : NULL;
+  const char *from = target ? pt2_union(r, token, &in) : NULL;
+  const char *to = from ? pt2_union(r, json_item(outputs, 0), &out) : NULL;
+  Name taken = to ? pt2_value_name(r, from, in) : NULL;
+  Node *n = taken ? pt2_value(r, taken) : NULL;
+  Name given = n ? pt2_value_name(r, to, out) : NULL;
+  if (!given || !pt2_define(r, given, n)) return NULL;
+  return strncmp(target, prefix, sizeof prefix - 1) ? target : target + sizeof prefix - 1;
+}
+
 static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
+  enum { TOKEN = 1, OPERATOR };
   r->where = arena_printf(r->arena, "node %zu", i);
   const char *target = read_target(r, node);
   Name name = target ? read_node_name(r, node, target) : NULL;
@@ -288,7 +306,9 @@ static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
   r->where = arena_printf(r->arena, "node %s", name);
   const Json *inputs = pt2_array(r, node, "inputs"), *outputs = pt2_array(r, node, "outputs");
   if (!inputs || !outputs) return false;
-  bool done;
+  bool done, effect = !strcmp(target, "higher_order.with_effects") &&
+                      json_length(inputs) >= OPERATOR && json_length(outputs) >= TOKEN;
+  if (effect && !(target = read_effect(r, inputs, outputs))) return false;
   if (!pt2_region(r, target, inputs, outputs, &done)) return false;
   if (done) return true;
   uint32_t room = (uint32_t)json_length(inputs);
@@ -296,8 +316,8 @@ static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
   n->op = ops_row(r->graph, target);
   n->location = r->location;
   return read_origin(r, node, &n->origin) && pt2_name_node(r, n, name) &&
-         read_node_inputs(r, n, inputs) && read_node_outputs(r, n, outputs) &&
-         pt2_apply_scope(r, n);
+         read_node_inputs(r, n, inputs, effect ? OPERATOR : 0) &&
+         read_node_outputs(r, n, outputs, effect ? TOKEN : 0) && pt2_apply_scope(r, n);
 }
 
 bool pt2_nodes(Pt2 *r, const Json *graph) {
