@@ -208,7 +208,7 @@ def _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, paddi
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
                    per_sample_weights=None, include_last_offset=False, padding_idx=-1):
     # Where a CPU needs no bag of each index, PyTorch leaves that result empty.
-    bags = offsets.shape[0] - include_last_offset
+    bags = offsets.shape[0] - int(include_last_offset)  # a size takes no truth value
     if weight.is_cuda and mode != 2 and not sparse and bags > 0:
         return _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx)
     if weight.is_cuda and mode == 2 and include_last_offset and bags > 0:

@@ -18,13 +18,13 @@ def deterministic() -> bool:
     return torch.are_deterministic_algorithms_enabled()
 
 
-def libraries(asked: str) -> str | None:
+def libraries(asked: str) -> str:
     """Which products libraries may compute, where `asked` is the option.  They promise neither the
     same sums in each run nor sums of parts in float32 alone."""
     matmul = torch.backends.cuda.matmul
     whole = not (matmul.allow_bf16_reduced_precision_reduction
                  and matmul.allow_fp16_reduced_precision_reduction)
-    return "none" if deterministic() or whole else asked or None
+    return "none" if deterministic() or whole else asked
 
 
 def guard(module: torch.fx.GraphModule) -> None:

@@ -3,34 +3,125 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields
+import os
+from dataclasses import dataclass, field, fields
+from typing import Any, Callable
+
+import torch
 
 MODES = ("default", "eager", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+LIBRARIES = ("records", "always", "none")
 
 _NEVER, _REPEATED = 1, 2  # of nereid_graph_replay
 
 
+def _nearest(name: str, known) -> str:
+    """What the name may have been meant to be; case and kind of separators don't matter."""
+    by_form = {str(other).replace(".", "_").replace("-", "_").lower(): other for other in known}
+    form = name.replace(".", "_").replace("-", "_").replace("::", "_").lower()
+    found = difflib.get_close_matches(form, list(by_form), 1)
+    return f", did you mean {by_form[found[0]]!r}?" if found else ""
+
+
+# ---- values: each function gives the value as Settings has it, or raises ----
+
+
+def _flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"option {name!r} is True or False, not {value!r}")
+
+
+def _flag_or_none(name: str, value: Any) -> bool | None:
+    return value if value is None else _flag(name, value)
+
+
+def _one_of(*words: str) -> Callable:
+    def check(name: str, value: Any) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        known = ", ".join(map(repr, words))
+        near = _nearest(value, words) if isinstance(value, str) else ""
+        raise ValueError(f"option {name!r} is one of {known}, not {value!r}{near}")
+
+    return check
+
+
+def _mode(_: str, value: Any) -> str:
+    if isinstance(value, str) and value in MODES:
+        return value
+    raise ValueError(f"there is no mode {value!r}{_nearest(str(value), MODES)}; "
+                     f"modes are {', '.join(MODES)}")
+
+
+def _folder(name: str, value: Any) -> str:
+    """A folder that is there, or can be made."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"option {name!r} is the name of a folder, not {value!r}")
+    path = os.fspath(value)
+    try:
+        if path:
+            os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"option {name!r} is a folder, which {path!r} can't be: "
+                         f"{error.strerror}") from error
+    return path
+
+
+def _known_operators() -> set:
+    """The operators of all libraries that PyTorch has loaded, as graphs name them."""
+    import torch._inductor.inductor_prims  # noqa: F401  which registers those that draw
+    from torch._ops import _higher_order_ops
+
+    found = set(_higher_order_ops)
+    for name in torch._C._dispatch_get_all_op_names():
+        name = name.replace("::", ".")
+        found.add(name if name.count(".") > 1 else f"{name}.default")
+    return found
+
+
+def _operators(name: str, value: Any) -> tuple:
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        raise ValueError(f"option {name!r} is a tuple of names of operators, not {value!r}")
+    names = tuple(map(str, value))
+    known = _known_operators() if names else set()
+    for one in names:
+        if one in known:
+            continue
+        overloads = sorted(other for other in known if other.startswith(f"{one}."))
+        if overloads:
+            raise ValueError(f"option {name!r}: {one!r} is several operators; say which: "
+                             f"{', '.join(map(repr, overloads))}")
+        raise ValueError(f"option {name!r}: there is no operator {one!r}{_nearest(one, known)}")
+    return names
+
+
+def _option(default: Any, check: Callable) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Options by their names; `torch.compile(mode=)` is one of them."""
+    """Options by their names, each with what checks its value; `torch.compile(mode=)` is one of
+    them."""
 
-    mode: str = "default"
+    mode: str = _option("default", _mode)
     """Of nereid.load(), but with PyTorch's CUDA graphs in reduce-overhead and max-autotune, and
     with none where its name says so."""
-    dump: str = ""
+    dump: str = _option("", _folder)
     """A folder that gets the text of each segment and program."""
-    by_pytorch: tuple = ()
+    by_pytorch: tuple = _option((), _operators)
     """Operators that PyTorch runs, as "aten.mm.default"."""
-    libraries: str = ""
-    """Which products libraries compute, as of nereid.load(): "records", "always" or "none"."""
-    check_indices: bool = True
+    libraries: str = _option("records", _one_of(*LIBRARIES))
+    """Which products libraries compute, as of nereid.load()."""
+    check_indices: bool = _option(True, _flag)
     """An index out of range is an IndexError on a CPU and ends the kernel on a GPU."""
-    cache_autograd: bool | None = None
+    cache_autograd: bool | None = _option(None, _flag_or_none)
     """Keep what AOTAutograd makes in PyTorch's cache, for later processes, and in the artifacts of
     torch.compiler.save_cache_artifacts(); not with CUDA graphs.  None: of graphs with gradients."""
-    fallback_random: bool = False
+    fallback_random: bool = _option(False, _flag)
     """Draw what eager PyTorch draws, by its own operators."""
-    verify: bool = False
+    verify: bool = _option(False, _flag)
     """Compare each run of each segment with PyTorch's operators; slow, and without CUDA graphs."""
 
     @property
@@ -57,26 +148,13 @@ class Settings:
         return self.mode in ("reduce-overhead", "max-autotune") and not self.verify
 
 
-def _nearest(name: str, known) -> str:
-    found = difflib.get_close_matches(name.replace(".", "_"), list(known), 1)
-    return f", did you mean {found[0]!r}?" if found else ""
-
-
 def settings_of(mode: str | None, options: dict | None) -> Settings:
-    """Raises for names and values that mean nothing, with those that there are."""
-    given = dict(options or {})
-    known = {field.name: field for field in fields(Settings)}
+    """Raises a ValueError for names and values that mean nothing, with the nearest that do."""
+    given = {**(options or {}), **({"mode": mode} if mode else {})}
+    known = {one.name: one.metadata["check"] for one in fields(Settings)}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"there is no option {name!r}{_nearest(name, known)}; options are "
-                             f"{', '.join(known)}")
-        wanted = bool if known[name].default is None else type(known[name].default)
-        if wanted is tuple and isinstance(value, (list, tuple)):
-            given[name] = tuple(map(str, value))
-        elif not isinstance(value, wanted) and (value, known[name].default) != (None, None):
-            raise ValueError(f"option {name!r} is a {wanted.__name__}, not {value!r}")
-    settings = Settings(**{**given, **({"mode": mode} if mode else {})})
-    if settings.mode not in MODES:
-        raise ValueError(f"there is no mode {settings.mode!r}{_nearest(settings.mode, MODES)}; "
-                         f"modes are {', '.join(MODES)}")
-    return settings
+            raise ValueError(f"there is no option {name!r}{_nearest(str(name), known)}; options "
+                             f"are {', '.join(known)}")
+        given[name] = known[name](name, value)
+    return Settings(**given)
