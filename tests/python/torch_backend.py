@@ -657,6 +657,24 @@ def check_segments():
     check("pdist", torch.nn.functional.pdist, randn(5, 3, grad=True), train=True)
 
 
+def check_open_bags():
+    """Gradients of bags whose number changes, as an open size of the second call."""
+    for mode in ("sum", "mean", "max"):
+        for last in (False, True):
+            torch._dynamo.reset()
+            bags = lambda i, w, o: torch.nn.functional.embedding_bag(
+                i, w, o, mode=mode, include_last_offset=last)
+            compiled = torch.compile(bags, backend="nereid")
+            for n in (4, 6, 8):
+                i, o = torch.arange(n) % 5, torch.tensor([0, 2, 3, 4][:n // 2] + [n] * last)
+                w = randn(6, 3, grad=True)
+                got, want = compiled(i.to(w.device), w, o.to(w.device)), bags(i, w.cpu(), o)
+                grads = [torch.autograd.grad(y.square().sum(), w)[0] for y in (got, want)]
+                same = (torch.allclose(got.cpu(), want, atol=1e-5)
+                        and torch.allclose(*grads, atol=1e-5))
+                tally.check(same, f"{n} indices of bags, {mode}, last offset {last}")
+
+
 def check_fallback_random():
     """With that option a seed gives the numbers that it gives in eager PyTorch."""
     F = torch.nn.functional
@@ -730,6 +748,7 @@ def main():
     check_training()
     if not NAMES:
         check_lent_memory()
+        check_open_bags()
         check_saved()
         check_group_norm()
         check_effects()

@@ -144,7 +144,7 @@ def check_options():
         "did you mean 'check_indices'?": {"options": {"check_index": True}},
         "did you mean 'max-autotune'?": {"mode": "max_autotune"},
         "options are mode, ": {"options": {"triton.cudagraphs": True}},
-        "option 'verify' is a bool, not 1": {"options": {"verify": 1}},
+        "option 'verify' is True or False, not 1": {"options": {"verify": 1}},
     }
     for words, given in cases.items():
         torch._dynamo.reset()
@@ -214,8 +214,111 @@ def check_unusual_tensors():
             tally.check(words in str(error), f"{name}: {error}")
 
 
+WRONG = {"mode": ("fast", 3, None), "dump": (3, "/dev/null/folder"),
+         "libraries": ("mkl", None, True),
+         "by_pytorch": ("aten.mm.default", ["aten.mm"], ["aten.no_such_thing.default"], [3]),
+         "check_indices": (0, None, "no"), "cache_autograd": (1, "yes"),
+         "fallback_random": (1, None), "verify": ("all", None)}
+NEAREST = {"libraries": ("Always", "'always'"),
+           "by_pytorch": (["aten.matmull.default"], "'aten.matmul"),
+           "mode": ("reduce_overhead", "'reduce-overhead'"), "verfy": (True, "'verify'")}
+
+
+def check_option_values():
+    """Each option has values that mean nothing, which are errors that name it."""
+    import dataclasses
+    from nereid.torch_backend.settings import Settings, settings_of
+
+    names = {field.name for field in dataclasses.fields(Settings)}
+    tally.check(names == set(WRONG), f"options without a wrong value: {names ^ set(WRONG)}")
+    cases = [(name, value, name) for name, values in WRONG.items() for value in values]
+    cases += [(name, value, near) for name, (value, near) in NEAREST.items()]
+    for name, value, words in cases:
+        try:
+            found = settings_of(None, {name: value})
+            tally.check(False, f"{name}={value!r} is taken: {found}")
+        except ValueError as error:
+            tally.check(words in str(error), f"{name}={value!r}: {error}")
+    torch._dynamo.reset()
+    try:
+        torch.compile(torch.sin, backend="nereid", options={"libraries": "mkl"})(torch.ones(2))
+        tally.check(False, "a wrong option is taken by torch.compile")
+    except Exception as error:
+        tally.check("'libraries' is one of" in str(error), f"a wrong option: {error}")
+    right = {"by_pytorch": [torch.ops.aten.mm.default, "while_loop", "aten.add.Tensor"]}
+    tally.check(len(settings_of(None, right).by_pytorch) == 3, "names of operators")
+
+
+# ---- the order of draws ----
+
+
+def draws():
+    """Of an input, of nothing, and of nothing but many."""
+    functional = torch.nn.functional
+    return [torch.rand_like, lambda x: torch.rand(3), lambda x: torch.randperm(6),
+            lambda x: functional.dropout(x + 1, 0.5), lambda x: torch.randint(0, 9, (4,)),
+            lambda x: torch.randperm(5000), lambda x: torch.bernoulli(x * 0 + 0.5),
+            lambda x: x.clone().normal_(), lambda x: torch.poisson(x.abs() + 1),
+            lambda x: torch.randn(70, 70), lambda x: torch.multinomial(x.abs() + 1, 2)]
+
+
+def check_order_of_draws():
+    """With fallback_random programs draw what eager ones draw."""
+    import random
+
+    chooser = random.Random(7)
+    for i in range(12):
+        chosen = [chooser.choice(draws()) for _ in range(chooser.randint(2, 5))]
+
+        def function(x):
+            values, y = [], x
+            for j, draw in enumerate(chosen):
+                values.append(draw(y if j % 2 else x))
+                y = (y + values[-1].float().mean()).sin()
+            return values
+
+        x = torch.randn(3, 4, requires_grad=i % 3 == 0)
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="nereid", options={"fallback_random": True})
+        torch.manual_seed(i)
+        want = function(x)
+        torch.manual_seed(i)
+        got = compiled(x)
+        equal = [torch.allclose(a, b, atol=1e-5) for a, b in zip(got, want, strict=True)]
+        tally.check(all(equal), f"program {i} of draws: {equal}")
+
+
+def check_default_order_of_draws():
+    """Seeds of ours are drawn where the program draws, between draws by PyTorch."""
+    def seed():
+        torch.ops.prims.inductor_seeds.default(1, torch.device("cpu"))
+
+    x = torch.full((3, 4), 5.0)
+    orders = {"p": [torch.poisson], "rp": [torch.rand_like, torch.poisson],
+              "big": [lambda x: torch.randperm(5000), torch.rand_like, torch.poisson],
+              "prpr": [torch.poisson, torch.rand_like, torch.poisson, torch.rand_like],
+              "rrp": [torch.rand_like, torch.randn_like, torch.poisson]}
+    for name, order in orders.items():
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x: [f(x) for f in order], backend="nereid")
+        torch.manual_seed(3)
+        got = compiled(x)
+        torch.manual_seed(3)
+        if name == "rrp":
+            torch.ops.prims.inductor_seeds.default(2, torch.device("cpu"))
+        for f, value in zip(order, got):
+            ours = f in (torch.rand_like, torch.randn_like)
+            if not ours:
+                tally.check(torch.equal(f(x), value), f"draws by PyTorch in {name}")
+            elif name != "rrp":
+                seed()
+
+
 def main():
     torch.manual_seed(0)
+    check_option_values()
+    check_order_of_draws()
+    check_default_order_of_draws()
     check_unusual_tensors()
     check_strides()
     check_tf32()

@@ -23,6 +23,8 @@ from nereid.torch_backend.composites import composite_forms
 from nereid.torch_backend.constants import make_constants_in_place
 from nereid.torch_backend.cuda_graphs import forget
 from nereid.torch_backend.decompositions import Decompositions
+from nereid.torch_backend.failures import (Original, Warnings, boxed, has_eager_form,
+                                           may_be_caught)
 from nereid.torch_backend.flags import guard
 from nereid.torch_backend.program import Program, Programs
 from nereid.torch_backend.random_ops import replace_random
@@ -44,7 +46,8 @@ def _keep_saved() -> None:
 
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
-             recorder=None, stores: bool = False) -> Callable:
+             recorder=None, stores: bool = False, warnings: Warnings | None = None,
+             made: list | None = None) -> Callable:
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
@@ -55,11 +58,13 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         _keep_saved()
     elif kind == "backward":
         take_strides(module, examples)
-    program = Program(module, settings, kind, next(_numbers), recorder)
+    program = Program(module, settings, kind, next(_numbers), recorder, warnings)
     program.seconds += time.perf_counter() - begin
     if settings.waits or recorder is not None:
         program.finish()
     _programs.add(program)
+    if made is not None:
+        made.append(program)
     if recorder is not None:
         recorder.programs.append(program)
     if stores:
@@ -105,19 +110,28 @@ def _early_backward():
     return torch._functorch.config.patch(force_non_lazy_backward_lowering=True)
 
 
-def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
-            options: dict | None = None, recorder=None) -> Callable:
-    """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
+def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, recorder,
+                   warnings: Warnings) -> Callable:
+    """What AOTAutograd makes of the graph by our compilers."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 
     from nereid.torch_backend.stored import StoredProgram, cache_of, may_store
 
-    settings = settings_of(mode, options)
+    made: list = []
+
+    returned = False
 
     def compiler(kind: str) -> Callable:
         def compile(graph, examples):
-            return _compile(graph, examples, settings, kind, recorder, stores)
+            late = Original(graph) if returned else None  # a backward graph, at its first run
+            try:
+                return _compile(graph, examples, settings, kind, recorder, stores, warnings, made)
+            except Exception as error:
+                if late is None or not may_be_caught(error) or not late.has_eager_form:
+                    raise
+                warnings.warn(error, graph, f"a {kind} graph")
+                return boxed(late.function())
 
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
@@ -138,7 +152,27 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             context.enter_context(cache_of(settings, inputs))
         if not settings.waits and recorder is None:
             context.enter_context(_early_backward())
-        return compiled(module, inputs)
+        function = compiled(module, inputs)
+    for program in made:
+        if not has_eager_form(program.graph):  # after a first run it is too late to do without
+            program.finish()
+    returned = True
+    return function
+
+
+def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
+            options: dict | None = None, recorder=None) -> Callable:
+    """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
+    settings = settings_of(mode, options)
+    original, warnings = Original(module), Warnings()
+    try:
+        return _differentiate(module, inputs, settings, recorder, warnings)
+    except Exception as error:
+        if settings.verify or not may_be_caught(error):
+            raise
+        function = original.function()
+        warnings.warn(error, module.graph, "a graph")
+        return function
 
 
 backend.reset = forget  # which torch._dynamo.reset() calls

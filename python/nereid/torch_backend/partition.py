@@ -18,7 +18,7 @@ from torch.utils._dtype_abbrs import dtype_abbrs
 
 from nereid import _nereid
 from nereid.torch_backend.layout import is_known, memory_order
-from nereid.torch_backend.random_ops import draws
+from nereid.torch_backend.random_ops import draws, may_draw
 from nereid.torch_backend.regions import is_region, region_reason
 from nereid.torch_backend.settings import Settings
 from nereid.torch_backend.text import NUMBERS, is_number, name_of
@@ -233,7 +233,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     ours: set = set()
     unsure: set = set()  # depend on how many elements are different, which has no symbol
     calls = [node for node in graph.nodes if node.op == "call_function"]
-    last = drawn = 0
+    last, drawn = 0, _FIRST
     for node in calls:
         host, operands = is_host(node), node.all_input_nodes
         devices[node] = device_of(node)
@@ -259,10 +259,12 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             node, operand, ours, devices)) for operand in operands)])
         if node.target is aten.copy_.default:
             level = max(level, last)
-        if _draws(node):
-            level = drawn = max(level, drawn)
+        ordered = not mine and not host and may_draw(node)
+        earliest = drawn if ordered else _FIRST
         if level == 0 and not mine and not host and _is_made_of_nothing(node):
-            level = _FIRST
+            level = earliest
+        if ordered:
+            level = drawn = max(level, drawn)
         levels[node] = level
         last = max(last, level)
         if mine:
@@ -273,10 +275,6 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
         elif not host:
             others.setdefault(level, []).append(node)
     return Partition(_order(segments, others), reasons, reads)
-
-
-def _draws(node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and draws(node)
 
 
 def _is_made_of_nothing(node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import os
@@ -13,9 +14,11 @@ from typing import Any, Callable
 import torch
 
 from nereid.torch_backend.layout import has_plain_strides, is_known, memory_order
-from nereid.torch_backend.partition import Segment, is_counted, is_host, is_tensor, partition
-from nereid.torch_backend.log import log, tell
-from nereid.torch_backend.random_ops import is_seeded, without_seed
+from nereid.torch_backend.partition import (Partition, Segment, is_counted, is_host, is_tensor,
+                                            partition)
+from nereid.torch_backend.failures import Warnings, boxed, has_eager_form
+from nereid.torch_backend.log import tell
+from nereid.torch_backend.random_ops import without_seed
 from nereid.torch_backend.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
                                           symbols_of)
 from nereid.torch_backend.settings import Settings
@@ -106,9 +109,10 @@ class Program:
     """
 
     def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
-                 number: int = 0, recorder=None):
+                 number: int = 0, recorder=None, warnings: Warnings | None = None):
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder = number, recorder
+        self.warnings = warnings or Warnings()
         self.seconds = 0.0
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -204,12 +208,17 @@ class Program:
 
     def _give_up(self, error: Exception) -> None:
         """PyTorch's operators alone, with a warning."""
-        nodes = [node for node in self.graph.nodes if node.op == "call_function"]
-        if self.settings.verify or any(map(is_seeded, nodes)):
+        if self.settings.verify or not has_eager_form(self.graph):
             raise error
-        log.warning("%s graph %d can't be compiled, and PyTorch runs it: %s: %s", self.kind,
-                    self.number, type(error).__name__, error)
-        self._begin(dict.fromkeys(nodes, f"the compiler failed: {error}"))
+        self.warnings.warn(error, self.graph, f"{self.kind} graph {self.number}")
+        nodes = [node for node in self.graph.nodes if node.op == "call_function"]
+        refused = dict.fromkeys(nodes, f"the compiler failed: {error}")
+        self._parts, self._segments, self.steps = Partition([], refused, {}), [], []
+        self.source, self.values = "", {}
+        self._work = _Work([])
+        self._work.start()
+        self.module.recompile()
+        self._function = boxed(self.module.forward)
 
     def _end(self) -> None:
         """Waits for the compiler; PyTorch runs the nodes that it refuses."""
@@ -240,15 +249,15 @@ class Program:
             begin = time.perf_counter()
             try:
                 self._end()
+                if self.settings.dump:
+                    self._dump(self.settings.dump)
             except Exception as error:
                 self._give_up(error)
-                self._end()
             self._work = None
             self.seconds += time.perf_counter() - begin
-            if self.settings.dump:
-                self._dump(self.settings.dump)
             self._run = self._function
-        tell(self)
+        with contextlib.suppress(Exception):  # a line of the log ends no program
+            tell(self)
 
     def _steps(self, steps: list, refused: dict) -> list:
         plans = [SegmentPlan(step, self.number_of_symbol, refused)

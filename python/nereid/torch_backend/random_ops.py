@@ -22,6 +22,7 @@ _SMALLEST = 2.0**-33  # below all drawn numbers but 0
 # Nereid's own, and which operand is the seed.
 _SEEDED = {"nereid.scaled_dot_product_attention.default": "seed",
            "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
+_TAGGED = ("aten", "prims", "nereid")  # libraries where a tag says what draws
 _MODES = {"aten.rand.default": "rand", "aten.randn.default": "randn"}
 
 
@@ -70,6 +71,13 @@ def draws(node) -> bool:
     return argument(node, "dropout_p") != 0 and not given
 
 
+def may_draw(node) -> bool:
+    """May a node, if PyTorch runs it, take numbers of a generator?"""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return isinstance(node.target, torch._ops.HigherOrderOperator)
+    return node.target.namespace not in _TAGGED or draws(node)
+
+
 def is_seeded(node) -> bool:
     """Does the node compute random numbers from a seed, which only Nereid does?"""
     name = name_of(node.target)
@@ -106,21 +114,35 @@ def _call(graph, target, args, like):
 
 
 def replace_random(module: torch.fx.GraphModule) -> None:
-    """Gives the graph's random numbers seeds: one vector of them for each device."""
-    drawing = [node for node in module.graph.nodes if _is_drawing(node)]
-    if not drawing:
+    """Gives the graph's random numbers seeds: one vector of them for each device, or for each part
+    of the program between draws by PyTorch, so that generators are asked in the program's order."""
+    groups = _groups(module.graph)
+    if not groups:
         return
     prims, graph = _prims(), module.graph
-    by_device: dict = {}
-    for node in drawing:
-        by_device.setdefault(_device(node), []).append(node)
-    for device, nodes in by_device.items():
+    for device, nodes in groups:
         with graph.inserting_before(nodes[0]):
             like = _first(nodes[0].meta["val"])
             seeds = _call(graph, prims.seeds, (len(nodes), device), like)
         for i, node in enumerate(nodes):
             _replace(graph, node, seeds, i)
     module.recompile()
+
+
+def _groups(graph) -> list:
+    """(device, nodes that draw there with no draw by PyTorch among them)"""
+    groups: list = []
+    by_device: dict = {}
+    for node in graph.nodes:
+        if _is_drawing(node):
+            device = _device(node)
+            if device not in by_device:
+                by_device[device] = []
+                groups.append((device, by_device[device]))
+            by_device[device].append(node)
+        elif node.op == "call_function" and may_draw(node):
+            by_device = {}
+    return groups
 
 
 def _first(value):

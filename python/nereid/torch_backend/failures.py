@@ -1,0 +1,114 @@
+"""Failures of the backend while it compiles: PyTorch runs the graph, and a warning says so."""
+
+from __future__ import annotations
+
+import logging
+from typing import Callable
+
+import torch
+
+from nereid import errors
+from nereid.torch_backend.log import line_of, log
+from nereid.torch_backend.random_ops import is_seeded
+
+# No failures: PyTorch's orders to TorchDynamo, to break a graph or to trace it once more.
+_ORDERS = (torch._dynamo.exc.TorchDynamoException,)
+
+
+def has_eager_form(graph: torch.fx.Graph) -> bool:
+    """Can PyTorch's operators compute all nodes?  They have no seeds."""
+    return not any(node.op == "call_function" and is_seeded(node) for node in graph.nodes)
+
+
+def boxed(function: Callable) -> Callable:
+    """The function with its arguments in a list, which it empties, as AOTAutograd calls it."""
+    def call(args):
+        given = [*args]
+        args.clear()
+        return function(*given)
+
+    call._boxed_call = True
+    return call
+
+
+class Original:
+    """The graphs of a module as TorchDynamo made them: of itself and of its regions."""
+
+    def __init__(self, module: torch.fx.GraphModule):
+        self.module, self.graphs = module, []
+        for part in module.modules():
+            if isinstance(part, torch.fx.GraphModule):
+                graph = torch.fx.Graph()
+                graph.output(graph.graph_copy(part.graph, {}))
+                self.graphs.append((part, graph))
+
+    @property
+    def has_eager_form(self) -> bool:
+        return all(has_eager_form(graph) for _, graph in self.graphs)
+
+    def function(self) -> Callable:
+        """What runs them, by PyTorch."""
+        for part, graph in self.graphs:
+            part.graph = graph
+            part.recompile()
+        return self.module.forward
+
+
+def may_be_caught(error: BaseException) -> bool:
+    return isinstance(error, Exception) and not isinstance(error, _ORDERS)
+
+
+def _node_of(error: BaseException):
+    """The node that the innermost function was about which had one; None: none had."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        values = trace.tb_frame.f_locals
+        for value in (values.get("node"), values.get("n"), *values.values()):
+            if isinstance(value, torch.fx.Node) and value.op not in ("placeholder", "output"):
+                found = value
+                break
+        trace = trace.tb_next
+    return found
+
+
+def _line_near(node) -> str:
+    """The line of a node, or of the nearest before it that has one."""
+    while node.op != "root":
+        if line_of(node):
+            return line_of(node)
+        node = node.prev
+    return ""
+
+
+def _place(error: BaseException, graph: torch.fx.Graph) -> str:
+    """The node and the line of the program that the error is about, else where the graph begins."""
+    node, of = _node_of(error), "at"
+    if node is None:
+        calls = [one for one in graph.nodes if one.op not in ("placeholder", "output", "get_attr")]
+        node, of = next(iter(calls), None), "in the graph that begins at"
+    if node is None:
+        return ""
+    line = _line_near(node) or next(filter(None, map(line_of, graph.nodes)), "")
+    return f" {of} {node.name}, {node.target}" + (f" ({line})" if line else "")
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Is it a mistake of Nereid's, not a limit that a message explains?"""
+    internal = getattr(errors, "InternalError", ())
+    return isinstance(error, internal) or not isinstance(
+        error, (errors.NereidError, MemoryError, OSError))
+
+
+class Warnings:
+    """One for each graph of TorchDynamo, whose forward and backward may fail both."""
+
+    def __init__(self):
+        self.told = False
+
+    def warn(self, error: BaseException, graph: torch.fx.Graph, what: str) -> None:
+        ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""
+        level, self.told = (logging.INFO if self.told else logging.WARNING), True
+        log.log(level, "%s can't be compiled, and PyTorch runs it: %s: %s%s%s", what,
+                type(error).__name__, str(error).partition("\n\nWhile executing")[0],
+                _place(error, graph), ask)
+        log.info("the failure", exc_info=error)
