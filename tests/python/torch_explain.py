@@ -259,6 +259,27 @@ def check_failing():
     tally.check(len(told) == 1 and "no such thing" in told[0], f"lines {lines}")
 
 
+def check_floats_of_sizes():
+    """n / (n - 1) of an open batch is computed by kernels, in float64."""
+    norm, x = torch.nn.BatchNorm1d(4), torch.randn(6, 4)
+    torch._dynamo.mark_dynamic(x, 0)
+    report = nereid.explain(norm, x, train=True)
+    tally.check(not report.fallbacks, f"batch norm: PyTorch runs {report.fallbacks}")
+
+    def function(x):
+        n = x.shape[0]
+        return (x * (n / 3) - 1 / n) / (n / (n - 1.0)) + (-n / 7), x.sum() * (n / 3)
+
+    made = torch.compile(function, backend="nereid", dynamic=True)
+    for kind in (torch.float32, torch.bfloat16, torch.float64, torch.int32):
+        for n in (3, 5):
+            x = (torch.randn(n, 4) * 3).to(kind)
+            for got, want in zip(made(x), function(x)):
+                loose = 2e-2 if kind is torch.bfloat16 else 1e-6
+                same = got.dtype == want.dtype and torch.allclose(got, want, loose, loose)
+                tally.check(same, f"floats of {n} rows of {kind}: {got}, not {want}")
+
+
 def check_seeds():
     """Seeds are there before a graph's kernels, which they don't part."""
     nn = torch.nn

@@ -30,6 +30,7 @@ from nereid.torch_backend.program import Program, Programs
 from nereid.torch_backend.random_ops import replace_random
 from nereid.torch_backend.saved import save_less
 from nereid.torch_backend.settings import Settings, settings_of
+from nereid.torch_backend.size_floats import replace_size_floats
 from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
 
 _programs = Programs()
@@ -51,6 +52,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     begin = time.perf_counter()
     if not settings.fallback_random:
         replace_random(module)
+    replace_size_floats(module)
     make_constants_in_place(module)
     if kind == "forward":
         save_images_channels_last(module)
