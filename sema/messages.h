@@ -52,6 +52,9 @@
 #define H_SEMA_EXTERN "for a function of another file, give the file's folder by --import-path"
 #define E_SEMA_OUTSIDE "'%s' is %s, which a kernel can't use"
 #define H_SEMA_OUTSIDE "pass it to the kernel as an argument, or make it a tl.constexpr"
+#define E_SEMA_OUTSIDE_ARG "argument '%s' is %s, which a kernel can't use"
+#define H_SEMA_OUTSIDE_ARG \
+  "kernels take tensors, NumPy's arrays, numbers, strings, and tuples of them"
 #define E_SEMA_OUTSIDE_VALUE "the value of '%s' can't be evaluated: %s"
 #define E_SEMA_OUTSIDE_TEXT "the text for '%s' does not define '%s'"
 #define E_SEMA_HOST_CODE "'%s' is host code, which can't be evaluated in a kernel"

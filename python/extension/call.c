@@ -47,6 +47,20 @@ static int bind_keyword(Call *c, PyObject *index, PyObject *function, PyObject *
   return 0;
 }
 
+/* "; `BLOK` is no parameter, did you mean `BLOCK`?", of arguments that are no options either, or an
+ * empty text. */
+static PyObject *unknown_arguments(const Call *c) {
+  if (!c->options) return PyUnicode_FromString("");
+  PyObject *module = PyImport_ImportModule("nereid.compiler"), *names = PyList_New(0), *text = NULL;
+  for (int i = 0; names && i < c->nparams; i++)
+    if (PyList_Append(names, c->params[i].name)) Py_CLEAR(names);
+  if (module && names)
+    text = PyObject_CallMethod(module, "unknown_arguments", "OO", c->options, names);
+  Py_XDECREF(names);
+  Py_XDECREF(module);
+  return text;
+}
+
 static int refuse_missing(const Call *c, PyObject *function) {
   PyObject *names = PyUnicode_FromString(""), *next;
   int n = 0;
@@ -57,9 +71,11 @@ static int refuse_missing(const Call *c, PyObject *function) {
     Py_XDECREF(names);
     names = next;
   }
-  if (names)
-    refuse_call(PyExc_TypeError, function, "missing %d required argument%s: %U", n,
-                n == 1 ? "" : "s", names);
+  PyObject *unknown = names ? unknown_arguments(c) : NULL;
+  if (unknown)
+    refuse_call(PyExc_TypeError, function, "missing %d required argument%s: %U%U", n,
+                n == 1 ? "" : "s", names, unknown);
+  Py_XDECREF(unknown);
   Py_XDECREF(names);
   return -1;
 }
@@ -68,7 +84,7 @@ static int open_call(Call *c, State *s, const Param *params, int nparams) {
   c->state = s;
   c->params = params;
   c->nparams = nparams;
-  c->options = c->others = c->device_of = NULL;
+  c->options = c->others = c->device_of = c->reading = NULL;
   c->leaves = c->few_leaves;
   c->key = c->short_key;
   c->bound = c->few_bound;
@@ -193,17 +209,39 @@ static const char NESTED[] = " while the arguments of a kernel were read";
 
 static int add_constant(Call *c, PyObject *v);
 
+/* The text of a value, cut where it is long. */
+static PyObject *short_text(PyObject *v) {
+  enum { MOST = 60 };
+  PyObject *all = PyObject_Repr(v), *cut, *out;
+  if (!all || PyUnicode_GetLength(all) <= MOST) return all;
+  cut = PyUnicode_Substring(all, 0, MOST);
+  out = cut ? PyUnicode_FromFormat("%U...", cut) : NULL;
+  Py_XDECREF(cut);
+  Py_DECREF(all);
+  return out;
+}
+
+/* A list, a dict, a set, or what holds one: it may change, and can't be hashed. */
+static void refuse_constant(const Call *c, PyObject *v) {
+  PyErr_Clear();
+  PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(v), "__name__");
+  PyObject *text = type ? short_text(v) : NULL;
+  if (text && c->reading)
+    PyErr_Format(PyExc_TypeError,
+                 "argument `%U` is of type %U, which can't be hashed: %U; kernels take tensors, "
+                 "NumPy's arrays, numbers, strings, and tuples of them",
+                 c->reading, type, text);
+  else if (text)
+    PyErr_Format(PyExc_TypeError, "an option is of type %U, which can't be hashed: %U", type, text);
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+}
+
 /* Objects of two types may be equal, and yet mean different code. */
 static int add_constant_object(Call *c, PyObject *v) {
   const void *type = Py_TYPE(v);
   if (PyObject_Hash(v) == -1) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-      PyErr_Clear();
-      PyErr_Format(PyExc_TypeError,
-                   "%R is an argument of a type that can be no constant, since it can't be hashed: "
-                   "a tuple can",
-                   v);
-    }
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) refuse_constant(c, v);
     return -1;
   }
   if (!c->others) c->others = PyList_New(0);
@@ -546,10 +584,12 @@ static int add_options(Call *c) {
 int call_read(Call *c) {
   for (int i = 0; i < c->nparams; i++) {
     const Param *p = &c->params[i];
+    c->reading = p->name;
     int code =
         p->flags & PARAM_CONSTEXPR ? add_constant(c, c->bound[i]) : add_argument(c, p, c->bound[i]);
     if (code) return -1;
   }
+  c->reading = NULL;
   if (add_options(c) || (c->mixed && check_pinned(c))) return -1;
   if (c->state->debug && key_put(c, '!', NULL, 0)) return -1;
   return key_put(c, '@', &c->device, sizeof c->device);

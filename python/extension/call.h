@@ -38,6 +38,7 @@ typedef struct {
   const Param *params;
   int nparams;
   PyObject **bound; /* the argument of each parameter */
+  PyObject *reading; /* the name of the parameter whose argument is read; NULL: none */
   PyObject *options; /* a dict of keyword arguments that are no parameters; NULL: none */
   Leaf *leaves;
   int nleaves, leaves_capacity;

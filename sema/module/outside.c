@@ -265,10 +265,12 @@ static Value answer_value(Sema *S, Name name, const OutsideName *is, Span at) {
     case OUTSIDE_JIT:
     case OUTSIDE_HOST:
     case OUTSIDE_CLASS: return definition_value(S, name, is, at);
-    case OUTSIDE_OTHER:
-      sema_error(S, at, E_SEMA_OUTSIDE, name, is->text);
-      sema_hint(S, H_SEMA_OUTSIDE);
+    case OUTSIDE_OTHER: {
+      bool argument = *name == '$'; /* a value that only the compilation has a name for */
+      sema_error(S, at, argument ? E_SEMA_OUTSIDE_ARG : E_SEMA_OUTSIDE, name + argument, is->text);
+      sema_hint(S, argument ? H_SEMA_OUTSIDE_ARG : H_SEMA_OUTSIDE);
       return value_error();
+    }
     default: return value_error(); /* the lookup failed */
   }
 }

@@ -19,6 +19,28 @@ _MOST_WARPS = 32  # of a program, on every GPU
 _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
 
+def _options() -> list[str]:
+    """The names of all options that a launch takes."""
+    others = ("maxnreg", "enable_fp_fusion", "enable_reflect_ftz", "sanitize_overflow")
+    return [*_DEFAULTS, *others, *_LAUNCH_FLAGS, *_IGNORED]
+
+
+def _nearest(name: str, parameters: list[str]) -> str:
+    """"; did you mean `BLOCK`?", or nothing."""
+    import difflib
+
+    upper = {known.upper(): known for known in [*_options(), *parameters]}
+    found = difflib.get_close_matches(name.upper(), upper, 1)
+    return f"; did you mean `{upper[found[0]]}`?" if found else ""
+
+
+def unknown_arguments(options: dict, parameters: list[str]) -> str:
+    """What to say of keyword arguments of a call that are neither parameters nor options."""
+    unknown = [name for name in options if name not in _options()]
+    return "".join(f"; there is no parameter or option `{name}`{_nearest(name, parameters)}"
+                   for name in unknown)
+
+
 def _take_options(fn, options: dict) -> tuple[dict, int]:
     """The compiler's options, and the flags of launches."""
     from nereid import knobs
@@ -43,7 +65,8 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
             flags |= _LAUNCH_FLAGS[name] if value else 0
         elif name not in _IGNORED:
             raise KeyError(f"Keyword argument {name} was specified but unrecognised: "
-                           f"`{fn.__name__}` has no such parameter, and there is no such option")
+                           f"`{fn.__name__}` has no such parameter, and there is no such option"
+                           f"{_nearest(name, fn.arg_names)}")
     if options.get("debug", fn.debug) or knobs.runtime.debug:
         taken["debug"] = 1
     else:
