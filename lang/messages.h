@@ -139,6 +139,9 @@
 #define H_INTERP_BOUNDS "a mask such as `offsets < n` keeps a tile inside its array"
 #define H_INTERP_BEFORE \
   "a mask such as `offsets >= 0` keeps a tile from the memory before its array"
+#define H_INTERP_MASKED \
+  "its mask is true there: does it compare each index with the extent of its own axis, and does " \
+  "each index have the stride of its own axis?"
 #define H_INTERP_FOREIGN \
   "this device checks each access: get the memory by nereid_alloc(), fill it by nereid_copy_in()"
 #define H_INTERP_UNWRITTEN "an `empty:` array is uninitialized until the kernel writes it"

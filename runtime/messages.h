@@ -30,6 +30,9 @@
 #define E_RUN_FILE_OPEN "can't open %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"
 #define E_RUN_FILE_FOLDER "%s is a folder, not a file"
+#define H_RUN_FILE_FOLDER ": name a file in it, as %s"
+#define H_RUN_FILE_KINDS \
+  ": kernels are in Python files, models in files of torch.export.save or ONNX, or graphs as text"
 #define E_RUN_FILE_NO_FOLDER "can't write %s: there is no such folder"
 #define E_RUN_FILE_LARGE "%s is too large for %s (more than %d MiB)"
 

@@ -18,7 +18,6 @@
 #define H_SEMA_NEAREST "did you mean '%s'?"
 #define H_SEMA_IMPORT "write `%s` at the top of the file"
 #define H_SEMA_LANGUAGE "did you mean 'tl.%s', after `import triton.language as tl`?"
-#define H_SEMA_TO "cast with .to(), as in x.to(tl.float32)"
 #define H_SEMA_DESCRIPTOR \
   "a tensor descriptor of the host has the type tensordesc<bf16[64,64]>: its elements and block"
 
@@ -50,6 +49,15 @@
 #define H_SEMA_GLOBAL_MAX "bind the names of the module in order, each to earlier ones"
 #define E_SEMA_EXTERN "'%s' is not available in a kernel"
 #define H_SEMA_EXTERN "for a function of another file, give the file's folder by --import-path"
+#define H_SEMA_HOST_MODULE \
+  "functions of %.*s are the host's: a kernel computes with those of triton.language"
+#define H_SEMA_REMEDY "a kernel writes %s"
+#define H_SEMA_LIST \
+  "lists don't change in a kernel: make a longer tuple, xs = xs + (x,), in a loop over " \
+  "tl.static_range, or compute with a tile"
+#define H_SEMA_DICT "dicts don't change in a kernel: write another one"
+#define H_SEMA_TILE_ITEMS \
+  "compute with the whole tile, as in tl.sum(x), tl.max(x) and tl.sort(x), or load in a loop"
 #define E_SEMA_OUTSIDE "'%s' is %s, which a kernel can't use"
 #define H_SEMA_OUTSIDE "pass it to the kernel as an argument, or make it a tl.constexpr"
 #define E_SEMA_OUTSIDE_ARG "argument '%s' is %s, which a kernel can't use"
@@ -168,6 +176,9 @@
 
 /* shapes */
 #define E_SEMA_BROADCAST "cannot broadcast %s with %s: axis %d has %d and %d"
+#define H_SEMA_BROADCAST_PAIRS \
+  "x[:, None] and y[None, :] combine each element of x with each of y"
+#define H_SEMA_BROADCAST_FIRST "axes are matched from the last one on: %s matches the first"
 #define E_SEMA_BROADCAST_TO "cannot broadcast %s to %s"
 #define E_SEMA_RANK_MAX "a tile has at most %d axes"
 #define E_SEMA_EXTENT "the shape %s has an extent of %lld"

@@ -179,7 +179,10 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
   findings_text(m->findings, E_INTERP_BOUNDS, noun, bytes_text(m, t->bytes),
                 element_text(m, b, t->addr, t->bytes), side_text(m, b, t->addr, off), b->name,
                 (Big)(b->size / t->bytes), bytes_text(m, t->bytes));
-  findings_hint(m->findings, t->addr < b->base ? H_INTERP_BEFORE : H_INTERP_BOUNDS);
+  bool before = t->addr < b->base;
+  findings_hint(m->findings, before             ? H_INTERP_BEFORE
+                             : t->who->masked ? H_INTERP_MASKED
+                                              : H_INTERP_BOUNDS);
 }
 
 static void report_unwritten(const Memory *m, const Touch *t) {

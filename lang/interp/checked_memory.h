@@ -48,6 +48,7 @@ typedef struct {
   int32_t arg;
   bool atomic;
   bool updates; /* an atomic that reads and writes: memory_atomic sets it */
+  bool masked;  /* a mask allows the access */
 } Access;
 
 /* Copies `bytes` (1 to 16) between memory and `value`.  A bad access is reported; a bad read gives

@@ -5,10 +5,16 @@
 #include "lang/interp/interp_run.h"
 #include "lang/messages.h"
 
+static bool is_masked(const TileOp *op) {
+  uint32_t mask = op->code == TILE_LOAD ? 1 : 2;
+  bool takes = op->code == TILE_LOAD || op->code == TILE_STORE || op->code == TILE_ATOMIC_RMW;
+  return takes && mask < op->nargs && op->args[mask];
+}
+
 /* The linear index as `program` in accesses and findings. */
 static Access interp_access(const Prog *p, const Inst *in, const Val *pointers) {
   bool is_volatile = tile_int(in->op, TA_volatile, 0) != 0;
-  return (Access){p->index, in->op->span, pointers->arg, is_volatile, false};
+  return (Access){p->index, in->op->span, pointers->arg, is_volatile, false, is_masked(in->op)};
 }
 
 /* May element i be accessed?  A mask that is undefined is reported and counts as false. */
@@ -245,7 +251,7 @@ static Order order_of_atomic(const Inst *in) {
 
 static Access atomic_access(const Prog *p, const Inst *in, const Val *ptr) {
   bool shared = strcmp(tile_str(in->op, TA_scope, "gpu"), "cta") != 0;
-  return (Access){p->index, in->op->span, ptr->arg, shared, false};
+  return (Access){p->index, in->op->span, ptr->arg, shared, false, is_masked(in->op)};
 }
 
 /* Orders the programs after all elements are done: within one op they have no order. */

@@ -54,7 +54,8 @@ int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p) {
 }
 
 static Access global_access(const Warp *w, const Inst *in, const Spot *p) {
-  return (Access){w->prog->index, in->stmt->span, p->arg, in->is_volatile, false};
+  bool masked = in->guard.kind != 0;
+  return (Access){w->prog->index, in->stmt->span, p->arg, in->is_volatile, false, masked};
 }
 
 static bool any_bad(const Prog *p, int64_t at, uint32_t bytes) {

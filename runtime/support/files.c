@@ -2,6 +2,7 @@
 #include "lang/messages.h"
 #include "runtime/messages.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,8 +50,36 @@ static int read_file_body(void *arg) {
   return 0;
 }
 
+static const char SOURCE[] = "a kernel file";
+
+/* Files of kernels and models, by their names' ends. */
+static bool is_of_interest(const char *name) {
+  static const char *const ends[] = {".py", ".pt2", ".onnx", ".tile", ".nest", ".thread"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends && *name != '.'; i++) {
+    size_t m = strlen(ends[i]);
+    if (n > m && !strcmp(name + n - m, ends[i])) return true;
+  }
+  return false;
+}
+
+/* Of kernels and models with the first of the files in it that could have been meant, by name. */
+static int refuse_folder(const char *path, bool source) {
+  struct dirent **names = NULL;
+  char found[300] = "";
+  int n = source ? scandir(path, &names, NULL, alphasort) : 0;
+  if (!source) return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+  for (int i = 0; i < n; i++) {
+    if (!*found && is_of_interest(names[i]->d_name))
+      snprintf(found, sizeof found, H_RUN_FILE_FOLDER, names[i]->d_name);
+    free(names[i]);
+  }
+  free(names);
+  return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER "%s", path, *found ? found : H_RUN_FILE_KINDS);
+}
+
 int files_read(Arena *a, const char *path, const char **text, size_t *len) {
-  return files_read_most(a, path, "a kernel file", 64, text, len);
+  return files_read_most(a, path, SOURCE, 64, text, len);
 }
 
 int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
@@ -60,7 +89,7 @@ int files_read_most(Arena *a, const char *path, const char *what, int mib, const
   if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
   if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
     fclose(f);
-    return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+    return refuse_folder(path, !strcmp(what, SOURCE));
   }
   bool regular = S_ISREG(st.st_mode);
   Reading r = {.arena = a, .file = f, .path = path, .what = what, .text = text, .len = len};

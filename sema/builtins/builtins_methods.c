@@ -138,5 +138,6 @@ Value builtin_method(Sema *S, Call *c) {
   else if (self.kind == V_INT && !n) v = value_int(bit_length(self.u.i));
   if (v.kind != V_ABSENT) return v;
   sema_error(S, c->at, E_SEMA_METHOD, name, value_describe(S->arena, self));
+  hint_method(S, self, t->data[0].u.tuple->data[1].u.s);
   return value_error();
 }

@@ -20,6 +20,17 @@ bool math_function_known(const char *name) {
   return !strcmp(name, "pow") || !strcmp(name, "gcd") || !strcmp(name, "prod");
 }
 
+/* Of run-time values the language has the function. */
+static Value refuse_math(Sema *S, const char *name, const Tuple *args, const char *kind, Span at) {
+  Value v = args->len > 1 ? args->data[1] : value_none();
+  for (uint32_t i = 1; i < args->len; i++)
+    if (args->data[i].kind == V_TILE) v = args->data[i];
+  Value refused = refuse_argument(S, v, name, kind, at);
+  const char *path = arena_printf(S->arena, "math.%s", name);
+  if (v.kind == V_TILE) hint_function(S, pool_name(S->names, path));
+  return refused;
+}
+
 static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
   double f, g;
   BigInt i, j;
@@ -45,8 +56,7 @@ static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
     for (uint32_t k = 0; k < n; k++) product = binary(S, OP_MUL, product, items[k], at);
     return product;
   }
-  return refuse_argument(S, args->len > 1 ? args->data[1] : value_none(), name,
-                         "compile-time numbers", at);
+  return refuse_math(S, name, args, "compile-time numbers", at);
 }
 
 Value builtin_math(Sema *S, Call *c) {
@@ -57,8 +67,7 @@ Value builtin_math(Sema *S, Call *c) {
     if (strcmp(unary_math[i].name, name)) continue;
     if (!strcmp(name, "log") && args->len == 3) break;
     if (args->len != 2 || !value_as_float(args->data[1], &f))
-      return refuse_argument(S, args->len > 1 ? args->data[1] : value_none(), name,
-                             "a compile-time number", c->at);
+      return refuse_math(S, name, args, "a compile-time number", c->at);
     double r = unary_math[i].one(f);
     bool whole = !strcmp(name, "floor") || !strcmp(name, "ceil") || !strcmp(name, "trunc");
     return whole && fabs(r) < 0x1p120 ? value_int((BigInt)r) : value_float(r);

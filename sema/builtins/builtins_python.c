@@ -234,12 +234,18 @@ Value builtin_divmod(Sema *S, Call *c) {
                                                             : value_tuple(S->arena, both, 2);
 }
 
+static Value refuse_round(Sema *S, const Call *c) {
+  Value refused = refuse_argument(S, c->args[0], "round()", "a number", c->spans[0]);
+  hint_method(S, c->args[0], "round");
+  return refused;
+}
+
 Value builtin_round(Sema *S, Call *c) {
   double f;
   BigInt i;
   if (value_as_int(c->args[0], &i)) return value_int(i);
   if (!value_as_float(c->args[0], &f) || !isfinite(f))
-    return refuse_argument(S, c->args[0], "round()", "a number", c->spans[0]);
+    return refuse_round(S, c);
   if (c->args[1].kind == V_NONE && fabs(f) < WHOLE_MAX) return value_int((BigInt)rint(f));
   if (c->args[1].kind == V_NONE) return value_float(f);
   int64_t digits;

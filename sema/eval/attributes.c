@@ -195,7 +195,8 @@ static bool tuple_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     return true;
   }
   static const char *const methods[] = {"append", "index", "count", "values", "value", "types"};
-  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+  bool grows = t->is_list && S->frame->host;
+  for (size_t i = !grows; i < sizeof methods / sizeof *methods; i++)
     if (!strcmp(methods[i], name)) {
       *out = i >= 3 ? v : method_value(S, v, name);
       return true;
@@ -328,12 +329,9 @@ static bool is_descriptor_method(Value v, Name name) {
 }
 
 static void no_attribute(Sema *S, Value v, Name name, Span at) {
-  static const char *const casts[] = {"astype", "type", "float", "half", "bfloat16",
-                                      "double", "int",  "long",  "bool", NULL};
   sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
-  for (const char *const *c = casts; v.kind == V_TILE && *c; c++)
-    if (!strcmp(*c, name)) sema_hint(S, H_SEMA_TO);
   if (is_descriptor_method(v, name)) sema_hint(S, H_SEMA_DESCRIPTOR);
+  else hint_method(S, v, name);
 }
 
 Value get_attribute(Sema *S, Value v, Name name, Span at) {

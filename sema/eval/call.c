@@ -110,7 +110,7 @@ static Value call_extern(Sema *S, Name path, const CallArgs *args) {
     if (!strncmp(path, "triton.experimental.gluon.", 26)) sema_hint(S, "%s", H_SEMA_GLUON);
   } else {
     sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, path);
-    sema_hint(S, H_SEMA_EXTERN);
+    hint_function(S, path);
   }
   return value_error();
 }

@@ -127,6 +127,7 @@ bool broadcast_all(Sema *S, Value *values, uint32_t n, Span at) {
       int skip_a = joined.rank - a.rank, skip_b = joined.rank - now.rank;
       sema_error(S, at, E_SEMA_BROADCAST, type_text(S->arena, a), type_text(S->arena, now), axis,
                  a.shape[axis - skip_a], now.shape[axis - skip_b]);
+      hint_broadcast(S, a, now);
       return false;
     }
     shape = joined;
@@ -145,6 +146,7 @@ Value broadcast_to(Sema *S, Value v, Type to, Span at) {
                     !type_same_shape(joined, to))) {
     sema_error(S, at, E_SEMA_BROADCAST_TO, type_text(S->arena, from),
                type_text(S->arena, type_like(from, to)));
+    if (from.rank < to.rank) hint_broadcast(S, from, to);
     return value_error();
   }
   return broadcast_to_shape(S, v, to, at);

@@ -21,7 +21,7 @@
  *     call.c         calls, of functions inlined      classes.c   named tuples and aggregates
  *     operators.c    operators on run-time values  fma.c            products that fuse with sums
  *     attributes.c   x.dtype, x.shape, methods     given_layouts.c  Gluon's layouts of tiles
- *     shared.c       Gluon's shared memory
+ *     shared.c       Gluon's shared memory         remedies.c       what to write instead
  *   builtins/   owns the functions of the language (builtins.h); from argument values to a result
  *   value/      owns values (value.h); from values to values
  *     scope.c        variables                     types.c          promotion and casts
@@ -505,6 +505,14 @@ Value get_attribute(Sema *S, Value v, Name name, Span at);
 Value bind_self(Sema *S, Value fn, Value self); /* a method as a function of its other arguments */
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
+
+/* ---- remedies.c: hints after an error ---- */
+/* What a kernel writes for a host's function, "numpy.maximum". */
+void hint_function(Sema *S, Name path);
+/* The same for a method that `v` lacks. */
+void hint_method(Sema *S, Value v, Name name);
+/* Of two tiles whose shapes don't match. */
+void hint_broadcast(Sema *S, Type a, Type b);
 
 /* ---- outside.c ---- */
 void outside_open(Program *p, NameLookup lookup, void *context);

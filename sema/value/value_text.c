@@ -121,7 +121,11 @@ const char *value_describe(Arena *a, Value v) {
     case V_INT:
     case V_BOOL:
     case V_FLOAT: return arena_printf(a, "the constant %s", value_text(a, v));
-    case V_STR: return arena_printf(a, "the string '%s'", v.u.s);
+    case V_STR: {
+      enum { MOST = 60 };
+      bool is_long_text = strlen(v.u.s) > MOST;
+      return arena_printf(a, "the string '%.*s%s'", MOST, v.u.s, is_long_text ? "..." : "");
+    }
     case V_ELLIPSIS: return "...";
     case V_TUPLE:
       if (v.u.tuple->is_aggregate) return arena_printf(a, "a %s", v.u.tuple->cls->u.cls.def->name);

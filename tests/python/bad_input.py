@@ -89,7 +89,20 @@ def check_tensors():
     fails("a string where a pointer is", nereid.CompilationError, lambda: launch("x"))
     fails("None", nereid.CompilationError, lambda: launch(None), "x")
     fails("an object", nereid.CompilationError, lambda: launch(object()))
-    fails("a list", TypeError, lambda: launch([1, 2]), "can't be hashed")
+    fails("a list", TypeError, lambda: launch([1, 2]), "argument `x`", "list", "can't be hashed",
+          "[1, 2]; kernels take tensors")
+    for long in ([1.0] * 5000, dict.fromkeys(range(5000)), set(range(5000))):
+        error = fails("a long container", TypeError, lambda: launch(long), "argument `x`", "...")
+        check("a long container is cut", len(str(error)) < 300, len(str(error)))
+    fails("bytes", nereid.CompilationError, lambda: launch(b"x" * 5000), "argument 'x' is a bytes",
+          "kernels take tensors")
+    error = fails("a long string", nereid.CompilationError, lambda: launch("x" * 5000), "xxx...")
+    check("a long string is cut", len(str(error)) < 400, len(str(error)))
+    fails("a misspelt constexpr", TypeError, lambda: scale[(1,)](X, OUT, 16, b=16),
+          "missing 1 required argument: 'B'; there is no parameter or option `b`; did you mean "
+          "`B`?")
+    fails("a misspelt option", KeyError, lambda: launch(num_warp=4), "did you mean `num_warps`?")
+    fails("an unknown argument", KeyError, lambda: launch(quite_other=4), "no such option")
     fails("a module", nereid.CompilationError, lambda: launch(os))
 
 
@@ -166,7 +179,8 @@ def check_arguments():
     fails("an integer too large", OverflowError, lambda: launch(n=1 << 70), "`n`", "64 bits")
     fails("called directly", RuntimeError, lambda: scale(X, OUT, 16, 16), "scale[grid](...)")
     fails("jit of no function", TypeError, lambda: nereid.jit(3), "Python function")
-    fails("*args", TypeError, lambda: nereid.jit(lambda *a: None), "*args")
+    fails("*args", TypeError, lambda: nereid.jit(lambda *a: None)[(1,)](X), "can't be launched",
+          "the parameter *a;")
     error = fails("a constant's value", nereid.CompilationError, lambda: launch(B="a"), "arange")
     check("its line", error and error.diagnostics[0].file == __file__)
     nested = ()

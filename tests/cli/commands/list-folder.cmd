@@ -1,1 +1,1 @@
-nereid list ..
+mkdir $TMP/folder; cd $TMP; nereid list folder

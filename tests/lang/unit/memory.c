@@ -27,7 +27,7 @@ static void open_case(Case *c) {
 }
 
 static Access at(const Case *c, uint64_t program, uint32_t line, int32_t arg) {
-  return (Access){program, {c->file, line, 1, 3}, arg, false, false};
+  return (Access){program, {c->file, line, 1, 3}, arg, false, false, false};
 }
 static Access atomic_at(const Case *c, uint64_t program, uint32_t line, int32_t arg) {
   Access a = at(c, program, line, arg);

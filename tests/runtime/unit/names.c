@@ -313,6 +313,7 @@ static void test_arguments(void) {
   const Entry names[] = {{"f", NEREID_NAME_JIT, "add", lib[2].source, lib, 20, 0, NULL},
                          VALUE_OF("T", "(1, triton.language.float16)"),
                          VALUE_OF("<argument 3>", "7"),
+                         OTHER_OF("$T", "a bytes"),
                          OTHER_OF("w", "a torch.Tensor"),
                          {"P", NEREID_NAME_CLASS, "Base", library[5].source, library, 5, 0, NULL},
                          {0}};
@@ -330,6 +331,9 @@ static void test_arguments(void) {
   args[2].value = "name:w";
   X(emit(text, names, args, 7, &out), NEREID_E_KERNEL,
     "app.py:11:*error: 'w' is a torch.Tensor, which a kernel can't use\n*");
+  args[2].value = "name:$T";
+  X(emit(text, names, args, 7, &out), NEREID_E_KERNEL,
+    "app.py:11:*error: argument 'T' is a bytes, which a kernel can't use\n*");
   args[2].value = "name:nowhere";
   X(emit(text, names, args, 7, &out), NEREID_E_KERNEL,
     "*the file has no function or class 'nowhere'\n*");
