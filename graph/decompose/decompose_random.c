@@ -38,18 +38,42 @@ Node *decompose_randn(Build *b) {
   return build_to(b, draw_result(b, "normal"), b->in.n->type.dtype);
 }
 
-/* From low to high, without high; random bits modulo how many there are. */
-static Node *integers_of_bits(Build *b, Node *drawn) {
+/* Integers from low to high, without high. */
+typedef struct {
+  Dim low;
+  Dim count; /* as 64 bits without a sign */
+  bool wide; /* 32 random bits are too few from 2^28 on, as in PyTorch */
+} IntegerDraw;
+
+static IntegerDraw integer_draw(Build *b) {
   Dim high = infer_size(&b->in, "high"), low = build_const(b, 0);
   if (infer_takes(&b->in, "low")) low = infer_size(&b->in, "low");
-  Node *bits = build_to(b, drawn, DT_I64);
-  bits = build_with(b, OP_aten_bitwise_and_Tensor, bits, build_int(b, 0xffffffff));
-  bits = build_with(b, OP_aten_remainder_Tensor, bits, arg_dim(dim_sub(b->in.g->dims, high, low)));
-  if (!dim_is(low, 0)) bits = build_with(b, OP_aten_add_Tensor, bits, arg_dim(low));
+  if (!dim_is_int(low) || !dim_is_int(high))
+    return (IntegerDraw){low, dim_sub(b->in.g->dims, high, low), true};
+  uint64_t count = (uint64_t)high->value - (uint64_t)low->value;
+  return (IntegerDraw){low, build_const(b, (int64_t)count), count >= 1u << 28};
+}
+
+static Name integer_bits(IntegerDraw d) { return d.wide ? "bits64" : "bits"; }
+
+/* Few integers are 32 bits modulo their count.  Of many, the product of 64 bits and their count has
+ * the integer above its lower 64 bits: no part of the range is drawn more often than another. */
+static Node *integers_of_bits(Build *b, IntegerDraw d, Node *bits) {
+  if (d.wide) {
+    bits = build_with(b, OP_nereid_mul_high_default, bits, arg_dim(d.count));
+  } else {
+    bits = build_to(b, bits, DT_I64);
+    bits = build_with(b, OP_aten_bitwise_and_Tensor, bits, build_int(b, 0xffffffff));
+    bits = build_with(b, OP_aten_remainder_Tensor, bits, arg_dim(d.count));
+  }
+  if (!dim_is(d.low, 0)) bits = build_with(b, OP_aten_add_Tensor, bits, arg_dim(d.low));
   return build_to(b, bits, b->in.n->type.dtype);
 }
 
-Node *decompose_randint(Build *b) { return integers_of_bits(b, draw_result(b, "bits")); }
+Node *decompose_randint(Build *b) {
+  IntegerDraw d = integer_draw(b);
+  return integers_of_bits(b, d, draw_result(b, integer_bits(d)));
+}
 
 /* The order of random numbers. */
 Node *decompose_randperm(Build *b) {
@@ -151,4 +175,7 @@ Node *decompose_inductor_random(Build *b) {
   return draw_of_seed(b, normal ? "normal" : "uniform");
 }
 
-Node *decompose_inductor_randint(Build *b) { return integers_of_bits(b, draw_of_seed(b, "bits")); }
+Node *decompose_inductor_randint(Build *b) {
+  IntegerDraw d = integer_draw(b);
+  return integers_of_bits(b, d, draw_of_seed(b, integer_bits(d)));
+}

@@ -36,10 +36,11 @@ void infer_randint(Infer *in) {
   infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), n, size);
 }
 
-/* uniform: in [0, 1); normal: of mean 0 and deviation 1; bits: 32 of them. */
+/* uniform: in [0, 1); normal: of mean 0 and deviation 1; bits: 32 of them; bits64. */
 static DType drawn_dtype(Infer *in) {
   Name kind = infer_string(in, "kind");
   bool bits = !strcmp(kind, "bits");
+  if (!strcmp(kind, "bits64")) return DT_I64;
   if (!bits && strcmp(kind, "uniform") && strcmp(kind, "normal"))
     infer_fail(in, E_GRAPH_RANDOM, kind);
   return bits ? DT_I32 : DT_F32;

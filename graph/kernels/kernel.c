@@ -535,6 +535,7 @@ static const char *random_number(Kernel *k, const Node *n, const Dim *index) {
   const char *at = kernel_index(k, linear, NULL);
   if (dim_is_int(linear)) at = tile_of(k, at, DT_I32);
   long long seed = graph_arg(k->graph, n, "seed").dim->value;
+  if (!strcmp(kind, "bits64")) return arena_printf(k->arena, "bits64(%lld, %s)", seed, at);
   return arena_printf(k->arena, "tl.%s(%lld, %s)%s", of, seed, at,
                       *kind == 'b' ? ".to(tl.int32, bitcast=True)" : "");
 }

@@ -218,6 +218,7 @@ static const char *key(const Context *c) {
 static const char *draw(const Context *c) {
   Name kind = graph_arg(c->in.g, c->in.n, "kind").name;
   bool bits = !strcmp(kind, "bits");
+  if (!strcmp(kind, "bits64")) return "bits64({0}, ({1}).to(tl.int32))";
   const char *function = bits ? "randint" : !strcmp(kind, "normal") ? "randn" : "rand";
   return arena_printf(c->in.g->arena, "tl.%s({0}, ({1}).to(tl.int32))%s", function,
                       bits ? ".to(tl.int32, bitcast=True)" : "");

@@ -30,6 +30,19 @@ GRAPH = """class G(torch.nn.Module):
         l = torch.ops.aten.rand.default([4000], dtype=torch.float16)
         return (a, b, c, d, e, f, g, h, i0, i1, j, k, l)
 """
+# low, high and dtype of integers, of a seed in the graph and of one that is an input
+RANGES = [(0, 100, "int64"), (0, 3 << 30, "int64"), (-5, 1 << 40, "int64"), (0, 3 << 61, "int64"),
+          (-(1 << 62), 1 << 62, "int64"), (-(1 << 63), (1 << 63) - 1, "int64"),
+          (-(1 << 31), (1 << 31) - 1, "int32"), (0, 1 << 28, "int32"), (-100, 100, "int8"),
+          (0, 200, "uint8")]
+INTEGERS = """class G(torch.nn.Module):
+    def forward(self, seed: "i64[]"):
+""" + "".join(f"""\
+        a{i} = torch.ops.aten.randint.low({low}, {high}, [20000], dtype=torch.{dtype})
+        b{i} = torch.ops.prims.inductor_randint.default({low}, {high}, [20000], seed)
+""" for i, (low, high, dtype) in enumerate(RANGES)) + f"""\
+        return ({", ".join(f"a{i}, b{i}" for i in range(len(RANGES)))})
+"""
 NAMES = "a b c d e f g h i0 i1 j k l".split()
 
 
@@ -82,6 +95,30 @@ def check_draws(x, w, o, device):
               f"{device}: without replacement, row {row}")
 
 
+def check_integers(folder, device):
+    """Range, 16 parts of it and the lowest bits, by Pearson's statistic and shares of ones."""
+    path = pathlib.Path(folder, "integers.py")
+    path.write_text(INTEGERS)
+    np.save(f"{folder}/seed.npy", np.int64(1234567))
+    done = subprocess.run([NEREID, "graph", path, f"{folder}/seed.npy", "--device", device,
+                           "--out-dir", folder], capture_output=True, text=True)
+    check(done.returncode == 0, f"{device}: {done.stderr}")
+    for i, (low, high, dtype) in enumerate(RANGES):
+        for k in range(2):
+            drawn = np.load(f"{folder}/output_{2 * i + k}.npy")
+            name, count = f"{device}: randint({low}, {high}), {k}", high - low
+            check(drawn.dtype == (dtype if k == 0 else "int64"), f"{name}: {drawn.dtype}")
+            values = [int(v) for v in drawn]
+            check(low <= min(values) and max(values) < high, f"{name}: out of range")
+            parts = np.bincount([(v - low) * 16 // count for v in values], minlength=16)
+            shares = np.array([((k + 1) * count + 15) // 16 - (k * count + 15) // 16
+                               for k in range(16)], float) / count * len(values)
+            chi = ((parts - shares)**2 / shares).sum()
+            check(chi < 45, f"{name}: parts {parts}")  # 15 degrees of freedom: 1 in 10,000
+            for bit in range(count.bit_length() - 10):
+                near([(v - low) >> bit & 1 for v in values], 0.5, 0.5, f"{name}: bit {bit}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="interp,cpu")
@@ -94,6 +131,7 @@ def main():
             first = first or outputs
             same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
             check(same, f"{device} draws what the first device drew")
+            check_integers(folder, device)
     return report()
 
 
