@@ -132,15 +132,26 @@ def _pdist_backward(grad, self, p, pdist):
 
 @decomposes(aten._unsafe_masked_index.default)
 def _masked_index(self, mask, indices, fill):
-    # Where the mask is false an index may be out of range.
-    safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
-    return torch.where(mask, aten.index.Tensor(self, safe), fill).to(self.dtype)
+    if _is_empty(self):
+        shape = aten._unsafe_index.Tensor(self.new_empty([1]).expand(self.shape), indices).shape
+        return self.new_full(shape, fill)
+    found = aten._unsafe_index.Tensor(self, _within(self, indices))
+    return found.masked_fill(~mask, fill)
 
 
 @decomposes(aten._unsafe_masked_index_put_accumulate.default)
 def _masked_index_put(self, mask, indices, values):
-    safe = [None if i is None else torch.where(mask, i, 0) for i in indices]
-    return aten.index_put.default(self, safe, torch.where(mask, values, 0), True)
+    if _is_empty(self):
+        return self.clone()
+    values = values.masked_fill(~mask, 0)
+    return aten.index_put.default(self, _within(self, indices), values, True)
+
+
+def _within(tensor, indices):
+    """Where a mask is false an index may be out of range.  The mask has the shape of the result, which
+    is not the indices' if some of them are None."""
+    return [None if index is None else index.clamp(-tensor.shape[axis], tensor.shape[axis] - 1)
+            for axis, index in enumerate(indices)]
 
 
 @decomposes(aten.index_reduce.default)
