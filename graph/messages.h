@@ -231,7 +231,8 @@
   "room for, or the model counts wrong"
 #define E_GRAPH_WEIGHTS "weights %s are not one for each element of %s"
 #define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
-#define E_GRAPH_RANDOM "'%s' is not a distribution of random numbers: uniform, normal, bits or bits64"
+#define E_GRAPH_RANDOM \
+  "'%s' is not a distribution of random numbers: uniform, normal, bits or bits64"
 #define E_GRAPH_DRAW "seeds and counters of random numbers must be integers, not of %s"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"
 #define E_GRAPH_PARTS "the result has %lld parts: at most %d are supported"

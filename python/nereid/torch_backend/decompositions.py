@@ -148,8 +148,8 @@ def _masked_index_put(self, mask, indices, values):
 
 
 def _within(tensor, indices):
-    """Where a mask is false an index may be out of range.  The mask has the shape of the result, which
-    is not the indices' if some of them are None."""
+    """Where a mask is false an index may be out of range.  The mask has the shape of the result,
+    which is not the indices' if some of them are None."""
     return [None if index is None else index.clamp(-tensor.shape[axis], tensor.shape[axis] - 1)
             for axis, index in enumerate(indices)]
 
