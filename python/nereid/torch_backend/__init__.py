@@ -144,7 +144,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=Decompositions(settings.fallback_random),
+        decompositions=Decompositions(settings.fallback_random, settings.check_indices),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )

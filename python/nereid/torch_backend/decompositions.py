@@ -29,8 +29,9 @@ def _draws(target) -> bool:
 
 
 @functools.cache
-def decompositions(fallback_random: bool = False) -> dict:
+def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
     from nereid.torch_backend import image_decompositions, segment_decompositions  # noqa: F401
+    from nereid.torch_backend.checks import with_checks
     from torch._inductor.decomposition import select_decomp_table
 
     table = {**select_decomp_table(), **own}
@@ -41,14 +42,14 @@ def decompositions(fallback_random: bool = False) -> dict:
     for packet in _WHOLE:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
-    return table
+    return with_checks(table, checks_data)
 
 
 class Decompositions(collections.abc.Mapping):
     """decompositions(), made when AOTAutograd reads it: it does not if its cache has the graph."""
 
-    def __init__(self, fallback_random: bool = False):
-        self._made = functools.partial(decompositions, fallback_random)
+    def __init__(self, fallback_random: bool = False, checks_data: bool = True):
+        self._made = functools.partial(decompositions, fallback_random, checks_data)
 
     def __getitem__(self, target):
         return self._made()[target]

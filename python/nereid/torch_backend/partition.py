@@ -286,7 +286,7 @@ def _is_made_of_nothing(node) -> bool:
 
 def _checks_number(node) -> bool:
     """Is it a check of a number, or a comparison for one?"""
-    return (node.target is aten._assert_scalar.default
+    return (node.target in (aten._assert_scalar.default, aten._assert_async.msg)
             or isinstance(node.meta.get("val"), torch.SymBool))
 
 

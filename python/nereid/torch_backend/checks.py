@@ -1,0 +1,217 @@
+"""What eager PyTorch refuses when an operator runs, and its fake tensors let pass.
+
+Of arguments: a graph's operator is tried, by PyTorch itself, on a tensor of one element of the same
+dtype, which raises what eager mode raises.  Of data: the graph gets an assertion, `_assert_async`,
+which PyTorch runs after the segment that computes its condition: an error on a CPU, an assertion on
+a GPU.  Data is checked where the option `check_indices` says so.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+
+aten = torch.ops.aten
+
+# Operators whose numbers PyTorch checks as it computes.
+_TRIED = (
+    "add", "addcdiv", "addcmul", "celu", "clamp", "clamp_max", "clamp_min", "div", "elu", "fill",
+    "floor_divide", "fmod", "full_like", "gelu", "hardshrink", "hardtanh", "leaky_relu", "lerp",
+    "logit", "masked_fill", "new_full", "polygamma", "pow", "remainder", "rsub", "softplus",
+    "softshrink", "sub", "threshold", "where", "index_fill", "scatter", "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "bernoulli",
+    "normal_functional", "scalar_tensor", "uniform", "exponential", "geometric", "cauchy",
+    "log_normal")
+_CHOICES = ("index", "indices")  # of one element, the first
+
+
+# ---- arguments ----
+
+
+def _described(value, name: str):
+    """What can be compared and hashed; None: something that a trial can't have."""
+    if isinstance(value, torch.Tensor):
+        return "tensor", value.dtype, value.dim(), name in _CHOICES
+    if value is None or isinstance(value, (bool, int, float, complex, str, torch.dtype)):
+        return "number", type(value), value
+    if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
+        return "numbers", (1,) if name == "size" else tuple(value)
+    return None
+
+
+def _made(description):
+    kind, *rest = description
+    if kind == "tensor":
+        dtype, rank, first = rest
+        return torch.full([1] * rank, 0.0 if first else 1.0).to(dtype)
+    return list(rest[0]) if kind == "numbers" else rest[1]
+
+
+@functools.lru_cache(4096)
+def _try(target, args: tuple, kwargs: tuple, lenient: bool) -> None:
+    """Raises what the operator raises; not that a CPU lacks it, if a GPU may have it."""
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        given = [_made(arg) for arg in args]
+        named = {name: _made(value) for name, value in kwargs}
+        if any(parameter.name == "generator" for parameter in target._schema.arguments):
+            named["generator"] = torch.Generator()
+        try:
+            target(*given, **named)
+        except NotImplementedError:
+            if not lenient:
+                raise
+
+
+def _check_arguments(target, args, kwargs) -> None:
+    names = [parameter.name for parameter in target._schema.arguments]
+    placed = tuple(_described(arg, name) for arg, name in zip(args, names))
+    kept = {name: value for name, value in kwargs.items()
+            if name not in ("device", "layout", "pin_memory", "memory_format", "generator")}
+    named = tuple((name, _described(value, name)) for name, value in sorted(kept.items()))
+    if None in placed or any(value is None for _, value in named):
+        return
+    tensors = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, torch.Tensor)]
+    _try(target, placed, named, any(tensor.device.type != "cpu" for tensor in tensors))
+
+
+def _check_filled(value, dtype) -> None:
+    if isinstance(value, (int, float)) and dtype is not None:
+        _try(aten.fill.Scalar, (("tensor", dtype, 1, False), ("number", type(value), value)), (),
+             False)
+
+
+def _check_full(size, fill_value, *, dtype=None, **_):
+    _check_filled(fill_value, dtype or (torch.get_default_dtype() if isinstance(fill_value, float)
+                                        else None))
+
+
+def _check_pad(self, pad, value=0):
+    if self.dim() and isinstance(value, (int, float)):
+        _try(aten.constant_pad_nd.default, (("tensor", self.dtype, self.dim(), False),
+                                            ("numbers", (1, 1)), ("number", type(value), value)),
+             (), self.device.type != "cpu")
+
+
+def _check_randint(low, high, dtype) -> None:
+    if type(low) is int and type(high) is int and dtype is not None:
+        with torch.utils._python_dispatch._disable_current_modes():
+            torch.empty(0, dtype=dtype).random_(low, high, generator=torch.Generator())
+
+
+def _check_randint_to(high, size, *, dtype=torch.int64, **_):
+    _check_randint(0, high, dtype)
+
+
+def _check_randint_between(low, high, size, *, dtype=torch.int64, **_):
+    _check_randint(low, high, dtype)
+
+
+def _check_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                       groups):
+    if not transposed or any(type(n) is not int for n in (*stride, *dilation, *output_padding)):
+        return
+    if any(more >= max(step, apart)
+           for more, step, apart in zip(output_padding, stride, dilation)):
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got "
+            f"output_padding: {list(output_padding)} stride: {list(stride)} "
+            f"dilation: {list(dilation)}")
+
+
+def _check_pool(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True,
+                divisor_override=None):
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+
+
+def _check_index_add(self, dim, index, source, *, alpha=1):
+    rest = [[n for axis, n in enumerate(x.shape) if axis != dim % max(1, x.dim())]
+            for x in (self, source)]
+    if self.dim() and source.dim() and all(
+            type(n) is int for n in (*rest[0], *rest[1])) and rest[0] != rest[1]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
+
+
+_OTHERS = {aten.avg_pool2d.default: _check_pool, aten.avg_pool3d.default: _check_pool,
+           aten.index_add.default: _check_index_add, aten.full.default: _check_full,
+           aten.constant_pad_nd.default: _check_pad, aten.randint.default: _check_randint_to,
+           aten.randint.low: _check_randint_between, aten.convolution.default: _check_convolution}
+
+
+# ---- data ----
+
+
+def _demand(condition, message: str) -> None:
+    aten._assert_async.msg(condition.all(), message)
+
+
+def _check_divisor(self, other, **kwargs) -> None:
+    """Of integers on a CPU; a GPU divides by anything."""
+    if not isinstance(other, torch.Tensor) or other.device.type != "cpu":
+        return
+    whole = all(isinstance(x, int) or isinstance(x, torch.Tensor) and not (
+        x.is_floating_point() or x.is_complex()) for x in (self, other))
+    if whole and kwargs.get("rounding_mode", "floor") is not None:
+        _demand(other != 0, "ZeroDivisionError")
+
+
+def _check_probabilities(self, *, generator=None) -> None:
+    _demand((self >= 0) & (self <= 1),
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+def _check_rates(self, num_samples, replacement=False, *, generator=None) -> None:
+    if not self.is_floating_point():
+        return
+    searched = replacement and num_samples != 1
+    _demand((self >= 0) & self.isfinite(),
+            "invalid multinomial distribution (encountering probability entry < 0)" if searched
+            else "probability tensor contains either `inf`, `nan` or element < 0")
+    _demand(self.sum(-1) > 0, "invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+_DATA = {
+    aten.div.Tensor_mode: _check_divisor, aten.floor_divide.default: _check_divisor,
+    aten.remainder.Tensor: _check_divisor, aten.remainder.Scalar_Tensor: _check_divisor,
+    aten.fmod.Tensor: _check_divisor,
+    aten.bernoulli.default: _check_probabilities, aten.multinomial.default: _check_rates,
+}
+
+
+# ---- all ----
+
+
+def _tried_operators():
+    for name in _TRIED:
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            target = getattr(packet, overload)
+            schema = target._schema
+            if not schema.is_mutable and "_out" not in overload and overload != "out":
+                yield target
+
+
+def _checked(target, form, rules):
+    def check(*args, **kwargs):
+        for rule in rules:
+            rule(*args, **kwargs)
+        return NotImplemented if form is None else form(*args, **kwargs)
+
+    return check
+
+
+def with_checks(table: dict, of_data: bool) -> dict:
+    """The table of decompositions, in which operators check what they are given first."""
+    rules: dict = {}
+    for target in _tried_operators():
+        rules.setdefault(target, []).append(
+            lambda *args, _target=target, **kwargs: _check_arguments(_target, args, kwargs))
+    for target, rule in _OTHERS.items():
+        rules.setdefault(target, []).append(rule)
+    for target, rule in _DATA.items() if of_data else ():
+        rules.setdefault(target, []).append(rule)
+    return {**table, **{target: _checked(target, table.get(target), made)
+                        for target, made in rules.items()}}
