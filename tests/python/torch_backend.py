@@ -608,6 +608,10 @@ def check_images():
             for size in ((3, 4), (9, 2))]), x, train=True)
     samples = torch.rand(2, 3, 2)
     check_maxima()
+    for shape in ((2, 4, 9, 11), (3, 5, 6, 8)):
+        images = randn(*shape).to(memory_format=torch.channels_last)
+        check("max_unpool2d of channels last", lambda x: functional.max_unpool2d(
+            *functional.max_pool2d(x, 2, return_indices=True), 2, output_size=x.shape[2:]), images)
     check("a fractional pool", lambda x, s: torch.ops.aten.fractional_max_pool2d(
         x, (2, 3), (3, 2), s), randn(2, 3, 9, 8), samples)
     check("its gradients", lambda x, s: functional.fractional_max_pool2d(

@@ -86,6 +86,16 @@ def _cat(tensors, dim=0):
     return cat(tensors, dim)
 
 
+@decomposes(aten.max_unpool2d.default)
+def _max_unpool2d(self, indices, output_size):
+    # PyTorch's fake tensors lose that the result of such images is one, too.
+    last = torch.channels_last
+    if self.dim() != 4 or self.is_contiguous() or not self.is_contiguous(memory_format=last):
+        return NotImplemented
+    unpooled = aten.max_unpool2d.default(self.contiguous(), indices, output_size)
+    return unpooled.contiguous(memory_format=last)
+
+
 @decomposes(aten._trilinear.default)
 def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     operands = []
