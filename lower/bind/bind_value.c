@@ -2,6 +2,7 @@
  * lower/bind/bind.h. */
 #include <string.h>
 
+#include "lang/tile/scalar.h"
 #include "lower/bind/bind_nest.h"
 
 /* Of functions beneath bind_eval, which calls itself: their Values, of 2 KB each, are not on the
@@ -133,29 +134,61 @@ Value bind_materialized(Bind *s, Value v) {
 
 /* ---- forms of ops ---- */
 
+/* A bound of a group's digits, with its variable as 1; false if it does not fit 64 bits. */
+static bool group_reach(const Bind *s, const Group *g, int64_t *reach) {
+  int64_t last;
+  *reach = g->c < 0 ? ~g->c : g->c;
+  for (int d = 0; d < s->ndims; d++) {
+    int64_t k = g->coef[d] < 0 ? ~g->coef[d] : g->coef[d];
+    if (!g->coef[d]) continue;
+    if (__builtin_add_overflow(k, 1, &last) ||
+        __builtin_mul_overflow(last, s->dims[d].extent, &last) ||
+        __builtin_add_overflow(*reach, last, reach))
+      return false;
+  }
+  return true;
+}
+
 /* A form whose digits may overflow is computed in registers, where its type's bits are all that
  * counts; constants wrap as well as those do. */
 static bool in_range(const Bind *s, const Form *f) {
-  int64_t c;
+  int64_t c, reach;
   if (form_is_const(f, &c)) return true;
-  for (int i = 0; i < f->n; i++) {
-    const Group *g = &f->g[i];
-    int64_t reach = g->c < 0 ? ~g->c : g->c, last;
-    for (int d = 0; d < s->ndims; d++) {
-      int64_t k = g->coef[d] < 0 ? ~g->coef[d] : g->coef[d];
-      if (!g->coef[d]) continue;
-      if (__builtin_add_overflow(k, 1, &last) ||
-          __builtin_mul_overflow(last, s->dims[d].extent, &last) ||
-          __builtin_add_overflow(reach, last, &reach))
-        return false;
-    }
-  }
+  for (int i = 0; i < f->n; i++)
+    if (!group_reach(s, &f->g[i], &reach)) return false;
+  return true;
+}
+
+/* False if the digits alone, without variables, pass the largest number of the type: then it is the
+ * wrapped value that is divided. */
+static bool digits_fit(const Bind *s, const Form *f, DType t) {
+  unsigned bits = dtype_bits(t) - dtype_is_signed(t);
+  int64_t reach;
+  for (int i = 0; i < f->n && bits < 63; i++)
+    if (!f->g[i].var && (!group_reach(s, &f->g[i], &reach) || reach >> bits)) return false;
+  return true;
+}
+
+/* Of two constants, as their type computes it: it may wrap.  Signed offsets of addresses are taken
+ * as if in 64 bits. */
+static bool constant_form(const NestStmt *st, const Value *x, const Value *y, bool address,
+                          Form *out) {
+  int64_t a, b;
+  if (!form_is_const(&x->form, &a) || !form_is_const(&y->form, &b)) return false;
+  if (st->op == TILE_PTR_ADD || (address && dtype_is_signed(st->type))) return false;
+  if ((st->op == TILE_DIV || st->op == TILE_REM) && !b) return false;
+  Scalar operands[] = {{.i = a}, {.i = b}};
+  *out = form_const(scalar_op(st->op, st->type, st->type, operands, false).i);
   return true;
 }
 
 static bool linear_form(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
                         Form *out) {
   int64_t c;
+  bool listed = st->op == TILE_ADD || st->op == TILE_SUB || st->op == TILE_MUL ||
+                st->op == TILE_SHL || st->op == TILE_SHR || st->op == TILE_DIV ||
+                st->op == TILE_REM || st->op == TILE_AND;
+  if (listed && constant_form(st, x, y, address, out)) return true;
   switch (st->op) {
     case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
     case TILE_SUB: *out = x->form; return form_add(out, &y->form, -1);
@@ -166,10 +199,12 @@ static bool linear_form(Bind *s, const NestStmt *st, const Value *x, const Value
       *out = form_const(0);
       return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
              form_add(out, &x->form, INT64_C(1) << c);
-    case TILE_DIV: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, false, out);
+    case TILE_DIV:
+      return form_is_const(&y->form, &c) && digits_fit(s, &x->form, st->type) &&
+             form_divide(s, &x->form, c, false, out);
     case TILE_REM: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, true, out);
     case TILE_SHR:
-      return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
+      return form_is_const(&y->form, &c) && c >= 0 && c < 31 && digits_fit(s, &x->form, st->type) &&
              form_divide(s, &x->form, INT64_C(1) << c, false, out);
     case TILE_AND:
       return form_is_const(&y->form, &c) && c >= 0 && !((c + 1) & c) &&

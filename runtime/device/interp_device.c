@@ -182,13 +182,25 @@ static void map_slot(Running *r, Pool *names, int slot) {
 
 /* The bytes of the arguments, and all other memory that the device knows: tables of pointers may
  * lead there. */
-static void map_memory(Running *r, Pool *names) {
+static bool map_locked(void *running) {
+  Running *r = running;
   nereid_device *d = r->start->kernel->device;
-  pthread_mutex_lock(&d->lock);
+  Pool *names = pool_new(r->arena);
   for (int i = 0; i < r->start->chosen->variant->nslots; i++) map_slot(r, names, i);
   for (Allocation *a = d->allocations; a; a = a->next)
     if (!is_outdated(r, a)) map_allocation(r, names, a);
-  pthread_mutex_unlock(&d->lock);
+  return true;
+}
+
+static void unlock_device(void *running) {
+  const Running *r = running;
+  pthread_mutex_unlock(&r->start->kernel->device->lock);
+}
+
+static void map_memory(Running *r) {
+  pthread_mutex_lock(&r->start->kernel->device->lock);
+  arena_guard(r->arena, map_locked, unlock_device, r);
+  unlock_device(r);
 }
 
 static void note_written_args(Running *r) {
@@ -228,7 +240,7 @@ static int run_launch_body(void *arg) {
   r->memory = memory_new(r->arena, r->diags);
   r->args = ARENA_ARRAY(r->arena, InterpArg, (size_t)n);
   copy_sources(r);
-  map_memory(r, pool_new(r->arena));
+  map_memory(r);
   for (int i = 0; i < n; i++) r->args[i].bits = r->start->slots[i];
   const uint32_t *grid = r->start->launched;
   const nereid_device *d = r->start->kernel->device;

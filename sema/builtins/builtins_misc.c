@@ -173,7 +173,9 @@ Value builtin_block_type(Sema *S, Call *c) {
   return value_dtype(type_like(d.type, shape));
 }
 
-Value builtin_constexpr_type(Sema *S, Call *c) { return constexpr_type(S, undecay(c->args[0])); }
+Value builtin_constexpr_type(Sema *S, Call *c) {
+  return constexpr_type(S, undecay(c->args[0]), c->at);
+}
 
 Value builtin_dtype(Sema *S, Call *c) {
   DTypeValue d;

@@ -234,12 +234,12 @@ static bool text_or_dict_method(Value v, Name name) {
   return v.kind == V_INT && !strcmp(name, "bit_length");
 }
 
-Value constexpr_type(Sema *S, Value v) {
-  Value *constant = ARENA_NEW(S->arena, Value);
-  Span nowhere = {0};
+Value constexpr_type(Sema *S, Value v, Span at) {
+  Value *constant = ARENA_NEW(S->arena, Value), number = {0};
   *constant = v;
-  Type t = value_is_number(v) ? value_type(typed(S, v, nowhere)) : type_scalar(DT_NONE);
-  Value type = value_dtype(t);
+  if (value_is_number(v)) number = typed(S, v, at);
+  if (value_is_number(v) && number.kind == V_ERROR) return number;
+  Value type = value_dtype(value_is_number(v) ? value_type(number) : type_scalar(DT_NONE));
   type.u.dtype.constant = constant;
   return type;
 }
@@ -249,7 +249,7 @@ static Value tuple_type(Sema *S, const Tuple *t, Span at) {
   Value types = value_tuple(S->arena, NULL, 0);
   for (uint32_t i = 0; i < t->len; i++) {
     bool constant = t->data[i].kind == V_DTYPE || t->data[i].kind == V_BUILTIN;
-    Value type = constant ? constexpr_type(S, t->data[i])
+    Value type = constant ? constexpr_type(S, t->data[i], at)
                           : get_attribute(S, t->data[i], pool_name(S->names, "type"), at);
     if (type.kind == V_ERROR) return type;
     value_append(S->arena, types.u.tuple, type);
@@ -264,7 +264,7 @@ static bool is_constexpr_kind(Value v) {
 
 static bool number_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   if (!S->frame->is_std && !strcmp(name, "type")) {
-    *out = constexpr_type(S, v);
+    *out = constexpr_type(S, v, at);
     return true;
   }
   if (!strcmp(name, "dtype") || !strcmp(name, "type") || !strcmp(name, "shape") ||
@@ -288,7 +288,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     return true;
   }
   if (is_constexpr_kind(v) && !value_is_number(v) && !strcmp(name, "type")) {
-    *out = constexpr_type(S, v);
+    *out = constexpr_type(S, v, at);
     return true;
   }
   bool module = v.kind == V_SPACE || v.kind == V_MODULE || v.kind == V_EXTERN;
@@ -310,8 +310,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     case V_BLOCKPTR: return block_attribute(S, v, name, at, out);
     case V_TUPLE: return tuple_attribute(S, v, name, at, out);
     case V_SPACE:
-      return language_get(S, v.u.s, name, out) ||
-             (S->host && host_spec_attribute(S, v, name, out));
+      return language_get(S, v.u.s, name, out) || (S->host && host_spec_attribute(S, v, name, out));
     case V_CLASS: return class_attribute(S, v, name, out);
     case V_EXTERN:
       if (!S->host || !host_spec_attribute(S, v, name, out))

@@ -499,7 +499,7 @@ bool descriptor_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 /* ---- attributes.c ---- */
 /* The questions that a dtype answers, as is_fp8(); false if `name` is none of them. */
 bool dtype_question(DTypeValue d, const char *name, bool *yes);
-Value constexpr_type(Sema *S, Value v); /* the type that a constant has alone */
+Value constexpr_type(Sema *S, Value v, Span at); /* the type that a constant has alone */
 Value shape_value(Sema *S, Type t);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
 Value bind_self(Sema *S, Value fn, Value self); /* a method as a function of its other arguments */

@@ -7,3 +7,4 @@ import triton.language as tl
 def kernel(x, n):
     y = 1 << 70
     tl.store(x, y)
+    z = tl.constexpr_type(1 << 70)
