@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "tests/fuzz/stress/failing.h"
 
 enum { SITES_MOST = 256, WORDS_MOST = 32, ALLOCATIONS_TRIED = 60, TEXT_SIZE = 1 << 16 };
+enum { SECONDS_A_COMMAND = 120 };
 
 /* ---- which assertion fails ---- */
 
@@ -27,6 +29,11 @@ typedef struct {
 
 static Site sites[SITES_MOST];
 static int nsites;
+/* Those of all commands, whose processes share them. */
+static struct {
+  int n;
+  char places[SITES_MOST][96];
+} * reached;
 static struct {
   const Site *site; /* NULL: none, and executions are counted */
   long number;      /* of its executions, from 1 */
@@ -58,6 +65,7 @@ static int to_file(int descriptor, FILE *f) {
   int before = dup(descriptor);
   fflush(NULL);
   dup2(fileno(f), descriptor);
+  alarm(SECONDS_A_COMMAND); /* a lock that nobody lets go ends the process */
   return before;
 }
 
@@ -118,13 +126,22 @@ static void try_one(const char *line, const Site *s, long number) {
   char place[256];
   snprintf(place, sizeof place, "%s:%d:", s->file, s->line);
   bool reached = wanted.executed >= number;
-  bool told = now.status == STATUS_INTERNAL && strstr(now.err, "internal error") &&
-              strstr(now.err, place);
+  bool told =
+      now.status == STATUS_INTERNAL && strstr(now.err, "internal error") && strstr(now.err, place);
   check(told || !reached, line, s, number, "the status or the report is another");
   wanted.number = 0;
   run(line, &now);
   check(now.status == STATUS_OK && !strcmp(now.out, good.out), line, s, number,
         "the command after it gives something else");
+}
+
+static void note_reached(const Site *s) {
+  char place[sizeof reached->places[0]];
+  int i = 0;
+  snprintf(place, sizeof place, "%s:%d", s->file, s->line);
+  while (i < reached->n && strcmp(reached->places[i], place)) i++;
+  if (i < SITES_MOST) memcpy(reached->places[i], place, sizeof place);
+  if (i == reached->n && i < SITES_MOST) reached->n++;
 }
 
 static bool is_allocation(const Site *s) { return strstr(s->file, "arena.c") != NULL; }
@@ -142,6 +159,7 @@ static int try_command(const char *line) {
   memcpy(found, sites, sizeof found);
   for (int i = 0; i < n && !failed; i++) {
     long all = found[i].executed;
+    note_reached(&found[i]);
     long step = is_allocation(&found[i]) ? all / ALLOCATIONS_TRIED + 1 : all > 1 ? all - 1 : 1;
     for (long number = 1; number <= all; number += step) try_one(line, &found[i], number);
   }
@@ -154,12 +172,15 @@ int main(int argc, char **argv) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1);
   int bad = 0;
   char line[4096];
+  reached = mmap(NULL, sizeof *reached, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (reached == MAP_FAILED) return perror("mmap"), 2;
   FILE *f = fopen(argc > 1 ? argv[1] : "tests/fuzz/stress/commands.txt", "r");
   if (!f) return perror("commands.txt"), 2;
   int n = 0;
-  for (; fgets(line, sizeof line, f); n++) {
+  while (fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = 0;
     if (!*line || *line == '#') continue;
+    n++;
     fflush(NULL);
     pid_t child = fork();
     if (!child) exit(try_command(line));
@@ -169,6 +190,9 @@ int main(int argc, char **argv) {
     bad += status != 0;
   }
   fclose(f);
+  printf("%d assertions were reached, and failed in turn\n", reached->n);
+  for (int i = 0; getenv("NEREID_STRESS_LIST") && i < reached->n; i++)
+    printf("  %s\n", reached->places[i]);
   printf("%d passed, %d failed\n", n - bad, bad);
   return bad > 0;
 }
