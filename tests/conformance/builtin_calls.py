@@ -45,6 +45,7 @@ LEFT_OUT = {"atomic_poll", "static_print", "static_assert", "gdc_wait", "gdc_lau
 CHOICES = [
     (("axis", "dim", "dims", "i"), ["0", "0", "1", "-1", "-2", "2", "None"]),
     (("shape", "block_shape"), [*SHAPES, "[32]", "[8, 4]", "(2, 4)", "[-1]"]),
+    (("n",), ["0", "1", "2", "3", "-1", "C0"]),  # Bessel functions go through all orders below it
     (("start",), ["0", "0", "1", "-4", "8"]),
     (("end",), ["8", "16", "12", "1", "0"]),
     (("num_bins", "k"), ["4", "8", "1", "3", "0", "-1"]),
