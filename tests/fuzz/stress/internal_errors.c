@@ -17,7 +17,7 @@
 #include "tests/fuzz/stress/failing.h"
 
 enum { SITES_MOST = 256, WORDS_MOST = 32, ALLOCATIONS_TRIED = 60, TEXT_SIZE = 1 << 16 };
-enum { SECONDS_A_COMMAND = 120 };
+enum { SECONDS_A_COMMAND = 120, COMMANDS_MOST = 64, COMMAND_SIZE = 2048 };
 
 /* ---- which assertion fails ---- */
 
@@ -167,32 +167,37 @@ static int try_command(const char *line) {
   return failed > 0;
 }
 
+/* Of the file; without comments.  It is closed before processes share its place. */
+static int read_commands(const char *path, char lines[COMMANDS_MOST][COMMAND_SIZE]) {
+  FILE *f = fopen(path, "r");
+  int n = 0;
+  while (f && n < COMMANDS_MOST && fgets(lines[n], COMMAND_SIZE, f)) {
+    lines[n][strcspn(lines[n], "\n")] = 0;
+    n += *lines[n] && *lines[n] != '#';
+  }
+  if (f) fclose(f);
+  return n;
+}
+
 int main(int argc, char **argv) {
+  static char lines[COMMANDS_MOST][COMMAND_SIZE];
   setenv("NEREID_CACHE_DIR", "", 1);
   setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  int bad = 0;
-  char line[4096];
   reached = mmap(NULL, sizeof *reached, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (reached == MAP_FAILED) return perror("mmap"), 2;
-  FILE *f = fopen(argc > 1 ? argv[1] : "tests/fuzz/stress/commands.txt", "r");
-  if (!f) return perror("commands.txt"), 2;
-  int n = 0;
-  while (fgets(line, sizeof line, f)) {
-    line[strcspn(line, "\n")] = 0;
-    if (!*line || *line == '#') continue;
-    n++;
+  int n = read_commands(argc > 1 ? argv[1] : "tests/fuzz/stress/commands.txt", lines), bad = !n;
+  for (int i = 0; i < n; i++) {
     fflush(NULL);
     pid_t child = fork();
-    if (!child) exit(try_command(line));
+    if (!child) exit(try_command(lines[i]));
     int status;
     waitpid(child, &status, 0);
-    if (status) printf("FAIL `%s`: its process ends with %#x\n", line, (unsigned)status);
+    if (status) printf("FAIL `%s`: its process ends with %#x\n", lines[i], (unsigned)status);
     bad += status != 0;
   }
-  fclose(f);
   printf("%d assertions were reached, and failed in turn\n", reached->n);
   for (int i = 0; getenv("NEREID_STRESS_LIST") && i < reached->n; i++)
     printf("  %s\n", reached->places[i]);
-  printf("%d passed, %d failed\n", n - bad, bad);
+  printf("%d passed, %d failed\n", n > bad ? n - bad : 0, bad);
   return bad > 0;
 }
