@@ -521,6 +521,32 @@ def check_sizes():
         tally.check(problem is None, f"softmax of {n} rows: {problem}")
 
 
+def check_contradictions():
+    """Sizes that nothing guards, in a graph that is views alone: what eager mode refuses is an
+    error."""
+    def reshaped(x, y):
+        return x.reshape(y.shape)
+
+    def first_half(x):
+        return x.reshape(x.chunk(2, 0)[0].shape)
+
+    for function, shapes in ((reshaped, [(4, 3), (6, 2)]), (reshaped, [(4, 3), (5, 2)]),
+                             (first_half, [(4, 4)])):
+        torch._dynamo.reset()
+        given = [torch.randn(shape, device=DEVICE) for shape in shapes]
+        for tensor in given:
+            for axis in range(tensor.dim()):
+                torch._dynamo.decorators.mark_unbacked(tensor, axis)
+        results = []
+        for call in (function, torch.compile(function, backend="nereid")):
+            try:
+                results.append(tuple(call(*given).shape))
+            except RuntimeError:
+                results.append("an error")
+        name = f"{function.__name__} of {shapes}"
+        tally.check(results[0] == results[1], f"{name}: {results[1]}, not {results[0]}")
+
+
 def check_dropout():
     """The mask of the backward pass is that of the forward one, and follows PyTorch's seed."""
     torch._dynamo.reset()
@@ -759,6 +785,7 @@ def main():
         check_early_backward()
         check_kept_graph()
     check_sizes()
+    check_contradictions()
     check_images()
     check_segments()
     if not NAMES:

@@ -447,6 +447,18 @@ class _Writer:
                         self._line(f"{symbol} = {self._name(node)}.shape[{axis}]")
                     bound.add(symbol)
 
+        self._check_symbols(bound)
+
+    def _check_symbols(self, bound: set) -> None:
+        """What PyTorch takes open sizes to be that nothing guards: a view between them is a view
+        of as many elements."""
+        printer = self.program.numbers.printer
+        for checks in getattr(self.program.shape_env, "deferred_runtime_asserts", {}).values():
+            for check in checks:
+                if check.expr.free_symbols <= bound:
+                    self._line(f"if not ({printer.doprint(check.expr)}):")
+                    self._line(f"    raise RuntimeError({f'sizes contradict {check.expr}'!r})")
+
     def _constants(self) -> None:
         for node in self.graph.nodes:
             if node.op == "get_attr":
