@@ -156,7 +156,7 @@ static void map_allocation(Running *r, Pool *names, const Allocation *a) {
     const char *p = (const char *)(uintptr_t)r->start->slots[i];
     const ImageParam *param = pointer_param(r, i);
     if (!param || lent_bytes(r, i, &data, &size)) continue;
-    if (p < a->data || p >= a->data + (a->size ? a->size : 1)) continue;
+    if (device_find(r->start->kernel->device, p) != a) continue; /* one that was there before */
     memory_add(r->memory, pool_name(names, param->name), (uint32_t)i, a->data, a->size, a->written);
     reached = true;
   }
