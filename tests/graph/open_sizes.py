@@ -32,7 +32,7 @@ def one(op, inputs="x", takes="x", initializers=(), more=(), **attributes):
     return o.model(nodes, {n: types[n] for n in takes}, "z", initializers)
 
 
-SHAPE = o.node("Shape", "y", "s")
+SHAPE, SHAPE_X = o.node("Shape", "y", "s"), o.node("Shape", "x", "s")
 IS_ONE = [o.node("Shape", "x", "s"), o.node("Gather", "s zero", "d"),
           o.node("Equal", "d one", "q")]
 NUMBERS = [o.tensor("zero", "i8", [], bytes(8)), o.tensor("one", "i8", [], b"\1" + bytes(7)),
@@ -79,6 +79,12 @@ CASES = [
      [((x(2, 4), x(2, 4)), x(2, 4)), ((x(2, 4), x(0, 4)), x(2, 4))]),
     ("index", one("Gather", "x at", initializers=[o.ints("at", 4)], axis=1),
      [((x(n, 4),), None) for n in (3, 1)]),
+    ("nothing_squeezed", one("Squeeze", "none axis", more=[
+        SHAPE_X, o.node("ConstantOfShape", "s", "none")], initializers=NUMBERS[2:]),
+     [((x(0, 4),), None), ((x(1, 4),), 0 * x(4)), ((x(2, 4),), None)]),
+    ("nothing_reshaped", one("Reshape", "none s", more=[
+        SHAPE_X, o.node("Gather", "s axis", "d"), o.node("ConstantOfShape", "d", "none")],
+        initializers=NUMBERS[2:]), [((x(0, 4),), x(0, 4))]),
     ("backwards", one("Slice", "x from to axis st", initializers=BACK),
      [((x(3, 4),), x(3, 4)[::-1]), ((x(1, 4),), x(1, 4)), ((x(0, 4),), x(0, 4))]),
     ("scan", SCAN, [((x(n, 4),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2)]),

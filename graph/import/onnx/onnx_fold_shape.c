@@ -81,8 +81,10 @@ bool onnx_fold_squeeze(OnnxCall *c) {
   if (!x) return false;
   bool given = c->opset < 13 ? onnx_ints(c, "axes", &n) != NULL : onnx_has(c, 1);
   if (given && !find_axes(c, x->rank, &set)) return false;
-  for (uint32_t i = 0; i < x->rank; i++)
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (given && (set >> i & 1) && x->shape[i] != 1) return false;
     if (given ? !(set >> i & 1) : x->shape[i] != 1) shape[rank++] = x->shape[i];
+  }
   return set_shape(c, x, rank, shape);
 }
 
@@ -93,7 +95,8 @@ bool onnx_fold_reshape(OnnxCall *c) {
   uint32_t rank = onnx_need_ints(c, 1, shape);
   bool zero = onnx_flag(c, "allowzero", false);
   for (uint32_t i = 0; i < rank; i++) {
-    if (shape[i] == 0 && !zero && i < x->rank) shape[i] = x->shape[i];
+    if (shape[i] == 0 && !zero && i >= x->rank) return false;
+    if (shape[i] == 0 && !zero) shape[i] = x->shape[i];
     if (shape[i] == -1) hole = i;
     else if (shape[i] < 0 || shape[i] > ONNX_KNOWN_MAX || (n *= shape[i]) > ONNX_KNOWN_MAX)
       return false;
