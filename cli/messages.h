@@ -27,7 +27,8 @@
 #define N_CLI_COMMAND "the command was: nereid%s"
 #define N_CLI_OPEN "constexpr %s of kernel %s has no value; set it with -D %s=VALUE"
 #define E_CLI_FAULT \
-  "kernel %s accessed memory outside of its arrays: --device interp finds the line"
+  "kernel %s accessed memory outside of its arrays: --device interp finds the line, " \
+  "--debug checks each access on device cpu"
 #define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
 #define E_CLI_BUILD_DIR "name the output folder with -o DIR"
 #define E_CLI_BUILD_FOLDER "the folder %s can't be made: %s"

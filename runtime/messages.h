@@ -224,6 +224,12 @@
 #define W_RUN_WAITS \
   "kernel %s: program (%u, %u, %u) has waited for %d s at %s; device interp tells whether " \
   "what it waits for can come"
+#define N_RUN_TF32 \
+  "%s:%u: products of f32 round their operands to TF32 here, as on a GPU; device cpu doesn't, " \
+  "nor does any with --input-precision ieee (Python: knobs.language.fp32_default)"
+#define E_RUN_FAULT \
+  "a fault while kernel %s ran on device cpu: NEREID_DEBUG=1 (debug=True) checks each access, " \
+  "and device interp names the element"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 

@@ -428,6 +428,9 @@ NEREID_API int nereid_device_count(const char *kind);
 /* Notes that are no failures (a cache that can't be used, registers that spill), and the findings
  * of interpreters, go there. */
 NEREID_API void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context);
+/* Of device cpu: from here on a fault (SIGSEGV, SIGBUS) while one of its kernels runs is told on
+ * standard error, before it goes to the handler that there was.  The last device counts. */
+NEREID_API int nereid_device_tell_faults(nereid_device *d);
 /* The lines of device_print go there, each with its newline, from any of the threads that run a
  * kernel, several at a time; NULL: to C's stdout.  Those of a GPU, which its driver prints, always
  * go to C's stdout. */

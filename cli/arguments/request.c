@@ -54,6 +54,15 @@ int request_signature(Request *r, const char *text) {
   return status;
 }
 
+static int take_precision(Request *r, const char *value) {
+  const char *at = strstr(" " CHOICES_PRECISION " ", value);
+  size_t n = strlen(value);
+  if (!n || !at || at[-1] != ' ' || at[n] != ' ')
+    return args_error(E_CLI_CHOICE, "--input-precision", CHOICES_PRECISION, value);
+  r->api.dot_precision = value;
+  return STATUS_OK;
+}
+
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
     case OPT_DEFINE: return args_each_item(value, add_constexpr_pair, r);
@@ -64,6 +73,8 @@ int request_option(Request *r, int id, const char *value) {
     case OPT_MAXNREG:
       return args_number(&r->api.maxnreg, "--maxnreg", value, 1, 1024) ? 0 : STATUS_USAGE;
     case OPT_TARGET: r->api.target = value; return STATUS_OK;
+    case OPT_PRECISION: return take_precision(r, value);
+    case OPT_DEBUG: r->api.debug = 1; return STATUS_OK;
     case OPT_LANGUAGE: r->api.language = value; return STATUS_OK;
     case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
     default: return STATUS_USAGE;

@@ -18,9 +18,13 @@ enum {
   OPT_MAXNREG,
   OPT_TARGET,
   OPT_IMPORT_PATH,
+  OPT_PRECISION,
+  OPT_DEBUG,
   OPT_LANGUAGE,
   REQUEST_OPTIONS_END
 };
+
+#define CHOICES_PRECISION "ieee tf32 tf32_rounded tf32x3 bf16x3 bf16x6"
 
 #define OPTION_IMPORT_PATH                                                                 \
   {                                                                                        \
@@ -37,6 +41,10 @@ enum {
       {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
       {OPT_TARGET, "--target", "T", "the target to compile for; `nereid info` lists targets", \
        .choices = CHOICES_TARGET},                                                            \
+      {OPT_PRECISION, "--input-precision", "P",                                               \
+       "of products of f32 that name none; tf32 is the default", .choices = CHOICES_PRECISION}, \
+      {OPT_DEBUG, "--debug", NULL,                                                             \
+       "checks assertions and overflow, on device cpu each access of an array, too"},          \
       {OPT_LANGUAGE, "--language", "V", "Triton's version; the default is the package's, or 3.6", \
        .choices = "3.6 3.9"},                                                                 \
       OPTION_IMPORT_PATH

@@ -12,6 +12,7 @@
  *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   waits.c    which loops may wait for other programs
+ *   owners.c   which argument an address is computed from
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -48,6 +49,12 @@ typedef struct {
   int64_t start;
 } Spread;
 
+/* Of a pointer: parameter `param` of the kernel, where that is known. */
+typedef struct {
+  uint8_t kind;
+  uint16_t param;
+} Owner;
+
 /* A variable that is declared at the head of a block; a list by block. */
 typedef struct Declared {
   struct Declared *next;
@@ -81,6 +88,7 @@ typedef struct {
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
+  Owner *owners;          /* by variable id, with option debug; else NULL */
   bool failed;
 } Gen;
 
@@ -146,11 +154,17 @@ bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
 void c_find_waits(Gen *g);
 bool c_is_waiting_loop(const NestStmt *s);
 
+/* ---- owners.c ---- */
+void c_find_owners(Gen *g);
+int c_owner(const Gen *g, const Mem *m); /* the parameter's number; -1: no access to be checked */
+
 /* ---- cost.c ---- */
 /* Nanoseconds, over `args` and `grid` as the entry functions have them. */
 const char *c_program_cost(Gen *g);
 
 /* ---- stmt.c ---- */
+/* Ends the program if `condition` holds, and who loads the unit hears `what` of the statement. */
+void c_fail_if(Gen *g, const char *condition, const char *what);
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
 /* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this

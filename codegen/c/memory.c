@@ -90,6 +90,25 @@ static const char *all_of(Gen *g, const Access *a) {
 
 static const char *as_pointer(Gen *g, const char *text) { return c_text(g, "(char *)(%s)", text); }
 
+/* With option debug: is each lane that is on within the memory of its argument? */
+static void check_access(Gen *g, const NestStmt *s, const Access *a) {
+  int i = c_owner(g, &s->mems[0]);
+  if (i < 0) return;
+  const char *what = c_text(g, "an access is outside of the memory of argument `%s`",
+                            g->nest->params[i]->name);
+  if (c_uniform(a->spread)) {
+    const char *any = any_of(g, a);
+    c_fail_if(g, c_text(g, "%s%soutside(reach, %d, (uint64_t)(%s), %lld)", any ? any : "",
+                        any ? " && " : "", i, a->at, (long long)a->bytes), what);
+    return;
+  }
+  const char *at = a->lanes ? a->at
+                            : c_text(g, "vramp_u64((uint64_t)(%s), %lld)", a->at,
+                                     (long long)a->spread.step);
+  c_fail_if(g, c_text(g, "voutside(reach, %d, %s, %s, %lld)", i, guard_mask(g, a), at,
+                      (long long)a->bytes), what);
+}
+
 /* ---- what is masked off ----
  *
  * It keeps its value, or, where nothing else gives it one, is zero as on a GPU: kernels count on
@@ -167,6 +186,7 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
 
 static void load_one(Gen *g, const NestStmt *s, const Ref *dst) {
   Access a = describe_access(g, s);
+  check_access(g, s, &a);
   bool fresh = nest_int(s, NA_volatile, 0) && !c_uniform(a.spread);
   if (fresh) c_line(g, "__asm__ volatile(\"\" ::: \"memory\");");
   if (c_uniform(a.spread)) load_same(g, s, dst, &a);
@@ -242,6 +262,7 @@ static void store_elements(Gen *g, const NestStmt *s, const Access *a) {
 
 static void store_one(Gen *g, const NestStmt *s) {
   Access a = describe_access(g, s);
+  check_access(g, s, &a);
   bool one_value = c_uniform(c_ref_spread(g, &s->srcs[0]));
   if (c_uniform(a.spread) && one_value) {
     const char *any = any_of(g, &a), *v = stored(g, s, false);
@@ -280,6 +301,7 @@ static const char *atomic_order(const NestStmt *s) {
 /* Lane after lane, each once, whether or not they agree on the address. */
 void c_atomic(Gen *g, const NestStmt *s) {
   Access a = describe_access(g, s);
+  check_access(g, s, &a);
   bool cas = s->code == NEST_ATOM_CAS;
   const char *kind = cas ? "cas" : nest_str(s, NA_kind, "add");
   const char *at = a.at, *old = s->ndsts ? c_ref_name(g, &s->dsts[0]) : NULL;

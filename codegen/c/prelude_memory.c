@@ -5,6 +5,26 @@
 #define NARROW "bf16 f16 f8e5 f8e4nv f8e4b15"
 
 const Helper c_helpers_memory[] = {
+    /* ---- checks: whoever loads the unit may define REACH before it ---- */
+    {"REACH", NULL,
+     "/* Where each argument's memory begins and ends, 0 and 0 if unknown; or NULL. */\n"
+     "#ifndef REACH\n"
+     "#define REACH(args) NULL\n"
+     "#endif\n"},
+    {"outside", NULL,
+     "/* Of argument i. */\n"
+     "INLINE bool outside(const uint64_t *reach, int i, uint64_t at, uint64_t bytes) {\n"
+     "  if (!reach || !reach[2 * i + 1]) return false;\n"
+     "  return at < reach[2 * i] || at + bytes > reach[2 * i + 1] || at + bytes < at;\n"
+     "}\n"},
+    {"voutside", NULL,
+     "/* Is an address outside in a lane of m? */\n"
+     "RARE bool voutside(const uint64_t *reach, int i, vi32 m, vu64 at, uint64_t bytes) {\n"
+     "  bool some = false;\n"
+     "  EACH_LANE(l) some |= m[l] && outside(reach, i, at[l], bytes);\n"
+     "  return some;\n"
+     "}\n"},
+
     /* ---- one element ---- */
     {"load_$t", PLAIN,
      "INLINE $T load_$t(const char *p) {\n"

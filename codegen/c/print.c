@@ -25,8 +25,9 @@ static void print_program_function(Gen *g, Text *out, const char *name) {
       g, out, true,
       c_text(g,
              "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-             "char *shared%s%s",
-             g->stream_bytes ? ", bool stream" : "", g->waits ? ", Waiting *waiting" : ""));
+             "char *shared%s%s%s",
+             g->stream_bytes ? ", bool stream" : "", g->waits ? ", Waiting *waiting" : "",
+             g->owners ? ", const uint64_t *reach" : ""));
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -50,6 +51,7 @@ static void print_range(Gen *g, Text *out, const char *name) {
               name, stream, waiting);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
+  if (g->owners) text_puts(out, "  const uint64_t *const reach = REACH(args);\n");
   text_printf(out,
               "  uint32_t at_0 = begin %% grid[0], at_1 = begin / grid[0] %% grid[1];\n"
               "  uint32_t at_2 = begin / grid[0] / grid[1];\n"
@@ -58,8 +60,8 @@ static void print_range(Gen *g, Text *out, const char *name) {
               name);
   print_parameter_list(
       g, out, false,
-      c_text(g, "grid, at_0, at_1, at_2, shared%s%s);\n", g->stream_bytes ? ", stream" : "",
-             g->waits ? ", waiting" : ""));
+      c_text(g, "grid, at_0, at_1, at_2, shared%s%s%s);\n", g->stream_bytes ? ", stream" : "",
+             g->waits ? ", waiting" : "", g->owners ? ", reach" : ""));
   text_puts(out,
             "    if (++at_0 < grid[0]) continue;\n"
             "    at_0 = 0;\n"
@@ -208,6 +210,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   if (!find_large(&g)) return false;
   c_find_streams(&g);
   c_find_waits(&g);
+  c_find_owners(&g);
   c_find_scopes(&g);
   c_name_all(&g);
   const char *name = g.entry;

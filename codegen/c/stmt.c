@@ -337,18 +337,21 @@ static void c_print_line(Gen *g, const NestStmt *s) {
 
 /* ---- device_assert ---- */
 
-/* An assertion that fails ends the program; who loads the unit hears of it. */
-static void c_assert(Gen *g, const NestStmt *s) {
-  if (!nest_assert_is_code(g->nest, s)) return;
-  const Source *f = diag_file(g->d, s->span.file);
-  const char *message = nest_str(s, NA_message, "");
-  const char *text = c_text(g, "%s:%u: assertion failed%s%s", f ? f->name : "?", s->span.line,
-                            *message ? ": " : "", message);
-  const char *when = s->guard.kind ? c_vector(g, &s->guard, DT_I1) : "vsplat_i32(-1)";
-  c_line(g, "if (vfails(%s, %s)) {", when, c_vector(g, &s->srcs[0], DT_I1));
+void c_fail_if(Gen *g, const char *condition, const char *what) {
+  const Source *f = diag_file(g->d, g->span.file);
+  const char *text = c_text(g, "%s:%u: %s", f ? f->name : "?", g->span.line, what);
+  c_line(g, "if (%s) {", condition);
   c_line(g, "  FAILED(%s, pid_0, pid_1, pid_2);", string_literal(g, text));
   c_line(g, "  return;");
   c_line(g, "}");
+}
+
+static void c_assert(Gen *g, const NestStmt *s) {
+  if (!nest_assert_is_code(g->nest, s)) return;
+  const char *message = nest_str(s, NA_message, "");
+  const char *when = s->guard.kind ? c_vector(g, &s->guard, DT_I1) : "vsplat_i32(-1)";
+  c_fail_if(g, c_text(g, "vfails(%s, %s)", when, c_vector(g, &s->srcs[0], DT_I1)),
+            c_text(g, "assertion failed%s%s", *message ? ": " : "", message));
 }
 
 /* ---- all statements ---- */

@@ -39,6 +39,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   }
   nereid_device_on_print(self->device, queue_line, &self->printed);
   nereid_device_on_message(self->device, queue_message, &self->messages);
+  if (!strcmp(name, "cpu")) nereid_device_tell_faults(self->device);
   return (PyObject *)self;
 }
 

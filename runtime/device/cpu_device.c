@@ -228,6 +228,87 @@ static void connect_print(nereid_device *d, void *library) {
   *device = d;
 }
 
+/* ---- checked accesses ---- */
+
+/* Before a unit whose accesses are checked: the device tells where each argument's memory is. */
+static const char REACH_HEAD[] =
+    "#include <stdint.h>\n"
+    "const uint64_t *(*nereid_reach)(void *device, const void *args);\n"
+    "void *nereid_reach_device;\n"
+    "#define REACH(args) nereid_reach(nereid_reach_device, args)\n";
+
+/* A launch that runs: for each slot its first address and the one after the last; 0, 0: unknown. */
+typedef struct Reach {
+  struct Reach *next;
+  const void *args;
+  uint64_t *addresses;
+} Reach;
+
+typedef const uint64_t *FindReach(void *device, const void *args);
+
+static const uint64_t *find_reach(void *device, const void *args) {
+  nereid_device *d = device;
+  const Cpu *cpu = d->state;
+  pthread_mutex_lock(&d->lock);
+  const Reach *r = cpu->reaches;
+  while (r && r->args != args) r = r->next;
+  pthread_mutex_unlock(&d->lock);
+  return r ? r->addresses : NULL;
+}
+
+/* What the caller says of its memory, or the device knows of it. */
+static void slot_reach(const Start *s, int slot, uint64_t out[2]) {
+  const ImageSlot *of = &s->chosen->variant->slots[slot];
+  const uint64_t at = s->slots[slot];
+  out[0] = out[1] = 0;
+  bool pointer = of->kind == SLOT_ARG && s->kernel->image->params[of->param].type.dtype == DT_PTR;
+  if (!pointer) return;
+  IntRange bytes = s->extent[of->param];
+  const Allocation *a = bytes.lo == INT64_MIN ? device_find(s->kernel->device, (void *)at) : NULL;
+  if (a) bytes = (IntRange){a->data - (char *)at, a->data + a->size - (char *)at - 1};
+  if (bytes.lo == INT64_MIN) return;
+  if (bytes.lo > bytes.hi) { /* no byte at all */
+    out[0] = out[1] = at ? at : 1;
+    return;
+  }
+  out[0] = at + (uint64_t)bytes.lo;
+  out[1] = at + (uint64_t)bytes.hi + 1;
+}
+
+static void add_reach(const Start *s, Reach *r) {
+  nereid_device *d = s->kernel->device;
+  Cpu *cpu = d->state;
+  int n = s->chosen->variant->nslots;
+  *r = (Reach){.args = s->slots, .addresses = malloc(2 * sizeof *r->addresses * (size_t)(n + 1))};
+  if (!r->addresses) return;
+  pthread_mutex_lock(&d->lock);
+  for (int i = 0; i < n; i++) slot_reach(s, i, r->addresses + 2 * i);
+  r->next = cpu->reaches;
+  cpu->reaches = r;
+  pthread_mutex_unlock(&d->lock);
+}
+
+static void remove_reach(nereid_device *d, Reach *r) {
+  Cpu *cpu = d->state;
+  if (!r->addresses) return;
+  pthread_mutex_lock(&d->lock);
+  Reach **at = &cpu->reaches;
+  while (*at != r) at = &(*at)->next;
+  *at = r->next;
+  pthread_mutex_unlock(&d->lock);
+  free(r->addresses);
+}
+
+static void connect_reach(nereid_device *d, void *library) {
+  FindReach **reach = dlsym(library, "nereid_reach");
+  void **device = dlsym(library, "nereid_reach_device");
+  Cpu *cpu = d->state;
+  if (!reach || !device) return;
+  *reach = find_reach;
+  *device = d;
+  __atomic_store_n(&cpu->checks, true, __ATOMIC_RELEASE);
+}
+
 /* ---- loading ---- */
 
 /* Each kernel holds its library for itself. */
@@ -239,6 +320,7 @@ static int open_library_kernel(nereid_device *d, const char *path, const LoadIte
   if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
   connect_print(d, out->code);
   connect_asserts(d, out->code);
+  connect_reach(d, out->code);
   out->entry = dlsym(out->code, symbol);
   return out->entry ? 0 : error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
 }
@@ -371,10 +453,12 @@ static void write_texts(Loading *w) {
 
 static void add_heads(const Loading *w, Library *l) {
   bool prints = strstr(l->text.data, "PRINTF("), asserts = strstr(l->text.data, "FAILED(");
-  if (!prints && !asserts) return;
+  bool checks = strstr(l->text.data, "REACH(");
+  if (!prints && !asserts && !checks) return;
   Text text = text_new(w->arena);
   if (prints) text_puts(&text, PRINT_HEAD);
   if (asserts) text_puts(&text, ASSERT_HEAD);
+  if (checks) text_puts(&text, REACH_HEAD);
   text_putn(&text, l->text.data, l->text.len);
   l->text = text;
 }
@@ -559,7 +643,11 @@ static int launch_on_cpu(const Start *s, void *stream) {
   void (*run)(const void *args, const uint32_t grid[3], Team *team);
   memcpy(&run, &s->chosen->entry, sizeof run);
   __atomic_store_n(&d->running, s->kernel->image->name, __ATOMIC_RELAXED);
+  const bool checks = __atomic_load_n(&cpu->checks, __ATOMIC_ACQUIRE);
+  Reach reach;
+  if (checks) add_reach(s, &reach);
   run(s->slots, s->launched, &team.team);
+  if (checks) remove_reach(d, &reach);
   __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
   if (team.hooks.failed) return refuse_at_once(s);
   if (team.hooks.stopped)

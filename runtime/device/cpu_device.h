@@ -16,6 +16,8 @@ typedef struct {
   unsigned char processor[CPU_IDENTITY];
   bool failed; /* an assertion, which no launch has reported yet; under the device's lock */
   char failure[1024];
+  bool checks; /* atomic: some kernel was loaded that asks for the reach of its arguments */
+  struct Reach *reaches; /* of the launches of such kernels that run; under the device's lock */
 } Cpu;
 
 /* A hash of the lines that tell processors apart, which -march=native depends on; and the

@@ -90,6 +90,7 @@ int device_of_target(nereid_device **out, const char *target) {
 
 void nereid_device_close(nereid_device *d) {
   if (!d) return;
+  device_forget_faults(d);
   while (d->allocations) {
     Allocation *a = d->allocations;
     d->allocations = a->next;

@@ -85,6 +85,9 @@ typedef struct {
   char *message; /* of a failure, malloc'ed */
 } LoadItem;
 
+/* fault.c: the device is closed. */
+void device_forget_faults(const nereid_device *d);
+
 struct nereid_kernel {
   nereid_device *device;
   nereid_image *image; /* without code */

@@ -5,6 +5,7 @@
 #include "lang/interp/interp.h"
 #include "lower/interp/nest_interp.h"
 #include "lower/lower.h"
+#include "lower/target/atoms.h"
 #include "runtime/device/device.h"
 #include "runtime/messages.h"
 #include "runtime/support/files.h"
@@ -15,6 +16,7 @@ typedef struct {
   Diags *diags;
   Unit *unit;
   bool remarked; /* atomic: some launch gave remarks, later ones give none */
+  bool told;     /* atomic: the same of the precision of products */
 } Parsed;
 
 /* ---- loading ---- */
@@ -231,6 +233,40 @@ static void remark(Running *r, Span kernel) {
   k->device->on_message(k->device->context, text.data);
 }
 
+/* ---- the precision of products ---- */
+
+static void find_tf32(TileOp *op, void *first) {
+  bool rounds = op->code == TILE_DOT && op->args[0]->type.dtype == DT_F32 && tile_dot_tf32(op);
+  const TileOp **found = first;
+  if (rounds && !*found) *found = op;
+}
+
+static const NestStmt *find_tf32_atom(const NestBlock *b) {
+  const NestStmt *found = NULL;
+  for (const NestStmt *s = b->first; s && !found; s = s->next) {
+    bool product = s->code == NEST_MMA || s->code == NEST_WGMMA;
+    const Atom *atom = product ? atom_find(nest_str(s, NA_atom, "")) : NULL;
+    if (atom && atom->tf32) found = s;
+    for (uint32_t i = 0; i < s->nregions && !found; i++) found = find_tf32_atom(s->regions[i]);
+  }
+  return found;
+}
+
+/* Once a kernel: a user may compare with other devices, or with NumPy. */
+static void tell_precision(Running *r) {
+  const Unit *u = r->parsed->unit;
+  nereid_device *d = r->start->kernel->device;
+  if (!d->on_message || r->start->part_of_model) return;
+  if (__atomic_exchange_n(&r->parsed->told, true, __ATOMIC_RELAXED)) return;
+  const TileOp *dot = NULL;
+  if (u->tile) tile_walk(u->tile->body, find_tf32, &dot);
+  const NestStmt *atom = u->nest ? find_tf32_atom(u->nest->body) : NULL;
+  if (!dot && !atom) return;
+  Span at = dot ? dot->span : atom->span;
+  const Source *file = diag_file(r->parsed->diags, at.file);
+  device_note(d, N_RUN_TF32, file ? file->name : r->start->kernel->image->name, at.line);
+}
+
 static int run_launch_body(void *arg) {
   Running *r = arg;
   const Unit *u = r->parsed->unit;
@@ -248,6 +284,7 @@ static int run_launch_body(void *arg) {
   int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, o)
                      : tile_interp(u->tile, r->args, grid, r->memory, r->diags, o);
   note_written_args(r);
+  tell_precision(r);
   if (code == 0 && diag_count(r->diags) == 0) {
     remark(r, u->nest ? u->nest->span : u->tile->span);
     return 0;

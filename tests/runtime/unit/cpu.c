@@ -1,9 +1,12 @@
 /* Device cpu with C written by hand: compiling, caching, running, and what may be missing. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/device/device.h"
 #include "runtime/support/tool.h"
@@ -191,6 +194,39 @@ static void test_interruption(void) {
   nereid_device_close(d);
 }
 
+/* ---- faults ---- */
+
+/* The child's kernel writes to an address that is no memory's. */
+static void fault_in_child(int to) {
+  nereid_device *d;
+  nereid_kernel *k;
+  dup2(to, STDERR_FILENO);
+  if (nereid_device_open(&d, "cpu") || load(d, "k", &k) || nereid_device_tell_faults(d)) _exit(3);
+  uint64_t slots[] = {16, 1};
+  nereid_kernel_run(k, NULL, (uint32_t[]){1, 1, 1}, slots, NULL, NULL);
+  _exit(4);
+}
+
+static void test_fault(void) {
+  int ends[2], status = 0;
+  char said[512] = "";
+  if (pipe(ends)) abort();
+  pid_t child = fork();
+  if (!child) fault_in_child(ends[1]);
+  close(ends[1]);
+  for (size_t n = 0; n < sizeof said - 1;) {
+    ssize_t got = read(ends[0], said + n, sizeof said - 1 - n);
+    if (got <= 0) break;
+    n += (size_t)got;
+  }
+  waitpid(child, &status, 0);
+  check(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "the fault goes on");
+  const char *message =
+      "nereid: a fault while kernel k ran on device cpu: NEREID_DEBUG=1 (debug=True) checks each "
+      "access, and device interp names the element\n";
+  check_got(!strcmp(said, message), "the fault is told", said);
+}
+
 static void test_threads(void) {
   enum { N = 4000000, BLOCK = 1024 };
   nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}, {"B", NULL, "1024"}};
@@ -352,6 +388,7 @@ int main(void) {
     test_running();
     test_threads();
     test_interruption();
+    test_fault();
     test_tools(&t);
     test_together(&t);
     test_assertions();
