@@ -230,6 +230,8 @@
 #define E_RUN_FAULT \
   "a fault while kernel %s ran on device cpu: NEREID_DEBUG=1 (debug=True) checks each access, " \
   "and device interp names the element"
+#define E_RUN_OUTSIDE \
+  "kernel %s accesses %lld bytes of argument `%s`, which has %lld: device interp names the element"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 

@@ -579,6 +579,9 @@ typedef struct {
   int (*interrupted)(void *context); /* of a kernel on device cpu whose programs wait for others,
                                         now and then by the calling thread: is the launch to end?
                                         It fails then; NULL: it never is */
+  int (*outside)(void *context, int i, int64_t bytes); /* the launch is going to access so many
+                                        bytes from argument i on, past its extent, on device cpu:
+                                        is that wrong?  It fails then; NULL: always */
 } nereid_run_options;
 
 /* Starts a kernel without a launch object.  Nothing that is shared is written: any number of

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lower/analysis/values.h"
+
 enum {
   MOST_ACCESSES = 24, /* different ones through one parameter */
   MOST_TEXT = 6000,   /* characters of an expression */
@@ -26,34 +28,6 @@ typedef struct {
 } Bounds;
 
 /* ---- values ---- */
-
-static bool widens(const TileOp *op) {
-  DType from = (DType)op->args[0]->type.dtype, to = (DType)op->results[0]->type.dtype;
-  if (op->code != TILE_CAST || !dtype_is_int(from) || !dtype_is_int(to)) return false;
-  if (from == DT_I1) return !dtype_is_signed(to) || dtype_bits(to) > 1;
-  bool wider = dtype_bits(to) > dtype_bits(from);
-  return dtype_is_signed(from) ? wider && dtype_is_signed(to) : wider || from == to;
-}
-
-/* The value whose elements v's are, in another shape or a wider type. */
-static const TileValue *root_of(const TileValue *v) {
-  while (v->def) {
-    switch (v->def->code) {
-      case TILE_SPLAT:
-      case TILE_EXPAND_DIMS:
-      case TILE_BROADCAST:
-      case TILE_RESHAPE:
-      case TILE_TRANS:
-      case TILE_HINT: break;
-      case TILE_CAST:
-        if (widens(v->def)) break;
-        return v;
-      default: return v;
-    }
-    v = v->def->args[0];
-  }
-  return v;
-}
 
 /* Two operands of a function or an operator; NULL if one is unknown or the text grows too long. */
 static const char *format_pair(Bounds *b, const char *fmt, const char *x, const char *y) {
@@ -90,7 +64,7 @@ static const char *sum_text(Bounds *b, const TileOp *op, DType type) {
 }
 
 static const char *term_text(Bounds *b, const TileValue *v, DType type) {
-  const TileValue *root = root_of(v);
+  const TileValue *root = tile_root_value(v);
   const TileOp *op = root->def;
   bool whole = op && wraps(op->code) && (DType)root->type.dtype == type && !is_limited(b, root);
   if (!whole) return interval_text(b, v);
@@ -110,7 +84,7 @@ static const char *binary_text(Bounds *b, const TileOp *op, const char *fmt) {
 /* x << n and x >> n by constants. */
 static const char *shift_text(Bounds *b, const TileOp *op, DType type) {
   int64_t n;
-  const TileValue *amount = root_of(op->args[1]);
+  const TileValue *amount = tile_root_value(op->args[1]);
   if (!tile_const_value(amount, &n) || n < 0 || n >= 62 || n >= dtype_bits(type)) return NULL;
   const char *by = arena_printf(b->arena, "%lld", 1LL << n), *x = interval_text(b, op->args[0]);
   if (op->code == TILE_SHR) return format_pair(b, "(%s) // %s", x, by);
@@ -121,7 +95,7 @@ static const char *shift_text(Bounds *b, const TileOp *op, DType type) {
 static const char *and_text(Bounds *b, const TileOp *op) {
   for (int i = 0; i < 2; i++) {
     int64_t mask;
-    if (tile_const_value(root_of(op->args[i]), &mask) && mask >= 0)
+    if (tile_const_value(tile_root_value(op->args[i]), &mask) && mask >= 0)
       return arena_printf(b->arena, "span(0, %lld)", (long long)mask + 1);
   }
   return NULL;
@@ -139,7 +113,7 @@ static const char *region_hull(Bounds *b, const TileOp *op, uint32_t i) {
 static const char *loop_index_text(Bounds *b, const TileOp *loop) {
   int64_t step;
   const char *lo = interval_text(b, loop->args[0]), *hi = interval_text(b, loop->args[1]);
-  if (!tile_const_value(root_of(loop->args[2]), &step))
+  if (!tile_const_value(tile_root_value(loop->args[2]), &step))
     return format_pair(b, "hull(%s, %s)", lo, hi);
   return step > 0 ? format_pair(b, "span(%s, %s)", lo, hi)
                   : format_pair(b, "span((%2$s) + 1, (%1$s) + 1)", lo, hi);
@@ -202,7 +176,7 @@ static const char *limited_text(Bounds *b, const TileValue *root, const char *te
 
 /* An integer's interval, whatever its shape. */
 static const char *interval_text(Bounds *b, const TileValue *v) {
-  v = root_of(v);
+  v = tile_root_value(v);
   int64_t c;
   if (--b->steps < 0 || !dtype_is_int((DType)v->type.dtype)) return NULL;
   if (tile_const_value(v, &c))
@@ -215,7 +189,7 @@ static const char *interval_text(Bounds *b, const TileValue *v) {
 /* How often a loop runs, as an interval that begins at 0. */
 static const char *trip_count_text(Bounds *b, const TileOp *loop) {
   int64_t step;
-  if (!tile_const_value(root_of(loop->args[2]), &step) || step <= 0) return NULL;
+  if (!tile_const_value(tile_root_value(loop->args[2]), &step) || step <= 0) return NULL;
   const char *span = format_pair(b, "((%s) - (%s))", interval_text(b, loop->args[1]),
                                  interval_text(b, loop->args[0]));
   return format_pair(b, "max(0, cdiv(%s, %s))", span,
@@ -226,15 +200,15 @@ static const char *trip_count_text(Bounds *b, const TileOp *loop) {
  * yields v for it.  NULL if v is computed from `param` by anything but additions. */
 static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param) {
   const char *all = "0";
-  for (v = root_of(v); all && v != param;) {
+  for (v = tile_root_value(v); all && v != param;) {
     const TileOp *op = v->def;
     if (!op || (op->code != TILE_ADD && op->code != TILE_SUB && op->code != TILE_PTR_ADD))
       return NULL;
     const TileValue *x = op->args[0], *by = op->args[1];
-    if (op->code == TILE_ADD && root_of(by) == param) x = op->args[1], by = op->args[0];
+    if (op->code == TILE_ADD && tile_root_value(by) == param) x = op->args[1], by = op->args[0];
     all = format_pair(b, op->code == TILE_SUB ? "(%s - (%s))" : "(%s + %s)", all,
                       interval_text(b, by));
-    v = root_of(x);
+    v = tile_root_value(x);
   }
   return all;
 }
@@ -265,7 +239,7 @@ typedef struct {
 
 static Address access_address(Bounds *b, const TileValue *v) {
   const char *elements = "0";
-  for (v = root_of(v); --b->steps >= 0 && elements; v = root_of(v)) {
+  for (v = tile_root_value(v); --b->steps >= 0 && elements; v = tile_root_value(v)) {
     if (v->def && v->def->code == TILE_PTR_ADD) {
       elements = format_pair(b, "%s + %s", elements, interval_text(b, v->def->args[1]));
       v = v->def->args[0];
@@ -301,9 +275,9 @@ static const char *view_elements(Bounds *b, const TileOp *op) {
 /* ---- what guards an access ---- */
 
 static void limit_value(Bounds *b, const TileValue *v, const char *function, const char *text) {
-  if (!text || tile_const_value(root_of(v), &(int64_t){0})) return;
+  if (!text || tile_const_value(tile_root_value(v), &(int64_t){0})) return;
   Limit *l = ARENA_NEW(b->arena, Limit);
-  *l = (Limit){root_of(v), function, text, b->limits};
+  *l = (Limit){tile_root_value(v), function, text, b->limits};
   b->limits = l;
 }
 
@@ -318,7 +292,7 @@ static void limit_order(Bounds *b, const TileValue *x, const TileValue *y, bool 
 }
 
 static void limit_by(Bounds *b, const TileValue *condition, bool holds) {
-  const TileOp *op = root_of(condition)->def;
+  const TileOp *op = tile_root_value(condition)->def;
   if (!op || --b->steps < 0) return;
   const TileValue *x = op->nargs > 0 ? op->args[0] : NULL, *y = op->nargs > 1 ? op->args[1] : NULL;
   switch (op->code) {
@@ -389,12 +363,12 @@ static Footprint *footprint_of(Collection *c, const TileValue *base) {
 
 /* The parameter of an address whose distance is unknown: any that it may come from. */
 static const TileValue *base_alone(Bounds *b, const TileValue *v) {
-  for (v = root_of(v); --b->steps >= 0;) {
-    if (v->def && v->def->code == TILE_PTR_ADD) v = root_of(v->def->args[0]);
+  for (v = tile_root_value(v); --b->steps >= 0;) {
+    if (v->def && v->def->code == TILE_PTR_ADD) v = tile_root_value(v->def->args[0]);
     else if (!v->def && v->block && v->block->owner && v->block->owner->code == TILE_FOR &&
              v->index)
-      v = root_of(v->block->owner->args[v->index + 2]);
-    else if (v->def && v->def->code == TILE_FOR) v = root_of(v->def->args[v->index + 3]);
+      v = tile_root_value(v->block->owner->args[v->index + 2]);
+    else if (v->def && v->def->code == TILE_FOR) v = tile_root_value(v->def->args[v->index + 3]);
     else return v;
   }
   return NULL;

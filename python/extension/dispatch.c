@@ -317,17 +317,25 @@ static PyObject *find_specialization(Dispatcher *d, const Call *c, bool launches
   return found;
 }
 
-/* Raises `text`, whose %S is the name of the argument that is leaf `i`. */
-static int refuse_leaf(const Call *c, int i, const char *text) {
-  PyObject *described = call_describe(c);
+/* The name of the argument that is leaf `i`: a new reference, or NULL. */
+static PyObject *leaf_name(const Call *c, int i) {
+  PyObject *described = call_describe(c), *name = NULL;
   Py_ssize_t n = described ? PyList_Size(described) : 0;
-  for (Py_ssize_t k = 0; k < n; k++) {
+  for (Py_ssize_t k = 0; k < n && !name; k++) {
     PyObject *item = PyList_GetItem(described, k);
     if (PyTuple_GetItem(item, 1) == Py_None || i--) continue; /* a constant is no leaf */
-    PyErr_Format(PyExc_ValueError, text, PyTuple_GetItem(item, 0));
-    break;
+    name = PyTuple_GetItem(item, 0);
   }
+  Py_XINCREF(name);
   Py_XDECREF(described);
+  return name;
+}
+
+/* Raises `text`, whose %S is the name of the argument that is leaf `i`. */
+static int refuse_leaf(const Call *c, int i, const char *text) {
+  PyObject *name = leaf_name(c, i);
+  if (name) PyErr_Format(PyExc_ValueError, text, name);
+  Py_XDECREF(name);
   return -1;
 }
 
@@ -355,7 +363,8 @@ static int check_leaves(const Specialization *s, const Call *c) {
 /* What a launch asks of the interpreter. */
 typedef struct {
   PyObject *allocate, *kept; /* the function that set_allocator() was given; what it gave: a list */
-  KernelObject *kernel;
+  const Specialization *of;
+  const Call *call;
 } Asked;
 
 /* Called with the interpreter's lock released.  An exception stays set. */
@@ -374,13 +383,37 @@ static void *allocate_scratch(void *context, size_t size, size_t alignment, void
   return out;
 }
 
+static DeviceObject *device_of(const Specialization *s) {
+  return (DeviceObject *)((KernelObject *)s->kernel)->device;
+}
+
+/* The same.  Has argument `i` so few bytes, even with those around a view? */
+static int is_outside(void *context, int i, int64_t bytes) {
+  const Asked *s = context;
+  PyGILState_STATE lock = PyGILState_Ensure();
+  PyObject *name = leaf_name(s->call, s->of->leaves[i]);
+  PyObject *bound = name ? call_bound(s->call) : NULL;
+  PyObject *value = bound ? PyDict_GetItem(bound, name) : NULL; /* borrowed */
+  PyObject *module = value ? PyImport_ImportModule("nereid.runtime.arguments") : NULL;
+  PyObject *holds =
+      module ? PyObject_CallMethod(module, "holds", "OL", value, (long long)bytes) : NULL;
+  int outside = holds == Py_False;
+  PyErr_Clear(); /* then nothing is known */
+  Py_XDECREF(holds);
+  Py_XDECREF(module);
+  Py_XDECREF(bound);
+  Py_XDECREF(name);
+  PyGILState_Release(lock);
+  return outside;
+}
+
 /* The same.  Programs wait for each other: was it Ctrl-C?  Messages are told at once. */
 static int is_interrupted(void *context) {
   const Asked *s = context;
   PyGILState_STATE lock = PyGILState_Ensure();
   int code = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
   PyObject *messages =
-      code ? NULL : queue_messages(&((DeviceObject *)s->kernel->device)->messages);
+      code ? NULL : queue_messages(&device_of(s->of)->messages);
   for (Py_ssize_t i = 0; messages && i < PyList_Size(messages); i++)
     PySys_FormatStderr("nereid: %S\n", PyList_GetItem(messages, i));
   Py_XDECREF(messages);
@@ -389,11 +422,12 @@ static int is_interrupted(void *context) {
 }
 
 static int run_loaded(State *state, const Specialization *s, void *stream, const uint32_t grid[3],
-                      const uint64_t *args, const nereid_extent *extents) {
-  Asked asked = {state->allocator, NULL, (KernelObject *)s->kernel};
+                      const uint64_t *args, const nereid_extent *extents, const Call *c) {
+  Asked asked = {state->allocator, NULL, s, c};
   nereid_run_options options = s->options;
   options.context = &asked;
   options.interrupted = is_interrupted;
+  options.outside = is_outside;
   int code;
   if (asked.allocate) {
     asked.kept = PyList_New(0);
@@ -422,7 +456,7 @@ static int run_kernel(State *state, const Specialization *s, const Call *c, void
     args[i] = leaf->bits;
     extents[i] = leaf->extent;
   }
-  int code = run_loaded(state, s, stream, grid, args, extents);
+  int code = run_loaded(state, s, stream, grid, args, extents, c);
   if (args != few_args) free(args);
   return code;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/analysis/certain_reach.h"
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
 #include "runtime/compile/compilation.h"
@@ -111,6 +112,19 @@ static void add_guards(Maker *m) {
       v->guards[v->nguards++].text = arena_printf(a, "%s == 1", m->inputs[i].name);
 }
 
+/* On a CPU, where an access outside of an array is no error of its own. */
+static void add_certain_reach(Maker *m) {
+  const Unit *u = m->c->unit;
+  if (!u->tile || m->kind != NEREID_C) return;
+  Arena *a = m->c->arena;
+  const char **names = ARENA_ARRAY(a, const char *, m->ntaken + 1);
+  const char **texts = ARENA_ARRAY(a, const char *, m->ntaken + 1);
+  for (uint32_t i = 0; i < m->ntaken; i++) names[i] = m->params[m->from[i]].name;
+  certain_reach(texts, u->tile, names, a);
+  m->variant.certain = ARENA_ARRAY(a, IntExpr, m->nparams + 1);
+  for (uint32_t i = 0; i < m->ntaken; i++) m->variant.certain[m->from[i]].text = texts[i];
+}
+
 /* The runtime alias check of accesses that a pass has reordered, and the kernel from which one that
  * keeps their order is compiled where it fails. */
 static void add_alias_check(Maker *m) {
@@ -153,6 +167,7 @@ static int describe_interface(void *arg) {
   mark_written_params(m);
   add_guards(m);
   add_slots(m);
+  add_certain_reach(m);
   add_alias_check(m);
   return 0;
 }

@@ -113,7 +113,8 @@ typedef struct {
   uint32_t grid[3];     /* as the caller gave it */
   uint32_t launched[3]; /* as it is launched */
   unsigned flags;       /* of nereid_launch_flag */
-  int (*interrupted)(void *context); /* of nereid_run_options, or NULL */
+  int (*interrupted)(void *context); /* of nereid_run_options, or NULL; so is the next */
+  int (*outside)(void *context, int i, int64_t bytes);
   void *context;
   bool part_of_model;   /* of a plan's steps: interpreters make no remarks */
   bool borrows;         /* the device knows the arguments' memory by `extent` alone */

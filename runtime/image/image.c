@@ -88,6 +88,15 @@ static int copy_alias_check(nereid_image *image, ImageVariant *v, const ImageVar
   return code;
 }
 
+static int copy_certain(nereid_image *image, ImageVariant *v, const ImageVariant *from) {
+  int code = 0;
+  if (!from->certain) return 0;
+  v->certain = ARENA_ARRAY(image->arena, IntExpr, (size_t)image->nparams);
+  for (int i = 0; i < image->nparams && !code; i++)
+    if (from->certain[i].text) code = copy_expr(image, &v->certain[i], &from->certain[i]);
+  return code;
+}
+
 /* Guards, slots and grid. */
 static int copy_expressions(nereid_image *image, ImageVariant *v, const ImageVariant *from) {
   int code = 0;
@@ -99,6 +108,7 @@ static int copy_expressions(nereid_image *image, ImageVariant *v, const ImageVar
     code = copy_slot(image, &v->slots[i], &from->slots[i]);
   for (int i = 0; i < 3 && from->has_grid && !code; i++)
     code = copy_expr(image, &v->grid[i], &from->grid[i]);
+  if (!code) code = copy_certain(image, v, from);
   return code;
 }
 

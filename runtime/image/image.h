@@ -54,6 +54,8 @@ typedef struct {
   int nguards;
   ImageNoAlias *noalias;
   int nnoalias;
+  IntExpr *certain; /* by parameter: bytes that are accessed for certain
+                       (lower/analysis/certain_reach.h); without text: unknown.  NULL: all are */
   IntExpr *bounds; /* by parameter: the bytes accessed through it (lower/analysis/pointer_bounds.h),
   over
                       image_bound_names; without text: unknown.  NULL: all are */

@@ -11,6 +11,7 @@
  *   grid "cdiv(grid_x, 2)" "grid_y" "grid_z"
  *   noalias 0 1 same
  *   bounds 0 "4 * span(0, n)"
+ *   certain 0 "4 * min(n, grid_x * 256)"
  *   ordered 3120
  *   ... 3120 bytes and a newline
  *   code 2311
@@ -83,6 +84,12 @@ static void write_variant(Text *t, const ImageVariant *v, int nparams) {
     if (!v->bounds[i].text) continue;
     text_printf(t, "bounds %d ", i);
     text_quote(t, v->bounds[i].text);
+    text_puts(t, "\n");
+  }
+  for (int i = 0; v->certain && i < nparams; i++) {
+    if (!v->certain[i].text) continue;
+    text_printf(t, "certain %d ", i);
+    text_quote(t, v->certain[i].text);
     text_puts(t, "\n");
   }
   if (v->ordered) {
@@ -302,13 +309,14 @@ static ImageNoAlias read_noalias_pair(ImageReader *r) {
   return x;
 }
 
-static void read_bounds(ImageReader *r, ImageVariant *v) {
-  if (!v->bounds) v->bounds = ARENA_ARRAY(r->arena, IntExpr, (size_t)r->nparams);
+/* An expression of a parameter. */
+static void read_expression_of(ImageReader *r, IntExpr **all) {
+  if (!*all) *all = ARENA_ARRAY(r->arena, IntExpr, (size_t)r->nparams);
   int i = (int)read_bounded(r, r->nparams - 1);
   need(r, " ");
   const char *text = read_quoted(r);
   need(r, "\n");
-  if (!r->bad) v->bounds[i].text = text;
+  if (!r->bad) (*all)[i].text = text;
 }
 
 static int read_variant(ImageReader *r) {
@@ -347,7 +355,9 @@ static int read_variant(ImageReader *r) {
       ImageNoAlias pair = read_noalias_pair(r);
       vec_push(r->arena, &noalias, pair);
     } else if (accept_word(r, "bounds ")) {
-      read_bounds(r, &v);
+      read_expression_of(r, &v.bounds);
+    } else if (accept_word(r, "certain ")) {
+      read_expression_of(r, &v.certain);
     } else if (accept_word(r, "ordered ")) {
       v.ordered = read_bytes(r, &v.ordered_size);
     } else {

@@ -207,12 +207,30 @@ static void log_launch(const Start *s) {
             ordered ? ", in order: arguments overlap" : "");
 }
 
+/* Device cpu has no memory protection: a launch that certainly leaves an argument's extent is
+ * refused, unless the caller knows better. */
+static int check_certain_reach(const Start *s) {
+  const ImageVariant *v = s->chosen->variant;
+  const nereid_image *image = s->kernel->image;
+  if (!v->certain || s->part_of_model) return 0;
+  for (int i = 0; i < image->nparams; i++) {
+    int64_t bytes, has = s->extent[i].hi + 1;
+    bool unknown = !v->certain[i].text || s->extent[i].lo == INT64_MIN;
+    if (unknown || intexpr_eval(&bytes, &v->certain[i], s->values) || bytes <= has) continue;
+    if (s->outside && !s->outside(s->context, i, bytes)) continue;
+    return error_set(NEREID_E_FINDINGS, E_RUN_OUTSIDE, image->name, (long long)bytes,
+                     image->params[i].name, (long long)(has > 0 ? has : 0));
+  }
+  return 0;
+}
+
 int start_prepare(Start *s, ProvideScratch *provide, void *context) {
   int64_t *extra = s->values + s->kernel->image->nparams;
   for (int i = 0; i < 3; i++) extra[i] = s->grid[i];
   extra[3] = s->kernel->device->info.processors;
   int code = choose_variant(s);
   if (!code) code = map_grid(s);
+  if (!code) code = check_certain_reach(s);
   if (!code) code = fill_slots(s, provide, context);
   if (!code) code = s->kernel->device->ops->check(s);
   if (!code && log_has(s->kernel->device->log, LOG_LAUNCH)) log_launch(s);
@@ -305,6 +323,7 @@ int nereid_kernel_run(nereid_kernel *k, void *native_stream, const uint32_t grid
   Start s = {.flags = o->flags,
              .borrows = true,
              .interrupted = o->interrupted,
+             .outside = o->outside,
              .context = o->context};
   start_init(&s, k, more ? more : memory);
   memcpy(s.grid, grid, sizeof s.grid);

@@ -37,6 +37,8 @@ x, n, options = np.ones(1000, np.float32), int(sys.argv[2]), eval(sys.argv[3])
 try:
     if sys.argv[1] == "add":
         o = np.zeros(1000, np.float32)
+        if options.pop("part", 0):
+            x, o = np.ones(2000, np.float32)[:1000], np.zeros(2000, np.float32)[:1000]
         add[(-(-n // 256),)](x, x, o, n, B=256, **options)
         print(o.sum())
     else:
@@ -57,16 +59,23 @@ def run(path, kernel, n, options="{}", flags=(), **environment):
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder, "program.py")
     path.write_text(PROGRAM)
-    outside = "program.py:12: an access is outside of the memory of argument `x`, in program ("
     for options, environment in (("{'debug': True}", {}), ("{}", {"NEREID_DEBUG": "1"})):
         got = run(path, "add", 2000, options, **environment)
-        check(got[0] == 0 and outside in got[1], f"n=2000 of 1000, {options} {environment}: {got}")
+        check(got[0] == 0 and "of argument `x`" in got[1],
+              f"n=2000 of 1000, {options} {environment}: {got}")
         got = run(path, "add", 1000, options, **environment)
         check(got[:2] == (0, "2000.0\n"), f"n=1000 of 1000, {options} {environment}: {got}")
         got = run(path, "read", 126, options, **environment)
         check("argument `x`" in got[1], f"1008 of 1000 elements, {options} {environment}: {got}")
         got = run(path, "read", 125, options, **environment)
         check(got[:2] == (0, "read\n"), f"1000 of 1000 elements, {options} {environment}: {got}")
+    certain = "kernel add accesses 8000 bytes of argument `x`, which has 4000"
+    got = run(path, "add", 2000)
+    check(got[0] == 0 and certain in got[1], f"n=2000 of 1000 is certainly wrong: {got}")
+    got = run(path, "add", 2000, "{'part': 1}")
+    check(got[:2] == (0, "2000.0\n"), f"2000 of a view of 1000 in an array of 2000: {got}")
+    got = run(path, "add", 2001, "{'part': 1}")
+    check("which has 4000" in got[1], f"2001 of a view of 1000 in an array of 2000: {got}")
     said = "nereid: a fault while kernel read ran on device cpu: NEREID_DEBUG=1 (debug=True) checks"
     got = run(path, "read", 10**8)
     check(got[0] == -signal.SIGSEGV and got[2].count(said) == 1, f"a fault: {got}")

@@ -131,3 +131,18 @@ def describe(value):
 def _is_scalar(value) -> bool:
     """Is `value` a number of NumPy's, such as numpy.int64(3), which is no array?"""
     return any(c.__module__ == "numpy" and c.__name__ == "generic" for c in type(value).__mro__)
+
+
+def holds(value, bytes) -> bool:
+    """Has the memory of which an array or a tensor is a view so many bytes from its first element
+    on?  True also where that is not known: kernels may go on after a view."""
+    if hasattr(value, "untyped_storage"):
+        storage = value.untyped_storage()
+        return value.data_ptr() + bytes <= storage.data_ptr() + storage.nbytes()
+    owner = value
+    while isinstance(getattr(owner, "base", None), type(value)):
+        owner = owner.base
+    if not hasattr(owner, "__array_interface__") or owner.base is not None:
+        return True
+    begin = owner.__array_interface__["data"][0]
+    return value.__array_interface__["data"][0] + bytes <= begin + owner.nbytes
