@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """examples/python runs, and so do the blocks of Python of docs/python.md, one after the other.
-Those that import torch run where it is installed."""
+Each runs where the packages that it imports are installed."""
 import importlib.util, os, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -8,7 +8,12 @@ BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.path.insert(0, str(ROOT / "tests/support"))
 import tally
 
-IMPORTS_TORCH = re.compile(r"^import torch\b", re.M)
+IMPORT = re.compile(r"^(?:import|from) (\w+)", re.M)
+
+
+def can_run(text):
+    names = set(IMPORT.findall(text)) - {"nereid", "triton"}
+    return all(importlib.util.find_spec(name) for name in names)
 
 
 def check_run(name, path, cache):
@@ -22,13 +27,12 @@ def check_run(name, path, cache):
 
 def main():
     with tempfile.TemporaryDirectory() as cache:
-        torch = importlib.util.find_spec("torch") is not None
-        for path in sorted((ROOT / "examples/python").glob("*.py")):
-            if torch or not IMPORTS_TORCH.search(path.read_text()):
+        for path in sorted((ROOT / "examples/python").rglob("*.py")):
+            if can_run(path.read_text()):
                 check_run(path.name, path, cache)
         page = (ROOT / "docs/python.md").read_text()
         blocks = [block for block in re.findall(r"(?ms)^```python\n(.*?)^```", page)
-                  if torch or not IMPORTS_TORCH.search(block)]
+                  if can_run(block)]
         path = pathlib.Path(cache, "blocks.py")
         path.write_text("\n".join(blocks))
         check_run("docs/python.md", path, cache)

@@ -249,6 +249,20 @@ def check_option_values():
     tally.check(len(settings_of(None, right).by_pytorch) == 3, "names of operators")
 
 
+def check_default_backend():
+    """Where PyTorch has a default, calls that name no backend take it."""
+    if not hasattr(torch.compiler, "set_default_backend"):
+        return
+    torch._dynamo.reset()
+    before = programs()
+    torch.compiler.set_default_backend("nereid")
+    try:
+        torch.compile(lambda x: x.sin() + 1)(torch.randn(4))
+    finally:
+        torch.compiler.set_default_backend(None)
+    tally.check(programs() == before + 1, "the default backend is another one")
+
+
 # ---- the order of draws ----
 
 
@@ -317,6 +331,7 @@ def check_default_order_of_draws():
 def main():
     torch.manual_seed(0)
     check_option_values()
+    check_default_backend()
     check_order_of_draws()
     check_default_order_of_draws()
     check_unusual_tensors()
