@@ -573,6 +573,19 @@ def draw_all(x):
             torch.nn.functional.dropout1d(torch.ones(9000, 4), 0.25), x.clone().bernoulli_(0.3))
 
 
+def check_dropout_again():
+    """A backward pass that may save next to nothing has the forward pass's mask."""
+    if NAMES:
+        return
+    for budget in (0, 0.1):
+        torch._dynamo.reset()
+        x = torch.randn(64, 64, device=DEVICE).requires_grad_()
+        with torch._functorch.config.patch(activation_memory_budget=budget):
+            y = torch.compile(lambda x: torch.dropout(x.sin(), 0.5, True), backend="nereid")(x)
+            y.sum().backward()
+        tally.check(torch.equal(y != 0, x.grad != 0), f"a mask under a budget of {budget}")
+
+
 def check_distributions():
     """None is drawn by PyTorch; they have the mean and the deviation that they should have."""
     import nereid
@@ -790,6 +803,7 @@ def main():
     check_segments()
     if not NAMES:
         check_dropout()
+    check_dropout_again()
         check_fallback_random()
         check_distributions()
         check_multinomial()

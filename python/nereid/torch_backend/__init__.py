@@ -102,7 +102,10 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
         replace_random(module)
     repeat_masks(module)
     save_less(module, settings.by_pytorch)
-    with _no_collections():
+    # A budget of exactly 0 saves no seeds either, so that the backward pass draws other numbers.
+    config = torch._functorch.config
+    budget = config.activation_memory_budget or 1e-9
+    with _no_collections(), config.patch(activation_memory_budget=budget):
         return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
 

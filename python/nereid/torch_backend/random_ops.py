@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 
 import torch
+from torch.utils.checkpoint import CheckpointPolicy
 
 from nereid.torch_backend.text import name_of
 
@@ -124,6 +125,9 @@ def replace_random(module: torch.fx.GraphModule) -> None:
         with graph.inserting_before(nodes[0]):
             like = _first(nodes[0].meta["val"])
             seeds = _call(graph, prims.seeds, (len(nodes), device), like)
+            # Drawn again in the backward pass they would be others, as under
+            # torch._functorch.config.activation_memory_budget.
+            seeds.meta["recompute"] = CheckpointPolicy.MUST_SAVE
         for i, node in enumerate(nodes):
             _replace(graph, node, seeds, i)
     module.recompile()
