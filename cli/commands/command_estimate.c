@@ -46,7 +46,7 @@ static int print_device_estimate(const char *device, const Estimate *e) {
   Arena *a = arena_new();
   Text t = text_new(a);
   estimate_print(&t, e);
-  printf("%-16s %s\n%s", "device", device, t.data);
+  printf("%-18s %s\n%s", "device", device, t.data);
   arena_free(a);
   return STATUS_OK;
 }

@@ -70,9 +70,21 @@ static void name_part(Build *b, Node *n, const char *part, size_t len) {
   graph_fresh_name(b->in.g, n, arena_printf(b->in.g->arena, "%s_%.*s", whole, (int)len, part));
 }
 
+/* That of the current node, or of an operand where it has none, as the graph's output. */
+static Name origin_of(const Build *b, const Node *n) {
+  Name origin = b->in.n->origin;
+  for (uint32_t i = 0; i < n->nargs && !origin; i++) {
+    const Arg *a = &n->args[i];
+    const Arg *items = a->kind == ARG_LIST ? a->items : a;
+    for (uint32_t k = 0; k < (a->kind == ARG_LIST ? a->n : 1) && !origin; k++)
+      if (items[k].kind == ARG_NODE) origin = items[k].node->origin;
+  }
+  return origin;
+}
+
 static Node *finish_node(Build *b, Node *n, const char *part, size_t len) {
   n->location = b->in.n->location;
-  n->origin = b->in.n->origin;
+  n->origin = origin_of(b, n);
   n->rounds = b->rounds;
   name_part(b, n, part, len);
   if (!infer_node(b->in.g, n, &n->type)) longjmp(b->in.failed, 1);

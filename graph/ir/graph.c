@@ -35,6 +35,7 @@ Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t
   n->nargs = nargs;
   n->named = ARENA_ARRAY(g->arena, NamedArg, nnamed);
   n->nnamed = nnamed;
+  if (before) n->origin = before->origin;
   link_before(g, n, before);
   return n;
 }

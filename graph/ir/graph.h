@@ -209,7 +209,8 @@ static inline bool graph_rounds(const Graph *g, ProductRounding rounds) {
 
 Graph *graph_new(Arena *a, Pool *names, Diags *d);
 
-/* A node at the end, or before `before`, with room for arguments; it has no name yet. */
+/* A node at the end, or before `before`, with room for arguments; it has no name yet, and the
+ * origin of `before`, for which passes make it. */
 Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t nnamed);
 void graph_remove(Graph *g, Node *n);
 /* n comes before `before` from now on. */

@@ -77,12 +77,17 @@ typedef struct {
   Row *rows; /* of the steps, then the sum */
   int columns;
   double read, written, operations, floor, steps; /* sums */
+  bool cached, faster; /* kernels are faster than their floor, for what print_exceeded tells */
 } Table;
 
+static bool exceeds(double us, double floor) { return us > 0 && 100 * floor / us >= 100.5; }
+
+/* More than 100% has a mark, and a reason below the table. */
 static void fill_times(Table *t, Row *r, double us, double floor) {
   if (!t->x->times.steps) return;
   microseconds(r->cells[5], us);
-  if (floor > 0 && us > 0) snprintf(r->cells[6], CELL, "%.0f%%", 100 * floor / us);
+  if (floor > 0 && us > 0)
+    snprintf(r->cells[6], CELL, "%.0f%%%s", 100 * floor / us, exceeds(us, floor) ? "*" : "");
   if (t->x->times.run > 0) snprintf(r->cells[7], CELL, "%.1f%%", 100 * us / t->x->times.run);
 }
 
@@ -107,6 +112,11 @@ static void fill_row(Table *t, uint32_t i) {
     return;
   }
   fill_times(t, r, us, floor);
+  if (t->x->times.steps && exceeds(us, floor)) {
+    bool fits = f.memory_us >= f.compute_us && f.read + f.written <= t->x->peaks.cache;
+    t->cached |= fits;
+    t->faster |= !fits;
+  }
   t->read += (double)f.read;
   t->written += (double)f.written;
   t->operations += (double)f.operations;
@@ -152,6 +162,18 @@ static void print_aligned(Text *out, const Table *t) {
 }
 
 /* ---- what is not in the table ---- */
+
+static void print_exceeded(Text *out, const Table *t) {
+  const DevicePeaks *r = &t->x->peaks;
+  char cache[CELL];
+  quantity(cache, (double)r->cache, "B");
+  if (t->cached)
+    text_printf(out, "* above 100%%: the floor is that of memory, and the data fits in the cache "
+                     "(%s)\n", cache);
+  if (t->faster)
+    text_printf(out, "* above 100%%: the device is faster than the rates above (%s)%s\n", r->from,
+                r->sm ? "" : "; `nereid cache clear --kind device` has them measured again");
+}
 
 static void print_bound_sizes(Text *out, const Explanation *x) {
   const Dims *d = x->plan->graph->dims;
@@ -274,6 +296,7 @@ void explain_print(Text *out, const Explanation *x) {
   if (x->times.run > 0) text_printf(out, "run       %.2f us\n", x->times.run);
   text_puts(out, "\n");
   print_aligned(out, &t);
+  print_exceeded(out, &t);
   for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
   print_rewrites(out, x->plan->graph);
   arena_free(scratch);

@@ -160,7 +160,8 @@ Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r) {
       .programs = f->programs,
       .waves = f->programs / ((double)f->occupancy * r->processors),
   };
-  if (r->sm) bound_gpu(&e, f, r);
+  e.gpu = r->sm != 0;
+  if (e.gpu) bound_gpu(&e, f, r);
   else bound_cpu(&e, f, r);
   e.bound = bound_of(&e);
   add_error(&e, f, r);
@@ -187,30 +188,39 @@ static void print_scaled(Text *out, const char *name, double v, const char *unit
   static const char *const scales[] = {"", "k", "M", "G", "T", "P"};
   int scale = 0;
   while (v >= 10000 && scale < 5) v /= 1000, scale++;
-  text_printf(out, "%-16s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
+  text_printf(out, "%-18s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
 }
 
 static void print_count(Text *out, const char *name, double v, const char *unit) {
-  text_printf(out, "%-16s %.4g%s\n", name, v, unit);
+  text_printf(out, "%-18s %.4g%s\n", name, v, unit);
+}
+
+/* How many times as much is moved as must be, 1 where accesses are as they should be. */
+static void print_excess(Text *out, const char *name, double v, const char *what) {
+  text_printf(out, "%-18s %.4gx the fewest %s\n", name, v, what);
+}
+
+static void print_resources(Text *out, const Estimate *e) {
+  text_printf(out, "%-18s %d per thread%s", "registers", e->registers, e->spilled ? "" : "\n");
+  if (e->spilled) text_printf(out, ", %d more spilled\n", e->spilled);
+  text_printf(out, "%-18s %lld B per program\n", "shared memory", (long long)e->shared);
+  print_count(out, "pipeline stages", e->stages, "");
+  print_excess(out, "bank conflicts", e->conflicts, "wavefronts of shared memory");
+  print_excess(out, "coalescing", e->lines, "128-byte lines of global memory");
+  print_count(out, "programs", e->programs, "");
+  print_count(out, "occupancy", e->occupancy, e->gpu ? " programs per SM" : " program per core");
+  print_count(out, "waves", e->waves, "");
 }
 
 void estimate_print(Text *out, const Estimate *e) {
-  text_printf(out, "%-16s %.4g us (%.4g to %.4g), bound by %s\n", "time", e->us, e->low_us,
+  text_printf(out, "%-18s %.4g us (%.4g to %.4g), bound by %s\n", "time", e->us, e->low_us,
               e->high_us, estimate_bound_name(e->bound));
   for (Bound b = BOUND_MEMORY; b <= BOUND_LATENCY; b++)
-    text_printf(out, "  %-14s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
-  print_scaled(out, "memory", e->memory_bytes, "B");
-  print_scaled(out, "cache", e->l2_bytes, "B");
-  print_scaled(out, "tensor", e->tensor_flops, "FLOP");
-  print_scaled(out, "f32", e->f32_flops, "FLOP");
-  print_scaled(out, "special", e->specials, "");
-  text_printf(out, "%-16s %d a thread%s", "registers", e->registers, e->spilled ? "" : "\n");
-  if (e->spilled) text_printf(out, ", %d more spilled\n", e->spilled);
-  text_printf(out, "%-16s %lld bytes a program\n", "shared", (long long)e->shared);
-  print_count(out, "stages", e->stages, "");
-  print_count(out, "bank conflicts", e->conflicts, " turns for one");
-  print_count(out, "lines", e->lines, " for one");
-  print_count(out, "programs", e->programs, "");
-  print_count(out, "at a time", e->occupancy, " a processor");
-  print_count(out, "waves", e->waves, "");
+    text_printf(out, "  %-16s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
+  print_scaled(out, "memory traffic", e->memory_bytes, "B");
+  print_scaled(out, e->gpu ? "L2 traffic" : "cache traffic", e->l2_bytes, "B");
+  print_scaled(out, "tensor cores", e->tensor_flops, "FLOP");
+  print_scaled(out, "f32 arithmetic", e->f32_flops, "FLOP");
+  print_scaled(out, "special functions", e->specials, "");
+  print_resources(out, e);
 }

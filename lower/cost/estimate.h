@@ -45,6 +45,7 @@ typedef enum {
 
 typedef struct Estimate {
   double us, low_us, high_us; /* the launch, and between what it probably is */
+  bool gpu;                   /* a processor is a multiprocessor (SM), else a core */
   /* The time of the whole launch if nothing but this counted; latency: of the processor that
    * has most to do, with all that it waits for. */
   double bound_us[BOUND_LATENCY + 1];
@@ -52,7 +53,7 @@ typedef struct Estimate {
   double memory_bytes, l2_bytes;
   double tensor_flops, f32_flops; /* of the launch */
   double specials;                /* exp2, rcp, sqrt, ... */
-  double conflicts;               /* turns of shared memory for each that would do; 1: none */
+  double conflicts;               /* wavefronts of shared memory for each that would do; 1: none */
   double lines;                   /* the same of 128-byte lines of global memory */
   int warps;                      /* of a program */
   int registers, spilled;         /* a thread; 32-bit registers that do not fit */

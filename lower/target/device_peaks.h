@@ -8,7 +8,7 @@
 
 typedef struct DevicePeaks {
   char device[128];  /* "NVIDIA H100 80GB HBM3", "cpu, 16 cores" */
-  const char *from;  /* how the bandwidth is known: "declared", "measured by copying" */
+  char from[32];     /* how the bandwidth is known: "declared", "measured 2026-11-28" */
   double bandwidth;  /* bytes a second; 0: not known */
   double operations; /* a second, of f32 outside of products; 0: not known */
   int sm;            /* of a GPU, else 0 */

@@ -46,14 +46,18 @@ static double bandwidth_by_name(const char *name) {
   return 0;
 }
 
+static void set_source(DevicePeaks *r, const char *from) {
+  snprintf(r->from, sizeof r->from, "%s", from);
+}
+
 /* Defaults of the architecture for values that the device does not report. */
 static void find_bandwidth(DevicePeaks *r) {
   if (r->bandwidth > 0) return;
-  r->from = "declared";
+  set_source(r, "declared");
   r->bandwidth = bandwidth_by_name(r->device);
   const MachinePeaks *a = peaks_of_sm(r->sm);
   if (r->bandwidth > 0 || !a) return;
-  r->from = "guessed by its architecture";
+  set_source(r, "guessed by its architecture");
   r->bandwidth = a->bandwidth;
 }
 
@@ -65,7 +69,7 @@ static int sm_of(const char *target) {
 /* Memory sends twice a clock. */
 static void peaks_of_gpu(DevicePeaks *r, const nereid_device_info *info) {
   snprintf(r->device, sizeof r->device, "%s", info->description);
-  r->from = "by its clocks";
+  set_source(r, "by its clocks");
   r->bandwidth = 2e3 * info->memory_clock_khz * info->memory_bus_bits / 8;
   r->sm = sm_of(info->target);
   r->processors = info->processors > 0 ? info->processors : 1;
@@ -80,7 +84,8 @@ void peaks_of_target(DevicePeaks *out, const char *target) {
   const Machine *m = machine_of_sm(sm_of(target));
   if (!m) m = machine_of_sm(90);
   const MachinePeaks *a = &m->peaks;
-  *out = (DevicePeaks){.from = "declared", .bandwidth = a->bandwidth, .sm = m->sm};
+  *out = (DevicePeaks){.bandwidth = a->bandwidth, .sm = m->sm};
+  set_source(out, "declared");
   snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->device);
   out->processors = a->processors;
   out->clock = a->clock;
@@ -89,7 +94,7 @@ void peaks_of_target(DevicePeaks *out, const char *target) {
 }
 
 void peaks_of_device(DevicePeaks *out, nereid_device *d) {
-  *out = (DevicePeaks){.from = ""};
+  *out = (DevicePeaks){0};
   if (d->ops == &device_cuda) peaks_of_gpu(out, &d->info);
   else if (d->ops == &device_cpu) peaks_of_cpu(out);
   else snprintf(out->device, sizeof out->device, "%s", d->name);
@@ -104,7 +109,7 @@ void peaks_of_name(DevicePeaks *out, const char *device) {
     peaks_of_device(out, d);
     nereid_device_close(d);
   } else {
-    *out = (DevicePeaks){.from = ""};
+    *out = (DevicePeaks){0};
     snprintf(out->device, sizeof out->device, "%s", device);
   }
 }

@@ -8,8 +8,8 @@
 #include "lower/target/device_peaks.h"
 #include "runtime/nereid.h"
 
-/* Of a device.  A CPU's take some tens of milliseconds, for they are measured, and then kept in the
- * cache.  The interpreters have no peaks. */
+/* Of a device.  A CPU's take half a second, for they are measured, and then kept in the cache, with
+ * the date.  The interpreters have no peaks. */
 void peaks_of_device(DevicePeaks *out, nereid_device *d);
 /* Of a device by its name.  Where there is no GPU, those of "cuda" are an H200's. */
 void peaks_of_name(DevicePeaks *out, const char *device);

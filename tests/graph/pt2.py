@@ -376,6 +376,14 @@ def traces(m):
 
 
 @case
+def traces_of_torch(m):
+    own, torch = 'File "m.py", line 3, in forward\n  self.fc(x)\n', (
+        'File "lib/torch/nn/modules/linear.py", line 134, in forward\n  F.linear(input)\n')
+    m.nodes[0]["metadata"]["stack_trace"] = own + torch + torch
+    m.nodes[1]["metadata"]["stack_trace"] = torch
+
+
+@case
 def unknown_operators(m):
     m.nodes[0]["target"] = "torch.ops.mylib.fused_linear.default"
     m.nodes[1]["target"] = "torch.ops.higher_order.cond"

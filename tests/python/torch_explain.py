@@ -103,6 +103,11 @@ def check_explain():
     tally.check(page.dynamo_seconds > 0 and page.aot_seconds > 0 and page.nereid_seconds > 0,
                 "no times")
     tally.check(all(graph.kernels for graph in page.graphs if graph.segments), "no kernels")
+    for graph in page.graphs:
+        for segment in graph.segments:
+            for step in segment.table.split("\nstep ")[1:]:
+                tally.check("  from     torch_explain.py:" in step,
+                            f"a kernel of the {graph.kind} graph without a line: {step}")
     check_words(str(page), "4 graphs", "1 graph break", "PyTorch runs aten", "segment 0 on cpu",
                 "in torch_explain.py", "TorchDynamo", what="page")
     again = nereid.explain(torch.compile(lambda x: x.sin() + 1, backend="nereid"), x)

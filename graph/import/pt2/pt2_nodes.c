@@ -83,18 +83,27 @@ static char *strip(char *s) {
   return s;
 }
 
+/* A file of PyTorch's own, such as torch/nn/modules/linear.py. */
+static bool is_of_torch(const Frame *f) {
+  static const char FOLDER[] = "/torch/";
+  return memmem(f->file, f->file_len, FOLDER, sizeof FOLDER - 1);
+}
+
 /* The innermost frame of a traceback that has a line of code, "File: m.py:3 in forward, code: x",
- * as FX says it. */
+ * as FX says it: of the model, unless all are PyTorch's. */
 static Name trace_origin(Pt2 *r, const char *trace) {
   char *rest = arena_strndup(r->arena, trace, strlen(trace)), *line, *origin = NULL;
   Frame f = {0};
-  bool in_frame = false;
+  bool in_frame = false, of_model = false;
   while ((line = strsep(&rest, "\n"))) {
     line = strip(clean(line));
     if (parse_frame(line, &f)) {
       in_frame = true;
     } else if (in_frame) {
       in_frame = false;
+      bool own = !is_of_torch(&f);
+      if (of_model && !own) continue;
+      of_model = own;
       origin = arena_printf(r->arena, "File: %.*s:%.*s in %s, code: %s", (int)f.file_len, f.file,
                             (int)f.line_len, f.line, f.function, line);
     }

@@ -411,7 +411,9 @@ class Compiled:
     def explain(self, *values) -> str:
         """The kernels with measured times of runs on these inputs, which are written if the graph
         writes them."""
-        planned = self.graph.compile(driver.device(self.name), self.settings)
+        source = self.text.with_lines(line_of)
+        graph = _nereid.Graph("<graph>", source.encode(), None, [], [], [])
+        planned = graph.compile(driver.device(self.name), self.settings)
         return planned.explain(self._in_order(values))
 
     def _in_order(self, values: list) -> list:

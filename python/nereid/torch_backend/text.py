@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
@@ -212,8 +212,30 @@ class Text:
 
     def finish(self, outputs: Iterable[str]) -> str:
         self._line(f"return ({', '.join([*outputs, ''])})")
-        head = f"def forward(self, {', '.join(self.parameters)}):"
-        return "\n".join([head, *self.lines, ""])
+        return "\n".join([self._head(), *self.lines, ""])
+
+    def _head(self) -> str:
+        return f"def forward(self, {', '.join(self.parameters)}):"
+
+    def with_lines(self, line_of: Callable[[torch.fx.Node], str]) -> str:
+        """The finished text, with the line of the model in a comment before the nodes of each.  A
+        node of no line, as autograd makes some, has that of a node that uses it, or that it
+        uses."""
+        nodes = [n for graph in {n.graph: 0 for n in self.nodes if n is not None}
+                 for n in graph.nodes]
+        places = {node: line_of(node) for node in nodes}
+        for order, near in ((reversed(nodes), "users"), (nodes, "all_input_nodes")):
+            for node in order:
+                around = [places[n] for n in getattr(node, near)]
+                places[node] = places[node] or next(filter(None, around), "")
+        lines, last = [self._head()], ""
+        for text, node in zip(self.lines, self.nodes, strict=True):
+            place = places.get(node, "")
+            if place != last:
+                lines.append(f"    # {place or 'No stacktrace found for following nodes'}")
+            lines.append(text)
+            last = place
+        return "\n".join([*lines, ""])
 
     def node_at(self, line: int):
         """The node that made that line of finish(), which counts from 1; None: no node did."""

@@ -259,6 +259,18 @@ static void table(void) {
       "step 1: k1_exp\n"
       "  covers   d\n";
   check_got(!strcmp(p.text.data, expected), "the table", p.text.data);
+  us[0] = 8;
+  p.text.len = 0;
+  explain_print(&p.text, &x);
+  check_got(strstr(p.text.data, "8.00    200%*  12.5%") &&
+                strstr(p.text.data, "* above 100%: the device is faster than the rates above"),
+            "faster than memory", p.text.data);
+  x.peaks.cache = 1 << 20;
+  p.text.len = 0;
+  explain_print(&p.text, &x);
+  check_got(strstr(p.text.data, "* above 100%: the floor is that of memory, and the data fits in "
+                                "the cache (1.05 MB)"),
+            "data in the cache", p.text.data);
   arena_free(p.arena);
 }
 
