@@ -338,6 +338,7 @@
 #define E_BUILD_TWICE "target %s is named twice"
 #define E_BUILD_MIXED "targets %s: a project is for GPUs, or for one CPU"
 #define E_BUILD_NAME "`%s` is not a name: take a letter, then a-z, 0-9 and _, %d of them at most"
+#define E_BUILD_NAME_TAKEN "`%s` is a header or a target of each project: take another name"
 #define E_BUILD_NO_FOLDER "%s is not a folder"
 #define E_BUILD_DOT "can't build in %s: name a folder that can be created"
 #define E_BUILD_FOREIGN "%s contains %s, which is not from a build: move it, or name another folder"

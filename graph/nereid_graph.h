@@ -391,7 +391,7 @@ NEREID_API int nereid_executable_from_bytes(nereid_executable **out,
 typedef struct {
   const char *dir;     /* the folder, which is new, empty, or what an earlier build made */
   const char *targets; /* "sm_90a,sm_80" or "cpu"; NULL: the GPU of this machine, else its CPU */
-  const char *name;    /* "bert": the project exports bert_run() and so on; NULL: model_run() */
+  const char *name;    /* "bert": bert_run() and so on, bert.h, libbert.a; NULL: model_run() */
   int embed_weights;   /* the project's Makefile links weights.bin into the program */
   int ptx_only;        /* of a GPU: no machine code beside the PTX, even where there is ptxas */
   nereid_message_fn on_message; /* notes; may be NULL */

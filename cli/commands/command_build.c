@@ -48,8 +48,8 @@ static const Option options[] = {
      "of ONNX: the number of tensors of a sequence; none: an optional input is absent",
      .repeats = true},
     {OPT_NAME, "--name", "NAME",
-     "functions are NAME_run() ...: for programs with several models; of a kernel NAME_launch() "
-     "..."},
+     "functions are NAME_run() ..., files NAME.h and libNAME.a: for programs with several models; "
+     "of a kernel NAME_launch() ..."},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "PTX only, without machine code, even if ptxas is found"},
     {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},

@@ -406,6 +406,7 @@ static int write_makefile(Project *p) {
       arena_printf(p->arena, "%s: written by `nereid build` for %s",
                    project_comment(p->arena, p->options->model), p->options->targets);
   const Slot slots[] = {{"summary", model},
+                        {"name", project_name(p)},
                         {"flags", kernel_flags(p)},
                         {"embed", p->options->embed_weights ? " 1" : ""},
                         {"kernels", p->kernel_files},
@@ -421,7 +422,8 @@ static int write_headers(Project *p) {
                         {"places", arena_printf(p->arena, "%u", p->plan->nreturned)},
                         {"rank", arena_printf(p->arena, "%u", most_axes(p))}};
   const Slot target = {"target", p->targets[0].name};
-  int code = write_filled(p, "model.h", "model.h", slots, sizeof slots / sizeof *slots);
+  const char *header = arena_printf(p->arena, "%s.h", project_name(p));
+  int code = write_filled(p, header, "model.h", slots, sizeof slots / sizeof *slots);
   if (code) return code;
   return write_filled(p, "kernels.h", p->gpu ? "kernels_cuda.h" : "kernels_cpu.h", &target, 1);
 }
@@ -469,7 +471,8 @@ static int compile(Project *p) {
 }
 
 static int write_all(Project *p) {
-  static const char *const products[] = {"libmodel.a", "model", NULL};
+  const char *name = project_name(p);
+  const char *const products[] = {arena_printf(p->arena, "lib%s.a", name), name, NULL};
   int code = project_write_weights(p);
   if (!code) code = project_write_kernels(p);
   if (!code) code = project_write_plan(p);

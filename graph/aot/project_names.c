@@ -1,5 +1,5 @@
-/* The exported names of a project under another prefix than model, for programs with several
- * models. */
+/* The exported names of a project, its header, library and program under another name than model,
+ * for programs with several models. */
 #include <ctype.h>
 #include <string.h>
 
@@ -9,11 +9,21 @@
 
 enum { NAME_MAX_ = 32 };
 
+/* Headers of projects and targets of their Makefile, which NAME.h and the program would replace. */
+static const char *const taken[] = {"plan",  "kernels", "npy",       "npy_header",     "team",
+                                    "cores", "cuda",    "device",    "registers",      "all",
+                                    "clean", "libs",    "buffer_offsets"};
+
 int project_check_name(const char *name) {
   size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
   bool good = n && !name[n] && n <= NAME_MAX_ && name[0] >= 'a' && name[0] <= 'z';
-  return good ? 0 : error_set(NEREID_E_USAGE, E_BUILD_NAME, name, NAME_MAX_);
+  if (!good) return error_set(NEREID_E_USAGE, E_BUILD_NAME, name, NAME_MAX_);
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    if (!strcmp(name, taken[i])) return error_set(NEREID_E_USAGE, E_BUILD_NAME_TAKEN, name);
+  return 0;
 }
+
+const char *project_name(const Project *p) { return p->options->name ? p->options->name : "model"; }
 
 typedef struct {
   Text out;
@@ -55,9 +65,21 @@ static const char *end_of_prose(const char *s) {
   return end + 1;
 }
 
+/* The header and the library have the name in prose as well. */
+static bool put_file(Renaming *r, const char *s, size_t n) {
+  bool header = n == 5 && !memcmp(s, "model.h", 7) && !python_is_word_char(s[7]);
+  bool library = n == 8 && !memcmp(s, "libmodel.a", 10) && !python_is_word_char(s[10]);
+  if (header || library) text_printf(&r->out, "%s%s", library ? "lib" : "", r->name);
+  return header || library;
+}
+
 static void put_words(Renaming *r, const char *s, const char *end, bool code) {
   while (s < end) {
     size_t n = word_length(s);
+    if (n && put_file(r, s, n)) {
+      s += n;
+      continue;
+    }
     if (n) put_word(r, s, n, code);
     else text_putn(&r->out, s, n = 1);
     s += n;

@@ -106,6 +106,8 @@ const char *project_type(Project *p, const PlanBuffer *b);
 
 /* Fails unless it may be the prefix of exported names. */
 int project_check_name(const char *name);
+/* The name of the header, the library and the program. */
+const char *project_name(const Project *p);
 /* C with the names that the options want; everywhere: in its comments and strings too. */
 const char *project_rename(Project *p, const char *text, bool everywhere);
 /* The prefix of exported names, without its _. */

@@ -625,7 +625,7 @@ def build(model, folder: str | os.PathLike, targets: str | None = None, name: st
 
     `model` is a Model or what load() takes, with its options.  `targets` is "sm_90a,sm_80" or
     "cpu"; the default is the GPU of this machine, else its CPU.  `name` makes the project export
-    NAME_run() and so on.  Returns remarks.
+    NAME_run() and so on, and have NAME.h and libNAME.a.  Returns remarks.
 
     A jit function is written as a C source and a header: see nereid.compiler.ahead.build_kernel()
     for its options.

@@ -52,9 +52,14 @@ def compare(got, expected, dtype):
     return np.linalg.norm(difference) / max(np.linalg.norm(expected.astype(np.float64)), 1e-30)
 
 
+def program_of(project):
+    """Its name is that of --name."""
+    return project / re.search(r"program `(\w+)`", (project / "Makefile").read_text())[1]
+
+
 def check_case(project, case, out):
-    run(project / "model", *numbered(case, "input"), "--out-dir", out)
-    dtypes = output_dtypes(project / "model")
+    run(program_of(project), *numbered(case, "input"), "--out-dir", out)
+    dtypes = output_dtypes(program_of(project))
     expected = numbered(case, "output")
     if len(expected) != len(dtypes):
         raise Failure(f"{len(dtypes)} outputs, not {len(expected)}")
@@ -129,7 +134,7 @@ def check_names(project, model, cc, flags):
     for name, other in ("one", "chain"), ("two", "dyn_mlp"):
         build(Task(other, cc=cc, cflags="-O0", options=["--name", name]), project / name)
     run(cc, "-Wall", "-Wextra", "-Werror", "-I", project, SOURCES / "two.c", "-o",
-        project / "both", project / "one" / "libmodel.a", project / "two" / "libmodel.a",
+        project / "both", project / "one" / "libone.a", project / "two" / "libtwo.a",
         *run("make", "-s", "-C", project / "one", "libs").stdout.split())
     run(project / "both", project / "one" / "weights.bin", project / "two" / "weights.bin")
 

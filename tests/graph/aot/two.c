@@ -1,7 +1,7 @@
 /* Two models in one program: `two ONE.bin TWO.bin`, of projects with the names one and two. */
-#include <one/model.h>
+#include <one/one.h>
 #include <stdio.h>
-#include <two/model.h>
+#include <two/two.h>
 
 static int no_input(void) { return one_input(ONE_INPUTS) == NULL && two_input(TWO_INPUTS) == NULL; }
 
