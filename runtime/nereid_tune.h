@@ -107,6 +107,26 @@ NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
 NEREID_API void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
+/* ---- the cost model ---- */
+
+/* What it expects of a launch, without a run.  us is 0 where there is nothing to go by. */
+typedef struct {
+  char device[128];           /* "NVIDIA H200", "cpu, 16 cores" */
+  double us, low_us, high_us; /* the time, and between what it probably is */
+  const char *bound;          /* by what: "memory", "cache", "tensor", "issue" or "latency" */
+  double memory_bytes, cache_bytes;
+  double tensor_flops, f32_flops; /* of matrix units, and others */
+  int registers, spilled;         /* of a thread */
+  int64_t shared_bytes;           /* of a program */
+  int occupancy;                  /* programs that a multiprocessor, or core, runs at a time */
+  double waves;                   /* programs by those that run at a time */
+} nereid_estimation;
+
+/* Of a launch on d; if d is NULL, on a device of r->target, or else the GPU that is here, or an
+ * H200.  `values` has integer arguments by name; others are unknown. */
+NEREID_API int nereid_estimate(nereid_estimation *out, nereid_device *d, const nereid_request *r,
+                               const uint32_t grid[3], const nereid_binding *values, int n);
+
 /* ---- records: measurements, kept from run to run and from machine to machine ----
  *
  * They are kept in a database, records.db, in the folder of the cache of compiled code,

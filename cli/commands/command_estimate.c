@@ -35,13 +35,6 @@ static int take_estimate_option(Estimation *e, int id, const char *value) {
   }
 }
 
-/* Without a target, the GPU at hand, or else an H200. */
-static void find_peaks(DevicePeaks *out, const char *target) {
-  if (!target) peaks_of_name(out, "cuda");
-  else if (!strncmp(target, "cpu", 3)) peaks_of_cpu(out);
-  else peaks_of_target(out, target);
-}
-
 static int print_device_estimate(const char *device, const Estimate *e) {
   Arena *a = arena_new();
   Text t = text_new(a);
@@ -60,7 +53,7 @@ static int print_estimate_of(Estimation *e, const uint32_t grid[3]) {
   if (status) return status;
   memcpy(l.grid, grid, sizeof l.grid);
   l.ints = names;
-  find_peaks(&peaks, e->request.api.target);
+  estimate_peaks(&peaks, e->request.api.target);
   Progress *p = progress_start("estimating", e->kernel->name);
   int code = estimate_launch(&found, &l);
   progress_stop(p);

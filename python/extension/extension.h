@@ -106,6 +106,7 @@ int add_memory(PyObject *module);
 
 PyObject *py_compile(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *py_emit(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *py_estimate(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* ---- records.c: measurements and timers ---- */

@@ -61,6 +61,8 @@ static PyMethodDef functions[] = {
      "compile(source, kernel, args, ...): an Image."},
     {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,
      "emit(source, kernel, args, ..., kind=): the text of a stage."},
+    {"estimate", (PyCFunction)(void (*)(void))py_estimate, METH_VARARGS | METH_KEYWORDS,
+     "estimate(source, kernel, args, ..., grid=, values=): what the cost model expects, a dict."},
     {"request_key", (PyCFunction)(void (*)(void))py_request_key, METH_VARARGS | METH_KEYWORDS,
      "request_key(source, kernel, args, ..., device=): 16 bytes, the key of what it computes."},
     {"records_find", py_records_find, METH_VARARGS,

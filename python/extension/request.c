@@ -280,6 +280,70 @@ PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs) {
   return out;
 }
 
+/* ---- the cost model ---- */
+
+enum { VALUES_MAX = 256 };
+
+typedef struct {
+  uint32_t grid[3];
+  nereid_binding values[VALUES_MAX];
+  int n;
+} Launch;
+
+/* grid=(x, y, z) and values={name: integer}, which are no part of the request. */
+static int read_launch(Call *c, Launch *l, PyObject *grid, PyObject *values) {
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  if (!grid || !PyArg_ParseTuple(grid, "III", &l->grid[0], &l->grid[1], &l->grid[2])) return -1;
+  while (values && PyDict_Next(values, &at, &name, &value) && l->n < VALUES_MAX) {
+    nereid_binding *b = &l->values[l->n++];
+    b->value = PyLong_AsLongLong(value);
+    if (PyErr_Occurred() || get_text(c, name, &b->name)) return -1;
+  }
+  return 0;
+}
+
+static PyObject *estimate_dict(const nereid_estimation *e) {
+  return Py_BuildValue(
+      "{s:s, s:d, s:d, s:d, s:s, s:d, s:d, s:d, s:d, s:i, s:i, s:L, s:i, s:d}", "device", e->device,
+      "us", e->us, "low_us", e->low_us, "high_us", e->high_us, "bound", e->bound, "memory_bytes",
+      e->memory_bytes, "cache_bytes", e->cache_bytes, "tensor_flops", e->tensor_flops, "f32_flops",
+      e->f32_flops, "registers", e->registers, "spilled", e->spilled, "shared_bytes",
+      (long long)e->shared_bytes, "occupancy", e->occupancy, "waves", e->waves);
+}
+
+static PyObject *estimate_call(Call *c, const Launch *l) {
+  nereid_estimation e;
+  unlock(c);
+  int code = nereid_estimate(&e, c->device ? c->device->device : NULL, &c->request, l->grid,
+                             l->values, l->n);
+  lock_again(c);
+  PyObject *out = code ? raise_failure(c->state, code) : estimate_dict(&e);
+  if (out && PyErr_Occurred()) Py_CLEAR(out); /* a lookup's */
+  return out;
+}
+
+PyObject *py_estimate(PyObject *module, PyObject *args, PyObject *kwargs) {
+  PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *out = NULL;
+  if (!rest) return NULL;
+  PyObject *grid = PyDict_GetItemString(rest, "grid");
+  PyObject *values = PyDict_GetItemString(rest, "values");
+  Py_XINCREF(grid);
+  Py_XINCREF(values);
+  if (grid) PyDict_DelItemString(rest, "grid");
+  if (values) PyDict_DelItemString(rest, "values");
+  Call c;
+  Launch l = {0};
+  if (!grid) PyErr_SetString(PyExc_TypeError, "estimate() needs a grid");
+  else if (!open_call(&c, module, args, rest) && !read_launch(&c, &l, grid, values))
+    out = estimate_call(&c, &l);
+  if (grid) close_call(&c);
+  Py_XDECREF(grid);
+  Py_XDECREF(values);
+  Py_DECREF(rest);
+  return out;
+}
+
 PyObject *py_emit(PyObject *module, PyObject *args, PyObject *kwargs) {
   Call c;
   PyObject *out = NULL;

@@ -16,6 +16,8 @@ typedef struct {
   int nints;
 } EstimateLaunch;
 
+/* Peaks of a device of the target; NULL: those of the GPU at hand, or else an H200's. */
+void estimate_peaks(DevicePeaks *out, const char *target);
 /* Compiles to level thread and estimates.  Keeps nothing, and may run in many threads at once. */
 int estimate_launch(Estimate *out, const EstimateLaunch *l);
 /* The same with the launch statistics that the estimate is made from (`stats` may be NULL). */

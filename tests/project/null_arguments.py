@@ -21,7 +21,7 @@ MAY_BE_NULL = {
     ("nereid_kernel_run", "args"), ("nereid_kernel_run", "extents"),
     ("nereid_launch_run_with", "args"), ("nereid_launch_run_with", "grid"),
     ("nereid_records_import", "change"), ("nereid_tuning_roof", "bandwidth"),
-    ("nereid_tuning_roof", "flops"),
+    ("nereid_tuning_roof", "flops"), ("nereid_estimate", "d"), ("nereid_estimate", "values"),
 }
 KINDS = {"int": ctypes.c_int, "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t,
          "double": ctypes.c_double, "uint64_t": ctypes.c_uint64}

@@ -285,6 +285,28 @@ def check_kernels():
     tally.check(seen[0]["b"] == 7 and seen[0]["N"] == N and seen[0]["out"] is out, "a grid's names")
 
 
+def check_estimates():
+    """What the cost model says: the same as `nereid estimate`, and nothing runs."""
+    out = np.zeros(N, np.float32)
+    grids = []
+    guess = copy.estimate(X, out, N, grid=lambda meta: grids.append(meta["N"]) or (64,),
+                          target="sm_90a")
+    tally.check(grids == [N] and guess.low_us < guess.us < guess.high_us, f"a GPU's: {guess!r}")
+    tally.check(guess.device.startswith("H200") and guess.registers > 0 and guess.waves > 0,
+                f"a GPU's: {guess!r}")
+    more = copy.estimate(X, out, N, grid=(1 << 20,), target="sm_90a")
+    tally.check(more.us > 10 * guess.us, f"more programs: {more}, {guess}")
+    here = copy.estimate(X, out, N, grid=(64,))
+    tally.check("core" in here.device and here.us > 0 and f"on {here.device}" in str(here),
+                f"here: {here}")
+    tally.check(not out.any(), "estimate() ran the kernel")
+    try:
+        copy.estimate(X, out, N, grid=(1,), target="sm_12")
+        tally.check(False, "an unknown target")
+    except nereid.NereidError as error:
+        tally.check("unknown target" in str(error), f"an unknown target: {error}")
+
+
 def check_gpus():
     class Array:
         __cuda_array_interface__ = {"data": (256, False), "typestr": "<f4", "shape": (4,)}
@@ -336,6 +358,6 @@ def check_torch():
 
 for check in (check_numbers, check_arrays, check_tuples, check_constants, check_descriptors,
               check_helpers, check_specialization, check_turns, check_start, check_kernels,
-              check_gpus, check_threads, check_torch):
+              check_estimates, check_gpus, check_threads, check_torch):
     check()
 sys.exit(tally.report())

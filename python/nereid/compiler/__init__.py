@@ -301,6 +301,7 @@ class Plan:
             return _nereid.emit(*self._request, kind=kind, target=target, **self._common)
 
         compiled = CompiledKernel(self.fn, image, kernel, metadata, emit)
+        compiled.request = (self._request, self._common, self.device)  # of nereid.runtime.estimate
         leaves = [(self._order[name], written) for name, _, written in image.params]
         return _nereid.Specialization(kernel, compiled, leaves, tuple(self._names.used), self.flags)
 

@@ -178,6 +178,13 @@ class JITFunction(_nereid.Dispatcher, KernelInterface):
         return self._launch(None, tuple(map(MockTensor.wrap_dtype, args)),
                             {k: MockTensor.wrap_dtype(v) for k, v in kwargs.items()})
 
+    def estimate(self, *args, grid, target=None, **kwargs):
+        """How long a launch on these arguments will take, as the cost model expects it: on the
+        device that would run it, or on a GPU by its target, "sm_90a"."""
+        from nereid.runtime.estimate import estimate
+
+        return estimate(self, args, kwargs, grid, target)
+
     def preload(self, specialization_data: str):
         """Compiles for the kind of arguments that knobs.runtime.jit_cache_hook was told of, in this
         process or another; gives the CompiledKernel."""
