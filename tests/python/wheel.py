@@ -119,8 +119,10 @@ def environment(folder, python, wheel):
     # That of another version of Python works for some.
     own = PYTHON if run(python, "-m", "pip", "--version")[0] else python
     pip = [own, "-m", "pip", "--python", inside, "--disable-pip-version-check"]
-    for version in (older(folder, wheel), wheel):
+    before = older(folder, wheel)
+    for version in (before, wheel):
         succeeds("pip install", *pip, "install", "-q", "--no-index", "--no-deps", version)
+    before.unlink()
     return inside, pip
 
 
