@@ -279,10 +279,11 @@ static Node *is_at_place(Build *b, const Along *a, int64_t i) {
 
 static Node *write_few(Build *b, const Along *a, bool adds) {
   Node *src = scatter_source(b, a), *y = a->x;
+  Node *zero = build_full(b, 0, NULL, build_int(b, 0), y->type.dtype);
   for (int64_t i = 0; i < a->index->type.shape[a->axis]->value; i++) {
     Dim at = build_const(b, i), end = build_const(b, i + 1);
     Node *new = build_slice(b, src, a->axis, at, end, 1), *here = is_at_place(b, a, i);
-    if (adds) y = build_add(b, y, build_where(b, here, arg_node(new), build_int(b, 0)));
+    if (adds) y = build_add(b, y, build_where(b, here, arg_node(new), arg_node(zero)));
     else y = build_where(b, here, arg_node(new), arg_node(y));
   }
   return build_finished(b, y);

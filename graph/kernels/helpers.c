@@ -5,10 +5,13 @@
 #include "graph/ir/python_words.h"
 
 /* poly.py is the last: the others name its functions. */
-static const char *const files[] = {
-    "airy.py",       "assert.py", "bessel.py",           "check.py",    "draws.py", "float8.py",
-    "gcd.py",        "gelu.py",   "incomplete_gamma.py", "matrix.py",   "mish.py",  "next_after.py",
-    "orthogonal.py", "scans.py",  "search.py",           "suppress.py", "zeta.py",  "poly.py"};
+static const char *const files[] = {"airy.py",       "assert.py",   "bessel.py",
+                                    "check.py",      "draws.py",    "float8.py",
+                                    "gcd.py",        "gelu.py",     "incomplete_gamma.py",
+                                    "matrix.py",     "mish.py",     "next_after.py",
+                                    "orthogonal.py", "power.py",    "scans.py",
+                                    "search.py",     "suppress.py", "zeta.py",
+                                    "poly.py"};
 
 static size_t helper_name_length(const char *s) {
   size_t n = 0;

@@ -282,13 +282,14 @@ static const char *product_expression(const Context *c, int n) {
   return t.data;
 }
 
-/* Of integers: right up to 2^53, above which f64 does not represent all of them. */
+/* Of integers: products, which wrap as eager mode's do; an exponent that is known takes as many as
+ * it has bits. */
 static const char *integer_power(const Context *c) {
   enum { FACTORS_MAX = 8 };
   double n = c->p->operands[1].kind == ARG_NODE ? NAN : operand_number(c, 1);
   if (n >= 1 && n <= FACTORS_MAX) return product_expression(c, (int)n);
-  return "libdevice.rint(libdevice.pow(tl.cast({0}, tl.float64), tl.cast({1}, tl.float64)))"
-         ".to(tl.{t})";
+  if (n >= 0) return "constant_power({0}, {1})";
+  return "integer_power(tl.cast({0}, tl.{t}), tl.cast({1}, tl.{t}))";
 }
 
 /* A cast of a number would round it to f32 first. */
@@ -346,6 +347,7 @@ bool prim_branches(const Node *n) {
   if (prim_kind(n->op) != PRIM_POINTWISE) return false;
   Rule rule = rows[n->op->id].rule;
   if (rule == LOOP) return true;
+  if (rule == POWER) return dtype_is_int(n->type.dtype) && n->args[1].kind == ARG_NODE;
   bool may = rule == BRANCH || rule == REMAINDER || rule == ROUNDED;
   return may && dtype_is_float(n->type.dtype);
 }

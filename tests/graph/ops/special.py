@@ -35,6 +35,14 @@ ARRAYS.update({
     "f": np.array([0.0, -0.0, 1.0, -1.5, 3e-40, 1e38, inf, nan], np.float32),
     "g": np.array([1.0, -1.0, inf, -inf, 0.0, inf, 0.0, 1.0], np.float32),
 })
+def powers(x, n):
+    """Of integers, which wrap; only 1 and -1 have an inverse."""
+    bits = 8 * x.dtype.itemsize
+    of = [int(a)**int(b) if b >= 0 else a**(b % 2) if abs(a) == 1 else 0
+          for a, b in zip(x.tolist(), n.tolist())]
+    return np.array([(p + 2**(bits - 1)) % 2**bits - 2**(bits - 1) for p in of], x.dtype)
+
+
 UNARY = {
     "special_i0e": [
         0.99999900000075, 0.7575806251825479, 0.34051568798247095, 0.30850832255367105,
@@ -166,6 +174,10 @@ CASES = [
     ("special_legendre_polynomial_p.x_scalar(0.3, orders)", lambda n: legendre(0.3, n)),
     ("special_legendre_polynomial_p.n_scalar(near, 3)", lambda x: legendre(x, 3)),
     ("special_hermite_polynomial_he.default(near, orders)", hermite(512)),
+    ("pow.Tensor_Tensor(m, n)", powers), ("pow.Tensor_Tensor(u, v)", powers),
+    ("pow.Tensor_Scalar(m, 87)", lambda m: powers(m, np.full_like(m, 87))),
+    ("pow.Tensor_Scalar(u, 9)", lambda u: powers(u, np.full_like(u, 9))),
+    ("pow.Scalar(3, n)", lambda n: powers(np.full_like(n, 3), n)),
     ("gcd.default(m, n)", lambda m, n: np.array([6, 5, 0, 4, 1, 12, -2, 25], np.int8)),
     ("lcm.default(u, v)", np.lcm),
     ("nextafter.default(f, g)", np.nextafter),
