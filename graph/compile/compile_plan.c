@@ -623,6 +623,30 @@ static bool all_primitive(Graph *g) {
   return good;
 }
 
+/* A number that is no integer of sizes, among what an op takes; NULL: there is none. */
+static const Node *number_among(const Node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    const Node *x = n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+    bool number = x && (x->type.kind == VALUE_FLOAT || x->type.kind == VALUE_BOOL);
+    if (number || (x && x->type.kind == VALUE_INT && !x->type.value)) return x;
+  }
+  return NULL;
+}
+
+/* Kernels have sizes and literals as numbers. */
+static bool all_numbers_known(Graph *g) {
+  bool good = true;
+  for (const Node *n = g->first; n; n = n->next) {
+    bool kernel = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE;
+    const Node *x = kernel ? number_among(n) : NULL;
+    if (!x) continue;
+    diag_error(g->diags, n->location, E_GRAPH_OPERAND_NUMBER, n->name, x->name,
+               x->op ? x->op->target : "the caller");
+    good = false;
+  }
+  return good;
+}
+
 static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
   bug_stage("fuse");
@@ -662,7 +686,9 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   g->deterministic = options->deterministic;
   g->libraries = options->libraries;
   g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;
-  if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
+  if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_numbers_known(g) ||
+      !all_passed(g))
+    return false;
   if (!loops_hoist(g)) return false;
   graph_concat_in_slices(g);
   graph_insert_copies(g);

@@ -17,5 +17,6 @@ nereid graph number.py n=3 n=4 --device interp
 nereid graph number.py n=3 $TMP/x.npy m=4 $TMP/n.npy --device interp
 nereid graph number.py --range s1=2..4 n=5 --random-inputs --device interp
 nereid graph number_kinds.py --random-inputs --device interp
+nereid graph number_operand.py --random-inputs --device interp
 sed 's/"i64\[\]" gives/"f32[]" gives/' $TMP/n.plan > $TMP/bad.plan
 nereid graph $TMP/bad.plan --emit plan 2>&1 | sed "s#.*/bad.plan#bad.plan#" >&2
