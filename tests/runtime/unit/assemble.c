@@ -240,7 +240,7 @@ static void test_source(void) {
   char *source, *header;
   if (image_new(&image, "k", params, 3) || image_add_variant(image, &v, true)) abort();
   check_call(!nereid_image_source(&source, &header, image, "mine"), "a source");
-  check_got(strstr(header, "    int32_t int_,\n    uint16_t shape_0,\n    CUdeviceptr shape_0_)"),
+  check_got(strstr(header, "    int32_t k_int,\n    uint16_t shape_0,\n    CUdeviceptr shape_0_)"),
             "names", header);
   static const char *const parts[] = {
       "((v[0] == INT64_C(3)) && (floor_mod(v[2], INT64_C(16)) == INT64_C(0)))",
