@@ -803,10 +803,10 @@ def main():
     check_segments()
     if not NAMES:
         check_dropout()
-    check_dropout_again()
         check_fallback_random()
         check_distributions()
         check_multinomial()
+    check_dropout_again()
     if DEVICE == "cuda" and not NAMES:
         import torch_indices
 
