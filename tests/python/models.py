@@ -184,7 +184,7 @@ def check_build():
         path = pathlib.Path(folder) / "project"
         notes = nereid.build(TEXT.replace("s0", "6").replace("Sym(4*6)", "Sym(24)"), path, "cpu",
                              name="sums")
-        check(isinstance(notes, list) and "sums_run" in (path / "model.h").read_text(), "a project")
+        check(isinstance(notes, list) and "sums_run" in (path / "sums.h").read_text(), "a project")
         check((path / "Makefile").exists(), "its Makefile")
         raises("a folder in use", nereid.NereidError,
                lambda: nereid.build(TEXT, ROOT / "tests", "cpu"), "tests")
