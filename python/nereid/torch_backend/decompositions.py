@@ -18,7 +18,6 @@ aten = torch.ops.aten
 _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
-          aten.grid_sampler_2d,
           aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
 
