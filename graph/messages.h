@@ -292,8 +292,8 @@
 #define E_GRAPH_INPUT_KIND \
   "input %s is neither a tensor nor an integer; export the model with a tensor in its place"
 #define E_GRAPH_OPERAND_NUMBER \
-  "%s takes the number %s, which %s computes, as an operand; of numbers only literals and integers " \
-  "of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
+  "%s takes the number %s, which %s computes, as an operand; of numbers only literals and " \
+  "integers of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
 #define E_GRAPH_OUTPUT_KIND \
   "output %s is neither a tensor nor a size; return a tensor from the model in its place"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"

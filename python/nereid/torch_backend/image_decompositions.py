@@ -108,8 +108,8 @@ def _neighbours(points, sizes, mode, padding, corners):
 
 
 def _parts(neighbours, apart: bool):
-    """The neighbours all together, or each by itself.  A C compiler takes a loop over them well; on a
-    GPU one thread sums up all of a point's, and keeps what they share in registers."""
+    """The neighbours all together, or each by itself.  A C compiler takes a loop over them well; on
+    a GPU a thread sums up all of a point's, and keeps what they share in registers."""
     place, inside, weights, slopes = neighbours
     if not apart:
         yield neighbours

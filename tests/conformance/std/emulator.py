@@ -502,6 +502,7 @@ tl.full = lambda shape, v, dtype: Tile(np.full(shape, v, dtype.np))
 tl.arange = lambda a, b: Tile(np.arange(a, b, dtype=np.int32))
 tl.reshape = lambda x, *s: Tile(
     x.a.reshape(s[0] if len(s) == 1 and isinstance(s[0], (list, tuple)) else s))
+tl.permute = lambda x, order: Tile(x.a.transpose([int(getattr(i, "a", i)) for i in order]))
 tl.expand_dims = _expand_dims
 tl.broadcast_to = lambda x, *s: Tile(
     np.broadcast_to(x.a, s[0] if isinstance(s[0], (list, tuple)) else s))
