@@ -18,6 +18,7 @@ aten = torch.ops.aten
 _WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
+          aten.grid_sampler_2d,
           aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
 
@@ -87,9 +88,9 @@ def _cat(tensors, dim=0):
 
 @decomposes(aten.max_unpool2d.default)
 def _max_unpool2d(self, indices, output_size):
-    # PyTorch's fake tensors lose that the result of such images is one, too.
+    # PyTorch's fake tensors lose that the result of such images is one, too, on a CPU.
     last = torch.channels_last
-    if self.dim() != 4 or self.is_contiguous() or not self.is_contiguous(memory_format=last):
+    if self.is_cuda or self.dim() != 4 or self.is_contiguous() or not self.is_contiguous(memory_format=last):
         return NotImplemented
     unpooled = aten.max_unpool2d.default(self.contiguous(), indices, output_size)
     return unpooled.contiguous(memory_format=last)

@@ -123,16 +123,6 @@ def _parts(neighbours, apart: bool):
         yield one(place), one(inside), [one(x) for x in weights], [one(x) for x in slopes]
 
 
-@decomposes(aten.grid_sampler_2d.default)
-def _grid_sampler(a, grid, interpolation_mode=0, padding_mode=0, align_corners=False):
-    # On a CPU it stays whole, with a loop over neighbours (graph/decompose/vision).
-    if not a.is_cuda:
-        return NotImplemented
-    from torch._decomp.decompositions import grid_sampler_2d
-
-    return grid_sampler_2d(a, grid, interpolation_mode, padding_mode, align_corners)
-
-
 def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
     n, sizes = x.dim() - 2, list(x.shape[2:])
     if mode == _CUBIC and n != 2:
