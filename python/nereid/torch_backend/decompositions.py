@@ -90,7 +90,8 @@ def _cat(tensors, dim=0):
 def _max_unpool2d(self, indices, output_size):
     # PyTorch's fake tensors lose that the result of such images is one, too, on a CPU.
     last = torch.channels_last
-    if self.is_cuda or self.dim() != 4 or self.is_contiguous() or not self.is_contiguous(memory_format=last):
+    images = self.dim() == 4 and self.is_contiguous(memory_format=last)
+    if self.is_cuda or not images or self.is_contiguous():
         return NotImplemented
     unpooled = aten.max_unpool2d.default(self.contiguous(), indices, output_size)
     return unpooled.contiguous(memory_format=last)
