@@ -7,9 +7,9 @@
 FILE is test/inductor/test_torchinductor.py of PyTorch's sources, of a version that the installed
 PyTorch can import.  Tests of the code that TorchInductor generates are left out: they ask for its
 text, its counters or its passes.  The others run one by one in N processes, each ended after
-SECONDS in a test; a process that dies is a failed test.  inductor_reasons.txt beside this file names the
-tests that are known to fail, each with its reason; any other failure makes the status 1.  RESULTS
-gets a line of JSON a test.
+SECONDS in a test; a process that dies is a failed test.  inductor_reasons.txt beside this file
+names the tests that are known to fail, each with its reason; any other failure makes the status 1.
+RESULTS gets a line of JSON a test.
 """
 
 import argparse

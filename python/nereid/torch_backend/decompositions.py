@@ -252,9 +252,8 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
         rows = rows * per_sample_weights.unsqueeze(1)
     total = torch.zeros(offsets.shape[0], weight.shape[1], device=weight.device)
     total = total.index_add(0, bag, rows)[:bags].to(weight.dtype)
-    sizes = torch.zeros_like(offsets).index_add(0, bag, torch.ones_like(bag).to(offsets.dtype))
-    sizes = sizes[:bags].clone()
-    return total.clone(), offsets.new_zeros(0), sizes, torch.zeros_like(sizes)
+    # PyTorch counts no sizes for sums.
+    return total.clone(), offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
 
 
 @decomposes(aten.masked_scatter.default)
