@@ -301,7 +301,10 @@ RARE void vprint_u32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
 #endif
 #ifndef NEREID_vstore_u16
 #define NEREID_vstore_u16
-INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+INLINE void vstore_u16(char *p, vu16 v) {
+  typedef vu16 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
 #endif
 #ifndef NEREID_vstore_f16
 #define NEREID_vstore_f16

@@ -44,13 +44,12 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
-#endif
 #ifndef NEREID_vstore_i32
 #define NEREID_vstore_i32
-INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
+INLINE void vstore_i32(char *p, vi32 v) {
+  typedef vi32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
@@ -62,6 +61,10 @@ INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_i32
 #define NEREID_vload_i32

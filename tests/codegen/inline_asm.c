@@ -115,11 +115,18 @@ INLINE void stream_bytes(char *p, const char *from, int n) {
   memcpy(p, from, n);
 }
 #endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
 #ifndef NEREID_vstream_f32
 #define NEREID_vstream_f32
 INLINE void vstream_f32(char *p, vf32 v, bool stream) {
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
-  else memcpy(p, &v, sizeof v);
+  else vstore_f32(p, v);
 }
 #endif
 #ifndef NEREID_load_u64

@@ -137,7 +137,10 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
 #endif
 #ifndef NEREID_vstore_f32
 #define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32

@@ -176,11 +176,18 @@ INLINE void stream_bytes(char *p, const char *from, int n) {
   memcpy(p, from, n);
 }
 #endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) {
+  typedef vu16 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
 #ifndef NEREID_vstream_u16
 #define NEREID_vstream_u16
 INLINE void vstream_u16(char *p, vu16 v, bool stream) {
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
-  else memcpy(p, &v, sizeof v);
+  else vstore_u16(p, v);
 }
 #endif
 #ifndef NEREID_vto_u16
