@@ -40,6 +40,9 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  * and looks like no macro. */
 const char *c_identifier(Arena *a, const char *name);
 
+/* The suffixes of the names of a kernel's functions in C. */
+#define C_FUNCTIONS "", "_program", "_range", "_share", "_ns", "_launch"
+
 /* The lanes of a unit that c_print made; 0 for another text. */
 int c_lanes(const char *unit);
 

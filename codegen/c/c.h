@@ -107,9 +107,6 @@ void c_find_scopes(Gen *g);
 const char *c_function_name(Arena *a, const char *name);
 
 /* ---- names.c ---- */
-/* What the names of a kernel's functions end in. */
-#define C_FUNCTIONS "", "_program", "_range", "_share", "_ns", "_launch"
-
 /* Names the variables and the kernel.  No name is a word of C or of a helper, no name looks like
  * a macro, and no two are equal; those below are new ones besides. */
 void c_name_all(Gen *g);

@@ -10,7 +10,8 @@ static bool is_listed(const char *words, const char *name) {
   return false;
 }
 
-/* Words of C and of its compilers, and what the fixed parts of a unit declare. */
+/* Keywords and predefined macros of C compilers, and identifiers that a unit's fixed parts
+ * declare. */
 static bool is_word(const char *name) {
   static const char words[] =
       " auto break case char const continue default do double else enum extern float for goto if "

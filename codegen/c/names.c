@@ -46,7 +46,7 @@ static bool reserve_name(Gen *g, const char *name) {
   return ir_map_put(&g->taken, pool_name(g->nest->names, name), g);
 }
 
-/* The names of the unit's functions: the entry's, and with what C_FUNCTIONS adds. */
+/* The names of the unit's functions: the entry's with each suffix of C_FUNCTIONS. */
 static void name_functions(Gen *g) {
   static const char *const others[] = {C_FUNCTIONS};
   g->entry = c_function_name(g->arena, g->nest->name);

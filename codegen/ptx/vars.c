@@ -136,8 +136,8 @@ static bool ends_in_number(const char *s) {
   return k < n && k && s[k - 1] == '_';
 }
 
-/* What names are taken: registers, families of numbered ones, and stems of registers that end in a
- * number, each without its number.  A family needs a stem of its own. */
+/* Names in use: registers, families of numbered registers, and stems (names of registers without
+ * the number at their end).  A family needs a stem of its own. */
 typedef struct {
   Pool *pool;
   IrMap registers, families, stems;

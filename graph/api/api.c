@@ -230,7 +230,7 @@ static int plan_model(nereid_executable *e, nereid_graph *g, const nereid_graph_
   return model_plan(e->model, &options->compile);
 }
 
-/* Where no plan holds the open sizes: what can be said of the inputs. */
+/* Where no plan holds the open sizes: a plan with the inputs alone, for their descriptions. */
 static int plan_inputs_alone(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
                              ModeOptions *options, int code) {
   if (api_is_sized(e)) return code;

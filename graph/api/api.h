@@ -44,8 +44,8 @@ struct nereid_executable {
   SizedPlans *sized; /* where the plan does not hold for a run; NULL: there are none */
 };
 
-/* Is there no plan for open sizes?  `e` then has one that returns the inputs, for what can be said
- * of them. */
+/* Is there no plan for open sizes?  `e` then has a plan that returns the inputs, for their
+ * descriptions. */
 static inline bool api_is_sized(const nereid_executable *e) { return e->model->refused != NULL; }
 
 typedef enum {

@@ -13,7 +13,6 @@
 enum { LOOP_TRIPS = 8, DEPTH_MOST = 6 }; /* assumed trips of a loop; deeper ones count no more */
 
 typedef struct {
-  const TileFunc *fn;
   Arena *arena; /* scratch */
   bool *marked; /* by value id: data */
   VEC(TileValue *) pending;
@@ -30,8 +29,8 @@ static void mark_args(Widths *w, const TileOp *op, uint32_t from) {
   for (uint32_t i = from; i < op->nargs; i++) mark(w, op->args[i]);
 }
 
-/* What memory and control take as data; an op that reads and writes takes its first operands as
- * addresses as well. */
+/* Operands that an op writes to memory, its addresses and masks left out, and those of impure
+ * assembly. */
 static void mark_roots(TileOp *op, void *context) {
   Widths *w = context;
   switch (op->code) {
@@ -81,7 +80,7 @@ static void count_block(Widths *w, const TileBlock *b, int64_t times, int depth)
 
 /* Is more than half of the data 64 bits wide? */
 static bool is_wide(const TileFunc *f, Arena *scratch) {
-  Widths w = {.fn = f, .arena = scratch, .marked = ARENA_ARRAY(scratch, bool, f->nvalues)};
+  Widths w = {.arena = scratch, .marked = ARENA_ARRAY(scratch, bool, f->nvalues)};
   tile_walk(f->body, mark_roots, &w);
   while (w.pending.len) {
     const TileValue *v = w.pending.data[--w.pending.len];

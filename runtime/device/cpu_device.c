@@ -371,7 +371,7 @@ static bool is_export_of(const char *name, const char *entry) {
   size_t n = strlen(entry);
   if (strncmp(name, entry, n) != 0) return false;
   const char *rest = name + n;
-  static const char *const others[] = {"", "_program", "_range", "_share", "_ns", "_launch"};
+  static const char *const others[] = {C_FUNCTIONS};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (!strcmp(rest, others[i])) return true;
   return false;

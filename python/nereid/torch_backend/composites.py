@@ -19,7 +19,7 @@ def _reversed_cumsum(x, dim: int):
 
 def _cumprod_backward(grad, input, dim: int, output):
     """With c zeros up to an element: where c is 0 the quotient by the element; at the first zero
-    the sum over products without it; behind it every product has it as a factor."""
+    the sum over products without it; after it every product has it as a factor."""
     if not input.dim():
         return grad
     x, products = input.conj(), output.conj()

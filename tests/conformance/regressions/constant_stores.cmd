@@ -7,5 +7,5 @@ for target in cpu:4 cpu:8 cpu:16; do
         --device cpu --target $target
     done
   done
-  nereid run constant_stores.py:steps 'o=zeros:f32[4194304]' -D N=16 -D M=4 --grid 262144 --device cpu --target $target
+  nereid run constant_stores.py:steps 'o=zeros:f32[16777216]' -D N=16 -D M=4 --grid 1048576 --device cpu --target $target
 done | sed 's/.* sum/sum/' | uniq -c
