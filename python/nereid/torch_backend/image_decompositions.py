@@ -4,7 +4,6 @@ that Nereid has."""
 from __future__ import annotations
 
 import functools
-import itertools
 
 import torch
 
@@ -107,26 +106,12 @@ def _neighbours(points, sizes, mode, padding, corners):
     return torch.where(inside, place, 0), inside, weights, slopes
 
 
-def _parts(neighbours, apart: bool):
-    """The neighbours all together, or each by itself.  A C compiler takes a loop over them well; on
-    a GPU a thread sums up all of a point's, and keeps what they share in registers."""
-    place, inside, weights, slopes = neighbours
-    if not apart:
-        yield neighbours
-        return
-    for corner in itertools.product(*(range(count) for count in place.shape[1:-1])):
-        def one(x):
-            for axis, k in enumerate(corner, 1):
-                x = x.narrow(axis, min(k, x.shape[axis] - 1), 1)
-            return x
-
-        yield one(place), one(inside), [one(x) for x in weights], [one(x) for x in slopes]
-
-
 def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
     n, sizes = x.dim() - 2, list(x.shape[2:])
     if mode == _CUBIC and n != 2:
         return NotImplemented
+    if x.is_cuda:
+        return NotImplemented  # PyTorch reads a point once, not once a neighbour.
     if 0 in (*x.shape, *grid.shape):
         return (torch.zeros_like(x) if wanted[0] else None,
                 torch.zeros_like(grid) if wanted[1] else None)
@@ -146,24 +131,21 @@ def _grid_gradients(grad, x, grid, mode, padding, corners, wanted):
         scales.append(slope * span * 0.5)
     g = grad.reshape([batch, channels, *[1] * n, -1])
     flat, taps = x.reshape(batch, channels, -1), list(range(1, 1 + n))
-    grad_x, by_axis = torch.zeros_like(flat), [0.0] * n
-    neighbours = _neighbours(points, sizes, mode, padding, corners)
-    for place, inside, weights, slopes in _parts(neighbours, apart=x.is_cuda):
-        wide = [batch, channels, *place.shape[1:]]
-        places = place.unsqueeze(1).expand(wide).reshape(batch, channels, -1)
-        inside = inside.unsqueeze(1)
-        if wanted[0]:
-            part = torch.where(inside, g * _product(weights).unsqueeze(1), 0).expand(wide)
-            grad_x = grad_x.scatter_add(2, places, part.reshape(places.shape))
-        if wanted[1] and mode != _NEAREST:
-            values = flat.gather(2, places).reshape(wide)
-            pull = (torch.where(inside, values, 0) * g).sum(1)
-            for i in range(n):
-                slope = _product([*weights[:i], slopes[i], *weights[i + 1:]])
-                by_axis[i] = by_axis[i] + (pull * slope).sum(taps)
-    if mode == _NEAREST:
-        by_axis = [torch.zeros_like(scale) for scale in scales]
-    by_axis = [value * scale for value, scale in zip(by_axis, scales)]
+    grad_x = torch.zeros_like(flat)
+    place, inside, weights, slopes = _neighbours(points, sizes, mode, padding, corners)
+    wide = [batch, channels, *place.shape[1:]]
+    places = place.unsqueeze(1).expand(wide).reshape(batch, channels, -1)
+    inside = inside.unsqueeze(1)
+    if wanted[0]:
+        part = torch.where(inside, g * _product(weights).unsqueeze(1), 0).expand(wide)
+        grad_x = grad_x.scatter_add(2, places, part.reshape(places.shape))
+    by_axis = [torch.zeros_like(scale) for scale in scales]
+    if wanted[1] and mode != _NEAREST:
+        values = flat.gather(2, places).reshape(wide)
+        pull = (torch.where(inside, values, 0) * g).sum(1)
+        for i, scale in enumerate(scales):
+            slope = _product([*weights[:i], slopes[i], *weights[i + 1:]])
+            by_axis[i] = (pull * slope).sum(taps) * scale
     grad_grid = torch.stack(by_axis[::-1], -1).reshape(grid.shape).to(at_dtype)
     grad_x = grad_x.reshape(x.shape).to(dtype)
     return grad_x if wanted[0] else None, grad_grid if wanted[1] else None

@@ -184,6 +184,13 @@ def places_reason(node) -> str | None:
     return None if is_known(of.storage_offset() == 0) else "places in a part of a tensor"
 
 
+def _slower_reason(node, device) -> str | None:
+    """Operators whose kernel in PyTorch was measured to be faster (decision 182)."""
+    if node.target is aten.grid_sampler_2d.default and device.type == "cuda" and node.args[2] == 2:
+        return "PyTorch's kernel for bicubic samples is faster"
+    return None
+
+
 def reason_against(node) -> str | None:
     """Why PyTorch runs the node; None: Nereid does."""
     device = device_of(node)
@@ -194,6 +201,9 @@ def reason_against(node) -> str | None:
     if node.target is torch.ops.prims.device_put.default:
         return f"a copy from {device_of(node.args[0])} to {device}"
     reason = target_reason(node) or _operand_reason(node, device)
+    if reason:
+        return reason
+    reason = _slower_reason(node, device)
     if reason:
         return reason
     if node.target is aten.copy_.default:
