@@ -3,8 +3,8 @@
  *
  * FAKE_LIBRARIES_LOG names the file to which calls are written.  FAKE_LIBRARIES=lacks makes
  * cuBLASLt and cuDNN find no algorithm, =refuses make no context, =fails calls fail, =idle products
- * of the BLAS end at once, without a result, and =slow after 20 ms; =frugal makes cuBLASLt need no
- * workspace.
+ * end at once, without a result, and =slow those of the BLAS after 20 ms; =frugal makes cuBLASLt
+ * need no workspace.
  * FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
@@ -285,6 +285,7 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
            d->transpose_b ? "T" : "N", d->transpose_a ? "T" : "N", d->epilogue,
            d->tf32 ? " tf32" : "");
   write_call("cublasLtMatmul", what);
+  if (setting_is("idle")) return 0;
   Product p = {*d, *al, *bl, *ol, a, b, out};
   if (!capture_work(stream, run_product, &p, sizeof p)) run_product(&p);
   return 0;
