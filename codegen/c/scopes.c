@@ -75,8 +75,7 @@ static void find_occurrences(Walk *w, const NestBlock *b) {
 /* ---- deciding ---- */
 
 static bool is_any_loop(const NestStmt *s) {
-  return s && (s->code == NEST_FOR || s->code == NEST_WHILE || s->code == NEST_SERIAL ||
-               s->code == NEST_UNROLL);
+  return s && (nest_flags(s) & NEST_IS_LOOP);
 }
 
 static const NestBlock *out_of_loops(const NestBlock *b) {

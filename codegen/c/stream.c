@@ -43,22 +43,20 @@ static const NestVar *root_parameter(const Search *s, const Ref *r) {
   return NULL;
 }
 
+static bool orders_accesses(const NestStmt *st) {
+  unsigned flags = nest_flags(st);
+  bool is_volatile = (flags & NEST_IS_READ) && (flags & NEST_IS_ORDERED);
+  return (flags & NEST_IS_ATOMIC) || is_volatile || st->code == NEST_FENCE;
+}
+
 static void look(Search *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
-    switch (st->code) {
-      case NEST_ATOM:
-      case NEST_ATOM_CAS:
-      case NEST_RED:
-      case NEST_FENCE: s->ordered = true; break;
-      case NEST_LD: {
-        if (nest_int(st, NA_volatile, 0)) s->ordered = true;
-        if (st->mems[0].buffer) break;
-        const NestVar *p = root_parameter(s, &st->mems[0].base);
-        if (p) s->loaded[p->id] = true;
-        else s->unknown = true;
-        break;
-      }
-      default: break;
+    bool reads = nest_flags(st) & NEST_IS_READ;
+    s->ordered |= orders_accesses(st);
+    if (reads && !st->mems[0].buffer) {
+      const NestVar *p = root_parameter(s, &st->mems[0].base);
+      if (p) s->loaded[p->id] = true;
+      else s->unknown = true;
     }
     for (uint32_t r = 0; r < st->nregions; r++) look(s, st->regions[r]);
   }

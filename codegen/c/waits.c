@@ -5,9 +5,9 @@
 
 static bool reads_what_others_write(const NestBlock *b, bool condition) {
   for (const NestStmt *s = b->first; s; s = s->next) {
-    if (s->code == NEST_ATOM || s->code == NEST_ATOM_CAS) return true;
-    if (s->code == NEST_LD && !s->mems[0].buffer && (condition || nest_int(s, NA_volatile, 0)))
-      return true;
+    unsigned flags = nest_flags(s), now = NEST_IS_ATOMIC | NEST_IS_ORDERED;
+    bool reads = (flags & NEST_IS_READ) && ((flags & NEST_IS_ATOMIC) || !s->mems[0].buffer);
+    if (reads && (condition || (flags & now))) return true;
     for (uint32_t i = 0; i < s->nregions; i++)
       if (reads_what_others_write(s->regions[i], condition)) return true;
   }

@@ -44,7 +44,7 @@ static int count_stmts(const NestBlock *b, int limit) {
   int n = 0;
   for (const NestStmt *s = b->first; s && n <= limit; s = s->next) {
     int times = s->code == NEST_UNROLL ? s->index->extent : 1, inside = 0;
-    if (s->code == NEST_MMA || s->code == NEST_WGMMA) return limit + 1;
+    if (nest_flags(s) & NEST_IS_PRODUCT) return limit + 1;
     for (uint32_t i = 0; i < s->nregions; i++) inside += count_stmts(s->regions[i], limit);
     n += inside > limit / times ? limit + 1 : 1 + inside * times;
   }

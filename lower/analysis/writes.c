@@ -134,19 +134,17 @@ bool lower_check_const(const Unit *u) {
 /* ---- loop nests ---- */
 
 static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
-  bool reads = s->code == NEST_LD || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS;
-  for (uint32_t d = 0; d < s->ndsts && !reads; d++)
+  unsigned flags = nest_flags(s);
+  for (uint32_t d = 0; d < s->ndsts && !(flags & NEST_IS_READ); d++)
     for (uint32_t i = 0; i < s->nsrcs; i++) {
       const NestVar *to = s->dsts[d].var, *from = s->srcs[i].var;
       if (to && from && holds_address(to->dtype))
         join_sources(f, set_of(f, to->id), set_of(f, from->id));
     }
-  bool writes =
-      s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
   bool loads = s->code == NEST_ATOM && !strcmp(nest_str(s, NA_kind, ""), "load");
-  if (writes && !loads && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
+  if ((flags & NEST_IS_WRITE) && !loads && !s->mems[0].buffer && s->mems[0].base.var)
     join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
-  for (uint32_t i = 0; i < s->nsrcs && s->code == NEST_ASM && nest_int(s, NA_volatile, 0); i++)
+  for (uint32_t i = 0; i < s->nsrcs && s->code == NEST_ASM && (flags & NEST_IS_EFFECT); i++)
     if (s->srcs[i].var) join_sources(f, f->written, set_of(f, s->srcs[i].var->id));
 }
 

@@ -729,7 +729,6 @@ Value bind_own_guard(Bind *s, const NestStmt *st) {
 
 Value bind_guard_of(Bind *s, const NestStmt *st) {
   Value g = bind_and_padding(s, bind_own_guard(s, st));
-  bool writes = st->code == NEST_ST || st->code == NEST_RED || st->code == NEST_ATOM ||
-                st->code == NEST_ATOM_CAS || st->code == NEST_ASSERT || st->code == NEST_PRINT;
-  return writes ? bind_and_first_replica(s, g) : g;
+  bool once = nest_flags(st) & (NEST_IS_WRITE | NEST_IS_EFFECT);
+  return once ? bind_and_first_replica(s, g) : g;
 }

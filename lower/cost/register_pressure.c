@@ -49,7 +49,7 @@ static float register_width(const Live *v, const NestVar *x) {
 static bool has_products(const NestBlock *b) {
   bool found = false;
   for (const NestStmt *s = b ? b->first : NULL; s && !found; s = s->next) {
-    found = s->code == NEST_MMA || s->code == NEST_WGMMA;
+    found = nest_flags(s) & NEST_IS_PRODUCT;
     for (uint32_t i = 0; i < s->nregions; i++) found |= has_products(s->regions[i]);
   }
   return found;
@@ -98,7 +98,7 @@ static void mark_live(Live *v, const Ref *r, uint32_t n, bool live) {
 static uint32_t run_of(const NestStmt *s, bool dst, uint32_t i) {
   uint32_t n = (uint32_t)nest_int(s, NA_n, 1);
   if (s->code == NEST_LDMATRIX) return 2 * n;
-  if (s->code != NEST_MMA && s->code != NEST_WGMMA) return n;
+  if (!(nest_flags(s) & NEST_IS_PRODUCT)) return n;
   const Atom *a = atom_find(nest_str(s, NA_atom, ""));
   if (!a) return n;
   if (!dst && i < 2) return (uint32_t)atom_registers(a, (int)i);

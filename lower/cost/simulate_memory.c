@@ -257,7 +257,7 @@ static void sim_copy(Simulation *sim, const NestStmt *s) {
 }
 
 static double latency_of(const NestStmt *s, bool shared) {
-  bool atomic = s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
+  bool atomic = nest_flags(s) & NEST_IS_ATOMIC;
   return shared ? SHARED_LATENCY : atomic ? ATOMIC_LATENCY : MEMORY_LATENCY;
 }
 
@@ -269,12 +269,12 @@ void simulate_memory(Simulation *sim, const NestStmt *s) {
   const Mem *m = &s->mems[0];
   bool matrix = s->code == NEST_LDMATRIX;
   int64_t bytes = matrix ? WIDEST : nest_int(s, NA_n, 1) * dtype_bytes(s->type);
-  bool store = s->code != NEST_LD && !matrix;
+  unsigned flags = nest_flags(s);
+  bool store = flags & NEST_IS_WRITE;
   double turns = m->buffer ? sim_shared(sim, m, &s->guard, bytes)
                            : sim_global(sim, s, m, &s->guard, bytes, store);
   if (!sim->counting) return;
-  bool atomic = s->code != NEST_LD && s->code != NEST_ST && !matrix;
-  if (atomic) sim->counts.atomics += sim->weight;
+  if (flags & NEST_IS_ATOMIC) sim->counts.atomics += sim->weight;
   double start = sim_start(sim, s);
   bool only_accumulated = s->code == NEST_LD && !m->buffer && s->dsts[0].kind == REF_VAR &&
                           sim->only_accumulated[s->dsts[0].var->id];

@@ -180,8 +180,8 @@ static bool run_program(Prog *p) {
 
 static bool reads_memory(const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
-    for (uint32_t i = 0; i < s->nmems; i++)
-      if (!s->mems[i].buffer && s->code != NEST_ST) return true;
+    for (uint32_t i = 0; i < s->nmems && (nest_flags(s) & NEST_IS_READ); i++)
+      if (!s->mems[i].buffer) return true;
     for (uint32_t i = 0; i < s->nregions; i++)
       if (reads_memory(s->regions[i])) return true;
   }

@@ -78,9 +78,7 @@ static uint64_t mem_source(const Coder *c, const Mem *m) {
 
 static void find_stored_params(Coder *c, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
-    bool stores = s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS ||
-                  s->code == NEST_RED;
-    if (stores) c->stored |= mem_source(c, &s->mems[0]);
+    if (nest_flags(s) & NEST_IS_WRITE) c->stored |= mem_source(c, &s->mems[0]);
     for (uint32_t i = 0; i < s->nregions; i++) find_stored_params(c, s->regions[i]);
   }
 }

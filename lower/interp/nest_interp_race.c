@@ -117,14 +117,10 @@ static const char *const verbs[] = {[RACE_READ] = "reads",
                                     [RACE_COPY] = "copies to"};
 
 static const char *verb_of(const Inst *in) {
-  switch (in->stmt->code) {
-    case NEST_LD:
-    case NEST_WGMMA:
-    case NEST_LDMATRIX: return verbs[RACE_READ];
-    case NEST_ST: return verbs[RACE_WRITE];
-    case NEST_CP_ASYNC: return verbs[RACE_COPY];
-    default: return verbs[RACE_ATOMIC];
-  }
+  unsigned flags = nest_flags(in->stmt);
+  if (in->stmt->code == NEST_CP_ASYNC) return verbs[RACE_COPY];
+  if (flags & NEST_IS_ATOMIC) return verbs[RACE_ATOMIC];
+  return verbs[flags & NEST_IS_WRITE ? RACE_WRITE : RACE_READ];
 }
 
 static const char *shared_text(const Run *r, const Spot *p, int64_t at) {

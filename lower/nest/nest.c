@@ -20,13 +20,13 @@ enum { NAME_SIZE = 16 };
 #define LOWER(s) \
   { LOW4(s, 0), LOW4(s, 4), LOW4(s, 8), LOW4(s, 12) }
 
-#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) \
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) \
   _Static_assert(sizeof(#id) <= NAME_SIZE, "a statement's name is too long: " #id);
 NEST_OPS(X)
 #undef X
 
 static const char names[NEST_OP_COUNT][NAME_SIZE] = {
-#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) [NEST_##id] = LOWER(#id),
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) [NEST_##id] = LOWER(#id),
     NEST_OPS(X)
 #undef X
 };
@@ -34,9 +34,25 @@ static const char names[NEST_OP_COUNT][NAME_SIZE] = {
 enum { LEVEL_N = 1 << NEST_LEVEL_NEST, LEVEL_T = 1 << NEST_LEVEL_THREAD };
 enum { LEVELS_N = LEVEL_N, LEVELS_T = LEVEL_T, LEVELS_NT = LEVEL_N | LEVEL_T };
 
+enum {
+  PURE = NEST_IS_PURE, READ = NEST_IS_READ, WRITE = NEST_IS_WRITE, ATOMIC = NEST_IS_ATOMIC,
+  ORDERED = NEST_IS_ORDERED, EFFECT = NEST_IS_EFFECT, TOGETHER = NEST_IS_TOGETHER,
+  ALWAYS = NEST_IS_ALWAYS, VARIES = NEST_IS_VARIES, PRODUCT = NEST_IS_PRODUCT, LOOP = NEST_IS_LOOP
+};
+
+/* A pure statement does nothing else; statements with addresses, and no others, access memory. */
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc)                               \
+  _Static_assert(!((flags) & PURE) || (!((flags) & ~(PURE | VARIES)) && (dsts) == 1),             \
+                 "a pure statement with an effect: " #id);                                        \
+  _Static_assert(!((flags) & (READ | WRITE)) || (mems), "an access without an address: " #id);    \
+  _Static_assert(((flags) & (READ | WRITE | PRODUCT)) || !(mems), "an address for nothing: " #id); \
+  _Static_assert(!((flags) & LOOP) || (regions), "a loop without a region: " #id);
+NEST_OPS(X)
+#undef X
+
 static const NestOpInfo ops[NEST_OP_COUNT] = {
-#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) \
-  [NEST_##id] = {names[NEST_##id], LEVELS_##levels, dsts, srcs, mems, regions, attrs, doc},
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) \
+  [NEST_##id] = {names[NEST_##id], LEVELS_##levels, dsts, srcs, mems, regions, flags, attrs, doc},
     NEST_OPS(X)
 #undef X
 };
@@ -348,6 +364,25 @@ int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt) {
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt) {
   const NestAttr *a = nest_attr(s, k);
   return a ? a->s : dflt;
+}
+
+unsigned nest_flags(const NestStmt *s) {
+  unsigned flags = ops[s->code].flags;
+  bool is_volatile = nest_int(s, NA_volatile, 0) != 0;
+  if (s->code == NEST_ASM && !is_volatile) flags &= ~(unsigned)(EFFECT | ORDERED);
+  return is_volatile ? flags | ORDERED : flags;
+}
+
+bool nest_is_removable(const NestStmt *s) {
+  return s->ndsts == 1 && !s->nregions && !(nest_flags(s) & (WRITE | ORDERED | EFFECT));
+}
+
+bool nest_writes_global(const NestStmt *s) {
+  if ((ops[s->code].flags & WRITE) && !s->mems[0].buffer) return true;
+  for (uint32_t r = 0; r < s->nregions; r++)
+    for (const NestStmt *x = s->regions[r]->first; x; x = x->next)
+      if (nest_writes_global(x)) return true;
+  return false;
 }
 
 /* "16x64"; false if it is no shape. */

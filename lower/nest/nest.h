@@ -57,13 +57,20 @@
 #include "lower/nest/nest_ops.h"
 
 typedef enum {
-#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) NEST_##id,
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) NEST_##id,
   NEST_OPS(X)
 #undef X
   NEST_OP_COUNT
 } NestCode;
 
 typedef enum { NEST_LEVEL_NEST, NEST_LEVEL_THREAD } NestLevel;
+
+/* Flags of statements, as nest_ops.h describes them. */
+enum {
+  NEST_IS_PURE = 1, NEST_IS_READ = 2, NEST_IS_WRITE = 4, NEST_IS_ATOMIC = 8, NEST_IS_ORDERED = 16,
+  NEST_IS_EFFECT = 32, NEST_IS_TOGETHER = 64, NEST_IS_ALWAYS = 128, NEST_IS_VARIES = 256,
+  NEST_IS_PRODUCT = 512, NEST_IS_LOOP = 1024
+};
 
 typedef enum {
 #define X(name, kind) NA_##name,
@@ -80,6 +87,7 @@ typedef struct {
   unsigned levels;        /* bit NestLevel */
   int dsts, srcs;         /* -1: any number */
   int mems, regions;      /* regions: at most */
+  unsigned flags;         /* NEST_IS_... */
   const char *attrs, *doc;
 } NestOpInfo;
 
@@ -243,6 +251,12 @@ NestCode nest_op_parse(const char *name, size_t len); /* NEST_OP_COUNT if there 
 bool nest_op_in_level(NestCode c, NestLevel level);
 const char *nest_attr_name(NestAttrKey k);
 NestAttrKind nest_attr_kind(NestAttrKey k);
+/* The flags of the statement's row, less those that its attributes take back. */
+unsigned nest_flags(const NestStmt *s);
+/* The statement computes its one result and does nothing else: without a reader it is dead. */
+bool nest_is_removable(const NestStmt *s);
+/* The statement, or one in its regions, writes global memory by its addresses. */
+bool nest_writes_global(const NestStmt *s);
 
 /* ---- building ---- */
 Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);

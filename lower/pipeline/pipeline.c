@@ -117,10 +117,7 @@ static NestStmt *plain_store(const NestStmt *nest, const NestVar *v) {
 
 static bool block_writes_global(const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
-    if (st->code == NEST_ST && !st->mems[0].buffer) return true;
-    if (st->code == NEST_ATOM || st->code == NEST_ATOM_CAS || st->code == NEST_RED) return true;
-    for (uint32_t r = 0; r < st->nregions; r++)
-      if (block_writes_global(st->regions[r])) return true;
+    if (nest_writes_global(st)) return true;
   }
   return false;
 }
@@ -168,8 +165,8 @@ static void need_stmt(Pipe *p, const NestStmt *st) {
 }
 
 static bool can_run_ahead(const NestStmt *st) {
-  bool simple =
-      st->code == NEST_OP || st->code == NEST_MOV || (st->code == NEST_LD && !st->mems[0].buffer);
+  unsigned flags = nest_flags(st);
+  bool simple = (flags & NEST_IS_PURE) || (st->code == NEST_LD && !st->mems[0].buffer);
   return simple && !st->guard.kind && st->dsts[0].var->uniform && !nest_int(st, NA_pinned, 0);
 }
 

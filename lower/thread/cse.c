@@ -44,10 +44,7 @@ static bool is_comparable(const Cse *c, const NestStmt *st) {
       if (!is_comparable(c, x)) return false;
     return st->regions[0]->first != NULL;
   }
-  if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE ||
-      st->code == NEST_WARP)
-    return c->defs[st->dsts[0].var->id] == 1;
-  if ((st->code != NEST_OP && st->code != NEST_MOV) || st->guard.kind) return false;
+  if (!(nest_flags(st) & NEST_IS_PURE) || st->guard.kind) return false;
   if (c->defs[st->dsts[0].var->id] != 1) return false;
   for (uint32_t i = 0; i < st->nsrcs; i++)
     if (!is_single_register(c, &st->srcs[i])) return false;
@@ -189,22 +186,6 @@ static void join_expressions(Joining *e, NestBlock *b) {
 
 /* ---- dead statements ---- */
 
-static bool is_removable(const NestStmt *st) {
-  switch (st->code) {
-    case NEST_OP:
-    case NEST_MOV:
-    case NEST_PID:
-    case NEST_NPROG:
-    case NEST_LANE:
-    case NEST_WARP:
-    case NEST_SHFL:
-    case NEST_LDMATRIX:
-    case NEST_MMA: return true;
-    case NEST_LD: return !nest_int(st, NA_volatile, 0);
-    default: return false;
-  }
-}
-
 typedef struct {
   Cse *c;
   Seen **makers;          /* by var id: removable statements that compute it */
@@ -226,7 +207,7 @@ static void mark_operands(Marking *m, const NestStmt *st) {
 static void mark_roots(Marking *m, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t r = 0; r < st->nregions; r++) mark_roots(m, st->regions[r]);
-    if (!is_removable(st)) {
+    if (!nest_is_removable(st)) {
       mark_operands(m, st);
       continue;
     }
@@ -266,7 +247,7 @@ static void sweep_dead(Cse *s, NestBlock *b) {
   for (NestStmt *st = b->last, *prev; st; st = prev) {
     prev = st->prev;
     for (uint32_t r = st->nregions; r-- > 0;) sweep_dead(s, st->regions[r]);
-    if (is_empty_stmt(s, st) || (is_removable(st) && !s->uses[st->dsts[0].var->id]))
+    if (is_empty_stmt(s, st) || (nest_is_removable(st) && !s->uses[st->dsts[0].var->id]))
       nest_remove(st);
   }
 }

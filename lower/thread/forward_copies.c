@@ -308,25 +308,11 @@ static bool stays(const Forwarding *s, const Copy *c, const Ref *x) {
   return def && !is_inside_loop(def, c->root);
 }
 
-static bool stmt_writes_global(const NestStmt *st) {
-  switch (st->code) {
-    case NEST_ST:
-    case NEST_RED:
-    case NEST_ATOM:
-    case NEST_ATOM_CAS: return !st->mems[0].buffer;
-    default: break;
-  }
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (stmt_writes_global(x)) return true;
-  return false;
-}
-
 /* All readers come after the copy in its block, and nothing is written until they are done. */
 static bool readers_follow(const Copy *c) {
   size_t found = 0;
   for (NestStmt *st = c->root; st && found < c->readers.len; st = st->next) {
-    if (stmt_writes_global(st)) return false;
+    if (nest_writes_global(st)) return false;
     for (size_t i = 0; i < c->readers.len && st != c->root; i++)
       found += holder(c->readers.data[i], c->root->parent) == st;
   }

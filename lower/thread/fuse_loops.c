@@ -157,34 +157,13 @@ static void reads_ref(const Fuse *f, Effects *e, const Ref *r) {
 }
 
 static void memory_effects(const Fuse *f, Effects *e, const NestStmt *st) {
-  const NestBuffer *b = st->nmems ? st->mems[0].buffer : NULL;
-  switch (st->code) {
-    case NEST_LD:
-      if (nest_int(st, NA_volatile, 0)) e->memory |= ORDERED;
-      if (b) set_add(f, &e->loads, b->id);
-      else e->memory |= READS_GLOBAL;
-      return;
-    case NEST_ST:
-      if (b) set_add(f, &e->stores, b->id);
-      else e->memory |= WRITES_GLOBAL;
-      return;
-    case NEST_ASM:
-      if (nest_int(st, NA_volatile, 0)) e->memory |= ORDERED;
-      return;
-    case NEST_OP:
-    case NEST_MOV:
-    case NEST_PID:
-    case NEST_NPROG:
-    case NEST_LANE:
-    case NEST_WARP:
-    case NEST_SHFL:
-    case NEST_ASSERT:
-    case NEST_UNROLL:
-    case NEST_SERIAL:
-    case NEST_FOR:
-    case NEST_IF: return;
-    default: e->memory |= ORDERED; return; /* atomics, barriers, loops that may wait */
-  }
+  unsigned flags = nest_flags(st);
+  if (flags & (NEST_IS_ATOMIC | NEST_IS_ORDERED)) e->memory |= ORDERED;
+  if (!(flags & (NEST_IS_READ | NEST_IS_WRITE))) return;
+  const NestBuffer *b = st->mems[0].buffer;
+  bool writes = flags & NEST_IS_WRITE;
+  if (b) set_add(f, writes ? &e->stores : &e->loads, b->id);
+  else e->memory |= writes ? WRITES_GLOBAL : READS_GLOBAL;
 }
 
 static void effects_add(const Fuse *f, Effects *e, const NestStmt *st) {

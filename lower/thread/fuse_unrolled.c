@@ -58,9 +58,12 @@ static void add_touch(Body *b, const Ref *r, const NestIndex *loop, const Inner 
 
 static void touch_stmt(Body *b, const NestStmt *st, const NestIndex *loop, const Inner *in) {
   int64_t width = nest_int(st, NA_n, 1);
-  b->loads |= st->code == NEST_LD;
-  b->stores |= st->code == NEST_ST;
-  b->fits &= !nest_int(st, NA_volatile, 0);
+  unsigned flags = nest_flags(st);
+  bool accesses = flags & (NEST_IS_READ | NEST_IS_WRITE);
+  b->loads |= (flags & NEST_IS_READ) != 0;
+  b->stores |= (flags & NEST_IS_WRITE) != 0;
+  b->fits &= (flags & NEST_IS_PURE) ||
+             (accesses && !(flags & (NEST_IS_ATOMIC | NEST_IS_ORDERED | NEST_IS_TOGETHER)));
   for (uint32_t i = 0; i < st->ndsts; i++) add_touch(b, &st->dsts[i], loop, in, width, true);
   for (uint32_t i = 0; i < st->nsrcs; i++)
     add_touch(b, &st->srcs[i], loop, in, st->code == NEST_OP ? 1 : width, false);
@@ -70,14 +73,8 @@ static void touch_stmt(Body *b, const NestStmt *st, const NestIndex *loop, const
 
 static void note_touches(Body *b, const NestBlock *block, const NestIndex *loop, const Inner *in) {
   for (const NestStmt *st = block->first; st && b->fits; st = st->next) {
-    switch (st->code) {
-      case NEST_OP:
-      case NEST_MOV:
-      case NEST_LD:
-      case NEST_ST: touch_stmt(b, st, loop, in); break;
-      case NEST_UNROLL: note_touches(b, st->regions[0], loop, &(Inner){st->index, in}); break;
-      default: b->fits = false;
-    }
+    if (st->code == NEST_UNROLL) note_touches(b, st->regions[0], loop, &(Inner){st->index, in});
+    else touch_stmt(b, st, loop, in);
   }
 }
 
@@ -118,7 +115,7 @@ static bool can_join(const Body *a, const Body *b) {
 
 /* Can a scalar computation after the loop move before it? */
 static bool may_precede(const Body *loop, const NestStmt *st) {
-  if (st->code != NEST_OP && st->code != NEST_MOV) return false;
+  if (!(nest_flags(st) & NEST_IS_PURE)) return false;
   Body b;
   clear_touches(&b);
   touch_stmt(&b, st, NULL, NULL);

@@ -15,7 +15,7 @@ typedef struct {
 } Licm;
 
 static bool is_sequential_loop(const NestStmt *st) {
-  return st->code == NEST_FOR || st->code == NEST_WHILE || st->code == NEST_SERIAL;
+  return (nest_flags(st) & NEST_IS_LOOP) && st->code != NEST_UNROLL;
 }
 
 static void count_weighted_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
@@ -31,7 +31,7 @@ static bool is_invariant_ref(const Licm *s, const Ref *r) {
 }
 
 static bool is_pure_stmt(const NestStmt *st) {
-  return (st->code == NEST_OP || st->code == NEST_MOV) && !st->guard.kind;
+  return (nest_flags(st) & NEST_IS_PURE) && !st->guard.kind;
 }
 
 /* True if st computes the same in every iteration; serial indices of the loop must not occur. */

@@ -133,22 +133,11 @@ static bool same_result(const EarlyExit *t, const Chain *c, const NestStmt *st) 
 static bool is_skippable(EarlyExit *t, const Chain *c, const NestStmt *st) {
   bool off = row_is_mask(t->r, c, &st->guard);
   if (nest_int(st, NA_n, 1) != 1) return false;
-  switch (st->code) {
-    case NEST_PREFETCH: return true;
-    case NEST_ST:
-    case NEST_RED:
-    case NEST_ATOM:
-    case NEST_ATOM_CAS: return off;
-    case NEST_LD:
-      if (nest_int(st, NA_volatile, 0)) return false;
-      break;
-    case NEST_OP:
-      if (fold_kind(c, st)) return same_ref(t, c, &st->srcs[1]);
-      break;
-    case NEST_MOV:
-    case NEST_SHFL: break;
-    default: return false;
-  }
+  unsigned flags = nest_flags(st);
+  if (st->code == NEST_PREFETCH) return true;
+  if (flags & NEST_IS_WRITE) return off;
+  if (!nest_is_removable(st) || (flags & NEST_IS_PRODUCT)) return false;
+  if (fold_kind(c, st)) return same_ref(t, c, &st->srcs[1]);
   if (!off) t->same[st->dsts[0].var->id] = !st->guard.kind && same_result(t, c, st);
   return true;
 }

@@ -94,7 +94,7 @@ static bool is_row_load(Prefetcher *s, const Chain *c, const NestStmt *st) {
 
 static bool stores(const Chain *c) {
   for (const NestStmt *st = c->body->first; st; st = st->next)
-    if (st->nmems && st->code != NEST_LD) return true;
+    if (nest_flags(st) & NEST_IS_WRITE) return true;
   return false;
 }
 

@@ -26,15 +26,8 @@ static bool buffers_overlap(const NestBuffer *a, const NestBuffer *b) {
 }
 
 static uint8_t access_kind(const NestStmt *st) {
-  switch (st->code) {
-    case NEST_LD:
-    case NEST_WGMMA:
-    case NEST_LDMATRIX: return READ;
-    case NEST_ATOM:
-    case NEST_ATOM_CAS:
-    case NEST_RED: return ATOMIC;
-    default: return WRITE;
-  }
+  unsigned flags = nest_flags(st);
+  return flags & NEST_IS_ATOMIC ? ATOMIC : flags & NEST_IS_WRITE ? WRITE : READ;
 }
 
 static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {

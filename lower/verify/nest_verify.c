@@ -146,18 +146,12 @@ static const char *not_uniform(const NestCheck *c, const NestStmt *s) {
  * is the same for all makes a value uniform: with one warp, or where all warps hold replicas. */
 static bool varies_by_thread(const NestCheck *c, const NestStmt *s) {
   switch (s->code) {
-    case NEST_LANE:
-    case NEST_ATOM:
-    case NEST_ATOM_CAS:
-    case NEST_MMA:
-    case NEST_WGMMA:
-    case NEST_LDMATRIX: return true;
     case NEST_WARP: return c->role_warps > 1;
     case NEST_SHFL:
       return (c->role_warps > 1 && !nest_int(s, NA_same, 0)) ||
              strcmp(nest_str(s, NA_mode, ""), "idx") || s->nsrcs < 2 ||
              !nest_ref_uniform(c, &s->srcs[1]);
-    default: return false;
+    default: return nest_op_info(s->code)->flags & NEST_IS_VARIES;
   }
 }
 
@@ -225,18 +219,12 @@ static bool check_nesting(NestCheck *c, const NestStmt *s) {
   return true;
 }
 
-/* All lanes execute these together: no guard (1), or a uniform one (2). */
-static const uint8_t together[NEST_OP_COUNT] = {
-    [NEST_BAR] = 1,   [NEST_CP_COMMIT] = 1,  [NEST_CP_WAIT] = 1,  [NEST_ASM] = 1,
-    [NEST_WGMMA] = 1, [NEST_MMA_COMMIT] = 1, [NEST_MMA_WAIT] = 1, [NEST_SHFL] = 2,
-    [NEST_MMA] = 2,   [NEST_LDMATRIX] = 2,
-};
-
 static bool check_guard(NestCheck *c, const NestStmt *s) {
   if (s->guard.kind == REF_NONE) return true;
-  if (together[s->code] == 2 && !nest_ref_uniform(c, &s->guard))
+  unsigned flags = nest_op_info(s->code)->flags;
+  if ((flags & NEST_IS_TOGETHER) && !nest_ref_uniform(c, &s->guard))
     return nest_fail(c, s, E_NEST_CONTROL, nest_stmt_name(s));
-  if (is_control(s->code) || together[s->code] == 1)
+  if (is_control(s->code) || (flags & NEST_IS_ALWAYS))
     return nest_fail(c, s, E_NEST_GUARD, nest_stmt_name(s));
   if (!nest_check_ref(c, s, &s->guard, 1)) return false;
   if (s->guard.kind == REF_VAR && s->guard.var->dtype == DT_I1) return true;

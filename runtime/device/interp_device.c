@@ -244,7 +244,7 @@ static void find_tf32(TileOp *op, void *first) {
 static const NestStmt *find_tf32_atom(const NestBlock *b) {
   const NestStmt *found = NULL;
   for (const NestStmt *s = b->first; s && !found; s = s->next) {
-    bool product = s->code == NEST_MMA || s->code == NEST_WGMMA;
+    bool product = nest_flags(s) & NEST_IS_PRODUCT;
     const Atom *atom = product ? atom_find(nest_str(s, NA_atom, "")) : NULL;
     if (atom && atom->tf32) found = s;
     for (uint32_t i = 0; i < s->nregions && !found; i++) found = find_tf32_atom(s->regions[i]);

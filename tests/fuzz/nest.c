@@ -14,7 +14,7 @@ static const char *const corpus[] = {"tests/fuzz/nest/*",
                                      "tests/codegen/*.thread",
                                      NULL};
 static const char *const words[] = {
-#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) #id,
+#define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) #id,
     NEST_OPS(X)
 #undef X
 #define X(name, kind) "{" #name " 1}",

@@ -66,9 +66,10 @@ def tile_cells(row):
 
 
 def nest_cells(row):
-    op, levels, results, operands, addresses, _, attributes, meaning = row
+    op, levels, results, operands, addresses, _, flags, attributes, meaning = row
+    flags = "" if flags == "0" else flags.lower().replace("|", " ")
     counts = [n.replace("-1", "any") for n in (results, operands, addresses)]
-    return [code(op.lower().replace("_", ".")), levels, *counts, attributes, meaning]
+    return [code(op.lower().replace("_", ".")), levels, *counts, flags, attributes, meaning]
 
 
 def builtin_cells(row):
@@ -219,7 +220,8 @@ def pages():
     titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
     text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
     yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)
-    titles = ["statement", "levels", "results", "operands", "addresses", "attributes", "meaning"]
+    titles = ["statement", "levels", "results", "operands", "addresses", "flags", "attributes",
+              "meaning"]
     text = "# Statements of the loop-nest IR\n\n" + NOTE.format(nest)
     yield "nest-ops.md", text + table(nest, "NEST_OPS", titles, nest_cells)
     text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
