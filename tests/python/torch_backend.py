@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch.compile(backend="nereid") against PyTorch itself: values, dtypes, strides, writes to inputs
 and gradients.  On tensors of the CPU, or with the argument cuda of a GPU; NAME...: these cases."""
-import copy, os, pathlib, sys, weakref
+import copy, logging, os, pathlib, sys, weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -61,6 +61,21 @@ def copies(inputs):
     return out
 
 
+class Told(logging.Handler):
+    """The warnings of the backend."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.texts = []
+        logging.getLogger("nereid.torch_backend").addHandler(self)
+
+    def emit(self, record):
+        self.texts.append(record.getMessage()[:300])
+
+
+TOLD = Told()
+
+
 def check(name, function, *inputs, train=False, dynamic=None, runs=4 if DEVICE == "cuda" else 2,
           **options):
     """The function, or module, compiled and not; `train`: gradients too.  On a GPU the third run of
@@ -75,6 +90,7 @@ def check(name, function, *inputs, train=False, dynamic=None, runs=4 if DEVICE =
         other = function
     compiled = torch.compile(other, backend="nereid", dynamic=dynamic, **options)
     problem = None
+    TOLD.texts.clear()
     for run in range(runs):
         mine, theirs = copies(inputs), copies(inputs)
         with torch.set_grad_enabled(train):
@@ -90,6 +106,7 @@ def check(name, function, *inputs, train=False, dynamic=None, runs=4 if DEVICE =
             problem = problem or same([p.grad for p in other.parameters()],
                                       [p.grad for p in function.parameters()], "gradient")
             problem = problem or same(list(other.buffers()), list(function.buffers()), "buffer")
+    problem = problem or next(iter(TOLD.texts), None)
     tally.check(problem is None, f"{name}: {problem}" if problem else name)
 
 
@@ -128,6 +145,9 @@ def check_memory():
         *(part.view(4, 6, 2, 8).transpose(1, 2) for part in x.split(16, 2))),
         wide.clone().requires_grad_(), train=True)
     last = randn(2, 8, 6, 6).contiguous(memory_format=torch.channels_last)
+    place = torch.tensor(-2)
+    check("places filled, columns first", lambda x, i: (x.index_fill(-1, i, 5),
+                                                        x.index_fill(0, i, 6)), x.t(), place)
     check("channels last", torch.nn.Conv2d(8, 4, 3, padding=1), last)
 
 
@@ -252,7 +272,8 @@ def check_counted_sizes():
                for node in made.reasons}
     reads = {what for made in torch_backend._programs[first:] for what in made.reads.values()}
     tally.check(not reasons, f"counted sizes by PyTorch: {reasons}")
-    tally.check("the host reads a size" in reads, f"counted sizes are read: {reads}")
+    if not NAMES:
+        tally.check("the host reads a size" in reads, f"counted sizes are read: {reads}")
     torch._dynamo.reset()
     of_any_size = torch.compile(lambda x: (x[x > 0] * 2, x.nonzero()), backend="nereid",
                                 dynamic=True, fullgraph=True)

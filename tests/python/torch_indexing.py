@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
-"""Random programs of indexing operators through torch.compile(backend="nereid") against eager
-PyTorch: shapes, dtypes, strides and values.  With the argument cuda on a GPU.
+"""Random programs of indexing operators, random numbers and views that are written, through
+torch.compile(backend="nereid") against eager PyTorch: errors, shapes, dtypes, strides, values,
+gradients, what is written, and which results share memory.
 
-    torch_indexing.py [cuda] [COUNT] [SEED]    COUNT programs, forty of them compiled at once
+    torch_indexing.py [--count N] [--seed S] [--first I] [--jobs J] [--device cuda]
+    torch_indexing.py --only 17,18 --seed S          these programs, as one graph
+
+Program i of a seed is a function of both.  Forty are a graph; of one that fails, the programs
+are tried alone.  What fails with backend aot_eager too is told, and no failure of ours.  A process
+that dies is one, and the programs after it go on.
 """
-import os, pathlib, random, sys
+import argparse, importlib.util, json, os, pathlib, subprocess, sys, threading
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -13,280 +20,298 @@ sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 import tally
 
-try:
-    import torch
-except ImportError:
-    torch = None
-
-NUMBERS = [int(word) for word in sys.argv[1:] if word.isdigit()]
-DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
-COUNT, SEED = (NUMBERS + [120, 3][len(NUMBERS):])[:2]
 BATCH = 40
+SLICE = 10  # batches a process
+WRONG = 16  # one program in so many has a mistake, and some of those are right nevertheless
+SECONDS = 600  # that a batch may take
 
 
-class Maker:
-    """A random program: `call` takes the tensors `inputs`; `text` says what it is."""
-
-    def __init__(self, seed):
-        self.r = random.Random(seed)
-        self.inputs = []
-        torch.manual_seed(seed)
-        kinds = [getattr(self, name) for name in dir(self) if name.startswith("of_")]
-        self.call, self.text = self.r.choice(kinds)()
-
-    # ---- operands ----
-
-    def sizes(self, least=1, most=4):
-        return [self.r.choice((1, 2, 3, 4, 5)) for _ in range(self.r.randint(least, most))]
-
-    def add(self, tensor):
-        # PyTorch's fake tensors have wrong strides for indices that are not contiguous.
-        mixed = tensor.dim() > 1 and tensor.dtype not in (torch.int32, torch.int64)
-        if mixed and self.r.random() < 0.3:
-            tensor = tensor.transpose(0, -1).contiguous().transpose(0, -1)
-        self.inputs.append(tensor.to(DEVICE))
-        return len(self.inputs) - 1
-
-    def values(self, shape):
-        """Whole numbers, whose sums are exact in any order."""
-        dtype = self.r.choice((torch.float32, torch.float32, torch.int64, torch.float16))
-        return self.add(torch.randint(-9, 10, shape).to(dtype))
-
-    def like(self, of, shape):
-        return self.add(torch.randint(-9, 10, shape).to(self.inputs[of].dtype))
-
-    def index(self, shape, size, negative=True, dtype=None):
-        dtype = dtype or self.r.choice((torch.int64, torch.int64, torch.int32))
-        low = -size if negative else 0
-        return self.add(torch.randint(low, size, shape).to(dtype))
-
-    def mask(self, shape):
-        return self.add(torch.rand(shape) < 0.5)
-
-    def broadcast(self, shape):
-        """A shape that can be broadcast to that one."""
-        shape = [1 if self.r.random() < 0.25 else n for n in shape]
-        return shape[self.r.choice((0, 0, len(shape) // 2)):]
-
-    def indices(self, x, negative=True):
-        """A list with None in any place, and the tensors of the others."""
-        shape, wanted = self.inputs[x].shape, self.sizes(0, 2)
-        count = self.r.randint(1, len(shape))
-        places = [None if self.r.random() < 0.4 else
-                  self.index(self.broadcast(wanted), shape[axis], negative)
-                  for axis in range(count)]
-        if all(place is None for place in places):
-            places[self.r.randrange(count)] = self.index(wanted, min(shape), negative)
-        return places
-
-    @staticmethod
-    def at(tensors, places):
-        return [None if place is None else tensors[place] for place in places]
-
-    # ---- operators ----
-
-    def of_index(self):
-        x = self.values(self.sizes())
-        places = self.indices(x)
-        return lambda t: torch.ops.aten.index.Tensor(t[x], self.at(t, places)), f"index {places}"
-
-    def of_masked_index(self):
-        x = self.values(self.sizes())
-        places = self.indices(x)
-        shape = torch.ops.aten.index.Tensor(self.inputs[x], self.at(self.inputs, places)).shape
-        mask = self.mask(self.broadcast(shape))
-        values = self.like(x, shape)
-        if self.r.random() < 0.5:
-            return lambda t: torch.ops.aten._unsafe_masked_index(
-                t[x], t[mask], self.at(t, places), 7), f"_unsafe_masked_index {places}"
-        return lambda t: torch.ops.aten._unsafe_masked_index_put_accumulate(
-            t[x], t[mask], self.at(t, places), t[values]), f"its gradient {places}"
-
-    def of_index_put(self):
-        x = self.values(self.sizes())
-        places = self.indices(x)
-        shape = torch.ops.aten.index.Tensor(self.inputs[x], self.at(self.inputs, places)).shape
-        adds = self.r.random() < 0.6
-        # Elements that are written twice get the same value.
-        values = self.like(x, self.broadcast(shape) if adds else [])
-        return lambda t: torch.ops.aten.index_put(
-            t[x], self.at(t, places), t[values], adds), f"index_put {places} {adds}"
-
-    def subscript(self, x):
-        """What is between brackets: numbers are tensors' places, as ("tensor", place)."""
-        shape, wanted, items, axis = self.inputs[x].shape, self.sizes(1, 2), [], 0
-        ellipsis = self.r.random() < 0.3
-        while axis < len(shape):
-            kind = self.r.choice(("slice", "number", "tensor", "none", "none" if ellipsis else
-                                  "slice", "tensor"))
-            if kind == "none":
-                items.append(None)
-                if len(items) > 6:
-                    break
-                continue
-            size = shape[axis]
-            if kind == "slice":
-                low, step = self.r.randint(-size, size), self.r.choice((1, 1, 2))
-                items.append(slice(self.r.choice((None, low)), self.r.choice((None, size)), step))
-            elif kind == "number":
-                items.append(self.r.randrange(-size, size))
-            else:
-                items.append(("tensor", self.index(self.broadcast(wanted), size)))
-            axis += 1
-            if self.r.random() < 0.2:
-                break
-        if ellipsis and axis < len(shape):
-            items.append(Ellipsis)
-        return items
-
-    @staticmethod
-    def brackets(tensors, items):
-        return tuple(tensors[item[1]] if isinstance(item, tuple) else item for item in items)
-
-    def of_getitem(self):
-        x = self.values(self.sizes())
-        items = self.subscript(x)
-        return lambda t: t[x][self.brackets(t, items)] + 1, f"x[{items}]"
-
-    def of_setitem(self):
-        x = self.values(self.sizes())
-        items = self.subscript(x)
-        shape = self.inputs[x][self.brackets(self.inputs, items)].shape
-        plain = not any(isinstance(item, tuple) for item in items)
-        value = self.like(x, self.broadcast(shape) if plain else [])
-
-        def call(t):
-            y = t[x].clone()
-            y[self.brackets(t, items)] = t[value]
-            return y
-
-        return call, f"x[{items}] = y"
-
-    def of_axis(self):
-        x = self.values(self.sizes())
-        shape = self.inputs[x].shape
-        dim = self.r.randrange(-len(shape), len(shape))
-        size, n = shape[dim], self.r.randint(1, 4)
-        rows = list(shape)
-        rows[dim] = n
-        i, source = self.index([n], size, False), self.like(x, rows)
-        order = self.add(torch.randperm(size))
-        whole = self.like(x, shape)
-        name = self.r.choice(("select", "add", "copy", "fill", "along"))
-        return {
-            "select": lambda t: t[x].index_select(dim, t[i]),
-            "add": lambda t: t[x].index_add(dim, t[i], t[source], alpha=2),
-            "copy": lambda t: t[x].index_copy(dim, t[order], t[whole]),
-            "fill": lambda t: t[x].index_fill(dim, t[i].long(), 5),
-            "along": lambda t: torch.take_along_dim(t[x], t[order].view(
-                [-1 if k == dim % len(shape) else 1 for k in range(len(shape))]), dim),
-        }[name], f"index_{name} {dim}"
-
-    def of_gather(self):
-        x = self.values(self.sizes())
-        shape = self.inputs[x].shape
-        dim = self.r.randrange(-len(shape), len(shape))
-        rows = [self.r.randint(1, n) for n in shape]
-        rows[dim] = self.r.randint(1, shape[dim])
-        i = self.index(rows, shape[dim], False, torch.int64)
-        source, one = self.like(x, rows), self.r.randint(1, 5)
-        name = self.r.choice(("gather", "scatter", "scatter_add", "amax", "take", "put"))
-        flat = self.index(self.sizes(0, 2), self.inputs[x].numel(), True, torch.int64)
-        added = self.like(x, self.inputs[flat].shape)
-        return {
-            "gather": lambda t: t[x].gather(dim, t[i]),
-            "scatter": lambda t: t[x].scatter(dim, t[i], one),
-            "scatter_add": lambda t: t[x].scatter_add(dim, t[i], t[source]),
-            "amax": lambda t: t[x].scatter_reduce(dim, t[i], t[source], "amax"),
-            "take": lambda t: t[x].take(t[flat]),
-            "put": lambda t: t[x].put(t[flat], t[added], accumulate=True),
-        }[name], f"{name} {dim} {rows}"
-
-    def of_masked(self):
-        x = self.values(self.sizes())
-        shape = self.inputs[x].shape
-        mask = self.mask(self.broadcast(shape))
-        source, number = self.like(x, shape), self.like(x, [])
-        name = self.r.choice(("fill", "fill_tensor", "scatter", "where"))
-        return {
-            "fill": lambda t: t[x].masked_fill(t[mask], 3),
-            "fill_tensor": lambda t: t[x].masked_fill(t[mask], t[number]),
-            "scatter": lambda t: t[x].masked_scatter(t[mask], t[source]),
-            "where": lambda t: torch.where(t[mask], t[x], t[number]),
-        }[name], f"masked_{name}"
-
-    def of_part(self):
-        x = self.values(self.sizes(2, 4))
-        shape = self.inputs[x].shape
-        dim = self.r.randrange(-len(shape), len(shape))
-        at = self.r.randrange(-shape[dim], shape[dim])
-        low, step = self.r.randint(0, shape[dim] - 1), self.r.choice((1, 2))
-        inner = [n for k, n in enumerate(shape) if k != dim % len(shape)]
-        rows = list(shape)
-        rows[dim] = len(range(low, shape[dim], step))
-        one, some = self.like(x, inner), self.like(x, rows)
-        diagonal = self.like(x, torch.diagonal(self.inputs[x], 0, 0, 1).shape)
-        name = self.r.choice(("select", "slice", "diagonal"))
-        return {
-            "select": lambda t: t[x].select_scatter(t[one], dim, at),
-            "slice": lambda t: t[x].slice_scatter(t[some], dim, low, None, step),
-            "diagonal": lambda t: t[x].diagonal_scatter(t[diagonal], 0, 0, 1),
-        }[name], f"{name}_scatter {dim} {at} {low} {step}"
-
-    def of_counted(self):
-        """A size that data decides: a mask among the indices."""
-        x = self.values(self.sizes(1, 3))
-        shape = self.inputs[x].shape
-        first = self.r.randint(0, len(shape) - 1)
-        count = self.r.randint(1, len(shape) - first)
-        mask = self.mask(shape[first:first + count])
-        places = [None] * first + [mask]
-        name = self.r.choice(("index", "masked_select", "nonzero"))
-        return {
-            "index": lambda t: torch.ops.aten.index.Tensor(t[x], self.at(t, places)),
-            "masked_select": lambda t: t[x].masked_select(t[mask].view(
-                [1] * first + list(t[mask].shape) + [1] * (len(shape) - first - count))),
-            "nonzero": lambda t: t[mask].nonzero(),
-        }[name], f"{name} of a mask {places}"
+# ---- a process that runs programs ----
 
 
-def difference(got, want):
+def difference(got, want, values=True):
     for what in ("shape", "dtype"):
         if getattr(got, what) != getattr(want, what):
             return f"{what} {getattr(got, what)}, not {getattr(want, what)}"
     steps = [[step for step, n in zip(x.stride(), x.shape) if n > 1] for x in (got, want)]
     if steps[0] != steps[1] and want.numel():
         return f"strides {got.stride()}, not {want.stride()}"
+    if not values:
+        return None
+    import torch
+
     return None if torch.equal(got, want) else f"{got}, not {want}"
 
 
-def check_batch(first):
-    made = [Maker(SEED * 1000003 + i) for i in range(first, min(first + BATCH, COUNT))]
+def sharing(tensors):
+    """Which of the tensors have the same memory."""
+    places = [x.untyped_storage().data_ptr() if x.numel() else -i for i, x in enumerate(tensors)]
+    return [places.index(place) for place in places]
 
-    def every(inputs):
-        return [program.call(tensors) for program, tensors in zip(made, inputs)]
 
-    torch._dynamo.reset()
-    inputs = [program.inputs for program in made]
-    kept = [[tensor.clone() for tensor in tensors] for tensors in inputs]
-    wanted = every(inputs)
-    got = torch.compile(every, backend="nereid", fullgraph=True, dynamic=False)(inputs)
-    for i, (program, a, b) in enumerate(zip(made, got, wanted)):
-        problem = difference(a, b)
-        shapes = [tuple(tensor.shape) for tensor in program.inputs]
-        tally.check(problem is None, f"{first + i}: {program.text} of {shapes}: {problem}")
-    same = all(torch.equal(a, b) for x, y in zip(inputs, kept) for a, b in zip(x, y))
-    tally.check(same, f"{first}: inputs are as they were")
+class Runner:
+    """Graphs of programs, compiled and eager."""
+
+    def __init__(self, seed, device):
+        import logging
+
+        import torch
+
+        import torch_programs
+        self.torch, self.seed = torch, seed
+        self.make, torch_programs.DEVICE = torch_programs.Maker, device
+        torch.set_num_threads(1)
+        torch._dynamo.config.capture_dynamic_output_shape_ops = True
+        self.warnings = []
+        handler = logging.Handler(logging.WARNING)
+        handler.emit = lambda record: self.warnings.append(record.getMessage()[:600])
+        logging.getLogger("nereid.torch_backend").addHandler(handler)
+
+    def mode(self, number):
+        """How programs are run, which is the same for all of a batch."""
+        import random
+
+        r = random.Random(f"{self.seed} {number // BATCH}")
+        return (r.choice(("inference", "inference", "training")), r.random() < 0.25,
+                r.random() < 0.5)
+
+    def program(self, number):
+        kind, _, _ = self.mode(number)
+        wrong = number % WRONG == WRONG - 1
+        return self.make(self.seed * 1000003 + number, kind == "inference", wrong)
+
+    def inputs_of(self, program, kind):
+        given = program.copies()
+        if kind == "training":
+            given = [x.requires_grad_() if x.is_floating_point() else x for x in given]
+        return given
+
+    def results(self, call, inputs, kind):
+        """What each program gives: tensors, and gradients after them."""
+        self.torch.manual_seed(7)
+        found = [list(x) if isinstance(x, (list, tuple)) else [x] for x in call(inputs)]
+        if kind != "training":
+            return found
+        floats = [x for values in found for x in values if x.requires_grad]
+        if floats:
+            sum((x * (i % 3 + 1)).sum().float() for i, x in enumerate(floats)).backward()
+        return [values + [x.grad for x in given if x.requires_grad and x.grad is not None]
+                for values, given in zip(found, inputs)]
+
+    def compiled(self, every, number, backend):
+        _, is_open, eager_numbers = self.mode(number)
+        options = {"options": {"fallback_random": eager_numbers}} if backend == "nereid" else {}
+        self.torch._dynamo.reset()
+        self.warnings.clear()
+        return self.torch.compile(every, backend=backend, fullgraph=True, dynamic=is_open,
+                                  **options)
+
+    def check(self, numbers, backend):
+        """{program: what is wrong} of the programs as one graph; None as a program: of which is
+        not known."""
+        kind, _, eager_numbers = self.mode(numbers[0])
+        made = [self.program(i) for i in numbers]
+
+        def every(inputs):
+            return [program.call(tensors) for program, tensors in zip(made, inputs)]
+
+        wanted_of = [self.inputs_of(program, kind) for program in made]
+        wanted = self.results(every, wanted_of, kind)
+        call, found = self.compiled(every, numbers[0], backend), {}
+        for _ in range(2):
+            inputs = [self.inputs_of(program, kind) for program in made]
+            got = self.results(call, inputs, kind)
+            if self.warnings:
+                return {None: self.warnings[0]}
+            for i, program, *parts in zip(numbers, made, got, wanted, inputs, wanted_of):
+                exact = program.law is None or eager_numbers or backend != "nereid"
+                problem = self.problem(program, exact, *parts)
+                found.update({} if problem is None else {i: problem})
+        return found
+
+    @staticmethod
+    def problem(program, exact, got, wanted, inputs, wanted_inputs):
+        """What is wrong with a program's results, or with what it wrote."""
+        if len(got) != len(wanted):
+            return f"{len(got)} results and gradients, not {len(wanted)}"
+        for i, (a, b) in enumerate(zip(got, wanted)):
+            problem = difference(a, b, exact)
+            if problem is None and i == 0 and not exact and not program.law(a.detach()).all():
+                problem = f"numbers {a}"
+            if problem:
+                return f"result {i}: {problem}"
+        for i, (a, b) in enumerate(zip(inputs, wanted_inputs)):
+            problem = difference(a, b)
+            if problem:
+                return f"input {i}: {problem}"
+        shared = [sharing([*given, *found]) for given, found in ((inputs, got), (
+            wanted_inputs, wanted))]
+        return None if shared[0] == shared[1] else (
+            f"inputs and results share memory as {shared[0]}, not {shared[1]}")
+
+    def eager_error(self, number):
+        kind, program = self.mode(number)[0], self.program(number)
+        try:
+            self.results(lambda tensors: [program.call(tensors[0])],
+                         [self.inputs_of(program, kind)], kind)
+        except (RuntimeError, IndexError, ValueError) as error:
+            return error
+        return None
+
+    def check_error(self, number, want, backend):
+        """A program that eager mode refuses is refused."""
+        kind, program = self.mode(number)[0], self.program(number)
+        call = self.compiled(lambda tensors: [program.call(tensors[0])], number, backend)
+        try:
+            got = self.results(call, [self.inputs_of(program, kind)], kind)
+        except Exception:
+            return {}
+        return {number: f"{got[0]}, where eager mode raises {want}"}
+
+    def problems(self, numbers, backend="nereid"):
+        want = self.eager_error(numbers[0]) if len(numbers) == 1 else None
+        try:
+            if want is not None:
+                return self.check_error(numbers[0], want, backend)
+            return self.check(numbers, backend)
+        except Exception as error:
+            text = str(error).partition("\n\nWhile executing")[0]
+            return {None: f"{type(error).__name__}: {text[:600]}"}
+
+    def failures(self, numbers):
+        """[(programs, what is wrong, is it PyTorch's)]: each that fails alone, else a few."""
+        problems = self.problems(numbers)
+        if not problems:
+            return []
+        if len(numbers) == 1:
+            return [(numbers, *problems.values(), bool(self.problems(numbers, "aot_eager")))]
+        tried = numbers if None in problems else problems
+        found = [failure for i in tried for failure in self.failures([i])]
+        if found:
+            bad = {one for which, *_ in found for one in which}
+            return found + self.failures([i for i in numbers if i not in bad])
+        half = len(numbers) // 2
+        parts = [part for part in (numbers[:half], numbers[half:]) if self.problems(part)]
+        return self.failures(parts[0]) if parts else [
+            (numbers, f"together: {problems}", bool(self.problems(numbers, "aot_eager")))]
+
+    def text(self, numbers):
+        program = self.program(numbers[0])
+        shapes = [tuple(x.shape) for x in program.inputs]
+        return f"{program.text} of {shapes}, {self.mode(numbers[0])}"
+
+
+def graphs_of(runner, numbers):
+    """The programs that are a graph each time: those of a batch, one that eager mode refuses."""
+    for at in sorted({i // BATCH for i in numbers}):
+        batch = [i for i in numbers if i // BATCH == at]
+        alone = [i for i in batch if len(batch) > 1 and runner.eager_error(i) is not None]
+        yield from filter(None, [[i for i in batch if i not in alone], *([i] for i in alone)])
+
+
+def work(args):
+    """Runs programs; each line that it prints is a JSON object."""
+    import faulthandler
+
+    runner = Runner(args.seed, args.device)
+    for graph in graphs_of(runner, [int(word) for word in args.only.split(",")]):
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        print(json.dumps({"begin": graph}), flush=True)
+        failures = [(which, f"{runner.text(which)}: {problem}", others)
+                    for which, problem, others in runner.failures(graph)]
+        print(json.dumps({"end": graph, "failures": failures}), flush=True)
+        faulthandler.cancel_dump_traceback_later()
+
+
+# ---- the process that starts them ----
+
+
+class Tests:
+    """Counts what processes tell."""
+
+    def __init__(self, args):
+        self.args, self.lock, self.failing = args, threading.Lock(), []
+        self.done = self.others = 0
+
+    def start(self, numbers):
+        """The lines of a process that runs the programs, and how it ended."""
+        command = [sys.executable, __file__, "--worker", "--seed", str(self.args.seed), "--device",
+                   self.args.device, "--only", ",".join(map(str, numbers))]
+        ended = subprocess.run(command, capture_output=True, text=True,
+                               env={**os.environ, "OMP_NUM_THREADS": "1"})
+        lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+        return lines, ended
+
+    def count(self, graph, failures):
+        bad = {i for which, *_ in failures for i in which}
+        with self.lock:
+            tally.passed += len(set(graph) - bad)
+            self.done += len(graph)
+            for which, text, others in failures:
+                only = ",".join(map(str, which))
+                text = f"program {only} of seed {self.args.seed}: {text}"
+                if others:
+                    print(f"aot_eager fails as well: {text}", flush=True)
+                    self.others += len(which)
+                else:
+                    self.failing.append(only)
+                    tally.check(False, text)
+
+    def run(self, numbers):
+        """Runs programs in a process, and in others what is left when it dies."""
+        lines, ended = self.start(numbers)
+        begun, left = None, set(numbers)
+        for line in lines:
+            begun = line.get("begin")
+            left -= set(begun or ())
+            if begun is None:
+                self.count(line["end"], line["failures"])
+        if begun is None and not left:
+            return
+        dead = begun or sorted(left)[:1]
+        if len(dead) > 1:
+            for i in dead:
+                self.run([i])
+        else:
+            self.count(dead, [(dead, f"the process ended with {ended.returncode}: "
+                               f"{ended.stderr[-1500:]}", False)])
+        if left - set(dead):
+            self.run(sorted(left - set(dead)))
+
+    def run_slice(self, first):
+        self.run(list(range(first, min(first + BATCH * SLICE, self.args.first + self.args.count))))
+        with self.lock:
+            print(f"{self.done} of {self.args.count}, {len(self.failing)} failing",
+                  file=sys.stderr, flush=True)
 
 
 def main():
-    if torch is None:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--worker", action="store_true")
+    args = parser.parse_args()
+    if importlib.util.find_spec("torch") is None:
         print("1 skipped: no torch")
         tally.check(True, "")
         return tally.report()
-    torch._dynamo.config.capture_dynamic_output_shape_ops = True
-    for first in range(0, COUNT, BATCH):
-        check_batch(first)
+    if args.worker:
+        return work(args)
+    tests = Tests(args)
+    if args.only:
+        tests.run([int(word) for word in args.only.split(",")])
+    else:
+        with ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(tests.run_slice, range(args.first, args.first + args.count,
+                                                 BATCH * SLICE)))
+    if tests.failing:
+        print("again: torch_indexing.py --seed", args.seed, "--only", " | ".join(tests.failing))
+    if tests.others:
+        print(f"{tests.others} skipped: AOTAutograd's own, with aot_eager too")
     return tally.report()
 
 

@@ -166,6 +166,19 @@ def _within(tensor, indices):
             for axis, index in enumerate(indices)]
 
 
+@decomposes(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def _index_fill(self, dim, index, value):
+    # PyTorch's form writes to a tensor where strides are not plain, which no graph may contain.
+    if index.dim() > 1 or isinstance(value, torch.Tensor) and value.dim():
+        return NotImplemented
+    if not self.dim():
+        return _index_fill(self.view(1), 0, index, value).view(())
+    if not isinstance(value, torch.Tensor):
+        value = torch.full((), value, dtype=self.dtype, device=self.device)
+    places = [None] * (dim % self.dim()) + [index.long()]
+    return aten.index_put.default(self, places, value.to(self.dtype))
+
+
 @decomposes(aten.index_reduce.default)
 def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
     if not self.dim():
