@@ -1,9 +1,9 @@
 /* Messages about a user's input, as printf formats: each room has a header like this one.
  *
- * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then its subject
- * (each header names those it has).  A message says what is wrong in the user's words, names the
- * thing, and where it can, the remedy.  Some test expects each E_ macro, most of them one of
- * tests/ROOM/errors/; `make lint` names the others.
+ * Each message has a macro: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then its
+ * subject (each header names those it has).  A message says what is wrong in the user's words,
+ * names the thing, and where it can, the remedy.  Some test expects each E_ macro, most of them one
+ * of tests/ROOM/errors/; `make lint` names the others.
  *
  * This header: E_TILE_ of the tile IR's reader and verifier and of the text of both IRs, E_INTERP_
  * of the interpreters, E_ASM_ of inline assembly. */

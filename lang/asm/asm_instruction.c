@@ -292,7 +292,7 @@ static unsigned operand_bits(char letter, const PtxType *t) {
   return letter == 'p' ? 1 : letter == 'u' ? 32 : letter == 'w' ? 2u * t->bits : asm_type_bits(t);
 }
 
-/* One lane of the row's result. */
+/* Evaluates one lane of the row's result. */
 static uint32_t row_lane(Ptx *p, const AsmRow *row, const Instruction *in, const PtxType *t,
                          const uint32_t *raw, int lane) {
   Meaning m = {.type = t, .s = row->meaning};

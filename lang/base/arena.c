@@ -18,7 +18,7 @@ enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
 enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
 #endif
 
-/* With the address sanitizer, the gaps between objects are poisoned. */
+/* The address sanitizer poisons the gaps between objects. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 enum { GAP = ALIGN };

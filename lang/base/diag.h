@@ -61,9 +61,9 @@ Diags *diags_new(Arena *a);
 /* Registers a source and returns its file number (from 1).  `text` must outlive the Diags.
  * A name that is known already returns its number, and gives it the text if it had none. */
 uint32_t diag_source(Diags *d, Name name, const char *text, size_t len);
-/* The same, but always a source of its own: a part of the file `name`, on its lines of that file.
- * Line 1 of `text` is there line `line`, and `margin` columns were cut from each line; both are
- * restored, so that places are those of the file. */
+/* Adds a part of the file `name`, always as a new source.  Line 1 of `text` is line `line` of the
+ * file, and `margin` columns were cut from each line; both are restored, so that locations refer to
+ * the file. */
 uint32_t diag_part(Diags *d, Name name, const char *text, size_t len, uint32_t line,
                    uint32_t margin);
 /* Another text, as long as that of the source: what is read of it from now on. */

@@ -1,8 +1,8 @@
 /* Element types and tile types.
  *
- * One set of names everywhere: the first name is printed, the aliases are read (`fp32`, `float32`
- * and `f32` are one type; the language writes `tl.float32`).  Signedness is part of the type, so
- * that `div` on u32 is the unsigned division; there is one op, not two.
+ * All texts use one set of names: the first name is printed, the aliases are read (`fp32`,
+ * `float32` and `f32` are one type; the language writes `tl.float32`).  Signedness is part of the
+ * type, so that `div` on u32 is the unsigned division; there is one op, not two.
  */
 #ifndef NEREID_LANG_BASE_DTYPE_H
 #define NEREID_LANG_BASE_DTYPE_H

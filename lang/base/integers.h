@@ -9,7 +9,7 @@ static inline int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Of b's sign; not a - floor_div(a, b) * b, which may overflow. */
+/* The remainder has b's sign; it isn't a - floor_div(a, b) * b, which may overflow. */
 static inline int64_t floor_mod(int64_t a, int64_t b) {
   int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;

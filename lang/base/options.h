@@ -1,5 +1,5 @@
-/* The options of one compilation.  With the IR's text and the compiler's version they are the key
- * of every cache, so all that changes the output is here. */
+/* The options of one compilation.  All that changes the output is here: the options, the IR's text
+ * and the compiler's version are the key of every cache. */
 #ifndef NEREID_LANG_BASE_OPTIONS_H
 #define NEREID_LANG_BASE_OPTIONS_H
 

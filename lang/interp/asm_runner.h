@@ -1,8 +1,8 @@
 /* Calls of inline assembly on elements, for both interpreters.
  *
- * With `pack` elements a call, which elements share one is open; an element's result must not
- * depend on it.  Each call runs twice, with its elements in another order and other ones in place
- * of those that lack, and a result that differs is reported. */
+ * It is undefined which `pack` elements share a call, so an element's result must not depend on it.
+ * Each call runs twice, the second time with its elements in another order and with other values
+ * for missing elements; a result that differs is reported. */
 #ifndef NEREID_LANG_INTERP_ASM_RUNNER_H
 #define NEREID_LANG_INTERP_ASM_RUNNER_H
 

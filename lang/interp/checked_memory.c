@@ -46,7 +46,7 @@ struct Memory {
   uint64_t changes;
 };
 
-/* One access, as the checks see it. */
+/* An access, as the checks see it. */
 typedef struct {
   uint64_t addr;
   unsigned bytes;

@@ -3,18 +3,18 @@
  *   - an access outside every buffer (names the nearest buffer and by how much), or outside the
  *     buffer of the argument that the pointer came by,
  *   - a read of a byte that nothing wrote (buffers made by `empty`),
- *   - two programs that access one byte, at least one writing, without an atomic between,
- *   - one store that writes a byte twice, with different values,
+ *   - two programs that access one byte, at least one writing, without an atomic between, - a store
+ *     that writes a byte twice, with different values,
  *   - a misaligned access.
  * Each finding is reported once a source line and buffer, with a count at the end.  Correct code
  * that is seldom intended gets a remark, once an argument (memory_remarks): elements that several
  * programs stored, and elements of an empty buffer that none did.
  *
- * When two accesses conflict.  Accesses of one program never do.  Those of two programs do if one
- * writes, they are not both atomic, and no chain of releases and acquires (memory_sync) leads from
- * the earlier to the later one, regardless of the order in which the programs happened to run.  A
- * write of the value that the byte already holds does not conflict with another write: programs may
- * all store one flag.  It does conflict with a read or an atomic, since only chance made the values
+ * Conflicts: accesses of one program never conflict.  Accesses of two programs do if one writes,
+ * they are not both atomic, and no chain of releases and acquires (memory_sync) leads from the
+ * earlier to the later one, regardless of the order in which the programs happened to run.  A write
+ * of the value that the byte already holds does not conflict with another write: programs may all
+ * store one flag.  It does conflict with a read or an atomic, since only chance made the values
  * equal.
  *
  * Addresses are the host's own, so that pointers stored in memory by the host (tables of pointers)
@@ -56,7 +56,7 @@ typedef struct {
  * reported too, but the access is done. */
 bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who);
 bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
-/* The same for `n` contiguous elements of `bytes` bytes: quicker. */
+/* They read and write `n` contiguous elements of `bytes` bytes, faster than one by one. */
 void memory_read_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, void *values,
                      Access who);
 void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, const void *values,

@@ -56,7 +56,7 @@ enum { INTERP_ITERATIONS = 1 << 24 }; /* some seconds */
 /* The number of the machine that op SPECIAL of this kind gives, in either interpreter. */
 int64_t interp_special_number(const char *kind);
 
-/* Of either interpreter, that ran out of memory: -1, after its message. */
+/* Reports that either interpreter ran out of memory, and returns -1. */
 int interp_out_of_memory(Memory *m, Diags *d, Span kernel);
 /* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop
  * (deadlock, an endless loop, or a limit); findings alone do not stop it. */

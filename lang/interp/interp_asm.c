@@ -21,7 +21,7 @@ typedef struct {
   uint32_t nargs, nresults, pack, count;
 } AsmGroup;
 
-/* One call: elements past the tile's end are zero. */
+/* Runs one call; elements past the tile's end are zero. */
 static void run_group(Prog *p, const Inst *in, AsmGroup *g, uint32_t first) {
   uint32_t n = g->count - first < g->pack ? g->count - first : g->pack;
   uint8_t undefined = 0;

@@ -31,7 +31,7 @@ static float *floats(Prog *p, const Val *v, Tf32 how) {
   return x;
 }
 
-/* One row of the result: acc[n] += a[k] * b[k][n]. */
+/* Adds one row of the result: acc[n] += a[k] * b[k][n]. */
 static void row_exact(Extents e, float *acc, const float *a, const float *b) {
   for (uint32_t k = 0; k < e.k; k++, b += e.n)
     for (uint32_t n = 0; n < e.n; n++) acc[n] += a[k] * b[n];

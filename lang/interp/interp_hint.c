@@ -3,7 +3,7 @@
 #include "lang/interp/interp_run.h"
 #include "lang/messages.h"
 
-/* One axis of a value: how far apart its neighbours are in memory order, and how many there are. */
+/* An axis of a value: the distance of its neighbours in memory order, and their number. */
 typedef struct {
   const Val *v;
   uint32_t stride, extent;

@@ -101,7 +101,7 @@ static Pairs new_pairs(Prog *p, uint32_t most) {
   return (Pairs){place, place + most + 1, 0};
 }
 
-/* One level of the tree: half as many places, an odd last one goes along. */
+/* Reduces one level of the tree to half as many positions; an odd last one is copied. */
 static uint32_t reduce_level(Prog *p, const Inst *in, Val *vals, Axis a, Val *outs) {
   uint32_t n = in->op->nargs, half = a.length / 2, rest = a.length % 2;
   Pairs pairs = new_pairs(p, half);

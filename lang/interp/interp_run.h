@@ -142,7 +142,7 @@ Scalar interp_poison(DType t);
 
 /* ---- code (interp_code.c) ---- */
 const Code *interp_compile(Run *r);
-/* By value id: does it take part, by add, sub, mul and the like, in an address? */
+/* Flags by value id: an address depends on the value through add, sub, mul and the like. */
 const uint8_t *interp_feeds_address(Run *r);
 
 /* ---- running ---- */

@@ -96,7 +96,7 @@ void interp_splat(Prog *p, const Inst *in) {
   if (v->flags) memset(interp_flags(p->run, r), v->flags[0], r->n);
 }
 
-/* Also expand_dims: the elements keep their order. */
+/* The function serves expand_dims too: the elements keep their order. */
 void interp_reshape(Prog *p, const Inst *in) {
   interp_set(p, in->op->results[0], interp_share(interp_arg(p, in, 0)));
 }

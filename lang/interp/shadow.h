@@ -42,8 +42,8 @@ typedef struct Shadow Shadow;
 Shadow *shadow_new(Arena *a);
 /* The cells of an access of `bytes` (1, 2, 4, 8 or 16, and `addr` a multiple of it). */
 Cell *shadow_cells(Shadow *s, uint64_t addr, unsigned bytes, unsigned *ncells);
-/* The same for the first of `n` such accesses in a row; *nelems is the number of them in its page,
- * whose cells are contiguous. */
+/* Returns the cells of the first of `n` such accesses in a row; *nelems is the number of them in
+ * its page, whose cells are contiguous. */
 Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, unsigned *ncells,
                        uint32_t *nelems);
 /* How many of these bytes nothing has written; *first is the address of one of the first. */

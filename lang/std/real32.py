@@ -88,7 +88,7 @@ def _expm1_parts(x):
 def expm1(x):
     """e^x - 1; 1.2 ulp."""
     p, n, i = _expm1_parts(core.max_nan(core.min_nan(x, 89.0), -26.0))
-    # With n = 128, 2^n is out of range: half of everything, doubled.
+    # 2^n is out of range for n = 128: compute half of everything, and double it.
     t = _pow2(i - 1)
     r = core.fma(p, t, t - 0.5) * 2.0
     return tl.where(x == 0.0, x, tl.where(n == 0.0, p, r))
@@ -401,7 +401,7 @@ def atan2(y, x):
     ay = core.abs(y)
     lo = core.min_nan(ax, ay)
     hi = core.max_nan(ax, ay)
-    # Of two zeros the ratio is 0, of two infinities 1.
+    # The ratio of two zeros is 0, of two infinities 1.
     t = tl.where(lo == hi, tl.where(hi == 0.0, 0.0, 1.0), core.div_rn(lo, hi))
     r = _atan_near(t)
     r = tl.where(ay > ax, 1.5707964 - (r + 4.371139e-08), r)
@@ -592,7 +592,7 @@ def norm(a, b, c, d):
     """The root of the sum of squares of up to four numbers; 0.6 ulp."""
     h, l, s, inverse, m = _sum_squares(a, b, c, d)
     r = core.sqrt_rn(h)
-    # One step of Newton's with the exact residual.
+    # A Newton step with the exact residual.
     r = tl.where(h > 0.0, core.fma(core.fma(-r, r, h) + l, core.div(0.5, r), r), r) * inverse
     return tl.where(m == float("inf"), m, r)
 

@@ -123,8 +123,8 @@ def expm1(x):
                        0.0013888888888873283, 0.00833333333332134, 0.041666666666666685,
                        0.16666666666666677, 0.5))
     p = core.fma(p * f, f, low)
-    # 2^n (f + p) + (2^n - 1), its larger terms with their error: they may cancel.  With n = 1024,
-    # 2^n is out of range: half of everything, doubled.
+    # 2^n (f + p) + (2^n - 1), its larger terms with their error: they may cancel.  2^n is out of
+    # range for n = 1024: compute half of everything, and double it.
     t = _pow2(i - 1)
     h, l = basic.two_sum_any(f * t, t - 0.5)
     r = (h + core.fma(p, t, l)) * 2.0
@@ -503,7 +503,7 @@ def atan2(y, x):
     ay = core.abs(y)
     lo = core.min_nan(ax, ay)
     hi = core.max_nan(ax, ay)
-    # Of two zeros the ratio is 0, of two infinities 1.
+    # The ratio of two zeros is 0, of two infinities 1.
     t = tl.where(lo == hi, tl.where(hi == 0.0, 0.0, 1.0), core.div_rn(lo, hi))
     r = _atan_near(t)
     r = tl.where(ay > ax, 1.5707963267948966 - (r - 6.123233995736766e-17), r)
@@ -699,7 +699,7 @@ def norm(a, b, c, d):
     """The root of the sum of squares of up to four numbers; 0.51 ulp."""
     h, l, s, inverse, m = _sum_squares(a, b, c, d)
     r = core.sqrt_rn(h)
-    # One step of Newton's with the exact residual.
+    # A Newton step with the exact residual.
     e = core.div_rn(core.fma(-r, r, h) + l, r + r)
     r = tl.where(h > 0.0, r + e, r) * inverse
     return tl.where(m == float("inf"), m, r)

@@ -86,7 +86,7 @@ def erfcinv64(x):
 def normcdfinv64(x):
     """-sqrt(2) erfcinv(2x); 4 ulp."""
     y = erfcinv64(x + x)
-    # Of infinities the parts of sqrt(2) would cancel.
+    # The parts of sqrt(2) would cancel for infinities.
     low = tl.where(core.abs(y) < 100.0, y * 9.667293313452913e-17, 0.0)
     return core.fma(y, -1.4142135623730951, low) + 0.0
 

@@ -4,8 +4,8 @@
 
 #include "lang/tile/tile.h"
 
-/* One element.  Integers are kept sign- or zero-extended from their dtype in `i`; f64 and all
- * narrower floats as their exact double in `f`; pointers as addresses in `i`. */
+/* The value of an element.  Integers are kept sign- or zero-extended from their dtype in `i`; f64
+ * and all narrower floats as their exact double in `f`; pointers as addresses in `i`. */
 typedef union {
   int64_t i;
   double f;
@@ -15,8 +15,8 @@ typedef union {
  * `t`).  The result is rounded or wrapped to its dtype.  SELECT, PTR_ADD and HINT are not handled
  * here. */
 Scalar scalar_op(TileCode code, DType t, DType to, const Scalar *x, bool rtz);
-/* The same on n elements, from as many of x, y, z as the op has operands; `out` may be one of
- * them.  True if a signed add, sub or mul wrapped. */
+/* Computes n elements, from as many of x, y, z as the op has operands; `out` may be one of them.
+ * Returns true if a signed add, sub or mul wrapped. */
 bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *out,
                 const Scalar *x, const Scalar *y, const Scalar *z);
 Scalar scalar_load(DType t, const void *p);         /* from memory; f8, f16, bf16 widened */

@@ -192,7 +192,7 @@ TileFunc *tile_func_new(Arena *a, Pool *names, Name name, Span span, Options opt
 TileValue *tile_add_param(TileFunc *f, Name name, Type type, uint32_t arg, int64_t div);
 TileBlock *tile_block_new(TileFunc *f, TileOp *owner);
 TileValue *tile_block_param(TileFunc *f, TileBlock *b, Type type, Name name);
-/* The same for `n` of them at once, on a block that has none. */
+/* Adds `n` parameters at once, to a block that has none. */
 void tile_block_params(TileFunc *f, TileBlock *b, const Type *types, const Name *names, uint32_t n);
 /* A new op at the builder's place, its operands copied, with fresh results of the given types. */
 TileOp *tile_build(TileBuilder *b, TileCode code, TileValue *const *args, uint32_t nargs,

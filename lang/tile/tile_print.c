@@ -28,7 +28,8 @@ static void name_value(Naming *n, const TileValue *v) {
   n->names[v->id] = ir_namer_give(&n->namer, v->name);
 }
 
-/* In the order of the text, so that reading and printing again numbers alike. */
+/* Values are numbered in the order of the text, so that reading and printing again gives the same
+ * numbers. */
 static void name_block(Naming *n, const TileBlock *b) {
   for (uint32_t i = 0; i < b->nparams; i++) name_value(n, b->params[i]);
   for (const TileOp *op = b->first; op; op = op->next) {

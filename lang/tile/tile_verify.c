@@ -170,7 +170,8 @@ static bool check_results(TileCheck *c, const TileOp *op) {
   return false;
 }
 
-/* In a combine block: scalars only, no memory; assertions are those of the tile interpreter. */
+/* A combine block works on scalars and accesses no memory; its assertions are for the tile
+ * interpreter. */
 static bool check_combine_op(TileCheck *c, const TileOp *op) {
   bool good = !(tile_op_flags(op->code) & (TILE_READ | TILE_WRITE)) || op->code == TILE_ASSERT;
   for (uint32_t i = 0; i < op->nargs; i++) good &= !op->args[i] || !op->args[i]->type.rank;
