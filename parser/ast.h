@@ -102,7 +102,7 @@ typedef struct {
   uint32_t len;
 } ParamList;
 
-/* One `for target in iter if conds...` of a comprehension. */
+/* A clause `for target in iter if conds...` of a comprehension. */
 typedef struct {
   Expr *target, *iter;
   ExprList conds;
@@ -207,10 +207,10 @@ typedef struct {
 
 /* Parses a file's text.  Errors go to `d`; the result is never NULL (what could be read). */
 Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file);
-/* The same of a text that is a kernel from its `def` on: its first function needs no decorator. */
+/* Parses a text that is a kernel from its `def` on: its first function needs no decorator. */
 Module *parse_kernel(Arena *a, Pool *names, Diags *d, uint32_t file);
-/* The same without host code: everything is parsed, and what the grammar doesn't take is an
- * error.  For texts of our own grammar: graphs, rewrite rules. */
+/* Parses a text without host code: every line is parsed, and a line that the grammar refuses is an
+ * error.  It is for texts of our own grammar: graphs, rewrite rules. */
 Module *parse_all(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 /* True if `f` is decorated as a kernel: `jit`, `triton.jit`, `jit(...)`, `x.jit(...)`, or any

@@ -1,6 +1,6 @@
-/* Makers of nodes, and the rules that a grammar can't say (targets, order of arguments).
- * Those that return a pointer or a bool return NULL or false after an error.  All set the depth of
- * an expression and refuse what is too deep. */
+/* Makers of nodes, and the rules that a grammar can't express (targets, order of arguments).  A
+ * maker that returns a pointer or a bool returns NULL or false after an error.  All of them set the
+ * depth of an expression and refuse one that is too deep. */
 #ifndef NEREID_PARSER_AST_BUILD_H
 #define NEREID_PARSER_AST_BUILD_H
 

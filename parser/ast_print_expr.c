@@ -54,7 +54,7 @@ static Prec binary_prec(AstOp op) {
   }
 }
 
-/* In quotes.  A NUL is c0 80 in a Name. */
+/* The string is printed in quotes.  A NUL is c0 80 in a Name. */
 void print_string(Text *out, Name s) {
   Text quoted = text_new(out->arena);
   text_quote(&quoted, s);

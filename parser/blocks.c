@@ -1,9 +1,9 @@
 /* A whole file: blocks by indentation, and the host code in them.
  *
- * Every logical line is given to the grammar once.  In kernels its errors are reported; in host
- * code a line that the grammar doesn't take leaves an ST_SKIPPED and makes its function
- * incomplete.  Either way the parser goes on with the next line, so that one run shows several
- * errors and a kernel is found anywhere in the file.
+ * The grammar parses each logical line once.  Errors in kernels are reported; a line of host code
+ * that the grammar doesn't accept becomes an ST_SKIPPED and makes its function incomplete.  The
+ * parser continues with the next line in both cases, so that one run shows several errors and a
+ * kernel is found anywhere in the file.
  */
 #include <stdio.h>
 #include <stdlib.h>

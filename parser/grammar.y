@@ -417,7 +417,7 @@ lambda_param:
 
 /* ---- lists of expressions ---- */
 
-/* In brackets: with := */
+/* A sequence in brackets may contain := */
 seq:
   names_list { $$.items = $1, $$.comma = false; }
 | names_list ',' { $$.items = $1, $$.comma = true; }
@@ -438,7 +438,7 @@ named:
 | NAME WALRUS test { OK($$ = build_named(p, EX_WALRUS, @$, $1, $3)); }
 ;
 
-/* In statements: without := */
+/* A sequence in a statement may not contain := */
 plain_seq:
   targets_list { $$.items = $1, $$.comma = false; }
 | targets_list ',' { $$.items = $1, $$.comma = true; }

@@ -173,7 +173,8 @@ static void measure_line(Lexer *l, uint32_t *col, uint32_t *alt) {
   }
 }
 
-/* The same over lines that hold only a backslash: the first of them counts. */
+/* Measures the indentation of a line that follows lines with only a backslash: the first of them
+ * counts. */
 static void measure(Lexer *l, uint32_t *col, uint32_t *alt) {
   measure_line(l, col, alt);
   while (*l->at == '\\' && (l->at[1] == '\n' || l->at[1] == '\r')) {
@@ -278,8 +279,8 @@ static void triple_error(Lexer *l) {
   diag_error(l->diags, at, E_PARSE_TRIPLE);
 }
 
-/* In an f-string's field, an unterminated string that starts with the quote of the f-string is
- * the end of the f-string, and the field lacks its brace. */
+/* An unterminated string in an f-string's field that starts with the quote of the f-string ends the
+ * f-string, and the field lacks its brace. */
 static bool ends_fstring(Lexer *l, char quote, const char *after) {
   uint32_t n = l->nopen;
   while (n && l->open[n - 1].kind != 'f') n--;
@@ -433,7 +434,7 @@ static void exclamation(Lexer *l) {
   }
 }
 
-/* One token, or some blanks. */
+/* Scans one token, or some blanks. */
 static void scan(Lexer *l) {
   const char *YYMARKER;
   begin_token(l);

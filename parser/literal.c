@@ -178,7 +178,7 @@ static bool decode_escape(Decoder *d) {
   return true;
 }
 
-/* One character without an escape. */
+/* Decodes one character without an escape. */
 static bool decode_plain(Decoder *d, bool braces) {
   size_t n = utf8_length(d->s, (size_t)(d->end - d->s));
   if (!n) {
