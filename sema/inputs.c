@@ -62,7 +62,7 @@ bool sema_is_descriptor(const KernelArg *arg) {
   return arg && arg->kind == ARG_TYPE && arg->block.rank > 0;
 }
 
-/* Of a tensor descriptor whose maker gave no more than its block. */
+/* The extent of a tensor descriptor of which only the block was given. */
 static const KernelArg *make_default_extent(Inputs *in, const char *name) {
   KernelArg *out = ARENA_NEW(in->arena, KernelArg);
   *out = (KernelArg){.name = name, .kind = ARG_TYPE, .type = type_scalar(DT_I32), .div = 1};

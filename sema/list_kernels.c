@@ -253,8 +253,9 @@ static void mention_all(Arena *a, Mentions *m, const NameMap *names, Name by) {
     if (names->slots[i].key) mention(a, m, names->slots[i].key, by);
 }
 
-/* Of several kernels of the name, that which the file's statements leave: the last one, but for
- * conditions around definitions that are known to be otherwise.  Of methods the last. */
+/* Chooses among kernels of one name the one that the file's statements leave: the last one, except
+ * where conditions around definitions are known to select another.  Among methods the last one is
+ * chosen. */
 static const Kernel *kernel_left(Program *p, const Kernel *list, uint32_t n, Name name,
                                  const char *target) {
   const Kernel *last = NULL, *found = NULL;

@@ -53,9 +53,9 @@ typedef struct {
 /* Fills *out and returns 0; or another number, which ends the compilation. */
 typedef int (*NameLookup)(void *context, const void *scope, const char *name, OutsideName *out);
 
-/* Parses a text.  Relative imports are looked for beside its path, absolute ones in the n folders
- * of `import_path` too.  With a `lookup` (NULL: none) the text may begin with a kernel's `def`,
- * without a decorator. */
+/* Parses a text.  Relative imports are searched in the folder of its path, absolute ones also in
+ * the n folders of `import_path`.  If there is a `lookup` (not NULL), the text may begin with a
+ * kernel's `def`, without a decorator. */
 Program *program_from_text(Arena *a, Pool *names, Diags *d, const SourceText *text,
                            NameLookup lookup, void *context, const char *const *import_path, int n);
 /* The number that the lookup of *name returned when it failed; 0 if none failed. */
@@ -92,9 +92,9 @@ typedef struct {
 
 /* The kernels of the file, in order.  Returns their number. */
 uint32_t sema_kernels(Program *p, const Kernel **out);
-/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  Of several
- * definitions of a name that which the file leaves on the target (NULL: any).  NULL and an error
- * (which lists what there is) if it is none or several. */
+/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  If a name
+ * has several definitions, it is the one that the file leaves on the target (NULL: any).  Returns
+ * NULL after an error (which lists the kernels) if there is none or several. */
 const Kernel *sema_find(Program *p, const char *which, const char *target);
 
 typedef enum {
@@ -110,12 +110,11 @@ typedef enum {
   ARG_TUPLE      /* of the items that follow by name; `s` names its class, NULL: a plain one */
 } ArgKind;
 
-/* Of a tuple each item is an argument: `shape.0`, `shape.1`, and `shape.1.0` of a tuple in it.  An
- * argument of kind ARG_TUPLE, by the tuple's own name, stands for a tuple without items, or adds a
- * class to those that have them.
- * A tensor descriptor `d` is the pointer `d` with the integers `d.shape.0`, `d.shape.1`, ...,
- * `d.strides.0`, `d.strides.1`, ...  Those not given are i32 and i64, with strides of whole
- * 16 bytes and the last one 1. */
+/* Each item of a tuple is an argument: `shape.0`, `shape.1`, and `shape.1.0` for a nested tuple.
+ * An argument of kind ARG_TUPLE, with the tuple's own name, is a tuple without items, or adds a
+ * class to one that has items. A tensor descriptor `d` is the pointer `d` with the integers
+ * `d.shape.0`, `d.shape.1`, ..., `d.strides.0`, `d.strides.1`, ...  Missing ones are i32 and i64,
+ * with strides of multiples of 16 bytes, and the last stride is 1. */
 typedef struct {
   Name name;
   ArgKind kind;

@@ -1,4 +1,4 @@
-/* One kernel for one specialization. */
+/* Evaluates one kernel for one specialization. */
 #include <string.h>
 
 #include "sema/messages.h"
@@ -36,7 +36,7 @@ Value constant_arg(Sema *S, const KernelArg *arg) {
   }
 }
 
-/* Of a function or class of the kernel's file, or of anything outside. */
+/* The value of a name: a function or class of the kernel's file, or a name from outside. */
 static Value file_name_value(Sema *S, const char *name, Span at) {
   Value v;
   if (module_get_path(S, S->frame->module, name, at, &v)) return v;
@@ -81,8 +81,8 @@ static Value missing_arg(Sema *S, const Kernel *k, uint32_t index) {
   return value_error();
 }
 
-/* A default of a run-time parameter is a run-time value that happens to be known.  One that has no
- * value at compile time matters where the parameter is used. */
+/* A default of a run-time parameter is a run-time value that happens to be known.  A default
+ * without a value at compile time is an error only where the parameter is used. */
 static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
   const Param *p = &k->def->params.data[index];
   Value v;
@@ -152,7 +152,7 @@ static Value bind_descriptor(Sema *S, Bound *b) {
 
 /* ---- parameters ---- */
 
-/* Of the next input, or of the tuple whose items come next. */
+/* The value of the next input, or of the tuple whose items come next. */
 static Value bound_value(Sema *S, Bound *b, const char *name) {
   const KernelInput *in = &b->all[b->at];
   const KernelArg *whole = arg_named(b, name);

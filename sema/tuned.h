@@ -45,7 +45,7 @@ typedef struct {
  * maxnreg.  On a CPU there are no options, unless the kernel has a constexpr of that name. */
 typedef VEC(KernelArg) TunedConfig;
 bool tuned_is_option(Name name);
-/* As spec_constexpr reads it: "128", "True", "tl.float16", "fn:NAME". */
+/* Writes the text that spec_constexpr reads: "128", "True", "tl.float16", "fn:NAME". */
 const char *tuned_text(Arena *a, const KernelArg *value);
 
 typedef VEC(TunedConfig) TunedConfigs;
@@ -67,7 +67,7 @@ bool tuned_space(Program *p, const Kernel *k, const TunedQuery *q, TunedSpace *o
  * yet, in the decorators' order.  False after errors. */
 bool tuned_heuristics(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *config,
                       TunedConfig *out);
-/* The same as far as it can be computed, without errors: for compiling. */
+/* Computes what it can, without errors: for compiling. */
 void tuned_known(Program *p, const Kernel *k, const TunedQuery *q, TunedConfig *out);
 
 /* A space for the constexprs that have neither value nor default.  False after errors: one of them

@@ -37,7 +37,7 @@ void tuned_explain(TunedReader *r, Span at, const char *why) {
 
 typedef VEC(const Expr *) Exprs;
 
-/* Those of `f = autotune(...)(heuristics(...)(f))` stand outside of the ones at the function. */
+/* Decorators of `f = autotune(...)(heuristics(...)(f))` wrap those at the function. */
 static void collect_wrapping_calls(TunedReader *r, const Expr *e, Exprs *out) {
   while (e && e->kind == EX_CALL && e->a->kind == EX_CALL && e->nargs == 1 && !e->args[0].name) {
     vec_push(r->p->arena, out, e->a);

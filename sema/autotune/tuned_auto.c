@@ -11,7 +11,7 @@
 
 enum { AUTO_OPEN_MAX = 8, AUTO_VALUES_MAX = 8, AUTO_CONFIGS_GPU = 320, AUTO_CONFIGS_CPU = 48 };
 
-/* One constexpr or option with the values to choose from, the likeliest first: when there are too
+/* A constexpr or option with the values to choose from, the likeliest first: when there are too
  * many configurations, values are dropped from the end. */
 typedef struct {
   Name name;
@@ -97,7 +97,7 @@ static bool group_values(AutoSpace *s, AutoAxis *a) {
   return true;
 }
 
-/* Of an option; 0 if it is none that is searched. */
+/* Lists the values of an option that is searched; returns 0 for any other name. */
 static int option_values(Name name, int64_t *out) {
   static const int64_t warps[] = {4, 8, 2, 1}, stages[] = {3, 4, 2, 5, 1};
   if (!strcmp(name, "num_warps")) memcpy(out, warps, sizeof warps);

@@ -25,7 +25,7 @@ static bool want_text(Sema *S, const Call *c, uint32_t i, const char *what, cons
   return true;
 }
 
-/* One dtype, or several. */
+/* Reads the argument that gives one dtype, or several. */
 static bool asm_results(Sema *S, const Call *c, AsmRequest *r) {
   Value given = c->args[3];
   const Value *items = &given;

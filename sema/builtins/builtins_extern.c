@@ -1,5 +1,5 @@
-/* extern_elementwise: functions of other libraries.  Those of NVIDIA's libdevice are here already,
- * and found by their symbols. */
+/* extern_elementwise: functions of other libraries.  The functions of NVIDIA's libdevice exist here
+ * already, and are found by their symbols. */
 #include <string.h>
 
 #include "sema/messages.h"

@@ -301,8 +301,8 @@ Value builtin_core(Sema *S, Call *c) {
 /* ---- map_elementwise ----
  *
  * The function is evaluated on whole tiles; branches on elements become choices by element
- * (branch.c), and loops run until the last element has left them (loops.c).  With `pack` > 1, pack
- * neighbours in row-major order are operands of one call. */
+ * (branch.c), and loops run until the last element has left them (loops.c).  If `pack` > 1, a call
+ * takes pack neighbours in row-major order as operands. */
 
 enum { PACK_MAX = 64 };
 

@@ -88,8 +88,8 @@ static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t
   return true;
 }
 
-/* In a choice by element a store is of the elements that take its side: the mask, and a pointer for
- * each of them. */
+/* A store in a choice by element writes the elements that take its side: they are the mask, and
+ * each gets a pointer. */
 static bool on_side(Sema *S, Value *ptr, Value *mask, Span at) {
   if (!S->choice || !S->element_shape.rank) return true;
   if (!value_type(*ptr).rank) *ptr = broadcast_to(S, *ptr, S->element_shape, at);
@@ -208,7 +208,7 @@ static Value store_block(Sema *S, const Call *c, const BlockPtr *b) {
 
 /* ---- block pointers: how they are made and moved ---- */
 
-/* One i64 an axis. */
+/* Reads one i64 for each axis. */
 static bool read_index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *out) {
   Value v = c->args[arg];
   const Value *items;
@@ -297,7 +297,7 @@ Value builtin_load(Sema *S, Call *c) {
     parts[1] = cast_to(S, parts[1], type_like(type_scalar(elem), (Type){0}), false, c->spans[2]);
     if (parts[1].kind == V_ERROR) return parts[1];
   }
-  /* In a choice by element a load is of the elements that take its side. */
+  /* A load in a choice by element reads the elements that take its side. */
   if (ptr.kind != V_ERROR && value_type(ptr).rank) parts[0] = choice_mask(S, parts[0], c->at);
   if (ptr.kind == V_ERROR || !together(S, c, &ptr, parts, 2, true)) return value_error();
   TileValue *args[3] = {ptr.u.tile};

@@ -71,8 +71,8 @@ Value builtin_device_print(Sema *S, Call *c) {
 
 static bool in_host_function(const Sema *S) { return S->frame->func && !S->frame->func->jit; }
 
-/* In a kernel it is device_print, in a function that is evaluated at compile time static_print.
- * Decorators' code prints nothing. */
+/* `print` is device_print in a kernel, and static_print in a function that is evaluated at compile
+ * time.  The code of decorators prints nothing. */
 Value builtin_print(Sema *S, Call *c) {
   Value fn;
   Name space = pool_name(S->names, "triton.language"), name = pool_name(S->names, "device_print");

@@ -20,7 +20,7 @@ bool math_function_known(const char *name) {
   return !strcmp(name, "pow") || !strcmp(name, "gcd") || !strcmp(name, "prod");
 }
 
-/* Of run-time values the language has the function. */
+/* The language has its own function for run-time values, which the message names. */
 static Value refuse_math(Sema *S, const char *name, const Tuple *args, const char *kind, Span at) {
   Value v = args->len > 1 ? args->data[1] : value_none();
   for (uint32_t i = 1; i < args->len; i++)

@@ -137,8 +137,8 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
   return ok ? b : NULL;
 }
 
-/* Of two (value, index) pairs the one to keep: of equal values the smaller index (left), or the
- * second pair. */
+/* The block keeps one of two (value, index) pairs; among equal values it keeps the smaller index
+ * (left), or the second pair. */
 static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const Combine *how) {
   TileBlock *b = tile_block_new(S->fn, NULL);
   Value p[4];

@@ -86,7 +86,7 @@ static bool dtype_limit(DType t, const char *name, Value *out) {
   return true;
 }
 
-/* Of a tile's type; AutoLayout() where the compiler chooses. */
+/* The layout of a tile's type; AutoLayout() where the compiler chooses. */
 static Value layout_of_type(Sema *S, DTypeValue d) {
   Span nowhere = {0};
   return d.layout ? layout_numbered(S, d.layout)
@@ -321,7 +321,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   }
 }
 
-/* Of a pointer where the host passes a tensor descriptor. */
+/* The methods of a pointer for which the host passes a tensor descriptor. */
 static bool is_descriptor_method(Value v, Name name) {
   if (!value_is_pointer(v) || value_is_block(v)) return false;
   return !strcmp(name, "load") || !strcmp(name, "store") || !strcmp(name, "scatter");

@@ -138,7 +138,7 @@ Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at) {
 
 /* ---- functions of the user, evaluated in place, and named tuples ---- */
 
-/* By a name from outside of the text, which its parser does not know as `jit`. */
+/* The decorator may be a name from outside of the text, which the parser does not know as `jit`. */
 static bool has_jit_decorator(Sema *S, const FuncDef *def, ModuleInfo *m) {
   bool found = false;
   for (uint32_t i = 0; m && m->asks && i < def->decorators.len && !found; i++) {

@@ -160,8 +160,8 @@ static bool fits_tile(Sema *S, Value layout, Type t, Span at) {
   return ok && ok_lanes && ok_warps;
 }
 
-/* The same value under another name: a parameter of a block that is never part of the function,
- * which its value replaces at the end. */
+/* An alias of the value: a parameter of a block that is never part of the function.  The value
+ * replaces it at the end. */
 static Value alias_of(Sema *S, Value v) {
   TileBlock *nowhere = tile_block_new(S->fn, NULL);
   TileValue *alias = tile_block_param(S->fn, nowhere, v.u.tile->type, v.u.tile->name);

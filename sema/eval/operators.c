@@ -318,8 +318,8 @@ static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
   return elementwise2(S, codes[op], a, b, t, t, at);
 }
 
-/* With option `debug`: the result in 64 bits is one of the type.  Sums that a function of the
- * standard library makes, or one that combines elements, may be meant to wrap around. */
+/* Option `debug` checks that the result in 64 bits is a value of the type.  Sums that a function of
+ * the standard library makes, or one that combines elements, may be meant to wrap around. */
 static bool checks_overflow(const Sema *S, DType t) {
   const Options *o = &S->fn->options;
   bool own = S->frame && !S->frame->is_std && !S->combining;

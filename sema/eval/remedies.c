@@ -5,8 +5,8 @@
 #include "sema/messages.h"
 #include "sema/value/context.h"
 
-/* Names that mean the same in all of them, as functions and as methods.  Those of the language's
- * own functions need no row. */
+/* Names with the same meaning in all of these libraries, as functions and as methods.  Names of the
+ * language's own functions need no row. */
 static const struct {
   const char *names, *text;
 } rows[] = {

@@ -2,9 +2,9 @@
  *
  * Every function has a variable <state>: 0 while its statements run, else how they were left.
  * `return`, `break` and `continue` set it; being a variable, it is joined after a branch like any
- * other.  As long as it is a constant, nothing of it is seen in the tile IR.  When one side of an
- * `if` surely leaves, the rest of the block moves into the other side.  Where only the run can
- * tell, the rest of the block moves under `if state == 0`.
+ * other.  While it is a constant, it doesn't appear in the tile IR.  When one side of an `if`
+ * surely leaves, the rest of the block moves into the other side.  Where only the run can tell, the
+ * rest of the block moves under `if state == 0`.
  */
 #include <string.h>
 
@@ -92,8 +92,8 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   }
 }
 
-/* Of a tensor only the block of a descriptor changes; the constexprs of a configuration are a
- * dict. */
+/* The only field of a tensor that changes is the block of a descriptor; the constexprs of a
+ * configuration are a dict. */
 static bool can_be(const Sema *S, Value of, uint32_t field, Value v) {
   if (value_is_tensor(S, of)) return field == TENSOR_BLOCK && v.kind == V_TUPLE;
   return field != CONFIG_KWARGS || v.kind == V_DICT || !value_is_config(S, of);
@@ -345,7 +345,8 @@ static void exec_def(Sema *S, const Stmt *s) {
   frame_set(S, s->func->name, f, s->span);
 }
 
-/* Of a host function its caller hears, of a kernel each statement. */
+/* Reports an unsupported statement: of a host function at its call, of a kernel at the
+ * statement. */
 static void unsupported_statement(Sema *S, const Stmt *s, const char *what) {
   const Frame *f = S->frame;
   if (!f->host || !f->func) {
@@ -361,7 +362,7 @@ static void unsupported_statement(Sema *S, const Stmt *s, const char *what) {
   set_exit_state(S, STATE_RETURN, s->span);
 }
 
-/* Of a kernel, which ends there: what follows may need names that the body sets. */
+/* A kernel ends at such a block: later statements may need names that the body sets. */
 static void unsupported_block(Sema *S, const Stmt *s, const char *what) {
   bool told = S->frame->host && S->frame->func;
   unsupported_statement(S, s, what);
@@ -392,7 +393,7 @@ static void exec_skipped(Sema *S, const Stmt *s) {
   set_exit_state(S, STATE_RETURN, s->span);
 }
 
-/* In host code a call statement of a module that is not at hand has no effect. */
+/* A call statement in host code has no effect if its module's file is missing. */
 static void exec_expr(Sema *S, const Expr *e) {
   if (!S->host) {
     eval(S, e);

@@ -19,7 +19,7 @@ static ModuleInfo *body_module(Program *p, ModuleInfo *outer, const FuncDef *f) 
   return m;
 }
 
-/* Of the functions of these statements and their blocks, the one that is `def` or holds it. */
+/* Finds the function of these statements and their blocks that is `def` or contains it. */
 static const FuncDef *function_with(const StmtList *list, const FuncDef *def) {
   const FuncDef *found = NULL;
   for (uint32_t i = 0; i < list->len && !found; i++) {

@@ -45,7 +45,7 @@ bool sema_binds(Program *p, const Kernel *k, const char *name) {
   return false;
 }
 
-/* As a whole, or by items. */
+/* Is the name given, as a whole or by items? */
 static bool is_given(const Program *p, const char *name) {
   for (uint32_t i = 0; i < p->ngiven; i++)
     if (sema_is_item(p->given[i].name, name)) return true;

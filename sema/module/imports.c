@@ -41,7 +41,7 @@ static const char *folder_of(Arena *a, const char *path) {
   return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
 }
 
-/* One folder up.  Of "." and of paths that end in ".." it is one ".." more. */
+/* The parent of a folder.  The parent of "." and of paths that end in ".." adds one "..". */
 static const char *parent_of(Arena *a, const char *folder) {
   size_t n = strlen(folder);
   if (!strcmp(folder, ".")) return "..";

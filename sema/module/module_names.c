@@ -202,7 +202,7 @@ static bool any_busy(const Binding *b) {
   return b != NULL;
 }
 
-/* In the library `nereid` is that of its own files. */
+/* `nereid` in the standard library means that library's own files. */
 static Name import_path(Sema *S, const ModuleInfo *m, Name path) {
   return m->is_std ? path : language_path(S->names, path);
 }

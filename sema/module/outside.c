@@ -195,7 +195,7 @@ static ModuleInfo *language_module(Program *p, const void *scope) {
   return m;
 }
 
-/* Of `triton`, `nereid`, a module of the host (`math`, `torch`), or Python's own. */
+/* Looks up `triton`, `nereid`, a module of the host (`math`, `torch`), or a name of Python. */
 static Value first_name(Sema *S, Name name) {
   Value v;
   Name path = language_path(S->names, name);
@@ -316,7 +316,7 @@ static void add_string(Text *out, const char *s) {
 
 static bool add_expression(Text *out, Value v, int depth);
 
-/* Of tuples, lists and layouts. */
+/* Prints the items of tuples, lists and layouts. */
 static bool add_items(Text *out, const Tuple *t, int depth) {
   bool layout = t->is_aggregate && t->cls->u.cls.module->is_std;
   if (((t->cls || t->fields) && !layout) || depth == VALUE_DEPTH_MAX) return false;

@@ -239,7 +239,7 @@ extern const uint32_t builtin_count;
 
 /* A tile or a number. */
 bool operand_arg(struct Sema *S, const Call *c, uint32_t i);
-/* The same; a number becomes a scalar. */
+/* Reads a tile; a number becomes a scalar. */
 bool tile_arg(struct Sema *S, const Call *c, uint32_t i, Value *out);
 /* An axis of `rank`; negative ones count from the end. */
 bool axis_arg(struct Sema *S, Value v, int rank, Span at, int *out);

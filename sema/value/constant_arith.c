@@ -24,7 +24,7 @@ static Value by_zero(Sema *S, Span at) {
 /* C rounds a quotient to zero, Python down: is that not the same? */
 static bool rounds_apart(BigInt a, BigInt b) { return a % b != 0 && (a < 0) != (b < 0); }
 
-/* b is not 0.  By -1 is apart: C does not divide the least integer by it. */
+/* b is not 0.  Division by -1 is special: C does not define it for the least integer. */
 static bool floor_div_overflow(BigInt a, BigInt b, BigInt *q) {
   if (b == -1) return __builtin_sub_overflow((BigInt)0, a, q);
   *q = a / b - rounds_apart(a, b);

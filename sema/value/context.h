@@ -353,8 +353,8 @@ Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
 
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
-/* The same without messages: an error if it can't be evaluated, not even as host code that may ask
- * for the device compiled for. */
+/* Evaluates without messages: an error value if the expression can't be evaluated, not even as host
+ * code that may query the target device. */
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
 
@@ -398,7 +398,7 @@ Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at);
 Value typed(Sema *S, Value v, Span at);
 /* The type in which two operands are computed; DT_NONE after an error. */
 DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, Span at);
-/* Of three, where numbers are weak beside all others (Triton 3.9). */
+/* The common dtype of three values, where numbers are weak among all others (Triton 3.9). */
 DType common_dtype3(Sema *S, const Value v[3], const char *op, Span at);
 Value cast_to(Sema *S, Value v, Type elem, bool rtz, Span at); /* to the dtype (and pointee) */
 Value cast_dtype(Sema *S, Value v, DType t, Span at);
@@ -440,7 +440,7 @@ static inline Value layout_numbered(const Sema *S, uint16_t n) { return S->layou
 void given_layout_copy(Sema *S, const TileValue *from, TileValue *to);
 /* The layouts of an op's results, for ops whose results have the axes of their operands. */
 void given_layout_flow(Sema *S, TileOp *op, Span at);
-/* The same for ops that add, remove or permute axes. */
+/* These are for ops that add, remove or permute axes. */
 void given_layout_expand(Sema *S, const TileValue *from, TileValue *to, int axis, Span at);
 void given_layout_reduce(Sema *S, const TileValue *from, TileValue *to, int axis, Span at);
 void given_layout_permute(Sema *S, const TileValue *from, TileValue *to, const int64_t *dims,
@@ -469,8 +469,7 @@ Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im);
 /* A name in a namespace of the language; false if it has none. */
 bool language_get(Sema *S, Name space, Name name, Value *out);
 bool language_is_space(const char *path);
-/* In files of kernels `nereid` is another name of `triton`: "triton.language" for
- * "nereid.language". */
+/* Maps `nereid` in files of kernels to `triton`: "nereid.language" gives "triton.language". */
 Name language_path(Pool *names, Name path);
 Nearest language_nearest(Sema *S, Name space, Name name); /* distance 0: it has that name */
 void language_unknown(Sema *S, Name space, Name name, Span at);
@@ -485,7 +484,7 @@ Value extern_attribute(Sema *S, Name path, Name name);
 /* The namespace of the language that `name` of a module which is not at hand stands for; NULL:
  * none. */
 Name language_passed_on(Pool *names, Name parent, Name name);
-/* The same of a whole path, as an import writes it. */
+/* Maps a whole path, as an import writes it. */
 Name language_vendored(Pool *names, Name path);
 
 /* A method of a compile-time value, bound to it: see builtins_methods.c. */
@@ -503,20 +502,20 @@ Value constexpr_type(Sema *S, Value v, Span at); /* the type that a constant has
 Value shape_value(Sema *S, Type t);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
 Value bind_self(Sema *S, Value fn, Value self); /* a method as a function of its other arguments */
-/* The same, quietly: false if there is none. */
+/* Finds an attribute without messages: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 
 /* ---- remedies.c: hints after an error ---- */
 /* What a kernel writes for a host's function, "numpy.maximum". */
 void hint_function(Sema *S, Name path);
-/* The same for a method that `v` lacks. */
+/* Hints at the remedy for a method that `v` lacks. */
 void hint_method(Sema *S, Value v, Name name);
-/* Of two tiles whose shapes don't match. */
+/* Hints at the remedy for two tiles whose shapes don't match. */
 void hint_broadcast(Sema *S, Type a, Type b);
 
 /* ---- outside.c ---- */
 void outside_open(Program *p, NameLookup lookup, void *context);
-/* The same as program_add_text(), of a text whose other names are looked up in its scope. */
+/* Adds a text as program_add_text() does; its other names are looked up in the caller's scope. */
 ModuleInfo *outside_module(Program *p, const SourceText *text, bool is_kernel);
 /* The value of a name that the caller knows; false if there is none. */
 bool outside_get(Sema *S, const ModuleInfo *m, Name name, Span at, Value *out);

@@ -51,7 +51,7 @@ Value host_settle(Sema *S, ModuleInfo *m, Name name, Value v);
 /* try: its body, and its handlers where that raises.  A failed evaluation is no exception. */
 void host_try(Sema *S, const Stmt *s);
 
-/* Objects with named fields.  Those of one kind share `fields`. */
+/* Objects with named fields.  Objects of one kind share `fields`. */
 bool value_is_config(const Sema *S, Value v);
 bool value_is_tensor(const Sema *S, Value v);
 enum {

@@ -148,7 +148,7 @@ DType common_dtype3(Sema *S, const Value v[3], const char *op, Span at) {
     }
     DType t = common_dtype(S, typed(S, *all, at), one, false, op, at);
     if (t == DT_NONE) return t;
-    /* Of numbers the one whose own type that is. */
+    /* Take the number whose own type is the common one. */
     if (!is_number) *all = value_const(t, (Scalar){0});
     else if (t == value_type(one).dtype) *all = v[i];
   }

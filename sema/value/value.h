@@ -3,7 +3,7 @@
  * sema/value owns values, the variables that hold them, their types and Python's arithmetic.  It
  * takes values, and gives values, or an error in the Diags; context.h has the state that it needs.
  *
- * One tagged union covers what exists at compile time (Python numbers, strings, tuples, dtypes,
+ * A tagged union covers what exists at compile time (Python numbers, strings, tuples, dtypes,
  * functions, modules) and what exists at run time (tiles and scalars of the tile IR).  Three kinds
  * of number differ in how they are typed:
  *
@@ -224,7 +224,7 @@ bool value_equal_in(Value a, Value b, bool *known, Walk *w); /* as a part of a l
 /* The very same value: the same SSA value, or equal constants of one kind. */
 bool value_same(Value a, Value b);
 
-/* As Python's str() and repr() print it; run-time values print their type. */
+/* Prints a value as Python's str() and repr() do; run-time values print their type. */
 void value_print(Text *out, Value v, bool repr);
 const char *value_text(Arena *a, Value v);
 /* The value's description in messages: "f32[64,32]", "the constant 5", "a string", "None". */
