@@ -282,7 +282,7 @@ static int64_t pointee_bytes(const TileValue *v) {
   return n ? n : 1;
 }
 
-/* Of a value with a float among its operands only equal elements are known. */
+/* If a float is among the operands, the only known fact is equality of elements. */
 static AxisInfo float_rule(const TileOp *op, const AxisInfo *info) {
   const TileValue *v = op->results[0];
   AxisInfo x = axis_unknown(v);
@@ -510,8 +510,9 @@ static void pass_on(Axis *s, const TileOp *op) {
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
 }
 
-/* The bound of a scalar by an assume.  One within a branch or a loop holds for the programs that
- * enter it, so that it is passed over.  Values computed from the scalar before keep their facts. */
+/* The bound of a scalar by an assume.  An assume within a branch or a loop holds only for the
+ * programs that enter it, so it is ignored.  Values computed from the scalar before keep their
+ * facts. */
 static void flow_assume(Axis *s, const TileOp *op) {
   const TileOp *compare = op->args[0]->def;
   if (s->depth || !compare || compare->nargs != 2) return;

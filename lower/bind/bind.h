@@ -119,8 +119,8 @@ Form form_const(int64_t c);
 Form form_var(NestVar *v);
 bool form_add(Form *a, const Form *b, int64_t scale); /* a += scale * b; false: too many groups */
 bool form_mul(const Form *a, const Form *b, Form *out);
-/* The same where both have variables and one is a variable times a constant: products of variables
- * are computed at the builder, in t. */
+/* Multiplies forms that both have variables, where one is a variable times a constant: the builder
+ * computes products of variables, in t. */
 bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out);
 bool form_is_const(const Form *f, int64_t *c);
 bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out);
@@ -164,7 +164,7 @@ typedef struct {
   int n;
 } ThreadForm;
 void thread_form_add(ThreadForm *f, const Dim *dim, int64_t coef);
-/* The same as an i32, computed once at the kernel's entry; REF_NONE if it has no digits. */
+/* The form as an i32, computed once at the kernel's entry; REF_NONE if it has no digits. */
 Ref bind_thread_const(Bind *s, const ThreadForm *f);
 /* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
 Ref bind_first_replica(Bind *s);

@@ -40,7 +40,7 @@ static void add_ring_slot(const Bind *s, Form *f, const Mem *m) {
   if (!form_add(f, &slot, 1)) bind_refuse(s, "an address has too many terms");
 }
 
-/* One operand's fragments for one k step, loaded by ldmatrix from shared memory. */
+/* An operand's fragments for one k step, which ldmatrix loads from shared memory. */
 typedef struct {
   NestVar *frag;
   Ref base; /* subscripts: what base_mask says */

@@ -77,7 +77,7 @@ Ref bind_identity(const char *name, DType t) {
                             : -1;
   switch (c) {
     case TILE_MUL: return f ? ref_float(1) : ref_int(1);
-    /* Of a number and a NaN these two give the number; of NaN alone, NaN. */
+    /* These two give the number for a number and a NaN, and NaN only for two NaNs. */
     case TILE_MIN: return f ? ref_float(NAN) : ref_int(top);
     case TILE_MAX: return f ? ref_float(NAN) : ref_int(sign ? -top - 1 : 0);
     case TILE_MIN_NAN: return f ? ref_float(INFINITY) : ref_int(top);

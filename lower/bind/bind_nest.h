@@ -30,8 +30,8 @@ Form bind_buffer_form(const Bind *s, const Mem *m);
 /* Is it a form and bytes?  pointer + bytes, over the dims of both. */
 bool bind_has_rest(const Value *v);
 Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask);
-/* The statement's own guard; REF_NONE if there is none.  With that of padding and, if it writes,
- * of replicas: */
+/* The statement's own guard; REF_NONE if there is none.  The other functions add the guard of
+ * padding and, if the statement writes, of replicas: */
 Value bind_own_guard(Bind *s, const NestStmt *st);
 Value bind_guard_of(Bind *s, const NestStmt *st);
 Value bind_and_padding(Bind *s, Value g);

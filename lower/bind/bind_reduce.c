@@ -5,8 +5,8 @@
 
 /* If the axis is padded and the function has no neutral element, the reduction is `ordered`: the
  * axis is spelled by warps, lanes and one register digit, so that padding is at its end, elements
- * are combined in their order, and a last operand goes along that says of a thread's, of lanes' or
- * of warps' share whether there is any element in it.  With it, `held` operands of `n`. */
+ * are combined in their order, and a last operand flags whether the share of a thread, of lanes or
+ * of warps contains any element.  `held` is `n` plus that operand. */
 typedef struct {
   const NestStmt *st;
   int axis, n, held;
@@ -101,7 +101,7 @@ static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   r->in[r->ordered ? r->n : 0] = v;
 }
 
-/* One step of a fold: an array over the dims of `left` (in the order of a layout's registers, or
+/* A step of a fold: an array over the dims of `left` (in the order of a layout's registers, or
  * packed) becomes one over `left` without dim d; d < 0 only copies. */
 typedef struct {
   DimMask left;
@@ -284,8 +284,8 @@ static void fold_lanes(Bind *s, Reduction *r) {
 
 /* ---- across warps ---- */
 
-/* One thread of every kept position and warp writes: lanes of the axis and replicas all hold the
- * same, so those with a digit above 0 stay out. */
+/* A single thread of every kept position and warp writes: lanes of the axis and replicas all hold
+ * the same value, so threads with a digit above 0 don't write. */
 static Ref partial_writer_guard(Bind *s, const Reduction *r) {
   ThreadForm f = {.n = 0};
   int64_t at = 1;

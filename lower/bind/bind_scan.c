@@ -32,7 +32,7 @@ typedef struct {
 
 static int32_t dim_extent(const Bind *s, int dim) { return dim < 0 ? 1 : s->dims[dim].extent; }
 
-/* Of v, total or prefix at chunk k + *ix of the scan's order (ix may be NULL). */
+/* A reference to v, total or prefix at chunk k + *ix of the scan's order (ix may be NULL). */
 static Ref scan_ref_at(const Bind *s, const Scan *x, int i, Affine reg, const NestIndex *ix,
                        int64_t k) {
   int64_t stride = x->chunk < 0 ? 0 : s->dims[x->chunk].stride;
@@ -363,7 +363,7 @@ static void sum_warps_by_lanes(Bind *s, const Scan *x, const Warps *w) {
   bind_close(s, outer);
 }
 
-/* Of few totals, the first way takes fewer steps. */
+/* The first way takes fewer steps for few totals. */
 static bool sums_by_lanes(const Bind *s, const Scan *x, const Warps *w) {
   enum { FEW = 16 };
   return w->end > FEW && x->chunks > 1 && dim_extent(s, x->lane) == s->nest->lanes &&

@@ -5,8 +5,8 @@
 #include "lang/tile/scalar.h"
 #include "lower/bind/bind_nest.h"
 
-/* Of functions beneath bind_eval, which calls itself: their Values, of 2 KB each, are not on the
- * stack once a level. */
+/* The attribute of functions below bind_eval, which is recursive: it keeps their Values, of 2 KB
+ * each, off the stack of each level. */
 #define OUT_OF_LINE __attribute__((noinline))
 
 /* ---- values ---- */
@@ -169,8 +169,8 @@ static bool digits_fit(const Bind *s, const Form *f, DType t) {
   return true;
 }
 
-/* Of two constants, as their type computes it: it may wrap.  Signed offsets of addresses are taken
- * as if in 64 bits. */
+/* Folds two constants as their type computes it: the result may wrap.  Signed offsets of addresses
+ * are computed in 64 bits. */
 static bool constant_form(const NestStmt *st, const Value *x, const Value *y, bool address,
                           Form *out) {
   int64_t a, b;
@@ -568,8 +568,8 @@ OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   }
 }
 
-/* Of groups that a thread holds whole only the first elements are computed: the others are the
- * same, or more by their digit. */
+/* A hint about groups that one thread holds completely: only the first elements are computed, and
+ * the others are equal, or larger by their digit. */
 static Value made_by_hint(Bind *s, const NestStmt *st, bool address) {
   int64_t contig = nest_int(st, NA_contig, 1), constancy = nest_int(st, NA_constancy, 1);
   Form at = axis_form(s, (int)nest_int(st, NA_axis, 0));

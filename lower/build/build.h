@@ -106,11 +106,11 @@ Open build_open(Build *s, const Layout *layout);
 void build_close(Build *s, const Open *o);
 /* The element of v at these axes, inside the open nest over `layout`. */
 Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout);
-/* The same of a mask (NULL: none), as a guard: none if it is true, else a variable. */
+/* A mask (NULL: none) as a guard: none if it is true, else a variable. */
 Ref build_guard_at(Build *s, const TileValue *mask, const Affine *axes, const Layout *layout);
 /* A variable with v's elements in exactly this layout. */
 NestVar *build_held(Build *s, const TileValue *v, const Layout *layout);
-/* The same in the layout that the schedule gives v (or a plain one). */
+/* A variable with v's elements in the layout that the schedule gives v (or a plain one). */
 NestVar *build_own(Build *s, const TileValue *v);
 Layout build_layout_of(Build *s, const TileValue *v);
 /* from, a var, in another layout; both hold the same elements in row-major order. */

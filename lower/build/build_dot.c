@@ -64,7 +64,8 @@ static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, OperandForm
   return buf;
 }
 
-/* Of an axis in panels, as if it went on in the first: bind tells the panels apart. */
+/* The offset of an element.  An axis that is cut into panels counts as if its first panel
+ * continued: bind distinguishes the panels. */
 static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   Affine sum = affine_const(0);
   for (int i = 0; i < l->ndigits; i++) {

@@ -1,9 +1,9 @@
 /* The order of accesses to global memory: where threads of one program must wait for each other.
  *
- * The accesses since the last barrier are kept in `pending`.  One that another thread may meet, at
- * least once for writing, gets a barrier before it.  Where control flow joins, both sides' pending
- * accesses are pending; a loop's iteration meets those of the one before it, so that a loop which
- * may starts every iteration with a barrier.
+ * The accesses since the last barrier are kept in `pending`.  An access gets a barrier before it if
+ * another thread may access the same element, and one of the two writes.  Where control flow joins,
+ * both sides' pending accesses are pending; a loop's iteration meets those of the one before it, so
+ * that a loop which may starts every iteration with a barrier.
  *
  * Two parameters may hold overlapping memory.  Instead of a barrier between their accesses, the
  * nest assumes that they don't (nest_assume_noalias), which a guard of the kernel checks at launch;
@@ -15,7 +15,7 @@
 /* Kernels of more pointers keep the order of all accesses: pairs of them grow with the square. */
 enum { MOST_POINTERS = 64 };
 
-/* Of a pair of parameters, in the order of strength. */
+/* What is assumed of a pair of parameters, from the weakest to the strongest. */
 enum { PAIR_APART, PAIR_OR_SAME, PAIR_DISJOINT };
 
 typedef struct Pointers {
@@ -202,7 +202,7 @@ static bool pending_pair_conflicts(Build *s, const Pending *p, const Pending *q,
 
 enum { MOST_KEPT = 8 }; /* pending reads of a parameter that is only read */
 
-/* The same of a write and the reads that are not kept. */
+/* Does a write conflict with reads that are not kept? */
 static bool conflicts_with_crowd(Build *s, const Pending *now) {
   if (!now->write) return false;
   int to = now->base >= 0 ? s->pointers->index[now->base] : -1;
@@ -246,8 +246,8 @@ void build_order(Build *s, const TileOp *access, const Layout *l) {
 
 PendingMark build_pending(const Build *s) { return (PendingMark){s->pending_from, s->pending.len}; }
 
-/* The first access that is pending and was made after the mark.  Those before the mark are pending
- * still, all or (after a barrier) none. */
+/* The first access that is pending and was made after the mark.  Either all accesses before the
+ * mark are still pending, or (after a barrier) none. */
 static size_t made_since(const Build *s, PendingMark mark) {
   return s->pending_from > mark.to ? s->pending_from : mark.to;
 }

@@ -65,7 +65,7 @@ static Program program_clocks(const LaunchStats *f) {
   return p;
 }
 
-/* Of n programs that begin together. */
+/* The clocks of n programs that begin together. */
 static double together_clocks(const Program *p, double n) {
   return norm2(p->alone, n * p->all, WARPS_NORM);
 }

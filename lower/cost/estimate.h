@@ -64,9 +64,10 @@ typedef struct Estimate {
 } Estimate;
 
 const char *estimate_bound_name(Bound b); /* "memory" */
-/* Of a nest at level thread.  False: there is nothing to go by (no such device, no clock). */
+/* Estimates a nest at level thread.  Returns false if there is no basis for it (no such device, no
+ * clock). */
 bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
-/* The same, from statistics of the launch (lower/cost/launch_stats.h). */
+/* Estimates from statistics of the launch (lower/cost/launch_stats.h). */
 struct LaunchStats;
 Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r);
 /* A table of the parts, a line each. */

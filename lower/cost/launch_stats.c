@@ -96,7 +96,7 @@ static void take_sites(Gathering *g, int simulated, int warps) {
   }
 }
 
-/* Of the first program two warps: that says what warps share. */
+/* Two warps of the first program are simulated, to find what warps share. */
 static void sample(Gathering *g, const int64_t pid[3]) {
   Simulation *sim = g->sim;
   LaunchStats *f = g->stats;
@@ -311,7 +311,7 @@ static int occupancy_of(const LaunchStats *f, const DevicePeaks *r) {
   return most > 1 ? most : 1;
 }
 
-/* Of a thread, if a processor shall hold that many programs. */
+/* The registers of a thread, if a processor shall hold that many programs. */
 static int registers_for(int programs, int warps) {
   return REGISTERS / (programs * warps * SIM_LANES) / 8 * 8;
 }

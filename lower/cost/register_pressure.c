@@ -22,9 +22,9 @@ typedef struct {
 
 enum { STEPS_MAX = 1 << 17, PREDICATES = 7 };
 
-/* Registers that the assembler assigns for each live value, fitted to two thousand kernels.  In
- * kernels without products the assembler sinks loads towards their uses; in those with products
- * many addresses are live at once, each with parts of its own. */
+/* Registers that the assembler assigns for each live value, fitted to two thousand kernels.  The
+ * assembler sinks loads towards their uses in kernels without products; kernels with products keep
+ * many addresses live at once, each with parts of its own. */
 typedef struct {
   float floats, pointers, integers;
   float guards; /* those that no predicate is left for */

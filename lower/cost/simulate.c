@@ -296,7 +296,7 @@ static void add_elements(const NestStmt *s, int n, const int64_t *x, const int64
   for (int l = 0; l < n; l++) out[l] = (int64_t)((uint64_t)x[l] + (uint64_t)y[l] * (uint64_t)bytes);
 }
 
-/* Of two guards one that is false decides, whatever the other one is. */
+/* A false guard decides the conjunction, whatever the other one is. */
 static bool one_decides(const NestStmt *s, const bool *known, int64_t (*x)[SIM_LANES],
                         int64_t *out) {
   if (s->type != DT_I1 || s->nsrcs != 2 || known[0] == known[1]) return false;
@@ -387,8 +387,8 @@ static void simulate_iteration(Simulation *sim, const Loop *l, int64_t i, double
   sim->weight = outer;
 }
 
-/* A loop of few iterations is simulated as it is.  In the middle of a longer one, one
- * iteration represents all those that are left out. */
+/* A loop of few iterations is simulated as it is.  A single iteration in the middle of a longer one
+ * represents all skipped ones. */
 static void simulate_loop(Simulation *sim, const Loop *l) {
   int64_t start = sim->timing ? LOOP_START : LOOP_SHORT, most = start + sim->ring + LOOP_END - 1;
   int64_t left = l->trips > most ? l->trips - most : 0;

@@ -1,9 +1,9 @@
 /* A simulation of one warp's part of a program, for the cost model (lower/cost/estimate.h).
  *
  * Integers, pointers and guards are computed for all lanes of the warp (or for its first one);
- * floats are counted only.  Of a long loop the first and the last iterations are simulated,
- * and what changes steadily jumps over those between.  Meanwhile a clock runs for this warp alone:
- * an instruction starts when its operands are there and its unit is free. */
+ * floats are counted only.  The first and the last iterations of a long loop are simulated, and
+ * values that change steadily are extrapolated over those between.  Meanwhile a clock runs for this
+ * warp alone: an instruction starts when its operands are there and its unit is free. */
 #ifndef NEREID_LOWER_COST_SIMULATE_H
 #define NEREID_LOWER_COST_SIMULATE_H
 
@@ -89,7 +89,8 @@ typedef struct {
   int nproducts;
 } Simulation;
 
-/* Of a nest at level thread, all of whose integer parameters are unknown at first. */
+/* Begins the simulation of a nest at level thread; all of its integer parameters are unknown at
+ * first. */
 Simulation *simulation_new(Arena *a, const Nest *n, const DevicePeaks *r, const int64_t grid[3]);
 void simulation_set(Simulation *sim, uint32_t param, int64_t value);
 /* Forgets the program before. */

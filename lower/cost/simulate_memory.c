@@ -229,8 +229,8 @@ static void issue_access(Simulation *sim, const NestStmt *s, double start, doubl
   sim_results(sim, s, n, start + latency + turns);
 }
 
-/* Of values that are used up one by one the assembler has half under way at a time, if there are
- * many: the others wait for the first. */
+/* The assembler keeps half of many values that are consumed one by one in flight at a time: the
+ * others wait for the first. */
 static double after_flying(Simulation *sim, const NestStmt *s, double start) {
   enum { FEW = 16 };
   const NestVar *v = s->dsts[0].var;

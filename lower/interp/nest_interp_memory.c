@@ -274,7 +274,7 @@ void nest_exec_atom_cas(Warp *w, const Inst *in) { each_lane(w, in, update_cas);
 
 /* ---- asynchronous copies ---- */
 
-/* Those of the lanes that read global memory; the others write zeros. */
+/* The lanes that read global memory; the others write zeros. */
 static uint32_t reading_lanes(Warp *w, const Inst *in, uint32_t lanes) {
   uint32_t on = 0;
   if (!in->stmt->nsrcs) return lanes;

@@ -67,7 +67,7 @@ static void gather_fragment(Warp *w, const Inst *in, int which, uint32_t first,
   }
 }
 
-/* One element of the result: k ascends, each sum is rounded to f32 (f64, i32). */
+/* Computes one element of the result: k ascends, each sum is rounded to f32 (f64, i32). */
 static Scalar dot_element(const Atom *atom, const Scalar *a, const Scalar *b, Scalar c) {
   DType t = atom->c;
   int n = atom->n;

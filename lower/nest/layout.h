@@ -80,9 +80,9 @@ int64_t layout_padded(const Layout *l, int axis);
 bool layout_has_padding(const Layout *l, int axis);
 /* Does a digit of that hardware dimension spell the axis? */
 bool layout_spelled_by(const Layout *l, int axis, HwDim hw);
-/* One more than the largest coordinate in a hardware dimension: the registers, lanes, bytes... */
+/* The largest coordinate in a hardware dimension (registers, lanes, bytes...) plus 1. */
 int32_t layout_span(const Layout *l, HwDim hw);
-/* The same of registers, whose number both unrolled and serial digits make up. */
+/* The span of registers, which both unrolled and serial digits number. */
 int32_t layout_registers(const Layout *l);
 /* The weight of a digit along its axis: the product of the extents of the digits below it. */
 int64_t layout_weight(const Layout *l, int digit);
@@ -105,7 +105,7 @@ bool layout_reshape(const Layout *l, const Type *to, Layout *out);
 void layout_pack_registers(Layout *l);
 /* "", or the fault: sizes, overlapping digits of one hardware dimension, lane extents. */
 const char *layout_check(const Layout *l, int warps, int lanes);
-/* The same of one that a tile is held in: a thread's registers are counted from 0, each once. */
+/* Checks a layout that holds a tile: a thread's registers are counted from 0, each once. */
 const char *layout_check_held(const Layout *l, int warps, int lanes);
 /* [128 = 2@warp:4 8@lane:4 8@reg:1, 64 = 4@lane:1 16@reg:8] * 2@warp:1 xor 3,4,3 */
 void layout_print(Text *out, const Layout *l);

@@ -262,7 +262,7 @@ bool nest_writes_global(const NestStmt *s);
 Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);
 /* A new variable; the name is made unique (acc, acc.1, ...), NULL gives a number. */
 NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count, bool uniform);
-/* The same by exactly that name; NULL if it is taken. */
+/* Makes a variable of exactly that name; NULL if it is taken. */
 NestVar *nest_var_named(Nest *n, Name name, Type type);
 /* A uniform scalar at the end of the parameters. */
 NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg, int64_t div);

@@ -12,7 +12,7 @@ enum { NEST_MAX_DEPTH = 200 };
  * end of the layout; NULL if there is none, with *bad at the first byte that fits no layout.
  * Numbers are limited so that no sum or product over a layout overflows. */
 const char *layout_scan(const char *s, size_t len, Layout *out, const char **bad);
-/* The same at the reader's position. */
+/* Parses a layout at the reader's position. */
 bool layout_parse(IrReader *r, Layout *out);
 
 /* How a statement is written.  All have `dsts = name mems, srcs {attributes} if guard : type`;

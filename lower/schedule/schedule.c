@@ -457,7 +457,7 @@ static bool is_one_access(const Plan *p, const TileOp *op, const Layout *l) {
   return n >= elements;
 }
 
-/* Those to which no layout came that suits them choose as other loads do. */
+/* A small load that got no suitable layout chooses one as other loads do. */
 static void settle_small_load(TileOp *op, void *ctx) {
   Plan *p = ctx;
   if (!follows_users(p, op)) return;

@@ -1,8 +1,8 @@
 /* Matrix operands of a warpgroup's instructions: their layout in shared memory.
  *
- * `wgmma` reads an operand through a descriptor, which knows few layouts.  Those used here: rows of
- * 32, 64 or 128 bytes along the operand's contiguous axis, their 16-byte chunks swizzled; an axis
- * longer than that is cut into panels of all rows each.  A [128, 128] tile of 16-bit elements:
+ * `wgmma` reads an operand through a descriptor, which knows few layouts.  Nereid uses these: rows
+ * of 32, 64 or 128 bytes along the operand's contiguous axis, their 16-byte chunks swizzled; an
+ * axis longer than that is cut into panels of all rows each.  A [128, 128] tile of 16-bit elements:
  *
  *   [128 = 128@byte:128, 128 = 2@byte:16384 64@byte:2] xor 3,4,3
  *
@@ -26,7 +26,7 @@ typedef struct {
   Layout layout;
 } WgmmaOperand;
 
-/* Of mem `which` of a DOT or WGMMA; it has a buffer, or the result means nothing. */
+/* Mem `which` of a DOT or WGMMA; it has a buffer, or else the result is undefined. */
 WgmmaOperand wgmma_operand(const NestStmt *dot, int which);
 
 typedef struct {

@@ -59,7 +59,8 @@ static uint32_t hash_ref(const Ref *r, bool inside) {
   return r->kind == REF_VAR && !inside ? h ^ r->var->id * 2654435761u : h;
 }
 
-/* Of two that are equal it is the same: variables inside an unroll have other ids in the other. */
+/* Equal statements have equal hashes: variables inside an unroll have other ids in the other
+ * statement. */
 static uint32_t hash_stmt(const NestStmt *st, bool inside) {
   uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
   if (st->code == NEST_UNROLL) {

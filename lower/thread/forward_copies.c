@@ -198,7 +198,7 @@ static int64_t there(const Copy *c, int64_t bytes) {
   return steps_along(c, bytes, 0) * c->global[0] + steps_along(c, bytes, 1) * c->global[1];
 }
 
-/* By how much %p's subscript grows meanwhile. */
+/* The growth of %p's subscript over these bytes. */
 static int64_t pointers_there(const Copy *c, int64_t bytes) {
   return steps_along(c, bytes, 0) * c->pointers[0] + steps_along(c, bytes, 1) * c->pointers[1];
 }

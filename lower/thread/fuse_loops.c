@@ -199,7 +199,7 @@ static bool global_conflict(unsigned a, unsigned b) {
          (b & WRITES_GLOBAL && a & READS_GLOBAL);
 }
 
-/* The same of accesses to memory alone. */
+/* Do the accesses to memory alone conflict? */
 static bool effects_meet_in_memory(const Effects *a, const Effects *b) {
   if (a->memory & ORDERED && effects_touch_memory(b)) return true;
   if (b->memory & ORDERED && effects_touch_memory(a)) return true;

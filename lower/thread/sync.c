@@ -37,7 +37,7 @@ static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs
   }
 }
 
-/* One address in both, another one in each thread. */
+/* The addresses are equal within each thread, and differ between threads. */
 static bool same_base(const Sync *s, const Ref *a, const Ref *b) {
   bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var && !a->var->uniform;
   return same && s->defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;

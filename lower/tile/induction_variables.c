@@ -145,7 +145,7 @@ static void collect_loop(TileOp *op, void *ctx) {
   for (uint32_t i = 0; i + 3 < op->nargs; i++) rewrite_carried(r, op, i);
 }
 
-/* One round over all loops; true if any carried tile became a scalar. */
+/* Visits all loops once; true if any carried tile became a scalar. */
 static bool reduce_loops(Unit *u, Arena *scratch) {
   Rewriting r = {.f = u->tile, .scratch = scratch};
   r.map_len = u->tile->nvalues;

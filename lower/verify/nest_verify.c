@@ -920,7 +920,7 @@ static bool check_flip(NestCheck *c, const NestStmt *s) {
          nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
 }
 
-/* One load from global memory, one store to a buffer. */
+/* A copy has one load from global memory and one store to a buffer. */
 static bool check_copy(NestCheck *c, const NestStmt *s) {
   int loads = 0, stores = 0, others = 0;
   for (const NestStmt *t = s->regions[0]->first; t; t = t->next) {
