@@ -49,7 +49,7 @@ typedef struct {
   int64_t start;
 } Spread;
 
-/* Of a pointer: parameter `param` of the kernel, where that is known. */
+/* The origin of a pointer: parameter `param` of the kernel, where that is known. */
 typedef struct {
   uint8_t kind;
   uint16_t param;

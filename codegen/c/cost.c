@@ -61,7 +61,7 @@ static const char *middle_of_affine(Search *s, const Affine *a) {
   return c_text(s->g, "%.1f", middle);
 }
 
-/* Of the operands' texts. */
+/* The C expression of an op, a format of its operands' texts. */
 static const char *form(TileCode op) {
   switch (op) {
     case TILE_ADD: return "(%s + %s)";
@@ -133,7 +133,7 @@ static bool is_slow_op(TileCode op) {
   }
 }
 
-/* Of one element in each lane. */
+/* The number of vectors that hold one element for each lane. */
 static double vectors(const Gen *g, DType t) {
   double bytes = t == DT_I1 || c_is_narrow(t) ? 4 : (double)dtype_bytes(t);
   return ceil(bytes * g->nest->lanes / VECTOR_BYTES);

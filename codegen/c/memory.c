@@ -90,7 +90,7 @@ static const char *all_of(Gen *g, const Access *a) {
 
 static const char *as_pointer(Gen *g, const char *text) { return c_text(g, "(char *)(%s)", text); }
 
-/* With option debug: is each lane that is on within the memory of its argument? */
+/* Option debug checks that each active lane is within the memory of its argument. */
 static void check_access(Gen *g, const NestStmt *s, const Access *a) {
   int i = c_owner(g, &s->mems[0]);
   if (i < 0) return;
@@ -122,7 +122,7 @@ static void assign_zero(Gen *g, const NestStmt *s, const Ref *dst) {
   c_assign(g, &always, dst, s->type, s->type == DT_PTR ? "NULL" : "0", same);
 }
 
-/* As an operand, for all lanes. */
+/* The operand that masked-off lanes take, for all lanes. */
 static const char *masked_off(Gen *g, const NestStmt *s, const Ref *dst) {
   return is_zeroed_first(g, dst) ? c_convert(g, "0", s->type, same, vector) : c_ref_name(g, dst);
 }

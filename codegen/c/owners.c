@@ -1,6 +1,6 @@
-/* Pointers and the arguments that they are computed from.  With option `debug` each access through
- * an argument is checked to be within its memory, which whoever launches says (REACH); addresses of
- * other origins, as of tables of pointers, are not. */
+/* Pointers and the arguments from which they are computed.  Option `debug` checks that each access
+ * through an argument is within its memory, whose size the launch provides (REACH); addresses of
+ * other origins, such as tables of pointers, are not checked. */
 #include "codegen/c/c.h"
 
 typedef enum { OWNER_UNSEEN, OWNER_PARAM, OWNER_OTHER } OwnerKind;

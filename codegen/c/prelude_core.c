@@ -1,6 +1,7 @@
-/* Helpers: lanes, integers, selection, comparison, conversion.  They are C text, see Helper.
- * Loops over lanes that do the same to each become vector instructions in gcc and clang.  That
- * takes gcc 3 ms each, so what kernels have by the hundred is made of operators on vectors. */
+/* Helpers: lanes, integers, selection, comparison, conversion.  They are C text, see Helper. Loops
+ * over lanes that do the same to each become vector instructions in gcc and clang.  Vectorization
+ * of a loop takes gcc 3 ms, so operations that kernels contain by the hundred use operators on
+ * vectors. */
 #include "codegen/c/c.h"
 
 #define INTS "i8 i16 i32 i64 u8 u16 u32 u64"

@@ -100,7 +100,7 @@ static void print_c_entry(Gen *g, Text *out, const char *name) {
 /* The capacity of the caches, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
 
-/* One thread's part of a launch; see Share. */
+/* Prints one thread's part of a launch; see Share. */
 static void print_share(Gen *g, Text *out, const char *name) {
   bool streams = g->stream_bytes > 0;
   text_printf(out,

@@ -135,7 +135,7 @@ static const char *constant_shuffle(Gen *g, const NestStmt *s, const char *x) {
   return t.data;
 }
 
-/* One lane's value, for all. */
+/* Broadcasts one lane's value to all lanes. */
 static const char *one_lane(Gen *g, const NestStmt *s, const char *x) {
   const char *lane = c_scalar(g, &s->srcs[1], DT_I32);
   const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
@@ -178,9 +178,9 @@ static const char *string_literal(Gen *g, const char *s) {
 
 /* ---- control ---- */
 
-/* The C compiler should expand a loop at once whose copies index what can be in registers then.
- * One of more copies than registers, or of more statements in all, takes longer to compile and runs
- * no faster; nor does one that prints. */
+/* The C compiler should unroll a loop early if its copies then index variables that fit into
+ * registers.  A loop with more copies than registers, or with more statements in all, takes longer
+ * to compile and runs no faster; the same holds for a loop that prints. */
 enum { STATEMENTS_MOST = 96 };
 
 /* n of them in each iteration of an unrolled loop, up to one more than are counted. */

@@ -182,7 +182,7 @@ int64_t ptx_affine(const Ptx *p, const Affine *a, bool *runtime);
 int32_t ptx_subscript(const Ptx *p, const Ref *r);
 /* A source as type t: a register or a constant that instructions on t take. */
 Operand ptx_source(Ptx *p, const Ref *r, DType t);
-/* The same, in a register always. */
+/* Returns the source always in a register. */
 Operand ptx_source_reg(Ptx *p, const Ref *r, DType t);
 /* Element i of a variable. */
 Operand ptx_element(Ptx *p, const NestVar *v, int32_t i);
@@ -260,7 +260,7 @@ void ptx_narrow(Ptx *p, DType t, Operand d, Operand x, bool rtz);
 /* d = x / by, or the remainder of that, of 64-bit integers, without a division; false: `by` is no
  * constant above 1, and nothing was emitted. */
 bool ptx_divide_by_constant(Ptx *p, TileCode op, DType t, Operand d, Operand x, Operand by);
-/* Of a quotient by d, which is no power of two: the factor whose product's high half has it. */
+/* The factor whose product has the quotient by d, which is no power of two, in its high half. */
 uint64_t ptx_unsigned_multiplier(uint64_t d);
 int64_t ptx_signed_multiplier(uint64_t d);
 

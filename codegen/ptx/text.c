@@ -188,7 +188,7 @@ static const char *put_hole(Ptx *p, Expansion *e, const char *s) {
   return s + 2;
 }
 
-/* One instruction or label; returns the text after its `;`. */
+/* Expands one instruction or label; returns the text after its `;`. */
 static const char *put_template_line(Ptx *p, Expansion *e, const char *s) {
   bool label = s[0] == '$' && s[1] && s[2] == 'x' && s[3] == ':';
   if (!label) ptx_begin(p);
