@@ -159,6 +159,9 @@ Node *decompose_diag_embed(Build *b) {
 /* The norms of the differences of all pairs of rows. */
 Node *decompose_cdist(Build *b) {
   Node *x = build_input(b, "x1"), *y = build_input(b, "x2");
+  const ValueType *t = &b->in.n->type;
+  if (dim_is(size_from_end(x, 1), 0)) /* of which linalg_vector_norm refuses the largest */
+    return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
   x = build_unsqueeze(b, x, rank_of(x) - 1);
   y = build_unsqueeze(b, y, rank_of(y) - 2);
   Node *gap = build_sub(b, x, y);

@@ -116,40 +116,46 @@ static Node *decompose_masked_put(Build *b) {
 
 /* ---- masked_scatter, masked_fill ---- */
 
-/* Elements of source, in their order, where the mask is true. */
-static bool scatter_by_mask(Build *b, MaskedPut *out) {
-  Node *x = build_input(b, "self"), *source = scatter_flat(b, build_input(b, "source"));
-  out->mask = build_expand(b, build_input(b, "mask"), rank_of(x), x->type.shape);
-  Node *chosen = scatter_flat(b, out->mask);
-  out->values = x;
+/* Elements of source, in their order, where the mask is true; x, of the result's shape, is what
+ * they replace. */
+static MaskedPut scatter_by_mask(Build *b, Node *x) {
+  Node *source = scatter_flat(b, build_input(b, "source"));
+  Node *mask = build_expand(b, build_input(b, "mask"), rank_of(x), x->type.shape);
+  Node *chosen = scatter_flat(b, mask);
   if (dim_is(source->type.shape[0], 0)) {
     number_values(b, chosen, source->type.shape[0]);
-    return true;
+    return (MaskedPut){mask, x};
   }
   Node *values = select_values(b, source, 0, chosen);
-  out->values = build_view(b, values, rank_of(x), x->type.shape);
-  return true;
+  return (MaskedPut){mask, build_view(b, values, rank_of(x), x->type.shape)};
 }
 
 Node *decompose_masked_scatter(Build *b) {
-  MaskedPut p;
-  scatter_by_mask(b, &p);
-  return build_where(b, p.mask, arg_node(p.values), arg_node(build_input(b, "self")));
+  const ValueType *t = &b->in.n->type;
+  Node *x = build_expand(b, build_input(b, "self"), t->rank, t->shape);
+  MaskedPut p = scatter_by_mask(b, x);
+  return build_where(b, p.mask, arg_node(p.values), arg_node(x));
 }
 
-static bool fill_by_mask(Build *b, MaskedPut *out) {
-  Node *x = build_input(b, "self");
+/* Is the result, of which elements of self are replaced, of self's shape? */
+static bool keeps_shape(Build *b, const Node *x) {
   const ValueType *t = &b->in.n->type;
-  if (t->rank != rank_of(x) || memcmp(t->shape, x->type.shape, t->rank * sizeof *t->shape))
-    return false;
-  out->mask = build_expand(b, build_input(b, "mask"), t->rank, t->shape);
-  out->values = build_expand(b, build_scalar_arg(b, "value", x->type.dtype), t->rank, t->shape);
-  return true;
+  return t->rank == rank_of(x) && !memcmp(t->shape, x->type.shape, t->rank * sizeof *t->shape);
+}
+
+static void fill_by_mask(Build *b, Node *x, MaskedPut *out) {
+  out->mask = build_expand(b, build_input(b, "mask"), rank_of(x), x->type.shape);
+  Node *value = build_scalar_arg(b, "value", x->type.dtype);
+  out->values = build_expand(b, value, rank_of(x), x->type.shape);
 }
 
 bool scatter_masked_put(Build *b, MaskedPut *out) {
   if (infer_takes(&b->in, "indices")) return put_by_mask(b, out);
-  return infer_takes(&b->in, "source") ? scatter_by_mask(b, out) : fill_by_mask(b, out);
+  Node *x = build_input(b, "self");
+  if (!keeps_shape(b, x)) return false;
+  if (infer_takes(&b->in, "source")) *out = scatter_by_mask(b, x);
+  else fill_by_mask(b, x, out);
+  return true;
 }
 
 /* ---- rows: slices along some axes ---- */

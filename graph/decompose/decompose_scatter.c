@@ -290,8 +290,8 @@ static Node *write_few(Build *b, const Along *a, bool adds) {
 }
 
 Node *decompose_scatter(Build *b) {
+  if (scatter_empty(b, build_input(b, "index"))) return build_self(b);
   Along a = along_of(b);
-  if (scatter_empty(b, a.index)) return build_self(b);
   if (writes_few(&a)) return write_few(b, &a, false);
   Dim all = value_numel(b->in.g, &a.x->type);
   Node *writer = scatter_writers(b, all, indices_along(b, a.x, a.axis, a.index));
@@ -304,8 +304,8 @@ Node *decompose_scatter(Build *b) {
 }
 
 Node *decompose_scatter_add(Build *b) {
+  if (scatter_empty(b, build_input(b, "index"))) return build_self(b);
   Along a = along_of(b);
-  if (scatter_empty(b, a.index)) return build_self(b);
   if (writes_few(&a)) return write_few(b, &a, true);
   Node *indices = indices_along(b, a.x, a.axis, a.index);
   return build_finished(b, scatter_add_up(b, a.x, indices, scatter_source(b, &a)));
@@ -375,10 +375,10 @@ static Node *reduce_along(Build *b, const Along *a, Node *to, Node *indices, Nod
 }
 
 Node *decompose_scatter_reduce(Build *b) {
+  if (scatter_empty(b, build_input(b, "index"))) return build_self(b);
   Along a = along_of(b);
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
-  if (scatter_empty(b, a.index)) return build_self(b);
   Node *indices = indices_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
   Node *y = reduce_along(b, &a, to, indices, src, how);

@@ -138,33 +138,56 @@ static void check_inside(Infer *in, const ValueType *index, const ValueType *x, 
       infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
 }
 
+/* An index that is known to have no elements may be of any dtype and rank, as PyTorch has it. */
+static bool has_no_index(Infer *in) {
+  const ValueType *index = infer_tensor(in, "index");
+  for (uint32_t i = 0; i < index->rank; i++)
+    if (dim_is(index->shape[i], 0)) return true;
+  return false;
+}
+
+static void check_gathered(Infer *in, const ValueType *x, uint32_t axis) {
+  check_inside(in, index_of_rank(in, x), x, axis);
+}
+
 void infer_gather(Infer *in) {
   uint32_t axis;
-  const ValueType *x = tensor_along_axis(in, &axis), *index = index_of_rank(in, x);
-  check_inside(in, index, x, axis);
-  infer_set_like(in, x->dtype, index);
+  const ValueType *x = tensor_along_axis(in, &axis);
+  if (!has_no_index(in)) check_gathered(in, x, axis);
+  infer_set_like(in, x->dtype, infer_tensor(in, "index"));
 }
+
+static void check_scattered(Infer *in, const ValueType *x, uint32_t axis) {
+  const ValueType *index = index_of_rank(in, x);
+  check_inside(in, index, x, axis);
+  if (infer_takes(in, "src")) check_inside(in, index, infer_tensor(in, "src"), GRAPH_RANK_MAX);
+}
+
 void infer_scatter(Infer *in) {
   uint32_t axis;
   const ValueType *x = tensor_along_axis(in, &axis);
-  const ValueType *index = index_of_rank(in, x);
-  check_inside(in, index, x, axis);
-  if (infer_takes(in, "src")) {
-    const ValueType *src = infer_tensor(in, "src");
-    infer_same_dtype(in, x, src);
-    check_inside(in, index, src, GRAPH_RANK_MAX);
-  }
+  if (infer_takes(in, "src")) infer_same_dtype(in, x, infer_tensor(in, "src"));
+  if (!has_no_index(in)) check_scattered(in, x, axis);
   in->result = *x;
 }
 
-/* The mask broadcasts to self; how many elements of source it takes, data says. */
+/* self and mask broadcast; how many elements of source the mask takes, data says. */
 void infer_masked_scatter(Infer *in) {
   const ValueType *x = infer_self(in);
-  Operand mask = infer_operand(in, "mask");
-  if (mask.dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(mask.dtype));
-  infer_fits(in, &mask, x->shape, x->rank);
+  Operand operands[] = {infer_tensor_operand(x), infer_operand(in, "mask")};
+  Dim shape[GRAPH_RANK_MAX];
+  if (operands[1].dtype != DT_I1)
+    infer_fail(in, E_GRAPH_CONDITION, dtype_name(operands[1].dtype));
   infer_same_dtype(in, x, infer_tensor(in, "source"));
-  in->result = *x;
+  infer_set(in, x->dtype, infer_broadcast(in, operands, 2, shape), shape);
+}
+
+/* In place, only the mask broadcasts. */
+void infer_masked_scatter_in_place(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Operand mask = infer_operand(in, "mask");
+  infer_fits(in, &mask, x->shape, x->rank);
+  infer_masked_scatter(in);
 }
 
 void infer_diagonal_scatter(Infer *in) {

@@ -161,17 +161,22 @@ void infer_diag_embed(Infer *in) {
   infer_set(in, x->dtype, rank, shape);
 }
 
+/* A tensor without axes has one window: none of its elements, or the one. */
 void infer_unfold(Infer *in) {
   const ValueType *x = infer_self(in);
-  infer_rank(in, x, 1, GRAPH_RANK_MAX - 1);
+  infer_rank(in, x, 0, GRAPH_RANK_MAX - 1);
   Dims *d = in->g->dims;
   uint32_t axis = infer_axis_arg(in, "dimension", x->rank);
   int64_t size = infer_int(in, "size"), step = infer_int(in, "step");
   if (step <= 0) infer_fail(in, E_GRAPH_STEP, (long long)step);
-  Dim last = dim_sub(d, x->shape[axis], infer_const(in, size));
+  Dim of = infer_axis_size(in, x, axis), window = infer_const(in, size);
+  Dim last = dim_sub(d, of, window);
   if (dim_is_int(last) && last->value < 0)
-    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, infer_const(in, size)),
-               infer_dim_text(in, x->shape[axis]));
+    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, window), infer_dim_text(in, of));
+  if (!x->rank) {
+    infer_set(in, x->dtype, 1, &window);
+    return;
+  }
   Dim n = dim_add(d, dim_floordiv(d, last, infer_const(in, step)), infer_const(in, 1));
   infer_set_axis(in, x, axis, n);
   ValueType windows = in->result;

@@ -73,6 +73,19 @@ static Node *side_gradient(Build *b, const Padding *p, Node *grad, bool high, bo
   return placed(b, side, p->axis, high ? dim_sub(d, last, p->after) : one, p->size);
 }
 
+/* Grad with zeros for the elements that a negative padding has cut off. */
+static Node *uncut(Build *b, Node *grad, Padding *p) {
+  Dim *sides[] = {&p->before, &p->after}, none = build_const(b, 0);
+  for (int high = 0; high < 2; high++) {
+    Dim side = *sides[high];
+    if (!dim_is_int(side) || side->value >= 0) continue;
+    Dim size = dim_sub(build_dims(b), grad->type.shape[p->axis], side);
+    grad = placed(b, grad, p->axis, high ? none : build_const(b, -side->value), size);
+    *sides[high] = none;
+  }
+  return grad;
+}
+
 static Node *padding_gradient(Build *b, bool reflects) {
   Node *grad = build_wide_input(b, "grad_output"), *x = build_input(b, "self");
   Arg list = build_arg(b, "padding");
@@ -80,9 +93,7 @@ static Node *padding_gradient(Build *b, bool reflects) {
     uint32_t axis = rank_of(x) - 1 - i;
     Padding p = {axis, infer_dim_of(&b->in, &list.items[2 * i]),
                  infer_dim_of(&b->in, &list.items[2 * i + 1]), x->type.shape[axis]};
-    if ((dim_is_int(p.before) && p.before->value < 0) ||
-        (dim_is_int(p.after) && p.after->value < 0))
-      return NULL;
+    grad = uncut(b, grad, &p);
     Node *y = build_slice(b, grad, axis, p.before, dim_add(build_dims(b), p.before, p.size), 1);
     if (!dim_is(p.before, 0)) y = build_add(b, y, side_gradient(b, &p, grad, false, reflects));
     if (!dim_is(p.after, 0)) y = build_add(b, y, side_gradient(b, &p, grad, true, reflects));

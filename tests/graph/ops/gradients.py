@@ -255,6 +255,11 @@ def parts():
     for kind in "reflection", "replication":
         yield f"{kind}_pad1d_backward.default(line_g, line, [2, 1])"
         yield f"{kind}_pad2d_backward.default(plane_g, plane, [3, 1, 0, 3])"
+    # What a negative padding cuts off has no gradient.
+    ARRAYS["cut_g"], ARRAYS["cut_plane_g"] = ARRAYS["line_g"][:, :5], ARRAYS["plane_g"][:, :6, :3]
+    for kind in "reflection", "replication":
+        yield f"{kind}_pad1d_backward.default(cut_g, line, [-2, 1])"
+        yield f"{kind}_pad2d_backward.default(cut_plane_g, plane, [-1, -2, 2, -1])"
     for p in 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf:
         gaps = np.abs(ARRAYS["near"][:, :, None] - ARRAYS["far"][:, None]).astype(np.float64)
         name = f"dist_{'abcdefg'[int(2 * min(p, 3.5)) % 7]}"

@@ -50,6 +50,10 @@ ARRAYS = {
     "big": rng.integers(0, 3000, 5000),
     "zeros": np.zeros(3000, np.float32),
     "ones": np.ones(5000, np.float32),
+    "none": np.zeros((0, 3), np.int64),
+    "none_f": np.zeros((2, 0, 3), np.float32),
+    "wide_row": rng.random(6) < 0.5,
+    "deep": rng.random((2, 1, 5, 1)) < 0.5,
 }
 
 
@@ -121,8 +125,9 @@ def copy(axis, add=0):
 
 
 def masked(x, mask, source):
+    x, mask = np.broadcast_arrays(x, mask)
     y = x.copy()
-    y[np.broadcast_to(mask, x.shape)] = source[:np.broadcast_to(mask, x.shape).sum()]
+    y[mask] = source.ravel()[:mask.sum()]
     return y
 
 
@@ -198,7 +203,24 @@ CASES += [
      lambda cube, j: put_at(lambda k: (slice(None), slice(None), k))(cube, j, 7)),
     ("masked_scatter.default(cube, full, enough)",
      masked),
-    ("masked_scatter.default(cube, full, slices)",
-     lambda cube, full, slices: masked(cube, full, slices.ravel())),
+    ("masked_scatter.default(cube, full, slices)", masked),
     ("diagonal_scatter.default(cube, edge, 1, 0, 2)", on_diagonal),
+    # self and a mask of fewer axes, or of more
+    ("masked_scatter.default(cube, wide_row, enough)", masked),
+    ("masked_scatter.default(cube, deep, slices)", masked),
+    ("masked_scatter.default(one, full, enough)", masked),
+    ("masked_scatter_.default(cube, wide_row, enough)", masked),
 ]
+# An index without elements may have any dtype and rank.
+for nothing in "none", "none_f":
+    CASES += [
+        (f"gather.default(x, 1, {nothing})", lambda x, index: np.zeros(index.shape, x.dtype)),
+        (f"gather.default(one, 0, {nothing})", lambda x, index: np.zeros(index.shape, x.dtype)),
+        (f"scatter_add.default(x, 1, {nothing}, new)", lambda x, *_: x),
+        (f"scatter_add.default(one, 0, {nothing}, new)", lambda x, *_: x),
+        (f"scatter.src(x, 0, {nothing}, new)", lambda x, *_: x),
+        (f"scatter.value(x, 0, {nothing}, 3)", lambda x, _: x),
+        (f"scatter.reduce(x, 0, {nothing}, new, reduce='add')", lambda x, *_: x),
+        (f"scatter_reduce.two(x, 0, {nothing}, new, 'prod', include_self=False)",
+         lambda x, *_: x),
+    ]
