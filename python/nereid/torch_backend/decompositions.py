@@ -9,13 +9,13 @@ import math
 
 import torch
 
-from nereid.torch_backend.random_ops import drawing_decompositions
-from nereid.torch_backend.registry import decomposes, own
+from nereid.torch_backend.registry import decomposes, drawing, own
 
 aten = torch.ops.aten
 
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
-_WHOLE = (aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
+_WHOLE = (aten.cat, aten.masked_scatter, aten.take,
+          aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
           aten.grid_sampler_2d,
@@ -30,7 +30,8 @@ def _draws(target) -> bool:
 
 @functools.cache
 def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
-    from nereid.torch_backend import image_decompositions, segment_decompositions  # noqa: F401
+    from nereid.torch_backend import image_decompositions, random_ops  # noqa: F401
+    from nereid.torch_backend import segment_decompositions  # noqa: F401
     from nereid.torch_backend.checks import with_checks
     from torch._inductor.decomposition import select_decomp_table
 
@@ -38,7 +39,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     if fallback_random:
         table = {target: form for target, form in table.items() if not _draws(target)}
     else:
-        table.update(drawing_decompositions())
+        table.update(drawing)
     for packet in _WHOLE:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
@@ -77,16 +78,7 @@ def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     return (self if beta == 1 else self * beta) + product
 
 
-@decomposes(aten.cat.default)
-def _cat(tensors, dim=0):
-    from torch._inductor.decomposition import cat
-
-    if all(tensor is tensors[0] for tensor in tensors):
-        return NotImplemented  # TorchInductor's form has other strides than the operator
-    return cat(tensors, dim)
-
-
-@decomposes(aten.max_unpool2d.default)
+@decomposes(aten.max_unpool2d.default, because="strides, which graphs do not have")
 def _max_unpool2d(self, indices, output_size):
     # PyTorch's fake tensors lose that the result of such images is one, too, on a CPU.
     last = torch.channels_last
@@ -108,25 +100,6 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     return product.sum(sumdim) if sumdim else product
 
 
-@decomposes(aten._cdist_backward.default)
-def _cdist_backward(grad, x1, x2, p, cdist):
-    if 0 in (*grad.shape, *x1.shape, *x2.shape):
-        return torch.zeros_like(x1)
-    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    grad, distance = grad.unsqueeze(-1), cdist.unsqueeze(-1)
-    if p == 0:
-        each = torch.zeros_like(apart) * grad
-    elif p == 1:
-        each = apart.sign() * grad
-    elif math.isinf(p):
-        each = torch.where(apart.abs() == distance, apart.sign() * grad, 0)
-    else:
-        slope = apart if p == 2 else apart.sign() * apart.abs() ** (p - 1)
-        nowhere = distance == 0 if p >= 1 else (distance == 0) | (apart == 0)
-        each = torch.where(nowhere, 0, slope * grad / distance ** (p - 1))
-    return each.sum(-2)
-
-
 @decomposes(aten._pdist_backward.default)
 def _pdist_backward(grad, self, p, pdist):
     n = self.shape[0]
@@ -136,7 +109,8 @@ def _pdist_backward(grad, self, p, pdist):
     low, high = torch.minimum(i[:, None], i), torch.maximum(i[:, None], i)
     pair = torch.where(low == high, 0, low * (2 * n - 1 - low) // 2 + high - low - 1)
     apart = torch.where(low == high, 0, pdist[pair])
-    return _cdist_backward(torch.where(low == high, 0, grad[pair]), self, self, p, apart)
+    return aten._cdist_backward.default(
+        torch.where(low == high, 0, grad[pair]), self, self, p, apart)
 
 
 # ---- elements at indices ----
@@ -192,33 +166,8 @@ def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
     return aten.scatter_reduce.two(self, dim, index, source, reduce, include_self=include_self)
 
 
-@decomposes(aten.masked_scatter_backward.default)
-def _masked_scatter_backward(grad, mask, sizes):
-    mask = mask.expand(grad.shape).reshape(-1)
-    place = torch.where(mask, mask.long().cumsum(0) - 1, 0)
-    kept = torch.where(mask, grad.reshape(-1), 0)
-    return grad.new_zeros(math.prod(sizes)).scatter_add(0, place, kept).reshape(sizes)
-
-
 def _is_empty(tensor) -> bool:
     return any(isinstance(n, int) and n == 0 for n in tensor.shape)
-
-
-@decomposes(aten.gather.default)
-def _gather(self, dim, index, *, sparse_grad=False):
-    # Without indices, PyTorch takes them in any dtype and of any rank.
-    return self.new_zeros(index.shape) if _is_empty(index) else NotImplemented
-
-
-@decomposes(aten.take.default)
-def _take(self, index):
-    # PyTorch's form reads an index without axes as a number.
-    return aten.index.Tensor(self.reshape(-1), [index])
-
-
-@decomposes(aten.scatter_add.default)
-def _scatter_add(self, dim, index, src):
-    return self.clone() if _is_empty(index) else NotImplemented
 
 
 def _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx):
@@ -240,7 +189,7 @@ def _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, paddi
     return total.to(weight.dtype), bag.to(like), sizes.to(like), indices.new_zeros(0)
 
 
-@decomposes(aten._embedding_bag.default)
+@decomposes(aten._embedding_bag.default, because="the sizes of results differ by device")
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
                    per_sample_weights=None, include_last_offset=False, padding_idx=-1):
     # Where a CPU needs no bag of each index, PyTorch leaves that result empty.
@@ -267,19 +216,6 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     total = total.index_add(0, bag, rows)[:bags].to(weight.dtype)
     # PyTorch counts no sizes for sums.
     return total.clone(), offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
-
-
-@decomposes(aten.masked_scatter.default)
-def _masked_scatter(self, mask, source):
-    if mask.shape == self.shape:
-        return NotImplemented
-    self, mask = torch.broadcast_tensors(self, mask)
-    return aten.masked_scatter.default(self.contiguous(), mask, source)
-
-
-@decomposes(aten.unfold.default)
-def _unfold(self, dimension, size, step):
-    return NotImplemented if self.dim() else self.unsqueeze(0).narrow(0, 0, size)
 
 
 @decomposes(aten.nonzero_static.default)
@@ -317,19 +253,6 @@ def _frexp(self):
     return torch.where(whole, x, mantissa).to(self.dtype), torch.where(whole, 0, exponent).int()
 
 
-@decomposes(aten.replication_pad1d_backward.default, aten.replication_pad2d_backward.default,
-             aten.replication_pad3d_backward.default)
-def _replication_pad_backward(grad, self, padding):
-    for i in range(0, len(padding), 2):
-        axis = self.dim() - 1 - i // 2
-        size = self.shape[axis]
-        place = torch.arange(grad.shape[axis], device=grad.device) - padding[i]
-        shape = list(grad.shape)
-        shape[axis] = size
-        grad = grad.new_zeros(shape).index_add(axis, place.clamp(0, size - 1), grad)
-    return grad
-
-
 @decomposes(aten.as_strided_copy.default)
 def _as_strided_copy(self, size, stride, storage_offset=None):
     return torch.as_strided(self, size, stride, storage_offset).clone(
@@ -363,11 +286,6 @@ def _cudnn_grid_sampler(self, grid):
 @decomposes(aten.cudnn_grid_sampler_backward.default)
 def _cudnn_grid_sampler_backward(self, grid, grad_output):
     return aten.grid_sampler_2d_backward.default(grad_output, self, grid, 0, 0, True, [True, True])
-
-
-@decomposes(aten._efficientzerotensor.default)
-def _zero_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=None):
-    return torch.zeros(size, dtype=dtype, device=device)
 
 
 # ---- determinants ----

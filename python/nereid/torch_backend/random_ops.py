@@ -15,14 +15,17 @@ import functools
 import torch
 from torch.utils.checkpoint import CheckpointPolicy
 
+from nereid.torch_backend.registry import decomposes, drawing
 from nereid.torch_backend.text import name_of
 
+aten = torch.ops.aten
 ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
              for kind in ("flash", "efficient", "cudnn")}
 _SMALLEST = 2.0**-33  # below all drawn numbers but 0
 # Nereid's own, and which operand is the seed.
 _SEEDED = {"nereid.scaled_dot_product_attention.default": "seed",
            "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
+_SEEDS = "PyTorch's generator gives seeds of the numbers that it draws"
 _TAGGED = ("aten", "prims", "nereid")  # libraries where a tag says what draws
 _MODES = {"aten.rand.default": "rand", "aten.randn.default": "randn"}
 
@@ -178,30 +181,35 @@ def _replace(graph, node, seeds, index) -> None:
 # ---- operators as others of uniform and normal numbers ----
 
 
+@decomposes(aten.uniform.default, table=drawing)
 def _uniform(self, low=0.0, high=1.0, *, generator=None):
     if generator is not None or not self.is_floating_point():
         return NotImplemented
     return (torch.rand_like(self, dtype=_wide(self)) * (high - low) + low).to(self.dtype)
 
 
+@decomposes(aten.normal_functional.default, table=drawing)
 def _normal_of(self, mean=0.0, std=1.0, *, generator=None):
     if generator is not None or not self.is_floating_point():
         return NotImplemented
     return (torch.randn_like(self, dtype=_wide(self)) * std + mean).to(self.dtype)
 
 
+@decomposes(torch.ops.prims.normal.default, table=drawing)
 def _normal(shape, *, mean, std, dtype, device, requires_grad, generator=None):
     if generator is not None or not dtype.is_floating_point:
         return NotImplemented
     return torch.randn(shape, dtype=dtype, device=device) * std + mean
 
 
+@decomposes(aten.bernoulli.p, table=drawing, because=_SEEDS)
 def _bernoulli(self, p=0.5, *, generator=None):
     if generator is not None:
         return NotImplemented
     return (torch.rand_like(self, dtype=torch.float32) < p).to(self.dtype)
 
 
+@decomposes(aten.multinomial.default, table=drawing, because=_SEEDS)
 def _multinomial(self, num_samples, replacement=False, *, generator=None):
     # Of independent exponential waiting times, each at its category's rate, the first ones.
     if generator is not None or 0 in self.shape:
@@ -218,10 +226,3 @@ def _multinomial(self, num_samples, replacement=False, *, generator=None):
 
 def _wide(tensor) -> torch.dtype:
     return torch.float64 if tensor.dtype == torch.float64 else torch.float32
-
-
-def drawing_decompositions() -> dict:
-    aten = torch.ops.aten
-    return {aten.uniform.default: _uniform, aten.normal_functional.default: _normal_of,
-            torch.ops.prims.normal.default: _normal, aten.bernoulli.p: _bernoulli,
-            aten.multinomial.default: _multinomial}
