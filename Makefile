@@ -276,7 +276,6 @@ check: all python $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
 # The most telling part of it, in under 20 s on two idle cores (tests/run says how many seconds of
 # processors it took): golden texts of every stage but slow ones, unit tests that take no C compiler
 # or other processes.  `make lint` takes 3 s more.
-# The longest first, so that both cores end together.
 FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang \
   parser lower/golden lower/unit codegen/golden \
   $(addprefix runtime/unit/,alias api estimate runtime team) graph/passes graph/pt2 \
@@ -284,8 +283,7 @@ FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang
     $(wildcard tests/graph/unit/*.c))) \
   cli/tune_report cli/unit
 check-fast: all $(UNIT_TESTS)
-	@TESTS_QUICK=1 $(TEST_ENV) $(need_python) tests/run --no-build -j 2 $(TEST_OPTIONS) \
-	  $(FAST_TESTS)
+	@TESTS_QUICK=1 $(TEST_ENV) $(need_python) tests/run --no-build $(TEST_OPTIONS) $(FAST_TESTS)
 
 # The tests of python/ with PyTorch, from the network: its oldest and newest versions, or TORCH.
 # NumPy 1 goes with the oldest, as then.

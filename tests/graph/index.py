@@ -2,7 +2,7 @@
 """Indices out of range in graphs: `index.py [--devices interp,nest,cpu]`.
 
 index/forms.py has the calls that take indices, and index/raises.txt for which of them
-PyTorch raises (index/make.py writes it, where there is PyTorch).  All calls are one graph; of
+PyTorch raises (index/make.py writes it, where there is PyTorch).  A few calls are one graph; of
 each in turn one index is out of range, through the C API.  Where PyTorch raises, the run must name
 node, index and position; elsewhere an index that counts from the end gives what the one gives that
 it stands for.  Sizes are fixed, and symbols; modes are default and eager.
@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/graph/index")]
 from forms import ARRAYS, FORMS, IGNORED, MOVED  # noqa: E402
 
 KINDS = {"float32": "f32", "int32": "i32", "int64": "i64"}
-NAMES = [name for name, *_ in FORMS]
+GROUP = 6  # forms of a graph, of which each run computes all
 
 
 def raises():
@@ -48,11 +48,11 @@ def statements(name, call):
     return [*lines, f"{name} = torch.ops.aten.{last}"], name
 
 
-def graph_text(symbols):
+def graph_text(forms, symbols):
     parameters = [annotation(n, a, symbols) for n, a in ARRAYS.items()]
-    parameters += [annotation(f"i_{name}", index, symbols) for name, _, index, _ in FORMS]
+    parameters += [annotation(f"i_{name}", index, symbols) for name, _, index, _ in forms]
     lines, results = [], []
-    for name, call, *_ in FORMS:
+    for name, call, *_ in forms:
         more, result = statements(name, call)
         lines += more
         results.append(result)
@@ -71,11 +71,11 @@ def aligned(array):
 
 
 class Runner:
-    def __init__(self, binding, error, path, device, mode):
+    def __init__(self, binding, error, forms, path, device, mode):
         self.error = error
         self.model = binding.Model(path, device, mode)
         self.inputs = [aligned(a) for a in ARRAYS.values()]
-        self.indices = {name: aligned(index) for name, _, index, _ in FORMS}
+        self.indices = {name: aligned(index) for name, _, index, _ in forms}
         self.inputs += self.indices.values()
         self.run = self.model.bind([(a.ctypes.data, KINDS[a.dtype.name], a.shape)
                                     for a in self.inputs])
@@ -98,8 +98,8 @@ def expected_message(name, index, value, size, negative):
             f"{least} to {size - 1}, for an axis of {size} elements")
 
 
-def check_form(runner, number, table, what):
-    name, _, index, size = FORMS[number]
+def check_form(runner, number, form, table, what):
+    name, _, index, size = form
     used = runner.indices[name]
     negative = not table.get(-1, True) and name not in MOVED
     for value, raised in table.items():
@@ -118,13 +118,15 @@ def check_form(runner, number, table, what):
 
 def check_device(binding, core, folder, name, mode, symbols):
     path = folder / f"{'symbols' if symbols else 'sizes'}.py"
-    path.write_text(graph_text(symbols))
     device = core.Device(name)
-    runner = Runner(binding, core.Error, path, device, mode)
     table = raises()
-    for number in range(len(FORMS)):
-        check_form(runner, number, table[NAMES[number]], (name, mode, symbols))
-    runner.model.close()
+    for first in range(0, len(FORMS), GROUP):
+        forms = FORMS[first:first + GROUP]
+        path.write_text(graph_text(forms, symbols))
+        runner = Runner(binding, core.Error, forms, path, device, mode)
+        for number, form in enumerate(forms):
+            check_form(runner, number, form, table[form[0]], (name, mode, symbols))
+        runner.model.close()
 
 
 def main():

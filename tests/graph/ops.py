@@ -3,9 +3,9 @@
 
     ops.py [--devices interp,cpu] [NAME...]    only cases whose call contains a NAME
 
-A case is a call, whose operands are named after arrays below, and the same in NumPy.  Cases with
-operands of one kind are computed by one graph, whose sizes are symbols too where `s_` names say so.
-Every graph runs fused, and on the interpreter op by op as well.
+A case is a call, whose operands are named after arrays below, and the same in NumPy.  Several cases
+are computed by one graph, whose sizes are symbols too where `s_` names say so.  Every graph runs
+fused, and on the interpreter op by op as well.
 """
 import argparse, os, pathlib, re, subprocess, sys, tempfile
 
@@ -23,7 +23,7 @@ import pools, products, quantized, rows, scans, scatters, searches, sorts, speci
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODULES = [bags, boxes, casts, complexes, composites, counted, gradients, matrices, pads, pools,
            products, quantized, rows, scans, scatters, searches, sorts, special]
-GROUP = 6  # cases of a graph
+GROUP = 24  # cases of a graph
 
 
 KINDS = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int16": "i16",
@@ -147,13 +147,12 @@ def run_cases(folder, group, names, arrays, device, mode):
 
 
 def groups_of(cases, arrays):
-    """Cases that share operands follow each other, a few a graph."""
-    by_operands = {}
-    for case in cases:
-        by_operands.setdefault(tuple(sorted(operands_of(case[0], arrays))), []).append(case)
-    for names, some in by_operands.items():
-        for i in range(0, len(some), GROUP):
-            yield list(names), some[i:i + GROUP]
+    """Cases that share operands follow each other, several a graph: a compiler's start costs more
+    than most kernels."""
+    cases = sorted(cases, key=lambda case: sorted(operands_of(case[0], arrays)))
+    for i in range(0, len(cases), GROUP):
+        group = cases[i:i + GROUP]
+        yield list(dict.fromkeys(n for c, _ in group for n in operands_of(c, arrays))), group
 
 
 def main():

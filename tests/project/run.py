@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tests/run builds what it runs: in a tree with a Makefile of its own, whose programs of unit tests
-are shell scripts."""
-import pathlib, shutil, subprocess, sys, tempfile
+"""tests/run builds what it runs, and runs the longest first: in a tree with a Makefile of its own,
+whose programs of unit tests are shell scripts."""
+import json, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -62,6 +62,37 @@ def check_drivers(tree):
               ["all", "python", "build/tests/fuzz/graph_text"], "1 passed")
 
 
+def started(tree, *words):
+    """The drivers in the order in which they started, and those that started beside another."""
+    (tree / "started").unlink(missing_ok=True)
+    subprocess.run([sys.executable, "tests/run", "--no-build", *words, "order"], cwd=tree,
+                   env={"PATH": "/usr/bin:/bin"}, stdout=subprocess.DEVNULL, check=True)
+    lines = (tree / "started").read_text().split()
+    order = list(dict.fromkeys(lines))
+    ends = {name: len(lines) - 1 - lines[::-1].index(name) for name in order}
+    beside = {name for name in order
+              if any(lines.index(o) < lines.index(name) < ends[o] for o in order)}
+    return order, beside
+
+
+def check_order(tree):
+    """The longest of the last run start first, and those that measure time end a run, alone."""
+    write(tree / "build/test_times.json", '{"order/a": 1, "order/b": 3, "order/c": 2, "x/y": 4}')
+    for name, seconds, mark in (("a", 1, ""), ("b", 0.5, "# tests/run: alone\n"), ("c", 1.5, "")):
+        # Each one notes its start and its end.
+        write(tree / "tests" / "order" / f"{name}.py", f"{mark}import time\nnote = lambda: open("
+              f"'started', 'a').write('{name}\\n')\nnote()\ntime.sleep({seconds})\nnote()\n"
+              "print('1 passed, 0 failed')\n")
+    one, beside = started(tree, "-j", "1")
+    tally.check(one == ["c", "a", "b"] and not beside, f"one by one: {one}")
+    both, beside = started(tree, "-j", "2")
+    tally.check(set(both[:2]) == {"a", "c"} and both[2:] == ["b"], f"two at once: {both}")
+    tally.check(len(beside) == 1 and "b" not in beside, f"at once: {beside}")
+    times = json.loads((tree / "build/test_times.json").read_text())
+    tally.check(times["order/c"] > times["order/a"] > times["order/b"] and times["x/y"] == 4,
+                f"times: {times}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as tree:
         tree = pathlib.Path(tree).resolve()
@@ -70,6 +101,7 @@ def main():
         write(tree / "Makefile", MAKEFILE)
         check_units(tree)
         check_drivers(tree)
+        check_order(tree)
         write(tree / "Makefile", "all: ; @echo no compiler; false\n")
         check_run(tree, "a build that fails", ["lang/plain"], 1, [], "no compiler")
         (tree / "Makefile").unlink()

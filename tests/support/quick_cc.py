@@ -2,7 +2,7 @@
 import os, pathlib
 
 
-def quick_compiler(folder, option="-O1", cached=True):
+def quick_compiler(folder, option="-O0", cached=True):
     """From here on kernels are compiled with `option` in the last place.  What was compiled is kept
     in `folder`, or not at all."""
     path = pathlib.Path(folder) / "cc"
