@@ -32,10 +32,10 @@
  *     a value are used by one thread at a time.  Compiling is independent of any device and runs on
  *     as many threads as the caller likes.
  *   - Callbacks that a function is given are called before it returns, by the thread that called
- *     it; several threads call those of nereid_compile_all(), each for its request.  Those that a
- *     device is given are called by any thread that is in a function of the device, or that works
- *     for one, and by several at a time.  A callback calls no function of the object it is about;
- *     one that needs a lock which a caller may hold (Python's) queues what it is told.
+ *     it; several threads call those of nereid_compile_all(), each for its request.  Callbacks of a
+ *     device are called by any thread that is in a function of the device, or that works for one,
+ *     and by several at a time.  A callback calls no function of the object it is about; one that
+ *     needs a lock which a caller may hold (Python's) queues what it is told.
  *   - Fork: while no other thread is in a function of the library, a process may fork.  The child
  *     compiles, loads and launches with the objects that it has inherited, and has threads and
  *     open databases of its own; a GPU that was open before works in the other process alone, as
@@ -84,7 +84,8 @@ typedef enum {
                               version, what repeats it.  Nothing else is affected */
 } nereid_code;
 
-/* Of the last failure in this thread; "" if there was none.  Messages about a kernel have the form
+/* The message of the last failure in this thread; "" if there was none.  Messages about a kernel
+ * have the form
  *   FILE:LINE:COL: error: text
  * with the source line and a caret below, and end in a newline; others are one line without. */
 NEREID_API const char *nereid_error_message(void);
@@ -97,7 +98,7 @@ typedef enum {
   NEREID_SEVERITY_HINT
 } nereid_severity;
 
-/* One part of a message.  Strings are never NULL. */
+/* A part of a message.  Strings are never NULL. */
 typedef struct {
   nereid_severity severity;
   const char *file;   /* as it was named; "": the message is about no file */
@@ -145,9 +146,9 @@ typedef int (*nereid_lookup_fn)(void *context, const void *scope, const char *na
 /* The origin of source text.  IR text (what nereid_emit wrote) is told by its content.
  *
  * `text` may be a part of the file: then `line` and `column` say where, and all messages have
- * places of the file.  With `lookup` it may be the kernel alone, from its `def` on, without
- * decorators; names that the text does not bind (neither by statements nor as parameters) are
- * looked up in `scope`.  A name that is not found there is one of Python's own, or not defined.
+ * places of the file.  If there is a `lookup`, it may be the kernel alone, from its `def` on,
+ * without decorators; names that the text does not bind (neither by statements nor as parameters)
+ * are looked up in `scope`.  A name that is not found there is one of Python's own, or not defined.
  * Where a call leaves out a parameter `p` of a function that was looked up, "p=" is looked up in
  * the function's scope: its default, as it was when the function was defined.  If that is not
  * found, the default's expression is evaluated.  A call with constants of a function of kind
@@ -237,7 +238,7 @@ NEREID_API int nereid_module_is_ir(const nereid_module *m);
 /* ---- compiling ---- */
 
 /* An argument by name, or an item of a tuple as "shape.0" (in a tuple in it "shape.0.1"): each is a
- * parameter of the image.  One of `type` and `value` is given.
+ * parameter of the image.  Either `type` or `value` is given.
  *   type    of a run-time argument: "*fp32", "*bf16:16" (divisible by 16), "i32", "i32:16",
  *           "i32:1" (known to be 1), "fp32", "i1", "*u8", "none"; of a tensor descriptor `d`
  *           "tensordesc<bf16[64,64]>" or "tensordesc<bf16[64,64],padding=nan>": a pointer that the
@@ -316,8 +317,8 @@ NEREID_API void nereid_text_free(char *text);
 
 /* An image with code of `kind` for r->target.  The caller frees it. */
 NEREID_API int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind);
-/* The same with the kind of code that a device runs, and its target unless r->target or scheduled
- * IR text names another. */
+/* Compiles to the kind of code that a device runs, for its target unless r->target or scheduled IR
+ * text names another. */
 NEREID_API int nereid_compile_for(nereid_image **out, const nereid_device *d,
                                   const nereid_request *r);
 
@@ -328,9 +329,9 @@ typedef struct {
   char *message; /* freed with nereid_text_free(); NULL: none */
 } nereid_compiled;
 
-/* The same for n requests, into out[0] ... out[n - 1], on as many threads as there are cores.
- * Callbacks of the requests are called on these threads, several at a time.  A request that fails
- * is no failure of the call. */
+/* Compiles n requests, into out[0] ... out[n - 1], on as many threads as there are cores. Callbacks
+ * of the requests are called on these threads, several at a time.  A request that fails is no
+ * failure of the call. */
 NEREID_API int nereid_compile_all(nereid_compiled *out, const nereid_device *d,
                                   const nereid_request *requests, int n);
 
@@ -349,9 +350,9 @@ NEREID_API int nereid_image_bytes(char **out, size_t *size, const nereid_image *
  * same run-time parameters. */
 NEREID_API int nereid_image_add(nereid_image *image, const nereid_image *other);
 
-/* The same image with machine code (NEREID_CUBIN) for `target`, such as "sm_90a", in place of PTX,
- * or each for its own target (NULL).  ptxas makes it, or the cache has it: no GPU and no driver are
- * asked.  Variants for other targets, and of other kinds, are left out; if none is left the result
+/* An image with machine code (NEREID_CUBIN) for `target`, such as "sm_90a", in place of PTX, or for
+ * each variant's own target (NULL).  ptxas makes it, or the cache has it: this needs no GPU and no
+ * driver.  Variants for other targets, and of other kinds, are left out; if none is left the result
  * is NEREID_E_USAGE.  Variants are assembled on all cores. */
 NEREID_API int nereid_image_assemble(nereid_image **out, const nereid_image *image,
                                      const char *target);
@@ -428,12 +429,11 @@ NEREID_API int nereid_device_count(const char *kind);
 /* Notes that are no failures (a cache that can't be used, registers that spill), and the findings
  * of interpreters, go there. */
 NEREID_API void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context);
-/* Of device cpu: from here on a fault (SIGSEGV, SIGBUS) while one of its kernels runs is told on
- * standard error, before it goes to the handler that there was.  The last device counts. */
+/* Makes a fault (SIGSEGV, SIGBUS) in a kernel of device cpu print a line on standard error, before
+ * it reaches the handler that was installed earlier.  The last device counts. */
 NEREID_API int nereid_device_tell_faults(nereid_device *d);
-/* The lines of device_print go there, each with its newline, from any of the threads that run a
- * kernel, several at a time; NULL: to C's stdout.  Those of a GPU, which its driver prints, always
- * go to C's stdout. */
+/* The lines of device_print go to `fn`, each with its newline, from any of the threads that run a
+ * kernel, several at a time; NULL: to C's stdout.  A GPU's driver always prints to C's stdout. */
 NEREID_API void nereid_device_on_print(nereid_device *d, nereid_message_fn fn, void *context);
 /* Waits for all that was started on the device. */
 NEREID_API int nereid_device_sync(nereid_device *d);
@@ -490,8 +490,8 @@ NEREID_API int nereid_event_elapsed_us(double *out, const nereid_event *from,
 /* Loads the variants that fit the device, compiling them to machine code where they are not in the
  * cache.  The image is copied as far as it is needed. */
 NEREID_API int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image);
-/* The same for n images, into out[0] ... out[n - 1], on all cores; after a failure there is none.
- * On a CPU this is far faster than one by one: their code is compiled together. */
+/* Loads n images, into out[0] ... out[n - 1], on all cores; after a failure there is none.  On a
+ * CPU this is far faster than one by one: their code is compiled together. */
 NEREID_API int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d,
                                       const nereid_image *const *images, int n);
 NEREID_API void nereid_kernel_free(nereid_kernel *k);
@@ -504,7 +504,7 @@ typedef struct {
   int from_cache; /* was compiled before; of PTX that the driver assembles, and keeps, always 0 */
 } nereid_kernel_resources;
 
-/* Of the first variant that was loaded; zeros where the device has no such thing. */
+/* The resources of the first variant that was loaded; zeros where the device has no such thing. */
 NEREID_API int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k);
 
 /* A tensor, laid out as DLPack's DLTensor is. */
@@ -554,9 +554,9 @@ NEREID_API int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_te
  * synchronized.  Unless something was set since the last time, this is one call of the driver:
  * nothing is allocated, looked up or checked. */
 NEREID_API int nereid_launch_run(nereid_launch *l, nereid_stream *s);
-/* The same with arguments of the caller's: 8 bytes a run-time parameter (integers sign- or
- * zero-extended, floats as the bits of their own type, pointers as addresses), `grid` NULL for the
- * launch's own.  For executors that keep their arguments in tables. */
+/* Starts a launch with the caller's arguments: 8 bytes for each run-time parameter (integers sign-
+ * or zero-extended, floats as the bits of their own type, pointers as addresses), `grid` NULL for
+ * the launch's own.  It is for executors that keep their arguments in tables. */
 NEREID_API int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const uint64_t *args,
                                       const uint32_t *grid);
 
@@ -594,8 +594,9 @@ typedef struct {
  *                  function returns
  *   extents        one a run-time parameter, read of pointers alone; NULL: all are unknown.  They
  *                  tell that arguments don't overlap without a look at what the kernel accesses,
- *                  and interpreters report accesses outside of them.  Of an unknown one the bounds
- *                  of the kernel's accesses tell, or the block of nereid_alloc() that contains it;
+ *                  and interpreters report accesses outside of them.  An unknown extent follows
+ *                  from the bounds of the kernel's accesses, or is the block of nereid_alloc() that
+ *                  contains the pointer;
  *                  else it counts as overlapping.  A driver's block is no such bound, since other
  *                  allocators put many tensors into one
  *   o              NULL: no flags, the device's memory
@@ -675,7 +676,7 @@ NEREID_API nereid_value_kind nereid_value_get_kind(const nereid_value *v);
 NEREID_API int64_t nereid_value_int(const nereid_value *v);  /* of INT and BOOL */
 NEREID_API double nereid_value_float(const nereid_value *v); /* of all numbers */
 NEREID_API const char *nereid_value_alias(const nereid_value *v);
-/* Of an array, without a descriptor's shape; bf16 and fp8 by DLPack's codes. */
+/* The tensor of an array, without a descriptor's shape; bf16 and fp8 have DLPack's codes. */
 NEREID_API int nereid_value_tensor(nereid_tensor *out, const nereid_value *v);
 NEREID_API size_t nereid_value_bytes(const nereid_value *v);
 NEREID_API int nereid_value_is_empty(const nereid_value *v); /* made by empty: */

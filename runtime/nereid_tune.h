@@ -97,8 +97,8 @@ typedef struct {
 NEREID_API int nereid_tune(nereid_tuning **out, const nereid_tune_request *r);
 NEREID_API void nereid_tuning_free(nereid_tuning *t);
 NEREID_API int nereid_tuning_count(const nereid_tuning *t);
-/* The best first: those that ran by their time, then the others.  One that is uncertain comes first
- * only if all are.  NULL past the end. */
+/* Candidates from the best: first those that ran, by their time, then the others.  An uncertain one
+ * is first only if all are uncertain.  NULL past the end. */
 NEREID_API const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i);
 /* "measured", "records" (nothing had to be measured) or "model". */
 NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);
@@ -122,8 +122,8 @@ typedef struct {
   double waves;                   /* programs by those that run at a time */
 } nereid_estimation;
 
-/* Of a launch on d; if d is NULL, on a device of r->target, or else the GPU that is here, or an
- * H200.  `values` has integer arguments by name; others are unknown. */
+/* Estimates a launch on d; if d is NULL, on a device of r->target, or else on this machine's GPU,
+ * or an H200.  `values` has integer arguments by name; others are unknown. */
 NEREID_API int nereid_estimate(nereid_estimation *out, nereid_device *d, const nereid_request *r,
                                const uint32_t grid[3], const nereid_binding *values, int n);
 
@@ -163,11 +163,11 @@ typedef struct {
   int runs;
 } nereid_measurement;
 
-/* Looks up n measurements, and sets their results.  Not finding one is no failure, nor are records
- * that are off.  One that was found by its code alone is stored for its key. */
+/* Looks up n measurements, and sets their results.  A missing record is no failure, and neither are
+ * records that are turned off.  A record that was found by its code alone is stored for its key. */
 NEREID_API int nereid_records_find(nereid_measurement *list, int n, const nereid_device *d);
 /* Stores n measurements: all of them or, after a failure, none.  If records are off, nothing is
- * stored.  Of two measurements the better stays, the one of more runs, unless `replace`. */
+ * stored.  The better of two measurements is kept, the one with more runs, unless `replace`. */
 NEREID_API int nereid_records_store(const nereid_measurement *list, int n, const nereid_device *d,
                                     int replace);
 

@@ -5,12 +5,13 @@
 #include "runtime/store/cache.h"
 #include "runtime/image/image.h"
 
-/* Of an image of PTX or C: of all that runs, and how it is launched.  Places in the source, which a
- * comment moves and another folder renames, are left out.  Zeros: out of memory. */
+/* The key of an image of PTX or C: of all code that runs, and how it is launched.  It leaves out
+ * source locations, which a comment moves and another folder renames.  Zeros: out of memory. */
 CacheKey code_key(const nereid_image *image);
 
-/* Of the tile IR that a request gives, whatever the kernel is called, and without places: found
- * before anything is compiled.  Zeros after a failure, and of IR text of a later stage. */
+/* The key of the tile IR that a request gives, whatever the kernel is called, and without source
+ * locations: it is found before any code is generated.  Zeros after a failure, and for IR text of a
+ * later stage. */
 int request_ir_key(CacheKey *out, const nereid_request *r);
 
 /* Adds the parts of a request that code depends on, but for the source and the target. */

@@ -92,7 +92,8 @@ static Span kernel_span(const Compilation *c) {
   return (Span){.file = diag_file_count(c->diags) ? 1 : 0, .line = 1, .col = 1, .len = 1};
 }
 
-/* One line tells more than the kernel's where it makes a part of the operations that counts. */
+/* Notes the line that makes most of the operations, if its part is large: it tells more than the
+ * kernel's line. */
 static void note_largest(const Compilation *c) {
   enum { PART = 20 };
   const TileFunc *f = c->unit ? c->unit->tile : c->program ? sema_unfinished(c->program) : NULL;

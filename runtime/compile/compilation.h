@@ -1,4 +1,4 @@
-/* One compilation: from source or IR text to a stage.
+/* A compilation: from source or IR text to a stage.
  *
  * runtime/compile owns requests: it drives parser, sema, lower and codegen for one kernel.  It
  * takes a source with types, constants, options and a target, and gives an image, the text of a
@@ -73,10 +73,10 @@ Unit *units_find(const Units *units, Diags *d, const char *which);
 /* Is there a later one of the same name? */
 bool units_shadowed(const Units *units, uint32_t i);
 /* Fails for an argument that is no parameter of the kernel and gives no name of a file its value,
- * as a constant may.  That it is misspelt shows at once beside a parameter of a similar name,
- * else once the files are read (`read`). */
+ * as a constant may.  If a parameter has a similar name, a misspelling is found at once, otherwise
+ * after the files are read (`read`). */
 int compile_check_name(Program *p, const Kernel *k, const char *name, bool constant, bool read);
-/* The same for a kernel of a module, whose imports were not followed. */
+/* Checks a name of a kernel of a module, whose imports were not followed. */
 int module_check_name(nereid_module *m, const nereid_kernel_info *kernel, const char *name);
 /* Sema: the kernel for the request's arguments, as a unit at LEVEL_TILE; or checks that IR text
  * agrees with the request. */

@@ -51,7 +51,7 @@ static int emit_kind(Compilation *c, const nereid_request *r, nereid_kind kind, 
   if (kind > NEREID_THREAD && !r->run_passes) return emit_code(c, r, kind, text, size);
   static const Level stages[] = {
       [NEREID_TILE] = LEVEL_SCHEDULED, [NEREID_NEST] = LEVEL_NEST, [NEREID_THREAD] = LEVEL_THREAD};
-  /* With run_passes the text is whatever these made. */
+  /* The passes of run_passes determine the text. */
   code = compile_lower(c, r, r->run_passes ? LEVEL_TILE : stages[kind]);
   return code ? code : print_with(c, print_unit_body, text, size);
 }

@@ -146,7 +146,7 @@ typedef struct {
   const nereid_kernel_info *found;
 } Finding;
 
-/* By its definition: a kernel may have been found by the name of a decorated wrapper. */
+/* Finds the kernel by its definition: it may have been found by the name of a decorated wrapper. */
 static const nereid_kernel_info *info_of_kernel(const nereid_module *m, const Kernel *k) {
   for (int i = 0; k && i < m->n; i++)
     if (m->kernels[i].def == k->def && m->kernels[i].name == k->name) return &m->infos[i];

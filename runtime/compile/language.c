@@ -20,7 +20,7 @@ static bool starts_at_3_9(const char *s) {
   return major > 3 || (major == 3 && minor >= 9);
 }
 
-/* Of a requirement's text after the name: does it allow no version before 3.9? */
+/* Does the text of a requirement, after the name, allow no version before 3.9? */
 static bool requires_3_9(const char *s, const char *end) {
   for (; s < end; s++) {
     bool lower = (*s == '>' || *s == '~') || (*s == '=' && s[1] == '=');
@@ -32,7 +32,7 @@ static bool requires_3_9(const char *s, const char *end) {
   return false;
 }
 
-/* One string of the file, without its quotes. */
+/* Reads one string of the file, without its quotes. */
 static void read_requirement(const char *s, const char *end, bool *any, bool *all) {
   static const char name[] = "triton";
   size_t n = sizeof name - 1;

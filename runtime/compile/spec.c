@@ -144,7 +144,7 @@ bool spec_is_constant(const char *text) {
          language_dtype(text) != DT_NONE;
 }
 
-/* Of 'text' or "text", as Python writes strings, what the quotes enclose. */
+/* The text between the quotes of 'text' or "text", as Python writes strings. */
 static const char *unquoted(const char *text, Pool *names) {
   size_t len = strlen(text);
   bool quoted = len >= 2 && (text[0] == '\'' || text[0] == '"') && text[len - 1] == text[0];

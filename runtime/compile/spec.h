@@ -19,7 +19,7 @@ bool spec_is_constant(const char *text);
  * none. */
 const char *spec_descriptor(const char *text, Type *block, const char **padding, size_t *len);
 bool spec_begins_descriptor(const char *text);
-/* The same type as text.  Writes at most `size` bytes. */
+/* Prints such a type.  Writes at most `size` bytes. */
 void spec_print_descriptor(char *out, size_t size, Type block, const char *padding);
 /* A number of the whole text: an integer (Python's forms, with _ and 0x) or a float.  Returns 1
  * for an integer that fits i64 (or u64, by its bits, with *is_u64 set), 2 for a float, 3 for a

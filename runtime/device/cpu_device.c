@@ -619,7 +619,7 @@ static int check_cpu_launch(const Start *s) {
   return refuse_at_once(s);
 }
 
-/* By any thread. */
+/* May be called by any thread. */
 static void tell_waiting(void *context, const char *where, const uint32_t program[3], int seconds) {
   const Start *s = context;
   device_note(s->kernel->device, W_RUN_WAITS, s->kernel->image->name, program[0], program[1],

@@ -135,7 +135,7 @@ static CuResult make_graph(nereid_device *d, CudaReplay *r, const ReplayItem *it
   return result == CU_OK ? api->instantiate(&r->exec, r->graph, 0) : result;
 }
 
-/* One that is running is freed by the driver when it is over. */
+/* If the replay is running, the driver frees it after its end. */
 static void cuda_replay_free(nereid_device *d, void *replay) {
   CudaReplay *r = replay;
   CUDA_ENTER_OR(d, );
@@ -435,8 +435,8 @@ static void free_cuda(nereid_device *d, void *p) {
 
 static bool has_pools(const Cuda *c) { return c->pools && c->alloc_async && c->free_async; }
 
-/* In the order of the stream, and a part of the graph that the stream may be capturing; else memory
- * that lasts until the launch is over. */
+/* Allocates in the order of the stream, and as a part of the graph that the stream may be
+ * capturing; without memory pools the memory lasts until the launch is over. */
 static int alloc_scratch_cuda(nereid_device *d, void **out, size_t size, void *stream) {
   const Cuda *c = d->state;
   if (!has_pools(c)) return alloc_cuda(d, out, size);
@@ -459,7 +459,8 @@ static void free_scratch_cuda(nereid_device *d, void *p, void *stream) {
   api->memory_free((uintptr_t)p);
 }
 
-/* With unified addresses, which all GPUs have that we compile for, pinned memory is mapped. */
+/* Pinned memory is mapped where there are unified addresses, which all GPUs have for which we
+ * compile. */
 static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
   CUDA_ENTER(d);
   CUDA_RELAX(d);

@@ -11,7 +11,7 @@
 #include "runtime/device/cuda_state.h"
 #include "runtime/support/parallel.h"
 
-/* Of fewer kernels the driver makes code as fast. */
+/* The driver compiles fewer kernels as fast. */
 enum { ASSEMBLED_MIN = 2 };
 
 typedef struct {

@@ -83,8 +83,8 @@ static inline bool cuda_is_forked(const nereid_device *d) {
 int cuda_forked(void); /* sets the error */
 
 /* Until the end of the block, `api` has the driver's functions, and the device's context is
- * current; afterwards the caller's is.  In a forked process the function returns an error, or
- * `result`. */
+ * current; afterwards the caller's is.  The function returns an error, or `result`, in a forked
+ * process. */
 #define CUDA_ENTER(d) CUDA_ENTER_OR(d, cuda_forked())
 #define CUDA_ENTER_OR(d, result)                                        \
   if (cuda_is_forked(d)) return result;                                 \

@@ -45,7 +45,7 @@ static bool take_piece(Copying *c, size_t room, Upload *part) {
 
 enum { PIECES_MAX = 64 };
 
-/* As many pieces as fill a slot; 0: none are left. */
+/* Takes as many pieces as fill a slot; 0: none are left. */
 static int take_pieces(Copying *c, Piece pieces[PIECES_MAX]) {
   int n = 0;
   size_t at = 0;
@@ -75,7 +75,8 @@ static CuResult send(const CudaApi *api, const Piece *pieces, int n, char *slot,
   return r == CU_OK ? api->event_record(sent, NULL) : r;
 }
 
-/* One thread's turn after turn; an event that was not recorded yet is not waited for. */
+/* Runs one thread's turns, one after the other; it doesn't wait for an event that was not recorded
+ * yet. */
 static CuResult copy_in_turns(Copying *c, const CudaApi *api, char *slots, CuEvent sent[SLOTS]) {
   Piece pieces[PIECES_MAX];
   CuResult r = CU_OK;

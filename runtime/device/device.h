@@ -93,8 +93,8 @@ struct nereid_kernel {
   nereid_image *image; /* without code */
   Loaded *loaded;
   int nloaded;
-  /* Of each loaded variant its code for overlapping arguments, once that was needed, and the image
-   * that it belongs to. */
+  /* The code of each loaded variant for overlapping arguments, made when it is first needed, and
+   * the image to which it belongs. */
   pthread_mutex_t ordered_lock;
   Loaded *ordered;
   nereid_image **ordered_images;
@@ -106,7 +106,7 @@ struct nereid_stream {
   bool owned; /* not the caller's */
 };
 
-/* One start of a kernel: arguments, the variant that was chosen for them, and what that takes. */
+/* A start of a kernel: arguments, the variant that was chosen for them, and their resources. */
 typedef struct {
   nereid_kernel *kernel;
   const Loaded *chosen;
@@ -254,7 +254,7 @@ void host_event_free(nereid_device *d, void *event);
 int host_event_record(nereid_device *d, void *event, void *stream);
 int host_event_sync(nereid_device *d, void *event);
 int host_event_elapsed(nereid_device *d, double *us, void *from, void *to);
-/* Of a start's grid, which has at most so many programs. */
+/* Checks that a start's grid has at most so many programs. */
 int host_check_programs(const Start *s, uint32_t most);
 
 #define HOST_EVENTS_AND_COPIES                                                              \

@@ -48,7 +48,7 @@ static void tell_fault(const char *kernel) {
   write_all(at + 2, strlen(at + 2));
 }
 
-/* With no handler before, the fault comes again, and ends the process. */
+/* If there was no handler before, the fault occurs again, and ends the process. */
 static void pass_on(int number, siginfo_t *info, void *context) {
   const struct sigaction *before = &watch.before[number == fault_signals[1]];
   if (before->sa_flags & SA_SIGINFO) before->sa_sigaction(number, info, context);

@@ -99,7 +99,7 @@ typedef struct {
   InterpArg *args;
 } Running;
 
-/* The same file numbers as those of the spans. */
+/* Copies the sources in the order of the file numbers in the spans. */
 static void copy_sources(Running *r) {
   uint32_t n = diag_file_count(r->parsed->diags);
   for (uint32_t i = 1; i <= n; i++) {
@@ -216,7 +216,8 @@ static void note_written_args(Running *r) {
   pthread_mutex_unlock(&d->lock);
 }
 
-/* Of a launch by the user: a model's kernels share memory that is not for them alone. */
+/* Remarks on a launch by the user: kernels of a model share memory with others, so remarks would
+ * mislead. */
 static void remark(Running *r, Span kernel) {
   const nereid_kernel *k = r->start->kernel;
   const ImageVariant *v = r->start->chosen->variant;

@@ -8,12 +8,12 @@
 #include "lower/target/device_peaks.h"
 #include "runtime/nereid.h"
 
-/* Of a device.  A CPU's take half a second, for they are measured, and then kept in the cache, with
- * the date.  The interpreters have no peaks. */
+/* The peaks of a device.  The CPU's are measured, which takes half a second, and kept in the cache
+ * with the date.  The interpreters have no peaks. */
 void peaks_of_device(DevicePeaks *out, nereid_device *d);
-/* Of a device by its name.  Where there is no GPU, those of "cuda" are an H200's. */
+/* The peaks of a device by its name.  Where there is no GPU, "cuda" has an H200's. */
 void peaks_of_name(DevicePeaks *out, const char *device);
-/* Of one GPU of that architecture ("sm_80": an A100); an H200's for one that is not known. */
+/* The peaks of one GPU of that architecture ("sm_80": an A100); an H200's for an unknown one. */
 void peaks_of_target(DevicePeaks *out, const char *target);
 /* The CPU's (runtime/device/peaks_cpu.c). */
 void peaks_of_cpu(DevicePeaks *out);

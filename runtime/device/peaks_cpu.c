@@ -24,9 +24,9 @@ typedef struct {
   double bytes;
 } Moved;
 
-/* As many threads as kernels have read, and then copy, chunk after chunk of arrays that are larger
- * than the caches, and note when.  The bandwidth is that of the best window of 2 ms, in which no
- * other process took a core away: on a machine that is busy, the mean would be a part of it. */
+/* The threads, as many as a kernel has, read and then copy arrays that are larger than the caches,
+ * chunk by chunk, and note the time of each.  The bandwidth is that of the best window of 2 ms, in
+ * which no other process used a core: on a busy machine the mean would be lower. */
 typedef struct {
   pthread_t thread;
   int chunks; /* of each array */
@@ -150,7 +150,7 @@ static double highest_clock(void) {
   return 1e3 * khz;
 }
 
-/* That of now; 0 where Linux does not tell it. */
+/* The present clock; 0 where Linux does not tell it. */
 static double present_clock(void) {
   FILE *f = fopen("/proc/cpuinfo", "r");
   char line[256];
@@ -170,7 +170,7 @@ typedef struct {
   int64_t taken; /* seconds since 1970 */
 } Measured;
 
-/* Of a processor and a number of cores; a build has no part in it. */
+/* The key of a processor and a number of cores; it doesn't depend on the build. */
 static CacheId cpu_peaks_id(int cores) {
   static const char METHOD[] = "peaks 2";
   unsigned char processor[CPU_IDENTITY];

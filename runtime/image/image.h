@@ -17,7 +17,7 @@ typedef struct {
   bool written; /* the kernel may write through it */
 } ImageParam;
 
-/* One parameter of a compiled kernel. */
+/* A parameter of a compiled kernel. */
 typedef enum {
   SLOT_ARG,     /* a run-time parameter */
   SLOT_VALUE,   /* an expression */
@@ -44,8 +44,8 @@ typedef struct {
   nereid_kind kind;
   const char *code;
   size_t size;
-  /* Of an interpreter's code, where it was compiled from text in memory: its name, and the text
-   * for the lines of findings.  Else NULL. */
+  /* The name of an interpreter's code that was compiled from text in memory, and that text, for the
+   * lines of findings.  Else NULL. */
   const char *source_name, *source;
   size_t source_size;
   int threads;

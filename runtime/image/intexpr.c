@@ -371,7 +371,7 @@ static Wide towards_zero(Wide x, Wide y) { return x / y; }
 static Wide downwards(Wide x, Wide y) { return x / y - (x % y && (x < 0) != (y < 0)); }
 static Wide upwards(Wide x, Wide y) { return x / y + (x % y && (x < 0) == (y < 0)); }
 
-/* By divisors that may be 0 nothing is known: such a division may have any result. */
+/* A division by a range that contains 0 may have any result. */
 static IntRange divided(IntRange x, IntRange y, Wide (*op)(Wide, Wide)) {
   return y.lo <= 0 && y.hi >= 0 ? everything : at_corners(x, y, op);
 }

@@ -178,7 +178,7 @@ void arguments_free(Arguments *a) {
 
 /* ---- what is compiled ---- */
 
-/* By itself, or by its items. */
+/* Is the argument given by its name, or by its items? */
 static bool is_text_given(const Arguments *a, const nereid_request *r, const char *name) {
   for (int i = 0; i < a->len; i++)
     if (sema_is_item(a->data[i].name, name)) return true;

@@ -143,7 +143,7 @@ static void fill_array(Fill *f) {
   if (f->make == MAKE_EMPTY && f->array->dtype == DT_I1) memset(f->array->data, 1, f->array->bytes);
 }
 
-/* Of c64 and c128; DT_NONE of others. */
+/* The dtype of the parts of c64 and c128; DT_NONE for others. */
 static DType complex_part(const char *s, size_t len) {
   if (len == 3 && !strncmp(s, "c64", 3)) return DT_F32;
   return len == 4 && !strncmp(s, "c128", 4) ? DT_F64 : DT_NONE;

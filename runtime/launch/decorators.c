@@ -118,7 +118,7 @@ static int open_kernel_body(void *arg) {
   return read_decorator_args(d);
 }
 
-/* One candidate's errors are not the next one's. */
+/* Errors of a candidate are removed before the next one. */
 static int report_decorators(Decorators *d, int code) {
   code = compile_report(&d->c, code, d->kernel->on_message, d->kernel->context);
   if (d->c.diags) diag_rewind(d->c.diags, 0);

@@ -55,7 +55,7 @@ static IntRange intersect_ranges(IntRange x, IntRange y) {
   return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
 }
 
-/* Of integers their value, of programs their least and greatest index. */
+/* Sets the values of integer parameters, and the ranges of program indices. */
 static void fill_names(const Start *s) {
   const nereid_image *image = s->kernel->image;
   for (int i = 0; i < image->nparams; i++) s->bounds[i] = (IntRange){s->values[i], s->values[i]};
@@ -102,7 +102,7 @@ static bool argument_reach(const Start *s, int i, IntRange *out) {
          !__builtin_add_overflow(bytes.hi, s->values[i], &out->hi);
 }
 
-/* By the extents of both tensors alone, which takes no look at the kernel's bounds. */
+/* The extents of both tensors alone prove it, without the kernel's bounds. */
 static bool are_apart(const Start *s, int i, int j) {
   IntRange a = s->extent[i], b = s->extent[j];
   if (a.lo == INT64_MIN || b.lo == INT64_MIN) return false;
@@ -172,7 +172,7 @@ static int map_grid(Start *s) {
   return 0;
 }
 
-/* Of a slot that is no argument. */
+/* Fills a slot that is no argument. */
 static int fill_slot(Start *s, int i, ProvideScratch *provide, void *context) {
   const ImageSlot *slot = &s->chosen->variant->slots[i];
   int64_t value;

@@ -70,7 +70,7 @@ typedef struct {
   float *out;
 } Operands;
 
-/* Of one matrix of the batch. */
+/* The operands of one matrix of the batch. */
 static Operands operands_of(const LibraryProduct *p, const LibraryPointers *at, int64_t batch) {
   return (Operands){(const float *)at->a + p->a.offset + batch * p->a.batch,
                     (const float *)at->b + p->b.offset + batch * p->b.batch,

@@ -18,7 +18,8 @@ enum {
   FILES = sizeof library_files / sizeof *library_files,
   FUNCTIONS = sizeof library_functions / sizeof *library_functions,
   PATH_MOST = 4096,
-  /* One that has used a GPU is not unloaded: the driver may still call it when the process ends. */
+  /* A library that has used a GPU is not unloaded: the driver may still call it when the process
+   * ends. */
   OPEN = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE
 };
 
@@ -144,7 +145,7 @@ static void close_libraries(nereid_device *d) {
   free(d->libraries);
 }
 
-/* With the lock held; NULL: out of memory. */
+/* The caller has the lock; NULL: out of memory. */
 static DeviceLibraries *libraries_of(nereid_device *d) {
   if (d->libraries) return d->libraries;
   d->libraries = calloc(1, sizeof *d->libraries);

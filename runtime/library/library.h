@@ -38,8 +38,8 @@ typedef enum {
   LIBRARY_WEIGHT_GRADIENT /* w of x and y */
 } LibraryWork;
 
-/* Of x[images, height, width, channels] and w[features, window, channels / groups], row-major, to
- * y[images, out, features]; axes are height and width. */
+/* A convolution of x[images, height, width, channels] and w[features, window, channels / groups],
+ * row-major, to y[images, out, features]; axes are height and width. */
 typedef struct {
   DType dtype;
   int64_t images, size[2], channels, features, window[2], out[2];
@@ -52,7 +52,8 @@ typedef union {
   LibraryConvolution convolution;
 } LibraryShape;
 
-/* Of convolutions `a` and `b` are the operands in the order in which LibraryWork names them. */
+/* The pointers of a call.  The operands `a` and `b` of convolutions have the order in which
+ * LibraryWork names them. */
 typedef struct {
   const char *a, *b, *bias;
   char *out;
@@ -99,7 +100,7 @@ int library_prepare(LibraryCall **out, nereid_device *d, const LibraryFunction *
 int64_t library_call_workspace(const LibraryCall *c);
 /* `stream` is the device's handle.  May be captured in a CUDA graph. */
 int library_run(LibraryCall *c, const LibraryPointers *at, void *stream);
-/* Also for NULL. */
+/* The call may be NULL. */
 void library_end(LibraryCall *c);
 
 #endif

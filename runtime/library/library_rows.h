@@ -22,8 +22,8 @@ typedef struct {
   const char *name;
   const char *const *files; /* sonames, the newest first; the last is NULL */
   const char *const *wheels; /* folders of Python's packages that have it; the last is NULL */
-  /* Functions that it must have; the last is NULL.  Those of a library of GPUs begin with one that
-   * makes a context, int create(void **), and one that ends it, int destroy(void *). */
+  /* Functions that it must have; the last is NULL.  The functions of a library of GPUs begin with
+   * one that makes a context, int create(void **), and one that ends it, int destroy(void *). */
   const char *const *symbols;
   bool has_context;
   void (*write_version)(Library *l);

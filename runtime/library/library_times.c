@@ -20,7 +20,7 @@ static const Row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows - 1 };
 
-/* Of an H200.  They only tell how times grow with sizes between rows. */
+/* Rates of an H200.  They only tell how times grow with sizes between rows. */
 static const double OPERATIONS_16 = 990e6, OPERATIONS_TF32 = 495e6, OPERATIONS_32 = 60e6;
 static const double BYTES = 4e6, LAUNCH = 2; /* a microsecond; microseconds */
 
@@ -67,9 +67,10 @@ static bool same_kind(const TimedProblem *a, const TimedProblem *b) {
 /* A convolution of each channel by itself. */
 static bool is_depthwise(const TimedProblem *p) { return p->taps > 1 && p->batch > 1 && p->n == 1; }
 
-/* As on an H200, in 16 bits, and taken for other GPUs too: the engine that cuDNN's heuristics name
- * takes 9 to 14 times as long as PyTorch's for the result, and longer than kernels for the input's
- * gradient; for the weight's, 0.6 to 0.9 of theirs in five of six cases and 1.03 in one. */
+/* These ratios were measured on an H200, in 16 bits, and are used for other GPUs too: the engine
+ * that cuDNN's heuristics name takes 9 to 14 times as long as PyTorch's for the result, and longer
+ * than kernels for the input's gradient; for the weight's, 0.6 to 0.9 of theirs in five of six
+ * cases and 1.03 in one. */
 static ExpectedTimes depthwise_times(const TimedProblem *p) {
   double base = ideal(p);
   if (p->dtype == DT_F32) return (ExpectedTimes){0};

@@ -52,7 +52,7 @@ void message_put_bytes(Message *m, const void *data, size_t size) {
   message_append(m, data, size);
 }
 
-/* With its NUL, so that it is read in place. */
+/* The text contains its NUL, so that it is read in place. */
 void message_put_text(Message *m, const char *text) {
   message_put_bytes(m, text, strlen(text) + 1);
 }

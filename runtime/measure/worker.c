@@ -74,7 +74,7 @@ static int allocate_array(const WorkerArgs *w, int i) {
   return code ? code : nereid_copy_in(w->device, a->data, array->data, array->bytes, NULL);
 }
 
-/* As WORKER_ARGS has them. */
+/* Reads arguments in the format of WORKER_ARGS. */
 static int worker_args_read(WorkerArgs *w, Message *in) {
   int64_t n = message_int(in);
   if (in->failed || n < 0 || (size_t)n > in->size) return NEREID_E_USAGE;

@@ -25,7 +25,7 @@ typedef enum {
 Doubt doubt_of(const TimeTaken *t);
 /* Further runs that may end the doubt. */
 int doubt_runs(const TimeTaken *t);
-/* One line; "" for a time without doubt. */
+/* Prints a line; "" for a time without doubt. */
 void doubt_print(char *out, size_t size, const TimeTaken *t);
 
 #endif

@@ -95,7 +95,7 @@ static int by_key(const void *a, const void *b) {
   return c ? c : record_compare(a, b);
 }
 
-/* Those that are ok first, by their time; equal times in the order of keys. */
+/* Orders records that are ok first, by their time; equal times in the order of keys. */
 static int by_rank(const void *a, const void *b) {
   const Record *x = a, *y = b;
   int c = (x->status != NEREID_TUNE_OK) - (y->status != NEREID_TUNE_OK);

@@ -6,12 +6,12 @@
  *
  * A problem is a kernel with types and sizes on a device.  A record is one configuration of one
  * problem, as one version of the compiler made it: its key is the problem, the configuration, the
- * hash of the tile IR that it gives, and the version.  So what is asked first needs no code: of
- * `ir` and `version` a record is found as soon as the kernel is elaborated.  A time was taken of
- * code, though, and most versions make the same code of most kernels: a record has the hash of its
- * code too, and one of another version holds if the code is the same (records_find).
+ * hash of the tile IR that it gives, and the version.  So the first look-up needs no code: `ir` and
+ * `version` find a record as soon as the kernel is elaborated.  A time belongs to code, though, and
+ * most versions make the same code of most kernels: a record has the hash of its code too, and a
+ * record of another version is valid if the code is the same (records_find).
  *
- * Of two records with one key the better one stays (record_compare), wherever they meet: in the
+ * The better of two records with one key is kept (record_compare), wherever they meet: in the
  * database, in a file, or in two files that are merged.  The order is total, so the result does not
  * depend on who came first.  The database (runtime/store/database.h) keeps all records for ever. */
 #ifndef NEREID_RUNTIME_RECORDS_RECORDS_H
@@ -66,7 +66,7 @@ int record_compare(const Record *a, const Record *b);
 void records_rank(RecordList *l);
 /* Sorts by key, and drops the worse of those with one key. */
 void records_sort(RecordList *l);
-/* Of a ranked list: the fastest that is sure, else the fastest; NULL: none ran. */
+/* The best of a ranked list: the fastest that is sure, else the fastest; NULL: none ran. */
 const Record *records_best(const RecordList *l);
 
 /* The record of a configuration, with this IR and version; else, if `code` is not NULL, the best
@@ -95,10 +95,10 @@ typedef struct {
   size_t added, replaced;
 } RecordsChange;
 
-/* Stores all of them or, with a note, none.  Those that are not valid, or no better than the stored
+/* Stores all of them or, with a note, none.  Invalid records, and records no better than the stored
  * ones, change nothing.  `change` may be NULL. */
 bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change);
-/* The same for new measurements that replace doubted ones, better or not. */
+/* Stores new measurements that replace doubted ones, better or not. */
 bool records_replace(Records *r, const Record *list, size_t n);
 
 /* ---- text: sorted, so that the same records are the same bytes ---- */

@@ -26,10 +26,10 @@ typedef struct {
  * how long it takes. */
 static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
 
-/* In seconds: a kernel that takes longer hangs.  best_us: the best median so far; 0: none.
- * doubtful: the prediction for the candidate is not trusted.  A hundred times the best is hopeless.
- * Without a best it is a hundred times the upper bound of the prediction, unless that is long
- * anyway: no kernel that the cost model understands is that far off. */
+/* The timeout in seconds: a kernel that takes longer hangs.  best_us: the best median so far; 0:
+ * none. doubtful: the prediction for the candidate is not trusted.  A hundred times the best is
+ * hopeless. Without a best it is a hundred times the upper bound of the prediction, unless that is
+ * long anyway: no kernel that the cost model understands is that far off. */
 static double timeout_of_candidate(const Candidate *c, int runs, double best_us, bool doubtful) {
   if (best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * best_us;
   double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
@@ -479,7 +479,8 @@ static void restore_record(Candidate *c) {
   c->runs = c->before.runs;
 }
 
-/* Of what is known, the best is the witness of the rest; what can't win against it is done. */
+/* The fastest known candidate is the witness for the others; candidates that can't win against it
+ * are pruned. */
 static void set_out(SearchProblem *p) {
   reopen(p);
   const Candidate *known = search_fastest(p->candidates, p->n);

@@ -79,8 +79,8 @@ typedef struct {
 /* Fills in the results of each candidate; it is no failure if none of them runs, only if nothing
  * can be measured at all. */
 int search_run(Search *s);
-/* The fastest of those whose time is to be trusted, else the fastest; NULL: none runs.  Of equals
- * the first. */
+/* The fastest of the candidates whose time can be trusted, else the fastest; NULL: none runs.  The
+ * first of equals wins. */
 const Candidate *search_best(const Candidate *candidates, size_t n);
 /* A candidate's time for runtime/records/doubt.h. */
 TimeTaken search_time(const Candidate *c);

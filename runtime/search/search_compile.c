@@ -40,7 +40,7 @@ struct SearchCompiler {
 
 /* ---- one candidate ---- */
 
-/* The same image with machine code, which is kept. */
+/* Replaces the image by one with machine code, which is kept. */
 static int assemble_image(SearchCompiler *c, Assembled *kept, nereid_image **image) {
   const ImageVariant *ptx = (*image)->variants[0];
   nereid_image *out = NULL;
@@ -127,7 +127,8 @@ static void *compile_in_thread(void *arg) {
   return NULL;
 }
 
-/* As many as there are cores, while nothing is measured: what runs on a CPU has it for itself. */
+/* Runs on as many threads as there are cores, while nothing is measured: a measurement has the CPU
+ * for itself. */
 static void compile_some(void *arg, size_t i) {
   SearchCompiler *c = arg;
   CompiledCandidate one;
@@ -140,8 +141,8 @@ static void compile_some(void *arg, size_t i) {
 
 /* ---- all ---- */
 
-/* With ptxas, machine code is made here, on all cores; else the driver makes it in the process that
- * measures. */
+/* If there is ptxas, machine code is made here, on all cores; otherwise the driver makes it in the
+ * process that measures. */
 static int choose_way(SearchCompiler *c) {
   nereid_device *d = c->search->device;
   if (device_kind(d) == NEREID_C) return nereid_device_open(&c->host, d->name);
@@ -204,7 +205,7 @@ static Share *share_of(SearchCompiler *c, const SearchProblem *p) {
   return &c->shares[p - c->search->problems];
 }
 
-/* With time for no more, what is begun is ended, unless it is the first. */
+/* When time is up, compilations in progress are ended, except the first. */
 static void wait_for_one(SearchCompiler *c, const Share *s) {
   double end = c->search->end;
   struct timespec until = {(time_t)end, (long)((end - (double)(time_t)end) * 1e9)};

@@ -14,7 +14,7 @@
 /* Results of compiling candidates, kept in the cache: a graph has hundreds of them, and none is
  * compiled again where records answer. */
 
-/* Of each candidate; zeros: unknown. */
+/* What is known of each candidate; zeros: unknown. */
 typedef struct {
   CacheKey ir;
   Estimate predicted;
@@ -163,7 +163,7 @@ static void hash_one(void *context, size_t i) {
   deterministic_failure_keep(&e->failure, request_ir_key(&e->candidate->ir, &r));
 }
 
-/* Those that can't be elaborated have failed, without any process that measures. */
+/* Candidates that can't be elaborated have failed, without any process that measures. */
 static void hash_all(const Search *s, Memory *m) {
   parallel_for(m->entries.len, hash_one, m);
   for (size_t i = 0; i < m->entries.len; i++)

@@ -51,7 +51,7 @@ typedef struct {
 
 /* Never fails: without a usable place the cache holds nothing. */
 Cache *cache_open(nereid_message_fn note, void *context);
-/* Also records which entries were used. */
+/* Records which entries were used, and closes; NULL is allowed. */
 void cache_close(Cache *c);
 /* True if it is there; *data is malloc'ed. */
 bool cache_get(Cache *c, const CacheId *id, char **data, size_t *size);

@@ -173,7 +173,7 @@ static int upgrade(sqlite3 *db, const DatabaseKind *kind, int *version) {
   return rc == SQLITE_ERROR ? SQLITE_CORRUPT : rc;
 }
 
-/* One of an older version becomes one of this, or is read as if it were. */
+/* A database of an older version is upgraded to this one, or read as if it were. */
 static int check_schema_version(sqlite3 *db, const DatabaseKind *kind, int *version) {
   int old = *version, rc = SQLITE_OK;
   if (old < kind->version) rc = upgrade(db, kind, version);

@@ -22,7 +22,7 @@ typedef struct {
 
 /* Sets count and bytes from the shape. */
 int array_measure(Array *a);
-/* The same, and allocates; the contents are unset. */
+/* Measures and allocates; the contents are unset. */
 int array_new(Array *a);
 /* The dtype changes, numbers stay: floats are rounded, integers must fit. */
 int array_convert(Array *a, DType to);

@@ -15,7 +15,7 @@
 
 /* Keeps the message and returns `code`. */
 int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Of the last failure: the resource that is short (its name is a literal), and the kernel.  Both
+/* Add to the last failure the resource that is short (its name is a literal), or the kernel.  Both
  * return its code. */
 int error_resource(Resource need);
 int error_of_kernel(const char *name);
@@ -34,11 +34,11 @@ int error_target(const char *name);
 
 /* At the beginning of a public function: an argument that must not be NULL. */
 #define REQUIRE(p) REQUIRE_OR(p, NEREID_E_USAGE)
-/* The same of an out-parameter, which a failure leaves at 0. */
+/* REQUIRE for an out-parameter, which a failure leaves at 0. */
 #define REQUIRE_OUT(p) \
   REQUIRE(p);          \
   *(p) = (__typeof__(*(p))){0}
-/* The same as REQUIRE where the function returns no code. */
+/* REQUIRE for a function that returns no code. */
 #define REQUIRE_OR(p, result) \
   if (!(p)) return error_null(__func__, #p), (result)
 
@@ -46,7 +46,7 @@ int error_target(const char *name);
  * error may occur: then NEREID_E_INTERNAL.  Objects made by `body` outside of the arena are lost in
  * that case, so it makes none. */
 int error_guard(Arena *a, int (*body)(void *), void *arg);
-/* The same, as a stage that internal errors name: bug_stage(). */
+/* Runs body as a stage that internal errors name: bug_stage(). */
 int error_guard_stage(Arena *a, const char *stage, int (*body)(void *), void *arg);
 
 /* The name among `names` (n of them) nearest to `name`, NULL if none is near. */
@@ -54,7 +54,7 @@ const char *error_nearest(const char *name, const char *const *names, size_t n);
 /* " (did you mean NAME?)" or "", in `out`. */
 const char *error_suggest(char *out, size_t size, const char *name, const char *const *names,
                           size_t n);
-/* The same, or " (there are NAME, NAME ...)" if none is near. */
+/* Suggests the nearest name, or " (there are NAME, NAME ...)" if none is near. */
 const char *error_suggest_or_list(char *out, size_t size, const char *name,
                                   const char *const *names, size_t n);
 

@@ -63,7 +63,8 @@ static bool is_of_interest(const char *name) {
   return false;
 }
 
-/* Of kernels and models with the first of the files in it that could have been meant, by name. */
+/* Refuses a folder; the message for kernels and models names the first file in it that the user may
+ * have meant. */
 static int refuse_folder(const char *path, bool source) {
   struct dirent **names = NULL;
   char found[300] = "";

@@ -9,8 +9,8 @@
 
 /* The bytes of a kernel file in the arena, with a NUL after them. */
 int files_read(Arena *a, const char *path, const char **text, size_t *len);
-/* The same for "a file of others", which has less than `mib` MiB, or 64 if it is a device or a
- * pipe: these may have no end. */
+/* Reads "a file of others", which must have less than `mib` MiB, or 64 if it is a device or a pipe:
+ * these may have no end. */
 int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
                     size_t *len);
 

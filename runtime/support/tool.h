@@ -20,7 +20,7 @@ bool tool_find_ptxas(char out[TOOL_PATH]);
 /* Runs argv[0] and waits.  Returns its status (128 + n after signal n), or -1 if it can't be run.
  * Its output is in `output`, cut to size. */
 int tool_run(const char *const *argv, char *output, size_t size);
-/* The same, ended as soon as *stop (atomic; may be NULL) is true: then 128 + SIGKILL. */
+/* Runs a tool, and ends it as soon as *stop (atomic; may be NULL) is true: then 128 + SIGKILL. */
 int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop);
 
 /* ---- the program `nereid`, for work in a process of its own ---- */

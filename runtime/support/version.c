@@ -32,8 +32,8 @@ static int target_number(const char *name, bool *cpu) {
   return -1;
 }
 
-/* Of targets of its sort the one with the nearest number, if that is near: a generation of GPUs is
- * ten numbers away from the next.  Of two that are as near the later one. */
+/* Among targets of its kind, the one with the nearest number, if that is near: a generation of GPUs
+ * is ten numbers away from the next.  The later one of two equally near targets is chosen. */
 static const char *nearest_target(const char *name) {
   enum { NEAR = 10 };
   bool cpu = false, other = false;

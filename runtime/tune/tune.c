@@ -86,7 +86,7 @@ static const char *result_source(const Tuning *t) {
   return "records";
 }
 
-/* Of matrix units where any candidate uses them. */
+/* The roof is that of matrix units if any candidate uses them. */
 static double roof_of(const Tuning *t) {
   const DevicePeaks *r = &t->peaks;
   for (size_t i = 0; i < t->configs.len; i++)

@@ -57,7 +57,7 @@ static RecordProblem problem_of(const Work *w, const nereid_measurement *m) {
                          text_or_empty(m->problem), w->device->description, w->driver};
 }
 
-/* The same as that of the measurement before, if the two are equal. */
+/* Reuses the problem of the previous measurement if the two are equal. */
 static const RecordProblem *next_problem(const Work *w, const RecordProblem *before,
                                          const nereid_measurement *m) {
   RecordProblem here = problem_of(w, m);
@@ -69,7 +69,7 @@ static const RecordProblem *next_problem(const Work *w, const RecordProblem *bef
 
 /* ---- looking up ---- */
 
-/* One that was found by its code holds for this key and version as well. */
+/* A record that was found by its code is valid for this key and version as well. */
 static void keep_for_key(Work *w, const Record *found, const CacheKey *key) {
   static const CacheKey none;
   bool same = !memcmp(&found->ir, key, sizeof *key) && !strcmp(found->version, nereid_build_id());
