@@ -18,7 +18,7 @@
 
 enum { INDENT = 27, WIDTH = 100 };
 
-/* In lines of at most WIDTH columns, if no word is longer; the first one has begun. */
+/* Prints lines of at most WIDTH columns, if no word is longer; the first one has begun. */
 static void print_wrapped(FILE *out, const char *doc) {
   for (size_t at = INDENT; *doc;) {
     size_t blank = *doc == ' ', n = blank + strcspn(doc + blank, " ");

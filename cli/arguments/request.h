@@ -64,7 +64,7 @@ int request_option(Request *r, int id, const char *value);
 int request_file(Request *r, const char *value);
 /* Has it a value or a type for that argument, or for an item of it? */
 bool request_has(const Request *r, const char *name);
-/* One of type and value is NULL. */
+/* Adds an argument; either type or value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);
 /* NAME=TYPE, or NAME=VALUE of a constexpr. */
 int request_add_pair(Request *r, const char *pair, bool typed);

@@ -87,7 +87,7 @@ static int decorated_heuristics(Request *r, Arguments *args, const nereid_device
 
 /* ---- autotune ---- */
 
-/* Of several configurations c is taken unmeasured. */
+/* Notes that c is taken, unmeasured, among several configurations. */
 static int note_taken(const char *kernel, const DecoratorSpace *s, const Config *c) {
   char *text = NULL;
   size_t size;
@@ -111,7 +111,7 @@ static int add_first(Request *r, Arguments *args, Decorators *d) {
   return status ? status : add_config_settings(r, first, "first of autotune");
 }
 
-/* The same of autotune's first configuration, with a note that says so. */
+/* Adds the values of autotune's first configuration, with a note that says so. */
 static int decorated_first(Request *r, Arguments *args, const nereid_device *d) {
   return has_open_constexpr(r, args, true) ? ask_decorators(r, args, d, add_first) : STATUS_OK;
 }
@@ -206,7 +206,7 @@ static int add_blocks(Request *r, Arguments *args, Decorators *d) {
   return status ? status : request_finish(r);
 }
 
-/* The same, of the blocks alone that its pre_hook gives to tensor descriptors. */
+/* Adds only the blocks that the configuration's pre_hook gives to tensor descriptors. */
 static int decorated_blocks(Request *r, Arguments *args, const nereid_device *d) {
   return ask_quietly(r, args, d, add_blocks);
 }

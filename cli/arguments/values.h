@@ -14,7 +14,7 @@
 #define OPERAND_MODEL \
   {"MODEL", "a .pt2 file of torch.export.save, an .onnx file, or a graph or plan as text"}
 
-/* Of an argument of a kernel. */
+/* The values of a kernel's argument. */
 #define OPERAND_VALUES                                                                       \
   {"NAME=VALUE", "an argument: a number, true, 1e-6:fp64, (A,B), or an array:"},             \
       {"  @x.npy", "of a file"}, {"  &OTHER", "the array of argument OTHER again"},          \

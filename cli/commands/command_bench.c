@@ -25,10 +25,9 @@
 /* A kernel measured over sizes: what the command line says, with a name that takes value after
  * value.
  *
- * The name is an argument, a constexpr, or a new one.  In NAME=VALUE and -D NAME=VALUE the text in
- * braces is an expression over it and over settings that are integers; so are sizes in brackets,
- * and the grid.  Functions on it that return an int return a status, after
- * a message. */
+ * The name is an argument, a constexpr, or a new one.  The text in braces in NAME=VALUE and -D
+ * NAME=VALUE is an expression over it and over settings that are integers; so are sizes in
+ * brackets, and the grid.  Functions on it that return an int return a status, after a message. */
 typedef struct {
   Arena *arena;
   Request *request; /* without arguments: they are made for each size */
@@ -97,7 +96,7 @@ static const char *entry_end(const char *at) {
   return at;
 }
 
-/* The same for entries of shapes.  Names of files are left as they are. */
+/* Substitutes the entries of shapes.  Names of files are not changed. */
 static int substitute_shape(Arena *a, const char **out, const char *name, const char *text,
                             const Bindings *b) {
   Substitution s = {text_new(a), name, text, b};

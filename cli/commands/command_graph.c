@@ -61,7 +61,7 @@ static bool numpy_has(const nereid_graph_value *v) {
   return strcmp(v->dtype, "bf16") != 0 && strncmp(v->dtype, "f8", 2) != 0;
 }
 
-/* Of the text of a value, which is freed; NULL: out of memory. */
+/* Parses the text of a value, and frees it; NULL: out of memory. */
 static int graphs_parse(nereid_value **out, char *text) {
   if (!text) return args_out_of_memory();
   int code = value_parse_complex(out, text);
@@ -270,7 +270,7 @@ static int make_output(Graphs *g, int i) {
   return status;
 }
 
-/* Of the shapes that the executable has described. */
+/* Makes outputs of the shapes that the executable has described. */
 static int graphs_make_outputs(Graphs *g) {
   int status = STATUS_OK;
   for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
@@ -372,7 +372,7 @@ static int graphs_load_expected(Graphs *g) {
   return worst;
 }
 
-/* With what was expected. */
+/* Compares the outputs with the expected ones. */
 static int graphs_compare_outputs(const Graphs *g) {
   int worst = STATUS_OK;
   for (int i = 0; i < g->noutputs; i++) {
@@ -570,7 +570,7 @@ static int time_runs(const Graphs *g) {
   return STATUS_OK;
 }
 
-/* Of nereid_executable_explain and nereid_executable_trace. */
+/* The type of nereid_executable_explain and nereid_executable_trace. */
 typedef int PrintRun(char **text, size_t *size, nereid_executable *e, const nereid_tensor *inputs,
                      int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s);
 

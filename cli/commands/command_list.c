@@ -73,7 +73,7 @@ static int give_arguments(Listing *l, const Settings *values, const nereid_kerne
   return status;
 }
 
-/* Of all kernels of a file each is told, also after one that can't be. */
+/* Lists each kernel of a file, also after one that can't be listed. */
 static int list_all(Listing *l, const nereid_module *m) {
   int status = STATUS_OK;
   for (int i = 0; i < nereid_module_count(m); i++) {

@@ -11,7 +11,7 @@ extern const Command command_compile, command_run, command_tune, command_bench, 
     command_info, command_graph, command_build, command_records, command_estimate,
     command_completion, command_cache, command_man, command_worker;
 
-/* In the order of the help; the last one is NULL. */
+/* The commands in the order of the help; the last one is NULL. */
 extern const Command *const commands[];
 
 /* The last one has no doc. */
@@ -22,8 +22,8 @@ typedef struct {
 
 extern const ExitStatus exit_statuses[];
 
-/* One of these, or one that is for programs to call: the tuner's worker, and the manual's writer.
- * NULL (printed): there is none of that name. */
+/* Finds one of these, or a command that programs call: the tuner's worker, and the manual's writer.
+ * NULL, after a message: there is none of that name. */
 const Command *commands_find(const char *name);
 
 #endif

@@ -37,7 +37,7 @@ void chart_end(const Chart *c) { text_puts(c->out, "</svg>\n"); }
 /* ---- axes ---- */
 
 static void x_axis(const Chart *c, const char *title) {
-  /* As many ticks as there is room for: a label is five characters, rarely more. */
+  /* Draw as many ticks as fit: a label is five characters, rarely more. */
   int most = (int)((c->right - c->left) / 52);
   Tick ticks[TICKS_MOST];
   int n = scale_ticks(ticks, &c->x, most);

@@ -17,7 +17,7 @@ static Range range_of_sizes(const double *sizes, size_t n) {
   return (Range){sizes[0], sizes[n - 1]};
 }
 
-/* Of the bands of all series. */
+/* The range of the bands of all series. */
 static Range range_of_values(const SeriesGroup *g) {
   Range r = {HUGE_VAL, 0};
   for (int i = 0; i < g->n; i++)

@@ -257,7 +257,7 @@ static int each_item(const char *pair, const char *eq, const char *text, ArgsPai
   return status;
 }
 
-/* Of a name that is an item of an item ...; deeper text is left for others to refuse. */
+/* The depth of a name that is an item of an item ...; other functions refuse deeper text. */
 static int tuple_depth(const char *pair) {
   int dots = 0;
   for (; *pair != '='; pair++) dots += *pair == '.';

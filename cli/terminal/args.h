@@ -62,7 +62,7 @@ enum { ARGS_END = -1, ARGS_ERROR = -2, ARGS_POSITIONAL = 0 };
 /* The next option's id, ARGS_POSITIONAL, ARGS_END, or ARGS_ERROR (printed).  *value is its value or
  * the positional argument. */
 int args_next(Args *a, const char **value);
-/* The same, with the options of every command among them. */
+/* Reads the next option, where the options of every command are allowed too. */
 int args_next_common(Args *a, const char **value);
 
 /* The name of the option of that id, which the table has. */
@@ -79,7 +79,7 @@ int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int args_failed(int code);
 /* The exit status of a code of the API that is no success. */
 int args_status(int code);
-/* The same for memory that the program itself cannot get. */
+/* The status when the program itself runs out of memory. */
 int args_out_of_memory(void);
 /* Prints a note of the API as it is. */
 void args_on_message(void *context, const char *text);

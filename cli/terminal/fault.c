@@ -35,8 +35,8 @@ static void tell_fault(const char *kernel) {
   write_error(at + 2, strlen(at + 2));
 }
 
-/* If no kernel runs, the fault is this program's own, and ends it as it did before.  Of several
- * threads that fault at once the first one tells. */
+/* If no kernel runs, the fault is this program's own, and ends it as it did before.  The first of
+ * several threads that fault at once prints the message. */
 static void on_fault(int signal_number) {
   static atomic_flag told = ATOMIC_FLAG_INIT;
   const char *kernel = device_running(watched);

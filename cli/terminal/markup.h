@@ -6,9 +6,9 @@
 
 #include "lang/base/strings.h"
 
-/* As text of an element, or of an attribute in double quotes. */
+/* Writes the text of an element, or of an attribute in double quotes. */
 void markup_text(Text *out, const char *s);
-/* The same, cut after `most` characters, with an ellipsis for the rest. */
+/* Cuts the text after `most` characters, with an ellipsis for the rest. */
 void markup_short(Text *out, const char *s, int most);
 /* How many characters that has. */
 int markup_length(const char *s);

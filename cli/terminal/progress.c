@@ -131,7 +131,7 @@ static void line_printf(Line *l, const char *fmt, ...) {
   l->len = n < 0 || (size_t)n >= sizeof l->text - l->len ? sizeof l->text - 1 : l->len + (size_t)n;
 }
 
-/* As the candidates so far took, at most until the budget is spent; 0: nobody knows. */
+/* Extrapolates the time of the candidates so far, at most until the budget is spent; 0: unknown. */
 static double seconds_left(const nereid_tune_progress *p) {
   double left = p->done ? p->seconds / p->done * (p->candidates - p->done) : 0;
   bool bounded = p->budget_s > 0 && (!p->done || p->seconds + left > p->budget_s);
