@@ -541,7 +541,7 @@ static int add_argument(Call *c, const Param *p, PyObject *v) {
 
 /* ---- the whole call ---- */
 
-/* In a launch on a GPU each tensor of the host must be pinned. */
+/* A launch on a GPU requires that each tensor of the host is pinned. */
 static int check_pinned(const Call *c) {
   for (int i = 0; i < c->nparams; i++) {
     Tensor t;

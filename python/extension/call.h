@@ -54,8 +54,8 @@ typedef struct {
 } Call;
 
 /* Arguments of a call as Python's vectorcall protocol has them: `n` values by position, then one
- * for each name of the tuple `names` (NULL: none).  In place of `values` there may be a tuple
- * `args` and a dict `kwargs`, or NULL. */
+ * for each name of the tuple `names` (NULL: none).  A tuple `args` and a dict `kwargs`, or NULL,
+ * may replace `values`. */
 typedef struct {
   PyObject *const *values;
   Py_ssize_t n;

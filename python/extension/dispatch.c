@@ -263,7 +263,7 @@ static void forget_recent(Dispatcher *d) {
   }
 }
 
-/* Of a key that is bytes alone: those with objects compare them by their own methods. */
+/* Keeps a key that is bytes alone: keys with objects compare them by their own methods. */
 static void keep_recent(Dispatcher *d, PyObject *key, PyObject *found) {
   if (!PyBytes_CheckExact(key)) return;
   Recent *r = &d->recent[d->oldest], old = *r;
@@ -387,7 +387,7 @@ static DeviceObject *device_of(const Specialization *s) {
   return (DeviceObject *)((KernelObject *)s->kernel)->device;
 }
 
-/* The same.  Has argument `i` so few bytes, even with those around a view? */
+/* Callback of a launch: has argument `i` so few bytes, even with those around a view? */
 static int is_outside(void *context, int i, int64_t bytes) {
   const Asked *s = context;
   PyGILState_STATE lock = PyGILState_Ensure();
@@ -407,7 +407,8 @@ static int is_outside(void *context, int i, int64_t bytes) {
   return outside;
 }
 
-/* The same.  Programs wait for each other: was it Ctrl-C?  Messages are told at once. */
+/* Callback of a launch whose programs wait for each other: was it Ctrl-C?  Messages are printed at
+ * once. */
 static int is_interrupted(void *context) {
   const Asked *s = context;
   PyGILState_STATE lock = PyGILState_Ensure();
@@ -483,7 +484,7 @@ static int launch_between_hooks(State *state, const Specialization *s, const Cal
   return leave ? call_hook(leave, s, c, stream, grid) : 0;
 }
 
-/* In which stream: `given` has it, or NULL: the current one. */
+/* Finds the stream: `given` has it, or NULL: the current one. */
 static int find_stream(State *state, const Call *c, void *const *given, void **out) {
   *out = given ? *given : NULL;
   return given || c->device.device_type == DL_CPU ? 0 : current_stream(state, c->device, out);
@@ -545,7 +546,7 @@ static int call_hooks(const Dispatcher *d, const Given *g) {
   return code;
 }
 
-/* With `grid` NULL nothing is launched; with `stream` NULL it is in the current one. */
+/* If `grid` is NULL nothing is launched; if `stream` is NULL the launch is in the current one. */
 static PyObject *dispatch(Dispatcher *d, PyObject *grid, const Given *given, void *const *stream) {
   Call c;
   PyObject *out = NULL, *found = NULL;
@@ -685,7 +686,7 @@ static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs)
   return call_launcher((const Launcher *)self, &(Given){.args = args, .kwargs = kwargs});
 }
 
-/* The same without a tuple and a dict.  The top bit of `n` is no part of the number. */
+/* Calls without a tuple and a dict.  The top bit of `n` is no part of the number. */
 static PyObject *launcher_vectorcall(PyObject *self, PyObject *const *values, size_t n,
                                      PyObject *names) {
   static PyObject *const none[1];

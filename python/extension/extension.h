@@ -130,7 +130,7 @@ typedef struct {
 const char *dtype_text(nereid_dl_dtype t);
 /* 1: `v` is a tensor; 0: it is none; -1: an exception. */
 int read_tensor(State *s, PyObject *v, Tensor *out);
-/* The same with sizes and strides, of a tensor with a table of DLPack; 0 for any other. */
+/* Reads sizes and strides too, of a tensor with a table of DLPack; 0 for any other. */
 int read_exchanged_tensor(State *s, PyObject *v, nereid_tensor *out);
 /* The stream (CUstream) that the library of the tensors works on; -1: an exception. */
 int current_stream(State *s, nereid_dl_device device, void **out);

@@ -477,8 +477,8 @@ static bool is_capturing(const Running *r) {
 
 static int lend_memory(Running *r);
 
-/* One whose last run was on the stream; a new one where there is none, or for a graph that is
- * captured, which runs whenever its owner likes. */
+/* Takes a session whose last run was on the stream; a new one where there is none, or for a graph
+ * that is captured, which runs whenever its owner likes. */
 static int take_session(Running *r) {
   r->capturing = is_capturing(r);
   Idle **list = r->memory ? &r->x->lent : &r->x->idle;
@@ -775,7 +775,7 @@ static PyObject *executable_run_lent(PyObject *self, PyObject *args) {
   return out;
 }
 
-/* explain(inputs): a table with the time of each kernel.  By one thread at a time. */
+/* explain(inputs): a table with the time of each kernel.  Only one thread at a time may call it. */
 static PyObject *executable_explain(PyObject *self, PyObject *inputs) {
   Running r = {.x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self))};
   char *text = NULL;

@@ -23,7 +23,7 @@ int fstatat(int folder, const char *path, struct stat *s, int flags) {
   return __fxstatat(STAT_VERSION, folder, path, s, flags);
 }
 
-/* The same on 64-bit machines. */
+/* 64-bit machines have these names too. */
 int stat64(const char *path, struct stat64 *s) { return stat(path, (struct stat *)s); }
 int lstat64(const char *path, struct stat64 *s) { return lstat(path, (struct stat *)s); }
 int fstat64(int fd, struct stat64 *s) { return fstat(fd, (struct stat *)s); }

@@ -78,7 +78,7 @@ def patch_async_compile(module) -> None:
         return Threads(module.get_compile_threads(), module._worker_compile_triton)
 
     def use_process_pool(cls) -> bool:
-        # One thread is what a user may ask for to see where a failure comes from.
+        # A user may ask for one thread to see the origin of a failure.
         return module.get_compile_threads() > 1
 
     compile_class.process_pool = staticmethod(process_pool)

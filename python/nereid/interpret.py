@@ -242,7 +242,7 @@ _FORMATS = {(arguments.FLOAT, 16): "e", (arguments.FLOAT, 32): "f", (arguments.F
             (arguments.INT, 8): "b", (arguments.INT, 16): "h", (arguments.INT, 32): "i",
             (arguments.INT, 64): "q", (arguments.UINT, 8): "B", (arguments.UINT, 16): "H",
             (arguments.UINT, 32): "I", (arguments.UINT, 64): "Q", (arguments.BOOL, 8): "B"}
-# By how much results may differ, of floats whose sums have no order.
+# The tolerance for results of floats whose sums have no order.
 _TOLERANCES = {"e": 1e-2, "f": 1e-4, "d": 1e-9}
 
 

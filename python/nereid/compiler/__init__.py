@@ -13,7 +13,7 @@ _DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
 # Libraries of extern functions are LLVM's; those of libdevice are the compiler's own.
 _IGNORED = frozenset(("debug", "instrumentation_mode", "arch", "warp_size", "extern_libs"))
-# Of AMD's GPUs.
+# Formats of AMD's GPUs.
 _OTHER_FP8 = ("fp8e4b8", "fp8e5b16")
 _MOST_WARPS = 32  # of a program, on every GPU
 _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}

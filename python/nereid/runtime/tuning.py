@@ -231,7 +231,7 @@ class Tuning:
             self._find(todo)  # another kernel, or version of Nereid, may have made the same code
         first: dict = {}
         for c in todo:
-            # With other constants the grid may be another one, and a hook may prepare anything.
+            # Other constants may change the grid, and a hook may prepare anything.
             key = c.image.key, repr(c.config.kwargs), c.config.pre_hook
             other = first.setdefault(key, c) if c.is_open else c
             c.same = other if other is not c else None

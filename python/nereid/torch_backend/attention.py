@@ -378,7 +378,7 @@ def keep_attention(module: torch.fx.GraphModule, settings: Settings) -> None:
 
 # ---- in a joint graph ----
 
-# Of positions, sizes and conditions; by the operator's name without its overload.
+# Operators on positions, sizes and conditions, by name without overload.
 _CONDITIONS = {"iota", "arange", "full", "ge", "gt", "le", "lt", "eq", "ne", "bitwise_and",
                "bitwise_or", "bitwise_not", "logical_and", "logical_or", "logical_not", "add",
                "sub", "mul", "where", "scalar_tensor", "unsqueeze", "expand", "view", "permute",

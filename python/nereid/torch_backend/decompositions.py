@@ -67,7 +67,7 @@ class Decompositions(collections.abc.Mapping):
 
 @decomposes(aten.addbmm.default)
 def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
-    # One product, of the batches side by side.
+    # A single product of the batches, concatenated along the summed axis.
     rows, columns = batch1.shape[1], batch2.shape[2]
     if 0 in batch1.shape:
         return NotImplemented

@@ -191,7 +191,7 @@ def _fractional_pool(self, kernel_size, output_size, random_samples):
     samples = random_samples.reshape(*lead, n)
     place = None
     for i in range(n):
-        # Of images the first sample is along the last axis.
+        # The first sample of an image is along the last axis.
         sample = samples[..., n - 1 - i if n == 2 else i]
         starts = _starts(sample, sizes[i], kernel_size[i], output_size[i])
         at = starts.unsqueeze(-1) + torch.arange(kernel_size[i], device=self.device)

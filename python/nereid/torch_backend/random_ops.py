@@ -211,7 +211,7 @@ def _bernoulli(self, p=0.5, *, generator=None):
 
 @decomposes(aten.multinomial.default, table=drawing, because=_SEEDS)
 def _multinomial(self, num_samples, replacement=False, *, generator=None):
-    # Of independent exponential waiting times, each at its category's rate, the first ones.
+    # The choice is the first of independent exponential waiting times, each at its category's rate.
     if generator is not None or 0 in self.shape:
         return NotImplemented
     rates = self.to(_wide(self))

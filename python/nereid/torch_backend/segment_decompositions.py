@@ -89,7 +89,7 @@ def _segment_reduce_backward(grad, output, data, reduce, *, lengths=None, offset
         # Equal elements share a positive gradient; of a negative one PyTorch gives each the whole.
         pull = segments.each(grad)
         return torch.where(chosen, torch.where(pull > 0, pull / segments.each(ties), pull), 0)
-    # Of a product, that of the other elements.
+    # The gradient of a product is the product of the other elements.
     zero, undefined = data == 0, data.isnan()
     zeros, undefineds = (
         segments.each(segments.reduce(which.to(data.dtype), "sum", 0.0)) - which.to(data.dtype)
