@@ -6,7 +6,10 @@
 NAMEs select cases whose FOLDER/NAME contains one.
 
 The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
-TensorProtos, sequences of them, or optional ones.  Cases with strings, or that draw random numbers,
+TensorProtos, sequences of them, or optional ones.  Models of the same operator sets run as one
+model, GROUP at once, whose graph has the nodes of all; one that then fails to run, that has
+sequences, optional values, functions or several sets of data, or that is on the list runs alone.
+Cases with strings, or that draw random numbers,
 are skipped, each kind with its reason.  onnx_data/failures.txt lists the cases that do not work
 yet: one that works is to be taken off the list, as --update does.
 """
@@ -17,6 +20,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
+from onnx_join import fields, find, joined, varint  # noqa: E402
 from quick_cc import quick_compiler  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
@@ -25,6 +29,7 @@ FOLDERS = ["node", "simple", "pytorch-converted", "pytorch-operator"]
 FAILURES = ROOT / "tests/conformance/onnx_data/failures.txt"
 RTOL, ATOL = 1e-3, 1e-7
 TIMEOUT = 300  # seconds
+GROUP = 16  # cases of a model
 
 # What is not tested: pieces of cases' names, and why.
 SKIPPED = [
@@ -38,35 +43,9 @@ class Failure(Exception):
     pass
 
 
-# ---- protobuf: the few messages that test data has ----
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
-def fields(data):
-    """(number, value) of each field; bytes for what has a length."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        elif kind == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        else:
-            size = {1: 8, 5: 4}[kind]
-            value, at = data[at:at + size], at + size
-        yield key >> 3, value
-
+# ---- tensors of protobuf ----
 
 DTYPES = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2",
           11: "f8", 12: "u4", 13: "u8", 16: "bf16"}
@@ -114,14 +93,6 @@ def tensor(data):
     return np.array(items).astype(dtype).reshape(dims)
 
 
-def find(data, *path):
-    """All values of a field, by the numbers of the fields around it and its own."""
-    found = [data]
-    for number in path:
-        found = [v for d in found for n, v in fields(d) if n == number]
-    return found
-
-
 def value_of(data, kind):
     """An array, the list of a sequence, or None: an optional value that is absent."""
     number, inner = next(fields(kind))
@@ -148,6 +119,28 @@ def flat(found):
     return [item for _, value in found for item in (value if isinstance(value, list) else [value])]
 
 
+# ---- many models as one ----
+
+def kind_of(case):
+    """Models of the same kind can be one; None for those that stay alone."""
+    model, sets = (case / "model.onnx").read_bytes(), list(case.glob("test_data_set_*"))
+    types = find(model, 7, 11, 2) + find(model, 7, 12, 2)
+    if any(number != 1 for kind in types for number, _ in fields(kind)) or find(model, 25):
+        return None
+    given = {*find(model, 7, 11, 1)} - {*find(model, 7, 5, 8)}
+    if len(sets) != 1 or len(list(sets[0].glob("input_*"))) != len(given) or find(model, 7, 15):
+        return None
+    return tuple(find(model, 1)), tuple(sorted(find(model, 8)))
+
+
+def groups_of(cases, alone):
+    """Lists of cases, of which those in `alone` share none."""
+    by_kind = collections.defaultdict(list)
+    for case in cases:
+        by_kind[case not in alone and kind_of(case) or case].append(case)
+    return [some[i:i + GROUP] for some in by_kind.values() for i in range(0, len(some), GROUP)]
+
+
 # ---- running ----
 
 def same(actual, expected):
@@ -165,17 +158,15 @@ def same(actual, expected):
     return ""
 
 
-def run(case, data, folder, device):
-    """Runs one data set of a case; a Failure if its outputs are not as expected."""
-    files, given = [], list(values(case, data, "input"))
-    for i, array in enumerate(item for item in flat(given) if item is not None):
-        files.append(folder / f"input_{i}.npy")
-        np.save(files[-1], array)
-    out = folder / "out"
-    command = [NEREID, "graph", case / "model.onnx", *files, "--device", device, "--out-dir", out]
+def nereid(model, given, folder, device):
+    """The folder of the outputs; `given` are names and values."""
+    command = [NEREID, "graph", model, "--device", device, "--out-dir", folder / "out"]
     for name, value in given:
         if value is None or isinstance(value, list):
             command += ["--items", f"{name}={'none' if value is None else len(value)}"]
+    for i, array in enumerate(item for item in flat(given) if item is not None):
+        np.save(folder / f"input_{i}.npy", array)
+        command.insert(3 + i, folder / f"input_{i}.npy")
     try:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT)
@@ -183,24 +174,55 @@ def run(case, data, folder, device):
         raise Failure(f"over {TIMEOUT} seconds")
     if done.returncode:
         raise Failure(done.stderr.strip() or f"status {done.returncode}")
+    return folder / "out"
+
+
+def compare(out, first, case, data):
+    """Outputs from number `first` on with those that the case expects."""
     for i, expected in enumerate(flat(values(case, data, "output"))):
-        path = out / f"output_{i}.npy"
+        path = out / f"output_{first + i}.npy"
         if expected is None and path.exists():
             raise Failure(f"output {i} should be absent")
         difference = same(np.load(path), expected) if expected is not None else ""
         if difference:
             raise Failure(f"output {i}: {difference}")
-
-
-def check(case, device):
+def check_alone(case, device):
     """What is wrong with a case, empty if it passes."""
     try:
         for data in sorted(case.glob("test_data_set_*")):
             with tempfile.TemporaryDirectory() as folder:
-                run(case, data, pathlib.Path(folder), device)
+                given = list(values(case, data, "input"))
+                compare(nereid(case / "model.onnx", given, pathlib.Path(folder), device), 0, case,
+                        data)
     except Failure as failure:
         return str(failure)
     return ""
+
+
+def check(cases, device):
+    """What is wrong with each of the cases."""
+    if len(cases) == 1:
+        return [check_alone(cases[0], device)]
+    data = [next(case.glob("test_data_set_*")) for case in cases]
+    wrong, first = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        models = [(case / "model.onnx").read_bytes() for case in cases]
+        (folder / "model.onnx").write_bytes(joined(models))
+        given = [pair for case, d in zip(cases, data) for pair in values(case, d, "input")]
+        try:
+            out = nereid(folder / "model.onnx", given, folder, device)
+        except Failure as failure:
+            alone = [check_alone(case, device) for case in cases]
+            return alone if any(alone) else [f"one model of {len(cases)}: {failure}"] * len(cases)
+        for case, d, model in zip(cases, data, models):
+            try:
+                compare(out, first, case, d)
+                wrong.append("")
+            except Failure as failure:
+                wrong.append(f"{failure} (one model of {len(cases)})")
+            first += len(find(model, 7, 12))
+    return wrong
 
 
 def skip_reason(name):
@@ -243,8 +265,12 @@ def main():
     tasks = [name for name in chosen if not reasons[name]]
     with tempfile.TemporaryDirectory() as folder:
         quick_compiler(folder, "-O0")
+        names = {chosen[name]: name for name in tasks}
+        groups = groups_of(names, {chosen[n] for n in expected_failures() if n in chosen})
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            results = dict(zip(tasks, pool.map(lambda n: check(chosen[n], args.device), tasks)))
+            done = pool.map(lambda cases: check(cases, args.device), groups)
+            results = {names[case]: text for cases, texts in zip(groups, done)
+                       for case, text in zip(cases, texts)}
     if args.update:
         take_off({name for name in results if not results[name]})
     return report(chosen, reasons, results, args.v)

@@ -5,15 +5,16 @@ NumPy.
     onnx_ops.py [--devices interp,cpu] [NAME...]    only operators whose name contains a NAME
 
 A case of tests/graph/onnx_ops/*.py is an operator, the opset, its inputs, its attributes, and the
-outputs that it should give, or a function of the inputs that gives them.
+outputs that it should give, or a function of the inputs that gives them.  Several cases of an opset
+run as one model; where that fails to run, each of them runs alone.
 """
-import argparse, inspect, os, pathlib, subprocess, sys, tempfile
+import argparse, collections, inspect, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-import onnx_text  # noqa: E402
+import onnx_join, onnx_text  # noqa: E402
 from ops import compare, quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
@@ -24,6 +25,7 @@ import states, transformers, windows  # noqa: E402
 
 MODULES = [control, detectors, elements, float8, narrow, recurrent, states, transformers,
            windows]
+GROUP = 12  # cases of a model
 
 
 def type_of(array):
@@ -49,21 +51,39 @@ def wanted_of(case):
     return expected if isinstance(expected, tuple) else (expected,)
 
 
-def run(case, device, folder):
-    name, opset, inputs, attributes, _ = case
-    wanted = wanted_of(case)
-    text = f"{name}-{opset} {attributes} ({device})"
-    pathlib.Path(folder, "m.onnx").write_bytes(model(name, opset, inputs, attributes, len(wanted)))
-    files = [f"{folder}/x{i}.npy" for i, x in enumerate(inputs) if x is not None]
-    for file, x in zip(files, [x for x in inputs if x is not None]):
+def run(cases, device, folder):
+    wanted = [wanted_of(case) for case in cases]
+    models = [model(*case[:4], len(want)) for case, want in zip(cases, wanted)]
+    arrays = [x for case in cases for x in case[2] if x is not None]
+    folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    (folder / "m.onnx").write_bytes(onnx_join.joined(models) if len(cases) > 1 else models[0])
+    files = [folder / f"x{i}.npy" for i in range(len(arrays))]
+    for file, x in zip(files, arrays):
         np.save(file, x)
-    done = subprocess.run([NEREID, "graph", f"{folder}/m.onnx", *files, "--device", device,
+    done = subprocess.run([NEREID, "graph", folder / "m.onnx", *files, "--device", device,
                            "--out-dir", folder], capture_output=True, text=True)
-    for i, want in enumerate(wanted):
-        if done.returncode:
-            check(False, f"{text} {done.stderr.strip()}")
-        else:
-            compare(text, np.load(f"{folder}/output_{i}.npy"), want)
+    if done.returncode and len(cases) > 1:
+        for case in cases:
+            run([case], device, folder)
+        return
+    number = 0
+    for (name, opset, _, attributes, _), wants in zip(cases, wanted):
+        for want in wants:
+            text = f"{name}-{opset} {attributes} ({device})"
+            if done.returncode:
+                check(False, f"{text} {done.stderr.strip()}")
+            else:
+                compare(text, np.load(folder / f"output_{number}.npy"), want)
+            number += 1
+
+
+def groups_of(cases):
+    """Those of one opset and domain follow each other, several a model."""
+    by_kind = collections.defaultdict(list)
+    for case in cases:
+        by_kind[case[1], *case[0].split()[:-1]].append(case)
+    for some in by_kind.values():
+        yield from (some[i:i + GROUP] for i in range(0, len(some), GROUP))
 
 
 def main():
@@ -73,11 +93,11 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         quick_compiler(folder)
-        for case in [c for m in MODULES for c in m.CASES]:
-            if args.names and not any(n in case[0] for n in args.names):
-                continue
+        cases = [c for m in MODULES for c in m.CASES
+                 if not args.names or any(n in c[0] for n in args.names)]
+        for group in groups_of(cases):
             for device in args.devices.split(","):
-                run(case, device, folder)
+                run(group, device, folder)
     return report()
 
 
