@@ -16,7 +16,7 @@ VALUES = ["x_ptr=ones:f32[64]", "y_ptr=ones:f32[64]", "out_ptr=empty:f32[64]", "
 LAUNCH = [*VALUES, "-D", "BLOCK=64", "--grid", "1", "--device", "interp"]
 PROBLEM, USAGE = 1, 2
 
-# Of each command that takes a file: its arguments with FILE for it, which then end in status 0.
+# The arguments of each command that takes a file, with FILE for it; they end in status 0.
 RIGHT = {
     "compile": ["FILE", "--sig", "x_ptr=*fp32,y_ptr=*fp32,out_ptr=*fp32,n=i32", "-D", "BLOCK=64"],
     "run": ["FILE", *LAUNCH],

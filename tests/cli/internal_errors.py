@@ -31,7 +31,7 @@ COMMANDS = [
     (["build", MODEL, "-o", "DIR", "--target", "cpu"],
      ["read", "infer", "write kernels", "write project", "schedule", "code"]),
 ]
-# Those that every one of their commands has.
+# Stages that every one of their commands has.
 ALWAYS = {"parse", "sema", "code", "read", "infer", "fuse", "write kernels", "load", "run",
           "schedule"}
 

@@ -80,7 +80,7 @@ def parameters(text):
         if name: yield name[2], "=" in part, bool(name[1])
 
 
-# In dtypes of few bits the order of a sum counts, and of equal elements any may be the least.
+# The order of a sum matters in dtypes of few bits, and any of equal elements may be the least.
 ANY_PLACE = {"tl.argmin", "tl.argmax", "tl.min", "tl.max"}
 COARSE = {"float8": .5, "float16": .1}
 

@@ -57,7 +57,7 @@ def largest_error(got, want):
     got, want = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(invalid="ignore"):
         error = np.abs(got - want) / (1 + np.abs(want))
-    # Of integers of 64 bits the difference may be lost in f64.
+    # The difference of integers of 64 bits may be lost in f64.
     error = np.maximum(error, np.finfo(np.float64).tiny)
     same = equal | (np.isnan(got) & np.isnan(want))
     return float(np.nan_to_num(np.where(same, 0, error), nan=np.inf).max(initial=0))

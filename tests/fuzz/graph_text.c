@@ -107,7 +107,7 @@ static bool run_passes(Arena *a, Graph *g) {
   return true;
 }
 
-/* In another dtype, types are still those that inference gives. */
+/* Types in another dtype are still those that inference gives. */
 static bool retype(Arena *a, Graph *g, DType dtype) {
   if (dtype == DT_NONE) return true;
   bool good = graph_retype(g, dtype);

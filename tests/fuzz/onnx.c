@@ -202,7 +202,7 @@ static void read_model(Arena *a, const void *bytes, size_t size) {
   check_weights(a, w);
 }
 
-/* In memory of its own, so that a sanitizer sees its end. */
+/* The text is read in memory of its own, so that a sanitizer sees its end. */
 static void read_text(Arena *a, const char *at, const char *end) {
   static Writer w;
   w.at = at;

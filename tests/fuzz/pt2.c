@@ -104,7 +104,7 @@ static void finish(Zip *z) {
   z->len += z->directory_len + 22;
 }
 
-/* One entry from its "@ " on; returns where the next one begins. */
+/* Adds an entry from its "@ " on; returns where the next one begins. */
 static const char *add_text(Zip *z, const char *at, const char *end) {
   char name[256] = "model/";
   const char *line = memchr(at, '\n', (size_t)(end - at)), *first = at += 2;
@@ -168,7 +168,7 @@ static void read_archive(Arena *a, const void *bytes, size_t size) {
 
 static bool is_text(const uint8_t *data, size_t size) { return size > 2 && !memcmp(data, "@ ", 2); }
 
-/* In memory of its own, so that a sanitizer sees its end. */
+/* The text is read in memory of its own, so that a sanitizer sees its end. */
 static void read_text(Arena *a, const char *at, const char *end) {
   static Zip z __attribute__((aligned(64)));
   z.len = z.directory_len = z.entries = 0;

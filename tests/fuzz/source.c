@@ -158,7 +158,7 @@ static void read_signature(Signature *s, const char *text) {
   for (at = text; (at = strstr(at, "-D ")); at += 3) take_pair(s, at + 3, " \n", false);
 }
 
-/* Of what was given, what this kernel has; and something for each other parameter. */
+/* The given arguments that this kernel has, and a default for each other parameter. */
 static int arguments_of(nereid_arg *out, const Signature *s, const Kernel *k) {
   int n = 0;
   for (uint32_t i = 0; i < k->nparams && n < MOST_ARGS; i++) {

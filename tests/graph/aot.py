@@ -13,7 +13,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS, SOURCES = ROOT / "tests/models", ROOT / "tests/graph/aot"
-# By the dtype of an output; integers are exact.
+# The tolerance by the dtype of an output; integers are exact.
 TOLERANCE = {"f32": 1e-4, "bf16": 2e-2, "f16": 4e-3}
 
 

@@ -508,7 +508,7 @@ def symbolic(folder, args):
             check(same, f"symbolic {shape}: output {i}")
 
 
-# Of weights of a model: frozen, and each op by itself.
+# Weights of a model: frozen, and each op by itself.
 FROZEN = """class G(torch.nn.Module):
     def forward(self, p_conv1_3_weight: "f32[16, 16, 3, 3]", p_fc_weight: "f32[1000, 96]",
                 p_fc_bias: "f32[1000]", p_conv1_4_weight: "f32[16]",

@@ -18,7 +18,7 @@ from quick_cc import quick_compiler  # noqa: E402
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS = ROOT / "tests/models"
 DTYPES = ("fp32", "bf16", "fp16")
-# What cannot run yet, and what the program says about it.  One that runs is to be taken off.
+# What cannot run yet, and what the program says about it.  Remove an entry when it runs.
 NOT_YET = {}
 
 

@@ -146,7 +146,7 @@ VIEWS = {
     ],
 }
 
-# Of x: "f32[s0, s1, 4]"; n is its size along axis 0.
+# Views of x: "f32[s0, s1, 4]"; n is its size along axis 0.
 SYMBOLIC = [
     ("flatten.using_ints(x)", lambda x: x.ravel()),
     ("flatten.using_ints(x, 1)", lambda x: x.reshape(len(x), -1)),

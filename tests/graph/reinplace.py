@@ -133,7 +133,7 @@ class Program:
         key = tuple(slice(None) if i is None else self.values[i] for i in index)
         value = self.source(x[key].shape, x)
         accumulate = self.rng.random() < 0.4
-        # In row-major order: the last of those that repeat stays.
+        # Elements are written in row-major order: the last of those that repeat stays.
         new = np.broadcast_to(self.values[value], x[key].shape).copy()
         number = np.arange(x.size).reshape(x.shape)[key].ravel()
         wide = x.astype(WIDE.get(x.dtype.type, x.dtype))

@@ -40,7 +40,7 @@ STD = ["standard", "math", "random", "scaled", "libdevice", "integer", "convert"
        "ragged_tma"]
 
 
-# Of lang/std/operand_dtypes.h.
+# The letters of lang/std/operand_dtypes.h.
 LETTERS = {"F": "fp32, fp64", "S": "fp32", "D": "fp64", "I": "integers of 32 and 64 bits",
            "i": "int32", "u": "uint32", "l": "int64", "m": "uint64"}
 

@@ -148,7 +148,7 @@ def work(rank, kind, folder):
 def run(kind):
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, NEREID_CACHE_DIR=os.path.join(folder, "cache"))
-        # One compiling process after the other: both would do the same work at once.
+        # Processes compile one after the other: both would do the same work at once.
         children = [subprocess.Popen([sys.executable, __file__, kind, str(rank), folder],
                                      env=environment, text=True, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT) for rank in range(PROCESSES)]

@@ -116,7 +116,7 @@ def environment(folder, python, wheel):
     status, packages = run(python, "-c", where)
     if not status:
         pathlib.Path(site(inside), "packages.pth").write_text(packages)
-    # That of another version of Python works for some.
+    # The pip of another version of Python works for some.
     own = PYTHON if run(python, "-m", "pip", "--version")[0] else python
     pip = [own, "-m", "pip", "--python", inside, "--disable-pip-version-check"]
     before = older(folder, wheel)

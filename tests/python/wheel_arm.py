@@ -18,7 +18,7 @@ GLIBC = 28
 SYSROOT = os.environ.get("ARM_SYSROOT", "/usr/aarch64-linux-gnu")
 FLAGS = {name: os.environ.get("ARM_" + name, "") for name in ("CPPFLAGS", "LDFLAGS")}
 KERNELS = ["vector_add", "softmax", "layer_norm_forward", "rotary"]  # of tests/codegen
-# The same texts for every machine that prints them.
+# These texts are the same on every machine that prints them.
 STAGES = [["--emit", "tile"], ["--emit", "ptx"], ["--emit", "c", "--target", "cpu:8"]]
 
 

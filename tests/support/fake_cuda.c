@@ -142,7 +142,7 @@ static int refuse(int code) {
   return code;
 }
 
-/* Of a call that may wait for the device, such as one that allocates memory. */
+/* Checks a call that may wait for the device, such as one that allocates memory. */
 static int unsafe(void) {
   bool own = capture.thread == &thread_mode && capture.mode != CAPTURE_RELAXED;
   bool all = thread_mode == CAPTURE_GLOBAL && capture.mode == CAPTURE_GLOBAL;
@@ -156,7 +156,7 @@ static bool is_blocking(const void *stream) { return !(*(const unsigned *)stream
 
 static bool is_captured(const void *stream) { return capture.stream && stream == capture.stream; }
 
-/* Of work in a stream that is not captured. */
+/* Checks work in a stream that is not captured. */
 static int default_stream(const void *stream) {
   return !stream && capture.stream && is_blocking(capture.stream) ? refuse(IMPLICIT) : 0;
 }

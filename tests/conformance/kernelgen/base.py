@@ -4,7 +4,7 @@ import random
 from .model import *
 
 
-# Of a value's bound: with more, elements that are wrong would pass.
+# The largest error relative to a value's bound: a larger one would let wrong elements pass.
 MOST_ERROR = {"f16": 2.0 ** -9, "bf16": 2.0 ** -7}
 
 

@@ -13,7 +13,7 @@ FUNCTIONS = {"minimum": "tl.minimum({}, {})", "maximum": "tl.maximum({}, {})",
              "minimum_nan": "tl.minimum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "maximum_nan": "tl.maximum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "where": "tl.where({c}, {}, {})", "to": "{}.to({}.dtype)"}
-# Of numbers, these take in 3.6 the type that a number has by itself; else the other operand's.
+# These take in 3.6 a number's own type; others take that of the other operand.
 TYPED = (*COMPARISONS, "minimum", "maximum", "minimum_nan", "maximum_nan")
 
 SIDE = 8  # edge values of a dtype; a tile has all pairs of two dtypes' values

@@ -1,4 +1,4 @@
-# One tile of the most elements there are: at any width of a CPU's vectors.
+# A tile of the largest number of elements: at any width of a CPU's vectors.
 import triton
 import triton.language as tl
 

@@ -102,7 +102,7 @@ FUNCTIONS = {
     'tgamma': (None, 1, .6, 6, []),
     'cyl_bessel_i0': (None, 1, .6, 5, []),
     'cyl_bessel_i1': (None, 1, .6, 5, []),
-    # In ulps of the largest of |value| and the amplitude there: the zeros are not exact.
+    # The unit is ulps of the largest of |value| and the amplitude there: the zeros are not exact.
     'j0': (None, 1, .6, 8, []),
     'j1': (None, 1, .6, 8, []),
     'y0': (None, 1, .6, 8, []),

@@ -9,7 +9,7 @@ enum { EDGES = 1 << 18, WORD = sizeof(uint64_t) };
 
 static _Alignas(WORD) uint8_t taken[EDGES]; /* how often, in this input */
 static uint8_t *known; /* bits: in which power of two of times; shared with the parent */
-/* Of this thread: one edge leads from what it ran to what it runs. */
+/* The previous block of this thread: an edge leads from it to the current one. */
 static _Thread_local uintptr_t previous;
 
 void __sanitizer_cov_trace_pc(void);

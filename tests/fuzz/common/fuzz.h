@@ -11,8 +11,8 @@
  * Built with -fsanitize-coverage=trace-pc (`make fuzz`) it keeps those inputs that reach new edges,
  * and goes on from them; without, it only mutates the inputs that it starts from.
  *
- * Inputs run in a child process.  One that ends it, be it by a signal, a sanitizer or too much
- * time, is a failure: it is left in the folder of `-out` (or $TMPDIR), and the next child goes on.
+ * Inputs run in a child process.  An input that ends it, by a signal, a sanitizer or a timeout, is
+ * a failure: it is left in the folder of `-out` (or $TMPDIR), and the next child goes on.
  */
 #ifndef NEREID_TESTS_FUZZ_H
 #define NEREID_TESTS_FUZZ_H

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One counter for all that includes this. */
+/* All files that include this share the counter. */
 __attribute__((weak)) atomic_long stress_allocations;
 
 static inline bool stress_must_fail(void) {

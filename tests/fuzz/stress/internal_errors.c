@@ -29,7 +29,7 @@ typedef struct {
 
 static Site sites[SITES_MOST];
 static int nsites;
-/* Those of all commands, whose processes share them. */
+/* The sites of all commands, whose processes share them. */
 static struct {
   int n;
   char places[SITES_MOST][96];
@@ -167,7 +167,7 @@ static int try_command(const char *line) {
   return failed > 0;
 }
 
-/* Of the file; without comments.  It is closed before processes share its place. */
+/* Reads the file's commands, without comments.  It is closed before processes share its offset. */
 static int read_commands(const char *path, char lines[COMMANDS_MOST][COMMAND_SIZE]) {
   FILE *f = fopen(path, "r");
   int n = 0;

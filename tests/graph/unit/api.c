@@ -194,7 +194,7 @@ static void rules(void) {
   unlink(path);
 }
 
-/* Of all sizes in the ranges, none compiles anything. */
+/* No size in the ranges compiles anything. */
 static void open_sizes(void) {
   static int64_t ids[3 * 40];
   nereid_device *d = open_device("interp");

@@ -139,7 +139,7 @@ typedef struct {
 
 static const Places WANTED = {2, 1, 2};
 
-/* In the case's stream, or the default one. */
+/* Runs in the case's stream, or the default one. */
 static int run_at(const Case *c, Execution *e, bool in_stream, Places at) {
   static int64_t twenty[] = {20}, one[] = {1}, three = 3;
   nereid_stream stream = {c->device, c->stream, false};

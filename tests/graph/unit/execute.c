@@ -181,7 +181,7 @@ static void symbols(const char *device) {
   close_plan(&c);
 }
 
-/* One variant for multiples of 16, and one for all; the same kernel for all sizes. */
+/* A kernel has a variant for multiples of 16, and one for all sizes. */
 static void variants(const char *device) {
   Case c = start_plan(device, ROWS);
   _Alignas(16) float x[128], out[128];

@@ -179,7 +179,7 @@ static void floors(void) {
         "    b = torch.ops.aten.exp.default(a)\n"
         "    return (b,)\n",
         16, 16, 4);
-  /* Of a table two rows, and two indices, which a kernel of their own checks. */
+  /* The kernel reads two rows of a table, and two indices, which a kernel of their own checks. */
   costs("t: \"f32[1000, 16]\", i: \"i64[2]\"",
         "    a = torch.ops.aten.embedding.default(t, i)\n"
         "    return (a,)\n",
@@ -198,7 +198,7 @@ static void floors(void) {
         "    a = torch.ops.aten.max_pool2d.default(x, 3, 2)\n"
         "    return (a,)\n",
         4 * 432, 4 * 72, 72 * 9);
-  /* Of three rows over five keys: all of them; up to the row's own number; and not below it. */
+  /* Three rows attend to five keys: all of them; up to the row's own number; and not below it. */
   static const char QKV[] =
       "q: \"f32[2, 1, 3, 16]\", k: \"f32[2, 1, 5, 16]\", v: \"f32[2, 1, 5, 8]\"";
   costs(QKV,

@@ -115,7 +115,7 @@ static const struct {
 static void test_errors(Arena *a) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     JsonError e;
-    /* Of the size of the text, so that a sanitizer sees what reads past its end. */
+    /* The copy has the size of the text, so that a sanitizer sees reads past its end. */
     size_t size = strlen(wrong[i].text);
     char *exact = malloc(size + !size);
     memcpy(exact, wrong[i].text, size);

@@ -41,7 +41,7 @@ static Graph *read_graph(Context *c, const char *name, const char *text) {
   return g && ops_all_known(g) && infer_graph(g) ? g : NULL;
 }
 
-/* By their names, with commas between. */
+/* Runs passes by their names, with commas between. */
 static bool run_passes(Graph *g, const char *list) {
   size_t n;
   for (const char *name; pass_next_name(&list, &name, &n);) {

@@ -173,7 +173,7 @@ static const char LENT[] =
     "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
     "        return (mm_1, mm_1, add, y)\n";
 
-/* The same with a constant part, whose temporary and result are as large. */
+/* The plan has a constant part, whose temporary and result are as large. */
 static const char LENT_CONSTANT[] =
     "class GraphModule(torch.nn.Module):\n"
     "    def forward(self, x: \"f32[4096, 128]\", w: \"f32[128, 128]\", y: \"f32[4]\", "
@@ -411,7 +411,7 @@ static void broken_bytes(void) {
   nereid_device_close(nest);
 }
 
-/* Of a file: by reference to it, which may have moved, or embedded. */
+/* Weights of a file: by reference to it, which may have moved, or embedded. */
 static void weights(const char *device) {
   nereid_device *d = open_device(device);
   nereid_graph *g = NULL;

@@ -318,7 +318,7 @@ static void test_reduce(void) {
   SAME("rows", out, 4, 9, 14);
   clean(&l);
 
-  /* By Horner: the composition of x -> 2x + i for i = 0..6 */
+  /* Horner's scheme: the composition of x -> 2x + i for i = 0..6 */
   l = launch("operands keep their order", 1);
   compute(&l, 2, out,
           "%i = arange {start 0, end 7} : i32[7]\n%t = const {value 2} : i32[7]\n"

@@ -11,7 +11,7 @@
 
 typedef __int128 Wide;
 
-/* One check is one op on one dtype; the first wrong element is shown. */
+/* A check is one op on one dtype; the first wrong element is shown. */
 static void verdict(bool ok, const char *what) {
   if (ok) passed++;
   else if (failed++ < 50) printf("FAIL %s\n", what);

@@ -29,7 +29,7 @@ static void test_messages(void) {
          "<text>:5:17: error: 'y' is not defined\n"
          "        tl.store(x, y)\n"
          "                    ^\n");
-  /* One cause, one message: the kernel is in the part that could not be read. */
+  /* Each cause has one message: the kernel is in the part that could not be read. */
   refuse("mine.py", HEAD "def f(x:\n    tl.store(x, 1.0)\n", NEREID_E_KERNEL,
          "mine.py:4:6: error: '(' is not closed in the file\n"
          "    def f(x:\n"

@@ -256,7 +256,7 @@ static void test_arguments(nereid_launch *l) {
     "the grid's y extent 65536 exceeds the limit of cuda:0, 65535");
 }
 
-/* As many as there are events, and one more. */
+/* Times as many pieces as there are events, and one more. */
 static void time_pieces(nereid_device *d, nereid_launch *l) {
   enum { PIECES = 201 };
   nereid_timer *t;

@@ -14,7 +14,7 @@
 static const char fill[] = HEAD
     "def fill(x, BLOCK: tl.constexpr):\n"
     "    tl.store(x + tl.arange(0, BLOCK), 1.0)\n";
-/* The same code, and other code. */
+/* The code of `moved` is the same, the next one's differs. */
 static const char moved[] = HEAD
     "def fill2(x, BLOCK: tl.constexpr):\n"
     "    # a comment\n"
@@ -120,7 +120,7 @@ static void test_records(nereid_device *d) {
   check_call(!nereid_records_store(&slower, 1, d, 1) && is_found(d, slower, 9), "unless replaced");
 }
 
-/* The same code by another key: as of another version of the compiler. */
+/* A record of another key, as of another version of the compiler, is found by the same code. */
 static void test_records_by_code(nereid_device *d) {
   nereid_key key = request_key(d, fill, "64"), unknown = {{7}};
   nereid_image *image = compile(d, fill), *changed = compile(d, edited);

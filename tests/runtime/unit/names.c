@@ -401,7 +401,7 @@ static void test_stages(void) {
              "PTX");
   nereid_text_free(ast);
   nereid_text_free(ptx);
-  /* The same text with another value is another kernel. */
+  /* Another value makes another kernel of the same text. */
   r.source.scope = others;
   check_call(!nereid_emit(&ptx, &size, &r, NEREID_PTX) && strstr(ptx, "0f40A00000"), "PTX of 5");
   nereid_text_free(ptx);

@@ -505,7 +505,7 @@ static void test_newer(void) {
   check(count_all() == 1, "and left as it is");
 }
 
-/* As the first version made them. */
+/* Makes a database as the first version did. */
 static void make_first_version(void) {
   mkdir(getenv("NEREID_CACHE_DIR"), 0755);
   sql("CREATE TABLE problem(id INTEGER PRIMARY KEY NOT NULL,"

@@ -660,7 +660,7 @@ static void test_cache_unusable(const TempFolder *t) {
   cache_close(c);
 }
 
-/* As a user who may only read; what root may write, nobody may not. */
+/* Becomes a user who may only read; root's files are read-only for nobody. */
 static void read_only_child(void) {
   if (!geteuid() && seteuid(65534)) _exit(2);
   notes = 0;
@@ -699,7 +699,7 @@ static void test_cache_read_only(void) {
   setenv("NEREID_CACHE_DIR", "", 1);
 }
 
-/* Of a process that was killed the folder goes, of one that lives it stays. */
+/* The folder of a killed process is removed, that of a living one is kept. */
 static void test_left_folders(void) {
   TempFolder base, ours;
   char left[2][TEMP_PATH];

@@ -24,7 +24,7 @@ static void run_program(Job *j, uint64_t i) {
   __atomic_add_fetch(&j->ran[i], 1, __ATOMIC_RELEASE);
 }
 
-/* As generated code shares programs: its own part first, then those after it. */
+/* Takes programs as generated code does: its own part first, then those after it. */
 static void body(void *context, Part *parts, int self, int threads) {
   Job *j = context;
   __atomic_or_fetch(&j->threads, 1u << self % 32, __ATOMIC_RELAXED);
@@ -50,7 +50,7 @@ static bool launch(Team *team, uint64_t n, double ns, bool waits) {
   return each_ran_once(&j);
 }
 
-/* Of any size, one after the other, of costs that wake all, some or nobody. */
+/* Launches of any size, one after the other, with costs that wake all, some or no threads. */
 static void test_running(int threads) {
   static const double costs[] = {LARGE_NS, TINY_NS, 9000, 60000};
   Team *team = team_new(threads);

@@ -383,7 +383,7 @@ static void test_problems(Arena *a) {
   check_wrong(&two.candidates[1], "a wrong one of the third");
 }
 
-/* In a thread, which goes on: this is the last test. */
+/* The hang is in a thread, which continues: this is the last test. */
 static void test_hang(Arena *a) {
   Case c = {.arena = a};
   add(&c, "4096", "0");
