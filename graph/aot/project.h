@@ -12,8 +12,8 @@
 #define NEREID_GRAPH_AOT_PROJECT_H
 
 #include "graph/compile/compile_count.h"
+#include "graph/ir/weight_list.h"
 #include "graph/plan/plan.h"
-#include "graph/import/weight_list.h"
 #include "runtime/nereid.h"
 
 typedef struct {

@@ -149,21 +149,23 @@ static int keep_plan(SizedPlans *s, SizedPlan *p) {
 
 /* The model for these sizes; with data also for values. */
 static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *inputs, int n) {
+  const OnnxFindings *found = &s->of->model->found;
   nereid_tensor *given = calloc((size_t)n + 1, sizeof *given);
-  if (!given) return error_out_of_memory();
+  nereid_graph_items *items = calloc(found->items.len + 1, sizeof *items);
+  if (!given || !items) return free(given), free(items), error_out_of_memory();
   for (int i = 0; i < n; i++) {
     given[i] = inputs[i];
     if (!p->valued) given[i].data = NULL;
   }
-  const OnnxFindings *found = &s->of->model->found;
-  nereid_graph g = {.source = {.inputs = given,
-                               .ninputs = n,
-                               .items = found->items.data,
-                               .nitems = (int)found->items.len}};
+  for (uint32_t i = 0; i < found->items.len; i++)
+    items[i] = (nereid_graph_items){found->items.data[i].input, found->items.data[i].n};
+  nereid_graph g = {
+      .source = {.inputs = given, .ninputs = n, .items = items, .nitems = (int)found->items.len}};
   int code = model_read_sized(&g.model, &g.source, s->of->model);
   if (!code) code = nereid_executable_new(&p->e, &g, s->of->device, &s->options);
   model_free(g.model);
   free(given);
+  free(items);
   for (uint32_t i = 0; i < executable_inputs(s->of->e) && !code; i++)
     if (s->is_static[i]) nereid_executable_set_static(p->e, (int)i);
   return code;

@@ -156,12 +156,15 @@ static void take_types(Model *m, const nereid_graph_source *s) {
 
 /* ---- all of it ---- */
 
-static OnnxGiven given_of(const nereid_graph_source *s) {
+static OnnxGiven given_of(const Model *m, const nereid_graph_source *s) {
+  uint32_t nitems = s->nitems > 0 ? (uint32_t)s->nitems : 0;
+  OnnxItems *items = ARENA_ARRAY(m->arena, OnnxItems, nitems);
+  for (uint32_t i = 0; i < nitems; i++) items[i] = (OnnxItems){s->items[i].input, s->items[i].n};
   return (OnnxGiven){.tensors = s->inputs,
                      .n = s->ninputs > 0 ? (uint32_t)s->ninputs : 0,
                      .names = s->input_names,
-                     .items = s->items,
-                     .nitems = s->nitems > 0 ? (uint32_t)s->nitems : 0};
+                     .items = items,
+                     .nitems = nitems};
 }
 
 static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path, const void *data,
@@ -170,13 +173,13 @@ static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path
                : onnx_open(m->arena, m->names, m->diags, path);
   m->weights = weights_new(m->arena);
   if (!*file) return NULL;
-  return onnx_read(m->arena, m->names, m->diags, *file, given_of(s), m->weights, &m->found);
+  return onnx_read(m->arena, m->names, m->diags, *file, given_of(m, s), m->weights, &m->found);
 }
 
 static int read_sized_body(void *arg) {
   const Reading *r = arg;
   Model *m = r->m;
-  OnnxGiven given = given_of(r->source);
+  OnnxGiven given = given_of(m, r->source);
   given.fixes_sizes = true;
   m->onnx = onnx_again(m->arena, m->names, m->diags, r->of->onnx);
   m->weights = weights_new(m->arena);
@@ -262,7 +265,7 @@ static int read_inputs_body(void *arg) {
                     : onnx_open(m->arena, m->names, m->diags, path);
   if (!m->onnx) return NEREID_E_FILE;
   m->weights = weights_new(m->arena);
-  m->graph = onnx_read_inputs(m->arena, m->names, m->diags, m->onnx, given_of(s), &m->found);
+  m->graph = onnx_read_inputs(m->arena, m->names, m->diags, m->onnx, given_of(m, s), &m->found);
   return m->graph && model_is_open(m) && has_sized_plans(m, s) ? 0 : NEREID_E_FILE;
 }
 

@@ -2,11 +2,11 @@
 #ifndef NEREID_GRAPH_API_MODEL_API_H
 #define NEREID_GRAPH_API_MODEL_API_H
 
-#include "graph/import/archive.h"
 #include "graph/compile/compile_plan.h"
-#include "graph/nereid_graph.h"
+#include "graph/import/archive.h"
 #include "graph/import/onnx/onnx.h"
-#include "graph/import/weight_list.h"
+#include "graph/ir/weight_list.h"
+#include "graph/nereid_graph.h"
 
 typedef struct {
   Arena *arena; /* of all that is here but the mappings */

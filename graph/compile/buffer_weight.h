@@ -2,8 +2,8 @@
 #ifndef NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
 #define NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
 
+#include "graph/ir/weight_list.h"
 #include "graph/plan/plan.h"
-#include "graph/import/weight_list.h"
 
 /* Fails if the file (`w`, which may be NULL) has no such tensor, or one of another type.  Floating
  * dtypes may differ: a model that was compiled for another one has its weights converted. */

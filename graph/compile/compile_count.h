@@ -4,10 +4,8 @@
 
 #include <stddef.h>
 
-#include "graph/nereid_graph.h"
-
 typedef struct {
-  nereid_compile_progress_fn fn; /* NULL: nobody looks */
+  void (*fn)(void *context, int done, int total); /* NULL: nobody looks */
   void *context;
   int done, total; /* `done` is atomic */
 } CompileCount;

@@ -3,6 +3,7 @@
  * when the count is there. */
 #include <string.h>
 
+#include "graph/builders/mask_builder.h"
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
@@ -30,7 +31,7 @@ static Node *true_indices(Build *b, Node *mask, Dim size) {
     dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
     dim_set_likely(d, size, (dim_likely(d, all) + 1) / 2);
   }
-  MaskParts m = scatter_mask_parts(b, mask);
+  MaskParts m = build_mask_parts(b, mask);
   DType t = m.number->type.dtype;
   Node *to = build_where(b, m.mask, arg_node(m.number), build_int(b, -1));
   Node *place = build_view(b, build_arange(b, value_numel(b->in.g, &to->type)), 2, to->type.shape);
@@ -44,7 +45,7 @@ Node *decompose_nonzero(Build *b) {
   Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
   if (!rank_of(x) || scatter_empty(b, x)) return NULL;
-  Node *index = true_indices(b, nonzero_mask(b, scatter_flat(b, x)), t->shape[0]);
+  Node *index = true_indices(b, nonzero_mask(b, build_flat(b, x)), t->shape[0]);
   index = build_to(b, index, DT_I64);
   Node *columns[GRAPH_RANK_MAX];
   for (uint32_t i = rank_of(x); i-- > 0;) {
@@ -77,12 +78,12 @@ static Node *scatter_reduce(Build *b, Node *indices, Node *src, const char *redu
 
 /* Elements in order; those that are equal make a group, whose first stays. */
 Node *decompose_unique(Build *b) {
-  Node *x = scatter_flat(b, build_self(b));
+  Node *x = build_flat(b, build_self(b));
   const ValueType *t = b->in.n->type.items;
   if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
   Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
   Node *order = build_item(b, list, 1), *first = run_begins(b, sorted);
-  Node *group = scatter_number(b, first), *index = true_indices(b, first, t[0].shape[0]);
+  Node *group = build_mask_number(b, first), *index = true_indices(b, first, t[0].shape[0]);
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
   b->nitems = 3;
   b->items[0] =
@@ -118,7 +119,7 @@ Node *decompose_masked_select(Build *b) {
   Node *x = build_expand(b, build_input(b, "self"), rank, shape);
   Node *mask = build_expand(b, build_input(b, "mask"), rank, shape);
   if (scatter_empty(b, x)) return NULL;
-  return take_rows(b, scatter_flat(b, x), scatter_flat(b, mask), b->in.n->type.shape[0]);
+  return take_rows(b, build_flat(b, x), build_flat(b, mask), b->in.n->type.shape[0]);
 }
 
 /* One mask, with all of the other axes: the slices where it is true. */
@@ -143,7 +144,7 @@ Node *decompose_index(Build *b) {
     axes[next++] = i;
   }
   Node *y = build_view(b, build_permute(b, x, axes), next - span + 1, rows);
-  y = take_rows(b, y, nonzero_mask(b, scatter_flat(b, mask)), b->in.n->type.shape[first]);
+  y = take_rows(b, y, nonzero_mask(b, build_flat(b, mask)), b->in.n->type.shape[first]);
   uint32_t back[GRAPH_RANK_MAX]; /* the chosen axis from the front to where the mask was */
   for (uint32_t i = 0; i < rank_of(y); i++) back[i] = i < first ? i + 1 : i == first ? 0 : i;
   return build_permute(b, y, back);

@@ -3,6 +3,7 @@
  * once (graph/decompose/scatter.h). */
 #include <string.h>
 
+#include "graph/builders/mask_builder.h"
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
@@ -17,7 +18,7 @@ bool scatter_is_mask(const Node *index) {
 
 /* The numbers of the elements where a mask of one axis holds; each needs one of `count` values. */
 static Node *number_values(Build *b, Node *mask, Dim count) {
-  Node *number = scatter_number(b, mask);
+  Node *number = build_mask_number(b, mask);
   Arg none = build_int(b, -1); /* before the first */
   if (!b->in.g->unchecked) build_check_index(b, number, count, false, none, b->in.n->name);
   return number;
@@ -90,7 +91,7 @@ static bool put_by_mask(Build *b, MaskedPut *out) {
   Covered c;
   if (!find_covered(b, &c)) return false;
   Dim count = count_values(b, &c);
-  Node *chosen = scatter_flat(b, build_to(b, c.mask, DT_I1));
+  Node *chosen = build_flat(b, build_to(b, c.mask, DT_I1));
   out->mask = expand_mask(b, &c);
   out->values = c.x;
   if (dim_is(count, 0)) {
@@ -119,9 +120,9 @@ static Node *decompose_masked_put(Build *b) {
 /* Elements of source, in their order, where the mask is true; x, of the result's shape, is what
  * they replace. */
 static MaskedPut scatter_by_mask(Build *b, Node *x) {
-  Node *source = scatter_flat(b, build_input(b, "source"));
+  Node *source = build_flat(b, build_input(b, "source"));
   Node *mask = build_expand(b, build_input(b, "mask"), rank_of(x), x->type.shape);
-  Node *chosen = scatter_flat(b, mask);
+  Node *chosen = build_flat(b, mask);
   if (dim_is(source->type.shape[0], 0)) {
     number_values(b, chosen, source->type.shape[0]);
     return (MaskedPut){mask, x};
@@ -211,7 +212,7 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
 }
 
 static Node *put_slices(Build *b, Node *source, bool accumulate) {
-  Node *x = build_self(b), *index = scatter_flat(b, build_input(b, "index"));
+  Node *x = build_self(b), *index = build_flat(b, build_input(b, "index"));
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim one = build_const(b, 1);
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
@@ -294,7 +295,7 @@ static Node *rows_named(Build *b, const Put *p) {
     row = row ? build_add(b, at, row) : at;
     stride = dim_mul(build_dims(b), stride, size);
   }
-  return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
+  return build_flat(b, build_expand(b, row, p->rank, p->shape));
 }
 
 /* The values as [M, elements of a row]; they have the axes of `index` after `position` others. */
@@ -331,14 +332,14 @@ Node *decompose_index_put(Build *b) {
 
 /* The indices of a view are what it makes of the numbers of all elements. */
 Node *decompose_diagonal_scatter(Build *b) {
-  Node *x = build_self(b), *src = scatter_flat(b, build_input(b, "src"));
+  Node *x = build_self(b), *src = build_flat(b, build_input(b, "src"));
   Dim all = value_numel(b->in.g, &x->type);
   if (dim_is(src->type.shape[0], 0)) return x;
   Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
   Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
                 build_arg(b, "dim2")};
-  Node *indices = scatter_flat(b, build(b, OP_aten_diagonal_default, 4, args));
-  Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, indices), src);
+  Node *indices = build_flat(b, build(b, OP_aten_diagonal_default, 4, args));
+  Node *y = scatter_take(b, build_flat(b, x), scatter_writers(b, all, indices), src);
   return build_view(b, y, rank_of(x), x->type.shape);
 }
 
@@ -358,5 +359,5 @@ Node *decompose_max_unpool(Build *b) {
   Node *none = build_full(b, 1, &all, build_int(b, 0), t->dtype);
   if (scatter_empty(b, x)) return build_finished(b, none);
   Node *writer = scatter_writers(b, all, indices);
-  return build_finished(b, scatter_take(b, none, writer, scatter_flat(b, x)));
+  return build_finished(b, scatter_take(b, none, writer, build_flat(b, x)));
 }

@@ -17,11 +17,6 @@ static Node *scatter_at(Build *b, Node *to, Node *indices, Arg src, const char *
   return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(indices), src, how));
 }
 
-Node *scatter_flat(Build *b, Node *x) {
-  Dim all = value_numel(b->in.g, &x->type);
-  return build_view(b, x, 1, &all);
-}
-
 static Node *like(Build *b, Node *x, const Node *of) {
   return build_view(b, x, rank_of(of), of->type.shape);
 }
@@ -60,77 +55,6 @@ Node *scatter_from_start(Build *b, Node *index, Dim size) {
                      arg_node(index));
 }
 
-/* ---- masks in parts ---- */
-
-enum { MASK_PART = 1 << 10 }; /* elements, which one program counts */
-
-/* A mask of one axis as rows of `part` elements, false after its end. */
-static Node *rows_of_mask(Build *b, Node *mask, Dim parts, Dim part) {
-  Dims *d = build_dims(b);
-  Dim all = dim_mul(d, parts, part), rest = dim_sub(d, all, mask->type.shape[0]);
-  Node *both[] = {mask, build_full(b, 1, &rest, build_int(b, 0), DT_I1)};
-  if (!dim_is(rest, 0)) mask = build_cat(b, 2, both, 0);
-  return build_view(b, mask, 2, (Dim[]){parts, part});
-}
-
-/* x with `before`, a number for each row, added to the first element of its row. */
-static Node *start_rows(Build *b, Node *x, Node *before) {
-  Node *place = build_unsqueeze(b, build_arange(b, x->type.shape[1]), 0);
-  Node *is_first = build_with(b, OP_aten_eq_Scalar, place, build_int(b, 0));
-  before = build_unsqueeze(b, build_to(b, before, x->type.dtype), 1);
-  return build_add(b, x, build_where(b, is_first, arg_node(before), build_int(b, 0)));
-}
-
-static Node *running_sum(Build *b, Node *x, uint32_t axis) {
-  const Arg args[] = {arg_node(x), build_int(b, axis)};
-  return build_with_named(b, OP_aten_cumsum_default, 2, args, "dtype", arg_dtype(x->type.dtype));
-}
-
-/* The elements of a part of a mask of `most`, or of exactly that many if they are `known`: then
- * parts are whole, if there is a number of elements that a tile has few more than. */
-static int64_t part_of_mask(int64_t most, bool known) {
-  enum { LONG = 1 << 21, LONG_PART = 1 << 12, LEAST = 1 << 9, VECTOR = 16 };
-  int64_t part = most > LONG ? LONG_PART : MASK_PART;
-  for (int64_t n = LONG_PART; known && n >= LEAST; n -= VECTOR)
-    if (most % n == 0 && 8 * n >= 7 * power_of_2(n, 1)) return n;
-  return part;
-}
-
-MaskParts scatter_mask_parts(Build *b, Node *mask) {
-  Dims *d = build_dims(b);
-  Dim n = mask->type.shape[0], parts = dim_int(d, 1), part = n;
-  const int64_t most = dim_range(d, n).hi;
-  bool one = most <= MASK_PART;
-  DType t = most <= INT32_MAX / 2 ? DT_I32 : DT_I64;
-  if (!one) {
-    part = dim_int(d, part_of_mask(most, dim_is_int(n)));
-    parts = dim_floordiv(d, dim_sub(d, dim_add(d, n, part), dim_int(d, 1)), part);
-  }
-  MaskParts m = {.mask = rows_of_mask(b, mask, parts, part)};
-  /* Other nodes than what is summed up: as one they would be stored. */
-  Node *x = build_to(b, build_where(b, m.mask, build_int(b, 1), build_int(b, 0)), t);
-  if (one) {
-    m.count = build_sum(b, build_to(b, m.mask, DT_I64), 3, false);
-  } else {
-    Node *counts = build_sum(b, build_to(b, m.mask, DT_I64), 2, false);
-    m.count = build_sum(b, counts, 1, false); /* here, so that it shares a kernel with the next */
-    x = start_rows(b, x, build_sub(b, running_sum(b, counts, 0), counts));
-  }
-  m.number = build_with(b, OP_aten_sub_Tensor, running_sum(b, x, 1), build_int(b, 1));
-  return m;
-}
-
-Node *scatter_number(Build *b, Node *mask) {
-  if (rank_of(mask) != 1) {
-    Node *x = build_to(b, mask, DT_I64);
-    x = build_with(b, OP_aten_cumsum_default, x, build_int(b, 0));
-    return build_with(b, OP_aten_sub_Tensor, x, build_int(b, 1));
-  }
-  Node *number = scatter_flat(b, scatter_mask_parts(b, mask).number);
-  number = build_slice(b, number, 0, build_const(b, 0), mask->type.shape[0], 1);
-  return build_to(b, number, DT_I64);
-}
-
 /* ---- reductions ---- */
 
 typedef enum { SCATTER_SUM, SCATTER_PROD, SCATTER_MEAN, SCATTER_AMAX, SCATTER_AMIN } Reduce;
@@ -148,7 +72,7 @@ Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src) {
   DType t = scatter_sum_dtype(to->type.dtype);
   if (b->in.g->deterministic && dtype_is_float(t)) {
     Dim n = value_numel(b->in.g, &to->type);
-    Node *row = scatter_flat(b, indices),
+    Node *row = build_flat(b, indices),
          *low = build_with(b, OP_aten_lt_Scalar, row, build_int(b, 0));
     row = build_where(b, low, arg_dim(n), arg_node(row));
     Node *sum = scatter_sum_rows(b, n, row, one_column(b, build_to(b, src, t)));
@@ -297,7 +221,7 @@ Node *decompose_scatter(Build *b) {
   Node *writer = scatter_writers(b, all, indices_along(b, a.x, a.axis, a.index));
   if (infer_takes(&b->in, "src"))
     return build_finished(
-        b, scatter_take(b, scatter_flat(b, a.x), writer, scatter_flat(b, scatter_source(b, &a))));
+        b, scatter_take(b, build_flat(b, a.x), writer, build_flat(b, scatter_source(b, &a))));
   Node *value = build_full(b, 0, NULL, build_arg(b, "value"), a.x->type.dtype);
   Node *on = like(b, written(b, writer), a.x);
   return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));

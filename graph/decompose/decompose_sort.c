@@ -10,6 +10,7 @@
  * by the upper ones. */
 #include <string.h>
 
+#include "graph/builders/mask_builder.h"
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
@@ -332,7 +333,7 @@ static void ends_of(Build *b, Node *x, Node **low, Node **high) {
 
 /* The last bin has both of its ends; what is in none is not counted. */
 Node *decompose_histc(Build *b) {
-  Node *x = scatter_flat(b, build_input(b, "self")), *low, *high;
+  Node *x = build_flat(b, build_input(b, "self")), *low, *high;
   x = build_widen(b, x);
   DType t = x->type.dtype;
   Dim bins = infer_size(&b->in, "bins");
@@ -358,13 +359,13 @@ Node *decompose_pdist(Build *b) {
   if (!dim_is_int(rows)) return NULL;
   Node *row = build_along(b, build_arange(b, rows), 0, 2), *column = build_arange(b, rows);
   Node *upper =
-      scatter_flat(b, build_expand(b, build_op2(b, OP_aten_lt_Tensor, row, column), 2, shape));
+      build_flat(b, build_expand(b, build_op2(b, OP_aten_lt_Tensor, row, column), 2, shape));
   Node *all = build(b, OP_aten_cdist_default,
                     ARGS(arg_node(x), arg_node(x), arg_float(infer_number(&b->in, "p"))));
   /* The n-th that is wanted goes to index n, as far as there are so many. */
   Dim count = b->in.n->type.shape[0];
   if (dim_is(count, 0)) return build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
-  Node *index = build_where(b, upper, arg_node(scatter_number(b, upper)), build_int(b, -1));
+  Node *index = build_where(b, upper, arg_node(build_mask_number(b, upper)), build_int(b, -1));
   Node *none = build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
-  return scatter_take(b, none, scatter_writers(b, count, index), scatter_flat(b, all));
+  return scatter_take(b, none, scatter_writers(b, count, index), build_flat(b, all));
 }

@@ -4,8 +4,6 @@
 
 #include "graph/infer/node_builder.h"
 
-/* x as one axis. */
-Node *scatter_flat(Build *b, Node *x);
 /* Is it known to have no elements? */
 bool scatter_empty(Build *b, const Node *x);
 
@@ -25,18 +23,6 @@ Node *scatter_scaled(Build *b, Node *source);
 DType scatter_sum_dtype(DType t);
 /* Indices that may count from the end of an axis of that size, as i64 that count from its start. */
 Node *scatter_from_start(Build *b, Node *index, Dim size);
-/* How many of a mask of one axis hold before each element that does, as i64. */
-Node *scatter_number(Build *b, Node *mask);
-
-/* A mask of one axis in parts, so that a program need not go through a long one: rows of a part
- * each, with elements after the mask's end that do not hold. */
-typedef struct {
-  Node *mask;
-  Node *number; /* for an element that holds, how many do before it: i32, or i64 of very many */
-  Node *count;  /* how many hold: an i64 scalar */
-} MaskParts;
-MaskParts scatter_mask_parts(Build *b, Node *mask);
-
 /* The first elements of x along an axis, as many as an element of a tensor says, which the node's
  * argument `param` is (graph/decompose/decompose_counted.c).  NULL: it is no such number. */
 Node *scatter_counted_slice(Build *b, Node *x, uint32_t axis, const char *param);

@@ -21,7 +21,8 @@
 
 #include "graph/compile/plan_kernels.h"
 #include "graph/compile/stages.h"
-#include "graph/import/weight_list.h"
+#include "graph/ir/weight_list.h"
+#include "graph/nereid_graph.h"
 #include "runtime/nereid.h"
 
 typedef struct Executable Executable;

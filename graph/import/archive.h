@@ -1,5 +1,9 @@
-/* Zip archives whose entries are stored, not compressed, as model files are: mapped read-only, so
- * that weights are used in place.
+/* graph/import owns the readers of model files: .pt2 (graph/import/pt2/pt2.h), .onnx
+ * (graph/import/onnx/onnx.h) and the text of graphs.  It takes the bytes of a file, which it does
+ * not trust, and gives a graph without inferred types, and its weights.
+ *
+ * Here: zip archives whose entries are stored, not compressed, as model files are: mapped
+ * read-only, so that weights are used in place.
  *
  * The directory is checked before use: each entry is within the file, its name is a plain relative
  * path, and no two have the same name.  Nothing is ever unpacked. */

@@ -295,6 +295,11 @@ Node *build_finished(Build *b, Node *x) {
   return build_view(b, x, b->in.n->type.rank, b->in.n->type.shape);
 }
 
+Node *build_flat(Build *b, Node *x) {
+  Dim all = value_numel(b->in.g, &x->type);
+  return build_view(b, x, 1, &all);
+}
+
 Node *build_expand(Build *b, Node *x, uint32_t rank, const Dim *shape) {
   if (has_shape(x, rank, shape)) return x;
   return build_with(b, OP_aten_expand_default, x, arg_dims(b->in.g, rank, shape));

@@ -116,6 +116,7 @@ Node *build_limit(Build *b, DType t, bool least);
 Node *build_finished(Build *b, Node *x);
 
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape);
+Node *build_flat(Build *b, Node *x); /* x as one axis */
 Node *build_expand(Build *b, Node *x, uint32_t rank, const Dim *shape);
 Node *build_permute(Build *b, Node *x, const uint32_t *axes);
 Node *build_transpose(Build *b, Node *x, uint32_t a, uint32_t c);

@@ -173,7 +173,7 @@ static Node *number_of_row(Build *b, const Indexed *x, Node *const *row, Dim *ro
     number = number ? build_add(b, part, number) : part;
     *rows = dim_mul(b->in.g->dims, *rows, x->x->type.shape[i]);
   }
-  return scatter_flat(b, build_expand(b, number, x->rank, x->shape));
+  return build_flat(b, build_expand(b, number, x->rank, x->shape));
 }
 
 /* Is no index known to be another's equal? */

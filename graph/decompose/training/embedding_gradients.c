@@ -5,7 +5,7 @@
 
 /* The index of the table's row for each row of a gradient; rows that count nowhere have `rows`. */
 static Node *counted_rows(Build *b, Dim rows) {
-  Node *index = build_to(b, scatter_flat(b, build_input(b, "indices")), DT_I64);
+  Node *index = build_to(b, build_flat(b, build_input(b, "indices")), DT_I64);
   Arg padding = build_arg(b, "padding_idx");
   if (arg_is_number(&padding, -1)) return index;
   return build_where(b, build_with(b, OP_aten_eq_Scalar, index, padding), arg_dim(rows),

@@ -1,6 +1,7 @@
 /* Gradients of parts of tensors, and of what copies elements: padding, choosing by a mask. */
 #include <math.h>
 
+#include "graph/builders/mask_builder.h"
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
@@ -36,10 +37,10 @@ Node *decompose_masked_scatter_backward(Build *b) {
   Dim all = value_numel(b->in.g, &b->in.n->type);
   Node *none = build_full(b, 1, &all, build_int(b, 0), grad->type.dtype);
   if (scatter_empty(b, grad) || dim_is(all, 0)) return build_finished(b, none);
-  mask = scatter_flat(b, mask);
-  Node *number = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
+  mask = build_flat(b, mask);
+  Node *number = build_where(b, mask, arg_node(build_mask_number(b, mask)), build_int(b, -1));
   Node *writer = scatter_writers(b, all, number);
-  return build_finished(b, scatter_take(b, none, writer, scatter_flat(b, grad)));
+  return build_finished(b, scatter_take(b, none, writer, build_flat(b, grad)));
 }
 
 /* ---- padding, one axis after the other ---- */

@@ -15,7 +15,14 @@
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_H
 
 #include "graph/import/onnx/onnx_file.h"
-#include "graph/nereid_graph.h"
+#include "runtime/nereid.h"
+
+/* The number of tensors of an input that is a sequence; 1 or ONNX_ABSENT for an optional one. */
+enum { ONNX_ABSENT = -1 };
+typedef struct {
+  const char *input;
+  int64_t n;
+} OnnxItems;
 
 /* Values of the model's inputs, in its order, in host memory; those that are missing at the end,
  * or have no data, are not known.  Dtypes and shapes that don't fit count as not known: running
@@ -24,7 +31,7 @@ typedef struct {
   const nereid_tensor *tensors;
   uint32_t n;
   const char *const *names; /* NULL, here or in it: the input at that position */
-  const nereid_graph_items *items;
+  const OnnxItems *items;
   uint32_t nitems;
   bool fixes_sizes; /* open sizes become those of the tensors: the graph is for these alone */
 } OnnxGiven;
@@ -38,7 +45,7 @@ typedef struct {
 
 /* What reading found beside the graph. */
 typedef struct {
-  VEC(nereid_graph_items) items; /* of all sequences and optional inputs: how many there are */
+  VEC(OnnxItems) items;          /* of all sequences and optional inputs: how many there are */
   VEC(OnnxOutput) outputs;       /* of onnx_read_inputs */
   bool unknown;                  /* an operator or a dtype that no sizes and values make known */
   bool lacks;                    /* something is not supported */

@@ -8,7 +8,7 @@
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_FILE_H
 
 #include "graph/import/map.h"
-#include "graph/import/weight_list.h"
+#include "graph/ir/weight_list.h"
 #include "lang/base/diag.h"
 
 enum {

@@ -3,7 +3,6 @@
 
 #include "graph/import/onnx/onnx_read.h"
 #include "graph/messages.h"
-#include "graph/nereid_graph.h"
 #include "graph/ops/graph_text.h"
 
 /* ---- types ---- */
@@ -178,7 +177,7 @@ static int64_t items_of(const Inputs *in, const char *name) {
 static bool bad_items(const Inputs *in, const char *name, int64_t n, const char *expected) {
   const char *where = arena_printf(in->r->arena, "input %s", name);
   const char *stated = n == NOT_STATED      ? "is not known"
-                       : n == NEREID_ABSENT ? "is none"
+                       : n == ONNX_ABSENT   ? "is none"
                                             : arena_printf(in->r->arena, "is %lld", (long long)n);
   return onnx_error(in->r, where, E_ONNX_ITEMS, stated, expected, name);
 }
@@ -208,9 +207,9 @@ static bool read_graph_input(Inputs *in, const Onnx__ValueInfo *info) {
   int64_t n = optional || list ? items_of(in, name) : 1;
   if (optional || list)
     vec_push(in->r->arena, &in->r->found->items,
-             ((nereid_graph_items){pool_name(in->r->names, name), n == NOT_STATED ? 1 : n}));
+             ((OnnxItems){pool_name(in->r->names, name), n == NOT_STATED ? 1 : n}));
   OnnxValue *v;
-  if (optional && n == NEREID_ABSENT) {
+  if (optional && n == ONNX_ABSENT) {
     v = onnx_value_new(in->r, pool_name(in->r->names, name));
     v->absent = true;
   } else if (list) {

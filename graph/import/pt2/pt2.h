@@ -15,7 +15,7 @@
 #define NEREID_GRAPH_IMPORT_PT2_PT2_H
 
 #include "graph/import/archive.h"
-#include "graph/import/weight_list.h"
+#include "graph/ir/weight_list.h"
 
 enum { PT2_SCHEMA_MAJOR = 8 };
 

@@ -1,7 +1,7 @@
 /* Boxes in images: those to keep of many, and what an image has in each. */
 #include <string.h>
 
-#include "graph/decompose/vision/boxes.h"
+#include "graph/builders/boxes_builder.h"
 #include "graph/import/onnx/onnx_op.h"
 #include "graph/messages.h"
 
@@ -79,7 +79,7 @@ void onnx_op_non_max_suppression(OnnxCall *c) {
       b, OP_nereid_suppress_default,
       ARGS(arg_node(candidates(c, scores)), arg_node(batch), arg_node(scores), arg_node(corners),
            arg_node(threshold_of(c, 3, scores->type.dtype)), arg_dim(most)));
-  onnx_set(c, 0, named_boxes(b, boxes_in_order(b, chosen, most), most, classes));
+  onnx_set(c, 0, named_boxes(b, build_chosen_boxes(b, chosen, most), most, classes));
 }
 
 /* ---- RoiAlign ---- */
@@ -110,7 +110,7 @@ void onnx_op_roi_align(OnnxCall *c) {
                 .height = height,
                 .width = width,
                 .count = count};
-  onnx_set(c, 0, boxes_align(b, x, rois, batch, &r));
+  onnx_set(c, 0, build_roi_align(b, x, rois, batch, &r));
 }
 
 /* ---- DeformConv ---- */
@@ -132,5 +132,5 @@ void onnx_op_deform_conv(OnnxCall *c) {
   read_pair(c, "dilations", 1, d.dilation);
   onnx_set(
       c, 0,
-      boxes_deform_conv(&c->b, x, weight, offset, onnx_optional(c, 4), onnx_optional(c, 3), &d));
+      build_deform_conv(&c->b, x, weight, offset, onnx_optional(c, 4), onnx_optional(c, 3), &d));
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/decompose/scatter.h"
+#include "graph/builders/mask_builder.h"
 #include "graph/import/onnx/onnx_op.h"
 
 /* Rows along an axis: the elements of each are `width`, in `outer` runs of `inner`. */
@@ -121,7 +121,7 @@ static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
   Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
   Node *met =
       build_select(b, build_op1(b, OP_aten_nonzero_default, is_first), 1, build_const(b, 0));
-  Node *number = gathered(b, scatter_number(b, is_first), first_of);
+  Node *number = gathered(b, build_mask_number(b, is_first), first_of);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
   Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
   onnx_set(c, 0, gathered(b, x, met));
@@ -132,7 +132,7 @@ static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
 
 static void unique_at_run_time(OnnxCall *c) {
   Build *b = &c->b;
-  Node *x = scatter_flat(b, onnx_in(c, 0));
+  Node *x = build_flat(b, onnx_in(c, 0));
   Arg args[] = {arg_node(x), arg_bool(true), arg_bool(true), arg_bool(true)};
   Node *list = build(b, OP_aten__unique2_default, 4, args), *of = build_item(b, list, 1);
   Dim n = x->type.shape[0];

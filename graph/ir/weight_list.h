@@ -1,13 +1,9 @@
 /* The tensors of a model file: parameters, buffers and constants, by name.
  *
- * graph/import owns the readers of model files: .pt2 (graph/import/pt2/pt2.h), .onnx
- * (graph/import/onnx/onnx.h) and the text of graphs.  It takes the bytes of a file, which it does
- * not trust, and gives a graph without inferred types, and its weights.
- *
  * Data stays where the file's mapping has it, in the machine's byte order; a weight is checked
  * when it is added, so that all of its elements can be read. */
-#ifndef NEREID_GRAPH_IMPORT_WEIGHT_LIST_H
-#define NEREID_GRAPH_IMPORT_WEIGHT_LIST_H
+#ifndef NEREID_GRAPH_IR_WEIGHT_LIST_H
+#define NEREID_GRAPH_IR_WEIGHT_LIST_H
 
 #include "graph/ir/graph.h"
 #include "graph/ir/namemap.h"

@@ -1,4 +1,4 @@
-#include "graph/import/weight_list.h"
+#include "graph/ir/weight_list.h"
 
 #include <stdlib.h>
 #include <string.h>

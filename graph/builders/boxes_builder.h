@@ -1,13 +1,13 @@
-/* Boxes in images, and images read between their elements: what readers and rules share
- * (graph/decompose/decompose_boxes.c). */
-#ifndef NEREID_GRAPH_DECOMPOSE_BOXES_H
-#define NEREID_GRAPH_DECOMPOSE_BOXES_H
+/* The builder of nodes for boxes in images, and for images that are read between their elements:
+ * operators of ATen and of ONNX share it. */
+#ifndef NEREID_GRAPH_BUILDERS_BOXES_BUILDER_H
+#define NEREID_GRAPH_BUILDERS_BOXES_BUILDER_H
 
 #include "graph/infer/node_builder.h"
 
 /* For each row of `chosen`, numbers that nereid.suppress gives, the indices of the chosen boxes in
  * their order, padded with -1 to `most`: all rows in one axis. */
-Node *boxes_in_order(Build *b, Node *chosen, Dim most);
+Node *build_chosen_boxes(Build *b, Node *chosen, Dim most);
 
 typedef struct {
   double scale;          /* of the boxes' coordinates to the image's */
@@ -18,7 +18,7 @@ typedef struct {
 } RoiAlign;
 
 /* x is [batch, channels, rows, columns]; boxes are [n, 4], x before y; batch has n i64. */
-Node *boxes_align(Build *b, Node *x, Node *boxes, Node *batch, const RoiAlign *r);
+Node *build_roi_align(Build *b, Node *x, Node *boxes, Node *batch, const RoiAlign *r);
 
 typedef struct {
   int64_t stride[2], pad[2], dilation[2], groups, offset_groups;
@@ -27,7 +27,7 @@ typedef struct {
 /* A convolution that reads x between its elements: each element of the window is moved by an
  * offset, [batch, offset groups * kernel * 2, rows, columns], and counts as much as the mask, of
  * the same shape without the 2, says.  Mask and bias may be NULL. */
-Node *boxes_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
+Node *build_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
                         const DeformConv *d);
 
 #endif
