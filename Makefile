@@ -13,7 +13,7 @@ VERSION := 0.1.0
 RELEASED := 2026-11-23
 
 # The rooms, each of which may include headers of those before it only (`make lint`).
-ROOMS := lang parser sema lower codegen runtime graph cli python
+ROOMS := lang parser sema lower codegen runtime graph import planner model cli python
 # Those of the library.
 LIBRARY_ROOMS := $(filter-out cli python,$(ROOMS))
 
@@ -30,17 +30,17 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 
 # ---- sources ----
 
-# graph/aot holds text that `nereid build` writes.
-room_sources = $(filter-out graph/aot/runtime/%,$(sort $(shell find $1 -name '*.c')))
-PROTOS := graph/import/onnx/onnx.proto
-GENERATED := $B/lang/std/std_text.c $B/graph/kernels/templates_text.c $B/graph/aot/project_text.c \
-  $B/graph/passes/rewrites_text.c \
+# model/aot holds text that `nereid build` writes.
+room_sources = $(filter-out model/aot/runtime/%,$(sort $(shell find $1 -name '*.c')))
+PROTOS := import/onnx/onnx.proto
+GENERATED := $B/lang/std/std_text.c $B/planner/kernels/templates_text.c \
+  $B/model/aot/project_text.c $B/planner/passes/rewrites_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
   $(PROTOS:%.proto=$B/%.pb-c.c)
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
   $(PROTOS:%.proto=$B/%.pb-c.h)
 # Tables that are searched by halves.
-SORTED := $B/graph/ops/op_table.sorted $B/graph/import/onnx/onnx_table.sorted
+SORTED := $B/graph/ops/op_table.sorted $B/import/onnx/onnx_table.sorted
 LIBRARY_SOURCES := $(foreach room,$(LIBRARY_ROOMS),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
@@ -49,16 +49,16 @@ PACKAGE_INFO = $B/python/nereid_compiler.dist-info
 PACKAGE_FILES := $(sort $(shell find python/nereid ! -name _version.py \( -name '*.py' -o \
   -name '*.pyi' -o -name py.typed \)))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
-GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
-GRAPH_REWRITES := $(sort $(wildcard graph/passes/rewrites/*.py))
-PROJECT_FILES := $(sort $(wildcard graph/aot/runtime/*)) runtime/support/team.h \
+GRAPH_TEMPLATES := $(sort $(wildcard planner/kernels/templates/*.py))
+GRAPH_REWRITES := $(sort $(wildcard planner/passes/rewrites/*.py))
+PROJECT_FILES := $(sort $(wildcard model/aot/runtime/*)) runtime/support/team.h \
   runtime/support/cores.h runtime/support/npy_header.h runtime/device/cuda_api.h \
-  runtime/device/ptx_registers.h graph/plan/buffer_offsets.h
+  runtime/device/ptx_registers.h planner/plan/buffer_offsets.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
-PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
+PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h model/nereid_graph.h)
 
 .PHONY: all demo python check check-fast check-torch check-gpu bench stress stress-assertions \
   fuzz fuzz-programs \
@@ -189,7 +189,7 @@ $B/tests/fuzz/%.o: override CFLAGS := $(filter-out -fsanitize-coverage%,$(CFLAGS
 $B/bench/%: $B/bench/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
-$B/examples/c/%.o: override CPPFLAGS += -Iruntime -Igraph
+$B/examples/c/%.o: override CPPFLAGS += -Iruntime -Imodel
 $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
@@ -242,12 +242,13 @@ define embed
 endef
 $B/lang/std/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
 	$(call embed,lang/std/std.h,EmbeddedFile std_files,$(STD_FILES))
-$B/graph/kernels/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/kernels/templates) Makefile
-	$(call embed,graph/kernels/templates.h,EmbeddedFile template_files,$(GRAPH_TEMPLATES))
-$B/graph/passes/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard graph/passes/rewrites) Makefile
-	$(call embed,graph/passes/rewrites.h,EmbeddedFile rewrite_files,$(GRAPH_REWRITES))
-$B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Makefile
-	$(call embed,graph/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
+$B/planner/kernels/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard planner/kernels/templates) \
+  Makefile
+	$(call embed,planner/kernels/templates.h,EmbeddedFile template_files,$(GRAPH_TEMPLATES))
+$B/planner/passes/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard planner/passes/rewrites) Makefile
+	$(call embed,planner/passes/rewrites.h,EmbeddedFile rewrite_files,$(GRAPH_REWRITES))
+$B/model/aot/project_text.c: $(PROJECT_FILES) $(wildcard model/aot/runtime) Makefile
+	$(call embed,model/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f ! -name '*.pyc' | LC_ALL=C sort | \

@@ -30,7 +30,7 @@ PASSED = ["CC", "CFLAGS", "CPPFLAGS", "LD", "LDFLAGS", "OBJCOPY", "GLIBC_FLOOR",
           "PROTOC_C"]
 # Made by re2c, bison and protoc-c.
 GENERATED = ["parser/lexer.c", "parser/grammar.c", "parser/grammar.h",
-             "graph/import/onnx/onnx.pb-c.c", "graph/import/onnx/onnx.pb-c.h"]
+             "import/onnx/onnx.pb-c.c", "import/onnx/onnx.pb-c.h"]
 # The parts of the C library, which every Linux has (PEP 600).
 SYSTEM = re.compile(r"lib(c|m|dl|pthread)\.so\.\d+|ld-linux[\w-]*\.so\.\d+")
 

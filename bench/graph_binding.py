@@ -1,4 +1,4 @@
-"""Nereid's C API for graphs (graph/nereid_graph.h) by ctypes, as far as benches use it.
+"""Nereid's C API for graphs (model/nereid_graph.h) by ctypes, as far as benches use it.
 
     model = Model("model.pt2", device, mode="default")
     outputs = model.run([(address, "f32", (8, 64)), ...], stream)

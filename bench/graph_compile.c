@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/api/model_api.h"
-#include "graph/compile/plan_kernels.h"
+#include "model/api/model_api.h"
+#include "planner/compile/plan_kernels.h"
 #include "runtime/support/parallel.h"
 
 enum { STAGES_MAX = 32 };

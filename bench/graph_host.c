@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/nereid_graph.h"
 #include "lang/base/strings.h"
+#include "model/nereid_graph.h"
 
 enum { ELEMENTS = 16, RUNS = 1000 };
 

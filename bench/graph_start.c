@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "runtime/support/tool.h"
 
 enum { STAGES_MAX = 8, RANK_MAX = 16 };

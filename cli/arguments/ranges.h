@@ -2,7 +2,7 @@
 #ifndef NEREID_CLI_ARGUMENTS_RANGES_H
 #define NEREID_CLI_ARGUMENTS_RANGES_H
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 
 typedef struct {
   nereid_graph_range *data; /* symbols are copies */

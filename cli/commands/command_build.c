@@ -13,7 +13,7 @@
 #include "cli/messages.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 
 enum {
   OPT_OUTPUT = REQUEST_OPTIONS_END,

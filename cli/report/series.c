@@ -8,7 +8,7 @@
 #include "cli/messages.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/markup.h"
-#include "graph/import/json.h"
+#include "import/text/json.h"
 #include "runtime/support/files.h"
 
 enum { POINTS_MOST = 10000 };

@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
 #define NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
 
-#include "graph/infer/node_builder.h"
+#include "graph/builders/node_builder.h"
 
 typedef struct {
   Node *mask;    /* what is left of it; NULL: nothing */

@@ -3,7 +3,7 @@
 #ifndef NEREID_GRAPH_BUILDERS_BOXES_BUILDER_H
 #define NEREID_GRAPH_BUILDERS_BOXES_BUILDER_H
 
-#include "graph/infer/node_builder.h"
+#include "graph/builders/node_builder.h"
 
 /* For each row of `chosen`, numbers that nereid.suppress gives, the indices of the chosen boxes in
  * their order, padded with -1 to `most`: all rows in one axis. */

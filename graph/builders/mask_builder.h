@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_BUILDERS_MASK_BUILDER_H
 #define NEREID_GRAPH_BUILDERS_MASK_BUILDER_H
 
-#include "graph/infer/node_builder.h"
+#include "graph/builders/node_builder.h"
 
 /* How many of a mask of one axis hold before each element that does, as i64. */
 Node *build_mask_number(Build *b, Node *mask);

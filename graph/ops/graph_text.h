@@ -15,7 +15,7 @@
 
 #include "graph/ir/graph.h"
 
-/* Reads a graph from a source of `d`, also one that print(graph) wrote (graph/import/text_forms.h);
+/* Reads a graph from a source of `d`, also one that print(graph) wrote (import/text/text_forms.h);
  * NULL after errors.  Types are what annotations say,
  * VALUE_UNKNOWN where there is none. */
 Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);

@@ -1,7 +1,7 @@
 /* A pass over any IR, as a row of data.
  *
  * A room that has passes lists them in order in one table: lower/passes.h for the tile IR and
- * nests, graph/passes.h for graphs.  The table makes the declarations, the list that runs, the
+ * nests, planner/passes.h for graphs.  The table makes the declarations, the list that runs, the
  * names that --run-passes and --dump-after accept, the rows of timing, and docs/passes.md.  Its
  * columns:
  *

@@ -4,7 +4,7 @@
  * has, and the interpreter's lock, which is released while the library works, protects the list. */
 #include <string.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "python/extension/extension.h"
 
 enum { RANK_MAX = 16 };

@@ -1,5 +1,5 @@
 /* The module's functions, its state, and its beginning. */
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "python/extension/extension.h"
 
 static struct PyModuleDef definition;

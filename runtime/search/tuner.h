@@ -5,7 +5,7 @@
  * each is measured, and when one is given up.  It takes problems with their candidates, and gives
  * each candidate a status and a time; new times become records.
  *
- * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune_plan.h) all of its
+ * `nereid tune` has one problem, a graph's mode max-autotune (model/execute/tune_plan.h) all of its
  * kernels'. */
 #ifndef NEREID_RUNTIME_SEARCH_TUNER_H
 #define NEREID_RUNTIME_SEARCH_TUNER_H

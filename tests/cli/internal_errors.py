@@ -16,7 +16,7 @@ LAUNCH = ["x_ptr=rand:f32[2,64]", "out_ptr=empty:f32[2,64]", "n_cols=64", "-D", 
 SIGNATURE = ["--sig", "x_ptr=*fp32,out_ptr=*fp32,n_cols=i32", "-D", "BLOCK=64"]
 MODEL, INPUT = "tests/models/mlp/model.pt2", "tests/models/mlp/input_0.npy"
 KERNEL_PASSES = [row[0] for _, row in rows("lower/passes.h", "KERNEL_PASSES")]
-GRAPH_PASSES = [row[0] for _, row in rows("graph/passes.h", "GRAPH_PASSES")]
+GRAPH_PASSES = [row[0] for _, row in rows("planner/passes.h", "GRAPH_PASSES")]
 
 # A command, and the stages of which it has some.
 COMMANDS = [

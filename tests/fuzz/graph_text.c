@@ -2,12 +2,12 @@
  * after each. */
 #include <string.h>
 
-#include "graph/compile/compile_plan.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/passes.h"
-#include "graph/passes/retype.h"
-#include "graph/plan/plan_text.h"
+#include "planner/compile/compile_plan.h"
+#include "planner/passes.h"
+#include "planner/passes/retype.h"
+#include "planner/plan/plan_text.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

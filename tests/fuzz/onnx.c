@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/import/onnx/onnx.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "import/onnx/onnx.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/import/pt2/pt2.h"
 #include "graph/ops/graph_text.h"
+#include "import/pt2/pt2.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

@@ -3,10 +3,10 @@
 
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/passes.h"
+#include "planner/passes.h"
 #include "tests/fuzz/common/fuzz.h"
 
-static const char *const corpus[] = {"tests/fuzz/rules/*", "graph/passes/rewrites/*.py", NULL};
+static const char *const corpus[] = {"tests/fuzz/rules/*", "planner/passes/rewrites/*.py", NULL};
 static const char *const words[] = {"class a:\n    def pattern(x):\n        ",
                                     "    def replacement(x):\n        return ",
                                     "    def pattern_2(x, y: float):\n        ",

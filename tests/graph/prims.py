@@ -668,7 +668,7 @@ def cases():
 
 
 def helpers(*names):
-    return "".join((ROOT / "graph/kernels/templates" / name).read_text() for name in names)
+    return "".join((ROOT / "planner/kernels/templates" / name).read_text() for name in names)
 
 
 HEADER = helpers(

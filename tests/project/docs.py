@@ -133,7 +133,7 @@ Levels, in this order:
 
 def passes():
     levels, kernels = "lang/base/pass.h", "lower/passes.h"
-    graphs, machines = "graph/passes.h", "lower/target/machine.h"
+    graphs, machines = "planner/passes.h", "lower/target/machine.h"
     note = NOTE.format("`, `".join((kernels, graphs, machines)))
     titles = ["pass", "takes", "gives", "conditions", "meaning"]
     plain = lambda *a: "\n" + table(*a).split("\n\n", 2)[-1].lstrip()

@@ -5,7 +5,7 @@ import ctypes, os, pathlib, re, struct, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
-HEADERS = ["runtime/nereid.h", "runtime/nereid_tune.h", "graph/nereid_graph.h"]
+HEADERS = ["runtime/nereid.h", "runtime/nereid_tune.h", "model/nereid_graph.h"]
 USAGE = -2
 # Callbacks, contexts and options may be NULL everywhere, a stream where it is one of several
 # arguments.

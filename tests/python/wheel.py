@@ -196,7 +196,7 @@ def check_sources(folder):
     tree = next(path for path in folder.iterdir() if path.is_dir())
     others = shutil.ignore_patterns("tests", "examples", "bench", "wheel", "torch-*")
     shutil.copytree(BUILD, tree / "build", symlinks=True, dirs_exist_ok=True, ignore=others)
-    for name in ("parser/lexer.c", "parser/grammar.c", "graph/import/onnx/onnx.pb-c.c"):
+    for name in ("parser/lexer.c", "parser/grammar.c", "import/onnx/onnx.pb-c.c"):
         (tree / "build" / name).unlink()
     wheel = build_wheel(folder, tree, **NO_TOOLS)
     if wheel:

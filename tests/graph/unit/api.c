@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "tests/support/tally.h"
 
 static const char ADD[] =

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "graph/execute/execute_state.h"
-#include "graph/nereid_graph.h"
-#include "graph/plan/plan_text.h"
+#include "model/execute/execute_state.h"
+#include "model/nereid_graph.h"
+#include "planner/plan/plan_text.h"
 #include "runtime/support/array.h"
 #include "runtime/support/tool.h"
 #include "tests/support/calls.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/api/model_api.h"
-#include "graph/execute/execute.h"
+#include "model/api/model_api.h"
+#include "model/execute/execute.h"
 #include "runtime/support/array.h"
 #include "tests/support/tally.h"
 

@@ -1,12 +1,12 @@
 /* What a caller can pass to a model and get from it, where text can't say it. */
-#include "graph/compile/compile_plan.h"
+#include "planner/compile/compile_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/api/model_api.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "model/api/model_api.h"
 #include "tests/support/tally.h"
 
 static const char MODEL[] =

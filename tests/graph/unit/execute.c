@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/execute/execute_state.h"
-#include "graph/plan/plan_text.h"
+#include "model/execute/execute_state.h"
+#include "planner/plan/plan_text.h"
 #include "runtime/support/array.h"
 #include "tests/support/tally.h"
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/compile/compile_plan.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/report/explain.h"
+#include "model/report/explain.h"
+#include "planner/compile/compile_plan.h"
 #include "tests/support/tally.h"
 
 /* A device that moves a byte and computes an operation each nanosecond. */

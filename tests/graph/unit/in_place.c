@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/api/model_api.h"
+#include "model/api/model_api.h"
 #include "tests/support/tally.h"
 
 /* The plan of a graph; body: its lines behind x, y [8, 8] and w [8, 8], of which a product ends a

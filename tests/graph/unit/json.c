@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/import/json.h"
+#include "import/text/json.h"
 #include "lang/base/strings.h"
 #include "tests/support/tally.h"
 

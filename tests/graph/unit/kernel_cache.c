@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/api/model_api.h"
-#include "graph/compile/plan_kernels.h"
+#include "model/api/model_api.h"
+#include "planner/compile/plan_kernels.h"
 #include "runtime/device/device.h"
 #include "runtime/support/tool.h"
 #include "tests/support/tally.h"

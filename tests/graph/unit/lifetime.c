@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "tests/support/tally.h"
 
 enum { WARM = 8, MANY = 500, FEW = 60 };

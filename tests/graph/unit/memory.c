@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/plan/buffer_pool.h"
+#include "planner/plan/buffer_pool.h"
 #include "tests/support/tally.h"
 
 static void check_number(bool ok, const char *what, long long got) {

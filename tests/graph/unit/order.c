@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/api/model_api.h"
-#include "graph/nereid_graph.h"
+#include "model/api/model_api.h"
+#include "model/nereid_graph.h"
 #include "tests/support/tally.h"
 
 enum { MATRICES = 4 };

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/decompose/decompose.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
-#include "graph/passes.h"
+#include "planner/decompose/decompose.h"
+#include "planner/passes.h"
 #include "tests/support/tally.h"
 
 typedef struct {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/import/pt2/pt2_read.h"
-#include "graph/import/pt2/sympy.h"
 #include "graph/ops/graph_text.h"
+#include "import/pt2/pt2_read.h"
+#include "import/pt2/sympy.h"
 #include "tests/support/tally.h"
 
 typedef struct {

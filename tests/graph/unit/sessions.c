@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "tests/support/tally.h"
 
 /* Two sums with a temporary between them, which is too large for one kernel's registers to keep. */

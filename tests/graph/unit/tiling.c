@@ -1,7 +1,7 @@
 /* The model that chooses tiles of products, and the blocks of attention. */
 
-#include "graph/tiling/tiling.h"
 #include "graph/analysis/attention.h"
+#include "planner/tiling/tiling.h"
 #include "tests/support/tally.h"
 
 static DevicePeaks gpu;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "graph/nereid_graph.h"
+#include "model/nereid_graph.h"
 #include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 

@@ -1,0 +1,20 @@
+/* Model files, mapped. */
+#ifndef NEREID_IMPORT_ARCHIVES_MAP_H
+#define NEREID_IMPORT_ARCHIVES_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file that is mapped. */
+typedef struct {
+  const char *path;
+  const uint8_t *bytes;
+  size_t size;
+} MappedFile;
+
+/* Maps the regular file of fd read-only and closes fd; munmap() frees it.  NULL with errno set,
+ * also if fd is negative.  One byte of an empty file can be mapped, though not read. */
+const uint8_t *map_descriptor(int fd, size_t *size);
+
+#endif

@@ -1,0 +1,170 @@
+#include "import/onnx/onnx.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "import/onnx/onnx_read.h"
+
+/* ---- messages ---- */
+
+bool onnx_error(Onnx *r, const char *where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  diag_error(r->diags, r->location, "%s: %s", where, arena_vprintf(r->arena, fmt, ap));
+  va_end(ap);
+  return false;
+}
+
+void onnx_note_lack(Onnx *r, const char *what, const char *node) {
+  for (size_t i = 0; i < r->lacks.len; i++) {
+    if (strcmp(r->lacks.data[i].what, what)) continue;
+    r->lacks.data[i].nodes++;
+    return;
+  }
+  if (r->lacks.len < ONNX_LACKS_MAX) vec_push(r->scratch, &r->lacks, ((OnnxLack){what, node, 1}));
+}
+
+void onnx_note_unknown(Onnx *r, const char *what, const char *node) {
+  r->found->unknown = true;
+  onnx_note_lack(r, what, node);
+}
+
+static bool report_lacks(Onnx *r) {
+  if (!r->lacks.len) return true;
+  r->found->lacks = true;
+  diag_error(r->diags, r->location, E_ONNX_LACKS, r->lacks.len);
+  for (size_t i = 0; i < r->lacks.len; i++) {
+    const OnnxLack *l = &r->lacks.data[i];
+    diag_note(r->diags, r->location, N_GRAPH_UNSUPPORTED, l->what, l->nodes,
+              l->nodes == 1 ? "" : "s", l->first, "");
+  }
+  return false;
+}
+
+/* ---- initializers ---- */
+
+bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
+  for (size_t i = 0; i < g->n_initializer; i++) {
+    Name name = pool_name(r->names, onnx_text(g->initializer[i]->name));
+    OnnxValue *v = onnx_value_of_tensor(r, g->initializer[i], name);
+    if (!v || !onnx_scope_define(r, s, v)) return false;
+  }
+  for (size_t i = 0; i < g->n_sparse_initializer; i++) {
+    const Onnx__Tensor *t = g->sparse_initializer[i]->values;
+    onnx_note_unknown(r, "sparse tensors", t ? onnx_text(t->name) : "?");
+  }
+  return true;
+}
+
+/* ---- outputs ---- */
+
+typedef VEC(OnnxValue *) Values;
+
+/* A sequence that the model returns is its tensors, one after the other; an optional value that is
+ * absent is None. */
+static bool find_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g, Values *out) {
+  for (size_t i = 0; i < g->n_output; i++) {
+    OnnxValue *v;
+    const char *name = onnx_text(g->output[i]->name);
+    if (!onnx_lookup(r, s, name, "outputs", &v)) return false;
+    bool absent = !v && *name;
+    if (!v && !absent) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, name);
+    if (absent || v->type.kind != VALUE_LIST) vec_push(r->scratch, out, v);
+    else
+      for (uint32_t k = 0; k < v->nitems; k++) vec_push(r->scratch, out, v->items[k]);
+  }
+  return true;
+}
+
+static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
+  Values values = {0};
+  if (!find_outputs(r, s, g, &values)) return false;
+  Arg list = arg_list(r->graph, (uint32_t)values.len);
+  list.tuple = true;
+  for (uint32_t i = 0; i < list.n; i++) {
+    OnnxValue *v = values.data[i];
+    Node *n = v && v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
+    if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, v->name);
+    list.items[i] = n ? arg_node(n) : arg_none();
+  }
+  Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
+  n->location = r->location;
+  n->args[0] = list;
+  graph_fresh_name(r->graph, n, "output");
+  return true;
+}
+
+static void return_inputs(Onnx *r) {
+  uint32_t n = 0;
+  for (const Node *x = r->graph->first; x; x = x->next) n++;
+  Arg list = arg_list(r->graph, n);
+  list.tuple = true;
+  n = 0;
+  for (Node *x = r->graph->first; x; x = x->next) list.items[n++] = arg_node(x);
+  Node *output = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
+  output->location = r->location;
+  output->args[0] = list;
+  graph_fresh_name(r->graph, output, "output");
+}
+
+/* ---- the model ---- */
+
+static bool read_model(void *reader) {
+  Onnx *r = reader;
+  r->model = onnx_unpack(r->file, r->scratch);
+  if (!r->model) return false;
+  const Onnx__Graph *g = r->model->graph;
+  onnx_find_functions(r);
+  OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
+  bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g) &&
+            onnx_nodes(r, &s, g->node, g->n_node) && read_graph_outputs(r, &s, g);
+  graph_part_names(r->graph);
+  return report_lacks(r) && ok;
+}
+
+static bool read_inputs_alone(void *reader) {
+  Onnx *r = reader;
+  r->model = onnx_unpack(r->file, r->scratch);
+  if (!r->model) return false;
+  const Onnx__Graph *g = r->model->graph;
+  OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
+  bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g);
+  for (size_t i = 0; i < g->n_output; i++) {
+    OnnxOutput o = onnx_declared_output(r, g->output[i]);
+    vec_push(r->arena, &r->found->outputs, o);
+  }
+  if (ok) return_inputs(r);
+  graph_part_names(r->graph);
+  return report_lacks(r) && ok;
+}
+
+static Graph *read_by(bool (*read)(void *), Onnx r) {
+  r.location = onnx_location(r.file);
+  r.scratch = arena_child(r.arena);
+  r.graph = graph_new(r.arena, r.names, r.diags);
+  r.graph->extremes_of_none = true;
+  r.graph->notes_relations = true; /* rules rely on sizes of which no node is left */
+  bool ok = read(&r);
+  r.graph->notes_relations = false;
+  arena_free(r.scratch);
+  return ok ? r.graph : NULL;
+}
+
+Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w,
+                 OnnxFindings *found) {
+  return read_by(read_model, (Onnx){.arena = a,
+                                    .names = names,
+                                    .diags = d,
+                                    .file = f,
+                                    .given = given,
+                                    .weights = w,
+                                    .found = found});
+}
+
+Graph *onnx_read_inputs(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given,
+                        OnnxFindings *found) {
+  return read_by(
+      read_inputs_alone,
+      (Onnx){.arena = a, .names = names, .diags = d, .file = f, .given = given, .found = found});
+}

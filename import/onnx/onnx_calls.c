@@ -1,0 +1,218 @@
+/* Queries of rules about their call, and their error messages. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "import/onnx/onnx_read.h"
+
+/* ---- what cannot be ---- */
+
+void onnx_fail(OnnxCall *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(c->r->arena, fmt, ap);
+  va_end(ap);
+  onnx_error(c->r, onnx_where(c->r, c->proto), "%s", text);
+  c->told = true;
+  longjmp(c->b.in.failed, 1);
+}
+
+void onnx_lack(OnnxCall *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(c->r->arena, fmt, ap);
+  va_end(ap);
+  text = arena_printf(c->r->arena, "%s: %s", onnx_text(c->proto->op_type), text);
+  onnx_note_lack(c->r, text, onnx_where(c->r, c->proto));
+  longjmp(c->b.in.failed, 1);
+}
+
+/* ---- inputs ---- */
+
+bool onnx_has(const OnnxCall *c, uint32_t i) { return i < c->nin && c->in[i]; }
+
+static OnnxValue *need_value(OnnxCall *c, uint32_t i) {
+  if (!onnx_has(c, i)) onnx_fail(c, E_ONNX_INPUT, i + 1);
+  if (c->in[i]->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  return c->in[i];
+}
+
+Node *onnx_node_of(OnnxCall *c, OnnxValue *v) {
+  if (v->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  if (v->absent) onnx_lack(c, "an optional value that is absent");
+  Node *n = onnx_value_node(c->r, v);
+  if (!n) longjmp(c->b.in.failed, 1);
+  return n;
+}
+
+Node *onnx_in(OnnxCall *c, uint32_t i) { return onnx_node_of(c, need_value(c, i)); }
+
+Node *onnx_optional(OnnxCall *c, uint32_t i) { return onnx_has(c, i) ? onnx_in(c, i) : NULL; }
+
+const ValueType *onnx_type(OnnxCall *c, uint32_t i) { return &need_value(c, i)->type; }
+
+static const OnnxKnown *known_elements(OnnxCall *c, OnnxValue *v, bool demand) {
+  size_t errors = diag_errors(c->r->diags);
+  const OnnxKnown *k = onnx_value_known(c->r, v, demand);
+  if (diag_errors(c->r->diags) > errors) longjmp(c->b.in.failed, 1);
+  return k;
+}
+
+const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i) {
+  return onnx_has(c, i) ? known_elements(c, c->in[i], c->demanding) : NULL;
+}
+
+const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
+  OnnxValue *v = need_value(c, i);
+  const OnnxKnown *k = known_elements(c, v, true);
+  if (k) return k;
+  const Node *input = onnx_value_source(v);
+  if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, input->name);
+  onnx_fail(c, E_ONNX_UNKNOWN, v->name);
+}
+
+const OnnxKnown *onnx_need_list(OnnxCall *c, uint32_t i) {
+  const OnnxKnown *k = onnx_need(c, i);
+  if (k->rank > 1 || dtype_is_float(k->dtype)) onnx_fail(c, E_ONNX_VECTOR, c->in[i]->name);
+  return k;
+}
+
+uint32_t onnx_need_dims(OnnxCall *c, uint32_t i, Dim *out) {
+  const OnnxKnown *k = onnx_need_list(c, i);
+  if (k->n > GRAPH_RANK_MAX) onnx_fail(c, E_ONNX_RANK, (size_t)k->n, GRAPH_RANK_MAX);
+  for (uint32_t j = 0; j < k->n; j++) out[j] = k->at[j].dim;
+  return k->n;
+}
+
+static int64_t literal_element(OnnxCall *c, uint32_t i, Dim d) {
+  if (!dim_is_int(d)) onnx_fail(c, E_ONNX_SYMBOLIC, c->in[i]->name, infer_dim_text(&c->b.in, d));
+  return d->value;
+}
+
+uint32_t onnx_need_ints(OnnxCall *c, uint32_t i, int64_t *out) {
+  Dim dims[GRAPH_RANK_MAX];
+  uint32_t n = onnx_need_dims(c, i, dims);
+  for (uint32_t j = 0; j < n; j++) out[j] = literal_element(c, i, dims[j]);
+  return n;
+}
+
+Dim onnx_need_dim(OnnxCall *c, uint32_t i) {
+  const OnnxKnown *k = onnx_need_list(c, i);
+  if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[i]->name);
+  return k->at[0].dim;
+}
+
+int64_t onnx_need_int(OnnxCall *c, uint32_t i) {
+  return literal_element(c, i, onnx_need_dim(c, i));
+}
+
+double onnx_need_number(OnnxCall *c, uint32_t i) {
+  const OnnxKnown *k = onnx_need(c, i);
+  if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[i]->name);
+  return dtype_is_float(k->dtype) ? k->at[0].number : (double)literal_element(c, i, k->at[0].dim);
+}
+
+/* ---- axes ---- */
+
+uint32_t onnx_axis(OnnxCall *c, int64_t axis, uint32_t rank) {
+  int64_t n = rank;
+  if (axis < -n || axis >= n) onnx_fail(c, E_GRAPH_AXIS, (long long)axis, rank);
+  return (uint32_t)(axis < 0 ? axis + n : axis);
+}
+
+uint32_t onnx_axis_attr(OnnxCall *c, const char *name, int64_t otherwise, uint32_t rank) {
+  return onnx_axis(c, onnx_int(c, name, otherwise), rank);
+}
+
+uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t rank) {
+  uint32_t set = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t bit = 1u << onnx_axis(c, axes[i], rank);
+    if (set & bit) onnx_fail(c, E_GRAPH_AXIS_TWICE, (long long)axes[i]);
+    set |= bit;
+  }
+  return set;
+}
+
+/* ---- results ---- */
+
+bool onnx_wants(const OnnxCall *c, uint32_t i) { return i < c->nout && c->out[i]; }
+
+/* A node that the rule made takes the name of the value that it is. */
+static void rename_result(OnnxCall *c, Node *n, const char *name) {
+  if (n->id < c->first_id || n->kind == NODE_INPUT) return;
+  graph_forget_name(c->r->graph, n);
+  graph_fresh_name(c->r->graph, n, onnx_identifier(c->r, name, "value"));
+}
+
+/* An operator's result of bytes has elements of as few bits as its operands: those that change
+ * elements, not only where they are, say what they make (onnx_set_bits). */
+static void keep_bits(OnnxCall *c, OnnxValue *v) {
+  for (uint32_t i = 0; i < c->nin; i++)
+    if (c->in[i] && c->in[i]->bits && c->in[i]->type.dtype == v->type.dtype)
+      v->bits = c->in[i]->bits;
+}
+
+void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits) {
+  if (onnx_wants(c, i)) c->out[i]->bits = bits;
+}
+
+void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
+  if (!onnx_wants(c, i)) return;
+  OnnxValue *v = c->out[i];
+  v->node = n;
+  v->type = n->type;
+  keep_bits(c, v);
+  rename_result(c, n, v->name);
+}
+
+void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v) {
+  if (!onnx_wants(c, i)) return;
+  Name name = c->out[i]->name;
+  *c->out[i] = *v;
+  c->out[i]->name = name;
+}
+
+void onnx_set_absent(OnnxCall *c, uint32_t i) {
+  if (onnx_wants(c, i)) c->out[i]->absent = true;
+}
+
+void onnx_evaluates(OnnxCall *c, uint32_t n) {
+  if (onnx_count_elements(c->r, onnx_where(c->r, c->proto), n)) return;
+  c->told = true;
+  longjmp(c->b.in.failed, 1);
+}
+
+OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape) {
+  uint32_t n = 1;
+  if (rank > GRAPH_RANK_MAX || !onnx_can_know(rank, shape)) return NULL;
+  OnnxKnown *k = ARENA_NEW(c->r->arena, OnnxKnown);
+  int64_t *copy = ARENA_ARRAY(c->r->arena, int64_t, rank);
+  for (uint32_t i = 0; i < rank; i++) n *= (uint32_t)(copy[i] = shape[i]);
+  onnx_evaluates(c, n);
+  *k = (OnnxKnown){t, rank, copy, n, NULL};
+  k->at = ARENA_ARRAY(c->r->arena, OnnxElement, n);
+  return k;
+}
+
+void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {
+  if (!onnx_wants(c, i)) return;
+  onnx_value_set_known(c->r, c->out[i], k);
+  keep_bits(c, c->out[i]);
+}
+
+Node *onnx_constant(OnnxCall *c, const OnnxKnown *k) {
+  OnnxValue *v = onnx_value_new(c->r, c->stand.name);
+  v->maker = c;
+  onnx_value_set_known(c->r, v, k);
+  Node *n = onnx_value_node(c->r, v);
+  if (!n) longjmp(c->b.in.failed, 1);
+  return n;
+}
+
+Node *onnx_scalar(OnnxCall *c, double value, DType t) {
+  bool whole = !dtype_is_float(t) && value == floor(value) && fabs(value) < 9e15;
+  Arg a = whole ? build_int(&c->b, (int64_t)value) : arg_float(value);
+  return build_full(&c->b, 0, NULL, a, t);
+}

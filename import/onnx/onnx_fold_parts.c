@@ -1,0 +1,165 @@
+/* Operators that take parts of vectors that shapes are computed with, or put parts together, on
+ * elements that are known while a model is read. */
+#include <string.h>
+
+#include "import/onnx/onnx_op.h"
+
+static int64_t *indices_new(OnnxCall *c, uint32_t n) {
+  return ARENA_ARRAY(c->b.in.g->arena, int64_t, n);
+}
+
+/* The tensor as [outer, size of the axis, inner]. */
+typedef struct {
+  uint32_t outer, size, inner;
+} Split;
+
+static Split split_at(const OnnxKnown *x, uint32_t axis) {
+  Split s = {1, (uint32_t)x->shape[axis], 1};
+  for (uint32_t i = 0; i < axis; i++) s.outer *= (uint32_t)x->shape[i];
+  for (uint32_t i = axis + 1; i < x->rank; i++) s.inner *= (uint32_t)x->shape[i];
+  return s;
+}
+
+/* The elements at `indices` along an axis, whose position in the result `shape` has. */
+static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int64_t *indices,
+                       uint32_t n, uint32_t rank, const int64_t *shape) {
+  OnnxKnown *out = onnx_known_new(c, x->dtype, rank, shape);
+  Split s = split_at(x, axis);
+  if (!out) return false;
+  OnnxElement *to = out->at;
+  for (uint32_t o = 0; o < s.outer; o++)
+    for (uint32_t i = 0; i < n; i++)
+      for (uint32_t k = 0; k < s.inner; k++)
+        *to++ = x->at[(o * s.size + (uint32_t)indices[i]) * s.inner + k];
+  onnx_set_known(c, 0, out);
+  return true;
+}
+
+bool onnx_fold_gather(OnnxCall *c) {
+  const OnnxKnown *x = onnx_known(c, 0), *index = onnx_known(c, 1);
+  int64_t shape[GRAPH_RANK_MAX];
+  if (!x || !index || !x->rank || x->rank + index->rank > GRAPH_RANK_MAX) return false;
+  uint32_t axis = onnx_axis_attr(c, "axis", 0, x->rank), rank = 0;
+  int64_t size = x->shape[axis], *indices = indices_new(c, index->n);
+  for (uint32_t i = 0; i < index->n; i++) {
+    if (dtype_is_float(index->dtype) || !dim_is_int(index->at[i].dim)) return false;
+    indices[i] = index->at[i].dim->value;
+    if (indices[i] < 0) indices[i] += size;
+    if (indices[i] < 0 || indices[i] >= size) return false;
+  }
+  for (uint32_t i = 0; i < axis; i++) shape[rank++] = x->shape[i];
+  for (uint32_t i = 0; i < index->rank; i++) shape[rank++] = index->shape[i];
+  for (uint32_t i = axis + 1; i < x->rank; i++) shape[rank++] = x->shape[i];
+  return set_picked(c, x, axis, indices, index->n, rank, shape);
+}
+
+/* The indices of start, start + step, ... before end, which count as in Python. */
+static uint32_t slice_indices(int64_t size, int64_t start, int64_t end, int64_t step,
+                              int64_t *indices) {
+  uint32_t n = 0;
+  if (start < 0) start = start < -size ? -1 : start + size;
+  if (end < 0) end = end < -size ? -1 : end + size;
+  if (step > 0) {
+    if (start < 0) start = 0;
+    for (; start < end && start < size; start += step < size ? step : size) indices[n++] = start;
+  } else {
+    if (start >= size) start = size - 1;
+    for (; start > end && start >= 0; start -= step > -size ? -step : size) indices[n++] = start;
+  }
+  return n;
+}
+
+typedef struct {
+  uint32_t axis;
+  int64_t start, end, step;
+} Slice;
+
+/* Before opset 10 the numbers are attributes; false if they aren't of one axis. */
+static bool read_attributes(OnnxCall *c, uint32_t rank, Slice *s) {
+  uint32_t n, naxes = 0;
+  const int64_t *starts = onnx_ints(c, "starts", &n), *ends = onnx_ints(c, "ends", &n);
+  const int64_t *axes = onnx_ints(c, "axes", &naxes);
+  if (!starts || !ends || n != 1) return false;
+  *s = (Slice){axes && naxes ? onnx_axis(c, axes[0], rank) : 0, *starts, *ends, 1};
+  return true;
+}
+
+static bool read_slice(OnnxCall *c, uint32_t rank, Slice *s) {
+  enum { START = 1, END, AXES, STEPS };
+  if (c->opset < 10) return read_attributes(c, rank, s);
+  for (uint32_t i = START; i < c->nin; i++)
+    if (onnx_has(c, i) && (!onnx_known(c, i) || onnx_known(c, i)->n != 1)) return false;
+  Dim first = onnx_need_dim(c, START), last = onnx_need_dim(c, END);
+  if (!dim_is_int(first) || !dim_is_int(last)) return false;
+  uint32_t axis = onnx_has(c, AXES) ? onnx_axis(c, onnx_need_int(c, AXES), rank) : 0;
+  int64_t step = onnx_has(c, STEPS) ? onnx_need_int(c, STEPS) : 1;
+  *s = (Slice){axis, first->value, last->value, step};
+  return true;
+}
+
+/* Along one axis. */
+bool onnx_fold_slice(OnnxCall *c) {
+  const OnnxKnown *x = onnx_known(c, 0);
+  int64_t shape[GRAPH_RANK_MAX];
+  Slice s;
+  if (!x || !x->rank || !read_slice(c, x->rank, &s) || s.step == 0 || s.step == INT64_MIN)
+    return false;
+  int64_t size = x->shape[s.axis], *indices = indices_new(c, (uint32_t)size);
+  uint32_t n = slice_indices(size, s.start, s.end, s.step, indices);
+  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  shape[s.axis] = n;
+  return set_picked(c, x, s.axis, indices, n, x->rank, shape);
+}
+
+/* The axes of the operand in the result's order. */
+static bool read_order(OnnxCall *c, uint32_t rank, uint32_t *order) {
+  uint32_t n = 0, set = 0;
+  const int64_t *perm = onnx_ints(c, "perm", &n);
+  if (perm && n != rank) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    order[i] = perm ? onnx_axis(c, perm[i], rank) : rank - 1 - i;
+    set |= 1u << order[i];
+  }
+  return set == (1u << rank) - 1;
+}
+
+bool onnx_fold_transpose(OnnxCall *c) {
+  const OnnxKnown *x = onnx_known(c, 0);
+  uint32_t order[GRAPH_RANK_MAX], step[GRAPH_RANK_MAX];
+  int64_t shape[GRAPH_RANK_MAX];
+  if (!x || !read_order(c, x->rank, order)) return false;
+  for (uint32_t i = x->rank, n = 1; i--; n *= (uint32_t)x->shape[i]) step[i] = n;
+  for (uint32_t i = 0; i < x->rank; i++) shape[i] = x->shape[order[i]];
+  OnnxKnown *out = onnx_known_new(c, x->dtype, x->rank, shape);
+  if (!out) return false;
+  for (uint32_t at = 0; at < out->n; at++) {
+    uint32_t from = 0, rest = at;
+    for (uint32_t i = x->rank; i--; rest /= (uint32_t)shape[i])
+      from += step[order[i]] * (rest % (uint32_t)shape[i]);
+    out->at[at] = x->at[from];
+  }
+  onnx_set_known(c, 0, out);
+  return true;
+}
+
+/* Scalars count as vectors of one, in the oldest files. */
+bool onnx_fold_concat(OnnxCall *c) {
+  int64_t total = 0;
+  DType t = DT_NONE;
+  for (uint32_t i = 0; i < c->nin; i++) {
+    const OnnxKnown *x = onnx_known(c, i);
+    if (!x || x->rank != 1 || (t && x->dtype != t)) return false;
+    total += x->n;
+    t = x->dtype;
+  }
+  OnnxKnown *out = t ? onnx_known_new(c, t, 1, &total) : NULL;
+  if (!out) return false;
+  onnx_ignore(c, "axis");
+  OnnxElement *to = out->at;
+  for (uint32_t i = 0; i < c->nin; i++) {
+    const OnnxKnown *x = onnx_known(c, i);
+    for (uint32_t k = 0; k < x->n; k++) *to++ = x->at[k];
+  }
+  onnx_set_known(c, 0, out);
+  return true;
+}

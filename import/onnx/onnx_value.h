@@ -1,0 +1,48 @@
+/* Values while an ONNX model is read.
+ *
+ * A value is a named tensor: an input, an initializer, or a node's result.  It has a node of the
+ * graph, or elements that are known, or both: a node is made of known elements when something needs
+ * it.  A sequence is a list of such values. */
+#ifndef NEREID_IMPORT_ONNX_ONNX_VALUE_H
+#define NEREID_IMPORT_ONNX_ONNX_VALUE_H
+
+#include "graph/ir/graph.h"
+
+struct Onnx__Tensor;
+typedef struct OnnxCall OnnxCall;
+
+/* Tensors of more elements are never evaluated while the model is read. */
+enum { ONNX_KNOWN_MAX = 4096 };
+
+typedef union {
+  Dim dim;       /* of integers, and of booleans, which are 0 or 1 */
+  double number; /* of floats */
+} OnnxElement;
+
+/* A tensor with known elements, in row-major order. */
+typedef struct {
+  DType dtype;
+  uint32_t rank;
+  const int64_t *shape;
+  uint32_t n;
+  OnnxElement *at;
+} OnnxKnown;
+
+typedef struct OnnxValue OnnxValue;
+struct OnnxValue {
+  Name name;
+  ValueType type; /* VALUE_UNKNOWN: depends on something that is not supported */
+  Node *node;     /* NULL: not made yet */
+  const OnnxKnown *known;
+  const struct Onnx__Tensor *tensor; /* an initializer */
+  OnnxCall *maker;                   /* what the value is a result of, NULL for inputs */
+  Node *input;                       /* the user's input that it is */
+  uint32_t number;                   /* which of the maker's results, or of the user's inputs */
+  uint8_t bits;                      /* of each element, where it has fewer than its dtype: 4, 2 */
+  bool absent;                       /* an optional value, or an argument that a call leaves out */
+  bool evaluated;                    /* whether `known` can be found was tried, in vain */
+  OnnxValue **items;                 /* VALUE_LIST: a sequence */
+  uint32_t nitems;
+};
+
+#endif

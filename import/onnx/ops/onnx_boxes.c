@@ -1,0 +1,136 @@
+/* Boxes in images: those to keep of many, and what an image has in each. */
+#include <string.h>
+
+#include "graph/builders/boxes_builder.h"
+#include "graph/messages.h"
+#include "import/onnx/onnx_op.h"
+
+/* ---- NonMaxSuppression ---- */
+
+/* [lower corner, upper corner], in the order of axes that the model has, of the boxes along the
+ * last axis: two corners in any order, or a center and sizes. */
+static Node *corners_of(OnnxCall *c, Node *boxes) {
+  Build *b = &c->b;
+  uint32_t last = rank_of(boxes) - 1;
+  Dim zero = build_const(b, 0), two = build_const(b, 2), four = build_const(b, 4);
+  Node *first = build_slice(b, boxes, last, zero, two, 1);
+  Node *second = build_slice(b, boxes, last, two, four, 1);
+  Node *ends[] = {first, second};
+  if (onnx_flag(c, "center_point_box", false)) {
+    Node *half = build_with(b, OP_aten_mul_Tensor, second, arg_float(0.5));
+    ends[0] = build_sub(b, first, half);
+    ends[1] = build_add(b, first, half);
+  } else {
+    ends[0] = build_op2(b, OP_aten_minimum_default, first, second);
+    ends[1] = build_op2(b, OP_aten_maximum_default, first, second);
+  }
+  return build_cat(b, 2, ends, last);
+}
+
+/* One number, which is 0 where it is left out. */
+static Node *threshold_of(OnnxCall *c, uint32_t i, DType t) {
+  if (!onnx_has(c, i)) return onnx_scalar(c, 0, t);
+  return build_to(&c->b, build_view(&c->b, onnx_in(c, i), 0, NULL), t);
+}
+
+/* -1 for boxes that may be chosen, for each of `rows` rows. */
+static Node *candidates(OnnxCall *c, Node *scores) {
+  Build *b = &c->b;
+  Node *waits = onnx_scalar(c, -1, DT_I32), *out = onnx_scalar(c, -2, DT_I32);
+  if (!onnx_has(c, 4)) return build_full(b, 2, scores->type.shape, build_int(b, -1), DT_I32);
+  Node *least = threshold_of(c, 4, scores->type.dtype);
+  Node *high = build_op2(b, OP_aten_gt_Tensor, scores, least);
+  return build_where(b, high, arg_node(waits), arg_node(out));
+}
+
+/* [batch, class, box] for each of the elements that hold the number of a box. */
+static Node *named_boxes(Build *b, Node *boxes, Dim most, Dim classes) {
+  Node *full = build_with(b, OP_aten_ge_Scalar, boxes, build_int(b, 0));
+  Node *index = build_select(b, build_op1(b, OP_aten_nonzero_default, full), 1, build_const(b, 0));
+  Arg args[] = {arg_node(boxes), build_int(b, 0), arg_node(index)};
+  Node *row = build_with(b, OP_aten_floor_divide_default, index, arg_dim(most));
+  Node *columns[] = {build_with(b, OP_aten_floor_divide_default, row, arg_dim(classes)),
+                     build_with(b, OP_aten_remainder_Tensor, row, arg_dim(classes)),
+                     build(b, OP_aten_index_select_default, 3, args)};
+  for (int i = 0; i < 3; i++) columns[i] = build_unsqueeze(b, columns[i], 1);
+  return build_cat(b, 3, columns, 1);
+}
+
+/* Scores are [batch, class, box]. */
+void onnx_op_non_max_suppression(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *boxes = onnx_in(c, 0), *scores = onnx_in(c, 1);
+  infer_rank(&b->in, &boxes->type, 3, 3);
+  infer_rank(&b->in, &scores->type, 3, 3);
+  Dim zero = build_const(b, 0), none[] = {zero, build_const(b, 3)};
+  Dim batches = scores->type.shape[0], classes = scores->type.shape[1], n = scores->type.shape[2];
+  Dim most = onnx_has(c, 2) ? dim_max(d, zero, dim_min(d, onnx_need_dim(c, 2), n)) : zero;
+  Dim rows[] = {dim_mul(d, batches, classes), n};
+  Node *corners = corners_of(c, boxes);
+  if (dim_is(most, 0) || dim_is(rows[0], 0)) {
+    onnx_set(c, 0, build_full(b, 2, none, build_int(b, 0), DT_I64));
+    return;
+  }
+  scores = build_view(b, scores, 2, rows);
+  Node *batch =
+      build_with(b, OP_aten_floor_divide_default, build_arange(b, rows[0]), arg_dim(classes));
+  Node *chosen = build(
+      b, OP_nereid_suppress_default,
+      ARGS(arg_node(candidates(c, scores)), arg_node(batch), arg_node(scores), arg_node(corners),
+           arg_node(threshold_of(c, 3, scores->type.dtype)), arg_dim(most)));
+  onnx_set(c, 0, named_boxes(b, build_chosen_boxes(b, chosen, most), most, classes));
+}
+
+/* ---- RoiAlign ---- */
+
+static bool is_one_of(OnnxCall *c, const char *attribute, Name word, const char *yes,
+                      const char *no) {
+  bool found = !strcmp(word, yes);
+  if (!found && strcmp(word, no)) onnx_fail(c, E_ONNX_ATTR_VALUE, attribute, word);
+  return found;
+}
+
+void onnx_op_roi_align(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *rois = onnx_in(c, 1), *batch = build_to(b, onnx_in(c, 2), DT_I64);
+  infer_rank(&b->in, &x->type, 4, 4);
+  int64_t count = onnx_int(c, "sampling_ratio", 0);
+  if (count <= 0) onnx_lack(c, "as many samples as a box is large (sampling_ratio 0)");
+  int64_t height = onnx_int(c, "output_height", 1), width = onnx_int(c, "output_width", 1);
+  if (count > INT32_MAX || height > INT32_MAX || width > INT32_MAX)
+    onnx_lack(c, "more than 2^31 samples");
+  if (height < 0 || width < 0)
+    onnx_fail(c, E_ONNX_NEGATIVE, (long long)(height < width ? height : width));
+  const char *half = "half_pixel", *no_half = "output_half_pixel";
+  Name place = onnx_string(c, "coordinate_transformation_mode", c->opset < 16 ? no_half : half);
+  RoiAlign r = {.scale = onnx_float(c, "spatial_scale", 1),
+                .half = is_one_of(c, "coordinate_transformation_mode", place, half, no_half),
+                .max = is_one_of(c, "mode", onnx_string(c, "mode", "avg"), "max", "avg"),
+                .height = height,
+                .width = width,
+                .count = count};
+  onnx_set(c, 0, build_roi_align(b, x, rois, batch, &r));
+}
+
+/* ---- DeformConv ---- */
+
+static void read_pair(OnnxCall *c, const char *name, int64_t otherwise, int64_t out[2]) {
+  uint32_t n;
+  const int64_t *list = onnx_ints(c, name, &n);
+  if (list && n != 2 && n != 4) onnx_lack(c, "other than two axes");
+  for (int i = 0; i < 2; i++) out[i] = list ? list[i] : otherwise;
+}
+
+void onnx_op_deform_conv(OnnxCall *c) {
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *offset = onnx_in(c, 2);
+  DeformConv d = {.groups = onnx_int(c, "group", 1),
+                  .offset_groups = onnx_int(c, "offset_group", 1)};
+  if (rank_of(x) != 4) onnx_lack(c, "other than two axes");
+  read_pair(c, "strides", 1, d.stride);
+  read_pair(c, "pads", 0, d.pad);
+  read_pair(c, "dilations", 1, d.dilation);
+  onnx_set(
+      c, 0,
+      build_deform_conv(&c->b, x, weight, offset, onnx_optional(c, 4), onnx_optional(c, 3), &d));
+}

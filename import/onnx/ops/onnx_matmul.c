@@ -1,0 +1,32 @@
+/* Products of matrices. */
+#include "import/onnx/onnx_op.h"
+
+void onnx_op_matmul(OnnxCall *c) {
+  onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
+}
+
+static Node *scale_product(OnnxCall *c, Node *x, double factor) {
+  if (factor == 1) return x;
+  return build_to(&c->b, build_with(&c->b, OP_aten_mul_Tensor, x, arg_float(factor)),
+                  x->type.dtype);
+}
+
+/* alpha * A' * B' + beta * C, where A' is A or its transpose. */
+void onnx_op_gemm(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1), *z = onnx_optional(c, 2);
+  infer_rank(&b->in, &x->type, 2, 2);
+  infer_rank(&b->in, &y->type, 2, 2);
+  onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
+  bool left = onnx_flag(c, "transA", false), right = onnx_flag(c, "transB", false);
+  double alpha = onnx_float(c, "alpha", 1), beta = onnx_float(c, "beta", 1);
+  if (left) x = build_transpose(b, x, 0, 1);
+  if (right && z && alpha == 1 && beta == 1 && rank_of(z) == 1) {
+    Arg args[] = {arg_node(x), arg_node(y), arg_node(z)};
+    onnx_set(c, 0, build(b, OP_aten_linear_default, 3, args));
+    return;
+  }
+  if (right) y = build_transpose(b, y, 0, 1);
+  Node *product = scale_product(c, build_op2(b, OP_aten_mm_default, x, y), alpha);
+  onnx_set(c, 0, z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product);
+}

@@ -1,0 +1,209 @@
+/* Pools: reductions over windows. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "import/onnx/ops/onnx_window.h"
+
+static const OpId max_targets[] = {OP_aten_max_pool1d_default, OP_aten_max_pool2d_default,
+                                   OP_aten_max_pool3d_default};
+static const OpId average_targets[] = {OP_aten_avg_pool1d_default, OP_aten_avg_pool2d_default,
+                                       OP_aten_avg_pool3d_default};
+
+/* ATen pads at most half a window, on both sides alike. */
+static bool aten_pads(const OnnxWindow *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (w->before[i] > w->kernel[i] / 2) return false;
+  return onnx_window_is_even(w);
+}
+
+static Arg least_of(OnnxCall *c, DType t) {
+  if (dtype_is_float(t)) return arg_float(-INFINITY);
+  unsigned bits = dtype_bits(t);
+  return build_int(&c->b, dtype_is_signed(t) ? -(INT64_C(1) << (bits - 1)) : 0);
+}
+
+static void pool_args(OnnxCall *c, const OnnxWindow *w, Node *x, Arg *out) {
+  out[0] = arg_node(x);
+  out[1] = onnx_window_arg(c, w, w->kernel);
+  out[2] = onnx_window_arg(c, w, w->stride);
+  out[3] = onnx_window_arg(c, w, w->before);
+  out[4] = onnx_window_arg(c, w, w->dilation);
+}
+
+/* ATen counts the elements of a plane, ONNX those of the tensor; with storage_order 1 it takes a
+ * plane column by column. */
+static Node *indices_in_tensor(OnnxCall *c, Node *indices, const Node *x) {
+  Build *b = &c->b;
+  Dims *d = b->in.g->dims;
+  uint32_t spatial = all_axes(x) & ~3u, rank = rank_of(x);
+  Dim size = build_count(b, x, spatial), planes = build_count(b, x, 3), shape[GRAPH_RANK_MAX];
+  if (onnx_flag(c, "storage_order", false)) {
+    if (rank != 4) onnx_lack(c, "storage_order 1 of %u axes", rank - 2);
+    Arg width = arg_dim(x->type.shape[3]), height = arg_dim(x->type.shape[2]);
+    Node *row = build_with(b, OP_aten_floor_divide_default, indices, width);
+    Node *column = build_with(b, OP_aten_remainder_Tensor, indices, width);
+    indices = build_add(b, build_with(b, OP_aten_mul_Tensor, column, height), row);
+  }
+  for (uint32_t i = 0; i < rank; i++) shape[i] = i < 2 ? x->type.shape[i] : dim_int(d, 1);
+  Node *first = build_with(b, OP_aten_mul_Tensor, build_arange(b, planes), arg_dim(size));
+  return build_add(b, indices, build_view(b, first, rank, shape));
+}
+
+static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
+  static const OpId targets[] = {OP_aten_max_pool1d_with_indices_default,
+                                 OP_aten_max_pool2d_with_indices_default,
+                                 OP_aten_max_pool3d_with_indices_default};
+  Arg args[5];
+  if (!aten_pads(w)) onnx_lack(c, "the result Indices with such padding");
+  pool_args(c, w, x, args);
+  Node *both = build(&c->b, targets[w->n - 1], 5, args);
+  onnx_set(c, 0, build_item(&c->b, both, 0));
+  onnx_set(c, 1, indices_in_tensor(c, build_item(&c->b, both, 1), x));
+}
+
+void onnx_op_max_pool(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  OnnxWindow w = onnx_window(c, x, NULL);
+  if (onnx_wants(c, 1)) {
+    pool_with_indices(c, &w, x);
+    return;
+  }
+  onnx_ignore(c, "storage_order");
+  if (!aten_pads(&w)) {
+    x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
+    memset(w.before, 0, sizeof w.before);
+  }
+  Arg args[5];
+  pool_args(c, &w, x, args);
+  onnx_set(c, 0, build(&c->b, max_targets[w.n - 1], 5, args));
+}
+
+/* Elements go to their indices in a tensor of the size that the windows covered; zeros fill it, and
+ * what output_shape has beyond it. */
+void onnx_op_max_unpool(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *index = onnx_in(c, 1);
+  uint32_t rank = rank_of(x);
+  OnnxWindow w = onnx_window(c, x, NULL);
+  Dims *d = b->in.g->dims;
+  Dim shape[GRAPH_RANK_MAX], wanted[GRAPH_RANK_MAX], count = value_numel(b->in.g, &x->type);
+  for (uint32_t i = 0; i < rank; i++) {
+    Dim size = x->type.shape[i], one = build_const(b, 1);
+    if (i >= 2) {
+      size = dim_mul(d, dim_sub(d, size, one), build_const(b, w.stride[i - 2]));
+      int64_t more = w.kernel[i - 2] - w.before[i - 2] - w.after[i - 2];
+      size = dim_add(d, size, build_const(b, more));
+    }
+    shape[i] = wanted[i] = size;
+  }
+  if (onnx_has(c, 2) && onnx_need_dims(c, 2, wanted) != rank) onnx_lack(c, "such an output_shape");
+  Dim all = build_const(b, 1);
+  for (uint32_t i = 0; i < rank; i++) all = dim_mul(d, all, shape[i]);
+  Node *zeros = build_full(b, 1, &all, build_int(b, 0), x->type.dtype);
+  Arg args[] = {arg_node(zeros), build_int(b, 0), arg_node(build_view(b, index, 1, &count)),
+                arg_node(build_view(b, x, 1, &count))};
+  Node *y = build_view(b, build(b, OP_aten_scatter_src, 4, args), rank, shape);
+  Arg more = arg_list(b->in.g, 2 * rank);
+  for (uint32_t i = 0; i < rank; i++) {
+    more.items[2 * (rank - 1 - i)] = build_int(b, 0);
+    more.items[2 * (rank - 1 - i) + 1] = arg_dim(dim_sub(d, wanted[i], shape[i]));
+  }
+  onnx_set(c, 0, build_with(b, OP_aten_constant_pad_nd_default, y, more));
+}
+
+static Node *pool_average(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
+  Arg args[] = {arg_node(x),
+                onnx_window_arg(c, w, w->kernel),
+                onnx_window_arg(c, w, w->stride),
+                onnx_window_arg(c, w, w->before),
+                arg_bool(false),
+                arg_bool(all)};
+  return build(&c->b, average_targets[w->n - 1], 6, args);
+}
+
+/* The sums of windows of x, which has the padding. */
+static Node *window_sum(OnnxCall *c, const OnnxWindow *w, Node *x) {
+  static const int64_t none[ONNX_AXES_MAX];
+  Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX] = {x->type.shape[1], build_const(b, 1)};
+  for (uint32_t i = 0; i < w->n; i++) shape[i + 2] = build_const(b, w->kernel[i]);
+  Node *ones = build_full(b, rank_of(x), shape, arg_float(1), x->type.dtype);
+  Arg padding = onnx_window_arg(c, w, none);
+  Arg args[] = {arg_node(x),      arg_node(ones),
+                arg_none(),       onnx_window_arg(c, w, w->stride),
+                padding,          onnx_window_arg(c, w, w->dilation),
+                arg_bool(false),  padding,
+                arg_dim(shape[0])};
+  return build(b, OP_aten_convolution_default, 9, args);
+}
+
+/* The mean over a window's elements inside the tensor is the window's sum, with zeros around the
+ * tensor, divided by the same sum of ones; `all`: ones in the padding too, but not where only
+ * ceil_mode put it. */
+static Node *average_of_rest(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
+  Build *b = &c->b;
+  OnnxWindow behind = {.n = w->n};
+  memcpy(behind.after, w->extra, sizeof behind.after);
+  Node *padded = onnx_window_pad(c, w, x, arg_float(0), true);
+  Node *ones = build_full(b, rank_of(x), x->type.shape, arg_float(1), x->type.dtype);
+  ones = onnx_window_pad(c, w, ones, arg_float(all), false);
+  ones = onnx_window_pad(c, &behind, ones, arg_float(0), false);
+  return build_div(b, window_sum(c, w, padded), window_sum(c, w, ones));
+}
+
+static bool is_dilated(const OnnxWindow *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (w->dilation[i] != 1) return true;
+  return false;
+}
+
+void onnx_op_average_pool(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  OnnxWindow w = onnx_window(c, x, NULL);
+  bool all = onnx_flag(c, "count_include_pad", false);
+  if (aten_pads(&w) && !is_dilated(&w)) onnx_set(c, 0, pool_average(c, &w, x, all));
+  else onnx_set(c, 0, average_of_rest(c, &w, x, all));
+}
+
+/* ---- norms: the p-th root of the sum of p-th powers ---- */
+
+static Node *powers(OnnxCall *c, Node *x, double p) {
+  x = build_op1(&c->b, OP_aten_abs_default, x);
+  return build_with(&c->b, OP_aten_pow_Tensor_Scalar, x, arg_float(p));
+}
+
+static double pool_norm(OnnxCall *c) {
+  int64_t p = onnx_int(c, "p", 2);
+  if (p < 1) onnx_lack(c, "p %lld", (long long)p);
+  return (double)p;
+}
+
+void onnx_op_lp_pool(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  OnnxWindow w = onnx_window(c, x, NULL);
+  double p = pool_norm(c);
+  Node *sum = window_sum(c, &w, onnx_window_pad(c, &w, powers(c, x, p), arg_float(0), true));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
+}
+
+/* ---- over all axes after the first two ---- */
+
+static Node *pooled_input(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  if (rank_of(x) < 3)
+    onnx_fail(c, E_GRAPH_AXES, 3, GRAPH_RANK_MAX, infer_type_text(&c->b.in, &x->type));
+  return x;
+}
+
+void onnx_op_global_lp_pool(OnnxCall *c) {
+  Node *x = pooled_input(c);
+  double p = pool_norm(c);
+  Node *sum = build_sum(&c->b, powers(c, x, p), all_axes(x) & ~3u, true);
+  onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
+}
+
+void onnx_op_global_pool(OnnxCall *c) {
+  Node *x = pooled_input(c);
+  onnx_set(c, 0, build_reduce(&c->b, c->op->aten, x, all_axes(x) & ~3u, true));
+}

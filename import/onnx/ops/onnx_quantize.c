@@ -1,0 +1,208 @@
+/* Quantized tensors: small integers that stand for (integer - zero point) * scale.
+ *
+ * Sums of their products are exact.  Those of matrices are computed in i32; convolutions in f32,
+ * which holds all integers up to 2^24: where their sums may be larger, the left factor is cut into
+ * its digits of 4 bits. */
+#include <string.h>
+
+#include "graph/messages.h"
+#include "import/onnx/ops/onnx_window.h"
+
+enum { INT8_SPAN = 255, EXACT = 1 << 24 };
+
+/* ---- scales and zero points ---- */
+
+/* One for the whole tensor, or one for each index along an axis. */
+static Node *align_to_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
+  if (rank_of(v) == 0) return v;
+  infer_rank(&c->b.in, &v->type, 1, 1);
+  if (dim_is(v->type.shape[0], 1)) return build_view(&c->b, v, 0, NULL);
+  return build_along(&c->b, v, axis, rank_of(x));
+}
+
+/* Sums and differences with zero points are exact in i32; 8-bit floats are no integers. */
+static Node *from_zero(OnnxCall *c, Node *x, Node *zero) {
+  DType t = dtype_is_float(x->type.dtype) ? DT_F32 : DT_I32;
+  x = build_to(&c->b, x, t);
+  return zero ? build_sub(&c->b, x, build_to(&c->b, zero, t)) : x;
+}
+
+static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
+  x = build_to(&c->b, x, DT_I32);
+  return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;
+}
+
+/* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t, of which
+ * integers have the lowest `few` bits, if that is not 0. */
+static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t,
+                               unsigned few) {
+  Build *b = &c->b;
+  unsigned bits = few ? few : dtype_bits(t);
+  if (t == DT_F8E4NV || t == DT_F8E5) {
+    x = build_div(b, x, scale);
+    return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
+  }
+  if (!dtype_is_int(t) || t == DT_I1 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
+  x = build_op1(b, OP_aten_round_default, build_div(b, x, scale));
+  if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
+  double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
+  Arg limits[] = {arg_node(x), arg_float(low), arg_float(low + span - 1)};
+  return build_to(b, build(b, OP_aten_clamp_default, 3, limits), t);
+}
+
+/* Each element of v belongs to `size` elements of x along the axis. */
+static Node *repeat_blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Node *x) {
+  Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX + 1], times = build_const(b, size);
+  uint32_t rank = rank_of(v);
+  infer_rank(&b->in, &v->type, rank_of(x), rank_of(x));
+  memcpy(shape, v->type.shape, (axis + 1) * sizeof *shape);
+  memcpy(shape + axis + 2, v->type.shape + axis + 1, (rank - axis - 1) * sizeof *shape);
+  shape[axis + 1] = times;
+  v = build_expand(b, build_unsqueeze(b, v, axis + 1), rank + 1, shape);
+  shape[axis] = dim_mul(onnx_dims(c), shape[axis], times);
+  memmove(shape + axis + 1, shape + axis + 2, (rank - axis - 1) * sizeof *shape);
+  return build_slice(b, build_view(b, v, rank, shape), axis, build_const(b, 0), x->type.shape[axis],
+                     1);
+}
+
+/* Scales or zero points as they broadcast to x: one, one for each index of an axis (of an attribute
+ * from opset 13 on), or one for each block of it. */
+static Node *expand_scale(OnnxCall *c, Node *v, const Node *x) {
+  int64_t size = onnx_int(c, "block_size", 0), axis = onnx_int(c, "axis", 1);
+  if (!v) return NULL;
+  bool single = rank_of(v) == 0 || (rank_of(v) == 1 && dim_is(v->type.shape[0], 1));
+  if (size < 0) onnx_lack(c, "block_size %lld", (long long)size);
+  uint32_t at = single ? 0 : onnx_axis(c, axis, rank_of(x));
+  return size && !single ? repeat_blocks(c, v, at, size, x) : align_to_axis(c, v, at, x);
+}
+
+void onnx_op_quantize(OnnxCall *c) {
+  Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
+  Node *scale = build_to(&c->b, expand_scale(c, onnx_in(c, 1), x), DT_F32);
+  onnx_ignore(c, "precision");
+  uint8_t bits;
+  DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &bits);
+  onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
+  x = build_to(&c->b, x, DT_F32);
+  if (zero) t = zero->type.dtype, bits = c->in[2]->bits;
+  onnx_set(c, 0, quantize_elements(c, x, scale, zero, t, bits));
+  onnx_set_bits(c, 0, bits);
+}
+
+void onnx_op_dequantize(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
+  Node *scale = expand_scale(c, onnx_in(c, 1), x);
+  DType t = onnx_dtype_attr(c, "output_dtype", scale->type.dtype), wide = build_wide(t);
+  x = build_to(b, from_zero(c, x, zero), wide);
+  onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
+}
+
+/* The range of x with zero in it becomes 0 to 255; results 1 and 2 are scale and zero point. */
+void onnx_op_dynamic_quantize(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *zero = onnx_scalar(c, 0, DT_F32);
+  Node *low = build_reduce(b, OP_aten_amin_default, x, all_axes(x), false);
+  Node *high = build_reduce(b, OP_aten_amax_default, x, all_axes(x), false);
+  low = build_op2(b, OP_aten_minimum_default, low, zero);
+  high = build_op2(b, OP_aten_maximum_default, high, zero);
+  Node *scale = build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(INT8_SPAN));
+  Node *point = quantize_elements(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8, 0);
+  onnx_set(c, 0, quantize_elements(c, x, scale, point, DT_U8, 0));
+  onnx_set(c, 1, scale);
+  onnx_set(c, 2, point);
+}
+
+/* ---- products of matrices ---- */
+
+/* A zero point of each row of the left factor, of each column of the right one. */
+static Node *row_zero(OnnxCall *c, Node *zero) {
+  return zero && rank_of(zero) == 1 && !dim_is(zero->type.shape[0], 1)
+             ? build_unsqueeze(&c->b, zero, 1)
+             : zero;
+}
+
+static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y, uint32_t yzero) {
+  Node *left = as_integers(c, onnx_in(c, x), row_zero(c, onnx_optional(c, xzero)));
+  Node *right = as_integers(c, onnx_in(c, y), onnx_optional(c, yzero));
+  return build_op2(&c->b, OP_aten_matmul_default, left, right);
+}
+
+void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
+
+/* In f32: the scale of the result is a fraction of those of the factors. */
+static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
+  Build *b = &c->b;
+  Node *real = build_mul(b, build_to(b, sums, DT_F32), build_mul(b, x, y));
+  return quantize_elements(c, real, scale, zero, zero->type.dtype, 0);
+}
+
+/* Inputs are three of each factor and two of the result: tensor, scale, zero point. */
+void onnx_op_qlinear_matmul(OnnxCall *c) {
+  Node *x_scale = row_zero(c, onnx_in(c, 1)), *y_scale = onnx_in(c, 4);
+  Node *sums = integer_product(c, 0, 2, 3, 5);
+  onnx_set(c, 0, rescaled(c, sums, x_scale, y_scale, onnx_in(c, 6), onnx_in(c, 7)));
+}
+
+/* ---- convolutions ---- */
+
+static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight) {
+  static const int64_t zeros[ONNX_AXES_MAX];
+  Build *b = &c->b;
+  Arg args[] = {arg_node(build_to(b, x, DT_F32)),
+                arg_node(build_to(b, weight, DT_F32)),
+                arg_none(),
+                onnx_window_arg(c, w, w->stride),
+                onnx_window_arg(c, w, zeros),
+                onnx_window_arg(c, w, w->dilation),
+                arg_bool(false),
+                onnx_window_arg(c, w, zeros),
+                build_int(b, onnx_int(c, "group", 1))};
+  return build_to(b, build(b, OP_aten_convolution_default, 9, args), DT_I32);
+}
+
+/* Sums of products of integers from -255 to 255. */
+static Node *integer_convolution(OnnxCall *c, Node *x, Node *weight) {
+  Build *b = &c->b;
+  OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
+  x = onnx_window_pad(c, &w, x, build_int(b, 0), false);
+  Dim terms = infer_product(&b->in, weight->type.shape + 1, rank_of(weight) - 1);
+  int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
+  if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return quantized_convolution(c, &w, x, weight);
+  if (n > EXACT / (16 * INT8_SPAN)) onnx_lack(c, "sums of more than %d", EXACT / (16 * INT8_SPAN));
+  Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
+  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, 15));
+  Node *sums = build_with(b, OP_aten_mul_Tensor, quantized_convolution(c, &w, high, weight),
+                          build_int(b, 16));
+  return build_add(b, sums, quantized_convolution(c, &w, low, weight));
+}
+
+static void check_quantized_weight(OnnxCall *c, const Node *x, const Node *weight) {
+  if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
+    onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
+}
+
+/* A value of each channel of a tensor of that rank, of its axis `axis`. */
+static Node *channels(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
+  return v ? align_to_axis(c, v, axis, x) : NULL;
+}
+
+void onnx_op_conv_integer(OnnxCall *c) {
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
+  check_quantized_weight(c, x, weight);
+  x = as_integers(c, x, onnx_optional(c, 2));
+  weight = as_integers(c, weight, channels(c, onnx_optional(c, 3), 0, weight));
+  onnx_set(c, 0, integer_convolution(c, x, weight));
+}
+
+void onnx_op_qlinear_conv(OnnxCall *c) {
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 3), *bias = onnx_optional(c, 8);
+  check_quantized_weight(c, x, weight);
+  Node *left = as_integers(c, x, onnx_in(c, 2));
+  Node *right = as_integers(c, weight, channels(c, onnx_in(c, 5), 0, weight));
+  Node *sums = integer_convolution(c, left, right);
+  if (bias) sums = build_add(&c->b, sums, build_along(&c->b, bias, 1, rank_of(sums)));
+  Node *weight_scale = channels(c, onnx_in(c, 4), 1, sums);
+  onnx_set(c, 0, rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7)));
+}

@@ -1,0 +1,167 @@
+/* Unique.  How many results it has depends on values: of known ones they are made when the model is
+ * read, and rows along an axis must be known. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/builders/mask_builder.h"
+#include "import/onnx/onnx_op.h"
+
+/* Rows along an axis: the elements of each are `width`, in `outer` runs of `inner`. */
+typedef struct {
+  const OnnxKnown *k;
+  uint32_t outer, rows, inner;
+} Rows;
+
+static OnnxElement row_element(const Rows *r, uint32_t row, uint32_t i) {
+  return r->k->at[(i / r->inner * r->rows + row) * r->inner + i % r->inner];
+}
+
+static int compare_elements(DType t, OnnxElement a, OnnxElement b) {
+  if (dtype_is_float(t)) return (a.number > b.number) - (a.number < b.number);
+  return (a.dim->value > b.dim->value) - (a.dim->value < b.dim->value);
+}
+
+static int compare_rows(const Rows *r, uint32_t a, uint32_t b) {
+  for (uint32_t i = 0; i < r->outer * r->inner; i++) {
+    int order = compare_elements(r->k->dtype, row_element(r, a, i), row_element(r, b, i));
+    if (order) return order;
+  }
+  return 0;
+}
+
+/* The first of each row that is met, in order; `of` says for each row which one it is. */
+static uint32_t find_first(const Rows *r, uint32_t *first, uint32_t *of) {
+  uint32_t n = 0;
+  for (uint32_t row = 0; row < r->rows; row++) {
+    uint32_t i = 0;
+    while (i < n && compare_rows(r, first[i], row)) i++;
+    if (i == n) first[n++] = row;
+    of[row] = i;
+  }
+  return n;
+}
+
+/* By insertion, as there are few: order[i] is the number of the i-th smallest. */
+static void sort_row_order(const Rows *r, const uint32_t *first, uint32_t n, uint32_t *order) {
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t at = i;
+    for (; at && compare_rows(r, first[order[at - 1]], first[i]) > 0; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+}
+
+static void set_known_ints(OnnxCall *c, uint32_t result, const uint32_t *values, uint32_t n) {
+  OnnxKnown *k = onnx_known_new(c, DT_I64, 1, (int64_t[]){n});
+  for (uint32_t i = 0; i < n; i++) k->at[i].dim = build_const(&c->b, values[i]);
+  onnx_set_known(c, result, k);
+}
+
+static uint32_t *numbers(OnnxCall *c, uint32_t n) {
+  return ARENA_ARRAY(c->b.in.g->arena, uint32_t, n);
+}
+
+static Rows known_rows(OnnxCall *c, const OnnxKnown *k, uint32_t *axis) {
+  Rows r = {k, 1, k->n, 1};
+  *axis = k->rank;
+  if (!onnx_has_attr(c, "axis")) return r;
+  *axis = onnx_axis_attr(c, "axis", 0, k->rank);
+  r.rows = (uint32_t)k->shape[*axis];
+  for (uint32_t i = 0; i < *axis; i++) r.outer *= (uint32_t)k->shape[i];
+  for (uint32_t i = *axis + 1; i < k->rank; i++) r.inner *= (uint32_t)k->shape[i];
+  return r;
+}
+
+static void set_row_result(OnnxCall *c, const Rows *r, uint32_t axis, const uint32_t *rows,
+                           uint32_t n) {
+  int64_t shape[GRAPH_RANK_MAX] = {n};
+  bool flat = axis == r->k->rank;
+  for (uint32_t i = 0; i < r->k->rank && !flat; i++) shape[i] = i == axis ? n : r->k->shape[i];
+  OnnxKnown *out = onnx_known_new(c, r->k->dtype, flat ? 1 : r->k->rank, shape);
+  Rows to = {out, r->outer, n, r->inner};
+  for (uint32_t row = 0; row < n; row++)
+    for (uint32_t i = 0; i < r->outer * r->inner; i++)
+      out->at[(i / to.inner * n + row) * to.inner + i % to.inner] = row_element(r, rows[row], i);
+  onnx_set_known(c, 0, out);
+}
+
+/* ---- of elements that only data decides ---- */
+
+static Node *gathered(Build *b, Node *x, Node *index) {
+  return build(b, OP_aten_index_select_default,
+               ARGS(arg_node(x), build_int(b, 0), arg_node(index)));
+}
+
+/* For each number what `how` makes of the elements of src where `of` is that number. */
+static Node *by_number(Build *b, Node *of, Node *src, const char *how, Dim otherwise) {
+  Node *none = build_full(b, 1, of->type.shape, arg_dim(otherwise), DT_I64);
+  Arg reduce = {.kind = ARG_STRING, .name = how};
+  return build(b, OP_nereid_scatter_default,
+               ARGS(arg_node(none), arg_node(of), arg_node(src), reduce));
+}
+
+static Node *first_rows(Build *b, Node *x, Dim n) {
+  return build_slice(b, x, 0, build_const(b, 0), n, 1);
+}
+
+/* Elements in order, each once: the results are as of onnx_op_unique. */
+static void set_sorted(OnnxCall *c, Node *list, Node *first) {
+  Build *b = &c->b;
+  Node *found = build_item(b, list, 0);
+  onnx_set(c, 0, found);
+  onnx_set(c, 1, first_rows(b, first, found->type.shape[0]));
+  onnx_set(c, 2, build_item(b, list, 1));
+  onnx_set(c, 3, build_item(b, list, 2));
+}
+
+/* The same in the order in which elements are met: a number counts those that are met before. */
+static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
+  Build *b = &c->b;
+  Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);
+  Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
+  Node *met =
+      build_select(b, build_op1(b, OP_aten_nonzero_default, is_first), 1, build_const(b, 0));
+  Node *number = gathered(b, build_mask_number(b, is_first), first_of);
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
+  Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
+  onnx_set(c, 0, gathered(b, x, met));
+  onnx_set(c, 1, met);
+  onnx_set(c, 2, number);
+  onnx_set(c, 3, first_rows(b, counts, met->type.shape[0]));
+}
+
+static void unique_at_run_time(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = build_flat(b, onnx_in(c, 0));
+  Arg args[] = {arg_node(x), arg_bool(true), arg_bool(true), arg_bool(true)};
+  Node *list = build(b, OP_aten__unique2_default, 4, args), *of = build_item(b, list, 1);
+  Dim n = x->type.shape[0];
+  Node *first = by_number(b, of, build_arange(b, n), "amin", n);
+  if (onnx_flag(c, "sorted", true)) set_sorted(c, list, first);
+  else set_as_met(c, x, of, first);
+}
+
+/* Results are the rows, where each is met first, which one each row is, and how often it is met. */
+void onnx_op_unique(OnnxCall *c) {
+  const OnnxKnown *k = onnx_known(c, 0);
+  if (!k && !onnx_has_attr(c, "axis")) {
+    unique_at_run_time(c);
+    return;
+  }
+  k = onnx_need(c, 0);
+  uint32_t axis;
+  Rows r = known_rows(c, k, &axis);
+  for (uint32_t i = 0; i < k->n && !dtype_is_float(k->dtype); i++)
+    if (!dim_is_int(k->at[i].dim)) onnx_lack(c, "symbolic sizes");
+  uint32_t *first = numbers(c, r.rows), *of = numbers(c, r.rows), *order = numbers(c, r.rows);
+  uint32_t *position = numbers(c, r.rows), *rows = numbers(c, r.rows), *count = numbers(c, r.rows);
+  uint32_t n = find_first(&r, first, of);
+  for (uint32_t i = 0; i < n; i++) order[i] = i;
+  if (onnx_flag(c, "sorted", true)) sort_row_order(&r, first, n, order);
+  for (uint32_t i = 0; i < n; i++) position[order[i]] = i, rows[i] = first[order[i]];
+  for (uint32_t i = 0; i < r.rows; i++) count[of[i] = position[of[i]]]++;
+  set_row_result(c, &r, axis, rows, n);
+  set_known_ints(c, 1, rows, n);
+  set_known_ints(c, 2, of, r.rows);
+  set_known_ints(c, 3, count, n);
+}

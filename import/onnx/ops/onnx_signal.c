@@ -1,0 +1,193 @@
+/* Fourier transforms as products with tables of cosines and sines, determinants.
+ *
+ * Transforms are computed in f64: what cancels out is small beside the sums that it comes from. */
+#include <math.h>
+
+#include "graph/messages.h"
+#include "import/onnx/onnx_op.h"
+
+enum { TABLE_MAX = 1 << 22 };
+
+/* f(2 pi t k / n) for t below n and k below m, [n, m]. */
+static Node *constant_table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
+  if (!dim_is_int(rows) || !dim_is_int(columns)) onnx_lack(c, "a length that is symbolic");
+  int64_t n = rows->value, m = columns->value;
+  if (n < 1 || n > TABLE_MAX || m > TABLE_MAX / n) onnx_lack(c, "a table above 2^22 elements");
+  OnnxKnown k = {.dtype = DT_F64, .rank = 2, .shape = (int64_t[]){n, m}, .n = (uint32_t)(n * m)};
+  onnx_evaluates(c, k.n);
+  k.at = ARENA_ARRAY(c->b.in.g->arena, OnnxElement, k.n);
+  for (int64_t t = 0; t < n; t++)
+    for (int64_t i = 0; i < m; i++)
+      k.at[t * m + i].number = f(2 * M_PI * (double)(t * i % n) / (double)n);
+  return onnx_constant(c, &k);
+}
+
+static Node *exact_product(Build *b, Node *x, Node *table) {
+  return build_product(b, OP_aten_matmul_default, x, table, ROUNDS_NEVER);
+}
+
+/* The transform along the last axis of the real and imaginary parts (which may be NULL): its first
+ * m elements, and a last axis of the two parts. */
+static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
+  Build *b = &c->b;
+  Dim n = re->type.shape[rank_of(re) - 1];
+  Node *cosine = constant_table(c, cos, n, m), *sine = constant_table(c, sin, n, m);
+  if (!inverse) sine = build_op1(b, OP_aten_neg_default, sine);
+  Node *out_re = exact_product(b, re, cosine);
+  Node *out_im = exact_product(b, re, sine);
+  if (im) {
+    out_re = build_sub(b, out_re, exact_product(b, im, sine));
+    out_im = build_add(b, out_im, exact_product(b, im, cosine));
+  }
+  Node *both[] = {build_unsqueeze(b, out_re, rank_of(out_re)),
+                  build_unsqueeze(b, out_im, rank_of(out_im))};
+  Node *y = build_cat(b, 2, both, rank_of(out_re));
+  return inverse ? build_with(b, OP_aten_div_Tensor, y, arg_dim(n)) : y;
+}
+
+/* Part i of the last axis, NULL if there is none. */
+static Node *complex_part(OnnxCall *c, Node *x, int64_t i) {
+  uint32_t last = rank_of(x) - 1;
+  Dim size = x->type.shape[last];
+  if (!dim_is(size, 1) && !dim_is(size, 2)) onnx_fail(c, E_GRAPH_STEP, (long long)size->value);
+  return i && dim_is(size, 1) ? NULL : build_select(&c->b, x, last, build_const(&c->b, i));
+}
+
+static Dim half_length(OnnxCall *c, Dim n) {
+  Dims *d = onnx_dims(c);
+  return dim_add(d, dim_floordiv(d, n, dim_int(d, 2)), dim_int(d, 1));
+}
+
+/* Cut, or filled with zeros, to n elements along an axis. */
+static Node *fit(OnnxCall *c, Node *x, uint32_t axis, Dim n) {
+  Build *b = &c->b;
+  Dim size = x->type.shape[axis], pad[2 * GRAPH_RANK_MAX];
+  if (size == n) return x;
+  if (!dim_is_int(size) || !dim_is_int(n)) onnx_lack(c, "a length that is symbolic");
+  if (size->value > n->value) return build_slice(b, x, axis, build_const(b, 0), n, 1);
+  uint32_t pairs = rank_of(x) - axis;
+  for (uint32_t i = 0; i < 2 * pairs; i++) pad[i] = build_const(b, 0);
+  pad[2 * pairs - 1] = build_const(b, n->value - size->value);
+  Arg args[] = {arg_node(x), arg_dims(b->in.g, 2 * pairs, pad)};
+  return build(b, OP_aten_constant_pad_nd_default, 2, args);
+}
+
+/* One part of all n elements of a spectrum, of which x has the first half: the others are the same
+ * in reverse order, or for the imaginary part their negatives. */
+static Node *whole_spectrum(OnnxCall *c, Node *x, Dim n, bool imaginary) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  uint32_t last = rank_of(x) - 1;
+  Dim half = half_length(c, n), end = dim_add(d, dim_sub(d, n, half), build_const(b, 1));
+  if (dim_is(end, 1)) return x;
+  Node *rest = build_slice(b, x, last, build_const(b, 1), end, 1);
+  Dim axis = build_const(b, last);
+  rest = build(b, OP_aten_flip_default, ARGS(arg_node(rest), arg_dims(b->in.g, 1, &axis)));
+  if (imaginary) rest = build_op1(b, OP_aten_neg_default, rest);
+  return build_cat(b, 2, (Node *[]){x, rest}, last);
+}
+
+/* Real numbers, of which x is one side of the spectrum; their number is given, or even. */
+static void set_inverse_of_half(OnnxCall *c, Node *x, uint32_t axis) {
+  Build *b = &c->b;
+  DType t = x->type.dtype;
+  uint32_t rank = rank_of(x);
+  Dim given = dim_sub(onnx_dims(c), x->type.shape[axis], build_const(b, 1));
+  Dim n = onnx_has(c, 1) ? onnx_need_dim(c, 1) : dim_mul(onnx_dims(c), given, build_const(b, 2));
+  x = fit(c, x, axis, half_length(c, n));
+  x = build_transpose(b, build_to(b, x, DT_F64), axis, rank - 2);
+  Node *re = whole_spectrum(c, complex_part(c, x, 0), n, false), *im = complex_part(c, x, 1);
+  if (im) im = whole_spectrum(c, im, n, true);
+  Node *y = transform(c, re, im, n, true);
+  y = build_slice(b, y, rank - 1, build_const(b, 0), build_const(b, 1), 1);
+  onnx_set(c, 0, build_to(b, build_transpose(b, y, axis, rank - 2), t));
+}
+
+void onnx_op_dft(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  bool inverse = onnx_flag(c, "inverse", false), half = onnx_flag(c, "onesided", false);
+  uint32_t rank = rank_of(x);
+  int64_t along = c->opset < 20    ? onnx_int(c, "axis", 1)
+                  : onnx_has(c, 2) ? onnx_need_int(c, 2)
+                                   : -2;
+  uint32_t axis = onnx_axis(c, along, rank);
+  if (rank < 2 || axis == rank - 1) onnx_fail(c, E_GRAPH_AXIS, (long long)along, rank);
+  if (inverse && half) {
+    set_inverse_of_half(c, x, axis);
+    return;
+  }
+  DType t = x->type.dtype;
+  if (onnx_has(c, 1)) x = fit(c, x, axis, onnx_need_dim(c, 1));
+  Dim n = x->type.shape[axis];
+  x = build_transpose(b, build_to(b, x, DT_F64), axis, rank - 2);
+  Node *y = transform(c, complex_part(c, x, 0), complex_part(c, x, 1), half ? half_length(c, n) : n,
+                      inverse);
+  onnx_set(c, 0, build_to(b, build_transpose(b, y, axis, rank - 2), t));
+}
+
+/* Frames of the signal, each times the window, transformed. */
+void onnx_op_stft(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *window = onnx_optional(c, 2);
+  bool half = onnx_flag(c, "onesided", true);
+  infer_rank(&b->in, &x->type, 2, 3);
+  if (window) infer_rank(&b->in, &window->type, 1, 1);
+  if (!window && !onnx_has(c, 3)) onnx_fail(c, E_ONNX_INPUT, 4);
+  Dims *d = onnx_dims(c);
+  Dim step = onnx_need_dim(c, 1), n = onnx_has(c, 3) ? onnx_need_dim(c, 3) : window->type.shape[0];
+  Dim length = x->type.shape[1];
+  if (dim_range(d, step).lo < 1) onnx_fail(c, E_GRAPH_STEP, (long long)dim_range(d, step).lo);
+  Dim frames = dim_add(d, dim_floordiv(d, dim_sub(d, length, n), step), dim_int(d, 1));
+  if (dim_range(d, frames).hi < 1) onnx_fail(c, E_GRAPH_NEGATIVE, infer_dim_text(&b->in, frames));
+  DType t = x->type.dtype;
+  Node *start = build_with(b, OP_aten_mul_Tensor, build_arange(b, frames), arg_dim(step));
+  Node *at = build_add(b, build_along(b, start, 0, 2), build_arange(b, n));
+  x = build_to(b, x, DT_F64);
+  Node *parts[2] = {rank_of(x) == 3 ? complex_part(c, x, 0) : x,
+                    rank_of(x) == 3 ? complex_part(c, x, 1) : NULL};
+  for (int i = 0; i < 2; i++) {
+    Arg list = arg_list(b->in.g, 2);
+    list.items[0] = arg_none();
+    list.items[1] = arg_node(at);
+    if (!parts[i]) continue;
+    parts[i] = build_with(b, OP_aten_index_Tensor, parts[i], list);
+    if (window) parts[i] = build_mul(b, parts[i], build_to(b, window, DT_F64));
+  }
+  Node *y = transform(c, parts[0], parts[1], half ? half_length(c, n) : n, false);
+  onnx_set(c, 0, build_to(b, y, t));
+}
+
+/* ---- determinants ---- */
+
+enum { MATRIX_MAX = 6 };
+
+/* Of rows from `row` on and the columns of `set`, by the elements of its first row; minors are
+ * kept by their columns. */
+static Node *minor(OnnxCall *c, Node *x, uint32_t row, uint32_t set, Node **known) {
+  Build *b = &c->b;
+  uint32_t rank = rank_of(x), position = 0;
+  if (known[set]) return known[set];
+  Node *line = build_select(b, x, rank - 2, build_const(b, row)), *sum = NULL;
+  for (uint32_t i = 0; i < MATRIX_MAX; i++) {
+    if (!(set >> i & 1)) continue;
+    Node *term = build_select(b, line, rank - 2, build_const(b, i));
+    uint32_t rest = set & ~(1u << i);
+    if (rest) term = build_mul(b, term, minor(c, x, row + 1, rest, known));
+    if (!sum) sum = term;
+    else sum = position % 2 ? build_sub(b, sum, term) : build_add(b, sum, term);
+    position++;
+  }
+  return known[set] = sum;
+}
+
+void onnx_op_det(OnnxCall *c) {
+  Node *x = onnx_in(c, 0), *known[1 << MATRIX_MAX] = {0};
+  infer_rank(&c->b.in, &x->type, 2, GRAPH_RANK_MAX);
+  Dim n = x->type.shape[rank_of(x) - 1];
+  if (n != x->type.shape[rank_of(x) - 2])
+    onnx_fail(c, E_GRAPH_SIZES, "both axes of a matrix", infer_dim_text(&c->b.in, n), "another");
+  if (!dim_is_int(n) || n->value < 1 || n->value > MATRIX_MAX)
+    onnx_lack(c, "matrices of more than %d rows", MATRIX_MAX);
+  onnx_set(c, 0, minor(c, x, 0, (1u << n->value) - 1, known));
+}

@@ -1,0 +1,168 @@
+/* Operators that carry a state from token to token. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "import/onnx/onnx_op.h"
+
+/* ---- CausalConvWithState ---- */
+
+/* The positions before the first; NULL: the window has one element, and there are none. */
+static Node *past_positions(OnnxCall *c, const Node *x, Dim before) {
+  if (dim_is(before, 0)) return NULL;
+  if (onnx_has(c, 3)) return onnx_in(c, 3);
+  Dim shape[] = {x->type.shape[0], x->type.shape[1], before};
+  return build_full(&c->b, 3, shape, arg_float(0), x->type.dtype);
+}
+
+static Node *depthwise(OnnxCall *c, Node *x, Node *weight) {
+  Build *b = &c->b;
+  Graph *g = b->in.g;
+  Dim one = build_const(b, 1), zero = build_const(b, 0);
+  Arg bias = onnx_has(c, 2) ? arg_node(onnx_in(c, 2)) : arg_none();
+  return build(b, OP_aten_conv1d_default,
+               ARGS(arg_node(x), arg_node(weight), bias, arg_dims(g, 1, &one),
+                    arg_dims(g, 1, &zero), arg_dims(g, 1, &one), arg_dim(x->type.shape[1])));
+}
+
+void onnx_op_causal_conv(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
+  infer_rank(&b->in, &x->type, 3, 3);
+  infer_rank(&b->in, &weight->type, 3, 3);
+  Name activation = onnx_string(c, "activation", "none");
+  bool silu = !strcmp(activation, "silu") || !strcmp(activation, "swish");
+  if (!silu && strcmp(activation, "none"))
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "activation", activation);
+  DType t = x->type.dtype;
+  Dim before = dim_sub(d, weight->type.shape[2], build_const(b, 1));
+  Node *past = past_positions(c, x, before);
+  if (past) x = build_cat(b, 2, (Node *[]){past, x}, 2);
+  Node *y = depthwise(c, x, weight);
+  if (silu) y = build_to(b, build_op1(b, OP_aten_silu_default, build_widen(b, y)), t);
+  onnx_set(c, 0, y);
+  Dim length = x->type.shape[2];
+  if (onnx_wants(c, 1)) onnx_set(c, 1, build_slice(b, x, 2, dim_sub(d, length, before), length, 1));
+}
+
+/* ---- LinearAttention ---- */
+
+enum { TOKENS_MAX = 256 }; /* that are written out */
+
+/* Operands in f32, [batch, heads, tokens, size]; the last two may have 1 in place of heads, or of
+ * the size. */
+typedef struct {
+  Node *query, *key, *value;
+  Node *decay, *beta; /* NULL: the rule has none */
+  int64_t group;      /* queries that share a state */
+  double scale;
+} Recurrence;
+
+/* [batch, tokens, heads * size] as [batch, heads, tokens, size] */
+static Node *heads_of(OnnxCall *c, Node *x, int64_t heads) {
+  Build *b = &c->b;
+  infer_rank(&b->in, &x->type, 3, 3);
+  const Dim *s = x->type.shape;
+  Dim count = build_const(b, heads);
+  Dim shape[] = {s[0], s[1], count, dim_floordiv(onnx_dims(c), s[2], count)};
+  Node *split = build_transpose(b, build_view(b, x, 4, shape), 1, 2);
+  return build_to(b, split, DT_F32);
+}
+
+/* The sum over the second last axis of a state times a vector: [batch, heads, value's size]. */
+static Node *retrieve(Build *b, Node *state, Node *vector) {
+  return build_sum(b, build_mul(b, state, build_unsqueeze(b, vector, 3)), 1u << 2, false);
+}
+
+/* Each head of the state for the queries that share it. */
+static Node *shared_state(OnnxCall *c, Node *state, int64_t group) {
+  Build *b = &c->b;
+  const Dim *s = state->type.shape;
+  if (group == 1) return state;
+  Dim wide[] = {s[0], s[1], build_const(b, group), s[2], s[3]};
+  Dim heads[] = {s[0], dim_mul(onnx_dims(c), s[1], wide[2]), s[2], s[3]};
+  Node *x = build_expand(b, build_unsqueeze(b, state, 2), 5, wide);
+  return build_view(b, x, 4, heads);
+}
+
+/* The state after token i; *out what its queries read: [batch, heads, value's size]. */
+static Node *next_token(OnnxCall *c, const Recurrence *r, int64_t i, Node *state, Node **out) {
+  Build *b = &c->b;
+  Dim at = build_const(b, i);
+  Node *key = build_select(b, r->key, 2, at), *value = build_select(b, r->value, 2, at);
+  if (r->decay) {
+    Node *kept = build_op1(b, OP_aten_exp_default, build_select(b, r->decay, 2, at));
+    state = build_mul(b, state, build_unsqueeze(b, kept, 3));
+  }
+  if (r->beta) {
+    value = build_sub(b, value, retrieve(b, state, key));
+    value = build_mul(b, value, build_select(b, r->beta, 2, at));
+  }
+  Node *outer = build_mul(b, build_unsqueeze(b, key, 3), build_unsqueeze(b, value, 2));
+  state = build_add(b, state, outer);
+  Node *read = retrieve(b, shared_state(c, state, r->group), build_select(b, r->query, 2, at));
+  *out = build_with(b, OP_aten_mul_Tensor, read, arg_float(r->scale));
+  return state;
+}
+
+/* Which operands the rule has; an error where another is given, or one is missing. */
+static void read_rule(OnnxCall *c, bool *decays, bool *corrects) {
+  static const char *const rules[] = {"linear", "gated", "delta", "gated_delta"};
+  Name rule = onnx_string(c, "update_rule", "gated_delta");
+  int kind = -1;
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(rule, rules[i])) kind = i;
+  if (kind < 0) onnx_fail(c, E_ONNX_ATTR_VALUE, "update_rule", rule);
+  *decays = kind & 1;
+  *corrects = kind & 2;
+  if (*decays != onnx_has(c, 4) || *corrects != onnx_has(c, 5))
+    onnx_lack(c, "update_rule %s with other inputs than it has", rule);
+}
+
+static Recurrence read_recurrence(OnnxCall *c) {
+  Recurrence r = {0};
+  bool decays, corrects;
+  int64_t queries = onnx_int(c, "q_num_heads", 0), heads = onnx_int(c, "kv_num_heads", 0);
+  if (heads < 1 || queries < 1 || queries % heads)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "kv_num_heads", "no divisor of q_num_heads");
+  read_rule(c, &decays, &corrects);
+  r.group = queries / heads;
+  r.query = heads_of(c, onnx_in(c, 0), queries);
+  r.key = heads_of(c, onnx_in(c, 1), heads);
+  r.value = heads_of(c, onnx_in(c, 2), heads);
+  if (decays) r.decay = heads_of(c, onnx_in(c, 4), heads);
+  if (corrects) {
+    Node *beta = onnx_in(c, 5);
+    infer_rank(&c->b.in, &beta->type, 3, 3);
+    r.beta = heads_of(c, beta, dim_is(beta->type.shape[2], 1) ? 1 : heads);
+  }
+  Dim size = r.query->type.shape[3];
+  if (!dim_is_int(size)) onnx_lack(c, "heads of a symbolic size");
+  r.scale = onnx_float(c, "scale", 0);
+  if (r.scale == 0) r.scale = 1 / sqrt((double)size->value);
+  return r;
+}
+
+void onnx_op_linear_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  Recurrence r = read_recurrence(c);
+  onnx_ignore(c, "chunk_size"); /* how others compute the same */
+  DType t = onnx_type(c, 0)->dtype, kept = onnx_has(c, 3) ? onnx_type(c, 3)->dtype : t;
+  const Dim *s = r.key->type.shape, *q = r.query->type.shape;
+  if (!dim_is_int(s[2]) || s[2]->value > TOKENS_MAX || s[2]->value < 1)
+    onnx_lack(c, "a symbolic number of tokens, or more than %d", TOKENS_MAX);
+  Dim sizes[] = {s[0], s[1], s[3], r.value->type.shape[3]};
+  Node *state = onnx_has(c, 3) ? build_to(b, onnx_in(c, 3), DT_F32)
+                               : build_full(b, 4, sizes, arg_float(0), DT_F32);
+  Arg rows = arg_list(b->in.g, (uint32_t)s[2]->value);
+  for (uint32_t i = 0; i < rows.n; i++) {
+    Node *row;
+    state = next_token(c, &r, i, state, &row);
+    rows.items[i] = arg_node(row);
+  }
+  Node *y = build(b, OP_aten_stack_default, ARGS(rows, build_int(b, 1)));
+  Dim shape[] = {q[0], q[2], dim_mul(onnx_dims(c), q[1], sizes[3])};
+  onnx_set(c, 0, build_to(b, build_view(b, y, 3, shape), t));
+  if (onnx_wants(c, 1)) onnx_set(c, 1, build_to(b, state, kept));
+}

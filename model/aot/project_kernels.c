@@ -1,0 +1,314 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/codegen.h"
+#include "graph/messages.h"
+#include "model/aot/project_state.h"
+#include "runtime/device/assembler.h"
+#include "runtime/image/image.h"
+#include "runtime/messages.h"
+#include "runtime/support/parallel.h"
+#include "runtime/support/tool.h"
+
+/* ---- which kernels there are ---- */
+
+static nereid_kind kind_of(const Project *p) { return p->gpu ? NEREID_PTX : NEREID_C; }
+
+static uint32_t add_kernel(Project *p, PlanKernel *of, const nereid_request *r) {
+  ProjectKernel k = {.request = *r, .name = r->symbol, .of = of};
+  if (p->options->name)
+    k.request.symbol = arena_printf(p->arena, "%s_%s", p->options->name, k.name);
+  vec_push(p->arena, &p->kernels, k);
+  return (uint32_t)p->kernels.len - 1;
+}
+
+static ProjectChoice choice_of(Project *p, PlanKernel *of) {
+  ProjectChoice c;
+  for (uint32_t i = 0; i < p->kernels.len; i++)
+    if (p->kernels.data[i].of == of) return (ProjectChoice){i, of->aligned.kernel ? i + 1 : i};
+  c.general = c.aligned = add_kernel(p, of, &of->request);
+  if (of->aligned.kernel) c.aligned = add_kernel(p, of, &of->aligned);
+  return c;
+}
+
+/* Constexprs that depend on sizes would need a kernel for each of them. */
+static int find_kernels(Project *p) {
+  int code = kernels_open(&p->found, p->arena, p->plan, NULL);
+  p->found.source.path = "kernels.py";
+  p->found.aligns = p->gpu;
+  for (uint32_t i = 0; i < p->plan->nsteps && !code; i++) {
+    const PlanStep *s = &p->plan->steps[i];
+    PlanKernel *found;
+    if (s->library) return error_set(NEREID_E_USAGE, E_BUILD_LIBRARY, s->kernel);
+    if (kernels_depend(s)) return error_set(NEREID_E_FILE, E_BUILD_CONSTEXPR, s->kernel);
+    code = kernels_find(&p->found, s, NULL, &found);
+    if (!code) p->of_step[i] = choice_of(p, found);
+  }
+  return code;
+}
+
+/* ---- compiling: each kernel for each target ---- */
+
+typedef struct {
+  Project *p;
+  bool assemble;
+  CompileCount *count;
+  int *codes;      /* by target and kernel */
+  char **messages; /* of failures, malloc'ed */
+} Work;
+
+static int assemble(ProjectTarget *t, size_t i) {
+  nereid_variant v;
+  int code = nereid_image_get_variant(&v, t->images[i], 0);
+  if (code) return code;
+  return cubin_assemble(&t->cubins[i], &t->cubin_sizes[i], v.code, v.size, t->name, NULL, NULL);
+}
+
+static void compile_one(void *context, size_t at) {
+  const Work *w = context;
+  size_t n = w->p->kernels.len, i = at % n;
+  ProjectTarget *t = &w->p->targets[at / n];
+  nereid_request r = w->p->kernels.data[i].request;
+  r.target = t->name;
+  w->codes[at] = nereid_compile(&t->images[i], &r, kind_of(w->p));
+  if (!w->codes[at] && w->assemble) w->codes[at] = assemble(t, i);
+  /* The message is this thread's, and shall be the caller's. */
+  if (w->codes[at]) w->messages[at] = strdup(nereid_error_message());
+  compile_count_add(w->count);
+}
+
+static int first_failure(const Work *w, size_t n) {
+  int code = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (w->codes[i] && !code)
+      code = error_set(w->codes[i], "%s", w->messages[i] ? w->messages[i] : E_RUN_OUT_OF_MEMORY);
+    free(w->messages[i]);
+  }
+  return code;
+}
+
+static int compile_all(Project *p) {
+  char tool[TOOL_PATH];
+  size_t n = p->kernels.len * p->ntargets;
+  CompileCount count = p->options->count;
+  Work w = {p, p->gpu && !p->options->ptx_only && tool_find_ptxas(tool), &count,
+            ARENA_ARRAY(p->arena, int, n), ARENA_ARRAY(p->arena, char *, n)};
+  compile_count_start(&count, n);
+  parallel_for(n, compile_one, &w);
+  return first_failure(&w, n);
+}
+
+static bool same_slots(const nereid_image *a, const nereid_image *b) {
+  const ImageVariant *v = a->variants[0], *w = b->variants[0];
+  bool same = v->nslots == w->nslots;
+  for (int i = 0; i < v->nslots && same; i++)
+    same = v->slots[i].kind == w->slots[i].kind && v->slots[i].param == w->slots[i].param;
+  return same;
+}
+
+/* A step has one list of arguments. */
+static void drop_other_slots(Project *p) {
+  for (uint32_t i = 0; i < p->plan->nsteps; i++) {
+    ProjectChoice *c = &p->of_step[i];
+    if (!same_slots(project_image(p, c->general), project_image(p, c->aligned)))
+      c->aligned = c->general;
+  }
+}
+
+int project_compile(Project *p) {
+  int code = find_kernels(p);
+  size_t n = p->kernels.len;
+  for (uint32_t i = 0; i < p->ntargets && !code; i++) {
+    p->targets[i].images = ARENA_ARRAY(p->arena, nereid_image *, n);
+    p->targets[i].cubins = ARENA_ARRAY(p->arena, char *, n);
+    p->targets[i].cubin_sizes = ARENA_ARRAY(p->arena, size_t, n);
+  }
+  if (!code) code = compile_all(p);
+  if (!code) drop_other_slots(p);
+  return code;
+}
+
+void project_free_kernels(Project *p) {
+  for (uint32_t i = 0; i < p->ntargets; i++)
+    for (size_t j = 0; p->targets[i].cubin_sizes && j < p->kernels.len; j++) {
+      nereid_image_free(p->targets[i].images[j]);
+      free(p->targets[i].cubins[j]);
+    }
+  kernels_close(&p->found);
+}
+
+const nereid_image *project_image(const Project *p, uint32_t kernel) {
+  return p->targets[0].images[kernel];
+}
+
+static const ImageVariant *variant(const ProjectTarget *t, size_t i) {
+  return t->images[i]->variants[0];
+}
+
+/* ---- GPUs ---- */
+
+/* A text as C strings, a line each. */
+static void quote_lines(FILE *f, const char *text, size_t len) {
+  fputs("    \"", f);
+  for (size_t i = 0; i < len; i++) {
+    char c = text[i];
+    if (c == '"' || c == '\\' || c == '?') fputc('\\', f);
+    if (c != '\n') fputc(c, f);
+    else fputs(i + 1 < len ? "\\n\"\n    \"" : "\\n", f);
+  }
+  fputs("\"", f);
+}
+
+static void put_bytes(FILE *f, const char *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    fprintf(f, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)bytes[i]);
+}
+
+static void put_gpu_kernel(FILE *f, const ProjectTarget *t, size_t i) {
+  const ImageVariant *v = variant(t, i);
+  fprintf(f, "\nstatic const char k%zu_ptx[] =\n", i);
+  quote_lines(f, v->code, v->size);
+  fputs(";\n", f);
+  if (!t->cubins[i]) return;
+  fprintf(f, "\n_Alignas(16) static const unsigned char k%zu_cubin[] = {", i);
+  put_bytes(f, t->cubins[i], t->cubin_sizes[i]);
+  fputs("\n};\n", f);
+}
+
+static void put_gpu_table(FILE *f, const ProjectTarget *t, size_t n, const char *prefix) {
+  fprintf(f, "\nconst Kernel %s_kernels_%s[] = {\n", prefix, t->name);
+  for (size_t i = 0; i < n; i++) {
+    const ImageVariant *v = variant(t, i);
+    fprintf(f, "    {\"%s\", k%zu_ptx, ", v->entry, i);
+    if (t->cubins[i]) fprintf(f, "k%zu_cubin, ", i);
+    else fputs("NULL, ", f);
+    fprintf(f, "%d, %lld},\n", v->threads, (long long)v->shared);
+  }
+  fputs("    {NULL, NULL, NULL, 0, 0},\n};\n", f);
+}
+
+static int write_target(Project *p, const ProjectTarget *t) {
+  FILE *f;
+  size_t n = p->kernels.len;
+  int code = project_file_open(&f, &p->folder, arena_printf(p->arena, "kernels_%s.c", t->name));
+  if (code) return code;
+  fprintf(f, "/* Kernels of kernels.py for %s. */\n#include \"kernels.h\"\n\n", t->name);
+  fprintf(f, "extern const Kernel %s_kernels_%s[];\n", project_prefix(p), t->name);
+  for (size_t i = 0; i < n; i++) put_gpu_kernel(f, t, i);
+  put_gpu_table(f, t, n, project_prefix(p));
+  return project_file_close(&p->folder, f);
+}
+
+/* kernels_targets.c: the list of all. */
+static int write_targets(Project *p) {
+  Text t = text_new(p->arena);
+  text_puts(&t, "/* The targets of the kernels. */\n#include \"kernels.h\"\n\n");
+  for (uint32_t i = 0; i < p->ntargets; i++)
+    text_printf(&t, "extern const Kernel model_kernels_%s[];\n", p->targets[i].name);
+  text_puts(&t, "\nconst Target model_targets[] = {\n");
+  for (uint32_t i = 0; i < p->ntargets; i++) {
+    const char *name = p->targets[i].name;
+    int sm = atoi(name + 3);
+    text_printf(&t, "    {\"%s\", %d, %d, model_kernels_%s},\n", name, sm,
+                name[strlen(name) - 1] == 'a', name);
+  }
+  text_puts(&t, "    {NULL, 0, 0, NULL},\n};\n");
+  const char *named = project_rename(p, t.data, false);
+  return project_file_write(&p->folder, "kernels_targets.c", named, strlen(named));
+}
+
+static int write_gpu(Project *p) {
+  Text files = text_new(p->arena);
+  text_puts(&files, "kernels_targets.o");
+  int code = write_targets(p);
+  for (uint32_t i = 0; i < p->ntargets && !code; i++) {
+    code = write_target(p, &p->targets[i]);
+    text_printf(&files, " kernels_%s.o", p->targets[i].name);
+  }
+  p->kernel_files = files.data;
+  return code;
+}
+
+/* ---- CPUs ---- */
+
+/* Of one file; the files are compiled side by side. */
+enum { KERNELS_A_FILE = 16 };
+
+/* Warnings on purpose: parameters and lanes that not every kernel needs, and uninitialized values
+ * that masks keep from being used. */
+static const char WARNINGS[] =
+    "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
+    "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"
+    "#pragma GCC diagnostic ignored \"-Wuninitialized\"\n"
+    "#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"\n"
+    "#ifndef __clang__\n"
+    "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"\n"
+    "#endif\n\n";
+
+/* Kernels of as many lanes, which make a file together. */
+typedef struct {
+  uint32_t kernels[KERNELS_A_FILE], n;
+  int lanes;
+} Part;
+
+static int write_part(Project *p, const Part *part, const char *name) {
+  Text t = text_new(p->arena);
+  const char *units[KERNELS_A_FILE];
+  text_puts(&t, "/* Of kernels.py, by number:");
+  for (uint32_t i = 0; i < part->n; i++) {
+    units[i] = variant(&p->targets[0], part->kernels[i])->code;
+    text_printf(&t, " %u", part->kernels[i]);
+  }
+  text_printf(&t, ". */\n%s", WARNINGS);
+  BUG_IF(!c_join(&t, p->arena, units, part->n), "kernels that can't be joined");
+  return project_file_write(&p->folder, name, t.data, t.len);
+}
+
+static int write_table(Project *p) {
+  Text t = text_new(p->arena);
+  size_t n = p->kernels.len;
+  text_puts(&t, "/* The kernels by number. */\n#include \"kernels.h\"\n\n#include <stddef.h>\n\n");
+  for (size_t i = 0; i < n; i++)
+    text_printf(&t, "Kernel %s_launch;\n", variant(&p->targets[0], i)->entry);
+  text_puts(&t, "\nKernel *const model_kernels[] = {\n");
+  for (size_t i = 0; i < n; i++)
+    text_printf(&t, "    %s_launch,\n", variant(&p->targets[0], i)->entry);
+  text_puts(&t, "    NULL,\n};\n");
+  const char *named = project_rename(p, t.data, false);
+  return project_file_write(&p->folder, "kernels_table.c", named, strlen(named));
+}
+
+/* The kernels in order, each in the last part of its number of lanes while that has room. */
+static Part *divide_kernels(Project *p, size_t *n) {
+  Part *parts = ARENA_ARRAY(p->arena, Part, p->kernels.len);
+  *n = 0;
+  for (size_t i = 0; i < p->kernels.len; i++) {
+    int lanes = c_lanes(variant(&p->targets[0], i)->code);
+    Part *part = NULL;
+    for (size_t k = 0; k < *n; k++)
+      if (parts[k].lanes == lanes && parts[k].n < KERNELS_A_FILE) part = &parts[k];
+    if (!part) part = &parts[(*n)++], part->lanes = lanes;
+    part->kernels[part->n++] = (uint32_t)i;
+  }
+  return parts;
+}
+
+static int write_cpu(Project *p) {
+  Text files = text_new(p->arena);
+  size_t n;
+  const Part *parts = divide_kernels(p, &n);
+  text_puts(&files, "kernels_table.o");
+  int code = write_table(p);
+  for (size_t i = 0; i < n && !code; i++) {
+    code = write_part(p, &parts[i], arena_printf(p->arena, "kernels_%zu.c", i + 1));
+    text_printf(&files, " kernels_%zu.o", i + 1);
+  }
+  p->kernel_files = files.data;
+  return code;
+}
+
+int project_write_kernels(Project *p) {
+  int code = project_file_write(&p->folder, "kernels.py", p->plan->source, strlen(p->plan->source));
+  if (code) return code;
+  return p->gpu ? write_gpu(p) : write_cpu(p);
+}

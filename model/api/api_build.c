@@ -1,0 +1,106 @@
+/* nereid_graph_build(): a model ahead of time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "model/aot/project.h"
+#include "model/api/api.h"
+#include "model/execute/tune_plan.h"
+#include "runtime/device/device.h"
+
+/* The target of the GPU that is here, else the CPU. */
+static int choose_target(char *out, size_t size) {
+  nereid_device *d;
+  nereid_device_info info;
+  snprintf(out, size, "cpu");
+  if (nereid_device_count("cuda") <= 0) return 0;
+  int code = nereid_device_open(&d, "cuda");
+  if (code) return code;
+  if (!nereid_device_get_info(&info, d)) snprintf(out, size, "%s", info.target);
+  nereid_device_close(d);
+  return 0;
+}
+
+/* The last part of the file's path. */
+static const char *base_name(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  return !path ? "a model" : slash ? slash + 1 : path;
+}
+
+/* The GPU that is here, if it is of that target; else NULL. */
+static nereid_device *find_here(const char *target) {
+  nereid_device *d;
+  if (nereid_device_count("cuda") <= 0 || device_describe(&d, "cuda")) return NULL;
+  if (!strcmp(d->target, target)) return d;
+  nereid_device_close(d);
+  return NULL;
+}
+
+/* By what records know, and if it is asked for by measuring on the GPU that is here. */
+static int choose_tiles(Plan *p, const char *target, bool measure, const nereid_graph_options *o,
+                        const nereid_build_options *b) {
+  TuneProgress progress = {o->on_progress, o->context};
+  nereid_device *here = measure ? find_here(target) : NULL;
+  if (!here) {
+    if (measure && b->on_message)
+      b->on_message(b->context, arena_printf(p->graph->arena, N_BUILD_ELSEWHERE, target));
+    return tune_plan_recorded(p, target, b->on_message, b->context);
+  }
+  nereid_device_on_message(here, b->on_message, b->context);
+  int code = tune_plan(p, here, &progress);
+  nereid_device_close(here);
+  return code;
+}
+
+enum { TARGET_SIZE = 32 };
+
+/* The first of several is what tiles are chosen for. */
+static void first_target(char out[TARGET_SIZE], const char *targets) {
+  snprintf(out, TARGET_SIZE, "%.*s", (int)strcspn(targets, ","), targets);
+}
+
+static int build_project(nereid_graph *g, const nereid_graph_options *o,
+                         const nereid_build_options *b, const char *targets) {
+  Model *m = NULL;
+  bool gpu;
+  char first[TARGET_SIZE];
+  ModeOptions options = {0};
+  int code = project_targets(targets, &gpu);
+  if (!code) code = api_options(&options, o, gpu);
+  options.compile.libraries = NULL;
+  bool measure = options.compile.tune;
+  if (!code && gpu) {
+    first_target(first, targets);
+    peaks_of_target(&options.gpu, first);
+    options.compile.gpu = &options.gpu;
+    options.compile.tune = options.compile.fuse;
+  }
+  if (!code) code = api_take_model(&m, g, o);
+  if (!code) code = api_check_whole(m);
+  if (!code) code = model_plan(m, &options.compile);
+  ProjectOptions p = {.dir = b->dir ? b->dir : "",
+                      .targets = targets,
+                      .model = base_name(g->source.path),
+                      .name = b->name,
+                      .replay = options.execute.replay == REPLAY_ALWAYS,
+                      .embed_weights = b->embed_weights,
+                      .ptx_only = b->ptx_only,
+                      .count = {.fn = o->on_compile, .context = o->on_compile_context}};
+  Project *project = NULL;
+  if (!code) code = project_new(&project, m->plan, m->weights, &p);
+  if (!code && options.compile.tune) code = choose_tiles(m->plan, first, measure, o, b);
+  if (!code) code = project_write(project);
+  project_free(project);
+  model_free(m);
+  return code;
+}
+
+int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
+                       const nereid_build_options *b) {
+  REQUIRE(g);
+  REQUIRE(b);
+  static const nereid_graph_options defaults = {0};
+  char here[32];
+  int code = b->targets ? 0 : choose_target(here, sizeof here);
+  return code ? code : build_project(g, o ? o : &defaults, b, b->targets ? b->targets : here);
+}

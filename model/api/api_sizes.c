@@ -1,0 +1,242 @@
+/* Plans for the sizes of single runs.
+ *
+ * A model of ONNX's has operators for which one plan can't hold all values of an open size: the
+ * number of axes, the turns of a loop, or which of two sizes is 1.  What the plan for open sizes
+ * takes sizes to be is checked before each run; where that does not hold, or where there is no such
+ * plan, the model is read again for the sizes of the run, then for the values of its inputs too.
+ * The executable that this gives is kept for the next run of the same ones. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "model/api/api.h"
+#include "runtime/messages.h"
+#include "runtime/support/array.h"
+#include "runtime/support/error.h"
+
+enum { PLANS_MAX = 64 };
+
+struct SizedPlan {
+  nereid_executable *e;
+  int64_t *sizes; /* of each input the number of axes, and their sizes */
+  size_t nsizes;
+  bool valued;   /* it is for values of inputs, too */
+  uint64_t used; /* when; the latest is the largest */
+  int users;     /* calls and sessions, while which it is not freed */
+};
+
+struct SizedPlans {
+  pthread_mutex_t lock;
+  nereid_executable *of;
+  nereid_graph_options options;
+  bool *is_static; /* by input */
+  SizedPlan **plans;
+  int n;
+  uint64_t clock;
+};
+
+/* ---- making ---- */
+
+static const char *kept_text(Arena *a, const char *text) {
+  return text ? arena_strndup(a, text, strlen(text)) : NULL;
+}
+
+static const char *const *kept_texts(Arena *a, const char *const *from, int n) {
+  const char **to = ARENA_ARRAY(a, const char *, n);
+  for (int i = 0; i < n; i++) to[i] = kept_text(a, from[i]);
+  return to;
+}
+
+/* The options that decide a plan, without those who look on and without ranges: sizes are fixed. */
+static nereid_graph_options kept_options(Arena *a, const nereid_graph_options *o) {
+  nereid_graph_options k = *o;
+  k.mode = kept_text(a, o->mode);
+  k.dtype = kept_text(a, o->dtype);
+  k.libraries = kept_text(a, o->libraries);
+  k.rewrites = kept_texts(a, o->rewrites, o->nrewrites);
+  k.ranges = NULL, k.nranges = 0;
+  k.run_passes = k.dump_after = k.dump_dir = k.device = NULL;
+  k.on_pass = NULL, k.on_progress = NULL, k.on_compile = NULL;
+  k.released = NULL, k.nreleased = 0;
+  k.keep = 0;
+  k.defer_compile = 1;
+  return k;
+}
+
+typedef struct {
+  SizedPlans *s;
+  const nereid_graph_options *options;
+} Making;
+
+static int make_body(void *arg) {
+  const Making *m = arg;
+  Arena *a = m->s->of->model->arena;
+  m->s->options = kept_options(a, m->options);
+  m->s->is_static = ARENA_ARRAY(a, bool, executable_inputs(m->s->of->e));
+  return 0;
+}
+
+int sized_new(nereid_executable *e, const nereid_graph_options *o) {
+  SizedPlans *s = e->sized = calloc(1, sizeof *s);
+  if (!s) return error_out_of_memory();
+  s->of = e;
+  pthread_mutex_init(&s->lock, NULL);
+  Making m = {s, o};
+  return error_guard(e->model->arena, make_body, &m);
+}
+
+static void plan_free(SizedPlan *p) {
+  if (!p) return;
+  nereid_executable_free(p->e);
+  free(p->sizes);
+  free(p);
+}
+
+void sized_free(SizedPlans *s) {
+  if (!s) return;
+  for (int i = 0; i < s->n; i++) plan_free(s->plans[i]);
+  pthread_mutex_destroy(&s->lock);
+  free(s->plans);
+  free(s);
+}
+
+void sized_set_static(SizedPlans *s, int i) {
+  pthread_mutex_lock(&s->lock);
+  s->is_static[i] = true;
+  for (int k = 0; k < s->n; k++) nereid_executable_set_static(s->plans[k]->e, i);
+  pthread_mutex_unlock(&s->lock);
+}
+
+nereid_executable *sized_executable(const SizedPlan *p) { return p->e; }
+
+/* ---- the sizes of a run ---- */
+
+static int64_t *sizes_of_inputs(const nereid_tensor *inputs, int n, size_t *count) {
+  *count = 0;
+  for (int i = 0; i < n; i++) *count += 1 + (size_t)inputs[i].ndim;
+  int64_t *sizes = malloc((*count + 1) * sizeof *sizes), *to = sizes;
+  for (int i = 0; i < n && sizes; i++) {
+    *to++ = inputs[i].ndim;
+    for (int32_t k = 0; k < inputs[i].ndim; k++) *to++ = inputs[i].shape[k];
+  }
+  return sizes;
+}
+
+static bool has_sizes(const SizedPlan *p, const int64_t *sizes, size_t n) {
+  return p->nsizes == n && !memcmp(p->sizes, sizes, n * sizeof *sizes);
+}
+
+/* ---- finding and compiling ---- */
+
+/* Beyond PLANS_MAX the one goes that nobody has used for longest. */
+static int keep_plan(SizedPlans *s, SizedPlan *p) {
+  int oldest = -1;
+  for (int i = 0; i < s->n; i++)
+    if (!s->plans[i]->users && (oldest < 0 || s->plans[i]->used < s->plans[oldest]->used))
+      oldest = i;
+  if (s->n >= PLANS_MAX && oldest >= 0) {
+    plan_free(s->plans[oldest]);
+    s->plans[oldest] = p;
+    return 0;
+  }
+  SizedPlan **more = realloc(s->plans, (size_t)(s->n + 1) * sizeof *more);
+  if (!more) return error_out_of_memory();
+  s->plans = more;
+  s->plans[s->n++] = p;
+  return 0;
+}
+
+/* The model for these sizes; with data also for values. */
+static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *inputs, int n) {
+  const OnnxFindings *found = &s->of->model->found;
+  nereid_tensor *given = calloc((size_t)n + 1, sizeof *given);
+  nereid_graph_items *items = calloc(found->items.len + 1, sizeof *items);
+  if (!given || !items) return free(given), free(items), error_out_of_memory();
+  for (int i = 0; i < n; i++) {
+    given[i] = inputs[i];
+    if (!p->valued) given[i].data = NULL;
+  }
+  for (uint32_t i = 0; i < found->items.len; i++)
+    items[i] = (nereid_graph_items){found->items.data[i].input, found->items.data[i].n};
+  nereid_graph g = {
+      .source = {.inputs = given, .ninputs = n, .items = items, .nitems = (int)found->items.len}};
+  int code = model_read_sized(&g.model, &g.source, s->of->model);
+  if (!code) code = nereid_executable_new(&p->e, &g, s->of->device, &s->options);
+  model_free(g.model);
+  free(given);
+  free(items);
+  for (uint32_t i = 0; i < executable_inputs(s->of->e) && !code; i++)
+    if (s->is_static[i]) nereid_executable_set_static(p->e, (int)i);
+  return code;
+}
+
+static int new_plan(SizedPlan **out, SizedPlans *s, const nereid_tensor *inputs, int n,
+                    bool valued) {
+  SizedPlan *p = calloc(1, sizeof *p);
+  if (!p) return error_out_of_memory();
+  p->valued = valued;
+  p->sizes = sizes_of_inputs(inputs, n, &p->nsizes);
+  int code = p->sizes ? compile_sized(s, p, inputs, n) : error_out_of_memory();
+  if (code) plan_free(p);
+  else *out = p;
+  return code;
+}
+
+static int use_plan(SizedPlans *s, SizedPlan *p, SizedUse *use, void *context, bool *refused) {
+  *refused = false;
+  p->used = ++s->clock;
+  p->users++;
+  pthread_mutex_unlock(&s->lock);
+  int code = use(p, context, refused);
+  pthread_mutex_lock(&s->lock);
+  p->users--;
+  return code;
+}
+
+/* Those that are there: where one is for other values, the next may be for these. */
+static int use_known(SizedPlans *s, const int64_t *sizes, size_t n, SizedUse *use, void *context,
+                     bool *refused, bool *valued) {
+  int code = 0;
+  *refused = true;
+  for (int i = 0; i < s->n && *refused; i++) {
+    SizedPlan *p = s->plans[i];
+    if (!has_sizes(p, sizes, n)) continue;
+    *valued |= p->valued;
+    code = use_plan(s, p, use, context, refused);
+    *refused &= p->valued;
+    if (!*refused) return code;
+  }
+  return code;
+}
+
+static int use_locked(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use,
+                      void *context) {
+  bool refused, valued = false;
+  size_t count;
+  int64_t *sizes = sizes_of_inputs(inputs, n, &count);
+  if (!sizes) return error_out_of_memory();
+  int code = use_known(s, sizes, count, use, context, &refused, &valued);
+  free(sizes);
+  if (!refused) return code;
+  SizedPlan *p;
+  code = valued ? NEREID_E_FILE : new_plan(&p, s, inputs, n, false);
+  if (code == NEREID_E_FILE) code = new_plan(&p, s, inputs, n, true);
+  if (code) return code;
+  code = keep_plan(s, p);
+  if (code) plan_free(p);
+  return code ? code : use_plan(s, p, use, context, &refused);
+}
+
+int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context) {
+  pthread_mutex_lock(&s->lock);
+  int code = use_locked(s, inputs, n, use, context);
+  pthread_mutex_unlock(&s->lock);
+  return code;
+}
+
+void sized_hold(SizedPlans *s, SizedPlan *p, bool held) {
+  pthread_mutex_lock(&s->lock);
+  p->users += held ? 1 : -1;
+  pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,394 @@
+#include "planner/compile/plan_kernels.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "planner/compile/stages.h"
+#include "runtime/compile/code_key.h"
+#include "runtime/device/device.h"
+#include "runtime/messages.h"
+#include "runtime/store/cache.h"
+#include "runtime/support/parallel.h"
+
+/* ---- the cache on disk ----
+ *
+ * Kernels' code from before the driver or the C compiler: a model that is
+ * compiled again finds its kernels there, by all that they are made from. */
+
+static void key_add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
+
+static CacheId kernel_cache_id(const nereid_device *d, const PlanKernel *p) {
+  KeyMaker *key = cache_key_start();
+  cache_key_text(key, "kernel of a graph");
+  cache_key_text(key, nereid_build_id());
+  key_add_text(key, nereid_kind_name(device_kind(d)));
+  key_add_text(key, device_target(d));
+  cache_key_add(key, p->request.source.text, p->request.source.size);
+  request_key_add(key, &p->request);
+  if (p->aligned.kernel) request_key_add(key, &p->aligned);
+  return (CacheId){cache_key_end(key), CACHE_KERNEL, p->request.symbol, device_target(d)};
+}
+
+/* Opens it where the device runs code that is worth keeping. */
+static void kernel_cache_open(PlanKernels *k) {
+  nereid_kind kind = device_kind(k->device);
+  if (!k->cache && (kind == NEREID_PTX || kind == NEREID_C))
+    k->cache = cache_open(k->device->on_message, k->device->context);
+}
+
+static bool is_kernel_cached(const PlanKernels *k, const PlanKernel *p) {
+  return k->cache && p->whole;
+}
+
+/* NULL: not there, or never cached: kernels of a file that may import others. */
+static nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p) {
+  nereid_image *image = NULL;
+  char *data;
+  size_t size;
+  if (!is_kernel_cached(k, p)) return NULL;
+  CacheId id = kernel_cache_id(k->device, p);
+  if (!cache_get(k->cache, &id, &data, &size)) return NULL;
+  if (nereid_image_from_bytes(&image, data, size)) image = NULL;
+  free(data);
+  return image;
+}
+
+/* Keeps the images that were made: those of p[i] that the cache takes and did not have. */
+static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
+                             nereid_image *const *images, size_t n) {
+  CacheEntry *entries = calloc(n + 1, sizeof *entries);
+  size_t used = 0;
+  for (size_t i = 0; entries && i < n; i++) {
+    char *data;
+    size_t size;
+    if (!is_kernel_cached(k, p[i]) || p[i]->from_cache) continue;
+    if (nereid_image_bytes(&data, &size, images[i])) continue;
+    entries[used++] = (CacheEntry){kernel_cache_id(k->device, p[i]), data, size};
+  }
+  if (used) cache_put_all(k->cache, entries, used);
+  for (size_t i = 0; i < used; i++) nereid_text_free((char *)(uintptr_t)entries[i].data);
+  free(entries);
+}
+
+/* An executable lives long, and an open database is a descriptor. */
+static void kernel_cache_close(PlanKernels *k) {
+  cache_close(k->cache);
+  k->cache = NULL;
+}
+
+int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
+  *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
+  /* C compilers take all the time there is, and CPUs load from any address. */
+  k->aligns = d && device_kind(d) != NEREID_C;
+  k->pdl = d && device_kind(d) == NEREID_PTX;
+  k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
+  k->source.text = p->source;
+  k->source.size = strlen(p->source);
+  k->asserts = strstr(p->source, "tl.device_assert(") != NULL;
+  return p->nsteps ? nereid_module_open(&k->module, &k->source, NULL, NULL) : 0;
+}
+
+void kernels_close(PlanKernels *k) {
+  for (size_t i = 0; i < k->list.len; i++) {
+    nereid_kernel_free(k->list.data[i]->kernel);
+    free(k->list.data[i]->message);
+  }
+  kernel_cache_close(k);
+  nereid_module_free(k->module);
+  *k = (PlanKernels){0};
+}
+
+/* ---- what a step is specialized on ---- */
+
+typedef struct {
+  PlanKernels *k;
+  Arena *arena; /* of the texts */
+  const PlanStep *step;
+  const Sizes *sizes;
+  bool aligned; /* for rows that begin at multiples of 16 */
+  const nereid_kernel_info *info;
+  nereid_arg *args;
+  int nargs;
+  Text key;
+} Specialize;
+
+static const nereid_param *find_kernel_param(const Specialize *s, const char *name) {
+  for (int i = 0; i < s->info->nparams; i++)
+    if (!strcmp(s->info->params[i].name, name)) return &s->info->params[i];
+  return NULL;
+}
+
+static bool shares_symbol(Dim a, Dim b) {
+  if (a->kind == DIM_SYMBOL && b->kind == DIM_SYMBOL) return a == b;
+  Dim inner = a->kind == DIM_SYMBOL ? b : a, other = inner == a ? b : a;
+  for (uint32_t i = 0; i < inner->n; i++)
+    if (shares_symbol(inner->args[i], other)) return true;
+  return false;
+}
+
+/* Does x decide at which addresses rows of the step's buffers begin? */
+static bool tiles_follow_rows(const Specialize *s, Dim x) {
+  for (uint32_t i = 0; i < s->step->nargs; i++) {
+    const StepArg *a = &s->step->args[i];
+    if (a->kind != STEP_BUFFER) continue;
+    const PlanBuffer *b = &s->k->plan->buffers[a->buffer];
+    if (b->rank > 1 && shares_symbol(x, b->shape[b->rank - 1])) return true;
+  }
+  return false;
+}
+
+/* An integer argument: a number as Triton specializes it, an expression for all its values. */
+static const char *int_type(Specialize *s, const StepArg *a) {
+  const nereid_param *p = find_kernel_param(s, a->name);
+  DimRange r = dim_range(s->k->plan->graph->dims, a->value);
+  bool narrow = r.lo >= INT32_MIN && r.hi <= INT32_MAX;
+  const char *type = narrow ? "i32" : "i64";
+  if (p && p->do_not_specialize) return type;
+  if (dim_is(a->value, 1)) return arena_printf(s->arena, "%s:1", type);
+  bool aligned = s->aligned && !dim_is_int(a->value) && tiles_follow_rows(s, a->value);
+  if (aligned || dim_divisible(a->value, 16)) return arena_printf(s->arena, "%s:16", type);
+  return type;
+}
+
+static const char *step_arg_type(Specialize *s, const StepArg *a) {
+  switch (a->kind) {
+    case STEP_BUFFER:
+      return arena_printf(s->arena, "*%s:16", dtype_name(s->k->plan->buffers[a->buffer].dtype));
+    case STEP_INT: return int_type(s, a);
+    default: return "f32";
+  }
+}
+
+static void add_kernel_argument(Specialize *s, const char *name, const char *type,
+                                const char *value) {
+  s->args[s->nargs++] = (nereid_arg){name, type, value};
+  text_printf(&s->key, " %s%s%s", name, type ? ":" : "=", type ? type : value);
+}
+
+static int add_kernel_constexpr(Specialize *s, const StepConstexpr *c) {
+  int64_t value = dim_is_int(c->value) ? c->value->value : 0;
+  if (!dim_is_int(c->value) && !sizes_eval(s->sizes, c->value, &value))
+    return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, s->step->kernel, c->name);
+  add_kernel_argument(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
+  return 0;
+}
+
+static int specialize(Specialize *s) {
+  const PlanStep *step = s->step;
+  int code = nereid_module_find(&s->info, s->k->module, step->kernel);
+  if (code) return code;
+  s->nargs = 0;
+  s->args = ARENA_ARRAY(s->arena, nereid_arg, (size_t)step->nargs + step->nconstexprs);
+  s->key = text_new(s->arena);
+  text_printf(&s->key, "%s warps %u stages %u", step->kernel, step->warps, step->stages);
+  for (uint32_t i = 0; i < step->nargs; i++)
+    add_kernel_argument(s, step->args[i].name, step_arg_type(s, &step->args[i]), NULL);
+  for (uint32_t i = 0; i < step->nconstexprs && !code; i++)
+    code = add_kernel_constexpr(s, &step->constexprs[i]);
+  return code;
+}
+
+/* ---- finding ---- */
+
+bool kernels_depend(const PlanStep *s) {
+  for (uint32_t i = 0; i < s->nconstexprs; i++)
+    if (!dim_is_int(s->constexprs[i].value)) return true;
+  return false;
+}
+
+/* Code is compiled together: each kernel has a name of its own there, k3_add, k3_add_v2 ... */
+static const char *symbol_for(PlanKernels *k, const char *kernel) {
+  void **count = namemap_put(k->arena, &k->symbols, pool_name(k->names, kernel));
+  uintptr_t n = (uintptr_t)*count + 1;
+  *count = (void *)n;
+  return n == 1 ? kernel : arena_printf(k->arena, "%s_v%zu", kernel, (size_t)n);
+}
+
+static const PlanFunction *function_of(const Plan *p, Name kernel) {
+  for (uint32_t i = 0; i < p->nfunctions; i++)
+    if (p->functions[i].kernel == kernel) return &p->functions[i];
+  return NULL;
+}
+
+/* The text before all functions, and f; empty lines replace the others, so that line numbers
+ * hold. */
+static char *part_of_source(PlanKernels *k, const PlanFunction *f) {
+  const PlanFunction *first = &k->plan->functions[0];
+  size_t head = first->begin, lines = f->line - first->line, own = f->end - f->begin;
+  char *part = ARENA_ARRAY(k->arena, char, head + lines + own + 1);
+  memcpy(part, k->plan->source, head);
+  memset(part + head, '\n', lines);
+  memcpy(part + head + lines, k->plan->source + f->begin, own);
+  return part;
+}
+
+/* A kernel of ours calls no other.  So the time that many take does not grow with the square. */
+static nereid_source kernel_source(PlanKernels *k, Name kernel) {
+  nereid_source s = k->source;
+  const PlanFunction *f = function_of(k->plan, kernel);
+  if (!f) return s;
+  void **part = namemap_put(k->arena, &k->sources, kernel);
+  if (!*part) *part = part_of_source(k, f);
+  s.text = *part;
+  s.size = strlen(s.text);
+  return s;
+}
+
+static nereid_request request_of(const Specialize *s) {
+  return (nereid_request){.source = kernel_source(s->k, s->step->kernel),
+                          .kernel = s->step->kernel,
+                          .args = s->args,
+                          .nargs = s->nargs,
+                          .num_warps = (int)s->step->warps,
+                          .num_stages = (int)s->step->stages,
+                          .alias = NEREID_ALIAS_DISJOINT,
+                          .debug = s->k->asserts,
+                          .allow_overflow = s->k->asserts,
+                          .pdl = s->k->pdl,
+                          .symbol = symbol_for(s->k, s->step->kernel)};
+}
+
+static int add_aligned(PlanKernel *made, Specialize s) {
+  s.aligned = true;
+  int code = specialize(&s);
+  if (!code && strcmp(s.key.data, made->key)) made->aligned = request_of(&s);
+  return code;
+}
+
+static int make_kernel(PlanKernels *k, Specialize s, Name key, PlanKernel **out) {
+  s.arena = k->arena;
+  int code = specialize(&s);
+  if (code) return code;
+  PlanKernel *made = ARENA_NEW(k->arena, PlanKernel);
+  made->key = key;
+  made->request = request_of(&s);
+  made->whole = made->request.source.text != k->source.text;
+  if (k->aligns) code = add_aligned(made, s);
+  vec_push(k->arena, &k->list, made);
+  *namemap_put(k->arena, &k->by_key, key) = *out = made;
+  return code;
+}
+
+int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
+  *out = NULL;
+  if (!sizes && kernels_depend(s)) return 0;
+  Specialize spec = {.k = k, .arena = arena_child(k->arena), .step = s, .sizes = sizes};
+  int code = specialize(&spec);
+  if (!code) {
+    Name key = pool_name(k->names, spec.key.data);
+    *out = namemap_get(&k->by_key, key);
+    if (!*out) code = make_kernel(k, (Specialize){.k = k, .step = s, .sizes = sizes}, key, out);
+  }
+  arena_free(spec.arena);
+  return code;
+}
+
+int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nereid_request *out) {
+  Specialize spec = {.k = k, .arena = k->arena, .step = s, .sizes = sizes, .aligned = k->aligns};
+  int code = specialize(&spec);
+  if (code) return code;
+  *out = request_of(&spec);
+  out->symbol = s->kernel;
+  return 0;
+}
+
+/* ---- compiling ---- */
+
+typedef struct {
+  PlanKernels *k;
+  nereid_image **images; /* of those from number `first` on */
+  size_t first;
+} Work;
+
+/* The aligned kernel's image comes before the general one's: guards are tried in order. */
+static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel *p) {
+  nereid_image *general;
+  if (!p->aligned.kernel) return nereid_compile_for(out, d, &p->request);
+  int code = nereid_compile_for(out, d, &p->aligned);
+  if (code) return code;
+  code = nereid_compile_for(&general, d, &p->request);
+  if (!code) code = nereid_image_add(*out, general);
+  nereid_image_free(general);
+  return code;
+}
+
+/* The image that was made before; NULL: there is none. */
+static nereid_image *find_given_image(const PlanKernels *k, const PlanKernel *p) {
+  nereid_image *image = NULL;
+  for (size_t i = 0; k->images && i < k->images->n && !image; i++) {
+    const KernelImage *x = &k->images->list[i];
+    if (!strcmp(x->key, p->key) && nereid_image_from_bytes(&image, x->data, x->size)) image = NULL;
+  }
+  return image;
+}
+
+static void compile_kernel_at(void *context, size_t i) {
+  const Work *w = context;
+  PlanKernel *p = w->k->list.data[w->first + i];
+  free(p->message);
+  p->message = NULL;
+  p->begin = stages_now();
+  w->images[i] = find_given_image(w->k, p);
+  if (!w->images[i]) w->images[i] = kernel_cache_get(w->k, p);
+  p->from_cache = w->images[i] != NULL;
+  p->code = p->from_cache ? 0 : compile_image(&w->images[i], w->k->device, p);
+  /* The message is this thread's, and shall be the caller's. */
+  if (p->code) p->message = strdup(nereid_error_message());
+  p->end = stages_now();
+}
+
+static int first_kernel_failure(const PlanKernels *k, size_t first) {
+  for (size_t i = first; i < k->list.len; i++) {
+    const PlanKernel *p = k->list.data[i];
+    if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
+  }
+  return 0;
+}
+
+static void count_loaded(void *kernels) { compile_count_add(&((PlanKernels *)kernels)->count); }
+
+static int load_all(const Work *w, size_t n) {
+  nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
+  const LoadWatch watch = {count_loaded, w->k};
+  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, (int)n,
+                             w->k->count.fn ? &watch : NULL);
+  for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
+  return code;
+}
+
+int kernels_compile(PlanKernels *k) {
+  size_t n = k->list.len - k->compiled;
+  Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n), k->compiled};
+  if (n == 0) return 0;
+  kernel_cache_open(k);
+  compile_count_start(&k->count, n);
+  parallel_for(n, compile_kernel_at, &w);
+  int code = first_kernel_failure(k, k->compiled);
+  if (!code) code = load_all(&w, n);
+  if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
+  kernel_cache_close(k);
+  for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
+  if (!code) k->compiled = k->list.len;
+  return code;
+}
+
+int kernels_images(PlanKernels *k, nereid_image **out) {
+  Work w = {.k = k, .images = out};
+  kernel_cache_open(k);
+  parallel_for(k->list.len, compile_kernel_at, &w);
+  kernel_cache_close(k);
+  return first_kernel_failure(k, 0);
+}
+
+bool kernels_cached_images(PlanKernels *k, nereid_image **out) {
+  bool all = true;
+  kernel_cache_open(k);
+  for (size_t i = 0; i < k->list.len && all; i++) {
+    out[i] = kernel_cache_get(k, k->list.data[i]);
+    all = out[i] != NULL;
+  }
+  kernel_cache_close(k);
+  return all;
+}

@@ -1,0 +1,54 @@
+/* Pass split_complex and its rules: complex numbers become pairs of real ones.
+ *
+ * planner/complex takes a graph of calls without writes in place, and gives one without complex
+ * values.  A complex value of the graph becomes two tensors, its real and its imaginary part.  Only
+ * where a caller or a file has the value (inputs, weights, outputs) is it one tensor, with a last
+ * axis of the two parts, as in memory.
+ *
+ * A rule gets a Split at its node and builds the parts of the node's value before it.  Of a node
+ * whose value is a list it sets `items`. */
+#ifndef NEREID_PLANNER_COMPLEX_COMPLEX_H
+#define NEREID_PLANNER_COMPLEX_COMPLEX_H
+
+#include "graph/builders/node_builder.h"
+
+/* im is NULL: it is 0, or the value is a list or a real one. */
+typedef struct {
+  Node *re, *im;
+} Parts;
+
+typedef struct {
+  Build b;
+  const Parts *of; /* by id, of the nodes there were before the pass */
+  uint32_t n;
+  Parts *items; /* what a rule leaves of a node whose value is a list */
+  uint32_t nitems;
+} Split;
+
+typedef Parts SplitRule(Split *s);
+
+#define COMPLEX(rule, result) SplitRule split_##rule;
+#define OP(library, name, overload, rule, schema, ...) __VA_ARGS__
+#include "graph/ops/op_table.def"
+
+/* ---- operands ---- */
+
+Parts split_value(const Split *s, Node *n);
+/* The argument, a tensor or a number. */
+Parts split_arg(Split *s, const char *param);
+Parts split_self(Split *s);
+/* The imaginary part also where it is 0. */
+Node *split_imaginary(Split *s, Parts x);
+/* The Build's node with other operands: `re` or the imaginary parts for complex ones; real values
+ * that are added to imaginary parts are 0. */
+Node *split_again(Split *s, bool imaginary);
+/* A last axis of the two parts. */
+Node *split_join(Split *s, Parts x);
+
+/* ---- arithmetic ---- */
+
+Parts complex_mul(Build *b, Parts x, Parts y);
+Parts complex_add(Build *b, Parts x, Parts y);
+Node *complex_abs(Build *b, Parts x);
+
+#endif

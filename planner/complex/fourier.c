@@ -1,0 +1,240 @@
+/* Discrete Fourier transforms.
+ *
+ *   X[k] = sum over t of x[t] w^(t k),  w = exp(-+2 pi i / n)
+ *
+ * Short ones are a product with the table of powers of w.  Longer ones are cut into two (Cooley and
+ * Tukey 1965): with t = n2 t1 + t2 and k = k1 + n1 k2 the power is
+ *
+ *   w_n1^(t1 k1) w_n^(t2 k1) w_n2^(t2 k2)
+ *
+ * so they are a product along t1, factors, and transforms of length n2 along t2.  Those without a
+ * small factor are convolutions with chirps (Bluestein 1970), by transforms of a power of 2. */
+#include "planner/complex/fourier.h"
+
+#include <math.h>
+
+enum { SHORT_MOST = 128, FACTOR_MOST = 64, DIRECT_MOST = 2048 };
+
+/* ---- tables: of constants alone, so a plan computes them once ---- */
+
+/* f(2 pi i / n) for integers i. */
+static Node *wave(Build *b, OpId f, Node *i, Dim n, DType t) {
+  Node *turns = build_with(b, OP_aten_div_Tensor, build_to(b, i, DT_F64), arg_dim(n));
+  Node *angle = build_with(b, OP_aten_mul_Tensor, turns, arg_float(2 * M_PI));
+  return build_to(b, build_op1(b, f, angle), t);
+}
+
+/* t k mod n for t below `rows` and k below `columns`. */
+static Node *exponents(Build *b, Dim rows, Dim columns, Dim n) {
+  Node *t = build_unsqueeze(b, build_arange(b, rows), 1);
+  Node *product = build_mul(b, t, build_arange(b, columns));
+  return build_with(b, OP_aten_remainder_Scalar, product, arg_dim(n));
+}
+
+static Node *negated_if(Build *b, Node *x, bool negated) {
+  return negated ? build_op1(b, OP_aten_neg_default, x) : x;
+}
+
+/* Powers of w. */
+static Parts powers(Build *b, Dim rows, Dim columns, Dim n, bool inverse, DType t) {
+  Node *i = exponents(b, rows, columns, n);
+  Node *sine = wave(b, OP_aten_sin_default, i, n, t);
+  return (Parts){wave(b, OP_aten_cos_default, i, n, t), negated_if(b, sine, !inverse)};
+}
+
+/* ---- along the last axis ---- */
+
+static Dim last_size(Parts x) { return size_from_end(x.re, 1); }
+
+static Node *first_columns(Build *b, Node *x, Dim from, Dim to) {
+  return build_slice(b, x, rank_of(x) - 1, from, to, 1);
+}
+
+static Node *exact_product(Build *b, Node *x, Node *table) {
+  return build_product(b, OP_aten_matmul_default, x, table, ROUNDS_NEVER);
+}
+
+/* Products with both parts of the table at once. */
+static Parts by_table(Build *b, Parts x, Parts table) {
+  Dim m = size_from_end(table.re, 1), twice = dim_mul(build_dims(b), m, build_const(b, 2));
+  Node *y = exact_product(b, x.re, build_cat(b, 2, (Node *[]){table.re, table.im}, 1));
+  if (x.im) {
+    Node *turned[] = {build_op1(b, OP_aten_neg_default, table.im), table.re};
+    y = build_add(b, y, exact_product(b, x.im, build_cat(b, 2, turned, 1)));
+  }
+  return (Parts){first_columns(b, y, build_const(b, 0), m), first_columns(b, y, m, twice)};
+}
+
+/* The first m elements. */
+static Parts by_product(Build *b, Parts x, Dim m, bool inverse) {
+  Dim n = last_size(x);
+  return by_table(b, x, powers(b, n, m, n, inverse, x.re->type.dtype));
+}
+
+static Parts transform_last(Build *b, Parts x, bool inverse);
+
+static Node *cut_last(Build *b, Node *x, int64_t n1, int64_t n2) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x);
+  if (rank == GRAPH_RANK_MAX) infer_rank(&b->in, &x->type, 0, rank - 1);
+  for (uint32_t i = 0; i + 1 < rank; i++) shape[i] = x->type.shape[i];
+  shape[rank - 1] = build_const(b, n1);
+  shape[rank] = build_const(b, n2);
+  return build_transpose(b, build_view(b, x, rank + 1, shape), rank - 1, rank);
+}
+
+static Node *swap_last_two(Build *b, Node *x) {
+  return build_transpose(b, x, rank_of(x) - 2, rank_of(x) - 1);
+}
+
+static Node *join_last(Build *b, Node *x, Dim n) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x) - 1;
+  Node *y = swap_last_two(b, x);
+  for (uint32_t i = 0; i + 1 < rank; i++) shape[i] = x->type.shape[i];
+  shape[rank - 1] = n;
+  return build(b, OP_aten_reshape_default, ARGS(arg_node(y), arg_dims(b->in.g, rank, shape)));
+}
+
+static Parts of_both_parts(Build *b, Parts x, Node *(*f)(Build *, Node *)) {
+  return (Parts){f(b, x.re), x.im ? f(b, x.im) : NULL};
+}
+
+static Parts in_two_steps(Build *b, Parts x, int64_t n1, bool inverse) {
+  Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
+  Parts y = {cut_last(b, x.re, n1, n->value / n1),
+             x.im ? cut_last(b, x.im, n1, n->value / n1) : NULL};
+  y = by_product(b, y, size1, inverse);
+  y = complex_mul(b, y, powers(b, size2, size1, n, inverse, x.re->type.dtype));
+  y = transform_last(b, of_both_parts(b, y, swap_last_two), inverse);
+  return (Parts){join_last(b, y.re, n), join_last(b, y.im, n)};
+}
+
+/* exp(-+pi i t^2 / n) for t below n. */
+static Parts chirp(Build *b, Dim n, bool inverse, DType t) {
+  Dim twice = dim_mul(build_dims(b), n, build_const(b, 2));
+  Node *i = build_arange(b, n);
+  i = build_with(b, OP_aten_remainder_Scalar, build_mul(b, i, i), arg_dim(twice));
+  Node *sine = wave(b, OP_aten_sin_default, i, twice, t);
+  return (Parts){wave(b, OP_aten_cos_default, i, twice, t), negated_if(b, sine, !inverse)};
+}
+
+/* c[0] ... c[n - 1], zeros, c[n - 1] ... c[1]: for a circular convolution of `length` elements. */
+static Node *both_sides(Build *b, Node *c, int64_t n, int64_t length) {
+  Dim zeros = build_const(b, length - 2 * n + 1);
+  Node *tail = build_slice(b, c, 0, build_const(b, 1), build_const(b, n), 1);
+  Node *parts[] = {c, build_full(b, 1, &zeros, build_int(b, 0), c->type.dtype),
+                   build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1))};
+  return build_cat(b, 3, parts, 0);
+}
+
+static Parts by_chirps(Build *b, Parts x, bool inverse) {
+  Dim n = last_size(x);
+  int64_t length = power_of_2(2 * n->value - 1, 1);
+  Parts c = chirp(b, n, inverse, x.re->type.dtype), turned = {c.re, negated_if(b, c.im, true)};
+  Parts filter = {both_sides(b, turned.re, n->value, length),
+                  both_sides(b, turned.im, n->value, length)};
+  filter = transform_last(b, filter, false);
+  Parts y = fourier_fit(b, complex_mul(b, x, c), rank_of(x.re) - 1, build_const(b, length));
+  y = complex_mul(b, transform_last(b, y, false), filter);
+  y = fourier_fit(b, transform_last(b, y, true), rank_of(x.re) - 1, n);
+  y = complex_mul(b, y, c);
+  Arg scale = arg_float(1 / (double)length);
+  return (Parts){build_with(b, OP_aten_mul_Tensor, y.re, scale),
+                 build_with(b, OP_aten_mul_Tensor, y.im, scale)};
+}
+
+static int64_t factor_of(int64_t n) {
+  int64_t i = FACTOR_MOST;
+  while (n % i) i--;
+  return i;
+}
+
+static Parts transform_last(Build *b, Parts x, bool inverse) {
+  Dim n = last_size(x);
+  if (!dim_is_int(n) || n->value <= SHORT_MOST) return by_product(b, x, n, inverse);
+  int64_t factor = factor_of(n->value);
+  if (factor > 1) return in_two_steps(b, x, factor, inverse);
+  return n->value <= DIRECT_MOST ? by_product(b, x, n, inverse) : by_chirps(b, x, inverse);
+}
+
+/* ---- along any axis ---- */
+
+static Parts swap_to_last(Build *b, Parts x, uint32_t axis) {
+  uint32_t last = rank_of(x.re) - 1;
+  return (Parts){build_transpose(b, x.re, axis, last),
+                 x.im ? build_transpose(b, x.im, axis, last) : NULL};
+}
+
+Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
+  return swap_to_last(b, transform_last(b, swap_to_last(b, x, axis), inverse), axis);
+}
+
+static Dim half_of(Build *b, Dim n) { return infer_half_size(&b->in, n); }
+
+static bool is_short(Dim n) { return !dim_is_int(n) || n->value <= SHORT_MOST; }
+
+Parts fourier_half_along(Build *b, Node *x, uint32_t axis) {
+  Parts y = swap_to_last(b, (Parts){x, NULL}, axis);
+  Dim n = last_size(y), m = half_of(b, n);
+  if (is_short(n)) return swap_to_last(b, by_product(b, y, m, false), axis);
+  return swap_to_last(b, fourier_fit(b, transform_last(b, y, false), rank_of(x) - 1, m), axis);
+}
+
+/* 1 for the first of m elements and, if n is even, for the last, which have no conjugates among
+ * the rest of the spectrum; 2 for the others: [m, 1]. */
+static Node *counts(Build *b, Dim m, Dim n) {
+  Node *k = build_arange(b, m);
+  Node *mirror = build_with(b, OP_aten_remainder_Scalar,
+                            build_with(b, OP_aten_mul_Tensor, k, build_int(b, 2)), arg_dim(n));
+  Node *alone = build_with(b, OP_aten_eq_Scalar, mirror, build_int(b, 0));
+  return build_unsqueeze(b, build_where(b, alone, arg_float(1), arg_float(2)), 1);
+}
+
+static Node *real_by_product(Build *b, Parts x, Dim n) {
+  Dim m = last_size(x);
+  DType t = x.re->type.dtype;
+  Parts table = powers(b, m, n, n, true, t);
+  Node *count = build_to(b, counts(b, m, n), t);
+  Node *y = exact_product(b, x.re, build_mul(b, table.re, count));
+  if (!x.im) return y;
+  return build_sub(b, y, exact_product(b, x.im, build_mul(b, table.im, count)));
+}
+
+/* The rest of the spectrum are the conjugates of elements 1 ... n - m. */
+static Node *mirrored(Build *b, Node *x, Dim rest, bool negated) {
+  uint32_t last = rank_of(x) - 1;
+  Dim end = dim_add(build_dims(b), rest, build_const(b, 1));
+  Node *tail = build_slice(b, x, last, build_const(b, 1), end, 1);
+  tail = build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1u << last));
+  return build_cat(b, 2, (Node *[]){x, negated_if(b, tail, negated)}, last);
+}
+
+Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n) {
+  uint32_t last = rank_of(x.re) - 1;
+  Parts y = fourier_fit(b, swap_to_last(b, x, axis), last, half_of(b, n));
+  Node *real;
+  if (is_short(n)) {
+    real = real_by_product(b, y, n);
+  } else {
+    Dim rest = dim_sub(build_dims(b), n, last_size(y));
+    Parts whole = {mirrored(b, y.re, rest, false), y.im ? mirrored(b, y.im, rest, true) : NULL};
+    real = transform_last(b, whole, true).re;
+  }
+  return build_transpose(b, real, axis, last);
+}
+
+static Node *fit_part(Build *b, Node *x, uint32_t axis, Dim n) {
+  Dims *d = build_dims(b);
+  Dim size = x->type.shape[axis], pad[2 * GRAPH_RANK_MAX], more = dim_sub(d, n, size);
+  if (dim_range(d, more).hi <= 0) return build_slice(b, x, axis, build_const(b, 0), n, 1);
+  uint32_t pairs = rank_of(x) - axis;
+  for (uint32_t i = 0; i < 2 * pairs; i++) pad[i] = build_const(b, 0);
+  pad[2 * pairs - 1] = more; /* negative: cut */
+  return build_with(b, OP_aten_constant_pad_nd_default, x, arg_dims(b->in.g, 2 * pairs, pad));
+}
+
+Parts fourier_fit(Build *b, Parts x, uint32_t axis, Dim n) {
+  if (x.re->type.shape[axis] == n) return x;
+  return (Parts){fit_part(b, x.re, axis, n), x.im ? fit_part(b, x.im, axis, n) : NULL};
+}

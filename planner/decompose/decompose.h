@@ -1,0 +1,49 @@
+/* The rules of pass decompose: composite operators to primitives.
+ *
+ * planner/decompose owns these rules.  It takes a graph of calls whose nodes have types, without
+ * writes in place, and gives one of primitives (graph/ops/prims.h).
+ *
+ * A rule gets a Build at its node (graph/builders/node_builder.h), and builds before it nodes that
+ * compute the same.  It returns the replacement, which may be a node that was there before.  For a
+ * node whose value is a list it sets b->items, and returns NULL.  NULL without items: the node
+ * stays; it has become a primitive, or is one.
+ *
+ * Nodes that a rule builds are decomposed in turn; so a rule that keeps its node must leave it in
+ * a form that it would keep again. */
+#ifndef NEREID_PLANNER_DECOMPOSE_DECOMPOSE_H
+#define NEREID_PLANNER_DECOMPOSE_DECOMPOSE_H
+
+#include "graph/builders/node_builder.h"
+
+typedef Node *DecomposeRule(Build *b);
+
+#define DECOMPOSE(rule) DecomposeRule decompose_##rule;
+#define OP(library, name, overload, rule, schema, ...) __VA_ARGS__
+#include "graph/ops/op_table.def"
+
+/* ---- what several rules use ---- */
+
+/* Of x as it is, in its dtype. */
+Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
+/* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
+Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
+/* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that
+ * pass channels_last knows it for an image. */
+Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
+/* x[n, channels, sizes] as [n, sizes, channels]. */
+Node *decompose_channels_last(Build *b, Node *x);
+/* Products of the matrices along the last two axes; axes before them broadcast. */
+Node *decompose_matmul_of(Build *b, Node *x, Node *y);
+/* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,
+ * start + step, ... below end along an axis. */
+typedef struct {
+  uint32_t axis;
+  Dim start, end, count;
+  int64_t step;
+  bool selects; /* one element, without its axis in `src` */
+} ReplacedPart;
+ReplacedPart decompose_replaced_part(Build *b);
+/* The new values in the shape of that part; all axes of self are there. */
+Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
+
+#endif

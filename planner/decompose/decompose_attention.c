@@ -1,0 +1,580 @@
+/* Attention as softmax(scale * q k^T + mask) v.  16-bit floats are computed in f32 and rounded
+ * once, as in PyTorch's own definition. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/analysis/attention.h"
+#include "graph/analysis/attention_mask.h"
+#include "graph/messages.h"
+#include "planner/decompose/decompose.h"
+#include "runtime/device/peaks.h"
+
+/* ---- scaled_dot_product_attention as nereid.attention, which has a kernel of its own ---- */
+
+enum {
+  RANK = 4,
+  ROWS_FEW = 64,    /* rows for which programs share the keys */
+  KEYS_LEAST = 128, /* of a share */
+  SPLITS_MAX = 64,
+  HEADS_MAX = 256
+};
+
+/* The type of the result, the first of several. */
+static const ValueType *result_type(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return t->kind == VALUE_LIST ? t->items : t;
+}
+
+/* The leading axes B and H.  Three axes are batches of one head, so that the result's layout is
+ * the one of the call that is replaced. */
+static void leading_axes(Build *b, Dim *leading) {
+  const ValueType *t = result_type(b);
+  leading[0] = t->rank > 2 ? t->shape[0] : build_const(b, 1);
+  leading[1] = t->rank > 3 ? t->shape[1] : build_const(b, 1);
+}
+
+/* x, which broadcasts to the leading axes of the call, with four axes. */
+static Node *four_axes(Build *b, Node *x) {
+  if (rank_of(x) == 3 && result_type(b)->rank == 3) return build_unsqueeze(b, x, 1);
+  return build_lead(b, x, RANK);
+}
+
+static Node *four_axes_operand(Build *b, Node *x, const Dim *leading) {
+  Dim shape[RANK];
+  x = four_axes(b, x);
+  memcpy(shape, leading, 2 * sizeof *shape);
+  memcpy(shape + 2, x->type.shape + 2, 2 * sizeof *shape);
+  return build_expand(b, x, RANK, shape);
+}
+
+/* ---- keys in shares ---- */
+
+/* How many programs share the keys of few rows. */
+static int64_t splits_of(Build *b, const Node *q, const Node *k) {
+  const Dim *shape = q->type.shape;
+  DimRange keys = dim_range(b->in.g->dims, k->type.shape[2]);
+  if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
+  int64_t batches = 1, most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
+  for (int i = 0; i < 2; i++) {
+    int64_t n = dim_is_int(shape[i]) && shape[i]->value > 0 ? shape[i]->value : 1;
+    batches = n > wanted ? wanted : batches * n;
+  }
+  int64_t splits = wanted / batches;
+  if (splits > SPLITS_MAX) splits = SPLITS_MAX;
+  if (splits > most) splits = most;
+  return splits > 1 ? splits : 1;
+}
+
+/* The shares, [P, .., E + 1], weighed by the sums of their exponentials. */
+static Node *join_shares(Build *b, Node *shares, DType t) {
+  uint32_t last = RANK;
+  Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
+  Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
+  Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
+  log = build_expand(b, log, rank_of(part), part->type.shape);
+  Node *most = build_reduce(b, OP_aten_amax_default, log, 1, true);
+  Node *none = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
+  most = build_where(b, none, arg_float(0), arg_node(most));
+  Node *weight = build_op1(b, OP_aten_exp_default, build_sub(b, log, most));
+  Node *sum = build_sum(b, build_mul(b, weight, part), 1, false);
+  Node *total = build_sum(b, weight, 1, false);
+  Node *empty = build_with(b, OP_aten_eq_Tensor, total, arg_float(0));
+  total = build_where(b, empty, arg_float(1), arg_node(total));
+  return build_to(b, build_div(b, sum, total), t);
+}
+
+/* ---- the call ---- */
+
+typedef struct {
+  Node *q, *k, *v, *mask, *seed;
+  double scale, dropout;
+  Dim low, high;
+} Operands;
+
+static NamedArg named_arg(Build *b, const char *name, Arg value) {
+  return (NamedArg){pool_name(b->in.g->names, name), value};
+}
+
+enum { NAMED_MAX = 5 };
+
+static Arg node_or_none(Node *n) { return n ? arg_node(n) : arg_none(); }
+
+static uint32_t named_arguments(Build *b, const Operands *x, int64_t splits, NamedArg *out) {
+  uint32_t n = 0;
+  out[n++] = named_arg(b, "scale", arg_float(x->scale));
+  if (x->low) out[n++] = named_arg(b, "low", arg_dim(x->low));
+  if (x->high) out[n++] = named_arg(b, "high", arg_dim(x->high));
+  if (splits > 1) out[n++] = named_arg(b, "splits", build_int(b, splits));
+  if (x->seed) out[n++] = named_arg(b, "dropout", arg_float(x->dropout));
+  return n;
+}
+
+static Node *build_attention_call(Build *b, const Operands *x, int64_t splits) {
+  Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v), node_or_none(x->mask),
+                node_or_none(x->seed)};
+  NamedArg more[NAMED_MAX];
+  uint32_t n = named_arguments(b, x, splits, more), nargs = x->seed ? 5 : x->mask ? 4 : 3;
+  return build_with_all(b, OP_nereid_attention_default, nargs, args, n, more);
+}
+
+/* The seed of dropout that the call is given, else a constant of the node. */
+static Node *build_seed(Build *b) {
+  if (infer_takes(&b->in, "seed") && infer_has(&b->in, "seed")) return build_input(b, "seed");
+  return build_full(b, 0, NULL, build_int(b, b->in.n->id), DT_I64);
+}
+
+/* ---- one row of several heads that share their keys ---- */
+
+static bool dim_mentions(Dim x, Dim symbol) {
+  if (x == symbol) return true;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (dim_mentions(x->args[i], symbol)) return true;
+  return false;
+}
+
+/* Are each `times` heads of x, [B, H, S, D], the same place in memory? */
+static bool repeats(Build *b, Node *x, int64_t times) {
+  Graph *g = b->in.g;
+  Dim heads = x->type.shape[1], size = dim_int(g->dims, times);
+  Dim one = dim_index(g->dims, "one", size);
+  Dim all = dim_index(g->dims, "all", dim_floordiv(g->dims, heads, size));
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < RANK; i++) at[i] = dim_index(g->dims, "i", x->type.shape[i]);
+  at[1] = dim_add(g->dims, dim_mul(g->dims, all, size), one);
+  while (x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW) {
+    view_index(g, x, at, from);
+    x = view_operand(x);
+    memcpy(at, from, x->type.rank * sizeof *at);
+  }
+  for (uint32_t i = 0; i < x->type.rank; i++)
+    if (dim_mentions(at[i], one)) return false;
+  return true;
+}
+
+/* How many heads share their keys and values. */
+static int64_t heads_sharing(Build *b, const Operands *x) {
+  Dim heads = x->q->type.shape[1];
+  bool one_row = dim_is(x->q->type.shape[2], 1) && !x->low && !x->high;
+  if (!one_row || !dim_is_int(heads) || heads->value > HEADS_MAX) return 1;
+  for (int64_t n = heads->value; n > 1; n--)
+    if (heads->value % n == 0 && repeats(b, x->k, n) && repeats(b, x->v, n)) return n;
+  return 1;
+}
+
+static Node *first_of_each(Build *b, Node *x, int64_t times) {
+  return build_slice(b, x, 1, build_const(b, 0), x->type.shape[1], times);
+}
+
+/* [B, H, 1, D] as [B, H / times, times, D]. */
+static Node *heads_as_rows(Build *b, Node *x, int64_t times) {
+  Dim shape[RANK];
+  memcpy(shape, x->type.shape, sizeof shape);
+  if (dim_is(shape[1], 1)) return x; /* a mask for all heads */
+  shape[1] = dim_floordiv(b->in.g->dims, shape[1], build_const(b, times));
+  shape[2] = build_const(b, times);
+  return build_view(b, x, RANK, shape);
+}
+
+/* The row of each such head becomes a row of one head: keys are read once for all of them. */
+static void share_keys(Build *b, Operands *x) {
+  int64_t times = heads_sharing(b, x);
+  if (times == 1) return;
+  x->q = heads_as_rows(b, x->q, times);
+  x->k = first_of_each(b, x->k, times);
+  x->v = first_of_each(b, x->v, times);
+  if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
+}
+
+/* The part of the mask that depends on indices alone becomes limits. */
+static void see(Build *b, Operands *x) {
+  SeenKeys seen = attention_seen(b, x->mask, x->q->type.shape[2], x->k->type.shape[2]);
+  x->mask = seen.mask ? four_axes(b, seen.mask) : NULL;
+  x->low = seen.low;
+  x->high = seen.high;
+}
+
+/* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
+static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
+  Dim leading[2];
+  if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
+  leading_axes(b, leading);
+  Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
+  x.dropout = infer_number(&b->in, "dropout_p");
+  if (x.dropout != 0) x.seed = build_seed(b);
+  x.q = four_axes_operand(b, q, leading);
+  x.k = four_axes_operand(b, k, leading);
+  x.v = four_axes_operand(b, v, leading);
+  if (x.mask) see(b, &x);
+  if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
+  bool one_row = dim_is(x.q->type.shape[2], 1);
+  if (!x.seed) share_keys(b, &x);
+  int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
+  Node *y = build_attention_call(b, &x, splits);
+  /* Of one row shares are put together in the order of the heads, which is the result's. */
+  if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
+  else if (splits > 1) y = join_shares(b, y, q->type.dtype);
+  if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
+  return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
+}
+
+/* Each head of k and v serves several of q: [.., h, s, e] to [.., h*times, s, e]. */
+static Node *repeat_heads(Build *b, Node *x, Dim times) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = rank_of(x) - 2;
+  if (dim_is(times, 1)) return x;
+  x = build_unsqueeze(b, x, n);
+  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  shape[n] = times;
+  x = build_expand(b, x, rank_of(x), shape);
+  shape[n - 1] = dim_mul(b->in.g->dims, shape[n - 1], times);
+  memmove(shape + n, shape + n + 1, 2 * sizeof *shape);
+  return build_view(b, x, rank_of(x) - 1, shape);
+}
+
+static Node *with_all_heads(Build *b, Node *x, const Node *query) {
+  bool groups = infer_bool(&b->in, "enable_gqa") || !infer_takes(&b->in, "enable_gqa");
+  if (!groups || rank_of(x) < 3) return x;
+  Dim heads = size_from_end(query, 3), own = size_from_end(x, 3);
+  return heads == own ? x : repeat_heads(b, x, dim_floordiv(b->in.g->dims, heads, own));
+}
+
+/* Row i sees the columns up to i. */
+static Node *causal_mask(Build *b, const Node *scores) {
+  Node *row = build_unsqueeze(b, build_arange(b, size_from_end(scores, 2)), 1);
+  Node *column = build_arange(b, size_from_end(scores, 1));
+  return build_op2(b, OP_aten_le_Tensor, column, row);
+}
+
+/* A mask of booleans says what is seen; one of floats is added. */
+static Node *add_mask(Build *b, Node *scores, Node *mask) {
+  if (mask->type.dtype == DT_I1)
+    return build_where(b, mask, arg_node(scores), arg_float(-INFINITY));
+  return build_add(b, scores, build_to(b, mask, scores->type.dtype));
+}
+
+static Node *build_mask(Build *b) {
+  if (infer_takes(&b->in, "attn_mask")) return build_input(b, "attn_mask");
+  return infer_takes(&b->in, "attn_bias") ? build_input(b, "attn_bias") : NULL;
+}
+
+static Node *masked_scores(Build *b, Node *scores) {
+  Node *mask = build_mask(b);
+  if (infer_bool(&b->in, "is_causal")) scores = add_mask(b, scores, causal_mask(b, scores));
+  return mask ? add_mask(b, scores, mask) : scores;
+}
+
+static Arg attention_scale(Build *b, const Node *query) {
+  if (infer_has(&b->in, "scale")) return build_arg(b, "scale");
+  Dim width = size_from_end(query, 1);
+  if (!dim_is_int(width))
+    infer_fail(&b->in, E_GRAPH_FIXED, rank_of(query) - 1, infer_type_text(&b->in, &query->type));
+  return arg_float(1 / sqrt((double)width->value));
+}
+
+/* Softmax in which a row that sees nothing is 0, as PyTorch has it. */
+static Node *weights(Build *b, Node *scores) {
+  uint32_t axis = rank_of(scores) - 1;
+  bool may_be_empty = build_mask(b) != NULL;
+  if (!may_be_empty) return decompose_softmax_of(b, scores, axis);
+  Arg args[] = {arg_node(scores), build_int(b, axis)};
+  return build(b, OP_aten__safe_softmax_default, 2, args);
+}
+
+static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
+  q = build_widen(b, q);
+  k = build_widen(b, k);
+  k = build_transpose(b, k, rank_of(k) - 2, rank_of(k) - 1);
+  Node *scores = build_with(b, OP_aten_mul_Tensor, decompose_matmul_of(b, q, k), scale);
+  return masked_scores(b, scores);
+}
+
+/* In many ops, for the forms that the kernel of attention does not compute. */
+static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
+  Node *w = weights(b, scores_of(b, q, k, scale));
+  return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), q->type.dtype);
+}
+
+Node *decompose_attention(Build *b) {
+  Node *q = build_input(b, "query");
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *v = with_all_heads(b, build_input(b, "value"), q);
+  Arg scale = attention_scale(b, q);
+  Node *fused = NULL;
+  if (scale.kind == ARG_FLOAT) fused = decompose_fused_attention(b, q, k, v, scale.number);
+  if (!fused && infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
+  return fused ? fused : spelled_out(b, q, k, v, scale);
+}
+
+/* Also what is left of the shares after dropout, by random numbers or by a mask. */
+Node *decompose_attention_math(Build *b) {
+  Node *q = build_input(b, "query"), *mask = build_input(b, "dropout_mask");
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *v = build_widen(b, with_all_heads(b, build_input(b, "value"), q));
+  double p = infer_number(&b->in, "dropout_p");
+  Node *w = weights(b, scores_of(b, q, k, attention_scale(b, q)));
+  if (p != 0 && mask) {
+    w = build_where(b, mask, arg_node(w), arg_float(0));
+    v = build_with(b, OP_aten_mul_Tensor, v, arg_float(1 / (1 - p)));
+  } else if (p != 0) {
+    w = build(b, OP_aten_dropout_default, ARGS(arg_node(w), arg_float(p), arg_bool(true)));
+  }
+  Node *y = decompose_matmul_of(b, w, v);
+  return build_pair(b, build_to(b, y, q->type.dtype), build_to(b, w, q->type.dtype));
+}
+
+/* ---- what PyTorch chooses for a device: several results, of which few are used ---- */
+
+/* Is a result of the Build's node taken out of the list? */
+static bool result_is_used(const Build *b, int64_t i) {
+  for (const Node *n = b->in.n->next; n; n = n->next)
+    if (n->kind == NODE_GETITEM && n->args[0].node == b->in.n && n->args[1].dim->value == i)
+      return true;
+  return false;
+}
+
+static Node *result_of_parts(Build *b, Arg scale) {
+  Node *mask = build_mask(b), *q = build_input(b, "query"), *k = build_input(b, "key");
+  Arg args[] = {arg_node(q),
+                arg_node(k),
+                arg_node(build_input(b, "value")),
+                node_or_none(mask),
+                build_arg(b, "dropout_p"),
+                arg_bool(infer_bool(&b->in, "is_causal"))};
+  NamedArg more[] = {named_arg(b, "scale", scale), named_arg(b, "enable_gqa", arg_bool(true))};
+  bool groups = q->type.shape[1] != k->type.shape[1];
+  return build_with_all(b, OP_aten_scaled_dot_product_attention_default, 6, args, groups ? 2 : 1,
+                        more);
+}
+
+/* ---- for training: with the sums of the rows, or with dropout ---- */
+
+/* The operands of the Build's node, and of its gradient, as nereid.attention has them. */
+static Operands training_operands(Build *b, double scale, bool see_mask) {
+  Operands x = {.scale = scale, .mask = build_mask(b), .q = build_input(b, "query")};
+  x.k = build_input(b, "key");
+  x.v = build_input(b, "value");
+  x.dropout = infer_number(&b->in, "dropout_p");
+  if (x.mask && see_mask) see(b, &x);
+  else if (x.mask) x.mask = four_axes(b, x.mask);
+  if (infer_bool(&b->in, "is_causal")) {
+    Dim zero = build_const(b, 0);
+    x.high = x.high ? dim_min(b->in.g->dims, x.high, zero) : zero;
+  }
+  return x;
+}
+
+/* Sums of rows in the shape of the Build's result.  A row that sees nothing has 0 there on a CPU,
+ * elsewhere infinity, as rows have that are there for alignment alone. */
+static Node *padded_sums(Build *b, Node *sums) {
+  const ValueType *t = &b->in.n->type.items[1];
+  bool cpu = b->in.n->op->id == OP_aten__scaled_dot_product_flash_attention_for_cpu_default;
+  Dim rows = size_from_end(sums, 1);
+  if (cpu && build_mask(b)) {
+    Node *none = build_with(b, OP_aten_eq_Scalar, sums, arg_float(INFINITY));
+    sums = build_where(b, none, arg_float(0), arg_node(sums));
+  }
+  if (t->rank == RANK) return build_unsqueeze(b, sums, RANK - 1);
+  if (t->shape[t->rank - 1] == rows) return sums;
+  Arg pad = arg_list(b->in.g, 2);
+  pad.items[0] = build_int(b, 0);
+  pad.items[1] = arg_dim(dim_sub(b->in.g->dims, t->shape[t->rank - 1], rows));
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(sums), pad, arg_float(INFINITY)));
+}
+
+/* In the items of the Build's node; false: it has no kernel. */
+static bool training_parts(Build *b, Arg scale) {
+  Node *q = build_input(b, "query"), *v = build_input(b, "value");
+  if (scale.kind != ARG_FLOAT || !attention_fits(q, v)) return false;
+  Operands x = training_operands(b, scale.number, true);
+  if (x.dropout != 0) x.seed = build_seed(b);
+  x.k = with_all_heads(b, x.k, q);
+  x.v = with_all_heads(b, x.v, q);
+  Node *y = build_attention_call(b, &x, 1);
+  b->items[0] = build_transpose(b, y, 1, 2);
+  b->items[1] = padded_sums(b, build_op1(b, OP_nereid_attention_sums_default, y));
+  return true;
+}
+
+/* Results without users are removed again. */
+static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
+  Node *q = build_input(b, "query");
+  if (!result_is_used(b, 1) || dim_is(t->shape[2], 0))
+    return build_full(b, t->rank, t->shape, arg_float(0), t->dtype);
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *scores = build_to(b, scores_of(b, q, k, scale), t->dtype);
+  Arg last = arg_list(b->in.g, 1);
+  last.items[0] = build_int(b, rank_of(scores) - 1);
+  Node *sums = build_with(b, OP_aten_logsumexp_default, scores, last);
+  Node *none = build_with(b, OP_aten_eq_Scalar, sums, arg_float(-INFINITY));
+  return padded_sums(b, build_where(b, none, arg_float(INFINITY), arg_node(sums)));
+}
+
+/* The results from which the gradient draws the same numbers. */
+static Node *seed_part(Build *b, uint32_t i, const ValueType *t) {
+  bool draws = infer_number(&b->in, "dropout_p") != 0, seed = i == (b->nitems == 4 ? 2 : 6);
+  if (!draws || !seed) return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
+  Node *x = build_to(b, build_view(b, build_seed(b), 0, NULL), t->dtype);
+  return build_expand(b, x, t->rank, t->shape);
+}
+
+Node *decompose_attention_parts(Build *b) {
+  const ValueType *t = b->in.n->type.items;
+  Node *q = build_input(b, "query");
+  Arg scale = attention_scale(b, q);
+  bool draws = infer_number(&b->in, "dropout_p") != 0;
+  bool trains = draws || (result_is_used(b, 1) && !dim_is(t[1].shape[2], 0));
+  b->nitems = b->in.n->type.nitems;
+  Node **items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  b->items = items;
+  if (!trains || !training_parts(b, scale)) {
+    if (draws) infer_fail(&b->in, E_GRAPH_DROPOUT);
+    items[0] = result_of_parts(b, scale);
+    items[1] = sums_of_parts(b, scale, &t[1]);
+  }
+  for (uint32_t i = 2; i < b->nitems; i++) {
+    Arg of[] = {arg_node(i == 4 ? q : build_input(b, "key")), build_int(b, rank_of(q) - 2)};
+    bool size = t[i].kind == VALUE_INT;
+    items[i] = size ? build(b, OP_aten_sym_size_int, 2, of) : seed_part(b, i, &t[i]);
+  }
+  return NULL;
+}
+
+/* ---- gradients ---- */
+
+typedef struct {
+  Node *grad, *sums, *delta;
+} Backward;
+
+/* PyTorch's decomposition of attention on CPUs gives the shares of keys where the kernel has the
+ * logarithms of sums, and graphs of both passes have these. */
+static Node *given_shares(Build *b) {
+  bool on_cpu =
+      graph_is(b->in.n, OP_aten__scaled_dot_product_flash_attention_for_cpu_backward_default);
+  Node *sums = build_input(b, "logsumexp");
+  return on_cpu && rank_of(sums) == RANK ? sums : NULL;
+}
+
+/* The sum along the columns of the result times its gradient. */
+static Backward backward_of(Build *b) {
+  const char *grad = infer_takes(&b->in, "grad_out") ? "grad_out" : "grad_out_";
+  Node *out = build_widen(b, build_input(b, "out"));
+  Backward x = {.grad = build_input(b, grad), .sums = build_input(b, "logsumexp")};
+  Node *product = build_mul(b, out, build_widen(b, x.grad));
+  x.delta = build_sum(b, product, 1u << (RANK - 1), false);
+  if (given_shares(b)) return x;
+  if (rank_of(x.sums) == RANK) x.sums = build_squeeze(b, x.sums, 1u << (RANK - 1));
+  x.sums = build_slice(b, x.sums, 2, build_const(b, 0), out->type.shape[2], 1);
+  return x;
+}
+
+/* A tensor of one integer, or two of which the first is the seed. */
+static Node *backward_seed(Build *b, double dropout) {
+  Node *seed = build_input(b, "philox_seed");
+  if (!seed) infer_fail(&b->in, E_GRAPH_SEED, dropout);
+  return rank_of(seed) ? build_select(b, seed, 0, build_const(b, 0)) : seed;
+}
+
+static Node *gradient_call(Build *b, OpId op, const Operands *x, const Backward *y) {
+  Arg args[] = {arg_node(y->grad),     arg_node(x->q),       arg_node(x->k),
+                arg_node(x->v),        arg_node(y->sums),    arg_node(y->delta),
+                node_or_none(x->mask), node_or_none(x->seed)};
+  NamedArg more[NAMED_MAX];
+  uint32_t n = named_arguments(b, x, 1, more), nargs = x->seed ? 8 : x->mask ? 7 : 6;
+  return build_with_all(b, op, nargs, args, n, more);
+}
+
+/* The gradient of keys that serve several heads each: the sum of theirs. */
+static Node *sum_heads(Build *b, Node *x, const Node *like) {
+  Dim shape[RANK + 1];
+  if (x->type.shape[1] == like->type.shape[1]) return x;
+  shape[0] = x->type.shape[0];
+  shape[1] = like->type.shape[1];
+  shape[2] = dim_floordiv(b->in.g->dims, x->type.shape[1], shape[1]);
+  memcpy(shape + 3, x->type.shape + 2, 2 * sizeof *shape);
+  return build_sum(b, build_view(b, x, RANK + 1, shape), 1u << 2, false);
+}
+
+/* Have programs of keys that serve several heads much to do, while multiprocessors have nothing? */
+static bool heads_apart(Build *b, const Operands *x) {
+  enum { MUCH = 4096, KEYS = 64, PROGRAMS = 4 };
+  const Dim *q = x->q->type.shape, *k = x->k->type.shape;
+  for (int i = 0; i < RANK - 1; i++)
+    if (!dim_is_int(q[i]) || !dim_is_int(k[i])) return false;
+  if (q[1] == k[1] || k[1]->value <= 0) return false;
+  int64_t rows = 0, batches = 0, programs = 0, blocks = (k[2]->value + KEYS - 1) / KEYS;
+  bool huge = __builtin_mul_overflow(q[1]->value / k[1]->value, q[2]->value, &rows) ||
+              __builtin_mul_overflow(k[0]->value, k[1]->value, &batches) ||
+              __builtin_mul_overflow(batches, blocks, &programs);
+  return !huge && rows > MUCH && programs < PROGRAMS * (int64_t)b->in.g->gpu->processors;
+}
+
+/* Gradients of keys and of values. */
+static void gradients_of_keys(Build *b, Operands x, const Backward *y) {
+  Node *key = x.k;
+  if (heads_apart(b, &x)) {
+    x.k = with_all_heads(b, x.k, x.q);
+    x.v = with_all_heads(b, x.v, x.q);
+  }
+  Node *of_value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, y);
+  Node *of_key = build_op1(b, OP_nereid_attention_grad_key_default, of_value);
+  DType t = key->type.dtype;
+  b->items[1] = build_to(b, sum_heads(b, build_transpose(b, of_key, 1, 2), key), t);
+  b->items[2] = build_to(b, sum_heads(b, build_transpose(b, of_value, 1, 2), key), t);
+}
+
+static void fused_gradients(Build *b, double scale, bool of_mask) {
+  Operands x = training_operands(b, scale, !of_mask);
+  if (x.dropout != 0) x.seed = backward_seed(b, x.dropout);
+  Backward y = backward_of(b);
+  y.grad = build_to(b, y.grad, x.q->type.dtype);
+  Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
+  b->items[0] = build_transpose(b, query, 1, 2);
+  gradients_of_keys(b, x, &y);
+  if (!of_mask) return;
+  Node *scores = build_op1(b, OP_nereid_attention_grad_scores_default, query);
+  b->items[3] = build_to(b, scores, x.mask->type.dtype);
+}
+
+static Node *shares_of(Build *b, Node *query, Node *key, Arg scale, const Backward *y) {
+  Node *given = given_shares(b);
+  if (given) return build_widen(b, given);
+  Node *scores = scores_of(b, query, key, scale);
+  Node *sums = build_to(b, build_unsqueeze(b, y->sums, RANK - 1), scores->type.dtype);
+  return build_op1(b, OP_aten_exp_default, build_sub(b, scores, sums));
+}
+
+/* In many ops. */
+static void gradients_spelled_out(Build *b, Arg scale, bool of_mask) {
+  Node *query = build_input(b, "query"), *key = build_input(b, "key");
+  Node *value = build_input(b, "value"), *q = build_widen(b, query);
+  Node *k = build_widen(b, with_all_heads(b, key, query));
+  Node *v = build_widen(b, with_all_heads(b, value, query));
+  DType t = query->type.dtype;
+  Backward y = backward_of(b);
+  Node *grad = build_widen(b, y.grad);
+  Node *share = shares_of(b, query, with_all_heads(b, key, query), scale, &y);
+  Node *dp = decompose_matmul_of(b, grad, build_transpose(b, v, 2, 3));
+  Node *ds = build_mul(b, share, build_sub(b, dp, build_unsqueeze(b, y.delta, RANK - 1)));
+  Node *scaled = build_with(b, OP_aten_mul_Tensor, ds, scale);
+  Node *dk = decompose_matmul_of(b, build_transpose(b, scaled, 2, 3), q);
+  Node *dv = decompose_matmul_of(b, build_transpose(b, share, 2, 3), grad);
+  b->items[0] = build_to(b, decompose_matmul_of(b, scaled, k), t);
+  b->items[1] = build_to(b, sum_heads(b, dk, key), t);
+  b->items[2] = build_to(b, sum_heads(b, dv, value), t);
+  if (of_mask) b->items[3] = build_to(b, ds, build_mask(b)->type.dtype);
+}
+
+Node *decompose_attention_backward(Build *b) {
+  const ValueType *t = b->in.n->type.items;
+  Node *q = build_input(b, "query"), *v = build_input(b, "value");
+  Arg scale = attention_scale(b, q);
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  bool of_mask = b->nitems == 4 && t[3].kind == VALUE_TENSOR;
+  bool fits = scale.kind == ARG_FLOAT && attention_fits(q, v) && !given_shares(b);
+  if (fits) fused_gradients(b, scale.number, of_mask);
+  else if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
+  else gradients_spelled_out(b, scale, of_mask);
+  if (b->nitems == 4 && !of_mask) b->items[3] = b->items[0];
+  return NULL;
+}

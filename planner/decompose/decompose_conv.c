@@ -1,0 +1,341 @@
+/* Convolutions become products of matrices where their windows are single elements or do not
+ * overlap, else the primitives of graph/ops/window.h.  Those have the channels last: what they take
+ * and give is permuted here, and pass `channels_last` lets permutations meet and vanish. */
+#include <string.h>
+
+#include "graph/ops/window.h"
+#include "planner/decompose/decompose.h"
+#include "planner/decompose/library_conv.h"
+
+typedef struct {
+  Node *x, *weight, *bias; /* weight: [O, C / groups, window], transposed [C, O / groups, window] */
+  uint32_t n;              /* spatial axes */
+  Dim stride[WINDOW_AXES], before[WINDOW_AXES], after[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim spread[WINDOW_AXES];
+  Dim groups;
+} Conv;
+
+/* ---- arguments ---- */
+
+static void read_conv_axes(Build *b, const char *param, uint32_t n, Dim *out) {
+  Dim given[GRAPH_RANK_MAX];
+  uint32_t count = infer_sizes(&b->in, param, given);
+  for (uint32_t i = 0; i < n; i++) out[i] = given[count == 1 ? 0 : i];
+}
+
+static Conv read_conv(Build *b) {
+  Conv c = {.x = build_input(b, "input"), .weight = build_input(b, "weight")};
+  c.bias = build_input(b, "bias");
+  c.n = rank_of(c.weight) - 2;
+  c.groups = infer_size(&b->in, "groups");
+  read_conv_axes(b, "stride", c.n, c.stride);
+  read_conv_axes(b, "dilation", c.n, c.dilation);
+  for (uint32_t i = 0; i < c.n; i++) {
+    c.before[i] = c.after[i] = build_const(b, 0);
+    c.spread[i] = build_const(b, 1);
+  }
+  return c;
+}
+
+/* ---- operands ---- */
+
+Node *decompose_channels_last(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
+  return build_permute(b, x, axes);
+}
+
+static Node *channels_first(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+  return build_permute(b, x, axes);
+}
+
+/* [O, C, window] as [window, C, O]. */
+static Node *window_first(Build *b, Node *w) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(w);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i + 2 < rank ? i + 2 : i + 2 == rank ? 1 : 0;
+  return build_permute(b, w, axes);
+}
+
+/* The weight of a transposed convolution as that of the convolution that it is: the window
+ * backwards, the output channels of all groups in front. */
+static Node *turned(Build *b, const Conv *c) {
+  Node *w = c->weight;
+  Dims *d = b->in.g->dims;
+  uint32_t axes[GRAPH_RANK_MAX], window = ((1u << c->n) - 1) << 2;
+  Dim shape[GRAPH_RANK_MAX], groups = c->groups, of_group = w->type.shape[1];
+  Dim inputs = dim_floordiv(d, w->type.shape[0], groups);
+  w = build_with(b, OP_aten_flip_default, w, arg_axes(b->in.g, window));
+  shape[0] = groups;
+  shape[1] = inputs;
+  memcpy(shape + 2, w->type.shape + 1, (rank_of(w) - 1) * sizeof *shape);
+  w = build_view(b, w, rank_of(w) + 1, shape);
+  for (uint32_t i = 0; i < rank_of(w); i++) axes[i] = i == 1 ? 2 : i == 2 ? 1 : i;
+  w = build_permute(b, w, axes);
+  shape[1] = inputs;
+  shape[0] = dim_mul(d, groups, of_group);
+  memcpy(shape + 2, c->weight->type.shape + 2, c->n * sizeof *shape);
+  return build_view(b, w, c->n + 2, shape);
+}
+
+/* ---- ways to compute one ---- */
+
+static bool all_are(uint32_t n, const Dim *x, int64_t value) {
+  bool all = true;
+  for (uint32_t i = 0; i < n; i++) all &= dim_is(x[i], value);
+  return all;
+}
+
+static bool is_unpadded(const Conv *c) {
+  return all_are(c->n, c->before, 0) && all_are(c->n, c->after, 0) && all_are(c->n, c->spread, 1) &&
+         dim_is(c->groups, 1);
+}
+
+/* x[N, sizes, K] times w[K, O]. */
+static Node *channel_product(Build *b, Node *x, Node *w) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x);
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  shape[rank - 1] = w->type.shape[1];
+  Dim rows[] = {infer_product(&b->in, x->type.shape, rank - 1), x->type.shape[rank - 1]};
+  x = build_view(b, x, 2, rows);
+  Node *y = build_product(b, OP_aten_mm_default, x, w, ROUNDS_AS_CONVOLUTION);
+  return build_view(b, y, rank, shape);
+}
+
+/* Windows of one element: a product of the elements that are hit with one matrix. */
+static Node *of_elements(Build *b, const Conv *c) {
+  Node *x = decompose_channels_last(b, c->x), *w = c->weight;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!dim_is(c->stride[i], 1))
+      x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], c->stride[i]->value);
+  w = build_view(b, w, 2, (Dim[]){w->type.shape[0], w->type.shape[1]});
+  return channel_product(b, x, build_transpose(b, w, 0, 1));
+}
+
+/* Windows that neither overlap nor leave gaps: a product of the patches with one matrix.  For few
+ * channels: of many, a window is better gone through element by element. */
+static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
+  Dims *d = b->in.g->dims;
+  Node *x = c->x, *w = c->weight;
+  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
+  Dim cut[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  cut[0] = x->type.shape[0];
+  cut[1] = x->type.shape[1];
+  axes[0] = 0;
+  axes[c->n + 1] = 1;
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim windows = result->shape[i + 2], used = dim_mul(d, windows, c->stride[i]);
+    x = build_slice(b, x, i + 2, build_const(b, 0), used, 1);
+    cut[2 * i + 2] = windows;
+    cut[2 * i + 3] = c->stride[i];
+    axes[i + 1] = 2 * i + 2;
+    axes[c->n + 2 + i] = 2 * i + 3;
+  }
+  x = build_permute(b, build_view(b, x, rank, cut), axes);
+  memcpy(shape, x->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = infer_product(&b->in, x->type.shape + c->n + 1, c->n + 1);
+  w = build_view(b, w, 2, (Dim[]){w->type.shape[0], shape[c->n + 1]});
+  return channel_product(b, build_view(b, x, c->n + 2, shape), build_transpose(b, w, 0, 1));
+}
+
+static Arg pairs(Build *b, const Conv *c) {
+  Dim all[2 * WINDOW_AXES];
+  for (uint32_t i = 0; i < c->n; i++) {
+    all[2 * i] = c->before[i];
+    all[2 * i + 1] = c->after[i];
+  }
+  return arg_dims(b->in.g, 2 * c->n, all);
+}
+
+/* Of x[N, sizes, C] and a weight [window, C]. */
+static Node *windows_of_channels(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  return build(b, OP_nereid_conv_depthwise_default,
+               ARGS(arg_node(c->x), arg_node(c->weight), arg_dims(g, c->n, c->stride), pairs(b, c),
+                    arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
+}
+
+/* Each output channel sees one input channel. */
+static Node *depthwise(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  Conv each = *c;
+  Node *x = decompose_channels_last(b, c->x), *w = window_first(b, c->weight);
+  Dim shape[GRAPH_RANK_MAX], channels = w->type.shape[c->n + 1];
+  memcpy(shape, w->type.shape, c->n * sizeof *shape);
+  shape[c->n] = channels;
+  w = build_view(b, w, c->n + 1, shape);
+  if (channels != x->type.shape[c->n + 1]) {
+    Dim times = dim_floordiv(g->dims, channels, x->type.shape[c->n + 1]);
+    memcpy(shape, x->type.shape, (c->n + 2) * sizeof *shape);
+    shape[c->n + 2] = times;
+    x = build_expand(b, build_unsqueeze(b, x, c->n + 2), c->n + 3, shape);
+    shape[c->n + 1] = channels;
+    x = build_view(b, x, c->n + 2, shape);
+  }
+  each.x = x;
+  each.weight = w;
+  return windows_of_channels(b, &each);
+}
+
+/* x[N, sizes, C] as [N, sizes, groups, C / groups, O / groups], in order of its last axes one. */
+static Node *repeat_per_group(Build *b, const Conv *c, Node *x, Dim per_group, Dim of_group) {
+  uint32_t last = rank_of(x) - 1;
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, x->type.shape, last * sizeof *shape);
+  shape[last] = c->groups;
+  shape[last + 1] = per_group;
+  shape[last + 2] = build_const(b, 1);
+  x = build_view(b, x, last + 3, shape);
+  shape[last + 2] = of_group;
+  x = build_expand(b, x, last + 3, shape);
+  shape[last] = infer_product(&b->in, shape + last, 3);
+  return build_view(b, x, last + 1, shape);
+}
+
+/* Integers and doubles, which the units that multiply matrices do not sum up: each product of an
+ * input and an output channel is a channel by itself, and those of an output channel are added. */
+static Node *conv_as_sum(Build *b, const Conv *c) {
+  Dims *d = b->in.g->dims;
+  Conv all = *c;
+  DType t = c->x->type.dtype;
+  Node *w = window_first(b, c->weight);
+  Dim shape[GRAPH_RANK_MAX], per_group = c->weight->type.shape[1];
+  Dim of_group = dim_floordiv(d, c->weight->type.shape[0], c->groups);
+  uint32_t axes[GRAPH_RANK_MAX];
+  memcpy(shape, w->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = c->groups;
+  shape[c->n + 2] = of_group;
+  w = build_view(b, w, c->n + 3, shape);
+  for (uint32_t i = 0; i < c->n + 3; i++) axes[i] = i == c->n ? c->n + 1 : i == c->n + 1 ? c->n : i;
+  w = build_permute(b, w, axes);
+  shape[c->n] = infer_product(&b->in, w->type.shape + c->n, 3);
+  all.weight = build_view(b, w, c->n + 1, shape);
+  all.x = repeat_per_group(b, c, decompose_channels_last(b, c->x), per_group, of_group);
+  Node *y = windows_of_channels(b, &all);
+  memcpy(shape, y->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = c->groups;
+  shape[c->n + 2] = per_group;
+  shape[c->n + 3] = of_group;
+  y = build_view(b, y, c->n + 4, shape);
+  y = build_to(b, build_sum(b, y, 1u << (c->n + 2), false), t);
+  shape[c->n + 1] = c->weight->type.shape[0];
+  return build_view(b, y, c->n + 2, shape);
+}
+
+static Node *of_windows(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
+  return build(
+      b, OP_nereid_conv_default,
+      ARGS(arg_node(decompose_channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
+           arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
+           arg_dims(g, c->n, c->spread), arg_dim(c->groups)));
+}
+
+enum { FEW_CHANNELS = 16 };
+
+static bool has_patches(const Conv *c) {
+  const ValueType *w = &c->weight->type;
+  Dim channels = w->shape[1];
+  bool few = dim_is_int(channels) && channels->value < FEW_CHANNELS;
+  for (uint32_t i = 0; i < c->n; i++) few &= c->stride[i] == w->shape[i + 2];
+  return few && is_unpadded(c) && all_are(c->n, c->dilation, 1);
+}
+
+static bool fixed_stride(const Conv *c) {
+  bool fixed = true;
+  for (uint32_t i = 0; i < c->n; i++) fixed &= dim_is_int(c->stride[i]);
+  return fixed;
+}
+
+/* A library does two axes that are padded alike on both sides; not windows of one element next to
+ * each other, which are products of matrices. */
+static bool fits_library(const Conv *c) {
+  bool fits = c->n == 2 && rank_of(c->x) == 4 && all_are(c->n, c->spread, 1);
+  bool product = all_are(c->n, c->weight->type.shape + 2, 1) && all_are(c->n, c->stride, 1);
+  bool images = c->x->type.shape[0]->kind != DIM_INT || c->x->type.shape[0]->value > 0;
+  for (uint32_t i = 0; i < c->n; i++) fits &= c->before[i] == c->after[i];
+  return fits && images && !product;
+}
+
+/* The result has an axis of images, also where the convolution has none. */
+static Node *library_windows(Build *b, const Conv *c) {
+  if (!b->in.g->libraries || !fits_library(c)) return NULL;
+  LibraryWindows w = {.groups = c->groups};
+  memcpy(w.stride, c->stride, sizeof w.stride);
+  memcpy(w.padding, c->before, sizeof w.padding);
+  memcpy(w.dilation, c->dilation, sizeof w.dilation);
+  const ValueType *t = &b->in.n->type;
+  const Dim *y = t->shape + t->rank - 3; /* features, and sizes of an image */
+  Dim size[] = {c->x->type.shape[0], y[1], y[2], y[0]};
+  return library_conv(b, LIBRARY_CONVOLUTION, c->x, c->weight, size, &w);
+}
+
+static Node *build_conv(Build *b, Conv *c) {
+  bool batched = rank_of(c->x) == c->n + 2;
+  if (!batched) c->x = build_unsqueeze(b, c->x, 0);
+  const ValueType *w = &c->weight->type;
+  bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
+  Node *y = library_windows(b, c);
+  if (y) {
+    if (c->bias) y = build_add(b, y, build_along(b, c->bias, 1, 4));
+    return batched ? y : build_squeeze(b, y, 1);
+  }
+  if (is_unpadded(c) && all_are(c->n, w->shape + 2, 1) && fixed_stride(c)) y = of_elements(b, c);
+  else if (batched && has_patches(c)) y = of_patches(b, c, &b->in.n->type);
+  else y = alone ? depthwise(b, c) : of_windows(b, c);
+  if (c->bias) y = build_add(b, y, c->bias);
+  y = channels_first(b, y);
+  return batched ? y : build_squeeze(b, y, 1);
+}
+
+/* ---- the ops ---- */
+
+Node *decompose_conv(Build *b) {
+  Conv c = read_conv(b);
+  read_conv_axes(b, "padding", c.n, c.before);
+  memcpy(c.after, c.before, sizeof c.after);
+  return build_conv(b, &c);
+}
+
+/* Elements of the input are `stride` apart, and the first window begins dilation * (size - 1)
+ * elements before the first of them, less the padding. */
+Node *decompose_conv_transpose(Build *b) {
+  Conv c = read_conv(b);
+  Dims *d = b->in.g->dims;
+  Dim padding[WINDOW_AXES], more[WINDOW_AXES], one = build_const(b, 1);
+  read_conv_axes(b, "padding", c.n, padding);
+  read_conv_axes(b, "output_padding", c.n, more);
+  for (uint32_t i = 0; i < c.n; i++) {
+    Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));
+    c.before[i] = dim_sub(d, reach, padding[i]);
+    c.after[i] = dim_add(d, c.before[i], more[i]);
+    c.spread[i] = c.stride[i];
+    c.stride[i] = one;
+  }
+  c.weight = turned(b, &c);
+  return build_conv(b, &c);
+}
+
+Node *decompose_convolution(Build *b) {
+  return infer_bool(&b->in, "transposed") ? decompose_conv_transpose(b) : decompose_conv(b);
+}
+
+/* "same": dilation * (size - 1) in all; of an odd number the larger half comes after the input. */
+static void find_same_padding(Build *b, Conv *c) {
+  Dims *d = b->in.g->dims;
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim less = dim_sub(d, c->weight->type.shape[i + 2], build_const(b, 1));
+    Dim all = dim_mul(d, c->dilation[i], less);
+    c->before[i] = dim_floordiv(d, all, build_const(b, 2));
+    c->after[i] = dim_sub(d, all, c->before[i]);
+  }
+}
+
+Node *decompose_conv_padding(Build *b) {
+  Conv c = read_conv(b);
+  if (!strcmp(infer_string(&b->in, "padding"), "same")) find_same_padding(b, &c);
+  return build_conv(b, &c);
+}

@@ -1,0 +1,182 @@
+/* Products of quantized matrices, and quantization by blocks, as torchao has it: a block is the
+ * elements that share a scale. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/messages.h"
+#include "planner/decompose/decompose.h"
+
+/* ---- products ---- */
+
+/* Of integers of 8 bits: sums in i32. */
+Node *decompose_int_mm(Build *b) {
+  Node *x = build_to(b, build_self(b), DT_I32), *y = build_to(b, build_input(b, "mat2"), DT_I32);
+  return build_op2(b, OP_aten_mm_default, x, y);
+}
+
+/* x @ w^T, each column times its scale. */
+Node *decompose_int8pack_mm(Build *b) {
+  Node *x = build_self(b);
+  DType t = x->type.dtype;
+  Node *w = build_transpose(b, build_to(b, build_input(b, "mat2"), t), 0, 1);
+  Node *y = build_widen(b, build_op2(b, OP_aten_mm_default, x, w));
+  return build_to_result(b, build_mul(b, y, build_widen(b, build_input(b, "scales"))));
+}
+
+/* Sums in f32 of operands that bf16 holds exactly, times scales of the whole or of rows. */
+Node *decompose_scaled_mm(Build *b) {
+  Node *x = build_to(b, build_self(b), DT_BF16), *y = build_to(b, build_input(b, "mat2"), DT_BF16);
+  Arg args[] = {arg_node(build_unsqueeze(b, x, 0)), arg_node(build_unsqueeze(b, y, 0)),
+                arg_dtype(DT_F32)};
+  Node *sum = build_squeeze(b, build(b, OP_aten_bmm_dtype, 3, args), 1);
+  sum = build_view(b, sum, 2, b->in.n->type.shape);
+  sum = build_mul(b, sum, build_input(b, "scale_a"));
+  sum = build_mul(b, sum, build_input(b, "scale_b"));
+  Node *bias = build_input(b, "bias"), *scale = build_input(b, "scale_result");
+  if (bias) sum = build_add(b, sum, build_to(b, bias, DT_F32));
+  if (scale) sum = build_mul(b, sum, scale);
+  return build_to_result(b, sum);
+}
+
+/* ---- blocks ---- */
+
+typedef struct {
+  uint32_t rank;
+  Dim shape[GRAPH_RANK_MAX]; /* of the operand, each axis cut in blocks */
+  Dim kept[GRAPH_RANK_MAX];  /* the same with 1 for the axes within a block */
+  uint32_t within;           /* a bit for each of these */
+} Blocks;
+
+static void add_axis(Build *b, Blocks *o, Dim size, bool within) {
+  if (o->rank == GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
+  o->shape[o->rank] = size;
+  o->kept[o->rank] = within ? build_const(b, 1) : size;
+  o->within |= (uint32_t)within << o->rank++;
+}
+
+static Blocks blocks_of(Build *b, const Node *x) {
+  Dim sizes[GRAPH_RANK_MAX];
+  Blocks o = {0};
+  uint32_t n = infer_sizes(&b->in, "block_size", sizes);
+  if (n != rank_of(x)) infer_fail(&b->in, E_GRAPH_BLOCKS, n, rank_of(x));
+  for (uint32_t i = 0; i < n; i++) {
+    Dim size = x->type.shape[i];
+    bool part = sizes[i] != size && !dim_is(sizes[i], 1);
+    if (part) {
+      if (!dim_is_int(sizes[i]) || sizes[i]->value < 1)
+        infer_fail(&b->in, E_GRAPH_STEP, dim_is_int(sizes[i]) ? (long long)sizes[i]->value : 0);
+      add_axis(b, &o, infer_exact_div(&b->in, size, sizes[i]->value), false);
+      add_axis(b, &o, sizes[i], true);
+    } else {
+      add_axis(b, &o, size, !dim_is(sizes[i], 1));
+    }
+  }
+  return o;
+}
+
+static Node *in_blocks(Build *b, Node *x, const Blocks *o, bool kept) {
+  const Dim *shape = kept ? o->kept : o->shape;
+  return build(b, OP_aten_reshape_default, ARGS(arg_node(x), arg_dims(b->in.g, o->rank, shape)));
+}
+
+/* A number of the dtype, or what is said. */
+static double limit(Build *b, const char *param, DType t, bool least) {
+  if (infer_has(&b->in, param)) return infer_number(&b->in, param);
+  if (dtype_is_float(t)) {
+    double most = t == DT_F8E5 ? 57344 : t == DT_F8E4NV ? 448 : INFINITY;
+    return least ? -most : most;
+  }
+  double values = ldexp(1, (int)dtype_bits(t) - dtype_is_signed(t));
+  return least ? (dtype_is_signed(t) ? -values : 0) : values - 1;
+}
+
+typedef enum { ZERO_INT, ZERO_FLOAT, ZERO_NONE } ZeroDomain;
+
+static ZeroDomain domain_of(Build *b) {
+  const char *word = infer_string(&b->in, "zero_point_domain");
+  if (!*word || !strcmp(word, "INT")) return ZERO_INT;
+  if (!strcmp(word, "FLOAT")) return ZERO_FLOAT;
+  if (strcmp(word, "NONE") != 0) infer_fail(&b->in, E_GRAPH_ZERO_DOMAIN, word);
+  return ZERO_NONE;
+}
+
+/* The integer of a float that has none, half between the limits. */
+static double middle(Build *b, DType t) {
+  return (limit(b, "quant_max", t, false) + limit(b, "quant_min", t, true) + 1) / 2;
+}
+
+Node *decompose_dequantize_affine(Build *b) {
+  Node *x = build_self(b), *zero = build_input(b, "zero_point");
+  DType from = x->type.dtype, t = b->in.n->type.dtype;
+  ZeroDomain domain = domain_of(b);
+  Blocks o = blocks_of(b, x);
+  Node *scale = in_blocks(b, build_input(b, "scale"), &o, true);
+  if (zero) zero = in_blocks(b, zero, &o, true);
+  Node *y = in_blocks(b, x, &o, false);
+  if (domain == ZERO_INT && !dtype_is_float(from)) {
+    y = build_to(b, y, DT_I32);
+    if (zero) y = build_sub(b, y, build_to(b, zero, DT_I32));
+  }
+  if (domain == ZERO_FLOAT)
+    y = build_with(b, OP_aten_sub_Tensor, build_to(b, y, DT_F32), arg_float(middle(b, from)));
+  y = build_mul(b, build_to(b, y, t), build_to(b, scale, t));
+  if (domain == ZERO_FLOAT && zero) y = build_add(b, y, build_to(b, zero, t));
+  return build_to_result(b, build_finished(b, y));
+}
+
+Node *decompose_quantize_affine(Build *b) {
+  Node *x = build_self(b), *zero = build_input(b, "zero_point");
+  DType t = b->in.n->type.dtype;
+  ZeroDomain domain = domain_of(b);
+  Blocks o = blocks_of(b, x);
+  Node *scale = in_blocks(b, build_input(b, "scale"), &o, true);
+  if (zero) zero = in_blocks(b, zero, &o, true);
+  Node *y = in_blocks(b, x, &o, false);
+  if (domain == ZERO_FLOAT) {
+    Node *low = build_with(b, OP_aten_mul_Tensor, scale, arg_float(middle(b, t)));
+    if (zero) low = build_sub(b, zero, low);
+    else low = build_op1(b, OP_aten_neg_default, low);
+    y = build_op1(b, OP_aten_round_default, build_div(b, build_sub(b, y, low), scale));
+  } else {
+    y = build_mul(b, y, build_op1(b, OP_aten_reciprocal_default, scale));
+    y = build_op1(b, OP_aten_round_default, y);
+    if (zero && domain == ZERO_INT) y = build_add(b, y, zero);
+  }
+  y = build(b, OP_aten_clamp_default,
+            ARGS(arg_node(y), arg_float(limit(b, "quant_min", t, true)),
+                 arg_float(limit(b, "quant_max", t, false))));
+  return build_to_result(b, build_finished(b, y));
+}
+
+/* The scales of blocks, and their zero points, so that 0 is a number exactly. */
+Node *decompose_choose_qparams_affine(Build *b) {
+  Node *x = build_self(b);
+  const ValueType *t = b->in.n->type.items;
+  DType target = infer_dtype(&b->in, "target_dtype", DT_I8);
+  double least = limit(b, "quant_min", target, true), most = limit(b, "quant_max", target, false);
+  bool symmetric = !strcmp(infer_string(&b->in, "mapping_type"), "SYMMETRIC");
+  Blocks o = blocks_of(b, x);
+  Node *y = in_blocks(b, x, &o, false), *zero;
+  Node *low = build_reduce(b, OP_aten_amin_default, y, o.within, false);
+  Node *high = build_reduce(b, OP_aten_amax_default, y, o.within, false);
+  low = build(b, OP_aten_clamp_default, ARGS(arg_node(low), arg_none(), arg_float(0)));
+  high = build(b, OP_aten_clamp_default, ARGS(arg_node(high), arg_float(0)));
+  Node *scale = high;
+  if (symmetric)
+    scale = build_op2(b, OP_aten_maximum_default, build_op1(b, OP_aten_neg_default, low), high);
+  else scale = build_sub(b, high, low);
+  scale = build_with(b, OP_aten_div_Tensor, scale,
+                     arg_float(symmetric ? (most - least) / 2 : most - least));
+  double eps = x->type.dtype == DT_F16 ? 0x1p-10 : x->type.dtype == DT_BF16 ? 0x1p-7 : 0x1p-23;
+  if (infer_has(&b->in, "eps")) eps = infer_number(&b->in, "eps");
+  if (symmetric) {
+    zero = build_full(b, rank_of(scale), scale->type.shape,
+                      arg_float((double)(int64_t)((most + least + 1) / 2)), scale->type.dtype);
+  } else {
+    zero = build_op1(b, OP_aten_round_default, build_div(b, low, scale));
+    zero = build_with(b, OP_aten_rsub_Scalar, zero, arg_float(least));
+    zero = build(b, OP_aten_clamp_default, ARGS(arg_node(zero), arg_float(least), arg_float(most)));
+  }
+  scale = build(b, OP_aten_clamp_default, ARGS(arg_node(scale), arg_float(eps)));
+  return build_pair(b, build_to(b, scale, t[0].dtype), build_to(b, zero, t[1].dtype));
+}

@@ -1,0 +1,371 @@
+/* Sorting, searching in sorted sequences, and counting.
+ *
+ * Sorts work on *keys*: 64-bit integers whose upper half has the order of the elements, and whose
+ * lower half is the element's index.  No two are equal, so sorting them is stable, and the order of
+ * the elements is what is left without the upper halves.
+ *
+ * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
+ * runs are sorted, and merged by twos in a step each.  Of the first few, runs keep no more than
+ * that, and are sorted together.  Elements of 64 bits are sorted by their lower halves first, then
+ * by the upper ones. */
+#include <string.h>
+
+#include "graph/builders/mask_builder.h"
+#include "planner/decompose/decompose.h"
+#include "planner/decompose/scatter.h"
+
+enum { RUN = 2048, INDEX_BITS = 30 };
+
+static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
+  return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
+}
+
+static uint32_t last_of(const Node *x) { return rank_of(x) - 1; }
+static Dim row_length(const Node *x) { return x->type.shape[last_of(x)]; }
+
+static Node *first_of(Build *b, Node *x, Dim n) {
+  return build_slice(b, x, last_of(x), build_const(b, 0), n, 1);
+}
+
+/* Arguments by their positions, as kernels take them. */
+Node *decompose_arguments(Build *b) {
+  const OpSchema *s = b->in.schema;
+  Arg *args = ARENA_ARRAY(b->in.g->arena, Arg, s->nparams);
+  for (uint32_t i = 0; i < s->nparams; i++) args[i] = build_arg(b, s->params[i].name);
+  return build_become(b, b->in.n->op->id, s->nparams, args);
+}
+
+/* ---- keys ---- */
+
+static Node *halves(Build *b, OpId op, Node *x, int64_t number) {
+  return build_with(b, op, x, build_int(b, number));
+}
+
+/* Of elements in the order of `upper` (32 bits) along the last axis. */
+static Node *keys_of(Build *b, Node *upper) {
+  upper = build_to(b, upper, DT_I64);
+  upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, 32);
+  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_arange(b, row_length(upper)));
+}
+
+static Node *key_indices(Build *b, Node *keys) {
+  return halves(b, OP_aten_bitwise_and_Tensor, keys, 0xffffffff);
+}
+
+/* ---- sorting keys along the last axis ---- */
+
+static Node *sort_key_rows(Build *b, Node *keys) {
+  return build_with(b, OP_nereid_sort_default, keys, build_int(b, last_of(keys)));
+}
+
+/* Rows as runs of RUN: [.., runs, RUN], the last one filled up with the largest key. */
+static Node *runs_of(Build *b, Node *keys) {
+  Dims *d = b->in.g->dims;
+  Dim n = row_length(keys), run = build_const(b, RUN), shape[GRAPH_RANK_MAX + 1];
+  Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, RUN - 1)), run);
+  uint32_t rank = rank_of(keys);
+  memcpy(shape, keys->type.shape, rank * sizeof *shape);
+  shape[rank - 1] = runs;
+  shape[rank] = run;
+  Arg pads = arg_list(b->in.g, 2);
+  pads.items[0] = build_int(b, 0);
+  pads.items[1] = arg_dim(dim_sub(d, dim_mul(d, runs, run), n));
+  if (!dim_is(pads.items[1].dim, 0))
+    keys = build(b, OP_aten_constant_pad_nd_default,
+                 ARGS(arg_node(keys), pads, build_int(b, INT64_MAX)));
+  return build_view(b, keys, rank + 1, shape);
+}
+
+/* The last two axes as one. */
+static Node *merge_blocks(Build *b, Node *x) {
+  Dim shape[GRAPH_RANK_MAX + 1];
+  uint32_t rank = rank_of(x);
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  shape[rank - 2] = dim_mul(b->in.g->dims, shape[rank - 2], shape[rank - 1]);
+  return build_view(b, x, rank - 1, shape);
+}
+
+static int64_t largest_size(Build *b, Dim n) { return dim_range(b->in.g->dims, n).hi; }
+
+static Node *sort_keys(Build *b, Node *keys) {
+  Dim n = row_length(keys);
+  if (largest_size(b, n) <= RUN && dim_is_int(n)) return sort_key_rows(b, keys);
+  Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys)));
+  int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << INDEX_BITS;
+  if (longest < end) end = longest;
+  for (int64_t run = RUN; run < end; run *= 2)
+    x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
+  return first_of(b, x, n);
+}
+
+/* The first k of each row, in order. */
+static Node *first_keys(Build *b, Node *keys, Dim k) {
+  if (!dim_is_int(k) || !dim_is_int(row_length(keys)) || k->value > RUN / 4)
+    return first_of(b, sort_keys(b, keys), k);
+  while (row_length(keys)->value > RUN)
+    keys = merge_blocks(b, first_of(b, sort_key_rows(b, runs_of(b, keys)), k));
+  return first_of(b, sort_key_rows(b, keys), k);
+}
+
+/* ---- orders of elements ---- */
+
+/* Integers in the order of x's elements along the last axis. */
+static Node *sortable_bits(Build *b, Node *x, bool descending) {
+  DType t = x->type.dtype;
+  if (dtype_bits(t) < 32 || t == DT_I1) x = build_to(b, x, dtype_is_float(t) ? DT_F32 : DT_I32);
+  if (dtype_is_float(x->type.dtype)) x = build_op1(b, OP_nereid_sort_key_default, x);
+  return descending ? build_op1(b, OP_aten_bitwise_not_default, x) : x;
+}
+
+/* The indices of the first k in order, along the last axis; all for k NULL. */
+static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
+  x = sortable_bits(b, x, descending);
+  if (x->type.dtype != DT_I64) {
+    Node *keys = keys_of(b, x);
+    return key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+  }
+  /* The lower halves have no sign: they are moved to where signed ones have their order. */
+  Node *low = halves(b, OP_aten_bitwise_and_Tensor, x, 0xffffffff);
+  low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
+  Node *first = key_indices(b, sort_keys(b, keys_of(b, low)));
+  Node *high = halves(b, OP_aten_bitwise_right_shift_Tensor, x, 32);
+  Node *keys = keys_of(b, gather_along(b, high, last_of(x), first));
+  Node *order = key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+  return gather_along(b, first, last_of(x), order);
+}
+
+/* The same along any axis. */
+static Node *order_along(Build *b, Node *x, uint32_t axis, bool descending, Dim k) {
+  if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
+  uint32_t last = last_of(x);
+  if (dim_is(x->type.shape[axis], 0) || (k && dim_is(k, 0))) {
+    Dim shape[GRAPH_RANK_MAX];
+    memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+    if (k) shape[axis] = k;
+    return build_full(b, rank_of(x), shape, build_int(b, 0), DT_I64);
+  }
+  Node *order = order_of_rows(b, build_transpose(b, x, axis, last), descending, k);
+  return build_transpose(b, order, axis, last);
+}
+
+static bool descends(Build *b) { return infer_bool(&b->in, "descending"); }
+
+Node *decompose_argsort(Build *b) {
+  Node *x = build_self(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  return order_along(b, x, axis, descends(b), NULL);
+}
+
+Node *decompose_sort(Build *b) {
+  Node *x = build_self(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *order = order_along(b, x, axis, descends(b), NULL);
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
+}
+
+Node *decompose_msort(Build *b) {
+  Node *x = build_self(b);
+  return rank_of(x) ? gather_along(b, x, 0, order_along(b, x, 0, false, NULL)) : x;
+}
+
+Node *decompose_topk(Build *b) {
+  Node *x = build_self(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim k = infer_size(&b->in, "k");
+  Node *order = order_along(b, x, axis, infer_bool(&b->in, "largest"), k);
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
+}
+
+/* ---- the largest so far ---- */
+
+static Node *extremes_so_far(Build *b, OpId op) {
+  Node *x = build_self(b), *index;
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  if (rank_of(x)) index = build_with(b, op, x, build_int(b, axis));
+  else index = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
+  return build_pair(b, rank_of(x) ? gather_along(b, x, axis, index) : x, index);
+}
+
+Node *decompose_cummax(Build *b) { return extremes_so_far(b, OP_nereid_cummax_place_default); }
+Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_place_default); }
+
+/* ---- one of an order ---- */
+
+/* The element at `index` (of one element along the axis) of x, and the index; without the axis
+ * unless keepdim. */
+static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
+  Node *value = rank_of(x) ? gather_along(b, x, axis, index) : x;
+  const ValueType *t = b->in.n->type.items;
+  value = build_view(b, value, t[0].rank, t[0].shape);
+  build_pair(b, value, build_view(b, index, t[1].rank, t[1].shape));
+}
+
+Node *decompose_kthvalue(Build *b) {
+  Node *x = build_self(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *order = order_along(b, x, axis, false, infer_size(&b->in, "k"));
+  Dim k = infer_size(&b->in, "k"), one = build_const(b, 1);
+  if (rank_of(x)) order = build_slice(b, order, axis, dim_sub(b->in.g->dims, k, one), k, 1);
+  set_chosen(b, x, axis, order);
+  return NULL;
+}
+
+/* The lower of two in the middle; of rows with NaN the first NaN, or with `skip_nan` the median of
+ * the other elements. */
+static Node *median_index(Build *b, Node *x, uint32_t axis, bool skip_nan) {
+  Node *order = order_along(b, x, axis, false, NULL);
+  if (!rank_of(x)) return order;
+  Dim n = x->type.shape[axis], one = build_const(b, 1);
+  Dim middle = dim_floordiv(b->in.g->dims, dim_sub(b->in.g->dims, n, one), build_const(b, 2));
+  if (!dtype_is_float(x->type.dtype))
+    return build_slice(b, order, axis, middle, dim_add(b->in.g->dims, middle, one), 1);
+  Node *nan = build_to(b, build_op1(b, OP_aten_isnan_default, x), DT_I64);
+  Node *left =
+      build(b, OP_aten_sub_Tensor, ARGS(arg_dim(n), arg_node(build_sum(b, nan, 1u << axis, true))));
+  if (skip_nan) {
+    left = build_with(b, OP_aten_clamp_default, left, build_int(b, 1));
+    left = halves(b, OP_aten_bitwise_right_shift_Tensor, halves(b, OP_aten_sub_Tensor, left, 1), 1);
+    return gather_along(b, order, axis, left);
+  }
+  Node *whole = build_with(b, OP_aten_eq_Tensor, left, arg_dim(n));
+  return gather_along(b, order, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
+}
+
+static Node *median(Build *b, bool skip_nan) {
+  Node *x = build_self(b);
+  if (infer_takes(&b->in, "dim")) {
+    uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+    set_chosen(b, x, axis, median_index(b, x, axis, skip_nan));
+    return NULL;
+  }
+  Dim all = value_numel(b->in.g, &x->type);
+  x = build_view(b, x, 1, &all);
+  return build_view(b, gather_along(b, x, 0, median_index(b, x, 0, skip_nan)), 0, NULL);
+}
+
+Node *decompose_median(Build *b) { return median(b, false); }
+Node *decompose_nanmedian(Build *b) { return median(b, true); }
+
+/* ---- what is met most often ---- */
+
+/* True where an element along the axis is another than the one before it. */
+static Node *starts_of_runs(Build *b, Node *sorted, uint32_t axis) {
+  Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
+  Dim n = sorted->type.shape[axis];
+  memcpy(shape, sorted->type.shape, rank_of(sorted) * sizeof *shape);
+  shape[axis] = one;
+  Node *next = build_slice(b, sorted, axis, one, n, 1);
+  Node *last = build_slice(b, sorted, axis, zero, dim_sub(b->in.g->dims, n, one), 1);
+  Node *parts[] = {build_full(b, rank_of(sorted), shape, arg_bool(true), DT_I1),
+                   build_op2(b, OP_aten_ne_Tensor, next, last)};
+  return build_cat(b, 2, parts, axis);
+}
+
+/* In order, equal elements stand together: the end of the first of the longest such runs, which is
+ * where the smallest of those values is met last. */
+Node *decompose_mode(Build *b) {
+  Node *x = build_self(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *order = order_along(b, x, axis, false, NULL);
+  if (rank_of(x)) {
+    Node *first = starts_of_runs(b, gather_along(b, x, axis, order), axis);
+    Node *at = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
+    Node *start = build_where(b, first, arg_node(at), build_int(b, 0));
+    start = build_item(b, build_with(b, OP_aten_cummax_default, start, build_int(b, axis)), 0);
+    Arg args[] = {arg_node(build_sub(b, at, start)), build_int(b, axis), arg_bool(true)};
+    order = gather_along(b, order, axis, build(b, OP_aten_argmax_default, 3, args));
+  }
+  set_chosen(b, x, axis, order);
+  return NULL;
+}
+
+/* ---- searchsorted, bucketize ---- */
+
+static bool is_right(Build *b) {
+  if (infer_takes(&b->in, "side") && infer_has(&b->in, "side"))
+    return !strcmp(infer_string(&b->in, "side"), "right");
+  return infer_bool(&b->in, "right");
+}
+
+/* A number becomes a tensor of one element. */
+static Node *search_values(Build *b) {
+  Arg value = build_arg(b, "self");
+  Operand x = infer_operand(&b->in, "self");
+  return x.number ? build_full(b, 0, NULL, value, x.dtype) : value.node;
+}
+
+static Node *build_search(Build *b, Node *sequence) {
+  Node *x = search_values(b);
+  Operand both[] = {infer_tensor_operand(&sequence->type), infer_tensor_operand(&x->type)};
+  DType t = infer_promote(&b->in, both, 2);
+  sequence = build_to(b, sequence, t);
+  Arg args[] = {arg_node(sequence), arg_node(build_to(b, x, t)), arg_bool(is_right(b))};
+  return build_to(b, build(b, OP_nereid_search_default, 3, args), b->in.n->type.dtype);
+}
+
+Node *decompose_searchsorted(Build *b) {
+  Node *sequence = build_input(b, "sorted_sequence"), *sorter = build_input(b, "sorter");
+  if (sorter) {
+    Arg last = build_int(b, rank_of(sequence) - 1);
+    sequence = build(b, OP_aten_gather_default, ARGS(arg_node(sequence), last, arg_node(sorter)));
+  }
+  return build_search(b, sequence);
+}
+
+Node *decompose_bucketize(Build *b) { return build_search(b, build_input(b, "boundaries")); }
+
+/* ---- bins ---- */
+
+/* Both ends of the bins: given, or if they are equal those of the data, a little apart. */
+static void ends_of(Build *b, Node *x, Node **low, Node **high) {
+  DType t = x->type.dtype;
+  double lo = infer_number(&b->in, "min"), hi = infer_number(&b->in, "max");
+  *low = build_full(b, 0, NULL, arg_float(lo), t);
+  *high = build_full(b, 0, NULL, arg_float(hi), t);
+  if (lo != hi || scatter_empty(b, x)) return;
+  *low = build_reduce(b, OP_aten_amin_default, x, 1, false);
+  *high = build_reduce(b, OP_aten_amax_default, x, 1, false);
+  Node *same = build_op2(b, OP_aten_eq_Tensor, *low, *high);
+  same = build_to(b, same, t);
+  *low = build_sub(b, *low, same);
+  *high = build_add(b, *high, same);
+}
+
+/* The last bin has both of its ends; what is in none is not counted. */
+Node *decompose_histc(Build *b) {
+  Node *x = build_flat(b, build_input(b, "self")), *low, *high;
+  x = build_widen(b, x);
+  DType t = x->type.dtype;
+  Dim bins = infer_size(&b->in, "bins");
+  ends_of(b, x, &low, &high);
+  Node *none = build_full(b, 1, &bins, build_int(b, 0), DT_I32);
+  Node *index = build_with(b, OP_aten_mul_Tensor, build_sub(b, x, low), arg_dim(bins));
+  index = build_op1(b, OP_aten_floor_default, build_div(b, index, build_sub(b, high, low)));
+  Dim last = dim_sub(b->in.g->dims, bins, build_const(b, 1));
+  index = build_with(b, OP_aten_clamp_max_default, index, arg_dim(last));
+  Node *in = build_op2(b, OP_aten_logical_and_default, build_op2(b, OP_aten_ge_Tensor, x, low),
+                       build_op2(b, OP_aten_le_Tensor, x, high));
+  Node *outside = build_full(b, 0, NULL, build_int(b, -1), t);
+  index = build_to(b, build_where(b, in, arg_node(index), arg_node(outside)), DT_I64);
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
+  return build_to(b, scatter_add_up(b, none, index, one), b->in.n->type.dtype);
+}
+
+/* ---- distances of all pairs of rows, the first before the second ---- */
+
+Node *decompose_pdist(Build *b) {
+  Node *x = build_input(b, "self");
+  Dim rows = x->type.shape[0], shape[] = {rows, rows};
+  if (!dim_is_int(rows)) return NULL;
+  Node *row = build_along(b, build_arange(b, rows), 0, 2), *column = build_arange(b, rows);
+  Node *upper =
+      build_flat(b, build_expand(b, build_op2(b, OP_aten_lt_Tensor, row, column), 2, shape));
+  Node *all = build(b, OP_aten_cdist_default,
+                    ARGS(arg_node(x), arg_node(x), arg_float(infer_number(&b->in, "p"))));
+  /* The n-th that is wanted goes to index n, as far as there are so many. */
+  Dim count = b->in.n->type.shape[0];
+  if (dim_is(count, 0)) return build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
+  Node *index = build_where(b, upper, arg_node(build_mask_number(b, upper)), build_int(b, -1));
+  Node *none = build_full(b, 1, &count, build_int(b, 0), x->type.dtype);
+  return scatter_take(b, none, scatter_writers(b, count, index), build_flat(b, all));
+}

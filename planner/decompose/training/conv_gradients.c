@@ -1,0 +1,226 @@
+/* Gradients of convolutions.
+ *
+ * Of the input: the transposed convolution of the gradient, or the plain one if the convolution
+ * itself is transposed.  Of the weight: a product of matrices.  At each place of a window the
+ * weight meets as many elements of the input as there are windows, those of the gradient:
+ *
+ *   dweight[o, c, k] = sum over n, q of grad[n, o, q] * x[n, c, q * stride + k * dilation - pad]
+ *
+ * For a transposed convolution input and gradient change places. */
+#include <string.h>
+
+#include "graph/ops/window.h"
+#include "planner/decompose/decompose.h"
+#include "planner/decompose/library_conv.h"
+
+typedef struct {
+  Node *x, *grad, *weight;
+  uint32_t n; /* spatial axes */
+  Dim stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim groups;
+  bool transposed;
+} ConvGradient;
+
+static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
+  Dim given[GRAPH_RANK_MAX];
+  uint32_t count = infer_sizes(&b->in, param, given);
+  for (uint32_t i = 0; i < n; i++) out[i] = given[count == 1 ? 0 : i];
+}
+
+static ConvGradient read_gradient(Build *b) {
+  ConvGradient c = {.x = build_input(b, "input"),
+                    .grad = build_input(b, "grad_output"),
+                    .weight = build_input(b, "weight"),
+                    .groups = infer_size(&b->in, "groups"),
+                    .transposed = infer_bool(&b->in, "transposed")};
+  c.n = rank_of(c.weight) - 2;
+  read_axes(b, "stride", c.n, c.stride);
+  read_axes(b, "padding", c.n, c.padding);
+  read_axes(b, "dilation", c.n, c.dilation);
+  return c;
+}
+
+/* The elements between the first and the last that a window reads along axis i, and both. */
+static Dim window_span(Build *b, const ConvGradient *c, uint32_t i) {
+  Dims *d = build_dims(b);
+  Dim one = build_const(b, 1), gaps = dim_sub(d, c->weight->type.shape[i + 2], one);
+  return dim_add(d, dim_mul(d, c->dilation[i], gaps), one);
+}
+
+/* Has each group one channel on either side? */
+static bool is_depthwise(const ConvGradient *c) {
+  return c->x->type.shape[1] == c->groups && c->grad->type.shape[1] == c->groups;
+}
+
+/* ---- by a library ---- */
+
+/* A convolution of two axes that is no product of matrices; NULL: no library is to do it.  cuDNN
+ * takes several times as long as our kernels for the weight of a depthwise one. */
+static Node *library_gradient(Build *b, const ConvGradient *c, LibraryWork work) {
+  if (work == LIBRARY_WEIGHT_GRADIENT && is_depthwise(c)) return NULL;
+  const Dim *w = c->weight->type.shape;
+  bool fits = b->in.g->libraries && c->n == 2 && rank_of(c->x) == 4 && !c->transposed;
+  bool window = fits && !(dim_is(w[2], 1) && dim_is(w[3], 1));
+  bool strided = fits && !(dim_is(c->stride[0], 1) && dim_is(c->stride[1], 1));
+  if (!window && !strided) return NULL;
+  LibraryWindows windows = {.groups = c->groups};
+  memcpy(windows.stride, c->stride, sizeof windows.stride);
+  memcpy(windows.padding, c->padding, sizeof windows.padding);
+  memcpy(windows.dilation, c->dilation, sizeof windows.dilation);
+  bool input = work == LIBRARY_INPUT_GRADIENT;
+  const Dim *s = input ? c->x->type.shape : w;
+  Dim size[] = {s[0], s[2], s[3], s[1]};
+  return library_conv(b, work, input ? c->grad : c->x, input ? c->weight : c->grad, size, &windows);
+}
+
+/* ---- of the input ---- */
+
+static Node *input_gradient(Build *b, const ConvGradient *c) {
+  Graph *g = b->in.g;
+  Dims *d = build_dims(b);
+  Dim rest[WINDOW_AXES]; /* elements after the last window, which the result has, too */
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim windows = dim_sub(d, c->grad->type.shape[i + 2], build_const(b, 1));
+    Dim pads = dim_mul(d, build_const(b, 2), c->padding[i]);
+    Dim read = dim_add(d, dim_mul(d, windows, c->stride[i]), window_span(b, c, i));
+    rest[i] = dim_sub(d, dim_add(d, c->x->type.shape[i + 2], pads), read);
+    if (c->transposed) rest[i] = build_const(b, 0);
+  }
+  return build(
+      b, OP_aten_convolution_default,
+      ARGS(arg_node(c->grad), arg_node(c->weight), arg_none(), arg_dims(g, c->n, c->stride),
+           arg_dims(g, c->n, c->padding), arg_dims(g, c->n, c->dilation), arg_bool(!c->transposed),
+           arg_dims(g, c->n, rest), arg_dim(c->groups)));
+}
+
+/* ---- of the weight ---- */
+
+/* x's spatial axes are from `first` on. */
+static Node *padded(Build *b, const ConvGradient *c, Node *x, uint32_t first) {
+  uint32_t behind = rank_of(x) - first - c->n; /* axes that follow them */
+  Arg pads = arg_list(b->in.g, 2 * (c->n + behind));
+  bool none = true;
+  for (uint32_t i = 0; i < 2 * behind; i++) pads.items[i] = build_int(b, 0);
+  for (uint32_t i = 0; i < c->n; i++) {
+    Arg *at = &pads.items[2 * (behind + c->n - 1 - i)]; /* from the last axis on */
+    at[0] = at[1] = arg_dim(c->padding[i]);
+    none &= dim_is(c->padding[i], 0);
+  }
+  if (none) return x;
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pads, build_int(b, 0)));
+}
+
+/* x[.., sizes, ..] as [.., windows, .., window]: a view of the padded tensor. */
+static Node *window_elements(Build *b, const ConvGradient *c, Node *x, uint32_t first,
+                             const Dim *windows) {
+  x = padded(b, c, x, first);
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim zero = build_const(b, 0), span = window_span(b, c, i);
+    x = build(b, OP_aten_unfold_default,
+              ARGS(arg_node(x), build_int(b, first + i), arg_dim(span), arg_dim(c->stride[i])));
+    x = build_slice(b, x, first + i, zero, windows[i], 1);
+    x = build_slice(b, x, rank_of(x) - 1, zero, span, c->dilation[i]->value);
+  }
+  return x;
+}
+
+/* [n, groups * c, rest] as [groups, n, rest, c]: the channels of a group last. */
+static Node *by_groups(Build *b, const ConvGradient *c, Node *x) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x) + 1;
+  shape[0] = x->type.shape[0];
+  shape[1] = c->groups;
+  shape[2] = dim_floordiv(build_dims(b), x->type.shape[1], c->groups);
+  memcpy(shape + 3, x->type.shape + 2, (rank_of(x) - 2) * sizeof *shape);
+  x = build_view(b, x, rank, shape);
+  axes[0] = 1;
+  axes[1] = 0;
+  for (uint32_t i = 3; i < rank; i++) axes[i - 1] = i;
+  axes[rank - 1] = 2;
+  return build_permute(b, x, axes);
+}
+
+/* Some axes of x are put together. */
+static Node *merged(Build *b, Node *x, uint32_t first, uint32_t count) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x) - count + 1;
+  memcpy(shape, x->type.shape, first * sizeof *shape);
+  shape[first] = infer_product(&b->in, x->type.shape + first, count);
+  memcpy(shape + first + 1, x->type.shape + first + count, (rank - first - 1) * sizeof *shape);
+  return build_view(b, x, rank, shape);
+}
+
+/* One channel meets one channel: sums of products, which a matrix would have rows of one for.
+ * Channels come last, as in memory: programs of a GPU read those next to each other at once. */
+static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Dim shape[GRAPH_RANK_MAX]; /* of `other`, with axes for the window */
+  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
+  Node *x = window_elements(b, c, decompose_channels_last(b, slid), 1, other->type.shape + 2);
+  for (uint32_t i = 0; i <= c->n; i++) axes[i] = i;
+  for (uint32_t i = 0; i < c->n; i++) axes[c->n + 1 + i] = c->n + 2 + i;
+  axes[rank - 1] = c->n + 1;
+  x = build_permute(b, x, axes);
+  other = decompose_channels_last(b, other);
+  for (uint32_t i = 0; i < rank; i++)
+    shape[i] = i <= c->n ? other->type.shape[i] : build_const(b, 1);
+  shape[rank - 1] = other->type.shape[c->n + 1];
+  other = build_widen(b, build_view(b, other, rank, shape));
+  return build_sum(b, build_mul(b, other, build_widen(b, x)), (2u << c->n) - 1, false);
+}
+
+/* Of one channel a group: [c, 1, window]. */
+static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Node *y = channel_sums(b, c, slid, other); /* [window, c] */
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n;
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
+  return build_unsqueeze(b, build_permute(b, y, axes), 1);
+}
+
+/* [groups, o, window, c] */
+static Node *channel_products(Build *b, const ConvGradient *c, Node *rows, Node *elements) {
+  rows = merged(b, rows, 1, c->n + 1);                                 /* [groups, windows, o] */
+  elements = merged(b, merged(b, elements, 1, c->n + 1), 2, c->n + 1); /* [.., windows, k * c] */
+  rows = build_transpose(b, rows, 1, 2);
+  OpId op = dim_is(c->groups, 1) ? OP_aten_mm_default : OP_aten_bmm_default;
+  if (op == OP_aten_mm_default) {
+    rows = build_squeeze(b, rows, 1);
+    elements = build_squeeze(b, elements, 1);
+  }
+  return build_product(b, op, rows, elements, ROUNDS_AS_CONVOLUTION);
+}
+
+static Node *weight_gradient(Build *b, const ConvGradient *c) {
+  const Dim *w = c->weight->type.shape;
+  Node *slid = c->transposed ? c->grad : c->x, *other = c->transposed ? c->x : c->grad;
+  if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
+  Node *elements = by_groups(b, c, window_elements(b, c, slid, 2, other->type.shape + 2));
+  Node *y = channel_products(b, c, by_groups(b, c, other), elements);
+  Dim shape[GRAPH_RANK_MAX]; /* [all o, window, c] */
+  shape[0] = w[0];
+  memcpy(shape + 1, w + 2, c->n * sizeof *shape);
+  shape[c->n + 1] = w[1];
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = 0;
+  axes[1] = c->n + 1;
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 2] = i + 1;
+  return build_permute(b, build_view(b, y, c->n + 2, shape), axes);
+}
+
+/* ---- the op ---- */
+
+Node *decompose_convolution_backward(Build *b) {
+  ConvGradient c = read_gradient(b);
+  Node *items[3] = {NULL};
+  if (build_flag(b, "output_mask", 0)) {
+    items[0] = library_gradient(b, &c, LIBRARY_INPUT_GRADIENT);
+    if (!items[0]) items[0] = input_gradient(b, &c);
+  }
+  if (build_flag(b, "output_mask", 1)) {
+    items[1] = library_gradient(b, &c, LIBRARY_WEIGHT_GRADIENT);
+    if (!items[1]) items[1] = weight_gradient(b, &c);
+  }
+  if (build_flag(b, "output_mask", 2))
+    items[2] = build_sum(b, c.grad, all_axes(c.grad) & ~(1u << 1), false);
+  return build_results(b, 3, items);
+}

@@ -1,0 +1,141 @@
+/* Fusion: groups of nodes that share a kernel.
+ *
+ * planner/fuse owns the choice of groups.  It takes a graph of primitives, into which it inserts
+ * copies where a kernel needs a buffer, and gives a Fusion, which planner/kernels reads.
+ *
+ * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
+ * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along which
+ * reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed for
+ * each of the x * r elements, or for each of the x rows.  A node's *own index* is that of its
+ * element for a point of the domain: subscripts in terms of the index symbols of x and r.
+ *
+ * A node joins the last group that it depends on, or one that reads what it reads, if its size
+ * fits the domain, and it uses nodes of the group at their own indices only: then a value that one
+ * computes is there, in a register, when the other needs it.
+ *
+ * With freezing, groups are computed once or in each run, never both; a group that runs once stores
+ * values that the others read, if those take no more bytes than their sources.
+ *
+ * Views, and nodes that read no memory (arange, full, masks made of them), belong to no group: they
+ * are index expressions of their users.  So does a pointwise node with one user: it is computed
+ * where it is used. */
+#ifndef NEREID_PLANNER_FUSE_FUSE_H
+#define NEREID_PLANNER_FUSE_FUSE_H
+
+#include "graph/ops/prims.h"
+
+typedef enum { GROUP_LOOPS, GROUP_MATMUL, GROUP_ATTENTION, GROUP_LIBRARY } GroupKind;
+typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
+
+typedef struct Group {
+  GroupKind kind;
+  bool once; /* it depends on weights alone, and runs once */
+  uint32_t number;
+  Dim x, r;         /* LOOPS: the domain.  Else x is all elements */
+  Dim index[3];     /* LOOPS: of x, of r.  Else batch, row, column */
+  Dim extent[4];    /* MATMUL, LIBRARY: of these, and of the summed axis */
+  uint32_t rank;    /* of the tensor whose elements the full role has: what is reduced, or the */
+  const Dim *shape; /* product */
+  const Dim *element;
+  uint32_t columns; /* LOOPS: the axes of `shape` that r covers, a bit each */
+  uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
+  uint32_t strip_axis; /* together (planner/fuse/strips.h); 0 and 1: none */
+  VEC(Node *) nodes;
+  uint32_t work; /* nodes, with those that they compute inline */
+} Group;
+
+/* The reason why a node did not join the last group that it depends on, as a phrase about the
+ * node. */
+#define FUSE_STOPS(X)                                                   \
+  X(NONE, "")                                                           \
+  X(EAGER, "has a kernel of its own in mode eager")                     \
+  X(ONCE, "is computed in each run, what it reads only once")           \
+  X(PRODUCT, "is a product, which reads its operands from memory")      \
+  X(LIBRARY, "is computed by a library, which has no such epilogue")     \
+  X(SCATTER, "writes to memory in any order, or reads what does")       \
+  X(READ, "comes after a size is read that data decides")               \
+  X(LOOP, "is computed in a loop, what it reads is not, or in another part of it") \
+  X(TILES, "needs whole rows, which lie in several tiles of a product") \
+  X(EXTENT, "goes through another number of elements")                  \
+  X(AXES, "goes along other axes")                                      \
+  X(ROWS, "has elements that lie in no row of a later reduction")       \
+  X(INDEX, "is read at other places than where it is computed")         \
+  X(FULL, "finds as many nodes there as a kernel may have")
+typedef enum {
+#define X(id, text) STOP_##id,
+  FUSE_STOPS(X)
+#undef X
+} StopKind;
+
+typedef struct {
+  StopKind kind;
+  const Node *at; /* the node that it is about; NULL: the one that did not join */
+} FuseStop;
+
+typedef struct {
+  Node *node;
+  uint32_t number;
+} FusionRead;
+
+/* A loop that data ends (graph/analysis/loops.h), by the numbers of groups: those from `first` on
+ * run before its condition is read, those from `body` to `past` if that is true. */
+typedef struct {
+  const Node *end;
+  uint32_t first, body, past;
+  uint32_t inside; /* loops that are within it: those that follow */
+} FusionLoop;
+
+typedef struct {
+  Graph *graph;
+  Arena *arena;
+  VEC(Group *) groups;
+  VEC(Dim) symbols; /* the graph's, without those of indices */
+  Group **of;       /* by node id; NULL: in none */
+  Role *role;       /* by node id */
+  bool *once;       /* by node id: its value is the same in each run; all false without freezing */
+  bool *stored;     /* by node id: it is written to memory */
+  FuseStop *stop;   /* by node id: of nodes in groups */
+  /* Nodes that say sizes (prim_reads_size): the counted tensor is in memory before group `number`,
+   * and later nodes join no group before that. */
+  VEC(FusionRead) reads;
+  VEC(FusionLoop) loops; /* in the order in which they begin */
+  uint32_t barrier;      /* later nodes join no group before that of this number */
+} Fusion;
+
+typedef struct {
+  bool together; /* nodes share kernels; else each node that computes is a group of its own */
+  bool columns;  /* pointwise groups that share channels go along them, as is best for a CPU */
+  bool strips;   /* threads compute neighbours of windows together, as is best for a GPU */
+  bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
+} FuseOptions;
+
+Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
+
+/* Is n a check of one index, in a group that goes through other elements?  Each of its programs
+ * makes it. */
+bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
+/* The group as it is for one part of each of its strips: x and r are those of strips. */
+Group *group_part(const Fusion *f, const Group *group, uint32_t part);
+/* The own index of n, a node of `group`, into n's rank subscripts. */
+void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
+
+/* The index of the element that a reduction reads, else n's own index. */
+void group_read_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
+/* Does n, a reduction, reduce axis i of its operand? */
+bool reduction_has_axis(Graph *g, const Node *n, uint32_t i);
+
+/* The indices at which n, itself at `index`, uses its operands: f is called for those that are in
+ * a group or are inputs; views and nodes of no group are gone through.  For a reduction, `index`
+ * is that of the element that is reduced.  Not for MATMUL. */
+typedef void UseAt(Node *operand, const Dim *index, void *ctx);
+void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx);
+
+/* The operands of n that are in a group or are inputs, as in each_use_at; the indices mean nothing,
+ * and for a product are NULL. */
+void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
+
+
+/* One group a line, with the values that it stores, and the rewrites as comments: --emit fused. */
+void fusion_print(Text *out, const Fusion *f);
+
+#endif

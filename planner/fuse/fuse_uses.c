@@ -1,0 +1,131 @@
+/* Uses of operands: their indices, through views and nodes that are computed inline. */
+#include "graph/analysis/attention.h"
+#include "graph/analysis/gather.h"
+#include "graph/ops/concat_sources.h"
+#include "graph/ops/window.h"
+#include "planner/fuse/fuse_state.h"
+
+typedef struct {
+  const Fusion *f;
+  UseAt *use;
+  void *ctx;
+  const Node *user;
+  const Dim *index; /* of the user */
+} Walk;
+
+static void follow_use(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, index, ctx);
+  else each_use_at(f, n, index, use, ctx);
+}
+
+static void reach_operand(Node **operand, void *ctx) {
+  const Walk *w = ctx;
+  if (!is_tensor(*operand)) return;
+  Dim index[GRAPH_RANK_MAX];
+  broadcast_index(w->f->graph, w->user, w->index, *operand, index);
+  follow_use(w->f, *operand, index, w->use, w->ctx);
+}
+
+static void gather_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  Gather x;
+  gather_of(f->graph, n, index, &x);
+  for (uint32_t i = 0; i < x.n; i++) follow_use(f, x.by[i].index, x.by[i].element, use, ctx);
+  follow_use(f, x.data, x.element, use, ctx);
+}
+
+static void piece_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  ConcatSources p = concat_sources(f->graph, n, index);
+  for (uint32_t i = 0; i < p.n; i++) follow_use(f, p.items[i].operand, p.items[i].index, use, ctx);
+}
+
+/* At a position that is any of the window's. */
+static void window_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  Window w = window_of(f->graph, n);
+  static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
+  Dim at[GRAPH_RANK_MAX];
+  ConcatSource p;
+  for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
+  window_piece(f->graph, &w, index, at, &p);
+  follow_use(f, p.operand, p.index, use, ctx);
+  if (!w.weight) return;
+  at[w.n] = index[n->type.rank - 1];
+  follow_use(f, w.weight, at, use, ctx);
+}
+
+/* A searched or scattered tensor is used as a whole, in memory, at no one index. */
+static void memory_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  Dim origin[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
+  const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
+  uint32_t in_memory = prim_in_memory(n);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
+    if (in_memory >> i & 1) {
+      use(n->args[i].node, origin, ctx);
+      continue;
+    }
+    Dim at[GRAPH_RANK_MAX];
+    broadcast_index(f->graph, domain, index, n->args[i].node, at);
+    follow_use(f, n->args[i].node, at, use, ctx);
+  }
+}
+
+void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *ctx) {
+  Dim from[GRAPH_RANK_MAX];
+  Walk w = {f, use, ctx, n, index};
+  switch (prim_kind(n->op)) {
+    case PRIM_VIEW:
+      view_index(f->graph, n, index, from);
+      follow_use(f, view_operand(n), from, use, ctx);
+      return;
+    case PRIM_REDUCE: follow_use(f, n->args[0].node, index, use, ctx); return;
+    case PRIM_GATHER: gather_uses(f, n, index, use, ctx); return;
+    case PRIM_WINDOW: window_uses(f, n, index, use, ctx); return;
+    case PRIM_CONCAT: piece_uses(f, n, index, use, ctx); return;
+    case PRIM_INSERT: follow_use(f, n->args[1].node, index, use, ctx); return;
+    case PRIM_SEARCH:
+    case PRIM_SCATTER: memory_uses(f, n, index, use, ctx); return;
+    default: graph_each_use(n, reach_operand, &w);
+  }
+}
+
+/* ---- operands without indices ---- */
+
+static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
+  while (prim_is_view(operand)) operand = view_operand(operand);
+  use(operand, NULL, ctx);
+}
+
+/* Of what the kernel reads from memory. */
+static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  Graph *g = f->graph;
+  Attention x = attention_of(g, n);
+  Dim at[4], index[4];
+  Node *const read[] = {x.query, x.key, x.value, x.seed, x.grad, x.sums, x.delta};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    if (read[i]) use_in_memory(read[i], use, ctx);
+  if (!x.mask) return;
+  Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x.heads, x.key_heads));
+  attention_query_index(g, &x, dim_shared_index(g->dims, "b", x.batches), head,
+                        dim_shared_index(g->dims, "m", x.rows),
+                        dim_shared_index(g->dims, "n", x.keys), at);
+  attention_mask_index(g, &x, at, index);
+  follow_use(f, x.mask, index, use, ctx);
+}
+
+void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_ATTENTION) {
+    attention_uses(f, n, use, ctx);
+  } else if (k == PRIM_PART) {
+    use(n->args[0].node, NULL, ctx);
+  } else if (prim_is_product(k)) {
+    for (uint32_t i = 0; i < n->nargs; i++)
+      if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))
+        use_in_memory(n->args[i].node, use, ctx);
+  } else {
+    Group own = {0};
+    fuse_set_domain(f, &own, n);
+    each_use_at(f, n, own.element, use, ctx);
+  }
+}

@@ -1,0 +1,204 @@
+/* The choice of recomputed values, from groups that exist.
+ *
+ * A stored value costs its bytes once to write, and once for each group that reads it.  Computed
+ * again, it costs the bytes of its operands for each of these groups that does not read them
+ * already.  Nodes are visited from the last to the first, so that the readers of an operand include
+ * those that a recomputed value adds. */
+#include <string.h>
+
+#include "graph/ops/graph_text.h"
+#include "planner/fuse/recompute.h"
+
+enum {
+  LEAVES_MAX = 8,      /* operands in memory of a recomputed value */
+  INNER_MAX = 8,       /* values of a kernel's that are computed again with it */
+  FUNCTION_WEIGHT = 8, /* of exp and the like, in additions */
+  DRAW_WEIGHT = 64,    /* of a random number */
+  WORK_PER_BYTE = 6,   /* additions that cost no more than a byte of memory traffic */
+  SMALL_PART = 4       /* a concatenation is computed again from parts that are so much smaller */
+};
+
+typedef VEC(const Group *) Readers;
+
+typedef struct {
+  const Fusion *f;
+  const bool *kept;
+  const Group *reader;
+  Readers *readers; /* by node id: each group once, in the order of groups at first */
+  bool *stored;     /* by node id */
+  FusePlace *place; /* by node id */
+  bool any;
+} Recompute;
+
+static bool has_reader(const Recompute *r, const Node *n, const Group *g) {
+  const Readers *list = &r->readers[n->id];
+  for (size_t i = list->len; i-- > 0;)
+    if (list->data[i] == g) return true;
+  return false;
+}
+
+static void add_reader(Recompute *r, const Node *n, const Group *g) {
+  if (r->f->of[n->id] != g && !has_reader(r, n, g)) vec_push(r->f->arena, &r->readers[n->id], g);
+}
+
+static void note_reader(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
+  Recompute *r = ctx;
+  add_reader(r, operand, r->reader);
+}
+
+/* INT64_MAX: not known. */
+static int64_t value_bytes(Graph *g, const Node *n) {
+  Dim elements = value_numel(g, &n->type);
+  int64_t bytes;
+  bool known = dim_is_int(elements) &&
+               !__builtin_mul_overflow(elements->value, dtype_bytes(n->type.dtype), &bytes);
+  return known ? bytes : INT64_MAX;
+}
+
+/* ---- the expression of a value over operands that are in memory ---- */
+
+typedef struct {
+  const Recompute *r;
+  Node *items[LEAVES_MAX];
+  uint32_t n;
+  Node *inner[INNER_MAX]; /* no memory has them: they are used by the group that computes them */
+  uint32_t ninner;
+  uint32_t work; /* of an element, in additions */
+  bool joins;    /* a concatenation is among it */
+  bool bad;
+} Leaves;
+
+static void add_leaf(Leaves *l, Node *n) {
+  for (uint32_t i = 0; i < l->n; i++)
+    if (l->items[i] == n) return;
+  l->bad |= l->n == LEAVES_MAX;
+  if (!l->bad) l->items[l->n++] = n;
+}
+
+static uint32_t work_of_text(const char *text) {
+  uint32_t functions = 0;
+  for (const char *s = text; (s = strstr(s, "libdevice.")); s++) functions++;
+  for (const char *s = text; (s = strstr(s, "tl.exp")); s++) functions++;
+  return 1 + FUNCTION_WEIGHT * functions;
+}
+
+static void find_leaves(Leaves *l, Node *n);
+
+/* A value that its own group alone uses.  As a leaf it would be stored for the sake of another. */
+static bool is_inner(const Leaves *l, const Node *n) {
+  return !l->r->stored[n->id] && prim_kind(n->op) == PRIM_POINTWISE && l->ninner < INNER_MAX;
+}
+
+static void reach_leaf(Node **operand, void *ctx) {
+  Leaves *l = ctx;
+  Node *n = *operand;
+  if (n->type.kind != VALUE_TENSOR || l->bad) return;
+  bool grouped = n->kind == NODE_INPUT || l->r->f->of[n->id];
+  if (!grouped) return find_leaves(l, n);
+  for (uint32_t i = 0; i < l->ninner; i++)
+    if (l->inner[i] == n) return;
+  if (n->kind == NODE_INPUT || !is_inner(l, n)) return add_leaf(l, n);
+  Leaves before = *l;
+  l->inner[l->ninner++] = n;
+  find_leaves(l, n);
+  if (!l->bad) return;
+  *l = before;
+  add_leaf(l, n);
+}
+
+/* Of n, and of nodes below it that are computed where they are used. */
+static void find_leaves(Leaves *l, Node *n) {
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  bool view = prim_is_view(n) && !prim_reads_size(n);
+  l->bad |= !view && k != PRIM_POINTWISE && k != PRIM_CONCAT && k != PRIM_CREATE;
+  l->bad |= k == PRIM_POINTWISE && prim_branches(n);
+  if (l->bad) return;
+  if (k == PRIM_POINTWISE) l->work += work_of_text(pointwise_of(l->r->f->graph, n).text);
+  if (k == PRIM_CONCAT) l->joins = true, l->work++;
+  if (graph_is(n, OP_nereid_random_default)) l->work += DRAW_WEIGHT;
+  graph_each_use(n, reach_leaf, l);
+}
+
+/* ---- the choice ---- */
+
+static bool may_recompute(const Recompute *r, const Node *n) {
+  const Fusion *f = r->f;
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  return (k == PRIM_POINTWISE || k == PRIM_CONCAT) && r->stored[n->id] && !r->kept[n->id] &&
+         !f->once[n->id] && r->readers[n->id].len;
+}
+
+/* Parts are read behind masks, which costs more than memory that has them side by side: only where
+ * most of it is no memory's, as in the gradient of a part. */
+static bool has_small_parts(const Recompute *r, const Node *n, const Leaves *l) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < l->n; i++) bytes += (double)value_bytes(r->f->graph, l->items[i]);
+  return !l->joins || SMALL_PART * bytes <= (double)value_bytes(r->f->graph, n);
+}
+
+/* The bytes that groups move if n's readers compute it from these; -1: not known, or computing
+ * costs more than that saves. */
+static double bytes_from(const Recompute *r, const Node *n, const Leaves *l) {
+  const Readers *readers = &r->readers[n->id];
+  double own = (double)value_bytes(r->f->graph, n), again = 0;
+  if (!has_small_parts(r, n, l)) return -1;
+  for (uint32_t i = 0; i < l->n; i++) {
+    const Node *leaf = l->items[i];
+    bool there = leaf->kind == NODE_INPUT || r->stored[leaf->id];
+    size_t moves = !there;
+    for (size_t k = 0; k < readers->len; k++)
+      moves += !has_reader(r, leaf, readers->data[k]) && r->f->of[leaf->id] != readers->data[k];
+    again += (double)value_bytes(r->f->graph, leaf) * (double)moves;
+  }
+  double saved = own * (double)(1 + readers->len) - again;
+  double work = own / dtype_bytes(n->type.dtype) * l->work * (double)readers->len;
+  return work <= WORK_PER_BYTE * saved ? again : -1;
+}
+
+static void compute_again(Recompute *r, Node *n, const Leaves *l) {
+  const Readers *readers = &r->readers[n->id];
+  r->place[n->id] = PLACE_USERS;
+  r->any = true;
+  r->stored[n->id] = false;
+  for (uint32_t i = 0; i < l->ninner; i++) r->place[l->inner[i]->id] = PLACE_USERS;
+  for (uint32_t i = 0; i < l->n; i++) {
+    Node *leaf = l->items[i];
+    r->stored[leaf->id] = true;
+    if (leaf->kind == NODE_CALL && !r->f->of[leaf->id]) r->place[leaf->id] = PLACE_MEMORY;
+    for (size_t k = 0; k < readers->len; k++) add_reader(r, leaf, readers->data[k]);
+  }
+}
+
+/* The operand of a cast, if it is a pointwise node that the cast alone uses. */
+static Node *casted_node(const Fusion *f, const Node *n) {
+  if (!graph_is(n, OP_aten_to_dtype) || n->args[0].kind != ARG_NODE) return NULL;
+  Node *x = n->args[0].node;
+  bool inlined = x->kind == NODE_CALL && prim_kind(x->op) == PRIM_POINTWISE && !f->of[x->id];
+  return inlined ? x : NULL;
+}
+
+static void consider(Recompute *r, Node *n) {
+  if (!may_recompute(r, n) || value_bytes(r->f->graph, n) == INT64_MAX) return;
+  Leaves below = {.r = r}, at = {.r = r, .n = 1, .work = 1, .items = {casted_node(r->f, n)}};
+  find_leaves(&below, n);
+  double from_below = below.bad ? -1 : bytes_from(r, n, &below);
+  double from_cast = at.items[0] ? bytes_from(r, n, &at) : -1;
+  bool cast = from_cast >= 0 && (from_below < 0 || from_cast < from_below);
+  if (cast || from_below >= 0) compute_again(r, n, cast ? &at : &below);
+}
+
+const FusePlace *fuse_find_places(const Fusion *f, const bool *kept) {
+  Recompute r = {.f = f, .kept = kept};
+  uint32_t ids = f->graph->nids;
+  r.readers = ARENA_ARRAY(f->arena, Readers, ids);
+  r.place = ARENA_ARRAY(f->arena, FusePlace, ids);
+  r.stored = ARENA_ARRAY(f->arena, bool, ids);
+  if (ids) memcpy(r.stored, f->stored, ids * sizeof *r.stored);
+  for (size_t i = 0; i < f->groups.len; i++) {
+    const Group *g = r.reader = f->groups.data[i];
+    for (size_t k = 0; k < g->nodes.len; k++) each_operand(f, g->nodes.data[k], note_reader, &r);
+  }
+  for (Node *n = f->graph->last; n; n = n->prev) consider(&r, n);
+  return r.any ? r.place : NULL;
+}

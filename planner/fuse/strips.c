@@ -1,0 +1,65 @@
+#include "planner/fuse/strips.h"
+
+/* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose
+ * by waiting for them. */
+enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
+
+static bool is_simple(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  return k == PRIM_WINDOW || k == PRIM_POINTWISE || k == PRIM_REDUCE;
+}
+
+/* The window that goes through the group's elements, if the other nodes can be computed for several
+ * of them at once. */
+static const Node *strip_window(const Group *g) {
+  const Node *window = NULL;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (!is_simple(n)) return NULL;
+    if (prim_kind(n->op) == PRIM_WINDOW) window = n;
+  }
+  if (!window || window->type.rank != g->rank) return NULL;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (window->type.shape[i] != g->shape[i]) return NULL;
+  return window;
+}
+
+/* Are the axis's elements next to each other among those that the group's x, or its r, has? */
+static bool is_innermost(const Group *g, uint32_t axis) {
+  uint32_t in_r = g->columns >> axis & 1;
+  for (uint32_t i = axis + 1; i < g->rank; i++)
+    if ((g->columns >> i & 1) == in_r && !dim_is(g->shape[i], 1)) return false;
+  return true;
+}
+
+bool window_has_strips(const Window *w) {
+  uint32_t last = w->n - 1;
+  Dim size = w->size[last], stride = w->stride[last];
+  if (!w->weight || !dim_is(w->spread[last], 1) || !dim_is_int(w->dilation[last])) return false;
+  if (!dim_is_int(size) || !dim_is_int(stride) || size->value > STRIP_WINDOW_MAX) return false;
+  return stride->value < size->value;
+}
+
+/* The most parts that fill the axis. */
+static uint32_t strip_of(const Group *g, const Node *window, uint32_t axis) {
+  int64_t bytes = g->x->value * g->r->value * (int64_t)dtype_bytes(window->type.dtype);
+  for (uint32_t strip = STRIP_MAX; strip > 1; strip--)
+    if (g->shape[axis]->value % strip == 0 && bytes / THREAD_BYTES / strip >= THREADS_MIN)
+      return strip;
+  return 1;
+}
+
+static void choose_strip(Fusion *f, Group *g) {
+  bool rows = g->kind == GROUP_LOOPS && dim_is_int(g->x) && dim_is_int(g->r) && !dim_is(g->r, 1);
+  const Node *n = rows ? strip_window(g) : NULL;
+  if (!n) return;
+  Window w = window_of(f->graph, n);
+  uint32_t axis = w.first + w.n - 1;
+  if (!window_has_strips(&w) || !is_innermost(g, axis)) return;
+  g->strip = strip_of(g, n, axis);
+  g->strip_axis = g->columns >> axis & 1;
+}
+
+void fuse_choose_strips(Fusion *f) {
+  for (size_t i = 0; i < f->groups.len; i++) choose_strip(f, f->groups.data[i]);
+}

@@ -1,0 +1,371 @@
+/* Kernels of GROUP_ATTENTION: one nereid.attention, with the pointwise nodes after it computed on
+ * its tiles.  Operands are read through views, whatever their strides; a mask that has no buffer is
+ * computed where it is needed. */
+#include "planner/kernels/kernel_attention.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/kernels/kernel_product.h"
+
+/* ---- small pieces of text ---- */
+
+const char *attention_float(Kernel *k, double v) { return arena_printf(k->arena, "%.17g", v); }
+
+const char *attention_and(Kernel *k, const char *a, const char *b) {
+  return a && b ? arena_printf(k->arena, "%s & %s", a, b) : a ? a : b;
+}
+
+const char *attention_masked_by(Kernel *k, const char *condition) {
+  return condition ? arena_printf(k->arena, ", mask=%s, other=0.0", condition) : "";
+}
+
+const char *attention_within(Kernel *k, const char *index, Dim size, int64_t block) {
+  bool whole = dim_divisible(size, block) && (dim_is_int(size) ? size->value >= block : true);
+  if (whole) return NULL;
+  return arena_printf(k->arena, "(%s < %s)", index, kernel_index(k, size, NULL));
+}
+
+const char *attention_offset_by(Kernel *k, const char *base, Dim by) {
+  if (dim_is(by, 0)) return base;
+  return arena_printf(k->arena, "%s + (%s)", base, kernel_index(k, by, NULL));
+}
+
+/* Without a mask that is added, scores are in units of log 2: they need a factor anyway. */
+const char *attention_scale_text(const AttentionWriter *w) {
+  return attention_float(w->k, w->added ? w->x.scale : w->x.scale * M_LOG2E);
+}
+
+const char *attention_exp(const AttentionWriter *w) { return w->added ? "tl.exp" : "tl.exp2"; }
+
+/* ---- operands ---- */
+
+static const char *pointers_at(AttentionWriter *w, Node *operand, const Dim *index,
+                               const char *first, const char *second) {
+  ConcatSource p = {.operand = operand};
+  memcpy(p.index, index, operand->type.rank * sizeof *index);
+  return kernel_access(w->k, &p, first, second).pointers;
+}
+
+const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
+                                     const char *first, const char *second) {
+  Dim index[4];
+  attention_query_index(w->k->graph, &w->x, w->k->group->index[0], w->head, row, column, index);
+  return pointers_at(w, operand, index, first, second);
+}
+
+const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
+                                   const char *first, const char *second) {
+  Dim index[4];
+  attention_key_index(w->k->graph, &w->x, w->k->group->index[0], row, column, index);
+  return pointers_at(w, operand, index, first, second);
+}
+
+Dim attention_bind(AttentionWriter *w, const char *name, Dim size, const char *text,
+                   unsigned axis) {
+  Dim symbol = dim_shared_index(w->k->graph->dims, name, size);
+  kernel_bind(w->k, symbol, text, axis);
+  return symbol;
+}
+
+static void bind_axes(AttentionWriter *w) {
+  Kernel *k = w->k;
+  const Group *g = k->group;
+  Dim walked = attention_bind(w, "n", w->x.walked, "n", AXIS_N);
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  w->row = of_values ? walked : g->index[1];
+  w->key = of_values ? g->index[1] : walked;
+  w->column = g->index[2];
+  kernel_bind(k, g->index[0], "batch", AXIS_B);
+  kernel_bind(k, g->index[1], "m", AXIS_M);
+  if (w->x.kind == ATTENTION_GRAD_QUERY) k->column = "d";
+  kernel_bind(k, w->column, k->column ? k->column : "e", AXIS_N);
+  if (w->x.splits > 1) kernel_bind(k, g->element[0], "tl.program_id(1)", AXIS_B);
+  if (!of_values || w->x.heads == w->x.key_heads) return;
+  Dim heads = dim_floordiv(k->graph->dims, w->x.heads, w->x.key_heads);
+  w->head = attention_bind(w, "head", heads, "head", AXIS_B);
+}
+
+void attention_set_masks(Kernel *k, const char *rows, const char *columns) {
+  const char *both = attention_and(k, rows, columns);
+  const char *masks[] = {NULL, rows, columns, both};
+  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
+}
+
+const char *attention_take_body(Kernel *k) {
+  const char *text = k->body.data;
+  k->body = text_new(k->arena);
+  return text ? text : "";
+}
+
+/* ---- the mask ---- */
+
+static Value mask_value(AttentionWriter *w) {
+  Graph *g = w->k->graph;
+  Dim at[4], index[4];
+  attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
+  attention_mask_index(g, &w->x, at, index);
+  return kernel_value(w->k, w->x.mask, index);
+}
+
+const char *attention_mask_text(AttentionWriter *w) {
+  Kernel *k = w->k;
+  if (!w->x.mask) return "";
+  attention_set_masks(k, "mmask", w->ragged ? "nmask" : NULL);
+  k->indent = 8;
+  kernel_line(k, "mmask = m < %s", w->own);
+  if (w->ragged) kernel_line(k, "nmask = n < %s", w->walked);
+  Value v = mask_value(w);
+  const char *text = w->added ? kernel_cast(k, v, DT_F32) : v.text;
+  if (w->added) kernel_line(k, "scores = scores + %s", text);
+  else kernel_line(k, "scores = tl.where(%s, scores, float(\"-inf\"))", text);
+  k->memo.len = 0;
+  k->indent = 4;
+  return attention_take_body(k);
+}
+
+/* ---- dropout ---- */
+
+const char *attention_seed_text(AttentionWriter *w) {
+  Kernel *k = w->k;
+  if (!w->x.seed) return "";
+  Dim at[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) at[i] = dim_int(k->graph->dims, 0);
+  ConcatSource p = {.operand = w->x.seed};
+  memcpy(p.index, at, sizeof at);
+  product_source(k, &p);
+  Dim offset =
+      linear_of_index(k->graph->dims, p.index, p.operand->type.shape, p.operand->type.rank);
+  return arena_printf(k->arena, "    seed = tl.load(%s + %s)\n", kernel_buffer(k, p.operand),
+                      kernel_index(k, offset, NULL));
+}
+
+double attention_growth(const AttentionWriter *w) {
+  return w->x.dropout < 1 ? 1 / (1 - w->x.dropout) : 0;
+}
+
+/* Philox gives four numbers: those of a row and four keys.  The counter has these keys, the row,
+ * and which matrix of scores it is.  A tile has whole fours of keys: its blocks begin at multiples
+ * of 16. */
+const char *attention_keep_text(AttentionWriter *w) {
+  enum { BITS = 24 };
+  Kernel *k = w->k;
+  Dims *d = k->graph->dims;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  if (!w->x.seed) return "";
+  Dim at[4];
+  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, w->key, at);
+  Dim matrix = dim_add(d, dim_mul(d, at[0], w->x.heads), at[1]);
+  const char *number = kernel_index(k, matrix, NULL);
+  if (!dim_is_int(matrix)) number = arena_printf(k->arena, "(%s).to(tl.uint32)", number);
+  long long least = (long long)ceil(w->x.dropout * (1 << BITS));
+  Text t = text_new(k->arena);
+  if (of_values)
+    text_puts(&t, "        fours = tl.min(tl.reshape(m, [m.shape[0] // 4, 4]), 1)[:, None] // 4\n");
+  else text_puts(&t, "        fours = start // 4 + tl.arange(0, BN // 4)[None, :]\n");
+  text_printf(&t,
+              "        b0, b1, b2, b3 = tl.philox(seed, fours.to(tl.uint32), "
+              "%s.to(tl.uint32), %s, 0)\n",
+              of_values ? "n" : "m", number);
+  for (int i = 0; i < 4; i++)
+    text_printf(&t, "        b%d = (b%d >> %d) >= %lld\n", i, i, 32 - BITS, least);
+  text_printf(&t, "        keep = tl.join(tl.join(b0, b2), tl.join(b1, b3))%s\n",
+              of_values ? ".permute(0, 2, 3, 1)" : "");
+  text_puts(&t, "        keep = tl.reshape(keep, scores.shape)\n");
+  return t.data;
+}
+
+/* ---- which keys ---- */
+
+const char *attention_edge(AttentionWriter *w) {
+  Kernel *k = w->k;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  const char *row = of_values ? "n" : "m", *key = of_values ? "m" : "n";
+  const char *text = w->ragged ? arena_printf(k->arena, "(n < %s)", w->walked) : NULL;
+  if (w->x.high) {
+    const char *high = attention_offset_by(k, row, w->x.high);
+    text = attention_and(k, text, arena_printf(k->arena, "(%s <= %s)", key, high));
+  }
+  if (w->x.low) {
+    const char *low = attention_offset_by(k, row, w->x.low);
+    text = attention_and(k, text, arena_printf(k->arena, "(%s >= %s)", key, low));
+  }
+  return text ? text : "n >= 0";
+}
+
+static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
+  Kernel *k = w->k;
+  kernel_line(k,
+              "most, total, acc = %s_keys(%s, query, m, batch, %s, %s, most, total, acc, BN, BD, "
+              "BE, %s)",
+              KERNEL_NAME, kernel_parameters(k), from, to, edge ? "True" : "False");
+}
+
+void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
+  Kernel *k = w->k;
+  const char *whole = arena_printf(k->arena, "%s // BN * BN", kernel_operand(k, w->x.walked));
+  if (dim_is_int(w->x.walked)) {
+    int64_t n = w->x.walked->value / w->shape->bn * w->shape->bn;
+    whole = n ? arena_printf(k->arena, "%lld", (long long)n) : NULL;
+  }
+  if (!w->ragged) whole = w->walked;
+  if (whole) call(w, "0", whole, false);
+  if (w->ragged) call(w, whole ? whole : "0", w->walked, true);
+}
+
+/* Those from first to last, as far as rows of the block see them; from begin to end all rows see
+ * all.  first is a multiple of BN. */
+void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
+  Kernel *k = w->k;
+  kernel_line(k, "first = 0");
+  kernel_line(k, "last = %s", w->walked);
+  if (w->x.splits > 1) {
+    long long n = (long long)w->x.splits;
+    kernel_line(k, "share = tl.cdiv(tl.cdiv(%s, BN), %lld) * BN", w->walked, n);
+    kernel_line(k, "first = tl.program_id(1) * share");
+    kernel_line(k, "last = tl.minimum(first + share, %s)", w->walked);
+  }
+  if (w->x.low) {
+    const char *low = attention_offset_by(k, "start", w->x.low);
+    kernel_line(k, "begin = tl.cdiv(tl.maximum(%s + BM - 1, first), BN) * BN", low);
+    kernel_line(k, "first = tl.maximum(first, (%s) // BN * BN)", low);
+  }
+  if (w->x.high) {
+    const char *high = attention_offset_by(k, "start", w->x.high);
+    kernel_line(k, "end = (%s + 1) // BN * BN", high);
+    kernel_line(k, "last = tl.minimum(last, %s + BM)", high);
+  }
+  kernel_line(k, w->x.low ? "begin = tl.minimum(begin, last)" : "begin = first");
+  kernel_line(k, "end = tl.maximum(%s, begin)",
+              w->x.high ? "tl.minimum(end, last // BN * BN)" : "last // BN * BN");
+  if (w->x.low) call(w, "first", "begin", true);
+  call(w, "begin", "end", false);
+  if (w->x.high || w->ragged) call(w, "end", "last", true);
+}
+
+/* ---- results ---- */
+
+/* A share's result, followed by the logarithm of its sum. */
+static void store_share(AttentionWriter *w) {
+  Kernel *k = w->k;
+  Node *n = k->group->nodes.data[0];
+  Dim index[GRAPH_RANK_MAX];
+  memcpy(index, k->group->element, n->type.rank * sizeof *index);
+  kernel_store(k, n, (Value){"acc", DT_F32});
+  index[4] = w->x.columns;
+  Dim at = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
+  const char *log = w->added ? "most + tl.log(sum)" : "(most + tl.log2(sum)) * 0.6931471805599453";
+  kernel_line(k, "log = tl.where(total == 0.0, float(\"-inf\"), %s)", log);
+  kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),
+              kernel_index(k, at, NULL));
+}
+
+Node *attention_part(const Kernel *k, OpId op) {
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    if (graph_is(k->group->nodes.data[i], op)) return k->group->nodes.data[i];
+  return NULL;
+}
+
+/* The logarithm of a row's sum; infinity where that is 0. */
+static void store_sums(AttentionWriter *w, Node *n) {
+  Kernel *k = w->k;
+  Dim at[4];
+  attention_query_index(k->graph, &w->x, k->group->index[0], NULL, w->row, NULL, at);
+  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  const char *log =
+      w->added ? "most + tl.log(total)" : "(most + tl.log2(total)) * 0.6931471805599453";
+  if (w->may_see_nothing)
+    log = arena_printf(k->arena, "tl.where(total == 0.0, float(\"inf\"), %s)", log);
+  kernel_line(k, "log = %s", log);
+  kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),
+              kernel_index(k, offset, NULL));
+}
+
+/* The statements after the loop over keys. */
+static const char *print_epilogue(AttentionWriter *w) {
+  Kernel *k = w->k;
+  Node *sums = attention_part(k, OP_nereid_attention_sums_default);
+  if (sums) store_sums(w, sums);
+  if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
+  kernel_line(k, "acc = acc / %s[:, None]", w->may_see_nothing ? "sum" : "total");
+  if (w->x.seed) kernel_line(k, "acc = acc * %.17g", attention_growth(w));
+  if (w->x.splits > 1) store_share(w);
+  else product_epilogue(w->k);
+  return attention_take_body(k);
+}
+
+/* ---- the kernel ---- */
+
+AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
+  AttentionWriter w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0])};
+  w.shape = shape;
+  w.own = kernel_index(k, w.x.own_rows, NULL);
+  w.walked = kernel_index(k, w.x.walked, NULL);
+  w.added = w.x.mask && w.x.mask->type.dtype != DT_I1;
+  w.ragged = attention_within(k, "n", w.x.walked, shape->bn) != NULL;
+  bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
+  w.may_see_nothing = w.x.mask || w.x.splits > 1 || !some;
+  bind_axes(&w);
+  return w;
+}
+
+void attention_reserve_names(Kernel *k) {
+  static const char *const names[] = {
+      "query", "key",   "value", "scores", "most",  "total", "older", "higher", "shift", "p",
+      "start", "first", "last",  "begin",  "end",   "share", "sum",   "log",    "batch", "blocks",
+      "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
+      "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
+      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    kernel_take(k, pool_name(k->graph->names, names[i]));
+}
+
+void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
+  attention_reserve_names(k);
+  AttentionWriter w = attention_writer_new(k, shape);
+  const Attention *x = &w.x;
+  Dim dq = attention_bind(&w, "dq", x->width, "d", AXIS_N),
+      dk = attention_bind(&w, "dk", x->width, "d", AXIS_M);
+  Dim s = attention_bind(&w, "s", x->keys, "s", AXIS_M);
+  const char *width = attention_within(k, "d", x->width, shape->bd);
+  const char *columns = attention_within(k, "e", x->columns, shape->be);
+  const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.walked) : NULL;
+  const char *s_ends = w.ragged ? arena_printf(k->arena, "(s < %s)", w.walked) : NULL;
+  const char *query = attention_query_pointers(&w, x->query, w.row, dq, "m", "d");
+  const char *key = attention_key_pointers(&w, x->key, w.key, dk, "d", "n");
+  const char *value = attention_key_pointers(&w, x->value, s, w.column, "s", "e");
+  const char *mask = attention_mask_text(&w);
+  const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
+  attention_set_masks(k, "mmask", columns ? "emask" : NULL);
+  const char *end = print_epilogue(&w);
+  /* All parameters are known by now, and those who walk pass them on. */
+  if (x->high || x->low || x->splits > 1) attention_walk_seen(&w, call_keys);
+  else attention_walk_all(&w, call_keys);
+  text_puts(&k->body, end);
+  /* Behind a lower limit, rows see nothing of the block's first keys. */
+  const char *shift =
+      w.may_see_nothing || x->low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher";
+  Slot slots[] = {
+      {"rows", w.own},
+      {"columns", kernel_index(k, x->columns, NULL)},
+      {"block",
+       x->high ? "(blocks - 1 - tl.program_id(0) % blocks)" : "(tl.program_id(0) % blocks)"},
+      {"query", query},
+      {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
+      {"key", key},
+      {"key_mask", attention_masked_by(k, width)},
+      {"key_edge", attention_masked_by(k, attention_and(k, n_ends, width))},
+      {"value", value},
+      {"value_mask", attention_masked_by(k, columns)},
+      {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
+      {"scale", attention_scale_text(&w)},
+      {"exp", attention_exp(&w)},
+      {"mask", mask},
+      {"seed", seed},
+      {"keep", keep},
+      {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
+      {"seen", attention_edge(&w)},
+      {"shift", shift},
+      {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
+  kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
+}

@@ -1,0 +1,75 @@
+/* Parts that kernels of GROUP_ATTENTION share: the attention and its gradients.  A program has a
+ * block of rows `m` of its result, and walks blocks of `n`: keys, or of the gradient of keys and
+ * values rows of the query. */
+#ifndef NEREID_PLANNER_KERNELS_KERNEL_ATTENTION_H
+#define NEREID_PLANNER_KERNELS_KERNEL_ATTENTION_H
+
+#include "planner/kernels/kernel.h"
+
+typedef struct {
+  Kernel *k;
+  Attention x;
+  const AttentionShape *shape;
+  Dim row, key, column; /* index symbols: of rows, of keys, of columns of the result */
+  Dim head;             /* of the query's heads that share one of the keys; NULL: there is one */
+  bool added;           /* the mask is added to the scores */
+  bool ragged;          /* what is walked ends within a block */
+  bool may_see_nothing; /* there may be rows that see no key */
+  const char *own, *walked; /* how many of m and of n there are */
+} AttentionWriter;
+
+AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape);
+
+/* ---- small pieces of text ---- */
+
+/* "a & b"; either may be NULL. */
+const char *attention_and(Kernel *k, const char *a, const char *b);
+/* ", mask=..., other=0.0"; "" for NULL. */
+const char *attention_masked_by(Kernel *k, const char *condition);
+/* The condition that an index of a tile is within its axis; NULL: it always is. */
+const char *attention_within(Kernel *k, const char *index, Dim size, int64_t block);
+const char *attention_float(Kernel *k, double v);
+/* "m + (3)" */
+const char *attention_offset_by(Kernel *k, const char *base, Dim by);
+/* The factor of scores, and the function whose values of them are shares. */
+const char *attention_scale_text(const AttentionWriter *w);
+const char *attention_exp(const AttentionWriter *w);
+/* The masks of loads at rows and columns of a tile. */
+void attention_set_masks(Kernel *k, const char *rows, const char *columns);
+
+/* ---- parts of kernels ---- */
+
+/* A new index symbol, bound to `text` along that axis of its tile. */
+Dim attention_bind(AttentionWriter *w, const char *name, Dim size, const char *text, unsigned axis);
+/* The pointers to elements of an operand with heads, whose index is in terms of `row` and
+ * `column`; `first` and `second` index the axes of the tile. */
+const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
+                                     const char *first, const char *second);
+const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
+                                   const char *first, const char *second);
+/* The statements that apply the mask to a tile of scores. */
+const char *attention_mask_text(AttentionWriter *w);
+/* The condition that a key is seen, at an edge. */
+const char *attention_edge(AttentionWriter *w);
+/* The statement that loads the seed, and the one that finds out which shares dropout keeps; "":
+ * there is no dropout. */
+const char *attention_seed_text(AttentionWriter *w);
+const char *attention_keep_text(AttentionWriter *w);
+/* The factor of shares that dropout keeps. */
+double attention_growth(const AttentionWriter *w);
+/* What the statements printed since then are; the body is empty again. */
+const char *attention_take_body(Kernel *k);
+/* No variable gets the names that the templates use. */
+void attention_reserve_names(Kernel *k);
+
+/* One call for each range of keys: `calls` prints the statement for keys from..to. */
+typedef void AttentionCall(AttentionWriter *w, const char *from, const char *to, bool edge);
+/* All keys: those of whole blocks first. */
+void attention_walk_all(AttentionWriter *w, AttentionCall *call);
+/* Keys as far as rows of the block see them, with edges where not all rows see all. */
+void attention_walk_seen(AttentionWriter *w, AttentionCall *call);
+
+/* Another result of the group's kernel that has users; NULL: there is none. */
+Node *attention_part(const Kernel *k, OpId op);
+
+#endif

@@ -1,0 +1,240 @@
+/* Kernels of attention's gradients: one of the query, which walks keys as the attention does, and
+ * one of keys and values, which walks rows.  Both compute the shares of keys again, from scores and
+ * the sums that the attention left. */
+#include <string.h>
+
+#include "planner/kernels/kernel_attention.h"
+#include "planner/kernels/kernel_product.h"
+
+/* Conditions at the ends of axes; NULL: blocks divide them. */
+typedef struct {
+  const char *width, *columns; /* of d, of e */
+  const char *n, *s;           /* of what is walked, along either axis of a tile */
+} Ends;
+
+static Ends find_ends(AttentionWriter *w) {
+  Kernel *k = w->k;
+  Ends ends = {attention_within(k, "d", w->x.width, w->shape->bd),
+               attention_within(k, "e", w->x.columns, w->shape->be), NULL, NULL};
+  if (w->ragged) {
+    ends.n = arena_printf(k->arena, "(n < %s)", w->walked);
+    ends.s = arena_printf(k->arena, "(s < %s)", w->walked);
+  }
+  return ends;
+}
+
+/* The pointers to a number of each row, [B, H, T]. */
+static const char *row_pointers(AttentionWriter *w, Node *operand, const char *row, unsigned axis) {
+  Kernel *k = w->k;
+  ConcatSource p = {.operand = operand};
+  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, NULL, p.index);
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  unsigned axes = 0;
+  const char *index =
+      kernel_index(k, linear_of_index(k->graph->dims, p.index, t->shape, t->rank), &axes);
+  const char *zero = axes & axis ? "" : arena_printf(k->arena, " + %s * 0", row);
+  return arena_printf(k->arena, "%s + %s%s", kernel_buffer(k, p.operand), index, zero);
+}
+
+static const char *and_mask(Kernel *k, const char *condition) {
+  return condition ? arena_printf(k->arena, " & %s", condition) : "";
+}
+
+static const char *kept_line(AttentionWriter *w) {
+  if (!w->x.seed) return "";
+  return arena_printf(w->k->arena, "        dp = tl.where(keep, dp * %.17g, 0.0)\n",
+                      attention_growth(w));
+}
+
+static const char *precision(const AttentionWriter *w) {
+  return product_precision(w->k->graph, w->x.query->type.dtype, ROUNDS_AS_PRODUCT);
+}
+
+/* ---- of the query ---- */
+
+static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
+  Kernel *k = w->k;
+  kernel_line(k,
+              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s, %s, acc, BN, BD, BE, %s)",
+              KERNEL_NAME, kernel_parameters(k), from, to, edge ? "True" : "False");
+}
+
+/* The statement that stores gradients of a tile of scores. */
+static const char *store_scores(AttentionWriter *w, Node *n) {
+  Kernel *k = w->k;
+  if (!n) return "";
+  Dim at[4];
+  attention_query_index(k->graph, &w->x, k->group->index[0], NULL, w->row, w->key, at);
+  unsigned axes = 0;
+  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  const char *index = kernel_index(k, offset, &axes);
+  index = product_pointers(k, index, axes, "m", "n");
+  return arena_printf(k->arena, "        tl.store(%s + %s, %s, mask=(m < %s) & (n < %s))\n",
+                      kernel_buffer(k, n), index,
+                      kernel_cast(k, (Value){"ds", DT_F32}, n->type.dtype), w->own, w->walked);
+}
+
+static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
+  Kernel *k = w->k;
+  const Attention *x = &w->x;
+  Ends ends = find_ends(w);
+  Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
+  Dim e = attention_bind(w, "eg", x->columns, "e", AXIS_N);
+  Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
+  Slot slots[] = {{"own", w->own},
+                  {"width", kernel_index(k, x->width, NULL)},
+                  {"block", x->high ? "(blocks - 1 - tl.program_id(0) % blocks)"
+                                    : "(tl.program_id(0) % blocks)"},
+                  {"query", attention_query_pointers(w, x->query, w->row, d, "m", "d")},
+                  {"query_mask", and_mask(k, ends.width)},
+                  {"grad", attention_query_pointers(w, x->grad, w->row, e, "m", "e")},
+                  {"grad_mask", and_mask(k, ends.columns)},
+                  {"sums", row_pointers(w, x->sums, "m", AXIS_M)},
+                  {"delta", row_pointers(w, x->delta, "m", AXIS_M)},
+                  {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
+                  {"key_mask", attention_masked_by(k, ends.width)},
+                  {"key_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
+                  {"value", attention_key_pointers(w, x->value, s, e, "s", "e")},
+                  {"value_mask", attention_masked_by(k, ends.columns)},
+                  {"value_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
+                  {"scale", attention_scale_text(w)},
+                  {"exp", attention_exp(w)},
+                  {"unit", w->added ? "" : " * 1.4426950408889634"},
+                  {"mask", attention_mask_text(w)},
+                  {"seen", attention_edge(w)},
+                  {"seed", attention_seed_text(w)},
+                  {"keep", attention_keep_text(w)},
+                  {"kept", kept_line(w)},
+                  {"store", store_scores(w, scores)},
+                  {"precision", precision(w)}};
+  attention_set_masks(k, "mmask", ends.width ? "dmask" : NULL);
+  kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
+  product_epilogue(k);
+  const char *end = attention_take_body(k);
+  /* All parameters are known by now.  Gradients of scores are 0 where no key is seen. */
+  if (scores) call_keys(w, "0", w->walked, true);
+  else if (x->high || x->low) attention_walk_seen(w, call_keys);
+  else attention_walk_all(w, call_keys);
+  text_puts(&k->body, end);
+  kernel_emit(out, k, "attention_grad_query.py", slots, sizeof slots / sizeof *slots);
+}
+
+/* ---- of keys and values ---- */
+
+static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
+  Kernel *k = w->k;
+  kernel_line(k, "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s, %s, dk, acc, BN, BD, BE, %s)",
+              KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
+              edge ? "True" : "False");
+}
+
+/* Rows from first to last, as far as they see keys of the block; from begin to end all see all. */
+static void find_rows(AttentionWriter *w) {
+  Kernel *k = w->k;
+  Dim zero = dim_int(k->graph->dims, 0);
+  kernel_line(k, "first = 0");
+  kernel_line(k, "begin = 0");
+  kernel_line(k, "last = %s", w->walked);
+  kernel_line(k, "end = %s", w->walked);
+  if (w->x.high) {
+    const char *first = attention_offset_by(k, "start", dim_sub(k->graph->dims, zero, w->x.high));
+    kernel_line(k, "first = tl.maximum(%s, 0) // BN * BN", first);
+    kernel_line(k, "begin = tl.cdiv(tl.maximum(%s + BM - 1, 0), BN) * BN", first);
+  }
+  if (w->x.low) {
+    const char *end = attention_offset_by(k, "start", dim_sub(k->graph->dims, zero, w->x.low));
+    kernel_line(k, "last = tl.minimum(last, %s + BM)", end);
+    kernel_line(k, "end = tl.minimum(end, %s + 1)", end);
+  }
+  kernel_line(k, "begin = tl.minimum(begin, last)");
+  kernel_line(k, "end = tl.maximum(tl.minimum(end, last) // BN * BN, begin)");
+}
+
+static void walk_rows(AttentionWriter *w) {
+  Kernel *k = w->k;
+  bool limits = w->x.high || w->x.low;
+  if (limits) find_rows(w);
+  if (w->head) {
+    Dim heads = dim_floordiv(k->graph->dims, w->x.heads, w->x.key_heads);
+    kernel_line(k, "for head in range(0, %s):", kernel_index(k, heads, NULL));
+    k->indent += 4;
+  }
+  if (limits) {
+    if (w->x.high) call_rows(w, "first", "begin", true);
+    call_rows(w, "begin", "end", false);
+    if (w->x.low || w->ragged) call_rows(w, "end", "last", true);
+  } else {
+    attention_walk_all(w, call_rows);
+  }
+  k->indent = 4;
+}
+
+static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *width) {
+  Kernel *k = w->k;
+  Dim at[4];
+  attention_result_index(k->graph, &w->x, NULL, k->group->index[0], w->key, column, at);
+  unsigned axes = 0;
+  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  const char *index = kernel_index(k, offset, &axes);
+  index = product_pointers(k, index, axes, "m", "d");
+  const char *value = arena_printf(k->arena, "(dk * %.17g)", w->x.scale);
+  kernel_line(k, "tl.store(%s + %s, %s, mask=%s)", kernel_buffer(k, n), index,
+              kernel_cast(k, (Value){value, DT_F32}, n->type.dtype),
+              width ? "mmask & dmask" : "mmask");
+}
+
+static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
+  Kernel *k = w->k;
+  const Attention *x = &w->x;
+  Ends ends = find_ends(w);
+  Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
+  Dim s = attention_bind(w, "s", x->rows, "s", AXIS_M);
+  const char *n_edge = ends.n ? arena_printf(k->arena, ", mask=%s, other=", ends.n) : NULL;
+  const char *share = "p";
+  if (x->seed)
+    share = arena_printf(k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
+  Slot slots[] = {{"own", w->own},
+                  {"width", kernel_index(k, x->width, NULL)},
+                  {"columns", kernel_index(k, x->columns, NULL)},
+                  {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},
+                  {"key_mask", and_mask(k, ends.width)},
+                  {"value", attention_key_pointers(w, x->value, w->key, w->column, "m", "e")},
+                  {"value_mask", and_mask(k, ends.columns)},
+                  {"query", attention_query_pointers(w, x->query, s, d, "s", "d")},
+                  {"query_mask", attention_masked_by(k, ends.width)},
+                  {"query_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
+                  {"grad", attention_query_pointers(w, x->grad, s, w->column, "s", "e")},
+                  {"grad_mask", attention_masked_by(k, ends.columns)},
+                  {"grad_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
+                  {"sums", row_pointers(w, x->sums, "n", AXIS_N)},
+                  {"sums_edge", n_edge ? arena_printf(k->arena, "%sfloat(\"inf\")", n_edge) : ""},
+                  {"delta", row_pointers(w, x->delta, "n", AXIS_N)},
+                  {"delta_edge", attention_masked_by(k, ends.n)},
+                  {"scale", attention_scale_text(w)},
+                  {"exp", attention_exp(w)},
+                  {"unit", w->added ? "" : " * 1.4426950408889634"},
+                  {"mask", attention_mask_text(w)},
+                  {"seen", attention_edge(w)},
+                  {"seed", attention_seed_text(w)},
+                  {"keep", attention_keep_text(w)},
+                  {"kept", kept_line(w)},
+                  {"share", share},
+                  {"precision", precision(w)}};
+  attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
+  product_epilogue(k);
+  if (keys) store_grad_key(w, keys, d, ends.width);
+  const char *end = attention_take_body(k);
+  walk_rows(w);
+  text_puts(&k->body, end);
+  kernel_emit(out, k, "attention_grad_value.py", slots, sizeof slots / sizeof *slots);
+}
+
+void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape) {
+  attention_reserve_names(k);
+  AttentionWriter w = attention_writer_new(k, shape);
+  bool of_query = w.x.kind == ATTENTION_GRAD_QUERY;
+  if (of_query)
+    kernel_of_query(out, &w, attention_part(k, OP_nereid_attention_grad_scores_default));
+  else kernel_of_keys(out, &w, attention_part(k, OP_nereid_attention_grad_key_default));
+}

@@ -1,0 +1,208 @@
+/* Kernels of GROUP_MATMUL: one nereid.conv, a product of patches of the input with the weight.
+ *
+ * What is summed up are the positions of the window and the channels at each.  With channels in
+ * whole blocks, a step takes one position and one block: then all of a row's addresses differ from
+ * those of the step before by one number, and only what the row adds is a tile.  Few channels are
+ * taken with the positions as one index. */
+#include <string.h>
+
+#include "graph/ops/window.h"
+#include "planner/kernels/kernel_product.h"
+
+typedef struct {
+  Kernel *k;
+  Node *node;
+  Window w;
+  Dim channels;    /* of a group */
+  bool blocks;     /* a step takes a block of channels */
+  Dim at[2];       /* blocks: the position; else 0 */
+  Dim index[2];    /* blocks: the channel; else channel and position; of the left and the right */
+  bool right;      /* the right operand's turn, which has no rows of the result */
+  Text rows, step; /* statements before the loop and in it */
+} Conv;
+
+/* ---- sums, split by the symbols of their terms ---- */
+
+typedef struct {
+  Dim row;  /* what depends on the row alone */
+  Dim step; /* what is one number in a step */
+  Dim rest;
+} Split;
+
+static void add_split_term(Conv *c, Split *s, Dim term) {
+  unsigned axes = 0;
+  kernel_index(c->k, term, &axes);
+  bool row = axes == AXIS_M && !c->right;
+  Dim *to = row ? &s->row : axes & (AXIS_M | AXIS_N) ? &s->rest : &s->step;
+  *to = dim_add(c->k->graph->dims, *to, term);
+}
+
+static Split split_terms(Conv *c, Dim x) {
+  Dims *d = c->k->graph->dims;
+  Split s = {dim_int(d, 0), dim_int(d, 0), dim_int(d, 0)};
+  if (x->kind != DIM_SUM) {
+    add_split_term(c, &s, x);
+    return s;
+  }
+  for (uint32_t i = 0; i < x->n; i++) add_split_term(c, &s, x->args[i]);
+  s.step = dim_add(d, s.step, dim_int(d, x->value));
+  return s;
+}
+
+/* A variable for x in those statements, unless it is as short itself; NULL for 0. */
+static const char *variable(Conv *c, Text *lines, int indent, const char *base, Dim x) {
+  Kernel *k = c->k;
+  if (dim_is(x, 0)) return NULL;
+  const char *text = kernel_index(k, x, NULL);
+  if (dim_is_int(x)) return arena_printf(k->arena, "(%s)", text);
+  const char *name = kernel_fresh(k, base);
+  text_printf(lines, "%*s%s = %s\n", indent, "", name, text);
+  return name;
+}
+
+/* The sum of the parts that are not NULL; "0" without any. */
+static const char *sum_parts(Conv *c, const char *const *parts, uint32_t n) {
+  Text t = text_new(c->k->arena);
+  for (uint32_t i = 0; i < n; i++)
+    if (parts[i]) text_printf(&t, "%s%s", t.len ? " + " : "", parts[i]);
+  return t.len ? t.data : "0";
+}
+
+static const char *split_sum_text(Conv *c, Dim x, const char *row, const char *step) {
+  Split s = split_terms(c, x);
+  const char *parts[] = {variable(c, &c->rows, 4, row, s.row),
+                         variable(c, &c->step, 8, step, s.step),
+                         dim_is(s.rest, 0) ? NULL : kernel_index(c->k, s.rest, NULL)};
+  return sum_parts(c, parts, 3);
+}
+
+/* ---- operands ---- */
+
+/* The position and channel of an index of the sum; `at` has room for both. */
+static void window_position(Conv *c, uint32_t side, Dim *at) {
+  Dims *d = c->k->graph->dims;
+  if (c->blocks) {
+    index_of_linear(d, c->at[side], c->w.size, c->w.n, at);
+    at[c->w.n] = c->index[side];
+    return;
+  }
+  Dim shape[WINDOW_AXES + 1];
+  memcpy(shape, c->w.size, c->w.n * sizeof *shape);
+  shape[c->w.n] = c->channels;
+  index_of_linear(d, c->index[side], shape, c->w.n + 1, at);
+}
+
+/* One comparison for both limits where the lower one is 0: below it numbers wrap to large ones. */
+static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
+  Kernel *k = c->k;
+  if (lo && hi && dim_is(lo, 0)) {
+    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
+    return;
+  }
+  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
+  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
+}
+
+static const char *left_condition(Conv *c, const ConcatSource *p) {
+  Kernel *k = c->k;
+  Text t = text_new(k->arena);
+  for (uint32_t i = 0; i < p->nlimits; i++) {
+    const char *x = split_sum_text(c, p->limits[i].x, "edge", "at");
+    print_limit(c, &t, x, p->limits[i].lo, p->limits[i].hi);
+  }
+  if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
+  return t.len ? t.data : "";
+}
+
+static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *first,
+                                 const char *second) {
+  Kernel *k = c->k;
+  const Node *n = p->operand;
+  Dim offset = linear_of_index(k->graph->dims, p->index, n->type.shape, n->type.rank);
+  unsigned axes = 0;
+  kernel_index(k, offset, &axes);
+  const char *text = split_sum_text(c, offset, "row", "move");
+  text = arena_printf(k->arena, "%s + (%s)", kernel_buffer(k, p->operand), text);
+  return product_pointers(k, text, axes, first, second);
+}
+
+static const char *left(Conv *c, const char **condition) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  Dim at[WINDOW_AXES + 1], index[GRAPH_RANK_MAX];
+  uint32_t last = c->node->type.rank - 1;
+  ConcatSource p;
+  window_position(c, 0, at);
+  memcpy(index, k->group->element, last * sizeof *index);
+  index[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
+  window_piece(k->graph, &c->w, index, at, &p);
+  *condition = left_condition(c, &p);
+  product_source(k, &p);
+  return conv_pointers(c, &p, "m", "ka");
+}
+
+static const char *right(Conv *c, const char **condition) {
+  Kernel *k = c->k;
+  ConcatSource p = {.operand = c->w.weight};
+  c->right = true;
+  window_position(c, 1, p.index);
+  p.index[c->w.n + 1] = k->group->element[c->node->type.rank - 1];
+  product_source(k, &p);
+  const char *limit = kernel_index(k, k->group->extent[3], NULL);
+  *condition = c->blocks ? "" : arena_printf(k->arena, " & (kb < %s)", limit);
+  return conv_pointers(c, &p, "kb", "n");
+}
+
+/* ---- the loop ---- */
+
+/* How often it goes around, and where it is. */
+static const char *begin_step(Conv *c) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  Dim count = window_count(k->graph, &c->w);
+  const char *channels = kernel_operand(k, c->channels), *steps;
+  if (c->blocks) {
+    c->at[0] = c->at[1] = dim_shared_index(d, "position", count);
+    kernel_bind(k, c->at[0], "position", AXIS_K);
+    text_printf(&c->step, "%8sposition = step // (%s // BK)\n", "", channels);
+    text_printf(&c->step, "%8sstart = step %% (%s // BK) * BK\n", "", channels);
+    steps = arena_printf(k->arena, "%s * (%s // BK)", kernel_operand(k, count), channels);
+  } else {
+    text_printf(&c->step, "%8sstart = step * BK\n", "");
+    steps = arena_printf(k->arena, "tl.cdiv(%s, BK)", kernel_index(k, k->group->extent[3], NULL));
+  }
+  for (int side = 0; side < 2; side++) {
+    const char *name = side ? "kb" : "ka";
+    c->index[side] = dim_shared_index(d, name, c->blocks ? c->channels : k->group->extent[3]);
+    kernel_bind(k, c->index[side], name, side ? AXIS_M : AXIS_N);
+    text_printf(&c->step, "%8s%s = start + tl.arange(0, BK)%s\n", "", name,
+                side ? "[:, None]" : "[None, :]");
+  }
+  return steps;
+}
+
+void kernel_conv(Text *out, Kernel *k) {
+  const Group *g = k->group;
+  Conv c = {.k = k, .node = g->nodes.data[0]};
+  c.w = window_of(k->graph, c.node);
+  c.channels = c.w.weight->type.shape[c.w.n];
+  c.blocks = window_block(c.node) != 0;
+  c.rows = text_new(k->arena);
+  c.step = text_new(k->arena);
+  product_bind(k);
+  const char *conditions[2], *steps = begin_step(&c);
+  const char *a = left(&c, &conditions[0]), *b = right(&c, &conditions[1]);
+  product_epilogue(k);
+  Slot slots[] = {
+      {"m", kernel_extent(k, g->extent[1])},
+      {"n", kernel_extent(k, g->extent[2])},
+      {"rows", c.rows.len ? c.rows.data : ""},
+      {"steps", steps},
+      {"step", c.step.data},
+      {"left", a},
+      {"left_condition", conditions[0]},
+      {"right", b},
+      {"right_condition", conditions[1]},
+      {"precision", product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION)}};
+  kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);
+}

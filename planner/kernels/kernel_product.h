@@ -1,0 +1,20 @@
+/* Parts that kernels of GROUP_MATMUL share: the tile's axes, reads of operands, the epilogue. */
+#ifndef NEREID_PLANNER_KERNELS_KERNEL_PRODUCT_H
+#define NEREID_PLANNER_KERNELS_KERNEL_PRODUCT_H
+
+#include "planner/kernels/kernel.h"
+
+/* Rows, columns and batches by their names in the templates. */
+void product_bind(Kernel *k);
+/* Goes through the views between a piece and memory: p->operand becomes what is loaded. */
+void product_source(Kernel *k, ConcatSource *p);
+/* A sum of pointers as tiles want it: with both axes, `first` and `second`, also where one has one
+ * element.  `axes`: those that it has. */
+const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,
+                             const char *second);
+/* The nodes of the group after the product, which is in `acc`. */
+void product_epilogue(Kernel *k);
+/* The further arguments of a tl.dot of operands of that dtype. */
+const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
+
+#endif

@@ -1,0 +1,141 @@
+#include "planner/kernels/source_functions.h"
+
+#include <string.h>
+
+#include "graph/ops/graph_text.h"
+
+Functions *functions_new(Arena *a) {
+  Functions *f = ARENA_NEW(a, Functions);
+  *f = (Functions){.arena = a, .names = pool_new(a)};
+  return f;
+}
+
+/* ---- what a step computes, as comments ---- */
+
+/* Words with commas between, on lines that begin with "#". */
+typedef struct {
+  Text *out;
+  size_t line; /* where it starts */
+  bool any;
+} Words;
+
+static Words words(Text *out, const char *head) {
+  Words w = {out, out->len, false};
+  text_printf(out, "# %s", head);
+  return w;
+}
+
+static void add_comment_word(Words *w, const char *text) {
+  enum { COLUMNS = 100 };
+  if (w->any) text_puts(w->out, ",");
+  if (w->any && w->out->len - w->line + strlen(text) + 2 > COLUMNS) {
+    text_puts(w->out, "\n#   ");
+    w->line = w->out->len - 4;
+  } else {
+    text_puts(w->out, " ");
+  }
+  text_puts(w->out, text);
+  w->any = true;
+}
+
+static void print_buffers(Text *out, const Kernel *k) {
+  Words w = words(out, "with");
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    const KernelBuffer *b = &k->buffers.data[i];
+    const char *names = arena_printf(k->arena, "%s: %s", b->name, b->node->name);
+    add_comment_word(&w,
+                     b->then ? arena_printf(k->arena, "%s then %s", names, b->then->name) : names);
+  }
+  if (k->checks.len) add_comment_word(&w, "records: of its checks");
+  text_puts(out, "\n");
+}
+
+/* The source lines that a node comes from, once for each run of nodes. */
+static void print_comment_origin(Text *out, const Node *n, const char **last) {
+  if (!n->origin || n->origin == *last) return;
+  text_printf(out, "# %s\n", n->origin);
+  *last = n->origin;
+}
+
+static void print_comment_node(Text *out, const Node *n, const char **origin) {
+  print_comment_origin(out, n, origin);
+  text_puts(out, "#   ");
+  graph_print_node(out, n);
+  text_puts(out, "\n");
+}
+
+/* The nodes that the kernel covers, as they stand in the graph. */
+static void print_first_use(Text *out, const Kernel *k, const StepCost *cost) {
+  const char *origin = NULL;
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    print_comment_node(out, k->group->nodes.data[i], &origin);
+  if (cost->ninlined) text_puts(out, "# within:\n");
+  for (uint32_t i = cost->ninlined; i-- > 0;) print_comment_node(out, cost->inlined[i], &origin);
+  print_buffers(out, k);
+}
+
+static void print_further_use(Text *out, const Kernel *k, const StepCost *cost) {
+  const char *origin = NULL;
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    print_comment_origin(out, k->group->nodes.data[i], &origin);
+  Words w = words(out, "again:");
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    add_comment_word(&w, k->group->nodes.data[i]->name);
+  text_puts(out, "\n");
+  if (cost->ninlined) {
+    w = words(out, "within:");
+    for (uint32_t i = cost->ninlined; i-- > 0;) add_comment_word(&w, cost->inlined[i]->name);
+    text_puts(out, "\n");
+  }
+  print_buffers(out, k);
+}
+
+/* ---- the functions ---- */
+
+static Function *add_source_function(Functions *f, const char *text, Name name) {
+  Function *made = ARENA_NEW(f->arena, Function);
+  *made = (Function){.name = name, .text = text, .uses = text_new(f->arena)};
+  vec_push(f->arena, &f->list, made);
+  return made;
+}
+
+Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
+                   Name name) {
+  Name key = pool_name(f->names, text);
+  void **found = namemap_put(f->arena, &f->by_text, key);
+  Function *same = *found;
+  if (!same) {
+    *found = same = add_source_function(f, key, name);
+    print_first_use(&same->uses, k, cost);
+  } else {
+    print_further_use(&same->uses, k, cost);
+  }
+  return same->name;
+}
+
+static void put_named(Text *out, const char *text, Name name) {
+  for (const char *at; (at = strstr(text, KERNEL_NAME)); text = at + strlen(KERNEL_NAME)) {
+    text_putn(out, text, (size_t)(at - text));
+    text_puts(out, name);
+  }
+  text_puts(out, text);
+}
+
+static uint32_t count_source_lines(const char *s, const char *end) {
+  uint32_t n = 0;
+  for (; (s = memchr(s, '\n', (size_t)(end - s))); s++) n++;
+  return n;
+}
+
+void functions_print(Text *out, const Functions *f, PlanFunction *spans) {
+  uint32_t line = count_source_lines(out->data, out->data + out->len);
+  for (size_t i = 0; i < f->list.len; i++) {
+    const Function *x = f->list.data[i];
+    spans[i] = (PlanFunction){.kernel = x->name, .begin = out->len, .line = line};
+    text_puts(out, "\n\n");
+    text_putn(out, x->uses.data, x->uses.len);
+    put_named(out, x->text, x->name);
+    spans[i].end = out->len;
+    line += count_source_lines(out->data + spans[i].begin, out->data + out->len);
+  }
+}

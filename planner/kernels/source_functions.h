@@ -1,0 +1,30 @@
+/* The functions of a plan's source.  Kernels whose texts are equal are one function, which several
+ * steps take with buffers of their own: layers of one structure are compiled once. */
+#ifndef NEREID_PLANNER_KERNELS_SOURCE_FUNCTIONS_H
+#define NEREID_PLANNER_KERNELS_SOURCE_FUNCTIONS_H
+
+#include "graph/ir/namemap.h"
+#include "planner/kernels/kernel.h"
+#include "planner/plan/plan.h"
+
+typedef struct {
+  Name name;
+  const char *text; /* with KERNEL_NAME for the name */
+  Text uses;        /* comments: what each step that takes it computes */
+} Function;
+
+typedef struct {
+  Arena *arena;
+  Pool *names;     /* of texts */
+  NameMap by_text; /* to Function * */
+  VEC(Function *) list;
+} Functions;
+
+Functions *functions_new(Arena *a);
+/* The function with the kernel's text, a new one called `name` if there is none. */
+Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
+                   Name name);
+/* All of them, each after the comments of its uses; and the position of each in `out`. */
+void functions_print(Text *out, const Functions *f, PlanFunction *spans);
+
+#endif

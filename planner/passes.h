@@ -1,0 +1,51 @@
+/* The passes on graphs, in the order in which they run; lang/base/pass.h explains the columns.
+ * Each takes a graph whose nodes have types and leaves one; each can be run alone (`nereid graph
+ * MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
+ *
+ * Near linear: tens of thousands of nodes in well under a second. */
+#ifndef NEREID_PLANNER_PASSES_H
+#define NEREID_PLANNER_PASSES_H
+
+#include "graph/ops/ops.h"
+#include "lang/base/pass.h"
+
+/* Conditions of a compilation: kernels of several nodes, weights that are constants, the device,
+ * complex values in the graph, libraries that may be called. */
+enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16, LIBRARIES = 32 };
+
+/* name, takes, gives, function, needs, without, meaning */
+#define GRAPH_PASSES(X) \
+X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
+X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
+X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
+X(rewrite, CALLS, CALLS, pass_rewrite, 0, 0, "applies the rewrite rules (docs/rewrites.md)") \
+X(horizontal_fusion, CALLS, CALLS, pass_horizontal_fusion, FUSED | FOR_GPU, 0, "makes one linear layer of those that share an input") \
+X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to each index that is not known to be in range") \
+X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
+X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
+X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
+X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
+X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED | FOR_GPU, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
+X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
+X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
+X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
+X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts") \
+X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
+X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
+X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "copies small weights that runs are given, to the order in which they are read, by one kernel") \
+X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")
+
+/* Two rows may have the same function. */
+#define X(name, takes, gives, function, ...) bool function(Graph *g);
+GRAPH_PASSES(X)
+#undef X
+/* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
+ * templates. */
+bool graph_decompose(Graph *g, const OpId *keep);
+
+/* Has it complex values?  Only inputs and outputs have after pass split_complex. */
+bool graph_is_complex(const Graph *g);
+
+PassList graph_passes(void);
+
+#endif

@@ -1,0 +1,210 @@
+/* Passes freeze and pack: work moves from each run to nodes that are computed once, from weights
+ * (weight_constants.h).
+ *
+ *   scales  a product with constant weights, times a constant number for each output channel (batch
+ *           norm in inference, layer scale), is the product with scaled weights
+ *   order   weights of convolutions that are read in another order than that of memory are
+ *           copied in the order in which they are read, also those that each run is given */
+#include <setjmp.h>
+#include <string.h>
+
+#include "graph/analysis/dce.h"
+#include "graph/analysis/weight_constants.h"
+#include "graph/builders/node_builder.h"
+#include "graph/ops/prims.h"
+#include "planner/passes.h"
+#include "planner/tiling/panels.h"
+
+typedef struct {
+  Graph *g;
+  ReplacementMap replacements;
+  bool *constant; /* by id, of the nodes that there were */
+  uint32_t *uses;
+  uint32_t nids;
+  jmp_buf failed;
+} Freeze;
+
+static Build freeze_build(const Freeze *f, Node *n) {
+  Build b = build_at(f->g, n);
+  memcpy(b.in.failed, f->failed, sizeof f->failed);
+  return b;
+}
+
+static bool is_constant_arg(const Freeze *f, const Arg *a) {
+  return a->kind == ARG_NODE && a->node->id < f->nids && f->constant[a->node->id];
+}
+
+/* ---- scales ---- */
+
+/* Does x differ along the last axis of `like` alone? */
+static bool is_per_channel(const Node *x, const Node *like) {
+  uint32_t rank = rank_of(x);
+  if (rank == 0 || rank > rank_of(like)) return false;
+  for (uint32_t i = 0; i + 1 < rank; i++)
+    if (!dim_is(x->type.shape[i], 1)) return false;
+  return x->type.shape[rank - 1] == like->type.shape[rank_of(like) - 1];
+}
+
+static bool is_weighted(const Node *n) {
+  return graph_is(n, OP_aten_mm_default) || graph_is(n, OP_nereid_conv_default) ||
+         graph_is(n, OP_nereid_conv_depthwise_default);
+}
+
+static bool keeps_channels(const Node *n) {
+  const Node *x = n->args[0].node;
+  return graph_is(n, OP_aten_view_default) && rank_of(n) && rank_of(x) &&
+         n->type.shape[rank_of(n) - 1] == x->type.shape[rank_of(x) - 1];
+}
+
+/* The constant that n adds to its first operand for each channel, or NULL. */
+static Node *constant_addend(const Freeze *f, const Node *n) {
+  bool plain = graph_is(n, OP_aten_add_Tensor) && n->nargs == 2 && n->nnamed == 0;
+  if (!plain || n->args[0].kind != ARG_NODE || !is_constant_arg(f, &n->args[1])) return NULL;
+  Node *x = n->args[1].node;
+  return is_per_channel(x, n) && value_type_eq(&n->type, &n->args[0].node->type) ? x : NULL;
+}
+
+enum { CHAIN_MAX = 8 };
+
+/* Scaling must not move before a cast that rounds: it would change the rounding. */
+static bool is_widening(const Node *n) {
+  return graph_is(n, OP_aten_to_dtype) &&
+         dtype_represents(n->type.dtype, n->args[0].node->type.dtype);
+}
+
+/* Is n a product with constant weights that nothing else uses, up to views, casts and what is
+ * added? */
+static bool can_scale(const Freeze *f, const Node *n) {
+  for (int i = 0; i < CHAIN_MAX && n->kind == NODE_CALL; i++) {
+    if (n->id >= f->nids || f->uses[n->id] != 1) return false;
+    if (is_weighted(n)) return is_constant_arg(f, &n->args[1]);
+    if (!keeps_channels(n) && !is_widening(n) && !constant_addend(f, n)) return false;
+    n = n->args[0].node;
+  }
+  return false;
+}
+
+static Node *scaled_constant(Build *b, Node *x, Node *scale) {
+  return build_to(b, build_mul(b, build_widen(b, x), scale), x->type.dtype);
+}
+
+/* n, for which can_scale holds, times the vector; it takes n's name, since n goes. */
+static Node *scale_operand(Build *b, Node *n, Node *scale) {
+  Arg args[8];
+  memcpy(args, n->args, n->nargs * sizeof *args);
+  b->in.n = n;
+  if (is_weighted(n)) {
+    args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
+  } else {
+    args[0] = arg_node(scale_operand(b, n->args[0].node, scale));
+    b->in.n = n;
+    if (graph_is(n, OP_aten_add_Tensor))
+      args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
+  }
+  Node *by = build(b, n->op->id, n->nargs, args);
+  graph_forget_name(b->in.g, by);
+  graph_forget_name(b->in.g, n);
+  graph_set_name(b->in.g, by, n->name);
+  return by;
+}
+
+static void fold_scale(Freeze *f, Node *n) {
+  if (n->nargs != 2 || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_NODE) return;
+  for (int side = 0; side < 2; side++) {
+    Node *x = n->args[side].node, *scale = n->args[1 - side].node;
+    if (!is_constant_arg(f, &n->args[1 - side]) || !value_type_eq(&n->type, &x->type)) continue;
+    if (!is_per_channel(scale, n) || !can_scale(f, x)) continue;
+    Build b = freeze_build(f, n);
+    scale = build_view(&b, scale, 1, &scale->type.shape[rank_of(scale) - 1]);
+    replacement_of(&f->replacements, n)->node = scale_operand(&b, x, scale);
+    return;
+  }
+}
+
+/* ---- order ---- */
+
+/* Is it read in another order than its elements have in memory? */
+static bool is_reordered(const Node *n) {
+  bool found = false;
+  for (; n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW; n = view_operand(n))
+    found |= !graph_is(n, OP_aten_view_default);
+  return found;
+}
+
+static void pack_weight(Freeze *f, Node *n) {
+  if (!is_reordered(n->args[1].node)) return;
+  Build b = freeze_build(f, n);
+  n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
+}
+
+/* The weight [window, C, O] of a convolution that each run is given: copied with C, not O, next to
+ * each other, which is nearer to the order [O, C, window] in which models have it. */
+static void pack_given_weight(Freeze *f, Node *n) {
+  Node *w = n->args[1].node;
+  if (!is_reordered(w)) return;
+  Build b = freeze_build(f, n);
+  uint32_t rank = rank_of(w);
+  w = build_op1(&b, OP_aten_clone_default, build_transpose(&b, w, rank - 2, rank - 1));
+  n->args[1] = arg_node(build_transpose(&b, w, rank - 2, rank - 1));
+}
+
+/* ---- the walks: weights that are scaled are in order ---- */
+
+static void walk_scales(Freeze *f) {
+  for (Node *n = f->g->first, *next; n; n = next) {
+    next = n->next;
+    replacements_apply(&f->replacements, n);
+    if (graph_is(n, OP_aten_mul_Tensor)) fold_scale(f, n);
+  }
+  graph_dce(f->g);
+}
+
+/* A convolution's programs each read the whole weight, so that a copy in every run pays too. */
+static void walk_weights(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
+      pack_given_weight(f, n);
+    else if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
+      pack_weight(f, n);
+}
+
+static bool pack_panels(Freeze *f, Node *n) {
+  Build b = freeze_build(f, n);
+  Node *panels = panels_pack(&b, n->args[1].node);
+  if (panels) n->args[1] = arg_node(panels);
+  return panels != NULL;
+}
+
+/* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
+static void walk_matrices(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (graph_is(n, OP_aten_mm_default) && is_constant_arg(f, &n->args[1]) && !pack_panels(f, n))
+      pack_weight(f, n);
+}
+
+typedef void Walk(Freeze *f);
+
+/* False after errors. */
+static bool walk_safely(Freeze *f, Walk *walk) {
+  if (setjmp(f->failed)) return false;
+  walk(f);
+  return true;
+}
+
+static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
+  if (!graph_functional(g, name)) return false;
+  Arena *scratch = arena_child(g->arena);
+  Freeze f = {.g = g, .replacements = replacements_new(g, scratch), .nids = g->nids};
+  f.constant = constants_find(g, scratch);
+  f.uses = graph_use_counts(g, scratch);
+  bool ok = true;
+  for (; ok && *walks; walks++) ok = walk_safely(&f, *walks);
+  arena_free(scratch);
+  return ok;
+}
+
+bool pass_freeze(Graph *g) {
+  return run_walks(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+}
+
+bool pass_pack(Graph *g) { return run_walks(g, "pack", (Walk *const[]){walk_matrices, NULL}); }

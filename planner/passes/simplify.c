@@ -1,0 +1,282 @@
+/* Pass simplify: what changes nothing goes, equal nodes become one, unused ones go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/analysis/dce.h"
+#include "planner/passes.h"
+
+typedef struct {
+  Graph *g;
+  ReplacementMap replacements;
+  Node **table; /* of the nodes visited so far, by operator and arguments; open addressing */
+  uint32_t mask;
+} Simplify;
+
+/* ---- ops that change nothing ---- */
+
+/* The first argument by name or position. */
+static Node *first_node_arg(Graph *g, const Node *n) {
+  Arg a = graph_arg(g, n, ops_schema(g, n->op)->params[0].name);
+  return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
+}
+
+static bool fold_always(Graph *g, const Node *n, const Node *x) {
+  (void)g, (void)n, (void)x;
+  return true;
+}
+
+/* The same shape, for views that keep the order of elements. */
+static bool fold_same_shape(Graph *g, const Node *n, const Node *x) {
+  (void)g;
+  return value_type_eq(&n->type, &x->type);
+}
+
+static bool fold_same_dtype(Graph *g, const Node *n, const Node *x) {
+  (void)g;
+  return n->type.dtype == x->type.dtype;
+}
+
+static bool fold_not_training(Graph *g, const Node *n, const Node *x) {
+  (void)x;
+  Arg train = graph_arg(g, n, "train");
+  return train.kind == ARG_BOOL && !train.flag;
+}
+
+/* The numbers of a list, which count from the end where they are negative, are 0, 1, 2 ... */
+static bool fold_in_order(Graph *g, const Node *n, const Node *x) {
+  Arg dims = graph_arg(g, n, "dims");
+  for (uint32_t i = 0; i < dims.n; i++) {
+    const Arg *d = &dims.items[i];
+    if (d->kind != ARG_INT || (!dim_is(d->dim, i) && !dim_is(d->dim, (int64_t)i - x->type.rank)))
+      return false;
+  }
+  return dims.kind == ARG_LIST;
+}
+
+static bool fold_same_axis(Graph *g, const Node *n, const Node *x) {
+  int64_t rank = x->type.rank;
+  Arg a = graph_arg(g, n, "dim0"), b = graph_arg(g, n, "dim1");
+  if (a.kind != ARG_INT || b.kind != ARG_INT || !dim_is_int(a.dim) || !dim_is_int(b.dim))
+    return false;
+  int64_t gap = a.dim->value - b.dim->value;
+  return gap == 0 || gap == rank || gap == -rank;
+}
+
+static bool fold_all_zero(Graph *g, const Node *n, const Node *x) {
+  (void)x;
+  Arg pad = graph_arg(g, n, "pad");
+  bool zero = pad.kind == ARG_LIST;
+  for (uint32_t i = 0; zero && i < pad.n; i++)
+    zero = pad.items[i].kind == ARG_INT && dim_is(pad.items[i].dim, 0);
+  return zero;
+}
+
+/* Not for floats: -0.0 + 0 is 0.0. */
+static bool fold_adds_zero(Graph *g, const Node *n, const Node *x) {
+  Arg other = graph_arg(g, n, "other");
+  return arg_is_number(&other, 0) && !graph_scales_operand(g, n) &&
+         !dtype_is_float(n->type.dtype) && fold_same_shape(g, n, x);
+}
+
+static bool fold_by_one(Graph *g, const Node *n, const Node *x) {
+  Arg other = graph_arg(g, n, "other");
+  return arg_is_number(&other, 1) && fold_same_shape(g, n, x);
+}
+
+static bool fold_power_one(Graph *g, const Node *n, const Node *x) {
+  Arg exponent = graph_arg(g, n, "exponent");
+  return arg_is_number(&exponent, 1) && fold_same_shape(g, n, x);
+}
+
+static const struct {
+  bool (*holds)(Graph *g, const Node *n, const Node *x);
+} folds[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define FOLDS_IF(rule) fold_##rule
+#include "graph/ops/op_table.def"
+};
+
+/* The node whose value n's is; NULL: n computes something. */
+static Node *unchanged_operand(Graph *g, const Node *n) {
+  bool may = n->kind == NODE_CALL && folds[n->op->id].holds;
+  Node *x = may ? first_node_arg(g, n) : NULL;
+  return x && folds[n->op->id].holds(g, n, x) ? x : NULL;
+}
+
+/* ---- what is made of views of views, and of known sizes ---- */
+
+/* The view of a view is a view of the first. */
+static void skip_view(Node *n) {
+  if (!graph_is(n, OP_aten_view_default) || !n->nargs) return;
+  const Node *of = n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
+  if (of && graph_is(of, OP_aten_view_default) && of->nargs) n->args[0] = of->args[0];
+}
+
+/* The axes of a permutation of `rank` axes, which count from the end where they are negative. */
+static bool read_axes(Graph *g, const Node *n, uint32_t rank, uint32_t *axes) {
+  Arg dims = graph_arg(g, n, "dims");
+  if (dims.kind != ARG_LIST || dims.n != rank) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dims.items[i].kind != ARG_INT || !dim_is_int(dims.items[i].dim)) return false;
+    int64_t axis = dims.items[i].dim->value;
+    axes[i] = (uint32_t)(axis < 0 ? axis + rank : axis);
+  }
+  return true;
+}
+
+/* The permutation of a permutation is one of the first's operand. */
+static void skip_permutation(Graph *g, Node *n) {
+  uint32_t rank = n->type.rank, outer[GRAPH_RANK_MAX], inner[GRAPH_RANK_MAX];
+  if (!graph_is(n, OP_aten_permute_default) || n->nargs != 2) return;
+  const Node *of = n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
+  if (!of || !graph_is(of, OP_aten_permute_default) || of->nargs != 2) return;
+  if (!read_axes(g, n, rank, outer) || !read_axes(g, of, rank, inner)) return;
+  Arg axes = arg_list(g, rank);
+  for (uint32_t i = 0; i < rank; i++) axes.items[i] = arg_int(g, inner[outer[i]]);
+  n->args[0] = of->args[0];
+  n->args[1] = axes;
+}
+
+static void fold_size(Arg *a) {
+  if (a->kind == ARG_LIST)
+    for (uint32_t i = 0; i < a->n; i++) fold_size(&a->items[i]);
+  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_INT) return;
+  Dim value = a->node->type.value;
+  if (value && dim_is_int(value)) *a = arg_dim(value);
+}
+
+static void fold_sizes(Node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) fold_size(&n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) fold_size(&n->named[i].value);
+}
+
+/* ---- equal nodes ---- */
+
+static uint64_t mix_node_hash(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 29;
+}
+
+static uint64_t double_bits(double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+static uint64_t hash_arg(uint64_t h, const Arg *a) {
+  h = mix_node_hash(h, a->kind);
+  switch (a->kind) {
+    case ARG_NONE: return h;
+    case ARG_NODE: return mix_node_hash(h, a->node->id);
+    case ARG_INT: return mix_node_hash(h, a->dim->id);
+    case ARG_FLOAT: return mix_node_hash(h, double_bits(a->number));
+    case ARG_BOOL: return mix_node_hash(h, a->flag);
+    case ARG_DTYPE: return mix_node_hash(h, a->dtype);
+    case ARG_STRING:
+    case ARG_LAYOUT:
+    case ARG_FORMAT: return mix_node_hash(h, (uint64_t)(uintptr_t)a->name);
+    case ARG_DEVICE: return mix_node_hash(h, (uint64_t)a->device.index);
+    case ARG_LIST:
+      for (uint32_t i = 0; i < a->n; i++) h = hash_arg(h, &a->items[i]);
+      return mix_node_hash(h, a->n);
+  }
+  return h;
+}
+
+static bool equal_args(const Arg *a, const Arg *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case ARG_NONE: return true;
+    case ARG_NODE: return a->node == b->node;
+    case ARG_INT: return a->dim == b->dim;
+    case ARG_FLOAT: return double_bits(a->number) == double_bits(b->number);
+    case ARG_BOOL: return a->flag == b->flag;
+    case ARG_DTYPE: return a->dtype == b->dtype && a->dtype != DT_NONE;
+    case ARG_STRING:
+    case ARG_LAYOUT:
+    case ARG_FORMAT: return !strcmp(a->name, b->name);
+    case ARG_DEVICE:
+      return !strcmp(a->device.type, b->device.type) && a->device.index == b->device.index;
+    case ARG_LIST:
+      if (a->n != b->n) return false;
+      for (uint32_t i = 0; i < a->n; i++)
+        if (!equal_args(&a->items[i], &b->items[i])) return false;
+      return true;
+  }
+  return false;
+}
+
+static uint64_t hash_node(const Node *n) {
+  uint64_t h = mix_node_hash(n->kind, (uint64_t)(uintptr_t)n->op);
+  for (uint32_t i = 0; i < n->nargs; i++) h = hash_arg(h, &n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) {
+    h = mix_node_hash(h, (uint64_t)(uintptr_t)n->named[i].name);
+    h = hash_arg(h, &n->named[i].value);
+  }
+  return h;
+}
+
+static bool equal_nodes(const Node *a, const Node *b) {
+  if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nnamed != b->nnamed ||
+      a->rounds != b->rounds)
+    return false;
+  for (uint32_t i = 0; i < a->nargs; i++)
+    if (!equal_args(&a->args[i], &b->args[i])) return false;
+  for (uint32_t i = 0; i < a->nnamed; i++)
+    if (a->named[i].name != b->named[i].name || !equal_args(&a->named[i].value, &b->named[i].value))
+      return false;
+  return value_type_eq(&a->type, &b->type);
+}
+
+/* The first node that computes what n does: n itself if it is new. */
+static Node *first_equal(Simplify *s, Node *n) {
+  for (uint64_t i = hash_node(n);; i++) {
+    Node **slot = &s->table[i & s->mask];
+    if (!*slot) *slot = n;
+    if (equal_nodes(*slot, n)) return *slot;
+  }
+}
+
+/* ---- the walk ---- */
+
+static Node *simpler(Simplify *s, Node *n) {
+  Node *same = unchanged_operand(s->g, n);
+  if (same) return same;
+  return n->kind == NODE_CALL && n->op->random ? n : first_equal(s, n);
+}
+
+static void simplify_node(Simplify *s, Node *n) {
+  replacements_apply(&s->replacements, n);
+  fold_sizes(n);
+  if (n->kind == NODE_CALL && n->op->asserts) {
+    graph_forget_name(s->g, n);
+    graph_remove(s->g, n);
+    return;
+  }
+  if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return;
+  skip_view(n);
+  skip_permutation(s->g, n);
+  Node *same = simpler(s, n);
+  if (same != n) replacement_of(&s->replacements, n)->node = same;
+}
+
+static uint32_t table_size(const Graph *g) {
+  uint32_t size = 16;
+  while (size / 2 <= g->nids) size *= 2;
+  return size;
+}
+
+bool pass_simplify(Graph *g) {
+  if (!graph_functional(g, "simplify")) return false;
+  Arena *scratch = arena_child(g->arena);
+  Simplify s = {.g = g, .replacements = replacements_new(g, scratch), .mask = table_size(g) - 1};
+  s.table = ARENA_ARRAY(scratch, Node *, s.mask + 1);
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    simplify_node(&s, n);
+  }
+  graph_dce(g);
+  arena_free(scratch);
+  return true;
+}

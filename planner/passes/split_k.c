@@ -1,0 +1,75 @@
+/* Passes gemv_to_reduction and split_k, for matrix products of few rows, which are limited by
+ * memory or by their number of programs.
+ *   gemv_to_reduction  a product with a vector becomes a sum, which reads the matrix once in order
+ *   split_k            a long sum over k becomes a batch of products in f32 that a reduction adds;
+ *                      for GPUs, which need many programs */
+#include <string.h>
+
+#include "graph/builders/node_builder.h"
+#include "graph/ops/prims.h"
+#include "planner/passes.h"
+#include "planner/tiling/tiling.h"
+
+static Node *as_is(Build *b, Node *y) {
+  const ValueType *t = &b->in.n->type;
+  Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
+  return build_become(b, OP_aten_view_default, 2, args);
+}
+
+/* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix. */
+static Node *vector_product(Build *b, Node *x, Node *y, bool row) {
+  Node *v = build_to(b, row ? x : build_transpose(b, y, 0, 1), DT_F32);
+  Node *matrix = build_to(b, row ? build_transpose(b, y, 0, 1) : x, DT_F32);
+  return as_is(b, build_sum(b, build_mul(b, v, matrix), 2, false));
+}
+
+/* [m, k] as [parts, m, k / parts]. */
+static Node *cut_into_parts(Build *b, Node *x, int parts) {
+  Dim k = dim_int(b->in.g->dims, x->type.shape[1]->value / parts);
+  Node *y = build_view(b, x, 3, (Dim[]){x->type.shape[0], build_const(b, parts), k});
+  return build_permute(b, y, (uint32_t[]){1, 0, 2});
+}
+
+static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
+  Node *left = cut_into_parts(b, x, parts);
+  Node *right = build_transpose(b, cut_into_parts(b, build_transpose(b, y, 0, 1), parts), 1, 2);
+  Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
+  return as_is(b, build_sum(b, build(b, OP_aten_bmm_dtype, 3, args), 1, false));
+}
+
+/* Products of floats up to 32 bits, of known sizes. */
+static bool is_product(const Node *n) {
+  if (!graph_is(n, OP_aten_mm_default)) return false;
+  const ValueType *x = &n->args[0].node->type;
+  return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
+         build_wide(x->dtype) == DT_F32;
+}
+
+static void find_vector(Build *b, Node *n) {
+  Node *x = n->args[0].node, *y = n->args[1].node;
+  bool row = dim_is(n->type.shape[0], 1) && view_stride(b->in.g, y, 0) == 1;
+  bool column = dim_is(n->type.shape[1], 1) && view_stride(b->in.g, x, 1) == 1;
+  if (row || column) vector_product(b, x, y, row);
+}
+
+static void split_product(Build *b, Node *n) {
+  Node *x = n->args[0].node, *y = n->args[1].node;
+  int64_t k = x->type.shape[1]->value;
+  int parts = tiling_parts(&(Product){b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value,
+                                      n->type.shape[1]->value, k});
+  if (parts > 1) in_parts(b, x, y, parts);
+}
+
+static bool each_product(Graph *g, void (*improve)(Build *b, Node *n)) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!is_product(n)) continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) improve(&b, n);
+  }
+  return diag_errors(g->diags) == 0;
+}
+
+bool pass_gemv_to_reduction(Graph *g) { return each_product(g, find_vector); }
+
+bool pass_split_k(Graph *g) { return each_product(g, split_product); }

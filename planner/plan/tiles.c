@@ -1,0 +1,368 @@
+#include "planner/plan/tiles.h"
+
+#include <string.h>
+
+#include "graph/ops/window.h"
+#include "planner/tiling/panels.h"
+#include "planner/tiling/tiling.h"
+
+/* ---- lists ---- */
+
+/* Of elements that are computed one by one: how many in a tile. */
+typedef struct {
+  int64_t elements;
+  uint32_t warps;
+} FlatTile;
+
+static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, {512, 2}};
+
+/* Of rows that stay on chip: how many elements of rows together, and warps. */
+static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
+
+/* Of elements that are made of many others each. */
+static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
+
+/* The same where rows are those of memory: on a GPU a thread then loads 16 bytes at once. */
+static const FlatTile row_window_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 2}, {1024, 8}};
+
+/* The same of strips, where larger tiles would be too few.  On an H100, windows of 7 x 7 at 3136
+ * positions of 384 channels take 11 us, and by tiles of 1024 elements 15. */
+static const FlatTile strip_tiles[] = {{512, 4}, {1024, 4}, {512, 2}, {2048, 8}, {256, 2}};
+enum { STRIP_PROGRAMS = 512 };
+
+/* How many rows are summed up together on a CPU: they share what is computed of columns alone. */
+enum { SUM_ROWS = 16 };
+
+/* Of rows that are gone through in a loop: how many elements at a time. */
+static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
+
+/* Of columns that are gone through so: how many rows at a time.  Of rows that are open: the least,
+ * since they may be longer than what is likely. */
+enum { LOOP_ROWS = 64, OPEN_ROW = 128 };
+
+/* Into how many blocks the rows of one are cut, warps and stages. */
+typedef struct {
+  uint32_t cuts, warps, stages;
+} AttentionWay;
+
+static const AttentionWay attention_ways[] = {{1, 4, 2}, {1, 8, 2}, {2, 4, 2}, {2, 4, 3},
+                                              {1, 4, 3}, {1, 8, 3}, {2, 2, 2}};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 4 };
+
+/* ---- choices ---- */
+
+static StepChoice choice_new(const Tiles *t) {
+  Dim one = dim_int(t->graph->dims, 1);
+  return (StepChoice){
+      .constexprs = ARENA_ARRAY(t->graph->arena, StepConstexpr, CONSTEXPRS_MAX),
+      .grid = {one, one, one},
+      .warps = 4,
+      .stages = 3,
+  };
+}
+
+static void add_choice_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value) {
+  c->constexprs[c->nconstexprs++] =
+      (StepConstexpr){pool_name(t->graph->names, name), dim_int(t->graph->dims, value)};
+}
+
+static bool same_choice(const StepChoice *a, const StepChoice *b) {
+  bool same = a->warps == b->warps && a->stages == b->stages;
+  for (uint32_t i = 0; i < a->nconstexprs && same; i++)
+    same = a->constexprs[i].value == b->constexprs[i].value;
+  return same;
+}
+
+/* False: no more are wanted. */
+static bool add_step_choice(const Tiles *t, PlanStep *s, StepChoice c) {
+  for (uint32_t i = 0; i < s->nchoices; i++)
+    if (same_choice(&s->choices[i], &c)) return true;
+  if (!s->choices) s->choices = ARENA_ARRAY(t->graph->arena, StepChoice, CHOICES_MAX);
+  s->choices[s->nchoices++] = c;
+  if (s->nchoices == 1) plan_choose(s, 0);
+  return t->all && s->nchoices < CHOICES_MAX;
+}
+
+static Dim blocks_of_size(const Tiles *t, Dim n, int64_t block) {
+  Dims *d = t->graph->dims;
+  return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
+}
+
+/* ---- loops ---- */
+
+enum {
+  VALUES_MAX = 1 << 18,  /* of all nodes, for a tile */
+  BRANCHING_VALUES = 16, /* that a branch takes which is for few elements */
+  VALUES_OF_MANY_WARPS = 48,
+  THREAD_ELEMENTS = 16,
+  WARP_LANES = 32
+};
+
+static int64_t branch_values(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
+
+/* Elements of a tile, `most` or so few that all values fit. */
+static int64_t elements_within(const Group *g, const StepCost *cost, int64_t most) {
+  int64_t values = 0;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (n->op->id == OP_nereid_sort_default) return most;
+    if (prim_does_rows(n)) return 1;
+    values += branch_values(n);
+  }
+  for (uint32_t i = 0; i < cost->ninlined; i++) values += branch_values(cost->inlined[i]);
+  while (most * values > VALUES_MAX && most > 1) most /= 2;
+  return most;
+}
+
+int64_t tiles_most(const Group *g, const StepCost *cost) {
+  return elements_within(g, cost, TILES_ROW_MAX);
+}
+
+static int64_t most_of(Dim n, int64_t block) {
+  return dim_is_int(n) && power_of_2(n->value, 1) < block ? power_of_2(n->value, 1) : block;
+}
+
+static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static StepChoice flat_choice(const Tiles *t, const Group *g, int64_t most, const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t xblock = most_of(g->x, smaller_of(tile->elements, most));
+  add_choice_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks_of_size(t, g->x, xblock);
+  c.warps = tile->warps;
+  return c;
+}
+
+/* Rows of rblock elements, or pieces of them. */
+static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, int64_t most,
+                              const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t elements = smaller_of(tile->elements, most);
+  int64_t xblock = most_of(g->x, rblock >= elements ? 1 : elements / rblock);
+  add_choice_constexpr(t, &c, "RBLOCK", rblock);
+  add_choice_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks_of_size(t, g->x, xblock);
+  c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
+  return c;
+}
+
+static bool group_is_window(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (prim_kind(g->nodes.data[i]->op) == PRIM_WINDOW) return true;
+  return false;
+}
+
+static bool has_few_strips(const Group *g) {
+  if (g->strip <= 1) return false;
+  return g->x->value * power_of_2(g->r->value, 1) < STRIP_PROGRAMS * row_window_tiles[0].elements;
+}
+
+static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep *s) {
+  bool flat = dim_is(g->r, 1), more = true;
+  const FlatTile *tiles = !t->gpu || flat     ? window_tiles
+                          : has_few_strips(g) ? strip_tiles
+                                              : row_window_tiles;
+  for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
+    const FlatTile *tile = &tiles[i];
+    more = add_step_choice(t, s,
+                           flat ? flat_choice(t, g, most, tile)
+                                : rows_choice(t, g, power_of_2(g->r->value, 1), most, tile));
+  }
+}
+
+/* Does it do nothing with a row but to load and to reduce it? */
+static bool is_sum(const Tiles *t, const Group *g) {
+  bool reduces = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (t->fusion->role[n->id] == ROLE_FULL && t->fusion->stored[n->id]) return false;
+    reduces |= prim_kind(n->op) == PRIM_REDUCE;
+  }
+  return reduces;
+}
+
+/* Rows that are made of many values each need more warps, or a thread runs out of registers. */
+static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, FlatTile tile) {
+  bool many = t->gpu && g->nodes.len + cost->ninlined >= VALUES_OF_MANY_WARPS;
+  if (many && tile.elements / tile.warps >= THREAD_ELEMENTS * WARP_LANES) tile.warps *= 2;
+  return tile;
+}
+
+/* Are results next to each other in memory, and what is reduced for one of them is not? */
+static bool reduces_columns(const Group *g) {
+  return g->rank && g->columns && !(g->columns >> (g->rank - 1) & 1);
+}
+
+/* Elements of a thread in a tile of columns, by the number of values that each is made into. */
+enum { FEW_VALUES = 12, OF_FEW = 64, SOME_VALUES = 30, OF_SOME = 32, OF_MANY = 16 };
+
+/* Tiles of columns are wide: then a thread has several elements of each of its columns, which it
+ * reduces without a word to others.  As many as its registers hold, and leave programs for all
+ * processors; rows of a tile are as long as memory's sectors.  On an H200 statistics of 401408 rows
+ * of 256 channels take 29 instructions an element by tiles of 32 columns and 64 rows, 11 by tiles
+ * of 128. */
+static FlatTile column_tile(const Dims *d, const Group *g, const StepCost *cost, int64_t rows) {
+  enum { PROGRAMS = 1024, LEAST = 2048, SECTORS = 32, WARPS = 4, WARPS_MAX = 16 };
+  size_t values = g->nodes.len + cost->ninlined;
+  uint32_t of_thread = values <= FEW_VALUES ? OF_FEW : values <= SOME_VALUES ? OF_SOME : OF_MANY;
+  uint32_t elements = WARPS * WARP_LANES * of_thread;
+  int64_t all = dim_likely(d, g->x) * rows;
+  while (elements > LEAST && all / elements < PROGRAMS) elements /= 2;
+  while (elements < SECTORS * rows && elements < WARPS_MAX * WARP_LANES * of_thread &&
+         all / elements / 2 >= PROGRAMS)
+    elements *= 2;
+  uint32_t warps = elements / (WARP_LANES * of_thread);
+  return (FlatTile){elements, warps < WARPS ? WARPS : warps};
+}
+
+/* Elements of a row that are taken at a time, no more than a row is likely to have. */
+static int64_t loop_block(const Tiles *t, const Group *g, int64_t most) {
+  int64_t row = t->gpu ? dim_likely(t->graph->dims, g->r) : 0;
+  if (t->gpu && !dim_is(g->x, 1) && reduces_columns(g)) most = smaller_of(most, LOOP_ROWS);
+  return row ? smaller_of(most, power_of_2(row, OPEN_ROW)) : most;
+}
+
+void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
+  bool flat = dim_is(g->r, 1), more = true;
+  if (!t->gpu && !flat && !looped && is_sum(t, g)) {
+    int64_t row = power_of_2(g->r->value, 1), rows = SUM_ROWS * row;
+    FlatTile tile = {rows, 4};
+    add_step_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
+    return;
+  }
+  if (group_is_window(g) && !looped) {
+    tiles_window(t, g, most, s);
+    return;
+  }
+  for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
+    more = add_step_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
+  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {
+    int64_t row = power_of_2(g->r->value, 1);
+    bool columns = t->gpu && i == 0 && reduces_columns(g);
+    FlatTile tile = columns ? column_tile(t->graph->dims, g, s->cost, row)
+                            : row_tile(t, g, s->cost, row_tiles[i]);
+    more = add_step_choice(t, s, rows_choice(t, g, row, columns ? tile.elements : most, &tile));
+  }
+  for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
+    more = add_step_choice(
+        t, s,
+        rows_choice(t, g, loop_block(t, g, smaller_of(loop_tiles[i].elements, most)), most,
+                    &loop_tiles[i]));
+}
+
+/* ---- products ---- */
+
+/* No more than the extent takes; 16 at least, which the units that multiply want. */
+static int64_t fitting(Dim n, int64_t block) {
+  int64_t p = most_of(n, block);
+  return p < 16 ? 16 : p;
+}
+
+/* The elements that one step sums up; of convolutions whole blocks of channels. */
+static int64_t depth(const Group *g, int64_t most_wanted) {
+  const Node *n = g->nodes.data[0];
+  int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
+  if (block) return block < most_wanted ? block : most_wanted;
+  return fitting(g->extent[3], most_wanted);
+}
+
+static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
+  int64_t bn = fitting(g->extent[2], tile->bn);
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", bn);
+  add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
+  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->extent[1], bm),
+                      blocks_of_size(t, g->extent[2], bn));
+  c.grid[1] = g->extent[0];
+  c.warps = (uint32_t)tile->warps;
+  c.stages = (uint32_t)tile->stages;
+  return c;
+}
+
+/* Of a convolution's rows several numbers are kept. */
+enum { ROWS_MAX = 128, CONVOLUTION_ROWS_MAX = 64 };
+
+static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
+  bool convolution = prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION;
+  Tile tile = tiling_cpu(p, convolution ? CONVOLUTION_ROWS_MAX : ROWS_MAX);
+  return product_choice(t, g, &tile);
+}
+
+static StepChoice panels_choice(const Tiles *t, const Group *g) {
+  const Dim *e = g->extent;
+  Tile tile =
+      tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value, panels_width());
+  StepChoice c = choice_new(t);
+  add_choice_constexpr(t, &c, "BM", tile.bm);
+  add_choice_constexpr(t, &c, "BN", tile.bn);
+  add_choice_constexpr(t, &c, "BK", tile.bk);
+  c.grid[0] =
+      dim_mul(t->graph->dims, blocks_of_size(t, e[1], tile.bm), blocks_of_size(t, e[2], tile.bn));
+  return c;
+}
+
+/* An extent as tiles are chosen for it: an open one is not taken for a small one, since tiles of
+ * few rows are slow for many.  0: nothing is known. */
+static int64_t tiled_extent(const Tiles *t, Dim n) {
+  enum { OPEN_LEAST = 64 };
+  int64_t likely = dim_likely(t->graph->dims, n);
+  return dim_is_int(n) || !likely || likely > OPEN_LEAST ? likely : OPEN_LEAST;
+}
+
+/* False: sizes are open. */
+static bool group_product(const Tiles *t, const Group *g, Product *p) {
+  int64_t e[4];
+  bool known = true;
+  for (int i = 0; i < 4; i++) {
+    e[i] = tiled_extent(t, g->extent[i]);
+    known &= e[i] || dim_is_int(g->extent[i]);
+  }
+  DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
+  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3]};
+  return known;
+}
+
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
+  Product p;
+  bool known = group_product(t, g, &p);
+  if (!t->gpu) {
+    const Node *right = g->nodes.data[0]->args[1].node;
+    bool panels = prim_kind(g->nodes.data[0]->op) == PRIM_MATMUL && panels_are(right);
+    add_step_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
+    return;
+  }
+  Tile list[TILING_MAX];
+  int n = tiling_list(p.dtype, known ? &p : NULL, list);
+  for (int i = 0; i < n; i++)
+    if (!add_step_choice(t, s, product_choice(t, g, &list[i]))) return;
+}
+
+/* ---- attention ---- */
+
+static StepChoice attention_choice(const Tiles *t, const Attention *x, const AttentionShape *shape,
+                                   AttentionWay way) {
+  Dims *d = t->graph->dims;
+  StepChoice c = choice_new(t);
+  int64_t bm = shape->bm / way.cuts;
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", shape->bn);
+  add_choice_constexpr(t, &c, "BD", shape->bd);
+  add_choice_constexpr(t, &c, "BE", shape->be);
+  c.grid[0] = dim_mul(d, blocks_of_size(t, x->own_rows, bm), x->batches);
+  c.grid[1] = dim_int(d, x->splits);
+  c.warps = way.warps;
+  c.stages = way.stages;
+  return c;
+}
+
+void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s) {
+  AttentionWay first = {1, shape->warps, shape->stages};
+  bool more = add_step_choice(t, s, attention_choice(t, x, shape, first));
+  for (size_t i = 0; i < COUNT(attention_ways) && more; i++)
+    if (shape->bm / attention_ways[i].cuts >= 16)
+      more = add_step_choice(t, s, attention_choice(t, x, shape, attention_ways[i]));
+}

@@ -1,0 +1,33 @@
+/* The shapes of the tiles in which a kernel goes through its elements.
+ *
+ * For each template there is one short list of shapes, the best guess first; a kernel gets those of
+ * them that fit its extents, each once.  Mode max-autotune measures them
+ * (model/execute/tune_plan.h); the others take the first. */
+#ifndef NEREID_PLANNER_PLAN_TILES_H
+#define NEREID_PLANNER_PLAN_TILES_H
+
+#include "graph/analysis/attention.h"
+#include "planner/fuse/fuse.h"
+#include "planner/plan/plan.h"
+
+typedef struct {
+  Graph *graph;
+  const Fusion *fusion;
+  bool all; /* the whole list, not the first alone */
+  bool gpu;
+} Tiles;
+
+enum { TILES_ROW_MAX = 8192 }; /* elements of a row that stays on chip */
+
+/* How many elements a tile may have: registers hold only so many values, and each node gives one
+ * for each element.  Rows that are sorted stay on chip whatever else is computed of them; nodes of
+ * which a program does a row have one element in a tile. */
+int64_t tiles_most(const Group *g, const StepCost *cost);
+
+/* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
+void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
+/* The kernel's text is for one shape; warps and stages are open. */
+void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s);
+
+#endif

@@ -1,0 +1,141 @@
+#include "planner/tiling/tiling.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* The model's figures, fitted to tiles of this list measured on an H200 (all times in us); other
+ * GPUs have other numbers of multiprocessors, which do other shares of that in a clock.  A
+ * multiprocessor holds several programs; a step of one, BK deep, takes at least its latency, and
+ * all steps together no less than the multiprocessor's rate allows. */
+typedef struct {
+  Tile tile;
+  double rate;  /* flops a us of one multiprocessor that runs this tile alone */
+  int resident; /* programs that fit one multiprocessor */
+} Candidate;
+
+static const double REACHED = 4.0 / 4.8; /* of the bandwidth */
+
+/* Parameters that the tiles of an operand type share. */
+typedef struct {
+  const Candidate *tiles;
+  int count;
+  double launch, epilogue, epilogue_area; /* us: of a kernel; of a program, and of its 128x128 */
+  double latency, overlap;                /* of a step: us of 64 in k; the share of its work */
+} Family;
+
+/* The first of each list is taken where sizes are open. */
+static const Candidate halves[] = {
+    {{64, 128, 64, 4, 3}, 4.16e6, 3},  {{128, 128, 64, 4, 3}, 5.69e6, 2},
+    {{128, 256, 64, 8, 3}, 7.79e6, 1}, {{128, 64, 64, 4, 4}, 3.84e6, 2},
+    {{64, 128, 128, 4, 3}, 8.1e6, 1},  {{64, 64, 64, 4, 4}, 2.81e6, 3},
+    {{64, 32, 128, 4, 4}, 2.6e6, 2},   {{32, 64, 64, 4, 4}, 1.62e6, 4},
+    {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
+    {{16, 32, 128, 4, 4}, 0.5e6, 3},
+};
+/* f32 is multiplied without tensor cores. */
+static const Candidate singles[] = {
+    {{64, 64, 32, 4, 3}, 0.110e6, 4},  {{128, 64, 32, 8, 3}, 0.110e6, 2},
+    {{32, 128, 32, 4, 3}, 0.117e6, 3}, {{32, 64, 32, 4, 3}, 0.101e6, 4},
+    {{32, 32, 32, 4, 3}, 0.085e6, 4},  {{16, 64, 32, 4, 3}, 0.085e6, 4},
+};
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+static const Family half_tiles = {halves, COUNT(halves), 4, 0, 2, 0.21, 0.77};
+static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
+
+static const Family *family(DType t) { return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles; }
+
+enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
+
+static double ceil_div(double a, double b) { return ceil(a / b); }
+
+static double larger_of(double a, double b) { return a > b ? a : b; }
+
+/* The time of a step of `n` programs on one multiprocessor. */
+static double step_time(const Candidate *c, const Product *p, double n) {
+  double rate = c->rate * peaks_of_processor(p->gpu, p->dtype);
+  double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
+  const Family *f = family(p->dtype);
+  return larger_of(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);
+}
+
+static double memory_time(const Product *p, double bytes) {
+  return bytes / (1e-6 * REACHED * p->gpu->bandwidth);
+}
+
+static double product_bytes(const Product *p) {
+  double element = dtype_bits(p->dtype) / 8;
+  return (double)p->batch * element *
+         ((double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n);
+}
+
+static double tile_time(const Candidate *c, const Product *p) {
+  double programs =
+      (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
+  double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
+  const Family *f = family(p->dtype);
+  double full = floor(rest / c->resident), time = f->launch;
+  double end = f->epilogue + f->epilogue_area * c->tile.bm * c->tile.bn / (128 * 128);
+  time += full * (steps * step_time(c, p, c->resident) + end);
+  rest -= full * c->resident;
+  if (rest > 0) time += steps * step_time(c, p, rest) + end;
+  return larger_of(time, f->launch + memory_time(p, product_bytes(p)));
+}
+
+static const Candidate *best(const Product *p, double *time) {
+  const Family *f = family(p->dtype);
+  const Candidate *list = f->tiles, *found = list;
+  *time = tile_time(list, p);
+  for (int i = 1; i < f->count; i++) {
+    double t = tile_time(&list[i], p);
+    if (t >= *time) continue;
+    *time = t;
+    found = &list[i];
+  }
+  return found;
+}
+
+int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
+  double times[TILING_MAX];
+  const Family *f = family(t);
+  const Candidate *list = f->tiles;
+  for (int i = 0; i < f->count; i++) {
+    int at = i;
+    double time = p ? tile_time(&list[i], p) : i;
+    for (; at > 0 && times[at - 1] > time; at--) {
+      times[at] = times[at - 1];
+      out[at] = out[at - 1];
+    }
+    times[at] = time;
+    out[at] = list[i].tile;
+  }
+  return f->count;
+}
+
+/* The parts are written in f32, and read by the kernel that adds them. */
+static double adding(const Product *p, int parts) {
+  double elements = (double)p->batch * (double)p->m * (double)p->n;
+  return family(p->dtype)->launch + memory_time(p, elements * (8.0 * parts + 2));
+}
+
+int tiling_parts(const Product *p) {
+  double time;
+  int parts = 1;
+  const Candidate *whole = best(p, &time);
+  if (p->k < 2 * LEAST_STEPS * whole->tile.bk) return 1;
+  for (int n = 2; n <= MAX_PARTS; n *= 2) {
+    double t;
+    Product part = *p;
+    if (p->k % n) break;
+    part.batch *= n;
+    part.k /= n;
+    const Candidate *c = best(&part, &t);
+    if (part.k < LEAST_STEPS * c->tile.bk) break;
+    t += adding(p, n);
+    if (t >= 0.95 * time) continue;
+    time = t;
+    parts = n;
+  }
+  return parts;
+}

@@ -1,0 +1,39 @@
+/* The tiles by which products of matrices are computed, chosen by a cost model.
+ *
+ * planner/tiling owns the cost models.  It takes the sizes and dtypes of a product and the peaks of
+ * a device, and gives tiles, the best first. */
+#ifndef NEREID_PLANNER_TILING_TILING_H
+#define NEREID_PLANNER_TILING_TILING_H
+
+#include <stdint.h>
+
+#include "runtime/device/peaks.h"
+
+/* `batch` products of [m, k] by [k, n], operands of one dtype, on that GPU. */
+typedef struct {
+  const DevicePeaks *gpu;
+  DType dtype;
+  int64_t batch, m, n, k;
+} Product;
+
+typedef struct {
+  int bm, bn, bk, warps, stages;
+} Tile;
+
+enum { TILING_MAX = 16 };
+
+/* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
+ * are open, and the first is one for all of them.  Returns how many. */
+int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
+
+/* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
+ * least, adding the parts included: a divisor of k, 1 for none. */
+int tiling_parts(const Product *p);
+
+/* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
+Tile tiling_cpu(const Product *p, int most_rows);
+/* The same where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
+ * divides k, which is known; m 0: open. */
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width);
+
+#endif

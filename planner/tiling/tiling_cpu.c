@@ -1,0 +1,82 @@
+/* The tiles by which a CPU computes products of matrices.
+ *
+ * A program copies its tiles of both operands into its nearest cache, step by step along k, and
+ * multiplies there, a few rows at a time: as many as divide BM, up to six.  With panels it reads
+ * both in place. */
+#include <math.h>
+
+#include "planner/tiling/tiling.h"
+
+/* The model's figures, in cycles of a core with two multiply-adds of 8 floats a cycle; fitted to
+ * products of one thread on a Zen 3.  They are for one vector of 8 elements. */
+static const double MULTIPLY_ADD = 0.6, COPY = 4, CARRY = 2 /* of sums, a step */, FINISH = 20;
+/* Cycles that a block of few rows waits for each of its multiply-adds. */
+static const double WAITS[] = {0, 4, 2, 1.2, 1, 1, 1};
+
+/* Programs are spread over as many processors as this, whatever machine compiles. */
+enum { PROCESSORS = 16, LANES = 8, ROWS_IN_BLOCK = 6, DEPTH = 64 };
+
+static const int row_counts[] = {128, 120, 112, 108, 100, 96, 84, 80, 72, 64, 60, 56,
+                                 50,  48,  44,  40,  36,  32, 28, 24, 20, 16, 12, 8};
+static const int column_counts[] = {64, 128, 32, 16};
+
+static int rows_in_block(int bm) {
+  int n = ROWS_IN_BLOCK;
+  while (bm % n) n--;
+  return n;
+}
+
+static double cpu_tile_time(const Tile *t, const Product *p) {
+  double acc = t->bm * t->bn / (double)LANES, depth = t->bk;
+  double step = acc * depth * MULTIPLY_ADD * WAITS[rows_in_block(t->bm)] + acc * CARRY;
+  step += COPY * depth * (t->bm + t->bn) / LANES;
+  double programs = (double)p->batch * ceil((double)p->m / t->bm) * ceil((double)p->n / t->bn);
+  double rounds = ceil(programs / PROCESSORS);
+  return rounds * (ceil((double)p->k / depth) * step + acc * FINISH);
+}
+
+Tile tiling_cpu(const Product *p, int most_rows) {
+  Tile best = {64, 64, DEPTH / 2, 1, 1};
+  double least = INFINITY;
+  for (size_t i = 0; p && i < sizeof row_counts / sizeof *row_counts; i++)
+    for (size_t j = 0; j < sizeof column_counts / sizeof *column_counts; j++) {
+      Tile t = {row_counts[i], column_counts[j], DEPTH, 1, 1};
+      double time = cpu_tile_time(&t, p);
+      if (t.bm > most_rows || t.bm * t.bn > most_rows * 64 || time >= least) continue;
+      best = t;
+      least = time;
+    }
+  return best;
+}
+
+/* ---- panels ---- */
+
+/* Rows of a program stay in the second cache for all panels; a panel comes from there or beyond. */
+enum { PANEL_ROWS_MAX = 64, PANEL_ROWS = 48, PANEL_DEPTH = 1024 };
+static const double PANEL_LOAD = 2;
+
+static int depth_of_panels(int64_t k) {
+  int64_t depth = k < PANEL_DEPTH ? k : PANEL_DEPTH;
+  while (k % depth) depth--;
+  return (int)depth;
+}
+
+static double panel_time(int bm, int64_t m, int64_t n, int64_t k, int width) {
+  double vectors = width / (double)LANES;
+  double rows = bm * vectors * MULTIPLY_ADD * WAITS[rows_in_block(bm)];
+  double programs = ceil((double)m / bm) * ceil((double)n / width);
+  return ceil(programs / PROCESSORS) *
+         ((double)k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
+}
+
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width) {
+  Tile best = {PANEL_ROWS, width, depth_of_panels(k), 1, 1};
+  double least = INFINITY;
+  for (size_t i = 0; m && i < sizeof row_counts / sizeof *row_counts; i++) {
+    double time = panel_time(row_counts[i], m, n, k, width);
+    if (row_counts[i] > PANEL_ROWS_MAX || time >= least) continue;
+    best.bm = row_counts[i];
+    least = time;
+  }
+  return best;
+}
