@@ -46,8 +46,16 @@ LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 EXTENSION_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,python/extension))
 PACKAGE_INFO = $B/python/nereid_compiler.dist-info
-PACKAGE_FILES := $(sort $(shell find python/nereid ! -name _version.py \( -name '*.py' -o \
-  -name '*.pyi' -o -name py.typed \)))
+PACKAGE_FILES := $(sort $(shell find python/nereid -type f \( -name '*.py' -o -name '*.pyi' -o \
+  -name py.typed \)))
+# Modules of signatures, and what they are made from.
+LANGUAGE_FILES := $(addprefix $B/python/nereid/language/,core.py standard.py math.py random.py \
+  extra/libdevice.py extra/cuda/__init__.py)
+LANGUAGE_FROM := $(wildcard python/generate/*.py) python/meanings.txt sema/value/builtins.h \
+  lang/base/dtype.h $(wildcard lang/std/*.py) $(wildcard python/nereid/language/*.py)
+# All files of the package that are no links to sources.
+PACKAGE_MADE := $B/python/nereid/_nereid.abi3.so $B/python/nereid/bin/nereid \
+  $B/python/nereid/_version.py $(LANGUAGE_FILES)
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard planner/kernels/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard planner/passes/rewrites/*.py))
@@ -60,8 +68,8 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h model/nereid_graph.h)
 
-.PHONY: all demo python check check-fast check-torch check-gpu bench stress stress-assertions \
-  fuzz fuzz-programs \
+.PHONY: all demo python package-made check check-fast check-torch check-gpu bench stress \
+  stress-assertions fuzz fuzz-programs \
   golden docs lint structure fmt install bundle wheel release clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -103,13 +111,19 @@ $B/libnereid.so: $B/nereid-internal.o $B/nereid.map
 # ---- the Python package ----
 
 # PYTHONPATH=build/python imports it: links to the sources, the extension, and the program.
-python: $(PACKAGE_FILES:python/%=$B/python/%) $B/python/nereid/_nereid.abi3.so \
-  $B/python/nereid/bin/nereid $B/python/nereid/_version.py $(PACKAGE_INFO)/entry_points.txt
+python: $(PACKAGE_FILES:python/%=$B/python/%) $(PACKAGE_MADE) $(PACKAGE_INFO)/entry_points.txt
 	@find -L $B/python/nereid -type l -delete # links to files that are gone
 
 $(PACKAGE_FILES:python/%=$B/python/%): $B/python/%: python/%
 	@mkdir -p $(@D)
 	ln -sfnr $< $@
+
+$(LANGUAGE_FILES) &: $(LANGUAGE_FROM)
+	$(or $(PYTHON),python3) python/generate/language.py $B/python/nereid/language
+
+# For setup.py, which copies them.
+package-made: $(PACKAGE_MADE)
+	@echo $(PACKAGE_MADE:$B/python/%=%) > $B/python/made
 
 # That of the distribution, which differs for different sources until there is a release.
 $B/python/nereid/_version.py: FORCE
@@ -342,7 +356,6 @@ golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune
 
 docs: all
 	@$(need_python) tests/project/docs.py --update
-	@$(need_python) tests/project/language.py --update
 	@$(TEST_ENV) $(need_python) tests/project/pages.py --update
 	@$(need_python) tests/project/pictures.py --update
 

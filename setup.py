@@ -10,7 +10,7 @@ they name its tools, and _PYTHON_HOST_PLATFORM=linux-aarch64 names it to setupto
 What the wheel contains is in build/python (Makefile, "the Python package"); this file copies it,
 and names the wheel after the C library that it needs.
 """
-import fcntl, os, pathlib, re, shutil, subprocess, sysconfig
+import fcntl, os, pathlib, re, shutil, subprocess, sys, sysconfig
 
 from setuptools import Extension, find_namespace_packages, setup
 from setuptools.command.build_ext import build_ext
@@ -25,7 +25,6 @@ except ImportError:  # before setuptools 70.1
 
 BUILD = pathlib.Path("build")
 BINARIES = ["nereid/_nereid.abi3.so", "nereid/bin/nereid"]
-MADE = [*BINARIES, "nereid/_version.py"]
 PASSED = ["CC", "CFLAGS", "CPPFLAGS", "LD", "LDFLAGS", "OBJCOPY", "GLIBC_FLOOR", "RE2C", "BISON",
           "PROTOC_C"]
 # Made by re2c, bison and protoc-c.
@@ -37,7 +36,7 @@ SYSTEM = re.compile(r"lib(c|m|dl|pthread)\.so\.\d+|ld-linux[\w-]*\.so\.\d+")
 
 def make(*targets):
     """Runs make; another build of the same folder waits."""
-    words = ["make", f"-j{os.cpu_count()}", *targets]
+    words = ["make", f"-j{os.cpu_count()}", f"PYTHON={sys.executable}", *targets]
     words += [f"{name}={os.environ[name]}" for name in PASSED if os.environ.get(name)]
     include = sysconfig.get_path("include")
     if os.path.exists(f"{include}/Python.h"):
@@ -54,6 +53,12 @@ def make(*targets):
                             "setup.sh packages` installs all that a build needs.") from None
 
 
+def made_names():
+    """The files of the package that `make package-made` made, which are no sources."""
+    names = BUILD / "python/made"
+    return names.read_text().split() if names.exists() else []
+
+
 class BuildPython(build_py):
     def run(self):
         # A module that was removed would stay there, and go into the wheel.
@@ -67,8 +72,8 @@ class BuildExtension(build_ext):
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
             raise ExecError("Nereid does not support Python without the global interpreter lock "
                             "yet: use the usual build of Python, such as python3.14")
-        make(*[f"{BUILD}/python/{name}" for name in MADE])
-        for name in MADE:
+        make("package-made")
+        for name in made_names():
             made = BUILD / "python" / name
             to = pathlib.Path("python" if self.inplace else self.build_lib, name)
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +84,7 @@ class BuildExtension(build_ext):
                 shutil.copy2(made, to)
 
     def get_outputs(self):
-        return [str(pathlib.Path(self.build_lib, name)) for name in MADE]
+        return [str(pathlib.Path(self.build_lib, name)) for name in made_names()]
 
     def get_output_mapping(self):
         return {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 
 from nereid.language.constant import (
-    CONSTEXPR_0,
     base_type,
     base_value,
     constexpr,
