@@ -175,7 +175,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def find_distributions(self, context=None):
         """`importlib.metadata.version("triton")` is that of triton.__version__."""
-        from importlib import metadata
+        from importlib import metadata  # which is slow to import
 
         class Distribution(metadata.Distribution):
             def read_text(self, filename):

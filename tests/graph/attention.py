@@ -4,7 +4,7 @@ case takes as many kernels of which kind as it should.
 
     attention.py [--devices interp,nest,cpu] [NAME...]      only cases whose name has a NAME
 """
-import argparse, math, os, pathlib, subprocess, sys, tempfile
+import argparse, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 

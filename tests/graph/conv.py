@@ -167,7 +167,6 @@ def sigmoid(x):
 
 
 def step(kind, x, h, c, u, bias):
-    n = h.shape[-1]
     if kind == "lstm":
         i, f, g, o = np.split(x + h @ u.T + bias, 4, -1)
         c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)

@@ -5,7 +5,7 @@ draws them, for which it needs `dot` of Graphviz.
 folders.dot is made from the includes between the folders of the sources.  Each X.svg is drawn from
 X.dot, whose checksum it has at its end.
 """
-import collections, hashlib, pathlib, re, runpy, shutil, subprocess, sys
+import collections, hashlib, pathlib, runpy, shutil, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs/pictures"

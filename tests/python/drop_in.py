@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nereid under the name of Triton: which module each name gives, what a missing one says, programs
 and tests that run so, and what torch asks of triton, where torch is installed."""
-import importlib.util, json, os, pathlib, subprocess, sys, tempfile
+import importlib.util, os, pathlib, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()

@@ -550,7 +550,6 @@ def test_kernels():
     refuse(uses_object, "'tensor' is a types.SimpleNamespace, which a kernel can't use")
     refuse(uses_module, "'os' has no attribute 'nothing'")
     refuse(uses_nothing, "'unknown_name' is not defined")
-    here = pathlib.Path(__file__)
     refuse(calls_deep, f"{fails.fn.__code__.co_filename}:{line_of('tl.store(x, missing)')}:17: "
                        "error: 'missing' is not defined")
     raises("an exception in a lookup", ZeroDivisionError, lambda: emit(uses_angry),

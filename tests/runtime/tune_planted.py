@@ -7,7 +7,7 @@ nobody behind.
 
 Without a GPU a fake driver takes its place, which knows what to do by the grid.
 """
-import argparse, json, os, pathlib, re, signal, sys, tempfile, time
+import argparse, json, pathlib, re, signal, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))

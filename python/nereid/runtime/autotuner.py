@@ -232,12 +232,6 @@ class Autotuner(KernelInterface):
             self._known[self._quick_key(args, kwargs)] = key
             return self.cache[key]
 
-    def _is_interpreted(self) -> bool:
-        fn = self.fn
-        while not hasattr(fn, "interpret") and hasattr(fn, "fn"):
-            fn = fn.fn
-        return getattr(fn, "interpret", False)
-
     def _tune(self, key: tuple, args: tuple, nargs: dict, kwargs: dict) -> None:
         if self._is_interpreted():  # no time of an interpreter tells anything
             self.cache[key] = self._pruned(nargs, kwargs)[0]

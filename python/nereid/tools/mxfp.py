@@ -5,6 +5,8 @@ They live in PyTorch's uint8 tensors, `data`, one element a byte.
 
 from __future__ import annotations
 
+import math
+
 # The magnitudes of E2M1 by code, without the sign in bit 3.
 _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _BIAS = 127
@@ -84,8 +86,6 @@ class MXScaleTensor(_Tensor):
 
     def random(self, low=None, high=None):
         """Powers of two in [low, high], which by default are all but the NaN."""
-        import math
-
         first = 0 if low is None else max(0, int(math.log2(low)) + _BIAS)
         last = _NAN - 1 if high is None else min(_NAN - 1, max(0, int(math.log2(high)) + _BIAS))
         assert first <= last, "`low` must not be above `high`"

@@ -21,7 +21,7 @@ from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.composites import composite_forms
 from nereid.torch_backend.constants import make_constants_in_place
-from nereid.torch_backend.cuda_graphs import forget
+from nereid.torch_backend.cuda_graphs import forget, recorded
 from nereid.torch_backend.decompositions import Decompositions
 from nereid.torch_backend.failures import (Original, Warnings, boxed, has_eager_form,
                                            may_be_caught)
@@ -75,8 +75,6 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         return StoredProgram(program)
     call = program.call
     if settings.cuda_graphs:
-        from nereid.torch_backend.cuda_graphs import recorded
-
         call = recorded(program, kind)
     call._boxed_call = True
     return call

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import operator
 import re
-from typing import Sequence
 
 import torch
 import torch.autograd.profiler as _profiler
