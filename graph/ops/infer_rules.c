@@ -166,13 +166,15 @@ void infer_rank(Infer *in, const ValueType *x, uint32_t least, uint32_t most) {
 
 /* ---- sizes ---- */
 
-Dim infer_unknown(Infer *in) {
-  Dims *d = in->g->dims;
+Dim infer_new_symbol(Graph *g) {
+  Dims *d = g->dims;
   for (uint32_t i = dims_symbols(d);; i++) {
-    Name name = pool_name(in->g->names, arena_printf(in->g->arena, "u%u", i));
-    if (!dims_symbol_named(d, name) && !graph_find(in->g, name)) return dim_symbol(d, name);
+    Name name = pool_name(g->names, arena_printf(g->arena, "u%u", i));
+    if (!dims_symbol_named(d, name) && !graph_find(g, name)) return dim_symbol(d, name);
   }
 }
+
+Dim infer_unknown(Infer *in) { return infer_new_symbol(in->g); }
 
 bool infer_may_equal(Graph *g, Dim a, Dim b) {
   if (a == b) return true;

@@ -67,6 +67,7 @@ void infer_rank(Infer *in, const ValueType *x, uint32_t least, uint32_t most);
 
 static inline Dim infer_const(Infer *in, int64_t value) { return dim_int(in->g->dims, value); }
 /* A symbol for a number that data decides. */
+Dim infer_new_symbol(Graph *g);
 Dim infer_unknown(Infer *in);
 /* Is there a value of the symbols that makes them equal? */
 bool infer_may_equal(Graph *g, Dim a, Dim b);

@@ -6,6 +6,7 @@
 #include "graph/analysis/loops.h"
 #include "graph/analysis/strided.h"
 #include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
 #include "planner/compile/step_cost.h"
 #include "planner/fuse/concat_slices.h"
 #include "planner/fuse/insert_copies.h"
@@ -455,26 +456,49 @@ static bool dim_has_symbol(Dim x, Dim symbol) {
   return found;
 }
 
-/* Does an input, or a read, say what it is? */
-static bool is_said(const Compiler *c, Dim symbol) {
-  for (size_t i = 0; i < c->reads.len; i++)
-    if (c->reads.data[i].symbol == symbol) return true;
-  for (const Node *n = c->g->first; n; n = n->next)
-    for (uint32_t i = 0; n->kind == NODE_INPUT && i < n->type.rank; i++)
+/* Does an input say what it is? */
+static bool is_given(const Compiler *c, Dim symbol) {
+  for (const Node *n = c->g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT) continue;
+    if (n->type.kind == VALUE_INT && n->type.value && dim_has_symbol(n->type.value, symbol))
+      return true;
+    for (uint32_t i = 0; i < n->type.rank; i++)
       if (dim_has_symbol(n->type.shape[i], symbol)) return true;
+  }
   return false;
+}
+
+/* The read that says what it is; NULL: there is none. */
+static const PlanRead *read_of(const Compiler *c, Dim symbol) {
+  for (size_t i = 0; i < c->reads.len; i++)
+    if (c->reads.data[i].symbol == symbol) return &c->reads.data[i];
+  return NULL;
+}
+
+/* The symbol that the count is read as.  A size that is known, or that another count says, has a
+ * symbol of its own, which each run takes to be equal; NULL: an input says what the size is. */
+static Dim symbol_of_count(Compiler *c, const Node *n, uint32_t buffer) {
+  Dim size = n->type.shape[0];
+  const PlanRead *same = read_of(c, size);
+  bool known = size->kind != DIM_SYMBOL || same;
+  if (!known) return is_given(c, size) ? NULL : size;
+  if (same && same->buffer == buffer) return NULL;
+  Dim symbol = infer_new_symbol(c->g);
+  SizeRelation equal = {symbol, size, n->name, SIZES_EQUAL};
+  vec_push(c->g->arena, &c->g->relations, equal);
+  return symbol;
 }
 
 /* Those whose count is there before the group of that number runs. */
 static void add_reads(Compiler *c, uint32_t number) {
   for (size_t i = 0; i < c->fusion->reads.len; i++) {
     const FusionRead *r = &c->fusion->reads.data[i];
-    Dim symbol = r->node->type.shape[0];
-    if (r->number != number || symbol->kind != DIM_SYMBOL || is_said(c, symbol)) continue;
-    PlanRead read = {.symbol = symbol, .step = (uint32_t)c->steps.len};
-    read.most = r->node->args[0].node->type.shape[0];
+    if (r->number != number) continue;
+    PlanRead read = {.step = (uint32_t)c->steps.len};
     read.buffer = node_buffer(c, r->node->args[1].node);
-    vec_push(c->g->arena, &c->reads, read);
+    read.symbol = symbol_of_count(c, r->node, read.buffer);
+    read.most = r->node->args[0].node->type.shape[0];
+    if (read.symbol) vec_push(c->g->arena, &c->reads, read);
   }
 }
 

@@ -123,6 +123,13 @@ def check_memory():
     """Views, orders of axes, writes."""
     x = randn(4, 16)
     check("views of inputs", lambda x: (x.t(), x[:, 2:4], x.expand(3, 4, 16), x.view(2, 2, 16)), x)
+    check("views of inputs of open sizes", lambda x, n: (x[1], x[:, 2:4], x[1:].t(), x[n], x + 1),
+          x, -2, dynamic=True)
+    check("views of an input with gaps", lambda x: (x[1], x[:, 2:4], x + 1), randn(4, 32)[:, ::2],
+          dynamic=True)
+    check("views of results of open sizes", lambda x: (x * 2)[1:].split(1), x, dynamic=True)
+    check("views of results with gradients", lambda x: (lambda y: (y, y[1], y[:, 2:]))(x * 2),
+          randn(4, 16, grad=True), dynamic=True, train=True)
     check("views of results", lambda x: ((x + 1).t(), (x * 2)[1:3], (x * 3).chunk(2, 1)), x)
     check("parts", lambda x: list(x.split(5, 1)), x)
     check("a write", lambda x: (x.add_(1), x * 2)[1], x)

@@ -131,6 +131,85 @@ def check_data():
     tally.check(unchecked(torch.tensor([6, 6]), torch.tensor([0, 2]))[1] == 3, "unchecked")
 
 
+def counts():
+    """{name: (function, masks that are right, masks that are wrong)}: sizes that data decides."""
+    y = torch.arange(6.0)
+    two, three, one, none = (torch.arange(6) < n for n in (2, 3, 1, 0))
+
+    def checked(m):
+        places = m.nonzero()
+        torch._check(places.shape[0] == 2)
+        return places * 2
+
+    def checked_number(m):
+        n = m.sum().item()
+        torch._check(n == 2)
+        return y[:1] * n
+
+    def written(m):
+        z = y.clone()
+        z[m] = torch.ones(2)
+        return z
+
+    return {
+        "view": (lambda m: y[m].view(2, 1), [two], [three]),
+        "view of twos": (lambda m: (y[m] * 2).view(-1, 2) + 1, [two], [three]),
+        "expand": (lambda m: y[m].expand(3, 2) + 1, [two], [three]),
+        "split": (lambda m: y[m].split([1, 1])[0] + 1, [two], [three]),
+        "add a known size": (lambda m: y[m] + torch.ones(2), [two], [three]),
+        "add another mask": (lambda m, n: y[m] + y[n], [two, two], [two, three]),
+        "add nothing": (lambda m, n: y[m] + y[n], [two, two], [none, three]),
+        "cat": (lambda m: torch.cat([y[m].unsqueeze(1), torch.ones(2, 1)], 1), [two], [three]),
+        "stack": (lambda m, n: torch.stack([y[m], y[n]]), [two, two], [two, three]),
+        "product": (lambda m: y[m].view(1, -1) @ torch.ones(2, 2), [two], [three]),
+        "where": (lambda m: torch.where(y[:2] > 0, y[m], 0.0), [two], [three]),
+        "index_put": (lambda m: y.index_put((torch.tensor([0, 1]),), y[m]), [two], [three]),
+        "too few values": (lambda m: y.index_put((m,), torch.ones(2)), [two], [three]),
+        "too many values": (lambda m: y.index_put((m,), torch.ones(2)), [two], [none]),
+        "x[mask] = values": (written, [two], [three]),
+        "masked_scatter": (lambda m: y.masked_scatter(m, y[:2]), [two], [three]),
+        "nonzero": (lambda m: m.nonzero().view(2) + 1, [two], [three]),
+        "unique": (lambda m: torch.unique(y * m).view(2, 1), [two], [three]),
+        "narrow": (lambda m: y[m].narrow(0, 0, 2) + 1, [two], [one]),
+        "_check of nonzero": (checked, [two], [three]),
+        "_check of item": (checked_number, [two], [three]),
+    }
+
+
+def check_counts():
+    """A count that contradicts another size, or a check, is an error."""
+    for name, (function, right, wrong) in counts().items():
+        torch._dynamo.reset()
+        call = torch.compile(function, backend="nereid", fullgraph=True)
+        tally.check(torch.equal(call(*right), function(*right)), f"{name}: right counts")
+        got, want = error_of(call, *wrong), error_of(function, *wrong)
+        tally.check(want is not None and isinstance(got, (type(want), RuntimeError, IndexError)),
+                    f"{name}: {got!r}, not {want!r}")
+        tally.check(torch.equal(call(*right), function(*right)), f"{name}: right counts again")
+
+
+def check_counts_of_one():
+    """A call with a count that eager mode broadcasts is PyTorch's."""
+    x = torch.arange(6.0)
+    one, two, three = (torch.arange(6) < n for n in (1, 2, 3))
+    calls = {
+        "broadcast": (lambda m, n: x[m] + x[n], (one, two)),
+        "squeeze": (lambda m, n: x[m].squeeze(0) * x[n][0], (one, two)),
+    }
+    for name, (function, masks) in calls.items():
+        torch._dynamo.reset()
+        call = torch.compile(function, backend="nereid", fullgraph=True)
+        for m, n in ((two, two), masks, masks, (three, three)):
+            tally.check(torch.equal(call(m, n), function(m, n)), f"{name} of one")
+    torch._dynamo.reset()
+    call = torch.compile(lambda w, m, n: (w[m] * x[n]).sum(), backend="nereid", fullgraph=True)
+    for m, n in ((two, two), (one, three), (three, three)):
+        w = torch.ones(6, requires_grad=True)
+        call(w, m, n).backward()
+        want = torch.where(m, x[n].sum() if m.sum() == 1 else x, 0)
+        tally.check(torch.equal(w.grad, want), f"gradients of {m.sum()}: {w.grad}")
+
+
 def check_training():
     """The forward pass ends with the error."""
     torch._dynamo.reset()
@@ -149,6 +228,10 @@ def main():
     logging.disable(logging.CRITICAL)
     check_arguments()
     check_data()
+    torch._dynamo.config.capture_scalar_outputs = True
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+    check_counts()
+    check_counts_of_one()
     check_training()
     return tally.report()
 

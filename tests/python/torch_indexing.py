@@ -7,8 +7,8 @@ gradients, what is written, and which results share memory.
     torch_indexing.py --only 17,18 --seed S          these programs, as one graph
 
 Program i of a seed is a function of both.  Forty are a graph; of one that fails, the programs
-are tried alone.  What fails with backend aot_eager too is told, and no failure of ours.  A process
-that dies is one, and the programs after it go on.
+are tried alone.  What fails with PyTorch's backends aot_eager or aot_eager_decomp_partition too is
+told, and no failure of ours.  A process that dies is one, and the programs after it go on.
 """
 import argparse, importlib.util, json, os, pathlib, subprocess, sys, threading
 from concurrent.futures import ThreadPoolExecutor
@@ -184,7 +184,7 @@ class Runner:
         if not problems:
             return []
         if len(numbers) == 1:
-            return [(numbers, *problems.values(), bool(self.problems(numbers, "aot_eager")))]
+            return [(numbers, *problems.values(), self.is_others(numbers))]
         tried = numbers if None in problems else problems
         found = [failure for i in tried for failure in self.failures([i])]
         if found:
@@ -193,7 +193,11 @@ class Runner:
         half = len(numbers) // 2
         parts = [part for part in (numbers[:half], numbers[half:]) if self.problems(part)]
         return self.failures(parts[0]) if parts else [
-            (numbers, f"together: {problems}", bool(self.problems(numbers, "aot_eager")))]
+            (numbers, f"together: {problems}", self.is_others(numbers))]
+
+    def is_others(self, numbers):
+        return any(self.problems(numbers, backend)
+                   for backend in ("aot_eager", "aot_eager_decomp_partition"))
 
     def text(self, numbers):
         program = self.program(numbers[0])

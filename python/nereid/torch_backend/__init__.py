@@ -21,6 +21,7 @@ from nereid.torch_backend import log
 from nereid.torch_backend.attention import keep_attention, repeat_masks
 from nereid.torch_backend.composites import composite_forms
 from nereid.torch_backend.constants import make_constants_in_place
+from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.cuda_graphs import forget, recorded
 from nereid.torch_backend.decompositions import Decompositions
 from nereid.torch_backend.failures import (Original, Warnings, boxed, has_eager_form,
@@ -163,13 +164,23 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
     return function
 
 
+def _guard_signs(inputs) -> None:
+    """A graph's numbers have a sign: sizes are never negative in Nereid's texts, so that a negative
+    number is a constant, which calls are guarded for."""
+    for value in inputs:
+        if isinstance(value, torch.SymInt) and value.node.has_hint() and not value >= 0:
+            int(value)
+
+
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             options: dict | None = None, recorder=None) -> Callable:
     """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
     settings = settings_of(mode, options)
     original, warnings = Original(module), Warnings()
     try:
-        return _differentiate(module, inputs, settings, recorder, warnings)
+        _guard_signs(inputs)
+        function = _differentiate(module, inputs, settings, recorder, warnings)
+        return repeated_by_pytorch(function, original, warnings)
     except Exception as error:
         if settings.verify or not may_be_caught(error):
             raise

@@ -12,6 +12,8 @@ import functools
 
 import torch
 
+from nereid.torch_backend.layout import is_known
+
 aten = torch.ops.aten
 
 # Operators whose numbers PyTorch checks as it computes.
@@ -173,7 +175,33 @@ def _check_rates(self, num_samples, replacement=False, *, generator=None) -> Non
     _demand(self.sum(-1) > 0, "invalid multinomial distribution (sum of probabilities <= 0)")
 
 
+def _check_put(self, indices, values, accumulate=False) -> None:
+    """Values for a mask are as many as it has places; a kernel finds where there are too few."""
+    masks = [(axis, x) for axis, x in enumerate(indices) if x is not None]
+    if len(masks) != 1 or masks[0][1].dtype not in (torch.bool, torch.uint8):
+        return
+    (before, mask), = masks
+    axis = values.dim() - 1 - (self.dim() - before - mask.dim())
+    if axis < 0 or not mask.dim():
+        return
+    size = values.shape[axis]
+    if isinstance(size, int) and size == 1 or _is_count_of(mask, size):
+        return
+    count = (mask != 0).sum()
+    one = isinstance(size, torch.SymInt) and aten.scalar_tensor.default(
+        size, dtype=torch.int64, device=mask.device) == 1
+    _demand((count == size) | one, "shape mismatch: the values can't be broadcast to the places "
+            "where a mask holds")
+
+
+def _is_count_of(mask, size) -> bool:
+    """Is it the size that `nonzero` of that mask has?"""
+    known = getattr(mask, "nonzero_memo", None)
+    return known is not None and isinstance(size, torch.SymInt) and is_known(known == size)
+
+
 _DATA = {
+    aten.index_put.default: _check_put,
     aten.div.Tensor_mode: _check_divisor, aten.floor_divide.default: _check_divisor,
     aten.remainder.Tensor: _check_divisor, aten.remainder.Scalar_Tensor: _check_divisor,
     aten.fmod.Tensor: _check_divisor,

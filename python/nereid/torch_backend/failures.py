@@ -46,6 +46,12 @@ class Original:
     def has_eager_form(self) -> bool:
         return all(has_eager_form(graph) for _, graph in self.graphs)
 
+    @property
+    def decides_sizes(self) -> bool:
+        """Does data decide sizes of tensors, or numbers, in them?"""
+        return any(node.meta.get("unbacked_bindings")
+                   for _, graph in self.graphs for node in graph.nodes)
+
     def function(self) -> Callable:
         """What runs them, by PyTorch."""
         for part, graph in self.graphs:
@@ -103,7 +109,13 @@ class Warnings:
     """One for each graph of TorchDynamo, whose forward and backward may fail both."""
 
     def __init__(self):
-        self.told = False
+        self.told = self.repeated = False
+
+    def repeat(self, error: BaseException) -> None:
+        """Of the first call that can't run as compiled."""
+        level, self.repeated = (logging.INFO if self.repeated else logging.WARNING), True
+        log.log(level, "the data contradicts sizes that a graph was compiled for, and PyTorch runs "
+                "the call: %s", error)
 
     def warn(self, error: BaseException, graph: torch.fx.Graph, what: str) -> None:
         ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""

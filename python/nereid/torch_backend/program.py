@@ -515,6 +515,20 @@ class _Writer:
     def _bind_sizes(self, node) -> None:
         for symbol, path in decided_sizes(node, self.program.shape_env).items():
             self._line(f"{symbol} = {self._path(self._name(node), path)}")
+            self._check_decided(symbol)
+
+    def _check_decided(self, symbol) -> None:
+        """What PyTorch found out about the size while it made the graph: that it is a number, or
+        between two.  A segment checks what it counts itself."""
+        known = self.program.shape_env.replace(symbol)
+        claims = [f"{symbol} == {known}"] if known.is_number else []
+        limits = self.program.shape_env.var_to_range.get(symbol)
+        if not claims and limits is not None:
+            claims += [f"{symbol} >= {limits.lower}"] if limits.lower.is_finite else []
+            claims += [f"{symbol} <= {limits.upper}"] if limits.upper.is_finite else []
+        for claim in claims:
+            self._line(f"if not {claim}:")
+            self._line(f"    raise RuntimeError({f'sizes contradict {claim}'!r})")
 
     def _bind_sizes_of(self, node, plan: SegmentPlan) -> None:
         """The same, of a segment's node, by its outputs' shapes; of some nobody wants to know."""

@@ -154,16 +154,21 @@ class SegmentPlan:
                     return base, axis
         return None
 
-    @staticmethod
-    def _holds(base, node) -> bool:
+    def _holds(self, base, node) -> bool:
+        """Is the node's value a view of the tensor that the base is when the program runs?  What
+        is a view for PyTorch must be one: AOTAutograd makes views of inputs again by the places of
+        those that it gets."""
         of, value = base.meta["val"], node.meta["val"]
-        if memory_order(of.shape, of.stride()) is None or of.dtype != value.dtype:
+        if of.dtype != value.dtype:
             return False
         if (of.is_conj(), of.is_neg()) != (value.is_conj(), value.is_neg()):
             return False  # PyTorch's bits on the same memory, which ours has no part of
+        if base not in self.inside:
+            return True
         at = value.storage_offset() - of.storage_offset()
-        return is_known(at >= 0) and is_known(
-            at + extent(value.shape, value.stride()) <= of.numel())
+        beyond = is_known(at < 0) or is_known(
+            at + extent(value.shape, value.stride()) > of.numel())
+        return memory_order(of.shape, of.stride()) is not None and not beyond
 
     def text(self) -> tuple[str, Text]:
         """The text of the graph, once outputs are chosen."""
