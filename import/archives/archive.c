@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "graph/messages.h"
 #include "import/archives/map.h"
+#include "import/messages.h"
 
 enum { NAME_MAX_BYTES = 1024, ENTRIES_MAX = 1 << 20 };
 

@@ -1,7 +1,7 @@
 /* Attributes of nodes.  Each that is asked for is noted: onnx_check_asked names the others. */
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 enum { FLOAT = 1, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS, ASKED_MAX = 64 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 /* ---- what cannot be ---- */

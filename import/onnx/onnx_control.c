@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 /* Turns of loops are written out; this many at most. */

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "graph/messages.h"
 #include "import/archives/map.h"
+#include "import/messages.h"
 #include "import/onnx/onnx.pb-c.h"
 
 typedef struct {

@@ -3,6 +3,7 @@
 
 #include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 /* ---- types ---- */

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "graph/builders/node_builder.h"
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 #include "lang/interp/interp.h"
 #include "runtime/support/array.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 
 /* ---- tensors of the file ---- */

@@ -1,8 +1,8 @@
 /* Arguments: a union of one key, which says what kind it is. */
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 
 /* ---- single values ---- */

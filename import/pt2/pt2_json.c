@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 
 bool pt2_fail(Pt2 *r, const char *fmt, ...) {

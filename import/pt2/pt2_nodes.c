@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/ir/python_words.h"
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 #include "import/text/complex_number.h"
 

@@ -10,8 +10,8 @@
  * Under a condition indices are 0 where the graph would not run, so that no check fails there. */
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 #include "lang/interp/interp.h"
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 #include "import/pt2/sympy.h"
 

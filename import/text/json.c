@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "lang/base/strings.h"
 
 /* Members in order; of more than a few, slots by hash, 1 + the member's number, 0 for none. */

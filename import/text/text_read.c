@@ -6,6 +6,7 @@
 #include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/ops.h"
+#include "import/messages.h"
 #include "import/text/complex_number.h"
 #include "import/text/text_forms.h"
 #include "parser/ast.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "graph/messages.h"
 #include "lower/target/machine.h"
 #include "model/aot/project_state.h"
+#include "model/messages.h"
 #include "planner/compile/buffer_weight.h"
 #include "planner/kernels/template_fill.h"
 #include "planner/plan/buffer_pool.h"

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "graph/messages.h"
 #include "model/aot/project_state.h"
+#include "model/messages.h"
 #include "runtime/messages.h"
 
 /* The list of files of a build, by which a later build recognizes its folder. */

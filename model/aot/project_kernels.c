@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "graph/messages.h"
 #include "model/aot/project_state.h"
+#include "model/messages.h"
 #include "runtime/device/assembler.h"
 #include "runtime/image/image.h"
 #include "runtime/messages.h"

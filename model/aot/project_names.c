@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "graph/ir/python_words.h"
-#include "graph/messages.h"
 #include "model/aot/project_state.h"
+#include "model/messages.h"
 
 enum { NAME_MAX_ = 32 };
 

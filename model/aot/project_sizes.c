@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/aot/project_state.h"
+#include "model/messages.h"
 #include "planner/plan/buffer_pool.h"
 
 /* ---- all expressions of a plan ---- */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/api/api.h"
 #include "model/execute/library_calls.h"
 #include "model/execute/tune_plan.h"
+#include "model/messages.h"
 #include "runtime/device/device.h"
 #include "runtime/device/timing.h"
 #include "runtime/messages.h"

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/aot/project.h"
 #include "model/api/api.h"
 #include "model/execute/tune_plan.h"
+#include "model/messages.h"
 #include "runtime/device/device.h"
 
 /* The target of the GPU that is here, else the CPU. */

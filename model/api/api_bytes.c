@@ -22,9 +22,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "graph/messages.h"
 #include "import/archives/map.h"
 #include "model/api/api.h"
+#include "model/messages.h"
 #include "planner/compile/buffer_weight.h"
 #include "planner/plan/plan.h"
 #include "runtime/device/assembler.h"

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "lang/tile/scalar.h"
 #include "model/api/api.h"
 #include "model/execute/compare_plans.h"
+#include "model/messages.h"
+#include "planner/messages.h"
 #include "runtime/support/array.h"
 
 enum { SIZE_MOST = 1024 }; /* of sizes that the model leaves open, as for kernels */

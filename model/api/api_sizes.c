@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/api/api.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"

@@ -13,6 +13,7 @@
 #include "import/onnx/onnx.h"
 #include "import/pt2/pt2.h"
 #include "model/api/api.h"
+#include "model/messages.h"
 #include "model/report/dot.h"
 #include "model/report/dump.h"
 #include "model/report/explain.h"

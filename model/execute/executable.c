@@ -1,8 +1,8 @@
 /* Plans on a device: kernels, and the state that all executions share. */
 #include <stdlib.h>
 
-#include "graph/messages.h"
 #include "model/execute/execute_state.h"
+#include "model/messages.h"
 #include "model/report/dump.h"
 
 /* Devices that take one launch as well as many run as in mode default. */

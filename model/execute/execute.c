@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/execute/execute_state.h"
 #include "model/execute/library_calls.h"
+#include "model/messages.h"
 #include "model/report/dump.h"
+#include "planner/messages.h"
 #include "runtime/device/device.h"
 #include "runtime/support/array.h"
 

@@ -2,10 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "lang/interp/interp.h"
 #include "model/execute/execute_state.h"
+#include "model/messages.h"
 #include "planner/compile/buffer_weight.h"
+#include "planner/messages.h"
 #include "planner/plan/memory_report.h"
 #include "runtime/support/array.h"
 

@@ -5,8 +5,8 @@
  * than what is alive. */
 #include <string.h>
 
-#include "graph/messages.h"
 #include "model/execute/execute_state.h"
+#include "model/messages.h"
 
 /* Sizes that data decides, and loops, need all of the memory before the steps. */
 bool execute_may_lend(const Execution *e) {

@@ -1,6 +1,6 @@
 #include "model/execute/library_calls.h"
 
-#include "graph/messages.h"
+#include "planner/messages.h"
 #include "runtime/support/error.h"
 
 /* The buffer that is that argument; NULL: there is none. */

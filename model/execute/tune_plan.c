@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "graph/messages.h"
+#include "model/messages.h"
 #include "planner/compile/plan_kernels.h"
+#include "planner/messages.h"
 #include "runtime/device/device.h"
 #include "runtime/messages.h"
 #include "runtime/search/search.h"

@@ -1,6 +1,7 @@
 #include "planner/compile/buffer_weight.h"
 
 #include "graph/messages.h"
+#include "planner/messages.h"
 #include "runtime/support/error.h"
 
 static bool weight_fits_dtype(const Weight *w, const PlanBuffer *b) {

@@ -13,6 +13,7 @@
 #include "planner/kernels/buffer_reuse.h"
 #include "planner/kernels/helpers.h"
 #include "planner/kernels/source_functions.h"
+#include "planner/messages.h"
 #include "planner/passes.h"
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"

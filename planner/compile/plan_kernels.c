@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "planner/compile/stages.h"
+#include "planner/messages.h"
 #include "runtime/compile/code_key.h"
 #include "runtime/device/device.h"
 #include "runtime/messages.h"

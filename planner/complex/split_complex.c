@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "graph/analysis/dce.h"
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 #include "planner/complex/complex.h"
+#include "planner/messages.h"
 #include "planner/passes.h"
 
 static const struct {

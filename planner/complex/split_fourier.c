@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "graph/infer/transform_axes.h"
-#include "graph/messages.h"
 #include "planner/complex/fourier.h"
+#include "planner/messages.h"
 
 /* ---- scaling ---- */
 

@@ -7,6 +7,7 @@
 #include "graph/analysis/attention_mask.h"
 #include "graph/messages.h"
 #include "planner/decompose/decompose.h"
+#include "planner/messages.h"
 #include "runtime/device/peaks.h"
 
 /* ---- scaled_dot_product_attention as nereid.attention, which has a kernel of its own ---- */

@@ -2,8 +2,8 @@
  * index_select, index.Tensor, or a choice by a mask. */
 #include <string.h>
 
-#include "graph/messages.h"
 #include "planner/decompose/decompose.h"
+#include "planner/messages.h"
 
 static Node *select_index(Build *b, Node *x, uint32_t axis, Node *index) {
   return build(b, OP_aten_index_select_default,

@@ -3,8 +3,8 @@
 #include <float.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "planner/decompose/decompose.h"
+#include "planner/messages.h"
 
 static Node *rsqrt_of(Build *b, Node *var, double eps) {
   return build_op1(b, OP_aten_rsqrt_default,

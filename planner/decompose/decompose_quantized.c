@@ -5,6 +5,7 @@
 
 #include "graph/messages.h"
 #include "planner/decompose/decompose.h"
+#include "planner/messages.h"
 
 /* ---- products ---- */
 

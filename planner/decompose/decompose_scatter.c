@@ -8,9 +8,9 @@
  *             and takes the value from it */
 #include <string.h>
 
-#include "graph/messages.h"
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/scatter.h"
+#include "planner/messages.h"
 
 static Node *scatter_at(Build *b, Node *to, Node *indices, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};

@@ -8,10 +8,10 @@
 #include "graph/analysis/element_value.h"
 #include "graph/analysis/gather.h"
 #include "graph/builders/node_builder.h"
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 #include "lang/tile/scalar.h"
 #include "planner/fuse/concat_slices.h"
+#include "planner/messages.h"
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "graph/builders/node_builder.h"
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "planner/messages.h"
 #include "planner/passes.h"
 
 typedef struct {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
+#include "planner/messages.h"
 
 /* Facts of a node of the original graph, by id. */
 typedef struct {

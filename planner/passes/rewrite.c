@@ -7,7 +7,7 @@
 
 #include "graph/analysis/dce.h"
 #include "graph/builders/node_builder.h"
-#include "graph/messages.h"
+#include "planner/messages.h"
 #include "planner/passes.h"
 #include "planner/passes/rewrites.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
+#include "planner/messages.h"
 #include "planner/passes/rewrite.h"
 
 typedef struct {

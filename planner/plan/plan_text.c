@@ -9,6 +9,7 @@
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/ops.h"
 #include "lang/base/irtext.h"
+#include "planner/messages.h"
 #include "planner/plan/call.h"
 
 typedef struct {

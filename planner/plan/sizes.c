@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/messages.h"
+#include "planner/messages.h"
 #include "runtime/support/array.h"
 #include "runtime/support/error.h"
 

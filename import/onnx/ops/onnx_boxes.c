@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/builders/boxes_builder.h"
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 /* ---- NonMaxSuppression ---- */

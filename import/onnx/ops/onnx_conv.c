@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/ops/onnx_window.h"
 
 static Node *build_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, Node *bias,

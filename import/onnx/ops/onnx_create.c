@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 void onnx_op_constant(OnnxCall *c) {

@@ -1,7 +1,7 @@
 /* Losses over classes, which are axis 1. */
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 /* The elements of x along axis 1 at the indices that `index` says, without that axis. */

@@ -1,7 +1,7 @@
 /* TfIdfVectorizer: how often n-grams of a list occur in rows of numbers. */
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 enum { LENGTH_MAX = 16, SKIPS_MAX = 256 };

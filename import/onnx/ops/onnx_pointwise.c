@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 /* Old exporters put these in: lists of values that they overwrite, and whether it is a test. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 enum { STEPS_MAX = 1024, GATES_MAX = 4, ACTIVATIONS_MAX = 3 };

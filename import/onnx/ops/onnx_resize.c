@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 enum { TAPS_MAX = 64 };

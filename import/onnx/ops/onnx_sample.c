@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/ops/onnx_window.h"
 
 static int64_t enum_attribute(OnnxCall *c, const char *attribute, const char *const *names,

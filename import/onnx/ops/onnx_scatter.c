@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 /* Coordinate `k` of each index, from the last axis of the indices; negative ones count from the

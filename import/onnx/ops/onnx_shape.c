@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 static Arg dims_arg(OnnxCall *c, uint32_t n, const Dim *dims) {

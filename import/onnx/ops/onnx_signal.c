@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 enum { TABLE_MAX = 1 << 22 };

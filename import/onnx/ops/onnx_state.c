@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/messages.h"
+#include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
 /* ---- CausalConvWithState ---- */

@@ -1,7 +1,9 @@
-#include "graph/messages.h"
 #include "import/onnx/ops/onnx_window.h"
 
 #include <string.h>
+
+#include "graph/messages.h"
+#include "import/messages.h"
 
 /* The part of an axis that one window spans. */
 static int64_t span_of(const OnnxWindow *w, uint32_t i) {

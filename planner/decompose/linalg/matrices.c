@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/matrix_functions.h"
+#include "planner/messages.h"
 
 Batch batch_of(Build *b, const Node *a) {
   Batch batch = {.rank = rank_of(a) - 2};
