@@ -15,11 +15,6 @@
 
 #include "graph/ir/graph.h"
 
-/* Reads a graph from a source of `d`, also one that print(graph) wrote (import/text/text_forms.h);
- * NULL after errors.  Types are what annotations say,
- * VALUE_UNKNOWN where there is none. */
-Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);
-
 void graph_print(Text *out, const Graph *g);
 /* One CALL or GETITEM, as `name: "type" = value`. */
 void graph_print_node(Text *out, const Node *n);

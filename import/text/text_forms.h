@@ -1,4 +1,5 @@
-/* Two forms of graphs that PyTorch prints and that are no Python.
+/* The reader of graphs as text (graph/ops/graph_text.h), and two forms that PyTorch prints and that
+ * are no Python:
  *
  *   graph():                                            what print(graph) writes
  *       %x : [num_users=1] = placeholder[target=x]
@@ -20,9 +21,11 @@
 #ifndef NEREID_IMPORT_TEXT_TEXT_FORMS_H
 #define NEREID_IMPORT_TEXT_TEXT_FORMS_H
 
-#include <stdbool.h>
+#include "graph/ir/graph.h"
 
-#include "lang/base/arena.h"
+/* Reads a graph from a source of `d`; NULL after errors.  Types are what annotations say,
+ * VALUE_UNKNOWN where there is none. */
+Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 typedef enum { FORM_PYTHON, FORM_LISTING, FORM_LAMBDA } TextForm;
 

@@ -12,6 +12,7 @@
 #include "graph/ops/infer.h"
 #include "import/onnx/onnx.h"
 #include "import/pt2/pt2.h"
+#include "import/text/text_forms.h"
 #include "model/api/api.h"
 #include "model/messages.h"
 #include "model/report/dot.h"

@@ -4,6 +4,7 @@
 
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "import/text/text_forms.h"
 #include "planner/compile/compile_plan.h"
 #include "planner/passes.h"
 #include "planner/passes/retype.h"

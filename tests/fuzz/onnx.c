@@ -10,6 +10,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
 #include "import/onnx/onnx.h"
+#include "import/text/text_forms.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

@@ -8,6 +8,7 @@
 
 #include "graph/ops/graph_text.h"
 #include "import/pt2/pt2.h"
+#include "import/text/text_forms.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

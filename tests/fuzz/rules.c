@@ -3,6 +3,7 @@
 
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "import/text/text_forms.h"
 #include "planner/passes.h"
 #include "tests/fuzz/common/fuzz.h"
 

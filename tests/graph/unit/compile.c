@@ -1,10 +1,10 @@
 /* What a caller can pass to a model and get from it, where text can't say it. */
+#include "import/text/text_forms.h"
 #include "planner/compile/compile_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
 #include "model/api/model_api.h"
 #include "tests/support/tally.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "import/text/text_forms.h"
 #include "model/report/explain.h"
 #include "planner/compile/compile_plan.h"
 #include "tests/support/tally.h"

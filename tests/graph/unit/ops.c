@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
+#include "import/text/text_forms.h"
 #include "tests/support/tally.h"
 
 typedef struct {

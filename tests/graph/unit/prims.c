@@ -13,6 +13,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/prims.h"
+#include "import/text/text_forms.h"
 #include "tests/support/tally.h"
 
 typedef struct {
