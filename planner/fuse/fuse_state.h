@@ -1,17 +1,93 @@
-/* The insides of fusion that fuse.c and fuse_uses.c share. */
+/* The insides of fusion:
+ *
+ *   domains.c  the rows and columns of groups, and the index of a node there
+ *   stores.c   the nodes that are computed where they are used, and those that memory has
+ *   joining.c  the group that a node joins
+ *   fuse.c     the order of it all, and loops
+ *
+ * each of which uses those before it. */
 #ifndef NEREID_PLANNER_FUSE_FUSE_STATE_H
 #define NEREID_PLANNER_FUSE_FUSE_STATE_H
 
+#include "graph/analysis/loops.h"
 #include "planner/fuse/fuse.h"
+#include "planner/fuse/recompute.h"
 
 enum { FUSE_COLUMNS_MAX = 4096 }; /* of a row that a tile holds whole: windows, channels */
 
 static inline bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
-
-/* Makes n's own domain that of the group. */
-void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
+static inline bool is_insert(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERT;
+}
+static inline bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
+static inline bool is_window(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_WINDOW;
+}
 
 /* Bytes of a tensor in memory; INT64_MAX if they are not known, or too many. */
 int64_t fuse_node_bytes(Graph *g, const Node *n);
+
+/* ---- domains ---- */
+
+/* Does n go along an axis, so that its domain has columns? */
+bool fuse_has_columns(const Node *n);
+/* The role of n in its own domain. */
+Role fuse_natural_role(const Node *n);
+/* Makes n's own domain that of the group. */
+void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
+/* Is that the shape of the group's domain? */
+bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
+/* A group that goes through elements one by one, some of whose operands have only channels, gets
+ * the channels as columns: in vectors, x % channels is dear, and no address that counts up. */
+void fuse_find_channels(const Fusion *f, Group *g);
+
+/* ---- state ---- */
+
+/* How a node's value is used, through views. */
+typedef struct {
+  uint32_t uses;
+  bool apart;     /* by something that needs it in memory: a template, an output */
+  uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
+  uint32_t below; /* how many there are, each as often as it is reached, to a limit */
+  bool free;      /* needs no memory to compute */
+  bool repeated;  /* used at many indices for one element, as windows do */
+  bool varies;    /* used by nodes that are computed in each run */
+  bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
+  bool passing;   /* in memory that is written to later: read while it is there */
+  int64_t bytes;  /* in memory that are read to compute it */
+} Info;
+
+/* The groups that write slices of a memory, the latest last. */
+typedef VEC(Group *) Writers;
+
+typedef struct {
+  Fusion *f;
+  Info *info;             /* by node id */
+  Writers *writers;       /* by node id of a memory */
+  Group **last_reader;    /* by node id: the last group that reads it */
+  bool together;          /* nodes share kernels */
+  bool columns;           /* launches are cheap, elements one by one are not: a CPU */
+  const FusePlace *place; /* by node id; NULL: any */
+  Loops loops;
+  Group *checks; /* the last group that checks began; NULL: there is none */
+} Fuser;
+
+/* ---- stores ---- */
+
+/* Finds how each value is used. */
+void fuse_survey_uses(Fuser *s);
+/* Is n computed where it is used?  Its operands have been decided. */
+bool fuse_is_inlined(Fuser *s, Node *n);
+/* Finds the values that are written to memory, when all nodes have groups. */
+void fuse_find_stored(Fusion *f);
+/* Values that must be in memory, and those that windows read many times: by node id. */
+bool *fuse_kept_values(const Fuser *s);
+
+/* ---- joining ---- */
+
+/* Puts n into a group that it fits, or into a new one. */
+void fuse_assign_group(Fuser *s, Node *n);
+/* All slices have been written when the last of their groups has run. */
+void fuse_assign_inserted(Fuser *s, Node *n);
 
 #endif

@@ -1,0 +1,207 @@
+/* Stores: a value is computed where it is used, or written to memory. */
+#include "graph/analysis/attention.h"
+#include "planner/fuse/fuse_state.h"
+
+enum {
+  KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
+  ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
+  INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
+  INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
+};
+
+static bool loops(PrimKind k) {
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
+         k == PRIM_GATHER || k == PRIM_CONCAT || k == PRIM_CREATE || k == PRIM_INSERT ||
+         k == PRIM_CHECK;
+}
+
+/* Is it as cheap as loading its operand? */
+static bool is_dtype_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
+
+typedef struct {
+  Fuser *s;
+  const Node *user;
+} UseInfo;
+
+static bool uses_in_memory(const Node *user, const Node *operand) {
+  uint32_t in_memory = prim_in_memory(user);
+  bool found = false;
+  for (uint32_t i = 0; i < user->nargs; i++)
+    found |=
+        (in_memory >> i & 1) && user->args[i].kind == ARG_NODE && user->args[i].node == operand;
+  return found;
+}
+
+/* Does the user read it from memory, so that it must be there? */
+static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
+  if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
+  PrimKind k = prim_kind(user->op);
+  if (k == PRIM_SEARCH || k == PRIM_SCATTER) return uses_in_memory(user, operand);
+  return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
+}
+
+/* The count that a node reads, which must be in memory. */
+static bool is_read_count(const Node *user, const Node *operand) {
+  return prim_reads_size(user) && user->args[1].node == operand;
+}
+
+/* Does the user compute with it where a put writes? */
+static bool is_for_index(const UseInfo *u, const Node *operand) {
+  const Node *n = u->user;
+  if (prim_puts(n)) return n->args[1].node == operand && n->args[2].node != operand;
+  bool computes = prim_is_view(n) || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE);
+  return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
+}
+
+static void note_operand_use(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
+  Info *to = &u->s->info[(*operand)->id];
+  const Info *from = &u->s->info[u->user->id];
+  bool view = prim_is_view(u->user) && !is_read_count(u->user, *operand);
+  bool passes = view || is_dtype_cast(u->user);
+  to->repeated |= passes ? from->repeated : is_window(u->user);
+  to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
+  to->elsewhere |= !is_for_index(u, *operand);
+  to->uses += view ? from->uses : 1;
+  to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
+}
+
+int64_t fuse_node_bytes(Graph *g, const Node *n) {
+  Dim elements = value_numel(g, &n->type);
+  int64_t bytes;
+  bool known = dim_is_int(elements) &&
+               !__builtin_mul_overflow(elements->value, dtype_bytes(n->type.dtype), &bytes);
+  return known ? bytes : INT64_MAX;
+}
+
+static void note_free(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  Info *info = &u->s->info[u->user->id];
+  const Info *from = &u->s->info[(*operand)->id];
+  if (!is_tensor(*operand)) return;
+  if (from->passing && prim_is_view(u->user)) info->passing = true;
+  else if (from->passing) info->apart = true;
+  info->free &= from->free;
+  u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
+  if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
+  /* The index of a gather that is known to depend on no data becomes a part of its address. */
+  bool index = from->free && u->user->kind == NODE_CALL && prim_kind(u->user->op) == PRIM_GATHER;
+  if (index && *operand != u->user->args[0].node) return;
+  uint32_t depth = from->depth + (prim_is_view(u->user) ? view_weight(u->user) : 1);
+  if (depth > info->depth) info->depth = depth;
+  info->below += from->below + 1;
+  if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
+}
+
+/* Nodes are visited from the last to the first: a view's own uses are known by then. */
+void fuse_survey_uses(Fuser *s) {
+  const Graph *g = s->f->graph;
+  for (Node *n = g->last; n; n = n->prev) {
+    UseInfo u = {s, n};
+    if (n->kind == NODE_CALL && is_scatter(n)) s->info[n->args[0].node->id].passing = true;
+    if (n->kind != NODE_INPUT) graph_each_use(n, note_operand_use, &u);
+  }
+}
+
+typedef struct {
+  const Fuser *s;
+  const Node *data;
+  bool free;
+} Indices;
+
+static void note_index(Node **operand, void *ctx) {
+  Indices *x = ctx;
+  if (*operand != x->data && is_tensor(*operand)) x->free &= x->s->info[(*operand)->id].free;
+}
+
+/* Does n read at indices that depend on no data?  It is as cheap as a view. */
+static bool gathers_by_formula(const Fuser *s, Node *n, PrimKind k) {
+  if (k != PRIM_GATHER) return false;
+  Indices x = {s, n->args[0].node, true};
+  graph_each_use(n, note_index, &x);
+  return x.free;
+}
+
+static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
+  const Info *info = &s->info[n->id];
+  bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
+  FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
+  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
+  if (place == PLACE_MEMORY) return false;
+  if (gathers_by_formula(s, n, k)) return small && !info->apart;
+  return small && !info->apart &&
+         (info->free ||
+          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || place == PLACE_USERS)));
+}
+
+/* Is it worth a buffer, written once, for readers in each run? */
+static bool is_worth_buffer(const Fuser *s, const Node *n) {
+  int64_t made_from = s->info[n->id].bytes;
+  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= made_from + made_from / ROUNDING;
+}
+
+/* A value that would need a kernel in each run is worth a buffer, too: a table of rotations. */
+static bool is_worth_memory(const Fuser *s, const Node *n) {
+  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
+}
+
+bool fuse_is_inlined(Fuser *s, Node *n) {
+  Info *info = &s->info[n->id];
+  UseInfo u = {s, n};
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  info->free =
+      n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
+  graph_each_use(n, note_free, &u);
+  bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
+  if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
+  bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
+  if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
+  info->bytes = fuse_node_bytes(s->f->graph, n);
+  info->depth = 0;
+  return false;
+}
+
+/* ---- values that are written to memory ---- */
+
+typedef struct {
+  const Fusion *f;
+  const Group *group;
+} Member;
+
+static void note_stored(Node *operand, const Dim *index, void *ctx) {
+  (void)index;
+  const Member *m = ctx;
+  if (m->f->of[operand->id] != m->group) m->f->stored[operand->id] = true;
+}
+
+static void note_output(Node **operand, void *ctx) {
+  Fusion *f = ctx;
+  f->stored[(*operand)->id] = true;
+}
+
+void fuse_find_stored(Fusion *f) {
+  for (size_t i = 0; i < f->groups.len; i++) {
+    Member m = {f, f->groups.data[i]};
+    for (size_t k = 0; k < m.group->nodes.len; k++)
+      each_operand(f, m.group->nodes.data[k], note_stored, &m);
+  }
+  for (Node *n = f->graph->first; n; n = n->next)
+    if (is_insert(n)) f->stored[n->id] = true;
+  for (size_t i = 0; i < f->reads.len; i++)
+    f->stored[f->reads.data[i].node->args[1].node->id] = true;
+  for (size_t i = 0; i < f->loops.len; i++) {
+    Node *end = (Node *)f->loops.data[i].end;
+    graph_each_use(end, note_output, f);
+    graph_each_use(end->args[0].node, note_output, f);
+  }
+  graph_each_use(f->graph->last, note_output, f);
+}
+
+bool *fuse_kept_values(const Fuser *s) {
+  const Graph *g = s->f->graph;
+  bool *kept = ARENA_ARRAY(s->f->arena, bool, g->nids);
+  for (Node *n = g->first; n; n = n->next)
+    kept[n->id] = s->info[n->id].apart || s->info[n->id].repeated;
+  return kept;
+}
