@@ -135,7 +135,7 @@ int read_exchanged_tensor(State *s, PyObject *v, nereid_tensor *out);
 /* The stream (CUstream) that the library of the tensors works on; -1: an exception. */
 int current_stream(State *s, nereid_dl_device device, void **out);
 
-/* ---- graph.c: models ---- */
+/* ---- graph.c: models (models.h) ---- */
 
 /* Adds the types to the module; negative with an exception on failure. */
 int add_graphs(PyObject *module);
