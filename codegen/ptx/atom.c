@@ -38,15 +38,6 @@ static const char *instruction(Ptx *p, const char *kind, DType t) {
   return extremes[words_equal(kind, "max")][wide][dtype_is_signed(t)];
 }
 
-void ptx_put_order(Ptx *p, const NestStmt *s) {
-  bool shared = s->mems[0].buffer;
-  ptx_puts(p, ".");
-  ptx_puts(p, nest_str(s, NA_sem, shared ? "relaxed" : "acq_rel"));
-  ptx_puts(p, ".");
-  ptx_puts(p, shared ? "cta" : nest_str(s, NA_scope, "gpu"));
-  ptx_puts(p, shared ? ".shared" : ".global");
-}
-
 /* d PO_NONE: without a result. */
 static void put_atomic(Ptx *p, const NestStmt *s, const char *text, Operand d, Address a, Operand x,
                        Operand y) {

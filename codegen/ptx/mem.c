@@ -57,14 +57,18 @@ void ptx_put_address(Ptx *p, const Address *a) {
   ptx_puts(p, "]");
 }
 
-Operand ptx_guard(Ptx *p, const NestStmt *s) {
-  if (!s->guard.kind) return (Operand){0};
-  return ptx_source(p, &s->guard, DT_I1);
-}
-
 /* ---- one access ---- */
 
 static const char *const load_caches = ".ca.cg.cs.cv", *const store_caches = ".wb.cg.cs.wt";
+
+void ptx_put_order(Ptx *p, const NestStmt *s) {
+  bool shared = s->mems[0].buffer;
+  ptx_puts(p, ".");
+  ptx_puts(p, nest_str(s, NA_sem, shared ? "relaxed" : "acq_rel"));
+  ptx_puts(p, ".");
+  ptx_puts(p, shared ? "cta" : nest_str(s, NA_scope, "gpu"));
+  ptx_puts(p, shared ? ".shared" : ".global");
+}
 
 /* "ld.global.cg", "st.volatile.shared" */
 static void put_access(Ptx *p, const NestStmt *s, const char *name) {

@@ -187,16 +187,6 @@ static const OpRow rows[TILE_OP_COUNT] = {
 
 static const OpRow *ptx_op_row(TileCode op) { return &rows[op]; }
 
-const char *ptx_extend(DType t) {
-  switch (t) {
-    case DT_I8: return "cvt.s32.s8 $d, $a";
-    case DT_U8: return "and.b32 $d, $a, 0xff";
-    case DT_I16: return "cvt.s32.s16 $d, $a";
-    case DT_U16: return "and.b32 $d, $a, 0xffff";
-    default: BUG("%s is not extended", dtype_name(t));
-  }
-}
-
 /* ---- choosing ---- */
 
 static bool is_small_int(DType t) {
@@ -402,10 +392,6 @@ static void undef(Ptx *p, const NestStmt *s, Operand d) {
   d = ptx_dest_of(p, s, d);
   if (d.cls == RC_PRED) ptx_emit2(p, "setp.ne.b32 $d, $a, 0", d, ptx_int(0));
   else ptx_emit2(p, movs[d.cls], d, ptx_int(0));
-}
-
-Operand ptx_dest_of(Ptx *p, const NestStmt *s, Operand d) {
-  return d.kind ? d : ptx_dest(p, &s->dsts[0], 0);
 }
 
 void ptx_assign(Ptx *p, const NestStmt *s, Operand from) {

@@ -6,8 +6,8 @@
  *
  *   print.c    the module: header, parameters, declarations
  *   text.c     lines, operands, templates
- *   vars.c     which registers a variable gets;  operand.c how they are named in instructions
- *   words.c    16- and 8-bit elements in 32-bit words
+ *   vars.c     which registers a variable gets;  operand.c how they are named in instructions, and
+ *              16- and 8-bit elements in 32-bit words
  *   control.c  blocks, loops, branches, roles
  *   ops.c      elementwise ops, by a table of (op, type, template)
  *   cast.c     conversions, those between float formats too
@@ -22,7 +22,7 @@
  * Registers.  A scalar `%x` is register %x, an array of n registers %x_0 ... %x_<n-1>; names of our
  * own begin with %$.  Integers of 8 and 16 bits are in 32-bit registers, sign- or zero-extended
  * from their dtype always; f8 too, zero-extended; f16 and bf16 in 16-bit registers.  Variables that
- * are accessed by vectors or by matrix instructions are *packed*: see words.c.
+ * are accessed by vectors or by matrix instructions are *packed*: see operand.c.
  */
 #ifndef NEREID_CODEGEN_PTX_PTX_H
 #define NEREID_CODEGEN_PTX_PTX_H
@@ -194,7 +194,7 @@ uint64_t ptx_const_bits(const Ref *r, DType t);
 /* sum + what the form's terms in loops that stay loops are, in 32 or 64 bits. */
 Operand ptx_add_runtime(Ptx *p, const Affine *a, Operand sum, bool wide);
 
-/* ---- words.c ---- */
+/* ---- operand.c: words of packed variables ---- */
 Operand ptx_word_register(const Ptx *p, const NestVar *v, int32_t word);
 void ptx_read_element(Ptx *p, const NestVar *v, int32_t i);  /* into its own register */
 void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i);
@@ -214,6 +214,13 @@ void ptx_end_words(Ptx *p, const Ref *r, int n, const Operand *words);
 bool ptx_in_word(const Ptx *p, const NestVar *v, int32_t i);
 /* Are elements [i, i + n) whole words of a packed variable? */
 bool ptx_whole_words(const Ptx *p, const NestVar *v, int32_t i, int n);
+/* The condition of a statement; PO_NONE: always. */
+Operand ptx_guard(Ptx *p, const NestStmt *s);
+/* d, or the statement's own destination if d is nothing.  To be called after all sources were
+ * read. */
+Operand ptx_dest_of(Ptx *p, const NestStmt *s, Operand d);
+/* Extends the low bits of $a as a value of t (8 or 16 bits) has it. */
+const char *ptx_extend(DType t);
 
 /* ---- control.c ---- */
 void ptx_block(Ptx *p, const NestBlock *b);
@@ -239,17 +246,12 @@ void ptx_apply(Ptx *p, TileCode op, DType t, Operand d, Operand a, Operand b);
 
 enum { MAX_RUN = 128 };
 
-/* d, or the statement's own destination if d is nothing.  To be called after all sources were
- * read. */
-Operand ptx_dest_of(Ptx *p, const NestStmt *s, Operand d);
 /* Moves a value to the statement's destination where its guard holds. */
 void ptx_assign(Ptx *p, const NestStmt *s, Operand from);
 void ptx_op(Ptx *p, const NestStmt *s);
 void ptx_mov(Ptx *p, const NestStmt *s);
 void ptx_cast(Ptx *p, const NestStmt *s, Operand d);
 void ptx_bitcast(Ptx *p, const NestStmt *s, Operand d);
-/* Extends the low bits of $a as a value of t (8 or 16 bits) has it. */
-const char *ptx_extend(DType t);
 /* A narrow float as f32, exactly. */
 Operand ptx_widen(Ptx *p, DType t, Operand x);
 Operand ptx_widen_ref(Ptx *p, const Ref *r, DType t);
@@ -280,7 +282,9 @@ typedef struct {
 Operand ptx_smem(Ptx *p); /* the start of shared memory, in a register */
 Address ptx_address(Ptx *p, const Mem *m);
 void ptx_put_address(Ptx *p, const Address *a);
-Operand ptx_guard(Ptx *p, const NestStmt *s); /* PO_NONE: always */
+/* ".acq_rel.gpu.global": of an atomic.  What is shared by a program alone is ordered by its
+ * barriers. */
+void ptx_put_order(Ptx *p, const NestStmt *s);
 
 /* ---- group.c ---- */
 void ptx_wgmma(Ptx *p, const NestStmt *s);
@@ -298,9 +302,6 @@ void ptx_inline_asm(Ptx *p, const NestStmt *s);
 /* ---- sync.c ---- */
 void ptx_pid(Ptx *p, const NestStmt *s);
 void ptx_nprog(Ptx *p, const NestStmt *s);
-/* ".acq_rel.gpu.global": of an atomic.  What is shared by a program alone is ordered by its
- * barriers. */
-void ptx_put_order(Ptx *p, const NestStmt *s);
 void ptx_special(Ptx *p, const NestStmt *s);
 void ptx_grid_dependency(Ptx *p, const NestStmt *s);
 void ptx_lane(Ptx *p, const NestStmt *s);
