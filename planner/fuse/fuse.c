@@ -3,7 +3,6 @@
 #include "graph/analysis/weight_constants.h"
 #include "graph/ops/graph_text.h"
 #include "planner/fuse/fuse_state.h"
-#include "planner/fuse/order_groups.h"
 #include "planner/fuse/strips.h"
 
 /* ---- loops: their parts share no kernel with steps around them ---- */

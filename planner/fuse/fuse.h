@@ -109,6 +109,9 @@ typedef struct {
   bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
 } FuseOptions;
 
+/* Before that: inserts copies of values that need their own buffer (insert_copies.c).  All nodes
+ * are primitives. */
+void graph_insert_copies(Graph *g);
 Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
 
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs

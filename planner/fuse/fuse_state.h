@@ -11,7 +11,6 @@
 
 #include "graph/analysis/loops.h"
 #include "planner/fuse/fuse.h"
-#include "planner/fuse/recompute.h"
 
 enum { FUSE_COLUMNS_MAX = 4096 }; /* of a row that a tile holds whole: windows, channels */
 
@@ -42,6 +41,12 @@ bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
 void fuse_find_channels(const Fusion *f, Group *g);
 
 /* ---- state ---- */
+
+typedef enum {
+  PLACE_ANY,
+  PLACE_USERS, /* a pointwise node that is computed where it is used, by all of its users */
+  PLACE_MEMORY /* in a group, though it has one user */
+} FusePlace;
 
 /* How a node's value is used, through views. */
 typedef struct {
@@ -89,5 +94,18 @@ bool *fuse_kept_values(const Fuser *s);
 void fuse_assign_group(Fuser *s, Node *n);
 /* All slices have been written when the last of their groups has run. */
 void fuse_assign_inserted(Fuser *s, Node *n);
+
+/* ---- recompute.c, order_groups.c ---- */
+
+/* The places of nodes, by node id, that move fewer bytes than the groups of f do: a stored value is
+ * computed again by its readers where they read its operands for less, and where computing costs
+ * less than that saves.  `kept` (by node id) are values that are in memory anyway.  NULL: f is best
+ * as it is. */
+const FusePlace *fuse_find_places(const Fusion *f, const bool *kept);
+
+/* Numbers the groups anew.  The memory of released inputs is free after their last use, that of
+ * other inputs never, nor is that of results.  The peak of temporaries alone does not rise, but
+ * for results that are written over operands (planner/kernels/buffer_reuse.h). */
+void fuse_order_groups(Fusion *f);
 
 #endif

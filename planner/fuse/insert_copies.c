@@ -1,4 +1,7 @@
-#include "planner/fuse/insert_copies.h"
+/* Copies of values that need their own buffer, inserted before nodes are fused: an output that is a
+ * view or is returned twice, the operands of scatters and searches, and the middle of chains of
+ * views that are too long to be evaluated for each element. */
+#include "planner/fuse/fuse.h"
 
 #include <string.h>
 

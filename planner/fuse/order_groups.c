@@ -1,8 +1,12 @@
-#include "planner/fuse/order_groups.h"
+/* The order of groups: one in which less memory is alive at once.
+ *
+ * The graph's order is kept, but around the place where most memory is alive: groups that free
+ * memory move in front of it, and groups whose results are read later move behind it, as long as
+ * that lowers the peak.  Neighbours mostly stay neighbours, whose values the GPU's cache still
+ * has. */
+#include "planner/fuse/fuse_state.h"
 
 #include <string.h>
-
-#include "planner/fuse/fuse_state.h"
 
 enum {
   WINDOW = 24,    /* groups in front of the peak that may move, and behind it */

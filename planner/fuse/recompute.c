@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/ops/graph_text.h"
-#include "planner/fuse/recompute.h"
+#include "planner/fuse/fuse_state.h"
 
 enum {
   LEAVES_MAX = 8,      /* operands in memory of a recomputed value */

@@ -27,4 +27,8 @@ Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCo
 /* All of them, each after the comments of its uses; and the position of each in `out`. */
 void functions_print(Text *out, const Functions *f, PlanFunction *spans);
 
+/* The beginning of a kernel file: imports, planner/kernels/templates/header.py, and the other files
+ * of helpers there that have a function which a kernel names. */
+void helpers_print(Text *out, const Functions *f);
+
 #endif
