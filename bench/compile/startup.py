@@ -3,7 +3,13 @@
 
     startup.py [RESULTS] [--device cuda|cpu] [--small] [--kinds infer,train,resnet50-train]
                [--sides nereid,inductor,aot] [--seconds N] [--alone]
-    startup.py --report RESULTS
+    startup.py RESULTS --device cpu [--cases together,models,operators] [--names A,B] [--of I/N]
+               [--samples N] [--seconds N]
+    startup.py --report RESULTS [--device cpu]
+
+On a CPU without --kinds, first calls of models and of OpInfo's operators are measured beside
+TorchInductor (startup_cpu.py), on each pair of the cores that the process may use; cases that
+RESULTS has are not measured again.  The rest of this page is about --kinds.
 
 A run is a process with its own folder of caches: empty in the cold run, as the cold one left it in
 the warm one.  Kinds are BERT's inference, a training step of it, one of ResNet-50 (workloads.py),
@@ -32,6 +38,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import startup_cpu
 
 DYNAMO, AUTOGRAD = "Dynamo", "AOTAutograd"
 HERE = pathlib.Path(__file__).resolve().parent
@@ -349,16 +357,30 @@ def main() -> None:
     parser.add_argument("results", nargs="?")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--small", action="store_true", help="few layers")
-    parser.add_argument("--kinds", default=list(KINDS), type=words((*KINDS, "tiny")))
+    parser.add_argument("--kinds", type=words((*KINDS, "tiny")))
     parser.add_argument("--sides", default=list(SIDES), type=words(SIDES))
     parser.add_argument("--alone", action="store_true", help="no imports beside measurements")
     parser.add_argument("--seconds", type=float, default=220.0)
+    parser.add_argument("--cases", default=list(startup_cpu.CASES), type=words(startup_cpu.CASES))
+    parser.add_argument("--names", default="", help="these cases alone")
+    parser.add_argument("--of", default="1/1", metavar="I/N", help="this part of the cases")
+    parser.add_argument("--samples", type=int, default=2, help="of an operator")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=startup_cpu.SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=2, help=argparse.SUPPRESS)
     parser.add_argument("--report", metavar="RESULTS")
     options = parser.parse_args()
-    if options.report:
-        lines = pathlib.Path(options.report).read_text().splitlines()
-        print(report([json.loads(line) for line in lines]))
+    of_cpu = options.device == "cpu" and not options.kinds
+    options.kinds = options.kinds or list(KINDS)
+    if options.child:
+        startup_cpu.child(options.child, options.threads, options.samples)
+    elif options.report:
+        rows = [json.loads(line) for line in pathlib.Path(options.report).read_text().splitlines()]
+        print(startup_cpu.report(rows) if of_cpu else report(rows))
+    elif of_cpu and not options.one:
+        if not options.results:
+            parser.error("RESULTS is needed")
+        startup_cpu.run(options)
     elif options.one:
         print(json.dumps(measure(*options.one, options)))
     else:
