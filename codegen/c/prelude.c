@@ -104,6 +104,7 @@ typedef struct {
   Arena *arena;
   IrMap done;
   Pool *names;
+  const char *text; /* the kernel's */
 } Prelude;
 
 static bool in_name(char c) {
@@ -111,6 +112,23 @@ static bool in_name(char c) {
 }
 
 static void need_all(Prelude *p, const char *text);
+
+/* A helper with a branch a lane takes GCC 3 to 6 ms at each use.  From this number of uses on, it
+ * is a function, which is called. */
+enum { CALLED_FROM = 6 };
+
+static int count_calls(const char *text, const char *name) {
+  int n = 0;
+  size_t len = strlen(name);
+  for (const char *p = text; (p = strstr(p, name)); p += len)
+    n += p[len] == '(' && (p == text || !in_name(p[-1]));
+  return n;
+}
+
+static bool is_called(const Prelude *p, const Use *use) {
+  return strstr(use->helper->text, "EACH_LANE(i) if (m[i])") &&
+         count_calls(p->text, use->name) >= CALLED_FROM;
+}
 
 /* Puts out the helper, after all that it needs. */
 static void need_helper(Prelude *p, const char *name, size_t len) {
@@ -122,8 +140,14 @@ static void need_helper(Prelude *p, const char *name, size_t len) {
   Text body = text_new(p->arena);
   expand(&body, &use);
   need_all(p, body.data);
-  text_printf(p->out, "#ifndef NEREID_%s\n#define NEREID_%s\n%s#endif\n", use.name, use.name,
-              body.data);
+  static const char inlined[] = "INLINE";
+  size_t skipped = 0;
+  text_printf(p->out, "#ifndef NEREID_%s\n#define NEREID_%s\n", use.name, use.name);
+  if (!strncmp(body.data, inlined, sizeof inlined - 1) && is_called(p, &use)) {
+    text_puts(p->out, "CALLED");
+    skipped = sizeof inlined - 1;
+  }
+  text_printf(p->out, "%s#endif\n", body.data + skipped);
 }
 
 static void need_all(Prelude *p, const char *text) {
@@ -173,12 +197,16 @@ static const char head[] =
     "#define EACH_LANE(i) for (int i = 0; i < LANES; i++)\n"
     "#if LANES == 4\n"
     "#define REPEAT(x) x, x, x, x\n"
+    "#define FIRST_LANES 0, 1, 2, 3\n"
     "#elif LANES == 8\n"
     "#define REPEAT(x) x, x, x, x, x, x, x, x\n"
+    "#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7\n"
     "#else\n"
     "#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x\n"
+    "#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
     "#endif\n"
     "#define INLINE static inline __attribute__((always_inline))\n"
+    "#define CALLED static __attribute__((noinline))\n"
     "#define RARE static __attribute__((noinline, cold))\n"
     "#ifdef __clang__\n"
     "#define UNROLL(n) _Pragma(\"clang loop unroll(full)\")\n"
@@ -189,7 +217,7 @@ static const char head[] =
     "#endif\n";
 
 void c_prelude(Text *out, Arena *a, const char *text, int lanes) {
-  Prelude p = {out, a, ir_map_new(a), pool_new(a)};
+  Prelude p = {out, a, ir_map_new(a), pool_new(a), text};
   text_printf(out, head, lanes);
   need_all(&p, text);
 }

@@ -11,6 +11,7 @@
 #define SHORT "i8 i16 u8 u16"
 #define LONG "i64 u64 f64"
 #define OTHERS SHORT " " LONG
+#define WORDS "i32 i64 u32 u64"
 #define NUMBERS INTS " f32 f64"
 
 const Helper c_helpers_core[] = {
@@ -22,13 +23,16 @@ const Helper c_helpers_core[] = {
 
     /* ---- lanes ---- */
     {"vsplat_$t", NUMBERS, "INLINE $V vsplat_$t($T x) { return ($V){REPEAT(x)}; }\n"},
-    {"vramp_$t", INTS,
+    {"vramp_$t", SHORT,
      "/* x, x + step, ... */\n"
      "INLINE $V vramp_$t($T x, $T step) {\n"
      "  $V v;\n"
      "  EACH_LANE(i) v[i] = x + i * step;\n"
      "  return v;\n"
      "}\n"},
+    {"vramp_$t", WORDS,
+     "/* x, x + step, ... */\n"
+     "INLINE $V vramp_$t($T x, $T step) { return x + ($V){FIRST_LANES} * step; }\n"},
     {"globaltimer_ns", NULL,
      "/* ns of the clock CLOCK_MONOTONIC.  Its name is no header's: kernels may have such. */\n"
      "extern int globaltimer_read(int clock, int64_t out[2]) __asm__(\"clock_gettime\");\n"
@@ -90,11 +94,15 @@ const Helper c_helpers_core[] = {
      "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
      "  return r;\n"
      "}\n"},
+    {"vpick_$t", LONG,
+     "/* By a mask of as many bits. */\n"
+     "INLINE $V vpick_$t(vi$b m, $V a, $V b) {\n"
+     "  return ($V)(((vi$b)a & m) | ((vi$b)b & ~m));\n"
+     "}\n"},
     {"vselect_$t", LONG,
      "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
      "#if LANES * $b <= REGISTER_BITS\n"
-     "  const vi$b w = __builtin_convertvector(m, vi$b);\n"
-     "  return ($V)(((vi$b)a & w) | ((vi$b)b & ~w));\n"
+     "  return vpick_$t(__builtin_convertvector(m, vi$b), a, b);\n"
      "#else\n"
      "  $V r;\n"
      "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
@@ -174,13 +182,85 @@ const Helper c_helpers_core[] = {
         "  return r;\n"               \
         "}\n"                         \
   }
+#define EXTREME(name, op)                                                                  \
+  {                                                                                        \
+    "v" name "_$t", WORDS,                                                                 \
+        "INLINE $V v" name                                                                 \
+        "_$t($V a, $V b) {\n"                                                              \
+        "#if LANES * $b <= REGISTER_BITS\n"                                                \
+        "  const $V m = ($V)(a " op                                                        \
+        " b);\n"                                                                           \
+        "  return (a & m) | (b & ~m);\n"                                                   \
+        "#else\n"                                                                          \
+        "  $V r;\n"                                                                        \
+        "  EACH_LANE(i) r[i] = " name                                                      \
+        "_$t(a[i], b[i]);\n"                                                               \
+        "  return r;\n"                                                                    \
+        "#endif\n"                                                                         \
+        "}\n"                                                                              \
+  }
     BY_LANE2("div", INTS),
     BY_LANE2("rem", INTS),
-    BY_LANE2("mulhi", INTS),
-    BY_LANE2("shl", INTS),
-    BY_LANE2("shr", INTS),
-    BY_LANE2("min", INTS),
-    BY_LANE2("max", INTS),
+    BY_LANE2("mulhi", "i8 i16 i32 i64 u8 u16 u64"),
+    {"vmulhi_$t", "u32",
+     "INLINE vu32 vmulhi_$t(vu32 a, vu32 b) {\n"
+     "#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "#define PRODUCT(a, b) __builtin_ia32_pmuludq512_mask(a, b, (pairs){0}, -1)\n"
+     "#elif LANES * 32 == 256 && defined(__AVX2__) && !defined(__clang__)\n"
+     "#define PRODUCT(a, b) __builtin_ia32_pmuludq256(a, b)\n"
+     "#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)\n"
+     "#define PRODUCT(a, b) __builtin_ia32_pmuludq128(a, b)\n"
+     "#endif\n"
+     "#ifdef PRODUCT\n"
+     "  /* Of the even lanes, then of the odd ones. */\n"
+     "  typedef long long pairs __attribute__((vector_size(sizeof(vu32))));\n"
+     "  const pairs low = PRODUCT((vi32)a, (vi32)b);\n"
+     "  const pairs high = PRODUCT((vi32)((pairs)a >> 32), (vi32)((pairs)b >> 32));\n"
+     "#undef PRODUCT\n"
+     "  return (vu32)((low >> 32 & 0xffffffff) | (high & ~0xffffffffll));\n"
+     "#else\n"
+     "  vu32 r;\n"
+     "  EACH_LANE(i) r[i] = mulhi_u32(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
+    BY_LANE2("shl", SHORT),
+    BY_LANE2("shr", SHORT),
+    {"vshl_$t", WORDS,
+     "INLINE $V vshl_$t($V a, $V b) {\n"
+     "#if LANES * $b <= REGISTER_BITS\n"
+     "  const vu$b n = (vu$b)b;\n"
+     "  return ($V)(((vu$b)a << (n & ($b - 1))) & (vu$b)(n < $b));\n"
+     "#else\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = shl_$t(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
+    {"vshr_$t", "u32 u64",
+     "INLINE $V vshr_$t($V a, $V b) {\n"
+     "#if LANES * $b <= REGISTER_BITS\n"
+     "  return (a >> (b & ($b - 1))) & ($V)(b < $b);\n"
+     "#else\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = shr_$t(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
+    {"vshr_$t", "i32 i64",
+     "INLINE $V vshr_$t($V a, $V b) {\n"
+     "#if LANES * $b <= REGISTER_BITS\n"
+     "  return a >> ((b | ~(vi$b)((vu$b)b < $b)) & ($b - 1));\n"
+     "#else\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = shr_$t(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
+    BY_LANE2("min", SHORT),
+    BY_LANE2("max", SHORT),
+    EXTREME("min", "<"),
+    EXTREME("max", ">"),
     BY_LANE1("abs", SIGNED),
     BY_LANE1("popc", INTS),
     BY_LANE1("clz", INTS),

@@ -26,12 +26,42 @@
         "  return r;\n"               \
         "}\n"                         \
   }
+/* The builtin that GCC has for a vector of a register's size, else the same by lane.  A loop over
+ * lanes becomes the same instruction, but takes GCC ten times as long. */
+#define REGISTER(has256, has128, x512, x256, x128, lane)                       \
+  "#if LANES * $b == 512 && defined(__AVX512F__) && !defined(__clang__)\n"     \
+  "  return __builtin_ia32_" x512 ";\n"                                        \
+  "#elif LANES * $b == 256 && defined(" has256 ") && !defined(__clang__)\n"    \
+  "  return __builtin_ia32_" x256 ";\n"                                        \
+  "#elif LANES * $b == 128 && defined(" has128 ") && !defined(__clang__)\n"    \
+  "  return __builtin_ia32_" x128 ";\n"                                        \
+  "#else\n"                                                                    \
+  "  $V r;\n"                                                                  \
+  "  EACH_LANE(i) r[i] = " lane ";\n"                                          \
+  "  return r;\n"                                                              \
+  "#endif\n"
 /* An instruction, by the C library's name. */
 #define BUILTIN(name)                                                                            \
   {name "_$t", "f32", "INLINE float " name "_$t(float x) { return __builtin_" name "f(x); }\n"}, \
-      {name "_$t", "f64",                                                                        \
-       "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"},               \
-      BY_LANE1(name, FLOATS)
+      {name "_$t", "f64", "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"}
+#define VECTOR_ROUND(name, t, p, how)                                                            \
+  {"v" name "_$t", t,                                                                            \
+   "INLINE $V v" name "_$t($V x) {\n" REGISTER(                                                  \
+       "__AVX__", "__SSE4_1__", "rndscale" p "_mask(x, " how ", x, -1, 4)",                      \
+       "round" p "256(x, " how ")", "round" p "(x, " how ")", name "_$t(x[i])") "}\n"}
+/* By what the instruction's number says: 8 raises no exception. */
+#define ROUND(name, how) \
+  BUILTIN(name), VECTOR_ROUND(name, "f32", "ps", how), VECTOR_ROUND(name, "f64", "pd", how)
+#define VECTOR_SQRT(t, p)                                                            \
+  {"vsqrt_$t", t,                                                                    \
+   "INLINE $V vsqrt_$t($V x) {\n" REGISTER(                                          \
+       "__AVX__", "__SSE2__", "sqrt" p "512_mask(x, x, -1, 4)", "sqrt" p "256(x)",   \
+       "sqrt" p "(x)", "sqrt_$t(x[i])") "}\n"}
+#define VECTOR_FMA(t, p)                                                                 \
+  {"vfma_$t", t,                                                                         \
+   "INLINE $V vfma_$t($V a, $V b, $V c) {\n" REGISTER(                                   \
+       "__FMA__", "__FMA__", "vfmadd" p "512_mask(a, b, c, -1, 4)",                      \
+       "vfmadd" p "256(a, b, c)", "vfmadd" p "(a, b, c)", "fma_$t(a[i], b[i], c[i])") "}\n"}
 /* A function of the C library, for f64 alone. */
 #define LIBRARY(name)                                                                             \
   {name "_$t", "f64", "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"}, \
@@ -66,14 +96,17 @@ const Helper c_helpers_math[] = {
 
     /* ---- exact ---- */
     BUILTIN("sqrt"),
-    BUILTIN("floor"),
-    BUILTIN("ceil"),
-    BUILTIN("trunc"),
-    BUILTIN("rint"),
+    VECTOR_SQRT("f32", "ps"),
+    VECTOR_SQRT("f64", "pd"),
+    ROUND("floor", "9"),
+    ROUND("ceil", "10"),
+    ROUND("trunc", "11"),
+    ROUND("rint", "8"),
     {"abs_$t", "f32", "INLINE float abs_$t(float x) { return __builtin_fabsf(x); }\n"},
     {"abs_$t", "f64", "INLINE double abs_$t(double x) { return __builtin_fabs(x); }\n"},
     {"vabs_$t", "f32", "INLINE vf32 vabs_$t(vf32 x) { return (vf32)((vi32)x & 0x7fffffff); }\n"},
-    BY_LANE1("abs", "f64"),
+    {"vabs_$t", "f64",
+     "INLINE vf64 vabs_$t(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }\n"},
     {"rem_$t", "f32", "INLINE float rem_$t(float a, float b) { return __builtin_fmodf(a, b); }\n"},
     {"rem_$t", "f64",
      "INLINE double rem_$t(double a, double b) { return __builtin_fmod(a, b); }\n"},
@@ -82,26 +115,8 @@ const Helper c_helpers_math[] = {
      "INLINE float fma_$t(float a, float b, float c) { return __builtin_fmaf(a, b, c); }\n"},
     {"fma_$t", "f64",
      "INLINE double fma_$t(double a, double b, double c) { return __builtin_fma(a, b, c); }\n"},
-    {"vfma_$t", "f32",
-     "INLINE vf32 vfma_$t(vf32 a, vf32 b, vf32 c) {\n"
-     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
-     "  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n"
-     "#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)\n"
-     "  return __builtin_ia32_vfmaddps256(a, b, c);\n"
-     "#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)\n"
-     "  return __builtin_ia32_vfmaddps(a, b, c);\n"
-     "#else\n"
-     "  vf32 r;\n"
-     "  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);\n"
-     "  return r;\n"
-     "#endif\n"
-     "}\n"},
-    {"vfma_$t", "f64",
-     "INLINE vf64 vfma_$t(vf64 a, vf64 b, vf64 c) {\n"
-     "  vf64 r;\n"
-     "  EACH_LANE(i) r[i] = __builtin_fma(a[i], b[i], c[i]);\n"
-     "  return r;\n"
-     "}\n"},
+    VECTOR_FMA("f32", "ps"),
+    VECTOR_FMA("f64", "pd"),
     {"vmadd_f32", NULL,
      "/* a * b + c, rounded once where that is quicker. */\n"
      "INLINE vf32 vmadd_f32(vf32 a, vf32 b, vf32 c) {\n"
@@ -137,8 +152,30 @@ const Helper c_helpers_math[] = {
      "  r = (vf32)((vi32)r & ((vi32)a | (a != b)));\n"
      "  return vselect_f32(b != b, a, r);\n"
      "}\n"},
-    BY_LANE2("min", "f64"),
-    BY_LANE2("max", "f64"),
+    {"vmin_$t", "f64",
+     "INLINE vf64 vmin_$t(vf64 a, vf64 b) {\n"
+     "#if LANES * 64 <= REGISTER_BITS\n"
+     "  vf64 r = vpick_f64(a < b, a, b);\n"
+     "  r = (vf64)((vi64)r | ((vi64)a & (a == b)));\n"
+     "  return vpick_f64(b != b, a, r);\n"
+     "#else\n"
+     "  vf64 r;\n"
+     "  EACH_LANE(i) r[i] = min_f64(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
+    {"vmax_$t", "f64",
+     "INLINE vf64 vmax_$t(vf64 a, vf64 b) {\n"
+     "#if LANES * 64 <= REGISTER_BITS\n"
+     "  vf64 r = vpick_f64(a > b, a, b);\n"
+     "  r = (vf64)((vi64)r & ((vi64)a | (a != b)));\n"
+     "  return vpick_f64(b != b, a, r);\n"
+     "#else\n"
+     "  vf64 r;\n"
+     "  EACH_LANE(i) r[i] = max_f64(a[i], b[i]);\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
     {"vmin_nan_$t", FLOATS,
      "INLINE $V vmin_nan_$t($V a, $V b) {\n"
      "  return vselect_$t(vne_$t(a, a) | vne_$t(b, b), a + b, vmin_$t(a, b));\n"

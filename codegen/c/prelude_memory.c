@@ -117,7 +117,20 @@ const Helper c_helpers_memory[] = {
      "}\n"},
     {"vstream_$t", PLAIN,
      "INLINE void vstream_$t(char *p, $V v, bool stream) {\n"
+     "#if LANES * $b == 512 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "#define STREAM __builtin_ia32_movntdq512\n"
+     "#elif LANES * $b == 256 && defined(__AVX__) && !defined(__clang__)\n"
+     "#define STREAM __builtin_ia32_movntdq256\n"
+     "#elif LANES * $b == 128 && defined(__SSE2__) && !defined(__clang__)\n"
+     "#define STREAM __builtin_ia32_movntdq\n"
+     "#endif\n"
+     "#ifdef STREAM\n"
+     "  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));\n"
+     "  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);\n"
+     "#undef STREAM\n"
+     "#else\n"
      "  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);\n"
+     "#endif\n"
      "  else vstore_$t(p, v);\n"
      "}\n"},
     {"vstream_$t", NARROW,

@@ -30,12 +30,16 @@ typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
 #if LANES == 4
 #define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
 #elif LANES == 8
 #define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
 #else
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -74,11 +78,7 @@ INLINE float load_f32(const char *p) {
 #ifndef NEREID_vramp_i64
 #define NEREID_vramp_i64
 /* x, x + step, ... */
-INLINE vi64 vramp_i64(int64_t x, int64_t step) {
-  vi64 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vi64 vramp_i64(int64_t x, int64_t step) { return x + (vi64){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vsplat_u64
 #define NEREID_vsplat_u64
@@ -106,11 +106,7 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vge_i64
 #define NEREID_vge_i64
@@ -170,11 +166,7 @@ INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #ifndef NEREID_vramp_u64
 #define NEREID_vramp_u64
 /* x, x + step, ... */
-INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
-  vu64 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) { return x + (vu64){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32

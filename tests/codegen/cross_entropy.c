@@ -30,12 +30,16 @@ typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
 #if LANES == 4
 #define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
 #elif LANES == 8
 #define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
 #else
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -135,18 +139,22 @@ INLINE bool vany(vi32 m) {
 #endif
 }
 #endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 256 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
-#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 128 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
-  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
   return r;
 #endif
 }
@@ -186,10 +194,6 @@ INLINE vf32 vexp2_f32(vf32 x) {
   return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);
 }
 #endif
-#ifndef NEREID_fma_f32
-#define NEREID_fma_f32
-INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-#endif
 #ifndef NEREID_bits_f32
 #define NEREID_bits_f32
 INLINE uint32_t bits_f32(float x) {
@@ -217,11 +221,7 @@ INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_veq_i64
 #define NEREID_veq_i64
@@ -276,7 +276,20 @@ INLINE void vstore_f32(char *p, vf32 v) {
 #ifndef NEREID_vstream_f32
 #define NEREID_vstream_f32
 INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
   else vstore_f32(p, v);
 }
 #endif

@@ -30,12 +30,16 @@ typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
 #if LANES == 4
 #define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
 #elif LANES == 8
 #define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
 #else
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -98,19 +102,31 @@ INLINE uint32_t mulhi_u32(uint32_t a, uint32_t b) { return (uint64_t)a * b >> 32
 #ifndef NEREID_vmulhi_u32
 #define NEREID_vmulhi_u32
 INLINE vu32 vmulhi_u32(vu32 a, vu32 b) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define PRODUCT(a, b) __builtin_ia32_pmuludq512_mask(a, b, (pairs){0}, -1)
+#elif LANES * 32 == 256 && defined(__AVX2__) && !defined(__clang__)
+#define PRODUCT(a, b) __builtin_ia32_pmuludq256(a, b)
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define PRODUCT(a, b) __builtin_ia32_pmuludq128(a, b)
+#endif
+#ifdef PRODUCT
+  /* Of the even lanes, then of the odd ones. */
+  typedef long long pairs __attribute__((vector_size(sizeof(vu32))));
+  const pairs low = PRODUCT((vi32)a, (vi32)b);
+  const pairs high = PRODUCT((vi32)((pairs)a >> 32), (vi32)((pairs)b >> 32));
+#undef PRODUCT
+  return (vu32)((low >> 32 & 0xffffffff) | (high & ~0xffffffffll));
+#else
   vu32 r;
   EACH_LANE(i) r[i] = mulhi_u32(a[i], b[i]);
   return r;
+#endif
 }
 #endif
 #ifndef NEREID_vramp_u32
 #define NEREID_vramp_u32
 /* x, x + step, ... */
-INLINE vu32 vramp_u32(uint32_t x, uint32_t step) {
-  vu32 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vu32 vramp_u32(uint32_t x, uint32_t step) { return x + (vu32){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vsplat_u32
 #define NEREID_vsplat_u32
@@ -169,7 +185,20 @@ INLINE void vstore_f32(char *p, vf32 v) {
 #ifndef NEREID_vstream_f32
 #define NEREID_vstream_f32
 INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
   else vstore_f32(p, v);
 }
 #endif

@@ -30,12 +30,16 @@ typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
 #if LANES == 4
 #define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
 #elif LANES == 8
 #define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
 #else
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -104,11 +108,7 @@ INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
@@ -119,18 +119,22 @@ INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 /* The mask of the first n lanes. */
 INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 256 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
-#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 128 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
-  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
   return r;
 #endif
 }
@@ -206,11 +210,7 @@ INLINE vi32 vatomic_cas_i32(vu64 p, vi32 m, vi32 expected, vi32 x, int order) {
 #ifndef NEREID_vramp_u64
 #define NEREID_vramp_u64
 /* x, x + step, ... */
-INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
-  vu64 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
-}
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) { return x + (vu64){FIRST_LANES} * step; }
 #endif
 #ifndef NEREID_vscatter_mask_i32
 #define NEREID_vscatter_mask_i32

@@ -30,12 +30,16 @@ typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
 #if LANES == 4
 #define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
 #elif LANES == 8
 #define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
 #else
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -95,18 +99,22 @@ INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #define NEREID_min_i32
 INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 256 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
-#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+#elif LANES * 32 == 128 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
-  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
   return r;
 #endif
 }
@@ -148,7 +156,20 @@ INLINE void vstore_f32(char *p, vf32 v) {
 #ifndef NEREID_vstream_f32
 #define NEREID_vstream_f32
 INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
   else vstore_f32(p, v);
 }
 #endif
