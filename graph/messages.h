@@ -100,6 +100,8 @@
 #define E_GRAPH_DRAW "seeds and counters of random numbers must be integers, not of %s"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"
 #define E_GRAPH_PARTS "the result has %lld parts: at most %d are supported"
+#define E_GRAPH_NORM_ORDER \
+  "the norm of a matrix has two axes and the order 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'"
 #define E_GRAPH_EMPTY_LIST "the list of tensors is empty"
 #define E_GRAPH_CAT "%s and %s differ in axes other than %u"
 #define E_GRAPH_PAD "%u sizes of padding do not fit %s"

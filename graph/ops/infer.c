@@ -147,6 +147,7 @@ static void infer_call(Infer *in) {
   if ((found.operand || found.complex_dtype) && result == COMPLEX_REFUSED && !op->asserts)
     infer_fail(in, E_GRAPH_COMPLEX);
   op->infer(in);
+  if (result == COMPLEX_AS_BUILT) return;
   bool same = found.dtype ? found.complex_dtype : found.operand;
   bool is_complex = result == COMPLEX_ALWAYS || (result == COMPLEX_SAME && same);
   const ValueType *t = &in->result;

@@ -107,10 +107,14 @@ bool infer_bool(Infer *in, const char *param) {
   return a.kind == ARG_BOOL ? a.flag : a.kind == ARG_INT && !dim_is(a.dim, 0);
 }
 
+double infer_number_of(Infer *in, const Arg *a, const char *param) {
+  if (a->kind == ARG_FLOAT) return a->number;
+  return (double)literal_size(in, infer_dim_of(in, a), param);
+}
+
 double infer_number(Infer *in, const char *param) {
   Arg a = graph_arg(in->g, in->n, param);
-  if (a.kind == ARG_FLOAT) return a.number;
-  return (double)literal_size(in, infer_dim_of(in, &a), param);
+  return infer_number_of(in, &a, param);
 }
 
 Name infer_string(Infer *in, const char *param) {

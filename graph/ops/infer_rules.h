@@ -48,6 +48,8 @@ int64_t infer_int(Infer *in, const char *param);
 uint32_t infer_ints(Infer *in, const char *param, int64_t *out);
 bool infer_bool(Infer *in, const char *param); /* false also if the schema lacks it */
 double infer_number(Infer *in, const char *param);
+/* Of one item of a list. */
+double infer_number_of(Infer *in, const Arg *a, const char *param);
 Name infer_string(Infer *in, const char *param);
 /* `otherwise` for None, and if the schema lacks it. */
 DType infer_dtype(Infer *in, const char *param, DType otherwise);

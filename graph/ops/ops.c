@@ -204,6 +204,7 @@ static const GraphOp rows[OP_UNKNOWN] = {
 #define EACH(op) .each = &rows[OP_##op],
 #define SAME_AS(op) .same_as = &rows[OP_##op],
 #define COMPLEX(rule, result) .complex_result = COMPLEX_##result,
+#define EXPAND(...) .complex_result = COMPLEX_AS_BUILT,
 #define COMMUTES .commutes = true,
 #define RANDOM .random = true,
 #define ASSERTS .asserts = true,

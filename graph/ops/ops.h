@@ -82,7 +82,8 @@ typedef enum {
   COMPLEX_REFUSED, /* it may have none */
   COMPLEX_SAME,    /* if an operand is, or the argument `dtype` */
   COMPLEX_ALWAYS,
-  COMPLEX_NEVER
+  COMPLEX_NEVER,
+  COMPLEX_AS_BUILT /* as the operators that it expands to */
 } ComplexResult;
 
 /* A row of graph/ops/op_table.def: OP_aten_add_Tensor. */

@@ -1,7 +1,9 @@
-/* Pass decompose: composite ops become primitives, in one walk. */
+/* Pass decompose: composite ops become primitives, in one walk.  Pass expand: those that are only
+ * made of others become these, by the same walk. */
 #include "planner/decompose/decompose.h"
 
 #include "graph/analysis/dce.h"
+#include "graph/expand/expansion.h"
 #include "planner/passes.h"
 
 static const struct {
@@ -19,7 +21,8 @@ typedef struct {
   Graph *g;
   ReplacementMap replacements;
   const OpId *keep; /* ends with OP_UNKNOWN; NULL: none */
-  bool stays;       /* the node that was visited: its rule has nothing for it */
+  bool only_expands;
+  bool stays; /* the node that was visited: its rule has nothing for it */
 } Decompose;
 
 static bool keeps_op(const Decompose *d, const Node *n) {
@@ -92,32 +95,53 @@ static Node *make_empty(Build *b) {
   return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
 }
 
+/* An item of a list that was taken apart goes at once: dead-code elimination would take writes in
+ * place for dead. */
+static bool expand_node(Decompose *d, Node *n) {
+  if (n->kind == NODE_GETITEM && replacement_of(&d->replacements, n)->node) {
+    graph_forget_name(d->g, n);
+    graph_remove(d->g, n);
+    d->stays = false;
+    return true;
+  }
+  ExpansionRule *rule = n->kind == NODE_CALL ? expansion_rule(n->op) : NULL;
+  return !rule || apply_rule(d, n, rule);
+}
+
 static bool decompose_node(Decompose *d, Node *n) {
   replacements_apply(&d->replacements, n);
+  if (d->only_expands) return expand_node(d, n);
   if (n->kind == NODE_OUTPUT) return true;
   write_sizes(n);
   if (n->kind != NODE_CALL || keeps_op(d, n)) return true;
   if (is_empty_value(n)) return apply_rule(d, n, make_empty);
   n->op = ops_renamed(n->op);
   DecomposeRule *rule = rows[n->op->id].rule;
-  return !rule || apply_rule(d, n, rule);
+  return rule ? apply_rule(d, n, rule) : expand_node(d, n);
 }
 
 /* ---- the graph ---- */
+
+static bool walk_nodes(Decompose *d) {
+  Graph *g = d->g;
+  bool ok = true;
+  for (Node *n = g->first, *next; n && ok; n = next) {
+    Node *before = n->prev, *after = n->next;
+    d->stays = true;
+    ok = decompose_node(d, n);
+    /* New nodes are inserted before n and visited next; if n stays, the node after it is. */
+    next = d->stays ? after : before ? before->next : g->first;
+  }
+  return ok;
+}
 
 bool graph_decompose(Graph *g, const OpId *keep) {
   if (!graph_functional(g, "decompose") || !graph_real(g, "decompose")) return false;
   Arena *scratch = arena_child(g->arena);
   Decompose d = {.g = g, .replacements = replacements_new(g, scratch), .keep = keep};
-  bool ok = true, refused = !g->extremes_of_none;
+  bool refused = !g->extremes_of_none;
   g->extremes_of_none = true; /* the model's own were refused when its types were inferred */
-  for (Node *n = g->first, *next; n && ok; n = next) {
-    Node *before = n->prev, *after = n->next;
-    d.stays = true;
-    ok = decompose_node(&d, n);
-    /* New nodes are inserted before n and visited next; if n stays, the node after it is. */
-    next = d.stays ? after : before ? before->next : g->first;
-  }
+  bool ok = walk_nodes(&d);
   g->extremes_of_none = !refused;
   if (ok) graph_dce(g);
   arena_free(scratch);
@@ -125,3 +149,19 @@ bool graph_decompose(Graph *g, const OpId *keep) {
 }
 
 bool pass_decompose(Graph *g) { return graph_decompose(g, NULL); }
+
+static bool has_expansions(const Graph *g) {
+  bool has = false;
+  for (Node *n = g->first; n && !has; n = n->next)
+    has = n->kind == NODE_CALL && expansion_rule(n->op);
+  return has;
+}
+
+bool pass_expand(Graph *g) {
+  if (!has_expansions(g)) return true;
+  Arena *scratch = arena_child(g->arena);
+  Decompose d = {.g = g, .replacements = replacements_new(g, scratch), .only_expands = true};
+  bool ok = walk_nodes(&d);
+  arena_free(scratch);
+  return ok;
+}

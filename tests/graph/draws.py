@@ -28,7 +28,10 @@ GRAPH = """class G(torch.nn.Module):
         j = torch.ops.aten.multinomial.default(w, 3000, True)
         k = torch.ops.aten.multinomial.default(w, 3)
         l = torch.ops.aten.rand.default([4000], dtype=torch.float16)
-        return (a, b, c, d, e, f, g, h, i0, i1, j, k, l)
+        m = torch.ops.aten.alpha_dropout.default(x, 0.25, True)
+        n = torch.ops.aten.feature_alpha_dropout.default(x, 0.5, True)
+        o = torch.ops.aten.rrelu.default(x, 0.25, 0.75, True)
+        return (a, b, c, d, e, f, g, h, i0, i1, j, k, l, m, n, o)
 """
 # low, high and dtype of integers, of a seed in the graph and of one that is an input
 RANGES = [(0, 100, "int64"), (0, 3 << 30, "int64"), (-5, 1 << 40, "int64"), (0, 3 << 61, "int64"),
@@ -43,7 +46,7 @@ INTEGERS = """class G(torch.nn.Module):
 """ for i, (low, high, dtype) in enumerate(RANGES)) + f"""\
         return ({", ".join(f"a{i}, b{i}" for i in range(len(RANGES)))})
 """
-NAMES = "a b c d e f g h i0 i1 j k l".split()
+NAMES = "a b c d e f g h i0 i1 j k l m n o".split()
 
 
 def near(values, mean, deviation, text):
@@ -95,6 +98,22 @@ def check_draws(x, w, o, device):
               f"{device}: without replacement, row {row}")
 
 
+def check_activations(x, o, device):
+    """What alpha dropout drops is one number; scale and offset keep the mean and the variance."""
+    low = np.float32(-1.7580993408473766)
+    for name, p in ("m", 0.25), ("n", 0.5):
+        scale = (1 - p + p * (1 - p) * low**2)**-0.5
+        offset = -scale * p * low
+        dropped = np.isclose(o[name], scale * low + offset)
+        check(np.allclose(o[name][~dropped], (x * scale + offset)[~dropped], atol=1e-5),
+              f"{device}: what alpha dropout keeps, {p}")
+        near(dropped, p, 0.5, f"{device}: what alpha dropout drops, {p}")
+    slope = o["o"][x < 0] / x[x < 0]
+    check((o["o"][x >= 0] == x[x >= 0]).all(), f"{device}: rrelu of what is positive")
+    check(0.25 <= slope.min() + 1e-6 and slope.max() < 0.75 + 1e-6, f"{device}: rrelu's slopes")
+    near(slope, 0.5, 12**-0.5 / 2, f"{device}: the mean of rrelu's slopes")
+
+
 def check_integers(folder, device):
     """Range, 16 parts of it and the lowest bits, by Pearson's statistic and shares of ones."""
     path = pathlib.Path(folder, "integers.py")
@@ -128,6 +147,7 @@ def main():
         for device in args.devices.split(","):
             x, w, outputs = run(folder, device)
             check_draws(x, w, outputs, device)
+            check_activations(x, outputs, device)
             first = first or outputs
             same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
             check(same, f"{device} draws what the first device drew")

@@ -17,12 +17,13 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
-import bags, boxes, casts, complexes, composites, counted, gradients, matrices, pads  # noqa: E402
-import pools, products, quantized, rows, scans, scatters, searches, sorts, special  # noqa: E402
+import bags, boxes, casts, complexes, composites, counted, expansions, gradients  # noqa: E402
+import matrices, pads, pools, products, quantized, rows, scans, scatters  # noqa: E402
+import searches, sorts, special  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-MODULES = [bags, boxes, casts, complexes, composites, counted, gradients, matrices, pads, pools,
-           products, quantized, rows, scans, scatters, searches, sorts, special]
+MODULES = [bags, boxes, casts, complexes, composites, counted, expansions, gradients, matrices,
+           pads, pools, products, quantized, rows, scans, scatters, searches, sorts, special]
 GROUP = 24  # cases of a graph
 
 
@@ -166,7 +167,8 @@ def main():
             cases = [c for c in module.CASES
                      if not args.names or any(n in c[0] for n in args.names)]
             for names, group in groups_of(cases, module.ARRAYS):
-                for device in args.devices.split(","):
+                devices = args.devices.split(",")
+                for device in [d for d in devices if d in getattr(module, "DEVICES", devices)]:
                     for mode in ("default", "eager") if device == "interp" else ("default",):
                         run_cases(folder, group, names, module.ARRAYS, device, mode)
     return report()

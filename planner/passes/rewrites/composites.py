@@ -33,14 +33,6 @@ class lcm:
         return aten.abs(aten.div.Tensor_mode(x, divisor, rounding_mode="trunc") * y)
 
 
-class rrelu:
-    def pattern(x, lower: float, upper: float):
-        return aten.rrelu(x, lower, upper, False)
-
-    def replacement(x, lower, upper):
-        return aten.leaky_relu(x, (lower + upper) / 2)
-
-
 class round_decimals:
     def pattern(x: "float", decimals: int):
         assert decimals >= 0

@@ -14,7 +14,7 @@ from nereid.torch_backend.registry import decomposes, drawing, own
 aten = torch.ops.aten
 
 # Operators of which Nereid has a better form than what PyTorch's tables decompose them to.
-_WHOLE = (aten.cat, aten.masked_scatter, aten.take,
+_WHOLE = (aten.cat, aten.index_fill, aten.masked_scatter, aten.take,
           aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
@@ -138,19 +138,6 @@ def _within(tensor, indices):
     which is not the indices' if some of them are None."""
     return [None if index is None else index.clamp(-tensor.shape[axis], tensor.shape[axis] - 1)
             for axis, index in enumerate(indices)]
-
-
-@decomposes(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
-def _index_fill(self, dim, index, value):
-    # PyTorch's form writes to a tensor where strides are not plain, which no graph may contain.
-    if index.dim() > 1 or isinstance(value, torch.Tensor) and value.dim():
-        return NotImplemented
-    if not self.dim():
-        return _index_fill(self.view(1), 0, index, value).view(())
-    if not isinstance(value, torch.Tensor):
-        value = torch.full((), value, dtype=self.dtype, device=self.device)
-    places = [None] * (dim % self.dim()) + [index.long()]
-    return aten.index_put.default(self, places, value.to(self.dtype))
 
 
 @decomposes(aten.index_reduce.default)
