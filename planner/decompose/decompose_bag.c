@@ -105,7 +105,8 @@ static Node *mean(Build *b, Node *sum, Node *count) {
 }
 
 /* The results are rows, the bag of each index, how many each bag has, and for the largest elements
- * from which rows they are. */
+ * from which rows they are.  As eager mode on a CPU has it, sums count nothing, and means return
+ * the counts twice. */
 Node *decompose_embedding_bag(Build *b) {
   Bags x = bags_of(b);
   BagMode mode = (BagMode)infer_int(&b->in, "mode");
@@ -116,8 +117,7 @@ Node *decompose_embedding_bag(Build *b) {
   b->nitems = 4;
   b->items[0] = build_to(b, y, t[0].dtype);
   b->items[1] = x.bag;
-  b->items[2] = count;
-  b->items[3] = mode == BAG_MAX ? largest_index(b, &x, y)
-                                : build_full(b, 1, &x.bags, build_int(b, 0), DT_I64);
+  b->items[2] = mode == BAG_SUM ? build_full(b, 1, &x.bags, build_int(b, 0), DT_I64) : count;
+  b->items[3] = mode == BAG_MAX ? largest_index(b, &x, y) : b->items[2];
   return NULL;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch.compile(backend="nereid") against PyTorch itself: values, dtypes, strides, writes to inputs
 and gradients.  On tensors of the CPU, or with the argument cuda of a GPU; NAME...: these cases."""
-import copy, logging, os, pathlib, sys, weakref
+import copy, itertools, logging, os, pathlib, sys, weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -223,6 +223,16 @@ def check_operators():
     check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
     check("a constant", lambda x: x + torch.arange(16, device=x.device), x)
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
+
+
+def check_integer_products():
+    def ints(*sizes):
+        return torch.randint(-9, 10, sizes, dtype=torch.int32)
+
+    check("factors of integers", lambda x, a, b: torch.addbmm(x, a, b, beta=0.6, alpha=2.4),
+          ints(3, 5), ints(2, 3, 4), ints(2, 4, 5))
+    check("bilinear of integers", torch.nn.functional.bilinear, ints(3, 4), ints(3, 5),
+          ints(2, 4, 5))
 
 
 def check_products_along_an_axis():
@@ -549,6 +559,44 @@ def check_sizes():
         tally.check(problem is None, f"softmax of {n} rows: {problem}")
 
 
+def check_bags():
+    """All results of sums, means and maxima of bags: eager mode on a CPU leaves some empty."""
+    if DEVICE != "cpu" or NAMES:
+        return
+    calls, given = [], []
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        for mode, last, padding, weighted in itertools.product((0, 1, 2), (False, True), (-1, 2),
+                                                               (False, True)):
+            if weighted and mode:
+                continue
+            offsets = torch.tensor([0, 2, 2, 5] if last else [0, 2, 2])
+            weights = torch.randint(-4, 5, (5,)).to(dtype) if weighted else None
+            given.append((torch.randint(-4, 5, (6, 3)).to(dtype), torch.tensor([1, 2, 4, 5, 2]),
+                          offsets, weights))
+            calls.append(lambda w, i, o, s, mode=mode, last=last, padding=padding:
+                         torch.ops.aten._embedding_bag(w, i, o, False, mode, False, s, last,
+                                                       padding))
+    torch._dynamo.reset()
+    got = torch.compile(lambda given: [call(*x) for call, x in zip(calls, given)],
+                        backend="nereid")(given)
+    for call, inputs, results in zip(calls, given, got):
+        problem = same(results, call(*inputs), "bags")
+        tally.check(problem is None, problem)
+
+
+def check_strides_of_nothing():
+    """Results that have no elements once data has decided so."""
+    for function in (lambda x: x.nonzero(), lambda x: x.nonzero() * 2, torch.argwhere,
+                     lambda x: (x.nonzero(), x[:, x[0] > 0]),
+                     lambda x: x.nonzero().float()):
+        torch._dynamo.reset()
+        call = torch.compile(function, backend="nereid")
+        for x in (torch.zeros(3, 4), torch.eye(3, 4), torch.zeros(2, 0)):
+            got, want = leaves(call(x.to(DEVICE))), leaves(function(x.to(DEVICE)))
+            for a, b in zip(got, want):
+                tally.check(a.stride() == b.stride(), f"strides {a.stride()}, not {b.stride()}")
+
+
 def check_contradictions():
     """Sizes that nothing guards, in a graph that is views alone: what eager mode refuses is an
     error."""
@@ -815,11 +863,15 @@ def main():
     check_memory()
     check_operators()
     check_products_along_an_axis()
+    if DEVICE == "cpu":
+        check_integer_products()
     check_counted_sizes()
     check_training()
     if not NAMES:
         check_lent_memory()
         check_open_bags()
+        check_bags()
+        check_strides_of_nothing()
         check_saved()
         check_group_norm()
         check_effects()

@@ -127,6 +127,17 @@ def drop(options):
     return [torch.allclose(x.grad, want, atol=1e-4) and mask.float().mean().sub(1).abs() < 0.2]
 
 
+def explained(options):
+    """Masks in a backward graph that is compiled when it is first run."""
+    import nereid
+
+    torch.manual_seed(5)
+    x = torch.ones(64, 64, requires_grad=True)
+    nereid.explain(lambda x: torch.nn.functional.dropout(x.sin(), 0.5) * x, x, train=True,
+                   options=options)
+    return [torch.ones(1)]
+
+
 OWN = {"cache_autograd": False}
 def train_cold(options):
     """With nothing in PyTorch's cache."""
@@ -135,7 +146,9 @@ def train_cold(options):
 
 
 STEPS = {"train": (train, OWN), "infer": (infer, OWN), "drop": (drop, OWN),
-         "a backward graph at its first run": (train, {**OWN, "mode": "max-autotune"}),
+         "max-autotune": (train, {**OWN, "mode": "max-autotune"}),
+         "masks, measured": (drop, {**OWN, "mode": "max-autotune"}),
+         "masks, at the first run": (explained, OWN),
          "an empty cache of PyTorch's": (train_cold, {"cache_autograd": True}),
          "PyTorch's cache": (train, {"cache_autograd": True})}
 

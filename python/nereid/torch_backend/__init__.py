@@ -110,7 +110,8 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
 
 def _early_backward():
     """Lets AOTAutograd hand over a backward graph as soon as it has it, not when it is first run:
-    its kernels are compiled beside those of the forward graph."""
+    its kernels are compiled beside those of the forward graph, and if it can't be compiled,
+    PyTorch runs both.  explain() shows a backward graph that runs alone, and `verify` raises."""
     return torch._functorch.config.patch(force_non_lazy_backward_lowering=True)
 
 
@@ -132,10 +133,17 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
             try:
                 return _compile(graph, examples, settings, kind, recorder, stores, warnings, made)
             except Exception as error:
-                if late is None or not may_be_caught(error) or not late.has_eager_form:
+                if late is None or settings.verify or not may_be_caught(error):
                     raise
-                warnings.warn(error, graph, f"a {kind} graph")
-                return boxed(late.function())
+                warnings.warn(error, graph.graph, f"a {kind} graph")
+                function = late.function()
+                if late.has_eager_form:
+                    return boxed(function)
+                program = Program(graph, settings, kind, next(_numbers), None, warnings)
+                program.finish()
+                call = program.call
+                call._boxed_call = True
+                return call
 
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
@@ -154,7 +162,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         context.enter_context(composite_forms())
         if stores:
             context.enter_context(cache_of(settings, inputs))
-        if not settings.waits and recorder is None:
+        if recorder is None and not settings.verify:
             context.enter_context(_early_backward())
         function = compiled(module, inputs)
     for program in made:

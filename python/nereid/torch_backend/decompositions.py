@@ -71,6 +71,8 @@ def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     rows, columns = batch1.shape[1], batch2.shape[2]
     if 0 in batch1.shape:
         return NotImplemented
+    if not (self.is_floating_point() or self.is_complex()):
+        alpha, beta = int(alpha), int(beta)  # as eager mode takes them
     product = batch1.permute(1, 0, 2).reshape(rows, -1) @ batch2.reshape(-1, columns)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
@@ -97,7 +99,7 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
             operand = operand.unsqueeze(axis)
         operands.append(operand)
     product = operands[0] * operands[1] * operands[2]
-    return product.sum(sumdim) if sumdim else product
+    return product.sum(sumdim, dtype=product.dtype) if sumdim else product
 
 
 @decomposes(aten._pdist_backward.default)
@@ -189,7 +191,8 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
             weight, indices, offsets[:-1], scale_grad_by_freq, mode, sparse, per_sample_weights,
             False, padding_idx)
         return total, bag, torch.cat([sizes, sizes.new_zeros(1)]), largest
-    quick = weight.dtype in (torch.float32, torch.float16) and weight.stride(1) == 1
+    quick = (weight.dtype in (torch.float32, torch.float16, torch.bfloat16)
+             and weight.stride(1) == 1)
     quick = quick and mode == 0 and padding_idx < 0 and not (
         per_sample_weights is not None and per_sample_weights.stride(0) != 1)
     if weight.device.type != "cpu" or not quick or bags < 1:

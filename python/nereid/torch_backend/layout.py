@@ -78,6 +78,15 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(places)
 
 
+def may_be_nothing(value) -> bool:
+    """Has the tensor no elements, or does data decide whether it has some?"""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    if any(is_known(size == 0) for size in value.shape):
+        return True
+    return value._has_symbolic_sizes_strides and bool(free_unbacked_symbols(value.shape))
+
+
 def extent(sizes: Sequence, strides: Sequence):
     """One more than the number of the last element from the first."""
     last = 0

@@ -13,18 +13,24 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.layout import has_plain_strides, is_known, memory_order
+from nereid.torch_backend.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
+                                         memory_order)
 from nereid.torch_backend.partition import (Partition, Segment, is_counted, is_host, is_tensor,
                                             partition)
 from nereid.torch_backend.failures import Warnings, boxed, has_eager_form
 from nereid.torch_backend.log import tell
-from nereid.torch_backend.random_ops import without_seed
+from nereid.torch_backend.random_ops import is_seeded, without_seed
 from nereid.torch_backend.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
                                           symbols_of)
 from nereid.torch_backend.settings import Settings
+from nereid.torch_backend.text import order_of
 from nereid.torch_backend.verify import Verified
 
 _ROUNDS = 1000
+# Operators whose results have the strides of PyTorch's rules also without elements.
+_KEEP_STRIDES = {torch.ops.aten.nonzero.default, torch.ops.aten.argwhere.default,
+                 torch.ops.aten.index.Tensor, torch.ops.aten._to_copy.default,
+                 torch.ops.prims.convert_element_type.default}
 
 
 def view_of(base, size, stride, offset):
@@ -45,9 +51,20 @@ def conform(tensor, stride):
     return result
 
 
+def of_nothing(tensor, stride):
+    """The tensor; one without elements has the strides of the operator that made it, or plain ones
+    (None)."""
+    if tensor.numel():
+        return tensor
+    if stride is None:
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+    return tensor.as_strided(tensor.shape, stride)
+
+
 def function_of(source: str, values: dict) -> Callable:
     """The function that is called `call` in that text, which has these names."""
-    names = {**values, "view_of": view_of, "conform": conform, "math": math, "torch": torch}
+    names = {**values, "view_of": view_of, "conform": conform,
+             "of_nothing": of_nothing, "math": math, "torch": torch}
     exec(compile(source, "<nereid program>", "exec"), names)
     return names["call"]
 
@@ -206,10 +223,24 @@ class Program:
         except Exception as error:
             self._give_up(error)
 
+    def _keep_seeded(self, error: Exception) -> None:
+        """PyTorch's operators but for those that draw from seeds, which are Nereid's alone."""
+        reason = f"the compiler failed: {error}"
+        try:
+            self._begin({node: reason for node in self.graph.nodes
+                         if node.op == "call_function" and not is_seeded(node)})
+            self._end()
+        except Exception:
+            raise error from None
+
     def _give_up(self, error: Exception) -> None:
         """PyTorch's operators alone, with a warning."""
-        if self.settings.verify or not has_eager_form(self.graph):
+        if self.settings.verify:
             raise error
+        if not has_eager_form(self.graph):
+            self._keep_seeded(error)
+            self.warnings.warn(error, self.graph, f"{self.kind} graph {self.number}")
+            return
         self.warnings.warn(error, self.graph, f"{self.kind} graph {self.number}")
         nodes = [node for node in self.graph.nodes if node.op == "call_function"]
         refused = dict.fromkeys(nodes, f"the compiler failed: {error}")
@@ -487,8 +518,17 @@ class _Writer:
                 numbers, name = self.program.numbers, self._name(base)
                 self._line(f"{name} = view_of({name}, {numbers.tuple(value.shape)}, "
                            f"{numbers.tuple(value.stride())}, 0)")
+            keeps, order = base.target in _KEEP_STRIDES, order_of(value)
+            if may_be_nothing(value) and (keeps or order is None or not is_plain(order)):
+                self._settle_nothing(base)
         self._make_views(plan)
         self._delete([node for node in dead if node in viewed])
+
+    def _settle_nothing(self, node) -> None:
+        """The strides of a result that has no elements, once data has decided that."""
+        keeps = node.target in _KEEP_STRIDES
+        stride = self.program.numbers.tuple(node.meta["val"].stride()) if keeps else None
+        self._line(f"{self._name(node)} = of_nothing({self._name(node)}, {stride})")
 
     def _delete(self, nodes: list) -> None:
         names = [self.names[node] for node in nodes if node in self.names]
