@@ -45,6 +45,7 @@
 #define E_GRAPH_INPUT_VALUE \
   "input %u (%s) determines shapes, and had another value when the model was read: read it " \
   "again"
+#define E_GRAPH_DATA "%s refuses its data: %s%s%s"
 #define E_GRAPH_INDEX_RANGE \
   "%s: index %lld at %s of %s is out of range: %lld to %lld, for an axis of %lld elements"
 #define E_GRAPH_INPUT_DATA "input %u (%s) has no data"

@@ -258,7 +258,10 @@ NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tens
  * run fails with NEREID_E_INDEX.  On a GPU the call that waits for the run does: this one, if it
  * copies an output to the host on the default stream, else nereid_stream_sync(),
  * nereid_event_sync(), nereid_device_sync() or nereid_copy_out(); a later run reports what nobody
- * waited for.  With `assert_indices` no call can use the outputs: the device is lost. */
+ * waited for.  With `assert_indices` no call can use the outputs: the device is lost.
+ *
+ * Other data that PyTorch refuses (a divisor of integers that is 0, on a CPU; a probability that is
+ * none; what the model asserts) is checked likewise, and fails with NEREID_E_DATA. */
 NEREID_API int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs,
                                      int ninputs, nereid_tensor *outputs, int noutputs,
                                      nereid_stream *s);

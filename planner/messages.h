@@ -14,6 +14,11 @@
 #define E_GRAPH_TRANSFORM_NORM "norm is forward, backward or ortho, not '%s'"
 #define E_GRAPH_MATRIX_ROWS "matrices of %s rows are not supported; up to %d are"
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
+#define M_GRAPH_ZERO "the divisor %s is 0"
+#define M_GRAPH_PROBABILITY "%s is not between 0 and 1"
+#define M_GRAPH_RATE "%s is negative or not finite, and no probability"
+#define M_GRAPH_RATES "the probabilities in a row of %s add up to no more than 0"
+#define M_GRAPH_ASSERTED "an assertion of the model fails"
 #define E_GRAPH_OUT_OF_DTYPE "%s: %lld is no number of %s"
 #define E_GRAPH_PLAN_LOOP \
   "loop while %%%s: its condition is a bool without axes, its steps are in the plan, and other " \

@@ -80,8 +80,9 @@ typedef enum {
   NEREID_E_FINDINGS = -9,  /* an interpreter ran the kernel and found it at fault */
   NEREID_E_INDEX = -10,    /* a model was run with an index that is out of range (nereid_graph.h) */
   NEREID_E_CALLER = -11,   /* a callback of the caller's failed */
-  NEREID_E_INTERNAL = -12  /* a fault of Nereid, whose message is a report to send: stage, place,
+  NEREID_E_INTERNAL = -12, /* a fault of Nereid, whose message is a report to send: stage, place,
                               version, what repeats it.  Nothing else is affected */
+  NEREID_E_DATA = -13      /* a model was run with data that an operator refuses (the same) */
 } nereid_code;
 
 /* The message of the last failure in this thread; "" if there was none.  Messages about a kernel

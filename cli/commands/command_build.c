@@ -52,7 +52,7 @@ static const Option options[] = {
      "of a kernel NAME_launch() ..."},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "PTX only, without machine code, even if ptxas is found"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that no operator refuses its data"},
     {OPT_SIG, "--sig", "NAME=TYPE,...",
      "of a kernel: types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)", .repeats = true},
     {OPT_DEFINE, "-D", "NAME=VALUE", "of a kernel: a constexpr", .repeats = true},

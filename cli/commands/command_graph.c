@@ -450,7 +450,7 @@ static const Option options[] = {
     {OPT_TRACE, "--trace", "FILE",
      "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
     {OPT_DUMP_DIR, "--dump-dir", "DIR", "writes the result of each compile stage there, numbered"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that no operator refuses its data"},
     {OPT_LIBRARIES, "--libraries", "WHICH",
      "products by cuBLAS, BLAS or oneDNN: those that `records` say to be faster so (the default), "
      "`always`, `none`"},

@@ -86,13 +86,23 @@ static void forget_use(Node **use, void *ctx) {
   counts[(*use)->id]--;
 }
 
-void graph_dce(Graph *g) {
-  Arena *scratch = arena_child(g->arena);
+bool *graph_unused(Graph *g, Arena *scratch) {
   uint32_t *counts = graph_use_counts(g, scratch);
-  for (Node *n = g->last, *prev; n; n = prev) {
-    prev = n->prev;
+  bool *unused = ARENA_ARRAY(scratch, bool, g->nids);
+  for (Node *n = g->last; n; n = n->prev) {
     if (counts[n->id] || !removable(n)) continue;
     graph_each_use(n, forget_use, counts);
+    unused[n->id] = true;
+  }
+  return unused;
+}
+
+void graph_dce(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  const bool *unused = graph_unused(g, scratch);
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!unused[n->id]) continue;
     graph_forget_name(g, n);
     graph_remove(g, n);
   }

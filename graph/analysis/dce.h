@@ -31,6 +31,8 @@ void replacements_apply(ReplacementMap *s, Node *n);
 /* Removes calls and getitems without uses and without effects.  All ops count as pure, as after
  * pass functionalize nothing writes in place. */
 void graph_dce(Graph *g);
+/* By id: is the node one that graph_dce removes? */
+bool *graph_unused(Graph *g, Arena *scratch);
 /* Reports the first node that writes in place; true if there is none. */
 bool graph_functional(Graph *g, const char *pass);
 /* The same of the first complex value. */

@@ -293,3 +293,8 @@ bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi) {
   return x.lo && x.hi && dim_range(g->dims, dim_sub(g->dims, x.lo, lo)).lo >= 0 &&
          dim_range(g->dims, dim_sub(g->dims, hi, x.hi)).lo > 0;
 }
+
+bool index_is_not_zero(Graph *g, const Node *n) {
+  IndexRange x = index_range(g, n);
+  return (x.lo && dim_range(g->dims, x.lo).lo > 0) || (x.hi && dim_range(g->dims, x.hi).hi < 0);
+}

@@ -12,5 +12,7 @@ typedef struct {
 
 /* Is it known that n's elements are among lo ... hi - 1? */
 bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi);
+/* Is it known that none of n's elements is 0? */
+bool index_is_not_zero(Graph *g, const Node *n);
 
 #endif

@@ -230,21 +230,29 @@ static Node *end_of_loop(const Graph *g, const Node *n) {
   return end;
 }
 
-Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node) {
+static Arg arg_text(Name text) { return (Arg){.kind = ARG_STRING, .name = text}; }
+
+static Node *build_check(Build *b, uint32_t nargs, const Arg *args, Arg fault) {
   Node *before = b->before, *last = b->in.g->last;
-  Arg args[] = {arg_node(index),
-                arg_dim(size),
-                {.kind = ARG_STRING, .name = node},
-                arg_bool(negative),
-                ignore};
-  uint32_t nargs = ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3;
   if (last && last->kind == NODE_OUTPUT) {
     Node *end = end_of_loop(b->in.g, b->in.n);
     b->before = end ? end : last;
   }
-  Node *n = build(b, OP_nereid_check_index_default, nargs, args);
+  OpId check = OP_nereid_check_index_default;
+  Node *n = fault.kind == ARG_NONE ? build(b, check, nargs, args)
+                                   : build_with_named(b, check, nargs, args, "fault", fault);
   b->before = before;
   return n;
+}
+
+Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node) {
+  Arg args[] = {arg_node(index), arg_dim(size), arg_text(node), arg_bool(negative), ignore};
+  return build_check(b, ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3, args, arg_none());
+}
+
+Node *build_check_data(Build *b, Node *bad, const char *fault, Name node) {
+  Arg args[] = {arg_node(bad), build_int(b, 1), arg_text(node)};
+  return build_check(b, 3, args, arg_text(pool_name(b->in.g->names, fault)));
 }
 
 /* ---- dtypes ---- */

@@ -136,6 +136,8 @@ Node *build_cat(Build *b, uint32_t n, Node *const *x, uint32_t axis);
  * 0 ... size - 1, or where they may count from the end, of -size ... size - 1.  One that is
  * `ignore`, an integer or None, is passed over. */
 Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node);
+/* The same for data: the run fails with the text `fault` where a truth value of `bad` holds. */
+Node *build_check_data(Build *b, Node *bad, const char *fault, Name node);
 
 /* ---- reductions, creation ---- */
 

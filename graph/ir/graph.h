@@ -195,6 +195,7 @@ struct Graph {
   bool unchecked;              /* indices are not checked: the caller has proven them */
   bool deterministic;          /* sums of floats have one order, whatever order threads run in */
   bool asserts;                /* an index out of range ends the launch */
+  bool host;                   /* it runs on a CPU, which can't divide an integer by 0 */
   bool saves_memory;           /* runs take memory step by step */
   const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
   unsigned tf32; /* bits: which sums may round their operands of f32 to TF32 */

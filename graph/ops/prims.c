@@ -4,6 +4,11 @@
 
 bool prim_reads_size(const Node *n) { return graph_is(n, OP_nereid_counted_default); }
 
+Name prim_check_fault(Graph *g, const Node *n) {
+  Arg fault = graph_arg(g, n, "fault");
+  return fault.kind == ARG_STRING ? fault.name : NULL;
+}
+
 bool prim_does_rows(const Node *n) {
   return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default);
 }

@@ -189,7 +189,10 @@ static void put_check(Project *p, Text *names, Text *sizes, DimList *used, const
   text_quote(names, c->node);
   text_puts(names, ", ");
   text_quote(names, c->index);
-  text_printf(names, ", %u},\n", c->rank);
+  text_printf(names, ", %u, ", c->rank);
+  if (c->fault) text_quote(names, c->fault);
+  else text_puts(names, "NULL");
+  text_puts(names, "},\n");
   vec_push(p->arena, used, c->least);
   vec_push(p->arena, used, c->size);
   text_printf(sizes, "    case %u: out[0] = %s, out[1] = %s", number, project_size(p, c->least),

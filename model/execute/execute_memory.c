@@ -87,11 +87,14 @@ static int report_index_body(void *arg) {
   const PlanCheck *c = r->check;
   int64_t least = 0, size = 0;
   uint64_t index = (uint32_t)r->record[0] | (uint64_t)(uint32_t)r->record[1] << 32;
+  const char *at = index_text(r->arena, r->e, c, r->record[0] >> 32);
+  if (c->fault)
+    return error_set(NEREID_E_DATA, E_GRAPH_DATA, c->node, c->fault, c->rank ? ", at " : "",
+                     c->rank ? at : "");
   sizes_eval(r->e->sizes, c->least, &least);
   sizes_eval(r->e->sizes, c->size, &size);
-  return error_set(NEREID_E_INDEX, E_GRAPH_INDEX_RANGE, c->node, (long long)(int64_t)index,
-                   index_text(r->arena, r->e, c, r->record[0] >> 32), c->index, (long long)least,
-                   (long long)size - 1, (long long)size);
+  return error_set(NEREID_E_INDEX, E_GRAPH_INDEX_RANGE, c->node, (long long)(int64_t)index, at,
+                   c->index, (long long)least, (long long)size - 1, (long long)size);
 }
 
 /* Whoever waits for the device reports, in any thread: the execution's arena is another's. */

@@ -155,7 +155,8 @@ static PlanCheck check_of(Graph *g, const Node *n) {
                      .rank = n->type.rank,
                      .shape = n->type.shape,
                      .least = negative ? dim_sub(g->dims, zero, size) : zero,
-                     .size = size};
+                     .size = size,
+                     .fault = prim_check_fault(g, n)};
 }
 
 /* records, records_1, ...: no node is called so. */
@@ -704,6 +705,7 @@ static void set_gpu(Graph *g, const DevicePeaks *gpu) {
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   g->unchecked = options->unchecked;
+  g->host = options->target == TARGET_CPU;
   g->asserts = options->asserts;
   g->saves_memory = options->saves_memory;
   g->deterministic = options->deterministic;

@@ -315,13 +315,20 @@ static const char *checked_mask(Kernel *k, const Node *n, Value index) {
                       kernel_index(k, ignore.dim, NULL));
 }
 
+/* A string of the kernel language. */
 static const char *check_message(Kernel *k, const Node *n, Dim size) {
-  Text t = text_new(k->arena);
+  Text t = text_new(k->arena), quoted = text_new(k->arena);
+  const char *fault = prim_check_fault(k->graph, n);
   const char *node = graph_arg(k->graph, n, "node").name;
-  text_printf(&t, "%s: an index is out of range for an axis of ", node);
-  dim_print(&t, size);
-  text_puts(&t, " elements");
-  return t.data;
+  if (fault) {
+    text_printf(&t, "%s refuses its data: %s", node, fault);
+  } else {
+    text_printf(&t, "%s: an index is out of range for an axis of ", node);
+    dim_print(&t, size);
+    text_puts(&t, " elements");
+  }
+  text_quote(&quoted, t.data);
+  return quoted.data;
 }
 
 /* Records the first index that n, a PRIM_CHECK, finds out of range; with `asserts` the launch ends
@@ -341,7 +348,7 @@ static void kernel_check(Kernel *k, Node *n) {
   kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s)", index.text, from, to,
               kernel_index(k, linear, NULL), mask, record);
   if (k->graph->asserts)
-    kernel_line(k, "tl.device_assert(is_index(%s, %s, %s), \"%s\", mask=%s)", index.text, from, to,
+    kernel_line(k, "tl.device_assert(is_index(%s, %s, %s), %s, mask=%s)", index.text, from, to,
                 check_message(k, n, size), mask);
   vec_push(k->arena, &k->checks, (const Node *)n);
 }

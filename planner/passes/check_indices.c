@@ -7,6 +7,7 @@
  * checks join kernels that go through as many rows or elements (planner/fuse/fuse.c). */
 #include <string.h>
 
+#include "graph/analysis/dce.h"
 #include "graph/analysis/index_range.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -138,6 +139,7 @@ static Node *unwrapped(Graph *g, Node *index, Dim size) {
 static bool is_same_argument(Graph *g, const Node *a, const Node *b, const char *param) {
   Arg x = graph_arg(g, a, param), y = graph_arg(g, b, param);
   if (x.kind != y.kind) return false;
+  if (x.kind == ARG_STRING) return x.name == y.name;
   return x.kind == ARG_INT ? x.dim == y.dim : x.kind == ARG_BOOL ? x.flag == y.flag : true;
 }
 
@@ -149,7 +151,8 @@ static bool is_new_check(Checker *c, const Node *check) {
     const Node *old = c->made.data[i - 1].check;
     if (is_same_argument(c->g, old, check, "size") &&
         is_same_argument(c->g, old, check, "negative") &&
-        is_same_argument(c->g, old, check, "ignore"))
+        is_same_argument(c->g, old, check, "ignore") &&
+        is_same_argument(c->g, old, check, "fault"))
       return false;
   }
   vec_push(c->scratch, &c->made, ((Made){check, c->last[id]}));
@@ -223,19 +226,24 @@ static void remove_checks(Graph *g) {
   }
 }
 
-bool pass_check_indices(Graph *g) {
-  if (g->unchecked) {
-    remove_checks(g);
-    return true;
-  }
+static bool check_nodes(Graph *g, bool only_unused) {
   Checker c = {.g = g, .scratch = arena_child(g->arena), .nids = g->nids};
+  const bool *unused = only_unused ? graph_unused(g, c.scratch) : NULL;
   c.last = ARENA_ARRAY(c.scratch, uint32_t, g->nids);
   bool ok = true;
   Node *end = g->last->prev; /* before the checks that are added */
   for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
     if (prim_checks(n)) is_new_check(&c, n);
-    else if (n->kind == NODE_CALL) ok = check_node_indices(&c, n);
+    else if (n->kind == NODE_CALL && (!unused || unused[n->id])) ok = check_node_indices(&c, n);
   }
   arena_free(c.scratch);
   return ok;
+}
+
+/* Eager mode and ONNX Runtime run what nothing uses, too. */
+bool pass_check_unused(Graph *g) { return g->unchecked || check_nodes(g, true); }
+
+bool pass_check_indices(Graph *g) {
+  if (g->unchecked) remove_checks(g);
+  return g->unchecked || check_nodes(g, false);
 }

@@ -102,7 +102,8 @@ static void print_fixed(Text *out, const InputValue *v) {
   text_puts(out, ")");
 }
 
-/* of ("embedding" "ids" "[2, s0]" from 0 to 999): the indices that are in range. */
+/* of ("embedding" "ids" "[2, s0]" from 0 to 999): the indices that are in range; of data
+ * ("div" "y_eq" "[4]" from 0 to 0 fault "y is 0"): what is wrong elsewhere. */
 static void print_checks(Printer *p, const PlanBuffer *b) {
   Dims *d = p->plan->graph->dims;
   text_puts(p->out, " of (");
@@ -121,6 +122,9 @@ static void print_checks(Printer *p, const PlanBuffer *b) {
     print_dim(p->out, c->least);
     text_puts(p->out, " to ");
     print_dim(p->out, dim_sub(d, c->size, dim_int(d, 1)));
+    if (!c->fault) continue;
+    text_puts(p->out, " fault ");
+    text_quote(p->out, c->fault);
   }
   text_puts(p->out, ")");
 }

@@ -32,12 +32,14 @@ typedef enum {
 enum { PLAN_RECORD = 2 };
 #define PLAN_NO_RECORD INT64_MAX
 
-/* A check of indices: those of `index`, in the node `node`, are to be least ... size - 1. */
+/* A check of indices: those of `index`, in the node `node`, are to be least ... size - 1; or of
+ * truth values, each of which stands for the text `fault` and is to be 0. */
 typedef struct {
   Name node, index;
   uint32_t rank;
   const Dim *shape; /* of the indices */
   Dim least, size;
+  Name fault; /* NULL: of indices */
 } PlanCheck;
 
 typedef struct {

@@ -152,7 +152,7 @@ static void read_fixed(Reader *p, PlanBuffer *b) {
   b->fixed = v;
 }
 
-/* "embedding" "ids" "[2, s0]" from 0 to 999 */
+/* "embedding" "ids" "[2, s0]" from 0 to 999, perhaps with a fault */
 static PlanCheck read_check(Reader *p) {
   Dims *d = p->plan->graph->dims;
   PlanCheck c = {.node = ir_string(&p->r)};
@@ -165,6 +165,7 @@ static PlanCheck read_check(Reader *p) {
   c.least = read_dim(p);
   ir_expect(&p->r, "to");
   c.size = dim_add(d, read_dim(p), dim_int(d, 1));
+  if (ir_accept(&p->r, "fault")) c.fault = ir_string(&p->r);
   return c;
 }
 

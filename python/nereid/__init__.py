@@ -40,6 +40,7 @@ _LAZY = {
     "NereidError": "nereid.errors",
     "TritonError": "nereid.errors",
     "IndexOutOfRange": "nereid.errors",
+    "DataError": "nereid.errors",
     "InternalError": "nereid.errors",
     "InterpreterError": "nereid.errors",
     "load": "nereid.models",

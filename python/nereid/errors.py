@@ -7,7 +7,7 @@ from collections import namedtuple
 
 # nereid_code of runtime/nereid.h.
 KERNEL, USAGE, MEMORY, DEVICE, LOST, TOOL = range(-1, -7, -1)
-FILE, RESOURCES, FINDINGS, INDEX, CALLER, INTERNAL = range(-7, -13, -1)
+FILE, RESOURCES, FINDINGS, INDEX, CALLER, INTERNAL, DATA = range(-7, -14, -1)
 
 
 SEVERITIES = ("error", "warning", "note", "hint")
@@ -96,6 +96,10 @@ class IndexOutOfRange(NereidError, IndexError):
     """A model was run with an index that is out of range."""
 
 
+class DataError(NereidError, ValueError):
+    """A model was run with data that one of its operators refuses, as eager PyTorch does."""
+
+
 class InterpreterError(NereidError):
     """An interpreter ran the kernel and found it at fault."""
 
@@ -110,6 +114,8 @@ def _kind_of(code: int, message: str, diagnostics: list) -> type:
         return InterpreterError
     if code == INDEX:
         return IndexOutOfRange
+    if code == DATA:
+        return DataError
     if code == INTERNAL:
         return InternalError
     if code == TOOL and "ptx" in message.lower():

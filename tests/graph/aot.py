@@ -232,6 +232,16 @@ def check_index_driver(project, model, cc, flags):
                 raise Failure(f"no message '{message}' in {done.stderr}")
 
 
+def check_refused(project, model, cc, flags):
+    """Data that an operator refuses ends the run."""
+    arrays = [np.arange(6).reshape(2, 3), np.array([1, 0, 2]), np.ones((2, 3), np.float32)]
+    for i, array in enumerate(arrays):
+        np.save(project / f"data_{i}.npy", array)
+    done = run(project / "model", *(project / f"data_{i}.npy" for i in range(3)), ok=(1,))
+    if "a refuses its data: the divisor y is 0, at [1]" not in done.stderr:
+        raise Failure(f"no message about a divisor: {done.stderr}")
+
+
 def check_writes(project, model, cc, flags):
     link(project / "writes", SOURCES / "writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
@@ -367,6 +377,8 @@ def some():
             Task("index", cflags=SANITIZE, also=check_index, source=SOURCES / "index.py"),
             Task("index", "sm_90a", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_index_driver, source=SOURCES / "index.py"),
+            Task("data", cflags=SANITIZE, also=check_refused,
+                 source=ROOT / "tests/graph/commands/data.py"),
             Task("numbers", cflags=SANITIZE, also=check_numbers,
                  source=ROOT / "tests/graph/commands/number.py"),
             Task("equal", cflags=SANITIZE, also=check_equal,

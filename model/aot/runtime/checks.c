@@ -1,4 +1,5 @@
-/* Reports of indices that were out of range, from the records of kernels. */
+/* Reports of indices that were out of range, and of data that an operator refuses, from the records
+ * of kernels. */
 #include <stdio.h>
 
 #include "plan.h"
@@ -40,6 +41,9 @@ static int report(const model *m, int i) {
   const uint64_t index = (uint32_t)record[0] | (uint64_t)(uint32_t)record[1] << 32;
   model_plan.check_sizes(i, m->size, sizes);
   print_index(at, sizeof at, sizes + 2, c->ndim, record[0] >> 32);
+  if (c->fault)
+    return model_fail(MODEL_E_DATA, "%s refuses its data: %s%s%s", c->node, c->fault,
+                      c->ndim ? ", at " : "", c->ndim ? at : "");
   return model_fail(
       MODEL_E_INDEX,
       "%s: index %lld at %s of %s is out of range: %lld to %lld, for an axis of %lld elements",

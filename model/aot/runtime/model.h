@@ -26,7 +26,8 @@ enum {
   MODEL_E_FILE = -2,   /* weights.bin is missing, or not this model's */
   MODEL_E_MEMORY = -3, /* the message says how much is needed */
   MODEL_E_DEVICE = -4, /* no driver, no GPU that fits, or it failed */
-  MODEL_E_INDEX = -5   /* an index in the inputs is out of range */
+  MODEL_E_INDEX = -5,  /* an index in the inputs is out of range */
+  MODEL_E_DATA = -6    /* the data is what an operator refuses: a divisor of integers that is 0 */
 };
 
 typedef struct model model;
@@ -116,7 +117,7 @@ int model_describe(model *m, const model_tensor *inputs, model_tensor *outputs);
  * An index that is out of range (of an embedding, a gather, a cache's position) touches no memory
  * of others.  The run that is complete on return fails with MODEL_E_INDEX, else model_sync() does,
  * or the next run; the outputs are worth nothing then, and buffers that the run updated may have
- * changed. */
+ * changed.  Other data that the model refuses fails likewise, with MODEL_E_DATA. */
 int model_run(model *m, const model_tensor *inputs, model_tensor *outputs, void *stream);
 /* Waits for the stream. */
 int model_sync(model *m, void *stream);

@@ -61,12 +61,13 @@ typedef struct {
   RelationKind kind;
 } Relation;
 
-/* Indices that a kernel checks.  Its record is two numbers, NO_RECORD as long as all were in range.
- * Both begin with the linear index of the first that was not, and end with 32 bits of the index
- * that is checked, the lower and the upper ones. */
+/* Indices that a kernel checks, or truth values that say that data is wrong.  Its record is two
+ * numbers, NO_RECORD as long as all were in range.  Both begin with the linear index of the first
+ * that was not, and end with 32 bits of the index that is checked, the lower and the upper ones. */
 typedef struct {
   const char *node, *index;
-  int ndim; /* of the indices */
+  int ndim;          /* of the indices */
+  const char *fault; /* what is wrong with data; NULL: indices */
 } Check;
 
 enum { RECORD = 2, CHECK_RANK = 16 };

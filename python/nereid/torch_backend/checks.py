@@ -1,9 +1,10 @@
 """What eager PyTorch refuses when an operator runs, and its fake tensors let pass.
 
 Of arguments: a graph's operator is tried, by PyTorch itself, on a tensor of one element of the same
-dtype, which raises what eager mode raises.  Of data: the graph gets an assertion, `_assert_async`,
-which PyTorch runs after the segment that computes its condition: an error on a CPU, an assertion on
-a GPU.  Data is checked where the option `check_indices` says so.
+dtype, which raises what eager mode raises.  Of data: operators that are decomposed before a segment
+is compiled get an assertion, `_assert_async`, which PyTorch runs after the segment that computes
+its condition: an error on a CPU, an assertion on a GPU.  Others are checked by the compiler, as
+indices are (pass check_data).  Data is checked where the option `check_indices` says so.
 """
 
 from __future__ import annotations
@@ -150,19 +151,13 @@ def _demand(condition, message: str) -> None:
     aten._assert_async.msg(condition.all(), message)
 
 
-def _check_divisor(self, other, **kwargs) -> None:
-    """Of integers on a CPU; a GPU divides by anything."""
-    if not isinstance(other, torch.Tensor) or other.device.type != "cpu":
-        return
-    whole = all(isinstance(x, int) or isinstance(x, torch.Tensor) and not (
-        x.is_floating_point() or x.is_complex()) for x in (self, other))
-    if whole and kwargs.get("rounding_mode", "floor") is not None:
-        _demand(other != 0, "ZeroDivisionError")
-
-
 def _check_probabilities(self, *, generator=None) -> None:
     _demand((self >= 0) & (self <= 1),
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+def _check_unit_interval(self, *_, **__) -> None:
+    _demand((self >= 0) & (self <= 1), "all elements of input should be between 0 and 1")
 
 
 def _check_rates(self, num_samples, replacement=False, *, generator=None) -> None:
@@ -201,11 +196,8 @@ def _is_count_of(mask, size) -> bool:
 
 
 _DATA = {
-    aten.index_put.default: _check_put,
-    aten.div.Tensor_mode: _check_divisor, aten.floor_divide.default: _check_divisor,
-    aten.remainder.Tensor: _check_divisor, aten.remainder.Scalar_Tensor: _check_divisor,
-    aten.fmod.Tensor: _check_divisor,
-    aten.bernoulli.default: _check_probabilities, aten.multinomial.default: _check_rates,
+    aten.index_put.default: _check_put, aten.bernoulli.default: _check_probabilities,
+    aten.binary_cross_entropy.default: _check_unit_interval, aten.multinomial.default: _check_rates,
 }
 
 

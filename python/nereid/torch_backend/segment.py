@@ -10,7 +10,7 @@ import torch
 import torch.autograd.profiler as _profiler
 
 from nereid import _nereid
-from nereid.errors import IndexOutOfRange, NereidError
+from nereid.errors import DataError, IndexOutOfRange, NereidError
 from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend import flags
@@ -395,14 +395,14 @@ class Compiled:
             message = str(error.args[0]) if error.args else ""
             if "DefaultCPUAllocator" in message:  # which tells what it needs alone
                 message += _free_memory()
-            if isinstance(error, IndexOutOfRange):
+            if isinstance(error, (DataError, IndexOutOfRange)):
                 message = self._with_place(message)
             error.args = (f"{message}\n  in {self.title}", *error.args[1:])
             raise
 
     def _with_place(self, message: str) -> str:
         """A message about a node, with the model's names for values, the operator and the line."""
-        place = self._places().get(message.partition(":")[0])
+        place = self._places().get(re.match(r"\w*", message)[0])
         message = _OWN_NAME.sub("", message)
         return f"{message}\n  by {place}" if place else message
 

@@ -1,0 +1,150 @@
+/* Pass check_data: data that PyTorch refuses when an operator runs gets a check, as indices do
+ * (planner/passes/check_indices.c), and so does an assertion of the model on data.
+ *
+ * A check is a nereid.check_index of truth values: one that holds is a fault, and the check has the
+ * text of it.  The pass runs before operators are rewritten and unused ones removed, because eager
+ * mode runs these, too. */
+#include <string.h>
+
+#include "graph/analysis/dce.h"
+#include "graph/analysis/index_range.h"
+#include "graph/builders/node_builder.h"
+#include "graph/messages.h"
+#include "planner/messages.h"
+#include "planner/passes.h"
+
+/* What a node is checked for; each node is checked once for each. */
+typedef enum { ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8 } Fault;
+
+typedef struct {
+  Graph *g;
+  uint8_t *of; /* by id: a bit for each Fault that the node is checked for */
+  uint32_t nids;
+} DataChecks;
+
+typedef void Rule(DataChecks *c, Build *b);
+
+/* ---- checks ---- */
+
+/* A loop may not run, so that a check in one is none of what comes after it. */
+static bool is_new(DataChecks *c, const Node *x, Fault fault) {
+  if (x->id >= c->nids || c->g->has_loops) return true;
+  bool known = c->of[x->id] & fault;
+  c->of[x->id] |= fault;
+  return !known;
+}
+
+static Node *compare(Build *b, OpId op, Node *x, double with) {
+  return build_with(b, op, x, arg_float(with));
+}
+
+static Node *negated(Build *b, Node *x) { return build_op1(b, OP_aten_logical_not_default, x); }
+
+/* May the Build's node have no elements, so that those of x, which broadcasts to it, are unused? */
+static bool may_be_unused(Build *b, const Node *x) {
+  const ValueType *result = &b->in.n->type;
+  return !value_type_eq(&x->type, result) &&
+         dim_range(build_dims(b), value_numel(b->in.g, result)).lo <= 0 &&
+         dim_range(build_dims(b), value_numel(b->in.g, &x->type)).hi > 0;
+}
+
+static void fail_where(Build *b, Node *bad, Node *x, const char *what) {
+  if (may_be_unused(b, x))
+    bad = build_expand(b, bad, b->in.n->type.rank, b->in.n->type.shape);
+  build_check_data(b, bad, arena_printf(b->in.g->arena, what, x->name), b->in.n->name);
+}
+
+/* ---- rules ---- */
+
+/* A GPU divides integers by anything. */
+static void data_divisor(DataChecks *c, Build *b) {
+  if (!c->g->host || !dtype_is_int(b->in.n->type.dtype)) return;
+  Arg other = build_arg(b, "other");
+  if (arg_is_number(&other, 0) || (other.kind == ARG_BOOL && !other.flag))
+    infer_fail(&b->in, E_GRAPH_ZERO);
+  Node *y = other.kind == ARG_NODE ? other.node : NULL;
+  if (!y || y->type.kind != VALUE_TENSOR || index_is_not_zero(c->g, y)) return;
+  if (is_new(c, y, ZERO))
+    fail_where(b, build_with(b, OP_aten_eq_Scalar, y, build_int(b, 0)), y, M_GRAPH_ZERO);
+}
+
+/* Outside of 0 to 1, or NaN. */
+static Node *outside_unit(Build *b, Node *x) {
+  return negated(b, build_and(b, compare(b, OP_aten_ge_Scalar, x, 0),
+                              compare(b, OP_aten_le_Scalar, x, 1)));
+}
+
+static void data_probabilities(DataChecks *c, Build *b) {
+  Node *p = build_self(b);
+  if (dtype_is_float(p->type.dtype) && is_new(c, p, PROBABILITY))
+    fail_where(b, outside_unit(b, p), p, M_GRAPH_PROBABILITY);
+}
+
+static void data_unit_interval(DataChecks *c, Build *b) {
+  Node *x = build_self(b);
+  if (!is_new(c, x, UNIT)) return;
+  const char *fault = arena_printf(c->g->arena, M_GRAPH_PROBABILITY, x->name);
+  build_check_data(b, outside_unit(b, x), fault, b->in.n->name);
+}
+
+/* The rows of multinomial, which need not add up to 1. */
+static void data_rates(DataChecks *c, Build *b) {
+  Node *x = build_self(b);
+  if (!dtype_is_float(x->type.dtype) || !x->type.rank || !is_new(c, x, RATE)) return;
+  Node *right = build_and(b, compare(b, OP_aten_ge_Scalar, x, 0),
+                          build_op1(b, OP_aten_isfinite_default, x));
+  Node *sum = build_sum(b, x, 1u << (x->type.rank - 1), false);
+  Arena *a = c->g->arena;
+  build_check_data(b, negated(b, right), arena_printf(a, M_GRAPH_RATE, x->name), b->in.n->name);
+  build_check_data(b, negated(b, compare(b, OP_aten_gt_Scalar, sum, 0)),
+                   arena_printf(a, M_GRAPH_RATES, x->name), b->in.n->name);
+}
+
+/* An assertion of the model, which none of its other nodes depends on. */
+static void data_asserted(DataChecks *c, Build *b) {
+  Node *x = build_self(b);
+  (void)c;
+  const char *text = M_GRAPH_ASSERTED;
+  if (infer_takes(&b->in, "assert_msg")) text = infer_string(&b->in, "assert_msg");
+  Node *bad = x->type.dtype == DT_I1 ? negated(b, x)
+                                     : build_with(b, OP_aten_eq_Scalar, x, build_int(b, 0));
+  build_check_data(b, bad, text, b->in.n->name);
+}
+
+static const struct {
+  Rule *rule;
+} rules[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define NEEDS(rule) data_##rule
+#include "graph/ops/op_table.def"
+};
+
+static Rule *rule_of(const Node *n) {
+  if (n->kind != NODE_CALL) return NULL;
+  Rule *own = rules[n->op->id].rule;
+  return own ? own : rules[ops_renamed(n->op)->id].rule;
+}
+
+static bool check_node(DataChecks *c, Node *n, Rule *rule) {
+  Build b = build_at(c->g, n);
+  if (setjmp(b.in.failed)) return false;
+  rule(c, &b);
+  return true;
+}
+
+bool pass_check_data(Graph *g) {
+  if (g->unchecked) return true;
+  if (!graph_functional(g, "check_data")) return false;
+  Arena *scratch = arena_child(g->arena);
+  DataChecks c = {.g = g, .nids = g->nids};
+  c.of = ARENA_ARRAY(scratch, uint8_t, g->nids);
+  bool ok = true;
+  Node *end = g->last->prev; /* before the checks that are added */
+  for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
+    Rule *rule = rule_of(n);
+    if (rule) ok = check_node(&c, n, rule);
+  }
+  arena_free(scratch);
+  return ok;
+}
