@@ -132,6 +132,7 @@ struct Node {
   uint32_t nnamed;
   ValueType type;
   ProductRounding rounds;
+  bool in_vain;   /* of a part that its reader gave up, which removes it once all is read */
   bool is_number; /* the tensor of an integer that the graph returns: args[1] */
   Span location;  /* in the text it was read from */
   Name origin; /* where the model's source made it, "File: m.py:3 in forward, code: y = x + 1";

@@ -111,6 +111,20 @@ static void return_inputs(Onnx *r) {
 
 /* ---- the model ---- */
 
+static void forget_use(Node **use, void *counts) { ((uint32_t *)counts)[(*use)->id]--; }
+
+/* What was read in vain would be run, and checked, like other nodes that nothing uses. */
+static void remove_abandoned(Onnx *r) {
+  uint32_t *counts = graph_use_counts(r->graph, r->scratch);
+  for (Node *n = r->graph->last, *prev; n; n = prev) {
+    prev = n->prev;
+    if (!n->in_vain || counts[n->id]) continue;
+    graph_each_use(n, forget_use, counts);
+    graph_forget_name(r->graph, n);
+    graph_remove(r->graph, n);
+  }
+}
+
 static bool read_model(void *reader) {
   Onnx *r = reader;
   r->model = onnx_unpack(r->file, r->scratch);
@@ -120,6 +134,7 @@ static bool read_model(void *reader) {
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
   bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g) &&
             onnx_nodes(r, &s, g->node, g->n_node) && read_graph_outputs(r, &s, g);
+  if (ok) remove_abandoned(r);
   graph_part_names(r->graph);
   return report_lacks(r) && ok;
 }

@@ -275,10 +275,12 @@ static Node *build_loop_test(OnnxCall *c, Node *turn, Node *condition) {
   return build_test(c, condition);
 }
 
-/* Checks of turns that were written out in vain; other nodes of them have no uses. */
-static void drop_checks(Graph *g, Node *after) {
+/* Turns that were written out in vain: their checks go at once, and other nodes once the model is
+ * read, unless a value that is kept for later (a weight) is among them and has a use. */
+static void abandon(Graph *g, Node *after) {
   for (Node *n = after ? after->next : g->first, *next; n; n = next) {
     next = n->next;
+    n->in_vain = n->kind == NODE_CALL || n->kind == NODE_GETITEM;
     if (n->kind != NODE_CALL || n->op->prim != PRIM_CHECK) continue;
     graph_forget_name(g, n);
     graph_remove(g, n);
@@ -345,7 +347,7 @@ void onnx_op_loop(OnnxCall *c) {
   for (;; turn++) {
     Continued more = most < 0 ? LOOP_UNKNOWN : loop_continued(c, condition);
     if (more == LOOP_UNKNOWN) {
-      drop_checks(c->b.in.g, before);
+      abandon(c->b.in.g, before);
       read_data_loop(c, &call);
       return;
     }
@@ -362,7 +364,9 @@ void onnx_op_loop(OnnxCall *c) {
   if (!turn && nscanned && c->nout > carried) {
     in[0] = value_of_int(c, 0, DT_I64);
     in[1] = value_of_int(c, 1, DT_I1);
+    before = c->b.in.g->last;
     onnx_read_body(c, body, in, carried + 2, out, nout);
+    abandon(c->b.in.g, before);
   }
   for (uint32_t i = 0; i < nscanned; i++)
     if (onnx_wants(c, carried + i))
