@@ -18,8 +18,8 @@ ROOMS := lang parser sema lower codegen runtime graph import planner model cli p
 LIBRARY_ROOMS := $(filter-out cli python,$(ROOMS))
 
 CFLAGS ?= -O2 -g
-COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -fPIC \
-  -fvisibility=hidden \
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -iquote lang/base -Wall -Wextra \
+  -fPIC -fvisibility=hidden \
   -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 # Libraries that are linked statically into the bundle, and those of the C library.
@@ -66,7 +66,8 @@ UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
-PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h model/nereid_graph.h)
+PUBLIC_HEADERS := $(wildcard lang/base/nereid_options.h runtime/nereid.h runtime/nereid_tune.h \
+  model/nereid_graph.h)
 
 .PHONY: all demo python package-made check check-fast check-torch check-gpu bench stress \
   stress-assertions fuzz fuzz-programs \
@@ -203,7 +204,7 @@ $B/tests/fuzz/%.o: override CFLAGS := $(filter-out -fsanitize-coverage%,$(CFLAGS
 $B/bench/%: $B/bench/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
-$B/examples/c/%.o: override CPPFLAGS += -Iruntime -Imodel
+$B/examples/c/%.o: override CPPFLAGS += -Ilang/base -Iruntime -Imodel
 $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 	$(LINK) -o $@ $^ $(DYNAMIC)
 

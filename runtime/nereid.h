@@ -50,6 +50,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nereid_options.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -270,27 +272,12 @@ typedef enum {
 
 NEREID_API const char *nereid_kind_name(nereid_kind k); /* "ptx" */
 
-/* May the arguments of a launch overlap in memory?  Accesses through two pointers, one of them
- * writing, are in the order of the text by the language's rules. */
-typedef enum {
-  NEREID_ALIAS_GUARDED, /* they may: a launch checks it, and one of overlapping arguments runs code
-                           that keeps the order, which is compiled when it is first needed */
-  NEREID_ALIAS_ORDERED, /* they may: all code keeps the order, and no launch checks anything */
-  NEREID_ALIAS_DISJOINT /* they don't, but for memory that is only read: the caller vouches */
-} nereid_alias;
-
 typedef struct {
   nereid_source source;
   const char *kernel;      /* NAME, Class.NAME, NAME@LINE; NULL: the only one */
   const nereid_arg *args;
   int nargs;
   const char *target;      /* NULL: "sm_90a", or what IR text says */
-  int num_warps;           /* 0: 4 */
-  int num_stages;          /* 0: 3 */
-  int num_ctas;            /* 0: 1 */
-  int maxnreg;             /* 0: the machine's limit */
-  int no_fp_fusion;        /* mul and add stay apart */
-  nereid_alias alias;      /* 0: guarded */
   const char *symbol;      /* what the code calls the kernel; NULL: by its name */
   const char *run_passes;  /* nereid_emit: apply only these, comma-separated, and print */
   /* After pass `dump_after`, or after each if it is "all": its IR, or NULL where the pass changed
@@ -301,14 +288,8 @@ typedef struct {
   void *context;           /* for both callbacks */
   const char *language;    /* Triton's version, "3.6" or "3.9"; NULL: the one that the nearest
                               pyproject.toml of the file requires, or 3.6 */
-  int debug;               /* a device_assert that fails ends the launch; so does a sum, a
-                              difference or a product of integers below 64 bits that overflows */
-  int allow_overflow;      /* with `debug`: but for the latter */
-  int denormals;           /* exp2 of f32 takes and gives denormal numbers on a GPU too */
-  int pdl;                 /* begins with gdc_wait() and, if it has none, gdc_launch_dependents(),
-                              where the target has them: for launches with NEREID_LAUNCH_PDL */
-  const char *dot_precision; /* of dots of f32 that name no input_precision, whatever their
-                                allow_tf32; NULL: "tf32", or "ieee" by allow_tf32 */
+  /* num_warps, debug and others: nereid_options.h has them all.  0 and NULL are the defaults. */
+  NEREID_KERNEL_OPTIONS(NEREID_OPTION_FIELD, NEREID_OPTION_FIELD)
 } nereid_request;
 
 /* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size

@@ -259,6 +259,6 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   if (diag_errors(p->diags) > before) return NULL;
   emit(S, TILE_RETURN, NULL, 0, NULL, 0, k->span);
   replace_values(S);
-  if (options.enable_fp_fusion) fuse_products(S);
+  if (!options.no_fp_fusion) fuse_products(S);
   return S->fn;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "runtime/compile/config.h"
 #include "runtime/compile/spec.h"
 #include "runtime/support/files.h"
 #include "sema/sema.h"
@@ -54,31 +55,40 @@ int request_signature(Request *r, const char *text) {
   return status;
 }
 
-static int take_precision(Request *r, const char *value) {
-  const char *at = strstr(" " CHOICES_PRECISION " ", value);
-  size_t n = strlen(value);
-  if (!n || !at || at[-1] != ' ' || at[n] != ' ')
-    return args_error(E_CLI_CHOICE, "--input-precision", CHOICES_PRECISION, value);
-  r->api.dot_precision = value;
-  return STATUS_OK;
+static bool is_among(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = words; *at; at += strspn(at, " ")) {
+    size_t len = strcspn(at, " ");
+    if (len == n && !memcmp(at, word, n)) return true;
+    at += len;
+  }
+  return false;
+}
+
+static int take_word(const char **to, const OptionRow *row, const char *value) {
+  *to = value;
+  bool known = is_among(row->choices, value);
+  return known ? STATUS_OK : args_error(E_CLI_CHOICE, row->flag, row->choices, value);
+}
+
+static int take_row(nereid_request *r, const OptionRow *row, const char *value) {
+  int *number = request_number(r, row);
+  if (!number) return take_word(request_word(r, row), row, value);
+  if (row->kind == OPTION_FLAG) return *number = 1, STATUS_OK;
+  return args_number(number, row->flag, value, row->least, row->most) ? STATUS_OK : STATUS_USAGE;
 }
 
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
     case OPT_DEFINE: return args_each_item(value, add_constexpr_pair, r);
-    case OPT_NUM_WARPS:
-      return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
-    case OPT_NUM_STAGES:
-      return args_number(&r->api.num_stages, "--num-stages", value, 1, 64) ? 0 : STATUS_USAGE;
-    case OPT_MAXNREG:
-      return args_number(&r->api.maxnreg, "--maxnreg", value, 1, 1024) ? 0 : STATUS_USAGE;
     case OPT_TARGET: r->api.target = value; return STATUS_OK;
-    case OPT_PRECISION: return take_precision(r, value);
-    case OPT_DEBUG: r->api.debug = 1; return STATUS_OK;
     case OPT_LANGUAGE: r->api.language = value; return STATUS_OK;
     case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
-    default: return STATUS_USAGE;
+    default: break;
   }
+  int row = id - OPT_num_warps;
+  bool known = row >= 0 && row < OPTION_COUNT;
+  return known ? take_row(&r->api, &option_rows[row], value) : STATUS_USAGE;
 }
 
 /* A pipe gives its text once, and a kernel's is needed more often. */

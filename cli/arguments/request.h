@@ -13,18 +13,18 @@
 
 enum {
   OPT_DEFINE = 1,
-  OPT_NUM_WARPS,
-  OPT_NUM_STAGES,
-  OPT_MAXNREG,
   OPT_TARGET,
   OPT_IMPORT_PATH,
-  OPT_PRECISION,
-  OPT_DEBUG,
   OPT_LANGUAGE,
+#define X(kind, name, ...) OPT_##name, /* in the order of option_rows */
+  NEREID_KERNEL_OPTIONS(X, X)
+#undef X
   REQUEST_OPTIONS_END
 };
 
-#define CHOICES_PRECISION "ieee tf32 tf32_rounded tf32x3 bf16x3 bf16x6"
+#define OPTION_OF_KERNEL(kind, name, dflt, least, most, uses, flag, value, words, help) \
+  {OPT_##name, flag, value, help, .choices = words},
+#define OPTION_HIDDEN(...)
 
 #define OPTION_IMPORT_PATH                                                                 \
   {                                                                                        \
@@ -34,17 +34,10 @@ enum {
 
 #define REQUEST_OPTIONS                                                                       \
   {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, (4,1), text",\
-   .repeats = true},                                                                          \
-      {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32",    \
-       .choices = "1 2 4 8 16 32"},                                                           \
-      {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
-      {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
+   .repeats = true}, \
+      NEREID_KERNEL_OPTIONS(OPTION_OF_KERNEL, OPTION_HIDDEN)                                 \
       {OPT_TARGET, "--target", "T", "the target to compile for; `nereid info` lists targets", \
        .choices = CHOICES_TARGET},                                                            \
-      {OPT_PRECISION, "--input-precision", "P",                                               \
-       "of products of f32 that name none; tf32 is the default", .choices = CHOICES_PRECISION}, \
-      {OPT_DEBUG, "--debug", NULL,                                                             \
-       "checks assertions and overflow, on device cpu each access of an array, too"},          \
       {OPT_LANGUAGE, "--language", "V", "Triton's version; the default is the package's, or 3.6", \
        .choices = "3.6 3.9"},                                                                 \
       OPTION_IMPORT_PATH

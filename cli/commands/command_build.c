@@ -56,9 +56,9 @@ static const Option options[] = {
     {OPT_SIG, "--sig", "NAME=TYPE,...",
      "of a kernel: types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)", .repeats = true},
     {OPT_DEFINE, "-D", "NAME=VALUE", "of a kernel: a constexpr", .repeats = true},
-    {OPT_NUM_WARPS, "--num-warps", "N", "of a kernel: warps a program", .choices = "1 2 4 8 16 32"},
-    {OPT_NUM_STAGES, "--num-stages", "N", "of a kernel: depth of pipelined loops"},
-    {OPT_MAXNREG, "--maxnreg", "N", "of a kernel: registers a thread at most"},
+#define OPTION_OF_BUILT(kind, name, dflt, least, most, uses, flag, value, words, help) \
+  {OPT_##name, flag, value, "of a kernel: " help, .choices = words},
+    NEREID_KERNEL_OPTIONS(OPTION_OF_BUILT, OPTION_HIDDEN)
     {OPT_DISJOINT, "--disjoint", NULL, "of a kernel: its arguments never overlap in memory"},
     {OPT_LANGUAGE, "--language", "V", "of a kernel: Triton's version", .choices = "3.6 3.9"},
     OPTION_IMPORT_PATH,

@@ -1,42 +1,58 @@
 /* The options of one compilation.  All that changes the output is here: the options, the IR's text
- * and the compiler's version are the key of every cache. */
+ * and the compiler's version are the key of every cache.  nereid_options.h has the table. */
 #ifndef NEREID_LANG_BASE_OPTIONS_H
 #define NEREID_LANG_BASE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Accesses through two pointer parameters, one of them writing, may be reordered ... */
-typedef enum {
-  ALIAS_GUARDED, /* under a guard that their bytes are disjoint (lower/nest/nest.h, NoAlias) */
-  ALIAS_ORDERED, /* never */
-  ALIAS_DISJOINT /* always: the caller vouches that distinct parameters have distinct memory */
-} AliasMode;
+#include "lang/base/irtext.h"
+#include "lang/base/nereid_options.h"
 
 /* Versions of the kernel language: Triton's. */
 typedef enum { LANGUAGE_3_6, LANGUAGE_3_9 } Language;
 
 typedef struct {
-  const char *target;     /* "sm_90a", "cpu", ...: a machine's name */
-  int num_warps;          /* 4; a power of two, 1 to 32 */
-  int num_stages;         /* 3; depth of rings in loops with a dot */
-  int num_ctas;           /* 1; programs of a cluster */
-  int maxnreg;            /* 0: the machine's limit */
-  bool enable_fp_fusion;  /* true: mul and add may become fma */
-  bool checked;           /* for an interpreter: asserts what the kernel promises by hints */
-  AliasMode alias;
-  Language language;      /* rules that the source follows; no stage after sema knows them */
-  bool debug;             /* device_assert becomes code */
-  bool wraps;             /* with it: integers may overflow; only sema asks */
-  bool denormals;         /* fast functions of f32 take and give denormal numbers too */
-  bool pdl;               /* the kernel may start before those before it end: it waits for them, and
-                             lets the next one start (programmatic dependent launch) */
-  const char *dot_precision; /* of dots without input_precision; NULL: tf32.  Only sema asks */
+  const char *target; /* "sm_90a", "cpu", ...: a machine's name */
+  NEREID_KERNEL_OPTIONS(NEREID_OPTION_FIELD, NEREID_OPTION_FIELD)
+  bool checked;       /* for an interpreter: asserts what the kernel promises by hints */
+  Language language;  /* rules that the source follows; no stage after sema knows them */
 } Options;
 
-static inline Options options_default(void) {
-  return (Options){"sm_90a",     4,           3,    1,    0, true, false, ALIAS_GUARDED,
-                   LANGUAGE_3_6, false, false, false, false, NULL};
-}
+typedef enum { OPTION_INT, OPTION_FLAG, OPTION_WORD, OPTION_ALIAS } OptionKind;
+
+enum { OPTION_IS_TUNED = 1, OPTION_IS_SCHEDULE = 2, OPTION_IS_IR = 4 };
+
+typedef enum {
+#define X(kind, name, ...) OPTION_OF_##name,
+  NEREID_KERNEL_OPTIONS(X, X)
+#undef X
+  OPTION_COUNT,
+  OPTION_TUNED = OPTION_OF_maxnreg + 1 /* so many, the first ones, are of configurations */
+} OptionId;
+
+/* A row of the table. */
+typedef struct {
+  const char *name;
+  OptionKind kind;
+  int dflt, least, most;
+  unsigned uses;          /* OPTION_IS_... */
+  const char *flag;       /* NULL: not on command lines */
+  const char *argument, *choices, *meaning;
+  size_t offset;          /* in Options */
+} OptionRow;
+
+extern const OptionRow option_rows[OPTION_COUNT];
+
+Options options_default(void);
+/* The option of a configuration that has the name; NULL if there is none. */
+const OptionRow *option_tuned(const char *name);
+/* The row's place in the options, where it is a number: of any but a WORD. */
+int *options_number(Options *o, const OptionRow *row);
+
+/* Options as attributes of IR text: num_warps, and all that differ from the defaults. */
+uint32_t options_to_attrs(IrAttr list[OPTION_COUNT + 1], const Options *o);
+/* Takes an attribute of IR text; false if no option is called so.  Wrong values are reported. */
+bool options_from_attr(IrReader *r, const IrAttr *a, Options *o);
 
 #endif

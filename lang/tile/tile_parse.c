@@ -374,33 +374,13 @@ static bool header_bool(Parser *p, const IrAttr *a) {
 static bool is_key(const IrAttr *a, const char *key) { return !strcmp(a->key, key); }
 
 static void read_option(Parser *p, const IrAttr *a, Options *o) {
-  if (is_key(a, "num_warps")) {
-    o->num_warps = (int)header_int(p, a, 1, 32);
-    if (o->num_warps & (o->num_warps - 1)) ir_attr_wrong(&p->r, a, "a power of two");
-  } else if (is_key(a, "num_stages")) {
-    o->num_stages = (int)header_int(p, a, 0, 100);
-  } else if (is_key(a, "num_ctas")) {
-    o->num_ctas = (int)header_int(p, a, 1, 16);
-  } else if (is_key(a, "maxnreg")) {
-    o->maxnreg = (int)header_int(p, a, 0, 255);
-  } else if (is_key(a, "fp_fusion")) {
-    o->enable_fp_fusion = header_bool(p, a);
-  } else if (is_key(a, "checked")) {
-    o->checked = header_bool(p, a);
-  } else if (is_key(a, "debug")) {
-    o->debug = header_bool(p, a);
-  } else if (is_key(a, "denormals")) {
-    o->denormals = header_bool(p, a);
-  } else if (is_key(a, "pdl")) {
-    o->pdl = header_bool(p, a);
-  } else if (is_key(a, "ordered")) {
-    o->alias = header_bool(p, a) ? ALIAS_ORDERED : ALIAS_GUARDED;
-  } else if (is_key(a, "target")) {
-    if (a->kind != IA_STR) ir_attr_wrong(&p->r, a, kind_words[TAK_str]);
-    o->target = a->s;
-  } else {
+  if (options_from_attr(&p->r, a, o)) return;
+  if (!is_key(a, "target")) {
     ir_error(&p->r, a->span, E_TILE_ATTR_NAME, "kernel", a->key);
+    return;
   }
+  if (a->kind != IA_STR) ir_attr_wrong(&p->r, a, kind_words[TAK_str]);
+  o->target = a->s;
 }
 
 static void read_param_attrs(Parser *p, TileParam *param) {

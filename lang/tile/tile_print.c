@@ -243,24 +243,9 @@ static void print_param(Printer *p, const TileParam *param) {
   ir_print_attrs(p->out, attrs, n);
 }
 
-/* All that differs from the defaults, and always the number of warps and the target. */
 static void print_options(Printer *p, const Options *o) {
-  Options d = options_default();
-  IrAttr list[11];
-  uint32_t n = 0;
-#define OPTION(cond, name, kind_, value) \
-  if (cond) list[n++] = (IrAttr){.key = name, .kind = kind_, .i = value}
-  OPTION(true, "num_warps", IA_INT, o->num_warps);
-  OPTION(o->num_stages != d.num_stages, "num_stages", IA_INT, o->num_stages);
-  OPTION(o->num_ctas != d.num_ctas, "num_ctas", IA_INT, o->num_ctas);
-  OPTION(o->maxnreg != d.maxnreg, "maxnreg", IA_INT, o->maxnreg);
-  OPTION(!o->enable_fp_fusion, "fp_fusion", IA_FLAG, 0);
-  OPTION(o->checked, "checked", IA_FLAG, 1);
-  OPTION(o->debug, "debug", IA_FLAG, 1);
-  OPTION(o->denormals, "denormals", IA_FLAG, 1);
-  OPTION(o->pdl, "pdl", IA_FLAG, 1);
-  OPTION(o->alias == ALIAS_ORDERED, "ordered", IA_FLAG, 1);
-#undef OPTION
+  IrAttr list[OPTION_COUNT + 2];
+  uint32_t n = options_to_attrs(list, o);
   list[n++] = (IrAttr){.key = "target", .kind = IA_STR, .s = o->target ? o->target : ""};
   ir_print_attrs(p->out, list, n);
 }

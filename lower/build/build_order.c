@@ -195,7 +195,7 @@ static bool pending_pair_conflicts(Build *s, const Pending *p, const Pending *q,
   if (!two) return meets_others(p, q) || again;
   if (machine_has(s->u->machine, HAS_LOCKSTEP)) return false;
   int x = s->pointers->index[p->base], y = s->pointers->index[q->base];
-  if (x < 0 || y < 0) return s->u->tile->options.alias != ALIAS_DISJOINT;
+  if (x < 0 || y < 0) return s->u->tile->options.alias != NEREID_ALIAS_DISJOINT;
   if (s->pointers->pair[x][y] == PAIR_DISJOINT) return false;
   return !assume(s, x, y, again || meets_others(p, q) ? PAIR_DISJOINT : PAIR_OR_SAME);
 }
@@ -374,7 +374,7 @@ static bool may_run_ahead(LoopWrites *w, const TileOp *load) {
     int64_t to = w->bases.data[i];
     int x = base < 0 ? -1 : s->pointers->index[base], y = to < 0 ? -1 : s->pointers->index[to];
     if (base == to || base < 0 || to < 0) return false;
-    if (x < 0 || y < 0 ? s->u->tile->options.alias != ALIAS_DISJOINT
+    if (x < 0 || y < 0 ? s->u->tile->options.alias != NEREID_ALIAS_DISJOINT
                        : !assume(s, x, y, PAIR_DISJOINT))
       return false;
   }

@@ -212,7 +212,7 @@ const NoAlias *nest_noalias(const Nest *n, const NestVar *a, const NestVar *b) {
 }
 
 bool nest_assume_noalias(Nest *n, NestVar *a, NestVar *b, bool or_same) {
-  if (n->options.alias != ALIAS_GUARDED) return n->options.alias == ALIAS_DISJOINT;
+  if (n->options.alias != NEREID_ALIAS_GUARDED) return n->options.alias == NEREID_ALIAS_DISJOINT;
   NoAlias *x = find_noalias(n, a, b);
   if (x) {
     x->or_same &= or_same;

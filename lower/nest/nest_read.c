@@ -634,23 +634,13 @@ static void read_option(NestReader *p, const IrAttr *a, int *shared) {
   Nest *n = p->n;
   Options *o = &n->options;
   const IntOption ints[] = {
-      {"num_warps", &o->num_warps, 1, MOST_WARPS},
-      {"num_stages", &o->num_stages, 0, 64},
-      {"num_ctas", &o->num_ctas, 1, 64},
-      {"maxnreg", &o->maxnreg, 0, 1024},
       {"lanes", &n->lanes, 1, 32},
       {"warps", &n->warps, 1, MOST_WARPS},
       {"shared", shared, 0, MOST_SHARED},
   };
-  bool flag = a->kind == IA_FLAG;
+  if (options_from_attr(&p->r, a, o)) return;
   if (read_int_option(p, a, ints, sizeof ints / sizeof *ints)) return;
   if (!strcmp(a->key, "target") && a->kind == IA_STR) o->target = a->s;
-  else if (!strcmp(a->key, "enable_fp_fusion") && flag) o->enable_fp_fusion = a->i;
-  else if (!strcmp(a->key, "checked") && flag) o->checked = a->i;
-  else if (!strcmp(a->key, "debug") && flag) o->debug = a->i;
-  else if (!strcmp(a->key, "denormals") && flag) o->denormals = a->i;
-  else if (!strcmp(a->key, "pdl") && flag) o->pdl = a->i;
-  else if (!strcmp(a->key, "ordered") && flag) o->alias = a->i ? ALIAS_ORDERED : ALIAS_GUARDED;
   else ir_error(&p->r, a->span, E_NEST_ATTR, "nest", a->key, "", "");
 }
 

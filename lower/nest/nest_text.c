@@ -331,20 +331,15 @@ static void print_block(Printer *p, const NestBlock *b) {
 static void print_header(Printer *p) {
   const Nest *n = p->nest;
   const Options *o = &n->options;
-  Options dflt = options_default();
   text_printf(p->out, "nest @%s level %s {target ", ir_clean_name(p->out->arena, n->name),
               n->level == NEST_LEVEL_NEST ? "nest" : "thread");
   text_quote(p->out, o->target);
-  text_printf(p->out, ", num_warps %d", o->num_warps);
-  if (o->num_stages != dflt.num_stages) text_printf(p->out, ", num_stages %d", o->num_stages);
-  if (o->num_ctas != dflt.num_ctas) text_printf(p->out, ", num_ctas %d", o->num_ctas);
-  if (o->maxnreg != dflt.maxnreg) text_printf(p->out, ", maxnreg %d", o->maxnreg);
-  if (!o->enable_fp_fusion) put_nest_text(p, ", enable_fp_fusion false");
-  if (o->checked) put_nest_text(p, ", checked");
-  if (o->debug) put_nest_text(p, ", debug");
-  if (o->denormals) put_nest_text(p, ", denormals");
-  if (o->pdl) put_nest_text(p, ", pdl");
-  if (o->alias == ALIAS_ORDERED) put_nest_text(p, ", ordered");
+  IrAttr list[OPTION_COUNT + 1];
+  uint32_t n_options = options_to_attrs(list, o);
+  for (uint32_t i = 0; i < n_options; i++) {
+    text_printf(p->out, ", %s", list[i].key);
+    if (list[i].kind == IA_INT) text_printf(p->out, " %lld", (long long)list[i].i);
+  }
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);
   if (n->shared_bytes) text_printf(p->out, ", shared %lld", (long long)n->shared_bytes);

@@ -423,8 +423,8 @@ static bool is_equal_ref(const Fuse *f, const Ref *a, const Ref *b) {
 
 /* Two parameters may be one or disjoint, if the kernel's accesses may be reordered at all. */
 static bool may_assume(Fuse *f, NestVar *a, NestVar *b) {
-  if (a == b || f->nest->options.alias == ALIAS_DISJOINT) return true;
-  if (f->nest->options.alias == ALIAS_ORDERED) return false;
+  if (a == b || f->nest->options.alias == NEREID_ALIAS_DISJOINT) return true;
+  if (f->nest->options.alias == NEREID_ALIAS_ORDERED) return false;
   NoAlias pair = {a, b, true};
   vec_push(f->scratch, &f->assumed, pair);
   return true;

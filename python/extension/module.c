@@ -59,6 +59,8 @@ static PyMethodDef functions[] = {
     {"has_operator", py_has_operator, METH_O, "Does a graph's operator have that name?"},
     {"compile", (PyCFunction)(void (*)(void))py_compile, METH_VARARGS | METH_KEYWORDS,
      "compile(source, kernel, args, ...): an Image."},
+    {"tuned_options", py_tuned_options, METH_NOARGS,
+     "[(name, default)] of options that configurations have."},
     {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,
      "emit(source, kernel, args, ..., kind=): the text of a stage."},
     {"estimate", (PyCFunction)(void (*)(void))py_estimate, METH_VARARGS | METH_KEYWORDS,

@@ -160,38 +160,52 @@ static int get_paths(Call *c, PyObject *list) {
   return 0;
 }
 
-/* An option that is no field of its own is an error: options must not be lost. */
-static int get_options(Call *c, PyObject *options) {
-  nereid_request *r = &c->request;
+#define GET_INT(to) get_int(value, &(to))
+#define GET_FLAG(to) get_int(value, &(to))
+#define GET_WORD(to) get_text(c, value, &(to))
+#define GET_ALIAS(to) get_alias(value, &(to))
+
+static int get_alias(PyObject *value, nereid_alias *to) {
   int alias = 0;
-  const struct {
-    const char *name;
-    int *field;
-  } numbers[] = {{"num_warps", &r->num_warps},
-                 {"num_stages", &r->num_stages},
-                 {"num_ctas", &r->num_ctas},
-                 {"maxnreg", &r->maxnreg},
-                 {"no_fp_fusion", &r->no_fp_fusion},
-                 {"alias", &alias},
-                 {"debug", &r->debug},
-                 {"allow_overflow", &r->allow_overflow},
-                 {"denormals", &r->denormals}};
-  enum { NUMBERS = sizeof numbers / sizeof *numbers };
+  if (get_int(value, &alias)) return -1;
+  *to = (nereid_alias)alias;
+  return 0;
+}
+
+/* An option that is no field of its own is an error: options must not be lost. */
+static int get_option(Call *c, const char *name, PyObject *value) {
+  nereid_request *r = &c->request;
+#define X(kind, field, ...) \
+  if (!strcmp(name, #field)) return GET_##kind(r->field);
+  NEREID_KERNEL_OPTIONS(X, X)
+#undef X
+  return PyErr_Format(PyExc_TypeError, "there is no option `%s`", name), -1;
+}
+
+/* [(name, default)] of those that configurations have, in their order. */
+PyObject *py_tuned_options(PyObject *module, PyObject *none) {
+  enum { TUNED = 1, SCHEDULE = 2, IR = 4 };
+  PyObject *list = PyList_New(0), *item;
+#define X(kind, name, dflt, least, most, uses, ...)                                \
+  if (list && ((uses) & TUNED)) {                                                  \
+    item = Py_BuildValue("(si)", #name, dflt);                                     \
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);                        \
+    Py_XDECREF(item);                                                              \
+  }
+  NEREID_KERNEL_OPTIONS(X, X)
+#undef X
+  (void)module, (void)none;
+  return list;
+}
+
+static int get_options(Call *c, PyObject *options) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
   while (options && PyDict_Next(options, &at, &key, &value)) {
     const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
     if (!name) return -1;
-    if (!strcmp(name, "dot_precision")) {
-      if (get_text(c, value, &r->dot_precision)) return -1;
-      continue;
-    }
-    size_t i = 0;
-    while (i < NUMBERS && strcmp(numbers[i].name, name)) i++;
-    if (i == NUMBERS) return PyErr_Format(PyExc_TypeError, "there is no option `%s`", name), -1;
-    if (get_int(value, numbers[i].field)) return -1;
+    if (get_option(c, name, value)) return -1;
   }
-  r->alias = (nereid_alias)alias;
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/compile/compilation.h"
+#include "runtime/compile/config.h"
 #include "runtime/compile/language.h"
 
 /* PTX's directives for debuggers. */
@@ -106,18 +107,17 @@ static void key_add_text(KeyMaker *k, const char *text) { cache_key_text(k, text
 void request_key_add(KeyMaker *k, const nereid_request *r) {
   Language language;
   language_of_request(&language, r); /* compiling reports a name that is no version */
-  const int numbers[] = {r->num_warps,    r->num_stages, r->num_ctas, r->maxnreg,
-                         r->no_fp_fusion, (int)r->alias, r->nargs,    (int)language};
+  const int numbers[] = {r->nargs, (int)language};
   key_add_text(k, r->kernel);
   key_add_text(k, r->symbol);
   cache_key_add(k, numbers, sizeof numbers);
-  if (r->denormals) key_add_text(k, "denormals");
-  if (r->pdl) key_add_text(k, "pdl");
-  if (r->dot_precision) {
-    key_add_text(k, "dot_precision");
-    key_add_text(k, r->dot_precision);
+  nereid_request options = *r;
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const OptionRow *row = &option_rows[i];
+    const int *number = request_number(&options, row);
+    if (number) cache_key_add(k, number, sizeof *number);
+    else key_add_text(k, *request_word(&options, row));
   }
-  if (r->debug) key_add_text(k, r->allow_overflow ? "debug" : "debug, overflow");
   for (int i = 0; i < r->nargs; i++) {
     key_add_text(k, r->args[i].name);
     key_add_text(k, r->args[i].type);

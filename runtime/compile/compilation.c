@@ -404,18 +404,12 @@ static int check_kernel_options(const nereid_request *r, const char *target) {
 static Options options_of(const nereid_request *r, Options base, const char *preferred) {
   if (preferred) base.target = preferred;
   if (r->target) base.target = r->target;
-  if (r->num_warps) base.num_warps = r->num_warps;
-  if (r->num_stages) base.num_stages = r->num_stages;
-  if (r->num_ctas) base.num_ctas = r->num_ctas;
+#define X(kind, name, ...) \
+  if (r->name) base.name = r->name;
+  NEREID_KERNEL_OPTIONS(X, X)
+#undef X
   /* More than a thread can have is no limit, as for ptxas: lists of configurations have it. */
-  if (r->maxnreg) base.maxnreg = r->maxnreg <= MACHINE_REGISTERS ? r->maxnreg : 0;
-  if (r->no_fp_fusion) base.enable_fp_fusion = false;
-  if (r->debug) base.debug = true;
-  if (r->allow_overflow) base.wraps = true;
-  if (r->denormals) base.denormals = true;
-  if (r->pdl) base.pdl = true;
-  if (r->dot_precision) base.dot_precision = r->dot_precision;
-  if (r->alias) base.alias = r->alias == NEREID_ALIAS_ORDERED ? ALIAS_ORDERED : ALIAS_DISJOINT;
+  if (base.maxnreg > MACHINE_REGISTERS) base.maxnreg = 0;
   return base;
 }
 
@@ -592,8 +586,12 @@ static int specialize_ir(Compilation *c, const nereid_request *r) {
   Options wanted = options_of(r, *options, open ? c->preferred : NULL);
   int code = check_kernel_options(r, wanted.target);
   if (code) return code;
-  bool same = !strcmp(wanted.target, options->target) && wanted.num_warps == options->num_warps &&
-              wanted.num_stages == options->num_stages && wanted.maxnreg == options->maxnreg;
+  bool same = !strcmp(wanted.target, options->target);
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const OptionRow *row = &option_rows[i];
+    if (row->uses & OPTION_IS_SCHEDULE)
+      same &= *options_number(&wanted, row) == *options_number(options, row);
+  }
   if (!same && !open)
     return error_set(NEREID_E_USAGE, E_RUN_IR_OPTIONS, options->target, options->num_warps,
                      options->num_stages);

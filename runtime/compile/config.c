@@ -2,19 +2,31 @@
 
 #include <string.h>
 
-const char *const config_options[CONFIG_OPTIONS] = {"num_warps", "num_stages", "num_ctas",
-                                                    "maxnreg"};
+static const size_t places[OPTION_COUNT] = {
+#define X(kind, name, ...) [OPTION_OF_##name] = offsetof(nereid_request, name),
+    NEREID_KERNEL_OPTIONS(X, X)
+#undef X
+};
+
+static void *place_of(nereid_request *r, const OptionRow *row) {
+  return (char *)r + places[row - option_rows];
+}
+
+int *request_number(nereid_request *r, const OptionRow *row) {
+  return row->kind == OPTION_WORD ? NULL : place_of(r, row);
+}
+
+const char **request_word(nereid_request *r, const OptionRow *row) {
+  return row->kind == OPTION_WORD ? place_of(r, row) : NULL;
+}
 
 int *config_option(nereid_request *r, const char *name) {
-  int *const places[] = {&r->num_warps, &r->num_stages, &r->num_ctas, &r->maxnreg};
-  for (int i = 0; i < CONFIG_OPTIONS; i++)
-    if (!strcmp(config_options[i], name)) return places[i];
-  return NULL;
+  const OptionRow *row = option_tuned(name);
+  return row ? request_number(r, row) : NULL;
 }
 
 bool config_is_option(const char *name) {
-  nereid_request r = {0};
-  return config_option(&r, name) != NULL;
+  return option_tuned(name) != NULL;
 }
 
 void config_print(Text *out, const Config *c) {

@@ -1,6 +1,6 @@
 /* Configurations: what a tuner may choose of a kernel, as names with values in text.
  *
- * The names num_warps, num_stages, num_ctas and maxnreg are options of compiling; all others are
+ * The first OPTION_TUNED names of lang/base/options.h are options of compiling; all others are
  * constexprs.  The text of a configuration, "BLOCK_M=128 BLOCK_N=64 num_warps=4", is what records,
  * tables and messages call it. */
 #ifndef NEREID_RUNTIME_COMPILE_CONFIG_H
@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "lang/base/options.h"
 #include "lang/base/strings.h"
 #include "runtime/nereid_tune.h"
 
@@ -21,11 +22,11 @@ typedef struct {
   size_t len, cap;
 } Configs;
 
-enum { CONFIG_OPTIONS = 4 };
-extern const char *const config_options[CONFIG_OPTIONS];
-
-/* The option's place in a request; NULL if the name is none of an option. */
+/* The option's place in a request; NULL if the name is none of an option of a configuration. */
 int *config_option(nereid_request *r, const char *name);
+/* The number or the text of a request that an option's row is for. */
+int *request_number(nereid_request *r, const OptionRow *row); /* NULL: it is a text */
+const char **request_word(nereid_request *r, const OptionRow *row); /* NULL: it is a number */
 bool config_is_option(const char *name);
 void config_print(Text *out, const Config *c);
 /* Reads what config_print has written; false if it is none of that, as with a value that has a

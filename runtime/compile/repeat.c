@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/compile/compilation.h"
+#include "runtime/compile/config.h"
 #include "runtime/messages.h"
 
 /* A word of a shell's command line, and what goes before it. */
@@ -27,6 +28,19 @@ static void add_args(const nereid_request *r) {
   }
 }
 
+static void add_options(const nereid_request *r) {
+  nereid_request of = *r;
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const OptionRow *row = &option_rows[i];
+    const int *number = request_number(&of, row);
+    const char **word = request_word(&of, row);
+    if (!row->flag || (number ? !*number : !*word)) continue;
+    error_add(" %s", row->flag);
+    if (word) add_word(" ", *word);
+    else if (row->kind == OPTION_INT) error_add(" %d", *number);
+  }
+}
+
 void compile_add_repeat(const Compilation *c) {
   const nereid_request *r = c->request;
   error_add("note: %s", N_RUN_REPEAT);
@@ -37,9 +51,7 @@ void compile_add_repeat(const Compilation *c) {
   const Machine *machine = target ? machine_find(target) : NULL;
   if (target) add_word(" --target ", target);
   if (machine && machine->kind == MACHINE_CPU) error_add(" --emit c");
-  if (r && r->num_warps) error_add(" --num-warps %d", r->num_warps);
-  if (r && r->num_stages) error_add(" --num-stages %d", r->num_stages);
-  if (r && r->maxnreg) error_add(" --maxnreg %d", r->maxnreg);
+  if (r) add_options(r);
   if (r && r->run_passes) add_word(" --run-passes ", r->run_passes);
   error_add("\n");
   if (c->kernel) error_of_kernel(c->kernel->name);

@@ -18,9 +18,6 @@ struct Decorators {
   TunedQuery query;
 };
 
-static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
-enum { OPTIONS = sizeof options / sizeof *options };
-
 /* ---- opening ---- */
 
 DecoratorArg decorator_arg(const Argument *a) {
@@ -80,9 +77,9 @@ static bool has_value(const Decorators *d, const char *name) {
 /* Options that the request fixes are given as constexprs are. */
 static uint32_t add_option_args(Decorators *d, TunedArg *args, uint32_t n) {
   nereid_request r = *d->kernel;
-  for (int i = 0; i < OPTIONS; i++) {
-    int value = *config_option(&r, options[i]);
-    Name name = pool_name(d->c.names, options[i]);
+  for (int i = 0; i < OPTION_TUNED; i++) {
+    int value = *request_number(&r, &option_rows[i]);
+    Name name = pool_name(d->c.names, option_rows[i].name);
     if (value) args[n++] = (TunedArg){.arg = {.name = name, .kind = ARG_INT, .i = value}};
   }
   return n;
@@ -233,9 +230,9 @@ static Config merged(Decorators *d, const TunedConfig *a, const TunedConfig *b) 
     if (!arg) arg = find_setting(b, k->params[i].name);
     if (arg && !config_is_option(arg->name)) vec_push(d->c.arena, &out, *arg);
   }
-  for (int i = 0; i < OPTIONS; i++) {
-    const KernelArg *arg = find_setting(a, options[i]);
-    if (!arg) arg = find_setting(b, options[i]);
+  for (int i = 0; i < OPTION_TUNED; i++) {
+    const KernelArg *arg = find_setting(a, option_rows[i].name);
+    if (!arg) arg = find_setting(b, option_rows[i].name);
     if (arg) vec_push(d->c.arena, &out, *arg);
   }
   return config_of_tuned(d, &out);

@@ -93,12 +93,12 @@ static const nereid_binding *problem_bindings(const Problem *p, const nereid_req
 
 static int unknown_axis_name(const Problem *p, const char *name) {
   const nereid_kernel_info *k = p->info;
-  const char **names = ARENA_ARRAY(p->arena, const char *, (size_t)k->nparams + CONFIG_OPTIONS);
+  const char **names = ARENA_ARRAY(p->arena, const char *, (size_t)k->nparams + OPTION_TUNED);
   size_t n = 0;
   for (int i = 0; i < k->nparams; i++)
     if (k->params[i].kind == NEREID_PARAM_CONSTEXPR || k->params[i].tuned)
       names[n++] = k->params[i].name;
-  for (int i = 0; i < CONFIG_OPTIONS; i++) names[n++] = config_options[i];
+  for (int i = 0; i < OPTION_TUNED; i++) names[n++] = option_rows[i].name;
   char hint[128];
   error_suggest(hint, sizeof hint, name, names, n);
   return error_set(NEREID_E_USAGE, E_TUNE_SPACE_NAME, name, k->name, hint);
@@ -167,8 +167,8 @@ static nereid_tune_axis *axes_in_order(const Problem *p, const nereid_tune_axis 
     const nereid_tune_axis *x = find_tune_axis(axes, n, p->info->params[i].name);
     if (x) out[used++] = without_repeats(p->arena, x);
   }
-  for (int i = 0; i < CONFIG_OPTIONS; i++) {
-    const nereid_tune_axis *x = find_tune_axis(axes, n, config_options[i]);
+  for (int i = 0; i < OPTION_TUNED; i++) {
+    const nereid_tune_axis *x = find_tune_axis(axes, n, option_rows[i].name);
     if (x) out[used++] = without_repeats(p->arena, x);
   }
   return out;

@@ -4,14 +4,7 @@
 #include "sema/autotune/tuned_read.h"
 #include "sema/messages.h"
 
-static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
-enum { OPTIONS = sizeof options / sizeof *options };
-
-bool tuned_is_option(Name name) {
-  for (int i = 0; i < OPTIONS; i++)
-    if (!strcmp(options[i], name)) return true;
-  return false;
-}
+bool tuned_is_option(Name name) { return option_tuned(name) != NULL; }
 
 /* ---- one configuration ---- */
 
@@ -57,7 +50,7 @@ static bool read_kwargs(TunedReader *r, const Decorator *d, const Dict *kwargs, 
 /* Options are the compiler's; a kernel may have a constexpr of that name as well. */
 static bool read_config_option(TunedReader *r, Span at, const Tuple *config, int i,
                                TunedConfig *out) {
-  Name name = pool_name(r->p->names, options[i]);
+  Name name = pool_name(r->p->names, option_rows[i].name);
   const Dict *kwargs = config->data[CONFIG_KWARGS].u.dict;
   const Value *own = value_dict_get(kwargs, value_str(name));
   bool param = tuned_param(r->k, name) != NULL;
@@ -82,7 +75,7 @@ static bool read_config_value(TunedReader *r, const Decorator *d, Value v, Tuned
   }
   const Tuple *config = v.u.tuple;
   if (!read_kwargs(r, d, config->data[CONFIG_KWARGS].u.dict, out)) return false;
-  for (int i = 0; i < OPTIONS; i++)
+  for (int i = 0; i < OPTION_TUNED; i++)
     if (!read_config_option(r, at, config, i, out)) return false;
   return true;
 }
@@ -167,8 +160,8 @@ typedef struct {
 static Value hook_arguments(TunedReader *r, const Tuple *config) {
   Value args = tuned_arguments(r, NULL);
   const Dict *kwargs = config->data[CONFIG_KWARGS].u.dict;
-  for (int i = 0; i < OPTIONS; i++)
-    value_dict_set(r->p->arena, args.u.dict, value_str(pool_name(r->p->names, options[i])),
+  for (int i = 0; i < OPTION_TUNED; i++)
+    value_dict_set(r->p->arena, args.u.dict, value_str(pool_name(r->p->names, option_rows[i].name)),
                    config->data[CONFIG_WARPS + i]);
   for (uint32_t i = 0; i < kwargs->len; i++)
     value_dict_set(r->p->arena, args.u.dict, kwargs->data[2 * i], kwargs->data[2 * i + 1]);
@@ -254,10 +247,10 @@ static TunedConfig both(TunedReader *r, const TunedConfig *outer, const TunedCon
     if (!a) a = tuned_find(outer, name);
     if (a) vec_push(r->p->arena, &out, *a);
   }
-  for (int i = 0; i < OPTIONS; i++) {
-    const KernelArg *a = tuned_find(inner, options[i]);
-    if (!a) a = tuned_find(outer, options[i]);
-    if (a && !tuned_find(&out, options[i])) vec_push(r->p->arena, &out, *a);
+  for (int i = 0; i < OPTION_TUNED; i++) {
+    const KernelArg *a = tuned_find(inner, option_rows[i].name);
+    if (!a) a = tuned_find(outer, option_rows[i].name);
+    if (a && !tuned_find(&out, option_rows[i].name)) vec_push(r->p->arena, &out, *a);
   }
   return out;
 }

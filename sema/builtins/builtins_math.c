@@ -53,11 +53,11 @@ Value builtin_where(Sema *S, Call *c) {
 }
 
 Value builtin_arith(Sema *S, Call *c) {
-  bool checks, before = S->fn->options.wraps;
+  bool checks, before = S->fn->options.allow_overflow;
   if (!want_bool(S, c->args[2], "sanitize_overflow", c->spans[2], &checks)) return value_error();
-  S->fn->options.wraps |= !checks;
+  S->fn->options.allow_overflow |= !checks;
   Value v = binary(S, (AstOp)c->fn->code, c->args[0], c->args[1], c->at);
-  S->fn->options.wraps = before;
+  S->fn->options.allow_overflow = before;
   return v;
 }
 

@@ -323,7 +323,8 @@ static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
 static bool checks_overflow(const Sema *S, DType t) {
   const Options *o = &S->fn->options;
   bool own = S->frame && !S->frame->is_std && !S->combining;
-  return o->debug && !o->wraps && own && dtype_is_int(t) && t != DT_I1 && dtype_bits(t) < 64;
+  bool narrow = dtype_is_int(t) && t != DT_I1 && dtype_bits(t) < 64;
+  return o->debug && !o->allow_overflow && own && narrow;
 }
 
 static void check_overflow(Sema *S, AstOp op, TileCode code, Value a, Value b, DType t, Span at) {

@@ -211,7 +211,43 @@ def logging(header):
     return LOGGING.format(NOTE.format(header), "".join(lines))
 
 
+OPTIONS = """# Options
+
+{}
+## Of kernels
+
+`nereid_request` has each as a field (`nereid_options.h`), and 0 is the default. Each is part of
+the keys of all caches. A configuration of a tuner may set those with a `t`. In Python some have
+Triton's names: `enable_fp_fusion=False` is `no_fp_fusion`, `sanitize_overflow=False` is
+`allow_overflow`, `enable_reflect_ftz=False` is `denormals`.
+
+| option | command line | values | default | | meaning |
+| --- | --- | --- | --- | --- | --- |
+{}"""
+
+
+def kernel_options(header):
+    named = dict(re.findall(r'#define (\w+) "(.*)"', (ROOT / header).read_text()))
+    lines = []
+    for _, row in rows(header, "NEREID_KERNEL_OPTIONS"):
+        kind, name, default, least, most, uses, flag, value, choices, meaning = row
+        flag = code("" if flag == "NULL" else f"{flag} {value}" if value != "NULL" else flag)
+        words = named.get(choices, choices).replace(" ", ", ")
+        bounds = least if least == most else f"{least} to {most}"
+        values = "" if kind == "FLAG" else words if choices != "NULL" else bounds
+        default = default if kind == "INT" and default != "0" else ""
+        cells = [code(name), flag, values, default, "t" if "TUNED" in uses else "", cell(meaning)]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
+
+
+def options():
+    kernels = "lang/base/nereid_options.h"
+    return OPTIONS.format(NOTE.format(kernels), kernel_options(kernels))
+
+
 def pages():
+    yield "options.md", options()
     yield "passes.md", passes()
     yield "logging.md", logging("runtime/support/log.h")
     yield "environment.md", environment("runtime/support/environment.h")

@@ -9,7 +9,8 @@ from nereid.errors import KERNEL, USAGE, CompilationError, InvalidOption, OutOfR
 from nereid.runtime import driver
 from nereid.runtime.source import Names, function_of, source_of
 
-_DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
+_TUNED = dict(_nereid.tuned_options())  # of configurations, with their defaults; 0: none
+_DEFAULTS = {name: value for name, value in _TUNED.items() if value}
 # Options of Triton's that mean nothing to this compiler, whatever their value.
 # Libraries of extern functions are LLVM's; those of libdevice are the compiler's own.
 _IGNORED = frozenset(("debug", "instrumentation_mode", "arch", "warp_size", "extern_libs"))
@@ -21,8 +22,8 @@ _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
 def _options() -> list[str]:
     """The names of all options that a launch takes."""
-    others = ("maxnreg", "enable_fp_fusion", "enable_reflect_ftz", "sanitize_overflow")
-    return [*_DEFAULTS, *others, *_LAUNCH_FLAGS, *_IGNORED]
+    others = ("enable_fp_fusion", "enable_reflect_ftz", "sanitize_overflow")
+    return [*_TUNED, *others, *_LAUNCH_FLAGS, *_IGNORED]
 
 
 def _nearest(name: str, parameters: list[str]) -> str:
@@ -47,7 +48,7 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
 
     taken, flags = {}, 0
     for name, value in options.items():
-        if name in _DEFAULTS or name == "maxnreg":
+        if name in _TUNED:
             if name == "num_warps" and type(value) is int and value > _MOST_WARPS:
                 raise OutOfResources(32 * value, 32 * _MOST_WARPS, "threads", kernel=fn.__name__)
             if name == "num_warps" and type(value) is int and (value < 1 or value & (value - 1)):
@@ -221,7 +222,7 @@ class CompiledKernel:
 
     def _options(self) -> dict:
         """What it was compiled with, except parameters of the kernel that have such names."""
-        names = {*_DEFAULTS, "maxnreg", *_LAUNCH_FLAGS} - set(self.fn.arg_names)
+        names = {*_TUNED, *_LAUNCH_FLAGS} - set(self.fn.arg_names)
         values = {k: getattr(self.metadata, k, None) for k in sorted(names)}
         return {k: v for k, v in values.items() if v not in (None, False)}
 

@@ -1,5 +1,6 @@
 """What `triton.backends.compiler` has: targets, and the base of backends."""
 
+from nereid import _nereid
 from nereid.runtime.active import GPUTarget
 
 
@@ -30,7 +31,7 @@ class Options:
     """Options of a compilation."""
 
     def __init__(self, **given):
-        values = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, **given}
+        values = {name: value or None for name, value in _nereid.tuned_options()} | given
         values = {"debug": False, "enable_fp_fusion": True, "launch_pdl": False, **values}
         self.__dict__.update(values)
 
