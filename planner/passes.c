@@ -1,9 +1,20 @@
 #include "planner/passes.h"
 
-PassList graph_passes(void) {
+static const Pass rows[] = {
 #define X(name, takes, gives, function, needs, without, doc) \
   {#name, LEVEL_##takes, LEVEL_##gives, {.on_graph = function}, needs, without, doc},
-  static const Pass rows[] = {GRAPH_PASSES(X)};
+    GRAPH_PASSES(X)
 #undef X
-  return (PassList){rows, (int)(sizeof rows / sizeof *rows)};
+#define X(name, takes, gives, function, needs, without, doc) \
+  {#name, LEVEL_##takes, LEVEL_##gives, {.on_plan = function}, needs, without, doc},
+    PLAN_PASSES(X)
+#undef X
+};
+
+PassList planner_passes(void) { return (PassList){rows, (int)(sizeof rows / sizeof *rows)}; }
+
+PassList graph_passes(void) {
+  PassList list = planner_passes();
+  while (list.rows[list.n - 1].gives > LEVEL_PRIMS) list.n--;
+  return list;
 }

@@ -1,6 +1,6 @@
-/* The passes on graphs, in the order in which they run; lang/base/pass.h explains the columns.
- * Each takes a graph whose nodes have types and leaves one; each can be run alone (`nereid graph
- * MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
+/* The passes on graphs, in the order in which they run to the plan; lang/base/pass.h explains the
+ * columns.  Each takes a graph whose nodes have types and leaves one; each can be run alone
+ * (`nereid graph MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_PLANNER_PASSES_H
@@ -11,7 +11,10 @@
 
 /* Conditions of a compilation: kernels of several nodes, weights that are constants, the device,
  * complex values in the graph, libraries that may be called. */
-enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16, LIBRARIES = 32 };
+enum {
+  FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16, LIBRARIES = 32,
+  SAVES_MEMORY = 64
+};
 
 /* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
@@ -37,11 +40,25 @@ X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cu
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
 X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "copies small weights that runs are given, to the order in which they are read, by one kernel") \
-X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")
+X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs") \
+X(check_primitives, PRIMS, PRIMS, pass_check_primitives, 0, 0, "refuses operators, numbers and types that no kernel has") \
+X(hoist_loops, PRIMS, PRIMS, pass_hoist_loops, 0, 0, "moves what each iteration of a loop computes alike before the loop") \
+X(concat_in_slices, PRIMS, PRIMS, pass_concat_in_slices, 0, 0, "lets the kernel of each source of a long concatenation write its slice of the result") \
+X(insert_copies, PRIMS, PRIMS, pass_insert_copies, 0, 0, "inserts copies of values that need a buffer of their own")
+
+/* The same from graphs to plans: passes that take and leave more than a graph. */
+#define PLAN_PASSES(X) \
+X(fuse, PRIMS, FUSED, pass_fuse, 0, 0, "puts nodes into groups that share a kernel") \
+X(order_groups, FUSED, FUSED, pass_order_groups, SAVES_MEMORY, 0, "orders groups so that less memory is alive at once") \
+X(write_kernels, FUSED, STEPS, pass_write_kernels, 0, 0, "writes the kernels, and the buffers and steps of the plan") \
+X(place_temporaries, STEPS, PLAN, pass_place_temporaries, 0, 0, "gives each temporary a place in the pool")
 
 /* Two rows may have the same function. */
 #define X(name, takes, gives, function, ...) bool function(Graph *g);
 GRAPH_PASSES(X)
+#undef X
+#define X(name, takes, gives, function, ...) bool function(struct PlanCompiler *c);
+PLAN_PASSES(X)
 #undef X
 /* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
  * templates. */
@@ -51,5 +68,7 @@ bool graph_decompose(Graph *g, const OpId *keep);
 bool graph_is_complex(const Graph *g);
 
 PassList graph_passes(void);
+/* All: those on graphs, then those from graphs to plans. */
+PassList planner_passes(void);
 
 #endif

@@ -430,8 +430,9 @@ static const Option options[] = {
     {OPT_RUN_PASSES, "--run-passes", "P,...",
      "of --emit graph and dot: passes to run before it prints"},
     {OPT_DUMP_AFTER, "--dump-after", "PASS",
-     "prints the graph after a pass to stderr: all" GRAPH_PASSES(PASS_LISTED),
-     .choices = "all" GRAPH_PASSES(PASS_CHOICE)},
+     "prints the graph after a pass to stderr: all" GRAPH_PASSES(PASS_LISTED)
+         PLAN_PASSES(PASS_LISTED),
+     .choices = "all" GRAPH_PASSES(PASS_CHOICE) PLAN_PASSES(PASS_CHOICE)},
     {OPT_TIME, "--time", NULL, "measures time and memory of the model"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",

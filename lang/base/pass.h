@@ -28,7 +28,10 @@ X(SCHEDULED, "tile IR with its schedule") \
 X(NEST,      "level nest") \
 X(THREAD,    "level thread") \
 X(CALLS,     "graph of operators") \
-X(PRIMS,     "graph of primitives")
+X(PRIMS,     "graph of primitives") \
+X(FUSED,     "groups of nodes that share a kernel") \
+X(STEPS,     "plan with the text of its kernels") \
+X(PLAN,      "plan whose temporaries have places in the pool")
 
 #define X(name, text) LEVEL_##name,
 typedef enum { LEVELS(X) } Level;
@@ -38,6 +41,7 @@ enum { PASS_ON_REQUEST = 1 << 30 };
 
 struct Unit;  /* lower/lower.h */
 struct Graph; /* graph/ir/graph.h */
+struct PlanCompiler; /* planner/compile/compile_plan.c */
 
 typedef struct {
   const char *name;
@@ -45,6 +49,7 @@ typedef struct {
   union { /* by the levels; false after errors, which are in the unit's or the graph's diags */
     bool (*on_unit)(struct Unit *u);
     bool (*on_graph)(struct Graph *g);
+    bool (*on_plan)(struct PlanCompiler *c);
   } run;
   unsigned needs, without;
   const char *doc;

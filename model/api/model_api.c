@@ -430,7 +430,7 @@ static int passes_body(void *arg) {
   size_t len;
   for (const char *rest = t->passes, *name; !code && pass_next_name(&rest, &name, &len);) {
     const Pass *pass = pass_find(graph_passes(), name, len);
-    if (!pass) code = stages_unknown_pass(m->arena, name, len);
+    if (!pass) code = stages_unknown_pass(m->arena, graph_passes(), name, len);
     else if (!stages_run_pass(m->stages, pass, m->graph)) code = report_model_errors(m);
   }
   return code ? code : stages_check_dumped(m->stages, t->passes);

@@ -6,9 +6,11 @@
 #include "graph/analysis/loops.h"
 #include "graph/analysis/strided.h"
 #include "graph/messages.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
+#include "graph/ops/verify_graph.h"
 #include "planner/compile/step_cost.h"
-#include "planner/fuse/concat_slices.h"
+#include "planner/fuse/verify_fusion.h"
 #include "planner/kernels/buffer_reuse.h"
 #include "planner/kernels/source_functions.h"
 #include "planner/messages.h"
@@ -16,6 +18,7 @@
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"
 #include "planner/plan/tiles.h"
+#include "planner/plan/verify_plan.h"
 
 /* A group's step, but for its buffers, and its kernel. */
 typedef struct {
@@ -24,7 +27,7 @@ typedef struct {
   PlanStep step;
 } Written;
 
-typedef struct {
+typedef struct PlanCompiler {
   Graph *g;
   const CompileOptions *options;
   Fusion *fusion;
@@ -37,12 +40,12 @@ typedef struct {
   VEC(PlanStep) once, steps;
   VEC(PlanRead) reads;
   uint32_t nrecords; /* names of such buffers that were tried */
-} Compiler;
+} PlanCompiler;
 
 /* ---- buffers ---- */
 
 /* A scatter's value is in the buffer to which it writes. */
-static uint32_t node_buffer(Compiler *c, Node *n) {
+static uint32_t node_buffer(PlanCompiler *c, Node *n) {
   n = prim_memory(in_place_memory(c->in_place, n));
   uint32_t *number = &c->buffer_of[n->id];
   if (*number) return *number - 1;
@@ -60,14 +63,14 @@ static uint32_t node_buffer(Compiler *c, Node *n) {
 }
 
 /* A number of the caller's. */
-static void add_input_number(Compiler *c, const Node *n, uint32_t number) {
+static void add_input_number(PlanCompiler *c, const Node *n, uint32_t number) {
   PlanBuffer b = {.kind = BUFFER_INPUT, .name = n->name, .dtype = DT_I64, .number = number};
   b.value = n->type.value;
   vec_push(c->g->arena, &c->buffers, b);
 }
 
 /* The inputs come first, in the order in which the caller passes them. */
-static void add_inputs(Compiler *c) {
+static void add_inputs(PlanCompiler *c) {
   uint32_t number = 0;
   for (Node *n = c->g->first; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->type.kind == VALUE_NONE) continue;
@@ -88,7 +91,7 @@ static Dim returned_number(const Node *n) {
 }
 
 /* The buffer may be that of a temporary, over which the result is written. */
-static void add_output(Compiler *c, Node *n, bool is_complex) {
+static void add_output(PlanCompiler *c, Node *n, bool is_complex) {
   uint32_t b = node_buffer(c, n);
   if (in_place_memory(c->in_place, n) != n) {
     c->buffers.data[b].name = n->name;
@@ -104,12 +107,12 @@ static void add_output(Compiler *c, Node *n, bool is_complex) {
 }
 
 /* A value that was written in place needs no copy. */
-static void add_update(Compiler *c, Node *target, Node *value) {
+static void add_update(PlanCompiler *c, Node *target, Node *value) {
   PlanUpdate u = {.to = node_buffer(c, target), .from = node_buffer(c, value)};
   if (u.to != u.from) c->plan->updates[c->plan->nupdates++] = u;
 }
 
-static void add_outputs(Compiler *c) {
+static void add_outputs(PlanCompiler *c) {
   const Arg *list = &c->g->last->args[0];
   const OutputSpec *specs = c->g->outputs;
   c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
@@ -127,7 +130,7 @@ static void add_outputs(Compiler *c) {
 /* ---- steps ---- */
 
 /* The kernel's text depends on the tile's shape. */
-static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
+static void attention_step(PlanCompiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
                            PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
   AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0);
@@ -137,7 +140,7 @@ static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *
 }
 
 /* k3_add_relu: its number, and what the kernel computes. */
-static Name kernel_name(Compiler *c, const Group *g) {
+static Name kernel_name(PlanCompiler *c, const Group *g) {
   Text t = text_new(c->g->arena);
   text_printf(&t, "k%u", g->number);
   for (size_t i = 0; i < g->nodes.len && t.len < 48; i++) {
@@ -160,7 +163,7 @@ static PlanCheck check_of(Graph *g, const Node *n) {
 }
 
 /* records, records_1, ...: no node is called so. */
-static Name records_name(Compiler *c) {
+static Name records_name(PlanCompiler *c) {
   Graph *g = c->g;
   Name name;
   do {
@@ -172,7 +175,7 @@ static Name records_name(Compiler *c) {
 }
 
 /* Each step has records of its own, so that equal kernels stay equal. */
-static StepArg records_argument(Compiler *c, const Kernel *k) {
+static StepArg records_argument(PlanCompiler *c, const Kernel *k) {
   Graph *g = c->g;
   uint32_t n = (uint32_t)k->checks.len;
   PlanCheck *checks = ARENA_ARRAY(g->arena, PlanCheck, n);
@@ -192,7 +195,7 @@ static StepArg records_argument(Compiler *c, const Kernel *k) {
                    .buffer = (uint32_t)c->buffers.len - 1};
 }
 
-static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
+static void add_arguments(PlanCompiler *c, const Kernel *k, PlanStep *s) {
   s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len + k->offsets.len + 1);
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
@@ -213,7 +216,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 }
 
 /* So many programs that 64 bits do not count them. */
-static void check_step_grid(Compiler *c, const PlanStep *s) {
+static void check_step_grid(PlanCompiler *c, const PlanStep *s) {
   const Node *n = s->nodes[0];
   for (int i = 0; i < 3; i++)
     if (s->grid[i]->kind == DIM_HUGE)
@@ -228,7 +231,7 @@ static Node *in_memory(Node *n) {
 }
 
 /* It has no text, but buffers as a kernel has. */
-static void write_call(Compiler *c, const Group *g, Written *out) {
+static void write_call(PlanCompiler *c, const Group *g, Written *out) {
   Node *n = g->nodes.data[0];
   Dim one = dim_int(c->g->dims, 1);
   const char *name = graph_arg(c->g, n, "function").name;
@@ -243,18 +246,18 @@ static void write_call(Compiler *c, const Group *g, Written *out) {
   kernel_buffer(out->kernel, n);
 }
 
-static void add_call_buffer(Compiler *c, PlanStep *s, CallArg arg, uint32_t buffer) {
+static void add_call_buffer(PlanCompiler *c, PlanStep *s, CallArg arg, uint32_t buffer) {
   s->args[s->nargs++] = (StepArg){
       .name = pool_name(c->g->names, call_arg_name(arg)), .kind = STEP_BUFFER, .buffer = buffer};
 }
 
-static void add_call_number(Compiler *c, PlanStep *s, CallArg arg, Dim value) {
+static void add_call_number(PlanCompiler *c, PlanStep *s, CallArg arg, Dim value) {
   s->args[s->nargs++] = (StepArg){
       .name = pool_name(c->g->names, call_arg_name(arg)), .kind = STEP_INT, .value = value};
 }
 
 /* Its numbers follow the operand's own: offset, then strides. */
-static void add_call_strides(Compiler *c, PlanStep *s, CallArg first, Node *n) {
+static void add_call_strides(PlanCompiler *c, PlanStep *s, CallArg first, Node *n) {
   Strided x = {0};
   Dim zero = dim_int(c->g->dims, 0);
   uint32_t rank = n->type.rank;
@@ -272,7 +275,7 @@ static void add_call_strides(Compiler *c, PlanStep *s, CallArg first, Node *n) {
 enum { CHANNELS = 8 }; /* cuDNN's engines for tensor cores take so many, of 16 bits */
 
 /* Bytes of a copy of images whose channels are no multiple of CHANNELS, with more of them. */
-static Dim bytes_of_padded(Compiler *c, const ValueType *t) {
+static Dim bytes_of_padded(PlanCompiler *c, const ValueType *t) {
   Dims *d = c->g->dims;
   Dim channels = t->shape[3], eight = dim_int(d, CHANNELS);
   if (dim_is_int(channels) && channels->value % CHANNELS == 0) return dim_int(d, 0);
@@ -282,7 +285,7 @@ static Dim bytes_of_padded(Compiler *c, const ValueType *t) {
 }
 
 /* Memory for the call alone. */
-static uint32_t add_workspace(Compiler *c, const PlanStep *s) {
+static uint32_t add_workspace(PlanCompiler *c, const PlanStep *s) {
   Dims *d = c->g->dims;
   Dim *shape = ARENA_NEW(c->g->arena, Dim);
   *shape = dim_int(d, library_workspace(s->library));
@@ -296,7 +299,7 @@ static uint32_t add_workspace(Compiler *c, const PlanStep *s) {
   return (uint32_t)c->buffers.len - 1;
 }
 
-static void add_product_numbers(Compiler *c, PlanStep *s) {
+static void add_product_numbers(PlanCompiler *c, PlanStep *s) {
   Graph *g = c->g;
   Node *n = s->nodes[0], *a = n->args[0].node, *b = n->args[1].node;
   bool batched = a->type.rank == 3;
@@ -310,12 +313,12 @@ static void add_product_numbers(Compiler *c, PlanStep *s) {
                   dim_int(g->dims, library_activation(graph_arg(g, n, "activation").name)));
 }
 
-static void add_pair(Compiler *c, PlanStep *s, CallArg first, const Dim *x) {
+static void add_pair(PlanCompiler *c, PlanStep *s, CallArg first, const Dim *x) {
   add_call_number(c, s, first, x[0]);
   add_call_number(c, s, first + 1, x[1]);
 }
 
-static void add_convolution_numbers(Compiler *c, PlanStep *s) {
+static void add_convolution_numbers(PlanCompiler *c, PlanStep *s) {
   Node *n = s->nodes[0];
   LibraryConv v = library_conv_of(c->g, n);
   for (int i = 0; i < 2; i++)
@@ -333,7 +336,7 @@ static void add_convolution_numbers(Compiler *c, PlanStep *s) {
   add_call_number(c, s, CALL_GROUPS, v.groups);
 }
 
-static void add_call_arguments(Compiler *c, PlanStep *s) {
+static void add_call_arguments(PlanCompiler *c, PlanStep *s) {
   Node *n = s->nodes[0];
   bool product = library_work(s->library) == LIBRARY_PRODUCT;
   Arg bias = product ? graph_arg(c->g, n, "bias") : arg_none();
@@ -348,7 +351,7 @@ static void add_call_arguments(Compiler *c, PlanStep *s) {
   if (library_rounds(c->g, n)) add_call_number(c, s, CALL_TF32, dim_int(c->g->dims, 1));
 }
 
-static void write_kernel(Compiler *c, const Group *g, Written *out) {
+static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
   Arena *a = c->g->arena;
   if (g->kind == GROUP_LIBRARY) {
     write_call(c, g, out);
@@ -375,7 +378,7 @@ static void write_kernel(Compiler *c, const Group *g, Written *out) {
   *out = (Written){k, text, s};
 }
 
-static void add_kernel(Compiler *c, const Group *g, Written *w) {
+static void add_kernel(PlanCompiler *c, const Group *g, Written *w) {
   PlanStep *s = &w->step;
   in_place_choose(c->in_place, w->kernel, &w->text);
   add_arguments(c, w->kernel, s);
@@ -383,7 +386,7 @@ static void add_kernel(Compiler *c, const Group *g, Written *w) {
   s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
 }
 
-static void add_step(Compiler *c, const Group *g, Written *w) {
+static void add_step(PlanCompiler *c, const Group *g, Written *w) {
   Arena *a = c->g->arena;
   PlanStep *s = &w->step;
   if (s->library) add_call_arguments(c, s);
@@ -393,7 +396,7 @@ static void add_step(Compiler *c, const Group *g, Written *w) {
 }
 
 /* All kernels are written before buffers are chosen: who reads a value last is known then. */
-static Written *write_kernels(Compiler *c) {
+static Written *write_kernels(PlanCompiler *c) {
   uint32_t n = (uint32_t)c->fusion->groups.len;
   Written *all = ARENA_ARRAY(c->g->arena, Written, n);
   Kernel **kernels = ARENA_ARRAY(c->g->arena, Kernel *, n);
@@ -406,13 +409,13 @@ static Written *write_kernels(Compiler *c) {
 }
 
 /* The host, or a copy, reads the buffer in each run. */
-static void keep_constant(Compiler *c, const bool *once, uint32_t buffer) {
+static void keep_constant(PlanCompiler *c, const bool *once, uint32_t buffer) {
   PlanBuffer *b = &c->buffers.data[buffer];
   if (once[buffer] && b->kind == BUFFER_TEMPORARY) b->kind = BUFFER_CONSTANT;
 }
 
 /* Temporaries that a step of the constant part and another step use are constants. */
-static void find_constants(Compiler *c) {
+static void find_constants(PlanCompiler *c) {
   bool *once = ARENA_ARRAY(c->g->arena, bool, c->buffers.len);
   for (uint32_t i = 0; i < c->plan->nsteps; i++)
     for (uint32_t j = 0; j < c->plan->steps[i].nargs; j++) {
@@ -431,14 +434,14 @@ static void find_constants(Compiler *c) {
 }
 
 /* The constant part comes first. */
-static void join_steps(Compiler *c) {
+static void join_steps(PlanCompiler *c) {
   uint32_t n = (uint32_t)c->once.len;
   for (size_t i = 0; i < c->steps.len; i++) vec_push(c->g->arena, &c->once, c->steps.data[i]);
   c->plan->steps = c->once.data;
   c->plan->nsteps = n + (uint32_t)c->steps.len;
 }
 
-static void write_source(const Compiler *c) {
+static void write_source(const PlanCompiler *c) {
   Text t = text_new(c->g->arena);
   size_t n = c->functions->list.len;
   c->plan->functions = ARENA_ARRAY(c->g->arena, PlanFunction, n);
@@ -457,7 +460,7 @@ static bool dim_has_symbol(Dim x, Dim symbol) {
 }
 
 /* Does an input say what it is? */
-static bool is_given(const Compiler *c, Dim symbol) {
+static bool is_given(const PlanCompiler *c, Dim symbol) {
   for (const Node *n = c->g->first; n; n = n->next) {
     if (n->kind != NODE_INPUT) continue;
     if (n->type.kind == VALUE_INT && n->type.value && dim_has_symbol(n->type.value, symbol))
@@ -469,7 +472,7 @@ static bool is_given(const Compiler *c, Dim symbol) {
 }
 
 /* The read that says what it is; NULL: there is none. */
-static const PlanRead *read_of(const Compiler *c, Dim symbol) {
+static const PlanRead *read_of(const PlanCompiler *c, Dim symbol) {
   for (size_t i = 0; i < c->reads.len; i++)
     if (c->reads.data[i].symbol == symbol) return &c->reads.data[i];
   return NULL;
@@ -477,7 +480,7 @@ static const PlanRead *read_of(const Compiler *c, Dim symbol) {
 
 /* The symbol that the count is read as.  A size that is known, or that another count says, has a
  * symbol of its own, which each run takes to be equal; NULL: an input says what the size is. */
-static Dim symbol_of_count(Compiler *c, const Node *n, uint32_t buffer) {
+static Dim symbol_of_count(PlanCompiler *c, const Node *n, uint32_t buffer) {
   Dim size = n->type.shape[0];
   const PlanRead *same = read_of(c, size);
   bool known = size->kind != DIM_SYMBOL || same;
@@ -490,7 +493,7 @@ static Dim symbol_of_count(Compiler *c, const Node *n, uint32_t buffer) {
 }
 
 /* Those whose count is there before the group of that number runs. */
-static void add_reads(Compiler *c, uint32_t number) {
+static void add_reads(PlanCompiler *c, uint32_t number) {
   for (size_t i = 0; i < c->fusion->reads.len; i++) {
     const FusionRead *r = &c->fusion->reads.data[i];
     if (r->number != number) continue;
@@ -502,7 +505,7 @@ static void add_reads(Compiler *c, uint32_t number) {
   }
 }
 
-static void finish_reads(Compiler *c) {
+static void finish_reads(PlanCompiler *c) {
   for (size_t i = 0; i < c->reads.len; i++) c->reads.data[i].step += (uint32_t)c->once.len;
   c->plan->reads = c->reads.data;
   c->plan->nreads = (uint32_t)c->reads.len;
@@ -512,13 +515,13 @@ static void finish_reads(Compiler *c) {
 
 /* How many steps of the plan come before the group of that number, which is not of the constant
  * part. */
-static uint32_t steps_before(const Compiler *c, uint32_t number) {
+static uint32_t steps_before(const PlanCompiler *c, uint32_t number) {
   uint32_t n = (uint32_t)c->once.len;
   for (uint32_t i = 0; i < number; i++) n += !c->fusion->groups.data[i]->once;
   return n;
 }
 
-static PlanLoop plan_loop(Compiler *c, size_t at) {
+static PlanLoop plan_loop(PlanCompiler *c, size_t at) {
   const FusionLoop *loop = &c->fusion->loops.data[at];
   const Arg *carried = &loop->end->args[1], *next = &loop->end->args[2];
   PlanLoop p = {.first = steps_before(c, loop->first),
@@ -534,14 +537,14 @@ static PlanLoop plan_loop(Compiler *c, size_t at) {
   return p;
 }
 
-static void add_loops(Compiler *c) {
+static void add_loops(PlanCompiler *c) {
   uint32_t n = (uint32_t)c->fusion->loops.len;
   c->plan->loops = ARENA_ARRAY(c->g->arena, PlanLoop, n);
   c->plan->nloops = n;
   for (uint32_t i = 0; i < n; i++) c->plan->loops[i] = plan_loop(c, i);
 }
 
-static void make_plan(Compiler *c) {
+static void make_plan(PlanCompiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
   c->costs = cost_of_groups(c->fusion);
@@ -561,31 +564,6 @@ static void make_plan(Compiler *c) {
   write_source(c);
   c->plan->buffers = c->buffers.data;
   c->plan->nbuffers = (uint32_t)c->buffers.len;
-}
-
-static unsigned conditions_of(const CompileOptions *o) {
-  return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
-         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0) |
-         (o->libraries ? LIBRARIES : 0);
-}
-
-const char *graph_pass_names(Arena *a, const CompileOptions *o) {
-  Text names = text_new(a);
-  pass_print_names(&names, graph_passes(), conditions_of(o));
-  return names.data;
-}
-
-static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
-  double first = stages_now();
-  PassList list = graph_passes();
-  unsigned conditions = conditions_of(o) | (graph_is_complex(g) ? HAS_COMPLEX : 0);
-  for (int i = 0; i < list.n; i++) {
-    const Pass *p = &list.rows[i];
-    if (!pass_included(p, conditions)) continue;
-    if (!stages_run_pass(s, p, g)) return false;
-  }
-  stages_log(s, "passes", first);
-  return true;
 }
 
 /* Sorting needs a row in a tile, and scatters are made of atomics. */
@@ -671,28 +649,89 @@ static bool all_numbers_known(Graph *g) {
   return good;
 }
 
-static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
-  double begin = stages_now();
-  bug_stage("fuse");
-  Fusion *f = fuse_graph(g, g->arena,
+bool pass_check_primitives(Graph *g) {
+  return all_primitive(g) && all_numbers_known(g) && all_passed(g);
+}
+
+bool pass_hoist_loops(Graph *g) { return loops_hoist(g); }
+
+/* ---- passes from graphs to plans ---- */
+
+bool pass_fuse(PlanCompiler *c) {
+  const CompileOptions *o = c->options;
+  c->fusion = fuse_graph(c->g, c->g->arena,
                          &(FuseOptions){.together = o->fuse,
                                         .columns = o->target == TARGET_CPU,
                                         .strips = o->fuse && o->target == TARGET_GPU,
                                         .freeze = o->freeze});
-  Text fused = text_new(g->arena);
-  fusion_print(&fused, f);
-  out->fused = fused.data ? fused.data : "";
-  stages_done(o->stages, "fuse", begin);
-  return f;
+  return true;
 }
 
-static bool assign_offsets(Graph *g, const CompileOptions *o, Plan *out) {
-  double begin = stages_now();
-  bug_stage("place temporaries");
-  bool good = memory_plan(out);
-  if (!good) diag_error(g->diags, g->first->location, E_GRAPH_MEMORY);
-  stages_done(o->stages, "place temporaries", begin);
+bool pass_order_groups(PlanCompiler *c) {
+  fuse_order_groups(c->fusion);
+  return true;
+}
+
+bool pass_write_kernels(PlanCompiler *c) {
+  size_t errors = diag_errors(c->g->diags);
+  Text fused = text_new(c->g->arena);
+  fusion_print(&fused, c->fusion);
+  c->plan->fused = fused.data ? fused.data : "";
+  make_plan(c);
+  return diag_errors(c->g->diags) == errors;
+}
+
+bool pass_place_temporaries(PlanCompiler *c) {
+  bool good = memory_plan(c->plan);
+  if (!good) diag_error(c->g->diags, c->g->first->location, E_GRAPH_MEMORY);
   return good;
+}
+
+/* ---- the pipeline ---- */
+
+static bool run_plan_pass(const Pass *p, void *compiler) { return p->run.on_plan(compiler); }
+
+static void print_level(Text *out, Level level, void *compiler) {
+  const PlanCompiler *c = compiler;
+  if (level == LEVEL_FUSED) fusion_print(out, c->fusion);
+  else if (level > LEVEL_FUSED) plan_print(out, c->plan);
+  else graph_print(out, c->g);
+}
+
+static const char *fault_of_level(Arena *scratch, Level level, void *compiler) {
+  const PlanCompiler *c = compiler;
+  if (level == LEVEL_FUSED) return fusion_fault(scratch, c->fusion);
+  if (level > LEVEL_FUSED) return plan_fault(scratch, c->plan, level == LEVEL_PLAN);
+  return graph_fault(scratch, c->g);
+}
+
+static const StageLevel plan_level = {run_plan_pass, print_level, fault_of_level};
+
+static unsigned conditions_of(const CompileOptions *o) {
+  return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
+         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0) |
+         (o->libraries ? LIBRARIES : 0) | (o->saves_memory ? SAVES_MEMORY : 0);
+}
+
+const char *graph_pass_names(Arena *a, const CompileOptions *o) {
+  Text names = text_new(a);
+  pass_print_names(&names, planner_passes(), conditions_of(o));
+  return names.data;
+}
+
+static bool run_pipeline(PlanCompiler *c) {
+  Stages *s = c->options->stages;
+  double first = stages_now();
+  PassList list = planner_passes();
+  unsigned conditions = conditions_of(c->options) | (graph_is_complex(c->g) ? HAS_COMPLEX : 0);
+  for (int i = 0; i < list.n; i++) {
+    const Pass *p = &list.rows[i];
+    if (!pass_included(p, conditions)) continue;
+    bool on_graph = p->gives <= LEVEL_PRIMS;
+    if (i == graph_passes().n) stages_log(s, "passes", first);
+    if (!(on_graph ? stages_run_pass(s, p, c->g) : stages_run(s, p, &plan_level, c))) return false;
+  }
+  return true;
 }
 
 static void set_gpu(Graph *g, const DevicePeaks *gpu) {
@@ -711,19 +750,6 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   g->deterministic = options->deterministic;
   g->libraries = options->libraries;
   g->tf32 = options->target == TARGET_GPU ? options->tf32 : 0;
-  if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_numbers_known(g) ||
-      !all_passed(g))
-    return false;
-  if (!loops_hoist(g)) return false;
-  graph_concat_in_slices(g);
-  graph_insert_copies(g);
   *out = (Plan){.graph = g};
-  Compiler c = {.g = g, .options = options, .plan = out};
-  c.fusion = run_fusion(g, options, out);
-  size_t errors = diag_errors(g->diags);
-  double begin = stages_now();
-  bug_stage("write kernels");
-  make_plan(&c);
-  stages_done(options->stages, "write kernels", begin);
-  return diag_errors(g->diags) == errors && assign_offsets(g, options, out);
+  return run_pipeline(&(PlanCompiler){.g = g, .options = options, .plan = out});
 }

@@ -1,11 +1,13 @@
 #include "planner/compile/stages.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "graph/ops/graph_text.h"
+#include "graph/ops/verify_graph.h"
 #include "runtime/messages.h"
 #include "runtime/support/files.h"
 
@@ -72,41 +74,68 @@ static bool is_dumped(const Stages *s, const Pass *p) {
   return !strcmp(s->dump_after, "all") || !strcmp(s->dump_after, p->name);
 }
 
-static const char *graph_text(Arena *scratch, const Graph *g) {
+static const char *text_of(Arena *scratch, const StageLevel *level, Level l, void *ir) {
   Text t = text_new(scratch);
-  graph_print(&t, g);
-  return t.data;
+  level->print(&t, l, ir);
+  return t.data ? t.data : "";
 }
 
-bool stages_run_pass(Stages *s, const Pass *p, Graph *g) {
+static bool verifies(void) {
+  const char *text = getenv("NEREID_VERIFY");
+  return text && *text && strcmp(text, "0");
+}
+
+static void verify(const Pass *p, const StageLevel *level, void *ir) {
+  Arena *scratch = arena_new();
+  const char *fault = level->fault(scratch, p->gives, ir);
+  char text[256];
+  snprintf(text, sizeof text, "%s", fault ? fault : "");
+  arena_free(scratch);
+  BUG_IF(*text, "after pass %s: %s", p->name, text);
+}
+
+bool stages_run(Stages *s, const Pass *p, const StageLevel *level, void *ir) {
   Arena *scratch = is_dumped(s, p) ? arena_child(s->arena) : NULL;
-  const char *before = scratch ? graph_text(scratch, g) : NULL;
+  const char *before = scratch ? text_of(scratch, level, p->takes, ir) : NULL;
   double begin = stages_now();
   bug_stage(p->name);
-  bool good = p->run.on_graph(g);
+  bool good = level->run(p, ir);
   double seconds = 1e-6 * (stages_now() - begin);
-  add_stage_time(s, LOG_PASS, p->name, begin);
+  add_stage_time(s, p->gives <= LEVEL_PRIMS ? LOG_PASS : LOG_GRAPH, p->name, begin);
   if (good && scratch) {
-    const char *after = graph_text(scratch, g);
+    const char *after = text_of(scratch, level, p->gives, ir);
     s->on_pass(s->context, p->name, strcmp(before, after) ? after : NULL, seconds);
     s->dumped = true;
   }
   if (scratch) arena_free(scratch);
+  if (good && verifies()) verify(p, level, ir);
+  return good;
+}
+
+static bool run_graph_pass(const Pass *p, void *g) { return p->run.on_graph(g); }
+static void print_graph(Text *out, Level level, void *g) { (void)level, graph_print(out, g); }
+static const char *fault_of_graph(Arena *scratch, Level level, void *g) {
+  return (void)level, graph_fault(scratch, g);
+}
+
+bool stages_run_pass(Stages *s, const Pass *p, Graph *g) {
+  static const StageLevel level = {run_graph_pass, print_graph, fault_of_graph};
+  bool good = stages_run(s, p, &level, g);
   if (good) stages_write_graph(s, p->name, g);
   return good;
 }
 
-int stages_unknown_pass(Arena *a, const char *name, size_t len) {
+int stages_unknown_pass(Arena *a, PassList of, const char *name, size_t len) {
   Text all = text_new(a);
-  pass_print_names(&all, graph_passes(), ~0u);
+  pass_print_names(&all, of, ~0u);
   return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)len, name, all.data);
 }
 
 int stages_check_dumped(const Stages *s, const char *names) {
   const char *name = s->dump_after;
   if (!name || !s->on_pass || s->dumped || !strcmp(name, "all")) return 0;
-  if (pass_find(graph_passes(), name, strlen(name)))
+  if (pass_find(planner_passes(), name, strlen(name)))
     return error_set(NEREID_E_USAGE, E_RUN_PASS_NOT_RUN, name, "this graph",
                      *names ? names : "none");
-  return stages_unknown_pass(s->arena, name, strlen(name));
+  return stages_unknown_pass(s->arena, planner_passes(), name, strlen(name));
 }

@@ -33,10 +33,21 @@ int stages_dump_to(Stages *s, const char *folder);
 double stages_now(void);
 /* A stage that began then is over now.  `s` may be NULL here and below. */
 void stages_done(Stages *s, const char *name, double begin);
-/* Runs a pass on a graph: its time, its line of the log, its file and its dump. */
+/* What the IR of passes is: how they run on it, its text, and the first thing that is wrong with it
+ * (NULL: nothing). */
+typedef struct {
+  bool (*run)(const Pass *p, void *ir);
+  void (*print)(Text *out, Level level, void *ir);
+  const char *(*fault)(Arena *scratch, Level level, void *ir);
+} StageLevel;
+
+/* Runs a pass: its time, its line of the log and its dump.  Where NEREID_VERIFY is set, a fault of
+ * what it leaves is an internal error. */
+bool stages_run(Stages *s, const Pass *p, const StageLevel *level, void *ir);
+/* The same of a graph, with its file. */
 bool stages_run_pass(Stages *s, const Pass *p, Graph *g);
-/* NEREID_E_USAGE: there is no pass of that name. */
-int stages_unknown_pass(Arena *a, const char *name, size_t len);
+/* NEREID_E_USAGE: there is no pass of that name in the list. */
+int stages_unknown_pass(Arena *a, PassList of, const char *name, size_t len);
 /* NEREID_E_USAGE if dump_after names no pass, or none that was run; `names` are of those that
  * were, with commas between. */
 int stages_check_dumped(const Stages *s, const char *names);

@@ -1,5 +1,7 @@
 #include "planner/fuse/concat_slices.h"
 
+#include "planner/passes.h"
+
 #include <string.h>
 
 #include "graph/ops/graph_text.h"
@@ -117,10 +119,11 @@ static void insert_all(Graph *g, Node *n, const Cat *c) {
   n->nnamed = 0;
 }
 
-void graph_concat_in_slices(Graph *g) {
+bool pass_concat_in_slices(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     if (!is_cat(n) || n->type.rank == 0 || graph_arg(g, n, "tensors").n <= PIECES_MAX) continue;
     Cat c = cat_of(g, n);
     if (c.n > PIECES_MAX) insert_all(g, n, &c);
   }
+  return true;
 }

@@ -12,9 +12,6 @@
 
 #include "graph/ir/graph.h"
 
-/* All nodes are primitives.  Concatenations of few tensors stay. */
-void graph_concat_in_slices(Graph *g);
-
 /* The offset of the slice of n, a nereid.insert_slice, in elements of its memory. */
 Dim insert_offset(Graph *g, const Node *n);
 /* The offset of its element at index `index`. */

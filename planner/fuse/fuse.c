@@ -105,7 +105,6 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
     fuse_find_channels(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
-  if (g->saves_memory) fuse_order_groups(s.f);
   return s.f;
 }
 

@@ -109,10 +109,11 @@ typedef struct {
   bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
 } FuseOptions;
 
-/* Before that: inserts copies of values that need their own buffer (insert_copies.c).  All nodes
- * are primitives. */
-void graph_insert_copies(Graph *g);
 Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options);
+/* Numbers the groups anew.  The memory of released inputs is free after their last use, that of
+ * other inputs never, nor is that of results.  The peak of temporaries alone does not rise, but
+ * for results that are written over operands (planner/kernels/buffer_reuse.h). */
+void fuse_order_groups(Fusion *f);
 
 /* Is n a check of one index, in a group that goes through other elements?  Each of its programs
  * makes it. */

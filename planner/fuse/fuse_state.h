@@ -103,9 +103,4 @@ void fuse_assign_inserted(Fuser *s, Node *n);
  * as it is. */
 const FusePlace *fuse_find_places(const Fusion *f, const bool *kept);
 
-/* Numbers the groups anew.  The memory of released inputs is free after their last use, that of
- * other inputs never, nor is that of results.  The peak of temporaries alone does not rise, but
- * for results that are written over operands (planner/kernels/buffer_reuse.h). */
-void fuse_order_groups(Fusion *f);
-
 #endif

@@ -1,12 +1,13 @@
 /* Copies of values that need their own buffer, inserted before nodes are fused: an output that is a
  * view or is returned twice, the operands of scatters and searches, and the middle of chains of
  * views that are too long to be evaluated for each element. */
-#include "planner/fuse/fuse.h"
+#include "planner/passes.h"
 
 #include <string.h>
 
 #include "graph/analysis/loops.h"
 #include "graph/analysis/strided.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
 
 enum { VIEWS_MAX = 64 };
@@ -40,7 +41,8 @@ static Node *tensor_of_number(Graph *g, Arg number, DType t) {
   full->op = ops_at(OP_aten_full_default);
   full->args[0] = arg_list(g, 0);
   full->args[1] = number;
-  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = t}};
+  Arg dtype = {.kind = ARG_DTYPE, .dtype = t, .name = dtype_torch_name(t)};
+  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), dtype};
   full->type = value_tensor(g, t, 0, NULL);
   full->location = g->last->location;
   full->origin = number.kind == ARG_NODE ? number.node->origin : g->last->origin;
@@ -304,11 +306,12 @@ static void cut_views(Graph *g) {
   arena_free(scratch);
 }
 
-void graph_insert_copies(Graph *g) {
+bool pass_insert_copies(Graph *g) {
   cut_views(g);
   densify_operands(g);
   make_tensors(g);
   separate_outputs(g);
   separate_loops(g);
   separate_memory(g);
+  return true;
 }

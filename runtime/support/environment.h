@@ -45,8 +45,8 @@
     "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \
     "`info`") \
   X(NEREID_VERIFY, \
-    "`1`: the verifier of each level of a kernel's IR runs after each pass, as it does in the " \
-    "tests. Text that is read is always verified") \
+    "`1`: the verifier of each level of kernels and graphs runs after each pass, as it does in " \
+    "the tests. Text of kernels' IR that is read is always verified") \
   X(NEREID_FAIL_STAGE, \
     "the name of a stage or a pass, as in `schedule` or `run`: each time it begins, it ends by " \
     "an internal error. For tests of programs that embed the library") \

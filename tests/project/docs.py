@@ -140,7 +140,8 @@ def passes():
     named = lambda row: [condition(row[0]), row[1]]
     names = "".join(f"- *{row[0].lower()}*: {row[1]}\n" for _, row in rows(levels, "LEVELS"))
     return PASSES.format(note, names, plain(kernels, "KERNEL_PASSES", titles, pass_cells),
-                         plain(graphs, "GRAPH_PASSES", titles, pass_cells),
+                         plain(graphs, "GRAPH_PASSES", titles, pass_cells)
+                         + plain(graphs, "PLAN_PASSES", titles, pass_cells).split("\n", 3)[3],
                          plain(machines, "CAPABILITIES", ["capability", "meaning"], named))
 
 

@@ -65,7 +65,7 @@ def check_models():
         out = nereid.load(str(folder / "model.pt2"), device="cpu")(x)
         return np.allclose(out[0] if isinstance(out, (tuple, list)) else out, expected, atol=1e-5)
 
-    for stage in ("read", "decompose", "write kernels", "sema", "run"):
+    for stage in ("read", "decompose", "write_kernels", "sema", "run"):
         check_error(failing(stage, model), stage)
         check(model(), f"the model after an internal error in {stage}")
 
