@@ -246,3 +246,80 @@ Node *expand_vander(Build *b) {
   if (infer_bool(&b->in, "increasing")) return y;
   return build_with(b, OP_aten_flip_default, y, arg_axes(b->in.g, 2));
 }
+
+/* ---- products that are summed ---- */
+
+/* One product, of the batches side by side. */
+Node *expand_addbmm(Build *b) {
+  Node *x = build_input(b, "batch1"), *y = build_input(b, "batch2"), *self = build_self(b);
+  infer_rank(&b->in, &x->type, 3, 3);
+  infer_rank(&b->in, &y->type, 3, 3);
+  infer_same_size(&b->in, x->type.shape[0], y->type.shape[0], "the batches");
+  infer_same_size(&b->in, x->type.shape[2], y->type.shape[1], "the summed axes");
+  Dim inner = infer_product(&b->in, y->type.shape, 2);
+  Dim rows[] = {x->type.shape[1], inner}, columns[] = {inner, y->type.shape[2]};
+  Dim shape[] = {rows[0], columns[1]};
+  x = build_view(b, build_transpose(b, x, 0, 1), 2, rows);
+  Node *product = dim_is(inner, 0)
+                      ? build_full(b, 2, shape, build_int(b, 0), x->type.dtype)
+                      : build_op2(b, OP_aten_mm_default, x, build_view(b, y, 2, columns));
+  Arg alpha = build_arg(b, "alpha"), beta = build_arg(b, "beta");
+  Operand small = infer_tensor_operand(&self->type);
+  infer_fits(&b->in, &small, shape, 2);
+  if (!arg_is_number(&alpha, 1)) product = build_with(b, OP_aten_mul_Tensor, product, alpha);
+  if (arg_is_number(&beta, 0)) return product;
+  if (!arg_is_number(&beta, 1)) self = build_with(b, OP_aten_mul_Tensor, self, beta);
+  return build_add(b, self, product);
+}
+
+static Node *with_axes(Build *b, const char *operand, const char *param) {
+  Node *x = build_input(b, operand);
+  int64_t axes[GRAPH_RANK_MAX];
+  uint32_t n = infer_ints(&b->in, param, axes);
+  for (uint32_t i = 0; i < n; i++)
+    x = build_unsqueeze(b, x, infer_axis(&b->in, axes[i], rank_of(x) + 1));
+  return x;
+}
+
+Node *expand_trilinear(Build *b) {
+  Node *y = build_mul(b, with_axes(b, "i1", "expand1"), with_axes(b, "i2", "expand2"));
+  y = build_mul(b, y, with_axes(b, "i3", "expand3"));
+  Arg list = build_arg(b, "sumdim");
+  if (!list.n) return y;
+  return build_sum(b, y, infer_axes_arg(&b->in, "sumdim", rank_of(y)), false);
+}
+
+/* ---- determinants with their factors ---- */
+
+typedef struct {
+  Node *lu, *pivots, *diagonal, *signs;
+} Factors;
+
+/* PyTorch factors the transpose of a matrix in the order of its rows, as gradients rely on. */
+static Factors factors_of(Build *b) {
+  Node *x = build_input(b, "A");
+  infer_rank(&b->in, &x->type, 2, GRAPH_RANK_MAX);
+  x = build_transpose(b, x, rank_of(x) - 2, rank_of(x) - 1);
+  Node *list = build_op1(b, OP_aten_linalg_lu_factor_ex_default, x);
+  Factors f = {.lu = build_item(b, list, 0), .pivots = build_item(b, list, 1)};
+  f.diagonal = build(b, OP_aten_diagonal_default,
+                     ARGS(arg_node(f.lu), build_int(b, 0), build_int(b, -2), build_int(b, -1)));
+  Node *own = build_with(b, OP_aten_add_Tensor, build_arange(b, size_from_end(f.pivots, 1)),
+                         build_int(b, 1));
+  Node *kept = build_op2(b, OP_aten_eq_Tensor, f.pivots, own);
+  DType t = f.diagonal->type.dtype;
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), t);
+  f.signs =
+      build_where(b, kept, arg_node(one), arg_node(build_full(b, 0, NULL, build_int(b, -1), t)));
+  f.signs = build(b, OP_aten_prod_dim_int, ARGS(arg_node(f.signs), build_int(b, -1)));
+  return f;
+}
+
+static Node *product_of_last(Build *b, Node *x) {
+  return build(b, OP_aten_prod_dim_int, ARGS(arg_node(x), build_int(b, -1)));
+}
+
+Node *expand_det_factors(Build *b) {
+  Factors f = factors_of(b);
+  return build_triple(b, build_mul(b, product_of_last(b, f.diagonal), f.signs), f.lu, f.pivots);
+}

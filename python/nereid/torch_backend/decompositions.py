@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import collections.abc
 import functools
-import math
 
 import torch
 
@@ -65,21 +64,6 @@ class Decompositions(collections.abc.Mapping):
 # ---- products and distances ----
 
 
-@decomposes(aten.addbmm.default)
-def _addbmm(self, batch1, batch2, *, beta=1, alpha=1):
-    # A single product of the batches, concatenated along the summed axis.
-    rows, columns = batch1.shape[1], batch2.shape[2]
-    if 0 in batch1.shape:
-        return NotImplemented
-    if not (self.is_floating_point() or self.is_complex()):
-        alpha, beta = int(alpha), int(beta)  # as eager mode takes them
-    product = batch1.permute(1, 0, 2).reshape(rows, -1) @ batch2.reshape(-1, columns)
-    product = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return product
-    return (self if beta == 1 else self * beta) + product
-
-
 @decomposes(aten.max_unpool2d.default, because="strides, which graphs do not have")
 def _max_unpool2d(self, indices, output_size):
     # PyTorch's fake tensors lose that the result of such images is one, too, on a CPU.
@@ -89,17 +73,6 @@ def _max_unpool2d(self, indices, output_size):
         return NotImplemented
     unpooled = aten.max_unpool2d.default(self.contiguous(), indices, output_size)
     return unpooled.contiguous(memory_format=last)
-
-
-@decomposes(aten._trilinear.default)
-def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
-    operands = []
-    for operand, axes in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        for axis in axes:
-            operand = operand.unsqueeze(axis)
-        operands.append(operand)
-    product = operands[0] * operands[1] * operands[2]
-    return product.sum(sumdim, dtype=product.dtype) if sumdim else product
 
 
 @decomposes(aten._pdist_backward.default)
@@ -291,7 +264,7 @@ def _factors(self):
     return lu, pivots, diagonal, signs
 
 
-@decomposes(aten._linalg_det.default)
+@decomposes(aten._linalg_det.default, because="strides say which matrix is factored")
 def _det(A):
     lu, pivots, diagonal, signs = _factors(A)
     return diagonal.prod(-1) * signs, lu, pivots
@@ -301,84 +274,3 @@ def _det(A):
 def _slogdet(A):
     lu, pivots, diagonal, signs = _factors(A)
     return diagonal.sgn().prod(-1) * signs, diagonal.abs().log().sum(-1), lu, pivots
-
-
-# ---- derivatives of the logarithm of the gamma function ----
-
-# B(2k) / (2k), of Bernoulli's numbers
-_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-# B(2k) / (2k)!
-_EULER = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
-_STEPS = 12  # from a positive argument to where the asymptotic series is good
-
-
-def _widened(self):
-    dtype = self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
-    return self.to(torch.float64), dtype
-
-
-@decomposes(aten.digamma.default)
-def _digamma(self):
-    x, dtype = _widened(self)
-    y = torch.where(x < 0, 1 - x, x)
-    below = sum(1 / (y + k) for k in range(_STEPS))
-    far = y + _STEPS
-    inverse, tail = 1 / (far * far), 0.0
-    for term in reversed(_STIRLING):
-        tail = (tail + term) * inverse
-    value = far.log() - 0.5 / far - tail - below
-    turn = math.pi * (x - x.trunc())
-    value = torch.where(x < 0, value - math.pi * turn.cos() / turn.sin(), value)
-    value = torch.where((x < 0) & (x == x.trunc()), math.nan, value)
-    value = torch.where(x == 0, torch.copysign(torch.full_like(x, math.inf), -x), value)
-    return torch.where(x == math.inf, x, value).to(dtype)
-
-
-def _cotangent_derivative(n: int) -> list[int]:
-    """The n-th derivative of cot, as a polynomial in cot."""
-    terms = [0, 1]
-    for _ in range(n):
-        slope = [k * c for k, c in enumerate(terms)][1:]
-        terms = [0] * (len(slope) + 2)
-        for k, c in enumerate(slope):
-            terms[k] -= c
-            terms[k + 2] -= c
-    return terms
-
-
-def _power(x, n: int):
-    """By products, which are less work than a power."""
-    value = None
-    while n:
-        if n & 1:
-            value = x if value is None else value * x
-        x, n = x * x, n >> 1
-    return value
-
-
-@decomposes(aten.polygamma.default)
-def _polygamma(n, self):
-    if n == 0:
-        return torch.digamma(self)
-    if n > 20:  # factorials that a float64 has exactly
-        return NotImplemented
-    x, dtype = _widened(self)
-    y, s = torch.where(x < 0.5, 1 - x, x), n + 1
-    far = y + _STEPS
-    inverse = 1 / far
-    value = sum(_power(1 / (y + k), s) for k in range(_STEPS))
-    value = value + _power(inverse, n) * (1 / n + 0.5 * inverse)
-    tail, factor = _power(inverse, s + 1), float(s)
-    for k, term in enumerate(_EULER):
-        value = value + tail * (term * factor)
-        tail = tail * inverse * inverse
-        factor *= (s + 2 * k + 1) * (s + 2 * k + 2)
-    value = value * float((-1) ** s * math.factorial(n))
-    turn = math.pi * (x - x.trunc())
-    cotangent, reflected = turn.cos() / turn.sin(), 0.0
-    for term in reversed(_cotangent_derivative(n)):
-        reflected = reflected * cotangent + term
-    # psi_n(1 - x) = (-1)^n (psi_n(x) + pi^(n+1) cot^(n)(pi x))
-    value = torch.where(x < 0.5, (-1) ** n * value - math.pi ** s * reflected, value)
-    pole = (x <= 0) & (x == x.trunc())
-    return torch.where(pole, math.inf if n % 2 else -math.inf, value).to(dtype)

@@ -40,7 +40,9 @@ ARRAYS = {
     "big": np.abs(normal(3, 4)) + 4, "bits": rng.integers(0, 200, (3, 4)),
 }
 ARRAYS.update({f"p{i}": normal(3, 4, dtype=np.float64 if i == 7 else np.float32) for i in range(8)},
-              bits1=ARRAYS["bits"].copy())
+              bits1=ARRAYS["bits"].copy(), stack1=normal(3, 4, 2), stack2=normal(3, 2, 4),
+              finite=np.array([-2.5, 0, 0.25, 1, 30, -7.25], np.float32),
+              poles=np.array([-2.5, -1, 0, -0.0, 0.25, 1, 30, np.inf, np.nan, -7.25]))
 ARRAYS["sym"] = ARRAYS["sq"] @ ARRAYS["sq"].T
 ARRAYS["rates"] = ARRAYS["rates"].astype(np.float32)
 ARRAYS["z"] = ARRAYS["z"].astype(np.complex64)
@@ -168,6 +170,11 @@ CALLS = [
     "unfold_copy.default(m, 1, 2, 1)", "alias_copy.default(m)", "narrow_copy.default(m, 1, 1, 2)",
     "slice_copy.Tensor(m, 1, 1, 3)", "select_copy.int(m, 1, 2)", "split_copy.Tensor(m, 2) -> 0,1",
     "split_with_sizes_copy.default(m, [1, 2]) -> 0,1", "unbind_copy.int(m) -> 0,1,2",
+    "digamma.default(poles)", "digamma.default(m)", "special_psi.default(h)", "digamma.default(i)",
+    *[f"polygamma.default({n}, finite)" for n in (0, 1, 2, 5)], "special_polygamma.default(3, big)",
+    "addbmm.default(sq, stack1, stack2)", "addbmm.default(one, stack1, stack2, beta=2, alpha=-1)",
+    "_trilinear.default(m, m, m, [], [], [], [1])", "_trilinear.default(v, u, w, [1, 2], [0, 2], "
+    "[0, 1], [0])", "_linalg_det.default(deep) -> 0,1,2", "_linalg_det.default(sq) -> 0",
     # in place, each another array
     "arctan_.default(p0)", "clip_.default(p1, -0.5, 0.5)", "greater_.Scalar(p2, 0.5)",
     "not_equal_.Scalar(p3, 0.5)", "true_divide_.Scalar(p4, 3)", "__ixor__.Scalar(bits1, 12)",
