@@ -3,6 +3,7 @@
 #   sh setup.sh demo      kernels on real arrays: results, largest errors, times
 #   sh setup.sh python    the Python package with NumPy, in the environment .venv
 #   sh setup.sh check     the whole test suite
+#   sh setup.sh torch     PyTorch for `make check-torch`, in an environment in build/
 #   sh setup.sh packages  only installs what these need
 # It installs only what is missing; with nothing missing it never calls apt.
 set -eu
@@ -16,9 +17,9 @@ packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
 goal=${1:-}
 case $goal in
   demo | check) ;;
-  python | packages) packages="$packages python3-venv" ;;
+  python | torch | packages) packages="$packages python3-venv" ;;
   *)
-    echo "usage: sh setup.sh demo|python|check|packages" >&2
+    echo "usage: sh setup.sh demo|python|check|torch|packages" >&2
     exit 2
     ;;
 esac
@@ -100,4 +101,5 @@ case $goal in
     environment
     ;;
   check) exec make -j"$(nproc)" check ;;
+  torch) exec make -s torch ;;
 esac

@@ -11,6 +11,9 @@ import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, t
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+import quick_cc  # noqa: E402
+
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS, SOURCES = ROOT / "tests/models", ROOT / "tests/graph/aot"
 # The tolerance by the dtype of an output; integers are exact.
@@ -93,7 +96,7 @@ def check_without_gpu(project, model):
         raise Failure(f"no message about the driver: {done.stderr}")
 
 
-SANITIZE = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SANITIZE = "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 
 def link(program, source, project, cc, flags):
@@ -331,7 +334,8 @@ def build(task, project):
     run(NEREID, "build", task.source, "-o", project, "--target", task.target, *task.options)
     # Sanitizers are for what is written by hand: in kernels they take compilers minutes.
     kernels = "-O0" if task.cflags == SANITIZE else task.cflags
-    run("make", "-C", project, f"CC={task.cc} -Werror", f"CFLAGS={task.cflags}",
+    cc = os.environ["CC"] if task.cc == "cc" else task.cc
+    run("make", "-C", project, f"CC={cc} -Werror", f"CFLAGS={task.cflags}",
         f"KERNEL_CFLAGS={kernels}", "-s")
 
 
@@ -419,6 +423,7 @@ def main():
         folder = pathlib.Path(args.keep or temporary)
         folder.mkdir(exist_ok=True)
         os.environ["NEREID_CACHE_DIR"] = str(folder / "cache")  # and no records
+        os.environ["CC"] = quick_cc.write(temporary, "")  # keeps objects that projects share
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = list(pool.map(lambda task: check(task, folder), tasks))
     failures = [text for text in results if text]

@@ -93,15 +93,31 @@ def check_order(tree):
                 f"times: {times}")
 
 
+def check_compiler(tree):
+    """Unit tests and drivers of python/ get a quick compiler, others their own."""
+    asks = "[ -x \"$CC\" ] && grep -q -e -O0 \"$CC\" || exit 1\n"
+    asks += "echo '1 passed, 0 failed'\n"
+    for name, mark, quick in (("python/a", "", True), ("sema/a", "", False),
+                              ("python/b", "# tests/run: users' compiler\n", False)):
+        write(tree / "tests" / name, "#!/bin/sh\n" + mark + asks)
+        check_run(tree, name, ["--no-build", name], 0 if quick else 1, [], "1 drivers")
+    write(tree / "build" / "tests/sema" / "unit/c", "#!/bin/sh\n" + asks)
+    write(tree / "tests/sema" / "unit/c.c", "")
+    check_run(tree, "a unit", ["--no-build", "sema/unit/c"], 0, [], "1 drivers")
+
+
 def main():
     with tempfile.TemporaryDirectory() as tree:
         tree = pathlib.Path(tree).resolve()
         (tree / "tests").mkdir()
         shutil.copy2(ROOT / "tests/run", tree / "tests/run")
+        (tree / "tests/support").mkdir()
+        shutil.copy2(ROOT / "tests/support/quick_cc.py", tree / "tests/support")
         write(tree / "Makefile", MAKEFILE)
         check_units(tree)
         check_drivers(tree)
         check_order(tree)
+        check_compiler(tree)
         write(tree / "Makefile", "all: ; @echo no compiler; false\n")
         check_run(tree, "a build that fails", ["lang/plain"], 1, [], "no compiler")
         (tree / "Makefile").unlink()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """examples/python runs, and so do the blocks of Python of docs/python.md, one after the other.
 Each runs where the packages that it imports are installed."""
+# tests/run: users' compiler
 import importlib.util, os, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -169,7 +169,9 @@ def run_drivers(folder, inside, names):
             continue
         if names and driver.stem not in names:
             continue
-        status, output = run(inside, driver, NEREID_BUILD=str(shadow), PYTHON=str(inside))
+        compiler = {"CC": os.environ["CC"]} if "CC" in os.environ else {}  # of tests/run
+        status, output = run(inside, driver, NEREID_BUILD=str(shadow), PYTHON=str(inside),
+                             **compiler)
         last = re.search(r"(?:^|\n)(\d+) passed, (\d+) failed\n$", output)
         ok = last and last[2] == "0" and status == 0
         tally.passed += int(last[1]) if last else 0

@@ -7,6 +7,7 @@ nobody behind.
 
 Without a GPU a fake driver takes its place, which knows what to do by the grid.
 """
+# tests/run: alone
 import argparse, json, pathlib, re, signal, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

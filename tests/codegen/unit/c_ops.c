@@ -1,5 +1,7 @@
 /* Every elementwise op on every dtype as printed C, compiled in one unit by the system's compiler,
- * against scalar_op: on vectors, and on scalars that are the same in all lanes. */
+ * against scalar_op: on vectors, and on scalars that are the same in all lanes.
+ *
+ * tests/run: users' compiler */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
