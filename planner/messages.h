@@ -34,6 +34,9 @@
 /* passes on graphs */
 #define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
 #define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
+#define E_GRAPH_TILE \
+  "%s uses scores of an attention, which its kernel alone has: they may go through elementwise " \
+  "operators to an argument `scores`, `mask` or `chain`"
 #define E_GRAPH_DROPOUT \
   "attention with dropout has a kernel for f32, f16 and bf16, and for at most 256 columns"
 #define E_GRAPH_SEED "dropout of %g needs the seed that the forward pass had"

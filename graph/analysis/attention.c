@@ -62,7 +62,22 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
   return s;
 }
 
-AttentionShape attention_shape(const Attention *x, int processors) {
+int64_t attention_block_unit(int64_t size) { return size & -size; }
+
+static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
+
+/* Tiles divide blocks. */
+static AttentionShape shape_in_blocks(const Attention *x, AttentionShape s) {
+  if (!x->block_rows) return s;
+  bool of_values = x->kind == ATTENTION_GRAD_VALUE;
+  int64_t rows = attention_block_unit(x->block_rows), keys = attention_block_unit(x->block_keys);
+  s.bm = at_most(power_of_2(s.bm, ATTENTION_BLOCK_LEAST), of_values ? keys : rows);
+  s.bn = at_most(power_of_2(s.bn, ATTENTION_BLOCK_LEAST), of_values ? rows : keys);
+  if (s.bm < 64) s.warps = 4;
+  return s;
+}
+
+static AttentionShape shape_of_any(const Attention *x, int processors) {
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
                       .warps = 4,
@@ -76,6 +91,10 @@ AttentionShape attention_shape(const Attention *x, int processors) {
   if (processors && !f32) shape_of_halves(x, width, processors, &s);
   if (s.bm <= 32) s.stages = 3;
   return s;
+}
+
+AttentionShape attention_shape(const Attention *x, int processors) {
+  return shape_in_blocks(x, shape_of_any(x, processors));
 }
 
 static bool width_fits(const Node *x) {
@@ -119,6 +138,19 @@ static void find_own_sizes(Graph *g, Attention *x) {
   x->batches = dim_mul(g->dims, x->query->type.shape[0], x->own_heads);
 }
 
+static void find_blocks(Graph *g, const Node *n, Attention *x) {
+  static const char *const counts[] = {"counts", "full_counts"};
+  static const char *const indices[] = {"indices", "full_indices"};
+  x->scores = tensor_argument(g, n, "scores");
+  if (x->kind != ATTENTION_FORWARD) x->chain = tensor_argument(g, n, "chain");
+  x->block_rows = graph_arg(g, n, "block_rows").dim->value;
+  x->block_keys = graph_arg(g, n, "block_keys").dim->value;
+  for (int i = 0; i < 2; i++) {
+    x->counts[i] = tensor_argument(g, n, counts[i]);
+    x->indices[i] = tensor_argument(g, n, indices[i]);
+  }
+}
+
 Attention attention_of(Graph *g, const Node *n) {
   Arg scale = graph_arg(g, n, "scale"), dropout = graph_arg(g, n, "dropout");
   Attention x = {.kind = kind_of(n),
@@ -139,6 +171,7 @@ Attention attention_of(Graph *g, const Node *n) {
     x.sums = graph_arg(g, n, "sums").node;
     x.delta = graph_arg(g, n, "delta").node;
   }
+  find_blocks(g, n, &x);
   const Dim *q = x.query->type.shape, *v = x.value->type.shape;
   x.heads = q[1];
   x.key_heads = v[1];
@@ -152,7 +185,8 @@ Attention attention_of(Graph *g, const Node *n) {
 
 bool attention_reads(Graph *g, const Node *n, const Node *operand) {
   Attention x = attention_of(g, n);
-  const Node *const read[] = {x.query, x.key, x.value, x.seed, x.grad, x.sums, x.delta};
+  const Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
+                              x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
   for (size_t i = 0; i < sizeof read / sizeof *read; i++)
     if (read[i] == operand) return true;
   return false;
@@ -195,8 +229,8 @@ bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
   return !low || (dim_at_most(d, low, zero) && dim_at_most(d, rows, keys));
 }
 
-void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *index) {
-  const ValueType *t = &x->mask->type;
+void attention_mask_index(Graph *g, const Node *mask, const Dim *at, Dim *index) {
+  const ValueType *t = &mask->type;
   for (uint32_t i = 0; i < t->rank; i++)
     index[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : at[4 - t->rank + i];
 }

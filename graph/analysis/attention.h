@@ -21,6 +21,13 @@
  * logarithm of the sum of the exponentials of a row's scores, and infinity for a row without keys,
  * so that exp(score - sum) is a key's share in all rows.
  *
+ * `scores` [B, H, T, S] replaces the scores by a function of them: nereid.attention_scores is the
+ * product before the mask in it, a value that only the kernel has.  `block_rows` and `block_keys`
+ * cut the scores into blocks, of which those in two tables are computed, the rest is not seen:
+ * for block i of rows the `counts` [B, H, i] blocks of keys `indices` [B, H, i, ..], in which the
+ * mask says what is seen, and as many by `full_counts` and `full_indices`, which are seen whole.
+ * Axes B and H of a table may be 1.
+ *
  * Gradients, of which keys and values may have fewer heads, K, than the query (each of them serves
  * the next H / K of its heads):
  *
@@ -30,6 +37,10 @@
  *   nereid.attention_grad_key      [B, S, K, D]   of the kernel of grad_value
  *   nereid.attention_grad_scores   [B, H, T, S]   of the kernel of grad_query: of the mask that is
  *                                                 added, before it broadcasts
+ *
+ * `chain` [B, H, T, S] is the gradient of the scores before their function, in terms of the one
+ * after it, nereid.attention_scores_grad.  The tables of attention_grad_value have blocks of rows
+ * for each block of keys.
  *
  * `grad` [B, H, T, E] is the result's gradient, and `delta` [B, H, T] the sum along E of grad times
  * the result.  Each sum is made by one program in one order, so gradients are deterministic. */
@@ -43,6 +54,9 @@ typedef enum { ATTENTION_FORWARD, ATTENTION_GRAD_QUERY, ATTENTION_GRAD_VALUE } A
 typedef struct {
   AttentionKind kind;
   Node *query, *key, *value, *mask; /* mask may be NULL */
+  Node *scores, *chain;             /* functions of scores and of their gradient; NULL: none */
+  Node *counts[2], *indices[2];     /* tables of blocks: masked ones, whole ones; NULL: all */
+  int64_t block_rows, block_keys;   /* 0: no blocks */
   Node *seed;                       /* NULL: no dropout */
   Node *grad, *sums, *delta;        /* of gradients */
   double scale, dropout;
@@ -69,8 +83,8 @@ bool attention_reads(Graph *g, const Node *n, const Node *operand);
 void attention_query_index(Graph *g, const Attention *x, Dim batch, Dim head, Dim row, Dim column,
                            Dim *index);
 void attention_key_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column, Dim *index);
-/* The index in the mask, which broadcasts, of element `at` of the scores [B, H, T, S]. */
-void attention_mask_index(Graph *g, const Attention *x, const Dim *at, Dim *index);
+/* The index in a mask or the like, which broadcasts, of element `at` of the scores [B, H, T, S]. */
+void attention_mask_index(Graph *g, const Node *mask, const Dim *at, Dim *index);
 /* The index in the result [B, own_rows, own_heads, ..]; `split`: NULL where there are no shares. */
 void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *index);
@@ -83,6 +97,11 @@ typedef struct {
   int64_t bm, bn, bd, be;
   uint32_t warps, stages;
 } AttentionShape;
+
+enum { ATTENTION_BLOCK_LEAST = 16 }; /* rows and keys of a tile */
+
+/* The largest power of 2 that divides a block of so many rows or keys. */
+int64_t attention_block_unit(int64_t size);
 
 /* For a GPU with so many multiprocessors; 0: a CPU. */
 AttentionShape attention_shape(const Attention *x, int processors);

@@ -2,6 +2,7 @@
  * and of what PyTorch chooses for a device. */
 #include <string.h>
 
+#include "graph/analysis/attention.h"
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
@@ -14,12 +15,33 @@ static const ValueType *attention_operand(Infer *in, const char *param, const Va
   return x;
 }
 
-static void check_attention_mask(Infer *in, const ValueType *q, const ValueType *k) {
-  const ValueType *mask = infer_optional_tensor(in, "mask");
+static void check_attention_mask(Infer *in, const ValueType *q, const ValueType *k,
+                                 const char *param) {
+  const ValueType *mask = infer_optional_tensor(in, param);
   if (!mask) return;
   Operand m = infer_tensor_operand(mask);
   Dim scores[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
   infer_fits(in, &m, scores, 4);
+}
+
+static void check_block_unit(Infer *in, const char *param) {
+  int64_t size = infer_int(in, param);
+  if (size <= 0 || attention_block_unit(size) < ATTENTION_BLOCK_LEAST)
+    infer_fail(in, E_GRAPH_BLOCK, (long long)size, ATTENTION_BLOCK_LEAST);
+}
+
+/* Tables of blocks: how many there are of each row of blocks, and which. */
+static void check_blocks(Infer *in, const char *counts, const char *indices) {
+  const ValueType *n = infer_optional_tensor(in, counts), *of = infer_optional_tensor(in, indices);
+  if (!n && !of) return;
+  n = infer_tensor(in, counts);
+  of = infer_tensor(in, indices);
+  infer_rank(in, n, 3, 3);
+  infer_rank(in, of, 4, 4);
+  for (int i = 0; i < 3; i++)
+    infer_same_size(in, n->shape[i], of->shape[i], "the tables of blocks");
+  check_block_unit(in, "block_rows");
+  check_block_unit(in, "block_keys");
 }
 
 /* What the op and its gradients have in common. */
@@ -35,7 +57,11 @@ static Operands attention_operands(Infer *in) {
   infer_same_size(in, x.k->shape[1], x.v->shape[1], "the heads");
   infer_same_size(in, x.q->shape[3], x.k->shape[3], "the axes of query and key");
   infer_same_size(in, x.k->shape[2], x.v->shape[2], "the lengths of key and value");
-  check_attention_mask(in, x.q, x.k);
+  check_attention_mask(in, x.q, x.k, "mask");
+  check_attention_mask(in, x.q, x.k, "scores");
+  if (infer_takes(in, "chain")) check_attention_mask(in, x.q, x.k, "chain");
+  check_blocks(in, "counts", "indices");
+  check_blocks(in, "full_counts", "full_indices");
   infer_number(in, "scale");
   infer_number(in, "dropout");
   if (infer_has(in, "low")) infer_size(in, "low");
@@ -104,6 +130,33 @@ void infer_attention_grad_scores(Infer *in) {
 void infer_attention_sums(Infer *in) {
   const ValueType *q = argument_of_kernel(in, OP_nereid_attention_default, "query");
   infer_set(in, DT_F32, 3, q->shape);
+}
+
+void infer_attention_scores(Infer *in) {
+  const ValueType *q = attention_operand(in, "query", NULL);
+  const ValueType *k = attention_operand(in, "key", q);
+  infer_number(in, "scale");
+  Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
+  infer_set(in, DT_F32, 4, shape);
+}
+
+/* ---- attention with functions of scores, and blocks ---- */
+
+/* The result in the layout of the query, and the logarithms of the rows' sums. */
+void infer_flex_attention(Infer *in) {
+  const ValueType *q = attention_operand(in, "query", NULL);
+  attention_operand(in, "key", q);
+  const ValueType *v = attention_operand(in, "value", q);
+  infer_need_float(in, q->dtype);
+  Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
+  infer_set_pair(in, infer_type(in, q->dtype, 4, shape), infer_type(in, DT_F32, 3, shape));
+}
+
+void infer_flex_attention_backward(Infer *in) {
+  const ValueType *q = attention_operand(in, "query", NULL);
+  const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
+  ValueType items[] = {*q, *k, *v};
+  infer_set_list(in, 3, items);
 }
 
 /* ---- what PyTorch chooses for a device ---- */

@@ -33,6 +33,7 @@ typedef enum {
   PRIM_LIBRARY,     /* nereid.library_product: a library computes it */
   PRIM_ATTENTION,   /* nereid.attention and its gradients (graph/analysis/attention.h) */
   PRIM_PART,        /* another result of the kernel that computes its operand */
+  PRIM_TILE,        /* nereid.attention_scores and their gradient: values within its kernel */
   PRIM_LOOP,        /* nereid.loop_test, nereid.loop_end: places in the order of steps */
   PRIM_CHECK,       /* nereid.check_index: an effect; nothing uses its value */
 } PrimKind;

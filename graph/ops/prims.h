@@ -13,6 +13,7 @@
  *   library    a call of a library (runtime/library)
  *   loop       no element: a place in the order of steps (graph/analysis/loops.h)
  *   part       in the kernel of its operand, an attention
+ *   tile       within the kernel of an attention, which uses what is computed of it
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_OPS_PRIMS_H
 #define NEREID_GRAPH_OPS_PRIMS_H

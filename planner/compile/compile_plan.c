@@ -613,6 +613,37 @@ static bool all_passed(Graph *g) {
   return good;
 }
 
+typedef struct {
+  Graph *g;
+  const bool *inside; /* by node id: it is computed of a tile of an attention */
+  const Node *user;
+  bool any, good;
+} TileUse;
+
+static void note_tile_use(Node **operand, void *ctx) {
+  TileUse *u = ctx;
+  if (!u->inside[(*operand)->id]) return;
+  const Node *n = u->user;
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  u->any = true;
+  u->good &= k == PRIM_ATTENTION ? !attention_reads(u->g, n, *operand)
+                                 : k == PRIM_POINTWISE || k == PRIM_TILE || prim_is_view(n);
+}
+
+/* Values within an attention's kernel are used there alone. */
+static bool tiles_stay_inside(Graph *g) {
+  bool *inside = ARENA_ARRAY(g->arena, bool, g->nids);
+  bool good = true;
+  for (Node *n = g->first; n; n = n->next) {
+    TileUse use = {g, inside, n, n->kind == NODE_CALL && prim_kind(n->op) == PRIM_TILE, true};
+    graph_each_use(n, note_tile_use, &use);
+    inside[n->id] = use.any && !(n->kind == NODE_CALL && prim_kind(n->op) == PRIM_ATTENTION);
+    if (!use.good) diag_error(g->diags, n->location, E_GRAPH_TILE, n->name);
+    good &= use.good;
+  }
+  return good;
+}
+
 /* After decompose all that is left is primitives, sizes, and checks that hold. */
 static bool all_primitive(Graph *g) {
   bool good = true;

@@ -88,6 +88,9 @@ static Node *join_shares(Build *b, Node *shares, DType t) {
 
 typedef struct {
   Node *q, *k, *v, *mask, *seed;
+  Node *scores, *chain; /* functions of scores, and of their gradient */
+  Node *tables[4];      /* of blocks: counts, indices, full_counts, full_indices */
+  int64_t block_rows, block_keys;
   double scale, dropout;
   Dim low, high;
 } Operands;
@@ -96,7 +99,9 @@ static NamedArg named_arg(Build *b, const char *name, Arg value) {
   return (NamedArg){pool_name(b->in.g->names, name), value};
 }
 
-enum { NAMED_MAX = 5 };
+enum { NAMED_MAX = 13 };
+
+static const char *const table_names[] = {"counts", "indices", "full_counts", "full_indices"};
 
 static Arg node_or_none(Node *n) { return n ? arg_node(n) : arg_none(); }
 
@@ -107,6 +112,13 @@ static uint32_t named_arguments(Build *b, const Operands *x, int64_t splits, Nam
   if (x->high) out[n++] = named_arg(b, "high", arg_dim(x->high));
   if (splits > 1) out[n++] = named_arg(b, "splits", build_int(b, splits));
   if (x->seed) out[n++] = named_arg(b, "dropout", arg_float(x->dropout));
+  if (x->scores) out[n++] = named_arg(b, "scores", arg_node(x->scores));
+  if (x->chain) out[n++] = named_arg(b, "chain", arg_node(x->chain));
+  for (int i = 0; i < 4; i++)
+    if (x->tables[i]) out[n++] = named_arg(b, table_names[i], arg_node(x->tables[i]));
+  if (!x->block_rows) return n;
+  out[n++] = named_arg(b, "block_rows", build_int(b, x->block_rows));
+  out[n++] = named_arg(b, "block_keys", build_int(b, x->block_keys));
   return n;
 }
 
@@ -577,5 +589,67 @@ Node *decompose_attention_backward(Build *b) {
   else if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
   else gradients_spelled_out(b, scale, of_mask);
   if (b->nitems == 4 && !of_mask) b->items[3] = b->items[0];
+  return NULL;
+}
+
+/* ---- functions of scores, and masks in blocks ---- */
+
+/* The operands of the Build's node. */
+static Operands flex_operands(Build *b) {
+  Operands x = {.scale = infer_number(&b->in, "scale")};
+  x.q = build_input(b, "query");
+  x.k = build_input(b, "key");
+  x.v = build_input(b, "value");
+  x.scores = build_input(b, "scores");
+  x.mask = build_input(b, "mask");
+  for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, table_names[i]);
+  if (!x.tables[0] && !x.tables[2]) return x;
+  x.block_rows = infer_int(&b->in, "block_rows");
+  x.block_keys = infer_int(&b->in, "block_keys");
+  return x;
+}
+
+static Node *times(Build *b, Node *x, double factor) {
+  return build_with(b, OP_aten_mul_Tensor, x, arg_float(factor));
+}
+
+/* Sums are in units of log 2, and minus infinity where a row sees nothing. */
+static Node *sums_of_flex(Build *b, Node *sums) {
+  Node *none = build_with(b, OP_aten_eq_Scalar, sums, arg_float(INFINITY));
+  return build_where(b, none, arg_float(-INFINITY), arg_node(times(b, sums, M_LOG2E)));
+}
+
+Node *decompose_flex_attention(Build *b) {
+  Operands x = flex_operands(b);
+  x.k = repeat_heads(b, x.k, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.k->type.shape[1]));
+  x.v = repeat_heads(b, x.v, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.v->type.shape[1]));
+  Node *y = build_attention_call(b, &x, 1);
+  Node *sums = build_op1(b, OP_nereid_attention_sums_default, y);
+  return build_pair(b, build_transpose(b, y, 1, 2), sums_of_flex(b, sums));
+}
+
+static Backward backward_of_flex(Build *b) {
+  Node *out = build_widen(b, build_input(b, "out")), *of_sums = build_input(b, "grad_sums");
+  Backward y = {.grad = build_input(b, "grad_out"), .sums = build_input(b, "sums")};
+  y.delta = build_sum(b, build_mul(b, out, build_widen(b, y.grad)), 1u << (RANK - 1), false);
+  if (of_sums) y.delta = build_sub(b, y.delta, times(b, of_sums, M_LOG2E));
+  Node *none = build_with(b, OP_aten_eq_Scalar, y.sums, arg_float(-INFINITY));
+  y.sums = build_where(b, none, arg_float(INFINITY), arg_node(times(b, y.sums, 1 / M_LOG2E)));
+  return y;
+}
+
+Node *decompose_flex_attention_backward(Build *b) {
+  static const char *const of_keys[] = {"row_counts", "row_indices", "full_row_counts",
+                                        "full_row_indices"};
+  Operands x = flex_operands(b);
+  Backward y = backward_of_flex(b);
+  y.grad = build_to(b, y.grad, x.q->type.dtype);
+  x.chain = build_input(b, "chain");
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
+  b->items[0] = build_transpose(b, query, 1, 2);
+  for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, of_keys[i]);
+  gradients_of_keys(b, x, &y);
   return NULL;
 }

@@ -48,7 +48,8 @@ static bool assign_loop_node(Fuser *s, Node *n) {
 static bool computes(const Node *n) {
   if (n->kind != NODE_CALL || !is_tensor(n)) return false;
   PrimKind k = prim_kind(n->op);
-  return k != PRIM_VIEW && k != PRIM_NONE && k != PRIM_EMPTY && k != PRIM_INSERTED;
+  return k != PRIM_VIEW && k != PRIM_NONE && k != PRIM_EMPTY && k != PRIM_INSERTED &&
+         k != PRIM_TILE;
 }
 
 static void assign_node(Fuser *s, Node *n) {

@@ -79,6 +79,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *c
       follow_use(f, view_operand(n), from, use, ctx);
       return;
     case PRIM_REDUCE: follow_use(f, n->args[0].node, index, use, ctx); return;
+    case PRIM_TILE: return; /* the attention uses its operands */
     case PRIM_GATHER: gather_uses(f, n, index, use, ctx); return;
     case PRIM_WINDOW: window_uses(f, n, index, use, ctx); return;
     case PRIM_CONCAT: piece_uses(f, n, index, use, ctx); return;
@@ -101,16 +102,20 @@ static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
   Graph *g = f->graph;
   Attention x = attention_of(g, n);
   Dim at[4], index[4];
-  Node *const read[] = {x.query, x.key, x.value, x.seed, x.grad, x.sums, x.delta};
+  Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
+                        x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
+  Node *const computed[] = {x.mask, x.scores, x.chain};
   for (size_t i = 0; i < sizeof read / sizeof *read; i++)
     if (read[i]) use_in_memory(read[i], use, ctx);
-  if (!x.mask) return;
   Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x.heads, x.key_heads));
   attention_query_index(g, &x, dim_shared_index(g->dims, "b", x.batches), head,
                         dim_shared_index(g->dims, "m", x.rows),
                         dim_shared_index(g->dims, "n", x.keys), at);
-  attention_mask_index(g, &x, at, index);
-  follow_use(f, x.mask, index, use, ctx);
+  for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
+    if (!computed[i]) continue;
+    attention_mask_index(g, computed[i], at, index);
+    follow_use(f, computed[i], index, use, ctx);
+  }
 }
 
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {

@@ -53,6 +53,16 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
   return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
 }
 
+/* Does it compute a mask, or another function of scores, from its operands?  Of masks in blocks
+ * most elements are never needed, and memory may be too small for them. */
+static bool is_for_scores(const Fuser *s, const Node *user) {
+  if (user->kind != NODE_CALL) return s->info[user->id].inner;
+  PrimKind k = prim_kind(user->op);
+  if (k == PRIM_ATTENTION) return attention_of(s->f->graph, user).block_rows > 0;
+  bool passes = k == PRIM_POINTWISE || k == PRIM_GATHER || k == PRIM_CONCAT || prim_is_view(user);
+  return passes && s->info[user->id].inner;
+}
+
 static void note_operand_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
@@ -65,6 +75,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
+  to->inner |= is_for_scores(u->s, u->user);
 }
 
 int64_t fuse_node_bytes(Graph *g, const Node *n) {
@@ -83,6 +94,7 @@ static void note_free(Node **operand, void *ctx) {
   if (from->passing && prim_is_view(u->user)) info->passing = true;
   else if (from->passing) info->apart = true;
   info->free &= from->free;
+  info->tile |= from->tile;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
   /* The index of a gather that is known to depend on no data becomes a part of its address. */
@@ -125,6 +137,7 @@ static bool gathers_by_formula(const Fuser *s, Node *n, PrimKind k) {
 
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
+  if (is_inner(s, n, k)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));

@@ -100,28 +100,88 @@ const char *attention_take_body(Kernel *k) {
 
 /* ---- the mask ---- */
 
-static Value mask_value(AttentionWriter *w) {
+typedef struct {
+  AttentionWriter *w;
+  const Dim *at; /* the index of a score */
+  bool *seen;    /* by node id */
+} TileWalk;
+
+/* The tiles that an expression is made of have the names of the template. */
+static void remember_tiles(Node **node, void *ctx) {
+  const TileWalk *walk = ctx;
+  Kernel *k = walk->w->k;
+  Node *n = *node;
+  if (n->type.kind != VALUE_TENSOR || kernel_loads(k, n) || walk->seen[n->id]) return;
+  walk->seen[n->id] = true;
+  if (prim_kind(n->op) != PRIM_TILE) {
+    graph_each_use(n, remember_tiles, ctx);
+    return;
+  }
+  bool grad = graph_is(n, OP_nereid_attention_scores_grad_default);
+  const char *text = grad ? "ds" : walk->w->x.chain ? "raw" : "scores";
+  kernel_remember(k, n, walk->at, (Value){text, DT_F32});
+}
+
+/* The tile of a mask, or of a function of scores. */
+static Value value_of_scores(AttentionWriter *w, Node *n) {
   Graph *g = w->k->graph;
   Dim at[4], index[4];
   attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
-  attention_mask_index(g, &w->x, at, index);
-  return kernel_value(w->k, w->x.mask, index);
+  attention_mask_index(g, n, at, index);
+  TileWalk walk = {w, at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
+  remember_tiles(&n, &walk);
+  return kernel_value(w->k, n, index);
 }
 
-const char *attention_mask_text(AttentionWriter *w) {
+static void begin_scores(AttentionWriter *w) {
   Kernel *k = w->k;
-  if (!w->x.mask) return "";
   attention_set_masks(k, "mmask", w->ragged ? "nmask" : NULL);
   k->indent = 8;
   kernel_line(k, "mmask = m < %s", w->own);
   if (w->ragged) kernel_line(k, "nmask = n < %s", w->walked);
-  Value v = mask_value(w);
-  const char *text = w->added ? kernel_cast(k, v, DT_F32) : v.text;
-  if (w->added) kernel_line(k, "scores = scores + %s", text);
+}
+
+static const char *end_scores(AttentionWriter *w) {
+  w->k->indent = 4;
+  return attention_take_body(w->k);
+}
+
+/* Of blocks, those at an EDGE have a mask. */
+static void print_mask(AttentionWriter *w) {
+  Kernel *k = w->k;
+  if (w->x.block_rows) kernel_line(k, "if EDGE:");
+  if (w->x.block_rows) k->indent += 4;
+  Value v = value_of_scores(w, w->x.mask);
+  bool added = w->x.mask->type.dtype != DT_I1;
+  const char *text = added ? kernel_cast(k, v, DT_F32) : v.text;
+  if (added) kernel_line(k, "scores = scores + %s", text);
   else kernel_line(k, "scores = tl.where(%s, scores, float(\"-inf\"))", text);
-  k->memo.len = 0;
-  k->indent = 4;
-  return attention_take_body(k);
+}
+
+const char *attention_mask_text(AttentionWriter *w) {
+  Kernel *k = w->k;
+  bool cut = w->x.block_rows && w->ragged;
+  if (!w->x.mask && !w->x.scores && !w->x.chain && !cut) return "";
+  begin_scores(w);
+  if (w->x.chain) kernel_line(k, "raw = scores");
+  if (w->x.scores) {
+    Value v = value_of_scores(w, w->x.scores);
+    kernel_line(k, "scores = %s", kernel_cast(k, v, DT_F32));
+  }
+  size_t known = k->memo.len;
+  if (cut) kernel_line(k, "scores = tl.where(nmask, scores, float(\"-inf\"))");
+  if (w->x.mask) print_mask(w);
+  k->memo.len = known; /* the chain uses them again, but not what an EDGE has alone */
+  return end_scores(w);
+}
+
+const char *attention_chain_text(AttentionWriter *w) {
+  Kernel *k = w->k;
+  if (!w->x.chain) return "";
+  begin_scores(w);
+  Value v = value_of_scores(w, w->x.chain);
+  kernel_line(k, "ds = %s", kernel_cast(k, v, DT_F32));
+  return end_scores(w);
 }
 
 /* ---- dropout ---- */
@@ -177,6 +237,21 @@ const char *attention_keep_text(AttentionWriter *w) {
 
 /* ---- which keys ---- */
 
+/* The loop over blocks of n, which begin at `start`. */
+const char *attention_loop(AttentionWriter *w) {
+  const Attention *x = &w->x;
+  if (!x->block_rows) return "    for start in range(first, last, BN):";
+  long long size = x->kind == ATTENTION_GRAD_VALUE ? x->block_rows : x->block_keys;
+  if (size == w->shape->bn)
+    return arena_printf(w->k->arena,
+                        "    for i in range(first, last):\n"
+                        "        start = tl.load(table + i) * %lld", size);
+  return arena_printf(w->k->arena,
+                      "    for i in range(first, last):\n"
+                      "        start = tl.load(table + i // (%lld // BN)) * %lld + "
+                      "i %% (%lld // BN) * BN", size, size, size);
+}
+
 const char *attention_edge(AttentionWriter *w) {
   Kernel *k = w->k;
   bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
@@ -196,9 +271,59 @@ const char *attention_edge(AttentionWriter *w) {
 static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "most, total, acc = %s_keys(%s, query, m, batch, %s, %s, most, total, acc, BN, BD, "
-              "BE, %s)",
-              KERNEL_NAME, kernel_parameters(k), from, to, edge ? "True" : "False");
+              "most, total, acc = %s_keys(%s, query, m, batch, %s%s, %s, most, total, acc, BN, "
+              "BD, BE, %s)",
+              KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
+              edge ? "True" : "False");
+}
+
+/* The pointer to the entry of a table for the program's rows or keys: its first, of several. */
+static const char *table_pointer(AttentionWriter *w, Node *table) {
+  Kernel *k = w->k;
+  Dims *d = k->graph->dims;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  long long size = of_values ? w->x.block_keys : w->x.block_rows;
+  ConcatSource p = {.operand = table};
+  Dim at[4];
+  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, w->key, at);
+  const ValueType *t = &table->type;
+  for (uint32_t i = 0; i < t->rank; i++) p.index[i] = dim_int(d, 0);
+  for (uint32_t i = 0; i < 2; i++)
+    if (!dim_is(t->shape[i], 1)) p.index[i] = at[i];
+  if (!dim_is(t->shape[2], 1)) {
+    const char *block = arena_printf(k->arena, "(start // %lld)", size);
+    p.index[2] = attention_bind(w, "block", t->shape[2], block, AXIS_B);
+  }
+  product_source(k, &p);
+  const ValueType *from = &p.operand->type;
+  Dim offset = linear_of_index(d, p.index, from->shape, from->rank);
+  return arena_printf(k->arena, "%s + (%s)", kernel_buffer(k, p.operand),
+                      kernel_index(k, offset, NULL));
+}
+
+void attention_walk_blocks(AttentionWriter *w, AttentionCall *call) {
+  Kernel *k = w->k;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  long long size = of_values ? w->x.block_rows : w->x.block_keys;
+  for (int i = 0; i < 2; i++) {
+    if (!w->x.counts[i]) continue;
+    const char *count = table_pointer(w, w->x.counts[i]);
+    w->table = table_pointer(w, w->x.indices[i]);
+    kernel_line(k, "last = tl.load(%s) * (%lld // BN)", count, size);
+    call(w, "0", "last", i == 0);
+  }
+}
+
+void attention_find_tables(AttentionWriter *w) {
+  for (int i = 0; i < 2; i++) {
+    if (!w->x.counts[i]) continue;
+    table_pointer(w, w->x.counts[i]);
+    table_pointer(w, w->x.indices[i]);
+  }
+}
+
+const char *attention_table(const AttentionWriter *w) {
+  return w->x.block_rows ? arena_printf(w->k->arena, "%s, ", w->table) : "";
 }
 
 void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
@@ -301,10 +426,10 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   w.shape = shape;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.walked = kernel_index(k, w.x.walked, NULL);
-  w.added = w.x.mask && w.x.mask->type.dtype != DT_I1;
+  w.added = w.x.scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
   w.ragged = attention_within(k, "n", w.x.walked, shape->bn) != NULL;
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
-  w.may_see_nothing = w.x.mask || w.x.splits > 1 || !some;
+  w.may_see_nothing = w.x.mask || w.x.scores || w.x.block_rows || w.x.splits > 1 || !some;
   bind_axes(&w);
   return w;
 }
@@ -315,7 +440,7 @@ void attention_reserve_names(Kernel *k) {
       "start", "first", "last",  "begin",  "end",   "share", "sum",   "log",    "batch", "blocks",
       "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
       "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
-      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3"};
+      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",    "raw",    "table", "i"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -331,15 +456,19 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   const char *columns = attention_within(k, "e", x->columns, shape->be);
   const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.walked) : NULL;
   const char *s_ends = w.ragged ? arena_printf(k->arena, "(s < %s)", w.walked) : NULL;
+  bool all_ends = x->block_rows > 0; /* any block may be the last */
   const char *query = attention_query_pointers(&w, x->query, w.row, dq, "m", "d");
   const char *key = attention_key_pointers(&w, x->key, w.key, dk, "d", "n");
   const char *value = attention_key_pointers(&w, x->value, s, w.column, "s", "e");
   const char *mask = attention_mask_text(&w);
+  k->memo.len = 0;
   const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
   const char *end = print_epilogue(&w);
+  attention_find_tables(&w);
   /* All parameters are known by now, and those who walk pass them on. */
-  if (x->high || x->low || x->splits > 1) attention_walk_seen(&w, call_keys);
+  if (x->block_rows) attention_walk_blocks(&w, call_keys);
+  else if (x->high || x->low || x->splits > 1) attention_walk_seen(&w, call_keys);
   else attention_walk_all(&w, call_keys);
   text_puts(&k->body, end);
   /* Behind a lower limit, rows see nothing of the block's first keys. */
@@ -353,10 +482,12 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"query", query},
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
       {"key", key},
-      {"key_mask", attention_masked_by(k, width)},
+      {"loop", attention_loop(&w)},
+      {"table", x->block_rows ? "table, " : ""},
+      {"key_mask", attention_masked_by(k, attention_and(k, all_ends ? n_ends : NULL, width))},
       {"key_edge", attention_masked_by(k, attention_and(k, n_ends, width))},
       {"value", value},
-      {"value_mask", attention_masked_by(k, columns)},
+      {"value_mask", attention_masked_by(k, attention_and(k, all_ends ? s_ends : NULL, columns))},
       {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
       {"scale", attention_scale_text(&w)},
       {"exp", attention_exp(&w)},

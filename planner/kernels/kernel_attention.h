@@ -16,6 +16,7 @@ typedef struct {
   bool ragged;          /* what is walked ends within a block */
   bool may_see_nothing; /* there may be rows that see no key */
   const char *own, *walked; /* how many of m and of n there are */
+  const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape);
@@ -47,8 +48,12 @@ const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row,
                                      const char *first, const char *second);
 const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
                                    const char *first, const char *second);
-/* The statements that apply the mask to a tile of scores. */
+/* The statements that apply the function of scores and the mask to a tile of scores. */
 const char *attention_mask_text(AttentionWriter *w);
+/* The statement that makes `ds` the gradient of the scores before their function; "": none. */
+const char *attention_chain_text(AttentionWriter *w);
+/* The head of the loop over n. */
+const char *attention_loop(AttentionWriter *w);
 /* The condition that a key is seen, at an edge. */
 const char *attention_edge(AttentionWriter *w);
 /* The statement that loads the seed, and the one that finds out which shares dropout keeps; "":
@@ -64,6 +69,11 @@ void attention_reserve_names(Kernel *k);
 
 /* One call for each range of keys: `calls` prints the statement for keys from..to. */
 typedef void AttentionCall(AttentionWriter *w, const char *from, const char *to, bool edge);
+/* The blocks of both tables.  `table` is the pointer that a call passes on, followed by a comma;
+ * "" without blocks.  Tables are parameters, found before the first call. */
+void attention_walk_blocks(AttentionWriter *w, AttentionCall *call);
+void attention_find_tables(AttentionWriter *w);
+const char *attention_table(const AttentionWriter *w);
 /* All keys: those of whole blocks first. */
 void attention_walk_all(AttentionWriter *w, AttentionCall *call);
 /* Keys as far as rows of the block see them, with edges where not all rows see all. */

@@ -10,15 +10,17 @@
 typedef struct {
   const char *width, *columns; /* of d, of e */
   const char *n, *s;           /* of what is walked, along either axis of a tile */
+  const char *inner_n, *inner_s; /* the same of all blocks, also those not at an edge */
 } Ends;
 
 static Ends find_ends(AttentionWriter *w) {
   Kernel *k = w->k;
   Ends ends = {attention_within(k, "d", w->x.width, w->shape->bd),
-               attention_within(k, "e", w->x.columns, w->shape->be), NULL, NULL};
+               attention_within(k, "e", w->x.columns, w->shape->be), .n = NULL};
   if (w->ragged) {
     ends.n = arena_printf(k->arena, "(n < %s)", w->walked);
     ends.s = arena_printf(k->arena, "(s < %s)", w->walked);
+    if (w->x.block_rows) ends.inner_n = ends.n, ends.inner_s = ends.s;
   }
   return ends;
 }
@@ -51,13 +53,21 @@ static const char *precision(const AttentionWriter *w) {
   return product_precision(w->k->graph, w->x.query->type.dtype, ROUNDS_AS_PRODUCT);
 }
 
+static const char *chain_text(AttentionWriter *w) {
+  const char *text = attention_chain_text(w);
+  w->k->memo.len = 0;
+  return text;
+}
+
 /* ---- of the query ---- */
 
 static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s, %s, acc, BN, BD, BE, %s)",
-              KERNEL_NAME, kernel_parameters(k), from, to, edge ? "True" : "False");
+              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s%s, %s, acc, BN, BD, BE, "
+              "%s)",
+              KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
+              edge ? "True" : "False");
 }
 
 /* The statement that stores gradients of a tile of scores. */
@@ -82,6 +92,7 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim e = attention_bind(w, "eg", x->columns, "e", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
+  const char *mask = attention_mask_text(w), *chain = chain_text(w);
   Slot slots[] = {{"own", w->own},
                   {"width", kernel_index(k, x->width, NULL)},
                   {"block", x->high ? "(blocks - 1 - tl.program_id(0) % blocks)"
@@ -93,15 +104,19 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
                   {"sums", row_pointers(w, x->sums, "m", AXIS_M)},
                   {"delta", row_pointers(w, x->delta, "m", AXIS_M)},
                   {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
-                  {"key_mask", attention_masked_by(k, ends.width)},
+                  {"loop", attention_loop(w)},
+                  {"table", x->block_rows ? "table, " : ""},
+                  {"chain", chain},
+                  {"key_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
                   {"key_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
                   {"value", attention_key_pointers(w, x->value, s, e, "s", "e")},
-                  {"value_mask", attention_masked_by(k, ends.columns)},
+                  {"value_mask",
+                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
                   {"value_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
                   {"scale", attention_scale_text(w)},
                   {"exp", attention_exp(w)},
                   {"unit", w->added ? "" : " * 1.4426950408889634"},
-                  {"mask", attention_mask_text(w)},
+                  {"mask", mask},
                   {"seen", attention_edge(w)},
                   {"seed", attention_seed_text(w)},
                   {"keep", attention_keep_text(w)},
@@ -112,8 +127,10 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
   product_epilogue(k);
   const char *end = attention_take_body(k);
+  attention_find_tables(w);
   /* All parameters are known by now.  Gradients of scores are 0 where no key is seen. */
-  if (scores) call_keys(w, "0", w->walked, true);
+  if (x->block_rows) attention_walk_blocks(w, call_keys);
+  else if (scores) call_keys(w, "0", w->walked, true);
   else if (x->high || x->low) attention_walk_seen(w, call_keys);
   else attention_walk_all(w, call_keys);
   text_puts(&k->body, end);
@@ -124,9 +141,10 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
 
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
-  kernel_line(k, "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s, %s, dk, acc, BN, BD, BE, %s)",
-              KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
-              edge ? "True" : "False");
+  kernel_line(k,
+              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, dk, acc, BN, BD, BE, %s)",
+              KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", attention_table(w), from,
+              to, edge ? "True" : "False");
 }
 
 /* Rows from first to last, as far as they see keys of the block; from begin to end all see all. */
@@ -160,7 +178,9 @@ static void walk_rows(AttentionWriter *w) {
     kernel_line(k, "for head in range(0, %s):", kernel_index(k, heads, NULL));
     k->indent += 4;
   }
-  if (limits) {
+  if (w->x.block_rows) {
+    attention_walk_blocks(w, call_rows);
+  } else if (limits) {
     if (w->x.high) call_rows(w, "first", "begin", true);
     call_rows(w, "begin", "end", false);
     if (w->x.low || w->ragged) call_rows(w, "end", "last", true);
@@ -184,16 +204,20 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
               width ? "mmask & dmask" : "mmask");
 }
 
+static const char *masked_sums(Kernel *k, const char *within) {
+  return within ? arena_printf(k->arena, ", mask=%s, other=float(\"inf\")", within) : "";
+}
+
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
   Ends ends = find_ends(w);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->rows, "s", AXIS_M);
-  const char *n_edge = ends.n ? arena_printf(k->arena, ", mask=%s, other=", ends.n) : NULL;
   const char *share = "p";
   if (x->seed)
     share = arena_printf(k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
+  const char *mask = attention_mask_text(w), *chain = chain_text(w);
   Slot slots[] = {{"own", w->own},
                   {"width", kernel_index(k, x->width, NULL)},
                   {"columns", kernel_index(k, x->columns, NULL)},
@@ -202,19 +226,26 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
                   {"value", attention_key_pointers(w, x->value, w->key, w->column, "m", "e")},
                   {"value_mask", and_mask(k, ends.columns)},
                   {"query", attention_query_pointers(w, x->query, s, d, "s", "d")},
-                  {"query_mask", attention_masked_by(k, ends.width)},
+                  {"loop", attention_loop(w)},
+                  {"table", x->block_rows ? "table, " : ""},
+                  {"chain", chain},
+                  {"query_mask",
+                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
                   {"query_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
                   {"grad", attention_query_pointers(w, x->grad, s, w->column, "s", "e")},
-                  {"grad_mask", attention_masked_by(k, ends.columns)},
+                  {"grad_mask",
+                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
                   {"grad_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
                   {"sums", row_pointers(w, x->sums, "n", AXIS_N)},
-                  {"sums_edge", n_edge ? arena_printf(k->arena, "%sfloat(\"inf\")", n_edge) : ""},
+                  {"sums_mask", masked_sums(k, ends.inner_n)},
+                  {"sums_edge", masked_sums(k, ends.n)},
                   {"delta", row_pointers(w, x->delta, "n", AXIS_N)},
+                  {"delta_mask", attention_masked_by(k, ends.inner_n)},
                   {"delta_edge", attention_masked_by(k, ends.n)},
                   {"scale", attention_scale_text(w)},
                   {"exp", attention_exp(w)},
                   {"unit", w->added ? "" : " * 1.4426950408889634"},
-                  {"mask", attention_mask_text(w)},
+                  {"mask", mask},
                   {"seen", attention_edge(w)},
                   {"seed", attention_seed_text(w)},
                   {"keep", attention_keep_text(w)},
@@ -225,6 +256,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
   product_epilogue(k);
   if (keys) store_grad_key(w, keys, d, ends.width);
   const char *end = attention_take_body(k);
+  attention_find_tables(w);
   walk_rows(w);
   text_puts(&k->body, end);
   kernel_emit(out, k, "attention_grad_value.py", slots, sizeof slots / sizeof *slots);

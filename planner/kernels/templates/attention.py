@@ -1,11 +1,11 @@
 @triton.jit
-def {{name}}_keys({{parameters}}, query, m, batch, first, last, most, total, acc,
+def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, total, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[:, None]
     e = tl.arange(0, BE)[None, :]
 {{seed}}
-    for start in range(first, last, BN):
+{{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
         if EDGE:

@@ -1,11 +1,11 @@
 @triton.jit
-def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, first, last, acc,
+def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}first, last, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[None, :]
     e = tl.arange(0, BE)[None, :]
 {{seed}}
-    for start in range(first, last, BN):
+{{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
         if EDGE:
@@ -23,6 +23,7 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, first, las
 {{keep}}
 {{kept}}
         ds = p * (dp - delta)
+{{chain}}
 {{store}}
         acc = tl.dot(ds.to(key.dtype), key, acc{{precision}})
     return acc

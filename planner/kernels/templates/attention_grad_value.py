@@ -1,11 +1,11 @@
 @triton.jit
-def {{name}}_rows({{parameters}}, key, value, m, batch, head, first, last, dk, acc,
+def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, last, dk, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the rows from first to last.  At an EDGE not all of a block see all keys.
     d = tl.arange(0, BD)[None, :]
     e = tl.arange(0, BE)[None, :]
 {{seed}}
-    for start in range(first, last, BN):
+{{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
         if EDGE:
@@ -16,8 +16,8 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, first, last, dk, a
         else:
             query = tl.load({{query}}{{query_mask}})
             grad = tl.load({{grad}}{{grad_mask}})
-            sums = tl.load({{sums}})
-            delta = tl.load({{delta}})
+            sums = tl.load({{sums}}{{sums_mask}})
+            delta = tl.load({{delta}}{{delta_mask}})
         scores = tl.dot(key, tl.trans(query){{precision}}) * {{scale}}
 {{mask}}
         if EDGE:
@@ -28,6 +28,7 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, first, last, dk, a
         dp = tl.dot(value, tl.trans(grad){{precision}})
 {{kept}}
         ds = p * (dp - delta)
+{{chain}}
         dk = tl.dot(ds.to(query.dtype), query, dk{{precision}})
     return dk, acc
 

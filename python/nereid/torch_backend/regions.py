@@ -15,9 +15,12 @@ from typing import Callable
 
 import torch
 
+from nereid.torch_backend.flex import FlexWriter, flex_reason, is_flex
+
 ops = torch.ops.higher_order
 _STEPS_MAX = 256  # of a scan that is unrolled
-_NAMES = ("while_loop", "cond", "scan", "map_impl", "associative_scan")
+_NAMES = ("while_loop", "cond", "scan", "map_impl", "associative_scan", "flex_attention",
+          "flex_attention_backward")
 _KNOWN = {getattr(ops, name) for name in _NAMES if hasattr(ops, name)}
 
 
@@ -150,6 +153,8 @@ def _known_scans(node) -> list[str] | None:
 
 def region_reason(node, reason: Callable, is_host: Callable) -> str | None:
     """Why PyTorch runs the operator; `reason` says that of a node in its graphs."""
+    if is_flex(node):
+        return flex_reason(node, reason)
     own = _own_reason(node)
     if own:
         return own
@@ -173,6 +178,8 @@ class Writer:
 
     def results(self) -> list[str]:
         """Writes all lines; the names of the results."""
+        if is_flex(self.node):
+            return FlexWriter(self, self.node).results()
         graphs, lists = _split(self.node)
         if self.node.target is ops.cond:
             return self._cond(graphs, lists[0])

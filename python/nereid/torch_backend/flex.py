@@ -1,0 +1,251 @@
+"""FlexAttention's operators as lines of a segment's text.
+
+`score_mod` and `mask_mod` are graphs of numbers without axes.  Here each number has all elements at
+once: batches, heads, rows and keys are tensors that broadcast to the scores [B, H, T, S].  The
+kernel of attention computes them within (nereid.flex_attention), and goes through the blocks that
+the block mask has.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+
+aten = torch.ops.aten
+ops = torch.ops.higher_order
+FORWARD = getattr(ops, "flex_attention", None)
+BACKWARD = getattr(ops, "flex_attention_backward", None)
+
+_WIDTH_MAX = 256
+_BLOCK_LEAST = 16  # tiles divide blocks (graph/analysis/attention.h)
+_NO_BLOCKS = 1 << 30  # the block size of a mask that PyTorch makes where there is none
+_INDEXING = (aten.index.Tensor, aten._unsafe_index.Tensor)
+_CASTS = (aten._to_copy.default, torch.ops.prims.convert_element_type.default)
+_SAME = (aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default)
+_MADE = (aten.full.default, aten.scalar_tensor.default)
+
+
+def is_flex(node) -> bool:
+    return node.target in (FORWARD, BACKWARD)
+
+
+def _module(node) -> torch.fx.GraphModule:
+    return operator.attrgetter(node.target)(node.graph.owning_module)
+
+
+class _Call:
+    """The arguments of a node by name."""
+
+    def __init__(self, node):
+        args = list(node.args)
+        self.query, self.key, self.value = args[:3]
+        self.backward = node.target is BACKWARD
+        if self.backward:
+            self.out, self.sums, self.grad, self.grad_sums = args[3:7]
+            self.chain = _module(args[8]).graph
+            args = args[:3] + args[7:8] + args[9:]
+        self.score = _module(args[3]).graph
+        mask, self.scale = list(args[4]), args[5]
+        self.score_buffers, self.mask_buffers = list(args[7]), list(args[8])
+        self.mask = _module(mask[-1]).graph
+        self.of_keys, self.of_rows = mask[2:6], mask[6:10]
+        self.blocks = mask[10:12]
+
+    @property
+    def has_blocks(self) -> bool:
+        return any(size != _NO_BLOCKS for size in self.blocks)
+
+
+def _result(graph: torch.fx.Graph):
+    (output,) = [node for node in graph.nodes if node.op == "output"]
+    found = output.args[0]
+    return found[0] if isinstance(found, (list, tuple)) else found
+
+
+def _needed(graph: torch.fx.Graph) -> list:
+    """The nodes of which the first result is made; gradients of what a graph reads are others."""
+    wanted, found = {_result(graph)}, []
+    for node in reversed(graph.nodes):
+        if node in wanted:
+            found.append(node)
+            wanted.update(node.all_input_nodes)
+    return found[::-1]
+
+
+def _inputs(graph: torch.fx.Graph) -> list:
+    return [node for node in graph.nodes if node.op == "placeholder"]
+
+
+def _is_tensor(value) -> bool:
+    return isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor)
+
+
+# ---- what there is a kernel for ----
+
+
+def _size_reason(call: _Call) -> str | None:
+    values = [x.meta["val"] for x in (call.query, call.key, call.value)]
+    query, key, value = values
+    if any(x.dtype != query.dtype for x in values) or query.dtype not in (
+            torch.float32, torch.float16, torch.bfloat16):
+        return f"attention of {query.dtype}"
+    if any(isinstance(size, int) and size == 0 for x in values for size in x.shape):
+        return "attention of no elements"
+    if any(not isinstance(x.shape[3], int) or x.shape[3] > _WIDTH_MAX for x in values):
+        return f"heads of more than {_WIDTH_MAX} columns, or an open number of them"
+    if query.shape[0] != key.shape[0] or not isinstance(key.shape[1], int):
+        return "batches of the query that share keys"
+    if not isinstance(call.scale, (int, float)):
+        return "a scale that is no constant"
+    return None
+
+
+def _block_reason(call: _Call) -> str | None:
+    if not call.has_blocks:
+        return None
+    if any(not isinstance(size, int) or (size & -size) < _BLOCK_LEAST for size in call.blocks):
+        return f"blocks of {call.blocks[0]} by {call.blocks[1]}, no multiples of {_BLOCK_LEAST}"
+    tables = call.of_keys[:2] + (call.of_rows[:2] if call.backward else [])
+    return None if all(map(_is_tensor, tables)) else "a block mask without its tables"
+
+
+def _use_reason(node) -> str | None:
+    for user in node.users:
+        if user.target is not operator.getitem:
+            return "its results are used as a list"
+    further = 3 if node.target is BACKWARD else 2
+    if not any(user.args[1] == further and user.users for user in node.users):
+        return None
+    return ("gradients of what a score_mod reads" if node.target is BACKWARD else
+            "the greatest score of each row is used")
+
+
+def _graph_reason(graph: torch.fx.Graph, scalars: int, reason) -> str | None:
+    """Why a graph can't go element by element; its first inputs are numbers of one score."""
+    batched = set(_inputs(graph)[:scalars])
+    for node in _needed(graph):
+        if node.op == "placeholder":
+            continue
+        if node.op != "call_function" or not _is_tensor(node):
+            return "a constant within its graph" if node.op == "get_attr" else str(node.target)
+        found = reason(node)
+        if found:
+            return f"{node.target} in its graph: {found}"
+        if batched.isdisjoint(node.all_input_nodes):
+            continue
+        batched.add(node)
+        if not _goes_by_elements(node) or node.meta["val"].dim():
+            return f"{node.target} in its graph is no operator of single elements"
+    return None
+
+
+def _goes_by_elements(node) -> bool:
+    if node.target in _INDEXING:
+        of, indices = node.args[0].meta["val"], node.args[1]
+        return len(indices) == of.dim() and None not in indices
+    return torch.Tag.pointwise in node.target.tags or node.target in _CASTS + _SAME
+
+
+def flex_reason(node, reason) -> str | None:
+    """Why PyTorch runs the operator; `reason` says that of a node in its graphs."""
+    call = _Call(node)
+    found = _size_reason(call) or _block_reason(call) or _use_reason(node)
+    if found:
+        return found
+    if call.backward and not _is_tensor(call.grad):
+        return "no gradient of the result"
+    graphs = [(call.score, 5), (call.mask, 4)] + ([(call.chain, 6)] if call.backward else [])
+    return next(filter(None, (_graph_reason(*graph, reason) for graph in graphs)), None)
+
+
+# ---- lines ----
+
+
+class FlexWriter:
+    """The lines of one operator; `writer` makes names and lines."""
+
+    def __init__(self, writer, node):
+        self.writer, self.text, self.node, self.call = writer, writer.text, node, _Call(node)
+
+    def results(self) -> list[str]:
+        call, text = self.call, self.text
+        operands = [text.argument(x) for x in (call.query, call.key, call.value)]
+        query, key, value = operands
+        score = self._make(f"nereid.attention_scores.default({query}, {key}, "
+                           f"scale = {float(call.scale)!r})")
+        at = self._indices()
+        buffers = [self._buffer(x) for x in call.score_buffers]
+        scores = self._element(call.score, [score, *at, *buffers], score)
+        mask = self._mask([*at, *map(self._buffer, call.mask_buffers)])
+        tables = self._tables(call.of_keys)
+        blocks = call.blocks if call.has_blocks else [0, 0]
+        sizes = f"{blocks[0]}, {blocks[1]}, scale = {float(call.scale)!r}"
+        if not call.backward:
+            made = self._make(f"nereid.flex_attention.default({query}, {key}, {value}, {scores}, "
+                              f"{mask}, {tables}, {sizes})")
+            return [self._make(f"{made}[{i}]") for i in (0, 1)] + ["None"]
+        chain = self._chain(score, at, buffers) if scores != "None" else "None"
+        given = [text.argument(x) for x in (call.grad, call.grad_sums)]
+        of_forward = [text.argument(x) for x in (call.out, call.sums)]
+        arguments = ", ".join([*given, *operands, *of_forward, scores, mask, chain, tables,
+                               self._tables(call.of_rows)])
+        made = self._make(f"nereid.flex_attention_backward.default({arguments}, {sizes})")
+        return [self._make(f"{made}[{i}]") for i in range(3)] + ["None"]
+
+    def _make(self, call: str) -> str:
+        name = self.text.new_name(self.node)
+        self.text.line(f"{name} = {call}")
+        return name
+
+    def _tables(self, tables: list) -> str:
+        if not self.call.has_blocks:
+            tables = [None] * 4
+        return ", ".join("None" if x is None else self.text.argument(x) for x in tables)
+
+    def _indices(self) -> list[str]:
+        """Batch, head, row and key of each score."""
+        query, key = self.call.query.meta["val"], self.call.key.meta["val"]
+        found = []
+        for axis, size in enumerate((*query.shape[:3], key.shape[2])):
+            size = self.text.argument(size)
+            place = self._make(f"torch.ops.aten.arange.default({size}, dtype = torch.int32)")
+            shape = ", ".join([size] + ["1"] * (3 - axis))
+            found.append(self._make(f"torch.ops.aten.view.default({place}, [{shape}])"))
+        return found
+
+    def _buffer(self, buffer) -> str:
+        """Numbers without axes would not take part in the choice of a dtype beside others."""
+        name = self.text.argument(buffer)
+        if _is_tensor(buffer) and not buffer.meta["val"].dim():
+            return self._make(f"torch.ops.aten.view.default({name}, [1])")
+        return name
+
+    def _chain(self, score: str, at: list[str], buffers: list[str]) -> str:
+        grad = self._make(f"nereid.attention_scores_grad.default({score})")
+        return self._element(self.call.chain, [score, *at, grad, *buffers], grad)
+
+    def _mask(self, operands: list[str]) -> str:
+        result = _result(self.call.mask)
+        made = result.op == "call_function" and result.target in _MADE + (
+            aten.new_ones.default, aten.ones.default)
+        value = result.args[1] if made and result.target is aten.full.default else made
+        if made and value is True or result.target in (aten.new_ones.default, aten.ones.default):
+            return "None"
+        return self._element(self.call.mask, operands, "")
+
+    def _element(self, graph: torch.fx.Graph, operands: list[str], same: str) -> str:
+        """The lines of a graph for all scores at once, and its result; "None": it is `same`."""
+        names, text = self.text.names, self.text
+        names.update(zip(_inputs(graph), operands, strict=True))
+        for node in _needed(graph):
+            if node.op != "call_function":
+                continue
+            call = text.call_text(node)
+            if node.target is aten.index.Tensor:  # no index is checked for each score
+                call = call.replace("aten.index.Tensor", "aten._unsafe_index.Tensor", 1)
+            names[node] = self._make(call)
+            if node.target in _MADE and not node.meta["val"].dim():
+                names[node] = self._make(f"torch.ops.aten.view.default({names[node]}, [1])")
+        found = text.argument(_result(graph))
+        return "None" if found == same else found

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""FlexAttention by torch.compile: values and gradients beside PyTorch's own form in float64; on
+tensors of the CPU, or with the argument cuda of a GPU.  --random N, --seed S: that many random
+masks, functions of scores and sizes."""
+import os, pathlib, random, sys, warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import nereid
+import tally
+
+DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
+try:
+    import torch
+    import torch.nn.attention.flex_attention as flex
+except ImportError:
+    torch = None
+if torch is not None and DEVICE == "cpu":
+    flex._validate_device = lambda *tensors: None  # PyTorch has no gradients there
+
+
+def argument(name, otherwise):
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else otherwise
+
+
+# ---- masks and functions of scores; tables are tensors that they read ----
+
+
+def causal(tables):
+    return lambda b, h, q, k: q >= k
+
+
+def window(tables):
+    return lambda b, h, q, k: (q >= k) & (q - k < 40)
+
+
+def documents(tables):
+    of = tables["document"]
+    return lambda b, h, q, k: (q >= k) & (of[q] == of[k])
+
+
+def late_rows(tables):  # others see nothing
+    return lambda b, h, q, k: (q >= k) & (q >= 70)
+
+
+def by_head(tables):
+    limit = tables["limit"]
+    return lambda b, h, q, k: k < limit[b, h]
+
+
+def alibi(tables):
+    slopes = tables["slopes"]
+    return lambda s, b, h, q, k: s + slopes[h] * (k - q)
+
+
+def soft_cap(tables):
+    return lambda s, b, h, q, k: torch.tanh(s / 5) * 5
+
+
+def bias(tables):
+    of = tables["bias"]
+    return lambda s, b, h, q, k: s * 2 + of[b, h, q, k]
+
+
+def hides(tables):
+    return lambda s, b, h, q, k: torch.where((q + k) % 3 == 0, s, -float("inf"))
+
+
+def number(tables):  # a tensor without axes, of another dtype
+    factor = tables["factor"]
+    return lambda s, b, h, q, k: s * factor
+
+
+MASKS = [None, causal, window, documents, late_rows, by_head]
+SCORES = [None, alibi, soft_cap, bias, hides, number]
+
+
+def tables_of(batch, heads, rows, keys):
+    most = max(rows, keys)
+    return {"document": torch.arange(most, device=DEVICE) // 23,
+            "limit": torch.randint(1, keys + 1, (batch, heads), device=DEVICE),
+            "slopes": torch.rand(heads, device=DEVICE),
+            "bias": torch.randn(batch, heads, rows, keys, device=DEVICE),
+            "factor": torch.tensor(0.75, dtype=torch.float64, device=DEVICE)}
+
+
+# ---- one problem ----
+
+
+def run(function, inputs, weights, backend):
+    """The results, and gradients of the inputs."""
+    torch._dynamo.reset()
+    inputs = [x.clone().requires_grad_() for x in inputs]
+    out, sums = torch.compile(function, backend=backend)(*inputs)
+    seen = sums.isfinite()  # the sum of a row that sees nothing has no gradient
+    loss = (out.double() * weights[0]).sum() + (sums.double() * weights[1])[seen].sum()
+    return [out, sums, *torch.autograd.grad(loss, inputs)]
+
+
+def off(got, want):
+    """How far off, relative to the largest; infinite numbers must be the same."""
+    got, want = got.double(), want.double()
+    if not torch.equal(got.isfinite(), want.isfinite()):
+        return float("inf")
+    got, want = got.nan_to_num(0, 0, 0), want.nan_to_num(0, 0, 0)
+    return ((got - want).abs().max() / want.abs().max().clamp(min=1e-6)).item()
+
+
+def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=100, width=32,
+          columns=None, block=128, dtype=None, nodes=0):
+    """`nodes`: how many PyTorch runs, which the explanation names."""
+    dtype = dtype or torch.float32
+    torch.manual_seed(0)
+    shapes = [(batch, heads, rows, width), (batch, key_heads, keys, width),
+              (batch, key_heads, keys, columns or width)]
+    inputs = [torch.randn(shape, device=DEVICE).to(dtype) for shape in shapes]
+    tables = tables_of(batch, heads, rows, keys)
+    weights = [torch.randn(batch, heads, rows, columns or width, device=DEVICE),
+               torch.randn(batch, heads, rows, device=DEVICE)]
+    per_head = mask is by_head
+    blocks = mask and flex.create_block_mask(
+        mask(tables), batch if per_head else None, heads if per_head else None, rows, keys,
+        device=DEVICE, BLOCK_SIZE=block)
+    function = score and score(tables)
+
+    def attend(query, key, value):
+        return flex.flex_attention(query, key, value, score_mod=function, block_mask=blocks,
+                                   enable_gqa=key_heads != heads, return_lse=True)
+
+    want = run(attend, [x.double() for x in inputs], weights, "aot_eager")
+    eager = run(attend, inputs, weights, "aot_eager")
+    got = run(attend, inputs, weights, "nereid")
+    least = 2e-5 if dtype == torch.float32 else 1e-2
+    found = {name: (off(a, c), off(b, c)) for name, a, b, c in
+             zip(("result", "sums", "query", "key", "value"), got, eager, want)}
+    wrong = {name: errors for name, errors in found.items()
+             if not errors[0] <= max(least, 2 * errors[1])}
+    tally.check(not wrong, f"{what}: off by {wrong}, eager mode by the second")
+    if nodes is not None:
+        inputs = [x.requires_grad_() for x in inputs]
+        torch._dynamo.reset()
+        page = str(nereid.explain(attend, *inputs))
+        tally.check(f"{nodes} nodes by PyTorch" in page, f"{what}: {page.splitlines()[0]}")
+
+
+def check_kinds():
+    for mask in MASKS:
+        for score in SCORES:
+            name = f"{mask and mask.__name__}, {score and score.__name__}"
+            shared = (mask is window) + (score is alibi)
+            check(name, mask, score, key_heads=4 >> shared, nodes=0 if score is alibi else None)
+
+
+def check_sizes():
+    check("one row", causal, alibi, rows=1, keys=90)
+    check("more keys than rows", window, soft_cap, rows=60, keys=170, block=64)
+    check("more rows than keys", late_rows, None, rows=170, keys=60, block=64)
+    check("small blocks", documents, bias, rows=130, keys=130, block=(32, 16))
+    check("columns of values", causal, bias, width=16, columns=48)
+    check("odd columns", causal, soft_cap, width=20, columns=20)
+    check("wide", causal, alibi, width=128, rows=70, keys=70)
+    for dtype in (torch.bfloat16, torch.float16):
+        check(f"{dtype}", documents, alibi, dtype=dtype)
+
+
+def check_by_pytorch():
+    """What has no kernel is run by PyTorch, and right."""
+    check("float64", causal, alibi, dtype=torch.float64, nodes=None)
+    check("blocks of 40", causal, None, block=40, nodes=None)
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, 2, 50, 16, device=DEVICE) for _ in range(3))
+    learned = torch.randn(2, 50, device=DEVICE, requires_grad=True)
+
+    def attend(of):
+        return flex.flex_attention(query, key, value, lambda s, b, h, q, k: s + of[h, k]).sum()
+
+    grads = []
+    for backend in ("aot_eager", "nereid"):
+        torch._dynamo.reset()
+        grads += torch.autograd.grad(torch.compile(attend, backend=backend)(learned), learned)
+    tally.check(off(grads[1], grads[0]) < 1e-4, "the gradient of what a score_mod reads")
+
+
+def check_open_sizes():
+    tables = tables_of(2, 4, 300, 300)
+
+    def attend(query, key, value):
+        rows = query.shape[2]
+        blocks = flex.create_block_mask(documents(tables), None, None, rows, rows, device=DEVICE)
+        return flex.flex_attention(query, key, value, alibi(tables), blocks)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(attend, backend="nereid", dynamic=True)
+    for rows in (100, 150, 257):
+        inputs = [torch.randn(2, 4, rows, 32, device=DEVICE) for _ in range(3)]
+        want = attend(*[x.double() for x in inputs])
+        tally.check(off(compiled(*inputs), want) < 2e-5, f"{rows} rows of an open size")
+
+
+def check_random(count, seed):
+    pick = random.Random(seed)
+    for i in range(count):
+        heads = pick.choice((1, 2, 4))
+        sizes = {"batch": pick.choice((1, 2, 3)), "heads": heads,
+                 "key_heads": pick.choice([n for n in (1, 2, 4) if heads % n == 0]),
+                 "rows": pick.randint(1, 200), "keys": pick.randint(1, 200),
+                 "width": pick.choice((16, 24, 32, 64)),
+                 "block": pick.choice((16, 32, 64, 128, (32, 64), (64, 16)))}
+        mask, score = pick.choice(MASKS), pick.choice(SCORES)
+        check(f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}",
+              mask, score, **sizes, nodes=None)
+
+
+if __name__ == "__main__":
+    if torch is None:
+        print("1 skipped: no torch")
+        tally.check(True, "")
+        sys.exit(tally.report())
+    warnings.simplefilter("ignore")
+    if "--random" in sys.argv:
+        check_random(argument("--random", 0), argument("--seed", 0))
+    else:
+        check_kinds()
+        check_sizes()
+        check_by_pytorch()
+        check_open_sizes()
+        check_random(4, 1)
+    sys.exit(tally.report())
