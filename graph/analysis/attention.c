@@ -1,5 +1,7 @@
 #include "graph/analysis/attention.h"
 
+#include "graph/ops/attention_blocks.h"
+
 static int64_t rows_fitting(Dim rows, int64_t most) {
   if (!dim_is_int(rows)) return most;
   int64_t p = power_of_2(rows->value, 16);
@@ -61,8 +63,6 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
   if (s.bm < 64) s.warps = 4;
   return s;
 }
-
-int64_t attention_block_unit(int64_t size) { return size & -size; }
 
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
 

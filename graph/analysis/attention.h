@@ -98,11 +98,6 @@ typedef struct {
   uint32_t warps, stages;
 } AttentionShape;
 
-enum { ATTENTION_BLOCK_LEAST = 16 }; /* rows and keys of a tile */
-
-/* The largest power of 2 that divides a block of so many rows or keys. */
-int64_t attention_block_unit(int64_t size);
-
 /* For a GPU with so many multiprocessors; 0: a CPU. */
 AttentionShape attention_shape(const Attention *x, int processors);
 

@@ -2,8 +2,8 @@
  * and of what PyTorch chooses for a device. */
 #include <string.h>
 
-#include "graph/analysis/attention.h"
 #include "graph/messages.h"
+#include "graph/ops/attention_blocks.h"
 #include "graph/ops/infer_rules.h"
 
 static const ValueType *attention_operand(Infer *in, const char *param, const ValueType *query) {
@@ -27,7 +27,7 @@ static void check_attention_mask(Infer *in, const ValueType *q, const ValueType 
 static void check_block_unit(Infer *in, const char *param) {
   int64_t size = infer_int(in, param);
   if (size <= 0 || attention_block_unit(size) < ATTENTION_BLOCK_LEAST)
-    infer_fail(in, E_GRAPH_BLOCK, (long long)size, ATTENTION_BLOCK_LEAST);
+    infer_fail(in, E_GRAPH_BLOCK_UNIT, (long long)size, ATTENTION_BLOCK_LEAST);
 }
 
 /* Tables of blocks: how many there are of each row of blocks, and which. */

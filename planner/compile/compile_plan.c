@@ -681,7 +681,7 @@ static bool all_numbers_known(Graph *g) {
 }
 
 bool pass_check_primitives(Graph *g) {
-  return all_primitive(g) && all_numbers_known(g) && all_passed(g);
+  return all_primitive(g) && tiles_stay_inside(g) && all_numbers_known(g) && all_passed(g);
 }
 
 bool pass_hoist_loops(Graph *g) { return loops_hoist(g); }

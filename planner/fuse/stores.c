@@ -127,6 +127,14 @@ static void note_index(Node **operand, void *ctx) {
   if (*operand != x->data && is_tensor(*operand)) x->free &= x->s->info[(*operand)->id].free;
 }
 
+/* Is it a value of each score, too many for memory? */
+static bool is_inner(const Fuser *s, const Node *n, PrimKind k) {
+  enum { SMALL = 1 << 20 }; /* bytes: as well in memory */
+  const Info *info = &s->info[n->id];
+  bool element = k == PRIM_POINTWISE || k == PRIM_GATHER || k == PRIM_CONCAT || k == PRIM_CREATE;
+  return info->inner && !info->apart && element && fuse_node_bytes(s->f->graph, n) > SMALL;
+}
+
 /* Does n read at indices that depend on no data?  It is as cheap as a view. */
 static bool gathers_by_formula(const Fuser *s, Node *n, PrimKind k) {
   if (k != PRIM_GATHER) return false;
@@ -166,6 +174,8 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   info->free =
       n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
   graph_each_use(n, note_free, &u);
+  info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION);
+  if (info->tile) return true;
   bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
   if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */

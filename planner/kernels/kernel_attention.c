@@ -245,11 +245,13 @@ const char *attention_loop(AttentionWriter *w) {
   if (size == w->shape->bn)
     return arena_printf(w->k->arena,
                         "    for i in range(first, last):\n"
-                        "        start = tl.load(table + i) * %lld", size);
+                        "        start = tl.load(table + i) * %lld",
+                        size);
   return arena_printf(w->k->arena,
                       "    for i in range(first, last):\n"
                       "        start = tl.load(table + i // (%lld // BN)) * %lld + "
-                      "i %% (%lld // BN) * BN", size, size, size);
+                      "i %% (%lld // BN) * BN",
+                      size, size, size);
 }
 
 const char *attention_edge(AttentionWriter *w) {

@@ -8,8 +8,8 @@
 
 /* Conditions at the ends of axes; NULL: blocks divide them. */
 typedef struct {
-  const char *width, *columns; /* of d, of e */
-  const char *n, *s;           /* of what is walked, along either axis of a tile */
+  const char *width, *columns;   /* of d, of e */
+  const char *n, *s;             /* of what is walked, along either axis of a tile */
   const char *inner_n, *inner_s; /* the same of all blocks, also those not at an edge */
 } Ends;
 
@@ -93,36 +93,36 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Dim e = attention_bind(w, "eg", x->columns, "e", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   const char *mask = attention_mask_text(w), *chain = chain_text(w);
-  Slot slots[] = {{"own", w->own},
-                  {"width", kernel_index(k, x->width, NULL)},
-                  {"block", x->high ? "(blocks - 1 - tl.program_id(0) % blocks)"
-                                    : "(tl.program_id(0) % blocks)"},
-                  {"query", attention_query_pointers(w, x->query, w->row, d, "m", "d")},
-                  {"query_mask", and_mask(k, ends.width)},
-                  {"grad", attention_query_pointers(w, x->grad, w->row, e, "m", "e")},
-                  {"grad_mask", and_mask(k, ends.columns)},
-                  {"sums", row_pointers(w, x->sums, "m", AXIS_M)},
-                  {"delta", row_pointers(w, x->delta, "m", AXIS_M)},
-                  {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
-                  {"loop", attention_loop(w)},
-                  {"table", x->block_rows ? "table, " : ""},
-                  {"chain", chain},
-                  {"key_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
-                  {"key_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
-                  {"value", attention_key_pointers(w, x->value, s, e, "s", "e")},
-                  {"value_mask",
-                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
-                  {"value_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
-                  {"scale", attention_scale_text(w)},
-                  {"exp", attention_exp(w)},
-                  {"unit", w->added ? "" : " * 1.4426950408889634"},
-                  {"mask", mask},
-                  {"seen", attention_edge(w)},
-                  {"seed", attention_seed_text(w)},
-                  {"keep", attention_keep_text(w)},
-                  {"kept", kept_line(w)},
-                  {"store", store_scores(w, scores)},
-                  {"precision", precision(w)}};
+  Slot slots[] = {
+      {"own", w->own},
+      {"width", kernel_index(k, x->width, NULL)},
+      {"block",
+       x->high ? "(blocks - 1 - tl.program_id(0) % blocks)" : "(tl.program_id(0) % blocks)"},
+      {"query", attention_query_pointers(w, x->query, w->row, d, "m", "d")},
+      {"query_mask", and_mask(k, ends.width)},
+      {"grad", attention_query_pointers(w, x->grad, w->row, e, "m", "e")},
+      {"grad_mask", and_mask(k, ends.columns)},
+      {"sums", row_pointers(w, x->sums, "m", AXIS_M)},
+      {"delta", row_pointers(w, x->delta, "m", AXIS_M)},
+      {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
+      {"loop", attention_loop(w)},
+      {"table", x->block_rows ? "table, " : ""},
+      {"chain", chain},
+      {"key_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
+      {"key_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
+      {"value", attention_key_pointers(w, x->value, s, e, "s", "e")},
+      {"value_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
+      {"value_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
+      {"scale", attention_scale_text(w)},
+      {"exp", attention_exp(w)},
+      {"unit", w->added ? "" : " * 1.4426950408889634"},
+      {"mask", mask},
+      {"seen", attention_edge(w)},
+      {"seed", attention_seed_text(w)},
+      {"keep", attention_keep_text(w)},
+      {"kept", kept_line(w)},
+      {"store", store_scores(w, scores)},
+      {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.width ? "dmask" : NULL);
   kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
   product_epilogue(k);
@@ -218,40 +218,39 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
   if (x->seed)
     share = arena_printf(k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
   const char *mask = attention_mask_text(w), *chain = chain_text(w);
-  Slot slots[] = {{"own", w->own},
-                  {"width", kernel_index(k, x->width, NULL)},
-                  {"columns", kernel_index(k, x->columns, NULL)},
-                  {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},
-                  {"key_mask", and_mask(k, ends.width)},
-                  {"value", attention_key_pointers(w, x->value, w->key, w->column, "m", "e")},
-                  {"value_mask", and_mask(k, ends.columns)},
-                  {"query", attention_query_pointers(w, x->query, s, d, "s", "d")},
-                  {"loop", attention_loop(w)},
-                  {"table", x->block_rows ? "table, " : ""},
-                  {"chain", chain},
-                  {"query_mask",
-                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
-                  {"query_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
-                  {"grad", attention_query_pointers(w, x->grad, s, w->column, "s", "e")},
-                  {"grad_mask",
-                   attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
-                  {"grad_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
-                  {"sums", row_pointers(w, x->sums, "n", AXIS_N)},
-                  {"sums_mask", masked_sums(k, ends.inner_n)},
-                  {"sums_edge", masked_sums(k, ends.n)},
-                  {"delta", row_pointers(w, x->delta, "n", AXIS_N)},
-                  {"delta_mask", attention_masked_by(k, ends.inner_n)},
-                  {"delta_edge", attention_masked_by(k, ends.n)},
-                  {"scale", attention_scale_text(w)},
-                  {"exp", attention_exp(w)},
-                  {"unit", w->added ? "" : " * 1.4426950408889634"},
-                  {"mask", mask},
-                  {"seen", attention_edge(w)},
-                  {"seed", attention_seed_text(w)},
-                  {"keep", attention_keep_text(w)},
-                  {"kept", kept_line(w)},
-                  {"share", share},
-                  {"precision", precision(w)}};
+  Slot slots[] = {
+      {"own", w->own},
+      {"width", kernel_index(k, x->width, NULL)},
+      {"columns", kernel_index(k, x->columns, NULL)},
+      {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},
+      {"key_mask", and_mask(k, ends.width)},
+      {"value", attention_key_pointers(w, x->value, w->key, w->column, "m", "e")},
+      {"value_mask", and_mask(k, ends.columns)},
+      {"query", attention_query_pointers(w, x->query, s, d, "s", "d")},
+      {"loop", attention_loop(w)},
+      {"table", x->block_rows ? "table, " : ""},
+      {"chain", chain},
+      {"query_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
+      {"query_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
+      {"grad", attention_query_pointers(w, x->grad, s, w->column, "s", "e")},
+      {"grad_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
+      {"grad_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
+      {"sums", row_pointers(w, x->sums, "n", AXIS_N)},
+      {"sums_mask", masked_sums(k, ends.inner_n)},
+      {"sums_edge", masked_sums(k, ends.n)},
+      {"delta", row_pointers(w, x->delta, "n", AXIS_N)},
+      {"delta_mask", attention_masked_by(k, ends.inner_n)},
+      {"delta_edge", attention_masked_by(k, ends.n)},
+      {"scale", attention_scale_text(w)},
+      {"exp", attention_exp(w)},
+      {"unit", w->added ? "" : " * 1.4426950408889634"},
+      {"mask", mask},
+      {"seen", attention_edge(w)},
+      {"seed", attention_seed_text(w)},
+      {"keep", attention_keep_text(w)},
+      {"kept", kept_line(w)},
+      {"share", share},
+      {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
   product_epilogue(k);
   if (keys) store_grad_key(w, keys, d, ends.width);

@@ -189,7 +189,8 @@ def main():
     for i in range(args.random):
         h = int(pick.choice((1, 2, 4)))
         cases[f"random {i}"] = Case(
-            b=int(pick.integers(1, 3)), h=h, kv=int(pick.choice([n for n in (1, 2, 4) if h % n == 0])),
+            b=int(pick.integers(1, 3)), h=h,
+            kv=int(pick.choice([n for n in (1, 2, 4) if h % n == 0])),
             t=int(pick.integers(1, 150)), s=int(pick.integers(1, 150)), soft=bool(pick.integers(2)),
             mask=bool(pick.integers(2)), shared=bool(pick.integers(2)), seed=100 + i,
             blocks=tuple(int(pick.choice((16, 32, 64))) for _ in range(2)))

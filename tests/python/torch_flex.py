@@ -109,8 +109,8 @@ def off(got, want):
 
 
 def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=100, width=32,
-          columns=None, block=128, dtype=None, nodes=0):
-    """`nodes`: how many PyTorch runs, which the explanation names."""
+          columns=None, block=128, dtype=None, nodes=None):
+    """`nodes`: how many PyTorch runs, by the explanation; None: it is not asked."""
     dtype = dtype or torch.float32
     torch.manual_seed(0)
     shapes = [(batch, heads, rows, width), (batch, key_heads, keys, width),
@@ -130,14 +130,15 @@ def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=10
                                    enable_gqa=key_heads != heads, return_lse=True)
 
     want = run(attend, [x.double() for x in inputs], weights, "aot_eager")
-    eager = run(attend, inputs, weights, "aot_eager")
     got = run(attend, inputs, weights, "nereid")
     least = 2e-5 if dtype == torch.float32 else 1e-2
-    found = {name: (off(a, c), off(b, c)) for name, a, b, c in
-             zip(("result", "sums", "query", "key", "value"), got, eager, want)}
-    wrong = {name: errors for name, errors in found.items()
-             if not errors[0] <= max(least, 2 * errors[1])}
-    tally.check(not wrong, f"{what}: off by {wrong}, eager mode by the second")
+    names = ("result", "sums", "query", "key", "value")
+    wrong = {name: off(a, b) for name, a, b in zip(names, got, want) if not off(a, b) <= least}
+    if wrong:  # perhaps eager mode is as far off
+        eager = run(attend, inputs, weights, "aot_eager")
+        allowed = {name: 2 * off(a, b) for name, a, b in zip(names, eager, want)}
+        wrong = {name: error for name, error in wrong.items() if not error <= allowed[name]}
+    tally.check(not wrong, f"{what}: off by {wrong}")
     if nodes is not None:
         inputs = [x.requires_grad_() for x in inputs]
         torch._dynamo.reset()
@@ -146,11 +147,13 @@ def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=10
 
 
 def check_kinds():
-    for mask in MASKS:
-        for score in SCORES:
+    """Each mask with two functions of scores, and each of these with two masks."""
+    for i, mask in enumerate(MASKS):
+        for score in (SCORES[i], SCORES[(i + 1) % len(SCORES)]):
             name = f"{mask and mask.__name__}, {score and score.__name__}"
             shared = (mask is window) + (score is alibi)
-            check(name, mask, score, key_heads=4 >> shared, nodes=0 if score is alibi else None)
+            check(name, mask, score, key_heads=4 >> shared,
+                  nodes=0 if score is alibi else None)
 
 
 def check_sizes():
@@ -167,8 +170,7 @@ def check_sizes():
 
 def check_by_pytorch():
     """What has no kernel is run by PyTorch, and right."""
-    check("float64", causal, alibi, dtype=torch.float64, nodes=None)
-    check("blocks of 40", causal, None, block=40, nodes=None)
+    check("blocks of 40", causal, None, block=40)
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, 2, 50, 16, device=DEVICE) for _ in range(3))
     learned = torch.randn(2, 50, device=DEVICE, requires_grad=True)
@@ -210,7 +212,7 @@ def check_random(count, seed):
                  "block": pick.choice((16, 32, 64, 128, (32, 64), (64, 16)))}
         mask, score = pick.choice(MASKS), pick.choice(SCORES)
         check(f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}",
-              mask, score, **sizes, nodes=None)
+              mask, score, **sizes)
 
 
 if __name__ == "__main__":

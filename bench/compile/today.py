@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention.
+
+    today.py [--sides inductor,nereid] [NAME...]
+
+Of the cases only those whose name has a NAME.  Each prints the median time of a forward pass, of a
+forward and backward pass, and the largest error of the results and gradients between the sides,
+relative to the largest number; the sides take turns, call by call."""
+
+import argparse
+import statistics
+import sys
+import time
+
+
+def causal(tables):
+    return lambda b, h, q, k: q >= k
+
+
+def window(tables):
+    return lambda b, h, q, k: (q >= k) & (q - k < 512)
+
+
+def documents(tables):
+    of = tables["document"]
+    return lambda b, h, q, k: (q >= k) & (of[q] == of[k])
+
+
+def prefix(tables):
+    return lambda b, h, q, k: (q >= k) | (k < 1024)
+
+
+def soft_alibi(tables):
+    import torch
+
+    slopes = tables["slopes"]
+    return lambda s, b, h, q, k: torch.tanh((s + slopes[h] * (k - q)) / 20) * 20
+
+
+def relative(tables):
+    of = tables["relative"]
+    return lambda s, b, h, q, k: s + of[h, q - k + 4095]
+
+
+# name: mask, function of scores, batch, heads, heads of keys, rows, keys, width
+CASES = {
+    "causal": (causal, None, 4, 16, 16, 4096, 4096, 64),
+    "window of 512": (window, None, 4, 16, 16, 4096, 4096, 64),
+    "documents of 700": (documents, None, 4, 16, 16, 4096, 4096, 64),
+    "prefix of 1024": (prefix, None, 4, 16, 16, 4096, 4096, 64),
+    "ALiBi, soft cap": (causal, soft_alibi, 4, 16, 16, 4096, 4096, 64),
+    "relative bias": (causal, relative, 4, 16, 16, 4096, 4096, 64),
+    "no mask": (None, None, 4, 16, 16, 4096, 4096, 64),
+    "causal, 128 columns, shared keys": (causal, None, 2, 32, 8, 4096, 4096, 128),
+    "documents, 128 columns": (documents, None, 2, 16, 16, 4096, 4096, 128),
+    "decoding": (None, None, 8, 32, 8, 1, 8192, 128),
+}
+
+
+def problem(case):
+    """The function, its inputs, and the gradient of its result; without rows to train, None."""
+    import torch
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    mask, score, batch, heads, key_heads, rows, keys, width = case
+    torch.manual_seed(0)
+
+    def draw(*shape):
+        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+    tables = {"document": torch.arange(keys, device="cuda") // 700,
+              "slopes": torch.exp2(-8 * torch.arange(1, heads + 1, device="cuda") / heads),
+              "relative": torch.randn(heads, 2 * keys, device="cuda")}
+    blocks = mask and create_block_mask(mask(tables), None, None, rows, keys, device="cuda")
+    function = score and score(tables)
+
+    def attend(query, key, value):
+        return flex_attention(query, key, value, function, blocks, enable_gqa=key_heads != heads)
+
+    inputs = [draw(batch, heads, rows, width), draw(batch, key_heads, keys, width),
+              draw(batch, key_heads, keys, width)]
+    return attend, inputs, draw(batch, heads, rows, width) if rows > 1 else None
+
+
+def took(call):
+    import torch
+
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    call()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end)
+
+
+def medians(calls, rounds=20):
+    """The median of each call, by turns."""
+    for _ in range(3):
+        for call in calls:
+            call()
+    times = [[took(call) for call in calls] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*times)]
+
+
+def off(got, want):
+    return max(((a - b).float().abs().max() / b.float().abs().max()).item()
+               for a, b in zip(got, want))
+
+
+def measure(name, sides):
+    import torch
+
+    attend, inputs, grad = problem(CASES[name])
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    forward, steps, results, first = [], [], [], []
+    torch._dynamo.reset()
+    for side in sides:
+        call = torch.compile(attend, backend=side)
+        begin = time.perf_counter()
+        with torch.no_grad():
+            results.append([call(*inputs)])
+        torch.cuda.synchronize()
+        first.append(time.perf_counter() - begin)
+        forward.append(lambda call=call: call(*inputs))
+        if grad is not None:
+            steps.append(lambda call=call: torch.autograd.grad(call(*leaves), leaves, grad))
+            results[-1] += steps[-1]()
+    with torch.no_grad():
+        row = [medians(forward)]
+    row += [medians(steps)] if steps else []
+    cells = [" | ".join(f"{t:.3f}" for t in times) + f" | {times[0] / times[-1]:.2f}"
+             for times in row] + ([] if steps else ["| |"])
+    print(f"| {name} | {' | '.join(cells)} | {off(results[-1], results[0]):.0e} "
+          f"| {', '.join(f'{t:.1f}' for t in first)} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sides", default="inductor,nereid")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    import torch
+
+    sides = args.sides.split(",")
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, bf16; ms: "
+          f"{' and '.join(sides)}, forward; forward and backward")
+    for name in CASES:
+        if not args.names or any(part in name for part in args.names):
+            measure(name, sides)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

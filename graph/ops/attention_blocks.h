@@ -1,0 +1,12 @@
+/* Blocks of scores that attention visits, by tables (nereid.attention). */
+#ifndef NEREID_GRAPH_OPS_ATTENTION_BLOCKS_H
+#define NEREID_GRAPH_OPS_ATTENTION_BLOCKS_H
+
+#include <stdint.h>
+
+enum { ATTENTION_BLOCK_LEAST = 16 }; /* rows and keys of a tile */
+
+/* The largest power of 2 that divides a block of so many rows or keys: tiles divide blocks. */
+static inline int64_t attention_block_unit(int64_t size) { return size & -size; }
+
+#endif

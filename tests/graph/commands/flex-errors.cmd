@@ -1,0 +1,2 @@
+nereid graph flex-tile.py --emit kernels
+nereid graph flex-block.py --emit kernels
