@@ -162,6 +162,7 @@ Attention attention_of(Graph *g, const Node *n) {
                  .dropout = literal_value(&dropout),
                  .low = given(g, n, "low"),
                  .high = given(g, n, "high"),
+                 .heads_first = graph_arg(g, n, "heads_first").flag,
                  .splits = 1};
   if (x.dropout > 0) x.seed = tensor_argument(g, n, "seed");
   if (x.kind == ATTENTION_FORWARD) {
@@ -241,7 +242,7 @@ void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, 
   result_heads(g, x, batch, at);
   if (split) *index++ = split;
   index[0] = at[0];
-  index[1] = row;
-  index[2] = at[1];
+  index[1] = x->heads_first ? at[1] : row;
+  index[2] = x->heads_first ? row : at[1];
   index[3] = column;
 }

@@ -4,7 +4,7 @@
  *                                                 value [B, H, S, E]
  *
  * The result is [B, T, H, E]: heads come after rows, the order in which nearly every user reads
- * them, so that no transpose follows.  `mask` broadcasts to [B, H, T, S]; a mask of booleans
+ * them, so that no transpose follows; with `heads_first` it is [B, H, T, E], and gradients alike.  `mask` broadcasts to [B, H, T, S]; a mask of booleans
  * selects the keys of a row, a mask of floats is added to the scores.  `low` and `high` select a
  * band of keys at less cost: row t attends to the keys t + low to t + high.  A row without keys is
  * 0.
@@ -61,6 +61,7 @@ typedef struct {
   Node *grad, *sums, *delta;        /* of gradients */
   double scale, dropout;
   Dim low, high; /* NULL: no limit */
+  bool heads_first; /* in the result */
   int64_t splits;
   Dim heads, key_heads, rows, keys, width, columns; /* H, K, T, S, D, E */
   Dim own_heads, own_rows, own_columns;             /* of the result */

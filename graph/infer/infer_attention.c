@@ -76,7 +76,9 @@ void infer_fused_attention(Infer *in) {
   if (splits <= 0) infer_fail(in, E_GRAPH_STEP, (long long)splits);
   Dim one = infer_const(in, 1);
   Dim columns = splits == 1 ? x.v->shape[3] : dim_add(in->g->dims, x.v->shape[3], one);
-  Dim shape[] = {infer_const(in, splits), x.q->shape[0], x.q->shape[2], x.q->shape[1], columns};
+  bool heads = infer_bool(in, "heads_first");
+  Dim rows = x.q->shape[heads ? 1 : 2], next = x.q->shape[heads ? 2 : 1];
+  Dim shape[] = {infer_const(in, splits), x.q->shape[0], rows, next, columns};
   if (splits == 1) infer_set(in, x.q->dtype, 4, shape + 1);
   else infer_set(in, DT_F32, 5, shape);
 }
@@ -98,15 +100,16 @@ static Operands gradient_operands(Infer *in) {
   return x;
 }
 
-/* [B, H, T, D] as [B, T, H, D]. */
-static void set_rows_first(Infer *in, const ValueType *x) {
-  Dim shape[] = {x->shape[0], x->shape[2], x->shape[1], x->shape[3]};
+/* [B, H, T, D] as [B, T, H, D], or as it is, by an argument of n. */
+static void set_rows_first(Infer *in, const Node *n, const ValueType *x) {
+  bool heads = graph_arg(in->g, n, "heads_first").flag;
+  Dim shape[] = {x->shape[0], x->shape[heads ? 1 : 2], x->shape[heads ? 2 : 1], x->shape[3]};
   infer_set(in, x->dtype, 4, shape);
 }
 
-void infer_attention_grad_query(Infer *in) { set_rows_first(in, gradient_operands(in).q); }
+void infer_attention_grad_query(Infer *in) { set_rows_first(in, in->n, gradient_operands(in).q); }
 
-void infer_attention_grad_value(Infer *in) { set_rows_first(in, gradient_operands(in).v); }
+void infer_attention_grad_value(Infer *in) { set_rows_first(in, in->n, gradient_operands(in).v); }
 
 /* The type of an argument of the attention whose kernel computes the node, too. */
 static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param) {
@@ -117,7 +120,8 @@ static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param
 }
 
 void infer_attention_grad_key(Infer *in) {
-  set_rows_first(in, argument_of_kernel(in, OP_nereid_attention_grad_value_default, "key"));
+  const ValueType *key = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "key");
+  set_rows_first(in, graph_arg(in->g, in->n, "of").node, key);
 }
 
 void infer_attention_grad_scores(Infer *in) {

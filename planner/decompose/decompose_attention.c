@@ -91,6 +91,7 @@ typedef struct {
   Node *scores, *chain; /* functions of scores, and of their gradient */
   Node *tables[4];      /* of blocks: counts, indices, full_counts, full_indices */
   int64_t block_rows, block_keys;
+  bool heads_first; /* in the result */
   double scale, dropout;
   Dim low, high;
 } Operands;
@@ -99,7 +100,7 @@ static NamedArg named_arg(Build *b, const char *name, Arg value) {
   return (NamedArg){pool_name(b->in.g->names, name), value};
 }
 
-enum { NAMED_MAX = 13 };
+enum { NAMED_MAX = 14 };
 
 static const char *const table_names[] = {"counts", "indices", "full_counts", "full_indices"};
 
@@ -116,6 +117,7 @@ static uint32_t named_arguments(Build *b, const Operands *x, int64_t splits, Nam
   if (x->chain) out[n++] = named_arg(b, "chain", arg_node(x->chain));
   for (int i = 0; i < 4; i++)
     if (x->tables[i]) out[n++] = named_arg(b, table_names[i], arg_node(x->tables[i]));
+  if (x->heads_first) out[n++] = named_arg(b, "heads_first", arg_bool(true));
   if (!x->block_rows) return n;
   out[n++] = named_arg(b, "block_rows", build_int(b, x->block_rows));
   out[n++] = named_arg(b, "block_keys", build_int(b, x->block_keys));
@@ -531,8 +533,10 @@ static void gradients_of_keys(Build *b, Operands x, const Backward *y) {
   Node *of_value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, y);
   Node *of_key = build_op1(b, OP_nereid_attention_grad_key_default, of_value);
   DType t = key->type.dtype;
-  b->items[1] = build_to(b, sum_heads(b, build_transpose(b, of_key, 1, 2), key), t);
-  b->items[2] = build_to(b, sum_heads(b, build_transpose(b, of_value, 1, 2), key), t);
+  if (!x.heads_first) of_key = build_transpose(b, of_key, 1, 2);
+  if (!x.heads_first) of_value = build_transpose(b, of_value, 1, 2);
+  b->items[1] = build_to(b, sum_heads(b, of_key, key), t);
+  b->items[2] = build_to(b, sum_heads(b, of_value, key), t);
 }
 
 static void fused_gradients(Build *b, double scale, bool of_mask) {
@@ -602,6 +606,7 @@ static Operands flex_operands(Build *b) {
   x.v = build_input(b, "value");
   x.scores = build_input(b, "scores");
   x.mask = build_input(b, "mask");
+  x.heads_first = infer_bool(&b->in, "heads_first");
   for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, table_names[i]);
   if (!x.tables[0] && !x.tables[2]) return x;
   x.block_rows = infer_int(&b->in, "block_rows");
@@ -625,7 +630,8 @@ Node *decompose_flex_attention(Build *b) {
   x.v = repeat_heads(b, x.v, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.v->type.shape[1]));
   Node *y = build_attention_call(b, &x, 1);
   Node *sums = build_op1(b, OP_nereid_attention_sums_default, y);
-  return build_pair(b, build_transpose(b, y, 1, 2), sums_of_flex(b, sums));
+  if (!x.heads_first) y = build_transpose(b, y, 1, 2);
+  return build_pair(b, y, sums_of_flex(b, sums));
 }
 
 static Backward backward_of_flex(Build *b) {
@@ -648,8 +654,9 @@ Node *decompose_flex_attention_backward(Build *b) {
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
-  b->items[0] = build_transpose(b, query, 1, 2);
+  b->items[0] = x.heads_first ? query : build_transpose(b, query, 1, 2);
   for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, of_keys[i]);
+  x.heads_first = infer_bool(&b->in, "keys_heads_first");
   gradients_of_keys(b, x, &y);
   return NULL;
 }

@@ -162,6 +162,11 @@ def flex_reason(node, reason) -> str | None:
 # ---- lines ----
 
 
+def _heads_first(value) -> bool:
+    """Is it in memory as its shape has it, and not with heads after rows?"""
+    return value.is_contiguous() and not value.transpose(1, 2).is_contiguous()
+
+
 class FlexWriter:
     """The lines of one operator; `writer` makes names and lines."""
 
@@ -182,6 +187,7 @@ class FlexWriter:
         blocks = call.blocks if call.has_blocks else [0, 0]
         sizes = f"{blocks[0]}, {blocks[1]}, scale = {float(call.scale)!r}"
         if not call.backward:
+            sizes += f", heads_first = {_heads_first(self.node.meta['val'][0])}"
             made = self._make(f"nereid.flex_attention.default({query}, {key}, {value}, {scores}, "
                               f"{mask}, {tables}, {sizes})")
             return [self._make(f"{made}[{i}]") for i in (0, 1)] + ["None"]
@@ -190,6 +196,8 @@ class FlexWriter:
         of_forward = [text.argument(x) for x in (call.out, call.sums)]
         arguments = ", ".join([*given, *operands, *of_forward, scores, mask, chain, tables,
                                self._tables(call.of_rows)])
+        first = [_heads_first(x) for x in self.node.meta["val"][:3]]
+        sizes += f", heads_first = {first[0]}, keys_heads_first = {first[1] and first[2]}"
         made = self._make(f"nereid.flex_attention_backward.default({arguments}, {sizes})")
         return [self._make(f"{made}[{i}]") for i in range(3)] + ["None"]
 
