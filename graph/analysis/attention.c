@@ -44,10 +44,10 @@ static int64_t even_rows(Dim rows, int64_t most) {
   return bm;
 }
 
-/* Of gradients, which keep more tiles at a time: rows or keys of a program, and those of a step.
- * In the kernel of values the sums of two products take 2 * bm * width numbers, and dropout a few
- * registers for each number of a tile.  Of narrow heads several programs of one warpgroup are on a
- * multiprocessor, whose warpgroups don't wait for each other. */
+/* The shape of gradients, which keep more tiles at a time: rows or keys of a program, and those of
+ * a step.  The sums of two products in the kernel of values take 2 * bm * width numbers, and
+ * dropout a few registers for each number of a tile.  Narrow heads have several programs of one
+ * warpgroup on a multiprocessor, whose warpgroups don't wait for each other. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };
@@ -226,7 +226,7 @@ bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
   Dim zero = dim_int(d, 0);
   if (!dim_at_most(d, dim_int(d, 1), keys)) return false;
   if (high && !dim_at_most(d, zero, high)) return false;
-  /* With a lower limit, the key at the row's own index must be there. */
+  /* If there is a lower limit, the key at the row's own index must exist. */
   return !low || (dim_at_most(d, low, zero) && dim_at_most(d, rows, keys));
 }
 

@@ -9,12 +9,12 @@
  * band of keys at less cost: row t attends to the keys t + low to t + high.  A row without keys is
  * 0.
  *
- * With `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
+ * If `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
  * result is then f32 [P, B, T, H, E + 1]: for each share its own result, followed by the logarithm
  * of the sum of the exponentials of its scores, by which the shares are combined.
  *
- * With `dropout` p > 0, each share of a value in a row is 0 with probability p, and else divided by
- * 1 - p.  The random numbers are Philox's for `seed`, a tensor of one integer, and for the index of
+ * If `dropout` p > 0, each share of a value in a row is 0 with probability p, and else divided by 1
+ * - p.  The random numbers are Philox's for `seed`, a tensor of one integer, and for the index of
  * the score, so that gradients know which shares were kept.
  *
  * For training, nereid.attention_sums is a second result of the same kernel: f32 [B, H, T], the

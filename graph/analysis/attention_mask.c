@@ -87,8 +87,8 @@ static bool has_two_conditions(Reader *r, const Node *n) {
          c.node->type.dtype == DT_I1;
 }
 
-/* n itself if all of it is left; NULL if nothing is: its limits have been noted.  Of a negated one
- * all or nothing is left. */
+/* n itself if all of it is left; NULL if nothing is: its limits have been noted.  A negated mask
+ * leaves all or nothing. */
 static Node *rest(Reader *r, Node *n, const Dim *index, bool negated) {
   if (n->type.dtype != DT_I1 || n->kind != NODE_CALL || r->depth >= DEPTH_MAX) return n;
   if (is_limit(r, n, index, negated)) return NULL;

@@ -35,7 +35,7 @@ void graph_dce(Graph *g);
 bool *graph_unused(Graph *g, Arena *scratch);
 /* Reports the first node that writes in place; true if there is none. */
 bool graph_functional(Graph *g, const char *pass);
-/* The same of the first complex value. */
+/* Reports the first complex value. */
 bool graph_real(Graph *g, const char *pass);
 
 #endif

@@ -30,7 +30,7 @@ static Dim integer_argument(Ranger *r, const Node *n, const char *param) {
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_INT ? a.node->type.value : NULL;
 }
 
-/* Of a tensor, or of a number in its place. */
+/* The range of a tensor, or of a number instead of it. */
 static IndexRange operand_range(Ranger *r, const Node *n, const char *param) {
   Dim value = integer_argument(r, n, param);
   if (value) return (IndexRange){value, value};
@@ -61,7 +61,7 @@ static IndexRange range_indices(Ranger *r, const Node *n) {
   return (IndexRange){constant_dim(r, 0), one_less(r, size)};
 }
 
-/* Of each drawn number the index in its row. */
+/* Each drawn number is an index in its row. */
 static IndexRange range_drawn(Ranger *r, const Node *n) {
   const Node *x = first_operand_tensor(r, n);
   if (!x || !x->type.rank) return unknown;
@@ -165,7 +165,7 @@ static IndexRange range_difference(Ranger *r, const Node *n) {
                       a.hi && b.lo ? dim_sub(r->d, a.hi, b.lo) : NULL};
 }
 
-/* By a number that is not negative. */
+/* The range of a product by a number that is not negative. */
 static IndexRange range_product(Ranger *r, const Node *n) {
   IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   Dim by = b.lo && b.lo == b.hi ? b.lo : a.lo && a.lo == a.hi ? a.lo : NULL;

@@ -43,7 +43,7 @@ bool library_rounds(const Graph *g, const Node *n) {
 
 /* ---- sizes ---- */
 
-/* Of an open size what is likely, else the largest, or LARGE. */
+/* The likely value of an open size, else the largest, or LARGE. */
 static double guess(const Graph *g, Dim x) {
   enum { LARGE = 1024 };
   int64_t likely = dim_likely(g->dims, x);

@@ -9,10 +9,10 @@
 
 typedef struct {
   const LibraryFunction *function;
-  /* As records call it. */
+  /* The names that records use. */
   const char *signature; /* "bf16 by bf16 to bf16, bias, relu" */
   const char *sizes;     /* "batch=1 m=8192 n=768 k=768 a=768,1 b=1,768"; * for open ones */
-  /* As it is compared with others; of open sizes large ones. */
+  /* The problem for comparisons with others; open sizes are large. */
   TimedProblem timed;
   int capability; /* of the GPU */
   double copied;  /* bytes that kernels before and after the call move, and a kernel of ours not */

@@ -6,8 +6,8 @@
  *     result    = nereid.loop_result(carried, end)  a carried value when the condition was false
  *
  * A graph stays a list: the nodes of a loop are those between its last `carried` and its
- * `loop_end`.  Those up to `loop_test` run before the condition is read, and the others if it is
- * true; then the next values are copied to the memory of the carried ones, and the loop begins
+ * `loop_end`.  The nodes up to `loop_test` run before the condition is read, and the others if it
+ * is true; then the next values are copied to the memory of the carried ones, and the loop begins
  * again.  The nodes of an inner loop belong to both.  Carried values and their results are in one
  * memory. */
 #ifndef NEREID_GRAPH_ANALYSIS_LOOPS_H

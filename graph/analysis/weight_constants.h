@@ -8,7 +8,7 @@
 
 #include "graph/ir/graph.h"
 
-/* By node id.  What the graph returns is the caller's to keep, so that counts as varying. */
+/* Flags by node id.  A returned value is the caller's to keep, so it counts as varying. */
 bool *constants_find(const Graph *g, Arena *a);
 
 #endif

@@ -70,7 +70,7 @@ static void name_part(Build *b, Node *n, const char *part, size_t len) {
   graph_fresh_name(b->in.g, n, arena_printf(b->in.g->arena, "%s_%.*s", whole, (int)len, part));
 }
 
-/* That of the current node, or of an operand where it has none, as the graph's output. */
+/* The origin of the current node, or of an operand if it has none, such as the graph's output. */
 static Name origin_of(const Build *b, const Node *n) {
   Name origin = b->in.n->origin;
   for (uint32_t i = 0; i < n->nargs && !origin; i++) {

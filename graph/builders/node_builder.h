@@ -35,7 +35,7 @@ Arg arg_axes(Graph *g, uint32_t set);
 
 /* The tensor that is given for that parameter; NULL for None. */
 Node *build_input(Build *b, const char *param);
-/* The same for the first parameter. */
+/* The input for the first parameter. */
 Node *build_self(Build *b);
 /* The argument that is given: a tensor or a number. */
 Arg build_arg(Build *b, const char *param);
@@ -64,7 +64,7 @@ Node *build_with_named(Build *b, OpId op, uint32_t nargs, const Arg *args,
                        const char *name, Arg value);
 Node *build_op1(Build *b, OpId op, Node *x);
 Node *build_op2(Build *b, OpId op, Node *x, Node *y);
-/* The same of an mm, bmm or matmul that rounds so. */
+/* Builds an mm, bmm or matmul with this rounding. */
 Node *build_product(Build *b, OpId op, Node *x, Node *y, ProductRounding rounds);
 /* The second operand is a number. */
 Node *build_with(Build *b, OpId op, Node *x, Arg y);
@@ -83,7 +83,7 @@ Node *build_item(Build *b, Node *list, uint32_t i);
 /* x and y become the items of the Build's node.  Returns NULL, as a rule does whose node has
  * several results. */
 Node *build_pair(Build *b, Node *x, Node *y);
-/* The same with three. */
+/* Builds a list of three. */
 Node *build_triple(Build *b, Node *x, Node *y, Node *z);
 /* The items of the Build's node, in the shapes and dtypes that it has; zeros where one is NULL. */
 Node *build_results(Build *b, uint32_t n, Node *const *results);
@@ -112,7 +112,7 @@ Node *build_limit(Build *b, DType t, bool least);
 
 /* ---- views: x itself where nothing would change ---- */
 
-/* In the shape of the Build's node. */
+/* Gives x the shape of the Build's node. */
 Node *build_finished(Build *b, Node *x);
 
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape);
@@ -133,8 +133,8 @@ Node *build_cat(Build *b, uint32_t n, Node *const *x, uint32_t axis);
 /* ---- checks ---- */
 
 /* A node at the end of the graph: the run fails, naming `node`, if an element of `index` is none of
- * 0 ... size - 1, or where they may count from the end, of -size ... size - 1.  One that is
- * `ignore`, an integer or None, is passed over. */
+ * 0 ... size - 1, or where they may count from the end, of -size ... size - 1.  An index equal to
+ * `ignore`, an integer or None, is skipped. */
 Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node);
 /* The same for data: the run fails with the text `fault` where a truth value of `bad` holds. */
 Node *build_check_data(Build *b, Node *bad, const char *fault, Name node);

@@ -213,7 +213,8 @@ void infer_attention_math(Infer *in) {
   infer_set_pair(in, out, shares);
 }
 
-/* Of query, key and value, and of an added mask if it is there and its gradient is wanted. */
+/* Gradients of query, key and value, and of an added mask if it exists and its gradient is
+ * wanted. */
 void infer_attention_backward(Infer *in) {
   const ValueType *q = attention_operand(in, "query", NULL);
   const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);

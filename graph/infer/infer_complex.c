@@ -32,7 +32,7 @@ void infer_imag(Infer *in) {
   in->result = *infer_self(in);
 }
 
-/* Of a real and an imaginary part, or of a length and an angle. */
+/* A complex number of a real and an imaginary part, or of a length and an angle. */
 void infer_complex(Infer *in) {
   Dim shape[GRAPH_RANK_MAX];
   Operand parts[2];

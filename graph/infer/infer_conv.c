@@ -163,7 +163,7 @@ void infer_convolution(Infer *in) {
 /* The number of spatial axes is that of the op's integer lists. */
 static uint32_t spatial(Infer *in) { return in->schema->params[1].repeat; }
 
-/* With ceil_mode a window may hang over the end, if it begins inside. */
+/* A window may extend past the end under ceil_mode, if it begins inside. */
 static Dim count_pool_windows(Infer *in, const Window *w, uint32_t i, Dim size, bool ceil_mode) {
   Dims *d = in->g->dims;
   if (!ceil_mode) return count_windows(in, w, i, size);
@@ -248,7 +248,7 @@ void infer_pool_adaptive_max(Infer *in) {
   add_indices(in);
 }
 
-/* As max pooling gave them: indices count the elements of a plane of that size. */
+/* The operands are results of max pooling: indices count the elements of a plane of that size. */
 void infer_max_unpool(Infer *in) {
   uint32_t n = infer_takes(in, "stride") ? 3 : 2;
   const ValueType *x = image(in, n), *indices = infer_tensor(in, "indices");
@@ -263,8 +263,8 @@ void infer_max_unpool(Infer *in) {
 
 /* ---- resampling ---- */
 
-/* floor(size * scale).  Of a symbolic size only whole factors, and whole parts of it, are known
- * as expressions. */
+/* floor(size * scale).  Expressions of a symbolic size exist for whole factors and whole parts of
+ * it. */
 static Dim scale_size(Infer *in, Dim size, double scale) {
   Dims *d = in->g->dims;
   double limit = 1 << 24, part = 1 / scale;

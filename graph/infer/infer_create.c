@@ -68,7 +68,7 @@ void infer_inductor_lookup_seed(Infer *in) {
   infer_set(in, infer_tensor(in, "seeds")->dtype, 0, NULL);
 }
 
-/* Of rand, randn and randint. */
+/* The rule of rand, randn and randint. */
 void infer_inductor_random(Infer *in) {
   Dim size[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, "size", size);

@@ -87,14 +87,14 @@ static void set_transformed(Infer *in, bool half) {
 
 void infer_fft(Infer *in) { set_transformed(in, false); }
 
-/* Of real numbers: half of the spectrum. */
+/* The transform of real numbers: half of the spectrum. */
 void infer_rfft(Infer *in) {
   const ValueType *x = infer_self(in);
   if (x->is_complex) infer_fail(in, E_GRAPH_COMPLEX);
   set_transformed(in, !infer_takes(in, "onesided") || infer_bool(in, "onesided"));
 }
 
-/* Of half a spectrum: real numbers. */
+/* The inverse transform of half a spectrum: real numbers. */
 void infer_irfft(Infer *in) {
   const ValueType *x = infer_self(in);
   if (!x->is_complex) infer_fail(in, E_GRAPH_COMPLEX_WANTED, infer_type_text(in, x));

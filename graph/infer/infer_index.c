@@ -101,7 +101,7 @@ void infer_index_select(Infer *in) {
   infer_set(in, x->dtype, 0, NULL);
 }
 
-/* Of each index whether it is in range; nothing reads it. */
+/* Flags for each index whether it is in range; nothing reads the result. */
 void infer_check_index(Infer *in) {
   const ValueType *index = infer_self(in);
   if (!dtype_is_int(index->dtype)) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(index->dtype));
@@ -182,7 +182,7 @@ void infer_masked_scatter(Infer *in) {
   infer_set(in, x->dtype, infer_broadcast(in, operands, 2, shape), shape);
 }
 
-/* In place, only the mask broadcasts. */
+/* The mask alone broadcasts in place. */
 void infer_masked_scatter_in_place(Infer *in) {
   const ValueType *x = infer_self(in);
   Operand mask = infer_operand(in, "mask");
@@ -258,8 +258,8 @@ void infer_one_hot(Infer *in) {
   infer_set(in, DT_I64, x->rank + 1, shape);
 }
 
-/* Of each element of src to the element of self, counted in row-major order, that index says; none
- * where that is negative. */
+/* Writes each element of src to the element of self, counted in row-major order, that index names;
+ * a negative index writes nothing. */
 void infer_nereid_scatter(Infer *in) {
   const ValueType *x = infer_self(in), *index = infer_tensor(in, "index");
   Operand src = infer_operand(in, "src");

@@ -242,7 +242,7 @@ void infer_split_sizes(Infer *in) {
   set_parts(in, x, axis, list.n, sizes);
 }
 
-/* Of a symbolic size there are as many chunks as were asked for. */
+/* A symbolic size gives as many chunks as were requested. */
 void infer_chunk(Infer *in) {
   uint32_t axis;
   const ValueType *x = split_operand(in, &axis);
@@ -383,7 +383,7 @@ static void pad_sizes(Infer *in, const char *param, uint32_t pairs) {
 
 void infer_pad(Infer *in) { pad_sizes(in, "pad", 0); }
 
-/* Of an image with or without a batch: `int[2*n]` pads n axes. */
+/* Pads an image with or without a batch: `int[2*n]` pads n axes. */
 void infer_pad_nd(Infer *in) {
   uint32_t pairs = in->schema->params[1].repeat / 2;
   infer_rank(in, infer_self(in), pairs + 1, pairs + 2);

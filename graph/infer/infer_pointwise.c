@@ -157,7 +157,7 @@ static void set_broadcast(Infer *in, const Operand *x, uint32_t n, DType dtype) 
 
 void infer_same(Infer *in) { in->result = *infer_self(in); }
 
-/* One weight for all, or one for each channel. */
+/* There is a single weight, or one for each channel. */
 void infer_prelu(Infer *in) {
   const ValueType *x = infer_self(in), *w = infer_tensor(in, "weight");
   Dim one = infer_const(in, 1), channels = x->rank > 1 ? x->shape[1] : one;

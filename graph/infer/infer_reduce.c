@@ -88,7 +88,7 @@ void infer_max_dim(Infer *in) {
 void infer_arg(Infer *in) { in->result = reduce_nonempty(in, DT_I64); }
 void infer_count_nonzero(Infer *in) { in->result = reduce_to(in, DT_I64); }
 
-/* Of u8 it is u8, for old programs. */
+/* The result for u8 is u8, for old programs. */
 void infer_any(Infer *in) {
   in->result = reduce_to(in, infer_self(in)->dtype == DT_U8 ? DT_U8 : DT_I1);
 }
@@ -139,7 +139,7 @@ void infer_argsort(Infer *in) {
   infer_set_like(in, DT_I64, tensor_with_axis(in, &axis));
 }
 
-/* The same elements in another order along an axis. */
+/* The result has the same elements in another order along an axis. */
 void infer_sorted(Infer *in) {
   uint32_t axis;
   in->result = *tensor_with_axis(in, &axis);
@@ -334,14 +334,14 @@ static ValueType no_reserve(Infer *in) {
   return infer_type(in, DT_U8, 1, &none);
 }
 
-/* As FX types them: of 16-bit floats in f32. */
+/* The type is FX's: f32 for 16-bit floats. */
 static ValueType new_statistic(Infer *in, const char *param) {
   ValueType t = *infer_tensor(in, param);
   if (dtype_is_float(t.dtype) && dtype_bits(t.dtype) < 32) t.dtype = DT_F32;
   return t;
 }
 
-/* With the new running statistics at the end. */
+/* The result ends in the new running statistics. */
 void infer_batch_norm_update(Infer *in) {
   const ValueType *x = infer_self(in);
   check_norm_channels(in, x);
@@ -384,7 +384,7 @@ void infer_weight_norm(Infer *in) {
   in->result = *v;
 }
 
-/* With the lengths of v, in f32 for 16-bit floats. */
+/* The second result has the lengths of v, in f32 for 16-bit floats. */
 void infer_weight_norm_interface(Infer *in) {
   infer_weight_norm(in);
   ValueType lengths = *infer_tensor(in, "g");

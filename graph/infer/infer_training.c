@@ -18,7 +18,7 @@ void infer_backward(Infer *in) {
   infer_set(in, t, infer_broadcast(in, x, n, shape), shape);
 }
 
-/* Of the gradient's type; the mask has the elements that were kept. */
+/* The result has the gradient's type; the mask marks the elements that were kept. */
 void infer_dropout_backward(Infer *in) {
   const ValueType *grad = infer_self(in);
   Operand mask = infer_operand(in, "mask");
@@ -27,7 +27,7 @@ void infer_dropout_backward(Infer *in) {
   in->result = *grad;
 }
 
-/* One for the operand and one for the weight, which was broadcast to it. */
+/* There is a gradient for the operand and one for the weight, which was broadcast to it. */
 void infer_prelu_backward(Infer *in) {
   infer_backward(in);
   infer_set_pair(in, in->result, in->result);
@@ -136,7 +136,7 @@ void infer_layer_norm_backward(Infer *in) {
   else infer_set_list(in, 3, (ValueType[]){items[0], items[1], wanted_type(in, 2, w)});
 }
 
-/* Of the operand, and of a weight and a bias for each channel. */
+/* Gradients of the operand, and of a weight and a bias for each channel. */
 static void set_channel_gradients(Infer *in, const ValueType *x) {
   ValueType w = infer_type(in, weight_dtype(in, x->dtype), 1, &x->shape[1]);
   infer_set_list(
@@ -225,7 +225,7 @@ void infer_max_pool3d_backward(Infer *in) { check_max_pool_gradient(in, 3); }
 
 /* ---- rows of tables ---- */
 
-/* As many rows as the table has; the gradient has a row for each index. */
+/* The result has as many rows as the table; the gradient has a row for each index. */
 void infer_embedding_backward(Infer *in) {
   const ValueType *grad = infer_self(in), *index = infer_tensor(in, "indices");
   infer_need_float(in, grad->dtype);

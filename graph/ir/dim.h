@@ -64,15 +64,15 @@ Dim dim_huge(Dims *d);
 Dim dim_symbol(Dims *d, Name name);
 /* A new symbol with values 0 <= it < size, named `name`, or something like it if that is taken. */
 Dim dim_index(Dims *d, const char *name, Dim size);
-/* The same, but one symbol for all who ask with that name and size: what is computed of it for one
- * kernel is there for the next.  No two of a kernel's indices have both in common. */
+/* Returns one shared symbol for all callers with that name and size: expressions of it that one
+ * kernel computed are found by the next.  No two of a kernel's indices have both in common. */
 Dim dim_shared_index(Dims *d, const char *name, Dim size);
 Dim dim_add(Dims *d, Dim a, Dim b);
 Dim dim_sub(Dims *d, Dim a, Dim b);
 Dim dim_mul(Dims *d, Dim a, Dim b);
 /* b is not 0. */
 Dim dim_floordiv(Dims *d, Dim a, Dim b);
-/* The same where b is no 0, whatever its symbols' ranges say: (a * b) // a is b. */
+/* The quotient where b is not 0, whatever its symbols' ranges say: (a * b) // a is b. */
 Dim dim_quotient(Dims *d, Dim a, Dim b);
 Dim dim_mod(Dims *d, Dim a, Dim b);
 Dim dim_max(Dims *d, Dim a, Dim b);
@@ -119,7 +119,8 @@ bool dim_eval(Dim x, const int64_t *values, int64_t *out);
 
 void dim_print(Text *out, Dim x);
 /* Reads an expression from *at up to `end`, leaving *at after it; symbols that are new are made.
- * Also Python's operators on integers.  NULL where it is none: *at is where reading stopped. */
+ * It accepts Python's operators on integers too.  NULL where it is none: *at is where reading
+ * stopped. */
 Dim dim_parse(Dims *d, const char **at, const char *end);
 
 #endif

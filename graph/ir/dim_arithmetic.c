@@ -323,7 +323,7 @@ static Dim first_multiple(Dims *d, Dim a, Product by) {
   return NULL;
 }
 
-/* The same by a sum, whose first term says what it may divide. */
+/* Divides by a sum, whose first term says what it may divide. */
 static void take_out_sum(Dims *d, Dim a, Dim b, Dim *quotient, Dim *rest) {
   *quotient = dim_int(d, 0);
   *rest = a;
@@ -358,7 +358,7 @@ static void assume_parts(Dims *d, Dim x) {
   for (uint32_t i = 0; i < x->n; i++) assume_parts(d, x->args[i]);
 }
 
-/* Of expressions without indices nothing is assumed: they are sizes, which print as they were. */
+/* Nothing is assumed of expressions without indices: they are sizes, which print unchanged. */
 static size_t assume_defined(Dims *d, Dim x) {
   size_t before = d->assumed.len;
   assume_parts(d, x);
@@ -389,7 +389,7 @@ static Dim bound_sum(Dims *d, Dim x, bool above) {
   return dim_sum_finish(&sum);
 }
 
-/* Of atoms that are not negative. */
+/* The bound of a product of atoms that are not negative. */
 static Dim bound_product(Dims *d, Dim x, bool above) {
   for (uint32_t i = 0; i < x->n; i++)
     if (dim_range(d, x->args[i]).lo < 0) return NULL;
@@ -485,7 +485,7 @@ static Product common_factor(Dims *d, Product a, Product b) {
   return (Product){k == INT64_MIN ? 1 : k < 0 ? -k : k, atoms, n};
 }
 
-/* With g, c > 0: (g*h + l) // (g*c) = (h + l // g) // c, if l // g is known. */
+/* If g, c > 0, (g*h + l) // (g*c) = (h + l // g) // c, provided that l // g is known. */
 static bool split_factor(Dims *d, Dim a, Dim b, Product g, Split *out) {
   Product c;
   Dim high, low, q, by = dim_make_product(d, g);
@@ -526,7 +526,7 @@ static bool split_multiples(Dims *d, Dim a, Dim b, Split *out) {
   return !dim_is(quotient, 0);
 }
 
-/* One step on the way to a normal form; false where a // b and a % b stay as they are. */
+/* Makes a step on the way to a normal form; false where a // b and a % b stay as they are. */
 static bool split_quotient(Dims *d, Dim a, Dim b, Split *out) {
   Dim k, zero = dim_int(d, 0);
   if (is_quotient_settled(d, a, b, &k)) {

@@ -41,7 +41,8 @@ static DimRange range_mul(DimRange a, DimRange b) {
   return range_hull(ends, 4);
 }
 
-/* Of a number that is not negative by one that is positive; otherwise nothing is known. */
+/* The range for a number that is not negative by one that is positive; otherwise nothing is
+ * known. */
 static DimRange range_floordiv(DimRange a, DimRange b) {
   if (b.lo <= 0 || a.lo < 0) return ANY;
   int64_t hi = a.hi == INT64_MAX ? INT64_MAX : a.hi / b.lo;

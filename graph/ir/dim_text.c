@@ -173,7 +173,7 @@ static Dim read_dim_atom(Reader *r) {
 
 static Dim read_power(Reader *r);
 
-/* Of what follows with its power: -a**2 is -(a**2). */
+/* Negates the operand with its power: -a**2 is -(a**2). */
 static Dim read_negative(Reader *r) {
   if (++r->depth > NESTING_MAX) return NULL;
   Dim x = read_power(r);

@@ -256,7 +256,8 @@ Dim value_numel(Graph *g, const ValueType *t);
 /* Do 64 bits count the elements that a tensor's sizes make, those of 0 apart? */
 bool value_is_countable(Graph *g, const ValueType *t);
 bool value_type_eq(const ValueType *a, const ValueType *b);
-/* As in FX's annotations, without the quotes: "f32[2, s0]", "Sym(s0)"; "" where FX writes none. */
+/* Prints a type as FX's annotations have it, without the quotes: "f32[2, s0]", "Sym(s0)"; "" where
+ * FX writes none. */
 void value_type_print(Text *out, const ValueType *t);
 
 #endif

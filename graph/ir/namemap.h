@@ -19,7 +19,7 @@ typedef struct {
 
 /* The address of the name's value, NULL if there is none. */
 void **namemap_find(const NameMap *m, Name name);
-/* The same; a name that is new gets a slot that holds NULL. */
+/* Finds a name, or adds it with a slot that holds NULL. */
 void **namemap_put(Arena *a, NameMap *m, Name name);
 
 static inline void *namemap_get(const NameMap *m, Name name) {

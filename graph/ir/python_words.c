@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of strcmp. */
+/* The words are in the order of strcmp. */
 static const char *const keywords[] = {
     "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
     "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",

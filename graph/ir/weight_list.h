@@ -51,8 +51,8 @@ int64_t weight_bytes(const Weight *w);
 bool weight_is_dense(const Weight *w);
 /* The elements in the order of their indices, weight_bytes() of them. */
 void weight_copy(void *to, const Weight *w);
-/* The same in dtype t, on all cores: floats are rounded to floats, others stay what they are.
- * False if there is no memory. */
+/* Converts to dtype t, on all cores: floats are rounded to floats, other dtypes are kept.  False if
+ * there is no memory. */
 bool weight_convert(void *to, DType t, const Weight *w);
 
 #endif

@@ -16,7 +16,7 @@
 #include "graph/ir/graph.h"
 
 void graph_print(Text *out, const Graph *g);
-/* One CALL or GETITEM, as `name: "type" = value`. */
+/* Prints one CALL or GETITEM, as `name: "type" = value`. */
 void graph_print_node(Text *out, const Node *n);
 /* An argument as Python writes it, also for messages. */
 void arg_print(Text *out, const Arg *a);

@@ -193,7 +193,7 @@ static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
   return true;
 }
 
-/* Of types that agree. */
+/* Notes the equal sizes of types that agree. */
 static void note_equal_sizes(Graph *g, const Node *n, const ValueType *inferred) {
   const ValueType *said = &n->type;
   if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)

@@ -19,7 +19,7 @@ bool infer_node(Graph *g, Node *n, ValueType *out);
  * can be what inference gives; if not, that is an error which names both.  Nodes after an
  * error are skipped, as are ops that the table lacks (ops_all_known names them). */
 bool infer_graph(Graph *g);
-/* The same of a graph as it was read: notes what sizes its nodes take to be equal. */
+/* Infers a graph as it was read: notes what sizes its nodes take to be equal. */
 bool infer_model(Graph *g);
 
 #endif

@@ -23,7 +23,7 @@ struct Infer {
 #define FUNCTION(library, name, rule, ...) void infer_##rule(Infer *in);
 #include "graph/ops/op_table.def"
 
-/* One of the messages E_GRAPH_..., after the node's name and its op. */
+/* Reports a message E_GRAPH_..., after the node's name and its op. */
 _Noreturn void infer_fail(Infer *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- arguments ---- */
@@ -34,14 +34,14 @@ bool infer_has(Infer *in, const char *param);         /* is it there, and not No
 const ValueType *infer_tensor(Infer *in, const char *param);
 /* NULL for None. */
 const ValueType *infer_optional_tensor(Infer *in, const char *param);
-/* The same of the first parameter, which most ops work on. */
+/* The first parameter, on which most ops work. */
 const ValueType *infer_self(Infer *in);
 /* The list; items that are None are NULL. */
 const ValueType **infer_tensors(Infer *in, const char *param, uint32_t *n);
 Dim infer_size(Infer *in, const char *param);
-/* Of one item of a list. */
+/* The size that one item of a list gives. */
 Dim infer_dim_of(Infer *in, const Arg *a);
-/* At most GRAPH_RANK_MAX of them.  One integer for `int[N]` is repeated N times. */
+/* At most GRAPH_RANK_MAX of them.  A single integer for `int[N]` is repeated N times. */
 uint32_t infer_sizes(Infer *in, const char *param, Dim *out);
 /* Literals: a symbolic one is an error. */
 int64_t infer_int(Infer *in, const char *param);
@@ -73,13 +73,13 @@ Dim infer_new_symbol(Graph *g);
 Dim infer_unknown(Infer *in);
 /* Is there a value of the symbols that makes them equal? */
 bool infer_may_equal(Graph *g, Dim a, Dim b);
-/* The same of sizes that a rule takes to be equal from then on: every run is held to it. */
+/* Are the sizes equal?  A rule takes them to be equal from then on, and every run is held to it. */
 bool infer_equal(Infer *in, Dim a, Dim b);
 /* Every run is held to it, if g->notes_relations; `node` takes them to be equal. */
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node);
-/* The same where a rule takes a to be no less than b. */
+/* A rule takes a to be no less than b. */
 bool infer_at_least(Infer *in, Dim a, Dim b);
-/* The same where a rule takes a and b to differ. */
+/* A rule takes a and b to differ. */
 bool infer_differs(Infer *in, Dim a, Dim b);
 /* Fails if the last n axes get `sizes` elements that are made of those of x, and x has none. */
 void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes);
@@ -114,9 +114,9 @@ bool infer_expands(Infer *in, const Operand *x, const Dim *shape, uint32_t rank)
 void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank);
 DType infer_to_float(DType t); /* integers become f32 */
 void infer_need_float(Infer *in, DType t);
-/* One dtype, as PyTorch's matrix products and convolutions need. */
 /* Is a loss the mean or the sum of all, as `reduction` says? */
 bool infer_reduces(Infer *in);
+/* The dtypes must be equal, as PyTorch's matrix products and convolutions need. */
 void infer_same_dtype(Infer *in, const ValueType *a, const ValueType *b);
 
 /* ---- results ---- */
@@ -129,7 +129,7 @@ void infer_set_pair(Infer *in, ValueType a, ValueType b);
 
 /* A copy of x's sizes to change; returns x's rank. */
 uint32_t infer_copy_shape(const ValueType *x, Dim *shape);
-/* Of a tensor without axes it is 1. */
+/* The size of an axis; 1 for a tensor without axes. */
 Dim infer_axis_size(Infer *in, const ValueType *x, uint32_t axis);
 /* Results like x, with another size along an axis, one axis more, or without a set of axes. */
 void infer_set_axis(Infer *in, const ValueType *x, uint32_t axis, Dim size);

@@ -292,7 +292,7 @@ enum { /* what an argument may be: bits */
        NUMBERS = INTS | 1 << ARG_FLOAT
 };
 
-/* By the type of one item; a number may stand for a tensor, as in mul.Tensor(x, 2). */
+/* The kinds by the type of one item; a number may be given for a tensor, as in mul.Tensor(x, 2). */
 static const struct {
   const char *text;
   unsigned literals; /* ArgKinds */
@@ -316,7 +316,7 @@ static const struct {
     [PARAM_OTHER] = {"None", 0, 0},
 };
 
-/* Of a list type: the type of its items; else PARAM_OTHER. */
+/* The type of a list type's items; PARAM_OTHER for other types. */
 static ParamType item_type(ParamType t) {
   switch (t) {
     case PARAM_TENSORS: return PARAM_TENSOR;

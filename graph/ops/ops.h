@@ -129,7 +129,7 @@ bool graph_is_among(const Node *n, const OpId *ids);
 
 /* The row of that target, or NULL. */
 const GraphOp *ops_find(const char *target);
-/* The same; for an unknown target a row without a schema, so that reading can go on. */
+/* Finds a row; an unknown target gets one without a schema, so that reading can continue. */
 const GraphOp *ops_row(Graph *g, const char *target);
 /* Reports all nodes without a schema in one message; true if there is none. */
 bool ops_all_known(Graph *g);

@@ -53,7 +53,7 @@ static bool is_operand(const OpParam *p) {
   return p->type == PARAM_TENSOR || p->type == PARAM_SCALAR || p->type == PARAM_FLOAT;
 }
 
-/* Of what is cast there is one, though others may say to which dtype. */
+/* The parameter that is cast, though others may determine the dtype. */
 static const char *cast_param(const OpSchema *s) {
   if (ops_param(s, "src") >= 0) return "src";
   return ops_param(s, "value") >= 0 ? "value" : s->params[0].name;
@@ -176,8 +176,8 @@ static bool is_negative_square(const Node *n) {
   return y && operand_node(square, 1) == y && is_cast_from_16_bits(y);
 }
 
-/* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest;
- * and less than the operand's, where that is computed from 16 bits. */
+/* For operands not above 0 the short form's error, some ulps of x e^x, is negligible beside the
+ * largest value; and less than the error of an operand that is computed from 16 bits. */
 static const char *exponential(const Context *c) {
   const Node *x = c->p->operands[0].node;
   return is_below_maximum(x) || is_negative_square(x) ? "tl.exp({0})" : c->row->floats;
@@ -274,7 +274,7 @@ static const struct {
     {-2, "1.0 / ({0} * {0})"}, {-0.5, "libdevice.rsqrt({0})"}, {-1, "1.0 / {0}"},
 };
 
-/* As many factors as the exponent says. */
+/* The product has as many factors as the exponent says. */
 static const char *product_expression(const Context *c, int n) {
   Text t = text_new(c->in.g->arena);
   text_puts(&t, "{0}");
@@ -282,7 +282,7 @@ static const char *product_expression(const Context *c, int n) {
   return t.data;
 }
 
-/* Of integers: products, which wrap as eager mode's do; an exponent that is known takes as many as
+/* Powers of integers are products, which wrap as eager mode's do; a known exponent takes as many as
  * it has bits. */
 static const char *integer_power(const Context *c) {
   enum { FACTORS_MAX = 8 };
@@ -321,8 +321,8 @@ static const char *remainder_text(const Context *c) {
   return dtype_is_int(c->p->compute) ? FLOOR_MOD("({0} % {1})") : FLOOR_MOD(FMOD);
 }
 
-/* Of floats: what is divided without the remainder is a multiple, up to rounding; 0 has the sign
- * of the quotient, and what is divided by 0 is what it is without rounding. */
+/* Quotients of floats: the dividend without the remainder is a multiple, up to rounding; 0 has the
+ * sign of the quotient, and a division by 0 is the plain one without rounding. */
 #define EXACT "libdevice.div_rn({0}, {1})"
 #define FLOORED \
   "libdevice.rint(libdevice.div_rn({0} - " FMOD ", {1})) - (" WRONG_SIGN(FMOD) ").to(tl.{t})"

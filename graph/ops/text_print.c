@@ -95,7 +95,7 @@ static int shortest(double v, char digits[32], int *exponent) {
   return count;
 }
 
-/* As Python's repr. */
+/* Prints a float as Python's repr does. */
 static void print_python_float(Text *out, double v) {
   if (isnan(v)) {
     text_puts(out, "nan");

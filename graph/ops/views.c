@@ -213,7 +213,7 @@ static void view_unfold(View *v) {
   v->from[axis] = dim_add(v->d, dim_mul(v->d, v->at[axis], step), v->at[v->to->rank - 1]);
 }
 
-/* Of a base without gaps, in the order of its axes. */
+/* The base has no gaps, and its axes are in order. */
 static void view_as_strided(View *v) {
   Dim strides[GRAPH_RANK_MAX], linear = dim_int(v->d, 0);
   uint32_t n = infer_sizes(&v->in, "stride", strides);

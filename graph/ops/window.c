@@ -51,7 +51,7 @@ int64_t window_block(const Node *n) {
   return block < BLOCK_MIN ? 0 : block;
 }
 
-/* Of spread elements: only every spread'th index has one. */
+/* The index of spread elements: only every spread'th position has one. */
 static Dim spread_index(Graph *g, ConcatSource *p, Dim at, Dim size, Dim spread) {
   Dims *d = g->dims;
   Dim one = dim_int(d, 1), end = dim_mul(d, dim_sub(d, size, one), spread);

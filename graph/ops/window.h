@@ -6,9 +6,9 @@
  *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
  *
  * Position t of the window of output o is element o * stride + t * dilation - padding.  Padding is
- * a pair for each axis, before and after it.  With a `spread` of s, elements are s apart, with
- * zeros between them: so a transposed convolution is one with its weight flipped.  Elements outside
- * are zeros of a sum, and of a maximum nothing. */
+ * a pair for each axis, before and after it.  A `spread` of s puts elements s apart, with zeros
+ * between them: so a transposed convolution is one with its weight flipped.  Elements outside are
+ * zeros of a sum, and of a maximum nothing. */
 #ifndef NEREID_GRAPH_OPS_WINDOW_H
 #define NEREID_GRAPH_OPS_WINDOW_H
 
