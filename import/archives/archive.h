@@ -24,10 +24,10 @@ typedef struct Archive Archive;
 /* NULL after an error, which was reported.  The archive is allocated in `a`, the mapping is not:
  * entries are valid until archive_close. */
 Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path);
-/* The same for a file that is in memory already; messages call it `name`. */
+/* Opens a file that is in memory already; messages call it `name`. */
 Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
                           size_t size);
-/* Also for NULL. */
+/* The archive may be NULL. */
 void archive_close(Archive *f);
 
 /* False if it is in the caller's memory. */
@@ -36,7 +36,7 @@ bool archive_mapped(const Archive *f, MappedFile *out);
 /* The location of messages about this file. */
 Span archive_location(const Archive *f);
 size_t archive_count(const Archive *f);
-/* In the order of names. */
+/* Entries are in the order of names. */
 const ArchiveEntry *archive_at(const Archive *f, size_t i);
 /* NULL if there is none. */
 const ArchiveEntry *archive_find(const Archive *f, const char *name);

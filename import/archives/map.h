@@ -14,7 +14,7 @@ typedef struct {
 } MappedFile;
 
 /* Maps the regular file of fd read-only and closes fd; munmap() frees it.  NULL with errno set,
- * also if fd is negative.  One byte of an empty file can be mapped, though not read. */
+ * also if fd is negative.  An empty file maps as one byte, which can't be read. */
 const uint8_t *map_descriptor(int fd, size_t *size);
 
 #endif

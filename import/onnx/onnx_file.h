@@ -22,12 +22,12 @@ typedef struct OnnxFile OnnxFile;
 /* NULL after an error, which was reported.  The file is allocated in `a`, its mappings are not:
  * they are valid until onnx_close. */
 OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path);
-/* The same for a file that is in memory already; messages call it `name`. */
+/* Opens a file that is in memory already; messages call it `name`. */
 OnnxFile *onnx_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
                         size_t size);
-/* The same file once more, for another reader; `of` must outlive it. */
+/* Opens the same file again, for another reader; `of` must outlive it. */
 OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of);
-/* Also for NULL. */
+/* The file may be NULL. */
 void onnx_close(OnnxFile *f);
 
 /* The model's file (0), and those beside it that were opened; false past the last one, and for a
@@ -45,8 +45,8 @@ Span onnx_location(const OnnxFile *f);
 struct Onnx__Model *onnx_unpack(OnnxFile *f, Arena *a);
 /* The bytes of the file from `at` on; false if it has no so many. */
 bool onnx_bytes(const OnnxFile *f, uint64_t at, uint64_t size, WeightBytes *out);
-/* The same of the file `location` in the model's folder or below.  False after an error, which
- * names the tensor; `size` UINT64_MAX: up to the end. */
+/* Bytes of the file `location` in the model's folder or below.  False after an error, which names
+ * the tensor; `size` UINT64_MAX: up to the end. */
 bool onnx_external(OnnxFile *f, const char *tensor, const char *location, uint64_t at,
                    uint64_t size, WeightBytes *out);
 

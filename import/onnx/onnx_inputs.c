@@ -71,7 +71,7 @@ static void fix_sizes(Onnx *r, const OnnxValue *v, Shape *shape) {
     if (!dim_is_int(shape->shape[i])) shape->shape[i] = dim_int(r->graph->dims, t->shape[i]);
 }
 
-/* Of an input with any number of axes: as many as the caller's tensor has, of any sizes. */
+/* The shape of an input of any rank: the caller's tensor gives the rank, the sizes are open. */
 static bool given_shape(Onnx *r, const OnnxValue *v, const char *input, Shape *out) {
   const nereid_tensor *t = onnx_given_tensor(r, v);
   if (!t || t->ndim < 0 || t->ndim > GRAPH_RANK_MAX) return false;

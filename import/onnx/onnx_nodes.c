@@ -89,7 +89,7 @@ static bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
   return true;
 }
 
-/* That of its first result, if it has none. */
+/* The node's name, or that of its first result if it has none. */
 static const char *node_name(const Onnx__Node *n) {
   const char *name = onnx_text(n->name);
   return *name || !n->n_output ? name : onnx_text(n->output[0]);

@@ -14,8 +14,8 @@
  *      false.  Folding comes before translation, which then does not happen.
  *   4. Take its cases off the list of tests/conformance/onnx_data.py, which runs ONNX's own tests.
  *
- * Each attribute that a node has must be asked for: the others are reported as not supported.  One
- * that changes nothing is passed over by onnx_ignore.
+ * Each attribute that a node has must be asked for: the others are reported as not supported.
+ * onnx_ignore skips an attribute that changes nothing.
  *
  * Like the rules of inference these don't return on an error: onnx_lack, what ONNX has and we
  * don't, and onnx_fail, what is wrong in the file, jump out of the rule.  Rules own nothing but
@@ -49,7 +49,7 @@ struct OnnxOp {
   OpId aten;                 /* of rules that several operators share; else unused */
 };
 
-/* One node of the model: what a rule works on. */
+/* A node of the model: what a rule works on. */
 struct OnnxCall {
   Build b;
   Onnx *r;
@@ -90,10 +90,9 @@ Node *onnx_node_of(OnnxCall *c, OnnxValue *v);
 
 /* Its elements, NULL if they are not known. */
 const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i);
-/* The same where elements must be known: a shape, axes, a repetition.  Does not return
- * otherwise. */
+/* Returns elements that must be known: a shape, axes, a repetition.  Does not return otherwise. */
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i);
-/* One integer or a vector of them, of any length. */
+/* A single integer or a vector of them, of any length. */
 const OnnxKnown *onnx_need_list(OnnxCall *c, uint32_t i);
 /* A vector of sizes, a vector of integers (GRAPH_RANK_MAX at most), one integer, one number. */
 uint32_t onnx_need_dims(OnnxCall *c, uint32_t i, Dim *out);
@@ -114,14 +113,14 @@ const int64_t *onnx_ints(OnnxCall *c, const char *name, uint32_t *n);
 const float *onnx_floats(OnnxCall *c, const char *name, uint32_t *n);
 /* NUL-terminated. */
 const char *const *onnx_strings(OnnxCall *c, const char *name, uint32_t *n);
-/* Of an attribute that is a tensor, or one of the lists value_ints, value_floats, ... of Constant.
- * An error if it is not there. */
+/* An attribute that is a tensor, or one of the lists value_ints, value_floats, ... of Constant.  It
+ * is an error if there is none. */
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name);
 /* Its elements, NULL if they are not known. */
 const OnnxKnown *onnx_tensor_known_attr(OnnxCall *c, const char *name);
 const struct Onnx__Graph *onnx_graph(OnnxCall *c, const char *name);
 DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise);
-/* The same, with integers of 4 and 2 bits, which are bytes; *bits: 4, 2, or 0 for others. */
+/* Reads a dtype, also integers of 4 and 2 bits, which are bytes; *bits: 4, 2, or 0 for others. */
 DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, uint8_t *bits);
 void onnx_ignore(OnnxCall *c, const char *name);
 /* A list of `n` integers, all `otherwise` if it is not there; an error if it has another length. */

@@ -65,7 +65,7 @@ bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Notes what is not supported; reading goes on. */
 void onnx_note_lack(Onnx *r, const char *what, const char *node);
-/* The same of what is not known whatever sizes and values inputs have. */
+/* Notes what is unknown whatever sizes and values inputs have. */
 void onnx_note_unknown(Onnx *r, const char *what, const char *node);
 /* "node conv1 (Conv)" */
 const char *onnx_where(Onnx *r, const Onnx__Node *n);
@@ -90,7 +90,7 @@ const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
 
 /* DT_NONE: not supported. */
 DType onnx_dtype(int64_t number);
-/* The same of integers of 4 and 2 bits, too, which are in bytes; *bits: 4, 2, or 0 for others. */
+/* Accepts integers of 4 and 2 bits too, which are in bytes; *bits: 4, 2, or 0 for others. */
 DType onnx_narrow_dtype(int64_t number, uint8_t *bits);
 const char *onnx_dtype_name(Onnx *r, int64_t number);
 /* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */

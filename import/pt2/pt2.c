@@ -45,7 +45,7 @@ static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes 
   return weights_add(r->weights, r->diags, r->location, w, offset, bytes);
 }
 
-/* One PayloadMeta: where the bytes are, and how they are laid out. */
+/* Reads a PayloadMeta: where the bytes are, and how they are laid out. */
 static bool read_payload(Pt2 *r, const char *folder, Name name, const Json *payload) {
   bool pickled;
   const char *path = pt2_name(r, payload, "path_name");

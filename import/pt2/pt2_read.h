@@ -45,7 +45,7 @@ typedef struct {
 
 /* An error at the JSON path r->where, with advice to save the model again. */
 bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same without the advice, for a feature that is not supported; true. */
+/* Reports a feature that is not supported, without the advice; true. */
 bool pt2_lack(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The entry, an object in JSON; r->json holds it until pt2_close. */
@@ -61,7 +61,7 @@ bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out);
 bool pt2_has(const Json *in, const char *key);
 /* The string under `key`, interned. */
 Name pt2_name(Pt2 *r, const Json *in, const char *key);
-/* The same for a text at hand: not empty, not too long, without control characters. */
+/* Checks a text: not empty, not too long, without control characters. */
 Name pt2_check_name(Pt2 *r, const char *key, const char *text);
 /* The one key of a union, and its value. */
 const char *pt2_union(Pt2 *r, const Json *in, const Json **value);
@@ -86,7 +86,7 @@ bool pt2_ranges(Pt2 *r, const Json *program);
 bool pt2_identifier(const char *s);
 /* Names a node as FX prints it: by another name if this one is a word of Python's or taken. */
 bool pt2_name_node(Pt2 *r, Node *n, Name name);
-/* In the file, the node's value has this name. */
+/* Defines the name that the file gives to the node's value. */
 bool pt2_define(Pt2 *r, Name name, Node *n);
 /* The node that made a value. */
 Node *pt2_value(Pt2 *r, Name name);

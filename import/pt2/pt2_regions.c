@@ -406,7 +406,7 @@ static bool number_of_two(Pt2 *r, const Node *n, double *out) {
   }
 }
 
-/* Of a tensor that the model's code made once. */
+/* The number of a tensor that the model's code made once. */
 static bool number_of_constant(Pt2 *r, const Node *n, double *out) {
   bool constant = n->input.kind == INPUT_CONSTANT && n->input.tensor;
   const Weight *w = constant ? weights_find(r->weights, n->input.tensor) : NULL;

@@ -59,7 +59,7 @@ static inline size_t json_length(const Json *v) { return v && v->kind >= JSON_AR
 static inline const Json *json_item(const Json *array, size_t i) {
   return json_is(array, JSON_ARRAY) && i < array->n ? &array->items[i] : NULL;
 }
-/* In the order of the text. */
+/* Members are in the order of the text. */
 const JsonMember *json_member(const Json *object, size_t i);
 /* The value of the key, NULL if there is none. */
 const Json *json_get(const Json *object, const char *key);

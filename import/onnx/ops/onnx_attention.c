@@ -187,7 +187,7 @@ void onnx_op_attention(OnnxCall *c) {
 
 /* ---- RotaryEmbedding ---- */
 
-/* Of each position its row of a table; without positions the table has one for each. */
+/* Each position takes its row of a table; without positions the table has a row for each. */
 static Node *angles(OnnxCall *c, uint32_t input) {
   Build *b = &c->b;
   Node *table = onnx_in(c, input);

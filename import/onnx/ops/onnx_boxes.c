@@ -27,7 +27,7 @@ static Node *corners_of(OnnxCall *c, Node *boxes) {
   return build_cat(b, 2, ends, last);
 }
 
-/* One number, which is 0 where it is left out. */
+/* A number, which defaults to 0. */
 static Node *threshold_of(OnnxCall *c, uint32_t i, DType t) {
   if (!onnx_has(c, i)) return onnx_scalar(c, 0, t);
   return build_to(&c->b, build_view(&c->b, onnx_in(c, i), 0, NULL), t);

@@ -65,7 +65,8 @@ static Node *draw(OnnxCall *c, const char *kind, uint32_t rank, const Dim *shape
                ARGS(arg_dims(b->in.g, rank, shape), build_int(b, seed), how));
 }
 
-/* In the shape of the attribute, or of the input of ...Like, times `by`, plus `more`. */
+/* Draws numbers in the shape of the attribute, or of the input of ...Like, times `by`, plus
+ * `more`. */
 static void set_random(OnnxCall *c, const char *kind, double by, double more) {
   Build *b = &c->b;
   Dim shape[GRAPH_RANK_MAX];

@@ -20,7 +20,7 @@ static Node *running(OnnxCall *c, Node *old, Node *new, double momentum) {
   return build_add(b, kept, build_with(b, OP_aten_mul_Tensor, new, arg_float(1 - momentum)));
 }
 
-/* With the statistics of the batch, which also go into the running ones. */
+/* Normalizes by the statistics of the batch, which also update the running ones. */
 static void batch_norm_training(OnnxCall *c, Node *x, double epsilon, double momentum) {
   Build *b = &c->b;
   uint32_t set = all_axes(x) & ~2u, rank = rank_of(x);
@@ -107,7 +107,7 @@ void onnx_op_layer_norm(OnnxCall *c) {
   onnx_set(c, 2, inverse);
 }
 
-/* By the root of the mean of squares over the last axes. */
+/* Divides by the root of the mean of squares over the last axes. */
 void onnx_op_rms_norm(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);

@@ -301,7 +301,7 @@ void onnx_op_swiglu(OnnxCall *c) {
   onnx_set(c, 0, build_mul(&c->b, swish(c, onnx_in(c, 0)), onnx_in(c, 1)));
 }
 
-/* The same bits as another dtype of that size. */
+/* Reinterprets the bits as another dtype of that size. */
 void onnx_op_bit_cast(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   DType t = onnx_dtype_attr(c, "to", DT_NONE);

@@ -1,6 +1,6 @@
 /* Quantized tensors: small integers that stand for (integer - zero point) * scale.
  *
- * Sums of their products are exact.  Those of matrices are computed in i32; convolutions in f32,
+ * Sums of their products are exact.  Products of matrices are computed in i32; convolutions in f32,
  * which holds all integers up to 2^24: where their sums may be larger, the left factor is cut into
  * its digits of 4 bits. */
 #include <string.h>
@@ -12,7 +12,7 @@ enum { INT8_SPAN = 255, EXACT = 1 << 24 };
 
 /* ---- scales and zero points ---- */
 
-/* One for the whole tensor, or one for each index along an axis. */
+/* The parameter is one value for the whole tensor, or one for each index along an axis. */
 static Node *align_to_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   if (rank_of(v) == 0) return v;
   infer_rank(&c->b.in, &v->type, 1, 1);
@@ -131,7 +131,7 @@ static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y
 
 void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
 
-/* In f32: the scale of the result is a fraction of those of the factors. */
+/* Rescales in f32: the scale of the result is a fraction of those of the factors. */
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
   Build *b = &c->b;
   Node *real = build_mul(b, build_to(b, sums, DT_F32), build_mul(b, x, y));

@@ -78,7 +78,7 @@ static Node *activated(const Cell *k, uint32_t i, Node *x) {
   onnx_lack(k->c, "activation %s", a.name);
 }
 
-/* Of what comes into a gate. */
+/* Activates the input of a gate. */
 static Node *activate(const Cell *k, uint32_t i, Node *x) {
   if (isfinite(k->clip)) {
     Arg args[] = {arg_node(x), arg_float(-k->clip), arg_float(k->clip)};

@@ -62,7 +62,7 @@ static void set_reduced(OnnxCall *c, OpId op, Node *x) {
   onnx_set(c, 0, build_to(&c->b, y, onnx_type(c, 0)->dtype));
 }
 
-/* Of no elements, which ATen takes no extreme of; the logarithm of no sum is that of 0. */
+/* Sets the extreme of no elements, which ATen refuses; the logarithm of no sum is that of 0. */
 static bool set_empty(OnnxCall *c, Node *x, bool most) {
   Reduction r = reduction(c, x);
   if (!reduces_nothing(x, r.set)) return false;
@@ -76,7 +76,7 @@ void onnx_op_reduce(OnnxCall *c) {
   set_reduced(c, c->op->aten, onnx_in(c, 0));
 }
 
-/* Of booleans the largest is whether any is true: the extremes of no integers have its sign. */
+/* The largest of booleans is whether any is true: the extremes of no integers have its sign. */
 void onnx_op_reduce_extreme(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
@@ -130,7 +130,7 @@ void onnx_op_reduce_prod(OnnxCall *c) {
 
 /* ---- indices of extremes ---- */
 
-/* Of equal elements the first counts, or the last: the first of the reversed axis. */
+/* The first of equal elements counts, or the last: the first of the reversed axis. */
 void onnx_op_arg(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);

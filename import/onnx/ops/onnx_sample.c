@@ -75,7 +75,7 @@ void onnx_op_center_crop_pad(OnnxCall *c) {
 
 /* ---- Col2Im ---- */
 
-/* Of an axis of the image: how many windows go along it, and where they begin. */
+/* An axis of the image: how many windows are along it, and where they begin. */
 typedef struct {
   int64_t size, block, count, stride, dilation, pad;
 } ImageAxis;

@@ -41,7 +41,7 @@ static uint32_t find_first(const Rows *r, uint32_t *first, uint32_t *of) {
   return n;
 }
 
-/* By insertion, as there are few: order[i] is the number of the i-th smallest. */
+/* An insertion sort, as there are few: order[i] is the number of the i-th smallest. */
 static void sort_row_order(const Rows *r, const uint32_t *first, uint32_t n, uint32_t *order) {
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = i;
@@ -114,7 +114,7 @@ static void set_sorted(OnnxCall *c, Node *list, Node *first) {
   onnx_set(c, 3, build_item(b, list, 2));
 }
 
-/* The same in the order in which elements are met: a number counts those that are met before. */
+/* Numbers elements in the order in which they are met: a number counts those met before. */
 static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
   Build *b = &c->b;
   Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);

@@ -128,7 +128,7 @@ static uint32_t given_parts(OnnxCall *c, const OnnxKnown *k, Dim size, Dim *end)
   return k->n;
 }
 
-/* The same of parts of one size, of which the last may be smaller. */
+/* Splits into parts of one size, of which the last may be smaller. */
 static uint32_t equal_parts(OnnxCall *c, int64_t each, Dim size, Dim *end) {
   if (each < 1) onnx_fail(c, E_GRAPH_STEP, (long long)each);
   if (!dim_is_int(size)) onnx_lack(c, "an axis of symbolic size");

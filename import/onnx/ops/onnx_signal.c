@@ -73,8 +73,8 @@ static Node *fit(OnnxCall *c, Node *x, uint32_t axis, Dim n) {
   return build(b, OP_aten_constant_pad_nd_default, 2, args);
 }
 
-/* One part of all n elements of a spectrum, of which x has the first half: the others are the same
- * in reverse order, or for the imaginary part their negatives. */
+/* A part of all n elements of a spectrum, of which x has the first half: the others are the same in
+ * reverse order, or for the imaginary part their negatives. */
 static Node *whole_spectrum(OnnxCall *c, Node *x, Dim n, bool imaginary) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
@@ -163,8 +163,8 @@ void onnx_op_stft(OnnxCall *c) {
 
 enum { MATRIX_MAX = 6 };
 
-/* Of rows from `row` on and the columns of `set`, by the elements of its first row; minors are
- * kept by their columns. */
+/* The minor of rows from `row` on and the columns of `set`, by the elements of its first row;
+ * minors are kept by their columns. */
 static Node *minor(OnnxCall *c, Node *x, uint32_t row, uint32_t set, Node **known) {
   Build *b = &c->b;
   uint32_t rank = rank_of(x), position = 0;

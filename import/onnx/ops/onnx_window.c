@@ -17,8 +17,8 @@ int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i) {
   return size->value;
 }
 
-/* As many windows as strides fit in the axis; the larger half of an odd padding comes after it, or
- * with `lower` before it. */
+/* The axis holds as many windows as strides fit; the larger half of an odd padding comes after it,
+ * or before it if `lower`. */
 static void pad_auto(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t rest = 0;

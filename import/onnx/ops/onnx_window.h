@@ -16,9 +16,9 @@ typedef struct {
 /* Attributes strides, dilations, pads, auto_pad and ceil_mode; the kernel is `kernel`, or if that
  * is NULL attribute kernel_shape. */
 OnnxWindow onnx_window(OnnxCall *c, const Node *x, const Dim *kernel);
-/* Of the i-th axis that windows slide along: it must be known, and not huge. */
+/* The size of the i-th axis along which windows slide: it must be known, and not huge. */
 int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i);
-/* As ATen has it: the same before and after all axes. */
+/* Can ATen express it: is padding the same before and after all axes? */
 bool onnx_window_is_even(const OnnxWindow *w);
 /* x with the window's padding, which is filled with `value`; `extra` too if it says so. */
 Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool extra);
