@@ -16,7 +16,7 @@ static inline void compile_count_start(CompileCount *c, size_t total) {
   if (c->fn) c->fn(c->context, 0, c->total);
 }
 
-/* One more is compiled; threads may call it at once. */
+/* Counts one more compiled kernel; threads may call it at once. */
 static inline void compile_count_add(CompileCount *c) {
   int done = __atomic_add_fetch(&c->done, 1, __ATOMIC_RELAXED);
   if (c->fn) c->fn(c->context, done, c->total);

@@ -77,7 +77,7 @@ int kernels_compile(PlanKernels *k);
 /* The image of each kernel of the list, compiled again where the cache does not have it; each is
  * freed by the caller, also after a failure (NULL: it is not there). */
 int kernels_images(PlanKernels *k, nereid_image **out);
-/* The same from the cache alone; false: it lacks one. */
+/* Takes the images from the cache alone; false: it lacks one. */
 bool kernels_cached_images(PlanKernels *k, nereid_image **out);
 
 #endif

@@ -172,7 +172,7 @@ static void note_latest(Node *n, const Dim *index, void *ctx) {
     c->latest = of;
 }
 
-/* Of what the user reads of the last group that it depends on, and of others. */
+/* The reason for a read of the last group on which the user depends, and of others. */
 static const char *reason(Costs *c, const Group *from) {
   FuseStop stop = c->f->stop[c->user->id];
   if (from->once != c->group->once) stop = (FuseStop){STOP_ONCE, NULL};

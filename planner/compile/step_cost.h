@@ -10,7 +10,7 @@
 #include "planner/fuse/fuse.h"
 #include "planner/plan/plan.h"
 
-/* One for each group, in the fusion's arena. */
+/* The costs, one for each group, in the fusion's arena. */
 const StepCost *cost_of_groups(const Fusion *f);
 
 #endif

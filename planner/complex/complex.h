@@ -5,8 +5,8 @@
  * where a caller or a file has the value (inputs, weights, outputs) is it one tensor, with a last
  * axis of the two parts, as in memory.
  *
- * A rule gets a Split at its node and builds the parts of the node's value before it.  Of a node
- * whose value is a list it sets `items`. */
+ * A rule gets a Split at its node and builds the parts of the node's value before it.  It sets
+ * `items` for a node whose value is a list. */
 #ifndef NEREID_PLANNER_COMPLEX_COMPLEX_H
 #define NEREID_PLANNER_COMPLEX_COMPLEX_H
 

@@ -7,7 +7,7 @@
  *
  *   w_n1^(t1 k1) w_n^(t2 k1) w_n2^(t2 k2)
  *
- * so they are a product along t1, factors, and transforms of length n2 along t2.  Those without a
+ * so they are a product along t1, factors, and transforms of length n2 along t2.  Lengths without a
  * small factor are convolutions with chirps (Bluestein 1970), by transforms of a power of 2. */
 #include "planner/complex/fourier.h"
 

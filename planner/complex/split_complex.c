@@ -124,7 +124,7 @@ static bool split_call(Splitting *s, Node *n) {
   return apply_split_rule(s, n);
 }
 
-/* Of a list that has complex items; others may be real. */
+/* Splits an item of a list that has complex items; others may be real. */
 static bool split_getitem(Splitting *s, Node *n) {
   Parts x = s->items[n->args[0].node->id][n->args[1].dim->value];
   if (n->type.is_complex) s->of[n->id] = x;

@@ -23,7 +23,7 @@ typedef Node *DecomposeRule(Build *b);
 
 /* ---- what several rules use ---- */
 
-/* Of x as it is, in its dtype. */
+/* The softmax of x, without a cast, in its dtype. */
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 /* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
 Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);

@@ -225,7 +225,7 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   if (!x.seed) share_keys(b, &x);
   int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
   Node *y = build_attention_call(b, &x, splits);
-  /* Of one row shares are put together in the order of the heads, which is the result's. */
+  /* Shares of a single row are joined in the order of the heads, which is the result's. */
   if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
   else if (splits > 1) y = join_shares(b, y, q->type.dtype);
   if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
@@ -303,7 +303,7 @@ static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
   return masked_scores(b, scores);
 }
 
-/* In many ops, for the forms that the kernel of attention does not compute. */
+/* Decomposes into many ops the forms that the kernel of attention does not compute. */
 static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
   Node *w = weights(b, scores_of(b, q, k, scale));
   return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), q->type.dtype);
@@ -320,7 +320,7 @@ Node *decompose_attention(Build *b) {
   return fused ? fused : spelled_out(b, q, k, v, scale);
 }
 
-/* Also what is left of the shares after dropout, by random numbers or by a mask. */
+/* A second result has the shares after dropout, by random numbers or by a mask. */
 Node *decompose_attention_math(Build *b) {
   Node *q = build_input(b, "query"), *mask = build_input(b, "dropout_mask");
   Node *k = with_all_heads(b, build_input(b, "key"), q);
@@ -396,7 +396,7 @@ static Node *padded_sums(Build *b, Node *sums) {
   return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(sums), pad, arg_float(INFINITY)));
 }
 
-/* In the items of the Build's node; false: it has no kernel. */
+/* Sets the items of the Build's node; false: it has no kernel. */
 static bool training_parts(Build *b, Arg scale) {
   Node *q = build_input(b, "query"), *v = build_input(b, "value");
   if (scale.kind != ARG_FLOAT || !attention_fits(q, v)) return false;
@@ -560,7 +560,7 @@ static Node *shares_of(Build *b, Node *query, Node *key, Arg scale, const Backwa
   return build_op1(b, OP_aten_exp_default, build_sub(b, scores, sums));
 }
 
-/* In many ops. */
+/* Decomposes gradients into many ops. */
 static void gradients_spelled_out(Build *b, Arg scale, bool of_mask) {
   Node *query = build_input(b, "query"), *key = build_input(b, "key");
   Node *value = build_input(b, "value"), *q = build_widen(b, query);

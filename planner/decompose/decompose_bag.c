@@ -79,7 +79,7 @@ static Node *bag_maximum(Build *b, const Bags *x) {
   return build_slice(b, y, 0, build_const(b, 0), x->bags, 1);
 }
 
-/* Of the first row that has the largest element of its bag, the index; 0 for an empty bag. */
+/* The index of the first row that has the largest element of its bag; 0 for an empty bag. */
 static Node *largest_index(Build *b, const Bags *x, Node *result) {
   Dim n = x->index->type.shape[0], all = dim_mul(b->in.g->dims, x->bags, x->columns);
   Node *best = build(b, OP_aten_index_select_default,

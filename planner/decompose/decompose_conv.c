@@ -1,6 +1,7 @@
 /* Convolutions become products of matrices where their windows are single elements or do not
- * overlap, else the primitives of graph/ops/window.h.  Those have the channels last: what they take
- * and give is permuted here, and pass `channels_last` lets permutations meet and vanish. */
+ * overlap, else the primitives of graph/ops/window.h.  The primitives have the channels last:
+ * operands and results are permuted here, and pass `channels_last` lets permutations meet and
+ * vanish. */
 #include <string.h>
 
 #include "graph/ops/window.h"
@@ -149,7 +150,7 @@ static Arg pairs(Build *b, const Conv *c) {
   return arg_dims(b->in.g, 2 * c->n, all);
 }
 
-/* Of x[N, sizes, C] and a weight [window, C]. */
+/* Convolves x[N, sizes, C] with a weight [window, C]. */
 static Node *windows_of_channels(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   return build(b, OP_nereid_conv_depthwise_default,

@@ -1,6 +1,6 @@
-/* As many elements as data says: the indices where a mask holds.  Their tensor has room for all of
- * them; nereid.counted says that the first `count` rows are what is meant, a size that is read
- * when the count is there. */
+/* Results whose number of elements depends on data: the indices where a mask holds.  Their tensor
+ * has room for all of them; nereid.counted says that the first `count` rows are what is meant, a
+ * size that is read when the count is there. */
 #include <string.h>
 
 #include "graph/builders/mask_builder.h"
@@ -122,7 +122,7 @@ Node *decompose_masked_select(Build *b) {
   return take_rows(b, build_flat(b, x), build_flat(b, mask), b->in.n->type.shape[0]);
 }
 
-/* One mask, with all of the other axes: the slices where it is true. */
+/* A single mask, with all of the other axes: the slices where it is true. */
 Node *decompose_index(Build *b) {
   uint32_t n, first = 0;
   Node *x = build_self(b), **index = build_inputs(b, "indices", &n), *mask = NULL;

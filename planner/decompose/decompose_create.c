@@ -174,7 +174,7 @@ static bool is_triangle(const Node *n) {
   return graph_is_any(n, OP_aten_bartlett_window_default, OP_aten_bartlett_window_periodic);
 }
 
-/* In f64, as the rounding of long windows' angles shows. */
+/* Windows are computed in f64: rounding of long windows' angles is visible. */
 Node *decompose_signal_window(Build *b) {
   DType t = build_result_dtype(b);
   int64_t n = infer_int(&b->in, "window_length");

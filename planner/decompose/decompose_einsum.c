@@ -35,7 +35,7 @@ static void include_term(uint64_t *set, const Term *t) {
 
 /* ---- the equation ---- */
 
-/* In the order in which axes stand in an output that is not given. */
+/* Labels are in the order of the axes of an implicit output. */
 static uint8_t letter_label(char c) { return (uint8_t)(c >= 'a' ? c - 'a' + 26 : c - 'A'); }
 
 /* The labels of one operand of that rank; `...` is for the axes that have no letter. */
@@ -56,7 +56,7 @@ static void read_labels(const char **at, uint32_t rank, uint8_t *label) {
 
 /* ---- one operand ---- */
 
-/* Of two axes with the same label the diagonal. */
+/* Takes the diagonal of two axes with the same label. */
 static void take_diagonals(Einsum *e, Term *t) {
   Build *b = e->b;
   for (uint32_t i = 0; i < rank_of(t->x); i++)

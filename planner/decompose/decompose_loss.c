@@ -61,7 +61,7 @@ static Rows class_rows(Build *b) {
   return (Rows){counts, target, class_weights(b, target)};
 }
 
-/* Of logs[.., classes, ..], what was expected. */
+/* The logarithms of the expected classes, from logs[.., classes, ..]. */
 static Node *expected_logs(Build *b, Node *logs, const Rows *r) {
   uint32_t axis = class_axis(logs);
   Node *at = build_unsqueeze(b, r->target, axis);

@@ -110,7 +110,7 @@ static Node *flat_batch(Build *b, Node *x, const Dim *batch, uint32_t n) {
   return build_view(b, x, 3, flat);
 }
 
-/* Of matrices, with batch axes that broadcast. */
+/* Multiplies matrices, with batch axes that broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y) {
   Dim shape[GRAPH_RANK_MAX];
   if (rank_of(y) == 2) return rows_times(b, x, y);

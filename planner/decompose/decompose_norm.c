@@ -152,7 +152,7 @@ Node *decompose_batch_norm(Build *b) {
   return build_to_result(b, from_batch(b) ? of_batch(b).y : with_running(b));
 }
 
-/* In inference the statistics that are saved are empty. */
+/* The saved statistics are empty in inference. */
 Node *decompose_native_batch_norm(Build *b) {
   if (!from_batch(b)) return build_results(b, 3, (Node *[]){with_running(b), NULL, NULL});
   Normal n = of_batch(b);

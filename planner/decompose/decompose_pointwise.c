@@ -36,7 +36,7 @@ Node *decompose_cast(Build *b) {
   return build_become(b, OP_aten_to_dtype, ARGS(arg_node(x), arg_dtype(build_result_dtype(b))));
 }
 
-/* The same bits as elements of another dtype, of one size. */
+/* Reinterprets the bits as elements of another dtype, of one size. */
 Node *decompose_view_dtype(Build *b) {
   Node *x = build_self(b);
   DType from = x->type.dtype, to = build_result_dtype(b);

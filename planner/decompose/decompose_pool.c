@@ -199,7 +199,7 @@ static bool has_small_planes(Build *b, const Pooling *p) {
   return dim_is_int(size) && size->value <= INT32_MAX / 4;
 }
 
-/* As PyTorch: what is greater than all before it, or no number. */
+/* Compares as PyTorch does: an element greater than all before it, or a NaN. */
 static Node *indices_of_maxima(Build *b, const Pooling *p) {
   Node *x = padded_input(b, p), *start[WINDOW_AXES], *best = NULL;
   DType wide = has_small_planes(b, p) ? DT_I32 : DT_I64;

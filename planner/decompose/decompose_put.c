@@ -55,7 +55,7 @@ static Node *expand_values(Build *b, const Covered *c, Node *of, Dim size) {
   return build_expand(b, of, rank, shape);
 }
 
-/* One axis of the values becomes those of the mask, all of size 1 if that is the axis's. */
+/* An axis of the values becomes those of the mask, all of size 1 if that is the axis's. */
 static Node *split_covered_axes(Build *b, const Covered *c, Node *values) {
   Dim shape[GRAPH_RANK_MAX];
   bool one = dim_is(values->type.shape[c->first], 1);

@@ -9,7 +9,7 @@
 
 /* ---- products ---- */
 
-/* Of integers of 8 bits: sums in i32. */
+/* Multiplies integers of 8 bits, with sums in i32. */
 Node *decompose_int_mm(Build *b) {
   Node *x = build_to(b, build_self(b), DT_I32), *y = build_to(b, build_input(b, "mat2"), DT_I32);
   return build_op2(b, OP_aten_mm_default, x, y);

@@ -17,7 +17,7 @@ static Node *draw_result(Build *b, const char *kind) {
   return draw_numbers(b, kind, t->rank, t->shape);
 }
 
-/* In [0, 1), of so few bits that rounding to the dtype does not give 1. */
+/* Draws in [0, 1), with so few bits that rounding to the dtype does not give 1. */
 static Node *uniform(Build *b, uint32_t rank, const Dim *shape, DType t) {
   Node *u = draw_numbers(b, "uniform", rank, shape);
   double steps = t == DT_F16 ? 1 << 11 : t == DT_BF16 ? 1 << 8 : 0;
@@ -56,8 +56,9 @@ static IntegerDraw integer_draw(Build *b) {
 
 static Name integer_bits(IntegerDraw d) { return d.wide ? "bits64" : "bits"; }
 
-/* Few integers are 32 bits modulo their count.  Of many, the product of 64 bits and their count has
- * the integer above its lower 64 bits: no part of the range is drawn more often than another. */
+/* Few integers are 32 bits modulo their count.  For many, the product of 64 bits and their count
+ * has the integer above its lower 64 bits: no part of the range is drawn more often than
+ * another. */
 static Node *integers_of_bits(Build *b, IntegerDraw d, Node *bits) {
   if (d.wide) {
     bits = build_with(b, OP_nereid_mul_high_default, bits, arg_dim(d.count));
@@ -83,7 +84,7 @@ Node *decompose_randperm(Build *b) {
 
 /* ---- trials ---- */
 
-/* Of elements that are true with probability p. */
+/* Draws elements that are true with probability p. */
 static Node *trials(Build *b, Arg p, uint32_t rank, const Dim *shape) {
   return build_with(b, OP_aten_lt_Tensor, draw_numbers(b, "uniform", rank, shape), p);
 }
@@ -103,7 +104,7 @@ static Node *scale_kept(Build *b, Node *x, Node *mask, double keep) {
   return build_to(b, build_where(b, mask, arg_node(y), arg_node(zero)), t);
 }
 
-/* Of feature_dropout whole channels are kept or not. */
+/* feature_dropout keeps or drops whole channels. */
 Node *decompose_dropout(Build *b) {
   Node *x = build_self(b);
   if (!infer_bool(&b->in, "train")) return x;
@@ -130,8 +131,9 @@ Node *decompose_native_dropout(Build *b) {
 
 /* ---- choosing by weights ---- */
 
-/* With replacement: where a number falls among the running sums of the weights.  Without: the
- * largest of weights over exponential numbers, as often as a race with those rates has winners. */
+/* Draws with replacement are positions of a number among the running sums of the weights.  Draws
+ * without are the largest of weights over exponential numbers: the winners of a race with those
+ * rates. */
 Node *decompose_multinomial(Build *b) {
   Node *weight = build_widen(b, build_self(b));
   uint32_t last = rank_of(weight) - 1;

@@ -62,7 +62,7 @@ Node *decompose_prod(Build *b) {
 Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, build_self(b)); }
 Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, build_self(b)); }
 
-/* Of floats the bits in f64. */
+/* Floats are hashed by their bits in f64. */
 Node *decompose_hash_tensor(Build *b) {
   Node *x = build_self(b);
   if (infer_int(&b->in, "mode")) return NULL;
@@ -86,7 +86,7 @@ static Node *joined_axes(Build *b, Node *x, uint32_t set) {
   return build_view(b, build_permute(b, x, axes), kept + 1, shape);
 }
 
-/* Of booleans, along one axis. */
+/* Reduces booleans, along one axis. */
 static Node *reduce_truth(Build *b, OpId op) {
   Node *x = build_self(b);
   uint32_t set = find_reduced_axes(b);

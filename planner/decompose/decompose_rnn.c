@@ -163,7 +163,8 @@ static Node *run_layer(Network *n, uint32_t layer, Node *x) {
 
 enum { ALL_STEPS_MAX = 8192 }; /* of all layers and directions together */
 
-/* With training's dropout between layers, or too many steps or an open number, the node stays. */
+/* Can it be unrolled?  Otherwise (training's dropout between layers, too many steps or an open
+ * number) the node stays. */
 static bool can_write_out(Build *b, const Node *x, uint32_t layers) {
   bool drops = infer_bool(&b->in, "train") && infer_number(&b->in, "dropout") > 0;
   Dim steps = x->type.shape[infer_bool(&b->in, "batch_first") ? 1 : 0];

@@ -193,7 +193,7 @@ static bool writes_few(const Along *a) {
   return few;
 }
 
-/* Of place i of each row: is an element there? */
+/* Is there an element at position i of each row? */
 static Node *is_at_place(Build *b, const Along *a, int64_t i) {
   Dim at = build_const(b, i), end = build_const(b, i + 1), size = a->x->type.shape[a->axis];
   Node *place = build_along(b, build_arange(b, size), a->axis, rank_of(a->x));

@@ -5,9 +5,9 @@
  * the elements is what is left without the upper halves.
  *
  * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
- * runs are sorted, and merged by twos in a step each.  Of the first few, runs keep no more than
- * that, and are sorted together.  Elements of 64 bits are sorted by their lower halves first, then
- * by the upper ones. */
+ * runs are sorted, and merged by twos in a step each.  If only the first few are wanted, runs keep
+ * no more than that, and are sorted together.  Elements of 64 bits are sorted by their lower halves
+ * first, then by the upper ones. */
 #include <string.h>
 
 #include "graph/builders/mask_builder.h"
@@ -41,7 +41,7 @@ static Node *halves(Build *b, OpId op, Node *x, int64_t number) {
   return build_with(b, op, x, build_int(b, number));
 }
 
-/* Of elements in the order of `upper` (32 bits) along the last axis. */
+/* The keys of elements in the order of `upper` (32 bits) along the last axis. */
 static Node *keys_of(Build *b, Node *upper) {
   upper = build_to(b, upper, DT_I64);
   upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, 32);
@@ -134,7 +134,7 @@ static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
   return gather_along(b, first, last_of(x), order);
 }
 
-/* The same along any axis. */
+/* Sorts along any axis. */
 static Node *order_along(Build *b, Node *x, uint32_t axis, bool descending, Dim k) {
   if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
   uint32_t last = last_of(x);
@@ -261,8 +261,8 @@ static Node *starts_of_runs(Build *b, Node *sorted, uint32_t axis) {
   return build_cat(b, 2, parts, axis);
 }
 
-/* In order, equal elements stand together: the end of the first of the longest such runs, which is
- * where the smallest of those values is met last. */
+/* Equal elements are neighbours after sorting: the mode is at the end of the first of the longest
+ * such runs, where the smallest of those values is met last. */
 Node *decompose_mode(Build *b) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));

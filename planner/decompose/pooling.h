@@ -15,8 +15,8 @@ typedef struct {
   bool ceil_mode;
 } Pooling;
 
-/* Of the Build's node, which pools over the last n axes of `self`; its result, or the result that a
- * gradient is of, is `pooled`. */
+/* Reads the Build's node, which pools over the last n axes of `self`; its result, or the result
+ * whose gradient it is, is `pooled`. */
 Pooling pooling_read(Build *b, uint32_t n, const ValueType *pooled);
 /* x, with an element for each window, over the number that the window's sum is divided by. */
 Node *pooling_divide(Build *b, const Pooling *p, Node *x);

@@ -37,7 +37,7 @@ typedef struct {
   Node *mask, *values;
 } MaskedPut;
 
-/* Of b's node: masked_fill, masked_scatter, or index_put by one mask.  False if it is none of
+/* Reads b's node: masked_fill, masked_scatter, or index_put by one mask.  False if it is none of
  * these, or has several masks or a mask without axes. */
 bool scatter_masked_put(Build *b, MaskedPut *out);
 

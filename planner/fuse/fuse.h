@@ -13,8 +13,8 @@
  * fits the domain, and it uses nodes of the group at their own indices only: then a value that one
  * computes is there, in a register, when the other needs it.
  *
- * With freezing, groups are computed once or in each run, never both; a group that runs once stores
- * values that the others read, if those take no more bytes than their sources.
+ * Under freezing, a group is computed once or in each run, never both; a group that runs once
+ * stores values that the others read, if those take no more bytes than their sources.
  *
  * Views, and nodes that read no memory (arange, full, masks made of them), belong to no group: they
  * are index expressions of their users.  So does a pointwise node with one user: it is computed
@@ -139,7 +139,8 @@ void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *c
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 
 
-/* One group a line, with the values that it stores, and the rewrites as comments: --emit fused. */
+/* Prints a group a line, with the values that it stores, and the rewrites as comments: --emit
+ * fused. */
 void fusion_print(Text *out, const Fusion *f);
 
 #endif

@@ -97,7 +97,7 @@ static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
   use(operand, NULL, ctx);
 }
 
-/* Of what the kernel reads from memory. */
+/* The uses of what the kernel reads from memory. */
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Graph *g = f->graph;
   Attention x = attention_of(g, n);

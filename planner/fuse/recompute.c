@@ -85,7 +85,8 @@ static uint32_t work_of_text(const char *text) {
 
 static void find_leaves(Leaves *l, Node *n);
 
-/* A value that its own group alone uses.  As a leaf it would be stored for the sake of another. */
+/* A value that its own group alone uses.  If it were a leaf, it would be stored for the sake of
+ * another. */
 static bool is_inner(const Leaves *l, const Node *n) {
   return !l->r->stored[n->id] && prim_kind(n->op) == PRIM_POINTWISE && l->ninner < INNER_MAX;
 }
@@ -107,7 +108,7 @@ static void reach_leaf(Node **operand, void *ctx) {
   add_leaf(l, n);
 }
 
-/* Of n, and of nodes below it that are computed where they are used. */
+/* Finds leaves of n, and of nodes below it that are computed where they are used. */
 static void find_leaves(Leaves *l, Node *n) {
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   bool view = prim_is_view(n) && !prim_reads_size(n);

@@ -1,8 +1,8 @@
 /* Strips: neighbours of a window that a thread computes together.
  *
  * Positions next to each other along a window's last axis read elements in common, and the same
- * weights.  In a strip each of them is loaded once.  Pooling has no weights, waits for memory, and
- * gains nothing. */
+ * weights.  A strip loads each of them once.  Pooling has no weights, waits for memory, and gains
+ * nothing. */
 #ifndef NEREID_PLANNER_FUSE_STRIPS_H
 #define NEREID_PLANNER_FUSE_STRIPS_H
 

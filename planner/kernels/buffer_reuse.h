@@ -23,7 +23,7 @@ typedef struct {
 
 /* kernels[i] is that of group i. */
 InPlace *in_place_new(const Fusion *f, Kernel *const *kernels);
-/* Chooses for the kernel of a group, and changes its text.  In the order of the groups. */
+/* Chooses for the kernel of a group, and changes its text.  Call it in the order of the groups. */
 void in_place_choose(InPlace *p, Kernel *k, Text *text);
 /* The node whose memory has n's value. */
 Node *in_place_memory(const InPlace *p, Node *n);

@@ -84,7 +84,7 @@ const char *kernel_buffer(Kernel *k, Node *n) {
   return arena_printf(k->arena, "%s_ptr", b->name);
 }
 
-/* The same, for an access to an element of n for each of the tile. */
+/* The buffer for an access to an element of n for each of the tile. */
 static const char *element_buffer(Kernel *k, Node *n, const char *index) {
   KernelBuffer *b = buffer_for(k, n);
   b->index = index;
@@ -141,7 +141,7 @@ static void print_factors(Kernel *k, Text *out, Dim x, unsigned *axes) {
   if (x->value != 1) text_printf(out, " * %lld", (long long)x->value);
 }
 
-/* Of two numbers that are not negative. */
+/* Divides two numbers that are not negative. */
 static void print_index_division(Kernel *k, Text *out, Dim x, unsigned *axes) {
   print_index_operand(k, out, x->args[0], axes);
   text_puts(out, x->kind == DIM_MOD ? " % " : " // ");
@@ -277,7 +277,7 @@ static const char *mask_argument(Kernel *k, unsigned axes) {
                    : "";
 }
 
-/* One element of n, the same for all of a tile: it is there, whatever the condition. */
+/* Is it one element of n, the same for all of a tile?  Then it exists, whatever the condition. */
 static bool is_element(const Node *n, Dim offset) {
   if (!dim_is(offset, 0)) return false;
   for (uint32_t i = 0; i < n->type.rank; i++)
@@ -328,8 +328,8 @@ static const char *size_operand(Kernel *k, Dim x) {
   return dim_is_int(x) ? text : arena_printf(k->arena, "(%s)", text);
 }
 
-/* The replacement of an integer that the dtype does not have; NULL if it has it.  As in PyTorch
- * negative ones are large ones where there are no others. */
+/* The replacement of an integer that the dtype does not have; NULL if it has it.  Unsigned dtypes
+ * take negative integers as large ones, as PyTorch does. */
 static const char *foreign(Kernel *k, const Arg *a, DType t) {
   const Node *n = k->group->nodes.data[0];
   if (a->kind != ARG_INT || !dim_is_int(a->dim) || !dtype_is_int(t) || t == DT_I1) return NULL;
@@ -490,7 +490,8 @@ static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim 
   return name;
 }
 
-/* That axes which indices choose from have elements, where that depends on sizes; else NULL. */
+/* The condition that axes from which indices choose have elements, where that depends on sizes;
+ * else NULL. */
 static const char *chooses_of_some(Kernel *k, const Gather *x) {
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < x->n; i++)

@@ -109,10 +109,9 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a);
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
 /* An index expression; *axes: on which it depends, may be NULL. */
 const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
-/* The same as an operand, in parentheses where it needs them. */
+/* The index as an operand, in parentheses where it needs them. */
 const char *kernel_operand(Kernel *k, Dim x);
-/* The size of a grid's axis.  One of no elements counts as 1: kernels divide by it, but none
- * runs. */
+/* The size of a grid's axis.  An empty axis counts as 1: kernels divide by it, but none runs. */
 const char *kernel_extent(Kernel *k, Dim size);
 /* The axes on which an index depends. */
 unsigned kernel_axes(Kernel *k, const Dim *index, uint32_t rank);
@@ -127,7 +126,7 @@ Name kernel_symbol_name(const Kernel *k, Dim symbol);
 const char *kernel_fresh(Kernel *k, const char *base);
 /* Names taken since k->taken.len was `taken` are free again. */
 void kernel_forget(Kernel *k, size_t taken);
-/* One for the value of n: by its op, "add". */
+/* A name for the value of n, by its op: "add". */
 const char *kernel_fresh_for(Kernel *k, const Node *n);
 /* The variable that a loop carries for n, always the same: add_SUFFIX. */
 const char *kernel_carried(Kernel *k, const Node *n, const char *suffix);
@@ -146,7 +145,7 @@ DType kernel_held(DType t);
 
 /* The limits of a piece as one expression; "": they always hold. */
 const char *kernel_limits(Kernel *k, const ConcatSource *p);
-/* The same as the name of a bool; NULL: they always hold. */
+/* The limits as the name of a bool; NULL: they always hold. */
 const char *kernel_piece_condition(Kernel *k, const ConcatSource *p);
 /* A piece's value in dtype t where `condition` (its own, NULL: always) holds. */
 const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *condition, DType t);

@@ -340,8 +340,8 @@ void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
   if (w->ragged) call(w, whole ? whole : "0", w->walked, true);
 }
 
-/* Those from first to last, as far as rows of the block see them; from begin to end all rows see
- * all.  first is a multiple of BN. */
+/* Walks keys from first to last, as far as rows of the block see them; from begin to end all rows
+ * see all.  first is a multiple of BN. */
 void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
   kernel_line(k, "first = 0");

@@ -67,7 +67,7 @@ const char *attention_take_body(Kernel *k);
 /* No variable gets the names that the templates use. */
 void attention_reserve_names(Kernel *k);
 
-/* One call for each range of keys: `calls` prints the statement for keys from..to. */
+/* A call for each range of keys: `calls` prints the statement for keys from..to. */
 typedef void AttentionCall(AttentionWriter *w, const char *from, const char *to, bool edge);
 /* The blocks of both tables.  `table` is the pointer that a call passes on, followed by a comma;
  * "" without blocks.  Tables are parameters, found before the first call. */

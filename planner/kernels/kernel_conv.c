@@ -1,6 +1,6 @@
 /* Kernels of GROUP_MATMUL: one nereid.conv, a product of patches of the input with the weight.
  *
- * What is summed up are the positions of the window and the channels at each.  With channels in
+ * What is summed up are the positions of the window and the channels at each.  If channels come in
  * whole blocks, a step takes one position and one block: then all of a row's addresses differ from
  * those of the step before by one number, and only what the row adds is a tile.  Few channels are
  * taken with the positions as one index. */
@@ -92,7 +92,8 @@ static void window_position(Conv *c, uint32_t side, Dim *at) {
   index_of_linear(d, c->index[side], shape, c->w.n + 1, at);
 }
 
-/* One comparison for both limits where the lower one is 0: below it numbers wrap to large ones. */
+/* A single comparison checks both limits where the lower one is 0: below it numbers wrap to large
+ * ones. */
 static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
   Kernel *k = c->k;
   if (lo && hi && dim_is(lo, 0)) {

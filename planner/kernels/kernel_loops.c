@@ -1,10 +1,9 @@
 /* Kernels of GROUP_LOOPS: pointwise nodes and reductions over one domain.
  *
- * Without columns a tile is a run of elements.  With them it is rows by columns, and a row is
- * gone through in *stages*: stage s is what needs the results of reductions of stages before s.
- * A row that fits a tile (persistent) is loaded once, and what was computed for one stage is there
- * for the next.  A longer one is gone through in a loop for each stage, which computes anew what
- * it needs.
+ * Without columns a tile is a run of elements.  Otherwise it is rows by columns, and a row is
+ * processed in *stages*: stage s is what needs the results of reductions of stages before s. A row
+ * that fits a tile (persistent) is loaded once, and what was computed for one stage is there for
+ * the next.  A longer one is processed by a loop for each stage, which recomputes what it needs.
  *
  * Where the group has strips, the tile is one of strips, and each node is computed for their parts
  * one after the other. */

@@ -1,4 +1,4 @@
-/* Names of a kernel's variables.  Those of a loop's body are free again after it. */
+/* Names of a kernel's variables.  Names of a loop's body are free again after it. */
 #include <string.h>
 
 #include "graph/ops/ops.h"
@@ -24,7 +24,7 @@ static const char *const reserved[] = {
     "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
     "check_index", "is_index"};
 
-/* The same: functions of special mathematics in planner/kernels/templates. */
+/* Reserved names: functions of special mathematics in planner/kernels/templates. */
 static const char *const reserved_special[] = {
     "airy_ai",     "scaled_i0",        "scaled_i1",    "bessel_k0",      "bessel_k1",
     "gcd",         "gamma_factor",     "gamma_series", "gamma_fraction", "gamma_near_0",

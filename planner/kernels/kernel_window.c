@@ -9,7 +9,7 @@
 #include "graph/ops/window.h"
 #include "planner/kernels/kernel.h"
 
-/* That are written out.  Where each element of a tile has a row of its own, there are as many
+/* The most unrolled positions.  If each element of a tile has its own row, there are as many
  * addresses and conditions as elements for each position. */
 enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, LAST_AXIS_MAX = 9 };
 
@@ -131,7 +131,7 @@ static void write_out(Sliding *s, int64_t count) {
   }
 }
 
-/* Of the accumulator: a row has a column only if the index depends on it. */
+/* The shape of the accumulator's tile: a row has a column only if the index depends on it. */
 static const char *tile_shape(const Sliding *s) {
   const ValueType *t = &s->node->type;
   unsigned axes = 0;

@@ -11,7 +11,7 @@ typedef struct {
 
 /* The template of that name with its slots filled; all that it has must be given. */
 void template_fill(Text *out, const char *name, const Slot *slots, size_t n);
-/* The same with a template that is given as text. */
+/* Fills a template that is given as text. */
 void template_fill_text(Text *out, const char *text, const Slot *slots, size_t n);
 
 #endif

@@ -17,8 +17,8 @@ enum {
   ROW_BYTES = 16, /* rows begin at multiples of this */
   ROWS_MIN = 256, /* of an operand */
   COLUMNS_MIN = 1024,
-  /* Of the products' other operands: the sum of their sizes.  An H200 copies an element in the time
-   * of 200 more of a product at half its speed. */
+  /* The least sum of the sizes of the products' other operands.  An H200 copies an element in the
+   * time of 200 more of a product at half its speed. */
   PASSES_MIN = 512
 };
 
@@ -118,7 +118,7 @@ static void lengthen_sum(Graph *g, Node *product, uint32_t nids) {
 
 /* ---- the pass ---- */
 
-/* By node id: how often products read it, an element of their result each. */
+/* Counts by node id how often products read it, an element of their result each. */
 static int64_t *count_passes(Graph *g, Arena *scratch) {
   int64_t *passes = ARENA_ARRAY(scratch, int64_t, g->nids);
   for (Node *n = g->first; n; n = n->next) {

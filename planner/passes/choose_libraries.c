@@ -234,7 +234,7 @@ static uint8_t uses_by(const Chooser *c, const Node *n) {
   return (uint8_t)((kernel ? USE_FOLLOWED : 0) | (uses & USE_REDUCED));
 }
 
-/* Of several products that a pointwise operator reads, the last computes it on its tiles. */
+/* The last of several products that a pointwise operator reads computes it on its tiles. */
 static void note_host(Node **operand, void *ctx) {
   const Use *use = ctx;
   Node *mine = use->c->host[(*operand)->id], **host = &use->c->host[use->user->id];

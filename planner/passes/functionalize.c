@@ -7,9 +7,9 @@
  * are used next.  So the work is proportional to the writes and the views that are made again.
  *
  * reshape, contiguous and flatten are views or copies, depending on strides, which the IR does not
- * have.  Of a tensor in row-major order, as inputs and results of computations are taken to be,
- * they are views; of a view of one they may be either.  That is all the same if nothing else that
- * shares the storage is used later; else it is an error if a write makes it matter. */
+ * have.  They are views of a tensor in row-major order, which inputs and results of computations
+ * are taken to be; of a view they may be either.  This doesn't matter if nothing else that shares
+ * the storage is used later; else it is an error if a write makes it matter. */
 #include <string.h>
 
 #include "graph/builders/node_builder.h"

@@ -50,7 +50,7 @@ static void add(Group *group, Node *copy, int64_t elements) {
   group->n++;
 }
 
-/* The same view of an input, before b's place. */
+/* Repeats the view of an input, before b's position. */
 static Node *view_again(Build *b, Node *n) {
   if (n->kind == NODE_INPUT) return n;
   Arg *args = ARENA_ARRAY(b->in.g->arena, Arg, n->nargs);

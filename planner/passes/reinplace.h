@@ -11,8 +11,8 @@ typedef struct {
 } Puts;
 
 /* The elements that b's node writes, and their new values; it is index_add, index_copy, index_fill,
- * index_put, masked_fill or masked_scatter.  `address` says where elements of its operand are.  Of
- * equal indices the last in row-major order writes: its own value, or the sum of all.  False if
+ * index_put, masked_fill or masked_scatter.  `address` says where elements of its operand are.  The
+ * last of equal indices in row-major order writes: its own value, or the sum of all.  False if
  * there is no linear index for its indices. */
 bool reinplace_elements(Build *b, Node *address, Puts *out);
 

@@ -93,7 +93,7 @@ static bool is_monotonic(Build *b, Node *index) {
   return dim_is_int(step) && step->value != 0;
 }
 
-/* The same for a few, without a reduction. */
+/* Compares a few, without a reduction. */
 static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
   Node *last = NULL;
   for (int64_t i = 1; i < count; i++) {
@@ -113,7 +113,7 @@ static Node *last_equal(Build *b, Node *row, Dim rows) {
   return build_to(b, last, DT_I64);
 }
 
-/* Of each row of a vector: is there no later one that is the same?  NULL: all differ. */
+/* Is a row of a vector the last among equal ones?  NULL: all differ. */
 static Node *is_last(Build *b, Node *row, Dim rows) {
   enum { FEW = 8, PAIRS_MAX = 256 };
   Dim count = row->type.shape[0];
@@ -207,7 +207,7 @@ static uint32_t indices_first(const Indexed *x, uint32_t rank, uint32_t *axes) {
   return n;
 }
 
-/* Of each row of values ([M, elements]) the sum is where the last with its index is. */
+/* The sum of equal rows of values ([M, elements]) is at the last row with its index. */
 static Node *sum_equal(Build *b, const Indexed *x, Node *const *row, Node *values) {
   uint32_t axes[2 * GRAPH_RANK_MAX], back[2 * GRAPH_RANK_MAX], rank = rank_of(values);
   Dim permuted[2 * GRAPH_RANK_MAX], rows = build_const(b, 1);

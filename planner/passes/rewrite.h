@@ -78,7 +78,7 @@ typedef struct {
 
 enum { REWRITE_SLOTS_MAX = 64, REWRITE_ASSERTS_MAX = 16, REWRITE_SIZE_MAX = 500 };
 
-/* One way to spell what a rule replaces. */
+/* A pattern: one spelling of what a rule replaces. */
 typedef struct {
   Name rule;
   Term *root;

@@ -14,7 +14,7 @@ static bool eval_number(const Arg *a, double *out) {
 
 /* ---- arithmetic ---- */
 
-/* Of sizes, which may be symbolic. */
+/* Computes with sizes, which may be symbolic. */
 static bool of_sizes(Dims *d, AstOp op, Dim a, Dim b, Arg *out) {
   switch (op) {
     case OP_ADD: *out = arg_dim(dim_add(d, a, b)); return true;

@@ -158,7 +158,7 @@ static bool term_number(const Term *t, double *out) {
   return true;
 }
 
-/* Of a pattern's literals; whole numbers stay whole, but for quotients. */
+/* Folds a pattern's literals; whole numbers stay whole, except quotients. */
 static Term *fold_terms(Reader *r, const Expr *e, const Term *x, const Term *y) {
   Match none = {.g = r->g, .rule = r->rule};
   Term *t = term_new(r, TERM_SCALAR, e->span, y ? 2 : 1);

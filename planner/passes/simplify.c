@@ -25,7 +25,7 @@ static bool fold_always(Graph *g, const Node *n, const Node *x) {
   return true;
 }
 
-/* The same shape, for views that keep the order of elements. */
+/* Folds views that keep the order of elements, and give the same shape. */
 static bool fold_same_shape(Graph *g, const Node *n, const Node *x) {
   (void)g;
   return value_type_eq(&n->type, &x->type);

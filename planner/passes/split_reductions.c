@@ -147,9 +147,9 @@ static int64_t cut_with_pads(uint32_t axis, int64_t factor, int64_t least, int64
   return p->inner;
 }
 
-/* Axes from the innermost, as far as they fit, and a part of the next one.  One that has no part of
- * a good size is left to the second step, but padded if it is open, or with `pads`.  false: there
- * is no such part. */
+/* Axes from the innermost, as far as they fit, and a part of the next one.  An axis that has no
+ * part of a good size is left to the second step, but padded if it is open, or if `pads`.  false:
+ * there is no such part. */
 static bool find_part(const Graph *g, const Node *x, uint32_t set, int64_t least, int64_t most,
                       bool pads, Part *p) {
   int64_t n = 1;
@@ -219,7 +219,7 @@ static bool choose_column_part(const Graph *g, const Node *x, uint32_t set, int6
   return choose_part(g, x, set, COLUMN_PART_MIN, COLUMN_PART_MAX, p);
 }
 
-/* Of rows across memory. */
+/* Are rows across memory long enough to split? */
 static bool are_columns_long(const Graph *g, const Node *x, uint32_t set, Dim rows, bool again,
                              Part *p) {
   if (dim_is_int(rows))
@@ -229,7 +229,7 @@ static bool are_columns_long(const Graph *g, const Node *x, uint32_t set, Dim ro
          choose_part(g, x, set, COLUMN_PART_MIN, 2 * COLUMN_PART_MAX, p);
 }
 
-/* Of rows, or of their number, that are not known. */
+/* Are rows of unknown length or number long enough to split? */
 static bool are_open_rows_long(const Graph *g, Dim row, Dim results, bool again) {
   if (again) return false;
   if (about(g, row) >= ROW_MIN && about(g, results) && about(g, results) <= RESULTS_MAX)

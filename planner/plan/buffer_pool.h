@@ -11,8 +11,9 @@
 /* memory_offsets, in scratch memory of the arena. */
 int64_t memory_assign_offsets(Arena *scratch, MemoryItem *items, uint32_t n);
 
-/* The first and last step of each temporary of the plan: those that name it.  One that the plan
- * returns or copies at its end stays until then; one that no step names is dead from the begin. */
+/* The first and last step of each temporary of the plan: those that name it.  A temporary that the
+ * plan returns or copies at its end is live until then; one that no step names is dead from the
+ * beginning. */
 void memory_lifetimes(Plan *p);
 
 /* Lifetimes, offsets and the pool's size of a plan.  Where a size depends on symbols, offsets and

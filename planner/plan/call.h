@@ -5,13 +5,13 @@
  *     activation = 1) covers linear "nereid.library_product.default"
  *   call cudnn.convolution(a = %x, b = %w, out = %y, workspace = %t, images = 8, height = 56, ...)
  *
- * Of a product: offsets and strides are in elements of the operand's buffer: element (batch, row,
+ * Offsets and strides of a product are in elements of the operand's buffer: element (batch, row,
  * column) of `a`, [batch, m, k], is at a_offset + batch * a_batch + row * a_row + column *
  * a_column.  `out` is row-major.  The activation is a LibraryActivation.
  *
- * With `tf32 = 1` operands of f32 may be rounded to TF32.
+ * If `tf32 = 1`, operands of f32 may be rounded to TF32.
  *
- * Of a convolution: all tensors are row-major (LibraryConvolution). */
+ * All tensors of a convolution are row-major (LibraryConvolution). */
 #ifndef NEREID_PLANNER_PLAN_CALL_H
 #define NEREID_PLANNER_PLAN_CALL_H
 

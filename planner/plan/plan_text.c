@@ -420,8 +420,8 @@ static bool has_symbols(const PlanStep *s) {
   return found;
 }
 
-/* Of a step that runs once: what it uses is there before there are inputs.  Of another: what it
- * uses is still there. */
+/* Operands of a step that runs once must exist before there are inputs.  Operands of another step
+ * must still exist. */
 static void check_step_uses(Reader *p, const PlanStep *s, Span span) {
   for (uint32_t i = 0; i < s->nargs; i++) {
     if (s->args[i].kind != STEP_BUFFER) continue;

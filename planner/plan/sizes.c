@@ -137,7 +137,7 @@ static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizeSource at) {
 }
 
 /* x, which is linear in its one unknown symbol, shall be `value`: *out is what the symbol must be
- * then.  That it is linear shows when x is evaluated. */
+ * then.  The evaluation of x verifies that it is linear. */
 static bool solve_for_symbol(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
   int64_t *guess = &s->values[symbol->symbol], at0, at1, slope, rest;
   *guess = 0;
@@ -325,7 +325,7 @@ int sizes_read(Sizes *s, const PlanRead *r, int64_t value) {
   return check_relations(s, r->symbol);
 }
 
-/* As large as they can be, until they are read. */
+/* Sizes have their upper bounds until they are read. */
 static int bind_reads(Sizes *s) {
   for (uint32_t i = 0; i < s->plan->nreads; i++) {
     const PlanRead *r = &s->plan->reads[i];

@@ -5,7 +5,7 @@
 #include "planner/plan/plan.h"
 #include "runtime/nereid.h"
 
-/* Of an input that is a number, the one axis is the number itself. */
+/* The source of a size.  The one axis of an input that is a number is the number itself. */
 typedef struct {
   uint32_t input, axis;
 } SizeSource;
@@ -29,13 +29,13 @@ Sizes *sizes_new(Arena *a, const Plan *p);
  * number of axes, its dtype, a size that is fixed, that another input contradicts, or that is out
  * of its symbol's range. */
 int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n);
-/* The same where inputs are missing (n of them are there, and of these, ones that have a dtype):
- * symbols that these leave open become
- * some number in their range, so that inputs of the right shapes can be made. */
+/* Binds sizes where inputs are missing (n of them exist, and are those that have a dtype): symbols
+ * that these leave open become some number in their range, so that inputs of the right shapes can
+ * be made. */
 int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n);
 /* 1 if the number that input b is follows from these inputs, else 0. */
 int sizes_follows(Sizes *s, const nereid_tensor *inputs, int n, const PlanBuffer *b);
-/* The same without inputs, for measuring: symbols become as large as their ranges allow, up to
+/* Binds sizes without inputs, for measuring: symbols become as large as their ranges allow, up to
  * `most`, and multiples of 16 if they can. */
 int sizes_bind_large(Sizes *s, int64_t most);
 
@@ -44,7 +44,7 @@ int sizes_read(Sizes *s, const PlanRead *r, int64_t value);
 
 /* False if x has a symbol that no input binds, is too large or divides by zero. */
 bool sizes_eval(const Sizes *s, Dim x, int64_t *out);
-/* The same for a shape, whose sizes are not negative; a message names `what`. */
+/* Evaluates a shape, whose sizes are not negative; a message names `what`. */
 int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- lists ---- */
 
-/* Of elements that are computed one by one: how many in a tile. */
+/* A tile of elements that are computed one by one: their number. */
 typedef struct {
   int64_t elements;
   uint32_t warps;
@@ -16,16 +16,16 @@ typedef struct {
 
 static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, {512, 2}};
 
-/* Of rows that stay on chip: how many elements of rows together, and warps. */
+/* Tiles of rows that stay on chip: elements of rows together, and warps. */
 static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
 
-/* Of elements that are made of many others each. */
+/* Tiles of elements that are made of many others each. */
 static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
 
-/* The same where rows are those of memory: on a GPU a thread then loads 16 bytes at once. */
+/* Tiles whose rows are those of memory: on a GPU a thread then loads 16 bytes at once. */
 static const FlatTile row_window_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 2}, {1024, 8}};
 
-/* The same of strips, where larger tiles would be too few.  On an H100, windows of 7 x 7 at 3136
+/* Tiles of strips, where larger tiles would be too few.  On an H100, windows of 7 x 7 at 3136
  * positions of 384 channels take 11 us, and by tiles of 1024 elements 15. */
 static const FlatTile strip_tiles[] = {{512, 4}, {1024, 4}, {512, 2}, {2048, 8}, {256, 2}};
 enum { STRIP_PROGRAMS = 512 };
@@ -33,11 +33,11 @@ enum { STRIP_PROGRAMS = 512 };
 /* How many rows are summed up together on a CPU: they share what is computed of columns alone. */
 enum { SUM_ROWS = 16 };
 
-/* Of rows that are gone through in a loop: how many elements at a time. */
+/* Tiles of rows that a loop processes: elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
 
-/* Of columns that are gone through so: how many rows at a time.  Of rows that are open: the least,
- * since they may be longer than what is likely. */
+/* Tiles of columns in a loop: rows at a time.  Open rows have the least, since they may be longer
+ * than the likely value. */
 enum { LOOP_ROWS = 64, OPEN_ROW = 128 };
 
 /* Into how many blocks the rows of one are cut, warps and stages. */
@@ -199,10 +199,10 @@ static bool reduces_columns(const Group *g) {
 enum { FEW_VALUES = 12, OF_FEW = 64, SOME_VALUES = 30, OF_SOME = 32, OF_MANY = 16 };
 
 /* Tiles of columns are wide: then a thread has several elements of each of its columns, which it
- * reduces without a word to others.  As many as its registers hold, and leave programs for all
- * processors; rows of a tile are as long as memory's sectors.  On an H200 statistics of 401408 rows
- * of 256 channels take 29 instructions an element by tiles of 32 columns and 64 rows, 11 by tiles
- * of 128. */
+ * reduces without a word to others.  Columns are as many as its registers hold, and leave programs
+ * for all processors; rows of a tile are as long as memory's sectors.  On an H200 statistics of
+ * 401408 rows of 256 channels take 29 instructions an element by tiles of 32 columns and 64 rows,
+ * 11 by tiles of 128. */
 static FlatTile column_tile(const Dims *d, const Group *g, const StepCost *cost, int64_t rows) {
   enum { PROGRAMS = 1024, LEAST = 2048, SECTORS = 32, WARPS = 4, WARPS_MAX = 16 };
   size_t values = g->nodes.len + cost->ninlined;
@@ -283,7 +283,7 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   return c;
 }
 
-/* Of a convolution's rows several numbers are kept. */
+/* A convolution keeps several numbers for each of its rows. */
 enum { ROWS_MAX = 128, CONVOLUTION_ROWS_MAX = 64 };
 
 static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {

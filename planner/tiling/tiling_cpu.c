@@ -1,8 +1,8 @@
 /* The tiles by which a CPU computes products of matrices.
  *
  * A program copies its tiles of both operands into its nearest cache, step by step along k, and
- * multiplies there, a few rows at a time: as many as divide BM, up to six.  With panels it reads
- * both in place. */
+ * multiplies there, a few rows at a time: as many as divide BM, up to six.  If there are panels, it
+ * reads both in place. */
 #include <math.h>
 
 #include "planner/tiling/tiling.h"

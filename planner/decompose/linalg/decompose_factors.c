@@ -30,7 +30,7 @@ Node *decompose_cholesky_ex(Build *b) {
   return build_pair(b, c.factor, c.info);
 }
 
-/* Of a = l lᵀ, or uᵀ u. */
+/* Solves by the factor of a = l lᵀ, or uᵀ u. */
 static Node *solve_by_cholesky(Build *b, Node *factor, Node *x, bool upper) {
   Node *other = matrix_transpose(b, factor);
   x = matrix_solve_triangle(b, upper ? other : factor, x, false, false);
@@ -132,7 +132,7 @@ static Node *with_batch(Build *b, Node *order, const Batch *batch) {
   return build_squeeze(b, matrix_expand(b, column, batch), 1u << (batch->rank + 1));
 }
 
-/* The same with batches that broadcast; of x a = y if not `left`. */
+/* Solves with batches that broadcast; x a = y if not `left`. */
 static Node *solve_all(Build *b, const Factors *f, Node *y, bool left, bool transposed) {
   if (!left) y = matrix_transpose(b, y);
   Batch batch = batch_of_both(b, f->lu, y);

@@ -43,7 +43,7 @@ static Node *reflected(Build *b, const Reflections *r, Node *x, bool transposed)
   memcpy(flat, r->batch.shape, r->batch.rank * sizeof *flat);
   flat[r->batch.rank] = build_const(b, r->rows * r->columns);
   Node *parts[] = {build_view(b, r->vectors, r->batch.rank + 1, flat), r->factors};
-  /* One row for each matrix, with an axis more, as matrix_call takes them. */
+  /* Each matrix becomes a row, with an axis more, as matrix_call takes them. */
   Node *packed = build_cat(b, 2, parts, r->batch.rank);
   Node *y = matrix_call(b, "reflect", packed, x, &r->batch, r->rows * columns, x->type.dtype,
                         SIZES(r->rows, columns, r->n, r->columns, transposed));
@@ -182,7 +182,7 @@ static Node *tolerance(Build *b, Node *a, Node *largest) {
   return build_op2(b, OP_aten_maximum_default, absolute, by);
 }
 
-/* Of the values that are larger than the tolerance, whatever their sign. */
+/* Reciprocals of the values that are larger than the tolerance, whatever their sign. */
 static Node *reciprocals(Build *b, Node *a, Node *values) {
   Node *size = build_op1(b, OP_aten_abs_default, values);
   Node *largest = build_reduce(b, OP_aten_amax_default, size, 1u << (rank_of(size) - 1), true);

@@ -1,8 +1,9 @@
 /* Gradients of convolutions.
  *
- * Of the input: the transposed convolution of the gradient, or the plain one if the convolution
- * itself is transposed.  Of the weight: a product of matrices.  At each place of a window the
- * weight meets as many elements of the input as there are windows, those of the gradient:
+ * The input's gradient is the transposed convolution of the gradient, or the plain one if the
+ * convolution itself is transposed.  The weight's gradient is a product of matrices: at each
+ * position of a window the weight meets as many elements of the input as there are windows, those
+ * of the gradient:
  *
  *   dweight[o, c, k] = sum over n, q of grad[n, o, q] * x[n, c, q * stride + k * dilation - pad]
  *
@@ -150,8 +151,9 @@ static Node *merged(Build *b, Node *x, uint32_t first, uint32_t count) {
   return build_view(b, x, rank, shape);
 }
 
-/* One channel meets one channel: sums of products, which a matrix would have rows of one for.
- * Channels come last, as in memory: programs of a GPU read those next to each other at once. */
+/* Each channel meets one channel: sums of products, for which a matrix would have rows of one
+ * element. Channels come last, as in memory: programs of a GPU read those next to each other at
+ * once. */
 static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Dim shape[GRAPH_RANK_MAX]; /* of `other`, with axes for the window */
   uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
@@ -168,7 +170,7 @@ static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *oth
   return build_sum(b, build_mul(b, other, build_widen(b, x)), (2u << c->n) - 1, false);
 }
 
-/* Of one channel a group: [c, 1, window]. */
+/* The gradient for one channel a group: [c, 1, window]. */
 static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Node *y = channel_sums(b, c, slid, other); /* [window, c] */
   uint32_t axes[GRAPH_RANK_MAX];

@@ -5,7 +5,7 @@
 
 /* ---- activations ---- */
 
-/* Of the operand, and of the weight at each element. */
+/* Gradients of the operand, and of the weight at each element. */
 Node *decompose_prelu_backward(Build *b) {
   Node *grad = build_wide_input(b, "grad_output"), *x = build_wide_input(b, "self");
   Node *weight = build_wide_input(b, "weight");

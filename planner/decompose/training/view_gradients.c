@@ -113,7 +113,8 @@ static Node *power_of(Build *b, Node *x, double exponent) {
   return build_with(b, OP_aten_pow_Tensor_Scalar, x, arg_float(exponent));
 }
 
-/* Of |gap| in the norm of order p by gap, but for the sum over all: a gap of nothing has none. */
+/* The derivative of |gap| in the norm of order p by gap, except for the sum over all: a gap of 0
+ * has none. */
 static Node *norm_slope(Build *b, Node *gap, Node *dist, double p) {
   Node *size = build_op1(b, OP_aten_abs_default, gap),
        *zero = build_full(b, 0, NULL, build_int(b, 0), gap->type.dtype);

@@ -4,7 +4,7 @@
 
 /* ---- non-maximum suppression ---- */
 
-/* As many boxes as remain. */
+/* The result has as many boxes as remain. */
 Node *decompose_nms(Build *b) {
   Node *boxes = build_input(b, "dets"), *scores = build_input(b, "scores");
   Dim n = scores->type.shape[0], size = b->in.n->type.shape[0], one = build_const(b, 1);
