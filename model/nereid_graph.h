@@ -40,8 +40,8 @@ typedef struct nereid_session nereid_session;
 
 /* ---- models ---- */
 
-/* How many tensors an input of an ONNX model has that is a sequence, or optional.  A sequence
- * `x` of 3 is three inputs, x_0, x_1 and x_2.  Of an optional tensor it is 1, or NEREID_ABSENT. */
+/* How many tensors an input of an ONNX model has that is a sequence, or optional.  A sequence `x`
+ * of 3 is three inputs, x_0, x_1 and x_2.  It is 1 for an optional tensor, or NEREID_ABSENT. */
 enum { NEREID_ABSENT = -1 };
 typedef struct {
   const char *input;
@@ -68,8 +68,8 @@ typedef struct {
   const nereid_tensor *inputs;
   int ninputs;
   const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that position */
-  /* Of sequences whose tensors `input_names` does not name, and of optional inputs that are
-   * absent.  As all names, they must outlive the graph. */
+  /* Items of sequences whose tensors `input_names` does not name, and of optional inputs that are
+   * absent.  They must outlive the graph, as all names must. */
   const nereid_graph_items *items;
   int nitems;
 } nereid_graph_source;
@@ -207,7 +207,8 @@ NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
 NEREID_API int nereid_executable_noutputs(const nereid_executable *e);
 /* How many values the model returns, with those that are None. */
 NEREID_API int nereid_executable_nplaces(const nereid_executable *e);
-/* In the model's order.  An input that a plan does not use has name NULL and may be anything. */
+/* Values are in the model's order.  An input that a plan does not use has name NULL and may be
+ * anything. */
 NEREID_API int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i);
 NEREID_API int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e,
                                         int i);
@@ -226,8 +227,8 @@ NEREID_API int nereid_executable_input_follows(nereid_executable *e, const nerei
 /* ---- running ---- */
 
 /* Checks the inputs as a run would, their data included, and compiles nothing.  Fills `outputs` as
- * nereid_executable_prepare() does.  With `defer_compile`, wrong inputs are told before any kernel
- * is compiled. */
+ * nereid_executable_prepare() does.  If `defer_compile` is set, wrong inputs are reported before
+ * any kernel is compiled. */
 NEREID_API int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs,
                                        int ninputs, nereid_tensor *outputs, int noutputs);
 
@@ -278,7 +279,7 @@ NEREID_API int nereid_executable_explain(char **text, size_t *size, nereid_execu
                                          const nereid_tensor *inputs, int ninputs,
                                          nereid_tensor *outputs, int noutputs, nereid_stream *s);
 
-/* The same runs, and compiling before them, in Chrome's trace format (JSON), which
+/* Writes the same runs, and the compilation before them, in Chrome's trace format (JSON), which
  * chrome://tracing and Perfetto show. */
 NEREID_API int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
                                        const nereid_tensor *inputs, int ninputs,
@@ -306,7 +307,8 @@ NEREID_API int nereid_executable_get_info(nereid_executable_info *out, const ner
 NEREID_API int nereid_session_new(nereid_session **out, nereid_executable *e);
 NEREID_API void nereid_session_free(nereid_session *s);
 
-/* As nereid_executable_prepare(); the shapes are valid until the session runs with others. */
+/* Prepares a session as nereid_executable_prepare() does; the shapes are valid until the session
+ * runs with others. */
 NEREID_API int nereid_session_prepare(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                                       nereid_tensor *outputs, int noutputs);
 
@@ -339,18 +341,18 @@ typedef struct {
   nereid_stream *stream;
   void *native_stream; /* a CUstream, where `stream` is NULL; NULL: the device's default one */
   /* Memory of the device for temporaries, at a multiple of 256 bytes, which the caller takes back
-   * when the stream has gone past the run.  With fewer bytes than nereid_executable_info.pool, and
-   * for the interpreters, the session's own memory is used. */
+   * when the stream has gone past the run.  If it has fewer bytes than nereid_executable_info.pool,
+   * and for the interpreters, the session's own memory is used. */
   void *workspace;
   int64_t workspace_size;
 } nereid_session_options;
 
-/* As nereid_executable_run(), but an output whose data is NULL is in memory of the session until
- * its next run.  `o` may be NULL.
+/* Runs as nereid_executable_run() does, but an output whose data is NULL is in memory of the
+ * session until its next run.  `o` may be NULL.
  *
- * In a stream that is captured (nereid_device_is_capturing()) the graph has the session's memory:
- * it must run nothing else, and live as long as the graph.  Tensors have to be in the device's
- * memory; numbers are those of the capture.  A model whose data decides sizes is refused. */
+ * If the stream is captured (nereid_device_is_capturing()), the graph has the session's memory: it
+ * must run nothing else, and live as long as the graph.  Tensors have to be in the device's memory;
+ * numbers are those of the capture.  A model whose data decides sizes is refused. */
 NEREID_API int nereid_session_run(nereid_session *s, const nereid_tensor *inputs, int ninputs,
                                   nereid_tensor *outputs, int noutputs,
                                   const nereid_session_options *o);

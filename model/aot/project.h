@@ -38,7 +38,7 @@ int project_new(Project **out, Plan *p, const Weights *weights, const ProjectOpt
 /* Compiles the plan's kernels, in the tiles that its steps have now, and writes the project; the
  * folder appears when it is complete. */
 int project_write(Project *p);
-/* Also for NULL. */
+/* The project may be NULL. */
 void project_free(Project *p);
 
 #endif

@@ -231,7 +231,7 @@ static int write_gpu(Project *p) {
 
 /* ---- CPUs ---- */
 
-/* Of one file; the files are compiled side by side. */
+/* Kernels of one file; the files are compiled in parallel. */
 enum { KERNELS_A_FILE = 16 };
 
 /* Warnings on purpose: parameters and lanes that not every kernel needs, and uninitialized values

@@ -43,7 +43,7 @@ static size_t word_length(const char *s) {
   return n;
 }
 
-/* In prose `model` is a word, in code it is a type. */
+/* `model` is a word in prose, and a type in code. */
 static void put_word(Renaming *r, const char *word, size_t n, bool code) {
   if (n == 5 && code && !memcmp(word, "model", n)) {
     text_printf(&r->out, "%s_model", r->name);

@@ -366,7 +366,7 @@ static void put_bind(Project *p, Text *out) {
   text_puts(out, "    default: return -1;\n  }\n}\n\n");
 }
 
-/* Of a function from sizes to `result`; `used` are the expressions in it. */
+/* Prints the body of a function from sizes to `result`; `used` are the expressions in it. */
 static void put_body(Project *p, Text *out, const Text *body, const char *result, const Dim *used,
                      size_t n) {
   if (!body->len) text_printf(out, "  (void)%s;\n", result);

@@ -109,7 +109,7 @@ static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
       number != NULL, 0};
 }
 
-/* As the file declares them. */
+/* The value as the file declares it. */
 static nereid_graph_value declared_value(const OnnxOutput *o, int place) {
   return (nereid_graph_value){
       o->name, o->type, dtype_name(o->dtype), array_dl_dtype(o->dtype), o->rank, 0, place};

@@ -97,7 +97,7 @@ bool api_needs_sized(const nereid_executable *e, const Execution *x, int code);
 /* Makes e->sized, for a model that is still as it was read but for its options. */
 int sized_new(nereid_executable *e, const nereid_graph_options *o);
 void sized_free(SizedPlans *s);
-/* As nereid_executable_set_static, of all that there are and will be. */
+/* nereid_executable_set_static for all present and later plans. */
 void sized_set_static(SizedPlans *s, int i);
 nereid_executable *sized_executable(const SizedPlan *p);
 /* Uses a plan as a run would.  *refused: it is not for these inputs (execution_refused). */
@@ -107,8 +107,8 @@ int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, 
 /* A plan that is held is not freed. */
 void sized_hold(SizedPlans *s, SizedPlan *p, bool held);
 
-/* As nereid_executable_bytes(), with the code of kernels as the cache has it, from before the
- * driver or the C compiler.  NULL in *out: the cache lacks one of them. */
+/* nereid_executable_bytes() with the code of kernels as the cache has it, before the driver or the
+ * C compiler.  NULL in *out: the cache lacks one of them. */
 int api_bytes_of_stored(char **out, size_t *size, nereid_executable *e);
 
 /* Where the cache has the executable of a graph. */

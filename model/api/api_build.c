@@ -36,7 +36,7 @@ static nereid_device *find_here(const char *target) {
   return NULL;
 }
 
-/* By what records know, and if it is asked for by measuring on the GPU that is here. */
+/* Chooses tiles by records, and on request by measuring on the GPU of this machine. */
 static int choose_tiles(Plan *p, const char *target, bool measure, const nereid_graph_options *o,
                         const nereid_build_options *b) {
   TuneProgress progress = {o->on_progress, o->context};

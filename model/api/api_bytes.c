@@ -58,7 +58,7 @@ static uint64_t sample_of(const uint8_t *bytes, size_t size) {
 
 /* ---- the device that code is for ---- */
 
-/* Of a CPU, since the C compiler is told to use all that it has. */
+/* The processor of device cpu, since the C compiler uses all of its features. */
 static const char *processor_of(Arena *a, const nereid_device *d) {
   if (d->ops != &device_cpu) return "";
   const Cpu *cpu = d->state;

@@ -12,7 +12,7 @@
 
 enum { SIZE_MOST = 1024 }; /* of sizes that the model leaves open, as for kernels */
 
-/* One of the two ways. */
+/* A candidate: the model with libraries, or without. */
 typedef struct {
   Model *model;
   Executable *executable;

@@ -193,7 +193,7 @@ static int use_plan(SizedPlans *s, SizedPlan *p, SizedUse *use, void *context, b
   return code;
 }
 
-/* Those that are there: where one is for other values, the next may be for these. */
+/* Tries the existing plans: where one is for other values, the next may be for these. */
 static int use_known(SizedPlans *s, const int64_t *sizes, size_t n, SizedUse *use, void *context,
                      bool *refused, bool *valued) {
   int code = 0;

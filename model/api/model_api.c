@@ -47,7 +47,7 @@ typedef struct {
   const Model *of; /* which has the file open; NULL: it is opened */
 } Reading;
 
-/* By its name too, for one that was cut off in its first bytes. */
+/* The file's name decides too, for an archive whose first bytes were cut off. */
 static bool is_archive(const char *path, const char *start, size_t len) {
   size_t n = strlen(path);
   bool named = n > 4 && !strcmp(path + n - 4, ".pt2") && !access(path, F_OK);

@@ -27,7 +27,7 @@ typedef struct {
 
 /* Codes and messages are those of nereid.h. */
 int model_read(Model **out, const nereid_graph_source *source);
-/* The same model of ONNX's as `of`, which must outlive it, for the sizes that the source's inputs
+/* Reads the ONNX model of `of` again, which must outlive it, for the sizes that the source's inputs
  * have. */
 int model_read_sized(Model **out, const nereid_graph_source *source, const Model *of);
 /* A model of ONNX's that was refused, as sizes or values of inputs are open: its inputs alone.
@@ -35,7 +35,7 @@ int model_read_sized(Model **out, const nereid_graph_source *source, const Model
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code);
 /* Can it be that for sizes and values of a run the plan is another? */
 bool model_is_open(const Model *m);
-/* Also for NULL. */
+/* The model may be NULL. */
 void model_free(Model *m);
 /* Runs passes, comma-separated, on the graph. */
 int model_run_passes(Model *m, const char *passes);

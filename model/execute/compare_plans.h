@@ -10,9 +10,9 @@ typedef struct {
   const double *us; /* of each step, but for those that run once */
 } TimedPlan;
 
-/* Of step i of `with`, a call: the sums over all steps, in either plan, that share nodes with it,
- * with each other, or with the steps between; steps that share none belong to those that read what
- * they write.  So the time of a bias that is a kernel of its own counts for the library. */
+/* Compares step i of `with`, a call: the sums over all steps, in either plan, that share nodes with
+ * it, with each other, or with the steps between; steps that share none belong to those that read
+ * what they write.  So the time of a bias that is a kernel of its own counts for the library. */
 typedef struct {
   double kernels, library;
 } ComparedTimes;

@@ -13,7 +13,7 @@ static void choose_replay(Executable *e, const ExecuteOptions *o) {
   else if (o->replay == REPLAY_ALWAYS && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
 }
 
-/* Those that do not depend on sizes. */
+/* Compiles the kernels that do not depend on sizes. */
 static int compile_kernels(Executable *e) {
   PlanKernel *found;
   int code = 0;

@@ -377,7 +377,7 @@ static void note_written_buffers(Execution *e) {
   }
 }
 
-/* By a kernel: neither the caller nor a file has it. */
+/* Does a kernel make it, and neither the caller nor a file? */
 static bool is_made(const BufferState *b) {
   return b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT &&
          b->plan->kind != BUFFER_RECORDS;
@@ -661,7 +661,7 @@ static int check_data(const Run *r) {
   return code;
 }
 
-/* In a stream that is captured nothing is read on the host. */
+/* Nothing is read on the host in a stream that is captured. */
 static int check_capture(const Run *r) {
   const Plan *p = r->e->plan;
   if (p->nreads)

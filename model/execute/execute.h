@@ -62,7 +62,7 @@ void executable_forget_images(Executable *e);
 Execution *executable_main(const Executable *e);
 /* Another one. */
 int execution_new(Execution **out, Executable *of);
-/* Also for NULL. */
+/* The execution may be NULL. */
 void execution_free(Execution *e);
 
 /* ---- inputs and outputs ---- */
@@ -90,8 +90,8 @@ bool execution_refused(const Execution *e);
 /* Makes all ready for inputs of these shapes (their data is not looked at, but for values on the
  * host for which alone the plan is). */
 int execution_prepare(Execution *e, const nereid_tensor *inputs, int n);
-/* Of an output, after execution_check or execution_prepare: dtype and shape, which is valid until
- * the next one; its data is NULL. */
+/* Describes an output, after execution_check or execution_prepare: dtype and shape, which is valid
+ * until the next one; its data is NULL. */
 void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out);
 
 /* May a run write to input i?  Known after execution_prepare. */
@@ -129,7 +129,7 @@ int execution_run(Execution *e, const ExecutionCall *c);
 int execution_explain(Execution *e, const ExecutionCall *c, const char *mode, Text *out);
 int execution_trace(Execution *e, const ExecutionCall *c, Text *out);
 
-/* The same runs: the middle one of each step's times, of those that are no `once`, in us. */
+/* Times the same runs: the median of each step's times in us, without the steps `once`. */
 int execution_step_times(Execution *e, const ExecutionCall *c, double *us, int *runs);
 
 /* ---- what it takes ---- */
@@ -143,7 +143,7 @@ typedef struct {
   uint32_t kernels, launches;
 } ExecutionStatistics;
 
-/* Of the last execution_prepare. */
+/* The statistics of the last execution_prepare. */
 ExecutionStatistics execution_statistics(const Execution *e);
 
 #endif

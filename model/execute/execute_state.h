@@ -114,8 +114,8 @@ struct Execution {
 
 /* Shapes and bytes of all buffers, for the sizes that are bound. */
 int execute_measure(Execution *e);
-/* The same, and more memory for those that have grown since then: sizes that are read
- * may be taken off others. */
+/* Measures again, and allocates more memory for buffers that have grown: sizes that are read may be
+ * subtracted from others. */
 int execute_measure_again(Execution *e);
 
 /* The weights that the plan names, of the right types. */
@@ -135,7 +135,7 @@ void execute_free_memory(Execution *e);
 /* Reports the first index that runs since the last report found out of range.  What they started
  * has ended. */
 int execute_check_records(Execution *e);
-/* The same of the executions of this executable that graphs of the caller's run. */
+/* Checks the executions of this executable that the caller's graphs run. */
 int execute_check_captured(Execution *e);
 /* The run is captured: others look at its records from now on. */
 void execute_note_captured(Execution *e);

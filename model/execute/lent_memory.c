@@ -134,7 +134,7 @@ void execute_lend_end_step(Execution *e, uint32_t i) {
   }
 }
 
-/* Also after a failure. */
+/* It is called after a failure too. */
 void execute_lend_finish(Execution *e) {
   for (uint32_t i = 0; i < e->plan->nbuffers; i++) give_back(e, &e->buffers[i]);
   e->outputs = NULL;

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct LibraryRecords LibraryRecords;
 
-/* In the arena, for a device; the database is opened by the first question. */
+/* The records for a device, in the arena; the first query opens the database. */
 LibraryRecords *library_records_new(Arena *a, nereid_device *d);
 void library_records_close(LibraryRecords *r); /* also for NULL */
 

@@ -51,7 +51,7 @@ static int find_recording(Recordings *r, const int64_t *sizes, Recording **out) 
 /* ---- when ---- */
 
 /* A recording of 100 to 400 launches takes the host of an H100 one to three milliseconds to make: a
- * run that comes a third time is likely to come more often.  Of a single launch there is none to
+ * run that comes a third time is likely to come more often.  A single launch leaves nothing to
  * save. */
 enum { RUNS_BEFORE = 2, LEAST_ITEMS = 2 };
 

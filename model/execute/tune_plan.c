@@ -43,7 +43,7 @@ static int find_sizes(Making *m) {
 
 /* ---- arguments ---- */
 
-/* Of each buffer other numbers: a kernel that takes one for another shall not look right. */
+/* Each buffer has other numbers: a kernel that confuses two must not look right. */
 static const char *buffer_text(const Making *m, uint32_t i) {
   const PlanBuffer *b = argument_buffer(m, &m->step->args[i]);
   bool drawn = dtype_is_float(b->dtype);
@@ -257,7 +257,7 @@ static int signature(Tuner *t, const PlanStep *s, Name *out) {
 
 /* ---- problems ---- */
 
-/* Of tensors without elements nothing is launched. */
+/* Nothing is launched for tensors without elements. */
 static bool is_launched(const SearchProblem *p) {
   const uint32_t *grid = p->candidates[0].grid;
   return grid[0] && grid[1] && grid[2];
@@ -348,7 +348,7 @@ static int find_best(Tuner *t) {
 
 /* ---- doubts ---- */
 
-/* Of one kernel the whole story; of several a line, and the stories in the log. */
+/* Tells the whole story of one kernel; of several a line, and the stories in the log. */
 static void tell_doubts(const Tuner *t) {
   static const char REMEDY[] = "--mode max-autotune";
   const char *first = NULL, *kernel = NULL;

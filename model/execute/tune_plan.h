@@ -18,7 +18,7 @@ typedef struct {
 /* Sizes that the plan leaves open are large ones of their ranges.  Does nothing on devices other
  * than GPUs.  Where nothing can be measured, a note says so, and the first choices stay. */
 int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress);
-/* The same for a GPU that need not be here, by records alone: those of one device of the target. */
+/* Tunes for a GPU that need not be present, by records alone: those of one device of the target. */
 int tune_plan_recorded(Plan *p, const char *target, nereid_message_fn note, void *context);
 
 #endif

@@ -9,8 +9,9 @@
 void dump_import(Stages *s, const Graph *g);
 /* The plan, its fusion and its kernel file; the graph drawn with its kernels. */
 void dump_plan(Stages *s, const Plan *p);
-/* Kernels were compiled since `begin`.  Of each that is new since the last call, its stages up to
- * the code that the device runs: "12_k0_add.tile", "13_k0_add.nest", ...  `s` may be NULL. */
+/* Kernels were compiled since `begin`.  Each one that is new since the last call is dumped in its
+ * stages up to the code that the device runs: "12_k0_add.tile", "13_k0_add.nest", ...  `s` may be
+ * NULL. */
 int dump_kernels(Stages *s, PlanKernels *k, double begin);
 
 #endif

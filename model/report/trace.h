@@ -7,7 +7,7 @@
 #include "planner/compile/plan_kernels.h"
 #include "planner/compile/stages.h"
 
-/* One run: when its first step began, and how long each step took, one after the other. */
+/* A run: when its first step began, and how long each step took, one after the other. */
 typedef struct {
   double begin;     /* stages_now() */
   const double *us; /* of all steps and the updates; steps that run once count nothing */
