@@ -62,7 +62,7 @@ void ptx_warp(Ptx *p, const NestStmt *s) {
 
 /* ---- shuffles ---- */
 
-/* Shuffles a word of 32 bits; d may not be x.  In mode up, lanes without a source keep their own
+/* Shuffles a word of 32 bits; d may not be x.  Mode up: lanes without a source keep their own
  * value. */
 static void shuffle_word(Ptx *p, const char *mode, Operand d, Operand x, Operand by) {
   static const struct {

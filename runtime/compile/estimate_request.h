@@ -20,7 +20,7 @@ typedef struct {
 void estimate_peaks(DevicePeaks *out, const char *target);
 /* Compiles to level thread and estimates.  Keeps nothing, and may run in many threads at once. */
 int estimate_launch(Estimate *out, const EstimateLaunch *l);
-/* Also returns the launch statistics on which the estimate is based (`stats` may be NULL). */
+/* Returns the launch statistics of the estimate too (`stats` may be NULL). */
 int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l);
 /* The order in which to try candidates: the fastest first, then fast ones that differ from those
  * before them, since an error of the cost model is common to similar candidates.  Candidates

@@ -370,7 +370,7 @@ API int cuModuleGetFunction(void **out, void *m, const char *name) {
   return strstr(m, name) ? 0 : 500;
 }
 
-/* With few registers, 64 bytes are kept elsewhere. */
+/* A kernel with few registers keeps 64 bytes in local memory. */
 static int local_bytes(const char *f) {
   const char *most = strstr(f, ".maxnreg ");
   if (strstr(f, ".minnctapersm 1")) return setting("still", 0);

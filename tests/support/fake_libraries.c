@@ -68,7 +68,8 @@ static void *driver_function(const char *name) {
   return driver ? dlsym(driver, name) : NULL;
 }
 
-/* Of calls that allocate: handles, and the first start of an algorithm, whose code is loaded. */
+/* Checks calls that allocate: handles, and the first start of an algorithm, whose code is
+ * loaded. */
 static int cannot_allocate(void) {
   int (*allocate)(uint64_t *, size_t), (*release)(uint64_t), code;
   uint64_t memory;

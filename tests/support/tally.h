@@ -12,7 +12,7 @@ static inline void check(bool ok, const char *what) {
   else failed++, printf("FAIL %s\n", what);
 }
 
-/* The same, with what was found instead. */
+/* Checks, and prints what was found instead. */
 static inline void check_got(bool ok, const char *what, const char *got) {
   if (ok) passed++;
   else failed++, printf("FAIL %s: %s\n", what, got);
