@@ -97,7 +97,8 @@ def watch(side: str, clock: Clock) -> None:
 
 def watch_ours(clock: Clock) -> None:
     from nereid import torch_backend
-    from nereid.torch_backend import program, segment, stored
+    from nereid.torch_backend import program, segment
+    from nereid.torch_backend.cache import stored
 
     class Graph:
         """The extension's, whose methods' times are counted."""

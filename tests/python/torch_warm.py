@@ -69,7 +69,7 @@ def check_masks(model, compiled, x):
 def prepare(how):
     """What a process does before it compiles."""
     from torch._inductor import codecache
-    from nereid.torch_backend import cache_keys
+    from nereid.torch_backend.cache import cache_keys
 
     if how == "inductor":  # with its backends in PyTorch's tables
         codecache.init_backend_registration()

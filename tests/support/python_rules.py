@@ -1,5 +1,5 @@
-"""Rules of Python: names defined twice, names and imports that nothing uses, and imports within
-functions without a reason.
+"""Rules of Python: names defined twice, names and imports that nothing uses, imports of modules
+that are not there, and imports within functions without a reason.
 
 Packages of LATE need no reason but that the module doesn't import them anyway; another import has
 a comment above it or after it.  Kernels are not checked: the compiler reads them.
@@ -8,6 +8,8 @@ import ast, pathlib, re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python"
+# Names of modules that the build makes begin so.
+MADE = ("nereid._nereid", "nereid._version", "nereid.language")
 # `import nereid` costs little: its modules and what is slow to import come when they are needed.
 # Others are optional.
 LATE = set("""nereid triton torch numpy pandas matplotlib concurrent copy csv ctypes difflib glob
@@ -75,6 +77,14 @@ def imported(node):
     return [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
 
 
+def is_missing(module):
+    """Is it a module of the package that is not there?  MADE is taken for granted."""
+    if not module.startswith("nereid.") or module.startswith(MADE):
+        return False
+    path = PACKAGE / module.replace(".", "/")
+    return not path.is_dir() and not any(path.with_suffix(s).exists() for s in (".py", ".pyi"))
+
+
 def has_reason(node, tree):
     """Is the reason one that needs no words?  What the module imports anyway has none."""
     module = imported(node)[0]
@@ -96,6 +106,10 @@ def findings(path):
                     if "#" not in lines[node.lineno - 1]:
                         yield node.lineno, f"nothing uses the import {name}"
     for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for module in imported(node)[:1]:
+                if is_missing(module):
+                    yield node.lineno, f"there is no module {module}"
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             yield from ((line, f"{name} is defined twice") for line, name in twice(node.body))
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

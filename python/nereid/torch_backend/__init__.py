@@ -71,7 +71,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     if recorder is not None:
         recorder.programs.append(program)
     if stores:
-        from nereid.torch_backend.stored import StoredProgram
+        from nereid.torch_backend.cache.stored import StoredProgram
 
         return StoredProgram(program)
     call = program.call
@@ -121,7 +121,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 
-    from nereid.torch_backend.stored import StoredProgram, cache_of, may_store
+    from nereid.torch_backend.cache.stored import StoredProgram, cache_of, may_store
 
     made: list = []
 

@@ -20,7 +20,7 @@ from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
 from nereid.torch_backend import flags
-from nereid.torch_backend.cache_keys import without_inductor
+from nereid.torch_backend.cache.cache_keys import without_inductor
 from nereid.torch_backend.log import log
 from nereid.torch_backend.segment import Compiled, ranges_of, symbols_of
 from nereid.torch_backend.settings import Settings
@@ -55,7 +55,7 @@ def _ranges(inputs) -> list:
 def _sources() -> str:
     """Differs with any change of the backend's text."""
     found = hashlib.sha256()
-    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
+    for path in sorted(pathlib.Path(__file__).parents[1].rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()
 

@@ -1,0 +1,1 @@
+"""Programs in PyTorch's cache of AOTAutograd."""
