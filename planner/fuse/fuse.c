@@ -13,7 +13,7 @@ static FusionLoop *find_loop(Fusion *f, const Node *end) {
   return &f->loops.data[i];
 }
 
-/* Of the loops that began after this one, all have ended. */
+/* All loops that began after this one have ended. */
 static void end_loop(Fusion *f, const Node *end, uint32_t number) {
   FusionLoop *loop = find_loop(f, end);
   loop->past = number;

@@ -196,7 +196,7 @@ static Group *group_new(Fusion *f, Node *n) {
   return g;
 }
 
-/* One of the latest groups that write to the same memory, and may n. */
+/* Finds one of the latest groups that write to the same memory, and may contain n. */
 static Group *writer_for(const Fuser *s, Node *n, const Group *after) {
   const Writers *w = &s->writers[n->args[0].node->id];
   for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++) {
