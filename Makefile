@@ -366,6 +366,7 @@ golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune
 	@$(TEST_ENV) $(need_python) tests/cli/tune_report.py --update
 
 docs: all
+	@$(need_python) tests/support/decisions.py --update
 	@$(need_python) tests/project/docs.py --update
 	@$(TEST_ENV) $(need_python) tests/project/pages.py --update
 	@$(need_python) tests/project/pictures.py --update

@@ -32,7 +32,7 @@ def names(page):
 def main():
     passed, failures = 0, []
     pages = [*sorted(ROOT.glob("*.md")), ROOT / "tests/README.md",
-             *sorted((ROOT / "docs").glob("*.md"))]
+             *sorted((ROOT / "docs").rglob("*.md"))]
     for page in pages:
         for name, found in names(page):
             passed += found
