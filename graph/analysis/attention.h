@@ -4,9 +4,10 @@
  *                                                 value [B, H, S, E]
  *
  * The result is [B, T, H, E]: heads come after rows, the order in which nearly every user reads
- * them, so that no transpose follows; with `heads_first` it is [B, H, T, E], and gradients alike.  `mask` broadcasts to [B, H, T, S]; a mask of booleans
- * selects the keys of a row, a mask of floats is added to the scores.  `low` and `high` select a
- * band of keys at less cost: row t attends to the keys t + low to t + high.  A row without keys is
+ * them, so that no transpose follows; with `heads_first` it is [B, H, T, E], and gradients alike.
+ * `mask` broadcasts to [B, H, T, S]; a mask of booleans selects the keys of a row, a mask of floats
+ * is added to the scores.  `low` and `high` select a band of keys at less cost: row t attends to
+ * the keys t + low to t + high.  A row without keys is
  * 0.
  *
  * If `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
