@@ -28,12 +28,13 @@ class Arg(ctypes.Structure):
 
 class Request(ctypes.Structure):
     _fields_ = [("source", Source), ("kernel", c_char_p), ("args", POINTER(Arg)), ("nargs", c_int),
-                ("target", c_char_p), ("num_warps", c_int), ("num_stages", c_int),
-                ("num_ctas", c_int), ("maxnreg", c_int), ("no_fp_fusion", c_int), ("alias", c_int),
-                ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
-                ("on_pass", c_void_p), ("on_message", c_void_p), ("context", c_void_p),
-                ("language", c_char_p), ("debug", c_int), ("allow_overflow", c_int),
-                ("denormals", c_int), ("dot_precision", c_char_p)]
+                ("target", c_char_p), ("symbol", c_char_p), ("run_passes", c_char_p),
+                ("dump_after", c_char_p), ("on_pass", c_void_p), ("on_message", c_void_p),
+                ("context", c_void_p), ("language", c_char_p), ("num_warps", c_int),
+                ("num_stages", c_int), ("num_ctas", c_int), ("maxnreg", c_int),
+                ("no_fp_fusion", c_int), ("debug", c_int), ("allow_overflow", c_int),
+                ("denormals", c_int), ("pdl", c_int), ("dot_precision", c_char_p),
+                ("alias", c_int)]
 
 
 class Extent(ctypes.Structure):

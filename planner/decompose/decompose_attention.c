@@ -534,8 +534,8 @@ static void gradients_of_keys(Build *b, Operands x, const Backward *y) {
   Node *of_key = build_op1(b, OP_nereid_attention_grad_key_default, of_value);
   DType t = key->type.dtype;
   if (!x.heads_first) of_key = build_transpose(b, of_key, 1, 2);
-  if (!x.heads_first) of_value = build_transpose(b, of_value, 1, 2);
   b->items[1] = build_to(b, sum_heads(b, of_key, key), t);
+  if (!x.heads_first) of_value = build_transpose(b, of_value, 1, 2);
   b->items[2] = build_to(b, sum_heads(b, of_value, key), t);
 }
 

@@ -67,7 +67,7 @@ static Node *pad_axis(Build *b, Node *n, uint32_t axis) {
 
 /* Values that the graph returns are not padded. */
 static void pad_rows(Graph *g, Node *source) {
-  Build b = build_at(g, source->next);
+  Build b = build_at(g, source->kind == NODE_INPUT ? graph_after_inputs(g) : source->next);
   uint32_t axis = rank_of(source) - 1;
   Node *padded = pad_axis(&b, source, axis);
   Node *first = build_slice(&b, padded, axis, build_const(&b, 0), last_size(source), 1);

@@ -15,6 +15,7 @@ from nereid.compiler import CompiledKernel as CompiledKernel
 from nereid.compiler.source import compile as compile
 from nereid.drop_in import install_as_triton as install_as_triton
 from nereid.errors import CompilationError as CompilationError
+from nereid.errors import DataError as DataError
 from nereid.errors import IndexOutOfRange as IndexOutOfRange
 from nereid.errors import InternalError as InternalError
 from nereid.errors import InterpreterError as InterpreterError

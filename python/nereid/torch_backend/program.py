@@ -564,8 +564,8 @@ class _Writer:
         claims = [f"{symbol} == {known}"] if known.is_number else []
         limits = self.program.shape_env.var_to_range.get(symbol)
         if not claims and limits is not None:
-            claims += [f"{symbol} >= {limits.lower}"] if limits.lower.is_finite else []
-            claims += [f"{symbol} <= {limits.upper}"] if limits.upper.is_finite else []
+            claims += [f"{symbol} >= {limits.lower}"] if limits.lower.is_Integer else []
+            claims += [f"{symbol} <= {limits.upper}"] if limits.upper.is_Integer else []
         for claim in claims:
             self._line(f"if not {claim}:")
             self._line(f"    raise RuntimeError({f'sizes contradict {claim}'!r})")

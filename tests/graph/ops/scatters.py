@@ -209,7 +209,7 @@ CASES += [
     ("masked_scatter.default(cube, wide_row, enough)", masked),
     ("masked_scatter.default(cube, deep, slices)", masked),
     ("masked_scatter.default(one, full, enough)", masked),
-    ("masked_scatter_.default(cube, wide_row, enough)", masked),
+    ("clone.default(cube); masked_scatter_.default($0, wide_row, enough)", masked),
 ]
 # An index without elements may have any dtype and rank.
 for nothing in "none", "none_f":
