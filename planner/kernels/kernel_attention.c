@@ -423,13 +423,19 @@ static const char *print_epilogue(AttentionWriter *w) {
 
 /* ---- the kernel ---- */
 
+/* A block of a table is walked whole, also where it begins within the keys and ends after them. */
+static int64_t walked_at_once(const Attention *x, const AttentionShape *shape) {
+  if (!x->block_rows) return shape->bn;
+  return x->kind == ATTENTION_GRAD_VALUE ? x->block_rows : x->block_keys;
+}
+
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   AttentionWriter w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0])};
   w.shape = shape;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.walked = kernel_index(k, w.x.walked, NULL);
   w.added = w.x.scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
-  w.ragged = attention_within(k, "n", w.x.walked, shape->bn) != NULL;
+  w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL;
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
   w.may_see_nothing = w.x.mask || w.x.scores || w.x.block_rows || w.x.splits > 1 || !some;
   bind_axes(&w);
