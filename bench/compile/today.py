@@ -107,31 +107,49 @@ def off(got, want):
                for a, b in zip(got, want))
 
 
+def first_calls(attend, inputs, leaves, grad, side):
+    """The call, its results and gradients, and the seconds of its first call."""
+    import torch
+
+    call = torch.compile(attend, backend=side)
+    begin = time.perf_counter()
+    with torch.no_grad():
+        results = [call(*inputs)]
+    torch.cuda.synchronize()
+    first = time.perf_counter() - begin
+    if grad is not None:
+        results += torch.autograd.grad(call(*leaves), leaves, grad)
+    return call, results, first
+
+
 def measure(name, sides):
     import torch
 
     attend, inputs, grad = problem(CASES[name])
     leaves = [x.clone().requires_grad_() for x in inputs]
-    forward, steps, results, first = [], [], [], []
     torch._dynamo.reset()
+    found = {}
     for side in sides:
-        call = torch.compile(attend, backend=side)
-        begin = time.perf_counter()
-        with torch.no_grad():
-            results.append([call(*inputs)])
-        torch.cuda.synchronize()
-        first.append(time.perf_counter() - begin)
-        forward.append(lambda call=call: call(*inputs))
-        if grad is not None:
-            steps.append(lambda call=call: torch.autograd.grad(call(*leaves), leaves, grad))
-            results[-1] += steps[-1]()
+        try:
+            found[side] = first_calls(attend, inputs, leaves, grad, side)
+        except Exception as error:  # of whatever compiler it is
+            print(f"{name}: {side}: {str(error).splitlines()[0]}", file=sys.stderr)
+    calls = [call for call, _, _ in found.values()]
     with torch.no_grad():
-        row = [medians(forward)]
-    row += [medians(steps)] if steps else []
-    cells = [" | ".join(f"{t:.3f}" for t in times) + f" | {times[0] / times[-1]:.2f}"
-             for times in row] + ([] if steps else ["| |"])
-    print(f"| {name} | {' | '.join(cells)} | {off(results[-1], results[0]):.0e} "
-          f"| {', '.join(f'{t:.1f}' for t in first)} |", flush=True)
+        rows = [medians([lambda call=call: call(*inputs) for call in calls])]
+    if grad is not None:
+        rows.append(medians([lambda call=call: torch.autograd.grad(call(*leaves), leaves, grad)
+                             for call in calls]))
+    cells = []
+    for times in rows:
+        of = dict(zip(found, times))
+        cells += [f"{of[side]:.3f}" if side in of else "fails" for side in sides]
+        cells.append(f"{of[sides[0]] / of[sides[-1]]:.2f}" if len(of) == len(sides) else "")
+    cells += [""] * (2 * (len(sides) + 1) - len(cells))
+    results = [results for _, results, _ in found.values()]
+    cells.append(f"{off(results[-1], results[0]):.0e}")
+    cells.append(", ".join(f"{found[side][2]:.1f}" if side in found else "-" for side in sides))
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def main():

@@ -519,7 +519,8 @@ class _Writer:
                 self._line(f"{name} = view_of({name}, {numbers.tuple(value.shape)}, "
                            f"{numbers.tuple(value.stride())}, 0)")
             keeps, order = base.target in _KEEP_STRIDES, order_of(value)
-            if may_be_nothing(value) and (keeps or order is None or not is_plain(order)):
+            moved = keeps or order is None or not is_plain(order)
+            if value.device.type == "cpu" and may_be_nothing(value) and moved:
                 self._settle_nothing(base)
         self._make_views(plan)
         self._delete([node for node in dead if node in viewed])
