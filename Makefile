@@ -299,7 +299,7 @@ check: all python $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
 FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang \
   parser lower/golden lower/unit codegen/golden \
   $(addprefix runtime/unit/,alias api estimate runtime team) graph/passes graph/pt2 \
-  $(filter-out $(addprefix graph/unit/,order sessions tune),$(patsubst tests/%.c,%, \
+  $(filter-out $(addprefix graph/unit/,lifetime order sessions tune),$(patsubst tests/%.c,%, \
     $(wildcard tests/graph/unit/*.c))) \
   cli/tune_report cli/unit
 check-fast: all $(UNIT_TESTS)
