@@ -45,7 +45,7 @@ MaskParts build_mask_parts(Build *b, Node *mask) {
     parts = dim_floordiv(d, dim_sub(d, dim_add(d, n, part), dim_int(d, 1)), part);
   }
   MaskParts m = {.mask = rows_of_mask(b, mask, parts, part)};
-  /* Other nodes than what is summed up: as one they would be stored. */
+  /* Nodes of their own, not those of the sum: shared ones would be stored. */
   Node *x = build_to(b, build_where(b, m.mask, build_int(b, 1), build_int(b, 0)), t);
   if (one) {
     m.count = build_sum(b, build_to(b, m.mask, DT_I64), 3, false);

@@ -89,7 +89,7 @@ typedef struct {
 
 static double size_of(Dim d) { return dim_is_int(d) ? (double)d->value : 1024; }
 
-/* Multiplications of the product of (rows of a) x (columns of c) by what b has. */
+/* Multiplications of a product: rows of a, columns of c, and the summed axis, columns of b. */
 static double product_cost(const Node *a, const Node *c, const Node *b) {
   return size_of(size_from_end(a, 2)) * size_of(size_from_end(c, 1)) * size_of(size_from_end(b, 1));
 }

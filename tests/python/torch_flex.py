@@ -45,6 +45,14 @@ def late_rows(tables):  # others see nothing
     return lambda b, h, q, k: (q >= k) & (q >= 70)
 
 
+def nothing(tables):
+    return lambda b, h, q, k: torch.scalar_tensor(0, dtype=torch.bool, device=DEVICE)
+
+
+def everything(tables):
+    return lambda b, h, q, k: torch.full((), True, device=DEVICE)
+
+
 def by_head(tables):
     limit = tables["limit"]
     return lambda b, h, q, k: k < limit[b, h]
@@ -157,6 +165,8 @@ def check_kinds():
 
 
 def check_sizes():
+    check("a mask that hides all", nothing, alibi, rows=40, keys=40)
+    check("a mask that hides nothing", everything, alibi, rows=40, keys=40)
     check("one row", causal, alibi, rows=1, keys=90)
     check("more keys than rows", window, soft_cap, rows=60, keys=170, block=64)
     check("more rows than keys", late_rows, None, rows=170, keys=60, block=64)

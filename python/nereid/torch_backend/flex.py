@@ -23,6 +23,7 @@ _NO_BLOCKS = 1 << 30  # the block size of a mask that PyTorch makes where there 
 _INDEXING = (aten.index.Tensor, aten._unsafe_index.Tensor)
 _CASTS = (aten._to_copy.default, torch.ops.prims.convert_element_type.default)
 _SAME = (aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default)
+_ONES = (aten.new_ones.default, aten.ones.default)
 _MADE = (aten.full.default, aten.scalar_tensor.default)
 
 
@@ -159,6 +160,14 @@ def flex_reason(node, reason) -> str | None:
     return next(filter(None, (_graph_reason(*graph, reason) for graph in graphs)), None)
 
 
+def _is_true(node) -> bool:
+    """Does the mask hide nothing, whatever the score is?"""
+    if node.target in _ONES:
+        return True
+    value = {aten.full.default: 1, aten.scalar_tensor.default: 0}.get(node.target)
+    return value is not None and node.args[value] is True
+
+
 # ---- lines ----
 
 
@@ -234,11 +243,7 @@ class FlexWriter:
         return self._element(self.call.chain, [score, *at, grad, *buffers], grad)
 
     def _mask(self, operands: list[str]) -> str:
-        result = _result(self.call.mask)
-        made = result.op == "call_function" and result.target in _MADE + (
-            aten.new_ones.default, aten.ones.default)
-        value = result.args[1] if made and result.target is aten.full.default else made
-        if made and value is True or result.target in (aten.new_ones.default, aten.ones.default):
+        if _is_true(_result(self.call.mask)):
             return "None"
         return self._element(self.call.mask, operands, "")
 
