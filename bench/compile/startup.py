@@ -97,8 +97,9 @@ def watch(side: str, clock: Clock) -> None:
 
 def watch_ours(clock: Clock) -> None:
     from nereid import torch_backend
-    from nereid.torch_backend import program, segment
     from nereid.torch_backend.cache import stored
+    from nereid.torch_backend.decompositions import table
+    from nereid.torch_backend.segments import program, segment
 
     class Graph:
         """The extension's, whose methods' times are counted."""
@@ -124,7 +125,7 @@ def watch_ours(clock: Clock) -> None:
     clock.wrap(segment._nereid, "Graph", "read the text")
     clock.wrap(torch_backend, "_compile", "the rest of ours")
     clock.wrap(torch_backend, "keep_attention", "find attention")
-    clock.wrap(torch_backend, "decompositions", "import decompositions")
+    clock.wrap(table, "decompositions", "import decompositions")
     clock.wrap(stored.StoredProgram, "post_compile", "load programs")
     clock.wrap(program, "partition", "partition")
     clock.wrap(program.Program, "finish", "wait for code")

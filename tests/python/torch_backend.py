@@ -512,7 +512,7 @@ class Alive:
 
 def check_lent_memory():
     """Saved tensors are freed, and gradients made, while the backward graph runs."""
-    from nereid.torch_backend.segment import Compiled
+    from nereid.torch_backend.segments.segment import Compiled
 
     alive, original = Alive(), Compiled.__init__
 
@@ -827,7 +827,7 @@ def check_fallback_random():
 
 def check_grid_sampler():
     """What a GPU has in place of grid_sampler_2d."""
-    from nereid.torch_backend.decompositions import decompositions
+    from nereid.torch_backend.decompositions.table import decompositions
 
     aten, table = torch.ops.aten, decompositions()
     x = torch.randn(2, 3, 5, 6, requires_grad=True)
@@ -842,7 +842,7 @@ def check_grid_sampler():
 
 def check_strides_of_gpu():
     """Tensors of a GPU have other strides there; none is needed to know them."""
-    from nereid.torch_backend.decompositions import decompositions
+    from nereid.torch_backend.decompositions.table import decompositions
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     operator = torch.ops.aten.nonzero_static.default

@@ -68,7 +68,7 @@ SEGMENTS = []
 
 def count_segments():
     """Let each segment that is compiled be counted."""
-    from nereid.torch_backend import segment
+    from nereid.torch_backend.segments import segment
 
     whole = segment.Compiled.__init__
 

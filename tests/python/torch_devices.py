@@ -84,8 +84,8 @@ def traced(function, devices, symbolic=False):
     from torch.fx.experimental.symbolic_shapes import (
         DimDynamic, ShapeEnv, StatelessSymbolicContext)
 
-    from nereid.torch_backend.constants import make_constants_in_place
-    from nereid.torch_backend.decompositions import decompositions
+    from nereid.torch_backend.passes.constants import make_constants_in_place
+    from nereid.torch_backend.decompositions.table import decompositions
 
     mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
     sizes = [DimDynamic.DYNAMIC if symbolic else DimDynamic.STATIC] * 2
@@ -106,8 +106,8 @@ def traced(function, devices, symbolic=False):
 
 def steps_of(module):
     """The segments, and {operator that PyTorch runs: the reason}."""
-    from nereid.torch_backend.partition import Segment, partition
-    from nereid.torch_backend.settings import settings_of
+    from nereid.torch_backend.segments.partition import Segment, partition
+    from nereid.torch_backend.base.settings import settings_of
 
     parts = partition(module.graph, {}, settings_of(None, None))
     segments = [step for step in parts.steps if isinstance(step, Segment)]
@@ -117,7 +117,7 @@ def steps_of(module):
 def plan_of(segment):
     """The kernels of a segment, for its device."""
     from nereid import _nereid
-    from nereid.torch_backend.segment import SegmentPlan
+    from nereid.torch_backend.segments.segment import SegmentPlan
 
     plan = SegmentPlan(segment, {}, {})
     plan.choose_outputs([node for node in plan.nodes

@@ -17,9 +17,9 @@ except ImportError:
 else:
     import nereid
     from nereid import torch_backend
-    from nereid.torch_backend import segment as segments
-    from nereid.torch_backend.log import level_of
-    from nereid.torch_backend.verify import WrongResult
+    from nereid.torch_backend.segments import segment as segments
+    from nereid.torch_backend.base.log import level_of
+    from nereid.torch_backend.segments.verify import WrongResult
 
 SCRIPT = """
 import torch
@@ -326,7 +326,7 @@ def check_recompile_limit():
 
 def check_lost_compiler():
     """A process that was forked has no thread that compiles, and compiles itself."""
-    from nereid.torch_backend import program
+    from nereid.torch_backend.segments import program
 
     original = program._Work.run
     program._Work.run = lambda self: None

@@ -33,8 +33,8 @@ def modules():
     import nereid.torch_backend as package
 
     yield package
-    for info in pkgutil.iter_modules(package.__path__):
-        yield importlib.import_module(f"{package.__name__}.{info.name}")
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield importlib.import_module(info.name)
 
 
 def functions():

@@ -117,7 +117,7 @@ def check_backward_alone():
 
 def check_dropped_while_compiled():
     """A program that is dropped before its first run, while a thread compiles it."""
-    from nereid.torch_backend import program, segment
+    from nereid.torch_backend.segments import program, segment
 
     original, begun = segment.Compiled.compile, []
 

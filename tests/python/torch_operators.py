@@ -18,15 +18,15 @@ except ImportError:
 def check_forms():
     """A form in Python of an operator that the table has gives its reason; others have none."""
     from nereid import _nereid
-    from nereid.torch_backend import decompositions, registry
-    from nereid.torch_backend.text import name_of
+    from nereid.torch_backend.base.nodes import name_of
+    from nereid.torch_backend.decompositions import registry, table
 
-    decompositions.decompositions()
+    table.decompositions()
     for target in (*registry.own, *registry.drawing):
         known, name = _nereid.has_operator(name_of(target)), name_of(target)
         tally.check(known == (target in registry.beside),
                     f"{name}: {'a rule in C and one in Python' if known else 'a stale reason'}")
-    for packet in decompositions._WHOLE:
+    for packet in table._WHOLE:
         known = any(_nereid.has_operator(f"{packet._qualified_op_name.replace('::', '.')}.{name}")
                     for name in packet.overloads())
         tally.check(known, f"{packet}: neither a rule in C nor one in Python")

@@ -244,7 +244,7 @@ def known_scans():
     check_scan("two at once", lambda a, b: (b[0] + a[0], torch.maximum(a[1], b[1])),
                (vector(9, 3), vector(9)))
     from nereid.torch_backend import _programs
-    from nereid.torch_backend.regions import waits
+    from nereid.torch_backend.segments.regions import waits
 
     for combine, is_loop in ((torch.add, False), (torch.fmax, True)):
         torch._dynamo.reset()
@@ -294,7 +294,7 @@ def traced_scan(combine, xs, more=()):
 def traced_scans():
     """What torch.associative_scan refuses, and graphs have: other ranks and operators."""
     from nereid.torch_backend import _compile, _programs
-    from nereid.torch_backend.settings import settings_of
+    from nereid.torch_backend.base.settings import settings_of
 
     def each(a, b, c, d):
         return a * c, b * c + d

@@ -106,7 +106,7 @@ def programs():
 
 def check_changes():
     """A setting that changes compiles anew, one that changes back does not."""
-    from nereid.torch_backend import flags
+    from nereid.torch_backend.base import flags
 
     original, flags._has_convolution = flags._has_convolution, lambda module: True
     torch._dynamo.reset()
@@ -227,7 +227,7 @@ NEAREST = {"libraries": ("Always", "'always'"),
 def check_option_values():
     """Each option has values that mean nothing, which are errors that name it."""
     import dataclasses
-    from nereid.torch_backend.settings import Settings, settings_of
+    from nereid.torch_backend.base.settings import Settings, settings_of
 
     names = {field.name for field in dataclasses.fields(Settings)}
     tally.check(names == set(WRONG), f"options without a wrong value: {names ^ set(WRONG)}")

@@ -1,5 +1,5 @@
 """Rules of Python: names defined twice, names and imports that nothing uses, imports of modules
-that are not there, and imports within functions without a reason.
+that are not there or against the order of folders, and imports within functions without a reason.
 
 Packages of LATE need no reason but that the module doesn't import them anyway; another import has
 a comment above it or after it.  Kernels are not checked: the compiler reads them.
@@ -8,6 +8,9 @@ import ast, pathlib, re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python"
+# The folders of torch_backend, in the order in which they may import each other.  Modules beside
+# them come last.
+FOLDERS = ["base", "decompositions", "segments", "passes", "cache"]
 # Names of modules that the build makes begin so.
 MADE = ("nereid._nereid", "nereid._version", "nereid.language")
 # `import nereid` costs little: its modules and what is slow to import come when they are needed.
@@ -85,6 +88,26 @@ def is_missing(module):
     return not path.is_dir() and not any(path.with_suffix(s).exists() for s in (".py", ".pyi"))
 
 
+def place(parts):
+    """Where a module of torch_backend is in the order of FOLDERS, by the parts of its name; None:
+    it is no such module."""
+    if parts[:2] != ("nereid", "torch_backend"):
+        return None
+    return FOLDERS.index(parts[2]) if parts[2:] and parts[2] in FOLDERS else len(FOLDERS)
+
+
+def against_order(path, node):
+    """The modules that an import names and that come later than the module of the file."""
+    if not path.is_relative_to(PACKAGE):
+        return
+    own = place(path.relative_to(PACKAGE).with_suffix("").parts)
+    first, *more = imported(node)
+    for module in more if first == "nereid.torch_backend" else [first]:
+        later = place(tuple(module.split(".")))
+        if own is not None and later is not None and later > own:
+            yield module
+
+
 def has_reason(node, tree):
     """Is the reason one that needs no words?  What the module imports anyway has none."""
     module = imported(node)[0]
@@ -110,6 +133,8 @@ def findings(path):
             for module in imported(node)[:1]:
                 if is_missing(module):
                     yield node.lineno, f"there is no module {module}"
+            for module in against_order(path, node):
+                yield node.lineno, f"{module} comes after this module's folder (FOLDERS)"
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             yield from ((line, f"{name} is defined twice") for line, name in twice(node.body))
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

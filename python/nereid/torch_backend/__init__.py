@@ -17,22 +17,23 @@ from typing import Callable
 
 import torch
 
-from nereid.torch_backend import log
-from nereid.torch_backend.attention import keep_attention, repeat_masks
-from nereid.torch_backend.composites import composite_forms
-from nereid.torch_backend.constants import make_constants_in_place
+from nereid.torch_backend.base import log
+from nereid.torch_backend.base.failures import (Original, Warnings, boxed, has_eager_form,
+                                                may_be_caught)
+from nereid.torch_backend.base.flags import guard
+from nereid.torch_backend.base.settings import Settings, settings_of
 from nereid.torch_backend.contradictions import repeated_by_pytorch
-from nereid.torch_backend.cuda_graphs import forget, recorded
-from nereid.torch_backend.decompositions import Decompositions
-from nereid.torch_backend.failures import (Original, Warnings, boxed, has_eager_form,
-                                           may_be_caught)
-from nereid.torch_backend.flags import guard
-from nereid.torch_backend.program import Program, Programs
-from nereid.torch_backend.random_ops import replace_random
-from nereid.torch_backend.saved import save_less
-from nereid.torch_backend.settings import Settings, settings_of
-from nereid.torch_backend.size_floats import replace_size_floats
-from nereid.torch_backend.strides import report_strides, save_images_channels_last, take_strides
+from nereid.torch_backend.decompositions.composites import composite_forms
+from nereid.torch_backend.decompositions.table import Decompositions
+from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
+from nereid.torch_backend.passes.constants import make_constants_in_place
+from nereid.torch_backend.passes.saved import save_less
+from nereid.torch_backend.passes.seeds import replace_random
+from nereid.torch_backend.passes.size_floats import replace_size_floats
+from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
+                                                 take_strides)
+from nereid.torch_backend.segments.cuda_graphs import forget, recorded
+from nereid.torch_backend.segments.program import Program, Programs
 
 _programs = Programs()
 _numbers = itertools.count()

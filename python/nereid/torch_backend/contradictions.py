@@ -13,8 +13,8 @@ from typing import Callable
 import torch
 
 from nereid.errors import IndexOutOfRange, InternalError
-from nereid.torch_backend.failures import Original, Warnings
-from nereid.torch_backend.verify import WrongResult
+from nereid.torch_backend.base.failures import Original, Warnings
+from nereid.torch_backend.segments.verify import WrongResult
 
 _OTHERS = (IndexOutOfRange, InternalError, WrongResult, torch.OutOfMemoryError)
 _ASSERTED = "Runtime assertion failed for expression "

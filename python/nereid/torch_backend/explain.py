@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.log import counted
+from nereid.torch_backend.base.log import counted
 
 
 @dataclass

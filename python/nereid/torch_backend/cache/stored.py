@@ -19,11 +19,12 @@ from torch._guards import detect_fake_mode
 from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
-from nereid.torch_backend import flags
+from nereid.torch_backend.base import flags
+from nereid.torch_backend.base.log import log
+from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.cache.cache_keys import without_inductor
-from nereid.torch_backend.log import log
-from nereid.torch_backend.segment import Compiled, ranges_of, symbols_of
-from nereid.torch_backend.settings import Settings
+from nereid.torch_backend.segments.program import function_of
+from nereid.torch_backend.segments.segment import Compiled, ranges_of, symbols_of
 
 
 _FEW = 50  # nodes without gradients, which are traced sooner than they are looked up
@@ -121,8 +122,6 @@ class StoredProgram(OutputCode):
 
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
         """After it was read."""
-        from nereid.torch_backend.program import function_of
-
         values = {name: value.find() if isinstance(value, _Operator) else value
                   for name, value in self.values.items()}
         segments = [value for value in values.values() if isinstance(value, Compiled)]

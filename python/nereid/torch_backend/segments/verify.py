@@ -12,10 +12,12 @@ import operator
 import torch
 
 from nereid.errors import NereidError
-from nereid.torch_backend.log import line_of
-from nereid.torch_backend.partition import Segment, is_tensor
-from nereid.torch_backend.random_ops import is_seeded
-from nereid.torch_backend.regions import is_graph, module_of
+from nereid.torch_backend.base.draws import is_seeded
+from nereid.torch_backend.base.log import line_of
+from nereid.torch_backend.base.nodes import is_tensor
+from nereid.torch_backend.segments.partition import Segment
+from nereid.torch_backend.segments.regions import is_graph, module_of
+from nereid.torch_backend.segments.segment import Compiled, SegmentPlan
 
 aten = torch.ops.aten
 _WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64,
@@ -162,8 +164,6 @@ class Verified:
 
     def _part(self, nodes: list, outputs: list, env: dict) -> list:
         """The results of some of the nodes, compiled anew, from these values of the others."""
-        from nereid.torch_backend.segment import Compiled, SegmentPlan
-
         segment = Segment(0, self.plan.device, nodes)
         plan = SegmentPlan(segment, self.program.number_of_symbol, self.program.apart)
         plan.bases = outputs

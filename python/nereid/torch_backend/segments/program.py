@@ -13,18 +13,19 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
-                                         memory_order)
-from nereid.torch_backend.partition import (Partition, Segment, is_counted, is_host, is_tensor,
-                                            partition)
-from nereid.torch_backend.failures import Warnings, boxed, has_eager_form
-from nereid.torch_backend.log import tell
-from nereid.torch_backend.random_ops import is_seeded, without_seed
-from nereid.torch_backend.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
-                                          symbols_of)
-from nereid.torch_backend.settings import Settings
-from nereid.torch_backend.text import order_of
-from nereid.torch_backend.verify import Verified
+from nereid.torch_backend.base.draws import is_seeded, without_seed
+from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
+from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
+                                              memory_order)
+from nereid.torch_backend.base.log import tell
+from nereid.torch_backend.base.nodes import is_host, is_tensor
+from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.partition import Partition, Segment, partition
+from nereid.torch_backend.segments.reasons import is_counted
+from nereid.torch_backend.segments.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
+                                                   symbols_of)
+from nereid.torch_backend.segments.text import order_of
+from nereid.torch_backend.segments.verify import Verified
 
 _ROUNDS = 1000
 # Operators whose results have the strides of PyTorch's rules also without elements.

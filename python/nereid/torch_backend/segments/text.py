@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from typing import Any, Callable, Iterable
@@ -10,22 +9,9 @@ from typing import Any, Callable, Iterable
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
-from nereid.torch_backend.layout import extent, inverse, is_plain, memory_order
-from nereid.torch_backend.regions import Writer, is_region
-
-# Functions of Python's numbers that graphs have, by the name that their text has.
-NUMBERS = {
-    operator.add: "_operator.add", operator.sub: "_operator.sub", operator.mul: "_operator.mul",
-    operator.floordiv: "_operator.floordiv", operator.truediv: "_operator.truediv",
-    operator.mod: "_operator.mod", operator.pow: "_operator.pow", operator.neg: "_operator.neg",
-    math.ceil: "math.ceil", math.floor: "math.floor", math.trunc: "math.trunc",
-    torch.sym_int: "torch.sym_int", torch.sym_float: "torch.sym_float",
-    torch.sym_max: "torch.sym_max", torch.sym_min: "torch.sym_min",
-}
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+from nereid.torch_backend.base.layout import extent, inverse, is_plain, memory_order
+from nereid.torch_backend.base.nodes import NUMBERS, is_number, name_of
+from nereid.torch_backend.segments.regions import Writer, is_region
 
 
 def type_of(value: Any, order=None) -> str:
@@ -34,17 +20,6 @@ def type_of(value: Any, order=None) -> str:
         return f"Sym({value})"
     sizes = value.shape if order is None else [value.shape[axis] for axis in order]
     return f"{dtype_abbrs[value.dtype]}[{', '.join(map(str, sizes))}]"
-
-
-@functools.cache
-def name_of(target) -> str:
-    """ "aten.add.Tensor" of an operator."""
-    return str(target)
-
-
-def target_of(node) -> str:
-    """ "aten.add.Tensor", or the name that a function of numbers has in texts."""
-    return NUMBERS.get(node.target) or name_of(node.target)
 
 
 def _number(value: float) -> str:

@@ -13,14 +13,15 @@ from nereid import _nereid
 from nereid.errors import DataError, IndexOutOfRange, NereidError
 from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
-from nereid.torch_backend import flags
-from nereid.torch_backend.layout import extent, inverse, is_known, is_plain, memory_order
-from nereid.torch_backend.log import line_of
-from nereid.torch_backend.partition import (Segment, is_counted, is_tensor, is_view,
-                                            storage_of)
-from nereid.torch_backend.regions import is_graph
-from nereid.torch_backend.settings import Settings
-from nereid.torch_backend.text import Text, is_number, order_of, type_of
+from nereid.torch_backend.base import flags
+from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain, memory_order
+from nereid.torch_backend.base.log import line_of
+from nereid.torch_backend.base.nodes import is_number, is_tensor, is_view, storage_of
+from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.partition import Segment
+from nereid.torch_backend.segments.reasons import is_counted
+from nereid.torch_backend.segments.regions import is_graph
+from nereid.torch_backend.segments.text import Text, order_of, type_of
 
 _LARGEST = 2**62
 _OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text

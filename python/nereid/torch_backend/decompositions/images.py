@@ -7,7 +7,7 @@ import functools
 
 import torch
 
-from nereid.torch_backend.registry import decomposes
+from nereid.torch_backend.decompositions.registry import decomposes
 
 aten = torch.ops.aten
 

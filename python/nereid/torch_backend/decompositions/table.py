@@ -8,7 +8,7 @@ import functools
 
 import torch
 
-from nereid.torch_backend.registry import decomposes, drawing, own
+from nereid.torch_backend.decompositions.registry import decomposes, drawing, own
 
 aten = torch.ops.aten
 
@@ -29,9 +29,9 @@ def _draws(target) -> bool:
 
 @functools.cache
 def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
-    from nereid.torch_backend import image_decompositions, random_ops  # noqa: F401
-    from nereid.torch_backend import segment_decompositions  # noqa: F401
-    from nereid.torch_backend.checks import with_checks
+    # Late, as the table is: modules that register forms, and the one that wraps forms in checks.
+    from nereid.torch_backend.decompositions import images, random_numbers, reductions  # noqa: F401
+    from nereid.torch_backend.decompositions.checks import with_checks
     from torch._inductor.decomposition import select_decomp_table
 
     table = {**select_decomp_table(), **own}

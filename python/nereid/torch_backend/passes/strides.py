@@ -11,8 +11,8 @@ from collections import Counter
 
 import torch
 
-from nereid.torch_backend.layout import is_known
-from nereid.torch_backend.partition import is_tensor, is_view, storage_of
+from nereid.torch_backend.base.layout import is_known
+from nereid.torch_backend.base.nodes import is_tensor, is_view, storage_of
 
 aten = torch.ops.aten
 

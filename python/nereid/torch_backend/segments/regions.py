@@ -15,7 +15,7 @@ from typing import Callable
 
 import torch
 
-from nereid.torch_backend.flex import FlexWriter, flex_reason, is_flex
+from nereid.torch_backend.segments.flex import FlexWriter, flex_reason, is_flex
 
 ops = torch.ops.higher_order
 _STEPS_MAX = 256  # of a scan that is unrolled

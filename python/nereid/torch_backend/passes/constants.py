@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from nereid.torch_backend.partition import device_of, reason_against, target_reason
-from nereid.torch_backend.text import is_number
+from nereid.torch_backend.base.nodes import device_of, is_number
+from nereid.torch_backend.segments.reasons import reason_against, target_reason
 
 aten = torch.ops.aten
 _FEW = 8  # elements of a tensor that the text of a graph may spell, as in TorchInductor

@@ -13,7 +13,7 @@ import functools
 
 import torch
 
-from nereid.torch_backend.layout import is_known
+from nereid.torch_backend.base.layout import is_known
 
 aten = torch.ops.aten
 

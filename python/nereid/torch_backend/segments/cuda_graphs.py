@@ -7,9 +7,9 @@ from typing import Callable
 
 import torch
 
-from nereid.torch_backend.log import log
-from nereid.torch_backend.partition import device_of, is_tensor
-from nereid.torch_backend.regions import waits
+from nereid.torch_backend.base.log import log
+from nereid.torch_backend.base.nodes import device_of, is_tensor
+from nereid.torch_backend.segments.regions import waits
 
 
 def reason_against(program) -> str | None:

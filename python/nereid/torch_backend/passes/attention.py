@@ -14,9 +14,9 @@ import types
 
 import torch
 
-from nereid.torch_backend.attention_math import attention_calls
-from nereid.torch_backend.layout import is_known
-from nereid.torch_backend.settings import Settings
+from nereid.torch_backend.base.layout import is_known
+from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.passes.attention_math import attention_calls
 
 WIDTH_MAX = 256
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from nereid.torch_backend.registry import decomposes
+from nereid.torch_backend.decompositions.registry import decomposes
 
 aten = torch.ops.aten
 

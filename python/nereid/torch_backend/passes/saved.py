@@ -11,8 +11,7 @@ import operator
 
 import torch
 
-from nereid.torch_backend.partition import is_tensor
-from nereid.torch_backend.text import name_of
+from nereid.torch_backend.base.nodes import is_tensor, name_of
 
 aten = torch.ops.aten
 # Gradients of maxima over windows: what gives their indices, and how many axes a window has.

@@ -8,8 +8,8 @@ from typing import Callable
 import torch
 
 from nereid import errors
-from nereid.torch_backend.log import line_of, log
-from nereid.torch_backend.random_ops import is_seeded
+from nereid.torch_backend.base.draws import is_seeded
+from nereid.torch_backend.base.log import line_of, log
 
 # No failures: PyTorch's orders to TorchDynamo, to break a graph or to trace it once more.
 _ORDERS = (torch._dynamo.exc.TorchDynamoException,)

@@ -1,0 +1,1 @@
+"""What all folders share: facts about nodes and layouts, settings, the log, failures."""

@@ -1,0 +1,1 @@
+"""What operators become before a graph is partitioned."""

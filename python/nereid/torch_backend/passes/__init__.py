@@ -1,0 +1,1 @@
+"""Changes of whole graphs before they are partitioned."""

@@ -1,0 +1,1 @@
+"""Partition of a graph into segments, their texts and executables, and programs that call them."""

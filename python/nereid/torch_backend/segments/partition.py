@@ -1,0 +1,145 @@
+"""Which nodes Nereid computes, and in which segments.
+
+A graph is a sequence of levels.  All nodes of a level that Nereid computes on one device are one
+segment, which becomes one executable; the others run one by one, by PyTorch.  A node's level is
+the least that its operands allow: a segment needs what PyTorch computed for it before it starts.
+What PyTorch makes of nothing, as seeds of random numbers, is there before all segments.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+
+import torch
+
+from nereid.torch_backend.base.draws import may_draw
+from nereid.torch_backend.base.layout import is_known
+from nereid.torch_backend.base.nodes import device_of, is_host, is_tensor, name_of
+from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.reasons import is_counted, read_reason, reason_against
+
+aten = torch.ops.aten
+_FIRST = -1  # the level before those of segments
+_FEW = 4096  # elements that may be in memory for the whole run
+
+
+@dataclass
+class Segment:
+    """Nodes that one executable computes, in their order."""
+
+    level: int
+    device: torch.device
+    nodes: list = field(default_factory=list)
+
+
+@dataclass
+class Partition:
+    """The order in which things run: segments, and nodes that PyTorch runs."""
+
+    steps: list
+    reasons: dict
+    """Why PyTorch runs a node: of those that compute something."""
+    reads: dict
+    """What the host reads by a node: of those that compute nothing, and of sizes."""
+
+    @property
+    def apart(self) -> dict:
+        """Nodes of which a segment takes no copy, though they be views of its operands."""
+        return {**self.reasons, **self.reads}
+
+
+def _asked(node, settings: Settings) -> str | None:
+    asked = settings.by_pytorch and name_of(node.target) in settings.by_pytorch
+    return "an option says so" if asked else None
+
+
+def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Partition:
+    """`refused` are nodes that turned out to be beyond the compiler, with the reason."""
+    levels: dict = {}
+    devices: dict = {}
+    segments: dict = {}
+    others: dict = {}
+    reasons: dict = {}
+    reads: dict = {}
+    ours: set = set()
+    unsure: set = set()  # depend on how many elements are different, which has no symbol
+    calls = [node for node in graph.nodes if node.op == "call_function"]
+    last, drawn = 0, _FIRST
+    for node in calls:
+        host, operands = is_host(node), node.all_input_nodes
+        devices[node] = device_of(node)
+        if host or (node.target is operator.getitem and node.args[0] not in ours):
+            mine = False
+        elif node.target is operator.getitem:
+            mine = True
+        else:
+            reason = refused.get(node) or _asked(node, settings) or reason_against(node)
+            if not unsure.isdisjoint(operands):
+                reason = reason or "data decides a size of its operands"
+            mine = reason is None
+            read = None if node in refused else read_reason(node)
+            if mine and is_counted(node):
+                reads[node] = "the host reads a size"
+            elif reason and read:
+                reads[node] = read
+            elif reason and not _checks_number(node):
+                reasons[node] = reason
+        if node.target is aten._unique.default or not unsure.isdisjoint(operands):
+            unsure.add(node)
+        level = max([0, *(levels.get(operand, 0) + ((mine or host) and _crosses(
+            node, operand, ours, devices)) for operand in operands)])
+        if node.target is aten.copy_.default:
+            level = max(level, last)
+        ordered = not mine and not host and may_draw(node)
+        earliest = drawn if ordered else _FIRST
+        if level == 0 and not mine and not host and _is_made_of_nothing(node):
+            level = earliest
+        if ordered:
+            level = drawn = max(level, drawn)
+        levels[node] = level
+        last = max(last, level)
+        if mine:
+            ours.add(node)
+            first = node.args[0] if node.target is operator.getitem else node
+            key = (level, devices[first])
+            segments.setdefault(key, Segment(*key)).nodes.append(node)
+        elif not host:
+            others.setdefault(level, []).append(node)
+    return Partition(_order(segments, others), reasons, reads)
+
+
+def _is_made_of_nothing(node) -> bool:
+    """Does the node give few elements, and read none?"""
+    value = node.meta.get("val")
+    return (not node.all_input_nodes and is_tensor(value)
+            and is_known(value.numel() <= _FEW))
+
+
+def _checks_number(node) -> bool:
+    """Is it a check of a number, or a comparison for one?"""
+    return (node.target in (aten._assert_scalar.default, aten._assert_async.msg)
+            or isinstance(node.meta.get("val"), torch.SymBool))
+
+
+def _is_counted_size(node) -> bool:
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    return bool(free_unbacked_symbols(node.meta["val"]))
+
+
+def _crosses(node, operand, ours: set, devices: dict) -> bool:
+    """Must what PyTorch computes, or another device, be there before the node?"""
+    if operand in ours:
+        if is_host(node):  # a size that data decides is known once its segment has run
+            return _is_counted_size(node)
+        return devices[operand] != devices[node]
+    return operand.op == "call_function" and not is_host(operand)
+
+
+def _order(segments: dict, others: dict) -> list:
+    steps: list = []
+    for level in range(_FIRST, 1 + max([0, *others, *(key[0] for key in segments)])):
+        steps += [segment for key, segment in segments.items() if key[0] == level]
+        steps += others.get(level, [])
+    return steps

@@ -1,0 +1,139 @@
+"""Why PyTorch runs a node: its operator, operands or dtypes are beyond Nereid."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch.utils._dtype_abbrs import dtype_abbrs
+
+from nereid import _nereid
+from nereid.torch_backend.base.draws import draws
+from nereid.torch_backend.base.layout import memory_order
+from nereid.torch_backend.base.nodes import (device_of, is_host, is_tensor, is_view, name_of,
+                                             places_reason, values_of)
+from nereid.torch_backend.segments.regions import is_region, region_reason
+
+aten = torch.ops.aten
+# Data decides the first size of the results of these, which a segment reads as it runs.
+_COUNTED = {aten.nonzero.default, aten.argwhere.default, aten.masked_select.default,
+            aten.index.Tensor}  # not bincount: there is no bound for its size
+
+
+def is_counted(node) -> bool:
+    """Does data decide a size that a segment can read?"""
+    if not node.meta.get("unbacked_bindings") or node.target not in _COUNTED:
+        return False
+    values = [operand.meta.get("val") for operand in node.all_input_nodes]
+    return all(value.dim() > 0 for value in values if is_tensor(value))
+
+
+def read_reason(node) -> str | None:
+    """What the host reads of the data by a node that computes no element; None: it is no such."""
+    if node.target is aten._local_scalar_dense.default:
+        return "the host reads a number"
+    if node.meta.get("unbacked_bindings") and is_view(node):
+        return "the host makes a view at places that data decides"
+    return None
+
+
+def _tensor_reason(value) -> str | None:
+    if value.layout is not torch.strided:
+        return f"a tensor of layout {value.layout}"
+    if value.dtype not in dtype_abbrs or value.is_quantized or value.dtype is torch.complex32:
+        return f"elements of {value.dtype}"
+    if value.device.type not in ("cuda", "cpu"):
+        return f"a tensor on {value.device.type}"
+    return None
+
+
+_INDEXING = {aten.index.Tensor, aten.index_put.default, aten._unsafe_index.Tensor,
+             aten._unsafe_index_put.default}
+
+
+def _host_indices(node) -> tuple:
+    """Operands that PyTorch takes from a CPU for a tensor on a GPU: the segment copies them."""
+    return tuple(node.args[1]) if node.target in _INDEXING else ()
+
+
+def _operand_reason(node, device) -> str | None:
+    copied = _host_indices(node)
+    for operand in node.all_input_nodes:
+        for value in values_of(operand.meta.get("val")):
+            if isinstance(value, (torch.SymFloat, torch.SymBool)):
+                return "a number as an operand that is neither an integer nor a constant"
+            if not is_tensor(value):
+                continue
+            taken = value.device.type == "cpu" and (value.dim() == 0 or operand in copied)
+            if value.device != device and not taken:
+                return f"operands on {value.device} and {device}"
+            reason = _tensor_reason(value)
+            if reason:
+                return reason
+    return None
+
+
+@functools.cache
+def _has_operator(target) -> bool:
+    return _nereid.has_operator(name_of(target))
+
+
+def target_reason(node) -> str | None:
+    """Why the operator is PyTorch's, whatever its operands are."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload):
+        return "a higher-order operator"
+    if draws(node):
+        return "PyTorch's generator gives the numbers, or their seeds"
+    if not _has_operator(target):
+        return "there is no such operator"
+    return None
+
+
+def _update_reason(node) -> str | None:
+    """Updates of inputs alone are left in a graph, at its end."""
+    to = node.args[0]
+    if to.op != "placeholder":
+        return "a write to a tensor that is no input"
+    value = to.meta["val"]
+    if memory_order(value.shape, value.stride()) is None:
+        return "a write to a tensor with gaps"
+    if value.is_conj() or value.is_neg():
+        return "a write to a tensor that is conjugate or negative by a bit of PyTorch's"
+    return None
+
+
+def _slower_reason(node, device) -> str | None:
+    """Operators whose kernel in PyTorch was measured to be faster (decision 182)."""
+    if node.target is aten.grid_sampler_2d.default and device.type == "cuda" and node.args[2] == 2:
+        return "PyTorch's kernel for bicubic samples is faster"
+    return None
+
+
+def reason_against(node) -> str | None:
+    """Why PyTorch runs the node; None: Nereid does."""
+    device = device_of(node)
+    if is_region(node) and device is not None:
+        return _operand_reason(node, device) or region_reason(node, reason_against, is_host)
+    if device is None:
+        return "its value is no tensor"
+    if node.target is torch.ops.prims.device_put.default:
+        return f"a copy from {device_of(node.args[0])} to {device}"
+    reason = target_reason(node) or _operand_reason(node, device)
+    if reason:
+        return reason
+    reason = _slower_reason(node, device)
+    if reason:
+        return reason
+    if node.target is aten.copy_.default:
+        return _update_reason(node)
+    if node.meta.get("unbacked_bindings") and not is_counted(node):
+        return "its data decides a size"
+    if places_reason(node):
+        return places_reason(node)
+    for value in values_of(node.meta["val"]):
+        if is_tensor(value) and _tensor_reason(value):
+            return _tensor_reason(value)
+    if node.target._schema.is_mutable:
+        return "it writes to its operands"
+    return None
