@@ -227,4 +227,11 @@ void ast_print_expr(Text *out, const Expr *e); /* as source text, for messages *
 
 const char *ast_op_text(AstOp op); /* "+", "//", "is not" */
 
+/* ---- ast_print.c ---- */
+
+/* A string in double quotes. */
+void print_string(Text *out, Name s);
+/* `name: annotation = default` */
+void print_param(Text *out, const Param *a);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parser/ast_print.h"
+#include "parser/ast.h"
 
 /* ---- kernels ---- */
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "parser/ast.h"
-#include "parser/ast_print.h"
 
 /* How tightly a form binds; an operand that binds less gets parentheses. */
 typedef enum {

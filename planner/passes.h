@@ -71,4 +71,8 @@ PassList graph_passes(void);
 /* All: those on graphs, then those from graphs to plans. */
 PassList planner_passes(void);
 
+/* Another floating dtype (planner/passes/retype.c), before the passes.  `dtype`: f32, bf16 or f16.
+ * False after errors, which are in g->diags. */
+bool graph_retype(Graph *g, DType dtype);
+
 #endif

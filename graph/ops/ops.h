@@ -24,7 +24,7 @@ typedef enum {
   PRIM_SEARCH,      /* from its first operand, which is in memory, read at several indices */
   PRIM_SCATTER,     /* writes to its first operand, which nothing else uses */
   PRIM_CONCAT,      /* aten.cat, aten.constant_pad_nd */
-  PRIM_EMPTY,       /* memory, for the two that follow (planner/fuse/concat_slices.h) */
+  PRIM_EMPTY,       /* memory, for the two that follow (planner/fuse/concat_slices.c) */
   PRIM_INSERT,      /* its operand, also written to a slice of that memory */
   PRIM_INSERTED,    /* what the memory has then */
   PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */

@@ -1,4 +1,11 @@
-#include "lower/analysis/certain_reach.h"
+/* Certain reach: bytes that a launch accesses through a parameter whatever the data are, as an
+ * expression over its arguments and the grid.  Where they are more than an array has, the launch is
+ * wrong; where they are not, nothing is said (lower/analysis/pointer_bounds.h bounds from above).
+ *
+ * It knows the accesses that most kernels have: outside of branches and loops, at the elements
+ * pid * B + arange(0, B), or arange(0, B), of a parameter, with no mask or with the mask that these
+ * numbers are less than a scalar argument or a constant. */
+#include "lower/analysis/pointer_bounds.h"
 
 #include "lower/analysis/values.h"
 

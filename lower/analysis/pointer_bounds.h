@@ -20,4 +20,10 @@
  * in expressions. */
 void pointer_bounds(const char **out, const TileFunc *f, const char *const *names, Arena *a);
 
+/* ---- certain_reach.c ---- */
+
+/* Fills out[i] for each parameter: the number of bytes from the pointer on, or NULL.  The
+ * expression's names are `names`, those of the parameters, and grid_x, grid_y, grid_z. */
+void certain_reach(const char **out, const TileFunc *f, const char *const *names, Arena *a);
+
 #endif

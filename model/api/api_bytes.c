@@ -4,7 +4,7 @@
  *   hash                                     xxh3 of all bytes after it
  *   version, build id, device, processor     texts
  *   mode, which runs are replayed            a text, a number (ReplayUse)
- *   plan                                     a text (planner/plan/plan_text.h)
+ *   plan                                     a text (planner/plan/plan_text.c)
  *   kernels                                  a number; of each its key and its image
  *   files                                    a number; of each its path, size and sample
  *   weights                                  a number; of each its name, dtype, sizes, strides,

@@ -10,7 +10,7 @@
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/verify_graph.h"
 #include "planner/compile/step_cost.h"
-#include "planner/fuse/verify_fusion.h"
+#include "planner/fuse/fuse.h"
 #include "planner/kernels/buffer_reuse.h"
 #include "planner/kernels/source_functions.h"
 #include "planner/messages.h"
@@ -18,7 +18,7 @@
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"
 #include "planner/plan/tiles.h"
-#include "planner/plan/verify_plan.h"
+#include "planner/plan/plan.h"
 
 /* A group's step, but for its buffers, and its kernel. */
 typedef struct {

@@ -30,6 +30,7 @@ typedef Parts SplitRule(Split *s);
 #define COMPLEX(rule, result) SplitRule split_##rule;
 #define OP(library, name, overload, rule, schema, ...) __VA_ARGS__
 #include "graph/ops/op_table.def"
+#include "graph/infer/transform_axes.h"
 
 /* ---- operands ---- */
 
@@ -50,5 +51,16 @@ Node *split_join(Split *s, Parts x);
 Parts complex_mul(Build *b, Parts x, Parts y);
 Parts complex_add(Build *b, Parts x, Parts y);
 Node *complex_abs(Build *b, Parts x);
+
+/* ---- fourier.c ---- */
+
+/* Along an axis, of its length; sums are not scaled. */
+Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse);
+/* The first n // 2 + 1 elements for real x. */
+Parts fourier_half_along(Build *b, Node *x, uint32_t axis);
+/* n real numbers of half a spectrum. */
+Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n);
+/* Cut, or filled with zeros, to n elements. */
+Parts fourier_fit(Build *b, Parts x, uint32_t axis, Dim n);
 
 #endif

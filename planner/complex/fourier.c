@@ -9,7 +9,7 @@
  *
  * so they are a product along t1, factors, and transforms of length n2 along t2.  Lengths without a
  * small factor are convolutions with chirps (Bluestein 1970), by transforms of a power of 2. */
-#include "planner/complex/fourier.h"
+#include "planner/complex/complex.h"
 
 #include <math.h>
 

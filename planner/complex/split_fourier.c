@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/infer/transform_axes.h"
-#include "planner/complex/fourier.h"
+#include "planner/complex/complex.h"
 #include "planner/messages.h"
 
 /* ---- scaling ---- */

@@ -1,4 +1,13 @@
-#include "planner/fuse/concat_slices.h"
+/* Concatenations of many tensors.  No kernel computes one alone: the kernel of each source writes
+ * it to its slice of the result.
+ *
+ *   memory = nereid.empty([96, 8], dtype = torch.float32, once = False)
+ *   a = nereid.insert_slice(memory, x, 0, 0)       x's value, also written to the slice
+ *   b = nereid.insert_slice(memory, y, 0, 1)
+ *   cat = nereid.inserted(memory, [a, b, ...])
+ *
+ * Time and text grow with the number of sources, and a source that is computed needs no copy. */
+#include "planner/fuse/fuse.h"
 
 #include "planner/passes.h"
 

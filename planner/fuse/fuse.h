@@ -23,6 +23,7 @@
 #define NEREID_PLANNER_FUSE_FUSE_H
 
 #include "graph/ops/prims.h"
+#include "graph/ir/graph.h"
 
 typedef enum { GROUP_LOOPS, GROUP_MATMUL, GROUP_ATTENTION, GROUP_LIBRARY } GroupKind;
 typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
@@ -138,9 +139,20 @@ void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *c
  * and for a product are NULL. */
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 
-
 /* Prints a group a line, with the values that it stores, and the rewrites as comments: --emit
  * fused. */
 void fusion_print(Text *out, const Fusion *f);
+
+/* ---- verify_fusion.c ---- */
+
+/* The first fault, in `a`; NULL: there is none. */
+const char *fusion_fault(Arena *a, const Fusion *f);
+
+/* ---- concat_slices.c ---- */
+
+/* The offset of the slice of n, a nereid.insert_slice, in elements of its memory. */
+Dim insert_offset(Graph *g, const Node *n);
+/* The offset of its element at index `index`. */
+Dim insert_index(Graph *g, const Node *n, const Dim *index);
 
 #endif

@@ -1,4 +1,7 @@
-#include "planner/fuse/verify_fusion.h"
+/* The verifier of groups: each node is in one group at most, groups have the numbers of their
+ * order, and what a group reads is computed before it, and written to memory if another group
+ * computes it. */
+#include "planner/fuse/fuse.h"
 
 typedef struct {
   const Fusion *f;

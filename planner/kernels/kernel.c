@@ -10,7 +10,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/graph_text.h"
 #include "lang/tile/scalar.h"
-#include "planner/fuse/concat_slices.h"
+#include "planner/fuse/fuse.h"
 #include "planner/messages.h"
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {

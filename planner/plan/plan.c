@@ -1,4 +1,4 @@
-/* Printing plans (planner/plan/plan_text.h says how they look). */
+/* Printing plans (planner/plan/plan_text.c says how they look). */
 #include "planner/plan/plan.h"
 
 #include <ctype.h>

@@ -198,4 +198,17 @@ void plan_choose(PlanStep *s, uint32_t choice);
 /* The number of steps of the constant part, which come first. */
 uint32_t plan_once(const Plan *p);
 
+/* ---- verify_plan.c ---- */
+
+/* The first fault, in `a`; NULL: there is none. */
+const char *plan_fault(Arena *a, const Plan *p, bool has_places);
+
+/* ---- plan_text.c ---- */
+
+/* True if the text is a plan: its first word, after comments, is `plan`. */
+bool plan_is_text(const char *text, size_t len);
+/* Reads a plan from a source of `d`; NULL after errors.  Its graph has the nodes that steps cover,
+ * by name and operator, without arguments. */
+Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file);
+
 #endif

@@ -1,4 +1,7 @@
-#include "planner/plan/verify_plan.h"
+/* The verifier of plans: steps, reads and loops name what there is and are in order; with places, a
+ * temporary is alive in each step that names it, and no two that are alive at once share bytes of
+ * the pool. */
+#include "planner/plan/plan.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/analysis/certain_reach.h"
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
 #include "runtime/compile/compilation.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/device/cuda_device.h"
+#include "runtime/device/device.h"
 #include "runtime/device/ptx_registers.h"
 #include "runtime/image/cubin.h"
 #include "runtime/messages.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "lower/target/machine.h"
-#include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_known.h"
+#include "runtime/device/device.h"
 #include "runtime/device/cuda_state.h"
 #include "runtime/device/gpu_target.h"
 #include "runtime/device/ptx_registers.h"

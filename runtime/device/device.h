@@ -202,7 +202,9 @@ nereid_kind device_kind(const nereid_device *d);
 const char *device_target(const nereid_device *d); /* NULL: any */
 /* The kernel that this process is running, by its name; NULL: none, as always on a GPU.  A signal's
  * handler may ask. */
-const char *device_running(const nereid_device *d);
+static inline const char *device_running(const nereid_device *d) {
+  return __atomic_load_n(&d->running, __ATOMIC_RELAXED);
+}
 void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
 /* Is the stream's work recorded, to run when a graph of the caller's does? */
@@ -263,5 +265,11 @@ int host_check_programs(const Start *s, uint32_t most);
   .event_new = host_event_new, .event_free = host_event_free,                               \
   .event_record = host_event_record, .event_sync = host_event_sync,                         \
   .event_elapsed = host_event_elapsed
+
+/* ---- cuda_device.c ---- */
+
+/* PTX to machine code by the driver, for the device's own target only.  *out is malloc'ed. */
+int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, size_t len,
+                  const char *target);
 
 #endif

@@ -55,7 +55,7 @@ typedef struct {
   ImageNoAlias *noalias;
   int nnoalias;
   IntExpr *certain; /* by parameter: bytes that are accessed for certain
-                       (lower/analysis/certain_reach.h); without text: unknown.  NULL: all are */
+                       (lower/analysis/certain_reach.c); without text: unknown.  NULL: all are */
   IntExpr *bounds; /* by parameter: the bytes accessed through it (lower/analysis/pointer_bounds.h),
   over
                       image_bound_names; without text: unknown.  NULL: all are */

@@ -7,8 +7,7 @@
 #include "import/text/text_forms.h"
 #include "planner/compile/compile_plan.h"
 #include "planner/passes.h"
-#include "planner/passes/retype.h"
-#include "planner/plan/plan_text.h"
+#include "planner/plan/plan.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

@@ -7,7 +7,7 @@
 
 #include "model/execute/execute_state.h"
 #include "model/nereid_graph.h"
-#include "planner/plan/plan_text.h"
+#include "planner/plan/plan.h"
 #include "runtime/support/array.h"
 #include "runtime/support/tool.h"
 #include "tests/support/calls.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/execute/execute_state.h"
-#include "planner/plan/plan_text.h"
+#include "planner/plan/plan.h"
 #include "runtime/support/array.h"
 #include "tests/support/tally.h"
 

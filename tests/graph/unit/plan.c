@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/plan/plan_text.h"
+#include "planner/plan/plan.h"
 #include "tests/support/tally.h"
 
 static const char EXAMPLE[] =

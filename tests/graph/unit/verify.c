@@ -5,9 +5,9 @@
 #include "graph/ops/verify_graph.h"
 #include "import/text/text_forms.h"
 #include "planner/compile/compile_plan.h"
-#include "planner/fuse/verify_fusion.h"
+#include "planner/fuse/fuse.h"
 #include "planner/passes.h"
-#include "planner/plan/verify_plan.h"
+#include "planner/plan/plan.h"
 #include "tests/support/tally.h"
 
 static const char source[] =

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "runtime/device/assembler.h"
-#include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_state.h"
 #include "runtime/device/device.h"
 #include "runtime/device/peaks.h"
