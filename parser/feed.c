@@ -6,13 +6,6 @@
 
 int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p);
 
-Loc parse_token_loc(const Token *t) { return (Loc){t->pos, t->pos + t->len, t->line, t->col}; }
-
-Span parse_span(const Parser *p, Loc at) {
-  uint32_t len = at.end > at.pos ? at.end - at.pos : 1;
-  return (Span){p->file, at.line, at.col, len};
-}
-
 /* `with (a as b, c as d):` is read as if its parentheses weren't there. */
 static void drop_parens(Parser *p) {
   const Token *open = &p->toks[p->at + 1];

@@ -245,3 +245,10 @@ void syntax_unexpected(Parser *p, uint32_t i, Wanted wanted) {
   if (e.at->kind == '=') say_assign(&e);
   else if (!say_colon(&e)) say_unexpected(&e);
 }
+
+Span parse_span(const Parser *p, Loc at) {
+  uint32_t len = at.end > at.pos ? at.end - at.pos : 1;
+  return (Span){p->file, at.line, at.col, len};
+}
+
+Loc parse_token_loc(const Token *t) { return (Loc){t->pos, t->pos + t->len, t->line, t->col}; }

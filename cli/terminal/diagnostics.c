@@ -8,6 +8,7 @@
 
 #include "cli/terminal/progress.h"
 #include "lang/base/strings.h"
+#include "runtime/support/log.h"
 #include "runtime/support/message_text.h"
 
 /* ---- as text ---- */
@@ -103,11 +104,6 @@ static void show_json(const char *text) {
 }
 
 /* ---- printing ---- */
-
-bool message_is_json(void) {
-  const char *form = getenv("NEREID_DIAGNOSTICS");
-  return form && !strcmp(form, "json");
-}
 
 static void show_json_line(const char *severity, const char *text) {
   putc('{', stderr);

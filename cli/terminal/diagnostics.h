@@ -10,8 +10,6 @@
 void message_print(const char *severity, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void message_vprint(const char *severity, const char *fmt, va_list ap);
-/* Are messages objects of JSON (NEREID_DIAGNOSTICS, docs/diagnostics.md)? */
-bool message_is_json(void);
 /* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
  * severe they are. */
 void message_show(const char *severity, const char *text);

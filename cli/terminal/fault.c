@@ -7,8 +7,8 @@
 
 #include "cli/messages.h"
 #include "cli/terminal/args.h"
-#include "cli/terminal/diagnostics.h"
 #include "runtime/device/device.h"
+#include "runtime/support/log.h"
 
 /* A handler gets no argument of ours. */
 static const nereid_device *watched;

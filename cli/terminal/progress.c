@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/terminal/diagnostics.h"
 #include "runtime/support/log.h"
 
 /* ---- the line ---- */

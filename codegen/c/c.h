@@ -116,12 +116,6 @@ void c_close_names(Gen *g, size_t n); /* the last n that were opened */
 const char *c_open_index(Gen *g, const NestIndex *index);
 void c_close_index(Gen *g, const NestIndex *index);
 const char *c_text(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* int32_t, vi32: what values of t are held in; i1 is `bool` and a mask. */
-const char *c_scalar_type(DType t);
-const char *c_vector_type(DType t);
-/* The dtype that helpers are named by: f32 for all narrower floats, u64 for pointers. */
-const char *c_compute_name(DType t);
-bool c_is_narrow(DType t);
 const char *c_affine(Gen *g, const Affine *a); /* not in parentheses */
 const char *c_ref_name(Gen *g, const Ref *r); /* v, or v[4*a + 1] */
 const char *c_scalar(Gen *g, const Ref *r, DType t); /* lane 0's; of i1 the same in all lanes */
@@ -138,7 +132,6 @@ void c_load(Gen *g, const NestStmt *s);
 void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
-
 
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);
@@ -171,6 +164,12 @@ void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *te
 const char *c_declaration(Gen *g, const NestVar *v);
 
 /* ---- prelude.c ---- */
+/* int32_t, vi32: what values of t are held in; i1 is `bool` and a mask. */
+const char *c_scalar_type(DType t);
+const char *c_vector_type(DType t);
+/* The dtype that helpers are named by: f32 for all narrower floats, u64 for pointers. */
+const char *c_compute_name(DType t);
+bool c_is_narrow(DType t);
 /* Appends the helpers that `text` uses. */
 void c_prelude(Text *out, Arena *scratch, const char *text, int lanes);
 bool c_is_helper(const char *name); /* a name that the prelude may define */

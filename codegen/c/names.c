@@ -14,32 +14,6 @@ const char *c_text(Gen *g, const char *fmt, ...) {
   return s;
 }
 
-/* ---- types ---- */
-
-bool c_is_narrow(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32; }
-
-const char *c_compute_name(DType t) {
-  if (t == DT_PTR) return "u64";
-  return c_is_narrow(t) ? "f32" : dtype_name(t);
-}
-
-static const struct {
-  const char *scalar, *vector;
-} types[DT_COUNT] = {
-    [DT_NONE] = {"void", "void"},     [DT_I1] = {"bool", "vi32"},
-    [DT_I8] = {"int8_t", "vi8"},      [DT_I16] = {"int16_t", "vi16"},
-    [DT_I32] = {"int32_t", "vi32"},   [DT_I64] = {"int64_t", "vi64"},
-    [DT_U8] = {"uint8_t", "vu8"},     [DT_U16] = {"uint16_t", "vu16"},
-    [DT_U32] = {"uint32_t", "vu32"},  [DT_U64] = {"uint64_t", "vu64"},
-    [DT_F8E5] = {"float", "vf32"},    [DT_F8E4NV] = {"float", "vf32"},
-    [DT_F8E4B15] = {"float", "vf32"}, [DT_F16] = {"float", "vf32"},
-    [DT_BF16] = {"float", "vf32"},    [DT_F32] = {"float", "vf32"},
-    [DT_F64] = {"double", "vf64"},    [DT_PTR] = {"char *", "vu64"},
-};
-
-const char *c_scalar_type(DType t) { return types[t].scalar; }
-const char *c_vector_type(DType t) { return types[t].vector; }
-
 /* ---- names ---- */
 
 static bool reserve_name(Gen *g, const char *name) {

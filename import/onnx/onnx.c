@@ -1,35 +1,10 @@
 #include "import/onnx/onnx.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "graph/messages.h"
 #include "import/messages.h"
 #include "import/onnx/onnx_read.h"
-
-/* ---- messages ---- */
-
-bool onnx_error(Onnx *r, const char *where, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  diag_error(r->diags, r->location, "%s: %s", where, arena_vprintf(r->arena, fmt, ap));
-  va_end(ap);
-  return false;
-}
-
-void onnx_note_lack(Onnx *r, const char *what, const char *node) {
-  for (size_t i = 0; i < r->lacks.len; i++) {
-    if (strcmp(r->lacks.data[i].what, what)) continue;
-    r->lacks.data[i].nodes++;
-    return;
-  }
-  if (r->lacks.len < ONNX_LACKS_MAX) vec_push(r->scratch, &r->lacks, ((OnnxLack){what, node, 1}));
-}
-
-void onnx_note_unknown(Onnx *r, const char *what, const char *node) {
-  r->found->unknown = true;
-  onnx_note_lack(r, what, node);
-}
 
 static bool report_lacks(Onnx *r) {
   if (!r->lacks.len) return true;

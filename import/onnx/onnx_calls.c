@@ -7,28 +7,6 @@
 #include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
-/* ---- what cannot be ---- */
-
-void onnx_fail(OnnxCall *c, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  const char *text = arena_vprintf(c->r->arena, fmt, ap);
-  va_end(ap);
-  onnx_error(c->r, onnx_where(c->r, c->proto), "%s", text);
-  c->told = true;
-  longjmp(c->b.in.failed, 1);
-}
-
-void onnx_lack(OnnxCall *c, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  const char *text = arena_vprintf(c->r->arena, fmt, ap);
-  va_end(ap);
-  text = arena_printf(c->r->arena, "%s: %s", onnx_text(c->proto->op_type), text);
-  onnx_note_lack(c->r, text, onnx_where(c->r, c->proto));
-  longjmp(c->b.in.failed, 1);
-}
-
 /* ---- inputs ---- */
 
 bool onnx_has(const OnnxCall *c, uint32_t i) { return i < c->nin && c->in[i]; }
@@ -177,24 +155,6 @@ void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v) {
 
 void onnx_set_absent(OnnxCall *c, uint32_t i) {
   if (onnx_wants(c, i)) c->out[i]->absent = true;
-}
-
-void onnx_evaluates(OnnxCall *c, uint32_t n) {
-  if (onnx_count_elements(c->r, onnx_where(c->r, c->proto), n)) return;
-  c->told = true;
-  longjmp(c->b.in.failed, 1);
-}
-
-OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape) {
-  uint32_t n = 1;
-  if (rank > GRAPH_RANK_MAX || !onnx_can_know(rank, shape)) return NULL;
-  OnnxKnown *k = ARENA_NEW(c->r->arena, OnnxKnown);
-  int64_t *copy = ARENA_ARRAY(c->r->arena, int64_t, rank);
-  for (uint32_t i = 0; i < rank; i++) n *= (uint32_t)(copy[i] = shape[i]);
-  onnx_evaluates(c, n);
-  *k = (OnnxKnown){t, rank, copy, n, NULL};
-  k->at = ARENA_ARRAY(c->r->arena, OnnxElement, n);
-  return k;
 }
 
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {

@@ -89,16 +89,6 @@ static bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
   return true;
 }
 
-/* The node's name, or that of its first result if it has none. */
-static const char *node_name(const Onnx__Node *n) {
-  const char *name = onnx_text(n->name);
-  return *name || !n->n_output ? name : onnx_text(n->output[0]);
-}
-
-const char *onnx_where(Onnx *r, const Onnx__Node *n) {
-  return arena_printf(r->arena, "node %s (%s)", node_name(n), onnx_text(n->op_type));
-}
-
 /* The version of a domain in that scope, 0 if it is not imported. */
 static int64_t onnx_opset(const OnnxScope *s, const char *domain) {
   while (s->outer) s = s->outer;
@@ -161,7 +151,8 @@ static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
 
 /* "ONNX: Conv layer1.conv"; control characters could end the comment that it is printed in. */
 static Name onnx_origin(Onnx *r, const Onnx__Node *n) {
-  char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type), node_name(n));
+  char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type),
+                            onnx_node_name(n));
   for (char *p = text; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
   size_t len = strlen(text);

@@ -60,6 +60,8 @@ struct Onnx {
 /* protobuf-c has NULL for strings that are not there. */
 static inline const char *onnx_text(const char *s) { return s ? s : ""; }
 
+/* ---- onnx_faults.c ---- */
+
 /* An error of the file at `where`; false. */
 bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -67,8 +69,12 @@ bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
 void onnx_note_lack(Onnx *r, const char *what, const char *node);
 /* Notes what is unknown whatever sizes and values inputs have. */
 void onnx_note_unknown(Onnx *r, const char *what, const char *node);
+/* Its name, or that of its first result. */
+const char *onnx_node_name(const Onnx__Node *n);
 /* "node conv1 (Conv)" */
 const char *onnx_where(Onnx *r, const Onnx__Node *n);
+
+/* ---- onnx.c ---- */
 
 /* Defines the tensors that a graph or a body holds. */
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);

@@ -451,3 +451,23 @@ Node *onnx_value_node(Onnx *r, OnnxValue *v) {
   else if (v->tensor) v->node = tensor_node(r, v);
   return v->node;
 }
+
+/* ---- elements that rules compute ---- */
+
+void onnx_evaluates(OnnxCall *c, uint32_t n) {
+  if (onnx_count_elements(c->r, onnx_where(c->r, c->proto), n)) return;
+  c->told = true;
+  longjmp(c->b.in.failed, 1);
+}
+
+OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape) {
+  uint32_t n = 1;
+  if (rank > GRAPH_RANK_MAX || !onnx_can_know(rank, shape)) return NULL;
+  OnnxKnown *k = ARENA_NEW(c->r->arena, OnnxKnown);
+  int64_t *copy = ARENA_ARRAY(c->r->arena, int64_t, rank);
+  for (uint32_t i = 0; i < rank; i++) n *= (uint32_t)(copy[i] = shape[i]);
+  onnx_evaluates(c, n);
+  *k = (OnnxKnown){t, rank, copy, n, NULL};
+  k->at = ARENA_ARRAY(c->r->arena, OnnxElement, n);
+  return k;
+}

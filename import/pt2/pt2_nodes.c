@@ -4,47 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/ir/python_words.h"
 #include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 #include "import/text/complex_number.h"
-
-/* ---- names ---- */
-
-static bool is_python_word(const char *s) {
-  size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-  return n && !s[n] && (*s < '0' || *s > '9');
-}
-
-bool pt2_identifier(const char *s) { return is_python_word(s) && !python_is_keyword(s); }
-
-/* Identifiers with dots between. */
-static bool is_dotted(Pt2 *r, const char *s) {
-  char *rest = arena_strndup(r->arena, s, strlen(s)), *part;
-  bool ok = strchr(s, '.');
-  while (ok && (part = strsep(&rest, "."))) ok = pt2_identifier(part);
-  return ok;
-}
-
-bool pt2_name_node(Pt2 *r, Node *n, Name name) {
-  if (!is_python_word(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
-  graph_fresh_name(r->graph, n,
-                   python_is_reserved(name) ? arena_printf(r->arena, "%s_1", name) : name);
-  return true;
-}
-
-bool pt2_define(Pt2 *r, Name name, Node *n) {
-  void **slot = namemap_put(r->arena, &r->scope.values, name);
-  if (*slot) return pt2_fail(r, E_GRAPH_PT2_TWICE, name);
-  *slot = n;
-  return true;
-}
-
-Node *pt2_value(Pt2 *r, Name name) {
-  Node *n = namemap_get(&r->scope.values, name);
-  if (!n) pt2_fail(r, E_GRAPH_PT2_UNDEFINED, name);
-  return n;
-}
 
 /* ---- where the model's source made a node ---- */
 
@@ -122,6 +84,14 @@ static bool read_origin(Pt2 *r, const Json *node, Name *out) {
 }
 
 /* ---- operators ---- */
+
+/* Identifiers with dots between. */
+static bool is_dotted(Pt2 *r, const char *s) {
+  char *rest = arena_strndup(r->arena, s, strlen(s)), *part;
+  bool ok = strchr(s, '.');
+  while (ok && (part = strsep(&rest, "."))) ok = pt2_identifier(part);
+  return ok;
+}
 
 /* "aten.add.Tensor" of "torch.ops.aten.add.Tensor"; others stay: "_operator.add". */
 static const char *read_target(Pt2 *r, const Json *node) {

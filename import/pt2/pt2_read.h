@@ -80,7 +80,7 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
 bool pt2_types(Pt2 *r, const Json *graph);
 bool pt2_ranges(Pt2 *r, const Json *program);
 
-/* ---- pt2_nodes.c: nodes' names ---- */
+/* ---- pt2_names.c ---- */
 
 /* Is it an identifier that is no keyword of Python's? */
 bool pt2_identifier(const char *s);

@@ -7,29 +7,6 @@
 #include "lang/base/diag.h"
 #include "lang/messages.h"
 
-/* ======== errors ======== */
-
-static void fail_at(Ptx *p, const char *at, const char *what) {
-  if (p->error) return;
-  size_t offset = (size_t)(at - p->text), origin = 0;
-  for (size_t i = 0; i < p->starts.len; i++)
-    if (p->starts.data[i] <= offset) origin = p->origins.data[i] + offset - p->starts.data[i];
-  p->error = arena_printf(p->arena, "%s (%s)", what, asm_place(p->arena, p->call->text, origin));
-}
-
-void asm_fail(Ptx *p, const char *at, const char *format, const char *s, size_t len) {
-  if (p->error) return;
-  char *quoted = arena_strndup(p->arena, s, len);
-  for (char *c = quoted; *c; c++)
-    if (*c == 1) *c = '$';
-    else if (*c == 2) *c = ' ';
-  Text t = text_new(p->arena);
-  const char *hole = strstr(format, "%s");
-  text_putn(&t, format, (size_t)(hole - format));
-  text_puts(&t, quoted);
-  text_puts(&t, hole + 2);
-  fail_at(p, at, t.data);
-}
 /* ======== reading ======== */
 
 static void skip_space(Ptx *p) {

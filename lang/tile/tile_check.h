@@ -1,5 +1,6 @@
 /* The inside of the verifier: checks that tile_verify.c (structure, scopes, rules of the table) and
- * tile_check.c (the ops whose rule is `given`) share.  Others use tile_verify of lang/tile/tile.h.
+ * tile_check.c (the ops whose rule is `given`) share, which are in the latter.  Others use
+ * tile_verify of lang/tile/tile.h.
  *
  * Each check reports its error at the op's location; it returns true if it holds. */
 #ifndef NEREID_LANG_TILE_TILE_CHECK_H

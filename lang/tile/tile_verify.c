@@ -9,71 +9,6 @@
 
 static bool check_block(TileCheck *c, const TileBlock *b);
 
-/* ---- errors ---- */
-
-static const char *words_of(TileCheck *c, Type t) { return type_text(c->fn->arena, t); }
-
-bool tile_check_operand(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what) {
-  if (!good)
-    diag_error(c->diags, op->span, E_TILE_OPERAND, i + 1, tile_op_name(op->code),
-               words_of(c, op->args[i]->type), what);
-  return good;
-}
-
-bool tile_check_operand_is(TileCheck *c, const TileOp *op, uint32_t i, Type want) {
-  if (type_eq(op->args[i]->type, want)) return true;
-  return tile_check_operand(c, op, i, false, words_of(c, want));
-}
-
-bool tile_check_result(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what) {
-  if (!good)
-    diag_error(c->diags, op->span, E_TILE_RESULT, i + 1, tile_op_name(op->code),
-               words_of(c, op->results[i]->type), what);
-  return good;
-}
-
-bool tile_check_result_is(TileCheck *c, const TileOp *op, uint32_t i, Type want) {
-  if (type_eq(op->results[i]->type, want)) return true;
-  return tile_check_result(c, op, i, false, words_of(c, want));
-}
-
-bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first, TileValue *const *like,
-                             uint32_t n) {
-  if (op->nargs != first + n) {
-    diag_error(c->diags, op->span, E_TILE_OPERANDS, tile_op_name(op->code), op->nargs, first + n);
-    return false;
-  }
-  bool good = true;
-  for (uint32_t i = 0; i < n; i++) good &= tile_check_operand_is(c, op, first + i, like[i]->type);
-  return good;
-}
-
-bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, int64_t hi) {
-  int64_t v = tile_int(op, k, lo);
-  if (v >= lo && v <= hi) return true;
-  diag_error(c->diags, op->span, E_TILE_ATTR_RANGE, tile_attr_name(k), tile_op_name(op->code),
-             (long long)v, (long long)lo, (long long)hi);
-  return false;
-}
-
-bool tile_check_list(TileCheck *c, const TileOp *op, TileAttrKey k, uint32_t n, int64_t lo,
-                     int64_t hi) {
-  const TileAttr *a = tile_attr(op, k);
-  if (!a) return true;
-  if (a->len != n) {
-    diag_error(c->diags, op->span, E_TILE_ATTR_LENGTH, tile_attr_name(k), tile_op_name(op->code),
-               a->len, n);
-    return false;
-  }
-  for (uint32_t i = 0; i < n; i++)
-    if (a->list[i] < lo || a->list[i] > hi) {
-      diag_error(c->diags, op->span, E_TILE_ATTR_RANGE, tile_attr_name(k), tile_op_name(op->code),
-                 (long long)a->list[i], (long long)lo, (long long)hi);
-      return false;
-    }
-  return true;
-}
-
 /* ---- scopes ---- */
 
 static const char *name_of(TileCheck *c, const TileValue *v) {
@@ -343,7 +278,8 @@ static bool check_params(TileCheck *c) {
     const TileValue *v = f->params[i].value;
     BUG_IF(v != f->body->params[i], "parameter %u says otherwise", i);
     if (!v->type.rank) continue;
-    diag_error(c->diags, f->span, E_TILE_PARAM_SCALAR, name_of(c, v), words_of(c, v->type));
+    diag_error(c->diags, f->span, E_TILE_PARAM_SCALAR, name_of(c, v),
+               type_text(c->fn->arena, v->type));
     good = false;
   }
   return good;

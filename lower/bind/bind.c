@@ -7,13 +7,6 @@
 #include "lower/messages.h"
 #include "lower/passes.h"
 
-const char bind_too_many_digits[] = "a layout has too many digits";
-
-void bind_refuse(const Bind *s, const char *why) {
-  diag_error(s->u->diags, s->b.span, E_LOWER_BIND, why);
-  longjmp(*s->refused, 1);
-}
-
 static void bind_block(Bind *s, NestBlock *from, NestBlock *to);
 
 /* ---- how deep in loops each variable changes ---- */
@@ -32,15 +25,6 @@ static void note_depth(Bind *s, const NestBlock *b, uint8_t depth) {
 }
 
 /* ---- relayouts within a thread: moves between registers ---- */
-
-void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n) {
-  for (int64_t i = 0; i < n; i += NEST_MAX_RUN) {
-    NestStmt *m = nest_mov(&s->b, ref_sub(to, affine_const(at + i)),
-                           ref_sub(from, affine_const(first + i)), to->dtype);
-    int64_t run = n - i < NEST_MAX_RUN ? n - i : NEST_MAX_RUN;
-    if (run > 1) nest_set_int(s->nest, m, NA_n, run);
-  }
-}
 
 /* The row-major position of every register's element, lanes and warps at 0. */
 static int64_t *positions(Arena *a, const Layout *l, int32_t *count) {

@@ -108,7 +108,6 @@ typedef struct Bind {
   jmp_buf *refused;
 } Bind;
 
-
 /* Ends the pass with an error at the current statement.  Nests made by build are never refused;
  * nests read from text may verify and yet need a distribution over threads that bind lacks. */
 _Noreturn void bind_refuse(const Bind *s, const char *why);
@@ -184,10 +183,6 @@ NestStmt *bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, A
 
 /* ---- bind_reduce.c ---- */
 void bind_reduce(Bind *s, const NestStmt *st);
-
-/* ---- bind.c ---- */
-/* Registers to[at..at+n) := from[first..first+n). */
-void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
 
 /* ---- bind_scan.c ---- */
 void bind_scan(Bind *s, const NestStmt *st);

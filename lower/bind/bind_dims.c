@@ -2,6 +2,14 @@
 #include <string.h>
 
 #include "lower/bind/bind_nest.h"
+#include "lower/messages.h"
+
+const char bind_too_many_digits[] = "a layout has too many digits";
+
+void bind_refuse(const Bind *s, const char *why) {
+  diag_error(s->u->diags, s->b.span, E_LOWER_BIND, why);
+  longjmp(*s->refused, 1);
+}
 
 /* ---- dims ---- */
 

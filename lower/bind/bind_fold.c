@@ -133,3 +133,12 @@ Ref bind_sum(Bind *s, Ref a, Ref b) {
   if (!b.kind) return a;
   return bind_op(s, TILE_ADD, DT_I32, a, b);
 }
+
+void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n) {
+  for (int64_t i = 0; i < n; i += NEST_MAX_RUN) {
+    NestStmt *m = nest_mov(&s->b, ref_sub(to, affine_const(at + i)),
+                           ref_sub(from, affine_const(first + i)), to->dtype);
+    int64_t run = n - i < NEST_MAX_RUN ? n - i : NEST_MAX_RUN;
+    if (run > 1) nest_set_int(s->nest, m, NA_n, run);
+  }
+}

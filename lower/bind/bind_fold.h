@@ -30,5 +30,7 @@ Ref bind_sum(Bind *s, Ref a, Ref b); /* i32; either may be REF_NONE */
 void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t);
 /* dst := src of lane `from`. */
 NestStmt *bind_from_lane(Bind *s, Ref dst, Ref src, Ref from, DType t);
+/* Registers to[at..at+n) := from[first..first+n). */
+void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
 
 #endif

@@ -59,17 +59,6 @@ static void build_print(Build *s, const TileOp *op) {
 
 /* ======== inline assembly ======== */
 
-void build_asm_stmt(Build *s, const TileOp *op, const Ref *srcs, NestVar *const *made) {
-  NestStmt *st = nest_stmt(&s->b, NEST_ASM, op->nresults, op->nargs);
-  for (uint32_t i = 0; i < op->nargs; i++) st->srcs[i] = srcs[i];
-  for (uint32_t i = 0; i < op->nresults; i++) st->dsts[i] = ref_var(made[i]);
-  if (op->code == TILE_ASM_IMPURE) nest_set_int(s->nest, st, NA_volatile, 1);
-  nest_set_str(s->nest, st, NA_asm, tile_str(op, TA_asm, ""));
-  nest_set_str(s->nest, st, NA_constraints, tile_str(op, TA_constraints, ""));
-  int64_t pack = tile_int(op, TA_pack, 1);
-  if (pack > 1) nest_set_int(s->nest, st, NA_pack, pack);
-}
-
 static Ref asm_scalar(Build *s, const TileValue *v) {
   Ref r = build_scalar(s, v);
   if (r.kind == REF_VAR) return r;
@@ -101,13 +90,6 @@ static void build_asm(Build *s, const TileOp *op) {
 }
 
 /* ======== ops on tiles ======== */
-
-void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
-  Open o = build_open(s, to->layout);
-  Ref x = build_value_at(s, from, o.axes, to->layout);
-  nest_mov(&s->b, build_tile_ref(s, to, o.axes), x, to->dtype);
-  build_close(s, &o);
-}
 
 /* An elementwise op of its own: computed as an expression, whose last temp is the variable. */
 static void build_expression(Build *s, const TileOp *op) {

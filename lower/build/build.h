@@ -126,6 +126,7 @@ NestBuilder build_at_definition(Build *s, const TileValue *v);
 /* A uniform variable for a scalar result; a tile variable for a held one. */
 NestVar *build_result(Build *s, const TileValue *v);
 NestVar *build_temp(Build *s, DType t, DType elem);
+void build_copy_tile(Build *s, NestVar *to, const TileValue *from);
 /* The statement of inline assembly. */
 void build_asm_stmt(Build *s, const TileOp *op, const Ref *srcs, NestVar *const *made);
 Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
@@ -163,9 +164,6 @@ void build_join_pending(Build *s, PendingMark before); /* a loop: as before it, 
 PendingSide build_pending_else(Build *s, PendingMark before);
 void build_join_sides(Build *s, const PendingSide *then);
 Layout build_whole_program(const Build *s); /* of a scalar: in all threads */
-
-void build_copy_tile(Build *s, NestVar *to, const TileValue *from);
-
 
 /* ---- build_fold.c, build_shape.c, build_dot.c ---- */
 void build_fold_op(Build *s, const TileOp *op, NestCode code); /* NEST_REDUCE or NEST_SCAN */

@@ -542,3 +542,21 @@ Ref build_guard_at(Build *s, const TileValue *mask, const Affine *axes, const La
   nest_mov(&s->b, guard, r, DT_I1);
   return guard;
 }
+
+void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
+  Open o = build_open(s, to->layout);
+  Ref x = build_value_at(s, from, o.axes, to->layout);
+  nest_mov(&s->b, build_tile_ref(s, to, o.axes), x, to->dtype);
+  build_close(s, &o);
+}
+
+void build_asm_stmt(Build *s, const TileOp *op, const Ref *srcs, NestVar *const *made) {
+  NestStmt *st = nest_stmt(&s->b, NEST_ASM, op->nresults, op->nargs);
+  for (uint32_t i = 0; i < op->nargs; i++) st->srcs[i] = srcs[i];
+  for (uint32_t i = 0; i < op->nresults; i++) st->dsts[i] = ref_var(made[i]);
+  if (op->code == TILE_ASM_IMPURE) nest_set_int(s->nest, st, NA_volatile, 1);
+  nest_set_str(s->nest, st, NA_asm, tile_str(op, TA_asm, ""));
+  nest_set_str(s->nest, st, NA_constraints, tile_str(op, TA_constraints, ""));
+  int64_t pack = tile_int(op, TA_pack, 1);
+  if (pack > 1) nest_set_int(s->nest, st, NA_pack, pack);
+}

@@ -71,10 +71,6 @@ static bool *find_only_accumulated(Arena *a, const Nest *n) {
 
 /* ---- a simulation ---- */
 
-static bool is_integer_var(const Simulation *sim, const NestVar *v) {
-  return sim->offset[v->id] < sim->integers;
-}
-
 /* Integers come first among the registers: those alone have values, up to a number that no kernel
  * of a sane size has. */
 static void number_simulated_registers(Simulation *sim) {
@@ -103,7 +99,7 @@ static bool find_what_matters(Simulation *sim, const NestBlock *b) {
     for (uint32_t i = 0; i < s->nregions; i++) inside |= find_what_matters(sim, s->regions[i]);
     if (s->code == NEST_UNROLL) sim->matters[s->index->id] = inside;
     if (s->code == NEST_UNROLL ? inside : !counted) found = true;
-    if (counted && s->dsts[0].kind == REF_VAR && is_integer_var(sim, s->dsts[0].var)) found = true;
+    if (counted && s->dsts[0].kind == REF_VAR && sim_is_integer(sim, s->dsts[0].var)) found = true;
   }
   return found;
 }
@@ -126,7 +122,7 @@ static void add_params(Simulation *sim) {
 
 void simulation_set(Simulation *sim, uint32_t param, int64_t value) {
   const NestVar *p = sim->nest->params[param];
-  if (!is_integer_var(sim, p)) return;
+  if (!sim_is_integer(sim, p)) return;
   for (int l = 0; l < SIM_LANES; l++) sim->values[sim->offset[p->id]][l] = value;
   sim->given[param] = true;
 }
@@ -167,31 +163,6 @@ void simulation_start(Simulation *sim, const int64_t pid[3]) {
 
 /* ---- operands ---- */
 
-int64_t sim_affine(const Simulation *sim, const Affine *a) {
-  uint64_t v = (uint64_t)a->c;
-  for (int i = 0; i < a->n; i++)
-    v += (uint64_t)a->t[i].coef * (uint64_t)sim->index[a->t[i].index->id];
-  return (int64_t)v;
-}
-
-uint32_t sim_register(const Simulation *sim, const Ref *r) {
-  uint32_t at = sim->offset[r->var->id];
-  return r->sub.n ? at + (uint32_t)sim_affine(sim, &r->sub) : at + (uint32_t)r->sub.c;
-}
-
-bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LANES]) {
-  if (r->kind == REF_AFFINE) {
-    int64_t v = sim_affine(sim, &r->sub);
-    for (int l = 0; l < n; l++) out[l] = v;
-    return true;
-  }
-  if (r->kind != REF_VAR || !is_integer_var(sim, r->var)) return false;
-  uint32_t at = sim_register(sim, r);
-  if (!sim->known[at]) return false;
-  memcpy(out, sim->values[at], (size_t)n * sizeof *out);
-  return true;
-}
-
 /* The first lane's; false: unknown. */
 static bool scalar_operand(const Simulation *sim, const Ref *r, int64_t *out) {
   int64_t v[SIM_LANES];
@@ -202,7 +173,7 @@ static bool scalar_operand(const Simulation *sim, const Ref *r, int64_t *out) {
 
 static void set_result(Simulation *sim, const NestStmt *s, uint32_t i, const int64_t *v) {
   const Ref *d = &s->dsts[0];
-  if (d->kind != REF_VAR || !is_integer_var(sim, d->var)) return;
+  if (d->kind != REF_VAR || !sim_is_integer(sim, d->var)) return;
   uint32_t at = sim_register(sim, d) + i;
   sim->known[at] = v != NULL;
   if (v) memcpy(sim->values[at], v, (size_t)sim->lanes * sizeof *v);
@@ -482,7 +453,7 @@ static void simulate_lane(Simulation *sim, const NestStmt *s) {
 
 static void simulate_elementwise(Simulation *sim, const NestStmt *s) {
   int64_t v[SIM_LANES];
-  if (s->dsts[0].kind == REF_VAR && is_integer_var(sim, s->dsts[0].var)) {
+  if (s->dsts[0].kind == REF_VAR && sim_is_integer(sim, s->dsts[0].var)) {
     int n = s->dsts[0].var->uniform ? 1 : sim->lanes;
     bool known = sim_value(sim, s, n, v);
     for (int l = n; l < sim->lanes && known; l++) v[l] = v[0];

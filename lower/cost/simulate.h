@@ -101,6 +101,9 @@ void simulate_warp(Simulation *sim, int warp);
 
 /* ---- between simulate.c, simulate_clock.c and simulate_memory.c ---- */
 static inline double sim_later(double x, double y) { return x > y ? x : y; }
+static inline bool sim_is_integer(const Simulation *sim, const NestVar *v) {
+  return sim->offset[v->id] < sim->integers;
+}
 int64_t sim_affine(const Simulation *sim, const Affine *a);
 uint32_t sim_register(const Simulation *sim, const Ref *r);
 /* Values of the first n lanes; false: unknown. */

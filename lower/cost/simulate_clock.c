@@ -1,5 +1,7 @@
 /* The cost of statements in a simulation: instructions for the units of a processor, and time on
  * the clock of one warp that has the processor for itself. */
+#include <string.h>
+
 #include "lower/cost/simulate.h"
 #include "lower/target/atoms.h"
 
@@ -18,6 +20,31 @@ static const double SYNCHRONOUS_SHARE = 0.62; /* of Hopper's rate, that MMA gets
 static const double INTEGER_DIVISION = 20;
 
 /* ---- operands ---- */
+
+int64_t sim_affine(const Simulation *sim, const Affine *a) {
+  uint64_t v = (uint64_t)a->c;
+  for (int i = 0; i < a->n; i++)
+    v += (uint64_t)a->t[i].coef * (uint64_t)sim->index[a->t[i].index->id];
+  return (int64_t)v;
+}
+
+uint32_t sim_register(const Simulation *sim, const Ref *r) {
+  uint32_t at = sim->offset[r->var->id];
+  return r->sub.n ? at + (uint32_t)sim_affine(sim, &r->sub) : at + (uint32_t)r->sub.c;
+}
+
+bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LANES]) {
+  if (r->kind == REF_AFFINE) {
+    int64_t v = sim_affine(sim, &r->sub);
+    for (int l = 0; l < n; l++) out[l] = v;
+    return true;
+  }
+  if (r->kind != REF_VAR || !sim_is_integer(sim, r->var)) return false;
+  uint32_t at = sim_register(sim, r);
+  if (!sim->known[at]) return false;
+  memcpy(out, sim->values[at], (size_t)n * sizeof *out);
+  return true;
+}
 
 static double ready_of(const Simulation *sim, const Ref *r, uint32_t n) {
   double latest = 0;

@@ -292,7 +292,7 @@ uint32_t guard_lanes(Warp *w, const Inst *in);
 void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lanes, uint32_t bad,
              const Inst *why);
 
-/* ---- findings (nest_interp.c) ---- */
+/* ---- findings (nest_findings.c) ---- */
 /* Ends the launch with a message about a limit. */
 _Noreturn void nest_stop(Run *r, Span at, const char *message, uint64_t count);
 typedef enum {

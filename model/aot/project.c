@@ -28,10 +28,6 @@ enum { FIRST = MEMORY_ALIGNMENT };
 
 /* ---- offsets ---- */
 
-int64_t project_bytes(const Project *p, uint32_t buffer) {
-  return memory_bytes(p->plan->graph->dims, &p->plan->buffers[buffer])->value;
-}
-
 /* Tensors that several parameters share are there once: the one that has an offset already. */
 static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
   for (uint32_t j = 0; j < p->plan->nbuffers; j++)
@@ -323,21 +319,6 @@ static int check_written(const Project *p) {
 }
 
 /* ---- texts ---- */
-
-const char *project_comment(Arena *a, const char *text) {
-  char *copy = arena_strndup(a, text, strlen(text));
-  for (char *s = copy; *s; s++)
-    if ((s[0] == '*' && s[1] == '/') || *s == '\n') *s = ' ';
-  return copy;
-}
-
-const char *project_type(Project *p, const PlanBuffer *b) {
-  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
-  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
-  Text text = text_new(p->arena);
-  value_type_print(&text, &t);
-  return text.data;
-}
 
 static void summarize_value(Project *p, Text *out, const char *what, uint32_t i,
                             const PlanBuffer *b) {

@@ -503,3 +503,22 @@ int project_write_plan(Project *p) {
   const char *named = project_rename(p, t.data, false);
   return project_file_write(&p->folder, "plan.c", named, strlen(named));
 }
+
+int64_t project_bytes(const Project *p, uint32_t buffer) {
+  return memory_bytes(p->plan->graph->dims, &p->plan->buffers[buffer])->value;
+}
+
+const char *project_comment(Arena *a, const char *text) {
+  char *copy = arena_strndup(a, text, strlen(text));
+  for (char *s = copy; *s; s++)
+    if ((s[0] == '*' && s[1] == '/') || *s == '\n') *s = ' ';
+  return copy;
+}
+
+const char *project_type(Project *p, const PlanBuffer *b) {
+  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
+  Text text = text_new(p->arena);
+  value_type_print(&text, &t);
+  return text.data;
+}

@@ -97,11 +97,6 @@ struct Project {
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */
 };
 
-/* The text as a comment: it contains neither the end of one nor a newline. */
-const char *project_comment(Arena *a, const char *text);
-/* "f32[s0, 64]" */
-const char *project_type(Project *p, const PlanBuffer *b);
-
 /* ---- project_names.c ---- */
 
 /* Fails unless it may be the prefix of exported names. */
@@ -126,11 +121,6 @@ const char *project_size(Project *p, Dim x);
 /* Declares the names that n expressions use; `from` is the array of symbols. */
 void project_declare_symbols(Project *p, Text *out, const char *from, const Dim *x, uint32_t n);
 
-/* ---- weights (project.c) ---- */
-
-/* Bytes of a buffer of a fixed size. */
-int64_t project_bytes(const Project *p, uint32_t buffer);
-
 /* ---- project_kernels.c ---- */
 
 int project_compile(Project *p);
@@ -143,6 +133,12 @@ typedef VEC(Dim) DimList;
 
 /* ---- project_plan.c ---- */
 
+/* Bytes of a buffer of a fixed size. */
+int64_t project_bytes(const Project *p, uint32_t buffer);
+/* The text as a comment: it contains neither the end of one nor a newline. */
+const char *project_comment(Arena *a, const char *text);
+/* "f32[s0, 64]" */
+const char *project_type(Project *p, const PlanBuffer *b);
 int project_write_plan(Project *p);
 
 #endif

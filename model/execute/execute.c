@@ -774,21 +774,6 @@ int execution_input_follows(Execution *e, const nereid_tensor *given, int n, uin
   return error_guard(e->arena, follows_body, &c);
 }
 
-/* The N of "cuda:N". */
-static int32_t ordinal(const nereid_device *d) {
-  const char *colon = strchr(d->name, ':');
-  return colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
-}
-
-void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out) {
-  const BufferState *b = execute_output(e, i);
-  *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
-                         .ndim = (int32_t)plan_rank(b->plan),
-                         .dtype = plan_dl_dtype(b->plan),
-                         .shape = b->shape};
-  if (execute_is_number(b)) out->device = (nereid_dl_device){1, 0};
-}
-
 ExecutionStatistics execution_statistics(const Execution *e) {
   ExecutionStatistics s = {.kernels = (uint32_t)e->of->kernels.list.len};
   s.pool = e->interprets ? 0 : e->pool_used;

@@ -724,6 +724,21 @@ static int fit_output(Execution *e, uint32_t i, nereid_tensor *t) {
   return 0;
 }
 
+/* The N of "cuda:N". */
+static int32_t ordinal(const nereid_device *d) {
+  const char *colon = strchr(d->name, ':');
+  return colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
+}
+
+void execution_describe(const Execution *e, uint32_t i, nereid_tensor *out) {
+  const BufferState *b = execute_output(e, i);
+  *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
+                         .ndim = (int32_t)plan_rank(b->plan),
+                         .dtype = plan_dl_dtype(b->plan),
+                         .shape = b->shape};
+  if (execute_is_number(b)) out->device = (nereid_dl_device){1, 0};
+}
+
 int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s) {
   BufferState *b = execute_output(e, i);
   bool given = t->data;
@@ -738,4 +753,9 @@ int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_strea
   if (is_on_device(e, t))
     return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
   return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+}
+
+/* The constant part runs before there is a run. */
+bool execute_is_lent(const Execution *e, const BufferState *b) {
+  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || b->uses[0].step >= plan_once(e->plan));
 }

@@ -151,6 +151,8 @@ int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
 /* Before the run: where output i is written. */
 int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+/* Is that temporary one that the caller lends, whose bytes are known? */
+bool execute_is_lent(const Execution *e, const BufferState *b);
 
 /* ---- lent_memory.c: memory that the caller lends step by step ---- */
 
@@ -160,8 +162,6 @@ enum { LENT_BYTES = 1 << 20 };
 typedef int LentMoved(Execution *e, BufferState *b);
 
 bool execute_may_lend(const Execution *e);
-/* Is that temporary one, whose bytes are known? */
-bool execute_is_lent(const Execution *e, const BufferState *b);
 /* After inputs have their memory.  Outputs that no step writes, or that are copies, get theirs. */
 int execute_lend_begin(Execution *e, nereid_tensor *outputs);
 /* Takes memory for the values that step i is the first to use; reports each to `moved`. */

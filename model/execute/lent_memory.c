@@ -17,11 +17,6 @@ bool execute_may_lend(const Execution *e) {
 static uint32_t first_step(const BufferState *b) { return b->uses[0].step; }
 static uint32_t last_step(const BufferState *b) { return b->uses[b->nuses - 1].step; }
 
-/* The constant part runs before there is a run. */
-bool execute_is_lent(const Execution *e, const BufferState *b) {
-  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || first_step(b) >= plan_once(e->plan));
-}
-
 /* ---- what is lent ---- */
 
 static bool is_lent_output(const Execution *e, const BufferState *b) {

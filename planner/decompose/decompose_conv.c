@@ -40,12 +40,6 @@ static Conv read_conv(Build *b) {
 
 /* ---- operands ---- */
 
-Node *decompose_channels_last(Build *b, Node *x) {
-  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
-  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
-  return build_permute(b, x, axes);
-}
-
 static Node *channels_first(Build *b, Node *x) {
   uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
   for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;

@@ -59,3 +59,9 @@ Node *library_conv(Build *b, LibraryWork work, Node *x, Node *y, const Dim size[
   if (!library_is_wanted(g, &p)) return NULL;
   return build_permute(b, n, (uint32_t[]){0, 3, 1, 2});
 }
+
+Node *decompose_channels_last(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
+  return build_permute(b, x, axes);
+}

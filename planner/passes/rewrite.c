@@ -27,12 +27,6 @@ struct Goal {
 
 static bool solve_goals(Match *m, const Goal *goals);
 
-bool rewrite_names_op(const Term *t, const GraphOp *op) {
-  size_t len = strlen(t->op);
-  return !strncmp(t->op, op->target, len) && (op->target[len] == '.' || !op->target[len]) &&
-         strchr(op->target, '.') && op->schema;
-}
-
 /* ---- values ---- */
 
 static bool arg_number(const Arg *a, double *out) {

@@ -478,3 +478,9 @@ bool rewrite_read(Graph *g, uint32_t file, bool own, RewriteList *out) {
   if (!any) diag_error(g->diags, (Span){file, 1, 1, 1}, E_REWRITE_EMPTY);
   return ok && any;
 }
+
+bool rewrite_names_op(const Term *t, const GraphOp *op) {
+  size_t len = strlen(t->op);
+  return !strncmp(t->op, op->target, len) && (op->target[len] == '.' || !op->target[len]) &&
+         strchr(op->target, '.') && op->schema;
+}

@@ -43,6 +43,7 @@ typedef struct {
   PyObject *s_base, *s_shape, *s_strides, *s_block_shape, *s_padding, *s_value;
 } State;
 
+extern struct PyModuleDef module_definition;
 State *state_of(PyObject *module);
 /* The state of the module that defined `type` or a class that it is derived from. */
 State *state_of_type(PyTypeObject *type);

@@ -2,19 +2,6 @@
 #include "model/nereid_graph.h"
 #include "python/extension/extension.h"
 
-static struct PyModuleDef definition;
-
-State *state_of(PyObject *module) { return PyModule_GetState(module); }
-
-State *state_of_type(PyTypeObject *type) {
-  for (PyTypeObject *t = type; t; t = (PyTypeObject *)PyType_GetSlot(t, Py_tp_base)) {
-    PyObject *module = PyType_GetModule(t);
-    if (module && PyModule_GetDef(module) == &definition) return PyModule_GetState(module);
-    PyErr_Clear();
-  }
-  return NULL;
-}
-
 static PyObject *py_build_id(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   return PyUnicode_FromString(nereid_build_id());
@@ -110,7 +97,7 @@ static int start_module(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, start_module}, {0, NULL}};
 
-static struct PyModuleDef definition = {
+struct PyModuleDef module_definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "nereid._nereid",
     .m_doc = "Nereid's C API.",
@@ -119,4 +106,4 @@ static struct PyModuleDef definition = {
     .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__nereid(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__nereid(void) { return PyModuleDef_Init(&module_definition); }

@@ -8,6 +8,17 @@ static PyObject *text_of(const char *s) {
   return s ? PyUnicode_DecodeUTF8(s, (Py_ssize_t)strlen(s), "replace") : PyUnicode_FromString("");
 }
 
+State *state_of(PyObject *module) { return PyModule_GetState(module); }
+
+State *state_of_type(PyTypeObject *type) {
+  for (PyTypeObject *t = type; t; t = (PyTypeObject *)PyType_GetSlot(t, Py_tp_base)) {
+    PyObject *module = PyType_GetModule(t);
+    if (module && PyModule_GetDef(module) == &module_definition) return PyModule_GetState(module);
+    PyErr_Clear();
+  }
+  return NULL;
+}
+
 void free_object(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

@@ -163,9 +163,6 @@ int nereid_device_sync(nereid_device *d) {
 int device_wait(nereid_device *d) { return waited(d, d->ops->sync(d, NULL, false)); }
 
 nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
-const char *device_running(const nereid_device *d) {
-  return __atomic_load_n(&d->running, __ATOMIC_RELAXED);
-}
 
 const char *device_target(const nereid_device *d) { return d->target[0] ? d->target : NULL; }
 

@@ -9,8 +9,6 @@
 #include "runtime/search/search_progress.h"
 #include "runtime/support/host_machine.h"
 
-static const Candidate *search_fastest(const Candidate *candidates, size_t n);
-
 /* Shared by the problems of a search. */
 typedef struct {
   Search *search;
@@ -408,48 +406,6 @@ static int search_rounds(SearchWork *w, SearchProblem *p) {
   return code;
 }
 
-/* ---- the best ---- */
-
-TimeTaken search_time(const Candidate *c) {
-  double predicted = c->predicted.us > 0 ? c->predicted.us : c->expected_us;
-  return (TimeTaken){c->median_us, c->spread_us, c->runs, predicted};
-}
-
-static bool is_sure(const Candidate *c) {
-  TimeTaken t = search_time(c);
-  return doubt_of(&t) == DOUBT_NONE;
-}
-
-static const Candidate *fastest(const Candidate *c, size_t n, bool sure) {
-  const Candidate *best = NULL;
-  for (size_t i = 0; i < n; i++)
-    if (c[i].status == NEREID_TUNE_OK && c[i].median_us > 0 && (!sure || is_sure(&c[i])) &&
-        (!best || c[i].median_us < best->median_us))
-      best = &c[i];
-  return best;
-}
-
-/* The fastest, be it as doubtful as it may. */
-static const Candidate *search_fastest(const Candidate *c, size_t n) {
-  return fastest(c, n, false);
-}
-
-const Candidate *search_best(const Candidate *c, size_t n) {
-  const Candidate *sure = fastest(c, n, true);
-  return sure ? sure : search_fastest(c, n);
-}
-
-const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy) {
-  char why[128];
-  const Candidate *first = search_fastest(p->candidates, p->n);
-  if (!first || is_sure(first)) return NULL;
-  TimeTaken t = search_time(first);
-  doubt_print(why, sizeof why, &t);
-  bool taken = search_best(p->candidates, p->n) == first;
-  return arena_printf(a, taken ? N_TUNE_UNSURE : N_TUNE_PASSED_OVER, p->kernel, first->config,
-                      first->median_us, why, remedy);
-}
-
 /* ---- what is known before ---- */
 
 static bool has_open_candidate(const SearchProblem *p) {
@@ -461,7 +417,7 @@ static bool has_open_candidate(const SearchProblem *p) {
 /* A winner by records alone whose time is doubtful is measured again. */
 static void reopen(SearchProblem *p) {
   const Candidate *best;
-  while ((best = search_fastest(p->candidates, p->n)) && best->recorded && !is_sure(best)) {
+  while ((best = search_fastest(p->candidates, p->n)) && best->recorded && !search_is_sure(best)) {
     Candidate *c = &p->candidates[best - p->candidates];
     c->before = search_time(c);
     c->reopened = true;

@@ -79,9 +79,15 @@ typedef struct {
 /* Fills in the results of each candidate; it is no failure if none of them runs, only if nothing
  * can be measured at all. */
 int search_run(Search *s);
+/* ---- candidates.c ---- */
+
 /* The fastest of the candidates whose time can be trusted, else the fastest; NULL: none runs.  The
  * first of equals wins. */
 const Candidate *search_best(const Candidate *candidates, size_t n);
+/* The fastest, be it as doubtful as it may. */
+const Candidate *search_fastest(const Candidate *candidates, size_t n);
+/* Can its time be trusted? */
+bool search_is_sure(const Candidate *c);
 /* A candidate's time for runtime/records/doubt.h. */
 TimeTaken search_time(const Candidate *c);
 /* A line on the fastest if its time is doubtful, with the user's `remedy`; NULL: it is not. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build_id.h"
 #include "runtime/messages.h"
 #include "runtime/support/message_text.h"
 
@@ -62,7 +63,7 @@ int error_internal(void) {
   error_set(NEREID_E_INTERNAL, "error: " E_RUN_INTERNAL "\n", *r->stage ? " in stage " : "",
             r->stage, r->file, r->line, r->text);
   error_add("note: %s\n", N_RUN_INTERNAL);
-  return error_add("note: " N_RUN_VERSION "\n", nereid_version(), nereid_build_id());
+  return error_add("note: " N_RUN_VERSION "\n", NEREID_VERSION, NEREID_BUILD_ID);
 }
 
 int error_add(const char *fmt, ...) {

@@ -95,15 +95,19 @@ Log log_read(void) {
 
 /* ---- lines ---- */
 
+bool message_is_json(void) {
+  const char *form = getenv("NEREID_DIAGNOSTICS");
+  return form && !strcmp(form, "json");
+}
+
 void log_print(LogTopic topic, const char *fmt, ...) {
   char text[4096];
-  const char *form = getenv("NEREID_DIAGNOSTICS");
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
   flockfile(stderr);
-  if (form && !strcmp(form, "json")) {
+  if (message_is_json()) {
     fprintf(stderr, "{\"severity\":\"log\",\"topic\":\"%s\",\"message\":", names[topic]);
     json_print_string(stderr, text, strlen(text));
     fputs(",\"notes\":[]}\n", stderr);

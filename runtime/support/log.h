@@ -39,5 +39,7 @@ static inline bool log_has(Log log, LogTopic topic) { return log >> topic & 1; }
 /* Prints a line if the set has the topic. */
 #define LOG(log, topic, ...) (log_has(log, topic) ? log_print(topic, __VA_ARGS__) : (void)0)
 void log_print(LogTopic topic, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Are messages objects of JSON (NEREID_DIAGNOSTICS, docs/diagnostics.md)? */
+bool message_is_json(void);
 
 #endif
