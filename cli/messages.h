@@ -22,6 +22,7 @@
 #define E_CLI_UNTUNED \
   "constexpr %s of kernel %s has no value, and no record of tuning fits these arguments: set " \
   "it with -D %s=VALUE, or run with --tune"
+#define E_CLI_DEVICE_TARGET "--device %s has no target %s: give one of the two"
 #define N_CLI_FIRST \
   "%s: autotune has %d configurations; this run uses the first:%s; --tune finds the best"
 #define N_CLI_COMMAND "the command was: nereid%s"

@@ -64,12 +64,11 @@ static void print_failures(Text *text, const TuneView *v) {
   }
 }
 
-/* "-D BLOCK=128 --num-warps 8": blocks of descriptors follow from these. */
-static void print_use(const nereid_candidate *best) {
-  if (!best || !best->nsettings) return;
+void tune_use_print(const nereid_setting *settings, int n) {
+  if (!n) return;
   printf("take it by:");
-  for (int i = 0; i < best->nsettings; i++) {
-    const nereid_setting *s = &best->settings[i];
+  for (int i = 0; i < n; i++) {
+    const nereid_setting *s = &settings[i];
     if (!strcmp(s->name, "num_warps")) printf(" --num-warps %s", s->value);
     else if (!strcmp(s->name, "num_stages")) printf(" --num-stages %s", s->value);
     else if (!strcmp(s->name, "maxnreg")) printf(" --maxnreg %s", s->value);
@@ -86,5 +85,6 @@ void tune_table_print(Text *text, const TuneView *v, double seconds) {
          v->n == 1 ? "" : "s", ran, seconds, v->source);
   print_ranking(text, v);
   print_failures(text, v);
-  print_use(tune_best(v));
+  const nereid_candidate *best = tune_best(v);
+  if (best) tune_use_print(best->settings, best->nsettings);
 }

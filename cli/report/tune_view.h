@@ -32,6 +32,10 @@ void tune_config_text(Text *out, const nereid_candidate *c);
 /* The ranking, what failed and why, and the options that choose the best.  `text` is room. */
 void tune_table_print(Text *text, const TuneView *v, double seconds);
 
+/* The options that choose a configuration: "take it by: -D BLOCK=128 --num-warps 8".  Blocks of
+ * descriptors follow from these. */
+void tune_use_print(const nereid_setting *settings, int n);
+
 /* A tuning as JSON:
  *
  *   {"kernel", "device", "source": "measured|records|model", "best": {...}, "candidates":

@@ -99,7 +99,8 @@ static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   us[BOUND_ISSUE] = p.issue * programs / mhz;
   us[BOUND_LATENCY] = clocks / mhz;
   double together = norm2(us[BOUND_MEMORY], us[BOUND_LATENCY], DEVICE_NORM);
-  e->us = LAUNCH_US + fmax(together, f->programs * PROGRAM_NS / 1e3);
+  e->launch_us = LAUNCH_US;
+  e->us = e->launch_us + fmax(together, f->programs * PROGRAM_NS / 1e3);
 }
 
 /* On a CPU a warp is one SIMD vector, so the counts are vector instructions.  The model knows
@@ -112,7 +113,8 @@ static void bound_cpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   us[BOUND_MEMORY] = r->bandwidth > 0 ? (f->read + f->written) / r->bandwidth * 1e6 : 0;
   us[BOUND_ISSUE] = programs * c->issued / (INSTRUCTIONS * mhz);
   us[BOUND_LATENCY] = programs * (c->f32 + 8 * c->special) / (MULTIPLIES * mhz);
-  e->us = CALL_US + norm(us, BOUND_LATENCY + 1, DEVICE_NORM);
+  e->launch_us = CALL_US;
+  e->us = e->launch_us + norm(us, BOUND_LATENCY + 1, DEVICE_NORM);
 }
 
 /* ---- all ---- */
@@ -187,7 +189,7 @@ const char *estimate_bound_name(Bound b) {
 static void print_scaled(Text *out, const char *name, double v, const char *unit) {
   static const char *const scales[] = {"", "k", "M", "G", "T", "P"};
   int scale = 0;
-  while (v >= 10000 && scale < 5) v /= 1000, scale++;
+  while (v >= 999.95 && scale < 5) v /= 1000, scale++;
   text_printf(out, "%-18s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
 }
 
@@ -195,32 +197,36 @@ static void print_count(Text *out, const char *name, double v, const char *unit)
   text_printf(out, "%-18s %.4g%s\n", name, v, unit);
 }
 
-/* How many times as much is moved as must be, 1 where accesses are as they should be. */
+/* How much more is moved than must be; nothing for memory that the kernel does not use. */
 static void print_excess(Text *out, const char *name, double v, const char *what) {
-  text_printf(out, "%-18s %.4gx the fewest %s\n", name, v, what);
+  if (v <= 1) text_printf(out, "%-18s none\n", name);
+  else text_printf(out, "%-18s %.4g times the fewest %s\n", name, v, what);
 }
 
-static void print_resources(Text *out, const Estimate *e) {
+/* What decides how many programs of a GPU run at a time, and how well they use its memories. */
+static void print_gpu_resources(Text *out, const Estimate *e) {
   text_printf(out, "%-18s %d per thread%s", "registers", e->registers, e->spilled ? "" : "\n");
   if (e->spilled) text_printf(out, ", %d more spilled\n", e->spilled);
   text_printf(out, "%-18s %lld B per program\n", "shared memory", (long long)e->shared);
   print_count(out, "pipeline stages", e->stages, "");
-  print_excess(out, "bank conflicts", e->conflicts, "wavefronts of shared memory");
-  print_excess(out, "coalescing", e->lines, "128-byte lines of global memory");
-  print_count(out, "programs", e->programs, "");
-  print_count(out, "occupancy", e->occupancy, e->gpu ? " programs per SM" : " program per core");
-  print_count(out, "waves", e->waves, "");
+  print_excess(out, "bank conflicts", e->conflicts, "accesses of shared memory");
+  print_excess(out, "scattered accesses", e->lines, "128-byte lines of global memory");
 }
 
 void estimate_print(Text *out, const Estimate *e) {
   text_printf(out, "%-18s %.4g us (%.4g to %.4g), bound by %s\n", "time", e->us, e->low_us,
               e->high_us, estimate_bound_name(e->bound));
+  text_printf(out, "  %-16s %.4g us\n", "launch", e->launch_us);
   for (Bound b = BOUND_MEMORY; b <= BOUND_LATENCY; b++)
-    text_printf(out, "  %-16s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
+    if (e->bound_us[b] > 0 || e->gpu)
+      text_printf(out, "  %-16s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
   print_scaled(out, "memory traffic", e->memory_bytes, "B");
   print_scaled(out, e->gpu ? "L2 traffic" : "cache traffic", e->l2_bytes, "B");
-  print_scaled(out, "tensor cores", e->tensor_flops, "FLOP");
+  print_scaled(out, e->gpu ? "tensor cores" : "products", e->tensor_flops, "FLOP");
   print_scaled(out, "f32 arithmetic", e->f32_flops, "FLOP");
   print_scaled(out, "special functions", e->specials, "");
-  print_resources(out, e);
+  if (e->gpu) print_gpu_resources(out, e);
+  print_count(out, "programs", e->programs, "");
+  if (e->gpu) print_count(out, "occupancy", e->occupancy, " programs per SM");
+  print_count(out, "waves", e->waves, "");
 }

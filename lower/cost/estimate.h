@@ -49,6 +49,7 @@ typedef struct Estimate {
   /* The time of the whole launch if nothing but this counted; latency: of the processor that
    * has most to do, with all that it waits for. */
   double bound_us[BOUND_LATENCY + 1];
+  double launch_us;               /* of the launch itself, whatever the kernel does */
   Bound bound;                    /* the largest of them */
   double memory_bytes, l2_bytes;
   double tensor_flops, f32_flops; /* of the launch */

@@ -269,3 +269,22 @@ int decorators_known(Config *out, Decorators *d) {
   Asking a = {.d = d, .completed = out};
   return compile_guard(&d->c, COMPILE_SEMA, known_body, &a);
 }
+
+nereid_request decorators_request(Arena *a, const nereid_request *kernel,
+                                  const nereid_kernel_info *info, const Config *c) {
+  nereid_request r = *kernel;
+  nereid_arg *args = ARENA_ARRAY(a, nereid_arg, (size_t)(r.nargs + c->n));
+  int n = 0;
+  for (int i = 0; i < r.nargs; i++) args[n++] = r.args[i];
+  for (int i = 0; i < c->n; i++) {
+    const nereid_setting *s = &c->settings[i];
+    int *option = config_option(&r, s->name);
+    if (option) *option = (int)strtol(s->value, NULL, 10);
+    /* A kernel may take num_warps as a constexpr, too. */
+    if (!option || arguments_param(info, s->name))
+      args[n++] = (nereid_arg){.name = s->name, .value = s->value};
+  }
+  r.args = args;
+  r.nargs = n;
+  return r;
+}

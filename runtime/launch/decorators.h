@@ -54,6 +54,9 @@ int decorators_space(DecoratorSpace *out, Decorators *d);
  * An option that is a constexpr of the kernel as well is set as the option alone: compiling gives
  * the constexpr its value. */
 int decorators_complete(Config *out, Decorators *d, const Config *c);
+/* `kernel` with the settings of a configuration, in the arena. */
+nereid_request decorators_request(Arena *a, const nereid_request *kernel,
+                                  const nereid_kernel_info *info, const Config *c);
 /* The results of heuristics as far as they can be computed; never fails for a kernel's sake. */
 int decorators_known(Config *out, Decorators *d);
 

@@ -63,23 +63,14 @@ void problem_close(Problem *p) {
 /* A complete request for one configuration, in the problem's arena. */
 static nereid_request problem_request(const Problem *p, const Config *c) {
   nereid_request r = p->request;
-  int most = r.nargs + p->args.len + c->n;
-  nereid_arg *args = ARENA_ARRAY(p->arena, nereid_arg, (size_t)most);
+  nereid_arg *args = ARENA_ARRAY(p->arena, nereid_arg, (size_t)(r.nargs + p->args.len));
   int n = 0;
   for (int i = 0; i < r.nargs; i++) args[n++] = r.args[i];
   for (int i = 0; i < p->args.len; i++)
     args[n++] = (nereid_arg){.name = p->args.data[i].name, .type = p->types[i]};
-  for (int i = 0; i < c->n; i++) {
-    const nereid_setting *s = &c->settings[i];
-    int *option = config_option(&r, s->name);
-    if (option) *option = (int)strtol(s->value, NULL, 10);
-    /* A kernel may take num_warps as a constexpr, too. */
-    if (!option || arguments_param(p->info, s->name))
-      args[n++] = (nereid_arg){.name = s->name, .value = s->value};
-  }
   r.args = args;
   r.nargs = n;
-  return r;
+  return decorators_request(p->arena, &r, p->info, c);
 }
 
 /* Integers among arguments and constexprs of a complete request; *n of them. */

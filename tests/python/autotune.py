@@ -513,6 +513,30 @@ def check_warmup():
     check((x == 1).all() and len(told.configs_timings) == 2, "but hold")
 
 
+def check_estimates():
+    """The configuration with the least predicted time; heuristics count, and nothing runs."""
+    @nereid.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+    @nereid.jit
+    def fill_or_fail(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+        tl.static_assert(BLOCK < 4096, "a small block")
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x + i, 1.0, mask=None if EVEN else i < n)
+
+    def programs(meta):
+        return (nereid.cdiv(meta["n"], meta["BLOCK"]),)
+
+    x, n = np.zeros(100_000, "f4"), 100_000
+    kernel = nereid.autotune(blocks(8192, 32, 1024), key=["n"])(fill_or_fail)
+    guess = kernel.estimate(x, n, grid=programs, target="sm_90a")
+    check(guess.config.kwargs == {"BLOCK": 1024} and "BLOCK: 1024" in str(guess), f"{guess}")
+    check([other.config.kwargs["BLOCK"] for other in guess.others] == [32] and
+          guess.others[0].us > guess.us, f"the others: {guess.others}")
+    alone = fill_or_fail.estimate(x, n, BLOCK=1024, grid=programs, target="sm_90a")
+    check(alone.us == guess.us and alone.config is None and not x.any(), f"one: {alone}")
+    raises("none compiles", nereid.NereidError, lambda: nereid.autotune(
+        blocks(8192), key=["n"])(fill_or_fail).estimate(x, n, grid=programs), "a small block")
+
+
 # ---- beside Triton ----
 
 
@@ -641,7 +665,7 @@ for test in (check_config, check_choice, check_same_code, check_derived, check_h
              check_failing_hooks, check_pruning, check_failures, check_heuristics, check_records,
              check_threads, check_interruption, check_interrupted_compiling, check_quick_calls,
              check_keys, check_printing, check_interpreted, check_libraries, check_warmup,
-             check_triton):
+             check_estimates, check_triton):
     test()
 FOLDER.cleanup()
 sys.exit(report())

@@ -215,6 +215,17 @@ class Autotuner(KernelInterface):
         return [self.fn.warmup(*args, **kwargs, **config.all_kwargs())
                 for config in self._pruned(nargs, kwargs)]
 
+    def estimate(self, *args, grid, target=None, **kwargs):
+        """How long a launch will take with the configuration that the cost model expects to be the
+        fastest, which `config` of the result is; `others` has the rest.  Nothing runs."""
+        from nereid.runtime.estimate import estimate_configs
+
+        def of_config(config):
+            return self.fn.estimate(*args, grid=grid, target=target, **kwargs,
+                                    **config.all_kwargs())
+
+        return estimate_configs(self._pruned(dict(zip(self.arg_names, args)), kwargs), of_config)
+
     def _tuning_key(self, nargs: dict, kwargs: dict) -> tuple:
         given = {k: v for k, v in {**nargs, **kwargs}.items() if k in self.arg_names}
         dtypes = [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]
@@ -398,6 +409,10 @@ class Heuristics(KernelInterface):
 
     def warmup(self, *args, **kwargs):
         return self.fn.warmup(*args, **self.with_values(args, kwargs))
+
+    def estimate(self, *args, grid, target=None, **kwargs):
+        """How long a launch will take, as JITFunction.estimate()."""
+        return self.fn.estimate(*args, grid=grid, target=target, **self.with_values(args, kwargs))
 
 
 def heuristics(values):

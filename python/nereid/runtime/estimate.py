@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nereid import _nereid
+from nereid.errors import NereidError
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,15 @@ class Estimate:
     occupancy: int
     """Programs that a multiprocessor, or a core, runs at a time."""
     waves: float
+    config: object = None
+    """The configuration of an autotuned kernel that this is for: the one with the least time."""
+    others: tuple[Estimate, ...] = ()
+    """Of the kernel's other configurations, by time."""
 
     def __str__(self) -> str:
+        chosen = "" if self.config is None else f", with {self.config}"
         return (f"{self.us:.4g} us ({self.low_us:.4g} to {self.high_us:.4g}) on {self.device}, "
-                f"bound by {self.bound}")
+                f"bound by {self.bound}{chosen}")
 
 
 def _axes(grid, arguments: dict) -> tuple:
@@ -52,3 +58,18 @@ def estimate(fn, args: tuple, kwargs: dict, grid, target: str | None) -> Estimat
     where = {"device": device} if target is None else {"target": target}
     return Estimate(**_nereid.estimate(*request, **common, **where, values=values,
                                        grid=_axes(grid, arguments)))
+
+
+def estimate_configs(configs: list, of_config) -> Estimate:
+    """That of the configuration with the least time; those that can't be compiled do not count,
+    unless none can.  of_config(config): the estimate of one."""
+    found, failure = [], None
+    for config in configs:
+        try:
+            found.append(replace(of_config(config), config=config))
+        except NereidError as error:
+            failure = failure or error
+    if not found:
+        raise failure
+    best, *others = sorted(found, key=lambda guess: guess.us)
+    return replace(best, others=tuple(others))
