@@ -193,6 +193,28 @@ static void print_scaled(Text *out, const char *name, double v, const char *unit
   text_printf(out, "%-18s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
 }
 
+/* Microseconds, never with an exponent. */
+static void print_us(Text *out, double us) {
+  if (us > 0 && us < 0.001) text_puts(out, "<0.001");
+  else text_printf(out, us < 1000 ? "%.4g" : "%.0f", us);
+}
+
+static void print_part(Text *out, const char *name, double us) {
+  text_printf(out, "  %-16s ", name);
+  print_us(out, us);
+  text_puts(out, " us\n");
+}
+
+static void print_time(Text *out, const Estimate *e) {
+  text_printf(out, "%-18s ", "time");
+  print_us(out, e->us);
+  text_puts(out, " us (");
+  print_us(out, e->low_us);
+  text_puts(out, " to ");
+  print_us(out, e->high_us);
+  text_printf(out, "), bound by %s\n", estimate_bound_name(e->bound));
+}
+
 static void print_count(Text *out, const char *name, double v, const char *unit) {
   text_printf(out, "%-18s %.4g%s\n", name, v, unit);
 }
@@ -214,19 +236,19 @@ static void print_gpu_resources(Text *out, const Estimate *e) {
 }
 
 void estimate_print(Text *out, const Estimate *e) {
-  text_printf(out, "%-18s %.4g us (%.4g to %.4g), bound by %s\n", "time", e->us, e->low_us,
-              e->high_us, estimate_bound_name(e->bound));
-  text_printf(out, "  %-16s %.4g us\n", "launch", e->launch_us);
+  print_time(out, e);
+  print_part(out, "launch", e->launch_us);
   for (Bound b = BOUND_MEMORY; b <= BOUND_LATENCY; b++)
-    if (e->bound_us[b] > 0 || e->gpu)
-      text_printf(out, "  %-16s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
+    if (e->bound_us[b] > 0 || e->gpu) print_part(out, estimate_bound_name(b), e->bound_us[b]);
   print_scaled(out, "memory traffic", e->memory_bytes, "B");
   print_scaled(out, e->gpu ? "L2 traffic" : "cache traffic", e->l2_bytes, "B");
-  print_scaled(out, e->gpu ? "tensor cores" : "products", e->tensor_flops, "FLOP");
+  if (e->gpu) print_scaled(out, "tensor cores", e->tensor_flops, "FLOP");
   print_scaled(out, "f32 arithmetic", e->f32_flops, "FLOP");
   print_scaled(out, "special functions", e->specials, "");
   if (e->gpu) print_gpu_resources(out, e);
   print_count(out, "programs", e->programs, "");
-  if (e->gpu) print_count(out, "occupancy", e->occupancy, " programs per SM");
+  if (e->gpu)
+    print_count(out, "occupancy", e->occupancy,
+                e->occupancy == 1 ? " program per SM" : " programs per SM");
   print_count(out, "waves", e->waves, "");
 }
