@@ -62,8 +62,8 @@
 #define E_GRAPH_INPUT_KIND \
   "input %s is neither a tensor nor an integer; export the model with a tensor in its place"
 #define E_GRAPH_OPERAND_NUMBER \
-  "%s takes the number %s, which %s computes, as an operand; of numbers only literals and " \
-  "integers of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
+  "%s takes the number %s, which %s computes, as an operand; of numbers only literals and what " \
+  "is made of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
 #define E_GRAPH_INPUT_RANK "input %u (%s) has %d axes, not %u"

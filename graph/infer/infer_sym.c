@@ -69,6 +69,37 @@ void infer_sym_truediv(Infer *in) { set_kind(in, VALUE_FLOAT); }
 void infer_sym_float(Infer *in) { set_kind(in, VALUE_FLOAT); }
 void infer_sym_compare(Infer *in) { set_kind(in, VALUE_BOOL); }
 
+/* Of integers the bits, of truth values one. */
+void infer_sym_bits(Infer *in) {
+  bool truth = infer_operand(in, "a").dtype == DT_I1 && infer_operand(in, "b").dtype == DT_I1;
+  if (truth) set_kind(in, VALUE_BOOL);
+  else set_sym_int(in, NULL);
+}
+
+/* Shifts by literals are products and quotients. */
+void infer_sym_shift(Infer *in) {
+  enum { MOST = 62 };
+  Dim a = known_dim(in, "a"), b = known_dim(in, "b");
+  bool known = a && b && dim_is_int(b) && b->value >= 0 && b->value <= MOST;
+  Dim by = known ? infer_const(in, INT64_C(1) << b->value) : NULL;
+  bool left = in->n->op->id == OP__operator_lshift;
+  if (known) set_sym_int(in, (left ? dim_mul : dim_floordiv)(in->g->dims, a, by));
+  else set_sym_int(in, NULL);
+}
+
+void infer_sym_pos(Infer *in) {
+  if (is_float_operand(in, "a")) set_kind(in, VALUE_FLOAT);
+  else set_sym_int(in, known_dim(in, "a"));
+}
+
+/* One of two numbers; which of them is not known. */
+void infer_sym_ite(Infer *in) {
+  DType t = infer_operand(in, "t").dtype, f = infer_operand(in, "f").dtype;
+  if (dtype_is_float(t) || dtype_is_float(f)) set_kind(in, VALUE_FLOAT);
+  else if (t == DT_I1 && f == DT_I1) set_kind(in, VALUE_BOOL);
+  else set_sym_int(in, NULL);
+}
+
 void infer_sym_neg(Infer *in) {
   Dim a = is_float_operand(in, "a") ? NULL : known_dim(in, "a");
   if (is_float_operand(in, "a")) set_kind(in, VALUE_FLOAT);
@@ -114,9 +145,10 @@ static Dim rounded_quotient(Infer *in, const Node *division, Rounding way) {
 }
 
 static void round_to(Infer *in, Rounding way) {
-  Arg a = graph_arg(in->g, in->n, "a");
+  const char *param = in->schema->params[0].name;
+  Arg a = graph_arg(in->g, in->n, param);
   const Node *from = a.kind == ARG_NODE ? a.node : NULL;
-  if (!is_float_operand(in, "a")) set_sym_int(in, known_dim(in, "a"));
+  if (!is_float_operand(in, param)) set_sym_int(in, known_dim(in, param));
   else if (from && from->op == ops_at(OP__operator_truediv))
     set_sym_int(in, rounded_quotient(in, from, way));
   else set_sym_int(in, NULL);

@@ -189,17 +189,19 @@ static const GraphOp rows[OP_UNKNOWN] = {
    .schema = text,                                   \
    .infer = infer_##rule,                            \
    __VA_ARGS__},
-#define FUNCTION(library, name, rule, text) \
-  {.id = OP_##library##_##name,             \
-   .target = #library "." #name,            \
-   .schema = text,                          \
-   .infer = infer_##rule},
+#define FUNCTION(library, name, rule, text, ...) \
+  {.id = OP_##library##_##name,                  \
+   .target = #library "." #name,                 \
+   .schema = text,                               \
+   .infer = infer_##rule,                        \
+   __VA_ARGS__},
 #define POINTWISE(...) .prim = PRIM_POINTWISE,
 #define VIEW(...) .prim = PRIM_VIEW,
 #define GATHER(...) .prim = PRIM_GATHER,
 #define REDUCE(...) .prim = PRIM_REDUCE,
 #define SCAN(...) .prim = PRIM_SCAN,
 #define PRIM(kind) .prim = PRIM_##kind,
+#define NUMBER(op) .number = &rows[OP_##op],
 #define FUNCTIONAL(op) .functional = &rows[OP_##op],
 #define EACH(op) .each = &rows[OP_##op],
 #define SAME_AS(op) .same_as = &rows[OP_##op],

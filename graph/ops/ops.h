@@ -104,6 +104,7 @@ struct GraphOp {
   const GraphOp *same_as;    /* another name of it, with the same arguments; NULL: there is none */
   const GraphOp *each;       /* of an op on lists: the op that computes an item of its result */
   const GraphOp *functional; /* of an op that writes in place: the op that computes the value */
+  const GraphOp *number;     /* of a function of numbers: the op that computes it of tensors */
   PrimKind prim;
   ComplexResult complex_result; /* ops_complex_result() follows names of other operators */
   bool commutes;      /* its first two operands may be exchanged */

@@ -251,6 +251,7 @@ static const Infix infixes[] = {
     {OP__operator_eq, "=="},  {OP__operator_ne, "!="},       {OP__operator_lt, "<"},
     {OP__operator_le, "<="},  {OP__operator_gt, ">"},        {OP__operator_ge, ">="},
     {OP__operator_pow, "**"}, {OP__operator_and_, "&"},      {OP__operator_or_, "|"},
+    {OP__operator_lshift, "<<"}, {OP__operator_rshift, ">>"},
 };
 
 static const char *infix_of(const Node *n) {

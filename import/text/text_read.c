@@ -330,6 +330,8 @@ static const char *operator_name(AstOp op) {
     case OP_POW: return "_operator.pow";
     case OP_AND: return "_operator.and_";
     case OP_OR: return "_operator.or_";
+    case OP_SHL: return "_operator.lshift";
+    case OP_SHR: return "_operator.rshift";
     case OP_LT: return "_operator.lt";
     case OP_LE: return "_operator.le";
     case OP_GT: return "_operator.gt";

@@ -656,22 +656,33 @@ static bool all_primitive(Graph *g) {
   return good;
 }
 
-/* A number that is no integer of sizes, among what an op takes; NULL: there is none. */
+static bool is_unknown_number(const Arg *a) {
+  const Node *x = a->kind == ARG_NODE ? a->node : NULL;
+  ValueKind kind = x ? x->type.kind : VALUE_NONE;
+  return kind == VALUE_FLOAT || kind == VALUE_BOOL || (kind == VALUE_INT && !x->type.value);
+}
+
+/* May n take numbers that are computed? */
+static bool takes_numbers(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  return k == PRIM_POINTWISE || k == PRIM_CONCAT || graph_is(n, OP_aten_full_default);
+}
+
+/* A number among what an op takes that its kernel does not have; NULL: there is none. */
 static const Node *number_among(const Node *n) {
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    const Node *x = n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
-    bool number = x && (x->type.kind == VALUE_FLOAT || x->type.kind == VALUE_BOOL);
-    if (number || (x && x->type.kind == VALUE_INT && !x->type.value)) return x;
+  for (uint32_t i = 0; i < n->nargs + n->nnamed; i++) {
+    const Arg *a = i < n->nargs ? &n->args[i] : &n->named[i - n->nargs].value;
+    if (is_unknown_number(a) && !(takes_numbers(n) && kernel_has_number(a->node))) return a->node;
   }
   return NULL;
 }
 
-/* Kernels have sizes and literals as numbers. */
+/* Kernels have sizes, what is made of them, and literals as numbers. */
 static bool all_numbers_known(Graph *g) {
   bool good = true;
   for (const Node *n = g->first; n; n = n->next) {
-    bool kernel = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE;
-    const Node *x = kernel ? number_among(n) : NULL;
+    bool tensors = n->type.kind == VALUE_TENSOR || n->type.kind == VALUE_LIST;
+    const Node *x = n->kind == NODE_CALL && tensors ? number_among(n) : NULL;
     if (!x) continue;
     diag_error(g->diags, n->location, E_GRAPH_OPERAND_NUMBER, n->name, x->name,
                x->op ? x->op->target : "the caller");

@@ -344,10 +344,14 @@ static const char *foreign(Kernel *k, const Arg *a, DType t) {
   return "0";
 }
 
-/* A number as a literal of the dtype. */
-static const char *literal_text(Kernel *k, const Arg *a, DType t) {
+static const char *computed_number(Kernel *k, Node *n, DType t) {
+  const ValueType *of = &n->type;
+  return of->value ? size_operand(k, of->value) : kernel_cast(k, kernel_value(k, n, NULL), t);
+}
+
+const char *kernel_literal(Kernel *k, const Arg *a, DType t) {
   bool number = a->kind == ARG_FLOAT, whole = dtype_is_int(t) && t != DT_I1;
-  if (a->kind == ARG_NODE) return size_operand(k, a->node->type.value);
+  if (a->kind == ARG_NODE) return computed_number(k, a->node, t);
   if (a->kind == ARG_INT && dim_is_int(a->dim) && dtype_is_float(t))
     return arena_printf(k->arena, "%lld.0", (long long)a->dim->value);
   const char *text = foreign(k, a, t);
@@ -407,7 +411,7 @@ static const char *operand_text(Kernel *k, const Node *n, const Dim *index, cons
   bool selected = p->selects && t == p->compute && kernel_held(to) != to;
   if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) {
     Arg number = selected ? narrow_number(a, to) : *a;
-    return literal_text(k, &number, t);
+    return kernel_literal(k, &number, t);
   }
   Dim at[GRAPH_RANK_MAX];
   broadcast_index(k->graph, n, index, a->node, at);
@@ -523,8 +527,8 @@ static const char *arange(Kernel *k, const Node *n, const Dim *element, DType t)
   const char *index = dim_is_int(element[0])
                           ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
-  const char *text = arena_printf(k->arena, "%s * %s + %s", index, literal_text(k, &step, t),
-                                  literal_text(k, &start, t));
+  const char *text = arena_printf(k->arena, "%s * %s + %s", index, kernel_literal(k, &step, t),
+                                  kernel_literal(k, &start, t));
   return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
 }
 
@@ -549,7 +553,7 @@ static Value create(Kernel *k, Node *n, const Dim *index) {
     return kernel_define(k, n, index, t, arange(k, n, index, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
   fill = narrow_number(&fill, n->type.dtype);
-  return kernel_define(k, n, index, t, tile_of(k, literal_text(k, &fill, t), t));
+  return kernel_define(k, n, index, t, tile_of(k, kernel_literal(k, &fill, t), t));
 }
 
 /* ---- pieces ---- */
@@ -583,7 +587,7 @@ static Value concat_element(Kernel *k, Node *n, const Dim *index) {
   DType t = kernel_held(n->type.dtype);
   const char *text = NULL;
   Arg otherwise = narrow_number(&p.otherwise, n->type.dtype);
-  if (otherwise.kind != ARG_NONE) text = literal_text(k, &otherwise, t);
+  if (otherwise.kind != ARG_NONE) text = kernel_literal(k, &otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
     const char *condition = kernel_piece_condition(k, &p.items[i]);
     const char *value = kernel_piece_value(k, &p.items[i], condition, t);
@@ -619,6 +623,7 @@ static Value unreduced(Kernel *k, Node *n, const Dim *index) {
 Value kernel_value(Kernel *k, Node *n, const Dim *index) {
   const Memo *m = find_memo(k, n, index);
   if (m) return m->value;
+  if (n->type.kind != VALUE_TENSOR) return kernel_number(k, n);
   if (kernel_loads(k, n)) return load_node_element(k, n, index);
   if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
     Dim from[GRAPH_RANK_MAX];

@@ -136,6 +136,8 @@ void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 
 /* The element of n at `index`: computed before (kernel_remember), or loaded, or computed now. */
 Value kernel_value(Kernel *k, Node *n, const Dim *index);
 void kernel_remember(Kernel *k, const Node *n, const Dim *index, Value v);
+/* A number as a literal of the dtype, or as an expression in it. */
+const char *kernel_literal(Kernel *k, const Arg *a, DType t);
 /* Writes an element; its index is n's own. */
 void kernel_store(Kernel *k, Node *n, Value v);
 /* `v` in dtype t, as an expression. */
@@ -192,6 +194,13 @@ void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, 
 /* The number that changes nothing for a reduction or scan, as a literal of the dtype; `rule` is
  * one, or "least" or "most". */
 const char *kernel_neutral(Kernel *k, const char *rule, DType t);
+
+/* ---- numbers that are made of sizes (kernel_number.c) ---- */
+
+/* Can a kernel compute the number?  Those of data it can't. */
+bool kernel_has_number(const Node *n);
+/* The number as a scalar: f64, i64 or i1, as kernel_value gives it. */
+Value kernel_number(Kernel *k, Node *n);
 
 /* ---- scans (kernel_loops.c) ---- */
 

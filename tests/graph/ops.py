@@ -88,14 +88,14 @@ def graph_text(calls, names, arrays):
             f"        return ({', '.join(results)},)\n")
 
 
-def run(folder, calls, names, arrays, options):
-    """The outputs of the calls' graph; a string if it fails."""
+def run_text(folder, text, arrays, options):
+    """The outputs of a graph, whose inputs are the arrays in their order; a string if it fails."""
     path = pathlib.Path(folder, "graph.py")
-    path.write_text(graph_text(calls, names, arrays))
+    path.write_text(text)
     files = []
-    for name in names:
+    for name, array in arrays.items():
         files.append(f"{folder}/{name}.npy")
-        np.save(files[-1], arrays[name])
+        np.save(files[-1], array)
     for old in pathlib.Path(folder).glob("output_*"):
         old.unlink()
     done = subprocess.run([NEREID, "graph", path, *files, *options, "--out-dir", folder],
@@ -104,6 +104,12 @@ def run(folder, calls, names, arrays, options):
         return done.stderr.strip()
     count = len(list(pathlib.Path(folder).glob("output_*")))
     return [np.load(f"{folder}/output_{i}.npy") for i in range(count)]
+
+
+def run(folder, calls, names, arrays, options):
+    """The outputs of the calls' graph; a string if it fails."""
+    return run_text(folder, graph_text(calls, names, arrays), {n: arrays[n] for n in names},
+                    options)
 
 
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5,
