@@ -214,34 +214,20 @@ static bool run_guarded(Pt2 *r, const Call *c, size_t at, Node *guard, const Val
   return ok;
 }
 
-static Node *size_tensor(Pt2 *r, const Arg *a) {
+/* A condition on sizes becomes a tensor of one truth value.  NULL: it is something else. */
+static Node *condition_tensor(Pt2 *r, Node *x) {
+  if (x->type.kind == VALUE_TENSOR) return x;
+  if (x->type.kind != VALUE_BOOL) return NULL;
   Node *n = graph_node(r->graph, NODE_CALL, NULL, 2, 1);
   n->op = ops_at(OP_aten_full_default);
   n->location = r->location;
   n->args[0] = arg_list(r->graph, 0);
-  n->args[1] = *a;
-  Arg dtype = {.kind = ARG_DTYPE, .dtype = DT_I64, .name = dtype_torch_name(DT_I64)};
+  n->args[1] = arg_node(x);
+  Arg dtype = {.kind = ARG_DTYPE, .dtype = DT_I1, .name = dtype_torch_name(DT_I1)};
   n->named[0] = (NamedArg){pool_name(r->names, "dtype"), dtype};
-  n->type = value_tensor(r->graph, DT_I64, 0, NULL);
-  graph_fresh_name(r->graph, n, "size");
+  n->type = value_tensor(r->graph, DT_I1, 0, NULL);
+  graph_fresh_name(r->graph, n, "condition");
   return n;
-}
-
-static const struct {
-  OpId sizes, tensors;
-} comparisons[] = {{OP__operator_lt, OP_aten_lt_Tensor}, {OP__operator_le, OP_aten_le_Tensor},
-                   {OP__operator_gt, OP_aten_gt_Tensor}, {OP__operator_ge, OP_aten_ge_Tensor},
-                   {OP__operator_eq, OP_aten_eq_Tensor}, {OP__operator_ne, OP_aten_ne_Tensor}};
-
-/* A comparison of sizes becomes one of tensors.  NULL: it is something else. */
-static Node *condition_tensor(Pt2 *r, Node *n) {
-  if (n->type.kind == VALUE_TENSOR) return n;
-  for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-    if (!graph_is(n, comparisons[i].sizes) || n->nargs != 2) continue;
-    Node *x = size_tensor(r, &n->args[0]), *y = size_tensor(r, &n->args[1]);
-    return logical(r, comparisons[i].tensors, x, y);
-  }
-  return NULL;
 }
 
 static bool cond(Pt2 *r, Call *c) {

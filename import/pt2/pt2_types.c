@@ -58,10 +58,12 @@ static void note_likely(Pt2 *r, const Json *expr, Dim size) {
     dim_set_likely(r->graph->dims, size, n->integer);
 }
 
-/* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": {"as_int": 3}}}. */
-static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
+/* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": {"as_int": 3}}}.  *why: there is
+ * no such expression among ours, *text. */
+static bool read_sym_int(Pt2 *r, const Json *in, Dim *out, const char **text, const char **why) {
   const Json *value;
-  const char *kind = pt2_union(r, in, &value), *why;
+  const char *kind = pt2_union(r, in, &value);
+  *why = NULL;
   if (!kind) return false;
   if (!strcmp(kind, "as_int")) {
     int64_t n;
@@ -70,12 +72,26 @@ static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
     return true;
   }
   if (strcmp(kind, "as_expr")) return pt2_fail(r, E_GRAPH_PT2_SIZE_KIND, kind);
-  const char *text = pt2_string(r, value, "expr_str");
-  if (!text) return false;
-  *out = sympy_read(r->graph->dims, r->arena, text, &why);
-  if (*out && (*out)->kind == DIM_HUGE) why = "it overflows";
-  if (!why) note_likely(r, value, *out);
-  return !why || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
+  *text = pt2_string(r, value, "expr_str");
+  if (!*text) return false;
+  *out = sympy_read(r->graph->dims, r->arena, *text, why);
+  if (*out && (*out)->kind == DIM_HUGE) *why = "it overflows";
+  if (!*why) note_likely(r, value, *out);
+  return true;
+}
+
+static bool read_tensor_size(Pt2 *r, const Json *in, Dim *out) {
+  const char *text, *why;
+  bool ok = read_sym_int(r, in, out, &text, &why);
+  return ok && (!why || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why));
+}
+
+/* The value of an integer, which the graph may compute from sizes as no size of ours is. */
+static bool read_number_value(Pt2 *r, const Json *in, Dim *out) {
+  const char *text, *why;
+  bool ok = read_sym_int(r, in, out, &text, &why);
+  if (why) *out = NULL;
+  return ok;
 }
 
 bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
@@ -140,7 +156,7 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
   if (!strcmp(kind, "as_sym_int")) {
     out->kind = VALUE_INT;
     return (t = find_value_type(r, r->scope.ints, "sym_int_values", name)) &&
-           read_tensor_size(r, t, &out->value);
+           read_number_value(r, t, &out->value);
   }
   if (!strcmp(kind, "as_sym_float")) {
     out->kind = VALUE_FLOAT;

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,12 @@ static Value modular_index(Reader *r, const Value *args, size_t n) {
   return modulo(r, pair, 2);
 }
 
+static Value absolute(Reader *r, const Value *x, size_t n) {
+  (void)n;
+  Dim minus = dim_mul(r->dims, x->num, dim_int(r->dims, -1));
+  return (Value){dim_max(r->dims, x->num, minus), x->den};
+}
+
 static Value identity(Reader *r, const Value *args, size_t n) {
   (void)r, (void)n;
   return args[0];
@@ -173,11 +180,13 @@ static const struct {
   const char *name;
   size_t least, most; /* arguments */
   Function f;
-} functions[] = {{"Add", 0, ARGS_MAX, add_values},
+} functions[] = {{"Abs", 1, 1, absolute},
+                 {"Add", 0, ARGS_MAX, add_values},
                  {"CeilDiv", 2, 2, ceil_divide},
                  {"CeilToInt", 1, 1, round_up},
                  {"CleanDiv", 2, 2, floor_divide_values},
                  {"FloorDiv", 2, 2, floor_divide_values},
+                 {"FloatTrueDiv", 2, 2, divide_values},
                  {"FloorToInt", 1, 1, round_down},
                  {"Identity", 1, 1, identity},
                  {"IntTrueDiv", 2, 2, divide_values},
@@ -265,6 +274,31 @@ static Value read_sympy_number(Reader *r) {
   return number_value(r, value);
 }
 
+/* `'0.5', precision=53)`: a fraction whose denominator is a small power of 2, with which floats of
+ * sizes are exact. */
+static Value read_sympy_float(Reader *r) {
+  enum { DENOMINATOR_MAX = 1 << 20 };
+  const double NUMERATOR_MAX = 1 << 30;
+  char quote = *r->at, *end;
+  if (quote != '\'' && quote != '"') return fail_expression(r, "a float has no number");
+  double x = strtod(r->at + 1, &end);
+  if (end == r->at + 1 || *end != quote) return fail_expression(r, "a float has no number");
+  int64_t den = 1;
+  for (; den < DENOMINATOR_MAX && fabs(x) < NUMERATOR_MAX && x != floor(x); den *= 2) x *= 2;
+  if (!(fabs(x) < NUMERATOR_MAX) || x != floor(x))
+    return fail_expression(r, "a float in it is no small fraction");
+  r->at = end + 1;
+  if (accept_char(r, ',')) {
+    size_t n = word_at(r);
+    bool precision = is_named_word(r->at, n, "precision");
+    r->at += n;
+    if (!precision || !accept_char(r, '=')) return fail_expression(r, "a float is malformed");
+    r->at += word_at(r);
+  }
+  expect_char(r, ')');
+  return (Value){dim_int(r->dims, (int64_t)x), den};
+}
+
 static Value read_sympy_value(Reader *r);
 
 static Value read_sympy_call(Reader *r, const char *name, size_t len) {
@@ -289,6 +323,7 @@ static Value read_sympy_call(Reader *r, const char *name, size_t len) {
 static Value read_word(Reader *r, const char *name, size_t len) {
   if (!expect_char(r, '(')) return number_value(r, 0);
   if (is_named_word(name, len, "Symbol")) return read_sympy_symbol(r);
+  if (is_named_word(name, len, "Float")) return read_sympy_float(r);
   if (!is_named_word(name, len, "Integer")) return read_sympy_call(r, name, len);
   Value value = read_sympy_number(r);
   expect_char(r, ')');

@@ -450,6 +450,35 @@ def cond_sizes(m):
     add_condition(m, {"as_sym_bool": {"as_name": "more"}})
 
 
+@case
+def numbers(m):
+    """Floats of a size, and an integer that is no size of ours."""
+    m.nodes.append({"target": "torch.ops.aten.sym_size.int", "inputs": [
+        arg("self", tensor("x")), arg("dim", {"as_int": 0})], "metadata": {}, "name": "rows",
+        "outputs": [{"as_sym_int": {"as_name": "rows"}}]})
+    m.graph["sym_int_values"]["rows"] = size(S0)
+    rows = {"as_sym_int": {"as_name": "rows"}}
+    for name, target, operands, kind, text in [
+            ("half", "_operator.truediv", [rows, {"as_int": 2}], "float",
+             "IntTrueDiv(%s, Integer(2))"),
+            ("power", "_operator.pow", [{"as_int": 2}, rows], "int",
+             "PowByNatural(Integer(2), %s)"),
+            ("bits", "_operator.lshift", [rows, {"as_int": 1}], "int", "LShift(%s, Integer(1))"),
+            ("less", "math.trunc", [{"as_sym_float": {"as_name": "half"}}], "int",
+             "TruncToInt(IntTrueDiv(%s, Integer(2)))")]:
+        given = [arg("x" if target == "math.trunc" else "ab"[i], operand)
+                 for i, operand in enumerate(operands)]
+        m.nodes.append({"target": target, "inputs": given, "metadata": {}, "name": name,
+                        "outputs": [{f"as_sym_{kind}": {"as_name": name}}]})
+        m.graph.setdefault(f"sym_{kind}_values", {})[name] = {
+            "as_expr": {"expr_str": text % S0}}
+    for name in ("half", "power", "bits", "less"):
+        kind = "float" if name == "half" else "int"
+        m.add_node(node(f"y_{name}", "mul.Tensor", [arg("self", tensor("x")), arg(
+            "other", {f"as_sym_{kind}": {"as_name": name}})], [tensor(f"y_{name}")]),
+            **{f"y_{name}": [S0, 4]})
+
+
 def add_scan(m, xs, rows):
     body = loop_body(["c", "x", "k"], [
         call("add", "add.Tensor", tensor("c"), tensor("x")),

@@ -152,6 +152,10 @@ static void test_sizes(void) {
   size_is("floor(Mul(Pow(Integer(3), Integer(-1)), Integer(10)))", "3");
   size_is("ceiling(Mul(Rational(-1, 3), Integer(10)))", "-3");
   size_is("TruncToInt(IntTrueDiv(" S ", Integer(2)))", "(s0//2)");
+  size_is("TruncToInt(Mul(Float('0.5', precision=53), ToFloat(" S ")))", "(s0//2)");
+  size_is("CeilToInt(FloatTrueDiv(IntTrueDiv(" S ", Integer(2)), Float('0.25', precision=53)))",
+          "2*s0");
+  size_is("Abs(Integer(-3))", "3");
   size_is("Add( Integer( 3 ) , Integer(4) )", "7");
 }
 
@@ -171,6 +175,11 @@ static void test_bad_sizes(void) {
   size_is("Pow(" S ", Integer(1000))", "its exponent is too large");
   size_is("IntTrueDiv(Integer(1), " S ")", "it divides by no constant into a fraction");
   size_is("Mul(Rational(1, 4611686018427387904), Rational(1, 4))", "a fraction overflows");
+  size_is("Float('0.1', precision=53)", "a float in it is no small fraction");
+  size_is("Float('1e300')", "a float in it is no small fraction");
+  size_is("Float('nan')", "a float in it is no small fraction");
+  size_is("Float(0.5)", "a float has no number");
+  size_is("Float('0.5', exact=53)", "a float is malformed");
   size_is("Symbol(s0)", "a symbol has no name");
   size_is("Symbol('s 0')", "a symbol's name is no identifier of small letters");
   size_is("Symbol('s0', positive)", "a symbol's assumption is malformed");
