@@ -14,7 +14,7 @@ CIRCLES = {
     "import/pt2/pt2_nodes.c": (2, "a node has regions, which have nodes"),
     "model/api/api.c": (4, "an executable makes others: of given sizes, and of stored bytes"),
     "planner/kernels/kernel.c": (
-        3, "a value is an element of a window or a search, which values are read for"),
+        4, "a value is an element of a window or a search, or a number, which values are read for"),
 }
 # Headers of at most four functions that one file alone includes, and which stay so.
 SMALL_HEADERS_MOST = 30
