@@ -21,6 +21,7 @@
 #define M_GRAPH_RATE "%s is negative or not finite, and no probability"
 #define M_GRAPH_RATES "the probabilities in a row of %s add up to no more than 0"
 #define M_GRAPH_ASSERTED "an assertion of the model fails"
+#define M_GRAPH_FALLING "%s are ends of groups, and one is less than the one before"
 #define E_GRAPH_OUT_OF_DTYPE "%s: %lld is no number of %s"
 #define E_GRAPH_PLAN_LOOP \
   "loop while %%%s: its condition is a bool without axes, its steps are in the plan, and other " \

@@ -6,7 +6,7 @@
 #include "graph/ops/infer_rules.h"
 #include "runtime/library/library.h"
 
-static const char *const INNER = "the inner axes";
+static const char *const INNER = "the inner axes", *const BATCHES = "the batch axes";
 
 /* Two lists of leading axes, broadcast; returns how many. */
 static uint32_t batch_axes(Infer *in, const ValueType *a, uint32_t na, const ValueType *b,
@@ -23,7 +23,7 @@ static ValueType matmul_type(Infer *in, const ValueType *a, const ValueType *b, 
   infer_same_dtype(in, a, b);
   infer_same_size(in, a->shape[rank - 1], b->shape[rank - 2], INNER);
   Dim shape[3] = {a->shape[0]};
-  if (rank == 3) shape[0] = infer_same_size(in, a->shape[0], b->shape[0], "the batch axes");
+  if (rank == 3) shape[0] = infer_same_size(in, a->shape[0], b->shape[0], BATCHES);
   shape[rank - 2] = a->shape[rank - 2];
   shape[rank - 1] = b->shape[rank - 1];
   return infer_type(in, a->dtype, rank, shape);
@@ -150,22 +150,34 @@ void infer_outer(Infer *in) {
   infer_set(in, infer_promote(in, x, 2), 2, shape);
 }
 
-/* Groups of rows or of columns, whose ends are in offs, each by a matrix of its own. */
+/* The number of groups: of the ends, and of the matrices where one operand has one for each. */
+static Dim group_count(Infer *in, const ValueType *a, const ValueType *b, const ValueType *offs) {
+  bool batched = a->rank == 3 && b->rank == 3;
+  if (batched == (offs != NULL)) infer_fail(in, E_GRAPH_OFFSETS);
+  if (batched) return infer_same_size(in, a->shape[0], b->shape[0], BATCHES);
+  infer_rank(in, offs, 1, 1);
+  if (offs->dtype != DT_I32) infer_fail(in, E_GRAPH_OFFSETS_DTYPE, dtype_name(offs->dtype));
+  if (a->rank == b->rank) return offs->shape[0];
+  return infer_same_size(in, offs->shape[0], (a->rank == 3 ? a : b)->shape[0], BATCHES);
+}
+
+/* Groups of rows, of columns or of what is summed up, whose ends are in offs, each by a matrix of
+ * its own. */
 void infer_grouped_mm(Infer *in) {
   const ValueType *a = infer_self(in), *b = infer_tensor(in, in->schema->params[1].name);
   const ValueType *offs = infer_optional_tensor(in, "offs");
   infer_rank(in, a, 2, 3);
   infer_rank(in, b, 2, 3);
   infer_same_dtype(in, a, b);
+  if (!dtype_is_float(a->dtype) || dtype_bits(a->dtype) < 16)
+    infer_fail(in, E_GRAPH_GROUPED_DTYPE, dtype_name(a->dtype));
+  if (infer_takes(in, "bias") && infer_has(in, "bias")) infer_fail(in, E_GRAPH_GROUPED_BIAS);
   infer_same_size(in, a->shape[a->rank - 1], b->shape[b->rank - 2], INNER);
-  Dim shape[3], rows = a->shape[a->rank - 2], columns = b->shape[b->rank - 1];
+  Dim shape[3], groups = group_count(in, a, b, offs);
   uint32_t n = 0;
-  if (a->rank == b->rank) {
-    if (a->rank == 2 && (!offs || offs->rank != 1)) infer_fail(in, E_GRAPH_OFFSETS);
-    shape[n++] = a->rank == 3 ? a->shape[0] : offs->shape[0];
-  }
-  shape[n++] = rows;
-  shape[n++] = columns;
+  if (a->rank == b->rank) shape[n++] = groups;
+  shape[n++] = a->shape[a->rank - 2];
+  shape[n++] = b->shape[b->rank - 1];
   infer_set(in, infer_dtype(in, "out_dtype", a->dtype), n, shape);
 }
 

@@ -39,6 +39,11 @@ bool prim_puts(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
  * are written to, or n itself. */
 Node *prim_memory(Node *n);
+/* Of which axis of a product the groups of a nereid.grouped_mm are parts; group i ends before index
+ * `offs[i]` of it, and begins where the one before ends. */
+typedef enum { GROUPS_NONE, GROUPS_OF_ROWS, GROUPS_OF_COLUMNS, GROUPS_OF_SUM } ProductGroups;
+/* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm. */
+ProductGroups prim_groups(const Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops after it join? */

@@ -582,11 +582,17 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
 }
 
-/* The product templates sum up in f32. */
+/* The product templates sum up in f32; of products of groups, doubles too. */
+static bool sums_fit(const Node *n) {
+  DType held = kernel_held(n->type.dtype);
+  bool groups = prim_kind(n->op) == PRIM_MATMUL && prim_groups(n) != GROUPS_NONE;
+  return held == DT_F32 || (groups && held == DT_F64);
+}
+
 static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (!memory_has_kernel(g, n)) return false;
-  if (k != PRIM_LIBRARY && prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
+  if (k != PRIM_LIBRARY && prim_is_product(k) && !sums_fit(n)) return false;
   if (k == PRIM_ATTENTION) {
     Attention x = attention_of(g, n);
     return attention_fits(x.query, x.value);

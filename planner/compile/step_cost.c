@@ -131,6 +131,9 @@ static Dim operations(Costs *c, const Node *n, Dim elements) {
     case PRIM_SCAN: return node_numel(c, n->args[0].node);
     case PRIM_WINDOW: return window_operations(c, n);
     case PRIM_MATMUL:
+      if (prim_groups(n) == GROUPS_OF_SUM)
+        return mul(c, dim_int(c->graph->dims, 2), mul(c, e[1], mul(c, e[2], e[3])));
+      /* fall through */
     case PRIM_LIBRARY:
     case PRIM_CONVOLUTION:
       return mul(c, dim_int(c->graph->dims, 2), mul(c, mul(c, e[0], e[1]), mul(c, e[2], e[3])));

@@ -159,37 +159,17 @@ Node *decompose_tensordot(Build *b) {
   return build_finished(b, mm(b, x, y));
 }
 
-/* ---- groups of rows ---- */
+/* ---- products of groups ---- */
 
-/* The number of groups that end before each row, or at it: its group, or how many there are. */
-static Node *group_of_rows(Build *b, Node *ends, Dim rows) {
-  Node *row = build_to(b, build_arange(b, rows), ends->type.dtype);
-  Node *before = build_op2(b, OP_aten_le_Tensor, ends, build_unsqueeze(b, row, 1));
-  return build_sum(b, build_to(b, before, DT_I64), 1u << 1, false);
-}
-
-/* Each row is multiplied by the matrix of its group; rows after the last group are zeros. */
-static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
-  Dim rows = x->type.shape[0], groups = matrices->type.shape[0];
-  Node *group = group_of_rows(b, ends, rows);
-  Dim last = dim_sub(b->in.g->dims, groups, build_const(b, 1));
-  Node *some = build_with(b, OP_aten_clamp_max_default, group, arg_dim(last));
-  Node *own = build(b, OP_aten_index_select_default,
-                    ARGS(arg_node(matrices), build_int(b, 0), arg_node(some)));
-  Node *y = build_op2(b, OP_aten_bmm_default, build_unsqueeze(b, x, 1), own);
-  y = build_squeeze(b, y, 1u << 1);
-  Node *in = build_with(b, OP_aten_lt_Tensor, group, arg_dim(groups));
-  return build_where(b, build_unsqueeze(b, in, 1), arg_node(y), build_int(b, 0));
-}
-
-/* Groups of columns, or of the summed axis, have no kernel. */
 Node *decompose_grouped_mm(Build *b) {
-  Node *x = build_self(b);
-  Node *y = build_input(b, b->in.schema->params[1].name), *ends = build_input(b, "offs"), *z;
-  if (rank_of(x) == 2 && rank_of(y) == 3 && ends) z = rows_by_group(b, x, y, ends);
-  else if (rank_of(x) == 3 && rank_of(y) == 3 && !ends) z = build_op2(b, OP_aten_bmm_default, x, y);
-  else return NULL;
-  return build_to(b, z, b->in.n->type.dtype);
+  Node *x = build_self(b), *y = build_input(b, b->in.schema->params[1].name);
+  Node *ends = build_input(b, "offs");
+  DType t = b->in.n->type.dtype;
+  if (!ends && t == x->type.dtype) return build_op2(b, OP_aten_bmm_default, x, y);
+  if (!ends) return build(b, OP_aten_bmm_dtype, ARGS(arg_node(x), arg_node(y), arg_dtype(t)));
+  NamedArg dtype = {pool_name(b->in.g->names, "out_dtype"), arg_dtype(t)};
+  Arg args[] = {arg_node(x), arg_node(y), arg_node(ends)};
+  return build_with_all(b, OP_nereid_grouped_mm_default, 3, args, 1, &dtype);
 }
 
 /* ---- dtypes that the units which multiply matrices do not sum up ---- */

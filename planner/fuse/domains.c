@@ -122,10 +122,11 @@ static void window_domain(const Fusion *f, Group *to, const Node *n) {
   else flat_domain(f, to, n);
 }
 
+/* Groups of what is summed up are batches. */
 static void matmul_extents(Group *to, const Node *n, Dims *d) {
   const ValueType *a = &n->args[0].node->type, *b = &n->args[1].node->type;
-  bool batched = a->rank == 3;
-  to->extent[0] = batched ? a->shape[0] : dim_int(d, 1);
+  bool batched = a->rank == 3 && b->rank == 3, sums = prim_groups(n) == GROUPS_OF_SUM;
+  to->extent[0] = batched ? a->shape[0] : sums ? n->type.shape[0] : dim_int(d, 1);
   to->extent[1] = a->shape[a->rank - 2];
   to->extent[2] = b->shape[b->rank - 1];
   to->extent[3] = a->shape[a->rank - 1];

@@ -123,6 +123,11 @@ void product_bind(Kernel *k) {
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
 }
 
+/* In which a product's elements are summed up. */
+static DType sum_dtype(const Node *n) {
+  return n->args[0].node->type.dtype == DT_F64 ? DT_F64 : DT_F32;
+}
+
 void product_epilogue(Kernel *k) {
   const Group *g = k->group;
   Dim index[GRAPH_RANK_MAX];
@@ -130,7 +135,7 @@ void product_epilogue(Kernel *k) {
     Node *n = g->nodes.data[i];
     if (prim_kind(n->op) == PRIM_PART) continue;
     group_index(k->f, g, n, index);
-    if (i == 0) kernel_remember(k, n, index, (Value){"acc", DT_F32});
+    if (i == 0) kernel_remember(k, n, index, (Value){"acc", sum_dtype(n)});
     Value v = kernel_value(k, n, index);
     if (k->f->stored[n->id]) kernel_store(k, n, v);
   }
@@ -142,6 +147,110 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
   if (t != DT_F32) return "";
   return graph_rounds(g, rounds) ? ", input_precision=\"tf32_rounded\""
                                  : ", input_precision=\"ieee\"";
+}
+
+/* ---- groups ---- */
+
+/* What the template computes of a tile. */
+typedef struct {
+  const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
+  const char *first, *last, *k; /* the steps along k, and the limit of indices */
+  Dim group;                /* of the matrices, or of the result, as a subscript */
+} Tiling;
+
+static Tiling plain_tiling(Kernel *k) {
+  const Group *g = k->group;
+  const char *wide = kernel_wide(k);
+  return (Tiling){.groups = "",
+                  .more_rows = "",
+                  .more_columns = "",
+                  .row = "(band + pid % (8 * columns) % height) * BM",
+                  .column = "pid % (8 * columns) // height * BN",
+                  .batch = arena_printf(k->arena, "tl.program_id(1)%s", wide),
+                  .row_end = kernel_extent(k, g->extent[1]),
+                  .column_end = kernel_extent(k, g->extent[2]),
+                  .first = "0",
+                  .last = kernel_index(k, g->extent[3], NULL),
+                  .k = kernel_index(k, g->extent[3], NULL),
+                  .group = g->index[0]};
+}
+
+/* The pointers of ends of groups; `at`: their text as an index.  They are as many as that has
+ * elements, also where there is one group. */
+static const char *end_pointers(Kernel *k, const char *name, const char *at) {
+  Node *ends = k->group->nodes.data[0]->args[2].node;
+  Dims *d = k->graph->dims;
+  Dim index = dim_shared_index(d, name, ends->type.shape[0]);
+  ConcatSource p = {.operand = ends, .index = {index}};
+  product_source(k, &p);
+  unsigned axes = 0;
+  kernel_bind(k, index, at, AXIS_M);
+  Dim offset = linear_of_index(d, p.index, p.operand->type.shape, p.operand->type.rank);
+  const char *text = kernel_index(k, offset, &axes);
+  return arena_printf(k->arena, axes ? "%s + %s" : "%s + %s + %s * 0", kernel_buffer(k, p.operand),
+                      text, at);
+}
+
+static const char *end_cast(Kernel *k) {
+  return *kernel_wide(k) ? ".to(tl.int64)" : ".to(tl.int32)";
+}
+
+/* How many ends are loaded at once. */
+static const char *ends_width(Kernel *k, Dim groups) {
+  enum { WIDTH = 128, LEAST = 16 };
+  int64_t n = dim_is_int(groups) && groups->value < WIDTH ? groups->value : WIDTH, width = LEAST;
+  while (width < n) width *= 2;
+  return arena_printf(k->arena, "%lld", (long long)width);
+}
+
+/* Tiles of rows, or of columns, of the groups that they are parted into. */
+static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
+  const Group *g = k->group;
+  Dim count = g->nodes.data[0]->args[2].node->type.shape[0];
+  const char *groups = kernel_operand(k, count), *block = rows ? "BM" : "BN";
+  Slot slots[] = {{"tile", rows ? "band + pid % (8 * columns) % height"
+                                : "pid % (8 * columns) // height"},
+                  {"size", kernel_operand(k, g->extent[rows ? 1 : 2])},
+                  {"count", groups},
+                  {"width", ends_width(k, count)},
+                  {"ends", end_pointers(k, "end", "index")},
+                  {"cast", end_cast(k)},
+                  {"block", block},
+                  {"k", kernel_index(k, g->extent[3], NULL)}};
+  Text text = text_new(k->arena);
+  template_fill(&text, "groups_of_axis.py", slots, sizeof slots / sizeof *slots);
+  const char *more = arena_printf(k->arena, " + %s", groups);
+  t->groups = text.data;
+  t->batch = arena_printf(k->arena, "tl.minimum(group, %s - 1)%s", groups, kernel_wide(k));
+  t->last = "depth";
+  *(rows ? &t->more_rows : &t->more_columns) = more;
+  *(rows ? &t->row : &t->column) = "first";
+  *(rows ? &t->row_end : &t->column_end) = "end";
+  t->group = dim_shared_index(k->graph->dims, "group", count);
+  kernel_bind(k, t->group, "batch", AXIS_B);
+}
+
+/* Of what is summed up, each group is a batch. */
+static void tile_parted_sum(Kernel *k, Tiling *t) {
+  const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
+  Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},
+                  {"end", end_pointers(k, "end", "group")},
+                  {"cast", cast},
+                  {"size", size},
+                  {"wide", kernel_wide(k)}};
+  Text text = text_new(k->arena);
+  template_fill(&text, "group_of_sum.py", slots, sizeof slots / sizeof *slots);
+  t->groups = text.data;
+  t->first = "begin";
+  t->last = t->k = "end";
+}
+
+static Tiling tiling_of(Kernel *k) {
+  Tiling t = plain_tiling(k);
+  ProductGroups groups = prim_groups(k->group->nodes.data[0]);
+  if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
+  else if (groups != GROUPS_NONE) tile_parted_axis(k, &t, groups == GROUPS_OF_ROWS);
+  return t;
 }
 
 void kernel_matmul(Text *out, Kernel *k) {
@@ -157,11 +266,23 @@ void kernel_matmul(Text *out, Kernel *k) {
   product_bind(k);
   kernel_bind(k, left_k, "ka", AXIS_N);
   kernel_bind(k, right_k, "kb", AXIS_M);
-  Access a = matrix(k, left, g->index[0], g->index[1], left_k, true);
-  Access b = matrix(k, right, g->index[0], right_k, g->index[2], false);
+  Tiling t = tiling_of(k);
+  Access a = matrix(k, left, t.group, g->index[1], left_k, true);
+  Access b = matrix(k, right, t.group, right_k, g->index[2], false);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
-                  {"k", kernel_index(k, g->extent[3], NULL)},
+                  {"more_rows", t.more_rows},
+                  {"more_columns", t.more_columns},
+                  {"groups", t.groups},
+                  {"row", t.row},
+                  {"column", t.column},
+                  {"batch", t.batch},
+                  {"row_end", t.row_end},
+                  {"column_end", t.column_end},
+                  {"sums", sum_dtype(n) == DT_F64 ? "float64" : "float32"},
+                  {"first", t.first},
+                  {"last", t.last},
+                  {"k", t.k},
                   {"left", a.pointers},
                   {"left_condition", a.condition},
                   {"right", b.pointers},

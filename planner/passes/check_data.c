@@ -14,7 +14,7 @@
 #include "planner/passes.h"
 
 /* What a node is checked for; each node is checked once for each. */
-typedef enum { ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8 } Fault;
+typedef enum { ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16 } Fault;
 
 typedef struct {
   Graph *g;
@@ -109,6 +109,18 @@ static void data_asserted(DataChecks *c, Build *b) {
   Node *bad = x->type.dtype == DT_I1 ? negated(b, x)
                                      : build_with(b, OP_aten_eq_Scalar, x, build_int(b, 0));
   build_check_data(b, bad, text, b->in.n->name);
+}
+
+/* Each group ends where the next one begins; check_indices sees that they end within the axis. */
+static void data_group_ends(DataChecks *c, Build *b) {
+  Node *ends = build_input(b, "offs");
+  if (!ends || !is_new(c, ends, FALLING)) return;
+  Dim back[] = {build_const(b, 1), build_const(b, -1)};
+  Node *begins = build(b, OP_aten_constant_pad_nd_default,
+                       ARGS(arg_node(ends), arg_dims(b->in.g, 2, back), build_int(b, INT32_MIN)));
+  Node *falls = build_op2(b, OP_aten_lt_Tensor, ends, begins);
+  build_check_data(b, falls, arena_printf(c->g->arena, M_GRAPH_FALLING, ends->name),
+                   b->in.n->name);
 }
 
 static const struct {

@@ -268,6 +268,22 @@ static int64_t depth(const Group *g, int64_t most_wanted) {
   return fitting(g->extent[3], most_wanted);
 }
 
+/* Of which axis the first node's groups are parts. */
+static ProductGroups groups_of(const Group *g) {
+  const Node *n = g->nodes.data[0];
+  return prim_kind(n->op) == PRIM_MATMUL ? prim_groups(n) : GROUPS_NONE;
+}
+
+static Dim group_count(const Group *g) { return g->nodes.data[0]->args[2].node->type.shape[0]; }
+
+/* Blocks of an axis; of one that is made of groups as many as there may be: the last block of each
+ * of them, and of what is after the last one, may have a single element. */
+static Dim product_blocks(const Tiles *t, const Group *g, int axis, int64_t block) {
+  Dim n = blocks_of_size(t, g->extent[axis], block);
+  bool groups = groups_of(g) == (axis == 1 ? GROUPS_OF_ROWS : GROUPS_OF_COLUMNS);
+  return groups ? dim_add(t->graph->dims, n, group_count(g)) : n;
+}
+
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
   int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
@@ -275,8 +291,7 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
   add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
-  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->extent[1], bm),
-                      blocks_of_size(t, g->extent[2], bn));
+  c.grid[0] = dim_mul(t->graph->dims, product_blocks(t, g, 1, bm), product_blocks(t, g, 2, bn));
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
@@ -313,6 +328,18 @@ static int64_t tiled_extent(const Tiles *t, Dim n) {
   return dim_is_int(n) || !likely || likely > OPEN_LEAST ? likely : OPEN_LEAST;
 }
 
+/* Groups as products of their mean size; false: it is open how many there are. */
+static bool mean_group(const Tiles *t, const Group *g, Product *p) {
+  ProductGroups groups = groups_of(g);
+  if (groups == GROUPS_NONE) return true;
+  int64_t n = tiled_extent(t, group_count(g));
+  int64_t *parted = groups == GROUPS_OF_ROWS ? &p->m : groups == GROUPS_OF_SUM ? &p->k : &p->n;
+  if (n < 1) return false;
+  p->batch = n;
+  *parted = (*parted + n - 1) / n;
+  return true;
+}
+
 /* False: sizes are open. */
 static bool group_product(const Tiles *t, const Group *g, Product *p) {
   int64_t e[4];
@@ -323,7 +350,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   }
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
   *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3]};
-  return known;
+  return known && mean_group(t, g, p);
 }
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {

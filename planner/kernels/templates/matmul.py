@@ -2,17 +2,18 @@
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     # Programs next to each other share rows of the left operand and columns of the right one.
     pid = tl.program_id(0){{wide}}
-    rows = tl.cdiv({{m}}, BM)
-    columns = tl.cdiv({{n}}, BN)
+    rows = tl.cdiv({{m}}, BM){{more_rows}}
+    columns = tl.cdiv({{n}}, BN){{more_columns}}
     band = pid // (8 * columns) * 8
     height = tl.minimum(rows - band, 8)
-    m = (band + pid % (8 * columns) % height) * BM + tl.arange(0, BM)[:, None]
-    n = pid % (8 * columns) // height * BN + tl.arange(0, BN)[None, :]
-    batch = tl.program_id(1){{wide}}
-    mmask = m < {{m}}
-    nmask = n < {{n}}
-    acc = tl.zeros([BM, BN], dtype=tl.float32)
-    for start in range(0, {{k}}, BK):
+{{groups}}
+    m = {{row}} + tl.arange(0, BM)[:, None]
+    n = {{column}} + tl.arange(0, BN)[None, :]
+    batch = {{batch}}
+    mmask = m < {{row_end}}
+    nmask = n < {{column_end}}
+    acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
+    for start in range({{first}}, {{last}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
         left = tl.load({{left}}, mask=mmask & (ka < {{k}}){{left_condition}}, other=0.0)

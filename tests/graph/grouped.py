@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Products of groups of rows, of columns and of the summed axis against NumPy, with empty groups,
+rows in no group, and operands that are views; their PTX goes through ptxas where that is installed.
+
+    grouped.py [--devices interp,nest,cpu] [--random N] [--seed S]
+"""
+import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+ATEN = "torch.ops.aten"
+TOLERANCES = {"f32": 1e-5, "f64": 1e-12, "f16": 2e-3}
+DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+FAULTS = {"falling": ([3, 2, 6], "offs are ends of groups, and one is less than the one before"),
+          "negative": ([-1, 2, 6], "index -1 at [0] of offs is out of range"),
+          "overrun": ([1, 2, 9], "index 9 at [2] of offs is out of range")}
+
+
+def groups_of(rng, count, size, tail):
+    """Ends of groups, of which some are empty; with a tail the last ends before the axis does."""
+    sizes = rng.multinomial(size, rng.dirichlet([0.3] * (count + tail)))
+    return np.cumsum(sizes)[:count].astype(np.int32)
+
+
+class Case:
+    """form: the axis that is parted: rows, columns or sum; transposed: which operands are views of
+    tensors whose last two axes are exchanged."""
+
+    def __init__(self, form, dtype="f32", groups=5, size=70, inner=24, other=20, transposed=(),
+                 tail=True, wide=False, seed=1):
+        rng = np.random.default_rng(seed)
+        self.form, self.dtype, self.transposed, self.wide = form, dtype, transposed, wide
+        shapes = {"rows": ((size, inner), (groups, inner, other)),
+                  "columns": ((groups, other, inner), (inner, size)),
+                  "sum": ((other, size), (size, inner))}[form]
+        self.inputs = {n: (rng.normal(size=s) * inner**-0.5).astype(DTYPES[dtype])
+                       for n, s in zip("xw", shapes)}
+        self.inputs["offs"] = groups_of(rng, groups, size, tail)
+        bias = rng.normal(size=other if form == "rows" else size if form == "columns" else inner)
+        self.inputs["bias"] = bias.astype(DTYPES[dtype])
+
+    def given(self):
+        return {n: np.ascontiguousarray(x.swapaxes(-1, -2)) if n in self.transposed else x
+                for n, x in self.inputs.items()}
+
+    def text(self):
+        types = dict.fromkeys("xw", self.dtype) | {"bias": self.dtype, "offs": "i32"}
+        parameters = ", ".join(f'{n}: "{types[n]}[{", ".join(map(str, x.shape))}]"'
+                               for n, x in self.given().items())
+        turned = "".join(f"    {n}_turned = {ATEN}.transpose.int({n}, -1, -2)\n"
+                         for n in self.transposed)
+        x, w = (f"{n}_turned" if n in self.transposed else n for n in "xw")
+        wide = ", out_dtype = torch.float32" if self.wide else ""
+        return f"""def forward(self, {parameters}):
+{turned}    y = {ATEN}._grouped_mm.default({x}, {w}, offs{wide})
+    z = {ATEN}.add.Tensor(y, bias)
+    r = {ATEN}.relu.default(z)
+    return (y, r)
+"""
+
+    def wanted(self):
+        x, w = (self.inputs[n].astype(np.float64) for n in "xw")
+        ends = self.inputs["offs"]
+        parts = [slice(a, b) for a, b in zip([0, *ends], ends)]
+        if self.form == "sum":
+            y = np.stack([x[:, p] @ w[p] for p in parts])
+        elif self.form == "rows":
+            y = np.zeros((len(x), w.shape[-1]))
+            for i, p in enumerate(parts):
+                y[p] = x[p] @ w[i]
+        else:
+            y = np.zeros((x.shape[1], w.shape[1]))
+            for i, p in enumerate(parts):
+                y[:, p] = x[i] @ w[:, p]
+        return [y, np.maximum(y + self.inputs["bias"].astype(np.float64), 0)]
+
+
+def cases():
+    for form in ("rows", "columns", "sum"):
+        for dtype in DTYPES:
+            yield f"{form} {dtype}", Case(form, dtype)
+        yield f"{form}, transposed", Case(form, transposed=("x", "w"), seed=2)
+        yield f"{form}, right one transposed", Case(form, transposed=("w",), tail=False, seed=3)
+        yield f"{form} in f32", Case(form, "f16", wide=True, seed=4)
+        yield f"{form}, many groups", Case(form, groups=150, size=300, inner=8, other=9, seed=5)
+        yield f"{form}, one group", Case(form, groups=1, size=33, tail=False, seed=6)
+        yield f"{form}, nothing", Case(form, size=0, tail=False, seed=7)
+        yield f"{form}, large", Case(form, groups=4, size=301, inner=130, other=65, seed=8)
+
+
+def random_cases(count, seed):
+    for i in range(count):
+        rng = np.random.default_rng(seed + i)
+        pick = lambda lo, hi: int(rng.integers(lo, hi))  # noqa: E731
+        form = ("rows", "columns", "sum")[pick(0, 3)]
+        turned = tuple(n for n in "xw" if pick(0, 2))
+        yield f"random {seed + i}", Case(form, list(DTYPES)[pick(0, 3)], pick(1, 12), pick(1, 200),
+                                         pick(1, 90), pick(1, 90), turned, bool(pick(0, 2)),
+                                         seed=seed + i)
+
+
+def run(case, device, folder, *options):
+    arguments = []
+    (folder / "graph.py").write_text(case.text())
+    for name, x in case.given().items():
+        np.save(folder / f"{name}.npy", x)
+        arguments.append(str(folder / f"{name}.npy"))
+    return subprocess.run([NEREID, "graph", str(folder / "graph.py"), *arguments, "--device",
+                           device, "--out-dir", str(folder / "out"), *options],
+                          capture_output=True, text=True)
+
+
+def compare(name, case, device, folder):
+    done = run(case, device, folder)
+    if not check(done.returncode == 0, f"{name} on {device}: {done.stderr}"):
+        return
+    for i, want in enumerate(case.wanted()):
+        got = np.load(folder / f"out/output_{i}.npy").astype(np.float64)
+        off = np.abs(got - want).max(initial=0) / max(np.abs(want).max(initial=0), 1)
+        check(got.shape == want.shape and off <= TOLERANCES[case.dtype],
+              f"{name} on {device}: output {i} is off by {off:.2g}")
+
+
+def check_faults(device, folder):
+    for name, (ends, message) in FAULTS.items():
+        case = Case("rows", groups=3, size=8)
+        case.inputs["offs"] = np.array(ends, np.int32)
+        done = run(case, device, folder)
+        check(done.returncode == 1 and message in done.stderr,
+              f"{name} ends on {device}: status {done.returncode}, {done.stderr}")
+
+
+def check_ptx(folder):
+    """Kernels for GPUs: there is no row of matrices for each row, and ptxas takes them."""
+    for form in ("rows", "columns", "sum"):
+        case = Case(form, "f16", groups=32, size=512, inner=128, other=256)
+        (folder / "graph.py").write_text(case.text())
+        done = subprocess.run([NEREID, "graph", str(folder / "graph.py"), "--emit", "kernels",
+                               "--device", "cuda", "--no-checks"], capture_output=True, text=True)
+        found = re.search(r"def (\w*grouped_mm\w*)\(([^)]*)\)", done.stdout)
+        if not check(found, f"{form}: no kernel: {done.stderr}"):
+            continue
+        (folder / "kernels.py").write_text(done.stdout)
+        pointers = [p.strip() for p in found[2].split(",") if "_ptr" in p]
+        signature = ",".join(f"{p}=*{'i32' if p == 'in0_ptr' else 'fp16'}:16" for p in pointers)
+        for target in ("sm_80", "sm_90a"):
+            ptx = folder / f"{form}.{target}.ptx"
+            done = subprocess.run([NEREID, "compile", f"{folder}/kernels.py:{found[1]}", "--sig",
+                                   signature, "-D", "BM=64", "-D", "BN=128", "-D", "BK=64",
+                                   "--target", target, "--emit", "ptx", "-o", str(ptx)],
+                                  capture_output=True, text=True)
+            if not check(done.returncode == 0, f"{form} for {target}: {done.stderr}"):
+                continue
+            unit = "wgmma.mma_async" if target == "sm_90a" else "mma.sync"
+            check(unit in ptx.read_text(), f"{form} for {target} has no {unit}")
+            if PTXAS:
+                done = subprocess.run([PTXAS, f"-arch={target}", str(ptx), "-o", "/dev/null"],
+                                      capture_output=True, text=True)
+                check(done.returncode == 0, f"{form} for {target}: {done.stderr}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--devices", default="interp,nest,cpu")
+    parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    every = list(random_cases(args.random, args.seed)) or list(cases())
+    with tempfile.TemporaryDirectory() as temp:
+        folder = pathlib.Path(temp)
+        for device in args.devices.split(","):
+            for name, case in every:
+                compare(name, case, device, folder)
+            check_faults(device, folder)
+        check_ptx(folder)
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
