@@ -309,7 +309,7 @@ class Maker:
         x = self.values(self.sizes())
         n, dim = self.r.choice(SIZES), self.r.randrange(self.inputs[x].dim())
         size = self.inputs[x].shape[dim]
-        self.law = lambda found: torch.isin(found, self.inputs[x])
+        self.law = lambda found: torch.isin(found, self.inputs[x].contiguous())
         if self.r.random() < 0.5:
             return lambda t: t[x].index_select(
                 dim, torch.randint(size, (n,), device=t[x].device)), f"drawn rows {dim}"
