@@ -10,6 +10,8 @@ import contextlib
 
 import torch
 
+from nereid.torch_backend.decompositions.eager_strides import composites_with_eager_strides
+
 aten = torch.ops.aten
 
 
@@ -38,14 +40,25 @@ _FORMS = {aten.cumprod_backward.default: _cumprod_backward}
 
 @contextlib.contextmanager
 def composite_forms():
-    """Within it, PyTorch traces these forms, where no other one is registered."""
+    """Within it, PyTorch traces these forms, where no other one is registered, and gives others
+    the strides of eager mode."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
-    own = [operator for operator in _FORMS if key not in operator.py_kernels]
-    for operator in own:
-        operator.py_impl(key)(_FORMS[operator])
+    forms = {(operator, key): form for operator, form in _FORMS.items()
+             if key not in operator.py_kernels}
+    forms.update(composites_with_eager_strides())
+    before = {place: place[0].py_kernels.get(place[1]) for place in forms}
+    _register(forms)
     try:
         yield
     finally:
-        for operator in own:
+        _register(before)
+
+
+def _register(forms: dict) -> None:
+    """Gives operators the forms of {(operator, dispatch key): form}; None: takes the form away."""
+    for (operator, key), form in forms.items():
+        if form is None:
             del operator.py_kernels[key]
-            operator._dispatch_cache.clear()
+        else:
+            operator.py_kernels[key] = form
+        operator._dispatch_cache.clear()

@@ -32,6 +32,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     # Late, as the table is: modules that register forms, and the one that wraps forms in checks.
     from nereid.torch_backend.decompositions import images, random_numbers, reductions  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
+    from nereid.torch_backend.decompositions.eager_strides import with_eager_strides
     from torch._inductor.decomposition import select_decomp_table
 
     table = {**select_decomp_table(), **own}
@@ -42,7 +43,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     for packet in _WHOLE:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
-    return with_checks(table, checks_data)
+    return with_checks(with_eager_strides(table), checks_data)
 
 
 class Decompositions(collections.abc.Mapping):
@@ -62,17 +63,6 @@ class Decompositions(collections.abc.Mapping):
 
 
 # ---- products and distances ----
-
-
-@decomposes(aten.max_unpool2d.default, because="strides, which graphs do not have")
-def _max_unpool2d(self, indices, output_size):
-    # PyTorch's fake tensors lose that the result of such images is one, too, on a CPU.
-    last = torch.channels_last
-    images = self.dim() == 4 and self.is_contiguous(memory_format=last)
-    if self.is_cuda or not images or self.is_contiguous():
-        return NotImplemented
-    unpooled = aten.max_unpool2d.default(self.contiguous(), indices, output_size)
-    return unpooled.contiguous(memory_format=last)
 
 
 @decomposes(aten._pdist_backward.default)

@@ -1,0 +1,175 @@
+"""Strides of results where PyTorch's operators give others than the rules of its fake tensors.
+
+A graph has the strides that the rules say.  A form in this file computes the same elements and
+gives them the order in memory that eager mode does.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from nereid.torch_backend.base.layout import inverse, is_known, is_plain
+from nereid.torch_backend.decompositions.registry import decomposes
+
+aten = torch.ops.aten
+
+_MASKS = (torch.bool, torch.uint8)
+
+
+def in_order(tensor, order):
+    """The tensor with its axes in memory in that order, the innermost last."""
+    step = 1
+    for axis in reversed(order):
+        if not is_known(tensor.stride(axis) == step):
+            plain = tensor.permute(order).clone(memory_format=torch.contiguous_format)
+            return plain if is_plain(order) else plain.permute(inverse(order))
+        step = step * tensor.shape[axis]
+    return tensor
+
+
+# ---- indexing ----
+
+
+def _view_of_index(index, before: int, after: int):
+    """The index with axes of one element for the axes of the result that it does not choose."""
+    return index.reshape([1] * before + list(index.shape) + [1] * after)
+
+
+def _broadcast(indices) -> list:
+    """The indices, each with all axes that they choose together: PyTorch's rule leaves one without
+    axes as it is, and loses those of the others."""
+    shape = torch.broadcast_shapes(*(index.shape for index in indices if index is not None))
+    return [index.expand(shape) if index is not None and not index.dim() and shape else index
+            for index in indices]
+
+
+def _operands_of_index(self, indices) -> list:
+    """What PyTorch's iterator walks through: the tensor, whose axes that indices choose do not
+    move, and each index, all of them of the result's shape."""
+    chosen = [axis for axis, index in enumerate(indices) if index is not None]
+    given = torch.broadcast_tensors(*(indices[axis] for axis in chosen))
+    if chosen != list(range(chosen[0], chosen[-1] + 1)):  # the indices' axes come first
+        self = self.permute(chosen + [axis for axis in range(self.dim()) if axis not in chosen])
+        chosen = list(range(len(chosen)))
+    before, last = chosen[0], chosen[-1] + 1
+    replaced, sizes, strides = given[0].shape, self.shape, self.stride()
+    walked = self.as_strided((*sizes[:before], *replaced, *sizes[last:]),
+                             (*strides[:before], *[0] * len(replaced), *strides[last:]))
+    views = [_view_of_index(index, before, self.dim() - last) for index in given]
+    if self.is_cuda:
+        views = [view if view.stride() == views[0].stride() else view.contiguous()
+                 for view in views]
+    return [walked, *(view.expand(walked.shape) for view in views)]
+
+
+def _order_of_index(self, indices) -> list:
+    """The axes of the result as memory has them, the innermost last."""
+    from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
+    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+    with disable_proxy_modes_tracing():
+        operands = _operands_of_index(self, indices)
+        return compute_elementwise_output_logical_to_physical_perm(*operands, _skip_checks=True)[0]
+
+
+@decomposes(aten.index.Tensor, because="strides, which graphs do not have")
+def _index(self, indices):
+    # PyTorch's rule loses indices without axes, and does not ask for the strides of indices.
+    if any(index is not None and index.dtype in _MASKS for index in indices):
+        return NotImplemented
+    from torch.fx.experimental.proxy_tensor import decompose
+
+    indices = _broadcast(indices)
+    with decompose(None):
+        found = aten.index.Tensor(self, indices)
+    if any(is_known(size == 0) for size in self.shape):
+        return found
+    return in_order(found, _order_of_index(self, indices))
+
+
+# ---- results whose order follows from the operands ----
+
+
+def _plain(of, *_, **__):
+    return list(range(of.dim()))
+
+
+def _suggested(of, tensor, *_, **__):
+    """Channels last if the operand says so, else plain."""
+    from torch._prims_common import suggest_memory_format
+
+    last = of.dim() == tensor.dim() and suggest_memory_format(tensor) != torch.contiguous_format
+    return [0, *range(2, of.dim()), 1] if last else list(range(of.dim()))
+
+
+def _like_first(of, tensor, *_, **__):
+    return _iterated(of, tensor)
+
+
+def _iterated(of, *operands, **__):
+    """The order of PyTorch's iterator over operands that broadcast."""
+    from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
+    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+    with disable_proxy_modes_tracing():
+        walked = [operand.expand(of.shape) for operand in operands
+                  if isinstance(operand, torch.Tensor) and operand.dim()]
+        return compute_elementwise_output_logical_to_physical_perm(*walked, _skip_checks=True)[0]
+
+
+# The order of a first result, and whether that holds on GPUs, too.
+_ORDERS = {
+    _plain: ((aten.index_select.default, aten.nll_loss2d_forward.default, aten.normal.Tensor_Tensor,
+              aten.normal.Tensor_float, aten.normal.float_Tensor, aten.view_copy.default), True),
+    _suggested: ((aten.native_batch_norm.default, aten._native_batch_norm_legit.default,
+                  aten._native_batch_norm_legit.no_stats,
+                  aten._native_batch_norm_legit_functional.default,
+                  aten._native_batch_norm_legit_no_training.default,
+                  aten._batch_norm_with_update.default,
+                  aten._batch_norm_with_update_functional.default,
+                  aten._batch_norm_no_update.default, aten.max_unpool2d.default,
+                  aten.reflection_pad3d.default, aten.replication_pad2d.default,
+                  aten.replication_pad3d.default, aten._upsample_bilinear2d_aa.default,
+                  aten._upsample_bicubic2d_aa.default), False),
+    _like_first: ((aten.put.default,), True),
+    _iterated: ((aten.copysign.Tensor, aten.div.Tensor_mode, aten.floor_divide.default,
+                 aten.native_dropout_backward.default), False),
+}
+
+
+# PyTorch expands these before a table of decompositions is asked.
+_SAMPLES = tuple(getattr(aten, name) for name in (
+    "upsample_nearest1d", "_upsample_nearest_exact1d", "upsample_nearest3d",
+    "_upsample_nearest_exact3d"))
+
+
+def _settled(target, form, order, on_gpus: bool):
+    """A form of the operator whose first result has the order of axes that eager mode gives."""
+    from torch.fx.experimental.proxy_tensor import decompose
+
+    def settle(*args, **kwargs):
+        given = NotImplemented if form is None else form(*args, **kwargs)
+        if given is NotImplemented:
+            with decompose(None):
+                given = target(*args, **kwargs)
+        first, *rest = given if isinstance(given, (tuple, list)) else (given,)
+        if (first.is_cuda and not on_gpus) or any(is_known(size == 0) for size in first.shape):
+            return given
+        first = in_order(first, order(first, *args, **kwargs))
+        return (first, *rest) if isinstance(given, (tuple, list)) else first
+
+    return settle
+
+
+def with_eager_strides(table: dict) -> dict:
+    """The table of decompositions, in which results have the strides of eager mode."""
+    forms = {target: _settled(target, table.get(target), order, on_gpus)
+             for order, (targets, on_gpus) in _ORDERS.items() for target in targets}
+    return {**table, **forms}
+
+
+def composites_with_eager_strides() -> dict:
+    """{(operator, dispatch key): a form in place of PyTorch's own}."""
+    operators = [getattr(packet, name) for packet in _SAMPLES for name in ("default", "vec")]
+    return {(operator, key): _settled(operator, form, _suggested, True)
+            for operator in operators for key, form in operator.py_kernels.items()}

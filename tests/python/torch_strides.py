@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Strides of results where PyTorch's operators give others than its fake tensors, and values that
+no order in memory may change: torch.compile(backend="nereid") against eager PyTorch."""
+import logging, os, pathlib, random, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
+import tally
+
+try:
+    import torch
+    from torch.nn import functional as F
+except ImportError:
+    torch = None
+
+TOGETHER = 25  # random calls in a graph
+EACH = 50  # random calls of each kind of sizes
+
+
+def ordered(shape, order):
+    """Numbers whose axes are in memory in that order."""
+    made = torch.randn([shape[axis] for axis in order])
+    return made.permute([order.index(axis) for axis in range(len(order))])
+
+
+def reversed_axes(*shape):
+    return ordered(shape, list(range(len(shape)))[::-1])
+
+
+def channels_last(*shape):
+    return ordered(shape, [0, *range(2, len(shape)), 1])
+
+
+def calls():
+    """{name: (function, inputs)}."""
+    reverse, last, columns = reversed_axes, channels_last, reversed_axes(10, 5)
+    volume, image = last(1, 3, 3, 3, 3), last(2, 3, 6, 6)
+    places = torch.tensor([[0, 2]])
+    norm = [torch.ones(5), torch.ones(5)]
+    return {
+        "an index without axes": (lambda x, i: torch.ops.aten.index.Tensor(x, [None, i]),
+                                  ordered((2, 5, 4, 2), (3, 1, 2, 0)), torch.tensor(1)),
+        "one of two indices without axes": (
+            lambda x, i, j: torch.ops.aten.index.Tensor(x, [i, None, j]),
+            reverse(3, 4, 5), torch.tensor([0, 2]), torch.tensor(1)),
+        "strides of an index": (lambda x, i: x[i] + 1, reverse(4, 3, 2),
+                                torch.tensor([[0, 1, 2], [3, 0, 1]]).t()),
+        "an index that repeats": (lambda x, i: x[None, i, i[:1]] + 1, reverse(5, 4, 3), places[0]),
+        "index_select": (lambda x, i: x.index_select(2, i), reverse(5, 1, 4), places[0]),
+        "copysign": (torch.copysign, reverse(5, 10, 5), columns),
+        "floor_divide": (lambda x, y: x // (y.abs() + 1), reverse(5, 10, 5), columns),
+        "batch_norm": (lambda x, m, v: F.batch_norm(x, m, v), reverse(4, 5, 3), *norm),
+        "batch_norm of images": (lambda x, m, v: F.batch_norm(x, m, v), last(4, 5, 3, 2), *norm),
+        "training": (lambda x, m, v: F.batch_norm(x, m.clone(), v.clone(), training=True),
+                     reverse(4, 5, 3), *norm),
+        "reflection_pad3d": (lambda x: F.pad(x, (1,) * 6, "reflect"), volume),
+        "replication_pad2d": (lambda x: F.pad(x, (1, 1, -1, 1), "replicate"), image),
+        "nearest of rows": (lambda x: F.interpolate(x, 3), reverse(2, 3, 4)),
+        "nearest of volumes": (lambda x: F.interpolate(x, (4, 4, 4)), volume),
+        "bilinear, antialiased": (lambda x: F.interpolate(x, (3, 3), mode="bilinear",
+                                                          antialias=True), image),
+        "max_unpool2d": (lambda x: F.max_unpool2d(x, torch.zeros(1, 2, 1, 3).long() + torch.arange(
+            0, 6, 2), (1, 2), output_size=(1, 6)), ordered((1, 2, 1, 3), (3, 1, 2, 0))),
+        "max_unpool2d of images": (lambda x: F.max_unpool2d(
+            *F.max_pool2d(x, 2, return_indices=True), 2), image),
+        "view_copy": (lambda x: torch.view_copy(x, (5, 5, 5)), reverse(25, 5)),
+        "put": (lambda x, i: x.put(i, torch.ones(1, 2), True), reverse(3, 3), places),
+        "nll_loss": (lambda x: F.nll_loss(x, torch.zeros(2, 4, 4).long().mT, reduction="none"),
+                     last(2, 3, 4, 4)),
+    }
+
+
+def difference(got, want):
+    if got.shape != want.shape or got.stride() != want.stride():
+        return f"{tuple(got.shape)}, {got.stride()}, not {tuple(want.shape)}, {want.stride()}"
+    return None if torch.allclose(got, want, atol=1e-6) else f"{got}, not {want}"
+
+
+def check_calls():
+    made = calls()
+    functions = [function for function, *_ in made.values()]
+
+    def every(inputs):
+        return [function(*given) for function, given in zip(functions, inputs)]
+
+    inputs = [given for _, *given in made.values()]
+    found = torch.compile(every, backend="nereid", fullgraph=True)(inputs)
+    for name, got, want in zip(made, found, every(inputs)):
+        problem = difference(got, want)
+        tally.check(problem is None, f"{name}: {problem}")
+
+
+def random_index(r):
+    """A tensor in some order, and indices of some of its axes."""
+    shape = [r.choice((1, 2, 3, 4)) for _ in range(r.randint(1, 4))]
+    x = ordered(shape, r.sample(range(len(shape)), len(shape)))
+    common = [r.choice((1, 2, 3)) for _ in range(r.randint(0, 3))]
+    indices = []
+    for axis in range(r.randint(1, len(shape))):
+        sizes = [1 if r.random() < 0.25 else n for n in common[r.randint(0, len(common)):]]
+        index = torch.randint(0, shape[axis], sizes)
+        if index.dim() > 1 and r.random() < 0.4:
+            index = index.transpose(0, -1).contiguous().transpose(0, -1)
+        indices.append(None if r.random() < 0.4 else index)
+    if all(index is None for index in indices):
+        indices[-1] = torch.tensor(0)
+    return x, indices
+
+
+def check_random(is_open):
+    r = random.Random(int(is_open))
+    torch.manual_seed(0)
+    for _ in range(0, EACH, TOGETHER):
+        made = [random_index(r) for _ in range(TOGETHER)]
+
+        def every(made):
+            return [torch.ops.aten.index.Tensor(x, indices) for x, indices in made]
+
+        torch._dynamo.reset()
+        found = torch.compile(every, backend="nereid", fullgraph=True, dynamic=is_open)(made)
+        for (x, indices), got, want in zip(made, found, every(made)):
+            wrong = [tuple(got.shape), *(step for step, n in zip(got.stride(), got.shape) if n > 1)]
+            right = [tuple(want.shape), *(
+                step for step, n in zip(want.stride(), want.shape) if n > 1)]
+            tally.check(wrong == right and torch.equal(got, want),
+                        f"{tuple(x.shape)}, {x.stride()} at {indices}: {wrong}, not {right}")
+
+
+def main():
+    if torch is None:
+        print("1 skipped: no torch")
+        tally.check(True, "")
+        return tally.report()
+    warnings = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: warnings.append(record.getMessage())
+    logging.getLogger("nereid.torch_backend").addHandler(handler)
+    check_calls()
+    check_random(False)
+    check_random(True)
+    tally.check(not warnings, f"warnings: {warnings[:1]}")
+    return tally.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
