@@ -33,8 +33,9 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 # model/aot holds text that `nereid build` writes.
 room_sources = $(filter-out model/aot/runtime/%,$(sort $(shell find $1 -name '*.c')))
 PROTOS := import/onnx/onnx.proto
-GENERATED := $B/lang/std/std_text.c $B/planner/kernels/templates_text.c \
-  $B/model/aot/project_text.c $B/planner/passes/rewrites_text.c \
+GENERATED := $B/lang/base/message_rows.c $B/lang/std/std_text.c \
+  $B/planner/kernels/templates_text.c $B/model/aot/project_text.c \
+  $B/planner/passes/rewrites_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
   $(PROTOS:%.proto=$B/%.pb-c.c)
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
@@ -268,6 +269,19 @@ $B/planner/passes/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard planner/passes/r
 	$(call embed,planner/passes/rewrites.h,EmbeddedFile rewrite_files,$(GRAPH_REWRITES))
 $B/model/aot/project_text.c: $(PROJECT_FILES) $(wildcard model/aot/runtime) Makefile
 	$(call embed,model/aot/project_state.h,EmbeddedFile project_files,$(PROJECT_FILES))
+
+# The messages of all rooms, each with its id and, if R_ is there for it, its remedy.
+MESSAGES := $(foreach room,$(LIBRARY_ROOMS) cli,$(wildcard $(room)/messages.h))
+$B/lang/base/message_rows.c: $(MESSAGES) Makefile
+	@mkdir -p $(@D)
+	awk 'BEGIN { print "#include \"lang/base/diag.h\"" } \
+	  FNR == 1 { printf "#include \"%s\"\n", FILENAME } \
+	  /^#define [EWNHM]_[A-Z0-9_]+ / { ids[++n] = $$2 } \
+	  /^#define R_[A-Z0-9_]+ / { has[substr($$2, 2)] = 1 } \
+	  END { print "const MessageRow message_rows[] = {"; \
+	    for (i = 1; i <= n; i++) { key = substr(ids[i], 2); \
+	      printf "{\"%s\", %s, %s},\n", ids[i], ids[i], key in has ? "R" key : "0" } \
+	    print "{0, 0, 0}};" }' $(MESSAGES) > $@
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell find $(LIBRARY_ROOMS) cli -type f ! -name '*.pyc' | LC_ALL=C sort | \

@@ -12,6 +12,8 @@
 #define E_CLI_NAME_TWICE "%s %s is given twice"
 #define E_CLI_FOLDER "--import-path %s: there is no such folder"
 #define E_CLI_NO_FILE "name a kernel file"
+#define E_CLI_MESSAGE \
+  "no message has the id `%s`: `--diagnostics ids` shows ids, and docs/messages.md lists all"
 #define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
 #define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
 #define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"

@@ -126,7 +126,6 @@
 #define E_GRAPH_SCALE "a scale must be positive and below 2^24, not %g"
 #define E_GRAPH_ARANGE "the range would have %g items"
 #define E_GRAPH_ITEM_OF "item() needs one element, not %s"
-#define E_GRAPH_ZERO "division by zero"
 
 /* passes on graphs */
 #define E_GRAPH_LISTS "the lists have %u and %u items, those of '%s'"

@@ -3,6 +3,7 @@
 #define NEREID_IMPORT_MESSAGES_H
 
 /* graphs as text, and what is not supported */
+#define E_GRAPH_UNDEFINED "no input and no earlier node defines `%s`"
 #define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is not a graph printed by FX"
 #define E_GRAPH_NO_RETURN "'%s' ends without a return"
 #define E_GRAPH_AFTER_RETURN "a statement after the return"
@@ -52,7 +53,6 @@
 #define E_GRAPH_PT2_IDENTIFIER "`%s` is not an identifier"
 #define E_GRAPH_PT2_TARGET "`%s` is not the name of an operator"
 #define E_GRAPH_PT2_TWICE "the name `%s` is defined twice"
-#define E_GRAPH_PT2_UNDEFINED "no input and no earlier node defines `%s`"
 #define E_GRAPH_PT2_ARG "an argument's value is not %s"
 #define E_GRAPH_PT2_ARG_KIND "arguments of kind `%s` are not supported here"
 #define E_GRAPH_PT2_POSITION "`%s` is argument %u here, but not in the schema of %s"
@@ -87,7 +87,6 @@
 #define E_ONNX_EXTERNAL "tensor %s: its file %s can't be used: %s"
 #define E_ONNX_EXTERNAL_NUMBER "its external_data has no valid %s"
 #define E_ONNX_TWICE "two values have this name"
-#define E_ONNX_UNDEFINED "no input and no earlier node defines `%s`"
 #define E_ONNX_RANK "%zu axes; at most %d are supported"
 #define E_ONNX_NEGATIVE "a size is %lld"
 #define E_ONNX_TOO_LARGE "it has more than 2^60 elements"

@@ -1,9 +1,12 @@
 /* Messages about a user's input, as printf formats: each room has a header like this one.
  *
- * Each message has a macro: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then its
- * subject (each header names those it has).  A message says what is wrong in the user's words,
- * names the thing, and where it can, the remedy.  Some test expects each E_ macro, most of them one
- * of tests/ROOM/errors/; `make lint` names the others.
+ * Each message has a macro, whose name is its id for users: E_ for errors, W_ for warnings, N_ for
+ * notes, H_ for hints, then its subject (each header names those it has).  A message says what is
+ * wrong in the user's words, names the thing, and where it can, the remedy; R_ with the same name
+ * is a remedy that the text has no room for.  The build makes a table of all (message_rows of
+ * lang/base/diag.h), `make docs` docs/messages.md.  No two have one text, since the text finds the
+ * id.  Some test expects each E_ macro, most of them one of tests/ROOM/errors/; `make lint` names
+ * the others.
  *
  * This header: E_TILE_ of the tile IR's reader and verifier and of the text of both IRs, E_INTERP_
  * of the interpreters, E_ASM_ of inline assembly. */
@@ -11,16 +14,22 @@
 #define NEREID_LANG_MESSAGES_H
 
 #define E_LANG_FILE_READ "can't read %s: %s"
+#define E_LANG_OUT_OF_MEMORY "out of memory"
+#define R_LANG_OUT_OF_MEMORY \
+  "close other programs, raise the limit of memory, or take smaller arrays"
+#define E_LANG_DIVISION_BY_ZERO "division by zero"
 
 /* the text of both IRs */
 #define E_TILE_CHAR "unexpected character with code %u"
 #define E_TILE_NUMBER "`%.*s` is not a number of at most 64 bits"
 #define E_TILE_ESCAPE "unknown escape in a string; any character can be written like \\x41"
+#define E_TILE_UNDECLARED "`%s` is not declared"
 #define E_TILE_STRING_END "the string is not closed on its line"
 #define E_TILE_EXPECTED "expected %s, found %s"
 #define E_TILE_INT_RANGE "the integer must be between %lld and %lld"
 #define E_TILE_RANK "a tile has at most %d axes"
 #define E_TILE_NUMEL "a tile has at most %d elements"
+#define R_TILE_NUMEL "take a smaller block, and loop over blocks"
 #define E_TILE_FILES "source locations name more than %d files"
 #define E_TILE_ATTR_KIND "expected %s for attribute `%s`"
 #define E_TILE_ATTR_TWICE "attribute `%s` is given twice"
@@ -78,11 +87,9 @@
 #define E_ASM_OPERAND "there is no operand `%.*s` (%s): the constraints name %u"
 #define E_ASM_OPEN "`%s` is not closed (%s)"
 #define E_ASM_CLOSE "`}` closes nothing (%s)"
-#define E_ASM_DEPTH "blocks are nested more than %d deep"
 /* what runs without a GPU */
 #define E_ASM_UNKNOWN "`%s` runs on GPUs only"
 #define E_ASM_SPECIAL "register `%s` is not declared, or one of a GPU's own"
-#define E_ASM_NAME "`%s` is not declared"
 #define E_ASM_LABEL "label `%s`: branches run on GPUs only"
 #define E_ASM_TYPE "there are no registers of type `%s`"
 #define E_ASM_NUMBER "`%s` is not a number of PTX"
@@ -133,7 +140,6 @@
 #define E_INTERP_ITERATIONS \
   "stopped after %llu iterations of `while` in which no program ended: is this loop infinite?"
 #define E_INTERP_STEPS "stopped after %llu operations: is a loop infinite?"
-#define E_INTERP_MEMORY "out of memory"
 #define N_INTERP_ONCE "in program %llu"
 #define N_INTERP_COUNT "first in program %llu, %llu times in all"
 #define H_INTERP_BOUNDS "a mask such as `offsets < n` keeps a tile inside its array"

@@ -49,7 +49,7 @@ Expr *build_list(Parser *p, ExprKind kind, Loc at, ExprList items) {
 
 Expr *build_named(Parser *p, ExprKind kind, Loc at, Name name, Expr *a) {
   if (kind == EX_AWAIT && p->loud) {
-    PARSE_ERROR(p, at, E_PARSE_AWAIT, name);
+    PARSE_ERROR(p, at, E_PARSE_UNSUPPORTED, name);
     return NULL;
   }
   Expr *e = build_node(p, kind, at, a, NULL, NULL);

@@ -2,8 +2,8 @@
 #ifndef NEREID_PARSER_MESSAGES_H
 #define NEREID_PARSER_MESSAGES_H
 
+#define E_PARSE_UNSUPPORTED "'%s' is not supported in a kernel"
 #define E_PARSE_TOO_BIG "the file is larger than %d MiB"
-#define E_PARSE_STRING "the string is not closed on its line"
 #define E_PARSE_TRIPLE "the triple-quoted string is not closed in the file"
 #define E_PARSE_FIELD "a field of the f-string lacks its '}'"
 #define E_PARSE_FIELD_EMPTY "the field of the f-string is empty: write {{}} for braces"
@@ -46,7 +46,6 @@
 #define E_PARSE_LINE_END "unexpected end of the line after '%s'"
 #define E_PARSE_ADJACENT "unexpected '%s' after '%s': is an operator or a comma missing?"
 #define E_PARSE_UNEXPECTED "unexpected '%s'"
-#define E_PARSE_AWAIT "'%s' is not supported in a kernel"
 #define E_PARSE_LOOP "'%s' outside a loop"
 #define E_PARSE_FROM "expected a module between 'from' and 'import'"
 #define H_PARSE_NOT "write 'not x' for '!x'"

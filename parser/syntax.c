@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lang/messages.h"
 #include "parser/grammar.h"
 #include "parser/messages.h"
 
@@ -51,7 +52,7 @@ void syntax_lexical(Parser *p, const Token *t) {
   Loc at = parse_token_loc(t);
   p->failed = true;
   switch ((LexError)t->flags) {
-    case LEX_STRING: PARSE_ERROR(p, at, E_PARSE_STRING); break;
+    case LEX_STRING: PARSE_ERROR(p, at, E_TILE_STRING_END); break;
     case LEX_TRIPLE: break;
     case LEX_FIELD: PARSE_ERROR(p, at, E_PARSE_FIELD); break;
     case LEX_BRACE: PARSE_ERROR(p, at, E_PARSE_BRACE); break;

@@ -4,15 +4,19 @@
 
 /* graphs as text, and what is not supported */
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
+#define R_GRAPH_NO_KERNEL \
+  "write the model with other operators; docs/graph-ops.md lists those that have kernels"
 #define E_GRAPH_INDEX_SIZE \
   "an index in the kernel of %s overflows 64 bits, or has too long an expression: export with " \
   "smaller sizes, or fixed ones"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
+#define R_GRAPH_MEMORY "take a smaller batch, or smaller sizes"
 
 /* types of results */
 #define E_GRAPH_COMPLEX_RANK "%s: complex numbers can't have more than %d axes"
 #define E_GRAPH_TRANSFORM_NORM "norm is forward, backward or ortho, not '%s'"
 #define E_GRAPH_MATRIX_ROWS "matrices of %s rows are not supported; up to %d are"
+#define R_GRAPH_MATRIX_ROWS "compute this operator outside of the model, in PyTorch"
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
 #define E_GRAPH_FITS_DTYPE "%s is %g, which %s can't hold"
 #define E_GRAPH_LIMITS "%s is %g, and must be %s"
@@ -52,6 +56,7 @@
 /* plans, and running them */
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
 #define E_GRAPH_PLAN_RANGE "symbol %s has an empty range; sizes are never negative"
+#define R_GRAPH_PLAN_RANGE "export the model with a range for the size that has a number in it"
 #define E_GRAPH_PLAN_UPDATE "%%%s cannot be updated from %%%s, which is of another type"
 #define E_GRAPH_PLAN_NUMBER "%%%s is a number, so it is of type \"i64[]\""
 #define E_GRAPH_PLAN_ONCE_LATE "%s runs once, so it must come before the steps of each run"
@@ -67,7 +72,9 @@
   "is made of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
+#define R_GRAPH_INPUT_DTYPE "convert the input to the dtype that the model was exported with"
 #define E_GRAPH_INPUT_RANK "input %u (%s) has %d axes, not %u"
+#define R_GRAPH_INPUT_RANK "reshape the input to the rank that the model was exported with"
 #define E_GRAPH_INPUT_NUMBER \
   "input %u (%s) is a number: pass an i64 tensor without axes, in host memory"
 #define E_GRAPH_INPUT_FIXED \

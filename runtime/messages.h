@@ -13,7 +13,6 @@
 #define E_RUN_LOOKUP_TEXT "the lookup of '%s' gave a name of kind %d without its text"
 
 /* files */
-#define E_RUN_OUT_OF_MEMORY "out of memory"
 #define E_RUN_INTERNAL "internal error%s%s, at %s:%d: %s"
 #define N_RUN_INTERNAL \
   "this is a fault of Nereid, not of your program; please report it with this message"
@@ -29,7 +28,7 @@
   "split the kernel, replace tl.static_range by tl.range, or use smaller blocks"
 #define E_RUN_FILE_OPEN "can't open %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"
-#define E_RUN_FILE_FOLDER "%s is a folder, not a file"
+#define E_RUN_FILE_FOLDER "%s is a folder, not a file%s"
 #define H_RUN_FILE_FOLDER ": name a file in it, as %s"
 #define H_RUN_FILE_KINDS \
   ": kernels are in Python files, models in files of torch.export.save or ONNX, or graphs as text"
@@ -56,12 +55,14 @@
 #define E_RUN_ARG_TWICE "argument %s is given twice"
 #define E_RUN_DECORATORS_IR "IR text has a fixed configuration and can't be tuned"
 #define E_RUN_UNKNOWN_PARAM "kernel %s has no parameter %s%s"
+#define R_RUN_UNKNOWN_PARAM "`nereid list FILE` prints the parameters of each kernel"
 #define E_RUN_IR_ARGS "the arguments of IR text are fixed: leave out %s"
 #define E_RUN_IR_OPTIONS \
   "the IR text was scheduled for %s with num_warps %d and num_stages %d; leave these options out"
 #define E_RUN_IR_PAST "the IR text is at a later stage"
 #define E_RUN_KIND_TARGET "%s can't be made for target %s: c needs --target cpu, others a GPU"
 #define E_RUN_MANY_PARAMS "the kernel has %d run-time parameters; at most %d are possible"
+#define R_RUN_MANY_PARAMS "pass several values in one array, or make some of them constexprs"
 
 /* images */
 #define E_RUN_NO_PARAM "parameter %d does not exist in kernel %s"
@@ -69,6 +70,7 @@
 #define E_RUN_IMAGE_PARAMS "images of %s and %s can't be joined: their parameters differ"
 #define E_RUN_IMAGE_FILE "%s is not an image, or is damaged: compile it again"
 #define E_RUN_NO_FITTING "the image of %s has no code for %s (%s)"
+#define R_RUN_NO_FITTING "compile the kernel for the device's target too: --target"
 
 /* expressions */
 #define E_RUN_EXPR "expression `%.*s%s`: %s at column %d"
@@ -88,7 +90,9 @@
 #define E_RUN_ARG_BEYOND "argument %s begins at element %lld of %s, which has %lld"
 #define E_RUN_ARG_NEEDED "kernel %s needs argument %s: give %s=VALUE"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s is not in the memory of %s"
+#define R_RUN_TENSOR_DEVICE "move the tensor to that device first, as by x.to(device)"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
+#define R_RUN_TENSOR_DTYPE "convert the tensor, or compile the kernel for its dtype"
 #define E_RUN_TENSOR_RANK "the tensor descriptor %s has %d axes, the tensor for it %d"
 #define E_RUN_GUARD \
   "kernel %s was specialized for %s, which is false for these arguments: compile it for them"
@@ -102,6 +106,7 @@
 #define E_RUN_GRID_MAP "the grid expression `%s` gives %lld"
 #define E_RUN_GRID_PROGRAMS \
   "the grid %u x %u x %u has more programs than this device can count (%u)"
+#define R_RUN_GRID_PROGRAMS "take larger blocks, so that the grid has fewer programs"
 #define E_RUN_GRID_NONE "give the number of programs by --grid X[,Y[,Z]]"
 #define E_RUN_GRID_AXES "a grid has at most three axes: `%s`"
 #define E_RUN_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"

@@ -109,6 +109,8 @@ typedef struct {
   const char *text;   /* of one or several lines, without a newline at the end */
   const char *source; /* the line of the file, cut if it is very long; "": it is not at hand */
   int caret, length;  /* characters of `source` before those it is about, and the number of these */
+  const char *id;     /* "E_SEMA_UNDEFINED" (docs/messages.md); "": not known, as it is of all parts
+                         that nereid_message_next() reads */
 } nereid_diagnostic;
 
 /* The message of the last failure in this thread as data: its first part is the error.  Results

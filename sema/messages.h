@@ -32,16 +32,22 @@
 #define E_SEMA_ARG_FUNC "the file has no function or class '%s'"
 #define E_SEMA_ARG_CLASS "'%s' is no class with fields"
 #define E_SEMA_KERNEL_STAR "a kernel can't have the parameter '*%s'"
+#define R_SEMA_KERNEL_STAR "write each parameter with a name of its own, or take a tuple"
 #define E_SEMA_KERNEL_RETURN "a kernel returns no value: store it through a pointer"
 
 /* names */
 #define E_SEMA_UNDEFINED "'%s' is not defined"
+#define R_SEMA_UNDEFINED \
+  "assign it before, define it in the file, or make it a parameter of the kernel"
 #define E_SEMA_PARTIAL "'%s' is set only on some paths to this use"
 #define E_SEMA_CONFLICT "'%s' has different types on different paths: %s"
+#define R_SEMA_CONFLICT \
+  "convert both values to one dtype and shape before the paths meet, as by .to(tl.float32)"
 #define E_SEMA_LOOP_LOCAL "'%s' is set only in a loop, which may have no iterations"
 #define H_SEMA_PARTIAL "set '%s' before the branch as well"
 #define H_SEMA_LOOP_LOCAL "set '%s' before the loop as well"
 #define E_SEMA_UNKNOWN_NAME "%s has no '%s'"
+#define R_SEMA_UNKNOWN_NAME "docs/builtins.md lists the names of the language"
 #define E_SEMA_GLOBAL "'%s' has no value at compile time"
 #define E_SEMA_GLOBAL_MAX \
   "'%s' can't be evaluated at compile time: references between names of the module take over " \
@@ -70,12 +76,14 @@
   "type %s not supported in this architecture. The supported fp8 dtypes are float8e5, " \
   "float8e4nv and float8e4b15"
 #define E_SEMA_NO_ATTRIBUTE "%s has no attribute '%s'"
+#define R_SEMA_NO_ATTRIBUTE "docs/builtins.md lists the members of tiles, pointers and dtypes"
 #define E_SEMA_METHOD "no method '%s' of %s takes these arguments"
 
 /* calls */
 #define E_SEMA_NOT_CALLABLE "%s can't be called"
 #define E_SEMA_ARG_MISSING "'%s' lacks its argument '%s'"
 #define E_SEMA_ARG_COUNT "'%s' takes %u positional arguments, not %u"
+#define R_SEMA_ARG_COUNT "docs/builtins.md has the parameters of each function"
 #define E_SEMA_ARG_ITEM \
   "'%s' is not an item here: a tuple is given as %s.0, %s.1 and so on, without gaps"
 #define E_SEMA_ARG_AXIS "'%s' is not of a tensor descriptor with that axis"
@@ -91,11 +99,18 @@
 #define H_SEMA_FIELD_FIXED "make another object, as by tl.aggregate_replace(x, field=value)"
 #define H_SEMA_FIELD_BRANCH "choose the value first, as by tl.where, then assign it"
 #define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep: a kernel can't recurse"
+#define R_SEMA_CALL_DEPTH "write a loop in place of the recursion"
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"
+#define R_SEMA_UNROLL_MAX \
+  "write tl.range in place of tl.static_range, or let constexprs give fewer steps"
 #define E_SEMA_MEMORY "compile-time evaluation exceeds %d MB of memory"
+#define R_SEMA_MEMORY \
+  "compute less at compile time: shorter loops over tl.static_range, smaller lists"
 #define E_SEMA_ITEMS_MAX "compile-time evaluation exceeds %d items of lists and dicts"
+#define R_SEMA_ITEMS_MAX "keep shorter lists and dicts, or compute with a tile"
 #define E_SEMA_RETURN_TYPES "the values that '%s' returns have no common type: %s"
+#define R_SEMA_RETURN_TYPES "convert the values to one dtype and shape before they are returned"
 #define N_SEMA_OTHER_RETURN "the other return"
 #define E_SEMA_RETURN_IN_LOOP \
   "a value can't be returned from inside a run-time loop: assign it to a variable, and break"
@@ -108,13 +123,14 @@
 #define E_SEMA_INT_TOO_BIG "the integer %s does not fit 64 bits"
 #define E_SEMA_LITERAL_TOO_BIG "the integer does not fit 64 bits"
 #define E_SEMA_CONST_OVERFLOW "the result of this compile-time arithmetic is too large"
-#define E_SEMA_DIVISION_BY_ZERO "division by zero"
 #define W_SEMA_DIVISION_BY_ZERO "the divisor of '%s' is 0 at compile time: the result is undefined"
 #define E_SEMA_NEGATIVE_SHIFT "a shift by a negative amount"
 #define E_SEMA_TUPLE_MAX "the sequence has more than %d items"
 #define E_SEMA_VALUE_MAX "the sequence contains more than %d items, or is nested more than %d deep"
 #define E_SEMA_STR_MAX "the string has more than %d characters"
 #define E_SEMA_NOT_ITERABLE "%s can't be iterated over"
+#define R_SEMA_NOT_ITERABLE \
+  "loop over tl.range(...) and load an element or a block in each iteration"
 #define E_SEMA_EMPTY "%s() of an empty sequence"
 #define E_SEMA_KEY "no item has the key %s"
 #define E_SEMA_INDEX "index %lld is outside of %u items"
@@ -126,7 +142,6 @@
 #define E_SEMA_RAISE "the kernel raises: %s"
 
 /* statements */
-#define E_SEMA_NO_STATEMENT "'%s' is not supported in a kernel"
 #define H_SEMA_NO_TRY \
   "a kernel raises no exceptions: test the condition with `if`, a mask, or tl.device_assert"
 #define E_SEMA_NOT_EXPRESSION "this expression is not supported in a kernel"
@@ -180,7 +195,6 @@
   "x[:, None] and y[None, :] combine each element of x with each of y"
 #define H_SEMA_BROADCAST_FIRST "axes are matched from the last one on: %s matches the first"
 #define E_SEMA_BROADCAST_TO "cannot broadcast %s to %s"
-#define E_SEMA_RANK_MAX "a tile has at most %d axes"
 #define E_SEMA_EXTENT "the shape %s has an extent of %lld"
 #define E_SEMA_TILE_MAX "a tile of shape %s is too large: at most %d elements"
 #define E_SEMA_ARANGE "arange(%lld, %lld): the end must be greater than the start, by at most %d"
@@ -262,7 +276,6 @@
   "an f-string is evaluated at compile time, but this %s has its value at run time"
 #define H_SEMA_FSTRING "print(\"text\", value) prints it"
 #define E_SEMA_PRINT_PREFIX "the prefix of device_print must be printable ASCII, not %s"
-#define E_SEMA_ASM "inline assembly: %s"
 #define E_SEMA_ASM_SHAPE \
   "inline assembly that is not pure takes tiles whose extents are powers of two, not %s"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"
@@ -314,6 +327,5 @@
 #define H_SEMA_AUTO_ALL "set the others with -D NAME=VALUE, or choose from:%s"
 #define E_SEMA_HEURISTIC "the heuristic for '%s' can't be evaluated"
 #define E_SEMA_HEURISTICS "the heuristics of '%s' can't be evaluated without Python"
-#define H_SEMA_HEURISTIC "give its value: -D %s=..."
 
 #endif

@@ -6,7 +6,7 @@
 const Command *const commands[] = {
     &command_compile, &command_run,        &command_tune, &command_bench,   &command_graph,
     &command_build,   &command_estimate,   &command_list, &command_records, &command_cache,
-    &command_info,    &command_completion, NULL,
+    &command_info,    &command_explain,    &command_completion, NULL,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 

@@ -8,7 +8,7 @@
 #include "cli/terminal/args.h"
 
 extern const Command command_compile, command_run, command_tune, command_bench, command_list,
-    command_info, command_graph, command_build, command_records, command_estimate,
+    command_info, command_explain, command_graph, command_build, command_records, command_estimate,
     command_completion, command_cache, command_man, command_worker;
 
 /* The commands in the order of the help; the last one is NULL. */

@@ -11,6 +11,7 @@
 
 #include "cli/messages.h"
 #include "cli/terminal/diagnostics.h"
+#include "lang/messages.h"
 #include "runtime/messages.h"
 
 /* ---- messages ---- */
@@ -43,18 +44,18 @@ int args_status(int code) {
 }
 
 int args_failed(int code) {
-  message_show("error", nereid_error_message());
+  message_show("error", nereid_error_message(), error_id);
   return args_status(code);
 }
 
 int args_out_of_memory(void) {
-  args_error(E_RUN_OUT_OF_MEMORY);
+  args_error(E_LANG_OUT_OF_MEMORY);
   return STATUS_PROBLEM;
 }
 
 void args_on_message(void *context, const char *text) {
   (void)context;
-  message_show("note", text);
+  message_show("note", text, error_told_id);
 }
 
 /* ---- options ---- */
@@ -66,7 +67,8 @@ const Option args_common[] = {
     {COMMON_COLOR, "--color", "WHEN", "colour in messages: auto (the default), always, never",
      .choices = "auto always never"},
     {COMMON_DIAGNOSTICS, "--diagnostics", "FORM",
-     "messages as text, or as json: an object a line on standard error", .choices = "text json"},
+     "messages as text, as ids: text with ids, or as json: an object a line on standard error",
+     .choices = "text ids json"},
     {0},
 };
 

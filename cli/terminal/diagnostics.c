@@ -32,12 +32,18 @@ static const char *color_of(const char *severity) {
 
 static void show_colored(Slice line, const MessageHead *h) {
   const char *severity = diag_severity_name(h->severity);
-  fprintf(stderr, BOLD "%.*s" RESET "%s%s:" RESET "%.*s\n", (int)(h->len - strlen(severity) - 2),
+  fprintf(stderr, BOLD "%.*s" RESET "%s%s:" RESET "%.*s", (int)(h->len - strlen(severity) - 2),
           line.data, color_of(severity), severity, (int)(line.len - h->len) + 1,
           line.data + h->len - 1);
 }
 
-static void show_line(Slice line, bool colored) {
+/* " [E_SEMA_UNDEFINED]" after the first line of a message, where they are asked for. */
+static void put_id(const char *id) {
+  const char *form = getenv("NEREID_DIAGNOSTICS");
+  if (*id && form && !strcmp(form, "ids")) fprintf(stderr, " [%s]", id);
+}
+
+static void show_line(Slice line, bool colored, MessageId *id_of, size_t *part) {
   MessageHead h;
   int len = (int)line.len;
   bool head = message_head(&h, line);
@@ -45,13 +51,15 @@ static void show_line(Slice line, bool colored) {
     fputs(colored ? BOLD "nereid: " RESET : "nereid: ", stderr);
   if (head && colored) show_colored(line, &h);
   else if (colored && message_is_caret(line))
-    fprintf(stderr, "\033[1;32m%.*s" RESET "\n", len, line.data);
-  else fprintf(stderr, "%.*s\n", len, line.data);
+    fprintf(stderr, "\033[1;32m%.*s" RESET, len, line.data);
+  else fprintf(stderr, "%.*s", len, line.data);
+  if (head) put_id(id_of((*part)++, h.severity));
+  putc('\n', stderr);
 }
 
-static void show_text(const char *text) {
+static void show_text(const char *text, MessageId *id_of) {
   bool colored = is_colored();
-  while (*text) show_line(message_line(&text), colored);
+  for (size_t part = 0; *text;) show_line(message_line(&text), colored, id_of, &part);
 }
 
 /* ---- as JSON (docs/diagnostics.md) ---- */
@@ -61,7 +69,15 @@ static void put_string(const char *key, Slice s) {
   json_print_string(stderr, s.data, s.len);
 }
 
-static void put_message(const Message *m) {
+static void put_severity(const char *severity, const char *id) {
+  put_string("severity", (Slice){severity, strlen(severity)});
+  putc(',', stderr);
+  if (!*id) return;
+  put_string("id", (Slice){id, strlen(id)});
+  putc(',', stderr);
+}
+
+static void put_message(const Message *m, const char *id) {
   const char *severity = diag_severity_name(m->severity);
   putc('{', stderr);
   if (m->file.len) {
@@ -74,8 +90,7 @@ static void put_message(const Message *m) {
     put_string("source", m->source);
     putc(',', stderr);
   }
-  put_string("severity", (Slice){severity, strlen(severity)});
-  putc(',', stderr);
+  put_severity(severity, id);
   put_string("message", m->text);
 }
 
@@ -84,18 +99,18 @@ static bool is_attached(const Message *m) {
 }
 
 /* An object a line; notes and hints are in the object of the error or warning before them. */
-static void show_json(const char *text) {
-  while (*text) {
+static void show_json(const char *text, MessageId *id_of) {
+  for (size_t part = 0; *text;) {
     Message m = message_next(&text);
     bool owner = !is_attached(&m);
-    put_message(&m);
+    put_message(&m, id_of(part++, m.severity));
     fputs(",\"notes\":[", stderr);
     for (int n = 0; owner && *text; n++) {
       const char *after = text;
       m = message_next(&after);
       if (!is_attached(&m)) break;
       if (n) putc(',', stderr);
-      put_message(&m);
+      put_message(&m, id_of(part++, m.severity));
       putc('}', stderr);
       text = after;
     }
@@ -105,37 +120,44 @@ static void show_json(const char *text) {
 
 /* ---- printing ---- */
 
-static void show_json_line(const char *severity, const char *text) {
+static void show_json_line(const char *severity, const char *id, const char *text) {
   putc('{', stderr);
-  put_string("severity", (Slice){severity, strlen(severity)});
-  putc(',', stderr);
+  put_severity(severity, id);
   put_string("message", (Slice){text, strlen(text)});
   fputs(",\"notes\":[]}\n", stderr);
 }
 
-static void show_text_line(const char *severity, const char *text) {
+static void show_text_line(const char *severity, const char *id, const char *text) {
   if (is_colored())
-    fprintf(stderr, BOLD "nereid: " RESET "%s%s:" RESET " %s\n", color_of(severity), severity,
-            text);
-  else fprintf(stderr, "nereid: %s: %s\n", severity, text);
+    fprintf(stderr, BOLD "nereid: " RESET "%s%s:" RESET " %s", color_of(severity), severity, text);
+  else fprintf(stderr, "nereid: %s: %s", severity, text);
+  put_id(id);
+  putc('\n', stderr);
 }
 
-void message_show(const char *severity, const char *text) {
-  size_t n = strlen(text);
-  bool several = n && text[n - 1] == '\n', json = message_is_json();
+static void show_one(const char *severity, const char *id, const char *text) {
   progress_end(); /* the message takes its line */
   flockfile(stderr);
-  if (several && json) show_json(text);
-  else if (several) show_text(text);
-  else if (json) show_json_line(severity, text);
-  else show_text_line(severity, text);
+  (message_is_json() ? show_json_line : show_text_line)(severity, id, text);
+  funlockfile(stderr);
+}
+
+void message_show(const char *severity, const char *text, MessageId *id_of) {
+  size_t n = strlen(text);
+  if (!n || text[n - 1] != '\n') {
+    show_one(severity, id_of(0, *severity == 'e' ? DIAG_ERROR : DIAG_NOTE), text);
+    return;
+  }
+  progress_end();
+  flockfile(stderr);
+  (message_is_json() ? show_json : show_text)(text, id_of);
   funlockfile(stderr);
 }
 
 void message_vprint(const char *severity, const char *fmt, va_list ap) {
   char *text;
   int n = vasprintf(&text, fmt, ap);
-  message_show(severity, n < 0 ? fmt : text);
+  show_one(severity, message_id(fmt), n < 0 ? fmt : text);
   if (n >= 0) free(text);
 }
 

@@ -6,12 +6,16 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+#include "lang/base/diag.h"
+
 /* A message without a location. */
 void message_print(const char *severity, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void message_vprint(const char *severity, const char *fmt, va_list ap);
+/* The id of part i of a text, which has that severity: error_id, error_told_id. */
+typedef const char *MessageId(size_t i, Severity s);
 /* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
  * severe they are. */
-void message_show(const char *severity, const char *text);
+void message_show(const char *severity, const char *text, MessageId *id_of);
 
 #endif

@@ -188,7 +188,7 @@ static bool find_large(Gen *g) {
   if (bytes <= ARRAYS_BYTES) return true;
   Resource need = {"register arrays", bytes, ARRAYS_BYTES};
   diag_resource_limit(g->d, n->span, need, E_GEN_C_ARRAYS, (long long)bytes, ARRAYS_BYTES);
-  diag_hint(g->d, "%s", H_GEN_C_ARRAYS);
+  diag_hint(g->d, H_GEN_C_ARRAYS);
   return false;
 }
 

@@ -86,7 +86,7 @@ static void check_budget(Ptx *p) {
   if (p->instructions <= BUDGET) return;
   Span at = p->most > p->instructions / 2 ? p->most_span : p->nest->span;
   diag_warning(p->diags, at, W_GEN_BUDGET, p->instructions, BUDGET, p->most);
-  diag_hint(p->diags, "%s", H_LOWER_BUDGET);
+  diag_hint(p->diags, H_LOWER_BUDGET);
 }
 
 /* Bytes of the parameters, each aligned to its size. */
@@ -107,7 +107,7 @@ static void check_parameters(Ptx *p) {
   if (bytes > BEFORE_8_1) ptx_needs(p, 81);
   if (bytes <= MOST) return;
   ptx_fail(p, E_GEN_PARAMETERS, (long long)bytes, MOST);
-  diag_hint(p->diags, "%s", H_GEN_PARAMETERS);
+  diag_hint(p->diags, H_GEN_PARAMETERS);
 }
 
 static bool check_nest(Ptx *p) {

@@ -216,6 +216,7 @@ void ptx_fail(Ptx *p, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   diag_error(p->diags, p->span, "%s", arena_vprintf(p->arena, fmt, ap));
+  diag_format(p->diags, fmt);
   va_end(ap);
   p->failed = true;
 }

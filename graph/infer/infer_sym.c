@@ -1,6 +1,7 @@
 /* Python's numbers in graphs: sizes, what is computed from them, and items of tensors. */
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
+#include "lang/messages.h"
 
 static void set_sym_int(Infer *in, Dim value) {
   in->result = (ValueType){.kind = VALUE_INT, .value = value};
@@ -54,7 +55,7 @@ static void infer_arithmetic(Infer *in, Operation *f) {
 
 static void division(Infer *in, Operation *f) {
   if (!is_float_operand(in, "b") && known_dim(in, "b") && dim_is(known_dim(in, "b"), 0))
-    infer_fail(in, E_GRAPH_ZERO);
+    infer_fail(in, E_LANG_DIVISION_BY_ZERO);
   infer_arithmetic(in, f);
 }
 

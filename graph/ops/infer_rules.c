@@ -12,6 +12,7 @@ _Noreturn void infer_fail(Infer *in, const char *fmt, ...) {
   const char *name = in->n->name ? in->n->name : "?";
   const char *op = in->foreign ? in->foreign : in->n->op ? in->n->op->target : "getitem";
   diag_error(in->g->diags, in->n->location, E_GRAPH_INFER, name, op, text);
+  diag_format(in->g->diags, fmt);
   longjmp(in->failed, 1);
 }
 

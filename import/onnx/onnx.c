@@ -45,7 +45,7 @@ static bool find_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g, Valu
     const char *name = onnx_text(g->output[i]->name);
     if (!onnx_lookup(r, s, name, "outputs", &v)) return false;
     bool absent = !v && *name;
-    if (!v && !absent) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, name);
+    if (!v && !absent) return onnx_error(r, "outputs", E_GRAPH_UNDEFINED, name);
     if (absent || v->type.kind != VALUE_LIST) vec_push(r->scratch, out, v);
     else
       for (uint32_t k = 0; k < v->nitems; k++) vec_push(r->scratch, out, v->items[k]);
@@ -61,7 +61,7 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
   for (uint32_t i = 0; i < list.n; i++) {
     OnnxValue *v = values.data[i];
     Node *n = v && v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
-    if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, v->name);
+    if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_GRAPH_UNDEFINED, v->name);
     list.items[i] = n ? arg_node(n) : arg_none();
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);

@@ -45,7 +45,7 @@ void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t ni
   for (size_t i = 0; i < nout && ok; i++) {
     const char *name = onnx_text(g->output[i]->name);
     ok = onnx_lookup(r, &s, name, where, &out[i]);
-    if (ok && !out[i] && !*name) ok = onnx_error(r, where, E_ONNX_UNDEFINED, name);
+    if (ok && !out[i] && !*name) ok = onnx_error(r, where, E_GRAPH_UNDEFINED, name);
     if (ok && !out[i]) out[i] = absent_value(r, name);
   }
   r->depth--;

@@ -8,6 +8,7 @@ bool onnx_error(Onnx *r, const char *where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   diag_error(r->diags, r->location, "%s: %s", where, arena_vprintf(r->arena, fmt, ap));
+  diag_format(r->diags, fmt);
   va_end(ap);
   return false;
 }
@@ -44,6 +45,7 @@ void onnx_fail(OnnxCall *c, const char *fmt, ...) {
   const char *text = arena_vprintf(c->r->arena, fmt, ap);
   va_end(ap);
   onnx_error(c->r, onnx_where(c->r, c->proto), "%s", text);
+  diag_format(c->r->diags, fmt);
   c->told = true;
   longjmp(c->b.in.failed, 1);
 }

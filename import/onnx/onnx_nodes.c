@@ -102,7 +102,7 @@ bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *wher
   *out = NULL;
   if (!*name) return true;
   OnnxValue *v = onnx_scope_find(s, pool_name(r->names, name));
-  if (!v) return onnx_error(r, where, E_ONNX_UNDEFINED, name);
+  if (!v) return onnx_error(r, where, E_GRAPH_UNDEFINED, name);
   *out = v->absent ? NULL : v;
   return true;
 }

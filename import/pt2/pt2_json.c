@@ -11,6 +11,7 @@ bool pt2_fail(Pt2 *r, const char *fmt, ...) {
   const char *text = arena_vprintf(r->arena, fmt, ap);
   va_end(ap);
   diag_error(r->diags, r->location, "%s: %s", r->where, text);
+  diag_format(r->diags, fmt);
   diag_hint(r->diags, H_GRAPH_PT2_AGAIN);
   return false;
 }
@@ -21,6 +22,7 @@ bool pt2_lack(Pt2 *r, const char *fmt, ...) {
   const char *text = arena_vprintf(r->arena, fmt, ap);
   va_end(ap);
   diag_error(r->diags, r->location, "%s: %s", r->where, text);
+  diag_format(r->diags, fmt);
   r->lacking = true;
   return true;
 }

@@ -28,6 +28,6 @@ bool pt2_define(Pt2 *r, Name name, Node *n) {
 
 Node *pt2_value(Pt2 *r, Name name) {
   Node *n = namemap_get(&r->scope.values, name);
-  if (!n) pt2_fail(r, E_GRAPH_PT2_UNDEFINED, name);
+  if (!n) pt2_fail(r, E_GRAPH_UNDEFINED, name);
   return n;
 }

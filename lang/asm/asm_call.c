@@ -218,7 +218,7 @@ static const char *check_nesting(Arena *a, const char *text) {
       continue;
     }
     if (*s == '{' && depth == sizeof open / sizeof *open)
-      return arena_printf(a, E_ASM_DEPTH, (int)depth);
+      return arena_printf(a, E_TILE_DEPTH, (int)depth);
     if (*s == '{') open[depth++] = s;
     if (*s == '}' && !depth--)
       return arena_printf(a, E_ASM_CLOSE, asm_place(a, text, (size_t)(s - text)));

@@ -147,7 +147,8 @@ static void read_register(Ptx *p, Op *o) {
   if (find_register(p, name, &o->reg)) return;
   while (*p->s == '.' || is_name(*p->s, false)) p->s++;
   name.len = (size_t)(p->s - name.s);
-  asm_fail(p, name.s, *name.s == '%' ? E_ASM_SPECIAL : E_ASM_NAME, name.s, name.len ? name.len : 1);
+  asm_fail(p, name.s, *name.s == '%' ? E_ASM_SPECIAL : E_TILE_UNDECLARED, name.s,
+           name.len ? name.len : 1);
 }
 
 static Op read_operand(Ptx *p, int depth);

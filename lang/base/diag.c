@@ -66,11 +66,23 @@ void diag_set_text(Diags *d, uint32_t file, const char *text) {
 
 uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 
+const MessageRow *message_of(const char *format) {
+  const MessageRow *m = message_rows;
+  while (m->id && strcmp(m->format, format)) m++;
+  return m->id ? m : NULL;
+}
+
+const char *message_id(const char *format) {
+  const MessageRow *m = message_of(format);
+  return m ? m->id : "";
+}
+
 static void add_diag(Diags *d, Diag m, const char *fmt, va_list ap) {
   if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
   else if (m.severity == DIAG_WARNING) d->dropping = false;
   d->resource_limits += m.resource.name != NULL;
   if (d->dropping) return;
+  m.id = message_id(fmt);
   m.text = arena_vprintf(d->arena, fmt, ap);
   vec_push(d->arena, &d->list, m);
 }
@@ -100,6 +112,10 @@ void diag_note(Diags *d, Span at, const char *fmt, ...) {
 }
 
 void diag_hint(Diags *d, const char *fmt, ...) { FORWARD(.severity = DIAG_HINT); }
+
+void diag_format(Diags *d, const char *format) {
+  if (!d->dropping && d->list.len) vec_last(&d->list).id = message_id(format);
+}
 
 void diag_rewind(Diags *d, size_t count) {
   d->list.len = count < d->list.len ? count : d->list.len;

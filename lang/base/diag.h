@@ -47,10 +47,23 @@ typedef struct {
   int64_t required, limit;
 } Resource;
 
+/* A message of a room's messages.h: its id is its name there, its format is its value. */
+typedef struct {
+  const char *id, *format, *remedy; /* remedy: NULL, where the text says it */
+} MessageRow;
+
+/* The messages of all rooms, which the build gathers; the last has no id. */
+extern const MessageRow message_rows[];
+/* The message that has this format; NULL: none has. */
+const MessageRow *message_of(const char *format);
+/* Its id; "": none. */
+const char *message_id(const char *format);
+
 typedef struct {
   Severity severity;
   Resource resource; /* by diag_resource_limit */
   Span span;
+  const char *id; /* the message's; "" if it has none */
   const char *text;
 } Diag;
 
@@ -79,6 +92,8 @@ void diag_warning(Diags *d, Span at, const char *fmt, ...) __attribute__((format
 /* Attached to the message before it. */
 void diag_note(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_hint(Diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The last one is the message of this format, of which its text was made before. */
+void diag_format(Diags *d, const char *format);
 
 /* Errors so far.  After DIAG_LIMIT of them further ones are counted, not kept. */
 enum { DIAG_LIMIT = 50 };

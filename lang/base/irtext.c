@@ -35,6 +35,7 @@ void ir_error(IrReader *r, Span span, const char *fmt, ...) {
   char *text = arena_vprintf(r->arena, fmt, ap);
   va_end(ap);
   diag_error(r->diags, span, "%s", text);
+  diag_format(r->diags, fmt);
   r->failed = true;
   r->token.kind = IT_END;
 }

@@ -481,7 +481,7 @@ static void remark_unwritten(const Memory *m, Diags *d, const Buffer *b, unsigne
   diag_warning(d, kernel, W_INTERP_UNWRITTEN, (Big)element_count(bytes, element),
                (Big)element_count(b->size, element), b->name,
                element_text(m, b, first - (first - b->base) % element, element));
-  diag_hint(d, "%s", H_INTERP_NOT_ALL);
+  diag_hint(d, H_INTERP_NOT_ALL);
 }
 
 void memory_remarks(Memory *m, Diags *d, uint32_t arg, unsigned element, Span kernel) {
@@ -492,7 +492,7 @@ void memory_remarks(Memory *m, Diags *d, uint32_t arg, unsigned element, Span ke
     uint64_t at = r->addr - (r->addr - b->base) % element;
     diag_warning(d, r->span, W_INTERP_REPEAT, (Big)element_count(r->bytes, element), b->name,
                  element_text(m, b, at, element), (Big)r->programs[0], (Big)r->programs[1]);
-    diag_hint(d, "%s", H_INTERP_REPEAT);
+    diag_hint(d, H_INTERP_REPEAT);
   }
   remark_unwritten(m, d, b, element, kernel);
 }

@@ -8,7 +8,7 @@ typedef struct {
   const void *subject;
   uint64_t program; /* the first */
   uint64_t count;
-  const char *text, *note, *hint;
+  const char *text, *text_format, *note, *note_format, *hint;
   Span note_at;
 } Finding;
 
@@ -44,7 +44,8 @@ bool findings_add(Findings *f, int kind, Span at, const void *subject, uint64_t 
   do {                                          \
     va_list ap;                                 \
     va_start(ap, fmt);                          \
-    (field) = arena_vprintf(f->arena, fmt, ap); \
+    field = arena_vprintf(f->arena, fmt, ap);   \
+    field##_format = fmt;                       \
     va_end(ap);                                 \
   } while (0)
 
@@ -61,11 +62,18 @@ size_t findings_count(const Findings *f) { return f->list.len; }
 
 static void report_finding(const Findings *f, const Finding *x) {
   diag_error(f->diags, x->at, "%s", x->text ? x->text : "?");
-  if (x->note) diag_note(f->diags, x->note_at, "%s", x->note);
+  diag_format(f->diags, x->text_format);
+  if (x->note) {
+    diag_note(f->diags, x->note_at, "%s", x->note);
+    diag_format(f->diags, x->note_format);
+  }
   unsigned long long program = x->program, count = x->count;
   if (count > 1) diag_note(f->diags, x->at, N_INTERP_COUNT, program, count);
   else diag_note(f->diags, x->at, N_INTERP_ONCE, program);
-  if (x->hint) diag_hint(f->diags, "%s", x->hint);
+  if (x->hint) {
+    diag_hint(f->diags, "%s", x->hint);
+    diag_format(f->diags, x->hint);
+  }
 }
 
 void findings_report(Findings *f) {

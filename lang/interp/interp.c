@@ -183,7 +183,7 @@ static int run_until_longjmp(Run *r) {
 
 int interp_out_of_memory(Memory *m, Diags *d, Span kernel) {
   memory_report(m);
-  diag_error(d, kernel, E_INTERP_MEMORY);
+  diag_error(d, kernel, E_LANG_OUT_OF_MEMORY);
   return -1;
 }
 

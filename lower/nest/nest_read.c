@@ -84,7 +84,7 @@ static NestVar *nest_read_var_name(NestReader *p) {
   Span span = p->r.token.span;
   Name name = ir_value(&p->r);
   NestVar *v = name ? ir_map_get(&p->vars, name) : NULL;
-  if (name && !v) ir_error(&p->r, span, E_NEST_UNKNOWN, arena_printf(p->r.arena, "%%%s", name));
+  if (name && !v) ir_error(&p->r, span, E_TILE_UNDECLARED, arena_printf(p->r.arena, "%%%s", name));
   return v;
 }
 
@@ -150,7 +150,7 @@ static Mem nest_read_mem(NestReader *p) {
   if (ir_at_kind(r, IT_SYMBOL)) {
     Name name = ir_symbol(r);
     m.buffer = name ? ir_map_get(&p->buffers, name) : NULL;
-    if (!m.buffer) ir_error(r, span, E_NEST_UNKNOWN, arena_printf(r->arena, "@%s", name));
+    if (!m.buffer) ir_error(r, span, E_TILE_UNDECLARED, arena_printf(r->arena, "@%s", name));
   } else if (!ir_accept(r, "_")) {
     m.base = nest_read_var(p);
   }
@@ -242,7 +242,7 @@ static void read_tail(NestReader *p, NestStmt *s) {
 
 static void read_region(NestReader *p, NestStmt *s) {
   NestBlock *b = nest_block(p->n, s);
-  if (++p->depth > NEST_MAX_DEPTH) ir_error(&p->r, p->r.token.span, E_NEST_DEPTH, NEST_MAX_DEPTH);
+  if (++p->depth > NEST_MAX_DEPTH) ir_error(&p->r, p->r.token.span, E_TILE_DEPTH, NEST_MAX_DEPTH);
   if (ir_expect(&p->r, "{")) {
     nest_read_block(p, b);
     ir_expect(&p->r, "}");

@@ -48,6 +48,7 @@ static bool nest_fail(NestCheck *c, const NestStmt *s, const char *fmt, ...) {
   char *text = arena_vprintf(c->arena, fmt, ap);
   va_end(ap);
   diag_error(c->d, s ? s->span : c->n->span, "%s", text);
+  diag_format(c->d, fmt);
   return false;
 }
 
@@ -118,7 +119,7 @@ static bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_
   if (r->kind == REF_AFFINE) return nest_range(c, s, &r->sub, &lo, &hi);
   const NestVar *v = r->var;
   if (v->id >= c->n->nvars || c->n->vars[v->id] != v)
-    return nest_fail(c, s, E_NEST_UNKNOWN, arena_printf(c->arena, "%%%s", v->name));
+    return nest_fail(c, s, E_TILE_UNDECLARED, arena_printf(c->arena, "%%%s", v->name));
   return v->tile.rank ? check_axes(c, s, r) : check_register_range(c, s, r, n);
 }
 
@@ -295,7 +296,7 @@ static void open_scope(NestCheck *c, const NestStmt *s) {
 static void check_regions(NestCheck *c, const NestStmt *s) {
   NestCheck outer = *c;
   if (c->depth == NEST_MAX_DEPTH) {
-    nest_fail(c, s, E_NEST_DEPTH, NEST_MAX_DEPTH);
+    nest_fail(c, s, E_TILE_DEPTH, NEST_MAX_DEPTH);
     return;
   }
   c->depth++;
@@ -367,7 +368,7 @@ static void check_all_registers(const Nest *n, Diags *d) {
   if (registers <= MOST_REGISTERS) return;
   Resource need = {"registers", registers, MOST_REGISTERS};
   diag_resource_limit(d, n->span, need, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
-  diag_hint(d, "%s", H_LOWER_BUDGET);
+  diag_hint(d, H_LOWER_BUDGET);
 }
 
 /* Statements of the code, at most about MOST_EXPANDED: each of the block counts `times` times.  An
@@ -393,7 +394,7 @@ bool nest_within_budget(const Nest *n, Diags *d) {
   if (count_expanded(n->body, 1) <= MOST_EXPANDED) return true;
   Resource need = {"statements", 0, MOST_EXPANDED};
   diag_resource_limit(d, n->span, need, E_NEST_EXPANDED, MOST_EXPANDED);
-  diag_hint(d, "%s", H_LOWER_BUDGET);
+  diag_hint(d, H_LOWER_BUDGET);
   return false;
 }
 
@@ -457,7 +458,7 @@ static bool in_words(const char *words, const char *s) {
 static bool check_word(NestCheck *c, const NestStmt *s, NestAttrKey key, const char *words) {
   const NestAttr *a = nest_attr(s, key);
   if (!a || in_words(words, a->s)) return true;
-  return nest_fail(c, s, E_NEST_ATTR_WORD, nest_attr_name(key), nest_stmt_name(s), a->s, words);
+  return nest_fail(c, s, E_TILE_ATTR_WORD, nest_attr_name(key), nest_stmt_name(s), a->s, words);
 }
 
 static bool check_attr(NestCheck *c, const NestStmt *s, const AttrRule *rule) {
@@ -465,7 +466,7 @@ static bool check_attr(NestCheck *c, const NestStmt *s, const AttrRule *rule) {
   if (!a) return true;
   if (rule->words) return check_word(c, s, rule->key, rule->words);
   if (a->i >= rule->lo && a->i <= rule->hi) return true;
-  return nest_fail(c, s, E_NEST_ATTR_RANGE, nest_attr_name(rule->key), nest_stmt_name(s),
+  return nest_fail(c, s, E_TILE_ATTR_RANGE, nest_attr_name(rule->key), nest_stmt_name(s),
                    (long long)a->i, (long long)rule->lo, (long long)rule->hi);
 }
 
@@ -484,7 +485,7 @@ static bool check_attrs(NestCheck *c, const NestStmt *s) {
 
 static bool check_has_attr(NestCheck *c, const NestStmt *s, NestAttrKey key) {
   if (nest_attr(s, key)) return true;
-  return nest_fail(c, s, E_NEST_ATTR_MISSING, nest_stmt_name(s), nest_attr_name(key));
+  return nest_fail(c, s, E_TILE_ATTR_MISSING, nest_stmt_name(s), nest_attr_name(key));
 }
 
 /* ---- operands ---- */
@@ -509,7 +510,7 @@ static bool check_src(NestCheck *c, const NestStmt *s, uint32_t i, DType t, int6
   const Ref *r = &s->srcs[i];
   if (!nest_check_ref(c, s, r, n)) return false;
   if (ref_is(r, t)) return true;
-  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(r), type_name(t));
+  return nest_fail(c, s, E_TILE_OPERAND, i + 1, nest_stmt_name(s), ref_text(r), type_name(t));
 }
 
 static bool check_dst(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
@@ -533,7 +534,7 @@ static bool check_mem_base(NestCheck *c, const NestStmt *s, const Mem *m) {
   }
   const NestBuffer *b = m->buffer;
   if (b->id >= c->n->nbuffers || c->n->buffers[b->id] != b)
-    return nest_fail(c, s, E_NEST_UNKNOWN, arena_printf(c->arena, "@%s", b->name));
+    return nest_fail(c, s, E_TILE_UNDECLARED, arena_printf(c->arena, "@%s", b->name));
   if (m->base.kind == REF_NONE) return true;
   DType t = m->base.kind == REF_VAR ? m->base.var->dtype : DT_NONE;
   bool offset = t == DT_I32 || t == DT_U32;
@@ -573,7 +574,7 @@ static bool check_hint(NestCheck *c, const NestStmt *s) {
     return nest_fail(c, s, E_NEST_HINT_OUTSIDE, nest_stmt_name(s));
   int64_t axis = nest_int(s, NA_axis, 0), last = c->inside->layout->rank - 1;
   if (axis < 0 || axis > last)
-    return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s), (long long)axis, 0LL,
+    return nest_fail(c, s, E_TILE_ATTR_RANGE, "axis", nest_stmt_name(s), (long long)axis, 0LL,
                      (long long)last);
   for (int i = 0; i < 2; i++) {
     int64_t n = nest_int(s, groups[i], 1);
@@ -631,7 +632,7 @@ static bool check_number(NestCheck *c, const NestStmt *s) { return check_dst(c, 
 static bool check_grid(NestCheck *c, const NestStmt *s) {
   if (!check_has_attr(c, s, NA_axis)) return false;
   if (nest_int(s, NA_axis, 0) > 2)
-    return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s),
+    return nest_fail(c, s, E_TILE_ATTR_RANGE, "axis", nest_stmt_name(s),
                      (long long)nest_int(s, NA_axis, 0), 0LL, 2LL);
   return check_number(c, s);
 }
@@ -746,7 +747,7 @@ static bool check_wgmma(NestCheck *c, const NestStmt *s) {
 
 static bool check_bar(NestCheck *c, const NestStmt *s) {
   int64_t warps = nest_int(s, NA_warps, 0);
-  return warps <= c->n->warps || nest_fail(c, s, E_NEST_ATTR_RANGE, "warps", "bar",
+  return warps <= c->n->warps || nest_fail(c, s, E_TILE_ATTR_RANGE, "warps", "bar",
                                            (long long)warps, 0LL, (long long)c->n->warps);
 }
 
@@ -794,7 +795,7 @@ static bool check_asm(NestCheck *c, const NestStmt *s) {
   if (!nest_asm_types(c->arena, s, &types)) return nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));
   int64_t n = nest_int(s, NA_n, 1), pack = types.pack;
   if (n > pack)
-    return nest_fail(c, s, E_NEST_ATTR_RANGE, "n", "asm", (long long)n, 1LL, (long long)pack);
+    return nest_fail(c, s, E_TILE_ATTR_RANGE, "n", "asm", (long long)n, 1LL, (long long)pack);
   const char *error =
       asm_parse(c->arena, nest_str(s, NA_asm, ""), nest_str(s, NA_constraints, ""), &types, &call);
   return error ? nest_fail(c, s, E_ASM_RUN, error) : check_asm_refs(c, s);

@@ -6,7 +6,6 @@
 #include "model/messages.h"
 #include "runtime/device/assembler.h"
 #include "runtime/image/image.h"
-#include "runtime/messages.h"
 #include "runtime/support/parallel.h"
 #include "runtime/support/tool.h"
 
@@ -73,15 +72,14 @@ static void compile_one(void *context, size_t at) {
   w->codes[at] = nereid_compile(&t->images[i], &r, kind_of(w->p));
   if (!w->codes[at] && w->assemble) w->codes[at] = assemble(t, i);
   /* The message is this thread's, and shall be the caller's. */
-  if (w->codes[at]) w->messages[at] = strdup(nereid_error_message());
+  if (w->codes[at]) w->messages[at] = error_keep();
   compile_count_add(w->count);
 }
 
 static int first_failure(const Work *w, size_t n) {
   int code = 0;
   for (size_t i = 0; i < n; i++) {
-    if (w->codes[i] && !code)
-      code = error_set(w->codes[i], "%s", w->messages[i] ? w->messages[i] : E_RUN_OUT_OF_MEMORY);
+    if (w->codes[i] && !code) code = error_again(w->codes[i], w->messages[i]);
     free(w->messages[i]);
   }
   return code;

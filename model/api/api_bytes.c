@@ -116,7 +116,7 @@ static int assemble_image(nereid_image **image, nereid_device *d) {
 static void assemble_at(void *context, size_t i) {
   const MachineCode *m = context;
   m->codes[i] = assemble_image(&m->images[i], m->device);
-  if (m->codes[i]) m->messages[i] = strdup(nereid_error_message());
+  if (m->codes[i]) m->messages[i] = error_keep();
 }
 
 static int assemble_all(MachineCode *m, Arena *a, size_t n) {
@@ -125,8 +125,7 @@ static int assemble_all(MachineCode *m, Arena *a, size_t n) {
   m->messages = ARENA_ARRAY(a, char *, n);
   parallel_for(n, assemble_at, m);
   for (size_t i = 0; i < n; i++) {
-    if (m->codes[i] && !code)
-      code = error_set(m->codes[i], "%s", m->messages[i] ? m->messages[i] : E_RUN_OUT_OF_MEMORY);
+    if (m->codes[i] && !code) code = error_again(m->codes[i], m->messages[i]);
     free(m->messages[i]);
   }
   return code;

@@ -33,7 +33,9 @@ static const char *messages(Model *m) {
   return t.data;
 }
 
-static int report_model_errors(Model *m) { return error_set(NEREID_E_FILE, "%s", messages(m)); }
+static int report_model_errors(Model *m) {
+  return error_set_diags(NEREID_E_FILE, m->arena, m->diags);
+}
 
 /* ---- reading ---- */
 
@@ -373,11 +375,11 @@ int model_read_sized(Model **out, const nereid_graph_source *source, const Model
 }
 
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code) {
-  char *message = strdup(nereid_error_message());
+  char *message = error_keep();
   if (!message) return error_out_of_memory();
   bool failed = read_model(out, (Reading){.source = source, .kind = READ_INPUTS}) != 0;
   if (!failed) (*out)->refused = arena_strndup((*out)->arena, message, strlen(message));
-  else code = error_set(code, "%s", message);
+  else code = error_again(code, message);
   free(message);
   return failed ? code : 0;
 }

@@ -8,7 +8,6 @@
 #include "planner/messages.h"
 #include "runtime/compile/code_key.h"
 #include "runtime/device/device.h"
-#include "runtime/messages.h"
 #include "runtime/store/cache.h"
 #include "runtime/support/parallel.h"
 
@@ -335,14 +334,14 @@ static void compile_kernel_at(void *context, size_t i) {
   p->from_cache = w->images[i] != NULL;
   p->code = p->from_cache ? 0 : compile_image(&w->images[i], w->k->device, p);
   /* The message is this thread's, and shall be the caller's. */
-  if (p->code) p->message = strdup(nereid_error_message());
+  if (p->code) p->message = error_keep();
   p->end = stages_now();
 }
 
 static int first_kernel_failure(const PlanKernels *k, size_t first) {
   for (size_t i = first; i < k->list.len; i++) {
     const PlanKernel *p = k->list.data[i];
-    if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
+    if (p->code) return error_again(p->code, p->message);
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "graph/analysis/index_range.h"
 #include "graph/builders/node_builder.h"
 #include "graph/messages.h"
+#include "lang/messages.h"
 #include "planner/messages.h"
 #include "planner/passes.h"
 
@@ -61,7 +62,7 @@ static void data_divisor(DataChecks *c, Build *b) {
   if (!c->g->host || !dtype_is_int(b->in.n->type.dtype)) return;
   Arg other = build_arg(b, "other");
   if (arg_is_number(&other, 0) || (other.kind == ARG_BOOL && !other.flag))
-    infer_fail(&b->in, E_GRAPH_ZERO);
+    infer_fail(&b->in, E_LANG_DIVISION_BY_ZERO);
   Node *y = other.kind == ARG_NODE ? other.node : NULL;
   if (!y || y->type.kind != VALUE_TENSOR || index_is_not_zero(c->g, y)) return;
   if (is_new(c, y, ZERO))

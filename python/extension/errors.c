@@ -12,12 +12,12 @@ static PyObject *decode(const char *text) {
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
-/* (severity, file, line, column, length, text, source) */
+/* (severity, file, line, column, length, text, source, id) */
 static PyObject *part_of_message(int i) {
   nereid_diagnostic d;
   if (nereid_error_diagnostic(&d, i)) return PyErr_NoMemory();
-  return Py_BuildValue("(iNiiiNN)", (int)d.severity, decode(d.file), d.line, d.column, d.length,
-                       decode(d.text), decode(d.source));
+  return Py_BuildValue("(iNiiiNNs)", (int)d.severity, decode(d.file), d.line, d.column, d.length,
+                       decode(d.text), decode(d.source), d.id);
 }
 
 static PyObject *message_parts(void) {

@@ -13,8 +13,10 @@ FILE, RESOURCES, FINDINGS, INDEX, CALLER, INTERNAL, DATA = range(-7, -14, -1)
 SEVERITIES = ("error", "warning", "note", "hint")
 
 # A part of a message: `line` and `column` count from 1 and are 0 where it is about no line;
-# `source` is the line, and `length` the number of characters that it is about.
-Diagnostic = namedtuple("Diagnostic", "severity file line column length message source")
+# `source` is the line, `length` the number of characters that it is about, and `id` the message's
+# (docs/messages.md), or "".
+Diagnostic = namedtuple("Diagnostic", "severity file line column length message source id",
+                        defaults=("",))
 
 
 class NereidError(RuntimeError):
@@ -27,6 +29,11 @@ class NereidError(RuntimeError):
 
     def __reduce__(self):
         return type(self), (*self.args, self.code, self.diagnostics, self.kernel)
+
+    @property
+    def id(self) -> str:
+        """The id of the error, "E_SEMA_UNDEFINED" (docs/messages.md); "": it has none."""
+        return self.diagnostics[0].id if self.diagnostics else ""
 
     @property
     def error_message(self) -> str:
@@ -123,7 +130,7 @@ def _kind_of(code: int, message: str, diagnostics: list) -> type:
     if code != KERNEL:
         return NereidError
     text = diagnostics[0].message if diagnostics else message
-    if text.startswith("static_assert failed"):
+    if diagnostics and diagnostics[0].id == "E_SEMA_STATIC_ASSERT":
         return CompileTimeAssertionFailure
     unsupported = "not supported" in text and "in this architecture" not in text
     return UnsupportedLanguageConstruct if unsupported else CompilationError

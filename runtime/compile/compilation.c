@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "lower/analysis/writes.h"
 #include "runtime/compile/config.h"
 #include "runtime/compile/language.h"
@@ -120,7 +121,7 @@ static int refuse_body(void *arg) {
   Compilation *c = r->c;
   bool memory = arena_excess(c->arena) == ARENA_BYTES;
   arena_limit(c->arena, (ArenaUse){0}); /* the message may take what it needs */
-  if (!c->diags) return error_set(NEREID_E_RESOURCES, E_RUN_OUT_OF_MEMORY);
+  if (!c->diags) return error_set(NEREID_E_RESOURCES, E_LANG_OUT_OF_MEMORY);
   diag_rewind(c->diags, 0);
   Span at = kernel_span(c);
   Resource bytes = {"memory of the compiler", 0, (int64_t)c->limits.bytes};
@@ -363,9 +364,7 @@ static int report_body(void *arg) {
   Report *r = arg;
   if (diag_only_resource_limits(r->c->diags)) return set_kernel_error(r->c, NEREID_E_RESOURCES);
   if (diag_errors(r->c->diags)) return set_kernel_error(r->c, r->code ? r->code : NEREID_E_KERNEL);
-  Text text = text_new(r->c->arena);
-  diag_print(r->c->diags, &text);
-  if (r->fn) r->fn(r->context, text.data);
+  error_tell(r->fn, r->context, r->c->arena, r->c->diags);
   return r->code;
 }
 

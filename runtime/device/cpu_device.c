@@ -349,7 +349,7 @@ static void build_library(void *context, size_t i) {
         (host_now() - begin) * 1e3);
   for (int k = 0; k < l->n && !l->code; k++) load_ready(l->items[k]);
   /* The message is this thread's, and shall be the caller's. */
-  if (l->code) l->message = strdup(nereid_error_message());
+  if (l->code) l->message = error_keep();
 }
 
 static void cpu_unload(nereid_device *d, Loaded *l) {
@@ -488,8 +488,7 @@ static int first_library_failure(Loading *w) {
   int code = 0;
   for (int i = 0; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];
-    if (l->code && !code)
-      code = error_set(l->code, "%s", l->message ? l->message : E_RUN_OUT_OF_MEMORY);
+    if (l->code && !code) code = error_again(l->code, l->message);
     free(l->message);
   }
   return code;

@@ -50,7 +50,7 @@ static void load_one_item(void *context, size_t i) {
   LoadItem *item = l->items[i];
   item->code = load_machine_code(l->device, item, &l->assembled[i]);
   /* The message is this thread's, and shall be the caller's. */
-  if (item->code) item->message = strdup(nereid_error_message());
+  if (item->code) item->message = error_keep();
   else if (!l->assembled[i].code) load_ready(item);
 }
 

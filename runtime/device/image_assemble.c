@@ -34,14 +34,13 @@ static void assemble_variant(void *context, size_t i) {
   if (v->kind != NEREID_PTX || !is_wanted(x, v)) return;
   x->codes[i] = assembler_run(&x->assembler, &x->made[i], v, target_of(x, v), NULL);
   /* The message is this thread's, and shall be the caller's. */
-  if (x->codes[i]) x->messages[i] = strdup(nereid_error_message());
+  if (x->codes[i]) x->messages[i] = error_keep();
 }
 
 static int add_assembled(nereid_image *out, const Assembly *x, int i) {
   ImageVariant own = *x->image->variants[i];
   if (!is_wanted(x, &own)) return 0;
-  if (x->codes[i])
-    return error_set(x->codes[i], "%s", x->messages[i] ? x->messages[i] : E_RUN_OUT_OF_MEMORY);
+  if (x->codes[i]) return error_again(x->codes[i], x->messages[i]);
   own.target = target_of(x, &own);
   if (own.kind == NEREID_PTX) {
     own.kind = NEREID_CUBIN;

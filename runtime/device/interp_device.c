@@ -229,9 +229,7 @@ static void remark(Running *r, Span kernel) {
   }
   bool some = diag_count(r->diags) > 0;
   if (!some || __atomic_exchange_n(&r->parsed->remarked, true, __ATOMIC_RELAXED)) return;
-  Text text = text_new(r->arena);
-  diag_print(r->diags, &text);
-  k->device->on_message(k->device->context, text.data);
+  error_tell(k->device->on_message, k->device->context, r->arena, r->diags);
 }
 
 /* ---- the precision of products ---- */

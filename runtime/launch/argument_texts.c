@@ -35,7 +35,7 @@ Argument *arguments_find(const Arguments *a, const char *name) {
 }
 
 static int failed_for(const Argument *a, int code) {
-  return error_set(code, "%s: %s", a->name, nereid_error_message());
+  return error_within("%s: %s", a->name, nereid_error_message()), code;
 }
 
 static bool is_number_value(const nereid_value *v) {

@@ -60,7 +60,7 @@ static void load_on_device(void *context, size_t i) {
   const Loading *l = context;
   LoadItem *item = &l->items[i];
   item->code = l->device->ops->load(l->device, item->image, item->variant, item->out);
-  if (item->code) item->message = strdup(nereid_error_message());
+  if (item->code) item->message = error_keep();
   else load_ready(item);
 }
 
@@ -68,9 +68,7 @@ static int first_item_failure(LoadItem *items, int n) {
   int code = 0;
   for (int i = 0; i < n; i++) {
     if (!items[i].code) items[i].out->variant = items[i].own;
-    else if (!code)
-      code =
-          error_set(items[i].code, "%s", items[i].message ? items[i].message : E_RUN_OUT_OF_MEMORY);
+    else if (!code) code = error_again(items[i].code, items[i].message);
     free(items[i].message);
   }
   return code;

@@ -188,7 +188,7 @@ static void read_answer(Measurer *m, Measured *out) {
 
 /* Sets the error again that was saved before other calls; `told` is freed. */
 static int tell_again(int code, char *told) {
-  if (told && *told) error_set(code, "%s", told);
+  if (told && *told) error_again(code, told);
   free(told);
   return code;
 }
@@ -199,7 +199,7 @@ static int receive(Measurer *m, double seconds, Measured *out) {
   *out = (Measured){.answer = -1};
   if (r == WIRE_OK) read_answer(m, out);
   if (r == WIRE_OK && !m->in.failed && out->end != MEASURED_DIED) return 0;
-  char *told = r == WIRE_OK ? strdup(nereid_error_message()) : NULL;
+  char *told = r == WIRE_OK ? error_keep() : NULL;
   out->code = NEREID_E_LOST;
   out->end = r == WIRE_TIMEOUT ? MEASURED_TIMEOUT : MEASURED_DIED;
   int code = end_process(m, r == WIRE_TIMEOUT);
@@ -263,7 +263,7 @@ static int get_ready(Measurer *m) {
   if (!code) code = show_witnesses(m);
   m->ready = !code;
   if (!code || m->fd < 0) return code;
-  char *told = strdup(nereid_error_message());
+  char *told = error_keep();
   end_process(m, true); /* further answers are of no use */
   return tell_again(code, told);
 }

@@ -1,4 +1,5 @@
 #include "runtime/search/deterministic_failure.h"
+#include "lang/messages.h"
 #include "runtime/messages.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ void deterministic_failure_apply(DeterministicFailure *r, Arena *a, Candidate *c
   if (!r->code) return;
   c->known = true;
   c->status = failure_tune_status(r->code);
-  c->reason = r->message ? arena_strndup(a, r->message, strlen(r->message)) : E_RUN_OUT_OF_MEMORY;
+  c->reason = r->message ? arena_strndup(a, r->message, strlen(r->message)) : E_LANG_OUT_OF_MEMORY;
   free(r->message);
   *r = (DeterministicFailure){0};
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "runtime/messages.h"
 #include "runtime/search/deterministic_failure.h"
 #include "runtime/search/search_compile.h"
@@ -90,7 +91,7 @@ static void fail_item(State *s, Item *item, nereid_tune_status status, const cha
 
 static void fail_with_code(State *s, Item *item, int code, const char *message) {
   char *line = failure_first_line(message);
-  fail_item(s, item, failure_tune_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
+  fail_item(s, item, failure_tune_status(code), line ? line : E_LANG_OUT_OF_MEMORY);
   free(line);
   item->candidate->passing = !failure_is_deterministic(code);
 }

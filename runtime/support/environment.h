@@ -39,7 +39,8 @@
     "the program that measures kernels for `nereid_tune()` and `max-autotune`; without " \
     "it: this program, the one in the library's folder, or `nereid` of the path") \
   X(NEREID_DIAGNOSTICS, \
-    "`json`: messages are [objects of JSON](diagnostics.md), as with `--diagnostics json`") \
+    "`json`: messages are [objects of JSON](diagnostics.md); `ids`: texts with their " \
+    "[ids](messages.md); as with `--diagnostics`") \
   X(NEREID_LOG, \
     "[lines on standard error](logging.md) about each step: a level (`off`, `info`, " \
     "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \

@@ -6,18 +6,34 @@
 #include <string.h>
 
 #include "build_id.h"
+#include "lang/messages.h"
 #include "runtime/messages.h"
 #include "runtime/support/message_text.h"
 
-enum { MESSAGE_MAX = 1 << 16, KERNEL_NAME_MAX = 256 };
+enum { MESSAGE_MAX = 1 << 16, KERNEL_NAME_MAX = 256, IDS_MAX = 256 };
+
+/* By parts of a text; those past the last one have none. */
+typedef struct {
+  const char *of[IDS_MAX];
+  size_t n;
+} MessageIds;
+
+/* A failure beside its code and text. */
+typedef struct {
+  Resource resource;
+  char kernel[KERNEL_NAME_MAX];
+  MessageIds ids;
+} About;
 
 static _Thread_local struct {
   int code;
-  Resource resource;
   char text[MESSAGE_MAX];
   char parts[MESSAGE_MAX]; /* the text, cut into strings */
-  char kernel[KERNEL_NAME_MAX];
+  About about;
 } last;
+
+/* Ids of the parts of the text that a callback has now. */
+static _Thread_local MessageIds told;
 
 const char *nereid_error_message(void) { return last.text; }
 int nereid_error_code(void) { return last.code; }
@@ -32,36 +48,88 @@ int error_set(int code, const char *fmt, ...) {
   if (n >= MESSAGE_MAX) memcpy(text + MESSAGE_MAX - 5, "...\n", 5);
   memcpy(last.text, text, n < 0 ? 1 : n >= MESSAGE_MAX ? MESSAGE_MAX : (size_t)n + 1);
   last.code = code;
-  last.resource = (Resource){0};
-  last.kernel[0] = 0;
+  last.about = (About){.ids = {{message_id(fmt)}, 1}};
+  return code;
+}
+
+int error_within(const char *fmt, ...) {
+  About about = last.about;
+  char text[MESSAGE_MAX];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  error_set(last.code, "%s", text);
+  last.about = about;
+  return last.code;
+}
+
+char *error_keep(void) {
+  size_t n = strlen(last.text) + 1;
+  char *kept = malloc(n + sizeof last.about);
+  if (!kept) return NULL;
+  memcpy(kept, last.text, n);
+  memcpy(kept + n, &last.about, sizeof last.about);
+  return kept;
+}
+
+int error_again(int code, const char *kept) {
+  if (!kept) return error_set(code, E_LANG_OUT_OF_MEMORY);
+  error_set(code, "%s", kept);
+  memcpy(&last.about, kept + strlen(kept) + 1, sizeof last.about);
   return code;
 }
 
 int error_resource(Resource need) {
-  last.resource = need;
+  last.about.resource = need;
   return last.code;
 }
 
 int error_of_kernel(const char *name) {
-  snprintf(last.kernel, sizeof last.kernel, "%s", name);
+  snprintf(last.about.kernel, sizeof last.about.kernel, "%s", name);
   return last.code;
+}
+
+static MessageIds ids_of(const Diags *d) {
+  MessageIds ids = {.n = diag_count(d) < IDS_MAX ? diag_count(d) : IDS_MAX};
+  for (size_t i = 0; i < ids.n; i++) ids.of[i] = diag_get(d, i)->id;
+  return ids;
+}
+
+/* A part may be output of a tool, which reads as messages do: those have no ids. */
+static const char *id_of(const MessageIds *ids, size_t i, Severity s) {
+  return i < ids->n && *ids->of[i] == "EWNH"[s] ? ids->of[i] : "";
+}
+
+const char *error_id(size_t i, Severity s) { return id_of(&last.about.ids, i, s); }
+const char *error_told_id(size_t i, Severity s) { return id_of(&told, i, s); }
+
+void error_tell(nereid_message_fn fn, void *context, Arena *a, const Diags *d) {
+  Text text = text_new(a);
+  diag_print(d, &text);
+  if (!fn) return;
+  told = ids_of(d);
+  fn(context, text.data);
+  told.n = 0;
 }
 
 int error_set_diags(int code, Arena *a, const Diags *d) {
   Text text = text_new(a);
   diag_print(d, &text);
   error_set(code, "%s", text.data);
+  last.about.ids = ids_of(d);
   for (size_t i = diag_count(d); i-- > 0;)
     if (diag_get(d, i)->resource.name) error_resource(diag_get(d, i)->resource);
   return code;
 }
 
-int error_out_of_memory(void) { return error_set(NEREID_E_MEMORY, E_RUN_OUT_OF_MEMORY); }
+int error_out_of_memory(void) { return error_set(NEREID_E_MEMORY, E_LANG_OUT_OF_MEMORY); }
 
 int error_internal(void) {
   const BugReport *r = bug_report();
   error_set(NEREID_E_INTERNAL, "error: " E_RUN_INTERNAL "\n", *r->stage ? " in stage " : "",
             r->stage, r->file, r->line, r->text);
+  last.about.ids.of[0] = message_id(E_RUN_INTERNAL);
   error_add("note: %s\n", N_RUN_INTERNAL);
   return error_add("note: " N_RUN_VERSION "\n", NEREID_VERSION, NEREID_BUILD_ID);
 }
@@ -115,7 +183,7 @@ static const char *cut(char *text, Slice s) {
 
 int nereid_message_next(nereid_diagnostic *out, char **text) {
   REQUIRE(out);
-  *out = (nereid_diagnostic){.file = "", .text = "", .source = ""};
+  *out = (nereid_diagnostic){.file = "", .text = "", .source = "", .id = ""};
   REQUIRE(text);
   if (!*text || !**text) return 0;
   const char *rest = *text;
@@ -129,7 +197,8 @@ int nereid_message_next(nereid_diagnostic *out, char **text) {
                              .text = cut(begin, m.text),
                              .source = cut(begin, m.source),
                              .caret = m.caret,
-                             .length = m.length};
+                             .length = m.length,
+                             .id = ""};
   return 1;
 }
 
@@ -140,7 +209,10 @@ static int read_parts(nereid_diagnostic *found, int at) {
   int n = 0;
   memcpy(last.parts, last.text, strlen(last.text) + 1);
   for (char *text = last.parts; nereid_message_next(&d, &text) > 0; n++)
-    if (n == at) *found = d;
+    if (n == at) {
+      *found = d;
+      found->id = error_id((size_t)n, (Severity)d.severity);
+    }
   return n;
 }
 
@@ -152,11 +224,11 @@ int nereid_error_diagnostic(nereid_diagnostic *out, int i) {
   return i >= 0 && i < n ? 0 : error_set(NEREID_E_USAGE, E_RUN_NO_DIAGNOSTIC, i, n);
 }
 
-const char *nereid_error_kernel(void) { return last.kernel; }
+const char *nereid_error_kernel(void) { return last.about.kernel; }
 
 int nereid_error_resource(nereid_resource *out) {
   REQUIRE_OUT(out);
-  const Resource *r = &last.resource;
+  const Resource *r = &last.about.resource;
   *out = (nereid_resource){r->name ? r->name : "", r->required, r->limit};
   return 0;
 }

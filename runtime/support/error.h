@@ -19,6 +19,19 @@ int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3
  * return its code. */
 int error_resource(Resource need);
 int error_of_kernel(const char *name);
+/* A longer text for the last failure, which has its text; returns its code. */
+int error_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The last failure for later, of this thread or another: its text, which is malloc'ed, and beyond
+ * its end what else is known.  NULL: out of memory, which error_again takes too. */
+char *error_keep(void);
+/* Makes it the last failure again, with that code; returns the code. */
+int error_again(int code, const char *kept);
+/* The id of part i of the last failure's text, which has that severity; of the text that a callback
+ * was given, while it runs.  "": it has none. */
+const char *error_id(size_t i, Severity s);
+const char *error_told_id(size_t i, Severity s);
+/* Gives the messages to a callback, unless it is NULL. */
+void error_tell(nereid_message_fn fn, void *context, Arena *a, const Diags *d);
 /* The messages as text, and the first resource that is short among them. */
 int error_set_diags(int code, Arena *a, const Diags *d);
 int error_out_of_memory(void);

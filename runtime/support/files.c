@@ -69,14 +69,14 @@ static int refuse_folder(const char *path, bool source) {
   struct dirent **names = NULL;
   char found[300] = "";
   int n = source ? scandir(path, &names, NULL, alphasort) : 0;
-  if (!source) return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+  if (!source) return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path, "");
   for (int i = 0; i < n; i++) {
     if (!*found && is_of_interest(names[i]->d_name))
       snprintf(found, sizeof found, H_RUN_FILE_FOLDER, names[i]->d_name);
     free(names[i]);
   }
   free(names);
-  return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER "%s", path, *found ? found : H_RUN_FILE_KINDS);
+  return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path, *found ? found : H_RUN_FILE_KINDS);
 }
 
 int files_read(Arena *a, const char *path, const char **text, size_t *len) {
@@ -146,7 +146,7 @@ int files_create(FileWriter *w, const char *path) {
 int files_check(const char *path) {
   struct stat st;
   if (!stat(path, &st) && S_ISDIR(st.st_mode))
-    return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+    return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path, "");
   if (!stat(path, &st) && !S_ISREG(st.st_mode)) return 0;
   FileWriter w;
   int code = files_create(&w, path);

@@ -65,7 +65,8 @@ int npy_read(Array *out, const char *path) {
   if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
   struct stat st;
   bool folder = !fstat(fileno(f), &st) && S_ISDIR(st.st_mode);
-  int code = folder ? error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path) : read_file(out, f, path);
+  int code =
+      folder ? error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path, "") : read_file(out, f, path);
   fclose(f);
   return code;
 }

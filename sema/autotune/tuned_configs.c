@@ -26,6 +26,7 @@ static void warn_unknown_name(TunedReader *r, Span at, Name name) {
   for (size_t i = 0; i < diag_count(r->p->diags); i++)
     if (!strcmp(diag_get(r->p->diags, i)->text, text)) return;
   diag_warning(r->p->diags, at, "%s", text);
+  diag_format(r->p->diags, W_SEMA_TUNED_NAME);
 }
 
 static bool read_kwargs(TunedReader *r, const Decorator *d, const Dict *kwargs, TunedConfig *out) {

@@ -15,7 +15,7 @@ static bool refuse_heuristic(Heuristics *h, Span at, const char *text, Name subj
   if (!h->strict) return true;
   diag_error(r->p->diags, at, text, subject);
   tuned_explain(r, r->host.why_at, r->host.why);
-  diag_hint(r->p->diags, H_SEMA_HEURISTIC, wanted);
+  diag_hint(r->p->diags, H_SEMA_GLOBAL, wanted);
   return false;
 }
 

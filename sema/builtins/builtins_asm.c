@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lang/asm/asm_call.h"
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
@@ -87,7 +88,7 @@ static bool fold_constants(Sema *S, const Call *c, AsmRequest *r) {
   const char *error = asm_fold_constants(S->arena, r->text, r->constraints, &r->types, literals,
                                          &r->text, &r->constraints);
   if (error) {
-    sema_error(S, c->spans[0], E_SEMA_ASM, error);
+    sema_error(S, c->spans[0], E_ASM_RUN, error);
     return false;
   }
   for (uint32_t i = 0; i < n; i++)
@@ -149,6 +150,6 @@ Value builtin_inline_asm(Sema *S, Call *c) {
   AsmCall call;
   const char *error = asm_parse(S->arena, r.text, r.constraints, &r.types, &call);
   if (!error) return emit_asm(S, c, &r);
-  sema_error(S, c->spans[0], E_SEMA_ASM, error);
+  sema_error(S, c->spans[0], E_ASM_RUN, error);
   return value_error();
 }

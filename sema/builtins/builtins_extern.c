@@ -110,7 +110,7 @@ Value builtin_extern_elementwise(Sema *S, Call *c) {
   if (!known || !fits_symbol(S, symbol + 5, args, n)) {
     sema_error(S, c->at, known ? E_SEMA_EXTERN_OPERANDS : E_SEMA_EXTERN_SYMBOL, symbol,
                dtypes_text(S, args, n));
-    if (!known) sema_hint(S, "%s", H_SEMA_EXTERN_SYMBOL);
+    if (!known) sema_hint(S, H_SEMA_EXTERN_SYMBOL);
     return value_error();
   }
   if (n && !broadcast_all(S, args, n, c->at)) return value_error();

@@ -1,6 +1,7 @@
 /* Creation and shape. */
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
@@ -140,7 +141,7 @@ Value builtin_expand_dims(Sema *S, Call *c) {
   int rank = value_type(v).rank + (int)n;
   bool at[MAX_RANK + 1] = {false};
   if (rank > MAX_RANK) {
-    sema_error(S, c->at, E_SEMA_RANK_MAX, MAX_RANK);
+    sema_error(S, c->at, E_TILE_RANK, MAX_RANK);
     return value_error();
   }
   Text list = text_new(S->arena);
@@ -256,7 +257,7 @@ Value builtin_join(Sema *S, Call *c) {
     t = value_type(v[0]);
   }
   if (t.rank == MAX_RANK || !can_emit(S)) {
-    if (t.rank == MAX_RANK) sema_error(S, c->at, E_SEMA_RANK_MAX, MAX_RANK);
+    if (t.rank == MAX_RANK) sema_error(S, c->at, E_TILE_RANK, MAX_RANK);
     return value_error();
   }
   t.shape[t.rank++] = 2;

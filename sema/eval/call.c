@@ -107,7 +107,7 @@ static Value call_extern(Sema *S, Name path, const CallArgs *args) {
   if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
   if (!S->host && !strncmp(path, "triton.", 7)) {
     sema_error(S, args->at, E_SEMA_UNSUPPORTED, path);
-    if (!strncmp(path, "triton.experimental.gluon.", 26)) sema_hint(S, "%s", H_SEMA_GLUON);
+    if (!strncmp(path, "triton.experimental.gluon.", 26)) sema_hint(S, H_SEMA_GLUON);
   } else {
     sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, path);
     hint_function(S, path);

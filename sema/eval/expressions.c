@@ -360,7 +360,7 @@ static Value eval_fstring(Sema *S, const Expr *e) {
     if (v.kind == V_ERROR || spec.kind != V_STR) return value_error();
     if (v.kind == V_TILE) {
       sema_error(S, part->a->span, E_SEMA_FSTRING, value_describe(S->arena, v));
-      sema_hint(S, "%s", H_SEMA_FSTRING);
+      sema_hint(S, H_SEMA_FSTRING);
       return value_error();
     }
     print_formatted(S, &t, v, spec.u.s, part->bracket == 'r');

@@ -64,7 +64,7 @@ bool given_layout_agree(Sema *S, const TileValue *a, const TileValue *b, const c
   if (!x || !y || x == y) return true;
   sema_error(S, at, E_SEMA_LAYOUTS, where, value_text(S->arena, layout_numbered(S, x)),
              value_text(S->arena, layout_numbered(S, y)));
-  sema_hint(S, "%s", H_SEMA_LAYOUTS);
+  sema_hint(S, H_SEMA_LAYOUTS);
   return false;
 }
 
@@ -108,7 +108,7 @@ void given_layout_expand(Sema *S, const TileValue *from, TileValue *to, int axis
   bool slice = is_class_of(S, layout, "SliceLayout");
   if (!slice || !value_as_int(layout.u.tuple->data[0], &dim) || dim != axis) {
     sema_error(S, at, E_SEMA_LAYOUT_SLICE, axis, value_text(S->arena, layout));
-    sema_hint(S, "%s", H_SEMA_LAYOUTS);
+    sema_hint(S, H_SEMA_LAYOUTS);
     return;
   }
   set_layout(S, to, layout.u.tuple->data[1]);

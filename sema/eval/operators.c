@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/context.h"
 
@@ -32,7 +33,7 @@ TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, con
              uint32_t nresults, Span at) {
   if (S->choice && tile_op_flags(code) & TILE_WRITE && !is_masked_effect(S, code, args)) {
     sema_error(S, at, E_SEMA_CHOICE_EFFECT, tile_op_name(code));
-    sema_hint(S, "%s", H_SEMA_CHOICE_EFFECT);
+    sema_hint(S, H_SEMA_CHOICE_EFFECT);
   }
   if (S->elementwise && S->element_shape.rank && !S->frame->is_std && is_of_whole_tiles(code))
     sema_error(S, at, E_SEMA_WHOLE_TILE, tile_op_name(code));
@@ -77,7 +78,7 @@ Value reshape_value(Sema *S, Value v, Type to, Span at) {
 Value expand_axis(Sema *S, Value v, int axis, Span at) {
   Type t = value_type(v);
   if (t.rank == MAX_RANK) {
-    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    sema_error(S, at, E_TILE_RANK, MAX_RANK);
     return value_error();
   }
   for (int i = t.rank; i > axis; i--) t.shape[i] = t.shape[i - 1];

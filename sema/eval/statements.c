@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "parser/messages.h"
 #include "sema/messages.h"
 #include "sema/value/context.h"
 #include "sema/value/python_host.h"
@@ -350,7 +351,7 @@ static void exec_def(Sema *S, const Stmt *s) {
 static void unsupported_statement(Sema *S, const Stmt *s, const char *what) {
   const Frame *f = S->frame;
   if (!f->host || !f->func) {
-    sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
+    sema_error(S, s->span, E_PARSE_UNSUPPORTED, what);
     return;
   }
   if (S->host) sema_error(S, s->span, E_SEMA_HOST_STATEMENT, what);

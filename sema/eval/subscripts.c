@@ -1,6 +1,7 @@
 /* x[index], of tiles and of compile-time values. */
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/context.h"
 #include "sema/value/python_host.h"
@@ -69,7 +70,7 @@ typedef struct {
 
 static bool push_axis(Sema *S, TileIndex *x, int64_t extent, Span at) {
   if (x->shape.rank == MAX_RANK) {
-    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    sema_error(S, at, E_TILE_RANK, MAX_RANK);
     return false;
   }
   x->shape.shape[x->shape.rank++] = (int32_t)extent;
@@ -168,7 +169,7 @@ static Value tile_subscript(Sema *S, Value v, Value index, Span at) {
   TileIndex x = {.from = value_type(v), .sliced = value_type(v), .shape = value_type(v)};
   x.shape.rank = 0;
   if (n > 2 * MAX_RANK) {
-    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    sema_error(S, at, E_TILE_RANK, MAX_RANK);
     return value_error();
   }
   if (!index_items(S, &x, value_is_pointer(v), items, n, at)) return value_error();

@@ -464,7 +464,7 @@ void language_unknown(Sema *S, Name space, Name name, Span at) {
   }
   if (is_of_gluon(space, name)) {
     sema_error(S, at, E_SEMA_UNSUPPORTED, arena_printf(S->arena, "%s.%s", space, name));
-    sema_hint(S, "%s", H_SEMA_GLUON);
+    sema_hint(S, H_SEMA_GLUON);
     return;
   }
   if (!strcmp(name, "float8e4b8") || !strcmp(name, "float8e5b16")) {

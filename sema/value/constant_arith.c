@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/context.h"
 
@@ -17,7 +18,7 @@ static Value overflow_error(Sema *S, Span at) {
 }
 
 static Value by_zero(Sema *S, Span at) {
-  sema_error(S, at, E_SEMA_DIVISION_BY_ZERO);
+  sema_error(S, at, E_LANG_DIVISION_BY_ZERO);
   return value_error();
 }
 

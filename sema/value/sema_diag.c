@@ -1,6 +1,7 @@
 /* Errors, and the calls that led to them. */
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/messages.h"
 #include "sema/value/context.h"
 #include "sema/value/python_host.h"
@@ -41,7 +42,7 @@ static void note_calls(Sema *S) {
 /* A failure of host code is reported by its caller. */
 static void remember_failure(Sema *S, Span at, const char *fmt, const char *text) {
   static const char *const exceptions[] = {E_SEMA_KEY, E_SEMA_INDEX, E_SEMA_RAISE, E_SEMA_ASSERT,
-                                           E_SEMA_DIVISION_BY_ZERO};
+                                           E_LANG_DIVISION_BY_ZERO};
   S->host->raised = false;
   for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
     S->host->raised |= !strcmp(fmt, exceptions[i]);
@@ -63,6 +64,7 @@ void sema_warning(Sema *S, Span at, const char *fmt, ...) {
     if (here && d->severity == DIAG_WARNING && !strcmp(d->text, text)) return;
   }
   diag_warning(S->diags, at, "%s", text);
+  diag_format(S->diags, fmt);
 }
 
 void sema_error(Sema *S, Span at, const char *fmt, ...) {
@@ -86,6 +88,7 @@ void sema_error(Sema *S, Span at, const char *fmt, ...) {
   if (seen_before(S, at, text, same)) return;
   S->muted = false;
   diag_error(S->diags, at, "%s", text);
+  diag_format(S->diags, fmt);
   note_calls(S);
 }
 
@@ -94,6 +97,7 @@ void sema_note(Sema *S, Span at, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   diag_note(S->diags, at, "%s", arena_vprintf(S->arena, fmt, ap));
+  diag_format(S->diags, fmt);
   va_end(ap);
 }
 
@@ -102,6 +106,7 @@ void sema_hint(Sema *S, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   diag_hint(S->diags, "%s", arena_vprintf(S->arena, fmt, ap));
+  diag_format(S->diags, fmt);
   va_end(ap);
 }
 

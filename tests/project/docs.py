@@ -247,7 +247,44 @@ def options():
     return OPTIONS.format(NOTE.format(kernels), kernel_options(kernels))
 
 
+MESSAGES = """# Messages
+
+{}
+Each message has an id: `E_` for errors, `W_` for warnings, `N_` for notes, `H_` for hints. With
+`--diagnostics ids` (or `NEREID_DIAGNOSTICS=ids`) the program prints it after the text, in JSON it
+is the key `id`, in Python the property `id` of an exception and of its `diagnostics`, in C the
+field `id` of `nereid_diagnostic`. `nereid explain ID` prints the row. Names and numbers of the
+program are in the place of `%s`, `%d` and their like. Texts that a callback of the C API gets have
+no id.
+
+Ids may be added; one that there is keeps its meaning, while its text may become clearer.
+"""
+
+
+def message_text(body):
+    """A printf format, of C strings and PRI macros."""
+    parts = re.findall(r'"((?:\\.|[^"\\])*)"|\bPRI([a-z])\w*', body)
+    return "".join(text if not kind else kind for text, kind in parts).replace('\\"', '"')
+
+
+def messages():
+    rooms = re.search(r"(?m)^ROOMS := (.*)$", (ROOT / "Makefile").read_text())[1].split()
+    headers = [f"{room}/messages.h" for room in rooms if (ROOT / room / "messages.h").exists()]
+    text = MESSAGES.format(NOTE.format("`, `".join(headers)))
+    for header in headers:
+        found = dict(re.findall(r"#define ([EWNHR]_\w+)\s+((?:[^\n]*\\\n)*[^\n]*)",
+                                (ROOT / header).read_text()))
+        text += f"\n## {header.split('/')[0]}\n\n| id | text | remedy |\n| --- | --- | --- |\n"
+        for name, body in found.items():
+            if name[0] != "R":
+                remedy = message_text(found.get("R" + name[1:], ""))
+                shown = message_text(body).replace("\\n", " ").replace("\\\\", "\\").strip()
+                text += f"| `{name}` | `` {cell(shown)} `` | {cell(remedy)} |\n"
+    return text
+
+
 def pages():
+    yield "messages.md", messages()
     yield "options.md", options()
     yield "passes.md", passes()
     yield "logging.md", logging("runtime/support/log.h")

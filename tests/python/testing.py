@@ -166,6 +166,7 @@ def check_failures():
           ("error", __file__, line, 39, len("missing")), f"its place: {d}")
     check(d.source.strip().startswith("tl.store(x"), "its line")
     check(d.message == e.error_message == "'missing' is not defined", "its text")
+    check(e.id == d.id == "E_SEMA_UNDEFINED", f"its id: {e.id}")
     check(e.kernel == "undefined" and e.code == errors.KERNEL, "its kernel and code")
     check(isinstance(e, RuntimeError) and isinstance(e, errors.NereidError), "its bases")
     again = pickle.loads(pickle.dumps(e))

@@ -1,4 +1,4 @@
-# Messages as JSON, and in colour.
+# Messages as JSON, with their ids, and in colour.
 cat > $TMP/f.py <<'P'
 import triton
 import triton.language as tl
@@ -13,6 +13,12 @@ nereid compile f.py $S --diagnostics json
 nereid compile --diagnostics=json --nonsense
 NEREID_DIAGNOSTICS=json nereid run f.py:g x=zeros:f32[8] --grid 1
 nereid compile none.py --diagnostics json
+nereid compile f.py $S --diagnostics ids
+nereid compile none.py --diagnostics ids
+nereid graph none.onnx --diagnostics ids
+nereid run f.py:f x=zeros:f32[4] -D BLOCK=4 --grid x --diagnostics ids
+nereid compile --diagnostics ids --nonsense
+nereid compile f.py $S --diagnostics ids --color always 2>&1 | grep -c 'defined .E_SEMA_UNDEFINED.$'
 nereid compile f.py $S --diagnostics yaml; echo $?
 nereid compile f.py $S --color sometimes; echo $?
 # Every line is an object, whatever the file's bytes are.

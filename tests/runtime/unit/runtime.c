@@ -262,12 +262,14 @@ static void test_error_parts(void) {
   check_call(!strcmp(d.file, "a: b.py") && d.caret == 20 && d.length == 1 &&
                  !strcmp(d.source, "    tl.store(x + i, y + missing)"),
              "its source line");
+  check_call(!strcmp(d.id, "E_SEMA_UNDEFINED"), "its id");
   check_call(!strcmp(nereid_error_kernel(), "turn"), "the kernel");
   check_call(!nereid_error_diagnostic(&again, 0) && again.text == d.text, "asked again");
   X(nereid_error_diagnostic(&d, 99), NEREID_E_USAGE, "part 99 of a message of *");
   check_call(d.text == NULL && !*nereid_error_kernel(), "another failure");
   check_call(nereid_error_count() == 1 && is_part(0, NEREID_SEVERITY_ERROR, 0, 0, "part 99*"),
              "a message without a place");
+  check_call(!nereid_error_diagnostic(&d, 0) && !strcmp(d.id, "E_RUN_NO_DIAGNOSTIC"), "and its id");
 }
 
 static void test_message_parts(void) {
