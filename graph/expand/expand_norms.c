@@ -245,3 +245,9 @@ Node *expand_matrix_power(Build *b) {
   }
   return y;
 }
+
+/* Of all elements, of the order 2 if none is given. */
+Node *expand_norm_of_all(Build *b) {
+  Arg order = infer_has(&b->in, "p") ? build_arg(b, "p") : build_int(b, 2);
+  return vector_norm_of(b, build_self(b), order, arg_none(), false);
+}

@@ -323,3 +323,32 @@ Node *expand_det_factors(Build *b) {
   Factors f = factors_of(b);
   return build_triple(b, build_mul(b, product_of_last(b, f.diagonal), f.signs), f.lu, f.pivots);
 }
+
+Node *expand_slogdet_factors(Build *b) {
+  Factors f = factors_of(b);
+  Node *sign = product_of_last(b, build_op1(b, OP_aten_sgn_default, f.diagonal));
+  Node *size = build_op1(b, OP_aten_log_default, build_op1(b, OP_aten_abs_default, f.diagonal));
+  size = build_sum(b, size, 1u << (rank_of(size) - 1), false);
+  b->nitems = 4;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 4);
+  b->items[0] = build_mul(b, sign, f.signs);
+  b->items[1] = size;
+  b->items[2] = f.lu;
+  b->items[3] = f.pivots;
+  return NULL;
+}
+
+/* ---- others ---- */
+
+Node *expand_addmm_activation(Build *b) {
+  NamedArg named[] = {{"beta", build_arg(b, "beta")}, {"alpha", build_arg(b, "alpha")}};
+  Node *y = build_with_all(b, OP_aten_addmm_default,
+                           ARGS(build_arg(b, "self"), build_arg(b, "mat1"), build_arg(b, "mat2")),
+                           2, named);
+  bool gelu = infer_bool(&b->in, "use_gelu");
+  return build_op1(b, gelu ? OP_aten_gelu_default : OP_aten_relu_default, y);
+}
+
+Node *expand_euclidean_dist(Build *b) {
+  return build_op2(b, OP_aten_cdist_default, build_input(b, "x1"), build_input(b, "x2"));
+}

@@ -1,31 +1,15 @@
 /* Expansions of derivatives of the logarithm of the gamma function, in f64. */
 #include <math.h>
 
-#include "graph/expand/expansion.h"
+#include "graph/expand/arithmetic.h"
 #include "graph/messages.h"
 
 /* Steps from a positive argument to where the asymptotic series is good. */
 enum { STEPS = 12 };
 static const double PI = 3.141592653589793;
 
-static Node *plus(Build *b, Node *x, double v) {
-  return build_with(b, OP_aten_add_Tensor, x, arg_float(v));
-}
-static Node *times(Build *b, Node *x, double v) {
-  return build_with(b, OP_aten_mul_Tensor, x, arg_float(v));
-}
-static Node *minus_from(Build *b, double v, Node *x) {
-  return build(b, OP_aten_rsub_Scalar, ARGS(arg_node(x), arg_float(v)));
-}
 static Node *inverse(Build *b, Node *x) { return build_op1(b, OP_aten_reciprocal_default, x); }
-static Node *compared(Build *b, OpId op, Node *x, double v) {
-  return build_with(b, op, x, arg_float(v));
-}
 static Node *number(Build *b, double v) { return build_full(b, 0, NULL, arg_float(v), DT_F64); }
-
-static Node *choose(Build *b, Node *condition, Node *x, Node *y) {
-  return build_where(b, condition, arg_node(x), arg_node(y));
-}
 
 /* pi times the part of x after the point. */
 static Node *half_turns(Build *b, Node *x) {
@@ -138,4 +122,34 @@ Node *expand_polygamma(Build *b) {
   Node *pole = build_and(b, compared(b, OP_aten_le_Scalar, x, 0), is_whole(b, x));
   value = choose(b, pole, number(b, n % 2 ? INFINITY : -INFINITY), value);
   return in_result_dtype(b, value, self);
+}
+
+/* The order of arguments is another one. */
+Node *expand_polygamma_in_place(Build *b) {
+  Node *x = build_self(b);
+  infer_need_float(&b->in, x->type.dtype);
+  Node *y = build(b, OP_aten_polygamma_default, ARGS(build_arg(b, "n"), arg_node(x)));
+  return build_op2(b, OP_aten_copy__default, x, y);
+}
+
+/* ---- parts of floats ---- */
+
+/* Of a float64 the exponent's bits; numbers below the least normal one are made normal before. */
+Node *expand_frexp(Build *b) {
+  Node *self = build_self(b), *x = build_to(b, self, DT_F64);
+  infer_need_float(&b->in, self->type.dtype);
+  Node *small = compared(b, OP_aten_lt_Scalar, build_op1(b, OP_aten_abs_default, x), 0x1p-1022);
+  Node *bits = build_with(b, OP_aten_view_dtype, choose(b, small, times(b, x, 0x1p54), x),
+                          arg_dtype(DT_I64));
+  Node *e = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, bits, build_int(b, 52));
+  e = build_with(b, OP_aten_bitwise_and_Scalar, e, build_int(b, 0x7ff));
+  e = choose(b, small, plus_int(b, e, -1022 - 54), plus_int(b, e, -1022));
+  int64_t exponent = (int64_t)0x7ff << 52;
+  bits = build_with(b, OP_aten_bitwise_and_Scalar, bits, build_int(b, ~exponent));
+  bits = build_with(b, OP_aten_bitwise_or_Scalar, bits, build_int(b, (int64_t)1022 << 52));
+  Node *mantissa = build_with(b, OP_aten_view_dtype, bits, arg_dtype(DT_F64));
+  Node *normal = build_and(b, build_op1(b, OP_aten_isfinite_default, x),
+                           compared(b, OP_aten_ne_Scalar, x, 0));
+  Node *part = build_to(b, choose(b, normal, mantissa, x), self->type.dtype);
+  return build_pair(b, part, build_to(b, masked(b, normal, e), DT_I32));
 }

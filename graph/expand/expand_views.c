@@ -292,3 +292,70 @@ Node *expand_round(Build *b) {
   Arg args[] = {build_arg(b, "self")};
   return build_with_named(b, OP_aten_round_decimals, 1, args, "decimals", build_arg(b, "decimals"));
 }
+
+/* ---- lists of tensors as one ---- */
+
+Node *expand_flatten_dense_tensors(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  if (!n) infer_fail(&b->in, E_GRAPH_EMPTY_LIST);
+  for (uint32_t i = 0; i < n; i++) x[i] = flat(b, x[i]);
+  return build_cat(b, n, x, 0);
+}
+
+Node *expand_unflatten_dense_tensors(Build *b) {
+  uint32_t n;
+  Node *x = build_input(b, "flat"), **like = build_inputs(b, "tensors", &n);
+  Dim start = build_const(b, 0);
+  items_of(b, n);
+  for (uint32_t i = 0; i < n; i++) {
+    Dim end = dim_add(build_dims(b), start, value_numel(b->in.g, &like[i]->type));
+    Node *piece = build_slice(b, x, 0, start, end, 1);
+    b->items[i] = build_view(b, piece, rank_of(like[i]), like[i]->type.shape);
+    start = end;
+  }
+  return NULL;
+}
+
+/* ---- writes along the diagonal ---- */
+
+/* Elements whose indices are all equal; in a tall matrix with `wrap` the diagonal begins anew, a
+ * row after its end. */
+Node *expand_fill_diagonal(Build *b) {
+  Node *x = build_self(b);
+  infer_rank(&b->in, &x->type, 2, GRAPH_RANK_MAX);
+  Dims *d = build_dims(b);
+  Dim step = build_const(b, 1), width = size_from_end(x, 1);
+  for (uint32_t i = 1; i < rank_of(x); i++) {
+    if (rank_of(x) > 2) infer_same_size(&b->in, x->type.shape[0], x->type.shape[i], "all sizes");
+    step = dim_add(d, dim_mul(d, step, x->type.shape[rank_of(x) - i]), build_const(b, 1));
+  }
+  Node *place = build_arange(b, value_numel(b->in.g, &x->type));
+  Node *on = build_with(b, OP_aten_remainder_Tensor, place, arg_dim(step));
+  on = build_with(b, OP_aten_eq_Scalar, on, build_int(b, 0));
+  if (rank_of(x) == 2 && !infer_bool(&b->in, "wrap"))
+    on = build_and(b, on, build_with(b, OP_aten_lt_Tensor, place,
+                                     arg_dim(dim_mul(d, width, width))));
+  on = build_view(b, on, rank_of(x), x->type.shape);
+  Node *y = build(b, OP_aten_masked_fill_Scalar,
+                  ARGS(arg_node(x), arg_node(on), build_arg(b, "fill_value")));
+  return build_op2(b, OP_aten_copy__default, x, y);
+}
+
+/* ---- padding ---- */
+
+static Node *pad(Build *b, const char *mode, Arg value) {
+  Arg name = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, mode)};
+  return build(b, OP_aten_pad_default,
+               ARGS(arg_node(build_self(b)), build_arg(b, "pad"), name, value));
+}
+
+Node *expand_pad_circular(Build *b) { return pad(b, "circular", arg_none()); }
+
+/* The mode is a number. */
+Node *expand_pad_enum(Build *b) {
+  static const char *const modes[] = {"reflect", "replicate", "circular", "constant"};
+  int64_t mode = infer_int(&b->in, "mode");
+  if (mode < 0 || mode > 3) infer_fail(&b->in, E_GRAPH_PARTS, (long long)mode, 3);
+  return pad(b, modes[mode], build_arg(b, "value"));
+}

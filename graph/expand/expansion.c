@@ -24,6 +24,10 @@ static void set_type_of_built(Infer *in, const Build *b, const Node *by) {
     in->result = by->type;
     return;
   }
+  if (!in->schema->nresults) {
+    infer_nothing(in);
+    return;
+  }
   ValueType *items = ARENA_ARRAY(in->g->arena, ValueType, b->nitems);
   for (uint32_t i = 0; i < b->nitems; i++) items[i] = b->items[i]->type;
   infer_set_list(in, b->nitems, items);

@@ -332,6 +332,25 @@ static void write_as(Infer *in, DType dtype) {
 void infer_in_place(Infer *in) { write_as(in, DT_I1); }
 void infer_in_place_float(Infer *in) { write_as(in, DT_F32); }
 
+/* The functional operator says what is written: other operands need not fit. */
+void infer_written(Infer *in) {
+  const ValueType self = *infer_self(in);
+  const GraphOp *op = in->n->op;
+  Infer inner = *in;
+  inner.foreign = in->foreign ? in->foreign : op->target;
+  inner.schema = ops_schema(in->g, op->functional);
+  in->n->op = op->functional;
+  bool failed = setjmp(inner.failed);
+  if (!failed) op->functional->infer(&inner);
+  in->n->op = op;
+  if (failed) longjmp(in->failed, 1);
+  if (category(inner.result.dtype) > category(self.dtype))
+    infer_fail(in, E_GRAPH_IN_PLACE, dtype_name(inner.result.dtype), dtype_name(self.dtype));
+  Operand written = infer_tensor_operand(&inner.result);
+  infer_fits(in, &written, self.shape, self.rank);
+  in->result = self;
+}
+
 static DType promoted_dtype(Infer *in) {
   Operand x[2];
   return infer_promote(in, x, pointwise_operands(in, 2, x));

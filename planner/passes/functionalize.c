@@ -270,8 +270,10 @@ static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
 }
 
 /* These are their own inverses. */
-static const OpId swaps[] = {OP_aten_transpose_int,   OP_aten_t_default,        OP_aten_mT_default,
-                             OP_aten_numpy_T_default, OP_aten_swapaxes_default, OP_UNKNOWN};
+static const OpId swaps[] = {OP_aten_transpose_int,    OP_aten_t_default,
+                             OP_aten_mT_default,       OP_aten_numpy_T_default,
+                             OP_aten_swapaxes_default, OP_aten_swapdims_default,
+                             OP_UNKNOWN};
 static const OpId views[] = {
     OP_aten_view_default,       OP_aten_view_dtype,           OP_aten_reshape_default,
     OP_aten_flatten_using_ints, OP_aten_unflatten_int,        OP_aten_squeeze_default,
@@ -383,7 +385,10 @@ static const OpId turned[] = {OP_aten_detach__default,
                               OP_aten_squeeze__default,
                               OP_aten_squeeze__dim,
                               OP_aten_squeeze__dims,
+                              OP_aten_swapaxes__default,
+                              OP_aten_swapdims__default,
                               OP_aten_t__default,
+                              OP_aten_transpose__default,
                               OP_aten_unsqueeze__default,
                               OP_UNKNOWN};
 

@@ -46,6 +46,27 @@ INTEGERS = """class G(torch.nn.Module):
 """ for i, (low, high, dtype) in enumerate(RANGES)) + f"""\
         return ({", ".join(f"a{i}, b{i}" for i in range(len(RANGES)))})
 """
+# a call of x, f32[40, 100]; a function of the result and x, and what its mean and deviation are
+DISTRIBUTIONS = [
+    ("uniform.default(x, -2, 3)", lambda y, x: y, 0.5, 5 / 12**0.5),
+    ("normal_functional.default(x, 1.0, 2.0)", lambda y, x: y, 1, 2),
+    ("normal_.default(x, -1.0, 0.5)", lambda y, x: y, -1, 0.5),
+    ("exponential.default(x, 0.5)", lambda y, x: y, 2, 2),
+    ("log_normal.default(x, 0.5, 0.25)", lambda y, x: np.log(y), 0.5, 0.25),
+    ("cauchy.default(x, 1, 2)", lambda y, x: y < 1, 0.5, 0.5),
+    ("cauchy.default(x, 1, 2)", lambda y, x: y < 3, 0.75, 0.75**0.5 / 2),
+    ("geometric.default(x, 0.25)", lambda y, x: y, 4, 12**0.5),
+    ("geometric.default(x, 0.25)", lambda y, x: y == 1, 0.25, 0.75**0.5 / 2),
+    ("bernoulli.Tensor(x, torch.ops.aten.sigmoid.default(x))",
+     lambda y, x: y - 1 / (1 + np.exp(-x)), 0, 0.5),
+    ("bernoulli_.float(x, 0.3)", lambda y, x: y, 0.3, 0.21**0.5),
+    ("random.to(x, 5)", lambda y, x: y, 2, 2**0.5),
+    ("random.default(x)", lambda y, x: y / 2**24, 0.5, 12**-0.5),
+    ("randint_like.low_dtype(x, 3, 6)", lambda y, x: y, 4, (2 / 3)**0.5),
+    ("normal.Tensor_float(x, 0.5)", lambda y, x: y - x, 0, 0.5),
+    ("normal.Tensor_Tensor(x, torch.ops.aten.exp.default(x))", lambda y, x: (y - x) / np.exp(x),
+     0, 1),
+]
 NAMES = "a b c d e f g h i0 i1 j k l m n o".split()
 
 
@@ -70,6 +91,32 @@ def run(folder, device):
     check(done.returncode == 0, f"{device}: {done.stderr}")
     outputs = {n: np.load(f"{folder}/output_{i}.npy") for i, n in enumerate(NAMES)}
     return x, w, outputs
+
+
+def distributions_text():
+    lines = []
+    for i, (call, *_) in enumerate(DISTRIBUTIONS):
+        call, _, inner = call.partition(", torch.")
+        argument = f", p{i})" if inner else ""
+        if inner:
+            lines.append(f"        p{i} = torch.{inner[:-1]}\n")
+        lines.append(f"        x{i} = torch.ops.aten.clone.default(x)\n")
+        lines.append(f"        y{i} = torch.ops.aten.{call.replace('(x', f'(x{i}')}{argument}\n")
+    results = ", ".join(f"y{i}" for i in range(len(DISTRIBUTIONS)))
+    return ("class G(torch.nn.Module):\n    def forward(self, x: \"f32[40, 100]\"):\n"
+            + "".join(lines) + f"        return ({results})\n")
+
+
+def check_distributions(folder, device):
+    path, x = pathlib.Path(folder, "graph.py"), np.load(f"{folder}/x.npy")
+    path.write_text(distributions_text())
+    done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", "--device", device,
+                           "--out-dir", folder], capture_output=True, text=True)
+    check(done.returncode == 0, f"{device}: {done.stderr}")
+    for i, (call, of, mean, deviation) in enumerate(DISTRIBUTIONS):
+        y = np.load(f"{folder}/output_{i}.npy").astype(np.float64)
+        near(of(y, x), mean, deviation, f"{device}: {call}")
+        check(y.shape == x.shape and np.isfinite(y).all(), f"{device}: {call} is finite")
 
 
 def check_draws(x, w, o, device):
@@ -148,6 +195,7 @@ def main():
             x, w, outputs = run(folder, device)
             check_draws(x, w, outputs, device)
             check_activations(x, outputs, device)
+            check_distributions(folder, device)
             first = first or outputs
             same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
             check(same, f"{device} draws what the first device drew")

@@ -87,12 +87,43 @@ def graph_rows(path):
             yield section, row.groups()
 
 
-def graph_cells(row):
-    target, rule, schema, attributes = row
-    kind = re.search(r"\b(POINTWISE|VIEW|GATHER|REDUCE|SCAN|PRIM)\((\w*)", attributes)
-    primitive = kind and (kind[2] if kind[1] == "PRIM" else kind[1])
-    return [code(target.replace(", ", ".")), code(schema), rule.replace("_", " "),
-            (primitive or "").lower()]
+PRIMITIVE = re.compile(r"\b(POINTWISE|VIEW|GATHER|REDUCE|SCAN|PRIM)\((\w*)")
+
+
+def computed(attributes, rule, library, by_id):
+    """Who computes an operator, in the words of graph-ops.md."""
+    if library == "_operator" or rule == "item" or rule.startswith("sym_"):
+        return "on the host"
+    if "ASSERTS" in attributes:
+        return "on the host"
+    same = re.search(r"\b(?:SAME_AS|FUNCTIONAL)\((\w+)\)", attributes)
+    if same and "EXPAND" not in attributes:
+        return computed(*by_id[same[1]], by_id)
+    return "whole" if PRIMITIVE.search(attributes) else "in parts"
+
+
+def graph_columns(path):
+    """The function that makes the cells of a row."""
+    by_id = {re.sub(r", ", "_", target): (attributes, rule, target.partition(",")[0])
+             for _, (target, rule, _, attributes) in graph_rows(path)}
+
+    def cells(row):
+        target, rule, schema, attributes = row
+        kind = PRIMITIVE.search(attributes)
+        primitive = kind and (kind[2] if kind[1] == "PRIM" else kind[1])
+        return [code(target.replace(", ", ".")), code(schema), rule.replace("_", " "),
+                computed(attributes, rule, target.partition(",")[0], by_id),
+                (primitive or "").lower()]
+    return cells
+
+
+GRAPH_OPS = """# Operators of graphs
+
+{}
+An operator is computed *whole*, by one expression or one loop of a kernel, *in parts*, by other
+operators that it is made of, or *on the host*, between kernels. A kernel computes many of them at
+once.
+"""
 
 
 def condition(text):
@@ -302,9 +333,9 @@ def pages():
     public = [row for row in rows(builtins, "BUILTINS") if row[1][1] != "N"]
     text += markdown(public, ["function", "of"], builtin_cells)
     yield "builtins.md", text + std_functions()
-    titles = ["operator", "schema", "type rule", "primitive"]
-    text = "# Operators of graphs\n\n" + NOTE.format(graph)
-    yield "graph-ops.md", text + markdown(graph_rows(graph), titles, graph_cells)
+    titles = ["operator", "schema", "type rule", "computed", "primitive"]
+    text = GRAPH_OPS.format(NOTE.format(graph))
+    yield "graph-ops.md", text + markdown(graph_rows(graph), titles, graph_columns(graph))
 
 
 def main():

@@ -35,9 +35,14 @@ static Node *from_number(Build *b, double number, Node *x) {
 
 /* ---- coordinates ---- */
 
+/* The parameter that has the factor of spatial axis i of n. */
+static const char *factor_param(uint32_t i, uint32_t n) {
+  static const char *const named[] = {"scales_d", "scales_h", "scales_w"};
+  return n == 1 ? "scales" : named[i + 3 - n];
+}
+
 /* The factor that was given for spatial axis i; 0: none was. */
 static double given_factor(Build *b, uint32_t i) {
-  static const char *const named[] = {"scales_h", "scales_w"};
   if (infer_takes(&b->in, "scale_factors")) {
     Arg list = build_arg(b, "scale_factors");
     if (list.kind != ARG_LIST || i >= list.n) return 0;
@@ -46,7 +51,8 @@ static double given_factor(Build *b, uint32_t i) {
            : a->kind == ARG_INT && dim_is_int(a->dim) ? (double)a->dim->value
                                                       : 0;
   }
-  return i < 2 && infer_has(&b->in, named[i]) ? infer_number(&b->in, named[i]) : 0;
+  const char *param = factor_param(i, rank_of(build_self(b)) - 2);
+  return infer_takes(&b->in, param) && infer_has(&b->in, param) ? infer_number(&b->in, param) : 0;
 }
 
 /* n / m, where a division by zero makes no difference. */

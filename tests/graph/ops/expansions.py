@@ -2,11 +2,10 @@
 
     expansions.py      with PyTorch: computes those results anew
 """
-import pathlib
-
 import numpy as np
 
-RESULTS = pathlib.Path(__file__).with_suffix(".npz")
+import recorded
+
 rng = np.random.default_rng(21)
 
 
@@ -183,31 +182,8 @@ CALLS = [
 CALLS = list(dict.fromkeys(CALLS))
 
 
-def stored(call):
-    def results(*_):
-        with np.load(RESULTS) as file:
-            found = [file[f"{call}#{i}"] for i in range(call.partition(" -> ")[2].count(",") + 1)]
-        return tuple(found) if len(found) > 1 else found[0]
-    return results
-
-
 DEVICES = ("interp", )  # of other operators, which other modules try on all
-CASES = [(call, stored(call)) for call in CALLS]
-
-
-def main():
-    import torch
-
-    found = {}
-    for call in CALLS:
-        text, _, items = call.partition(" -> ")
-        arrays = {name: torch.from_numpy(np.array(x)) for name, x in ARRAYS.items()}
-        value = eval(f"torch.ops.aten.{text}", {"torch": torch, "inf": float("inf"), **arrays})
-        values = [value[int(i)] for i in items.split(",")] if items else [value]
-        for i, result in enumerate(values):
-            found[f"{call}#{i}"] = result.resolve_conj().numpy()
-    np.savez_compressed(RESULTS, **found)
-
+CASES = recorded.cases(__file__, CALLS)
 
 if __name__ == "__main__":
-    main()
+    recorded.record(__file__, CALLS, ARRAYS)
