@@ -69,9 +69,11 @@ def is_view(node) -> bool:
 
 def places_reason(node) -> str | None:
     """as_strided counts elements of memory, which Nereid knows of a tensor without gaps alone."""
-    if node.target is not aten.as_strided.default:
+    if node.target not in (aten.as_strided.default, aten.as_strided_scatter.default):
         return None
     of = node.args[0].meta["val"]
+    if node.target is aten.as_strided_scatter.default and not of.is_contiguous():
+        return "places in a tensor that is not in the order of its rows"
     if memory_order(of.shape, of.stride()) is None:
         return "places in a tensor with gaps"
     return None if is_known(of.storage_offset() == 0) else "places in a part of a tensor"

@@ -243,16 +243,6 @@ def _triangles(size: int, count: int, corners: bool, factor, device, dtype):
     return (weight / weight.sum(1, keepdim=True)).to(dtype)
 
 
-@decomposes(aten._upsample_bilinear2d_aa.default)
-def _resize_smoothly(self, output_size, align_corners, scales_h=None, scales_w=None):
-    if not self.is_floating_point() or _is_open(*self.shape[2:], *output_size) or 0 in self.shape:
-        return NotImplemented
-    x = _opmath(self)
-    rows = _triangles(x.shape[2], output_size[0], align_corners, scales_h, x.device, x.dtype)
-    columns = _triangles(x.shape[3], output_size[1], align_corners, scales_w, x.device, x.dtype)
-    return (rows @ (x @ columns.T)).to(self.dtype)
-
-
 @decomposes(aten._upsample_bilinear2d_aa_backward.default)
 def _resize_smoothly_backward(grad_output, output_size, input_size, align_corners, scales_h=None,
                               scales_w=None):

@@ -11,14 +11,14 @@ _SMALLEST = 2.0**-33  # below all drawn numbers but 0
 _SEEDS = "PyTorch's generator gives seeds of the numbers that it draws"
 
 
-@decomposes(aten.uniform.default, table=drawing)
+@decomposes(aten.uniform.default, table=drawing, because=_SEEDS)
 def _uniform(self, low=0.0, high=1.0, *, generator=None):
     if generator is not None or not self.is_floating_point():
         return NotImplemented
     return (torch.rand_like(self, dtype=_wide(self)) * (high - low) + low).to(self.dtype)
 
 
-@decomposes(aten.normal_functional.default, table=drawing)
+@decomposes(aten.normal_functional.default, table=drawing, because=_SEEDS)
 def _normal_of(self, mean=0.0, std=1.0, *, generator=None):
     if generator is not None or not self.is_floating_point():
         return NotImplemented

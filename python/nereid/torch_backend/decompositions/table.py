@@ -62,64 +62,7 @@ class Decompositions(collections.abc.Mapping):
         return len(self._made())
 
 
-# ---- products and distances ----
-
-
-@decomposes(aten._pdist_backward.default)
-def _pdist_backward(grad, self, p, pdist):
-    n = self.shape[0]
-    if n < 2 or not self.shape[1]:
-        return torch.zeros_like(self)
-    i = torch.arange(n, device=self.device)
-    low, high = torch.minimum(i[:, None], i), torch.maximum(i[:, None], i)
-    pair = torch.where(low == high, 0, low * (2 * n - 1 - low) // 2 + high - low - 1)
-    apart = torch.where(low == high, 0, pdist[pair])
-    return aten._cdist_backward.default(
-        torch.where(low == high, 0, grad[pair]), self, self, p, apart)
-
-
 # ---- elements at indices ----
-
-
-@decomposes(aten._unsafe_masked_index.default)
-def _masked_index(self, mask, indices, fill):
-    if _is_empty(self):
-        shape = aten._unsafe_index.Tensor(self.new_empty([1]).expand(self.shape), indices).shape
-        return self.new_full(shape, fill)
-    found = aten._unsafe_index.Tensor(self, _within(self, indices))
-    return found.masked_fill(~mask, fill)
-
-
-@decomposes(aten._unsafe_masked_index_put_accumulate.default)
-def _masked_index_put(self, mask, indices, values):
-    if _is_empty(self):
-        return self.clone()
-    values = values.masked_fill(~mask, 0)
-    return aten.index_put.default(self, _within(self, indices), values, True)
-
-
-def _within(tensor, indices):
-    """Where a mask is false an index may be out of range.  The mask has the shape of the result,
-    which is not the indices' if some of them are None."""
-    return [None if index is None else index.clamp(-tensor.shape[axis], tensor.shape[axis] - 1)
-            for axis, index in enumerate(indices)]
-
-
-@decomposes(aten.index_reduce.default)
-def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
-    if not self.dim():
-        row = _index_reduce(self.view(1), 0, index, source, reduce, include_self=include_self)
-        return row.view(())
-    if not source.dim():
-        source = source.view(1)
-    shape = [1] * source.dim()
-    shape[dim] = -1
-    index = index.view(shape).expand(source.shape)
-    return aten.scatter_reduce.two(self, dim, index, source, reduce, include_self=include_self)
-
-
-def _is_empty(tensor) -> bool:
-    return any(isinstance(n, int) and n == 0 for n in tensor.shape)
 
 
 def _bags_on_gpu(weight, indices, offsets, mode, per_sample_weights, bags, padding_idx):
@@ -171,64 +114,19 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     return total.clone(), offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
 
 
-@decomposes(aten.nonzero_static.default)
+@decomposes(aten.nonzero_static.default, because="strides, which graphs do not have")
 def _nonzero_static(self, *, size, fill_value=-1):
-    # Strides are those of PyTorch's operator on that device.
-    columns_first = self.is_cuda and torch.__version__ >= (2, 11)
-    if 0 in (self.dim(), size, self.numel()):
-        shape = (self.dim(), size) if columns_first else (size, self.dim())
-        full = torch.full(shape, fill_value, dtype=torch.int64, device=self.device)
-        return full.t() if columns_first else full
-    mask = self.reshape(-1) != 0
-    order = mask.long().cumsum(0)
-    place = torch.where(mask & (order <= size), order - 1, size)
-    found = torch.zeros(size + 1, dtype=torch.int64, device=self.device)
-    every = torch.arange(self.numel(), device=self.device)
-    found = found.scatter(0, place, every)[:size]
-    filled = torch.arange(size, device=self.device) >= order[-1]
-    columns, stride = [], self.numel()
-    for extent in self.shape:
-        stride //= extent
-        columns.append(torch.where(filled, fill_value, found // stride % extent))
-    return torch.stack(columns).t() if columns_first else torch.stack(columns, 1)
-
-
-@decomposes(aten.frexp.Tensor)
-def _frexp(self):
-    if not self.is_floating_point():
+    if not self.is_cuda or torch.__version__ < (2, 11):
         return NotImplemented
-    x = self.double()
-    small = x.abs() < 2.0**-1022
-    bits = torch.where(small, x * 2.0**54, x).view(torch.int64)
-    exponent = (bits >> 52 & 0x7FF) - 1022 - torch.where(small, 54, 0)
-    mantissa = (bits & ~(0x7FF << 52) | 1022 << 52).view(torch.float64)
-    whole = (x == 0) | ~x.isfinite()
-    return torch.where(whole, x, mantissa).to(self.dtype), torch.where(whole, 0, exponent).int()
+    found = aten.nonzero_static.default(self, size=size, fill_value=fill_value)
+    return found.t().contiguous().t()
 
 
-@decomposes(aten.as_strided_copy.default)
+@decomposes(aten.as_strided_copy.default,
+            because="elements of memory, whose order graphs do not have")
 def _as_strided_copy(self, size, stride, storage_offset=None):
     return torch.as_strided(self, size, stride, storage_offset).clone(
         memory_format=torch.contiguous_format)
-
-
-@decomposes(aten.as_strided_scatter.default)
-def _as_strided_scatter(self, src, size, stride, storage_offset=None):
-    first = self.storage_offset()
-    offset = 0 if storage_offset is None else storage_offset - first
-    numbers = (*self.shape, *size, *stride, offset)
-    if not all(isinstance(number, int) for number in numbers) or 0 in numbers[:-1]:
-        return NotImplemented
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
-    if not self.is_contiguous() or offset < 0 or last >= self.numel():
-        return NotImplemented
-    place = torch.full(size, offset, dtype=torch.int64, device=self.device)
-    for axis, (n, step) in enumerate(zip(size, stride)):
-        shape = [1] * len(size)
-        shape[axis] = n
-        place = place + (torch.arange(n, device=self.device) * step).view(shape)
-    flat = aten.index_put.default(self.reshape(-1), [place.reshape(-1)], src.reshape(-1))
-    return flat.reshape(self.shape)
 
 
 @decomposes(aten.cudnn_grid_sampler.default)
@@ -243,24 +141,20 @@ def _cudnn_grid_sampler_backward(self, grid, grad_output):
 
 # ---- determinants ----
 
-
-def _factors(self):
-    """PyTorch factors the transpose where that is column-major, as gradients rely on."""
-    plain = self.is_contiguous() and not self.is_complex()
-    lu, pivots, _ = aten.linalg_lu_factor_ex.default(self.mT if plain else self)
-    diagonal = lu.diagonal(0, -2, -1)
-    own = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype, device=pivots.device)
-    signs = torch.where(pivots == own, 1, -1).to(diagonal.dtype).prod(-1)
-    return lu, pivots, diagonal, signs
+# PyTorch factors the transpose of a matrix in the order of its rows, as graphs do, and others as
+# they are: gradients rely on it.
+_FACTORED = "strides say which matrix is factored"
 
 
-@decomposes(aten._linalg_det.default, because="strides say which matrix is factored")
+@decomposes(aten._linalg_det.default, because=_FACTORED)
 def _det(A):
-    lu, pivots, diagonal, signs = _factors(A)
-    return diagonal.prod(-1) * signs, lu, pivots
+    if A.is_complex() or A.is_contiguous():
+        return NotImplemented
+    return aten._linalg_det.default(A.mT.contiguous())
 
 
-@decomposes(aten._linalg_slogdet.default)
+@decomposes(aten._linalg_slogdet.default, because=_FACTORED)
 def _slogdet(A):
-    lu, pivots, diagonal, signs = _factors(A)
-    return diagonal.sgn().prod(-1) * signs, diagonal.abs().log().sum(-1), lu, pivots
+    if A.is_complex() or A.is_contiguous():
+        return NotImplemented
+    return aten._linalg_slogdet.default(A.mT.contiguous())
