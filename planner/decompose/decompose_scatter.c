@@ -94,6 +94,8 @@ Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   enum { FEW = 64 };
   if (dim_is_int(n) && n->value <= FEW && build_wide(values->type.dtype) == DT_F32)
     return sum_by_product(b, n, row, values);
+  Arg among[] = {arg_node(row), build_int(b, 0), arg_dim(n)};
+  row = build(b, OP_aten_clamp_default, 3, among); /* so that 32 bits are known to hold it */
   Node *sorted =
       build_with_named(b, OP_aten_sort_stable, ARGS(arg_node(row)), "stable", arg_bool(true));
   Dim bounds = dim_add(build_dims(b), n, build_const(b, 1));

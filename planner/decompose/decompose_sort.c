@@ -7,9 +7,10 @@
  * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
  * runs are sorted, and merged by twos in a step each.  If only the first few are wanted, runs keep
  * no more than that, and are sorted together.  Elements of 64 bits are sorted by their lower halves
- * first, then by the upper ones. */
+ * first, then by the upper ones, unless they are known to fit 32. */
 #include <string.h>
 
+#include "graph/analysis/index_range.h"
 #include "graph/builders/mask_builder.h"
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/scatter.h"
@@ -117,9 +118,23 @@ static Node *sortable_bits(Build *b, Node *x, bool descending) {
   return descending ? build_op1(b, OP_aten_bitwise_not_default, x) : x;
 }
 
+static bool is_among(Build *b, const Node *x, int64_t lo, int64_t hi) {
+  return index_is_inside(b->in.g, x, build_const(b, lo), build_const(b, hi));
+}
+
+/* Elements of 64 bits as 32 in the same order, if what is known of them allows that, as of indices:
+ * then they are sorted once, not by halves. */
+static Node *narrowed(Build *b, Node *x) {
+  const int64_t half = (int64_t)1 << 31;
+  if (x->type.dtype != DT_I64) return x;
+  if (is_among(b, x, -half, half)) return build_to(b, x, DT_I32);
+  if (!is_among(b, x, 0, 2 * half)) return x;
+  return build_to(b, halves(b, OP_aten_sub_Tensor, x, half), DT_I32);
+}
+
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
-  x = sortable_bits(b, x, descending);
+  x = sortable_bits(b, narrowed(b, x), descending);
   if (x->type.dtype != DT_I64) {
     Node *keys = keys_of(b, x);
     return key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
