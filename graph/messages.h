@@ -116,8 +116,9 @@
 #define E_GRAPH_OFFSETS \
   "groups of a matrix need 'offs', their ends, and two batches of matrices have none"
 #define E_GRAPH_OFFSETS_DTYPE "'offs' has dtype %s: i32 is needed"
-#define E_GRAPH_GROUPED_BIAS "products of groups have no bias"
-#define E_GRAPH_GROUPED_DTYPE "products of groups are of floats of 16 bits or more, not of %s"
+#define E_GRAPH_GROUPED_BIAS "products of groups have no bias, and their result has no scale"
+#define E_GRAPH_GROUPED_DTYPE "these products of groups are of floats of %s, not of %s"
+#define E_GRAPH_SCALES_DTYPE "scales have dtype %s: f32 is needed"
 #define E_GRAPH_PER_AXIS "'%s' has %u items: one, or %u are needed"
 #define E_GRAPH_PADDING "padding is 'same' or 'valid', not '%s'"
 #define E_GRAPH_POOL_PADDING "the padding %s must be from 0 to half of the window, which is %s"

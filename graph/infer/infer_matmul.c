@@ -162,23 +162,47 @@ static Dim group_count(Infer *in, const ValueType *a, const ValueType *b, const 
 }
 
 /* Groups of rows, of columns or of what is summed up, whose ends are in offs, each by a matrix of
- * its own. */
-void infer_grouped_mm(Infer *in) {
+ * its own.  Returns how many there are. */
+static Dim infer_groups(Infer *in, DType otherwise) {
   const ValueType *a = infer_self(in), *b = infer_tensor(in, in->schema->params[1].name);
-  const ValueType *offs = infer_optional_tensor(in, "offs");
   infer_rank(in, a, 2, 3);
   infer_rank(in, b, 2, 3);
   infer_same_dtype(in, a, b);
-  if (!dtype_is_float(a->dtype) || dtype_bits(a->dtype) < 16)
-    infer_fail(in, E_GRAPH_GROUPED_DTYPE, dtype_name(a->dtype));
   if (infer_takes(in, "bias") && infer_has(in, "bias")) infer_fail(in, E_GRAPH_GROUPED_BIAS);
   infer_same_size(in, a->shape[a->rank - 1], b->shape[b->rank - 2], INNER);
-  Dim shape[3], groups = group_count(in, a, b, offs);
+  Dim shape[3], groups = group_count(in, a, b, infer_optional_tensor(in, "offs"));
   uint32_t n = 0;
   if (a->rank == b->rank) shape[n++] = groups;
   shape[n++] = a->shape[a->rank - 2];
   shape[n++] = b->shape[b->rank - 1];
-  infer_set(in, infer_dtype(in, "out_dtype", a->dtype), n, shape);
+  infer_set(in, infer_dtype(in, "out_dtype", otherwise), n, shape);
+  return groups;
+}
+
+void infer_grouped_mm(Infer *in) {
+  DType t = infer_self(in)->dtype;
+  if (!dtype_is_float(t) || dtype_bits(t) < 16)
+    infer_fail(in, E_GRAPH_GROUPED_DTYPE, "16 bits or more", dtype_name(t));
+  infer_groups(in, t);
+}
+
+/* Each row of the left operand has a scale, and each column of the right one; in each group, if
+ * there is a matrix for each, or the sum is in groups. */
+void infer_scaled_grouped_mm(Infer *in) {
+  const ValueType *a = infer_self(in), *b = infer_tensor(in, "mat2");
+  if (!dtype_is_float(a->dtype) || dtype_bits(a->dtype) != 8)
+    infer_fail(in, E_GRAPH_GROUPED_DTYPE, "8 bits", dtype_name(a->dtype));
+  Dim groups = infer_groups(in, DT_BF16);
+  const ValueType *t = &in->result, *scales[] = {infer_tensor(in, "scale_a"),
+                                                 infer_tensor(in, "scale_b")};
+  if (infer_has(in, "scale_result")) infer_fail(in, E_GRAPH_GROUPED_BIAS);
+  for (uint32_t i = 0; i < 2; i++) {
+    bool alone = (i ? b : a)->rank == 2 && (i ? a : b)->rank == 3;
+    Dim size = t->shape[t->rank - 2 + i], all = alone ? size : dim_mul(in->g->dims, groups, size);
+    infer_same_size(in, value_numel(in->g, scales[i]), all, "the scales and what they are of");
+    if (scales[i]->dtype != DT_F32)
+      infer_fail(in, E_GRAPH_SCALES_DTYPE, dtype_name(scales[i]->dtype));
+  }
 }
 
 /* ---- einsum ---- */

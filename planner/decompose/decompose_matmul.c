@@ -161,15 +161,50 @@ Node *decompose_tensordot(Build *b) {
 
 /* ---- products of groups ---- */
 
-Node *decompose_grouped_mm(Build *b) {
-  Node *x = build_self(b), *y = build_input(b, b->in.schema->params[1].name);
-  Node *ends = build_input(b, "offs");
-  DType t = b->in.n->type.dtype;
+static Node *groups_product(Build *b, Node *x, Node *y, Node *ends, DType t) {
   if (!ends && t == x->type.dtype) return build_op2(b, OP_aten_bmm_default, x, y);
   if (!ends) return build(b, OP_aten_bmm_dtype, ARGS(arg_node(x), arg_node(y), arg_dtype(t)));
   NamedArg dtype = {pool_name(b->in.g->names, "out_dtype"), arg_dtype(t)};
   Arg args[] = {arg_node(x), arg_node(y), arg_node(ends)};
   return build_with_all(b, OP_nereid_grouped_mm_default, 3, args, 1, &dtype);
+}
+
+Node *decompose_grouped_mm(Build *b) {
+  Node *x = build_self(b), *y = build_input(b, b->in.schema->params[1].name);
+  return groups_product(b, x, y, build_input(b, "offs"), b->in.n->type.dtype);
+}
+
+/* The group of each of n rows or columns: how many groups end before it or at it. */
+static Node *group_of_each(Build *b, Node *ends, Dim n) {
+  Node *at = build_to(b, build_arange(b, n), ends->type.dtype);
+  Node *before = build_op2(b, OP_aten_le_Tensor, ends, build_unsqueeze(b, at, 1));
+  Node *group = build_sum(b, build_to(b, before, DT_I64), 1u << 1, false);
+  Dim last = dim_sub(build_dims(b), ends->type.shape[0], build_const(b, 1));
+  return build_with(b, OP_aten_clamp_max_default, group, arg_dim(last));
+}
+
+/* The scales of rows (`axis` 0) or of columns (1), as they broadcast to the result.  Those of a
+ * matrix a group are chosen for each index of the axis that is parted. */
+static Node *scales_of(Build *b, Node *scale, uint32_t axis, Node *ends, bool each) {
+  const ValueType *t = &b->in.n->type;
+  Dim one = build_const(b, 1), size = t->shape[t->rank - 2 + axis];
+  if (t->rank == 3)
+    return build_view(b, scale, 3, (Dim[]){t->shape[0], axis ? one : size, axis ? size : one});
+  if (!each) return build_view(b, scale, 2, (Dim[]){axis ? one : size, axis ? size : one});
+  scale = build_view(b, scale, 2, (Dim[]){ends->type.shape[0], size});
+  Node *group = group_of_each(b, ends, t->shape[1 - axis]);
+  scale = build(b, OP_aten_index_select_default,
+                ARGS(arg_node(scale), build_int(b, 0), arg_node(group)));
+  return axis ? scale : build_transpose(b, scale, 0, 1);
+}
+
+/* Sums in f32 of operands that bf16 holds exactly, times scales. */
+Node *decompose_scaled_grouped_mm(Build *b) {
+  Node *x = build_self(b), *y = build_input(b, "mat2"), *ends = build_input(b, "offs");
+  Node *sum = groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
+  sum = build_mul(b, sum, scales_of(b, build_input(b, "scale_a"), 0, ends, rank_of(x) == 3));
+  sum = build_mul(b, sum, scales_of(b, build_input(b, "scale_b"), 1, ends, rank_of(y) == 3));
+  return build_to_result(b, sum);
 }
 
 /* ---- dtypes that the units which multiply matrices do not sum up ---- */
