@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention.
+"""What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention,
+and mixtures of experts (experts.py).
 
     today.py [--sides inductor,nereid] [NAME...]
 
@@ -11,6 +12,8 @@ import argparse
 import statistics
 import sys
 import time
+
+import experts
 
 
 def causal(tables):
@@ -55,6 +58,9 @@ CASES = {
     "documents, 128 columns": (documents, None, 2, 16, 16, 4096, 4096, 128),
     "decoding": (None, None, 8, 32, 8, 1, 8192, 128),
 }
+
+
+CASES |= experts.CASES
 
 
 def problem(case):
@@ -125,7 +131,8 @@ def first_calls(attend, inputs, leaves, grad, side):
 def measure(name, sides):
     import torch
 
-    attend, inputs, grad = problem(CASES[name])
+    case = CASES[name]
+    attend, inputs, grad = case() if callable(case) else problem(case)
     leaves = [x.clone().requires_grad_() for x in inputs]
     torch._dynamo.reset()
     found = {}
