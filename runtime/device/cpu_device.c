@@ -26,7 +26,7 @@ enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOO
 
 /* More libraries than cores tell how far it is, and the last ones keep all cores busy; a compiler's
  * start costs about as much as a small kernel. */
-enum { LIBRARY_KERNELS = 8 };
+enum { LIBRARY_KERNELS = 16 };
 
 typedef struct {
   LoadItem **items;
