@@ -15,7 +15,7 @@
 enum { CORES_MAX = 256, CHUNKS_MOST = 1 << 16, KIB = 1 << 10, MIB = 1 << 20, CHUNK = 256 * KIB };
 enum { CHUNK_WORDS = CHUNK / 8 };
 /* How long each thread reads, and then copies: until it had a core for WORK_S. */
-static const double WORK_S = 0.2, WALL_S = 1.0;
+static const double WORK_S = 0.1, WALL_S = 1.0;
 static const double WINDOW_S = 2e-3;
 
 /* A part of the work that is done, and when it was. */
