@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as folder:
           {**slow, "NEREID_CACHE_DIR": folder + "/cache"})
     shows(r"1 of 1  n=64", ["bench", KERNEL, *ARRAYS[:3], "--x", "n=64", "-D", "BLOCK=64",
                             "--grid", "1", "--device", "cpu"], slow)
-    shows(r"running loop \(1 s\)", ["run", str(loop), "out=empty:i32[1]", "n=40000000", "--grid",
+    shows(r"running loop \(1 s\)", ["run", str(loop), "out=empty:i32[1]", "n=20000000", "--grid",
                                     "1", "--device", "interp"], slow)
 
     text = seen([*run, "interp"], slow)

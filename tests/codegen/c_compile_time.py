@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """C of many operations on vectors takes a C compiler little more than as many additions do."""
+# tests/run: users' compiler
 import os, pathlib, resource, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

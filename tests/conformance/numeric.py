@@ -5,6 +5,7 @@
 
 On device cpu the cases are spread over the widths that a CPU may have; device cpu:8 is one of them.
 """
+# tests/run: users' compiler
 import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
 import numpy as np
 

@@ -7,6 +7,7 @@ which runs its functions as Python, and through the compiler on devices.
 NAMEs select functions.  Without --devices a few of them run on cpu too, where the C compiler takes
 a second for each.  Bounds and references are in std/functions.py and std/exact.py.
 """
+# tests/run: users' compiler
 import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np

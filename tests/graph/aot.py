@@ -7,6 +7,7 @@ generated C is assembled where there is ptxas; without a GPU the program must sa
 runs as on a CPU.  Without arguments these are a few models in several ways; `--target cpu` is all
 of them.
 """
+# tests/run: users' compiler
 import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, tempfile
 import numpy as np
 

@@ -6,6 +6,7 @@ expressions of pointwise ops compute, in a kernel made of them.
 
 NAMEs select cases by the op's name.
 """
+# tests/run: users' compiler
 import argparse, math, os, pathlib, re, statistics, subprocess, sys, tempfile
 
 import numpy as np

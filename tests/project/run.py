@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/run builds what it runs, and runs the longest first: in a tree with a Makefile of its own,
 whose programs of unit tests are shell scripts."""
-import json, pathlib, shutil, subprocess, sys, tempfile
+import json, os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -94,16 +94,30 @@ def check_order(tree):
 
 
 def check_compiler(tree):
-    """Unit tests and drivers of python/ get a quick compiler, others their own."""
+    """Drivers get a quick compiler, but for those that say that they want their own."""
     asks = "[ -x \"$CC\" ] && grep -q -e -O0 \"$CC\" || exit 1\n"
     asks += "echo '1 passed, 0 failed'\n"
-    for name, mark, quick in (("python/a", "", True), ("sema/a", "", False),
-                              ("python/b", "# tests/run: users' compiler\n", False)):
+    wants = "# tests/run: users' compiler"
+    for name, mark, quick in (("python/a", "", True), ("sema/a", wants + " in python\n", True),
+                              ("python/b", wants + " in python\n", False),
+                              ("sema/b", wants + "\n", False)):
         write(tree / "tests" / name, "#!/bin/sh\n" + mark + asks)
         check_run(tree, name, ["--no-build", name], 0 if quick else 1, [], "1 drivers")
     write(tree / "build" / "tests/sema" / "unit/c", "#!/bin/sh\n" + asks)
     write(tree / "tests/sema" / "unit/c.c", "")
     check_run(tree, "a unit", ["--no-build", "sema/unit/c"], 0, [], "1 drivers")
+
+
+def check_cores(tree):
+    """Where all cores have drivers each driver has one, but for those that are about cores."""
+    every = len(os.sched_getaffinity(0))
+    names = [f"cores/{i}" for i in range(every)]
+    for name, mark, wanted in [*((name, "", 1) for name in names[1:]),
+                               (names[0], "# tests/run: all cores\n", every)]:
+        write(tree / "tests" / f"{name}.py", f"{mark}import os\n"
+              f"ok = len(os.sched_getaffinity(0)) == {wanted}\n"
+              "print(f'{ok:d} passed, {not ok:d} failed')\nexit(not ok)\n")
+    check_run(tree, "a core each", ["--no-build", *names], 0, [], f"{every} passed, 0 failed")
 
 
 def main():
@@ -112,12 +126,14 @@ def main():
         (tree / "tests").mkdir()
         shutil.copy2(ROOT / "tests/run", tree / "tests/run")
         (tree / "tests/support").mkdir()
-        shutil.copy2(ROOT / "tests/support/quick_cc.py", tree / "tests/support")
+        for name in ("quick_cc.py", "quick_cc.c"):
+            shutil.copy2(ROOT / "tests/support" / name, tree / "tests/support")
         write(tree / "Makefile", MAKEFILE)
         check_units(tree)
         check_drivers(tree)
         check_order(tree)
         check_compiler(tree)
+        check_cores(tree)
         write(tree / "Makefile", "all: ; @echo no compiler; false\n")
         check_run(tree, "a build that fails", ["lang/plain"], 1, [], "no compiler")
         (tree / "Makefile").unlink()

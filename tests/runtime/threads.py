@@ -3,6 +3,7 @@
 
 The kernels are compiled to C, and launched with a team made here, which notes what it is asked.
 """
+# tests/run: all cores
 import ctypes
 import os
 import pathlib

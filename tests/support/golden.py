@@ -6,6 +6,7 @@
 Every room's golden.py is a link to this file; tests/support/golden.py itself is about all rooms.  A
 folder that is named like a driver beside it holds data of that driver, and no golden tests.
 """
+# tests/run: users' compiler in conformance
 import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, signal, subprocess, sys
 import tempfile
 

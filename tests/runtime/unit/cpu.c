@@ -1,4 +1,6 @@
-/* Device cpu with C written by hand: compiling, caching, running, and what may be missing. */
+/* Device cpu with C written by hand: compiling, caching, running, and what may be missing.
+ *
+ * tests/run: all cores */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
