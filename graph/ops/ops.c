@@ -222,6 +222,21 @@ const GraphOp *ops_find(const char *target) {
   return bsearch(target, rows, OP_UNKNOWN, sizeof *rows, compare_target);
 }
 
+/* Rows with the same beginning follow each other, since '.' comes before all letters of names. */
+OpRange ops_named(const char *name) {
+  size_t len = strlen(name);
+  uint32_t first = 0, end = OP_UNKNOWN;
+  while (first < end) {
+    uint32_t middle = (first + end) / 2;
+    if (strcmp(rows[middle].target, name) < 0) first = middle + 1;
+    else end = middle;
+  }
+  while (end < OP_UNKNOWN && !strncmp(rows[end].target, name, len) &&
+         (rows[end].target[len] == '.' || !rows[end].target[len]))
+    end++;
+  return (OpRange){first, end};
+}
+
 const char *ops_short_name(Arena *a, const char *target) {
   const char *dot = strchr(target, '.'), *name = dot ? dot + 1 : target;
   return arena_strndup(a, name, strcspn(name, "."));

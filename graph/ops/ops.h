@@ -130,6 +130,12 @@ bool graph_is_among(const Node *n, const OpId *ids);
 
 /* The row of that target, or NULL. */
 const GraphOp *ops_find(const char *target);
+/* The rows from `first` to before `end`. */
+typedef struct {
+  uint32_t first, end;
+} OpRange;
+/* The rows of an operator with all of its overloads, or with the one that the name has. */
+OpRange ops_named(const char *name);
 /* Finds a row; an unknown target gets one without a schema, so that reading can continue. */
 const GraphOp *ops_row(Graph *g, const char *target);
 /* Reports all nodes without a schema in one message; true if there is none. */

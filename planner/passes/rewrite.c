@@ -434,7 +434,8 @@ static Node *build_quietly(const Match *m, Node *n) {
 /* ---- the rules by the ops of their roots ---- */
 
 static void rewriter_add_rule(Rewriter *w, Rewrite *rule) {
-  for (uint32_t i = 0; i < OP_UNKNOWN; i++)
+  OpRange named = ops_named(rule->root->op);
+  for (uint32_t i = named.first; i < named.end; i++)
     if (rewrite_names_op(rule->root, ops_at((OpId)i))) vec_push(w->scratch, &w->by_op[i], rule);
 }
 

@@ -85,7 +85,8 @@ static void set(Reader *r, Name name, Term *t) {
 /* Does some op have that name, with its overload or without? */
 static bool op_exists(const char *name) {
   Term t = {.op = name};
-  for (uint32_t i = 0; i < OP_UNKNOWN; i++)
+  OpRange named = ops_named(name);
+  for (uint32_t i = named.first; i < named.end; i++)
     if (rewrite_names_op(&t, ops_at((OpId)i))) return true;
   return false;
 }

@@ -37,6 +37,18 @@ static const char *messages(Context *c) {
 
 /* ---- the table ---- */
 
+/* Are the rows of `name` those that a look at all rows finds? */
+static bool finds_named(const char *name) {
+  OpRange r = ops_named(name);
+  for (uint32_t i = 0; i < OP_UNKNOWN; i++) {
+    const char *target = ops_at((OpId)i)->target;
+    size_t len = strlen(name);
+    bool named = !strncmp(target, name, len) && (target[len] == '.' || !target[len]);
+    if (named != (r.first <= i && i < r.end)) return false;
+  }
+  return true;
+}
+
 static void test_table(void) {
   Context c = context_new();
   Graph *g = graph_new(c.arena, c.names, c.diags);
@@ -44,6 +56,10 @@ static void test_table(void) {
     const GraphOp *op = ops_at((OpId)i);
     check(!i || strcmp(ops_at((OpId)(i - 1))->target, op->target) < 0, "rows stand in order");
     check(op->id == i && ops_find(op->target) == op, op->target);
+    const char *overload = strrchr(op->target, '.');
+    check(finds_named(op->target) &&
+              finds_named(arena_strndup(c.arena, op->target, (size_t)(overload - op->target))),
+          op->target);
     const OpSchema *s = ops_schema(g, op);
     check(s->nparams && s == ops_schema(g, op), "a schema is parsed once");
     bool in_place = strstr(op->target, "_.") && !strstr(op->target, "__.");
@@ -51,6 +67,7 @@ static void test_table(void) {
     check(!in_place || op->functional || expansion_rule(op) || op->id == OP_aten_zero__default,
           op->target);
   }
+  check(finds_named("") && finds_named("aten.ad") && finds_named("zzz"), "no rows");
   check(!ops_find("aten.add") && !ops_find("") && !ops_find("zzz"), "others are not found");
   arena_free(c.arena);
 }
