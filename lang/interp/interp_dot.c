@@ -37,10 +37,28 @@ static void row_exact(Extents e, float *acc, const float *a, const float *b) {
     for (uint32_t n = 0; n < e.n; n++) acc[n] += a[k] * b[n];
 }
 
-static void row_fma(Extents e, float *acc, const float *a, const float *b) {
+static inline __attribute__((always_inline)) void fma_loop(Extents e, float *acc, const float *a,
+                                                           const float *b) {
   for (uint32_t k = 0; k < e.k; k++, b += e.n)
     for (uint32_t n = 0; n < e.n; n++) acc[n] = fmaf(a[k], b[n], acc[n]);
 }
+
+/* fmaf is an instruction where the processor has it, and else a function. */
+#if defined(__x86_64__)
+__attribute__((target("fma"))) static void row_fma_instruction(Extents e, float *acc,
+                                                               const float *a, const float *b) {
+  fma_loop(e, acc, a, b);
+}
+
+static void row_fma(Extents e, float *acc, const float *a, const float *b) {
+  if (__builtin_cpu_supports("fma")) row_fma_instruction(e, acc, a, b);
+  else fma_loop(e, acc, a, b);
+}
+#else
+static void row_fma(Extents e, float *acc, const float *a, const float *b) {
+  fma_loop(e, acc, a, b);
+}
+#endif
 
 static void dot_f32(Prog *p, const Inst *in, Extents e, Val *r) {
   const Val *a = interp_arg(p, in, 0), *b = interp_arg(p, in, 1);

@@ -26,9 +26,11 @@ static Walk walk_of(Type t) {
 /* The places of a walk's elements, in order. */
 static void walk_places(const Walk *w, int64_t *place) {
   int64_t index[MAX_RANK] = {0}, at = w->start;
-  for (size_t i = 0;; i++) {
-    place[i] = at;
-    uint32_t axis = w->rank;
+  uint32_t last = w->rank ? w->rank - 1 : 0;
+  int64_t n = w->rank ? w->shape[last] : 1, step = w->rank ? w->stride[last] : 0;
+  for (;; place += n) {
+    for (int64_t i = 0; i < n; i++) place[i] = at + i * step;
+    uint32_t axis = last;
     while (axis-- > 0) {
       at += w->stride[axis];
       if (++index[axis] < w->shape[axis]) break;
