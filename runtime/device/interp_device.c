@@ -150,16 +150,28 @@ static bool is_outdated(const Running *r, const Allocation *a) {
   return outdated;
 }
 
-static void map_allocation(Running *r, Pool *names, const Allocation *a) {
-  bool reached = false;
+/* The allocation of each slot that the device knows and nobody has lent. */
+static const Allocation **slot_allocations(Running *r) {
+  int n = r->start->chosen->variant->nslots;
+  const Allocation **found = ARENA_ARRAY(r->arena, const Allocation *, (size_t)n);
   char *data;
   size_t size;
+  for (int i = 0; i < n; i++) {
+    const void *p = (const void *)(uintptr_t)r->start->slots[i];
+    bool known = pointer_param(r, i) && !lent_bytes(r, i, &data, &size);
+    found[i] = known ? device_find(r->start->kernel->device, p) : NULL;
+  }
+  return found;
+}
+
+/* `of_slots`: the first allocation that has the address of a slot is the slot's. */
+static void map_allocation(Running *r, Pool *names, const Allocation *a,
+                           const Allocation *const *of_slots) {
+  bool reached = false;
   for (int i = 0; i < r->start->chosen->variant->nslots; i++) {
-    const char *p = (const char *)(uintptr_t)r->start->slots[i];
-    const ImageParam *param = pointer_param(r, i);
-    if (!param || lent_bytes(r, i, &data, &size)) continue;
-    if (device_find(r->start->kernel->device, p) != a) continue; /* one that was there before */
-    memory_add(r->memory, pool_name(names, param->name), (uint32_t)i, a->data, a->size, a->written);
+    if (of_slots[i] != a) continue;
+    Name name = pool_name(names, pointer_param(r, i)->name);
+    memory_add(r->memory, name, (uint32_t)i, a->data, a->size, a->written);
     reached = true;
   }
   if (!reached)
@@ -189,8 +201,9 @@ static bool map_locked(void *running) {
   nereid_device *d = r->start->kernel->device;
   Pool *names = pool_new(r->arena);
   for (int i = 0; i < r->start->chosen->variant->nslots; i++) map_slot(r, names, i);
+  const Allocation **of_slots = slot_allocations(r);
   for (Allocation *a = d->allocations; a; a = a->next)
-    if (!is_outdated(r, a)) map_allocation(r, names, a);
+    if (!is_outdated(r, a)) map_allocation(r, names, a, of_slots);
   return true;
 }
 
