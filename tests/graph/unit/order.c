@@ -91,7 +91,7 @@ static void random_body(char *out, size_t size) {
   char last[16] = "V";
   size_t at = 0;
   for (uint32_t k = 0; k < steps; k++) {
-    char p[2][8];
+    char p[2][12];
     for (int i = 0; i < 2; i++) {
       uint32_t of = draw(k + 4);
       if (of < 4) snprintf(p[i], sizeof *p, "%c", 'A' + (int)of);
