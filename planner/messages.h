@@ -42,6 +42,9 @@
 #define E_GRAPH_TILE \
   "%s uses scores of an attention, which its kernel alone has: they may go through elementwise " \
   "operators to an argument `scores`, `mask` or `chain`"
+#define E_GRAPH_TILE_INDEX \
+  "%s reads %s, scores of an attention, at another row, key or head than it computes, and a " \
+  "kernel has no others: compute them by a product (torch.matmul), which has a buffer"
 #define E_GRAPH_DROPOUT \
   "attention with dropout has a kernel for f32, f16 and bf16, and for at most 256 columns"
 #define E_GRAPH_SEED "dropout of %g needs the seed that the forward pass had"

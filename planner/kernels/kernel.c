@@ -620,16 +620,31 @@ static Value unreduced(Kernel *k, Node *n, const Dim *index) {
   return (Value){kernel_cast(k, v, held), held};
 }
 
+/* A kernel has the scores of an attention at the index of its tile alone. */
+static Value refuse_moved_tile(Kernel *k, const Node *n) {
+  const Node *user = k->view ? k->view : n;
+  if (!k->moved_tile)
+    diag_error(k->graph->diags, user->location, E_GRAPH_TILE_INDEX, user->name, n->name);
+  k->moved_tile = true;
+  return (Value){"0.0", DT_F32};
+}
+
+static Value value_of_view(Kernel *k, Node *n, const Dim *index) {
+  Dim from[GRAPH_RANK_MAX];
+  const Node *outer = k->view;
+  view_index(k->graph, n, index, from);
+  k->view = n;
+  Value v = kernel_value(k, view_operand(n), from);
+  k->view = outer;
+  return v;
+}
+
 Value kernel_value(Kernel *k, Node *n, const Dim *index) {
   const Memo *m = find_memo(k, n, index);
   if (m) return m->value;
   if (n->type.kind != VALUE_TENSOR) return kernel_number(k, n);
   if (kernel_loads(k, n)) return load_node_element(k, n, index);
-  if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
-    Dim from[GRAPH_RANK_MAX];
-    view_index(k->graph, n, index, from);
-    return kernel_value(k, view_operand(n), from);
-  }
+  if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) return value_of_view(k, n, index);
   switch (prim_kind(n->op)) {
     case PRIM_POINTWISE: return pointwise(k, n, index);
     case PRIM_GATHER: return gather_element(k, n, index);
@@ -641,6 +656,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *index) {
       break;
     case PRIM_WINDOW: return kernel_window(k, n, index);
     case PRIM_INSERT: return kernel_value(k, n->args[1].node, index);
+    case PRIM_TILE: return refuse_moved_tile(k, n);
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, index);
       break;

@@ -99,6 +99,8 @@ typedef struct {
   const char *column;    /* of a tile's second axis in GROUP_ATTENTION; NULL: "e" */
   bool limited;          /* some are wanted in a part of the elements alone */
   bool huge;             /* an index overflows: reported */
+  bool moved_tile;       /* scores of an attention are read elsewhere: reported */
+  const Node *view;      /* through which a value is read; NULL: none */
   Text body;
   int indent; /* of statements */
 } Kernel;
