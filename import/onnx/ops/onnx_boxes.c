@@ -4,6 +4,7 @@
 #include "graph/builders/boxes_builder.h"
 #include "import/messages.h"
 #include "import/onnx/onnx_op.h"
+#include "import/onnx/ops/onnx_window.h"
 
 /* ---- NonMaxSuppression ---- */
 
@@ -115,21 +116,20 @@ void onnx_op_roi_align(OnnxCall *c) {
 
 /* ---- DeformConv ---- */
 
-static void read_pair(OnnxCall *c, const char *name, int64_t otherwise, int64_t out[2]) {
-  uint32_t n;
-  const int64_t *list = onnx_ints(c, name, &n);
-  if (list && n != 2 && n != 4) onnx_lack(c, "other than two axes");
-  for (int i = 0; i < 2; i++) out[i] = list ? list[i] : otherwise;
-}
-
 void onnx_op_deform_conv(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *offset = onnx_in(c, 2);
   DeformConv d = {.groups = onnx_int(c, "group", 1),
                   .offset_groups = onnx_int(c, "offset_group", 1)};
-  if (rank_of(x) != 4) onnx_lack(c, "other than two axes");
-  read_pair(c, "strides", 1, d.stride);
-  read_pair(c, "pads", 0, d.pad);
-  read_pair(c, "dilations", 1, d.dilation);
+  if (rank_of(x) != 4 || rank_of(weight) != 4) onnx_lack(c, "other than two axes");
+  OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
+  bool even = onnx_window_is_even(&w);
+  /* Samples outside of x are 0, as those in its padding are. */
+  if (!even) x = onnx_window_pad(c, &w, x, build_int(&c->b, 0), false);
+  for (int i = 0; i < 2; i++) {
+    d.stride[i] = w.stride[i];
+    d.dilation[i] = w.dilation[i];
+    d.pad[i] = even ? w.before[i] : 0;
+  }
   onnx_set(
       c, 0,
       build_deform_conv(&c->b, x, weight, offset, onnx_optional(c, 4), onnx_optional(c, 3), &d));

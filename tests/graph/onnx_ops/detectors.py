@@ -51,6 +51,34 @@ def largest(images, rois, batch):
     return out
 
 
+def bilinear(image, y, x):
+    """Between four elements; 0 outside."""
+    top, left, total = int(np.floor(y)), int(np.floor(x)), 0.0
+    for i, j in np.ndindex(2, 2):
+        part = (1 - abs(y - top - i)) * (1 - abs(x - left - j))
+        inside = 0 <= top + i < image.shape[0] and 0 <= left + j < image.shape[1]
+        total += part * image[top + i, left + j] if inside else 0
+    return total
+
+
+def deformed(pads, x, weight, offset):
+    """A convolution of 2 by 2 windows with steps (1, 2), each of whose elements is moved."""
+    out = np.empty((len(x), len(weight), *offset.shape[2:]), F)
+    for n, o, i, j in np.ndindex(*out.shape):
+        out[n, o, i, j] = sum(
+            weight[o, c, p, q] * bilinear(x[n, c], i - pads[0] + p + offset[n, 4 * p + 2 * q, i, j],
+                                          2 * j - pads[1] + q + offset[n, 4 * p + 2 * q + 1, i, j])
+            for c, p, q in np.ndindex(*weight.shape[1:]))
+    return out
+
+
+def deform_case(begin, rows, columns, **more):
+    inputs = [rng.standard_normal((2, 3, 5, 6)).astype(F),
+              rng.standard_normal((4, 3, 2, 2)).astype(F),
+              rng.uniform(-1.5, 1.5, (2, 8, rows, columns)).astype(F)]
+    return ("DeformConv", 19, inputs, dict(strides=[1, 2], **more), deformed(begin, *inputs))
+
+
 BOXES = np.concatenate([rng.uniform(0, 1, (2, 60, 2)), rng.uniform(0.1, 0.5, (2, 60, 2))], 2)
 ROIS = rng.uniform(0, 9, (5, 4)) + [0, 0, 4, 4]
 
@@ -62,4 +90,7 @@ CASES = [
                       rng.integers(0, 2, 5)],
      dict(mode="max", output_height=3, output_width=4, sampling_ratio=2, spatial_scale=0.7),
      largest),
+    deform_case((0, 0), 4, 3, kernel_shape=[2, 2]),
+    deform_case((1, 1), 6, 4, kernel_shape=[2, 2], pads=[1, 1, 1, 1]),
+    deform_case((0, 2), 5, 4, pads=[0, 2, 1, 0]),
 ]
