@@ -99,19 +99,32 @@ void onnx_op_dequantize(OnnxCall *c) {
   onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
 }
 
-/* The range of x with zero in it becomes 0 to 255; results 1 and 2 are scale and zero point. */
-void onnx_op_dynamic_quantize(OnnxCall *c) {
+typedef struct {
+  Node *elements, *scale, *point;
+} Quantized;
+
+/* The range of x with zero in it becomes 0 to 255.  If all of x is 0, the scale is 1. */
+static Quantized quantize_range(OnnxCall *c, Node *x) {
   Build *b = &c->b;
-  Node *x = onnx_in(c, 0), *zero = onnx_scalar(c, 0, DT_F32);
+  Node *zero = onnx_scalar(c, 0, DT_F32);
   Node *low = build_reduce(b, OP_aten_amin_default, x, all_axes(x), false);
   Node *high = build_reduce(b, OP_aten_amax_default, x, all_axes(x), false);
   low = build_op2(b, OP_aten_minimum_default, low, zero);
   high = build_op2(b, OP_aten_maximum_default, high, zero);
-  Node *scale = build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(INT8_SPAN));
+  Node *span = build_sub(b, high, low);
+  Node *scale = build_with(b, OP_aten_div_Tensor, span, arg_float(INT8_SPAN));
+  Node *flat = build_with(b, OP_aten_eq_Scalar, span, arg_float(0));
+  scale = build_where(b, flat, arg_float(1), arg_node(scale));
   Node *point = quantize_elements(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8, 0);
-  onnx_set(c, 0, quantize_elements(c, x, scale, point, DT_U8, 0));
-  onnx_set(c, 1, scale);
-  onnx_set(c, 2, point);
+  return (Quantized){quantize_elements(c, x, scale, point, DT_U8, 0), scale, point};
+}
+
+/* Results 1 and 2 are scale and zero point. */
+void onnx_op_dynamic_quantize(OnnxCall *c) {
+  Quantized q = quantize_range(c, onnx_in(c, 0));
+  onnx_set(c, 0, q.elements);
+  onnx_set(c, 1, q.scale);
+  onnx_set(c, 2, q.point);
 }
 
 /* ---- products of matrices ---- */
@@ -130,6 +143,18 @@ static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y
 }
 
 void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
+
+Node *onnx_quantized_operand(OnnxCall *c, Node *matrix, Node *zero) {
+  return as_integers(c, matrix, zero);
+}
+
+Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale) {
+  Build *b = &c->b;
+  Quantized q = quantize_range(c, x);
+  Node *left = as_integers(c, q.elements, q.point);
+  Node *sums = build_op2(b, OP_aten_matmul_default, left, operand);
+  return build_mul(b, build_to(b, sums, DT_F32), build_mul(b, q.scale, scale));
+}
 
 /* Rescales in f32: the scale of the result is a fraction of those of the factors. */
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {

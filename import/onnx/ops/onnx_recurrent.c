@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
   OnnxCall *c;
   Node *recurrent;         /* [hidden, gates * hidden] */
+  Node *scale;             /* of `recurrent`, which is of integers; NULL: it is of floats */
   Node *input_bias, *bias; /* of the gates, NULL: none */
   Node *peephole[3];       /* of an LSTM's gates i, o, f; NULL: none */
   Activation activation[ACTIVATIONS_MAX];
@@ -37,6 +38,8 @@ typedef struct {
   const char *activations[ACTIVATIONS_MAX];
   uint32_t nactivations, gates;
   StepRule *step;
+  uint32_t scales; /* the input that scales those of W and R, after which come their zero points:
+                      these are of integers, and of turned axes; 0: they are of floats */
 } Network;
 
 /* ---- parts of a step ---- */
@@ -95,7 +98,8 @@ static Node *select_gate(const Cell *k, Node *x, uint32_t i) {
 }
 
 static Node *gate_product(const Cell *k, Node *h, Node *weight, Node *bias) {
-  Node *y = build_op2(&k->c->b, OP_aten_mm_default, h, weight);
+  Node *y = k->scale ? onnx_quantized_product(k->c, h, weight, k->scale)
+                     : build_op2(&k->c->b, OP_aten_mm_default, h, weight);
   return bias ? build_add(&k->c->b, y, bias) : y;
 }
 
@@ -179,13 +183,23 @@ static void read_activations(OnnxCall *c, Cell *k, const Network *net, uint32_t 
   }
 }
 
+/* The weights of input `at`, 1 for W and 2 for R, as right factors; *scale: NULL, or theirs. */
+static Node *direction_weight(OnnxCall *c, const Network *net, uint32_t at, uint32_t direction,
+                              Node **scale) {
+  Node *w = direction_part(c, at, direction);
+  uint32_t first = net->scales + 2 * (at - 1);
+  *scale = net->scales ? direction_part(c, first, direction) : NULL;
+  return *scale ? onnx_quantized_operand(c, w, direction_part(c, first + 1, direction))
+                : build_transpose(&c->b, w, 0, 1);
+}
+
 static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
   Build *b = &c->b;
   Cell k = {.c = c, .late_reset = onnx_flag(c, "linear_before_reset", false)};
   k.clip = onnx_float(c, "clip", INFINITY);
   k.coupled = onnx_flag(c, "input_forget", false);
   read_activations(c, &k, net, direction);
-  k.recurrent = build_transpose(b, direction_part(c, 2, direction), 0, 1);
+  k.recurrent = direction_weight(c, net, 2, direction, &k.scale);
   k.hidden = k.recurrent->type.shape[0];
   Node *bias = direction_part(c, 3, direction);
   if (bias) {
@@ -217,8 +231,9 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
                            Node **outputs, int64_t steps) {
   Build *b = &c->b;
   Cell k = cell_of(c, net, direction);
-  Node *weight = build_transpose(b, direction_part(c, 1, direction), 0, 1);
-  Node *inputs = build_op2(b, OP_aten_matmul_default, x, weight);
+  Node *scale, *weight = direction_weight(c, net, 1, direction, &scale);
+  Node *inputs = scale ? onnx_quantized_product(c, x, weight, scale)
+                       : build_op2(b, OP_aten_matmul_default, x, weight);
   if (k.input_bias) inputs = build_add(b, inputs, k.input_bias);
   State s = {initial(c, 5, direction, x, k.hidden), NULL};
   if (net->gates == 4) s.c = initial(c, 6, direction, x, k.hidden);
@@ -296,10 +311,14 @@ static void recurrent(OnnxCall *c, const Network *net) {
     onnx_set(c, 2, with_layout(c, stack(b, cells, directions, 0), batch_first, swapped));
 }
 
-void onnx_op_rnn(OnnxCall *c) { recurrent(c, &(Network){{"Tanh"}, 1, 1, rnn_step}); }
+void onnx_op_rnn(OnnxCall *c) { recurrent(c, &(Network){{"Tanh"}, 1, 1, rnn_step, 0}); }
 
-void onnx_op_gru(OnnxCall *c) { recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_cell}); }
+void onnx_op_gru(OnnxCall *c) { recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_cell, 0}); }
 
 void onnx_op_lstm(OnnxCall *c) {
-  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell});
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 0});
+}
+
+void onnx_op_dynamic_quantize_lstm(OnnxCall *c) {
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 8});
 }

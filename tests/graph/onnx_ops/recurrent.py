@@ -73,6 +73,32 @@ def gru(x, w, r):
     return np.stack(states)[:, None].astype(F)
 
 
+def ranged(x):
+    """x in 0 to 255 without its zero point, and the scale."""
+    low, high = min(x.min(), F(0)), max(x.max(), F(0))
+    scale = F((high - low) / F(255)) or F(1)
+    point = np.rint(-low / scale)
+    return np.clip(np.rint(x / scale) + point, 0, 255) - point, scale
+
+
+def quantized_lstm(x, w, r, b, w_scale, w_zero, r_scale, r_zero):
+    """Inputs and states are quantized before each product, the inputs of all steps at once."""
+    def product(x, weight, scale, zero):
+        values, factor = ranged(x.astype(F))
+        return values @ (weight.astype("i4") - zero.astype("i4")) * (factor * scale)
+
+    states, cells = [], np.zeros((BATCH, HIDDEN))
+    inputs = product(x.reshape(-1, INPUT), w[0], w_scale[0], w_zero[0])
+    inputs = inputs.reshape(STEPS, BATCH, -1) + b[0].reshape(2, -1).sum(0)
+    for step in inputs:
+        h = states[-1] if states else np.zeros((BATCH, HIDDEN))
+        gates = step + product(h, r[0], r_scale[0], r_zero[0])
+        i, o, forget, update = np.split(gates, 4, -1)
+        cells = sigmoid(forget) * cells + sigmoid(i) * np.tanh(update)
+        states.append(sigmoid(o) * np.tanh(cells))
+    return tuple(v.astype(F) for v in (np.stack(states)[:, None], states[-1][None], cells[None]))
+
+
 def weights(directions, gates):
     return normal(directions, gates * HIDDEN, INPUT), normal(directions, gates * HIDDEN, HIDDEN)
 
@@ -80,6 +106,12 @@ def weights(directions, gates):
 X, W, R = normal(STEPS, BATCH, INPUT), *weights(1, 4)
 BOTH = [normal(BATCH, STEPS, INPUT), *weights(2, 4), None, None, normal(BATCH, 2, HIDDEN),
         normal(BATCH, 2, HIDDEN)]
+QUANTIZED = [X, rng.integers(0, 256, (1, INPUT, 4 * HIDDEN)).astype("u1"),
+             rng.integers(-128, 128, (1, HIDDEN, 4 * HIDDEN)).astype("i1"),
+             normal(1, 8 * HIDDEN), None, None, None, None,
+             np.array([0.008], F), np.array([120], "u1"),
+             rng.uniform(0.003, 0.01, (1, 4 * HIDDEN)).astype(F),
+             rng.integers(-9, 9, (1, 4 * HIDDEN)).astype("i1")]
 
 CASES = [
     ("LSTM", 14, [X, W, R], dict(hidden_size=HIDDEN, clip=0.25), one_way(lstm(clip=0.25))),
@@ -92,4 +124,5 @@ CASES = [
                lstm(g=lambda x: 0.8 * x + 0.1))),
     ("GRU", 7, [X, *weights(1, 3)],
      dict(hidden_size=HIDDEN, activations=["HardSigmoid", "Softsign"]), gru),
+    ("com.microsoft DynamicQuantizeLSTM", 17, QUANTIZED, dict(hidden_size=HIDDEN), quantized_lstm),
 ]
