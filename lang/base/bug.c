@@ -29,6 +29,20 @@ _Noreturn void bug_again(void) {
   abort();
 }
 
+bool bug_guard(void (*body)(void *), void *arg) {
+  JumpPlace place;
+  bug_catch(&place);
+  bool good = !setjmp(place.jump);
+  if (good) body(arg);
+  bug_release(&place);
+  return good;
+}
+
+_Noreturn void bug_raise(const BugReport *report) {
+  thread.report = *report;
+  bug_again();
+}
+
 const BugReport *bug_report(void) { return &thread.report; }
 
 void bug_(const char *file, int line, const char *fmt, ...) {

@@ -31,6 +31,10 @@ void bug_release(JumpPlace *p);
 /* After a jump by an internal error, and bug_release: on to the next place. */
 _Noreturn void bug_again(void);
 
+/* Runs body(arg), in a thread or a function that has no arena to guard.  False: an internal error
+ * has ended it, and bug_report() says which. */
+bool bug_guard(void (*body)(void *), void *arg);
+
 /* The stage that begins, for the report: its name must live on.  Stages end with their place.
  * NEREID_FAIL_STAGE=NAME ends the stage of that name by an internal error. */
 void bug_stage(const char *name);
@@ -43,6 +47,8 @@ typedef struct {
   char text[512];
 } BugReport;
 const BugReport *bug_report(void);
+/* The internal error that ended another thread's work happens here, too. */
+_Noreturn void bug_raise(const BugReport *report);
 
 /* An internal error here. */
 #define BUG(...) bug_(__FILE__, __LINE__, __VA_ARGS__)

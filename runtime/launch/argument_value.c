@@ -285,11 +285,22 @@ static int read_value_text(nereid_value *v, const char *text, const Reading *how
 
 /* ---- the API ---- */
 
+typedef struct {
+  nereid_value *value;
+  const char *text;
+  Reading how;
+} Parsing;
+
+static int parse_body(void *arg) {
+  Parsing *p = arg;
+  return read_value_text(p->value, p->text, &p->how);
+}
+
 static int parse_value(nereid_value **out, const char *text, Reading how) {
   *out = NULL;
   nereid_value *v = calloc(1, sizeof *v);
   if (!v) return error_out_of_memory();
-  int code = read_value_text(v, text, &how);
+  int code = error_guard_bare(parse_body, &(Parsing){v, text, how});
   if (code) nereid_value_free(v);
   else *out = v;
   return code;

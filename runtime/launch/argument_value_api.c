@@ -102,30 +102,61 @@ int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
   return code;
 }
 
+typedef struct {
+  const nereid_value *value;
+  int64_t i;
+  double number;
+  char *out;
+  size_t size;
+} Element;
+
+static int element_body(void *arg) {
+  Element *e = arg;
+  e->number = array_get(&e->value->array, e->i);
+  return 0;
+}
+
 double nereid_value_element(const nereid_value *v, int64_t i) {
   REQUIRE_OR(v, 0);
-  return array_get(&v->array, i);
+  Element e = {.value = v, .i = i};
+  return error_guard_bare(element_body, &e) ? 0 : e.number;
+}
+
+static int element_text_body(void *arg) {
+  Element *e = arg;
+  const Array *a = &e->value->array;
+  if (dtype_is_float(a->dtype)) {
+    double x = array_get(a, e->i);
+    if (x != x) snprintf(e->out, e->size, "nan"); /* without its sign */
+    else snprintf(e->out, e->size, "%.*g", a->dtype == DT_F64 ? 15 : 7, x);
+    return 0;
+  }
+  Scalar s = scalar_load(a->dtype, (const char *)a->data + (size_t)e->i * dtype_bytes(a->dtype));
+  if (a->dtype == DT_U64) snprintf(e->out, e->size, "%" PRIu64, (uint64_t)s.i);
+  else snprintf(e->out, e->size, "%" PRId64, s.i);
+  return 0;
 }
 
 int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int64_t i) {
   REQUIRE(out);
   REQUIRE(v);
-  DType t = v->array.dtype;
-  if (dtype_is_float(t)) {
-    double x = array_get(&v->array, i);
-    if (x != x) snprintf(out, size, "nan"); /* without its sign */
-    else snprintf(out, size, "%.*g", t == DT_F64 ? 15 : 7, x);
-    return 0;
-  }
-  Scalar s = scalar_load(t, (const char *)v->array.data + (size_t)i * dtype_bytes(t));
-  if (t == DT_U64) snprintf(out, size, "%" PRIu64, (uint64_t)s.i);
-  else snprintf(out, size, "%" PRId64, s.i);
-  return 0;
+  return error_guard_bare(element_text_body,
+                          &(Element){.value = v, .i = i, .out = out, .size = size});
+}
+
+typedef struct {
+  const nereid_value *value;
+  const char *path;
+} Saving;
+
+static int save_body(void *arg) {
+  const Saving *s = arg;
+  return npy_write(&s->value->array, s->path);
 }
 
 int nereid_value_save(const nereid_value *v, const char *path) {
   REQUIRE(v);
   REQUIRE(path);
   if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
-  return npy_write(&v->array, path);
+  return error_guard_bare(save_body, &(Saving){v, path});
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lang/base/bug.h"
 #include "runtime/measure/wire.h"
 #include "runtime/messages.h"
 #include "runtime/support/tool.h"
@@ -47,8 +48,11 @@ struct Measurer {
 
 /* ---- starting and ending ---- */
 
+static void serve_body(void *fd) { worker_serve(*(int *)fd); }
+
+/* An internal error ends the worker, as one in a process of its own does. */
 static void *serve(void *fd) {
-  worker_serve(*(int *)fd);
+  bug_guard(serve_body, fd);
   close(*(int *)fd);
   free(fd);
   return NULL;

@@ -1,13 +1,13 @@
 #include "runtime/support/array.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/interp/interp.h"
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
+#include "runtime/support/parallel.h"
 
 int array_measure(Array *a) {
   int64_t count = 1;
@@ -85,34 +85,21 @@ DType array_complex_part(nereid_dl_dtype dl) {
 typedef struct {
   void (*fill)(void *context, int64_t begin, int64_t end);
   void *context;
-  int64_t begin, end;
-  pthread_t thread;
-} Piece;
+  int64_t n, each;
+} Pieces;
 
-static void *run_piece(void *arg) {
-  Piece *p = arg;
-  if (p->begin < p->end) p->fill(p->context, p->begin, p->end);
-  return NULL;
+static void fill_piece(void *context, size_t i) {
+  const Pieces *p = context;
+  int64_t begin = p->each * (int64_t)i, end = begin + p->each;
+  if (begin < p->n) p->fill(p->context, begin, end < p->n ? end : p->n);
 }
 
 void array_for(int64_t n, void (*fill)(void *context, int64_t begin, int64_t end), void *context) {
-  enum { THREADS_MAX = 64, WORTH_A_THREAD = 1 << 16 };
-  Piece pieces[THREADS_MAX];
+  enum { WORTH_A_THREAD = 1 << 16 };
   int64_t want = n / WORTH_A_THREAD + 1;
-  int cores = host_cores(), threads = cores < THREADS_MAX ? cores : THREADS_MAX;
-  if (want < threads) threads = (int)want;
-  int64_t each = (n / threads + 2) & ~(int64_t)1;
-  for (int i = 0; i < threads; i++) {
-    int64_t begin = each * i, end = begin + each;
-    pieces[i] = (Piece){fill, context, begin < n ? begin : n, end < n ? end : n, 0};
-  }
-  int started = 1;
-  while (started < threads &&
-         !pthread_create(&pieces[started].thread, NULL, run_piece, &pieces[started]))
-    started++;
-  run_piece(&pieces[0]);
-  for (int i = started; i < threads; i++) run_piece(&pieces[i]);
-  for (int i = 1; i < started; i++) pthread_join(pieces[i].thread, NULL);
+  int cores = host_cores(), pieces = want < cores ? (int)want : cores;
+  Pieces p = {fill, context, n, (n / pieces + 2) & ~(int64_t)1};
+  parallel_for((size_t)pieces, fill_piece, &p);
 }
 
 /* ---- conversion ---- */

@@ -167,6 +167,22 @@ int error_guard_stage(Arena *a, const char *stage, int (*body)(void *), void *ar
   return code;
 }
 
+typedef struct {
+  int (*body)(void *);
+  void *arg;
+  int code;
+} Bare;
+
+static void bare_body(void *arg) {
+  Bare *b = arg;
+  b->code = b->body(b->arg);
+}
+
+int error_guard_bare(int (*body)(void *), void *arg) {
+  Bare b = {body, arg, 0};
+  return bug_guard(bare_body, &b) ? b.code : error_internal();
+}
+
 /* ---- the last failure as data ---- */
 
 _Static_assert((int)NEREID_SEVERITY_ERROR == (int)DIAG_ERROR &&

@@ -10,6 +10,7 @@
 #define NEREID_RUNTIME_SUPPORT_ERROR_H
 
 #include "lang/base/arena.h"
+#include "lang/base/bug.h"
 #include "lang/base/diag.h"
 #include "runtime/nereid.h"
 
@@ -59,6 +60,8 @@ int error_target(const char *name);
  * error may occur: then NEREID_E_INTERNAL.  Objects made by `body` outside of the arena are lost in
  * that case, so it makes none. */
 int error_guard(Arena *a, int (*body)(void *), void *arg);
+/* error_guard for a body that uses no arena. */
+int error_guard_bare(int (*body)(void *), void *arg);
 /* Runs body as a stage that internal errors name: bug_stage(). */
 int error_guard_stage(Arena *a, const char *stage, int (*body)(void *), void *arg);
 
