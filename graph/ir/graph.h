@@ -140,13 +140,19 @@ struct Node {
   struct {     /* INPUT */
     InputKind kind;
     Name target;             /* the parameter's name in Python */
-    Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight" */
+    Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight";
+                              * of a user's input: its name in the file, NULL if that is `name` */
     const InputValue *fixed; /* NULL: the graph is for all values */
     bool is_complex;         /* the parts of complex numbers are its last axis */
     bool released;           /* its memory is free after its last use */
   } input;
   Node *prev, *next;
 };
+
+/* The name by which callers pass a user's input. */
+static inline Name graph_passed_name(const Node *n) {
+  return n->input.kind == INPUT_USER && n->input.tensor ? n->input.tensor : n->name;
+}
 
 /* The use of an output. */
 typedef enum {

@@ -47,7 +47,7 @@ const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   const OnnxKnown *k = known_elements(c, v, true);
   if (k) return k;
   const Node *input = onnx_value_source(v);
-  if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, input->name);
+  if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, graph_passed_name(input));
   onnx_fail(c, E_ONNX_UNKNOWN, v->name);
 }
 

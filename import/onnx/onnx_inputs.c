@@ -127,6 +127,7 @@ static OnnxValue *new_input(Inputs *in, const Onnx__Type *type, const char *name
   graph_fresh_name(r->graph, n, identifier);
   n->location = r->location;
   n->input.target = n->name;
+  if (strcmp(name, n->name) != 0) n->input.tensor = v->name;
   n->type = v->type;
   return r->last_input = n, v;
 }

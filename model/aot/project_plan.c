@@ -142,7 +142,7 @@ static void put_buffer(Project *p, Text *out, uint32_t i) {
   const PlanBuffer *b = &p->plan->buffers[i];
   const ProjectBuffer *own = &p->buffers[i];
   text_printf(out, "    [%s] = {.kind = %s, .name = ", own->name, kind_name(p, i));
-  text_quote(out, b->kind == BUFFER_WEIGHT ? b->tensor : b->name);
+  text_quote(out, b->kind == BUFFER_WEIGHT ? b->tensor : plan_passed_name(b));
   switch (b->kind) {
     case BUFFER_INPUT:
       text_printf(out, ", .number = %u%s", b->number, own->written ? ", .written = true" : "");

@@ -105,7 +105,7 @@ static nereid_graph_value buffer_value(Arena *a, const PlanBuffer *b) {
   if (number) t = (ValueType){.kind = VALUE_INT, .value = number};
   value_type_print(&text, &t);
   return (nereid_graph_value){
-      b->name,        text.data, plan_dtype_name(b), plan_dl_dtype(b), (int)plan_rank(b),
+      plan_passed_name(b), text.data, plan_dtype_name(b), plan_dl_dtype(b), (int)plan_rank(b),
       number != NULL, 0};
 }
 

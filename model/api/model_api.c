@@ -135,7 +135,7 @@ static ValueType type_of_value(Model *m, const nereid_tensor *t) {
 static const nereid_tensor *given_for(const nereid_graph_source *s, const Node *n, int number) {
   for (int i = 0; i < s->ninputs; i++) {
     const char *name = s->input_names ? s->input_names[i] : NULL;
-    if (name ? !strcmp(name, n->name) : i == number) return &s->inputs[i];
+    if (name ? !strcmp(name, graph_passed_name(n)) : i == number) return &s->inputs[i];
   }
   return NULL;
 }
@@ -456,13 +456,13 @@ static OpenInputs inputs_of(Model *m) {
   for (const Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
     bool tensor = n->type.kind == VALUE_TENSOR, number = n->type.kind == VALUE_INT;
-    OpenInput x = {n->name, number ? n->type.value : NULL, tensor ? n->type.rank : 0,
+    OpenInput x = {graph_passed_name(n), number ? n->type.value : NULL, tensor ? n->type.rank : 0,
                    n->type.shape};
     vec_push(m->arena, &all, x);
   }
   for (uint32_t i = 0; !m->graph && i < m->plan->nbuffers; i++) {
     const PlanBuffer *b = &m->plan->buffers[i];
-    OpenInput x = {b->name, b->value, plan_rank(b), b->shape};
+    OpenInput x = {plan_passed_name(b), b->value, plan_rank(b), b->shape};
     if (b->kind == BUFFER_INPUT) vec_push(m->arena, &all, x);
   }
   return all;

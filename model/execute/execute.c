@@ -755,7 +755,7 @@ static int choose_body(void *arg) {
   if (code || !b->value) return code ? code : sizes_shape(sizes, b, c->shape);
   return sizes_eval(sizes, b->value, c->shape)
              ? 0
-             : error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, b->name, 0, "a number");
+             : error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, plan_passed_name(b), 0, "a number");
 }
 
 int execution_input_shape(Execution *e, const nereid_tensor *given, int n, uint32_t i,

@@ -578,7 +578,7 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
   int64_t n = 1;
   for (int32_t k = 0; k < t->ndim; k++) n *= t->shape[k];
   e->sizes->refused = n != v->n;
-  if (n != v->n) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+  if (n != v->n) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, plan_passed_name(b));
   char *elements = malloc((size_t)n * size + 1);
   if (!elements) return error_out_of_memory();
   int code = 0;
@@ -588,7 +588,8 @@ static int check_fixed_value(const Execution *e, uint32_t i, const PlanBuffer *b
   else if (n) pack_elements(elements, t, size);
   for (uint32_t k = 0; k < v->n && !code; k++) {
     e->sizes->refused = !is_fixed_element(v, b->dtype, elements + k * size, k);
-    if (e->sizes->refused) code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+    if (e->sizes->refused)
+      code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, plan_passed_name(b));
   }
   free(elements);
   return code;
@@ -618,7 +619,7 @@ static bool is_read_again(const Execution *e, const BufferState *b, const nereid
 int execute_check_input(const Execution *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = state_of_input(e, i);
   if (!needs_buffer(b)) return 0;
-  const char *name = b->plan->name;
+  const char *name = plan_passed_name(b->plan);
   bool compact = is_compact(t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
   if (!is_on_device(e, t) && !execute_is_on_host(t))

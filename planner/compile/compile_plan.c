@@ -54,7 +54,7 @@ static uint32_t node_buffer(PlanCompiler *c, Node *n) {
   b.kind = n->kind != NODE_INPUT         ? BUFFER_TEMPORARY
            : n->input.kind == INPUT_USER ? BUFFER_INPUT
                                          : BUFFER_WEIGHT;
-  if (b.kind == BUFFER_WEIGHT) b.tensor = n->input.tensor;
+  if (n->kind == NODE_INPUT) b.tensor = n->input.tensor;
   if (b.kind == BUFFER_INPUT) b.fixed = n->input.fixed;
   b.is_complex = b.kind == BUFFER_INPUT && n->input.is_complex;
   vec_push(c->g->arena, &c->buffers, b);
@@ -65,6 +65,7 @@ static uint32_t node_buffer(PlanCompiler *c, Node *n) {
 /* A number of the caller's. */
 static void add_input_number(PlanCompiler *c, const Node *n, uint32_t number) {
   PlanBuffer b = {.kind = BUFFER_INPUT, .name = n->name, .dtype = DT_I64, .number = number};
+  b.tensor = n->input.tensor;
   b.value = n->type.value;
   vec_push(c->g->arena, &c->buffers, b);
 }

@@ -141,6 +141,10 @@ static void print_plan_buffer(Printer *p, uint32_t i) {
     text_puts(p->out, " ");
   }
   print_buffer_type(p->out, b);
+  if (b->kind == BUFFER_INPUT && b->tensor) {
+    text_puts(p->out, " named ");
+    text_quote(p->out, b->tensor);
+  }
   if (b->fixed) print_fixed(p->out, b->fixed);
   if (b->value || b->number_of) {
     text_puts(p->out, " gives ");

@@ -49,7 +49,7 @@ typedef struct {
   uint32_t rank;
   const Dim *shape;        /* row-major, without gaps */
   bool is_complex;         /* INPUT, OUTPUT: complex to the caller; the last axis has the parts */
-  Name tensor;             /* WEIGHT: its name in the file */
+  Name tensor;             /* WEIGHT, INPUT: its name in the file; NULL: that of an input */
   uint32_t number;         /* INPUT, OUTPUT: which of the caller's */
   const InputValue *fixed; /* INPUT: the plan is for this value alone; NULL: for all */
   Dim value;               /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
@@ -60,6 +60,10 @@ typedef struct {
   uint32_t nchecks;
 } PlanBuffer;
 
+/* The name by which a caller passes an input. */
+static inline Name plan_passed_name(const PlanBuffer *b) {
+  return b->kind == BUFFER_INPUT && b->tensor ? b->tensor : b->name;
+}
 /* The axes that the caller sees. */
 static inline uint32_t plan_rank(const PlanBuffer *b) { return b->rank - b->is_complex; }
 /* The number of sizes that an input decides, and each of them: a number decides one. */

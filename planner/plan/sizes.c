@@ -99,8 +99,8 @@ static const char *dim_size_text(const Sizes *s, char *out, size_t size, Dim x) 
   const PlanBuffer *b = bound ? s->inputs[at.input] : NULL;
   if (!b || at.axis >= plan_axes(b) || plan_axis_size(b, at.axis) != x)
     return dim_text(s, out, size, x);
-  if (b->value) snprintf(out, size, "%s (%s)", b->name, x->name);
-  else snprintf(out, size, "%s[%u] (%s)", b->name, at.axis, x->name);
+  if (b->value) snprintf(out, size, "%s (%s)", plan_passed_name(b), x->name);
+  else snprintf(out, size, "%s[%u] (%s)", plan_passed_name(b), at.axis, x->name);
   return out;
 }
 
@@ -109,15 +109,17 @@ enum { AXIS_TEXT_MAX = 192 };
 /* "input 0 (x): axis 1", or for a number "input 0 (n)". */
 static const char *axis_text(const Sizes *s, char out[AXIS_TEXT_MAX], SizeSource at) {
   const PlanBuffer *b = s->inputs[at.input];
-  if (b->value) snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s)", at.input, b->name);
-  else snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s): axis %u", at.input, b->name, at.axis);
+  Name name = plan_passed_name(b);
+  if (b->value) snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s)", at.input, name);
+  else snprintf(out, AXIS_TEXT_MAX, "input %u (%.128s): axis %u", at.input, name, at.axis);
   return out;
 }
 
 static const char *source_text(const Sizes *s, char out[AXIS_TEXT_MAX], SizeSource at) {
   const PlanBuffer *b = s->inputs[at.input];
   if (b->value) return axis_text(s, out, at);
-  snprintf(out, AXIS_TEXT_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, b->name);
+  Name name = plan_passed_name(b);
+  snprintf(out, AXIS_TEXT_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, name);
   return out;
 }
 
@@ -200,13 +202,14 @@ static const char *given_dtype(const nereid_tensor *t) {
 }
 
 static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
+  Name name = plan_passed_name(b);
   if (b->value)
-    return is_number_tensor(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, b->name);
+    return is_number_tensor(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, name);
   if (!plan_takes_dtype(b, t->dtype))
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name, given_dtype(t),
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, name, given_dtype(t),
                      plan_dtype_name(b));
   if (t->ndim < 0 || (uint32_t)t->ndim != plan_rank(b))
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_RANK, i, b->name, t->ndim, plan_rank(b));
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_RANK, i, name, t->ndim, plan_rank(b));
   return 0;
 }
 
@@ -237,11 +240,12 @@ static int wrong_size(const Sizes *s, SizeSource at, Dim x, int64_t got, int64_t
 }
 
 static int check_axis_size(const Sizes *s, SizeSource at, int64_t got) {
-  Dim x = plan_axis_size(s->inputs[at.input], at.axis);
+  const PlanBuffer *b = s->inputs[at.input];
+  Dim x = plan_axis_size(b, at.axis);
   int64_t want;
   char text[128];
   if (!sizes_eval(s, x, &want))
-    return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, s->inputs[at.input]->name, at.axis,
+    return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, plan_passed_name(b), at.axis,
                      dim_text(s, text, sizeof text, x));
   return got == want ? 0 : wrong_size(s, at, x, got, want);
 }
@@ -345,8 +349,8 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
   for (uint32_t i = 0; i < s->ninputs; i++)
     if (s->inputs[i] && !is_tensor_given(&inputs[i]))
-      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
-                       plan_dtype_name(s->inputs[i]));
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i,
+                       plan_passed_name(s->inputs[i]), "unknown", plan_dtype_name(s->inputs[i]));
   s->refused = false;
   int code = bind_given(s, inputs, s->ninputs);
   if (code) return code;

@@ -266,6 +266,22 @@ def check_onnx():
         check(np.allclose(got, want, atol=1e-5), f"{name} of ONNX's tests")
 
 
+def check_names():
+    """Inputs have the names of ONNX's file, which need not be Python's."""
+    names = ["input", "bytes", "type", "id", "mask", "images:0", "a/b", "a.b", "a_b", "2", "é"]
+    data = onnx_text.model([onnx_text.node("Sum", " ".join(names), "y")], outputs="y",
+                           inputs={name: onnx_text.f32("n", 4) for name in names})
+    given = {name: rows(2) * 2**i for i, name in enumerate(names)}
+    want = rows(2) * (2**len(names) - 1)
+    model = nereid.load(data, device="cpu")
+    check([v.name for v in model.inputs] == names, f"names of ONNX: {model.inputs}")
+    for made in (model, nereid.load(model.bytes("cpu"), device="cpu")):
+        check(np.array_equal(made.run(given)[0], want), "inputs by the names of the file")
+        check(np.array_equal(made(*given.values()), want), "the same by their positions")
+    raises("a name of the text", TypeError, lambda: model.run({**given, "input_1": 1}), "no input")
+    raises("a missing input", TypeError, lambda: model.run({"input": rows(2)}), "'bytes'")
+
+
 def check_items():
     node, f32 = onnx_text.node, onnx_text.f32
     nodes = [node("ConcatFromSequence", "x", "a", axis=0), node("OptionalHasElement", "o", "there"),
@@ -352,7 +368,7 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_items,
-             check_torch, check_lazy):
+             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_names,
+             check_items, check_torch, check_lazy):
     test()
 sys.exit(report())
