@@ -69,7 +69,7 @@ FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard lang/base/nereid_options.h runtime/nereid.h runtime/nereid_tune.h \
-  model/nereid_graph.h)
+  model/nereid_graph_options.h model/nereid_graph.h)
 
 .PHONY: all demo python package-made check check-fast torch check-torch check-torch-all check-gpu \
   bench stress stress-assertions fuzz fuzz-programs golden docs lint structure fmt install bundle \

@@ -30,6 +30,8 @@
 
 #include "nereid_tune.h"
 
+#include "nereid_graph_options.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -84,83 +86,10 @@ NEREID_API void nereid_graph_free(nereid_graph *g);
  * nonetheless, for its arguments. */
 NEREID_API int nereid_graph_has_operator(const char *name);
 
-/* A narrower range of a size that the model leaves open; both ends belong to it. */
+/* How a model is compiled: nereid_graph_options.h has all options.  NULL for a pointer to this, or
+ * zeros in it, are the defaults. */
 typedef struct {
-  const char *symbol; /* "s0": as in the types of inputs; "x[0]": axis 0 of input x; "n": an input
-                         that is a number */
-  int64_t lo, hi;
-  int64_t likely; /* what it is in most runs, for which kernels are made fast; 0: not known */
-} nereid_graph_range;
-
-/* `done` of `total` kernels are compiled.  Any thread may call it, and several at once. */
-typedef void (*nereid_compile_progress_fn)(void *context, int done, int total);
-
-typedef enum {
-  NEREID_TF32_PRODUCTS = 1, /* of matrices, and attention: PyTorch's set_float32_matmul_precision */
-  NEREID_TF32_CONVOLUTIONS = 2 /* torch.backends.cudnn.allow_tf32 */
-} nereid_graph_tf32;
-
-/* Which runs on a GPU start all of their launches at once, as a CUDA graph. */
-typedef enum {
-  NEREID_REPLAY_BY_MODE,
-  NEREID_REPLAY_NEVER,
-  NEREID_REPLAY_REPEATED /* the third one of its sizes, and those that follow */
-} nereid_graph_replay;
-
-/* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
-typedef struct {
-  const char *mode;       /* "default": fused; on a GPU, runs whose sizes come again start all of
-                             their launches at once, as a CUDA graph that is kept for each
-                             combination of sizes (the last 16).  "eager": a kernel for each
-                             operator.  "reduce-overhead": as the default, but from the first run
-                             on.  "max-autotune": the same, and on a GPU a few shapes of tiles are
-                             tuned for each kernel when the executable is made: by records
-                             (nereid_tune.h), and by measuring what they do not know */
-  const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
-                             the computation have.  NULL: as in the file */
-  const nereid_graph_range *ranges;
-  int nranges;
-  const char *device;     /* of nereid_graph_emit: what is compiled for, "cuda" (the default) or
-                             "cpu".  An executable is compiled for its own device */
-  const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:
-                             passes, comma-separated, to run before the graph is printed; "" is
-                             none of them */
-  const char *dump_after; /* a pass's name, or "all": on_pass gets the graph after it, as text, or
-                             NULL where the pass changed nothing, and the seconds it took */
-  void (*on_pass)(void *context, const char *pass, const char *graph, double seconds);
-  void *on_pass_context;
-  const char *const *rewrites; /* files of rewrite rules, beside the compiler's own */
-  int nrewrites;
-  const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
-                             there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
-  int defer_compile;      /* of nereid_executable_new: kernels are compiled by the first call that
-                             prepares or runs, after it has checked the inputs */
-  const char *libraries;  /* which products of matrices libraries compute: cuBLAS on a GPU, a BLAS
-                             or oneDNN on a CPU.  "records", which NULL is: those that records say
-                             to be faster so, or, on a GPU without them, a table of times;
-                             max-autotune measures both ways and keeps what it finds.
-                             "always": all that a library has.  "none".  Mode eager, devices
-                             `interp` and `nest` and built projects have none */
-  int tf32;               /* on a GPU, bits of nereid_graph_tf32: sums that may round their operands
-                             of f32 to TF32, which has 10 bits after the point */
-  int keep;               /* an executable of a graph as text is taken from the cache, or left there
-                             for later; one that is taken explains less of its kernels */
-  int no_checks;          /* indices are not checked: the caller has proven them in range */
-  nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
-  void *context;                       /* of on_progress */
-  nereid_compile_progress_fn on_compile; /* while kernels are compiled; NULL: nobody looks */
-  void *on_compile_context;
-  int deterministic;      /* the same results in each run: values that are added at indices are
-                             added in one order, which takes longer */
-  nereid_graph_replay replay; /* other than by the mode */
-  int assert_indices;     /* an index out of range ends the launch on a GPU, as CUDA's assert()
-                             does: the driver prints the operator, and all later calls fail */
-  int saves_memory;       /* runs take memory step by step (nereid_run_memory): kernels run in an
-                             order in which less is in use at once, and write results over
-                             temporaries, which then move as results do */
-  const int *released;    /* of these: positions of inputs whose memory is free after their last
-                             use, as far as the caller knows */
-  int nreleased;
+  NEREID_GRAPH_OPTIONS(NEREID_GRAPH_FIELD, NEREID_GRAPH_FIELD, NEREID_GRAPH_FIELD)
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan can be read back. */

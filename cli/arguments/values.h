@@ -28,7 +28,5 @@
 #define CHOICES_DEVICE "cuda cpu nest interp"
 #define TARGET_NAME(name, ...) name " "
 #define CHOICES_TARGET MACHINES(TARGET_NAME) "cpu"
-#define CHOICES_MODE "default eager reduce-overhead max-autotune"
-#define CHOICES_DTYPE "fp32 bf16 fp16"
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/arguments/graph_options.h"
 #include "cli/arguments/items.h"
-#include "cli/arguments/ranges.h"
 #include "cli/arguments/request.h"
 #include "cli/arguments/values.h"
 #include "cli/commands/commands.h"
@@ -20,14 +20,10 @@ enum {
   OPT_SIG,
   OPT_DISJOINT,
   OPT_WEIGHTS,
-  OPT_MODE,
-  OPT_DTYPE,
-  OPT_RANGE,
   OPT_ITEMS,
   OPT_NAME,
   OPT_EMBED,
-  OPT_PTX,
-  OPT_NO_CHECKS
+  OPT_PTX
 };
 
 static const Option options[] = {
@@ -35,15 +31,7 @@ static const Option options[] = {
     {OPT_TARGET, "--target", "T,...",
      "GPUs, as sm_90a,sm_80, or cpu; this machine's is the default"},
     {OPT_WEIGHTS, "--weights", "MODEL", "parameters of a graph as text"},
-    {OPT_MODE, "--mode", "M",
-     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
-     "max-autotune: tiles measured as well, on the GPU that is here",
-     .choices = CHOICES_MODE},
-    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation",
-     .choices = CHOICES_DTYPE},
-    {OPT_RANGE, "--range", "SIZE=LO..HI",
-     "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
-     .repeats = true},
+    BUILD_OPTIONS_OF_GRAPHS
     {OPT_ITEMS, "--items", "NAME=N",
      "of ONNX: the number of tensors of a sequence; none: an optional input is absent",
      .repeats = true},
@@ -52,7 +40,6 @@ static const Option options[] = {
      "of a kernel NAME_launch() ..."},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "PTX only, without machine code, even if ptxas is found"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that no operator refuses its data"},
     {OPT_SIG, "--sig", "NAME=TYPE,...",
      "of a kernel: types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)", .repeats = true},
     {OPT_DEFINE, "-D", "NAME=VALUE", "of a kernel: a constexpr", .repeats = true},
@@ -67,9 +54,8 @@ static const Option options[] = {
 
 typedef struct {
   nereid_graph_source source;
-  nereid_graph_options options;
+  GraphSettings graph;
   nereid_build_options build;
-  Ranges ranges;
   Items items;
   Request request; /* of a kernel */
   bool is_kernel, disjoint;
@@ -96,16 +82,14 @@ static int take_model_option(Build *b, int id, const char *value) {
   b->of_model = args_option_name(options, id);
   switch (id) {
     case OPT_WEIGHTS: b->source.weights = value; return STATUS_OK;
-    case OPT_MODE: b->options.mode = value; return STATUS_OK;
-    case OPT_DTYPE: b->options.dtype = value; return STATUS_OK;
-    case OPT_RANGE: return ranges_add(&b->ranges, value);
     case OPT_ITEMS: return items_add(&b->items, value);
     case OPT_EMBED: b->build.embed_weights = 1; return STATUS_OK;
-    default: b->options.no_checks = 1; return STATUS_OK;
+    default: return graph_settings_take(&b->graph, id, value);
   }
 }
 
 static int take_build_option(Build *b, int id, const char *value) {
+  if (id > GRAPH_OPTIONS_BEFORE) return take_model_option(b, id, value);
   switch (id) {
     case ARGS_POSITIONAL: return take_model(b, value);
     case OPT_OUTPUT: b->build.dir = value; return STATUS_OK;
@@ -113,12 +97,8 @@ static int take_build_option(Build *b, int id, const char *value) {
     case OPT_NAME: b->build.name = value; return STATUS_OK;
     case OPT_PTX: b->build.ptx_only = 1; return STATUS_OK;
     case OPT_WEIGHTS:
-    case OPT_MODE:
-    case OPT_DTYPE:
-    case OPT_RANGE:
     case OPT_ITEMS:
-    case OPT_EMBED:
-    case OPT_NO_CHECKS: return take_model_option(b, id, value);
+    case OPT_EMBED: return take_model_option(b, id, value);
     default: return take_kernel_option(b, id, value);
   }
 }
@@ -127,17 +107,16 @@ static int build_model(Build *b) {
   nereid_graph *graph = NULL;
   if (!b->source.path) return args_error(E_CLI_NO_MODEL);
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
-  b->options.ranges = b->ranges.data;
-  b->options.nranges = b->ranges.n;
+  graph_settings_finish(&b->graph);
   b->source.items = b->items.data;
   b->source.nitems = b->items.n;
   b->build.on_message = args_on_message;
   Progress *p = progress_start("building", b->source.path);
-  b->options.on_progress = progress_tuner;
-  b->options.on_compile = progress_kernels;
-  b->options.context = b->options.on_compile_context = p;
+  b->graph.options.on_progress = progress_tuner;
+  b->graph.options.on_compile = progress_kernels;
+  b->graph.options.context = b->graph.options.on_compile_context = p;
   int code = nereid_graph_open(&graph, &b->source, NULL, NULL);
-  if (!code) code = nereid_graph_build(graph, &b->options, &b->build);
+  if (!code) code = nereid_graph_build(graph, &b->graph.options, &b->build);
   progress_stop(p);
   nereid_graph_free(graph);
   return code ? args_failed(code) : STATUS_OK;
@@ -226,7 +205,7 @@ static int run_build(int argc, char **argv) {
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
     status = id == ARGS_ERROR ? STATUS_USAGE : take_build_option(&b, id, value);
   if (!status) status = b.is_kernel ? build_kernel(&b) : build_model(&b);
-  ranges_free(&b.ranges);
+  graph_settings_free(&b.graph);
   items_free(&b.items);
   request_free(&b.request);
   return status;

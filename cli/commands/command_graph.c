@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cli/arguments/compare.h"
+#include "cli/arguments/graph_options.h"
 #include "cli/arguments/items.h"
 #include "cli/arguments/launch_request.h"
 #include "cli/arguments/numbers.h"
-#include "cli/arguments/ranges.h"
 #include "cli/arguments/values.h"
 #include "cli/commands/commands.h"
 #include "cli/messages.h"
@@ -29,8 +29,7 @@
 /* Functions on it that return an int return a status, after a message if it is not STATUS_OK. */
 typedef struct {
   nereid_graph_source source;
-  nereid_graph_options options;
-  Ranges ranges;
+  GraphSettings settings;
   Items items;
   const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
@@ -38,7 +37,6 @@ typedef struct {
   Progress *progress;    /* of compiling, while it lasts */
   Strings files;         /* of inputs, in the model's order */
   Strings named;         /* x=FILE.npy: inputs by their names */
-  Strings rules;         /* files of rewrite rules */
   Strings numbers;       /* n=5: inputs that are no tensors */
   nereid_value **values; /* what they hold; NULL: moved to `inputs` */
   nereid_tensor *given;  /* of these values */
@@ -77,7 +75,7 @@ static bool needs_cast(const Graphs *g, const nereid_graph_value *v, const nerei
   nereid_tensor t;
   if (!v->name || nereid_value_tensor(&t, file)) return false;
   return is_float_code(t.dtype) && is_float_code(v->dl_dtype) &&
-         (g->options.dtype || !numpy_has(v));
+         (g->settings.options.dtype || !numpy_has(v));
 }
 
 /* The path of value i: a file, or what is named. */
@@ -334,7 +332,7 @@ static double tolerance_for(const char *dtype) {
 static double tolerance_of(const Graphs *g, const nereid_value *v) {
   if (g->tolerance >= 0) return g->tolerance;
   double own = tolerance_for(nereid_value_dtype(v));
-  double computed = g->options.dtype ? tolerance_for(g->options.dtype) : 0;
+  double computed = g->settings.options.dtype ? tolerance_for(g->settings.options.dtype) : 0;
   return own > computed ? own : computed;
 }
 
@@ -390,23 +388,15 @@ enum {
   OPT_RANDOM,
   OPT_OUT_DIR,
   OPT_DEVICE,
-  OPT_MODE,
   OPT_EMIT,
   OPT_OUTPUT,
-  OPT_RUN_PASSES,
   OPT_TIME,
   OPT_COMPARE,
   OPT_TOL,
-  OPT_DTYPE,
-  OPT_RANGE,
   OPT_ITEMS,
-  OPT_REWRITE,
   OPT_EXPLAIN,
   OPT_TRACE,
-  OPT_DUMP_DIR,
   OPT_DUMP_AFTER,
-  OPT_NO_CHECKS,
-  OPT_LIBRARIES,
   OPT_NO_LIBRARIES
 };
 
@@ -419,16 +409,10 @@ static const Option options[] = {
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu",
      .choices = CHOICES_DEVICE},
-    {OPT_MODE, "--mode", "M",
-     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
-     "max-autotune: tiles measured as well",
-     .choices = CHOICES_MODE},
     {OPT_EMIT, "--emit", "STAGE",
      "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz",
      .choices = "graph fused kernels plan explain dot"},
     {OPT_OUTPUT, "-o", "FILE", "the output file of --emit; standard output is the default"},
-    {OPT_RUN_PASSES, "--run-passes", "P,...",
-     "of --emit graph and dot: passes to run before it prints"},
     {OPT_DUMP_AFTER, "--dump-after", "PASS",
      "prints the graph after a pass to stderr: all" GRAPH_PASSES(PASS_LISTED)
          PLAN_PASSES(PASS_LISTED),
@@ -437,24 +421,14 @@ static const Option options[] = {
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",
      "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
-    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load",
-     .choices = CHOICES_DTYPE},
-    {OPT_RANGE, "--range", "SIZE=LO..HI",
-     "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
-     .repeats = true},
+    GRAPH_OPTIONS_OF_GRAPHS
     {OPT_ITEMS, "--items", "NAME=N",
      "of ONNX: the number of tensors of a sequence; none: an optional input is absent",
      .repeats = true},
-    {OPT_REWRITE, "--rewrite", "RULES.py", "user-defined rewrite rules", .repeats = true},
     {OPT_EXPLAIN, "--explain", NULL,
      "explains each kernel: its work, its least time and, with inputs or --time, its time"},
     {OPT_TRACE, "--trace", "FILE",
      "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
-    {OPT_DUMP_DIR, "--dump-dir", "DIR", "writes the result of each compile stage there, numbered"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that no operator refuses its data"},
-    {OPT_LIBRARIES, "--libraries", "WHICH",
-     "products by cuBLAS, BLAS or oneDNN: those that `records` say to be faster so (the default), "
-     "`always`, `none`"},
     {OPT_NO_LIBRARIES, "--no-libraries", NULL, "calls no library: --libraries none"},
     {0},
 };
@@ -466,10 +440,6 @@ static int read_tolerance(Graphs *g, const char *text) {
   g->tolerance = strtod(text, &end);
   if (end != text && !*end && g->tolerance >= 0) return STATUS_OK;
   return args_error(E_CLI_TOLERANCE, text);
-}
-
-static int take_rules(Graphs *g, const char *path) {
-  return strings_add(&g->rules, path, strlen(path)) ? STATUS_OK : STATUS_PROBLEM;
 }
 
 static int take_positional(Graphs *g, const char *value) {
@@ -498,37 +468,27 @@ static int take_graph_option(Graphs *g, int id, const char *value) {
     case OPT_RANDOM: g->draw = true; return STATUS_OK;
     case OPT_OUT_DIR: g->out_dir = value; return STATUS_OK;
     case OPT_DEVICE: g->device_name = value; return STATUS_OK;
-    case OPT_MODE: g->options.mode = value; return STATUS_OK;
-    case OPT_DTYPE: g->options.dtype = value; return STATUS_OK;
     case OPT_EMIT: g->emit = value; return STATUS_OK;
     case OPT_OUTPUT: g->output = value; return STATUS_OK;
-    case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
-    case OPT_DUMP_AFTER: g->options.dump_after = value; return STATUS_OK;
+    case OPT_DUMP_AFTER: g->settings.options.dump_after = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
     case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
     case OPT_TRACE: g->trace = value; return STATUS_OK;
-    case OPT_DUMP_DIR: g->options.dump_dir = value; return STATUS_OK;
-    case OPT_NO_CHECKS: g->options.no_checks = 1; return STATUS_OK;
-    case OPT_LIBRARIES: g->options.libraries = value; return STATUS_OK;
-    case OPT_NO_LIBRARIES: g->options.libraries = "none"; return STATUS_OK;
+    case OPT_NO_LIBRARIES: g->settings.options.libraries = "none"; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
-    case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_ITEMS: return items_add(&g->items, value);
     case OPT_TOL: return read_tolerance(g, value);
-    default: return take_rules(g, value);
+    default: return graph_settings_take(&g->settings, id, value);
   }
 }
 
 static int check_graph_options(Graphs *g) {
-  g->options.ranges = g->ranges.data;
-  g->options.nranges = g->ranges.n;
+  graph_settings_finish(&g->settings);
   g->source.items = g->items.data;
   g->source.nitems = g->items.n;
-  g->options.rewrites = (const char *const *)g->rules.data;
-  g->options.nrewrites = g->rules.len;
   if (!g->source.path) return args_error(E_CLI_NO_MODEL);
   bool graph = g->emit && (!strcmp(g->emit, "graph") || !strcmp(g->emit, "dot"));
-  if (g->options.run_passes && !graph)
+  if (g->settings.options.run_passes && !graph)
     return args_error(E_CLI_NEEDS, "--run-passes", "--emit graph or dot");
   if (g->output && !g->emit) return args_error(E_CLI_NEEDS, "-o", "--emit");
   if (g->trace && g->emit) return args_error(E_CLI_NEEDS, "--trace", "runs without --emit");
@@ -547,8 +507,9 @@ static int emit_graph(Graphs *g) {
     return args_error(
         E_CLI_GRAPH_EMIT, g->emit,
         error_suggest(hint, sizeof hint, g->emit, names, sizeof names / sizeof *names));
-  g->options.device = g->device_name;
-  int code = nereid_graph_emit(&text, &size, g->graph, &g->options, (nereid_graph_kind)kind);
+  g->settings.options.device = g->device_name;
+  int code = nereid_graph_emit(&text, &size, g->graph, &g->settings.options,
+                               (nereid_graph_kind)kind);
   if (code) return args_failed(code);
   int status = output_write(g->output, text, size);
   nereid_text_free(text);
@@ -623,12 +584,12 @@ static int allocate_values(Graphs *g) {
 
 /* All that can be refused is, before kernels are compiled. */
 static int plan_run(Graphs *g) {
-  g->options.on_progress = on_tune;
-  g->options.on_compile = on_compile;
-  g->options.context = g->options.on_compile_context = g;
-  g->options.defer_compile = 1;
+  g->settings.options.on_progress = on_tune;
+  g->settings.options.on_compile = on_compile;
+  g->settings.options.context = g->settings.options.on_compile_context = g;
+  g->settings.options.defer_compile = 1;
   Progress *p = progress_start("planning", g->source.path);
-  int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  int code = nereid_executable_new(&g->e, g->graph, g->device, &g->settings.options);
   progress_stop(p);
   int status = code ? args_failed(code) : allocate_values(g);
   if (!status) status = graphs_make_inputs(g);
@@ -679,9 +640,8 @@ static void graphs_free(Graphs *g) {
   free(g->out);
   strings_free(&g->files);
   strings_free(&g->named);
-  strings_free(&g->rules);
   strings_free(&g->numbers);
-  ranges_free(&g->ranges);
+  graph_settings_free(&g->settings);
   items_free(&g->items);
 }
 
@@ -703,7 +663,7 @@ static int open_and_run(Graphs *g) {
 
 static int run_graph(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
-  Graphs g = {.tolerance = -1, .options.on_pass = output_pass};
+  Graphs g = {.tolerance = -1, .settings.options.on_pass = output_pass};
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)

@@ -5,6 +5,7 @@
 
 #include "lang/tile/scalar.h"
 #include "model/api/api.h"
+#include "model/api/graph_options.h"
 #include "model/execute/compare_plans.h"
 #include "model/messages.h"
 #include "planner/messages.h"
@@ -231,9 +232,7 @@ static int measure_both(Measuring *m, const ModeOptions *o) {
 
 void api_measure_libraries(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
                            const ModeOptions *mode, LibraryRecords *records) {
-  Measuring m = {.e = e, .g = g, .options = *o, .records = records};
-  m.options.dump_dir = m.options.dump_after = NULL;
-  m.options.on_pass = NULL;
+  Measuring m = {.e = e, .g = g, .options = graph_options_of_plan(o), .records = records};
   int code = measure_both(&m, mode);
   if (code) device_note(e->device, N_GRAPH_LIBRARIES_UNMEASURED, nereid_error_message());
   model_free(m.kernels.model);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/api/api.h"
+#include "model/api/graph_options.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"
 #include "runtime/support/error.h"
@@ -37,32 +38,6 @@ struct SizedPlans {
 
 /* ---- making ---- */
 
-static const char *kept_text(Arena *a, const char *text) {
-  return text ? arena_strndup(a, text, strlen(text)) : NULL;
-}
-
-static const char *const *kept_texts(Arena *a, const char *const *from, int n) {
-  const char **to = ARENA_ARRAY(a, const char *, n);
-  for (int i = 0; i < n; i++) to[i] = kept_text(a, from[i]);
-  return to;
-}
-
-/* The options that decide a plan, without those who look on and without ranges: sizes are fixed. */
-static nereid_graph_options kept_options(Arena *a, const nereid_graph_options *o) {
-  nereid_graph_options k = *o;
-  k.mode = kept_text(a, o->mode);
-  k.dtype = kept_text(a, o->dtype);
-  k.libraries = kept_text(a, o->libraries);
-  k.rewrites = kept_texts(a, o->rewrites, o->nrewrites);
-  k.ranges = NULL, k.nranges = 0;
-  k.run_passes = k.dump_after = k.dump_dir = k.device = NULL;
-  k.on_pass = NULL, k.on_progress = NULL, k.on_compile = NULL;
-  k.released = NULL, k.nreleased = 0;
-  k.keep = 0;
-  k.defer_compile = 1;
-  return k;
-}
-
 typedef struct {
   SizedPlans *s;
   const nereid_graph_options *options;
@@ -71,7 +46,8 @@ typedef struct {
 static int make_body(void *arg) {
   const Making *m = arg;
   Arena *a = m->s->of->model->arena;
-  m->s->options = kept_options(a, m->options);
+  m->s->options = graph_options_of_sizes(a, m->options);
+  m->s->options.defer_compile = 1;
   m->s->is_static = ARENA_ARRAY(a, bool, executable_inputs(m->s->of->e));
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "model/api/api.h"
+#include "model/api/graph_options.h"
 #include "runtime/device/cpu_device.h"
 #include "runtime/records/records.h"
 #include "runtime/store/database.h"
@@ -23,35 +24,13 @@ static bool is_text_alone(const nereid_graph_source *s) {
 
 /* Nobody wants to see how it is compiled, and nothing is measured. */
 static bool is_plain(const nereid_graph_options *o) {
-  bool watched = o->dump_after || o->on_pass || o->dump_dir || o->on_progress || o->on_compile;
   bool measured = o->mode && !strcmp(o->mode, "max-autotune");
-  return o->keep && !watched && !measured && !o->nrewrites && !o->defer_compile && !o->run_passes;
+  return graph_options_are_stored(o) && !measured && !graph_options_missing(o);
 }
 
 static void add_text(KeyMaker *k, const char *text) { cache_key_text(k, text ? text : ""); }
 
 static void add_number(KeyMaker *k, int64_t x) { cache_key_add(k, &x, sizeof x); }
-
-static void add_options(KeyMaker *k, const nereid_graph_options *o) {
-  add_text(k, o->mode);
-  add_text(k, o->dtype);
-  add_text(k, o->libraries);
-  add_number(k, o->tf32);
-  add_number(k, o->no_checks);
-  add_number(k, o->assert_indices);
-  add_number(k, o->deterministic);
-  add_number(k, o->replay);
-  add_number(k, o->saves_memory);
-  add_number(k, o->nreleased);
-  for (int i = 0; i < o->nreleased; i++) add_number(k, o->released[i]);
-  add_number(k, o->nranges);
-  for (int i = 0; i < o->nranges; i++) {
-    add_text(k, o->ranges[i].symbol);
-    add_number(k, o->ranges[i].lo);
-    add_number(k, o->ranges[i].hi);
-    add_number(k, o->ranges[i].likely);
-  }
-}
 
 static void add_device(KeyMaker *k, const nereid_device *d) {
   add_text(k, d->ops->name);
@@ -78,14 +57,13 @@ static void add_records(KeyMaker *k) {
 
 StoredKey api_stored_key(const nereid_graph *g, nereid_device *d, const nereid_graph_options *o) {
   bool compiles = d->ops == &device_cuda || d->ops == &device_cpu;
-  bool complete = !o->nranges || o->ranges;
-  if (!compiles || !complete || !is_text_alone(&g->source) || !is_plain(o)) return (StoredKey){0};
+  if (!compiles || !is_text_alone(&g->source) || !is_plain(o)) return (StoredKey){0};
   KeyMaker *k = cache_key_start();
   if (!k) return (StoredKey){0};
   cache_key_text(k, "executable of a graph");
   cache_key_text(k, nereid_build_id());
   add_device(k, d);
-  add_options(k, o);
+  graph_options_key(k, o);
   add_text(k, g->source.path);
   cache_key_add(k, g->source.data, g->source.size);
   add_records(k);

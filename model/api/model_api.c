@@ -14,6 +14,7 @@
 #include "import/pt2/pt2.h"
 #include "import/text/text_forms.h"
 #include "model/api/api.h"
+#include "model/api/graph_options.h"
 #include "model/messages.h"
 #include "model/report/dot.h"
 #include "model/report/dump.h"
@@ -692,35 +693,28 @@ int model_explain(Model *m, const char *device, const char *mode, Text *out) {
 
 /* DT_NONE in *out: the model's own. */
 static int read_dtype(DType *out, const char *dtype) {
-  static const char *const known[] = {"fp32", "bf16", "fp16"};
-  *out = dtype ? dtype_parse(dtype, strlen(dtype)) : DT_NONE;
-  if (!dtype || *out == DT_F32 || *out == DT_BF16 || *out == DT_F16) return 0;
   char hint[96];
-  return error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype,
-                   error_suggest(hint, sizeof hint, dtype, known, sizeof known / sizeof *known));
+  bool known = graph_option_choice(NEREID_GRAPH_DTYPES, dtype, hint, sizeof hint) >= 0;
+  *out = dtype && known ? dtype_parse(dtype, strlen(dtype)) : DT_NONE;
+  return known ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype, hint);
 }
 
-static const char *const modes[] = {"default", "eager", "reduce-overhead", "max-autotune"};
-enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE, MODES };
+/* In the order of NEREID_GRAPH_MODES. */
+enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE };
 
 /* NULL is the default; -1 after an error. */
 static int find_mode(const char *mode) {
-  for (int i = 0; i < MODES; i++)
-    if (!strcmp(mode ? mode : modes[0], modes[i])) return i;
   char hint[96];
-  error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
-            error_suggest(hint, sizeof hint, mode, modes, MODES));
-  return -1;
+  int found = graph_option_choice(NEREID_GRAPH_MODES, mode, hint, sizeof hint);
+  if (found < 0) error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode, hint);
+  return found;
 }
 
-static const char *const library_uses[] = {"records", "always", "none"};
-
 static int find_library_use(LibraryUse *out, const char *use) {
-  for (*out = LIBRARIES_BY_RECORDS; *out < LIBRARY_USES; (*out)++)
-    if (!strcmp(use ? use : library_uses[0], library_uses[*out])) return 0;
   char hint[96];
-  return error_set(NEREID_E_USAGE, E_GRAPH_LIBRARIES, use,
-                   error_suggest(hint, sizeof hint, use, library_uses, LIBRARY_USES));
+  int found = graph_option_choice(NEREID_GRAPH_LIBRARIES, use, hint, sizeof hint);
+  *out = found < 0 ? LIBRARIES_NONE : (LibraryUse)found;
+  return found < 0 ? error_set(NEREID_E_USAGE, E_GRAPH_LIBRARIES, use, hint) : 0;
 }
 
 static ReplayUse replay_use(int mode, nereid_graph_replay asked) {
@@ -781,9 +775,8 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) 
   DType dtype;
   *out = NULL;
   int code = read_dtype(&dtype, o->dtype);
-  if (o->nranges && !o->ranges) code = error_null("nereid_graph_options", "ranges");
-  if (o->nrewrites && !o->rewrites) code = error_null("nereid_graph_options", "rewrites");
-  if (o->nreleased && !o->released) code = error_null("nereid_graph_options", "released");
+  const char *missing = graph_options_missing(o);
+  if (missing) code = error_null("nereid_graph_options", missing);
   if (code) return code;
   *out = g->model;
   g->model = NULL;

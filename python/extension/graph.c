@@ -10,62 +10,108 @@ typedef struct {
   nereid_graph_options options;
   nereid_graph_range *ranges;
   int *released;
+  const char **rewrites;
 } Options;
 
-/* ranges: [(name, lo, hi)], or with a fourth item, what is likely */
-static int read_ranges(Options *o, PyObject *list) {
-  Py_ssize_t n = PyList_Size(list);
-  if (n < 0) return -1;
-  o->ranges = PyMem_Calloc((size_t)n + 1, sizeof *o->ranges);
-  if (!o->ranges) return PyErr_NoMemory(), -1;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    long long lo, hi, likely = 0;
-    nereid_graph_range *r = &o->ranges[i];
-    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sLL|L", &r->symbol, &lo, &hi, &likely))
-      return -1;
-    *r = (nereid_graph_range){r->symbol, lo, hi, likely};
-  }
-  o->options.ranges = o->ranges;
-  o->options.nranges = (int)n;
+/* None is NULL. */
+static int read_text(PyObject *o, const char **out) {
+  *out = o == Py_None ? NULL : PyUnicode_AsUTF8AndSize(o, NULL);
+  return o == Py_None || *out ? 0 : -1;
+}
+
+static int read_number(PyObject *o, int *out) {
+  *out = (int)PyLong_AsLong(o);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_replay(PyObject *o, nereid_graph_replay *out) {
+  int number;
+  if (read_number(o, &number)) return -1;
+  *out = (nereid_graph_replay)number;
   return 0;
 }
 
-/* released: (position, ...) */
-static int read_released(Options *o, PyObject *tuple) {
-  Py_ssize_t n = PyTuple_Size(tuple);
-  if (n < 0) return -1;
-  o->released = PyMem_Calloc((size_t)n + 1, sizeof *o->released);
-  if (!o->released) return PyErr_NoMemory(), -1;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    o->released[i] = (int)PyLong_AsLong(PyTuple_GetItem(tuple, i));
-    if (PyErr_Occurred()) return -1;
-  }
-  o->options.saves_memory = 1;
-  o->options.released = o->released;
-  o->options.nreleased = (int)n;
+/* (name, lo, hi), or with a fourth item, what is likely */
+static int read_range(PyObject *o, nereid_graph_range *r) {
+  long long lo, hi, likely = 0;
+  if (!PyArg_ParseTuple(o, "sLL|L", &r->symbol, &lo, &hi, &likely)) return -1;
+  *r = (nereid_graph_range){r->symbol, lo, hi, likely};
   return 0;
 }
 
-/* (mode, dtype, ranges, device, no_checks, libraries, tf32, keep, assert_indices, deterministic,
- * replay, released), whose texts the tuple keeps; the last seven may be left out;
- * released None: memory matters less than time. */
-static int read_options(Options *o, PyObject *tuple) {
-  PyObject *ranges, *released = NULL;
-  int replay = NEREID_REPLAY_BY_MODE;
+/* A sequence as an array of items, which `read` reads one by one. */
+#define READ_LIST(list, read)                                                    \
+  do {                                                                           \
+    Py_ssize_t n = PySequence_Size(value);                                       \
+    if (n < 0) return -1;                                                        \
+    o->list = PyMem_Calloc((size_t)n + 1, sizeof *o->list);                      \
+    if (!o->list) return PyErr_NoMemory(), -1;                                   \
+    for (Py_ssize_t i = 0; i < n; i++) {                                         \
+      PyObject *item = PySequence_GetItem(value, i);                             \
+      int code = item ? read(item, &o->list[i]) : -1;                            \
+      Py_XDECREF(item); /* the list has it, too */                               \
+      if (code) return -1;                                                       \
+    }                                                                            \
+    o->options.list = o->list;                                                   \
+    o->options.n##list = (int)n;                                                 \
+    return 0;                                                                    \
+  } while (0)
+
+#define READ_WORD(name) return read_text(value, &o->options.name)
+#define READ_TEXT(name) return read_text(value, &o->options.name)
+#define READ_FLAG(name) return (o->options.name = PyObject_IsTrue(value)) < 0 ? -1 : 0
+#define READ_BITS(name) return read_number(value, &o->options.name)
+#define READ_REPLAY(name) return read_replay(value, &o->options.name)
+#define READ_RANGES(name) READ_LIST(name, read_range)
+#define READ_PLACES(name) READ_LIST(name, read_number)
+#define READ_FILES(name) READ_LIST(name, read_text)
+/* Functions of C. */
+#define READ_PASS_CALL(name) break
+#define READ_TUNE_CALL(name) break
+#define READ_COMPILE_CALL(name) break
+
+static int read_option(Options *o, const char *option, PyObject *value) {
+  do {
+#define X(kind, name, ...) \
+  if (!strcmp(option, #name)) READ_##kind(name);
+    NEREID_GRAPH_OPTIONS(X, X, X)
+#undef X
+  } while (0);
+  return PyErr_Format(PyExc_TypeError, "there is no option `%s`", option), -1;
+}
+
+/* A dict by the names of nereid_graph_options.h, which keeps the texts and lists. */
+static int read_options(Options *o, PyObject *dict) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
   *o = (Options){0};
-  nereid_graph_options *g = &o->options;
-  if (!PyArg_ParseTuple(tuple, "zzO!zp|zipppiO", &g->mode, &g->dtype, &PyList_Type, &ranges,
-                        &g->device, &g->no_checks, &g->libraries, &g->tf32, &g->keep,
-                        &g->assert_indices, &g->deterministic, &replay, &released))
-    return -1;
-  g->replay = (nereid_graph_replay)replay;
-  if (released && released != Py_None && read_released(o, released)) return -1;
-  return read_ranges(o, ranges);
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+    if (!name || read_option(o, name, value)) return -1;
+  }
+  return 0;
 }
 
 static void close_options(Options *o) {
   PyMem_Free(o->ranges);
   PyMem_Free(o->released);
+  PyMem_Free(o->rewrites);
+}
+
+static PyObject *words_of(const char *choices) {
+  return PyUnicode_FromString(choices ? choices : "");
+}
+
+PyObject *py_graph_options(PyObject *module, PyObject *none) {
+  PyObject *dict = PyDict_New(), *words;
+#define X(kind, name, uses, flag, value, choices, meaning)                       \
+  words = dict ? words_of(choices) : NULL;                                      \
+  if (!words || PyDict_SetItemString(dict, #name, words)) Py_CLEAR(dict);        \
+  Py_XDECREF(words);
+  NEREID_GRAPH_OPTIONS(X, X, X)
+#undef X
+  (void)module, (void)none;
+  return dict;
 }
 
 /* ---- graphs ---- */
@@ -192,14 +238,14 @@ static void graph_dealloc(PyObject *self) {
 
 /* emit(options, kind): kinds are those of nereid_graph_kind, in their order. */
 static PyObject *graph_emit(PyObject *self, PyObject *args) {
-  PyObject *tuple;
+  PyObject *dict;
   int kind, code;
   Options o;
   char *text = NULL;
   size_t size = 0;
-  if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &tuple, &kind)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!i", &PyDict_Type, &dict, &kind)) return NULL;
   nereid_graph *g = ((GraphObject *)self)->graph;
-  if (read_options(&o, tuple)) return close_options(&o), NULL;
+  if (read_options(&o, dict)) return close_options(&o), NULL;
   Py_BEGIN_ALLOW_THREADS code =
       nereid_graph_emit(&text, &size, g, &o.options, (nereid_graph_kind)kind);
   Py_END_ALLOW_THREADS close_options(&o);
@@ -209,17 +255,17 @@ static PyObject *graph_emit(PyObject *self, PyObject *args) {
 
 /* build(options, dir, targets, name, embed_weights, ptx_only, messages) */
 static PyObject *graph_build(PyObject *self, PyObject *args) {
-  PyObject *tuple, *messages;
+  PyObject *dict, *messages;
   nereid_build_options b = {0};
   Options o;
-  if (!PyArg_ParseTuple(args, "O!szzppO!", &PyTuple_Type, &tuple, &b.dir, &b.targets, &b.name,
+  if (!PyArg_ParseTuple(args, "O!szzppO!", &PyDict_Type, &dict, &b.dir, &b.targets, &b.name,
                         &b.embed_weights, &b.ptx_only, &PyList_Type, &messages))
     return NULL;
   Messages m = {messages};
   b.on_message = add_message;
   b.context = &m;
   nereid_graph *g = ((GraphObject *)self)->graph;
-  if (read_options(&o, tuple)) return close_options(&o), NULL;
+  if (read_options(&o, dict)) return close_options(&o), NULL;
   int code;
   Py_BEGIN_ALLOW_THREADS code = nereid_graph_build(g, &o.options, &b);
   Py_END_ALLOW_THREADS close_options(&o);
@@ -230,13 +276,13 @@ static PyObject *graph_build(PyObject *self, PyObject *args) {
 /* compile(device, options): an Executable. */
 static PyObject *graph_compile(PyObject *self, PyObject *args) {
   State *s = state_of_type(Py_TYPE(self));
-  PyObject *device, *tuple;
+  PyObject *device, *dict;
   Options o;
-  if (!PyArg_ParseTuple(args, "O!O!", s->device_type, &device, &PyTuple_Type, &tuple)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O!", s->device_type, &device, &PyDict_Type, &dict)) return NULL;
   nereid_graph *g = ((GraphObject *)self)->graph;
   nereid_device *d = ((DeviceObject *)device)->device;
   nereid_executable *e = NULL;
-  if (read_options(&o, tuple)) return close_options(&o), NULL;
+  if (read_options(&o, dict)) return close_options(&o), NULL;
   int code;
   Py_BEGIN_ALLOW_THREADS code = nereid_executable_new(&e, g, d, &o.options);
   Py_END_ALLOW_THREADS close_options(&o);

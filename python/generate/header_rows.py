@@ -5,13 +5,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def rows(header, table):
-    """(section, [columns]) of each row X(...) of `#define table(X)`, or Y(...) of table(X, Y)."""
+    """(section, [columns]) of each row X(...) of `#define table(X)`, and G(...), Y(...)."""
     text = (ROOT / header).read_text()
-    body = re.search(rf"#define {table}\(X(?:, Y)?\) *\\\n((?:.*\\\n)*.*\n)", text)[1]
+    body = re.search(rf"#define {table}\(X(?:, \w)*\) *\\\n((?:.*\\\n)*.*\n)", text)[1]
     section = ""
     for line in body.splitlines():
         heading = re.match(r"\s*/\* -- (.*?) -- \*/", line)
-        row = re.match(r"\s*[XY]\((.*)\)\s*\\?$", line)
+        row = re.match(r"\s*[XGY]\((.*)\)\s*\\?$", line)
         if heading:
             section = heading[1]
         elif row:

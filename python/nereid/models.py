@@ -222,7 +222,8 @@ class Model:
                  check_indices=True, libraries=None, bound=(), executable=None):
         limits = [(str(name), int(lo), int(hi)) for name, (lo, hi) in dict(ranges or {}).items()]
         self._graph = graph
-        self._options = (mode, dtype, limits, None, not check_indices, libraries)
+        self._options = {"mode": mode, "dtype": dtype, "ranges": limits,
+                         "no_checks": not check_indices, "libraries": libraries}
         self._device = device
         self._bound = list(bound)  # inputs that the model came with: the first ones, or by name
         self._executables: dict[str, _Compiled] = {}
@@ -257,9 +258,8 @@ class Model:
     def _emit(self, kind: str, device: str | None) -> str:
         if self._graph is None:
             raise TypeError("an executable has no graph: load the model itself")
-        options = (*self._options[:3], device, *self._options[4:])
         with self._lock:
-            return self._graph.emit(options, _KINDS.index(kind))
+            return self._graph.emit({**self._options, "device": device}, _KINDS.index(kind))
 
     @property
     def graph(self) -> str:

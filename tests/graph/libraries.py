@@ -443,7 +443,7 @@ import sys
 from nereid import _nereid
 from nereid.runtime import driver
 graph = _nereid.Graph("<graph>", open(sys.argv[1], "rb").read(), None, [], [], [])
-graph.compile(driver.device("cuda"), ("default", None, [], None, False, None, 0, True))
+graph.compile(driver.device("cuda"), {"keep": True})
 """
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the pages made from tables are up to date; `docs.py --update` (`make docs`) writes
 them."""
-import pathlib, re, sys
+import ast, pathlib, re, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from tables import ROOT, operand_dtypes, rows, unquoted
@@ -255,6 +255,16 @@ Triton's names: `enable_fp_fusion=False` is `no_fp_fusion`, `sanitize_overflow=F
 
 | option | command line | values | default | | meaning |
 | --- | --- | --- | --- | --- | --- |
+{}
+## Of graphs
+
+{}
+`nereid_graph_options` has each as a field (`nereid_graph_options.h`), and 0 is the default. The
+cache of executables has the rows with a `k` in its keys. Executables with one of those with a `u`
+are neither taken from it nor left there, nor those of mode max-autotune.
+
+| option | `nereid graph` and `build` | values | | meaning |
+| --- | --- | --- | --- | --- |
 {}"""
 
 
@@ -273,9 +283,37 @@ def kernel_options(header):
     return "".join(lines)
 
 
+def graph_options(header):
+    named = dict(re.findall(r'#define (\w+) "(.*)"', (ROOT / header).read_text()))
+    lines = []
+    for _, row in rows(header, "NEREID_GRAPH_OPTIONS"):
+        kind, name, uses, flag, value, choices, meaning = row
+        flag = code("" if flag == "0" else flag if value == "0" else f"{flag} {value}")
+        values = named[choices].replace(" ", ", ") if kind == "WORD" else ""
+        letter = "u" if "UNSTORED" in uses else "k" if "PLAN" in uses else ""
+        lines.append(f"| {code(name)} | {flag} | {values} | {letter} | {cell(meaning)} |\n")
+    return "".join(lines)
+
+
 def options():
-    kernels = "lang/base/nereid_options.h"
-    return OPTIONS.format(NOTE.format(kernels), kernel_options(kernels))
+    kernels, graphs = "lang/base/nereid_options.h", "model/nereid_graph_options.h"
+    return OPTIONS.format(NOTE.format(kernels), kernel_options(kernels), NOTE.format(graphs),
+                          graph_options(graphs))
+
+
+def torch_options():
+    """docs/python.md with the table of torch.compile's options, the rows of Settings."""
+    source = ROOT / "python/nereid/torch_backend/base/settings.py"
+    (settings,) = [node for node in ast.parse(source.read_text()).body
+                   if isinstance(node, ast.ClassDef) and node.name == "Settings"]
+    lines = ["| `options={...}` | |", "| --- | --- |"]
+    for node in settings.body:
+        if isinstance(node, ast.AnnAssign):
+            meaning = ast.literal_eval(node.value.args[2])
+            lines.append(f'| `"{node.target.id}"` | {cell(meaning)} |')
+    page = (ROOT / "docs/python.md").read_text()
+    begin = page.index(lines[0])
+    return page[:begin] + "\n".join(lines) + page[page.index("\n\n", begin):]
 
 
 MESSAGES = """# Messages
@@ -317,6 +355,7 @@ def messages():
 def pages():
     yield "messages.md", messages()
     yield "options.md", options()
+    yield "python.md", torch_options()
     yield "passes.md", passes()
     yield "logging.md", logging("runtime/support/log.h")
     yield "environment.md", environment("runtime/support/environment.h")

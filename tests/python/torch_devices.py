@@ -124,7 +124,7 @@ def plan_of(segment):
                          if any(user not in plan.inside for user in node.users)])
     source, _ = plan.text()
     graph = _nereid.Graph("<graph>", source.encode(), None, [], [], [])
-    return graph.emit((None, None, [], segment.device.type, False, "none", 0, False, False, False),
+    return graph.emit({"device": segment.device.type, "libraries": "none"},
                       PLAN)
 
 

@@ -150,7 +150,7 @@ def check_kernels():
             "    return (rows, more)\n")
     for device, asserts in ("cuda", True), ("cuda", False), ("cpu", True):
         graph = _nereid.Graph("<graph>", text.encode(), None, [], [], [])
-        options = None, None, [], device, False, None, 0, False, asserts
+        options = {"device": device, "assert_indices": asserts}
         kernels = graph.emit(options, 1)
         there = f'"rows: {ASSERTION} 1000 elements"' in kernels
         there = there and f'"more: {ASSERTION} s0 elements"' in kernels

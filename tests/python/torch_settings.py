@@ -43,8 +43,8 @@ def plan_of(parameters, calls, *, device="cuda", libraries="none", tf32=0, deter
     lines = [f"    v{i} = torch.ops.aten.{call}\n" for i, call in enumerate(calls)]
     text = f"def forward(self, {parameters}):\n{''.join(lines)}    return (v{len(calls) - 1},)\n"
     graph = _nereid.Graph("<graph>", text.encode(), None, [], [], [])
-    return graph.emit((None, None, [], device, False, libraries, tf32, False, False,
-                       deterministic), PLAN)
+    return graph.emit({"device": device, "libraries": libraries, "tf32": tf32,
+                       "deterministic": deterministic}, PLAN)
 
 
 def check_tf32():
@@ -76,7 +76,7 @@ def segments_of(function, *inputs):
     before = len(torch_backend._programs)
     value = torch.compile(function, backend="nereid")(*inputs)
     segments = [s for p in torch_backend._programs[before:] for s in p.segments]
-    options = [(*s.settings[:3], "cuda", *s.settings[4:]) for s in segments]
+    options = [{**s.options, "device": "cuda"} for s in segments]
     return value, "".join(s.graph.emit(o, PLAN) for s, o in zip(segments, options))
 
 
@@ -249,6 +249,50 @@ def check_option_values():
     tally.check(len(settings_of(None, right).by_pytorch) == 3, "names of operators")
 
 
+# Another value of each option, and other settings of PyTorch's that change code.
+OTHERS = {"mode": "eager", "libraries": "none", "by_pytorch": ("aten.mm.default",), "dump": "/x",
+          "cache_autograd": True, "check_indices": False, "fallback_random": True, "verify": True}
+CHANGES = {"tf32": (torch.set_float32_matmul_precision, "high", "highest"),
+           "deterministic": (torch.use_deterministic_algorithms, True, False)} if torch else {}
+
+
+def check_keys():
+    """Each option changes the key of PyTorch's cache, and so does all that executables are compiled
+    with.  Names that executables don't know are refused."""
+    import dataclasses
+    from nereid import _nereid
+    from nereid.torch_backend.base.settings import Settings
+    from nereid.torch_backend.cache.stored import cache_of
+    from nereid.torch_backend.segments.segment import graph_options
+
+    def tag(settings=Settings()):
+        with cache_of(settings, []):
+            return torch.compiler.config.cache_key_tag
+
+    plain = tag()
+    for field in dataclasses.fields(Settings):
+        other = dataclasses.replace(Settings(), **{field.name: OTHERS[field.name]})
+        tally.check(tag(other) != plain, f"option {field.name} is not in the key")
+        tally.check(bool(field.metadata["meaning"]), f"option {field.name} has no meaning")
+    for name, (change, value, back) in CHANGES.items():
+        before = graph_options(Settings())[name]
+        change(value)
+        changed = graph_options(Settings())[name] != before and tag() != plain
+        change(back)
+        tally.check(changed, f"PyTorch's setting for {name} is not in the key")
+    unknown = set(graph_options(Settings())) - set(_nereid.graph_options())
+    tally.check(not unknown, f"no options of executables: {unknown}")
+    text = (b"class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n"
+            b"        return (x,)\n")
+    graph = _nereid.Graph("<graph>", text, None, [], [], [])
+    for options in ({"mod": "eager"}, {"on_pass": None}, {"tf32": "high"}, {"mode": 3}):
+        try:
+            graph.emit(options, 0)
+            tally.check(False, f"{options} is taken")
+        except TypeError as error:
+            tally.check(bool(str(error)), f"{options}: {error}")
+
+
 def check_default_backend():
     """Where PyTorch has a default, calls that name no backend take it."""
     if not hasattr(torch.compiler, "set_default_backend"):
@@ -331,6 +375,7 @@ def check_default_order_of_draws():
 def main():
     torch.manual_seed(0)
     check_option_values()
+    check_keys()
     check_default_backend()
     check_order_of_draws()
     check_default_order_of_draws()

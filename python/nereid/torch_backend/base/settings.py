@@ -9,8 +9,10 @@ from typing import Any, Callable
 
 import torch
 
-MODES = ("default", "eager", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-LIBRARIES = ("records", "always", "none")
+from nereid import _nereid
+
+_WORDS = {name: words.split() for name, words in _nereid.graph_options().items()}
+MODES = (*_WORDS["mode"], "max-autotune-no-cudagraphs")
 
 _NEVER, _REPEATED = 1, 2  # of nereid_graph_replay
 
@@ -96,33 +98,34 @@ def _operators(name: str, value: Any) -> tuple:
     return names
 
 
-def _option(default: Any, check: Callable) -> Any:
-    return field(default=default, metadata={"check": check})
+def _option(default: Any, check: Callable, meaning: str) -> Any:
+    return field(default=default, metadata={"check": check, "meaning": meaning})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options by their names, each with what checks its value; `torch.compile(mode=)` is one of
-    them."""
+    """Options by their names, each with what checks its value and, for docs/python.md, its meaning;
+    `torch.compile(mode=)` is one of them.  PyTorch's cache has all of them in its keys."""
 
-    mode: str = _option("default", _mode)
-    """Of nereid.load(), but with PyTorch's CUDA graphs in reduce-overhead and max-autotune, and
-    with none where its name says so."""
-    dump: str = _option("", _folder)
-    """A folder that gets the text of each segment and program."""
-    by_pytorch: tuple = _option((), _operators)
-    """Operators that PyTorch runs, as "aten.mm.default"."""
-    libraries: str = _option("records", _one_of(*LIBRARIES))
-    """Which products libraries compute, as of nereid.load()."""
-    check_indices: bool = _option(True, _flag)
-    """An index out of range is an IndexError on a CPU and ends the kernel on a GPU."""
-    cache_autograd: bool | None = _option(None, _flag_or_none)
-    """Keep what AOTAutograd makes in PyTorch's cache, for later processes, and in the artifacts of
-    torch.compiler.save_cache_artifacts(); not with CUDA graphs.  None: of graphs with gradients."""
-    fallback_random: bool = _option(False, _flag)
-    """Draw what eager PyTorch draws, by its own operators."""
-    verify: bool = _option(False, _flag)
-    """Compare each run of each segment with PyTorch's operators; slow, and without CUDA graphs."""
+    mode: str = _option("default", _mode,
+        "one of these, as PyTorch takes either `mode=` or `options=`")
+    libraries: str = _option("records", _one_of(*_WORDS["libraries"]),
+        "which products and convolutions cuBLAS, cuDNN, BLAS or oneDNN compute: `\"records\"` (the "
+        "default), `\"always\"` or `\"none\"`")
+    by_pytorch: tuple = _option((), _operators,
+        "operators that PyTorch runs: `(\"aten.mm.default\",)`")
+    cache_autograd: bool | None = _option(None, _flag_or_none,
+        "whether PyTorch's cache keeps the graphs of AOTAutograd ([warm start](#warm-start)); by "
+        "default it keeps graphs that have gradients or at least 50 nodes")
+    check_indices: bool = _option(True, _flag,
+        "`False` omits the checks of [indices](#indices) and of other data")
+    fallback_random: bool = _option(False, _flag,
+        "`True` draws the numbers that eager PyTorch draws, by PyTorch's operators")
+    verify: bool = _option(False, _flag,
+        "`True` [compares](#seeing-what-it-does) each segment with PyTorch")
+    dump: str = _option("", _folder,
+        "a folder that gets the text of each segment, which `nereid graph` reads, and of the "
+        "program around them")
 
     @property
     def segment_mode(self) -> str:

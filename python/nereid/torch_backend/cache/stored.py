@@ -19,12 +19,11 @@ from torch._guards import detect_fake_mode
 from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
-from nereid.torch_backend.base import flags
 from nereid.torch_backend.base.log import log
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.cache.cache_keys import without_inductor
 from nereid.torch_backend.segments.program import function_of
-from nereid.torch_backend.segments.segment import Compiled, ranges_of, symbols_of
+from nereid.torch_backend.segments.segment import Compiled, graph_options, ranges_of, symbols_of
 
 
 _FEW = 50  # nodes without gradients, which are traced sooner than they are looked up
@@ -65,8 +64,7 @@ def _sources() -> str:
 def cache_of(settings: Settings, inputs):
     """PyTorch's cache, with entries that are this backend's and hold whole programs."""
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
-           flags.tf32(), flags.libraries(settings.libraries), flags.deterministic(),
-           _ranges(inputs))
+           graph_options(settings), _ranges(inputs))
     with (without_inductor(), torch.compiler.config.patch(cache_key_tag=repr(tag)),
           torch._functorch.config.patch(bundled_autograd_cache=True,
                                         force_non_lazy_backward_lowering=True)):

@@ -283,10 +283,19 @@ def _is_on_host(value) -> bool:
     return is_tensor(value) and value.device.type == "cpu" and value.dim() > 0
 
 
+def graph_options(settings: Settings) -> dict:
+    """The options of all segments' executables (nereid_graph_options.h), by torch.compile's and
+    PyTorch's own settings.  Keys of caches have them, too."""
+    return {"mode": settings.segment_mode, "replay": settings.replay,
+            "no_checks": not settings.check_indices, "assert_indices": settings.check_indices,
+            "libraries": flags.libraries(settings.libraries), "tf32": flags.tf32(),
+            "deterministic": flags.deterministic()}
+
+
 class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
-    def __init__(self, plan: SegmentPlan, options: Settings, shape_env,
+    def __init__(self, plan: SegmentPlan, settings: Settings, shape_env,
                  released: tuple | None = None):
         source, text = plan.text()
         self.source, self.plan = source, plan
@@ -295,10 +304,8 @@ class Compiled:
         self.lends = False
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         limits = ranges_of(plan.symbols, shape_env)
-        settings = (options.segment_mode, None, limits, None, not options.check_indices,
-                    flags.libraries(options.libraries), flags.tf32(), False,
-                    options.check_indices, flags.deterministic(), options.replay, released)
-        self.settings = settings
+        self.options = {**graph_options(settings), "ranges": limits,
+                        "saves_memory": released is not None, "released": released or ()}
         self.text = text
         self.graph = self.executable = None
         self.title = "a segment"
@@ -321,8 +328,7 @@ class Compiled:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
         try:
             graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [])
-            executable = graph.compile(driver.device(self.name),
-                                       (*self.settings[:7], True, *self.settings[8:]))
+            executable = graph.compile(driver.device(self.name), {**self.options, "keep": True})
         except NereidError as error:
             if self.plan is None:
                 raise
@@ -418,7 +424,7 @@ class Compiled:
         writes them."""
         source = self.text.with_lines(line_of)
         graph = _nereid.Graph("<graph>", source.encode(), None, [], [], [])
-        planned = graph.compile(driver.device(self.name), self.settings)
+        planned = graph.compile(driver.device(self.name), self.options)
         return planned.explain(self._in_order(values))
 
     def _in_order(self, values: list) -> list:
