@@ -1,4 +1,4 @@
-/* Files of models: E_GRAPH_ and, of one format, E_GRAPH_PT2_, E_JSON_ and E_ONNX_. */
+/* Files of models: E_GRAPH_ and, of one format, E_GRAPH_PT2_, E_JSON_, E_PICKLE_ and E_ONNX_. */
 #ifndef NEREID_IMPORT_MESSAGES_H
 #define NEREID_IMPORT_MESSAGES_H
 
@@ -78,9 +78,19 @@
   "a while_loop whose data decides how often it runs carries tensors, at least one, and its " \
   "condition is a tensor or compares sizes"
 #define E_GRAPH_PT2_MUTATION "no input has the name `%s`"
-#define E_GRAPH_PT2_PICKLE \
-  "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
+#define E_GRAPH_PT2_PICKLE "its pickle can't be read, of which nothing is ever run: %s"
+#define E_GRAPH_PT2_PICKLED_FILE "its pickle is in no archive of torch.save"
+#define E_GRAPH_PT2_PICKLED_TENSOR "%s has a tensor whose record is malformed"
+#define E_GRAPH_PT2_PICKLED_KIND "it is a %s, which is no tensor of a known kind"
+#define E_GRAPH_PT2_WHOLE \
+  "the model uses %s as a whole, a tensor subclass; unwrap it in the model, and save it again"
+#define E_GRAPH_PT2_PART "%s has no tensor `%s`"
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
+
+/* pickles of tensors: the reasons in E_GRAPH_PT2_PICKLE */
+#define E_PICKLE_BROKEN "it is malformed"
+#define E_PICKLE_NAME "it names %s, which is no part of a tensor"
+#define E_PICKLE_OPCODE "it has opcode %d, which no tensor needs"
 
 /* ONNX models; the prefix of most is "FILE: error: PATH IN IT: ". */
 #define E_ONNX_FILE "the file is not an ONNX model: %s; copy it again, or export it again"

@@ -62,8 +62,9 @@ void infer_choose_qparams_affine(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
   const char *type = infer_string(in, "mapping_type"),
              *domain = infer_string(in, "zero_point_domain");
-  if (strcmp(type, "SYMMETRIC") != 0 && strcmp(type, "ASYMMETRIC") != 0)
-    infer_fail(in, E_GRAPH_MAPPING, type);
+  bool symmetric = !strcmp(type, "SYMMETRIC") || !strcmp(type, "SYMMETRIC_NO_CLIPPING_ERR");
+  bool keeps = infer_bool(in, "keepdim");
+  if (!symmetric && strcmp(type, "ASYMMETRIC") != 0) infer_fail(in, E_GRAPH_MAPPING, type);
   if (!infer_bool(in, "preserve_zero") || !strcmp(domain, "FLOAT"))
     infer_fail(in, E_GRAPH_MAPPING, "without preserve_zero");
   infer_need_float(in, x->dtype);
@@ -71,10 +72,11 @@ void infer_choose_qparams_affine(Infer *in) {
   if (n != x->rank) infer_fail(in, E_GRAPH_BLOCKS, n, x->rank);
   for (uint32_t i = 0; i < n; i++) {
     if (dim_is(sizes[i], 1)) shape[rank++] = x->shape[i];
-    else if (sizes[i] != x->shape[i])
+    else if (keeps || sizes[i] != x->shape[i])
       shape[rank++] = infer_exact_div(in, x->shape[i], dim_is_int(sizes[i]) ? sizes[i]->value : 1);
   }
   ValueType scale = infer_type(in, infer_dtype(in, "scale_dtype", x->dtype), rank, shape);
   infer_set_pair(in, scale,
-                 infer_type(in, infer_dtype(in, "zero_point_dtype", x->dtype), rank, shape));
+                 infer_type(in, infer_dtype(in, "zero_point_dtype", symmetric ? x->dtype : DT_I32),
+                            rank, shape));
 }

@@ -50,13 +50,12 @@ static bool read_payload(Pt2 *r, const char *folder, Name name, const Json *payl
   bool pickled;
   const char *path = pt2_name(r, payload, "path_name");
   if (!path || !pt2_bool(r, payload, "use_pickle", &pickled)) return false;
-  if (pickled) return pt2_lack(r, E_GRAPH_PT2_PICKLE);
-  const Json *meta = pt2_object(r, payload, "tensor_meta");
-  if (!meta) return false;
   const char *entry = arena_printf(r->arena, "%s%s%s", r->root, folder, path);
   const ArchiveEntry *e = archive_find(r->file, entry);
   if (!e) return pt2_fail(r, E_GRAPH_PT2_NO_BYTES, entry);
-  return read_weight_tensor(r, name, meta, (WeightBytes){e->data, e->size, e->name});
+  if (pickled) return pt2_pickled(r, name, e);
+  const Json *meta = pt2_object(r, payload, "tensor_meta");
+  return meta && read_weight_tensor(r, name, meta, (WeightBytes){e->data, e->size, e->name});
 }
 
 static bool read_weights_config(Pt2 *r, const char *folder, const char *suffix) {
@@ -136,6 +135,7 @@ static bool read_stored(Pt2 *r, Node *n, const Json *spec, int row) {
   void **slot = namemap_put(r->arena, &r->stored, n->input.tensor);
   if (*slot) return pt2_fail(r, E_GRAPH_PT2_TWICE, n->input.tensor);
   *slot = n;
+  pt2_add_parts(r, n);
   return true;
 }
 
@@ -341,7 +341,7 @@ static bool read_graph(Pt2 *r, const Json *graph, const Json *signature) {
   if (!pt2_inputs(r, graph, signature) || !pt2_nodes(r, graph)) return false;
   if (!pt2_outputs(r, graph, signature)) return false;
   pt2_drop_unused(r);
-  return true;
+  return pt2_drop_whole(r);
 }
 
 static bool read_program(Pt2 *r) {

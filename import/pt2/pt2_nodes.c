@@ -106,10 +106,11 @@ static const char *read_target(Pt2 *r, const Json *node) {
 
 enum { POSITIONAL = 1, KEYWORD = 2 };
 
-/* Files of older minor versions don't say whether an argument was given by name. */
+/* Files of older minor versions don't say whether an argument was given by name; and another
+ * version of the operator's library may have the parameter at another place. */
 static bool is_named_argument(const OpSchema *s, const Json *input, uint32_t positional) {
-  if (json_is(json_get(input, "kind"), JSON_INTEGER))
-    return json_get(input, "kind")->integer == KEYWORD;
+  bool said = json_is(json_get(input, "kind"), JSON_INTEGER);
+  if (said && json_get(input, "kind")->integer == KEYWORD) return true;
   int at = s && json_is(json_get(input, "name"), JSON_STRING)
                ? ops_param(s, json_get(input, "name")->string)
                : -1;
@@ -288,7 +289,8 @@ static bool read_json_node(Pt2 *r, const Json *node, size_t i) {
   bool done, effect = !strcmp(target, "higher_order.with_effects") &&
                       json_length(inputs) >= OPERATOR && json_length(outputs) >= TOKEN;
   if (effect && !(target = read_effect(r, inputs, outputs))) return false;
-  if (!pt2_region(r, target, inputs, outputs, &done)) return false;
+  if (!pt2_access_part(r, target, inputs, outputs, &done)) return false;
+  if (!done && !pt2_region(r, target, inputs, outputs, &done)) return false;
   if (done) return true;
   uint32_t room = (uint32_t)json_length(inputs);
   Node *n = graph_node(r->graph, NODE_CALL, NULL, room, room);

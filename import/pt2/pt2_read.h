@@ -39,6 +39,8 @@ typedef struct {
   Weights *weights;
   Pt2Scope scope;
   NameMap stored; /* from names of parameters, buffers and constants to inputs */
+  NameMap pickled;                /* from names of weights to Pt2Subclasses */
+  VEC(struct Pt2Subclass *) whole; /* subclasses that inputs are */
 } Pt2;
 
 /* ---- pt2_json.c: values of a type, found by key ---- */
@@ -108,6 +110,20 @@ Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
 bool pt2_region(Pt2 *r, const char *target, const Json *inputs, const Json *made, bool *done);
 /* What the scope says of a node that was read: casts of its operands, indices of 0. */
 bool pt2_apply_scope(Pt2 *r, Node *n);
+
+/* ---- pt2_pickled.c: tensor subclasses (torchao's weights) are the tensors that they hold ---- */
+
+/* Reads a tensor that torch.save has pickled; those of a subclass become weights named
+ * NAME.ATTRIBUTE. */
+bool pt2_pickled(Pt2 *r, Name name, const ArchiveEntry *entry);
+/* Adds an input for each tensor of a subclass; `n` is the input that has the file's name of it. */
+void pt2_add_parts(Pt2 *r, Node *n);
+/* Makes a call of export.access_subclass_inner_tensor the tensor.  *done: it is one of a subclass
+ * of the file. */
+bool pt2_access_part(Pt2 *r, const char *target, const Json *inputs, const Json *outputs,
+                     bool *done);
+/* Removes the inputs that are subclasses; using one is an error. */
+bool pt2_drop_whole(Pt2 *r);
 
 /* ---- pt2_nodes.c ---- */
 

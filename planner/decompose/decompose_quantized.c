@@ -149,28 +149,42 @@ Node *decompose_quantize_affine(Build *b) {
   return build_to_result(b, build_finished(b, y));
 }
 
+/* The scales of blocks whose extremes are `low` and `high`, 0 among them. */
+static Node *block_scales(Build *b, Node *low, Node *high, double least, double most) {
+  const char *type = infer_string(&b->in, "mapping_type");
+  if (!strcmp(type, "ASYMMETRIC"))
+    return build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(most - least));
+  if (!strcmp(type, "SYMMETRIC")) {
+    Node *far = build_op2(b, OP_aten_maximum_default, build_op1(b, OP_aten_neg_default, low), high);
+    return build_with(b, OP_aten_div_Tensor, far, arg_float((most - least) / 2));
+  }
+  return build_op2(b, OP_aten_maximum_default,
+                   build_with(b, OP_aten_div_Tensor, low, arg_float(least)),
+                   build_with(b, OP_aten_div_Tensor, high, arg_float(most)));
+}
+
+/* The least scale, unless it is given: the smallest normal number. */
+static double least_scale(Build *b, DType t) {
+  if (infer_has(&b->in, "eps")) return infer_number(&b->in, "eps");
+  return t == DT_F16 ? 0x1p-14 : t == DT_F64 ? 0x1p-1022 : 0x1p-126;
+}
+
 /* The scales of blocks, and their zero points, so that 0 is a number exactly. */
 Node *decompose_choose_qparams_affine(Build *b) {
   Node *x = build_self(b);
   const ValueType *t = b->in.n->type.items;
   DType target = infer_dtype(&b->in, "target_dtype", DT_I8);
   double least = limit(b, "quant_min", target, true), most = limit(b, "quant_max", target, false);
-  bool symmetric = !strcmp(infer_string(&b->in, "mapping_type"), "SYMMETRIC");
   Blocks o = blocks_of(b, x);
   Node *y = in_blocks(b, x, &o, false), *zero;
   Node *low = build_reduce(b, OP_aten_amin_default, y, o.within, false);
   Node *high = build_reduce(b, OP_aten_amax_default, y, o.within, false);
   low = build(b, OP_aten_clamp_default, ARGS(arg_node(low), arg_none(), arg_float(0)));
   high = build(b, OP_aten_clamp_default, ARGS(arg_node(high), arg_float(0)));
-  Node *scale = high;
-  if (symmetric)
-    scale = build_op2(b, OP_aten_maximum_default, build_op1(b, OP_aten_neg_default, low), high);
-  else scale = build_sub(b, high, low);
-  scale = build_with(b, OP_aten_div_Tensor, scale,
-                     arg_float(symmetric ? (most - least) / 2 : most - least));
-  double eps = x->type.dtype == DT_F16 ? 0x1p-10 : x->type.dtype == DT_BF16 ? 0x1p-7 : 0x1p-23;
-  if (infer_has(&b->in, "eps")) eps = infer_number(&b->in, "eps");
-  if (symmetric) {
+  Node *scale = block_scales(b, low, high, least, most);
+  double eps = least_scale(b, x->type.dtype);
+  scale = build(b, OP_aten_clamp_default, ARGS(arg_node(scale), arg_float(eps)));
+  if (strcmp(infer_string(&b->in, "mapping_type"), "ASYMMETRIC") != 0) {
     zero = build_full(b, rank_of(scale), scale->type.shape,
                       arg_float((double)(int64_t)((most + least + 1) / 2)), scale->type.dtype);
   } else {
@@ -178,6 +192,7 @@ Node *decompose_choose_qparams_affine(Build *b) {
     zero = build_with(b, OP_aten_rsub_Scalar, zero, arg_float(least));
     zero = build(b, OP_aten_clamp_default, ARGS(arg_node(zero), arg_float(least), arg_float(most)));
   }
-  scale = build(b, OP_aten_clamp_default, ARGS(arg_node(scale), arg_float(eps)));
+  scale = build_view(b, scale, t[0].rank, t[0].shape);
+  zero = build_view(b, zero, t[1].rank, t[1].shape);
   return build_pair(b, build_to(b, scale, t[0].dtype), build_to(b, zero, t[1].dtype));
 }

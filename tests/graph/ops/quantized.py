@@ -43,6 +43,12 @@ def parameters(y, low, high, symmetric):
     return scale, np.clip(low - np.rint(least / scale), low, high).astype(np.int32)
 
 
+def unclipped(y, low, high):
+    least, most = np.minimum(y.min(1), 0), np.maximum(y.max(1), 0)
+    scale = np.maximum(least / np.float32(low), most / np.float32(high))
+    return scale[:, None], np.zeros((6, 1), np.float32)
+
+
 def f8(x):
     """Integers of few bits are numbers of fp8."""
     return np.clip(x, -7, 7).astype(np.float32)
@@ -77,4 +83,9 @@ CASES = [
      " zero_point_dtype=torch.int32) -> 0,1", lambda y: parameters(y, -128, 127, True)),
     ("torchao.choose_qparams_affine.default(y, 'ASYMMETRIC', [1, 32], torch.int8, -8, 7,"
      " zero_point_dtype=torch.int32) -> 0,1", lambda y: parameters(y, -8, 7, False)),
+    ("torchao.choose_qparams_affine.default(y, 'SYMMETRIC_NO_CLIPPING_ERR', [1, 32], torch.int8,"
+     " -8, 7, keepdim=True) -> 0,1", lambda y: unclipped(y, -8, 7)),
+    ("mul.Tensor(y, 0); torchao.choose_qparams_affine.default($0, 'ASYMMETRIC', [1, 32],"
+     " torch.int8) -> 0,1",
+     lambda y: (np.full(6, 2.0 ** -126, np.float32), np.full(6, -128, np.int32))),
 ]
