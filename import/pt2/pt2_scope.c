@@ -52,14 +52,12 @@ typedef struct {
   Pt2 *r;
   Node *user;
   DType to;
-  uint32_t floats, narrow; /* operands; those of 16 bits */
+  uint32_t narrow; /* operands of 16 bits */
 } Operands;
 
 static void count_operand(Node **use, void *ctx) {
   Operands *o = ctx;
-  if (!is_float_value(*use)) return;
-  o->floats++;
-  o->narrow += dtype_bits((*use)->type.dtype) == 16;
+  o->narrow += is_float_value(*use) && dtype_bits((*use)->type.dtype) == 16;
 }
 
 static void cast_operand(Node **use, void *ctx) {
@@ -90,8 +88,8 @@ static void cast_operands(Pt2 *r, Node *n, DType t) {
   if (result->kind != VALUE_TENSOR) return;
   graph_each_use(n, count_operand, &o);
   bool lower = result->dtype == t && graph_is_among(n, lowered);
-  /* Results in f32 of operands that all are narrower: they were cast. */
-  bool wide = result->dtype == DT_F32 && o.floats && o.narrow == o.floats && !takes_dtype(r, n);
+  /* Results in f32 of a narrower operand: it was cast, or promotion casts it. */
+  bool wide = result->dtype == DT_F32 && o.narrow && !takes_dtype(r, n);
   o.to = lower ? t : DT_F32;
   if (lower || wide) graph_each_use(n, cast_operand, &o);
 }

@@ -589,17 +589,18 @@ def while_number(m):
 
 @case
 def autocast_casts(m):
-    """Operands of products become narrow, and those of results in f32 wide."""
+    """Operands of products become narrow, and those of results in f32 wide, also one of two."""
     half = 13
     body = loop_body(["x", "w"], [
         node("linear", "linear.default", [arg("input", tensor("x")), arg("weight", tensor("w"))],
              [tensor("linear")]),
         node("softmax", "softmax.int", [arg("self", tensor("linear")), arg("dim", {"as_int": 1})],
              [tensor("softmax")]),
-        call("add", "add.Tensor", tensor("linear"), tensor("softmax"))], ["add"],
-        x=[S0, 4], w=[8, 4], linear=([S0, 8], half), softmax=[S0, 8], add=[S0, 8])
+        node("cdist", "cdist.default", [arg("x1", tensor("linear")), arg("x2", tensor("softmax"))],
+             [tensor("cdist")])], ["cdist"],
+        x=[S0, 4], w=[8, 4], linear=([S0, 8], half), softmax=[S0, 8], cdist=[S0, S0])
     m.add_node(autocast("cast", True, body, [tensor("x"), tensor("p_weight")], [tensor("exp")]),
-               exp=[S0, 8])
+               exp=[S0, S0])
 
 
 # ---- archives that are wrong ----
