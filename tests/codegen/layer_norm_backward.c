@@ -230,10 +230,17 @@ struct Waiting {
   bool (*wait)(Waiting *waiting, const char *where, const uint32_t program[3]);
 };
 extern int program_yield(void) __asm__("sched_yield");
-/* After an iteration of a loop that waits: others may have the core now and then. */
+extern int program_tell(int file, const char *format, ...) __asm__("dprintf");
+/* After an iteration of a loop that waits: others may have the core now and then.
+ * Without a team it tells that programs after this one can't end its waiting. */
 INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint32_t x,
     uint32_t y, uint32_t z) {
   if (++*turns % 64) return false;
+  if (!waiting && *turns == 1u << 26)
+    program_tell(2,
+        "%s: program (%u, %u, %u) waits, and those after it run when it has ended: "
+        "launch it with a team of threads\n",
+        where, x, y, z);
   if (!waiting) return program_yield(), false;
   return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});
 }

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,9 +61,35 @@ def check_telling():
     check("has waited" not in more, f"it is told once: {said}{more}")
 
 
+MAIN = """
+int main(void) {
+  int32_t o[3] = {0}, f[4] = {0};
+  void *args[] = {o, f};
+  dead_launch(args, (const uint32_t[]){3, 1, 1}, NULL);
+}
+"""
+
+
+def check_without_a_team():
+    """Printed C whose caller has no team: the first program waits for ever, and says so."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = pathlib.Path(folder, "dead.c"), pathlib.Path(folder, "dead")
+        made = subprocess.run([NEREID, "compile", f"{KERNELS}:dead", "--sig", "o=*i32,f=*i32", "-D",
+                               "P=3", "--target", "cpu:4", "--emit", "c"],
+                              capture_output=True, text=True, check=True)
+        source.write_text(made.stdout + MAIN)
+        subprocess.run(["cc", "-w", "-O1", "-o", program, source, "-lm"], check=True,
+                       capture_output=True)
+        with subprocess.Popen([program], stderr=subprocess.PIPE, text=True) as running:
+            said = running.stderr.readline()
+            running.kill()
+    check("kernels.py:25: program (0, 0, 0) waits" in said and "a team" in said, f"alone: {said}")
+
+
 def main():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         telling = pool.submit(check_telling)
+        check_without_a_team()
         for kernel in ("barrier", "ring", "plain", "polled"):
             for n in (2, 12, 200):
                 if kernel != "barrier" or n < 50:
