@@ -107,6 +107,15 @@ NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
 NEREID_API void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
+/* ---- a search by the caller's own measurements ---- */
+
+/* How often each of n candidates is to be run in a round, by what nereid_tune() goes by.  The first
+ * round is 0.  median_us: a candidate's time so far; 0: it was not run, negative: it can't win.
+ * A candidate with 0 runs in a later round is given up.  *limit_us (NULL: not wanted): one whose
+ * run takes longer is not run again in this round.  1; or 0 if the search is over. */
+NEREID_API int nereid_tune_round(int *runs, double *limit_us, const double *median_us, size_t n,
+                                 int round);
+
 /* ---- the cost model ---- */
 
 /* What it expects of a launch, without a run.  us is 0 where there is nothing to go by. */

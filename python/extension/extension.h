@@ -116,6 +116,7 @@ PyObject *py_request_key(PyObject *module, PyObject *args, PyObject *kwargs);
 
 int add_records(PyObject *module);
 PyObject *py_records_find(PyObject *module, PyObject *args);
+PyObject *py_tune_round(PyObject *module, PyObject *args);
 PyObject *py_records_store(PyObject *module, PyObject *args);
 
 /* ---- arguments.c: tensors ---- */

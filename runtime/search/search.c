@@ -53,7 +53,7 @@ static int runs_within_budget(const Search *s, const Candidate *c, int runs) {
 /* Candidates predicted to be slower than the best by this factor are pruned. */
 static const double SLOWER = 1.5;
 
-enum { FIRST_RUNS = 3, ANSWERS_MOST = 16 };
+enum { ANSWERS_MOST = 16 };
 
 /* The state of a candidate during the search. */
 typedef struct {
@@ -146,7 +146,7 @@ static void time_out(State *s, Item *item, bool cut) {
 
 static int measure_item(State *s, Item *item, int runs) {
   Measured m;
-  double limit_us = s->best_us > 0 && !s->confirming ? 3 * s->best_us : 1e18;
+  double limit_us = policy_limit_us(s->confirming ? 0 : s->best_us);
   double wanted = timeout_of_candidate(item->candidate, runs, s->best_us, s->patient);
   double seconds = timeout_within_budget(s->work->search, wanted);
   int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
@@ -196,6 +196,13 @@ static bool is_item_slow(const State *s, const Candidate *c) {
   return search_is_slow(c, s->best_us, s->best_predicted_us);
 }
 
+static int first_runs(const State *s) {
+  int runs;
+  const double none = 0;
+  policy_round(&runs, &none, 1, s->best_us, 0);
+  return runs;
+}
+
 /* Measures it, if none of the same code was. */
 static int try_code(State *s, Item *item) {
   bool witness = item->candidate->witness;
@@ -203,7 +210,7 @@ static int try_code(State *s, Item *item) {
   if (item->same_as >= 0) return 0;
   s->any |= !witness;
   s->work->measured += !witness;
-  return measure_item(s, item, FIRST_RUNS);
+  return measure_item(s, item, first_runs(s));
 }
 
 static int try_compiled(State *s, CompiledCandidate *c) {
@@ -256,7 +263,7 @@ static int try_again(State *s) {
     if (item->candidate->status != NEREID_TUNE_TIMEOUT || !item->trial.code) continue;
     item->candidate->status = NEREID_TUNE_OK;
     item->candidate->reason = NULL;
-    code = measure_item(s, item, FIRST_RUNS);
+    code = measure_item(s, item, first_runs(s));
     if (s->best_us <= 0) break;
   }
   return code;
@@ -294,39 +301,33 @@ static void mark_wrong(State *s) {
 
 /* ---- further rounds ---- */
 
-static const struct {
-  double within; /* of the best time */
-  int runs;
-} rounds[] = {{1.3, 7}, {1.1, 15}, {1.04, 25}, {1.02, 50}};
+static bool is_in(const Item *item) { return item->n && item->candidate->status == NEREID_TUNE_OK; }
 
-static bool is_within(const State *s, const Item *item, double within) {
-  return item->n && item->candidate->status == NEREID_TUNE_OK &&
-         item->candidate->median_us <= within * s->best_us;
-}
-
-static int measure_round(State *s, double within, int runs) {
-  double best = s->best_us;
+static int measure_round(State *s, const int *runs) {
   int code = 0;
   for (size_t i = 0; i < s->problem->n && !code && !time_is_up(s); i++) {
     Item *item = &s->items[i];
-    if (!item->n || item->candidate->status != NEREID_TUNE_OK) continue;
-    if (item->candidate->median_us > within * best) {
+    if (!is_in(item)) continue;
+    if (!runs[i]) {
       measurer_drop(s->work->measurer, &item->trial);
       continue;
     }
-    code = measure_item(s, item, runs_within_budget(s->work->search, item->candidate, runs));
+    code = measure_item(s, item, runs_within_budget(s->work->search, item->candidate, runs[i]));
     if (!code) report_progress(s, false);
   }
   return code;
 }
 
 static int further_rounds(State *s) {
-  int code = 0;
-  for (size_t r = 0; r < sizeof rounds / sizeof *rounds && !code; r++) {
-    size_t in = 0;
-    for (size_t i = 0; i < s->problem->n; i++) in += is_within(s, &s->items[i], rounds[r].within);
-    if (in < 2 && r) break; /* one alone has won */
-    code = measure_round(s, rounds[r].within, rounds[r].runs);
+  Arena *a = s->work->search->arena;
+  size_t n = s->problem->n;
+  double *medians = ARENA_ARRAY(a, double, n);
+  int *runs = ARENA_ARRAY(a, int, n), code = 0;
+  for (int round = 1; !code; round++) {
+    for (size_t i = 0; i < n; i++)
+      medians[i] = is_in(&s->items[i]) ? s->items[i].candidate->median_us : -1;
+    if (!policy_round(runs, medians, n, s->best_us, round)) break;
+    code = measure_round(s, runs);
   }
   return code;
 }

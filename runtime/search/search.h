@@ -79,6 +79,19 @@ typedef struct {
 /* Fills in the results of each candidate; it is no failure if none of them runs, only if nothing
  * can be measured at all. */
 int search_run(Search *s);
+
+/* ---- policy.c: how often candidates are timed, and which are given up ---- */
+
+/* Who times them doesn't matter: a worker of the tuner (search.c), or a program that calls its
+ * kernel itself, as Python's autotune does (nereid_tune_round).
+ *
+ * The runs of each of n candidates in a round, the first of which is 0; 0: the search is over.  A
+ * candidate without runs in a round after the first is given up.  median_us: 0: it was not timed,
+ * negative: it can't win.  best_us: also of candidates that are not timed; 0: none. */
+int policy_round(int *runs, const double *median_us, size_t n, double best_us, int round);
+/* A candidate whose run takes longer is not run again in its round. */
+double policy_limit_us(double best_us);
+
 /* ---- candidates.c ---- */
 
 /* The fastest of the candidates whose time can be trusted, else the fastest; NULL: none runs.  The

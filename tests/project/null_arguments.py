@@ -20,6 +20,7 @@ MAY_BE_NULL = {
     ("nereid_kernel_run", "native_stream"),
     ("nereid_kernel_run", "args"), ("nereid_kernel_run", "extents"),
     ("nereid_launch_run_with", "args"), ("nereid_launch_run_with", "grid"),
+    ("nereid_tune_round", "limit_us"),
     ("nereid_records_import", "change"), ("nereid_tuning_roof", "bandwidth"),
     ("nereid_tuning_roof", "flops"), ("nereid_estimate", "d"), ("nereid_estimate", "values"),
 }

@@ -102,6 +102,44 @@ def check_choice():
     check(len(empty.configs) == 1 and empty.configs[0].num_warps == 4, "no configurations")
 
 
+class GivenTimes:
+    """A clock that runs what it times once, and says how long each run took."""
+
+    def __init__(self, milliseconds, runs):
+        self.milliseconds, self.runs, self.config = milliseconds, runs, None
+
+    def times(self, call, n, before=None, after=None):
+        if before:
+            before()
+        call()
+        if after:
+            after()
+        self.runs[self.config] = self.runs.get(self.config, 0) + n
+        return [self.milliseconds[self.config]] * n
+
+
+def check_policy():
+    """How often each is timed is what the tuner of the program goes by: those that can't be told
+    apart from the best longest, one far slower once."""
+    import nereid.testing
+
+    runs: dict = {}
+    clock = GivenTimes({64: 0.1, 128: 0.105, 256: 0.125, 512: 1.0}, runs)
+    configs = [nereid.Config({"BLOCK": b}, pre_hook=lambda a: setattr(clock, "config", a["BLOCK"]))
+               for b in (64, 128, 256, 512)]
+    original, nereid.testing.clock_of = nereid.testing.clock_of, lambda name=None: clock
+    try:
+        kernel = nereid.autotune(configs, key=["n"])(fill)
+        kernel[grid](np.zeros(77, "f4"), 77)
+    finally:
+        nereid.testing.clock_of = original
+    warm, first = 1, 3
+    wanted = {64: warm + first + 7 + 15, 128: warm + first + 7 + 15, 256: warm + first + 7,
+              512: warm + 1}
+    check(runs == wanted, f"runs {runs}, not {wanted}")
+    check(kernel.best_config.kwargs["BLOCK"] == 64, "the fastest")
+
+
 def check_same_code():
     stages = [nereid.Config({"BLOCK": b}, num_stages=s) for b in (64, 128) for s in (2, 3, 4)]
     bench, calls = counting()
@@ -661,7 +699,7 @@ def same_parameters(name, theirs, ours):
           f"{name}: {parameters(ours)}, not {parameters(theirs)}")
 
 
-for test in (check_config, check_choice, check_same_code, check_derived, check_hooks,
+for test in (check_config, check_choice, check_policy, check_same_code, check_derived, check_hooks,
              check_failing_hooks, check_pruning, check_failures, check_heuristics, check_records,
              check_threads, check_interruption, check_interrupted_compiling, check_quick_calls,
              check_keys, check_printing, check_interpreted, check_libraries, check_warmup,

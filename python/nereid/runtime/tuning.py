@@ -309,7 +309,8 @@ class Tuning:
             clock = clock_of(plan and plan.device.info()["name"])
 
             def measure(c):
-                self._measure_briefly(clock, c, candidates)
+                self._times(clock, c, 1)  # to warm up
+                self._measure_round(clock, c, candidates, 0)
 
         for c in candidates:
             if self.verbose:
@@ -322,7 +323,7 @@ class Tuning:
                 c.times, c.told = [], []
                 self._rule_out(c, e)
         if self.tuner._do_bench is None:
-            self._measure_best(clock, [c for c in candidates if c.times])
+            self._measure_on(clock, candidates)
 
     def _measure_as_told(self, c: Candidate) -> None:
         def call():
@@ -334,27 +335,34 @@ class Tuning:
         told = [float(t) for t in result] if hasattr(result, "__iter__") else [float(result)]
         c.told = (told * 3)[:3] if len(told) == 1 else told
 
-    def _measure_briefly(self, clock, c: Candidate, others: list) -> None:
-        """Once to warm up, then some 3 ms, unless it is far slower than the best so far."""
-        self._times(clock, c, 1)
-        c.times = self._times(clock, c, 1)
-        best = min((min(o.times) for o in others if o.times), default=_INF)
-        if c.times[0] <= 4 * best:
-            c.times += self._times(clock, c, _runs(3.0, c.times[0], 2, 20))
+    def _measure_round(self, clock, c: Candidate, others: list, round_: int) -> None:
+        """Times it as often as the tuner's policy says, or once, if it is far slower than the best
+        so far."""
+        from nereid import _nereid
 
-    def _measure_best(self, clock, candidates: list) -> None:
-        """Measures those near the best for longer: some 20 ms each."""
-        order = sorted(candidates, key=lambda c: c.quantiles((0.5,))[0])[:8]
-        if len(order) > 1:
-            limit = 1.3 * order[0].quantiles((0.5,))[0]
-            for c in order:
-                median = c.quantiles((0.5,))[0]
-                if median <= limit:
-                    c.times += self._times(clock, c, _runs(20.0, median, 5, 100))
+        found = _nereid.tune_round([_median_us(o) for o in others], round_)
+        runs, limit = (found[0][others.index(c)], found[1]) if found else (0, 0)
+        if runs and not round_:
+            c.times = self._times(clock, c, 1)
+            runs = runs - 1 if 1e3 * c.times[0] <= limit else 0
+        c.times = c.times + self._times(clock, c, runs) if runs else c.times
+
+    def _measure_on(self, clock, candidates: list) -> None:
+        """The rounds after the first, among those that are near the best."""
+        from nereid import _nereid
+
+        round_ = 1
+        while found := _nereid.tune_round([_median_us(c) for c in candidates], round_):
+            for c, runs in zip(candidates, found[0]):
+                c.times += self._times(clock, c, runs) if runs else []
+            round_ += 1
 
 
-def _runs(budget_ms: float, each_ms: float, least: int, most: int) -> int:
-    return max(least, min(most, int(budget_ms / max(each_ms, 1e-4))))
+def _median_us(c: Candidate) -> float:
+    """As the policy has it: 0 before it was timed, -1 where it failed."""
+    if c.error is not None:
+        return -1.0
+    return 1e3 * c.quantiles((0.5,))[0] if c.times else 0.0
 
 
 def _jit_call(fn, args: tuple, kwargs: dict):

@@ -22,6 +22,37 @@ static void check_text(const char *got, const char *wanted, const char *what) {
   if (strcmp(got, wanted)) printf("  got    %s\n  wanted %s\n", got, wanted);
 }
 
+/* ---- the policy ---- */
+
+enum { TIMED = 4 };
+
+/* The runs of a round, and whether there is one. */
+static void check_round(int round, const double us[TIMED], const int wanted[TIMED], int goes_on) {
+  int runs[TIMED];
+  double limit = 0;
+  check(nereid_tune_round(runs, &limit, us, TIMED, round) == goes_on, "a round, or the end");
+  check(!goes_on || !memcmp(runs, wanted, sizeof runs), "the runs of a round");
+}
+
+static void test_policy(void) {
+  const double none[TIMED] = {0, 0, -1, 0}, near[TIMED] = {100, 105, -1, 125};
+  const double clear[TIMED] = {100, 120, 300, 1000}, slow[TIMED] = {1e5, 1.01e5, 9e6, -1};
+  check_round(0, none, (int[TIMED]){3, 3, 0, 3}, 1);
+  check_round(0, near, (int[TIMED]){0}, 0);
+  check_round(1, near, (int[TIMED]){7, 7, 0, 7}, 1);
+  check_round(2, near, (int[TIMED]){15, 15, 0, 0}, 1);
+  check_round(3, near, (int[TIMED]){0}, 0);
+  check_round(1, clear, (int[TIMED]){7, 7, 0, 0}, 1);
+  check_round(2, clear, (int[TIMED]){0}, 0);
+  check_round(4, slow, (int[TIMED]){3, 3, 0, 0}, 1);
+  check_round(5, near, (int[TIMED]){0}, 0);
+  check_round(-1, near, (int[TIMED]){0}, 0);
+  double limit = 0;
+  int runs[TIMED];
+  nereid_tune_round(runs, &limit, near, TIMED, 1);
+  check(limit == 300, "a run of three times the best is the last one");
+}
+
 /* ---- messages ---- */
 
 static void test_fields(void) {
@@ -522,6 +553,7 @@ int main(void) {
   if (!a) abort();
   /* All is measured in a thread of this process. */
   setenv("NEREID_PROGRAM", "/dev/null/no-program", 1);
+  test_policy();
   test_fields();
   test_lengths();
   test_wire();
