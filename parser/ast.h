@@ -231,7 +231,5 @@ const char *ast_op_text(AstOp op); /* "+", "//", "is not" */
 
 /* A string in double quotes. */
 void print_string(Text *out, Name s);
-/* `name: annotation = default` */
-void print_param(Text *out, const Param *a);
 
 #endif

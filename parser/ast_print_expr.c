@@ -139,7 +139,8 @@ static void show_call(Text *out, const Expr *e) {
   if (!generator) text_puts(out, ")");
 }
 
-void print_param(Text *out, const Param *a) {
+/* `name: annotation = default` */
+static void print_param(Text *out, const Param *a) {
   text_puts(out, a->kind == PARAM_STAR ? "*" : a->kind == PARAM_STARSTAR ? "**" : "");
   text_puts(out, a->name);
   if (a->annotation) {

@@ -1,6 +1,6 @@
 #include "cli/arguments/launch_request.h"
 
-#include "cli/terminal/fault.h"
+#include "cli/terminal/diagnostics.h"
 
 int launch_device(nereid_device **out, const char *name) {
   if (!name) name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";

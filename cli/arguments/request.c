@@ -28,7 +28,8 @@ int request_add(Request *r, const char *name, const char *type, const char *valu
   return STATUS_OK;
 }
 
-int request_add_pair(Request *r, const char *pair, bool typed) {
+/* NAME=TYPE, or NAME=VALUE of a constexpr. */
+static int request_add_pair(Request *r, const char *pair, bool typed) {
   char *name = strdup(pair);
   if (!name) return args_out_of_memory();
   char *text = args_value(name, typed ? "TYPE" : "VALUE");

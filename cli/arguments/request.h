@@ -59,8 +59,6 @@ int request_file(Request *r, const char *value);
 bool request_has(const Request *r, const char *name);
 /* Adds an argument; either type or value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);
-/* NAME=TYPE, or NAME=VALUE of a constexpr. */
-int request_add_pair(Request *r, const char *pair, bool typed);
 /* NAME=TYPE,NAME=TYPE ... */
 int request_signature(Request *r, const char *text);
 /* Forgets what was added, for another set of values. */

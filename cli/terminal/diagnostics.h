@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "lang/base/diag.h"
+#include "runtime/nereid.h"
 
 /* A message without a location. */
 void message_print(const char *severity, const char *fmt, ...)
@@ -17,5 +18,10 @@ typedef const char *MessageId(size_t i, Severity s);
 /* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
  * severe they are. */
 void message_show(const char *severity, const char *text, MessageId *id_of);
+
+/* ---- fault.c ---- */
+
+/* Tells of faults from now on, of one device at a time; NULL, before it is closed, ends that. */
+void fault_watch(const nereid_device *d);
 
 #endif

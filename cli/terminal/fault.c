@@ -1,4 +1,6 @@
-#include "cli/terminal/fault.h"
+/* Kernels of device cpu run in this process, and one that faults ends it: with a message.  This is
+ * for a program: a library takes no signals away from its caller. */
+#include "cli/terminal/diagnostics.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -6,7 +6,8 @@
 #include "graph/analysis/strided.h"
 #include "runtime/device/peaks.h"
 
-const LibraryFunction *library_function_of(Graph *g, const Node *n) {
+/* The function that n calls. */
+static const LibraryFunction *library_function_of(Graph *g, const Node *n) {
   return library_find(graph_arg(g, n, "function").name);
 }
 

@@ -43,7 +43,5 @@ typedef struct {
 LibraryConv library_conv_of(Graph *g, const Node *n);
 /* May it round its operands, of f32, to TF32? */
 bool library_rounds(const Graph *g, const Node *n);
-/* The function that n calls. */
-const LibraryFunction *library_function_of(Graph *g, const Node *n);
 
 #endif

@@ -99,10 +99,6 @@ DType onnx_dtype(int64_t number);
 /* Accepts integers of 4 and 2 bits too, which are in bytes; *bits: 4, 2, or 0 for others. */
 DType onnx_narrow_dtype(int64_t number, uint8_t *bits);
 const char *onnx_dtype_name(Onnx *r, int64_t number);
-/* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
-bool onnx_can_know(uint32_t rank, const int64_t *shape);
-/* Counts elements that are evaluated; false after an error: they are too many. */
-bool onnx_count_elements(Onnx *r, const char *where, uint32_t n);
 
 OnnxValue *onnx_value_new(Onnx *r, Name name);
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name);

@@ -195,7 +195,8 @@ static void onnx_element_store(DType t, OnnxElement e, uint8_t *to) {
   else scalar_store(t, (Scalar){.i = e.dim->value}, to);
 }
 
-bool onnx_can_know(uint32_t rank, const int64_t *shape) {
+/* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
+static bool onnx_can_know(uint32_t rank, const int64_t *shape) {
   int64_t n = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (shape[i] < 0 || shape[i] > ONNX_KNOWN_MAX) return false;
@@ -205,7 +206,8 @@ bool onnx_can_know(uint32_t rank, const int64_t *shape) {
   return true;
 }
 
-bool onnx_count_elements(Onnx *r, const char *where, uint32_t n) {
+/* Counts elements that are evaluated; false after an error: they are too many. */
+static bool onnx_count_elements(Onnx *r, const char *where, uint32_t n) {
   r->elements += n;
   if (r->elements <= ONNX_ELEMENTS_MAX) return true;
   return onnx_error(r, where, E_ONNX_ELEMENTS, ONNX_ELEMENTS_MAX);

@@ -23,7 +23,8 @@ bool tile_check_operand_is(TileCheck *c, const TileOp *op, uint32_t i, Type want
   return tile_check_operand(c, op, i, false, words_of(c, want));
 }
 
-bool tile_check_result(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what) {
+static bool tile_check_result(TileCheck *c, const TileOp *op, uint32_t i, bool good,
+                              const char *what) {
   if (!good)
     diag_error(c->diags, op->span, E_TILE_RESULT, i + 1, tile_op_name(op->code),
                words_of(c, op->results[i]->type), what);
@@ -35,8 +36,9 @@ bool tile_check_result_is(TileCheck *c, const TileOp *op, uint32_t i, Type want)
   return tile_check_result(c, op, i, false, words_of(c, want));
 }
 
-bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first, TileValue *const *like,
-                             uint32_t n) {
+/* Operands from `first` on have the types of the n values. */
+static bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first,
+                                    TileValue *const *like, uint32_t n) {
   if (op->nargs != first + n) {
     diag_error(c->diags, op->span, E_TILE_OPERANDS, tile_op_name(op->code), op->nargs, first + n);
     return false;
@@ -46,7 +48,8 @@ bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first, Til
   return good;
 }
 
-bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, int64_t hi) {
+/* Attributes: within lo..hi if it is there; a list of n entries if it is there. */
+static bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, int64_t hi) {
   int64_t v = tile_int(op, k, lo);
   if (v >= lo && v <= hi) return true;
   diag_error(c->diags, op->span, E_TILE_ATTR_RANGE, tile_attr_name(k), tile_op_name(op->code),
@@ -54,8 +57,8 @@ bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, i
   return false;
 }
 
-bool tile_check_list(TileCheck *c, const TileOp *op, TileAttrKey k, uint32_t n, int64_t lo,
-                     int64_t hi) {
+static bool tile_check_list(TileCheck *c, const TileOp *op, TileAttrKey k, uint32_t n, int64_t lo,
+                            int64_t hi) {
   const TileAttr *a = tile_attr(op, k);
   if (!a) return true;
   if (a->len != n) {

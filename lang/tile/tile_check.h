@@ -21,15 +21,7 @@ typedef struct {
  * the condition is the caller's. */
 bool tile_check_operand(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what);
 bool tile_check_operand_is(TileCheck *c, const TileOp *op, uint32_t i, Type want);
-bool tile_check_result(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what);
 bool tile_check_result_is(TileCheck *c, const TileOp *op, uint32_t i, Type want);
-/* Operands from `first` on have the types of the n values. */
-bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first,
-                             TileValue *const *like, uint32_t n);
-/* Attributes: within lo..hi if it is there; a list of n entries if it is there. */
-bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, int64_t hi);
-bool tile_check_list(TileCheck *c, const TileOp *op, TileAttrKey k, uint32_t n, int64_t lo,
-                     int64_t hi);
 
 /* The ops with rule `given`; operand counts, scopes and attribute names hold already. */
 void tile_check_given(TileCheck *c, const TileOp *op);

@@ -170,15 +170,6 @@ Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r) {
   return e;
 }
 
-bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in) {
-  *out = (Estimate){0};
-  if (n->level != NEST_LEVEL_THREAD || in->peaks->processors <= 0) return false;
-  if (in->peaks->sm && in->peaks->clock <= 0) return false;
-  LaunchStats f = launch_stats_gather(a, n, in);
-  *out = estimate_stats(&f, in->peaks);
-  return true;
-}
-
 /* ---- text ---- */
 
 const char *estimate_bound_name(Bound b) {

@@ -65,9 +65,6 @@ typedef struct Estimate {
 } Estimate;
 
 const char *estimate_bound_name(Bound b); /* "memory" */
-/* Estimates a nest at level thread.  Returns false if there is no basis for it (no such device, no
- * clock). */
-bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
 /* Estimates from statistics of the launch (lower/cost/launch_stats.h). */
 struct LaunchStats;
 Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r);

@@ -327,6 +327,12 @@ static bool is_in_pool(const BufferState *b) {
   return b->plan->kind == BUFFER_TEMPORARY && !b->lent;
 }
 
+/* Is that temporary one that the caller lends, whose bytes are known?  The constant part runs
+ * before there is a run. */
+static bool execute_is_lent(const Execution *e, const BufferState *b) {
+  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || b->uses[0].step >= plan_once(e->plan));
+}
+
 /* Their offsets; the memory itself is a run's. */
 static int place_in_pool(Execution *e) {
   uint32_t n = 0, at = 0;
@@ -754,9 +760,4 @@ int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_strea
   if (is_on_device(e, t))
     return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
   return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
-}
-
-/* The constant part runs before there is a run. */
-bool execute_is_lent(const Execution *e, const BufferState *b) {
-  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || b->uses[0].step >= plan_once(e->plan));
 }

@@ -151,8 +151,6 @@ int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
 /* Before the run: where output i is written. */
 int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
-/* Is that temporary one that the caller lends, whose bytes are known? */
-bool execute_is_lent(const Execution *e, const BufferState *b);
 
 /* ---- lent_memory.c: memory that the caller lends step by step ---- */
 

@@ -40,9 +40,6 @@ Parts split_arg(Split *s, const char *param);
 Parts split_self(Split *s);
 /* The imaginary part also where it is 0. */
 Node *split_imaginary(Split *s, Parts x);
-/* The Build's node with other operands: `re` or the imaginary parts for complex ones; real values
- * that are added to imaginary parts are 0. */
-Node *split_again(Split *s, bool imaginary);
 /* A last axis of the two parts. */
 Node *split_join(Split *s, Parts x);
 

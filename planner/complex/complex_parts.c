@@ -89,7 +89,9 @@ static Arg part_of_arg(Split *s, const Arg *a, const char *param, bool imaginary
   return list;
 }
 
-Node *split_again(Split *s, bool imaginary) {
+/* The Build's node with other operands: `re` or the imaginary parts for complex ones; real values
+ * that are added to imaginary parts are 0. */
+static Node *split_again(Split *s, bool imaginary) {
   const Node *n = s->b.in.n;
   const OpSchema *schema = s->b.in.schema;
   Arena *a = s->b.in.g->arena;

@@ -17,8 +17,6 @@ typedef struct {
   int64_t number;
 } WholeTensor;
 
-/* A tensor, a description of one as a tuple, or an integer.  The object must outlive `out`. */
-int read_whole(State *s, PyObject *v, WholeTensor *out);
 /* The first n objects of a list; NULL with an exception. */
 WholeTensor *read_all(State *s, PyObject *list, Py_ssize_t n);
 

@@ -42,7 +42,8 @@ static int read_number(PyObject *v, WholeTensor *out) {
   return 0;
 }
 
-int read_whole(State *s, PyObject *v, WholeTensor *out) {
+/* A tensor, a description of one as a tuple, or an integer.  The object must outlive `out`. */
+static int read_whole(State *s, PyObject *v, WholeTensor *out) {
   if (PyTuple_Check(v)) return read_described_tensor(v, out);
   if (PyLong_Check(v)) return read_number(v, out);
   int found = read_exchanged_tensor(s, v, &out->t);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lower/target/machine.h"
-#include "runtime/device/cuda_known.h"
 #include "runtime/device/device.h"
 #include "runtime/device/cuda_state.h"
 #include "runtime/device/gpu_target.h"

@@ -1,4 +1,9 @@
-#include "runtime/device/cuda_known.h"
+/* Properties of a GPU, cached by an earlier run: its driver takes a fifth of a second to be asked.
+ *
+ * The answer of the driver is kept in the cache under all that it can depend on: the driver's
+ * version, the GPUs and their partitions as the system lists them in /proc/driver/nvidia, and the
+ * variables that choose among them.  Where there is no such list, nothing is known. */
+#include "runtime/device/device.h"
 
 #include <dirent.h>
 #include <stdlib.h>

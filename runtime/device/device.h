@@ -272,4 +272,11 @@ int host_check_programs(const Start *s, uint32_t most);
 int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, size_t len,
                   const char *target);
 
+/* ---- cuda_known.c ---- */
+
+/* Fills in the information, description, target and name of that GPU; false: it is not known. */
+bool cuda_known(nereid_device *d, int ordinal);
+/* Keeps them for later runs. */
+void cuda_know(const nereid_device *d, int ordinal);
+
 #endif

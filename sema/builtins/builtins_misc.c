@@ -216,13 +216,7 @@ Value builtin_tuple(Sema *S, Call *c) {
   return c->fn->code ? value_list(S->arena, items, n) : value_tuple(S->arena, items, n);
 }
 
-/* ---- decorators and refusals ---- */
-
-Value builtin_unsupported(Sema *S, Call *c) {
-  sema_error(S, c->at, E_SEMA_UNSUPPORTED,
-             arena_printf(S->arena, c->fn->code ? "tl.extra.cuda.%s" : "tl.%s", c->fn->name));
-  return value_error();
-}
+/* ---- decorators ---- */
 
 /* jit(f), jit(...)(f), constexpr_function(f). */
 Value builtin_jit(Sema *S, Call *c) {

@@ -73,9 +73,8 @@ def nest_cells(row):
 
 
 def builtin_cells(row):
-    name, where, params, handler = row[:4]
-    refused = " (not supported yet)" if handler == "builtin_unsupported" else ""
-    return [code(f"{name}({params})") + refused, ", ".join(WHERE[w] for w in where)]
+    name, where, params = row[:3]
+    return [code(f"{name}({params})"), ", ".join(WHERE[w] for w in where)]
 
 
 def graph_rows(path):
