@@ -34,7 +34,9 @@ def calls(files):
             where[function].add(name)
     found = {name: collections.defaultdict(set) for name in code}
     for name, text in code.items():
-        for word in set(re.findall(r"(?<![.>])\b([a-z]\w+)\(", text)):
+        # Static functions may have the names of others' functions.
+        own = set(DEFINITION.findall(re.sub(r"(?m)^static ", "", text)))
+        for word in set(re.findall(r"(?<![.>])\b([a-z]\w*)\(", text)) - own:
             for other in where.get(word, ()):
                 same_room = other.split("/")[0] == name.split("/")[0]
                 if len(where[word]) == 1 and other != name and same_room:
