@@ -150,6 +150,10 @@ static bool takes_expression(const Inline *x, const TileOp *user, const TileValu
     const Layout *l = &x->s->u->schedule->stores[x->store_of[user->args[1]->id]];
     return layout_eq(l, &plan[v->id].layout);
   }
+  /* An address and a mask that are known by their terms, not as values of registers, can be those
+   * of several elements. */
+  if (user->code == TILE_LOAD && (user->args[0] == v || user->args[1] == v))
+    return layout_eq(&plan[user->results[0]->id].layout, &plan[v->id].layout);
   if (user->code == TILE_SPLAT || user->code == TILE_EXPAND_DIMS || user->code == TILE_BROADCAST)
     return true;
   if (!(tile_op_flags(user->code) & TILE_ELEM)) return false;

@@ -94,7 +94,7 @@ static bool is_hinted(const TileValue *v, int depth) {
 static void note_width(Build *s, const TileOp *op, const TileValue *mask, const Layout *l,
                        NestStmt *ld) {
   const TileValue *ptr = op->args[0];
-  if (mask && s->u->schedule->values[mask->id].held) return;
+  if (mask && s->u->schedule->values[mask->id].held && !s->inlined[mask->id]) return;
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)
     if (l->d[i].hw == HW_REG && l->d[i].stride == 1)
