@@ -229,10 +229,26 @@ Node *decompose_scatter(Build *b) {
   return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));
 }
 
+/* The index of each row, if all of a row is written to one row; NULL: it is not. */
+static Node *index_of_rows(Build *b, const Along *a) {
+  uint32_t rank = rank_of(a->x);
+  if (a->axis || rank < 2 || !graph_is(a->index, OP_aten_expand_default)) return NULL;
+  Node *row = a->index->args[0].node;
+  bool whole = rank_of(row) == rank && row->type.shape[0] == a->index->type.shape[0];
+  for (uint32_t i = 1; i < rank && whole; i++)
+    whole = dim_is(row->type.shape[i], 1) && a->x->type.shape[i] == a->index->type.shape[i];
+  return whole ? build_flat(b, row) : NULL;
+}
+
 Node *decompose_scatter_add(Build *b) {
   if (scatter_empty(b, build_input(b, "index"))) return build_self(b);
   Along a = along_of(b);
   if (writes_few(&a)) return write_few(b, &a, true);
+  Node *row = index_of_rows(b, &a);
+  if (row)
+    return build_finished(b, build(b, OP_aten_index_add_default,
+                                   ARGS(arg_node(a.x), build_int(b, 0), arg_node(row),
+                                        arg_node(scatter_source(b, &a)))));
   Node *indices = indices_along(b, a.x, a.axis, a.index);
   return build_finished(b, scatter_add_up(b, a.x, indices, scatter_source(b, &a)));
 }

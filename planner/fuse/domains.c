@@ -283,6 +283,47 @@ static bool masks_rows(const Fusion *f, const Node *put, Dim last) {
   return dim_mul(f->graph->dims, conditions, last) == value_numel(f->graph, &index->type);
 }
 
+typedef struct {
+  const Fusion *f;
+  Dim rows;
+  const Node *data;
+  bool one; /* each row has one index */
+} RowIndices;
+
+static void note_row_index(Node **operand, void *ctx) {
+  RowIndices *x = ctx;
+  Node *n = *operand;
+  if (n == x->data || n->type.kind != VALUE_TENSOR) return;
+  while (prim_is_view(n)) n = view_operand(n);
+  x->one &= value_numel(x->f->graph, &n->type) == x->rows;
+}
+
+/* Does n take whole rows, by an index each, or sum them up? */
+static bool takes_rows(const Fusion *f, Node *n, Dim rows) {
+  if (graph_is(n, OP_nereid_segment_sum_default)) return true;
+  RowIndices x = {f, rows, n->args[0].node, true};
+  if (prim_kind(n->op) != PRIM_GATHER) return false;
+  graph_each_use(n, note_row_index, &x);
+  return x.one;
+}
+
+void fuse_find_rows(const Fusion *f, Group *g) {
+  const Node *first = g->nodes.data[0];
+  const ValueType *t = &first->type;
+  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || t->rank < 2) return;
+  if (!fuse_same_shape(g, t->rank, t->shape)) return;
+  Dim last = t->shape[t->rank - 1], rows = shape_product(f->graph, t->shape, t->rank - 1);
+  if (!dim_is_int(last) || last->value < COLUMNS_MIN || last->value > FUSE_COLUMNS_MAX) return;
+  bool takes = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    Node *n = g->nodes.data[i];
+    bool taking = takes_rows(f, n, rows);
+    if (prim_kind(n->op) != PRIM_POINTWISE && !taking) return;
+    takes |= taking;
+  }
+  if (takes && !dim_is(rows, 1)) axes_domain(f, g, t, 1u << (t->rank - 1));
+}
+
 void fuse_find_channels(const Fusion *f, Group *g) {
   const Node *first = g->nodes.data[0];
   const ValueType *t = prim_puts(first) ? &first->args[1].node->type : &first->type;

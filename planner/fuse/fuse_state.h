@@ -39,6 +39,9 @@ bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
 /* A group that goes through elements one by one, some of whose operands have only channels, gets
  * the channels as columns: in vectors, x % channels is dear, and no address that counts up. */
 void fuse_find_channels(const Fusion *f, Group *g);
+/* A group that takes rows of memory by an index each gets what is in a row as columns: an index is
+ * read once a row, and neighbors in memory are read together. */
+void fuse_find_rows(const Fusion *f, Group *g);
 
 /* ---- state ---- */
 

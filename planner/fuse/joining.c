@@ -92,13 +92,21 @@ static bool group_has_columns(const Group *g) {
   return false;
 }
 
+static bool group_searches(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (prim_kind(g->nodes.data[i]->op) == PRIM_SEARCH) return true;
+  return false;
+}
+
 /* A reduction or scan joins a group whose domain is its own, or that has no columns yet.  Rows that
- * do not fit a tile are read several times, which is too expensive for a window. */
+ * do not fit a tile are read several times, which is too expensive for a window.  Rows that are
+ * sorted are few and long, and searches want many programs. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   fuse_set_domain(f, &own, n);
   if (group_has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
     return stopped(STOP_EXTENT, NULL);
+  if (n->op->id == OP_nereid_sort_default && group_searches(g)) return stopped(STOP_AXES, NULL);
   if (!group_has_columns(g)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = fuse_natural_role(n);

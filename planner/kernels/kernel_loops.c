@@ -167,11 +167,12 @@ static const char *search_row(Kernel *k, Node *n, const Dim *index) {
 /* A column of the rows that are of one segment. */
 static const char *sum_segment(Kernel *k, Node *n, const Dim *index) {
   Node *rows = n->args[0].node;
-  return arena_printf(k->arena, "segment_sum(%s, %s, %s, %s, %s, %s, %s, tl.%s)",
+  const char *inside = k->masks[kernel_axes(k, index, 1)];
+  return arena_printf(k->arena, "segment_sum(%s, %s, %s, %s, %s, %s, %s, %s, tl.%s)",
                       kernel_buffer(k, rows), kernel_buffer(k, n->args[1].node),
                       kernel_buffer(k, n->args[2].node), kernel_index(k, index[0], NULL),
                       kernel_index(k, index[1], NULL), kernel_index(k, rows->type.shape[1], NULL),
-                      index_mask(k, index, 2), dtype_lang_name(n->type.dtype));
+                      inside ? inside : "True", index_mask(k, index + 1, 1), dtype_lang_name(n->type.dtype));
 }
 
 const char *kernel_search(Kernel *k, Node *n, const Dim *index) {

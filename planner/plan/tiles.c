@@ -19,6 +19,12 @@ static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, 
 /* Tiles of rows that stay on chip: elements of rows together, and warps. */
 static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
 
+/* Tiles of elements for each of which a sequence is searched: each waits for memory several times,
+ * so that few elements are for many processors.  On an H100 a merge of 16,384 numbers takes 80 us by
+ * tiles of 1024. */
+static const FlatTile search_tiles[] = {{128, 4}, {64, 2}, {256, 4}, {512, 4}, {32, 1}};
+enum { SEARCHED_MAX = 1 << 18 };
+
 /* Tiles of elements that are made of many others each. */
 static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
 
@@ -154,6 +160,14 @@ static bool group_is_window(const Group *g) {
   return false;
 }
 
+/* Does it search for a few elements, in sequences that may be long? */
+static bool searches_few(const Tiles *t, const Group *g) {
+  bool searches = false;
+  for (size_t i = 0; i < g->nodes.len; i++)
+    searches |= graph_is_any(g->nodes.data[i], OP_nereid_merge_default, OP_nereid_search_default);
+  return t->gpu && searches && dim_is_int(g->x) && g->x->value <= SEARCHED_MAX;
+}
+
 static bool has_few_strips(const Group *g) {
   if (g->strip <= 1) return false;
   return g->x->value * power_of_2(g->r->value, 1) < STRIP_PROGRAMS * row_window_tiles[0].elements;
@@ -236,8 +250,9 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
     tiles_window(t, g, most, s);
     return;
   }
+  const FlatTile *tiles = searches_few(t, g) ? search_tiles : flat_tiles;
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
-    more = add_step_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
+    more = add_step_choice(t, s, flat_choice(t, g, most, &tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {
     int64_t row = power_of_2(g->r->value, 1);
     bool columns = t->gpu && i == 0 && reduces_columns(g);

@@ -43,6 +43,19 @@ CASES = {
     "prime": ("f32[1000003]", [(1000003,)], reduce_by("sum.dim_IntList", [0]), 2),
     "primes": ("f32[997, 1009]", [(997, 1009)], reduce_by("sum.dim_IntList", [0, 1]), 2),
     "rows": ("f32[8191, 96]", [(8191, 96)], reduce_by("amax.default", [0]), 2),
+    # rows by an index each, which is sorted and merged; sums of rows of one index
+    "gathered": ("f32[5000, 40]", [(5000, 40)], [
+        f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
+        f"c = {ATEN}index.Tensor(x, [o])", f"y = {ATEN}relu.default(c)"], 4),
+    "added": ("f32[300, 40]", [(300, 40)], [
+        f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
+        f"t = {ATEN}floor_divide.Scalar(o, 3)", f"z = {ATEN}full.default([100, 40], 0.5)",
+        f"a = {ATEN}index_add.default(z, 0, t, x)", f"y = {ATEN}relu.default(a)"], 4),
+    "added to rows": ("f32[300, 40]", [(300, 40)], [
+        f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
+        f"t = {ATEN}floor_divide.Scalar(o, 3)", f"z = {ATEN}full.default([100, 40], 0.5)",
+        f"i = {ATEN}view.default(t, [300, 1])", f"e = {ATEN}expand.default(i, [-1, 40])",
+        f"y = {ATEN}scatter_add.default(z, 0, e, x)"], 4),
     # numbers of the elements; values; a sum of them
     "chosen": ("f32[1000]", [(1000,)], [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 2),
     "chosen_long": ("f32[s0]", [(1,), (1024,), (70001,)],

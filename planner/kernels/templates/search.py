@@ -44,16 +44,16 @@ def merged(row, offset, t, n, mask, RUN: tl.constexpr, STEPS: tl.constexpr):
 
 
 @triton.jit
-def segment_sum(rows, order, starts, segment, column, width, mask, DTYPE: tl.constexpr):
+def segment_sum(rows, order, starts, segment, column, width, inside, mask, DTYPE: tl.constexpr):
     # The sum of the rows order[i], starts[segment] <= i < starts[segment + 1], at a column, in
-    # this order.  Several are read at once.
-    at = tl.load(starts + (segment + column * 0), mask=mask, other=0)
-    end = tl.load(starts + (segment + column * 0) + 1, mask=mask, other=0)
-    total = (at * 0).to(DTYPE)
-    for _ in range(0, tl.max(end - at), 4):
+    # this order.  Several are read at once.  `inside` is the mask of segments, `mask` of columns.
+    at = tl.load(starts + segment, mask=inside, other=0)
+    end = tl.load(starts + segment + 1, mask=inside, other=0)
+    total = (at * 0 + column * 0).to(DTYPE)
+    for _ in range(0, tl.max(end - at + column * 0), 4):
         for _ in tl.static_range(4):
-            here = (at < end) & mask
+            here = at < end
             row = tl.load(order + at, mask=here, other=0)
-            total += tl.load(rows + (row * width + column), mask=here, other=0).to(DTYPE)
+            total += tl.load(rows + (row * width + column), mask=here & mask, other=0).to(DTYPE)
             at += 1
     return total
