@@ -136,7 +136,10 @@ def main():
                 else:
                     tests.append((path, command, kinds, update))
     tests.sort(key=lambda test: test[0])
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    # Neither a cache that others write at the same time nor the user's records decide anything.
+    with (tempfile.TemporaryDirectory() as cache,
+          concurrent.futures.ThreadPoolExecutor(2) as pool):
+        os.environ.setdefault("NEREID_CACHE_DIR", cache)
         failures = [text for text in pool.map(run, tests) if text]
     failures += [f"FAIL {path.relative_to(TESTS)}: no test expects it\n" for path in sorted(unused)]
     sys.stdout.reconfigure(errors="backslashreplace")
