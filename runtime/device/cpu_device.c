@@ -26,7 +26,7 @@ enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOO
 
 /* More libraries than cores tell how far it is, and the last ones keep all cores busy.  Each costs
  * the compiler's start, and the functions that its kernels share with those of others. */
-enum { LIBRARY_KERNELS = 16 };
+enum { LIBRARY_KERNELS = 8 };
 
 typedef struct {
   LoadItem **items;
