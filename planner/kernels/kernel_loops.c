@@ -172,7 +172,8 @@ static const char *sum_segment(Kernel *k, Node *n, const Dim *index) {
                       kernel_buffer(k, rows), kernel_buffer(k, n->args[1].node),
                       kernel_buffer(k, n->args[2].node), kernel_index(k, index[0], NULL),
                       kernel_index(k, index[1], NULL), kernel_index(k, rows->type.shape[1], NULL),
-                      inside ? inside : "True", index_mask(k, index + 1, 1), dtype_lang_name(n->type.dtype));
+                      inside ? inside : "True", index_mask(k, index + 1, 1),
+                      dtype_lang_name(n->type.dtype));
 }
 
 const char *kernel_search(Kernel *k, Node *n, const Dim *index) {

@@ -20,8 +20,8 @@ static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, 
 static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
 
 /* Tiles of elements for each of which a sequence is searched: each waits for memory several times,
- * so that few elements are for many processors.  On an H100 a merge of 16,384 numbers takes 80 us by
- * tiles of 1024. */
+ * so that few elements are for many processors.  On an H100 a merge of 16,384 numbers takes 80 us
+ * by tiles of 1024. */
 static const FlatTile search_tiles[] = {{128, 4}, {64, 2}, {256, 4}, {512, 4}, {32, 1}};
 enum { SEARCHED_MAX = 1 << 18 };
 
