@@ -285,7 +285,7 @@ class Batch:
             if not form[c.number]: continue
             part = slice(n * SLOT, (n + 1) * SLOT)
             if c.name in ANY_PLACE and "False" in c.text: continue
-            if "p + " in c.text: continue  # addresses
+            if re.search(r"(?<!tile\()\bp\b", c.text): continue  # addresses
             share = max([v for k, v in COARSE.items() if k in c.text], default=.01)
             a, b = want[0][part], got[0][part]
             with np.errstate(all="ignore"):
