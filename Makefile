@@ -364,7 +364,8 @@ stress:
 	$(MAKE) stress-assertions
 stress-assertions:
 	$(STRESS) build-stress/tests/fuzz/stress/internal_errors
-	build-stress/tests/fuzz/stress/internal_errors
+	ASSERTIONS=$$(git grep -h 'BUG_IF(' '*.[ch]' ':!lang/base/bug.h' ':!tests' | wc -l) \
+	  build-stress/tests/fuzz/stress/internal_errors
 
 # Every reader of text and bytes, FUZZ_SECONDS each, guided by coverage (tests/fuzz/common/fuzz.h).
 FUZZ_SECONDS ?= 60
