@@ -91,6 +91,8 @@
 #define E_GRAPH_FLATTEN "axis %u is after axis %u"
 #define E_GRAPH_REPEAT "%u repetitions for %s, which has more axes"
 #define E_GRAPH_PERMUTE "%u axes for %s"
+#define E_GRAPH_SEGMENTS \
+  "segments are given by 'lengths' or by 'offsets', and reduced by sum, mean, prod, max or min"
 #define E_GRAPH_OUTPUT_SIZE \
   "the sum of 'repeats' decides a size, which has no bound: give output_size"
 #define E_GRAPH_STEP "a step, a part or a factor must be positive, not %lld"

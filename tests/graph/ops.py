@@ -17,14 +17,14 @@ from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
-import bags, boxes, casts, complexes, composed, composites, counted, expansions  # noqa: E402
-import gradients, matrices, pads, pools, products, quantized, rows, scans, scatters  # noqa: E402
-import searches, sorts, special  # noqa: E402
+import bags, boxes, casts, complexes, composed, composites, counted, counts  # noqa: E402
+import expansions, gradients, matrices, pads, pools, products, quantized  # noqa: E402
+import rows, sampled, scans, scatters, searches, sorts, special  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-MODULES = [bags, boxes, casts, complexes, composed, composites, counted, expansions, gradients,
-           matrices, pads, pools, products, quantized, rows, scans, scatters, searches, sorts,
-           special]
+MODULES = [bags, boxes, casts, complexes, composed, composites, counted, counts, expansions,
+           gradients, matrices, pads, pools, products, quantized, rows, sampled, scans, scatters,
+           searches, sorts, special]
 GROUP = 24  # cases of a graph
 
 

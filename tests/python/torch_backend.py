@@ -825,21 +825,6 @@ def check_fallback_random():
                     f"{name} draws other numbers than in eager PyTorch")
 
 
-def check_grid_sampler():
-    """What a GPU has in place of grid_sampler_2d."""
-    from nereid.torch_backend.decompositions.table import decompositions
-
-    aten, table = torch.ops.aten, decompositions()
-    x = torch.randn(2, 3, 5, 6, requires_grad=True)
-    grid = (torch.rand(2, 4, 4, 2) * 2.4 - 1.2).requires_grad_()
-    y = torch.nn.functional.grid_sample(x, grid, align_corners=True)
-    wanted = [y, *torch.autograd.grad(y.sum(), (x, grid))]
-    with torch.no_grad():
-        got = [table[aten.cudnn_grid_sampler.default](x, grid),
-               *table[aten.cudnn_grid_sampler_backward.default](x, grid, torch.ones_like(y))]
-    tally.check(all(torch.equal(a, b) for a, b in zip(got, wanted)), "cudnn_grid_sampler")
-
-
 def check_strides_of_gpu():
     """Tensors of a GPU have other strides there; none is needed to know them."""
     from nereid.torch_backend.decompositions.table import decompositions
@@ -858,7 +843,6 @@ def check_strides_of_gpu():
 
 def main():
     torch.manual_seed(0)
-    check_grid_sampler()
     check_strides_of_gpu()
     torch._dynamo.config.capture_scalar_outputs = True
     torch._dynamo.config.capture_dynamic_output_shape_ops = True

@@ -59,7 +59,8 @@ WRITES = [
         ("copysign", "Tensor", "n"), ("copysign", "Scalar", "-1.0"), ("sgn", "default", ""),
         ("sinc", "default", ""), ("asinh", "default", ""), ("deg2rad", "default", ""),
         ("rad2deg", "default", ""), ("i0", "default", ""), ("round", "decimals", "decimals=1"),
-        ("hypot", "default", "n"), ("nextafter", "default", "n"), ("fill_diagonal", "default", "9"),
+        ("hypot", "default", "n"), ("ldexp", "default", "few"),
+        ("nextafter", "default", "n"), ("fill_diagonal", "default", "9"),
         ("index_reduce", "default", "1, axis, source, 'amax'"), ("put", "default", "flatat, put5"),
         ("digamma", "default", ""),
     ]

@@ -590,6 +590,8 @@ static const Case type_errors[] = {
      "the result has 99999 parts: at most 16384 are supported"},
     {"x: \"f32[3, 3]\"", "linalg_norm.default(x, 3)",
      "the norm of a matrix has two axes and the order 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'"},
+    {"x: \"f32[3]\"", "segment_reduce.default(x, 'sum')",
+     "segments are given by 'lengths' or by 'offsets', and reduced by sum, mean, prod, max or min"},
     {"x: \"i64[3]\"", "repeat_interleave.Tensor(x)",
      "the sum of 'repeats' decides a size, which has no bound: give output_size"},
     {"x: \"f32[1, 4, 6]\"", "max_pool1d.default(x, [3], [1], [2])",

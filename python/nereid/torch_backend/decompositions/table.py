@@ -30,7 +30,7 @@ def _draws(target) -> bool:
 @functools.cache
 def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
     # Late, as the table is: modules that register forms, and the one that wraps forms in checks.
-    from nereid.torch_backend.decompositions import images, random_numbers, reductions  # noqa: F401
+    from nereid.torch_backend.decompositions import random_numbers  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
     from nereid.torch_backend.decompositions.eager_strides import with_eager_strides
     from torch._inductor.decomposition import select_decomp_table
@@ -127,16 +127,6 @@ def _nonzero_static(self, *, size, fill_value=-1):
 def _as_strided_copy(self, size, stride, storage_offset=None):
     return torch.as_strided(self, size, stride, storage_offset).clone(
         memory_format=torch.contiguous_format)
-
-
-@decomposes(aten.cudnn_grid_sampler.default)
-def _cudnn_grid_sampler(self, grid):
-    return aten.grid_sampler_2d.default(self, grid, 0, 0, True)
-
-
-@decomposes(aten.cudnn_grid_sampler_backward.default)
-def _cudnn_grid_sampler_backward(self, grid, grad_output):
-    return aten.grid_sampler_2d_backward.default(grad_output, self, grid, 0, 0, True, [True, True])
 
 
 # ---- determinants ----

@@ -103,10 +103,30 @@ def _update_reason(node) -> str | None:
     return None
 
 
+_SAMPLE_GRADIENTS = (aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default,
+                     aten.cudnn_grid_sampler_backward.default)
+_RESIZE_GRADIENTS = (
+    aten.upsample_nearest1d_backward.default, aten.upsample_nearest2d_backward.default,
+    aten.upsample_nearest3d_backward.default, aten._upsample_nearest_exact1d_backward.default,
+    aten._upsample_nearest_exact2d_backward.default,
+    aten._upsample_nearest_exact3d_backward.default, aten.upsample_linear1d_backward.default,
+    aten.upsample_bilinear2d_backward.default, aten.upsample_trilinear3d_backward.default,
+    aten.upsample_bicubic2d_backward.default)
+_POOLS = (aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
+
+
 def _slower_reason(node, device) -> str | None:
-    """Operators whose kernel in PyTorch was measured to be faster (decision 182)."""
-    if node.target is aten.grid_sampler_2d.default and device.type == "cuda" and node.args[2] == 2:
+    """Operators whose kernel in PyTorch was measured to be faster (decision 182), or does less."""
+    if node.target in _RESIZE_GRADIENTS:
+        return "PyTorch's kernel reads neighbours, and not a row of weights"
+    if device.type != "cuda":
+        return None
+    if node.target is aten.grid_sampler_2d.default and node.args[2] == 2:
         return "PyTorch's kernel for bicubic samples is faster"
+    if node.target in _SAMPLE_GRADIENTS:
+        return "PyTorch's kernel reads a point once, and not once a neighbour"
+    if node.target in _POOLS and node.args[0].meta["val"].dtype.itemsize < 4:
+        return "places of windows that PyTorch rounds otherwise on a GPU"
     return None
 
 
