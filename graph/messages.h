@@ -79,6 +79,7 @@
 #define E_GRAPH_NEEDS_FLOAT "floats are needed, not %s"
 #define E_GRAPH_NEEDS_INTEGER "integers are needed, not %s"
 #define E_GRAPH_NO_BOOL "it is not defined on bools: use logical_not or logical_xor"
+#define E_GRAPH_BOOLS "it is not defined on bools"
 #define E_GRAPH_IN_PLACE "a result of %s cannot be written to a tensor of %s"
 #define E_GRAPH_CONDITION "the condition must be of bools, not of %s"
 #define E_GRAPH_ROUNDING "rounding_mode is 'floor' or 'trunc', not '%s'"
@@ -128,9 +129,11 @@
 #define E_GRAPH_WINDOW "the window of %s is larger than the padded size of %s"
 #define E_GRAPH_SAME_STRIDE "padding 'same' needs strides of 1"
 #define E_GRAPH_RESIZE "one of output_size and scale_factors must be given"
+#define E_GRAPH_NO_AXIS "axis %u of %s must not be empty"
 #define E_GRAPH_SCALE "a scale must be positive and below 2^24, not %g"
 #define E_GRAPH_ARANGE "the range would have %g items"
 #define E_GRAPH_ITEM_OF "item() needs one element, not %s"
+#define E_GRAPH_ASSERTION "the assertion never holds: %s"
 
 /* passes on graphs */
 #define E_GRAPH_LISTS "the lists have %u and %u items, those of '%s'"

@@ -365,6 +365,11 @@ void infer_subtract_in_place(Infer *in) {
 
 void infer_neg_in_place(Infer *in) { infer_neg(in); }
 
+void infer_ternary_in_place(Infer *in) {
+  infer_ternary(in);
+  write_as(in, in->result.dtype);
+}
+
 void infer_clamp_in_place(Infer *in) {
   infer_clamp(in);
   write_as(in, in->result.dtype);

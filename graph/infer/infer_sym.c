@@ -158,3 +158,48 @@ static void round_to(Infer *in, Rounding way) {
 void infer_sym_floor(Infer *in) { round_to(in, DOWN); }
 void infer_sym_ceil(Infer *in) { round_to(in, UP); }
 void infer_sym_trunc(Infer *in) { round_to(in, TO_ZERO); }
+
+/* ---- assertions ---- */
+
+/* The value of an operand of a comparison; NULL if only data knows it. */
+static Dim compared_dim(Infer *in, const Node *test, const char *param) {
+  Arg a = graph_arg(in->g, test, param);
+  bool of_data = a.kind == ARG_NODE && (a.node->type.kind != VALUE_INT || !a.node->type.value);
+  bool whole = a.kind == ARG_INT || (a.kind == ARG_NODE && !of_data);
+  return whole ? infer_dim_of(in, &a) : NULL;
+}
+
+/* Every run is held to a test of sizes.  Tests of other numbers are data's
+ * (planner/passes/check_data.c). */
+static bool hold(Infer *in, const Node *test) {
+  if (test->kind != NODE_CALL) return true;
+  OpId op = test->op->id;
+  if (op == OP__operator_and_) {
+    Arg a = graph_arg(in->g, test, "a"), b = graph_arg(in->g, test, "b");
+    return (a.kind != ARG_NODE || hold(in, a.node)) && (b.kind != ARG_NODE || hold(in, b.node));
+  }
+  bool compares = op == OP__operator_ge || op == OP__operator_le || op == OP__operator_gt ||
+                  op == OP__operator_lt || op == OP__operator_eq || op == OP__operator_ne;
+  Dim a = compares ? compared_dim(in, test, "a") : NULL;
+  Dim b = compares ? compared_dim(in, test, "b") : NULL;
+  if (!a || !b) return true;
+  Dim one = infer_const(in, 1);
+  switch (op) {
+    case OP__operator_ge: return infer_at_least(in, a, b);
+    case OP__operator_le: return infer_at_least(in, b, a);
+    case OP__operator_gt: return infer_at_least(in, a, dim_add(in->g->dims, b, one));
+    case OP__operator_lt: return infer_at_least(in, b, dim_add(in->g->dims, a, one));
+    case OP__operator_eq: return infer_equal(in, a, b);
+    default: return infer_differs(in, a, b);
+  }
+}
+
+void infer_assert_scalar(Infer *in) {
+  Arg test = graph_arg(in->g, in->n, "self");
+  bool fails = test.kind == ARG_BOOL ? !test.flag
+             : test.kind == ARG_INT  ? dim_is(test.dim, 0)
+             : test.kind == ARG_NODE ? !hold(in, test.node)
+                                     : test.kind == ARG_FLOAT && test.number == 0;
+  if (fails) infer_fail(in, E_GRAPH_ASSERTION, infer_string(in, "assert_msg"));
+  infer_nothing(in);
+}

@@ -68,12 +68,6 @@ static void limit_deviation(Build *b) {
   if (read_number(b, "std", &v)) fail_unless(b, v >= 0, "std", v, "at least 0");
 }
 
-static void limit_divisor(Build *b) {
-  double v;
-  if (read_number(b, "divisor_override", &v))
-    fail_unless(b, v != 0, "divisor_override", v, "other than 0");
-}
-
 static void limit_samples(Build *b) {
   double v;
   const ValueType *x = infer_self(&b->in);
@@ -122,6 +116,15 @@ static void limit_quotients(Build *b) {
   if (!dtype_is_float(t)) infer_fail(&b->in, E_GRAPH_NEEDS_FLOAT, dtype_name(t));
 }
 
+/* The literals of a list or an integer; others are left out. */
+static uint32_t literals_of(Build *b, const char *param, int64_t *out) {
+  Dim sizes[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(&b->in, param, sizes), kept = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (dim_is_int(sizes[i])) out[kept++] = sizes[i]->value;
+  return kept;
+}
+
 /* Item i of a list that may have one item for all axes; -1: it is no literal. */
 static int64_t literal_at(Build *b, const char *param, uint32_t i) {
   Dim sizes[GRAPH_RANK_MAX];
@@ -130,8 +133,74 @@ static int64_t literal_at(Build *b, const char *param, uint32_t i) {
   return d && dim_is_int(d) ? d->value : -1;
 }
 
+static void limit_nonnegative(Build *b, const char *param) {
+  int64_t items[GRAPH_RANK_MAX];
+  uint32_t n = literals_of(b, param, items);
+  for (uint32_t i = 0; i < n; i++)
+    fail_unless(b, items[i] >= 0, param, (double)items[i], "at least 0");
+}
+
+static bool is_nothing(Dim size) { return dim_is_int(size) && size->value == 0; }
+
+/* None of the axes from `first` on is empty. */
+static void fail_if_empty(Build *b, const ValueType *x, uint32_t first) {
+  for (uint32_t i = first; i < x->rank; i++)
+    if (is_nothing(x->shape[i])) infer_fail(&b->in, E_GRAPH_NO_AXIS, i, infer_type_text(&b->in, x));
+}
+
+/* How many axes a window has: what one integer in its place is repeated to. */
+static uint32_t window_rank(Build *b) {
+  const OpSchema *s = b->in.schema;
+  int param = ops_param(s, infer_takes(&b->in, "kernel_size") ? "kernel_size" : "output_size");
+  return s->params[param].repeat;
+}
+
+/* A batch may be empty, and nothing else. */
+static void limit_pool(Build *b) {
+  const ValueType *x = infer_self(&b->in);
+  fail_if_empty(b, x, x->rank > window_rank(b) + 1);
+}
+
+static void limit_pool_of_floats(Build *b) {
+  limit_floats(b);
+  limit_pool(b);
+}
+
+static void limit_divisor(Build *b) {
+  double v;
+  if (read_number(b, "divisor_override", &v))
+    fail_unless(b, v != 0, "divisor_override", v, "other than 0");
+  limit_pool(b);
+}
+
+static void limit_unfolded(Build *b) {
+  limit_nonnegative(b, "padding");
+  limit_pool(b);
+}
+
+/* Nothing is convolved but an empty batch, or no channels. */
+static void check_convolved(Build *b, bool transposed) {
+  const ValueType *x = infer_self(&b->in), *w = infer_tensor(&b->in, "weight");
+  if (w->rank < 3 || x->rank + 2 < w->rank) return;
+  fail_if_empty(b, x, x->rank - (w->rank - 2));
+  fail_if_empty(b, w, transposed ? 1 : 2);
+  if (!transposed && is_nothing(w->shape[0]))
+    infer_fail(&b->in, E_GRAPH_NO_AXIS, 0, infer_type_text(&b->in, w));
+}
+
+static void limit_convolved(Build *b) { check_convolved(b, false); }
+
+static void limit_window(Build *b) {
+  limit_nonnegative(b, "padding");
+  check_convolved(b, false);
+}
+
 static void limit_padding(Build *b) {
-  if (infer_takes(&b->in, "transposed") && !infer_bool(&b->in, "transposed")) return;
+  bool transposed = !infer_takes(&b->in, "transposed") || infer_bool(&b->in, "transposed");
+  limit_nonnegative(b, "padding");
+  check_convolved(b, transposed);
+  if (!transposed) return;
+  limit_nonnegative(b, "output_padding");
   for (uint32_t i = 0; i + 2 < infer_tensor(&b->in, "weight")->rank; i++) {
     int64_t more = literal_at(b, "output_padding", i), step = literal_at(b, "stride", i);
     int64_t apart = literal_at(b, "dilation", i);
@@ -139,6 +208,163 @@ static void limit_padding(Build *b) {
     fail_unless(b, more < (step > apart ? step : apart), "output_padding", (double)more,
                 "below the stride or the dilation");
   }
+}
+
+/* The columns are those of all windows, and the rows have a window each. */
+static void limit_columns(Build *b) {
+  limit_nonnegative(b, "padding");
+  const ValueType *x = infer_self(&b->in);
+  Dim rows = x->shape[x->rank - 2];
+  int64_t window[2], size[2], step[2], apart[2], padding[2], places = 1;
+  if (literals_of(b, "kernel_size", window) < 2 || literals_of(b, "output_size", size) < 2 ||
+      literals_of(b, "stride", step) < 2 || literals_of(b, "dilation", apart) < 2 ||
+      literals_of(b, "padding", padding) < 2)
+    return;
+  if (dim_is_int(rows) && rows->value % (window[0] * window[1]) != 0)
+    infer_fail(&b->in, E_GRAPH_DIVIDE, infer_dim_text(&b->in, rows),
+               (long long)(window[0] * window[1]));
+  for (int i = 0; i < 2; i++)
+    places *= (size[i] + 2 * padding[i] - apart[i] * (window[i] - 1) - 1) / step[i] + 1;
+  infer_same_size(&b->in, x->shape[x->rank - 1], build_const(b, places), "numbers of windows");
+}
+
+static void limit_distance(Build *b) {
+  double v;
+  if (read_number(b, "p", &v)) fail_unless(b, v >= 0, "p", v, "at least 0");
+}
+
+static void limit_bins(Build *b) {
+  double bins, least, most;
+  if (read_number(b, "bins", &bins)) fail_unless(b, bins > 0, "bins", bins, "at least 1");
+  if (!read_number(b, "min", &least) || !read_number(b, "max", &most)) return;
+  fail_unless(b, isfinite(least), "min", least, "finite");
+  fail_unless(b, isfinite(most), "max", most, "finite");
+  fail_unless(b, least <= most, "max", most, "no less than min");
+}
+
+/* The factor of an operand of a sum: whole for integers. */
+static void limit_multiple(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  if (t->kind == VALUE_LIST && t->nitems) t = t->items;
+  if (t->kind != VALUE_TENSOR || t->is_complex || dtype_is_float(t->dtype)) return;
+  static const char *const params[] = {"alpha", "beta"};
+  for (int i = 0; i < 2; i++) {
+    double v;
+    if (infer_takes(&b->in, params[i]) && build_arg(b, params[i]).kind == ARG_FLOAT &&
+        read_number(b, params[i], &v))
+      fail_unless(b, false, params[i], v, "an integer where the operands are");
+  }
+}
+
+static void limit_no_bools(Build *b) {
+  if (infer_self(&b->in)->dtype == DT_I1) infer_fail(&b->in, E_GRAPH_BOOLS);
+}
+
+static void limit_bounds(Build *b) {
+  double v;
+  limit_no_bools(b);
+  DType t = infer_self(&b->in)->dtype;
+  if (dtype_is_float(t) || dtype_is_signed(t)) return;
+  if (read_number(b, "min_val", &v)) fail_unless(b, v >= 0, "min_val", v, "at least 0");
+  if (read_number(b, "max_val", &v)) fail_unless(b, v >= 0, "max_val", v, "at least 0");
+}
+
+/* Losses have kernels for floats, to which one operand may promote the other. */
+static void limit_loss(Build *b) {
+  DType self = infer_self(&b->in)->dtype, target = infer_tensor(&b->in, "target")->dtype;
+  if (!dtype_is_float(self) && !dtype_is_float(target))
+    infer_fail(&b->in, E_GRAPH_NEEDS_FLOAT, dtype_name(self));
+}
+
+static void limit_loss_of_floats(Build *b) {
+  limit_floats(b);
+  DType target = infer_tensor(&b->in, "target")->dtype;
+  if (!dtype_is_float(target)) infer_fail(&b->in, E_GRAPH_NEEDS_FLOAT, dtype_name(target));
+}
+
+static void limit_loss_of_one_dtype(Build *b) {
+  limit_floats(b);
+  infer_same_dtype(&b->in, infer_self(&b->in), infer_tensor(&b->in, "target"));
+}
+
+static void limit_mean_loss(Build *b) {
+  if (infer_int(&b->in, "reduction") == 1) limit_loss(b);
+}
+
+/* Sizes that are given beside the tensor whose sizes they are. */
+static void limit_groups(Build *b) {
+  const ValueType *x = infer_self(&b->in);
+  Dim n = infer_size(&b->in, "N"), channels = infer_size(&b->in, "C");
+  int64_t groups = infer_int(&b->in, "group");
+  Dim all[] = {n, channels, infer_size(&b->in, "HxW")};
+  infer_same_size(&b->in, value_numel(b->in.g, x), infer_product(&b->in, all, 3), "elements");
+  fail_unless(b, groups > 0, "group", (double)groups, "at least 1");
+  infer_exact_div(&b->in, channels, groups);
+  static const char *const scales[] = {"weight", "bias"};
+  for (int i = 0; i < 2; i++) {
+    const ValueType *scale = infer_optional_tensor(&b->in, scales[i]);
+    if (scale) infer_same_size(&b->in, value_numel(b->in.g, scale), channels, "channels");
+  }
+}
+
+/* Neither the operand nor the result is empty, but for the batch. */
+static void limit_resized(Build *b) {
+  fail_if_empty(b, infer_self(&b->in), 1);
+  fail_if_empty(b, &b->in.n->type, 1);
+}
+
+/* A range goes to its end.  One of ONNX may be empty. */
+static void limit_range(Build *b) {
+  double start = 0, end, step = 1;
+  if (b->in.g->extremes_of_none) return;
+  if (!read_number(b, "end", &end)) return;
+  if (infer_takes(&b->in, "start") && !read_number(b, "start", &start)) return;
+  if (infer_takes(&b->in, "step") && !read_number(b, "step", &step)) return;
+  fail_unless(b, step != 0, "step", step, "other than 0");
+  bool ends = step > 0 ? start <= end : start >= end;
+  fail_unless(b, ends, "end", end, "in the direction of the step");
+}
+
+static void limit_grid_of_batch(Build *b) {
+  Dim sizes[GRAPH_RANK_MAX];
+  infer_sizes(&b->in, "size", sizes);
+  infer_same_size(&b->in, infer_self(&b->in)->shape[0], sizes[0], "sizes of the batch");
+}
+
+/* Padding repeats elements that are there. */
+static void limit_padded(Build *b) {
+  const ValueType *x = infer_self(&b->in);
+  Dim sizes[GRAPH_RANK_MAX];
+  fail_if_empty(b, x, x->rank > infer_sizes(&b->in, "padding", sizes) / 2 + 1);
+}
+
+static void limit_lambda(Build *b) {
+  double v;
+  if (read_number(b, "lambd", &v)) fail_unless(b, v >= 0, "lambd", v, "at least 0");
+}
+
+static void limit_grid_of_one_dtype(Build *b) {
+  uint32_t n;
+  const ValueType **tensors = infer_tensors(&b->in, "tensors", &n);
+  for (uint32_t i = 1; i < n; i++) infer_same_dtype(&b->in, tensors[0], tensors[i]);
+}
+
+static void limit_one_dtype(Build *b) {
+  infer_same_dtype(&b->in, infer_self(&b->in), infer_tensor(&b->in, "values"));
+}
+
+static void limit_pivots(Build *b) {
+  const ValueType *pivots =
+      infer_tensor(&b->in, infer_takes(&b->in, "pivots") ? "pivots" : "LU_pivots");
+  if (pivots->dtype != DT_I32)
+    infer_fail(&b->in, E_GRAPH_DTYPE_WANTED, "i32", infer_type_text(&b->in, pivots));
+}
+
+static void limit_closeness(Build *b) {
+  double v;
+  infer_same_dtype(&b->in, infer_self(&b->in), infer_tensor(&b->in, "other"));
+  if (read_number(b, "rtol", &v)) fail_unless(b, v >= 0, "rtol", v, "at least 0");
+  if (read_number(b, "atol", &v)) fail_unless(b, v >= 0, "atol", v, "at least 0");
 }
 
 /* ---- all ---- */

@@ -15,7 +15,9 @@
 #include "planner/passes.h"
 
 /* What a node is checked for; each node is checked once for each. */
-typedef enum { ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16 } Fault;
+typedef enum {
+  ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16, SINGULAR = 32, INDEFINITE = 64
+} Fault;
 
 typedef struct {
   Graph *g;
@@ -121,6 +123,82 @@ static void data_group_ends(DataChecks *c, Build *b) {
                        ARGS(arg_node(ends), arg_dims(b->in.g, 2, back), build_int(b, INT32_MIN)));
   Node *falls = build_op2(b, OP_aten_lt_Tensor, ends, begins);
   build_check_data(b, falls, arena_printf(c->g->arena, M_GRAPH_FALLING, ends->name),
+                   b->in.n->name);
+}
+
+/* The tensor whose only element is the number. */
+static Node *tensor_of_item(Arg a) {
+  bool item = a.kind == ARG_NODE && a.node->kind == NODE_CALL &&
+              (a.node->op->id == OP_aten_item_default ||
+               a.node->op->id == OP_aten__local_scalar_dense_default);
+  return item && a.node->args[0].kind == ARG_NODE ? a.node->args[0].node : NULL;
+}
+
+static const struct {
+  OpId of_numbers, of_tensors, turned; /* turned: a number compared with a tensor */
+} comparisons[] = {
+    {OP__operator_ge, OP_aten_ge_Scalar, OP_aten_le_Scalar},
+    {OP__operator_le, OP_aten_le_Scalar, OP_aten_ge_Scalar},
+    {OP__operator_gt, OP_aten_gt_Scalar, OP_aten_lt_Scalar},
+    {OP__operator_lt, OP_aten_lt_Scalar, OP_aten_gt_Scalar},
+    {OP__operator_eq, OP_aten_eq_Scalar, OP_aten_eq_Scalar},
+    {OP__operator_ne, OP_aten_ne_Scalar, OP_aten_ne_Scalar},
+};
+
+/* The test of a number that data has, as a tensor; NULL: it is no such test. */
+static Node *test_of_item(Build *b, const Node *test) {
+  for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
+    if (!graph_is(test, comparisons[i].of_numbers)) continue;
+    Arg x = graph_arg(b->in.g, test, "a"), y = graph_arg(b->in.g, test, "b");
+    Node *one = tensor_of_item(x), *other = tensor_of_item(y);
+    if (one && !other && y.kind != ARG_NODE)
+      return build_with(b, comparisons[i].of_tensors, one, y);
+    if (other && !one && x.kind != ARG_NODE)
+      return build_with(b, comparisons[i].turned, other, x);
+  }
+  return NULL;
+}
+
+/* Tests of sizes are relations of the graph (graph/infer/infer_sym.c). */
+static void data_asserted_scalar(DataChecks *c, Build *b) {
+  (void)c;
+  Arg a = build_arg(b, "self");
+  Node *item = tensor_of_item(a);
+  Node *holds = item               ? build_with(b, OP_aten_ne_Scalar, item, build_int(b, 0))
+                : a.kind == ARG_NODE ? test_of_item(b, a.node)
+                                     : NULL;
+  if (holds)
+    build_check_data(b, negated(b, holds), infer_string(&b->in, "assert_msg"), b->in.n->name);
+}
+
+/* The factors that are checked are those that the operator uses: equal nodes become one. */
+static void check_factors(DataChecks *c, Build *b, OpId factor, Fault fault, const char *text) {
+  Node *a = build_input(b, infer_takes(&b->in, "A") ? "A" : "self");
+  if (!is_new(c, a, fault)) return;
+  const char *way = fault == SINGULAR ? "pivot" : "upper";
+  bool set = infer_takes(&b->in, way) ? infer_bool(&b->in, way) : fault == SINGULAR;
+  Node *factors = build_with_named(b, factor, 1, (Arg[]){arg_node(a)}, way, arg_bool(set));
+  Node *info = build_item(b, factors, factors->type.nitems - 1);
+  build_check_data(b, build_with(b, OP_aten_ne_Scalar, info, build_int(b, 0)),
+                   arena_printf(c->g->arena, text, a->name), b->in.n->name);
+}
+
+static void data_regular(DataChecks *c, Build *b) {
+  check_factors(c, b, OP_aten_linalg_lu_factor_ex_default, SINGULAR, M_GRAPH_SINGULAR);
+}
+
+static void data_definite(DataChecks *c, Build *b) {
+  check_factors(c, b, OP_aten_linalg_cholesky_ex_default, INDEFINITE, M_GRAPH_NOT_DEFINITE);
+}
+
+/* Rows count from 1. */
+static void data_pivots(DataChecks *c, Build *b) {
+  if (infer_takes(&b->in, "unpack_pivots") && !infer_bool(&b->in, "unpack_pivots")) return;
+  Node *pivots = build_input(b, infer_takes(&b->in, "pivots") ? "pivots" : "LU_pivots");
+  Dim rows = size_from_end(build_self(b), 2);
+  Node *right = build_and(b, build_with(b, OP_aten_ge_Scalar, pivots, build_int(b, 1)),
+                          build_with(b, OP_aten_le_Scalar, pivots, arg_dim(rows)));
+  build_check_data(b, negated(b, right), arena_printf(c->g->arena, M_GRAPH_PIVOTS, pivots->name),
                    b->in.n->name);
 }
 

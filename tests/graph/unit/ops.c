@@ -530,6 +530,8 @@ static const Case type_errors[] = {
     {"x: \"f32[1, 1, 8, 8]\", y: \"f32[2, 5]\"",
      "torch.ops.torchvision.roi_align.default(x, y, 1.0, 2, 3, 0, False)",
      "sampling_ratio 0 for 2 by 3 elements is not supported; give one of 1 to 1024"},
+    {"x: \"f32[2]\"", "_assert_scalar.default(0, 'a size')",
+     "the assertion never holds: a size"},
     {"x: \"f32[2, 2]\"", "linalg_inv_ex.default(x, check_errors = True)",
      "it is supported without check_errors"},
     {"x: \"f32[2, 2]\"", "linalg_qr.default(x, 'thin')",
