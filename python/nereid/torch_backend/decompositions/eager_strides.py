@@ -102,7 +102,7 @@ def _suggested(of, tensor, *_, **__):
     return [0, *range(2, of.dim()), 1] if last else list(range(of.dim()))
 
 
-def _like_first(of, tensor, *_, **__):
+def like_first(of, tensor, *_, **__):
     return _iterated(of, tensor)
 
 
@@ -131,7 +131,7 @@ _ORDERS = {
                   aten.reflection_pad3d.default, aten.replication_pad2d.default,
                   aten.replication_pad3d.default, aten._upsample_bilinear2d_aa.default,
                   aten._upsample_bicubic2d_aa.default), False),
-    _like_first: ((aten.put.default,), True),
+    like_first: ((aten.put.default,), True),
     _iterated: ((aten.copysign.Tensor, aten.div.Tensor_mode, aten.floor_divide.default,
                  aten.native_dropout_backward.default), False),
 }

@@ -30,7 +30,7 @@ def _draws(target) -> bool:
 @functools.cache
 def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
     # Late, as the table is: modules that register forms, and the one that wraps forms in checks.
-    from nereid.torch_backend.decompositions import random_numbers  # noqa: F401
+    from nereid.torch_backend.decompositions import attention_f64, random_numbers  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
     from nereid.torch_backend.decompositions.eager_strides import with_eager_strides
     from torch._inductor.decomposition import select_decomp_table
