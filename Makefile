@@ -17,7 +17,7 @@ ROOMS := lang parser sema lower codegen runtime graph import planner model cli p
 # Those of the library.
 LIBRARY_ROOMS := $(filter-out cli python,$(ROOMS))
 
-# Lines for backtraces; variables too, by CFLAGS='-O2 -g', would take a quarter of the time.
+# Lines alone, for backtraces.  Variables too (CFLAGS='-O2 -g') cost a quarter of a build's time.
 CFLAGS ?= -O2 -g1
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -iquote lang/base -Wall -Wextra \
   -fPIC -fvisibility=hidden \

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/messages.h"
 #include "graph/ops/graph_text.h"
 
 Build build_at(Graph *g, Node *n) {
@@ -41,7 +42,10 @@ Node *build_input(Build *b, const char *param) {
 }
 
 bool build_flag(Build *b, const char *param, uint32_t i) {
-  return build_arg(b, param).items[i].flag;
+  Arg a = build_arg(b, param);
+  if (a.kind != ARG_LIST) return a.kind == ARG_BOOL && a.flag;
+  if (i >= a.n) infer_fail(&b->in, E_GRAPH_PER_AXIS, param, a.n, i + 1);
+  return a.items[i].flag;
 }
 
 Node *build_self(Build *b) { return build_input(b, b->in.schema->params[0].name); }

@@ -152,6 +152,7 @@ static int64_t end_of_draws(DType t) {
     case DT_BF16: return (1 << 8) + 1;
     case DT_F32: return (1 << 24) + 1;
     case DT_F64: return ((int64_t)1 << 53) + 1;
+    case DT_U64:
     case DT_I64: return INT64_MAX;
     case DT_I1: return 2;
     default: return (int64_t)1 << (dtype_bits(t) - dtype_is_signed(t));

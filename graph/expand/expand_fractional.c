@@ -14,8 +14,9 @@ static Fractional fractional_of(Build *b) {
   Dim window[GRAPH_RANK_MAX], count[GRAPH_RANK_MAX];
   Fractional f = {.b = b, .x = x, .n = infer_sizes(&b->in, "kernel_size", window)};
   infer_need_float(&b->in, x->type.dtype);
-  if (infer_sizes(&b->in, "output_size", count) != f.n || f.n < 2 || f.n > 3)
-    infer_fail(&b->in, E_GRAPH_PER_AXIS, "output_size", 1, f.n);
+  uint32_t counts = infer_sizes(&b->in, "output_size", count);
+  if (f.n < 2 || f.n > 3) infer_fail(&b->in, E_GRAPH_PER_AXIS, "kernel_size", f.n, 2);
+  if (counts != f.n) infer_fail(&b->in, E_GRAPH_PER_AXIS, "output_size", counts, f.n);
   infer_rank(&b->in, &x->type, f.n + 1, f.n + 2);
   f.lead = rank_of(x) - f.n;
   for (uint32_t i = 0; i < f.n; i++) {
@@ -27,7 +28,7 @@ static Fractional fractional_of(Build *b) {
     f.count[i] = count[i]->value;
     if (f.window[i] < 1 || f.count[i] < 1)
       infer_fail(&b->in, E_GRAPH_STEP, (long long)(f.window[i] < 1 ? f.window[i] : f.count[i]));
-    if (f.count[i] + f.window[i] - 1 > f.size[i])
+    if (f.window[i] > f.size[i] || f.count[i] > f.size[i] - f.window[i] + 1)
       infer_fail(&b->in, E_GRAPH_WINDOW, infer_dim_text(&b->in, window[i]),
                  infer_dim_text(&b->in, size));
   }

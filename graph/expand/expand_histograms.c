@@ -39,7 +39,8 @@ static void span_of(Build *b, Node *x, uint32_t axis, Node **low, Node **high) {
 /* n + 1 edges of the elements of a vector, from the end that is nearer, as linspace. */
 static Node *edges_of(Build *b, Node *x, uint32_t axis, int64_t n) {
   Node *low, *high;
-  if (n < 1 || n > 1 << 24) infer_fail(&b->in, E_GRAPH_STEP, (long long)n);
+  if (n < 1) infer_fail(&b->in, E_GRAPH_STEP, (long long)n);
+  if (n > 1 << 24) infer_fail(&b->in, E_GRAPH_PARTS, (long long)n, 1 << 24);
   span_of(b, x, axis, &low, &high);
   DType t = x->type.dtype;
   Node *i = build_arange(b, build_const(b, n + 1));

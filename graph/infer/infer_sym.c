@@ -77,9 +77,18 @@ void infer_sym_bits(Infer *in) {
   else set_sym_int(in, NULL);
 }
 
+/* Python shifts integers alone. */
+static void need_integers(Infer *in) {
+  static const char *const params[] = {"a", "b"};
+  for (int i = 0; i < 2; i++)
+    if (is_float_operand(in, params[i]))
+      infer_fail(in, E_GRAPH_NEEDS_INTEGER, dtype_name(infer_operand(in, params[i]).dtype));
+}
+
 /* Shifts by literals are products and quotients. */
 void infer_sym_shift(Infer *in) {
   enum { MOST = 62 };
+  need_integers(in);
   Dim a = known_dim(in, "a"), b = known_dim(in, "b");
   bool known = a && b && dim_is_int(b) && b->value >= 0 && b->value <= MOST;
   Dim by = known ? infer_const(in, INT64_C(1) << b->value) : NULL;

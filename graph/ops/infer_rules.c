@@ -62,7 +62,8 @@ Dim infer_dim_of(Infer *in, const Arg *a) {
   switch (a->kind) {
     case ARG_INT: return a->dim;
     case ARG_BOOL: return infer_const(in, a->flag);
-    default: break;
+    case ARG_NODE: break;
+    default: return infer_unknown(in);
   }
   Dim value = a->node->type.kind == VALUE_INT ? a->node->type.value : NULL;
   return value ? value : infer_unknown(in);

@@ -131,7 +131,10 @@ static bool is_printable(const char *s) {
   return !*s;
 }
 
+enum { NAME_MOST = 256 }; /* characters of a module and a name; each mention of one is kept */
+
 static void push_name(Reader *r, const char *module, const char *name) {
+  if (strlen(module) + strlen(name) > NAME_MOST) return refuse(r, E_PICKLE_BROKEN);
   const char *full = arena_printf(r->arena, "%s.%s", module, name);
   if (!is_printable(full)) refuse(r, E_PICKLE_BROKEN);
   else if (!r->known(full)) refuse(r, arena_printf(r->arena, E_PICKLE_NAME, full));
@@ -147,7 +150,12 @@ static void stack_global(Reader *r) {
 
 static void make_object(Reader *r) {
   PickleValue *args = pop(r), *callee = pop(r), *v = push(r, PICKLE_OBJECT);
-  if (callee->kind != PICKLE_GLOBAL || args->kind != PICKLE_LIST) refuse(r, E_PICKLE_BROKEN);
+  if (callee->kind != PICKLE_GLOBAL || args->kind != PICKLE_LIST)
+    return refuse(r, E_PICKLE_BROKEN);
+  if (!strcmp(callee->string, "collections.OrderedDict") && !args->items.len) {
+    v->kind = PICKLE_DICT;
+    return;
+  }
   vec_push(r->arena, &v->items, callee);
   vec_push(r->arena, &v->items, args);
 }
@@ -186,7 +194,10 @@ static void push_string(Reader *r, unsigned length) {
 
 static void push_long(Reader *r) {
   uint64_t n = read_unsigned(r, 1);
-  if (n > 8) return refuse(r, E_PICKLE_BROKEN);
+  if (n > 8) { /* nothing that a tensor is made of */
+    if (has_bytes(r, n)) r->at += n, push(r, PICKLE_NONE);
+    return;
+  }
   push_int(r, PICKLE_INT, read_signed(r, (unsigned)n));
 }
 

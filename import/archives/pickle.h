@@ -10,7 +10,8 @@
 
 #include "lang/base/arena.h"
 
-enum { PICKLE_SIZE_MAX = 1 << 24 };
+/* Bytes: one of a tensor has some thousand, and each may become 64 in memory. */
+enum { PICKLE_SIZE_MAX = 1 << 20 };
 
 typedef enum {
   PICKLE_NONE,

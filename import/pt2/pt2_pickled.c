@@ -256,9 +256,9 @@ bool pt2_access_part(Pt2 *r, const char *target, const Json *inputs, const Json 
   if (strcmp(target, "export.access_subclass_inner_tensor.default")) return true;
   const Json *value, *of = json_get(json_item(inputs, 0), "arg");
   const Json *attribute = json_get(json_item(inputs, 1), "arg");
-  const char *kind = of ? pt2_union(r, of, &value) : NULL;
+  const char *kind = pt2_union(r, of, &value);
   Name from = kind ? pt2_value_name(r, kind, value) : NULL;
-  const char *name = from && attribute ? pt2_string(r, attribute, "as_string") : NULL;
+  const char *name = from ? pt2_string(r, attribute, "as_string") : NULL;
   const char *to = name ? pt2_union(r, json_item(outputs, 0), &value) : NULL;
   Name made = to ? pt2_value_name(r, to, value) : NULL;
   const Node *n = made ? pt2_value(r, from) : NULL;

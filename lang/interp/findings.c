@@ -61,7 +61,7 @@ void findings_hint(Findings *f, const char *hint) { vec_last(&f->list).hint = hi
 size_t findings_count(const Findings *f) { return f->list.len; }
 
 static void report_finding(const Findings *f, const Finding *x) {
-  diag_error(f->diags, x->at, "%s", x->text ? x->text : "?");
+  diag_error(f->diags, x->at, "%s", x->text);
   diag_format(f->diags, x->text_format);
   if (x->note) {
     diag_note(f->diags, x->note_at, "%s", x->note);

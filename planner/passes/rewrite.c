@@ -320,23 +320,29 @@ typedef struct {
 
 static bool make_arg(Maker *k, const Term *t, Arg *out);
 
+/* The named overload, if it takes as many operands as are given. */
+static const GraphOp *overload_for(Graph *g, const Term *t, const char *target) {
+  const GraphOp *op = ops_find(target);
+  return op && t->nargs <= ops_schema(g, op)->nparams ? op : NULL;
+}
+
 /* The op of a call without its overload: the first that takes what is given. */
-static const GraphOp *term_op(const Term *t) {
+static const GraphOp *term_op(Graph *g, const Term *t) {
   static const char *const overloads[] = {".default", ".Tensor", ".int", ".dim", ".self"};
   char name[128];
   const GraphOp *op = ops_find(t->op);
   for (size_t i = 0; !op && i < sizeof overloads / sizeof *overloads; i++) {
     int len = snprintf(name, sizeof name, "%s%s", t->op, overloads[i]);
-    if (len >= 0 && (size_t)len < sizeof name) op = ops_find(name);
+    if (len >= 0 && (size_t)len < sizeof name) op = overload_for(g, t, name);
   }
   return op;
 }
 
 /* aten.pow of a number has an overload of its own. */
-static const GraphOp *op_for(const Term *t, const Arg *args) {
+static const GraphOp *op_for(Graph *g, const Term *t, const Arg *args) {
   const GraphOp *power = ops_at(OP_aten_pow_Tensor_Scalar);
   bool is_power = t->nargs == 2 && args[1].kind != ARG_NODE && rewrite_names_op(t, power);
-  return is_power ? power : term_op(t);
+  return is_power ? power : term_op(g, t);
 }
 
 static bool make_call(Maker *k, const Term *t, Arg *out) {
@@ -350,7 +356,7 @@ static bool make_call(Maker *k, const Term *t, Arg *out) {
     if (t->names[i]) named[nnamed++] = (NamedArg){t->names[i], value};
     else args[nargs++] = value;
   }
-  const GraphOp *op = op_for(t, args);
+  const GraphOp *op = op_for(k->m->g, t, args);
   if (!op) return false;
   *out = arg_node(build_with_all(&k->b, op->id, nargs, args, nnamed, named));
   return true;

@@ -251,6 +251,7 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
     return;
   }
   const FlatTile *tiles = searches_few(t, g) ? search_tiles : flat_tiles;
+  _Static_assert(COUNT(search_tiles) == COUNT(flat_tiles), "one loop goes through either");
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
     more = add_step_choice(t, s, flat_choice(t, g, most, &tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {

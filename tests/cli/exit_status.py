@@ -29,6 +29,7 @@ RIGHT = {
     "graph": ["FILE", INPUT, "--device", "interp"],
     "build": ["FILE", "-o", "DIR", "--target", "cpu"],
     "records": ["import", "FILE"],
+    "explain": ["E_CLI_MESSAGE"],
 }
 KERNELS = ("compile", "run", "tune", "estimate", "bench", "list")
 FILES = {"graph": MODEL, "build": MODEL, "records": RECORDS}

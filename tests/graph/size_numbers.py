@@ -120,7 +120,9 @@ def main():
                 arrays = {"x": X, "y": np.zeros(n, "f4")}
                 got = run_text(folder, graph(), arrays, ["--device", device])
                 check(not isinstance(got, str), f"{device}, n = {n}: {got}")
-                for (what, want), value in zip(wanted(n), [] if isinstance(got, str) else got):
+                rows = wanted(n)
+                check(len(got) == len(rows), f"{device}, n = {n}: {len(got)} results")
+                for (what, want), value in zip(rows, [] if isinstance(got, str) else got):
                     if want is not None:
                         check_value(f"{what}, n = {n}, on {device}", value, want)
     return report()

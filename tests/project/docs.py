@@ -259,8 +259,8 @@ Triton's names: `enable_fp_fusion=False` is `no_fp_fusion`, `sanitize_overflow=F
 
 {}
 `nereid_graph_options` has each as a field (`nereid_graph_options.h`), and 0 is the default. The
-cache of executables has the rows with a `k` in its keys. Executables with one of those with a `u`
-are neither taken from it nor left there, nor those of mode max-autotune.
+cache of executables has the rows with a `k` in its keys. An executable with an option of a row
+with a `u`, or of mode max-autotune, is neither taken from it nor left there.
 
 | option | `nereid graph` and `build` | values | | meaning |
 | --- | --- | --- | --- | --- |

@@ -301,6 +301,22 @@ def check_layer():
     tally.check("nereid.scaled_dot_product_attention" in text, "a layer: no operator")
 
 
+def check_doubles_of_open_heads():
+    """Attention of f64 whose number of heads is open, too."""
+    if DEVICE != "cpu":
+        return
+    torch._dynamo.reset()
+    run = torch.compile(scaled, backend="nereid", dynamic=True, fullgraph=True)
+    for heads in (3, 5):
+        made = [torch.randn(2, heads, 12, 16, dtype=torch.float64, requires_grad=True)
+                for _ in range(3)]
+        exact = [x.detach().clone().requires_grad_() for x in made]
+        run(*made).sum().backward()
+        scaled(*exact).sum().backward()
+        off = max((x.grad - y.grad).abs().max().item() for x, y in zip(made, exact))
+        tally.check(off < 1e-11, f"f64 with {heads} heads: off by {off:.3g}")
+
+
 def main():
     torch.manual_seed(0)
     for kv in 4, 2:
@@ -308,6 +324,7 @@ def main():
     for attend in (whole, efficient) if DEVICE == "cuda" else (whole, flash, efficient, cudnn):
         check_dropout(attend)
     check_calls()
+    check_doubles_of_open_heads()
     check_saved_masks()
     check_spelled_out()
     check_open_sizes()

@@ -55,6 +55,7 @@ def check_interrupt(**options):
         check(time.monotonic() - begin < 10 and not o.any(), "Ctrl-C ends programs that wait")
 
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells in the background ignore it
 for options in ({}, {"launch_cooperative_grid": True}):
     check_barrier(7, **options)
     check_barrier(100, **options)

@@ -220,6 +220,11 @@ class Autotuner(KernelInterface):
         fastest, which `config` of the result is; `others` has the rest.  Nothing runs."""
         from nereid.runtime.estimate import estimate_configs
 
+        twice = {name for config in self.configs for name in config.kwargs} & kwargs.keys()
+        if twice:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(twice))}. "
+                             "Make sure that you don't re-define auto-tuned symbols.")
+
         def of_config(config):
             return self.fn.estimate(*args, grid=grid, target=target, **kwargs,
                                     **config.all_kwargs())

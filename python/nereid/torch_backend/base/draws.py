@@ -12,7 +12,7 @@ ATTENTION = {f"aten._scaled_dot_product_{kind}_attention.default"
              for kind in ("flash", "efficient", "cudnn")}
 # Nereid's own, and which operand is the seed.
 SEEDED = {"nereid.scaled_dot_product_attention.default": "seed",
-           "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
+          "nereid.scaled_dot_product_attention_backward.default": "philox_seed"}
 _TAGGED = ("aten", "prims", "nereid")  # libraries where a tag says what draws
 
 

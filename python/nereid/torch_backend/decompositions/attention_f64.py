@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.decompositions.eager_strides import in_order, like_first
 from nereid.torch_backend.decompositions.registry import decomposes
 
@@ -17,8 +18,9 @@ _SUMS = "PyTorch's rule gives the sums of doubles another dtype than its operato
 
 
 def _is_of_doubles(query, key, value, dropout_p) -> bool:
-    sizes = (query.shape[1], key.shape[1], value.shape[1])
-    return query.dtype == torch.float64 and not dropout_p and len(set(sizes)) == 1
+    heads = query.shape[1]
+    return query.dtype == torch.float64 and not dropout_p and all(
+        is_known(other.shape[1] == heads) for other in (key, value))
 
 
 def _scores(query, key, mask, is_causal, scale):

@@ -56,9 +56,9 @@ def _operands_of_index(self, indices) -> list:
     walked = self.as_strided((*sizes[:before], *replaced, *sizes[last:]),
                              (*strides[:before], *[0] * len(replaced), *strides[last:]))
     views = [_view_of_index(index, before, self.dim() - last) for index in given]
-    if self.is_cuda:
-        views = [view if view.stride() == views[0].stride() else view.contiguous()
-                 for view in views]
+    if self.is_cuda and not all(is_known(a == b) for view in views
+                                for a, b in zip(view.stride(), views[0].stride())):
+        views = [view.contiguous() for view in views]  # PyTorch makes all so if two differ
     return [walked, *(view.expand(walked.shape) for view in views)]
 
 
