@@ -29,7 +29,6 @@ RIGHT = {
     "graph": ["FILE", INPUT, "--device", "interp"],
     "build": ["FILE", "-o", "DIR", "--target", "cpu"],
     "records": ["import", "FILE"],
-    "explain": ["E_CLI_MESSAGE"],
 }
 KERNELS = ("compile", "run", "tune", "estimate", "bench", "list")
 FILES = {"graph": MODEL, "build": MODEL, "records": RECORDS}
@@ -178,7 +177,8 @@ def check_stdout(machine, command):
     """Output that cannot be written, of commands that print some."""
     if command in ("build", "records"):
         return
-    right = machine.right(command) + (["bash"] if command == "completion" else [])
+    operand = {"completion": ["bash"], "explain": ["E_CLI_MESSAGE"]}.get(command, [])
+    right = machine.right(command) + operand
     with open("/dev/full", "w") as full:
         machine.refused(PROBLEM, "a full disk", *right, stdout=full)
         machine.refused(PROBLEM, "a full disk", "help", command, stdout=full)
