@@ -6,18 +6,19 @@
 
 static DType float_dtype(Build *b) { return infer_dtype(&b->in, "dtype", DT_F32); }
 
-/* A number or a tensor without axes, in that dtype. */
-static Node *end_point(Build *b, const char *param, DType t) {
+/* A number or a tensor without axes, in dtype `t`; an integer if the range is of `result`s that
+ * are integers. */
+static Node *end_point(Build *b, const char *param, DType t, DType result) {
   Node *x = build_scalar_arg(b, param, t);
   infer_rank(&b->in, &x->type, 0, 0);
-  return x;
+  return dtype_is_float(result) ? x : build_op1(b, OP_aten_trunc_default, x);
 }
 
 /* From each end half of the steps, as PyTorch's. */
-static Node *steps_between(Build *b, DType t) {
+static Node *steps_between(Build *b, DType t, DType result) {
   int64_t n = infer_int(&b->in, "steps");
   if (n < 0) infer_fail(&b->in, E_GRAPH_NEGATIVE, infer_dim_text(&b->in, build_const(b, n)));
-  Node *start = end_point(b, "start", t), *end = end_point(b, "end", t);
+  Node *start = end_point(b, "start", t, result), *end = end_point(b, "end", t, result);
   Node *i = build_arange(b, build_const(b, n));
   Node *first = build_with(b, OP_aten_lt_Scalar, i, build_int(b, n / 2));
   if (n < 2) return build_add(b, start, build_to(b, i, t));
@@ -31,12 +32,12 @@ static Node *steps_between(Build *b, DType t) {
 
 Node *expand_linspace(Build *b) {
   DType t = float_dtype(b), wide = dtype_is_float(t) ? build_wide(t) : DT_F64;
-  return build_to(b, steps_between(b, wide), t);
+  return build_to(b, steps_between(b, wide, t), t);
 }
 
 Node *expand_logspace(Build *b) {
   DType t = float_dtype(b), wide = dtype_is_float(t) ? build_wide(t) : DT_F64;
-  Node *steps = steps_between(b, wide);
+  Node *steps = steps_between(b, wide, t);
   Node *y = build(b, OP_aten_pow_Scalar, ARGS(build_arg(b, "base"), arg_node(steps)));
   return build_to(b, y, t);
 }

@@ -128,10 +128,16 @@ Node *expand_histogram(Build *b) {
   return build_pair(b, counts_of(b, &h), h.edges[0]);
 }
 
+static void need_bins(Build *b, const Node *edges) {
+  infer_rank(&b->in, &edges->type, 1, 1);
+  Dim n = edges->type.shape[0];
+  if (dim_is_int(n) && n->value < 2) infer_fail(&b->in, E_GRAPH_STEP, (long long)n->value - 1);
+}
+
 Node *expand_histogram_of_edges(Build *b) {
   Bins h = of_elements(b);
   h.edges[0] = build_input(b, "bins");
-  infer_rank(&b->in, &h.edges[0]->type, 1, 1);
+  need_bins(b, h.edges[0]);
   return build_pair(b, counts_of(b, &h), build_op1(b, OP_aten_clone_default, h.edges[0]));
 }
 
@@ -171,7 +177,7 @@ static Bins with_given_edges(Build *b) {
   Node **edges = build_inputs(b, "bins", &n);
   need_per_axis(b, n, &h);
   for (uint32_t i = 0; i < n; i++) {
-    infer_rank(&b->in, &edges[i]->type, 1, 1);
+    need_bins(b, edges[i]);
     h.edges[i] = edges[i];
   }
   return h;

@@ -111,9 +111,13 @@ Node *expand_as_strided_scatter(Build *b) {
   if (rank != n) infer_fail(&b->in, E_GRAPH_STRIDES, n, rank);
   if (infer_has(&b->in, "storage_offset")) first = infer_size(&b->in, "storage_offset");
   Dim last = first, one = build_const(b, 1), all = value_numel(b->in.g, &x->type);
-  for (uint32_t i = 0; i < rank; i++)
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dim_is(size[i], 0)) return build_op1(b, OP_aten_clone_default, x);
+    if (dim_is_int(stride[i]) && stride[i]->value < 0)
+      infer_fail(&b->in, E_GRAPH_STEP, (long long)stride[i]->value);
     last = dim_add(build_dims(b), last,
                    dim_mul(build_dims(b), dim_sub(build_dims(b), size[i], one), stride[i]));
+  }
   if (!dim_is_int(last) || !dim_is_int(all) || last->value >= all->value || last->value < 0)
     infer_fail(&b->in, E_GRAPH_OUTSIDE, infer_dim_text(&b->in, last),
                infer_type_text(&b->in, &x->type));

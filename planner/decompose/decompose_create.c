@@ -77,10 +77,16 @@ Node *decompose_one_hot(Build *b) {
   return build_to(b, equal, DT_I64);
 }
 
+/* Ends of a range of integers are integers, too. */
+static double range_end(Build *b, const char *param) {
+  double x = infer_number(&b->in, param);
+  return dtype_is_int(b->in.n->type.dtype) ? trunc(x) : x;
+}
+
 /* From both ends to the middle, so that each end is exact. */
 Node *decompose_linspace(Build *b) {
   DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
-  double start = infer_number(&b->in, "start"), end = infer_number(&b->in, "end");
+  double start = range_end(b, "start"), end = range_end(b, "end");
   int64_t steps = infer_int(&b->in, "steps");
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   Node *i = build_arange(b, build_const(b, steps));
@@ -99,10 +105,9 @@ Node *decompose_linspace(Build *b) {
 /* base to the power of linspace's elements. */
 Node *decompose_logspace(Build *b) {
   DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
-  Node *x =
-      build_with_named(b, OP_aten_linspace_default,
-                       ARGS(build_arg(b, "start"), build_arg(b, "end"), build_arg(b, "steps")),
-                       "dtype", arg_dtype(compute));
+  Arg start = arg_float(range_end(b, "start")), end = arg_float(range_end(b, "end"));
+  Node *x = build_with_named(b, OP_aten_linspace_default,
+                             ARGS(start, end, build_arg(b, "steps")), "dtype", arg_dtype(compute));
   Arg base = arg_float(infer_number(&b->in, "base"));
   return build_to(b, build(b, OP_aten_pow_Scalar, ARGS(base, arg_node(x))), t);
 }

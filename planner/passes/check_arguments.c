@@ -68,6 +68,19 @@ static void limit_deviation(Build *b) {
   if (read_number(b, "std", &v)) fail_unless(b, v >= 0, "std", v, "at least 0");
 }
 
+/* Draws of distributions: what each needs of its numbers. */
+static void limit_distribution(Build *b) {
+  static const char *const above_0[] = {"lambd", "sigma", "std"};
+  double v, to;
+  for (int i = 0; i < 3; i++)
+    if (infer_takes(&b->in, above_0[i]) && read_number(b, above_0[i], &v))
+      fail_unless(b, v > 0, above_0[i], v, "above 0");
+  if (infer_takes(&b->in, "p") && read_number(b, "p", &v))
+    fail_unless(b, v > 0 && v < 1, "p", v, "between 0 and 1");
+  if (infer_takes(&b->in, "from") && read_number(b, "from", &v) && read_number(b, "to", &to))
+    fail_unless(b, v <= to, "from", v, "at most 'to'");
+}
+
 static void limit_samples(Build *b) {
   double v;
   const ValueType *x = infer_self(&b->in);

@@ -163,6 +163,10 @@ CALLS = [
     "repeat_interleave.self_Tensor(v, three, output_size=15)",
     # numbers to tensors
     "linspace.Tensor_Tensor(one, two, 7)", "linspace.Scalar_Tensor(0.5, two, 1)",
+    "linspace.Tensor_Tensor(one, two, 7, dtype=torch.int64)",
+    "logspace.Scalar_Tensor(0.5, two, 3, dtype=torch.int32)",
+    "linspace.default(0.7, -3.5, 7, dtype=torch.int64)",
+    "logspace.default(0.5, 3.7, 3, dtype=torch.int32)",
     "linspace.Tensor_Scalar(one, 3, 0)", "logspace.Tensor_Scalar(one, 2, 5)",
     "logspace.Scalar_Tensor(0, one, 4, 2.0)", "range.default(1, 4)", "range.step(0.5, 3, 0.5)",
     "kaiser_window.default(8)", "kaiser_window.periodic(7, False)",
