@@ -107,7 +107,8 @@ def test_version(machine, tmp):
     """What another version of the compiler has measured holds where it has made the same code."""
     blocks = (256, 1024)
     before = by_config(machine.tune(*space(blocks)))
-    text = machine.records()
+    # Doubtful times, as busy machines give, would be measured again.
+    text = re.sub(r"spread \S+", "spread 0.1", machine.records())
     other, file = Machine(machine.folder / "other", machine.device), tmp / "old.records"
     other.env = dict(machine.env, NEREID_CACHE_DIR=str(other.folder))
     version = re.search('version "(.*?)"', text)[1]
