@@ -126,7 +126,7 @@ static int ask_decorators(Estimation *e, const nereid_device_info *machine) {
   return add_space(e, open);
 }
 
-/* What the file asks of the machine is answered for the device, if it is here. */
+/* Questions of the file about the machine are answered for the device, if it is here. */
 static int add_configs(Estimation *e) {
   nereid_device_info info;
   const char *target = e->request.api.target;

@@ -1,4 +1,4 @@
-/* Short names for what formulas of expansions are made of: tensors with numbers. */
+/* Short names for the arithmetic of tensors and numbers that formulas of expansions are made of. */
 #ifndef NEREID_GRAPH_EXPAND_ARITHMETIC_H
 #define NEREID_GRAPH_EXPAND_ARITHMETIC_H
 

@@ -3,7 +3,7 @@
 
 #include "graph/expand/expansion.h"
 
-/* What scales the forward transform scales the backward one here. */
+/* A norm that scales the forward transform scales the backward one here. */
 static Arg norm_exchanged(Build *b) {
   const char *norm = infer_has(&b->in, "norm") ? infer_string(&b->in, "norm") : "backward";
   if (!strcmp(norm, "ortho")) return build_arg(b, "norm");

@@ -154,32 +154,25 @@ static Bins of_points(Build *b) {
   return (Bins){.points = build_view(b, x, 2, shape), .axes = (uint32_t)axes->value};
 }
 
-static void need_per_axis(Build *b, uint32_t n, const Bins *h) {
-  if (n != h->axes) infer_fail(&b->in, E_GRAPH_PER_AXIS, "bins", n, h->axes);
+/* The edges along an axis: those that are given, or made for a number of bins. */
+static Node *edges_along(Build *b, const Bins *h, uint32_t axis, const Arg *bins) {
+  if (bins->kind == ARG_NODE && bins->node->type.kind == VALUE_TENSOR) {
+    need_bins(b, bins->node);
+    return bins->node;
+  }
+  Dim n = infer_dim_of(&b->in, bins);
+  if (!dim_is_int(n)) infer_fail(&b->in, E_GRAPH_LITERAL, "bins", infer_dim_text(&b->in, n));
+  return edges_of(b, column(b, h, axis), axis, n->value);
 }
 
+/* One number of bins serves all axes. */
 static Bins with_edges(Build *b) {
   Bins h = of_points(b);
   Arg bins = build_arg(b, "bins");
   bool one = bins.kind != ARG_LIST;
-  if (!one) need_per_axis(b, bins.n, &h);
-  for (uint32_t i = 0; i < h.axes; i++) {
-    Dim n = infer_dim_of(&b->in, one ? &bins : &bins.items[i]);
-    if (!dim_is_int(n)) infer_fail(&b->in, E_GRAPH_LITERAL, "bins", infer_dim_text(&b->in, n));
-    h.edges[i] = edges_of(b, column(b, &h, i), i, n->value);
-  }
-  return h;
-}
-
-static Bins with_given_edges(Build *b) {
-  Bins h = of_points(b);
-  uint32_t n;
-  Node **edges = build_inputs(b, "bins", &n);
-  need_per_axis(b, n, &h);
-  for (uint32_t i = 0; i < n; i++) {
-    need_bins(b, edges[i]);
-    h.edges[i] = edges[i];
-  }
+  if (!one && bins.n != h.axes) infer_fail(&b->in, E_GRAPH_PER_AXIS, "bins", bins.n, h.axes);
+  for (uint32_t i = 0; i < h.axes; i++)
+    h.edges[i] = edges_along(b, &h, i, one ? &bins : &bins.items[i]);
   return h;
 }
 
@@ -196,25 +189,11 @@ Node *expand_histogramdd_counts(Build *b) {
   return counts_of(b, &h);
 }
 
-Node *expand_histogramdd_counts_of_edges(Build *b) {
-  Bins h = with_given_edges(b);
-  return counts_of(b, &h);
-}
-
-static Node *with_list(Build *b, const Bins *h) {
-  Arg list = arg_list(b->in.g, h->axes);
-  for (uint32_t i = 0; i < h->axes; i++) list.items[i] = arg_node(h->edges[i]);
-  return build_pair(b, counts_of(b, h), build(b, OP_nereid_list_default, ARGS(list)));
-}
-
 Node *expand_histogramdd(Build *b) {
   Bins h = with_edges(b);
-  return with_list(b, &h);
-}
-
-Node *expand_histogramdd_of_edges(Build *b) {
-  Bins h = with_given_edges(b);
-  return with_list(b, &h);
+  Arg list = arg_list(b->in.g, h.axes);
+  for (uint32_t i = 0; i < h.axes; i++) list.items[i] = arg_node(h.edges[i]);
+  return build_pair(b, counts_of(b, &h), build(b, OP_nereid_list_default, ARGS(list)));
 }
 
 /* ---- segments ---- */

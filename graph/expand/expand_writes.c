@@ -1,5 +1,6 @@
 /* Expansion of operators that write several tensors, or lists of them: the operator that computes
- * the values, whose last results are new values of what is written, in the order of parameters. */
+ * the values, whose last results are the new values of the written tensors, in the order of
+ * parameters. */
 #include "graph/expand/expansion.h"
 #include "graph/messages.h"
 

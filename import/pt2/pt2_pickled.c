@@ -88,8 +88,7 @@ static const ArchiveEntry *find_storage(Pt2 *r, const Pickled *p, const PickleVa
   enum { KEY = 2 };
   const PickleValue *number = pickle_item(key, KEY);
   if (!pickle_is(number, PICKLE_STRING)) return NULL;
-  return archive_find(p->archive,
-                      arena_printf(r->arena, "%sdata/%.40s", p->root, number->string));
+  return archive_find(p->archive, arena_printf(r->arena, "%sdata/%s", p->root, number->string));
 }
 
 /* The arguments of _rebuild_tensor_v2: (storage, offset, sizes, strides, ...). */
@@ -200,6 +199,14 @@ static const ArchiveEntry *find_pickle(Pt2 *r, Pickled *p) {
   return NULL;
 }
 
+/* torch.save has the order of bytes in an archive of its own; older versions did not say it. */
+static bool is_little_endian(const Pt2 *r, const Pickled *p) {
+  static const char little[] = "little";
+  const ArchiveEntry *e =
+      archive_find(p->archive, arena_printf(r->arena, "%sbyteorder", p->root));
+  return !e || (e->size == sizeof little - 1 && !memcmp(e->data, little, e->size));
+}
+
 bool pt2_pickled(Pt2 *r, Name name, const ArchiveEntry *entry) {
   const char *why;
   Diags *ignored = diags_new(r->arena);
@@ -207,6 +214,7 @@ bool pt2_pickled(Pt2 *r, Name name, const ArchiveEntry *entry) {
                                            entry->size)};
   const ArchiveEntry *e = find_pickle(r, &p);
   if (!e) return pt2_fail(r, E_GRAPH_PT2_PICKLED_FILE);
+  if (!is_little_endian(r, &p)) return pt2_fail(r, E_GRAPH_PT2_BYTE_ORDER);
   const PickleValue *v = pickle_read(r->arena, e->data, e->size, is_known_name, &why);
   if (!v) return pt2_lack(r, E_GRAPH_PT2_PICKLE, why);
   Subclass *s = ARENA_NEW(r->arena, Subclass);

@@ -151,11 +151,11 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
 
 /* ---- groups ---- */
 
-/* What the template computes of a tile. */
+/* The slots of the template that say where a tile is. */
 typedef struct {
   const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
   const char *first, *last, *k; /* the steps along k, and the limit of indices */
-  Dim group;                /* of the matrices, or of the result, as a subscript */
+  Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
 static Tiling plain_tiling(Kernel *k) {

@@ -255,6 +255,18 @@ static void limit_bins(Build *b) {
   fail_unless(b, least <= most, "max", most, "no less than min");
 }
 
+/* `range` has a first and a last edge for each axis. */
+static void limit_bin_ranges(Build *b) {
+  Arg range = build_arg(b, "range");
+  for (uint32_t i = 0; range.kind == ARG_LIST && i + 1 < range.n; i += 2) {
+    const double least = infer_number_of(&b->in, &range.items[i], "range");
+    const double most = infer_number_of(&b->in, &range.items[i + 1], "range");
+    fail_unless(b, isfinite(least), "range", least, "finite");
+    fail_unless(b, isfinite(most), "range", most, "finite");
+    fail_unless(b, least <= most, "range", most, "no less than the first edge");
+  }
+}
+
 /* The factor of an operand of a sum: whole for integers. */
 static void limit_multiple(Build *b) {
   const ValueType *t = &b->in.n->type;

@@ -1076,12 +1076,12 @@ QUANTIZED = {"qdata": pickled_tensor(0, "Char", [8, 4]),
              "block_size": (1, 4), "target": Name("torch int4"), "zero": None}
 
 
-def pickle_weight(m, value, name="weight"):
+def pickle_weight(m, value, name="weight", *more):
     data = value if isinstance(value, bytes) else b"\x80\x02" + pickled_bytes(value) + b"."
     m.weights[name]["use_pickle"] = True
     m.entries["data/weights/weight_0"] = zip_bytes([
         Entry("archive/data.pkl", data), Entry("archive/data/0", bytes(32)),
-        Entry("archive/data/1", bytes(32))])
+        Entry("archive/data/1", bytes(32)), *more])
 
 
 def access(of, attribute, to):
@@ -1157,6 +1157,11 @@ def pickled_itself(m):
 @case
 def pickled_malformed(m):
     pickle_weight(m, subclass(qdata=pickled_tensor(7, "Char", [8, 4])))
+
+
+@case
+def pickled_big_endian(m):
+    pickle_weight(m, subclass(**QUANTIZED), "weight", Entry("archive/byteorder", b"big"))
 
 
 @case

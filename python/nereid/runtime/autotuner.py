@@ -219,13 +219,10 @@ class Autotuner(KernelInterface):
         """How long a launch will take with the configuration that the cost model expects to be the
         fastest, which `config` of the result is; `others` has the rest.  Nothing runs."""
         from nereid.runtime.estimate import estimate_configs
-
-        twice = {name for config in self.configs for name in config.kwargs} & kwargs.keys()
-        if twice:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(twice))}. "
-                             "Make sure that you don't re-define auto-tuned symbols.")
+        from nereid.runtime.tuning import check_conflicts
 
         def of_config(config):
+            check_conflicts(config, kwargs)
             return self.fn.estimate(*args, grid=grid, target=target, **kwargs,
                                     **config.all_kwargs())
 

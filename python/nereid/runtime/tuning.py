@@ -53,14 +53,19 @@ def _text(value) -> str:
     return getattr(value, "__qualname__", None) or str(value)
 
 
+def check_conflicts(config, kwargs: dict) -> None:
+    """Raises ValueError if the caller gives what the configuration sets."""
+    conflicts = kwargs.keys() & config.kwargs.keys()
+    if conflicts:
+        raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}. "
+                         "Make sure that you don't re-define auto-tuned symbols.")
+
+
 class Candidate:
     """A configuration, with the call that it makes and what is known of its time."""
 
     def __init__(self, config, nargs: dict, kwargs: dict):
-        conflicts = kwargs.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}. "
-                             "Make sure that you don't re-define auto-tuned symbols.")
+        check_conflicts(config, kwargs)
         self.config = config
         self.kwargs = {**kwargs, **config.all_kwargs()}
         self.arguments = {**nargs, **self.kwargs}
