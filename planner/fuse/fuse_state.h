@@ -57,6 +57,9 @@ typedef struct {
   bool apart;     /* by something that needs it in memory: a template, an output */
   uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
   uint32_t below; /* how many there are, each as often as it is reached, to a limit */
+  uint32_t work;  /* of an element, in additions, with those below it; 0 for nodes of groups */
+  int64_t reach;  /* the most elements for which one user computes with it; 0: not known */
+  bool dear;      /* a user would compute it again so often that memory costs less */
   bool free;      /* needs no memory to compute */
   bool repeated;  /* used at many indices for one element, as windows do */
   bool varies;    /* used by nodes that are computed in each run */
@@ -84,6 +87,8 @@ typedef struct {
 
 /* ---- stores ---- */
 
+/* The work of an expression's text, in additions. */
+uint32_t fuse_text_work(const char *text);
 /* Finds how each value is used. */
 void fuse_survey_uses(Fuser *s);
 /* Is n computed where it is used?  Its operands have been decided. */

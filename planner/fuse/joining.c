@@ -284,7 +284,7 @@ void fuse_assign_group(Fuser *s, Node *n) {
   if (is_insert(n)) note_writer(s, n, g);
   f->of[n->id] = g;
   g->work += work_of(s, n);
-  s->info[n->id].depth = s->info[n->id].below = 0;
+  s->info[n->id].depth = s->info[n->id].below = s->info[n->id].work = 0;
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;
   each_operand(f, n, note_operand_reader, &c);

@@ -12,7 +12,6 @@
 enum {
   LEAVES_MAX = 8,      /* operands in memory of a recomputed value */
   INNER_MAX = 8,       /* values of a kernel's that are computed again with it */
-  FUNCTION_WEIGHT = 8, /* of exp and the like, in additions */
   DRAW_WEIGHT = 64,    /* of a random number */
   WORK_PER_BYTE = 6,   /* additions that cost no more than a byte of memory traffic */
   SMALL_PART = 4       /* a concatenation is computed again from parts that are so much smaller */
@@ -76,13 +75,6 @@ static void add_leaf(Leaves *l, Node *n) {
   if (!l->bad) l->items[l->n++] = n;
 }
 
-static uint32_t work_of_text(const char *text) {
-  uint32_t functions = 0;
-  for (const char *s = text; (s = strstr(s, "libdevice.")); s++) functions++;
-  for (const char *s = text; (s = strstr(s, "tl.exp")); s++) functions++;
-  return 1 + FUNCTION_WEIGHT * functions;
-}
-
 static void find_leaves(Leaves *l, Node *n);
 
 /* A value that its own group alone uses.  If it were a leaf, it would be stored for the sake of
@@ -115,7 +107,7 @@ static void find_leaves(Leaves *l, Node *n) {
   l->bad |= !view && k != PRIM_POINTWISE && k != PRIM_CONCAT && k != PRIM_CREATE;
   l->bad |= k == PRIM_POINTWISE && prim_branches(n);
   if (l->bad) return;
-  if (k == PRIM_POINTWISE) l->work += work_of_text(pointwise_of(l->r->f->graph, n).text);
+  if (k == PRIM_POINTWISE) l->work += fuse_text_work(pointwise_of(l->r->f->graph, n).text);
   if (k == PRIM_CONCAT) l->joins = true, l->work++;
   if (graph_is(n, OP_nereid_random_default)) l->work += DRAW_WEIGHT;
   graph_each_use(n, reach_leaf, l);
@@ -171,17 +163,18 @@ static void compute_again(Recompute *r, Node *n, const Leaves *l) {
   }
 }
 
-/* The operand of a cast, if it is a pointwise node that the cast alone uses. */
-static Node *casted_node(const Fusion *f, const Node *n) {
+/* The operand of a cast, if it is a pointwise node that no memory has. */
+static Node *casted_node(const Recompute *r, const Node *n) {
   if (!graph_is(n, OP_aten_to_dtype) || n->args[0].kind != ARG_NODE) return NULL;
   Node *x = n->args[0].node;
-  bool inlined = x->kind == NODE_CALL && prim_kind(x->op) == PRIM_POINTWISE && !f->of[x->id];
-  return inlined ? x : NULL;
+  while (x->kind == NODE_CALL && prim_is_view(x) && !prim_reads_size(x)) x = view_operand(x);
+  bool pointwise = x->kind == NODE_CALL && prim_kind(x->op) == PRIM_POINTWISE;
+  return pointwise && !r->stored[x->id] ? x : NULL;
 }
 
 static void consider(Recompute *r, Node *n) {
   if (!may_recompute(r, n) || value_bytes(r->f->graph, n) == INT64_MAX) return;
-  Leaves below = {.r = r}, at = {.r = r, .n = 1, .work = 1, .items = {casted_node(r->f, n)}};
+  Leaves below = {.r = r}, at = {.r = r, .n = 1, .work = 1, .items = {casted_node(r, n)}};
   find_leaves(&below, n);
   double from_below = below.bad ? -1 : bytes_from(r, n, &below);
   double from_cast = at.items[0] ? bytes_from(r, n, &at) : -1;

@@ -1,4 +1,6 @@
 /* Stores: a value is computed where it is used, or written to memory. */
+#include <string.h>
+
 #include "graph/analysis/attention.h"
 #include "planner/fuse/fuse_state.h"
 
@@ -6,7 +8,15 @@ enum {
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
   ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
-  INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
+  INLINE_NODES_MAX = 256,   /* nodes of no group below one, each as often as it is reached */
+  FUNCTION_WEIGHT = 8,      /* of exp and the like, in additions */
+  /* A buffer of a value costs a launch at most, of about 3 us.  A GPU makes 3e13 additions in a
+   * second, so that 1 << 27 take as long, and about six for each of a product's weights hide
+   * behind the load of that. */
+  DEAR_WORK = 6,        /* of an element */
+  DEAR_TIMES = 64,      /* that a user computes it again */
+  DEAR_TOTAL = 1 << 27, /* of all of that */
+  WORK_MAX = 1 << 16
 };
 
 static bool loops(PrimKind k) {
@@ -17,6 +27,20 @@ static bool loops(PrimKind k) {
 
 /* Is it as cheap as loading its operand? */
 static bool is_dtype_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
+
+/* Is memory of its operand as good? */
+static bool widens(const Node *n) {
+  return is_dtype_cast(n) && n->args[0].kind == ARG_NODE &&
+         dtype_bytes(n->type.dtype) >= dtype_bytes(n->args[0].node->type.dtype);
+}
+
+uint32_t fuse_text_work(const char *text) {
+  uint32_t functions = 0;
+  static const char *const dear[] = {"libdevice.", "tl.exp", "tl.sigmoid", " / "};
+  for (size_t i = 0; i < sizeof dear / sizeof *dear; i++)
+    for (const char *s = text; (s = strstr(s, dear[i])); s++) functions++;
+  return 1 + FUNCTION_WEIGHT * functions;
+}
 
 typedef struct {
   Fuser *s;
@@ -63,6 +87,25 @@ static bool is_for_scores(const Fuser *s, const Node *user) {
   return passes && s->info[user->id].inner;
 }
 
+/* 0: not known. */
+static int64_t known_elements(Graph *g, const Node *n) {
+  Dim elements = is_tensor(n) ? value_numel(g, &n->type) : NULL;
+  return elements && dim_is_int(elements) ? elements->value : 0;
+}
+
+/* For how many elements does the user compute with it? */
+static int64_t reach_of_use(const UseInfo *u, const Node *operand) {
+  const Node *n = u->user;
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  if (prim_is_view(n)) return u->s->info[n->id].reach;
+  if (widens(n)) {
+    int64_t after = u->s->info[n->id].reach, own = known_elements(u->s->f->graph, n);
+    return after > own ? after : own;
+  }
+  if (k == PRIM_POINTWISE) return known_elements(u->s->f->graph, n);
+  return k == PRIM_REDUCE ? known_elements(u->s->f->graph, operand) : 0;
+}
+
 static void note_operand_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
@@ -76,6 +119,8 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
   to->inner |= is_for_scores(u->s, u->user);
+  int64_t reach = reach_of_use(u, *operand);
+  if (reach > to->reach) to->reach = reach;
 }
 
 int64_t fuse_node_bytes(Graph *g, const Node *n) {
@@ -104,6 +149,8 @@ static void note_free(Node **operand, void *ctx) {
   if (depth > info->depth) info->depth = depth;
   info->below += from->below + 1;
   if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
+  info->work += from->work;
+  if (info->work > WORK_MAX) info->work = WORK_MAX;
 }
 
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
@@ -143,13 +190,21 @@ static bool gathers_by_formula(const Fuser *s, Node *n, PrimKind k) {
   return x.free;
 }
 
+/* Does a user compute n for so many of its own elements that a buffer costs less? */
+static bool is_dear(const Fuser *s, const Node *n) {
+  const Info *info = &s->info[n->id];
+  int64_t own = known_elements(s->f->graph, n);
+  if (widens(n) || info->free || info->work < DEAR_WORK || !own) return false;
+  return info->reach / own >= DEAR_TIMES && info->reach >= DEAR_TOTAL / info->work;
+}
+
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   if (is_inner(s, n, k)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
-  if (place == PLACE_MEMORY) return false;
+  if (place == PLACE_MEMORY || info->dear) return false;
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
          (info->free ||
@@ -174,6 +229,10 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   info->free =
       n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
   graph_each_use(n, note_free, &u);
+  if (k == PRIM_POINTWISE) {
+    info->work += fuse_text_work(pointwise_of(s->f->graph, n).text);
+    info->dear = is_dear(s, n);
+  }
   info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION);
   if (info->tile) return true;
   bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
@@ -225,6 +284,6 @@ bool *fuse_kept_values(const Fuser *s) {
   const Graph *g = s->f->graph;
   bool *kept = ARENA_ARRAY(s->f->arena, bool, g->nids);
   for (Node *n = g->first; n; n = n->next)
-    kept[n->id] = s->info[n->id].apart || s->info[n->id].repeated;
+    kept[n->id] = s->info[n->id].apart || s->info[n->id].repeated || s->info[n->id].dear;
   return kept;
 }

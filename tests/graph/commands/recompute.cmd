@@ -13,3 +13,5 @@ nereid graph cross_entropy.py --random-inputs --device interp --mode eager
 nereid graph token_gradient.py --emit fused
 nereid graph token_gradient.py --random-inputs --device interp
 nereid graph token_gradient.py --random-inputs --device interp --mode eager
+# A decoder's layer for one token: what thousands of sums read is computed once, where it costs more than a load.
+nereid graph decode_layer.py --emit fused
