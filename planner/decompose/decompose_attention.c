@@ -66,22 +66,32 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
   return splits > 1 ? splits : 1;
 }
 
-/* The shares, [P, .., E + 1], weighed by the sums of their exponentials. */
-static Node *join_shares(Build *b, Node *shares, DType t) {
+/* Shares, [P, .., E + 1], as sums weighed by those of their exponentials. */
+typedef struct {
+  Node *sum, *total; /* [.., E] */
+  Node *most;        /* [1, .., E]: the logarithm of what they are relative to; 0 without keys */
+} Shares;
+
+static Shares sum_shares(Build *b, Node *shares) {
   uint32_t last = RANK;
+  Shares x;
   Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
   Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
   Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
   log = build_expand(b, log, rank_of(part), part->type.shape);
   Node *most = build_reduce(b, OP_aten_amax_default, log, 1, true);
   Node *none = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
-  most = build_where(b, none, arg_float(0), arg_node(most));
-  Node *weight = build_op1(b, OP_aten_exp_default, build_sub(b, log, most));
-  Node *sum = build_sum(b, build_mul(b, weight, part), 1, false);
-  Node *total = build_sum(b, weight, 1, false);
-  Node *empty = build_with(b, OP_aten_eq_Tensor, total, arg_float(0));
-  total = build_where(b, empty, arg_float(1), arg_node(total));
-  return build_to(b, build_div(b, sum, total), t);
+  x.most = build_where(b, none, arg_float(0), arg_node(most));
+  Node *weight = build_op1(b, OP_aten_exp_default, build_sub(b, log, x.most));
+  x.sum = build_sum(b, build_mul(b, weight, part), 1, false);
+  x.total = build_sum(b, weight, 1, false);
+  return x;
+}
+
+static Node *join_shares(Build *b, const Shares *x, DType t) {
+  Node *empty = build_with(b, OP_aten_eq_Tensor, x->total, arg_float(0));
+  Node *total = build_where(b, empty, arg_float(1), arg_node(x->total));
+  return build_to(b, build_div(b, x->sum, total), t);
 }
 
 /* ---- the call ---- */
@@ -198,6 +208,7 @@ static void share_keys(Build *b, Operands *x) {
   x->k = first_of_each(b, x->k, times);
   x->v = first_of_each(b, x->v, times);
   if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
+  if (x->scores) x->scores = heads_as_rows(b, x->scores, times);
 }
 
 /* The part of the mask that depends on indices alone becomes limits. */
@@ -226,8 +237,10 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
   Node *y = build_attention_call(b, &x, splits);
   /* Shares of a single row are joined in the order of the heads, which is the result's. */
-  if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
-  else if (splits > 1) y = join_shares(b, y, q->type.dtype);
+  if (splits > 1) {
+    Shares shares = sum_shares(b, one_row ? build_transpose(b, y, 2, 3) : y);
+    y = join_shares(b, &shares, q->type.dtype);
+  }
   if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
@@ -624,14 +637,41 @@ static Node *sums_of_flex(Build *b, Node *sums) {
   return build_where(b, none, arg_float(-INFINITY), arg_node(times(b, sums, M_LOG2E)));
 }
 
+/* A row of several heads that share their keys becomes rows of one head, if tables serve all. */
+static void share_keys_of_flex(Build *b, Operands *x) {
+  int64_t times = heads_sharing(b, x);
+  for (int i = 0; i < 4; i++)
+    if (x->tables[i] && (!dim_is(x->tables[i]->type.shape[1], 1) || times > x->block_rows)) return;
+  if (x->scores) x->scores = four_axes(b, x->scores);
+  if (x->mask) x->mask = four_axes(b, x->mask);
+  share_keys(b, x);
+}
+
+/* The results, of keys in shares: of rows [B, H, T]. */
+static Node *join_flex_shares(Build *b, Node *shares, const ValueType *y, const ValueType *sums) {
+  Shares x = sum_shares(b, shares);
+  Node *of_rows = build_add(b, build_op1(b, OP_aten_log_default, x.total), x.most);
+  of_rows = build_select(b, times(b, of_rows, M_LOG2E), rank_of(of_rows) - 1, build_const(b, 0));
+  return build_pair(b, build_view(b, join_shares(b, &x, y->dtype), y->rank, y->shape),
+                    build_view(b, of_rows, sums->rank, sums->shape));
+}
+
 Node *decompose_flex_attention(Build *b) {
+  const ValueType *t = b->in.n->type.items;
   Operands x = flex_operands(b);
   x.k = repeat_heads(b, x.k, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.k->type.shape[1]));
   x.v = repeat_heads(b, x.v, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.v->type.shape[1]));
-  Node *y = build_attention_call(b, &x, 1);
-  Node *sums = build_op1(b, OP_nereid_attention_sums_default, y);
-  if (!x.heads_first) y = build_transpose(b, y, 1, 2);
-  return build_pair(b, y, sums_of_flex(b, sums));
+  share_keys_of_flex(b, &x);
+  int64_t splits = splits_of(b, x.q, x.k);
+  bool packed = x.q->type.shape[1] != t->shape[1];
+  x.heads_first |= splits > 1 || packed;
+  Node *y = build_attention_call(b, &x, splits);
+  if (splits > 1) return join_flex_shares(b, y, &t[0], &t[1]);
+  Node *sums = sums_of_flex(b, build_op1(b, OP_nereid_attention_sums_default, y));
+  if (packed) sums = build_view(b, sums, t[1].rank, t[1].shape);
+  if (packed) y = build_view(b, y, t->rank, t->shape);
+  else if (!x.heads_first) y = build_transpose(b, y, 1, 2);
+  return build_pair(b, y, sums);
 }
 
 static Backward backward_of_flex(Build *b) {

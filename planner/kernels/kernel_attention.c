@@ -125,10 +125,13 @@ static void remember_tiles(Node **node, void *ctx) {
 /* The tile of a mask, or of a function of scores. */
 static Value value_of_scores(AttentionWriter *w, Node *n) {
   Graph *g = w->k->graph;
-  Dim at[4], index[4];
+  Dim at[4], index[4], of_tiles[GRAPH_RANK_MAX];
   attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
   attention_mask_index(g, n, at, index);
-  TileWalk walk = {w, at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
+  /* Rows of one head may be heads of the scores. */
+  bool view = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW && n->type.rank == 4;
+  if (view) view_index(g, n, index, of_tiles);
+  TileWalk walk = {w, view ? of_tiles : at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
   remember_tiles(&n, &walk);
   return kernel_value(w->k, n, index);
 }
@@ -303,6 +306,12 @@ static const char *table_pointer(AttentionWriter *w, Node *table) {
                       kernel_index(k, offset, NULL));
 }
 
+/* Of `last` blocks, those of the program. */
+static void walk_share(Kernel *k, long long splits) {
+  kernel_line(k, "first = tl.program_id(1) * last // %lld", splits);
+  kernel_line(k, "last = (tl.program_id(1) + 1) * last // %lld", splits);
+}
+
 void attention_walk_blocks(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
   bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
@@ -312,7 +321,8 @@ void attention_walk_blocks(AttentionWriter *w, AttentionCall *call) {
     const char *count = table_pointer(w, w->x.counts[i]);
     w->table = table_pointer(w, w->x.indices[i]);
     kernel_line(k, "last = tl.load(%s) * (%lld // BN)", count, size);
-    call(w, "0", "last", i == 0);
+    if (w->x.splits > 1) walk_share(k, (long long)w->x.splits);
+    call(w, w->x.splits > 1 ? "first" : "0", "last", i == 0);
   }
 }
 

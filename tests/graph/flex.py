@@ -172,6 +172,13 @@ CASES = {
     "no tables": Case(table=False),
     "no tables, no function": Case(table=False, soft=False),
     "one row": Case(t=1, s=70),
+    "keys in shares": Case(t=1, s=700, h=8, kv=2, blocks=(64, 64)),
+    "keys in shares, no function": Case(t=1, s=640, kv=1, soft=False, blocks=(128, 128), seed=2),
+    "keys in shares, tables of heads": Case(t=1, s=520, kv=2, shared=False),
+    "keys in shares, no tables": Case(t=1, s=300, h=8, kv=2, table=False),
+    "keys in shares, more heads than a block has rows": Case(t=1, s=300, h=32, kv=1,
+                                                             blocks=(16, 32)),
+    "few rows, keys in shares": Case(t=7, s=530, kv=2, blocks=(32, 64)),
     "keys end within a block": Case(t=96, s=32, blocks=(128, 128), ends=True),
     "rows end within a block": Case(t=64, s=96, blocks=(128, 64), soft=False, seed=5),
     "blocks of 16 by 64": Case(blocks=(16, 64), t=130, s=130),
@@ -200,7 +207,8 @@ def main():
         if not args.names or any(n in name for n in args.names):
             case.run(name, args.devices.split(","))
     if PTXAS and not args.names:
-        assemble("cap, tables", CASES["cap, tables"])
+        for name in ("cap, tables", "keys in shares"):
+            assemble(name, CASES[name])
     return report()
 
 
