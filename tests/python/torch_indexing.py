@@ -7,10 +7,12 @@ gradients, what is written, and which results share memory.
     torch_indexing.py --only 17,18 --seed S          these programs, as one graph
 
 Program i of a seed is a function of both.  Forty are a graph; of one that fails, the programs
-are tried alone.  What fails with PyTorch's backends aot_eager or aot_eager_decomp_partition too is
-told, and no failure of ours.  A process that dies is one, and the programs after it go on.
+are tried alone, or halves if it does not say which are wrong.  What fails
+with PyTorch's backends aot_eager or aot_eager_decomp_partition too is told, and no failure of ours.
+A process that dies is one, and the programs after it go on.
 """
-import argparse, importlib.util, json, os, pathlib, subprocess, sys, threading
+import argparse, atexit, importlib.util, json, os, pathlib, shutil, subprocess, sys, tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -18,7 +20,7 @@ BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
-import tally
+import quick_cc, tally
 
 BATCH = 40
 SLICE = 10  # batches a process
@@ -109,7 +111,7 @@ class Runner:
     def check(self, numbers, backend):
         """{program: what is wrong} of the programs as one graph; None as a program: of which is
         not known."""
-        kind, _, eager_numbers = self.mode(numbers[0])
+        kind, is_open, eager_numbers = self.mode(numbers[0])
         made = [self.program(i) for i in numbers]
 
         def every(inputs):
@@ -118,7 +120,10 @@ class Runner:
         wanted_of = [self.inputs_of(program, kind) for program in made]
         wanted = self.results(every, wanted_of, kind)
         call, found = self.compiled(every, numbers[0], backend), {}
-        for _ in range(2):
+        for time in range(2):
+            if time and is_open and self.grow(made, kind):
+                wanted_of = [self.inputs_of(program, kind) for program in made]
+                wanted = self.results(every, wanted_of, kind)
             inputs = [self.inputs_of(program, kind) for program in made]
             got = self.results(call, inputs, kind)
             if self.warnings:
@@ -126,8 +131,25 @@ class Runner:
             for i, program, *parts in zip(numbers, made, got, wanted, inputs, wanted_of):
                 exact = program.law is None or eager_numbers or backend != "nereid"
                 problem = self.problem(program, exact, *parts)
-                found.update({} if problem is None else {i: problem})
+                found.update({} if problem is None else {i: f"call {time}, {problem}"})
         return found
+
+    def grow(self, made, kind):
+        """Other sizes for the programs that have a meaning with twice the rows; whether there is
+        one."""
+        grown = False
+        for program in made:
+            small = program.inputs
+            program.inputs = [self.torch.cat([x, x]) if x.dim() else x for x in small]
+            try:
+                if program.writes or program.law:
+                    raise ValueError
+                self.results(lambda tensors: [program.call(tensors[0])],
+                             [self.inputs_of(program, kind)], kind)
+                grown = True
+            except (RuntimeError, IndexError, ValueError):
+                program.inputs = small
+        return grown
 
     @staticmethod
     def problem(program, exact, got, wanted, inputs, wanted_inputs):
@@ -185,15 +207,14 @@ class Runner:
             return []
         if len(numbers) == 1:
             return [(numbers, *problems.values(), self.is_others(numbers))]
-        tried = numbers if None in problems else problems
-        found = [failure for i in tried for failure in self.failures([i])]
-        if found:
-            bad = {one for which, *_ in found for one in which}
-            return found + self.failures([i for i in numbers if i not in bad])
+        if None not in problems:
+            found = [failure for i in problems for failure in self.failures([i])]
+            if found:
+                bad = {one for which, *_ in found for one in which}
+                return found + self.failures([i for i in numbers if i not in bad])
         half = len(numbers) // 2
-        parts = [part for part in (numbers[:half], numbers[half:]) if self.problems(part)]
-        return self.failures(parts[0]) if parts else [
-            (numbers, f"together: {problems}", self.is_others(numbers))]
+        found = self.failures(numbers[:half]) + self.failures(numbers[half:])
+        return found or [(numbers, f"together: {problems}", self.is_others(numbers))]
 
     def is_others(self, numbers):
         return any(self.problems(numbers, backend)
@@ -217,6 +238,9 @@ def work(args):
     """Runs programs; each line that it prints is a JSON object."""
     import faulthandler
 
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, True)
+    quick_cc.quick_compiler(folder, cached=False)
     runner = Runner(args.seed, args.device)
     for graph in graphs_of(runner, [int(word) for word in args.only.split(",")]):
         faulthandler.dump_traceback_later(SECONDS, exit=True)

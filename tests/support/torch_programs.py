@@ -3,11 +3,14 @@ import copy, random
 
 import torch
 
+from torch_program_kinds import DtypeKinds, MemoryKinds, OrderKinds
+
 DEVICE = "cpu"  # where inputs are
 SIZES = (1, 2, 3, 4, 5)
+WRITERS = ("of_update", "of_shared", "of_overlap")  # kinds that write to inputs
 
 
-class Maker:
+class Maker(MemoryKinds, DtypeKinds, OrderKinds):
     """A random program: `call` takes the tensors `inputs`; `text` says what it is.
 
     Its result is a tensor or several.  `writes`: it writes to its inputs.  `law`: what holds for a
@@ -21,7 +24,7 @@ class Maker:
         torch.manual_seed(seed)
         kinds = [getattr(self, name) for name in dir(self) if name.startswith("of_")]
         if not writes:
-            kinds = [kind for kind in kinds if kind.__name__ not in ("of_update", "of_shared")]
+            kinds = [kind for kind in kinds if kind.__name__ not in WRITERS]
         self.call, self.text = self.r.choice(kinds)()
         if wrong:
             self.spoil()
@@ -43,6 +46,9 @@ class Maker:
             what = f"input {i} has shape {tuple(x.shape)}"
         self.inputs[i] = x
         self.text += f", {what}"
+
+    def device(self):
+        return DEVICE
 
     def copies(self):
         """The inputs as other tensors, which share memory where the inputs do."""
