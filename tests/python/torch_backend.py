@@ -625,6 +625,27 @@ def check_contradictions():
         tally.check(results[0] == results[1], f"{name}: {results[1]}, not {results[0]}")
 
 
+def check_unique():
+    """Places and counts of different elements are integers, also where fake tensors have floats."""
+    def unique(x, y):
+        rows = torch.unique(x.detach(), True, True, True, 0)
+        _, places = torch.unique(x.detach(), True, True)
+        counts = torch.unique_consecutive(x.detach().flatten(), return_counts=True)[1]
+        return places + 1, rows[1] + 1, counts.sum(), y[places.long().flatten()] * places.flatten()
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        x = torch.tensor([[1.0], [2.0], [1.0], [1.0]], device=DEVICE)
+        results = []
+        for call in (unique, torch.compile(unique, backend="nereid", fullgraph=True)):
+            y = torch.arange(4.0, device=DEVICE).requires_grad_()
+            found = call(x, y)
+            found[3].sum().backward()
+            results.append([*found, y.grad])
+    for i, (want, got) in enumerate(zip(*results)):
+        same = want.dtype == got.dtype and torch.equal(want, got)
+        tally.check(same, f"unique, result {i}: {got}, not {want}")
+
+
 def check_dropout():
     """The mask of the backward pass is that of the forward one, and follows PyTorch's seed."""
     torch._dynamo.reset()
@@ -866,6 +887,7 @@ def main():
         check_kept_graph()
     check_sizes()
     check_contradictions()
+    check_unique()
     check_images()
     check_segments()
     if not NAMES:

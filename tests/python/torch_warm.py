@@ -38,7 +38,15 @@ def models():
                 x = torch.sin(x + i)
             return x
 
+    class Counted(nn.Linear):
+        """Two counts that a graph takes to be equal, one of which is 1."""
+
+        def forward(self, x):
+            y = super().forward(x).flatten()
+            return y[y > y.mean()] + y[y >= y.max()]
+
     return {"deep": lambda: Waves(30), "shallow": lambda: Waves(3),
+            "counted": lambda: Counted(16, 4),
             "plain": lambda: nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
                                            nn.Linear(32, 4)),
             "dropout": lambda: nn.Sequential(nn.Linear(16, 32), nn.Dropout(0.5), nn.ReLU()),
@@ -91,6 +99,7 @@ def child(rows, options, taken="", left="", name="plain", most=0,
     from torch._dynamo.utils import counters
 
     backend._programs.keep()
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
     if taken:
         torch.compiler.load_cache_artifacts(pathlib.Path(taken).read_bytes())
     if how:
@@ -209,7 +218,7 @@ def check_autograd(cache):
     expect("an option says no", 0, cache_autograd=False)
     expect("other sizes", 0, rows=24)
     expect("artifacts", 1, files=(artifacts,), torch_cache="other")
-    for name in ("dropout", "refused"):
+    for name in ("dropout", "refused", "counted"):
         for hits in (0, 1):
             expect(name, hits, files=("", "", name))
     for name, hits in (("deep", 0), ("deep", 1), ("shallow", 0), ("shallow", 0)):

@@ -24,6 +24,7 @@ from nereid.torch_backend.base.flags import guard
 from nereid.torch_backend.base.settings import Settings, settings_of
 from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
+from nereid.torch_backend.decompositions.fake_results import fake_results
 from nereid.torch_backend.decompositions.table import Decompositions
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
 from nereid.torch_backend.passes.constants import make_constants_in_place
@@ -117,15 +118,15 @@ def _early_backward():
 
 
 def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, recorder,
-                   warnings: Warnings) -> Callable:
-    """What AOTAutograd makes of the graph by our compilers."""
+                   warnings: Warnings) -> tuple[Callable, list]:
+    """What AOTAutograd makes of the graph by our compilers, and the programs that it calls."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 
     from nereid.torch_backend.cache.stored import StoredProgram, cache_of, may_store
 
     made: list = []
-
+    loaded: list = []
     returned = False
 
     def compiler(kind: str) -> Callable:
@@ -161,8 +162,9 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
     )
     with contextlib.ExitStack() as context:
         context.enter_context(composite_forms())
+        context.enter_context(fake_results())
         if stores:
-            context.enter_context(cache_of(settings, inputs))
+            loaded = context.enter_context(cache_of(settings, inputs))
         if recorder is None and not settings.verify:
             context.enter_context(_early_backward())
         function = compiled(module, inputs)
@@ -170,7 +172,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         if not has_eager_form(program.graph):  # after a first run it is too late to do without
             program.finish()
     returned = True
-    return function
+    return function, made + loaded
 
 
 def _guard_signs(inputs) -> None:
@@ -188,8 +190,8 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     original, warnings = Original(module), Warnings()
     try:
         _guard_signs(inputs)
-        function = _differentiate(module, inputs, settings, recorder, warnings)
-        return repeated_by_pytorch(function, original, warnings)
+        function, programs = _differentiate(module, inputs, settings, recorder, warnings)
+        return repeated_by_pytorch(function, original, warnings, programs)
     except Exception as error:
         if settings.verify or not may_be_caught(error):
             raise

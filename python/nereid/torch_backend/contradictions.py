@@ -71,20 +71,17 @@ def _without_broadcasts(graph: torch.fx.Graph) -> None:
             graph.erase_node(node)
 
 
-def _writes_inputs() -> bool:
-    """Does the graph that was compiled last write to its inputs?  Its calls can't be repeated."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = None if context is None else context.fw_metadata
-    return metadata is None or any(info.mutates_data for info in metadata.input_info)
-
-
 def _is_contradiction(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and not isinstance(error, _OTHERS)
 
 
-def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnings) -> Callable:
-    """The function that a graph was compiled to; its calls that contradict it are PyTorch's."""
-    if not original.decides_sizes or len(original.graphs) > 1 or _writes_inputs():
+def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnings,
+                        programs) -> Callable:
+    """The function that a graph was compiled to, of programs that were made or loaded; its calls
+    that contradict it are PyTorch's, but for one that writes to its inputs: what it has written
+    would be read again."""
+    writes = not programs or any(program.writes_inputs for program in programs)
+    if writes or not original.decides_sizes or len(original.graphs) > 1:
         return function
     (_, graph), = original.graphs
     _without_broadcasts(graph)

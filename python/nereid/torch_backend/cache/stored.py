@@ -7,6 +7,7 @@ function of a program and the text of each segment, whose executable Nereid's ca
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import copy
 import functools
 import hashlib
@@ -26,6 +27,7 @@ from nereid.torch_backend.segments.program import function_of
 from nereid.torch_backend.segments.segment import Compiled, graph_options, ranges_of, symbols_of
 
 
+_loaded: contextvars.ContextVar = contextvars.ContextVar("loaded")
 _FEW = 50  # nodes without gradients, which are traced sooner than they are looked up
 
 
@@ -62,13 +64,19 @@ def _sources() -> str:
 
 @contextlib.contextmanager
 def cache_of(settings: Settings, inputs):
-    """PyTorch's cache, with entries that are this backend's and hold whole programs."""
+    """PyTorch's cache, with entries that are this backend's and hold whole programs.  Gives a list
+    that the programs are added to that it loads."""
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
            graph_options(settings), _ranges(inputs))
-    with (without_inductor(), torch.compiler.config.patch(cache_key_tag=repr(tag)),
-          torch._functorch.config.patch(bundled_autograd_cache=True,
-                                        force_non_lazy_backward_lowering=True)):
-        yield
+    loaded: list = []
+    before = _loaded.set(loaded)
+    try:
+        with (without_inductor(), torch.compiler.config.patch(cache_key_tag=repr(tag)),
+              torch._functorch.config.patch(bundled_autograd_cache=True,
+                                            force_non_lazy_backward_lowering=True)):
+            yield loaded
+    finally:
+        _loaded.reset(before)
 
 
 class _Operator:
@@ -102,6 +110,7 @@ class StoredProgram(OutputCode):
 
     def __init__(self, program):
         self.program, self.kind = program, program.kind
+        self.writes_inputs = program.writes_inputs
         self.call = program.call
         self.source, self.values = None, {}
         self._boxed_call = True  # of the object, whose attributes PyTorch's wrappers copy
@@ -126,6 +135,7 @@ class StoredProgram(OutputCode):
         for segment in segments:
             segment.load()
         self.call = function_of(self.source, values)
+        _loaded.get().append(self)
         log.info("%s graph of %d segments: from PyTorch's cache", self.kind, len(segments))
 
     def set_triton_bundle(self, triton_bundle) -> None:

@@ -119,6 +119,13 @@ class _Work(threading.Thread):
             raise self.problem
 
 
+def _writes_inputs() -> bool:
+    """Does the graph that AOTAutograd is about write to its inputs?"""
+    context = torch._guards.TracingContext.try_get()
+    metadata = None if context is None else context.fw_metadata
+    return metadata is None or any(info.mutates_data for info in metadata.input_info)
+
+
 class Program:
     """The function of a graph, and what it was made of.
 
@@ -131,6 +138,7 @@ class Program:
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder = number, recorder
         self.warnings = warnings or Warnings()
+        self.writes_inputs = _writes_inputs()
         self.seconds = 0.0
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
