@@ -289,7 +289,7 @@ static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, D
 
 /* Loads an operand's elements of one k, widened to the accumulator's dtype. */
 static Ref load_source(Bind *s, const NestStmt *st, const Feed *x, Affine *sub) {
-  DType t = st->type, acc = st->to;
+  DType t = x->buffer->dtype, acc = st->to; /* the operands may be 8-bit floats of two types */
   NestVar *v = bind_array(s, x->uniform ? "a" : "b", acc, DT_NONE, x->mask, sub);
   NestBuilder outer = bind_open(s, x->mask);
   NestVar *raw = t == acc ? v : bind_var(s, NULL, t, DT_NONE, 1, false);
