@@ -77,8 +77,8 @@
 #define E_NEST_LDMATRIX \
   "`ldmatrix` reads 1, 2 or 4 matrices from a buffer into elements of 1 to 4 bytes; transposed, 2"
 #define E_NEST_WGMMA                                                                      \
-  "`wgmma` computes 8 to 256 columns, a multiple of 8, from buffers of f16 or bf16 whose " \
-  "layouts a matrix descriptor knows"
+  "`wgmma` computes 8 to 256 columns, a multiple of 8, from buffers of its types "  \
+  "whose layouts a matrix descriptor knows; those of 8 bits are contiguous along k"
 #define E_NEST_ATOM_KIND "`%s` is no statement for the atom \"%s\""
 #define E_NEST_ATOM "there is no atom \"%s\""
 #define E_NEST_FOR_INDEX "the index of `for` is no integer"

@@ -60,9 +60,10 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   ptx_put_operand(p, &desc[1]);
   ptx_puts(p, ", ");
   ptx_put_operand(p, &add);
-  ptx_puts(p, ", 1, 1");
-  if (desc[0].kind) ptx_puts(p, form[0].transposed ? ", 1" : ", 0");
-  ptx_puts(p, form[1].transposed ? ", 1" : ", 0");
+  if (dtype_is_float(atom->c)) ptx_puts(p, ", 1, 1"); /* neither operand is negated */
+  bool may_turn = wgmma_fast_axis(atom->a, 0) < 0;
+  if (may_turn && desc[0].kind) ptx_puts(p, form[0].transposed ? ", 1" : ", 0");
+  if (may_turn) ptx_puts(p, form[1].transposed ? ", 1" : ", 0");
   ptx_end(p);
 }
 

@@ -44,6 +44,7 @@ typedef struct {
   bool swapped;                    /* it is the transpose */
   Type room;
   OperandForm form;
+  int fast; /* the contiguous axis of the buffer; asked for: -1 if any may be */
   NestBuffer *buffer;
   NestBlock *block; /* in which it was stored */
 } Staged;

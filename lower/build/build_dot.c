@@ -77,25 +77,30 @@ static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   return sum;
 }
 
-/* Stores x, swapped or not, to a buffer of its own. */
-static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, const Type *room,
-                                 OperandForm form) {
-  NestVar *held = build_own(s, x);
-  bool plain = form == OPERAND_PLAIN;
-  int last = x->type.rank - 1, fast = plain ? last : fast_axis(held->layout);
-  if (swapped && !plain) fast = last - fast;
-  if (fast < last - 1) fast = last;
-  NestBuffer *buf = operand_buffer(s, room, fast, form);
+/* The axis along which the operand will be contiguous in shared memory. */
+static int buffer_axis(const Staged *g, const NestVar *held) {
+  int last = g->stored->type.rank - 1;
+  if (g->fast >= 0) return g->fast;
+  if (g->form == OPERAND_PLAIN) return last;
+  int fast = fast_axis(held->layout);
+  if (g->swapped) fast = last - fast;
+  return fast < last - 1 ? last : fast;
+}
+
+/* Stores g's tile, swapped or not, to a buffer of its own. */
+static void store_operand(Build *s, Staged *g) {
+  NestVar *held = build_own(s, g->stored);
+  g->fast = buffer_axis(g, held);
+  NestBuffer *buf = g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
   Open o = build_open(s, held->layout);
   Affine at[MAX_RANK];
   memcpy(at, o.axes, sizeof at);
-  if (swapped) at[0] = o.axes[1], at[1] = o.axes[0];
+  if (g->swapped) at[0] = o.axes[1], at[1] = o.axes[0];
   build_st_shared(s, build_tile_ref(s, held, o.axes), held->dtype, buf, ref_none(),
                   buffer_bytes(&buf->layout, at));
   build_close(s, &o);
-  if (form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
+  if (g->form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
     nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "proxy");
-  return buf;
 }
 
 /* True if block b is the builder's, or around it. */
@@ -116,12 +121,13 @@ static const Staged *find_staged(const Build *s, const Staged *like, bool *turne
   for (size_t i = 0; i < s->staged.len; i++) {
     const Staged *g = &s->staged.data[i];
     if (g->form != like->form || !around(s, g->block)) continue;
-    bool same_room = type_eq(g->room, like->room);
-    if (g->value == like->value && same_room) return g;
+    bool same_room = type_eq(g->room, like->room), any = like->fast < 0;
+    if (g->value == like->value && same_room && (any || g->fast == like->fast)) return g;
     if (like->form != OPERAND_PANELS || g->stored != like->stored) continue;
     /* The room of a square tile doesn't tell it from its transpose. */
-    if (g->swapped == like->swapped && same_room) return g;
-    if (g->swapped != like->swapped && is_turned(&g->room, &like->room)) {
+    if (g->swapped == like->swapped && same_room && (any || g->fast == like->fast)) return g;
+    if (g->swapped != like->swapped && is_turned(&g->room, &like->room) &&
+        (any || g->fast == 1 - like->fast)) {
       *turned = true;
       return g;
     }
@@ -131,10 +137,11 @@ static const Staged *find_staged(const Build *s, const Staged *like, bool *turne
 
 /* An operand in shared memory: a transposed tile is stored as it is held, and read across; one that
  * does not change in a loop is stored before it.  `room` is the operand's shape as the
- * accumulator's layout pads it.  *turned: the buffer holds its transpose. */
+ * accumulator's layout pads it; `fast` the axis that must be contiguous, or -1.  *turned: the
+ * buffer holds its transpose. */
 static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form,
-                                 bool *turned) {
-  Staged g = {.value = v, .stored = v, .room = *room, .form = form};
+                                 int fast, bool *turned) {
+  Staged g = {.value = v, .stored = v, .room = *room, .form = form, .fast = fast};
   for (const TileOp *def; (def = g.stored->def) && def->code == TILE_TRANS;) {
     if (g.stored->type.rank != 2 || s->var[g.stored->id]) break;
     g.stored = def->args[0];
@@ -143,7 +150,7 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room,
   const Staged *old = find_staged(s, &g, turned);
   if (old) return old->buffer;
   NestBuilder was = build_at_definition(s, g.stored);
-  g.buffer = store_operand(s, g.stored, g.swapped, room, form);
+  store_operand(s, &g);
   g.block = s->b.block;
   s->b = was;
   vec_push(s->scratch, &s->staged, g);
@@ -204,7 +211,7 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
   Type room = atom ? x->type : schedule_operand_room(x, acc, which);
   Operand in = {0};
   if (!atom) {
-    in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, &in.turned);
+    in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, -1, &in.turned);
     return in;
   }
   schedule_warp_split(atom, acc, &wm, &wn);
@@ -215,7 +222,9 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
     in.var = build_held(s, x, &want);
     return in;
   }
-  in.buffer = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS, &in.turned);
+  OperandForm form = group ? OPERAND_PANELS : OPERAND_ROWS;
+  int fast = group ? wgmma_fast_axis((DType)x->type.dtype, which) : -1;
+  in.buffer = stage_operand(s, x, &room, form, fast, &in.turned);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
   in.var = fragment_from(s, in.buffer, &x->type, &want);
   in.buffer = NULL;

@@ -173,7 +173,9 @@ static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, B
     for (int j = 0; j < b.columns; j++) {
       int64_t offset = element_offset(in, which, at, b.row + i, b.column + j);
       int k = i * b.columns + j;
-      m->bad[k] = !ok || w->prog->bad_bytes[offset] || w->prog->bad_bytes[offset + 1];
+      m->bad[k] = !ok;
+      for (unsigned byte = 0; byte < dtype_bytes(t); byte++)
+        m->bad[k] |= w->prog->bad_bytes[offset + byte];
       m->x[k] = ok ? scalar_load(t, w->prog->shared + offset) : (Scalar){0};
     }
 }

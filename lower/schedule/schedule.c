@@ -358,7 +358,7 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
   enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
   const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
   bool split = wm >= 1 && wm * wn * atom->warps == schedule_warps(u);
-  if (!split || !wgmma_fits(a) || !wgmma_fits(b)) return false;
+  if (!split || !wgmma_fits(a, 0) || !wgmma_fits(b, 1)) return false;
   int columns = t->shape[1] / wn;
   bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
   return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&

@@ -27,8 +27,9 @@
 #define SHAPE_K16 "mma.sync.aligned.m16n8k16.row.col."
 #define SHAPE_K32 "mma.sync.aligned.m16n8k32.row.col."
 
-/* A warpgroup's, 16-bit elements */
+/* A warpgroup's, elements of 16 and of 8 bits */
 #define WGMMA_K16 64, 8, 16, 90, 80, A_16X16, NULL, C_16X8, WARPGROUP
+#define WGMMA_K32 64, 8, 32, 90, 80, A_16X32, NULL, C_16X8, WARPGROUP
 
 /* Operands of one type are named once. */
 static const Atom atoms[] = {
@@ -54,6 +55,11 @@ static const Atom atoms[] = {
      "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1},
     {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, TF32_NONE, WGMMA_K16},
     {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, TF32_NONE, WGMMA_K16},
+    {"wgmma.m64k32.i8", "s32.s8.s8", DT_I8, DT_I8, DT_I32, TF32_NONE, WGMMA_K32},
+    {"wgmma.m64k32.f8e4nv", "f32.e4m3.e4m3", DT_F8E4NV, DT_F8E4NV, DT_F32, TF32_NONE, WGMMA_K32},
+    {"wgmma.m64k32.f8e4nv.f8e5", "f32.e4m3.e5m2", DT_F8E4NV, DT_F8E5, DT_F32, TF32_NONE, WGMMA_K32},
+    {"wgmma.m64k32.f8e5.f8e4nv", "f32.e5m2.e4m3", DT_F8E5, DT_F8E4NV, DT_F32, TF32_NONE, WGMMA_K32},
+    {"wgmma.m64k32.f8e5", "f32.e5m2.e5m2", DT_F8E5, DT_F8E5, DT_F32, TF32_NONE, WGMMA_K32},
 };
 
 enum { COUNT = sizeof atoms / sizeof *atoms };

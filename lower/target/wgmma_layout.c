@@ -26,12 +26,16 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
   return l;
 }
 
-bool wgmma_fits(const Type *tile) {
+int wgmma_fast_axis(DType t, int which) { return dtype_bytes(t) == 2 ? -1 : which ? 0 : 1; }
+
+bool wgmma_fits(const Type *tile, int which) {
   int64_t size = dtype_bytes((DType)tile->dtype);
-  for (int a = 0; a < 2; a++)
-    if (!is_power(tile->shape[a]) || tile->shape[a] * size < LEAST_ROW ||
-        tile->shape[a] < GROUP_ROWS)
-      return false;
+  int fast = wgmma_fast_axis((DType)tile->dtype, which);
+  for (int a = 0; a < 2; a++) {
+    bool may_be_row = fast < 0 || fast == a;
+    if (!is_power(tile->shape[a]) || tile->shape[a] < GROUP_ROWS) return false;
+    if (may_be_row && tile->shape[a] * size < LEAST_ROW) return false;
+  }
   return tile->rank == 2;
 }
 
@@ -72,9 +76,10 @@ WgmmaOperand wgmma_operand(const NestStmt *dot, int which) {
 
 bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out) {
   int64_t size = dtype_bytes((DType)x->tile.dtype), bytes;
-  if (!wgmma_fits(&x->tile)) return false;
+  if (!wgmma_fits(&x->tile, which)) return false;
   Digits rows = digits_of(&x->layout, 0);
-  int fast = rows.low.stride == size ? 0 : 1;
+  int fast = rows.low.stride == size ? 0 : 1, only = wgmma_fast_axis((DType)x->tile.dtype, which);
+  if (only >= 0 && only != fast) return false;
   Layout want = wgmma_layout(&x->tile, fast, &bytes);
   if (!layout_eq(&want, &x->layout)) return false;
   Digits d = digits_of(&x->layout, fast);

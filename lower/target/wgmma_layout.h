@@ -6,6 +6,8 @@
  *
  *   [128 = 128@byte:128, 128 = 2@byte:16384 64@byte:2] xor 3,4,3
  *
+ * Of 16-bit elements any axis may be contiguous, of 8-bit elements only K.
+ *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout" and "Matrix Descriptor
  * Format". */
 #ifndef NEREID_LOWER_TARGET_WGMMA_LAYOUT_H
@@ -16,8 +18,11 @@
 /* The layout of a rank 2 tile whose axis `fast` is contiguous, and its bytes. */
 Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 
-/* Has a tile of these rows and columns, powers of two both, such a layout? */
-bool wgmma_fits(const Type *tile);
+/* The axis of operand `which` (0 A [M, K], 1 B [K, N]) that must be contiguous; -1: any may be. */
+int wgmma_fast_axis(DType t, int which);
+
+/* Has the tile of operand `which`, whose sizes are powers of two, such a layout? */
+bool wgmma_fits(const Type *tile, int which);
 
 /* An operand as a dot's statement reads it from shared memory: tile and layout of its buffer, or
  * with the axes exchanged where that holds its transpose. */
@@ -35,8 +40,8 @@ typedef struct {
   int64_t leading, stride; /* the descriptor's byte offsets: between panels, between 8 rows */
 } WgmmaForm;
 
-/* How the operand `which` (0 A [M, K], 1 B [K, N]) is described; false if its buffer has a layout
- * that no descriptor knows. */
+/* How the operand `which` is described; false if its buffer has a layout that no descriptor
+ * knows. */
 bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out);
 
 /* Bytes from one element to the one `count` further along an axis.  `count` divides the axis's

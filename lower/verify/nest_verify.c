@@ -723,7 +723,8 @@ static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *ato
     if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
     return check_src(c, s, 0, atom->a, atom_registers(atom, 0));
   }
-  if (!b || s->srcs[i].kind || b->dtype != atom->a || !wgmma_form(&x, (int)i, &form))
+  DType t = i ? atom->b : atom->a;
+  if (!b || s->srcs[i].kind || b->dtype != t || !wgmma_form(&x, (int)i, &form))
     return nest_fail(c, s, E_NEST_WGMMA);
   return check_mem(c, s, i, 16, 16);
 }

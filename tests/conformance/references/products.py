@@ -5,11 +5,11 @@ from references import case, eighths, typed
 FILE = "products.py"
 
 
-def operands(rng, dtype, a_shape, b_shape):
+def operands(rng, dtype, a_shape, b_shape, b_dtype=None):
     """Small values: all products and their sums are exact, whatever the type and the order."""
     whole = dtype in ("i8", "f8e5", "f8e4nv")
     make = (lambda *s: rng.integers(-4, 5, s)) if whole else (lambda *s: eighths(rng, *s))
-    return typed(make(*a_shape), dtype), typed(make(*b_shape), dtype)
+    return typed(make(*a_shape), dtype), typed(make(*b_shape), b_dtype or dtype)
 
 
 def rounded(x):
@@ -42,11 +42,22 @@ def rounded(x):
 @case(FILE, tol=1e-3, shape=(1, 60, 130, 70), tile=(64, 128, 16), options=("--num-warps", "8"))
 @case(FILE, tol=1e-2, dtype="bf16", shape=(1, 128, 256, 64), tile=(128, 256, 64),
       options=("--num-warps", "8", "--num-stages", "2"))
-def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", out=None,
-                   acc="tl.float32", precision="tf32", trans_a=False, trans_b=False):
+@case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True, shape=(1, 64, 32, 192), tile=(64, 32, 64))
+@case(FILE, tol=1e-3, dtype="f8e4nv", b_dtype="f8e5", trans_b=True, shape=(1, 70, 64, 300),
+      tile=(128, 64, 128), options=("--num-warps", "8", "--num-stages", "2"))
+@case(FILE, tol=1e-3, dtype="f8e5", b_dtype="f8e4nv", shape=(2, 64, 64, 128), tile=(64, 64, 64))
+@case(FILE, tol=1e-3, dtype="f8e5", trans_a=True, shape=(1, 64, 64, 256), tile=(64, 64, 64))
+@case(FILE, tol=1e-3, dtype="f8e4nv", shape=(1, 128, 256, 96), tile=(128, 256, 32),
+      options=("--num-warps", "8"))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_b=True, shape=(1, 64, 64, 256),
+      tile=(64, 64, 128))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, shape=(1, 64, 64, 96),
+      tile=(64, 64, 32))
+def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", b_dtype=None,
+                   out=None, acc="tl.float32", precision="tf32", trans_a=False, trans_b=False):
     B, M, N, K = shape
     (a_arg, a), (b_arg, b) = operands(rng, dtype, (B, K, M) if trans_a else (B, M, K),
-                                      (B, N, K) if trans_b else (B, K, N))
+                                      (B, N, K) if trans_b else (B, K, N), b_dtype)
     if precision == "tf32_rounded":
         (a_arg, a), (b_arg, b) = (typed(normal(rng, *x.shape), dtype) for x in (a, b))
         a, b = rounded(a), rounded(b)
