@@ -42,7 +42,7 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   if (!desc[0].kind)
     count = ptx_source_words(p, &s->srcs[0], atom->a, atom_registers(atom, 0), words);
   Operand add = ptx_temp(p, RC_PRED);
-  ptx_emit2(p, "setp.eq.b32 $d, 0, 0", add, add);
+  ptx_emit2(p, s->srcs[2].kind ? "setp.eq.b32 $d, 0, 0" : "setp.ne.b32 $d, 0, 0", add, add);
   for (int i = 0; i < n / 2; i++) result[i] = ptx_dest(p, &s->dsts[0], i);
   ptx_begin(p);
   ptx_puts(p, "wgmma.mma_async.sync.aligned.m64n");

@@ -362,3 +362,12 @@ bool tile_const_value(const TileValue *v, int64_t *out) {
   *out = tile_int(v->def, TA_value, 0);
   return true;
 }
+
+bool tile_is_zero(const TileValue *v) {
+  const TileOp *op = v->def;
+  while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
+  if (!op || op->code != TILE_CONST) return false;
+  const TileAttr *c = tile_attr(op, TA_value);
+  if (!c) return true;
+  return dtype_is_float((DType)v->type.dtype) ? c->f == 0 : c->i == 0;
+}

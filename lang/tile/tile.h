@@ -233,6 +233,8 @@ bool tile_view_checked(const TileOp *op, uint32_t axis); /* axis is listed in `c
 
 /* A constant's value if `v` is defined by a CONST of an integer (or i1) dtype. */
 bool tile_const_value(const TileValue *v, int64_t *out);
+/* Is `v` a constant zero, or a tile of it? */
+bool tile_is_zero(const TileValue *v);
 /* Is it an op on the shape of a scalar?  That has no axes, so its result is the scalar itself. */
 bool tile_is_same_scalar(const TileOp *op);
 

@@ -3,6 +3,14 @@
  *   fence mma
  *   for 64 rows each { for each atom->k of K { wgmma } }
  *   mma.commit ; mma.wait
+ *
+ * With `max_imprecise` the sums of so many of K are made apart, in the units' own precision, and
+ * then added to the accumulators in theirs:
+ *
+ *   for so many of K, for 64 rows, for columns that leave registers for another sum {
+ *     fence mma ; wgmma from zero, then on ; mma.commit ; mma.wait
+ *     accumulators += sum
+ *   }
  */
 #include "lower/bind/bind.h"
 #include "lower/schedule/schedule.h"
@@ -12,23 +20,25 @@ typedef struct {
   const NestStmt *st;
   const Atom *atom;
   int wm, wn;
-  int reps_m, reps_k;
-  int columns;             /* of one instruction */
-  int acc_regs;            /* of its result, a lane */
-  int per_panel;           /* steps of K in a panel */
-  NestIndex *im, *ip, *ik; /* rows; panels of K, and steps within one */
+  int reps_m, reps_n, reps_k;
+  int columns;          /* of one instruction */
+  int acc_regs;         /* of its result, a lane */
+  NestIndex *im, *in;   /* rows, columns */
+  Mem mems[2];
 } GroupDot;
 
 static NestIndex *new_group_index(Bind *s, const char *name, int extent) {
   return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
 }
 
-/* K's part within a panel of the operand, in steps; `all` if it has one panel or no buffer. */
-static int steps_in_panel(const NestStmt *dot, int which, int step, int all) {
-  int n = all, axis = 1 - which;
-  if (!dot->mems[which].buffer) return n;
-  WgmmaOperand x = wgmma_operand(dot, which);
-  while (n > 1 && wgmma_step(&x, axis, (int64_t)step * n / 2) != n / 2 * wgmma_step(&x, axis, step))
+/* Sums that are added to the accumulators later have registers of their own, if need be for fewer
+ * columns at a time. */
+static int columns_at_a_time(const Bind *s, const GroupDot *g, int columns) {
+  enum { LEAST = 8 };
+  const Options *o = &s->nest->options;
+  int all = atom_registers(g->atom, 2) * (columns / g->atom->n) * g->reps_m, n = columns;
+  while (n > LEAST && !schedule_accumulators_fit(s->u->machine, s->nest->warps, o->maxnreg,
+                                                 all + n * all / (columns * g->reps_m)))
     n /= 2;
   return n;
 }
@@ -39,18 +49,14 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   schedule_warp_split(atom, acc, &g.wm, &g.wn);
   if (acc->rank != 2 || g.wm < 1) bind_refuse(s, "its warps are not those of the atom");
   int k = st->mems[0].buffer ? wgmma_operand(st, 0).tile.shape[1] : st->srcs[0].var->tile.shape[1];
+  int columns = acc->shape[1] / g.wn;
   g.reps_m = acc->shape[0] / (atom->m * g.wm);
   g.reps_k = k / atom->k;
-  g.columns = acc->shape[1] / g.wn;
+  g.columns = nest_attr(st, NA_max_imprecise) ? columns_at_a_time(s, &g, columns) : columns;
+  g.reps_n = columns / g.columns;
   g.acc_regs = atom_registers(atom, 2) * (g.columns / atom->n);
-  g.per_panel = g.reps_k;
-  for (int i = 0; i < 2; i++) {
-    int n = steps_in_panel(st, i, atom->k, g.reps_k);
-    if (n < g.per_panel) g.per_panel = n;
-  }
   g.im = new_group_index(s, "m", g.reps_m);
-  g.ip = new_group_index(s, "p", g.reps_k / g.per_panel);
-  g.ik = new_group_index(s, "k", g.per_panel);
+  g.in = new_group_index(s, "n", g.reps_n);
   return g;
 }
 
@@ -62,7 +68,7 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   if (!m->buffer) return (Mem){0};
   WgmmaOperand x = wgmma_operand(g->st, which);
   if (!wgmma_form(&x, which, &form)) bind_refuse(s, "no descriptor knows its layout");
-  int64_t across = wgmma_step(&x, which, which ? g->columns : g->atom->m);
+  int64_t across = wgmma_step(&x, which, which ? g->columns * g->reps_n : g->atom->m);
   Dim dim = {.hw = HW_WARP,
              .extent = which ? g->wn : g->wm,
              .stride = which ? g->atom->warps * g->wm : g->atom->warps};
@@ -75,48 +81,99 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   }
   Affine bytes = m->bytes;
   if (!which) bind_add_index(&bytes, g->im, wgmma_step(&x, 0, (int64_t)g->atom->m * g->wm));
-  bind_add_index(&bytes, g->ip, wgmma_step(&x, 1 - which, (int64_t)g->atom->k * g->per_panel));
-  bind_add_index(&bytes, g->ik, wgmma_step(&x, 1 - which, g->atom->k));
+  else bind_add_index(&bytes, g->in, wgmma_step(&x, 1, g->columns));
   return (Mem){m->buffer, base, bytes};
 }
 
-/* A's fragment of these rows and this step, as schedule_fragment lays them out. */
-static Ref group_fragment(const GroupDot *g) {
+/* A's fragment of these rows and this step of K, as schedule_fragment lays them out. */
+static Ref group_fragment(const GroupDot *g, int step) {
   int64_t regs = atom_registers(g->atom, 0);
-  Affine sub = affine_const(0);
+  Affine sub = affine_const(regs * step);
   bind_add_index(&sub, g->im, regs * g->reps_k);
-  bind_add_index(&sub, g->ip, regs * g->per_panel);
-  bind_add_index(&sub, g->ik, regs);
   return ref_sub(g->st->srcs[0].var, sub);
 }
 
-static void emit_group_mma(Bind *s, const GroupDot *g, const Mem mems[2]) {
-  NestBuilder outer = s->b;
-  bind_unroll(s, g->im);
-  bind_unroll(s, g->ip);
-  bind_unroll(s, g->ik);
-  Affine sub = affine_const(0);
-  bind_add_index(&sub, g->im, g->acc_regs);
+/* Adds a step of K to a sum, or begins it. */
+static void emit_step(Bind *s, const GroupDot *g, int step, Ref sum, bool begins) {
   NestStmt *st = nest_stmt(&s->b, NEST_WGMMA, 1, 3);
   st->nmems = 2;
-  st->mems[0] = mems[0];
-  st->mems[1] = mems[1];
-  st->dsts[0] = st->srcs[2] = ref_sub(g->st->dsts[0].var, sub);
-  st->srcs[0] = mems[0].buffer ? ref_none() : group_fragment(g);
+  for (int i = 0; i < 2; i++) {
+    st->mems[i] = g->mems[i];
+    if (!g->mems[i].buffer) continue;
+    WgmmaOperand x = wgmma_operand(g->st, i);
+    int64_t k = (int64_t)step * g->atom->k;
+    Affine along = affine_const(i ? wgmma_offset(&x, k, 0) : wgmma_offset(&x, 0, k));
+    affine_add(&st->mems[i].bytes, &along);
+  }
+  st->dsts[0] = sum;
+  st->srcs[0] = g->mems[0].buffer ? ref_none() : group_fragment(g, step);
   st->srcs[1] = ref_none();
+  st->srcs[2] = begins ? ref_none() : sum;
   nest_set_str(s->nest, st, NA_atom, g->atom->name);
   nest_set_int(s->nest, st, NA_columns, g->columns);
   int64_t turned = nest_int(g->st, NA_turned, 0);
   if (turned) nest_set_int(s->nest, st, NA_turned, turned);
+}
+
+static void emit_fence(Bind *s) {
+  nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "mma");
+}
+
+static void emit_wait(Bind *s, int64_t groups) {
+  nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
+  nest_set_int(s->nest, nest_stmt(&s->b, NEST_MMA_WAIT, 0, 0), NA_groups, groups);
+}
+
+/* The accumulators of the unrolled rows and columns. */
+static Affine accumulator(const GroupDot *g) {
+  Affine sub = affine_const(0);
+  bind_add_index(&sub, g->im, (int64_t)g->acc_regs * g->reps_n);
+  bind_add_index(&sub, g->in, g->acc_regs);
+  return sub;
+}
+
+static void emit_in_place(Bind *s, const GroupDot *g) {
+  bool begins = g->st->srcs[2].kind == REF_NONE;
+  emit_fence(s);
+  NestBuilder outer = s->b;
+  bind_unroll(s, g->im);
+  Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));
+  for (int k = 0; k < g->reps_k; k++) emit_step(s, g, k, sum, begins && !k);
+  s->b = outer;
+  emit_wait(s, nest_int(g->st, NA_groups, 0));
+}
+
+/* Adds `count` steps of K from `first` on to the accumulators. */
+static void emit_promoted(Bind *s, const GroupDot *g, int first, int count, NestVar *part) {
+  NestBuilder outer = s->b;
+  bool begins = !first && g->st->srcs[2].kind == REF_NONE;
+  DType t = part->dtype;
+  bind_unroll(s, g->im);
+  bind_unroll(s, g->in);
+  emit_fence(s);
+  for (int k = 0; k < count; k++) emit_step(s, g, first + k, ref_var(part), !k);
+  emit_wait(s, 0);
+  NestIndex *r = nest_index(s->nest, "r", g->acc_regs);
+  bind_unroll(s, r);
+  Affine from = affine_const(0), to = accumulator(g);
+  bind_add_index(&from, r, 1);
+  bind_add_index(&to, r, 1);
+  Ref acc = ref_sub(g->st->dsts[0].var, to), x = ref_sub(part, from);
+  if (begins) nest_mov(&s->b, acc, x, t);
+  else nest_op(&s->b, TILE_ADD, t, acc, acc, x, ref_none());
   s->b = outer;
 }
 
 void bind_group_dot(Bind *s, const NestStmt *st, const Atom *atom) {
   GroupDot g = plan_group(s, st, atom);
-  Mem mems[2] = {operand_mem(s, &g, 0), operand_mem(s, &g, 1)};
-  nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "mma");
-  emit_group_mma(s, &g, mems);
-  nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
-  NestStmt *wait = nest_stmt(&s->b, NEST_MMA_WAIT, 0, 0);
-  nest_set_int(s->nest, wait, NA_groups, nest_int(st, NA_groups, 0));
+  for (int i = 0; i < 2; i++) g.mems[i] = operand_mem(s, &g, i);
+  if (!nest_attr(st, NA_max_imprecise)) {
+    emit_in_place(s, &g);
+    return;
+  }
+  int64_t count = nest_int(st, NA_max_imprecise, 0) / atom->k;
+  if (count < 1) count = 1;
+  NestVar *part = bind_var(s, "part", atom->c, DT_NONE, (uint32_t)g.acc_regs, false);
+  for (int k = 0; k < g.reps_k; k += (int)count)
+    emit_promoted(s, &g, k, (int)(k + count < g.reps_k ? count : g.reps_k - k), part);
 }

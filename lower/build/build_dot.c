@@ -168,6 +168,15 @@ static NestVar *result_accumulator(Build *s, const TileOp *op) {
   return v;
 }
 
+/* Products that a warpgroup's instructions may add up before they are added in full precision; -1:
+ * all of them. */
+static int64_t imprecise_products(const TileOp *op, const Atom *atom) {
+  const Type *a = &op->args[0]->type;
+  bool counts = atom && atom->warps > 1 && dtype_is_float(atom->a) && dtype_bits(atom->a) == 8;
+  int64_t n = counts ? tile_int(op, TA_max_imprecise, -1) : -1;
+  return n > a->shape[a->rank - 1] ? -1 : n;
+}
+
 /* ldmatrix moves whole 8 x 8 matrices of 16-bit elements. */
 static bool by_ldmatrix(const Atom *atom, int which, const Type *t, int wm, int wn) {
   int rows = t->shape[t->rank - 2], cols = t->shape[t->rank - 1];
@@ -235,17 +244,21 @@ void build_dot_op(Build *s, const TileOp *op) {
   const ValuePlan *plan = &s->u->schedule->values[op->results[0]->id];
   Operand in[2];
   for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op->args[i], plan->atom, &plan->layout, i);
-  NestVar *d = result_accumulator(s, op);
+  bool zero = plan->atom && plan->atom->warps > 1 && tile_is_zero(op->args[2]);
+  NestVar *d = zero ? build_result(s, op->results[0]) : result_accumulator(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_DOT, 1, 3);
   st->type = (DType)op->args[0]->type.dtype;
   st->to = d->dtype;
   st->nmems = 2;
-  st->dsts[0] = st->srcs[2] = ref_var(d);
+  st->dsts[0] = ref_var(d);
+  st->srcs[2] = zero ? ref_none() : ref_var(d);
   for (int i = 0; i < 2; i++) {
     if (in[i].var) st->srcs[i] = ref_var(in[i].var);
     else st->mems[i] = (Mem){in[i].buffer, ref_none(), affine_const(0)};
   }
   if (plan->atom) nest_set_str(s->nest, st, NA_atom, plan->atom->name);
+  int64_t imprecise = imprecise_products(op, plan->atom);
+  if (imprecise >= 0) nest_set_int(s->nest, st, NA_max_imprecise, imprecise);
   int turned = in[0].turned | in[1].turned << 1;
   if (turned) nest_set_int(s->nest, st, NA_turned, turned);
 }

@@ -242,7 +242,8 @@ static void compute_block(Warp *w, const Flight *f, const Matrix *a, int i) {
   Matrix b, c;
   uint32_t acc = f->acc + 4 * (uint32_t)i;
   read_operand_block(w, in, 1, f->at[1], b_block(in->atom, i), &b);
-  gather_fragment(w, in, 2, acc, w->held, WARP_ROWS * BLOCK_COLUMNS, &c);
+  if (in->stmt->srcs[2].kind == REF_NONE) memset(&c, 0, sizeof c);
+  else gather_fragment(w, in, 2, acc, w->held, WARP_ROWS * BLOCK_COLUMNS, &c);
   multiply_matrices(in->atom, WARP_ROWS, a, &b, &c);
   for (int k = 0; k < WARP_ROWS * BLOCK_COLUMNS; k++) {
     uint32_t reg = acc + lc->reg[k], bit = UINT32_C(1) << lc->lane[k];

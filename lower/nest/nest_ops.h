@@ -47,7 +47,7 @@ X(LDMATRIX,       T,  1,  0,  1, 0, READ|TOGETHER|VARIES, "n trans",            
 /* -- threads together -- */ \
 X(SHFL,           T,  1,  1,  0, 0, TOGETHER,            "mode by same",              "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,            T,  1,  3,  0, 0, PRODUCT|TOGETHER|VARIES, "atom",                      "dst = a*b + c, fragments by the atom's row (lower/target/atoms.h); srcs a, b, c") \
-X(WGMMA,          T,  1,  3,  2, 0, READ|PRODUCT|ORDERED|ALWAYS|VARIES, "atom columns turned",       "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/wgmma_layout.h, `turned` as of DOT.  Reads and writes until MMA_WAIT") \
+X(WGMMA,          T,  1,  3,  2, 0, READ|PRODUCT|ORDERED|ALWAYS|VARIES, "atom columns turned",       "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst, or `_`, zero; mem 1: b, both in layouts of lower/target/wgmma_layout.h, `turned` as of DOT.  Reads and writes until MMA_WAIT") \
 X(MMA_COMMIT,     NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "this warp's WGMMAs since the last one become a group") \
 X(MMA_WAIT,       NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "groups",                    "until at most that many of its groups are open") \
 X(BAR,            NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "id warps",                  "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
@@ -69,7 +69,7 @@ X(REDUCE,         N,  -1, -1, 0, 1, 0,                   "axis combine",        
 X(SCAN,           N,  -1, -1, 0, 1, 0,                   "axis reverse combine",      "as the tile op") \
 X(RELAYOUT,       N,  1,  1,  0, 0, 0,                   "",                          "the same tile in another layout, through registers and shuffles") \
 X(FLIP,           N,  1,  1,  0, 0, 0,                   "axis",                      "the same tile in reverse order along `axis`, in the same layout, through registers and shuffles: no warp digit spells the axis, and it has no padding") \
-X(DOT,            N,  1,  3,  2, 0, PRODUCT,             "atom precision groups turned", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
+X(DOT,            N,  1,  3,  2, 0, PRODUCT,             "atom precision groups turned max_imprecise", "dst = a*b + c (srcs a, b, c); a warpgroup's c may be `_`, zero.  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open, and adds the products of `max_imprecise` of k at most before it adds to dst") \
 X(COPY,           N,  0,  0,  0, 1, ORDERED,             "ring",                      "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT,    N,  0,  0,  0, 0, ORDERED,             "",                          "the COPYs since the last commit become a group") \
 X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",                    "until at most that many groups are in flight")
@@ -82,6 +82,7 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
-  X(asm, str) X(constraints, str) X(pack, int) X(turned, int)
+  X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
+  X(max_imprecise, int)
 
 #endif

@@ -509,7 +509,7 @@ static NestStmt *lone_dot(const Pipe *p) {
   const NestBlock *body = p->loop->regions[0];
   for (NestStmt *st = body->first; st; st = st->next) {
     if (st->code != NEST_DOT) continue;
-    if (dot || !is_group_dot(st)) return NULL;
+    if (dot || !is_group_dot(st) || nest_attr(st, NA_max_imprecise)) return NULL;
     dot = st;
   }
   if (!dot || !in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return NULL;

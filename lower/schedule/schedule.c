@@ -317,20 +317,23 @@ static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, i
 /* ---- matrix instructions ---- */
 
 /* Registers that the assembler can give a thread of so many warps. */
-static int registers_of_thread(const Unit *u) {
+static int registers_of_thread(const Machine *m, int warps, int maxnreg) {
   enum { PROCESSOR = 65536, STEP = 8 };
-  int n = PROCESSOR / (schedule_warps(u) * u->machine->lanes) / STEP * STEP;
-  if (u->machine->regs && u->machine->regs < n) n = u->machine->regs;
-  int most = u->tile->options.maxnreg;
-  return most && most < n ? most : n;
+  int n = PROCESSOR / (warps * m->lanes) / STEP * STEP;
+  if (m->regs && m->regs < n) n = m->regs;
+  return maxnreg && maxnreg < n ? maxnreg : n;
 }
 
-/* A warpgroup's instruction needs all of its accumulators in registers at once, and as many more as
- * the assembler keeps for the other operands and itself. */
-static bool has_registers(const Unit *u, const Atom *atom, int columns) {
+bool schedule_accumulators_fit(const Machine *m, int warps, int maxnreg, int accumulators) {
   enum { OTHERS = 30 };
+  return accumulators + OTHERS <= registers_of_thread(m, warps, maxnreg);
+}
+
+/* A warpgroup's instruction needs all of its accumulators in registers at once. */
+static bool has_registers(const Unit *u, const Atom *atom, int columns) {
   int accumulators = atom->m * columns / (atom->warps * u->machine->lanes);
-  return accumulators + OTHERS <= registers_of_thread(u);
+  return schedule_accumulators_fit(u->machine, schedule_warps(u), u->tile->options.maxnreg,
+                                   accumulators);
 }
 
 static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,

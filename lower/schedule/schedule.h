@@ -80,6 +80,10 @@ void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
  * knows the operands' layouts, and a thread has registers for an instruction. */
 bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn);
 
+/* Has a thread of so many warps registers for these accumulators, and for as many others as the
+ * assembler keeps for a warpgroup's instruction? */
+bool schedule_accumulators_fit(const Machine *m, int warps, int maxnreg, int accumulators);
+
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);
 /* Every tile that needs a layout has one, and every atom fits its dot; errors go to u->diags. */

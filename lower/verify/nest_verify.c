@@ -443,6 +443,7 @@ static const AttrRule attr_rules[] = {
     {NA_digits, 1, 16, NULL},
     {NA_pack, 1, ASM_MAX_PACK, NULL},
     {NA_turned, 0, 3, NULL},
+    {NA_max_imprecise, 0, MAX_TILE, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
@@ -740,9 +741,9 @@ static bool check_wgmma(NestCheck *c, const NestStmt *s) {
   for (uint32_t i = 0; i < 2; i++)
     if (!check_wgmma_operand(c, s, atom, i)) return false;
   const Ref *acc = &s->srcs[2], *dst = &s->dsts[0];
-  if (acc->kind != REF_VAR || dst->kind != REF_VAR || acc->var != dst->var ||
-      !affine_eq(&acc->sub, &dst->sub))
-    return nest_fail(c, s, E_NEST_WGMMA);
+  bool same = acc->kind == REF_VAR && dst->kind == REF_VAR && acc->var == dst->var &&
+              affine_eq(&acc->sub, &dst->sub);
+  if (dst->kind != REF_VAR || (acc->kind && !same)) return nest_fail(c, s, E_NEST_WGMMA);
   return check_dst(c, s, atom->c, n / 2);
 }
 
@@ -903,8 +904,10 @@ static bool check_dot(NestCheck *c, const NestStmt *s) {
   Name atom = nest_str(s, NA_atom, NULL);
   if (atom && !atom_find(atom)) return nest_fail(c, s, E_NEST_ATOM, atom);
   if (!check_dot_operand(c, s, 0) || !check_dot_operand(c, s, 1)) return false;
-  if (!is_tile(&s->srcs[2]) || !is_tile(&s->dsts[0])) return nest_fail(c, s, E_NEST_TILES, "dot");
-  return nest_check_ref(c, s, &s->srcs[2], 1) && nest_check_ref(c, s, &s->dsts[0], 1);
+  bool zero = s->srcs[2].kind == REF_NONE && atom && atom_find(atom)->warps > 1;
+  if (!(zero || is_tile(&s->srcs[2])) || !is_tile(&s->dsts[0]))
+    return nest_fail(c, s, E_NEST_TILES, "dot");
+  return (zero || nest_check_ref(c, s, &s->srcs[2], 1)) && nest_check_ref(c, s, &s->dsts[0], 1);
 }
 
 static bool check_relayout(NestCheck *c, const NestStmt *s) {

@@ -21,20 +21,11 @@ static TileOp *made_for(const Fusing *s, const TileOp *op, const TileValue *v, T
   return v->def->parent == op->parent ? v->def : NULL;
 }
 
-static bool is_zero_value(const TileValue *v) {
-  const TileOp *op = v->def;
-  while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
-  if (!op || op->code != TILE_CONST) return false;
-  const TileAttr *c = tile_attr(op, TA_value);
-  if (!c) return true;
-  return dtype_is_float((DType)v->type.dtype) ? c->f == 0 : c->i == 0;
-}
-
 /* op adds `which`, a product of matrices with nothing added yet, to its other operand. */
 static bool add_to_dot(Fusing *s, TileOp *op, int which) {
   TileOp *dot = made_for(s, op, op->args[which], TILE_DOT);
   DType t = (DType)op->results[0]->type.dtype;
-  if (!dot || op->code != TILE_ADD || dtype_bits(t) < 32 || !is_zero_value(dot->args[2]))
+  if (!dot || op->code != TILE_ADD || dtype_bits(t) < 32 || !tile_is_zero(dot->args[2]))
     return false;
   TileValue **args = ARENA_ARRAY(s->f->arena, TileValue *, 3);
   args[0] = dot->args[0];

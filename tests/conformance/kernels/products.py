@@ -203,3 +203,38 @@ def cholesky(a_ptr, l_ptr, N: tl.constexpr):
         a = tl.where(cols == k, column[:, None], a)
         a = tl.where(cols > k, a - column[:, None] * of_row[None, :], a)
     tl.store(l_ptr + rows * N + cols, tl.where(rows >= cols, a, 0.0))
+
+
+@triton.jit
+def block_scaled_product(a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, c_ptr, M, N, K,
+                         BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+                         IMPRECISE: tl.constexpr):
+    """8-bit floats with a scale for each BLOCK_K of a row of A and of a column of B: each sum of
+    BLOCK_K products begins at zero, and leaves the units' own precision after IMPRECISE of them."""
+    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for block in range(0, K // BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * K + (block * BLOCK_K + k)[None, :])
+        b = tl.load(b_ptr + n[None, :] * K + (block * BLOCK_K + k)[:, None])
+        a_scale = tl.load(a_scale_ptr + m * (K // BLOCK_K) + block)
+        b_scale = tl.load(b_scale_ptr + n * (K // BLOCK_K) + block)
+        product = tl.dot(a, b, max_num_imprecise_acc=IMPRECISE)
+        acc += product * a_scale[:, None] * b_scale[None, :]
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def promoted_product(a_ptr, b_ptr, c_ptr, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                     BLOCK_K: tl.constexpr, IMPRECISE: tl.constexpr):
+    """Sums of 8-bit products that leave the units' own precision every so many of K."""
+    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    acc = tl.full((BLOCK_M, BLOCK_N), 1.0, dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :])
+        b = tl.load(b_ptr + n[None, :] * K + (start + k)[:, None])
+        acc = tl.dot(a, b, acc, max_num_imprecise_acc=IMPRECISE)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)

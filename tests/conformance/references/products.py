@@ -183,3 +183,35 @@ def cholesky(rng, n=16, blocks=2):
     a = m @ m.swapaxes(1, 2) + n * np.eye(n, dtype="f4")
     args = dict(a_ptr=a, l_ptr=new("empty", "f32", blocks, n, n))
     return args, dict(N=n), str(blocks), dict(l_ptr=np.linalg.cholesky(a))
+
+
+@case(FILE, tol=1e-5)
+@case(FILE, tol=1e-5, imprecise=32, tile=(64, 64, 64))
+@case(FILE, tol=1e-5, imprecise=128, shape=(128, 256, 256), tile=(128, 256, 128),
+      options=("--num-warps", "8"))
+def block_scaled_product(rng, shape=(128, 64, 192), tile=(128, 32, 64), imprecise=None):
+    M, N, K = shape
+    (a_arg, a), (b_arg, b) = operands(rng, "f8e4nv", (M, K), (N, K))
+    blocks = K // tile[2]
+    scales = [np.exp2(rng.integers(-3, 4, (rows, blocks))).astype(np.float32) for rows in (M, N)]
+    wide = [np.repeat(x, tile[2], axis=1) for x in scales]
+    args = dict(a_ptr=a_arg, b_ptr=b_arg, a_scale_ptr=scales[0], b_scale_ptr=scales[1],
+                c_ptr=new("empty", "f32", M, N), M=M, N=N, K=K)
+    defines = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), tile), IMPRECISE=imprecise)
+    grid = "cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)"
+    return args, defines, grid, dict(c_ptr=(a * wide[0]).astype(np.float64) @ (b * wide[1]).T)
+
+
+@case(FILE, tol=1e-5)
+@case(FILE, tol=1e-5, imprecise=0, shape=(64, 16, 128), tile=(64, 16, 64))
+@case(FILE, tol=1e-5, imprecise=100, shape=(128, 256, 256), tile=(128, 256, 128), b_dtype="f8e5",
+      options=("--num-warps", "8"))
+@case(FILE, tol=1e-5, imprecise=500)  # above K: never
+def promoted_product(rng, shape=(128, 64, 256), tile=(128, 32, 128), imprecise=64,
+                     b_dtype="f8e4nv"):
+    M, N, K = shape
+    (a_arg, a), (b_arg, b) = operands(rng, "f8e4nv", (M, K), (N, K), b_dtype)
+    args = dict(a_ptr=a_arg, b_ptr=b_arg, c_ptr=new("empty", "f32", M, N), N=N, K=K)
+    defines = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), tile), IMPRECISE=imprecise)
+    grid = f"cdiv({M}, BLOCK_M), cdiv(N, BLOCK_N)"
+    return args, defines, grid, dict(c_ptr=1 + a.astype(np.float64) @ b.T)
