@@ -195,6 +195,16 @@ static IndexRange range_bits(Ranger *r, const Node *n) {
   return (IndexRange){constant_dim(r, 0), some && b.hi ? b.hi : a.hi};
 }
 
+/* Of a number that is not negative, by a constant. */
+static IndexRange range_right_shift(Ranger *r, const Node *n) {
+  IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
+  bool known = a.lo && b.lo && dim_range(r->d, a.lo).lo >= 0 && dim_is_int(b.lo) &&
+               b.lo == b.hi && b.lo->value >= 0 && b.lo->value < 63;
+  if (!known) return unknown;
+  Dim by = constant_dim(r, 1ll << b.lo->value);
+  return (IndexRange){constant_dim(r, 0), a.hi ? dim_floordiv(r->d, a.hi, by) : NULL};
+}
+
 static IndexRange range_where(Ranger *r, const Node *n) {
   return union_range(r, operand_range(r, n, "self"), operand_range(r, n, "other"));
 }

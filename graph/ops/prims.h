@@ -44,6 +44,11 @@ Node *prim_memory(Node *n);
 typedef enum { GROUPS_NONE, GROUPS_OF_ROWS, GROUPS_OF_COLUMNS, GROUPS_OF_SUM } ProductGroups;
 /* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm. */
 ProductGroups prim_groups(const Node *n);
+/* Is n a nereid.packed_mm, whose kernel computes the elements of the right operand from packed
+ * memory where another one loads them? */
+static inline bool prim_unpacks(const Node *n) {
+  return n->kind == NODE_CALL && n->op->id == OP_nereid_packed_mm_default;
+}
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops after it join? */

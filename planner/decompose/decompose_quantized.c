@@ -24,6 +24,45 @@ Node *decompose_int8pack_mm(Build *b) {
   return build_to_result(b, build_mul(b, y, build_widen(b, build_input(b, "scales"))));
 }
 
+/* 0, 1, ... n - 1 along one of so many axes, times a step. */
+static Node *bit_of(Build *b, int64_t n, uint32_t axis, uint32_t rank, int64_t step) {
+  Node *at = build_to(b, build_arange(b, build_const(b, n)), DT_I32);
+  return build_along(b, build_with(b, OP_aten_mul_Tensor, at, build_int(b, step)), axis, rank);
+}
+
+/* Weights in the order of tensor cores' operands: [n / 8, k / (32 * words), 32, words] integers of
+ * eight fields.  A lane, 4 * column + pair, has two neighbors in k of each 8, and a word 32 of k:
+ * the fields are, from the lowest bit, those at 0, 8, 16 and 24, then their neighbors. */
+static Node *tile_fields(Build *b, Node *packed, Dim n, Dim k) {
+  enum { COLUMNS, STEPS, COLUMN, PAIR, WORD, SECOND, EIGHTH, RANK };
+  const Dim *t = packed->type.shape;
+  Dim one = build_const(b, 1);
+  Dim shape[] = {t[0], t[1], build_const(b, 8), build_const(b, 4), t[3], one, one};
+  Node *x = build_view(b, packed, RANK, shape);
+  Node *shift = build_add(b, bit_of(b, 2, SECOND, RANK, 16), bit_of(b, 4, EIGHTH, RANK, 4));
+  x = build_op2(b, OP_aten_bitwise_right_shift_Tensor, x, shift);
+  x = build_with(b, OP_aten_bitwise_and_Tensor, x, build_int(b, 15));
+  x = build_permute(b, x, (uint32_t[]){COLUMNS, COLUMN, STEPS, WORD, EIGHTH, PAIR, SECOND});
+  return build_view(b, x, 2, (Dim[]){n, k});
+}
+
+/* x @ w^T, w = (field - 8) * scale + zero, rounded once. */
+Node *decompose_int4pack_mm(Build *b) {
+  Node *x = build_self(b), *scales = build_input(b, "qScaleAndZeros");
+  Dim k = x->type.shape[1], n = b->in.n->type.shape[1], groups = scales->type.shape[0];
+  Dim one = build_const(b, 1), size = build_const(b, infer_int(&b->in, "qGroupSize"));
+  Node *w = tile_fields(b, build_input(b, "mat2"), n, k), *of[2];
+  for (int i = 0; i < 2; i++) {
+    Node *part = build_widen(b, build_select(b, scales, 2, build_const(b, i)));
+    of[i] = build_view(b, build_transpose(b, part, 0, 1), 3, (Dim[]){n, groups, one});
+  }
+  w = build_with(b, OP_aten_sub_Tensor, w, build_int(b, 8));
+  w = build_view(b, build_to(b, w, DT_F32), 3, (Dim[]){n, groups, size});
+  w = build_add(b, build_mul(b, w, of[0]), of[1]);
+  w = build_view(b, build_to(b, w, x->type.dtype), 2, (Dim[]){n, k});
+  return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
+}
+
 /* Sums in f32 of operands that bf16 holds exactly, times scales of the whole or of rows. */
 Node *decompose_scaled_mm(Build *b) {
   Node *x = build_to(b, build_self(b), DT_BF16), *y = build_to(b, build_input(b, "mat2"), DT_BF16);

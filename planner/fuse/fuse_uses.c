@@ -118,6 +118,24 @@ static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
   }
 }
 
+/* The uses of an operand whose elements the product's kernel computes. */
+static void unpacked_uses(const Fusion *f, Node *operand, UseAt *use, void *ctx) {
+  static const char *const names[] = {"b", "kb", "n"};
+  const ValueType *t = &operand->type;
+  Dim at[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < t->rank; i++)
+    at[i] = dim_shared_index(f->graph->dims, names[3 - t->rank + i], t->shape[i]);
+  follow_use(f, operand, at, use, ctx);
+}
+
+static void product_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
+    if (i == 1 && prim_unpacks(n)) unpacked_uses(f, n->args[i].node, use, ctx);
+    else use_in_memory(n->args[i].node, use, ctx);
+  }
+}
+
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_ATTENTION) {
@@ -125,9 +143,7 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   } else if (k == PRIM_PART) {
     use(n->args[0].node, NULL, ctx);
   } else if (prim_is_product(k)) {
-    for (uint32_t i = 0; i < n->nargs; i++)
-      if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))
-        use_in_memory(n->args[i].node, use, ctx);
+    product_uses(f, n, use, ctx);
   } else {
     Group own = {0};
     fuse_set_domain(f, &own, n);

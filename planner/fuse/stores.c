@@ -61,6 +61,7 @@ static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
   if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
   PrimKind k = prim_kind(user->op);
   if (k == PRIM_SEARCH || k == PRIM_SCATTER) return uses_in_memory(user, operand);
+  if (prim_unpacks(user)) return user->args[0].node == operand;
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 
@@ -106,6 +107,12 @@ static int64_t reach_of_use(const UseInfo *u, const Node *operand) {
   return k == PRIM_REDUCE ? known_elements(u->s->f->graph, operand) : 0;
 }
 
+/* Does a product compute its weight from it in tiles? */
+static bool is_for_weight(const Fuser *s, const Node *user, const Node *operand) {
+  if (prim_unpacks(user)) return user->args[1].node == operand;
+  return s->info[user->id].packed;
+}
+
 static void note_operand_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
@@ -121,6 +128,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->inner |= is_for_scores(u->s, u->user);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;
+  to->packed |= is_for_weight(u->s, u->user, *operand);
 }
 
 int64_t fuse_node_bytes(Graph *g, const Node *n) {
@@ -198,6 +206,13 @@ static bool is_dear(const Fuser *s, const Node *n) {
   return info->reach / own >= DEAR_TIMES && info->reach >= DEAR_TOTAL / info->work;
 }
 
+/* Does it choose from a table that a cache holds?  A product computes its elements in tiles. */
+static bool chooses_from_table(const Fuser *s, const Node *n, PrimKind k) {
+  enum { TABLE_MOST = 1 << 10 }; /* bytes */
+  return k == PRIM_GATHER && s->info[n->id].packed &&
+         fuse_node_bytes(s->f->graph, n->args[0].node) <= TABLE_MOST;
+}
+
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   if (is_inner(s, n, k)) return true;
@@ -208,7 +223,8 @@ static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
          (info->free ||
-          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || place == PLACE_USERS)));
+          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || place == PLACE_USERS)) ||
+          (once && chooses_from_table(s, n, k)));
 }
 
 /* Is it worth a buffer, written once, for readers in each run? */

@@ -253,6 +253,26 @@ static Tiling tiling_of(Kernel *k) {
   return t;
 }
 
+/* The lines of the template that make a tile of the right operand: before the loop and within. */
+typedef struct {
+  const char *before, *within;
+} RightTile;
+
+static RightTile loaded_tile(Kernel *k, const Tiling *t, Access b) {
+  return (RightTile){"", arena_printf(k->arena,
+                                      "        right = tl.load(%s, mask=(kb < %s) & nmask, "
+                                      "other=0.0)\n",
+                                      b.pointers, t->k)};
+}
+
+static RightTile computed_tile(Kernel *k, const Tiling *t, Dim right_k) {
+  const Group *g = k->group;
+  PackedTile p = packed_tile(k, g->nodes.data[0]->args[1].node, t->group, right_k, g->index[2]);
+  return (RightTile){arena_printf(k->arena, "    first = %s\n%s", t->column, p.sizes),
+                     arena_printf(k->arena, "%s%s        right = tl.reshape(weight, [BK, BN])\n",
+                                  p.indices, p.values)};
+}
+
 void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
@@ -268,7 +288,9 @@ void kernel_matmul(Text *out, Kernel *k) {
   kernel_bind(k, right_k, "kb", AXIS_M);
   Tiling t = tiling_of(k);
   Access a = matrix(k, left, t.group, g->index[1], left_k, true);
-  Access b = matrix(k, right, t.group, right_k, g->index[2], false);
+  RightTile b = prim_unpacks(n)
+                    ? computed_tile(k, &t, right_k)
+                    : loaded_tile(k, &t, matrix(k, right, t.group, right_k, g->index[2], false));
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"more_rows", t.more_rows},
@@ -285,7 +307,8 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"k", t.k},
                   {"left", a.pointers},
                   {"left_condition", a.condition},
-                  {"right", b.pointers},
+                  {"before", b.before},
+                  {"right", b.within},
                   {"precision", product_precision(k->graph, left->type.dtype, n->rounds)}};
   product_epilogue(k);
   kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);

@@ -12,11 +12,12 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     batch = {{batch}}
     mmask = m < {{row_end}}
     nmask = n < {{column_end}}
+{{before}}
     acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
     for start in range({{first}}, {{last}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
         left = tl.load({{left}}, mask=mmask & (ka < {{k}}){{left_condition}}, other=0.0)
-        right = tl.load({{right}}, mask=(kb < {{k}}) & nmask, other=0.0)
+{{right}}
         acc = tl.dot(left, right, acc{{precision}})
 {{body}}

@@ -75,6 +75,16 @@ class ldexp:
         return x * aten.pow.Scalar(2.0, y)
 
 
+class ldexp_of_narrow:
+    """The power is in f32, the result in the dtype of x."""
+    def pattern(x: "float", y: "int"):
+        assert x.dtype in [torch.float16, torch.bfloat16]
+        return aten.ldexp.Tensor(x, y)
+
+    def replacement(x, y):
+        return aten.to.dtype(x * aten.pow.Scalar(2.0, y), x.dtype)
+
+
 class take:
     def pattern(x, index):
         return aten.take(x, index)

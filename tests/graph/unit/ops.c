@@ -526,6 +526,8 @@ static const Case type_errors[] = {
      "a block of 1 axes for a tensor of 2"},
     {"x: \"f32[4]\"", "torch.ops.torchao.choose_qparams_affine.default(x, 'BOTH', [4], torch.int8)",
      "parameters are chosen SYMMETRIC or ASYMMETRIC and so that 0 stays 0, not BOTH"},
+    {"x: \"bf16[4, 64]\", q: \"i32[2, 2, 32, 1]\", s: \"bf16[4, 16, 2]\"",
+     "_weight_int4pack_mm.default(x, q, 16, s)", "a group has 32, 64, 128 or 256 elements, not 16"},
     {"x: \"i16[4, 4]\"", "_int_mm.default(x, x)", "a tensor of i8 is expected, not i16[4, 4]"},
     {"x: \"f32[1, 1, 8, 8]\", y: \"f32[2, 5]\"",
      "torch.ops.torchvision.roi_align.default(x, y, 1.0, 2, 3, 0, False)",

@@ -1,0 +1,122 @@
+/* Pass packed_products: for GPUs, products whose right operand is computed from packed weights read
+ * these, and compute the operand's tiles themselves.
+ *
+ * A weight of few bits is an expression of what memory has: integers of several fields or narrow
+ * numbers, shifts and masks, zero points and scales of groups, or a table that fields choose from.
+ * How it is spelled does not matter; its cost does:
+ *
+ *   mm(x, w)  =  packed_mm(x, w)     where w's expression reads at most a bit more than half of
+ *                                    w's bytes, most of them integers or numbers of 8 bits
+ *
+ * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
+ * many rows a weight in memory is faster. */
+#include "graph/builders/node_builder.h"
+#include "graph/ops/prims.h"
+#include "planner/passes.h"
+
+enum {
+  ROWS_MOST = 512, /* of a product: four tiles compute what one kernel would write */
+  DEPTH_LEAST = 64, COLUMNS_LEAST = 16,
+  NODES_MOST = 128 /* of an expression */
+};
+
+static const double BYTES_MOST = 0.6; /* of the weight's own that memory may have of it */
+
+/* ---- the expression of a weight ---- */
+
+typedef struct {
+  Graph *g;
+  const uint32_t *uses; /* by node id */
+  double elements;      /* of the weight */
+  double bytes, packed; /* read of memory; those of integers and of numbers of 8 bits */
+  bool fields;          /* integers have several elements each */
+  uint32_t nodes;
+  bool bad;
+} Weight;
+
+static double elements_of(Graph *g, const Node *n) {
+  Dim elements = value_numel(g, &n->type);
+  return dim_is_int(elements) ? (double)elements->value : -1;
+}
+
+static void add_memory(Weight *w, const Node *n) {
+  double elements = elements_of(w->g, n), bytes = elements * dtype_bytes(n->type.dtype);
+  DType t = n->type.dtype;
+  w->bad |= elements < 0;
+  w->bytes += bytes;
+  if (dtype_bits(t) > 8 && !dtype_is_int(t)) return;
+  w->packed += bytes;
+  w->fields |= elements < w->elements && 4 * elements > w->elements / 8;
+}
+
+static void read_weight(Weight *w, Node *n);
+
+static void read_operand(Node **operand, void *ctx) {
+  if ((*operand)->type.kind == VALUE_TENSOR) read_weight(ctx, *operand);
+}
+
+/* A large value that others use too is in memory anyway. */
+static bool is_computed(const Weight *w, const Node *n) {
+  if (n->kind != NODE_CALL || prim_checks(n)) return false;
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_VIEW) return !prim_reads_size(n);
+  if (k == PRIM_CREATE) return n->op->id != OP_nereid_random_default;
+  bool element = k == PRIM_GATHER || k == PRIM_CONCAT || (k == PRIM_POINTWISE && !prim_branches(n));
+  return element && (w->uses[n->id] <= 1 || 4 * elements_of(w->g, n) <= w->elements);
+}
+
+static void read_weight(Weight *w, Node *n) {
+  if (w->nodes++ == NODES_MOST) w->bad = true;
+  if (w->bad) return;
+  if (is_computed(w, n)) graph_each_use(n, read_operand, w);
+  else add_memory(w, n);
+}
+
+static Node *source_of(Node *n) {
+  while (prim_is_view(n) && n->kind == NODE_CALL && !prim_reads_size(n)) n = view_operand(n);
+  return n;
+}
+
+/* ---- the pass ---- */
+
+static bool has_few_rows(Graph *g, Dim rows) {
+  int64_t likely = dim_is_int(rows) ? rows->value : dim_likely(g->dims, rows);
+  return likely <= ROWS_MOST;
+}
+
+static bool is_product(Graph *g, const Node *n) {
+  if (!graph_is(n, OP_aten_mm_default)) return false;
+  const ValueType *t = &n->args[1].node->type;
+  return dim_is_int(t->shape[0]) && t->shape[0]->value >= DEPTH_LEAST && dim_is_int(t->shape[1]) &&
+         t->shape[1]->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
+         has_few_rows(g, n->type.shape[0]);
+}
+
+/* One row times columns whose elements are each in memory: a sum is as good (gemv_to_reduction). */
+static bool is_sum_of_rows(Graph *g, const Node *n, const Weight *w) {
+  return dim_is(n->type.shape[0], 1) && !w->fields && view_stride(g, n->args[1].node, 0) == 1;
+}
+
+static void choose(Graph *g, Node *n, const uint32_t *uses) {
+  Node *right = n->args[1].node, *source = source_of(right);
+  if (source->kind != NODE_CALL) return;
+  Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
+  read_weight(&w, right);
+  double own = w.elements * dtype_bytes(right->type.dtype);
+  bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&
+                2 * w.packed >= w.bytes && !is_sum_of_rows(g, n, &w);
+  if (!wanted) return;
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return;
+  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
+  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+}
+
+bool pass_packed_products(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  const uint32_t *uses = graph_use_counts(g, scratch);
+  for (Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && is_product(g, n)) choose(g, n, uses);
+  arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}

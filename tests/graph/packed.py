@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Products with weights of few bits, as GPUs compute them (nereid.packed_mm): the plan for a GPU
+runs on other devices, and its results are compared with NumPy in f64.
+
+    packed.py [--devices interp,nest] [NAME...]
+"""
+import argparse, ast, os, pathlib, shutil, subprocess, sys, tempfile, textwrap
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+TOLERANCE = 5e-3  # of bf16, relative to the norm; of f16 a fifth
+
+
+class Weights:
+    """The tensors that a form of weights has, and the weights, [k, n], of which they are."""
+
+    def __init__(self, k, n, group, seed):
+        self.rng, self.k, self.n, self.group = np.random.default_rng(seed), k, n, group
+        self.inputs = {}
+
+    def given(self, **tensors):
+        self.inputs = tensors
+        return self
+
+    def scales(self, *shape):
+        return (self.rng.random(shape) + 0.5).astype(np.float16)
+
+    def fields(self, *shape):
+        return self.rng.integers(0, 16, shape)
+
+
+def words(fields):
+    """Eight fields of the last axis in a word, the first in the lowest bits."""
+    parts = fields.reshape(*fields.shape[:-1], -1, 8).astype(np.uint64)
+    return (parts << np.arange(0, 32, 4, dtype=np.uint64)).sum(-1).astype(np.uint32).view(np.int32)
+
+
+def spread(x, group):
+    return np.repeat(x.astype(np.float64), group, 0)
+
+
+def along_the_sum(w):
+    """As GPTQ: words along k; zero points along n, one less than they are."""
+    g = w.k // w.group
+    q, z, s = w.fields(w.k, w.n), w.fields(g, w.n), w.scales(g, w.n)
+    w.given(q=words(q.T).T.copy(), z=words(z), s=s)
+    w.weights = (q - spread(z, w.group) - 1) * spread(s, w.group)
+    return f"""
+    at = arange.start_step(0, 32, 4, dtype = torch.int32)
+    q1 = unsqueeze.default(q, 1)
+    q2 = bitwise_right_shift.Tensor(q1, view.default(at, [1, 8, 1]))
+    q3 = bitwise_and.Scalar(q2, 15)
+    q4 = view.default(q3, [{g}, {w.group}, {w.n}])
+    z1 = unsqueeze.default(z, 2)
+    z2 = bitwise_right_shift.Tensor(z1, view.default(at, [1, 1, 8]))
+    z3 = bitwise_and.Scalar(z2, 15)
+    z4 = view.default(z3, [{g}, 1, {w.n}])
+    d1 = sub.Tensor(q4, add.Tensor(z4, 1))
+    d2 = mul.Tensor(unsqueeze.default(s, 1), d1)
+    w = view.default(d2, [{w.k}, {w.n}])
+    y = mm.default(x, w)"""
+
+
+def along_columns(w):
+    """As AWQ: words along n, whose fields are in another order."""
+    g, order = w.k // w.group, np.array([0, 4, 1, 5, 2, 6, 3, 7])
+    q, z, s = w.fields(w.k, w.n), w.fields(g, w.n), w.scales(g, w.n)
+
+    def packed(x):
+        return words(x.reshape(len(x), -1, 8)[..., np.argsort(order)].reshape(x.shape))
+
+    w.given(q=packed(q), z=packed(z), s=s, at=(4 * order).astype(np.int32))
+    w.weights = (q - spread(z, w.group)) * spread(s, w.group)
+    return f"""
+    q1 = unsqueeze.default(q, 2)
+    q2 = bitwise_right_shift.Tensor(q1, at)
+    q3 = bitwise_and.Scalar(q2, 15)
+    q4 = view.default(q3, [{g}, {w.group}, {w.n}])
+    z1 = unsqueeze.default(z, 2)
+    z2 = bitwise_right_shift.Tensor(z1, at)
+    z3 = bitwise_and.Scalar(z2, 15)
+    z4 = view.default(z3, [{g}, 1, {w.n}])
+    d1 = sub.Tensor(q4, z4)
+    d2 = mul.Tensor(d1, unsqueeze.default(s, 1))
+    w = view.default(d2, [{w.k}, {w.n}])
+    y = mm.default(x, w)"""
+
+
+def table_in_bytes(w):
+    """As MXFP4: two fields a byte, which choose from a table, and powers of two as scales."""
+    g, table = w.k // w.group, np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float16)
+    table = np.concatenate([table, -table])
+    q, e = w.fields(w.n, w.k), w.rng.integers(124, 130, (w.n, g)).astype(np.uint8)
+    packed = (q[:, ::2] | q[:, 1::2] << 4).astype(np.uint8)
+    w.given(q=packed, e=e, table=table)
+    w.weights = (table.astype(np.float64)[q] * np.repeat(2.0 ** (e - 127.0), w.group, 1)).T
+    return f"""
+    low = bitwise_and.Scalar(q, 15)
+    high = bitwise_right_shift.Tensor_Scalar(q, 4)
+    low1 = to.dtype(low, torch.int64)
+    high1 = to.dtype(high, torch.int64)
+    low2 = index.Tensor(table, [low1])
+    high2 = index.Tensor(table, [high1])
+    both = stack.default([low2, high2], -1)
+    m = view.default(both, [{w.n}, {g}, {w.group}])
+    e1 = to.dtype(e, torch.int32)
+    e2 = unsqueeze.default(sub.Tensor(e1, 127), -1)
+    d = ldexp.Tensor(m, e2)
+    w = view.default(d, [{w.n}, {w.k}])
+    y = linear.default(x, w)"""
+
+
+def bytes_of_rows(w):
+    """A number of 8 bits for each weight, and a scale for each column, after the product."""
+    q, s = w.rng.integers(-128, 128, (w.n, w.k)).astype(np.int8), w.scales(w.n)
+    w.given(q=q, s=s)
+    w.weights = q.T * s.astype(np.float64)
+    return """
+    w = to.dtype(q, torch.float16)
+    p = linear.default(x, w)
+    y = mul.Tensor(p, s)"""
+
+
+def rounded(x):
+    """Numbers that bf16 has."""
+    return ((np.asarray(x, np.float32).view(np.uint32) + 0x8000) & 0xFFFF0000).view(np.float32)
+
+
+def tensor_core_tiles(w):
+    """As torch.ops.aten._convert_weight_to_int4pack orders them."""
+    g, steps = w.k // w.group, 4 if w.k % 64 == 0 else 2
+    q = w.fields(w.n, w.k)
+    s = rounded(w.rng.random((g, w.n, 2)) + 0.5)
+    lane, word = np.arange(32)[:, None, None], np.arange(steps // 2)[None, :, None]
+    first = 32 * word + lane % 4 * 2
+    at = first + np.array([0, 8, 16, 24, 1, 9, 17, 25])  # from the lowest field
+    tiles = q.reshape(w.n // 8, 8, -1, 16 * steps).transpose(0, 2, 1, 3)
+    w.given(q=words(tiles[:, :, np.broadcast_to(lane // 4, at.shape), at])[..., 0], s=s)
+    w.weights = (q.T - 8.0) * spread(s[..., 0], w.group) + spread(s[..., 1], w.group)
+    return f"""
+    y = _weight_int4pack_mm.default(x, q, {w.group}, s)"""
+
+
+FORMS = [tensor_core_tiles, along_the_sum, along_columns, table_in_bytes, bytes_of_rows]
+# rows, k, n, group
+SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (17, 64, 24, 32), (33, 160, 136, 32)]
+NAMES = {"float16": "f16", "float32": "bf16", "int32": "i32", "int8": "i8", "uint8": "u8"}
+
+
+def flat(body):
+    """Calls in calls as lines of their own, and operators with the prefix that graphs have."""
+    lines = []
+
+    def value(x):
+        if not isinstance(x, ast.Call):
+            return ast.unparse(x)
+        named = [f"{k.arg} = {ast.unparse(k.value)}" for k in x.keywords]
+        call = f"torch.ops.aten.{ast.unparse(x.func)}({', '.join([*map(value, x.args), *named])})"
+        lines.append(f"    t{len(lines)} = {call}\n")
+        return f"t{len(lines) - 1}"
+
+    for statement in ast.parse(textwrap.dedent(body)).body:
+        call = statement.value
+        name = value(call)
+        lines[-1] = lines[-1].replace(f"{name} =", f"{statement.targets[0].id} =", 1)
+    return "".join(lines)
+
+
+def text(w, body, rows):
+    inputs = {"x": w.x, **w.inputs}
+    parameters = ", ".join(f'{n}: "{NAMES[str(a.dtype)]}[{", ".join(map(str, a.shape))}]"'
+                           for n, a in inputs.items())
+    return f"def forward(self, {parameters}):\n{flat(body)}    return (y,)\n"
+
+
+def nereid(*args):
+    return subprocess.run([NEREID, *map(str, args)], capture_output=True, text=True)
+
+
+def compare(name, w, body, rows, devices, folder):
+    wide = "s" in w.inputs and w.inputs["s"].dtype == np.float32
+    x = w.rng.normal(size=(rows, w.k)) * w.k**-0.5
+    w.x = rounded(x) if wide else x.astype(np.float16)
+    (folder / "graph.py").write_text(text(w, body, rows))
+    arrays = []
+    for n, a in {"x": w.x, **w.inputs}.items():
+        np.save(folder / f"{n}.npy", a)
+        arrays.append(folder / f"{n}.npy")
+    plan = nereid("graph", folder / "graph.py", "--device", "cuda", "--emit", "plan", "-o",
+                  folder / "plan.txt")
+    check(plan.returncode == 0, f"{name}: {plan.stderr[-500:]}")
+    if plan.returncode:
+        return
+    steps = [s for s in (folder / "plan.txt").read_text().splitlines() if s.startswith("step ")]
+    sums = rows == 1 and name.startswith("bytes_of_rows")
+    check(len(steps) == 1 and ("packed_mm" in steps[0]) != sums, f"{name}: one kernel, not {steps}")
+    want = w.x.astype(np.float64) @ w.weights
+    for device in devices:
+        done = nereid("graph", folder / "plan.txt", *arrays, "--device", device, "--out-dir",
+                      folder / "out")
+        check(done.returncode == 0, f"{name} on {device}: {done.stderr[-500:]}")
+        if done.returncode:
+            continue
+        off = np.linalg.norm(np.load(folder / "out/output_0.npy") - want) / np.linalg.norm(want)
+        check(off < (TOLERANCE if wide else TOLERANCE / 5), f"{name} on {device}: {off} away")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--devices", default="interp,nest")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for form in FORMS:
+            for seed, (rows, k, n, group) in enumerate(SIZES):
+                name = f"{form.__name__}, {rows} by {k} by {n}"
+                if args.names and not any(part in name for part in args.names):
+                    continue
+                w = Weights(k, n, group, seed)
+                compare(name, w, form(w), rows, args.devices.split(","), pathlib.Path(folder))
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
