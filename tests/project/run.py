@@ -120,6 +120,33 @@ def check_cores(tree):
     check_run(tree, "a core each", ["--no-build", *names], 0, [], f"{every} passed, 0 failed")
 
 
+def check_python(tree):
+    """Drivers run under a Python that has NumPy; where there is none, that is said at once."""
+    bare, real = tree / "bare/bin/python3", pathlib.Path(sys.executable).resolve()
+    write(tree / "bare/pyvenv.cfg", f"home = {real.parent}\n"
+          "include-system-site-packages = false\n")
+    bare.parent.mkdir()
+    bare.symlink_to(real)
+    write(tree / "tests/lang" / "needs.py", "import numpy\nprint('1 passed, 0 failed')\n")
+    for name, variables, status, words in (
+            ("this one", {}, 0, "1 passed, 0 failed"),
+            ("one that is named", {"PYTHON": sys.executable}, 0, "1 passed, 0 failed"),
+            ("none in it", {"PYTHON": str(bare)}, 1, f"no NumPy in {bare}: `sh setup.sh packages`"),
+            ("no such file", {"PYTHON": "absent/python3"}, 1, "no NumPy in absent/python3")):
+        done = subprocess.run([sys.executable, "tests/run", "--no-build", "lang/needs"], cwd=tree,
+                              env={"PATH": "/usr/bin:/bin"} | variables, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        tally.check(done.returncode == status and words in done.stdout,
+                    f"{name}: status {done.returncode}\n{done.stdout}")
+    done = subprocess.run([bare, "tests/run", "--no-build", "lang/needs"], cwd=tree, text=True,
+                          env={"PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    debian = pathlib.Path("/usr/bin/python3").exists() and not subprocess.run(
+        ["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode
+    words = "python: /usr/bin/python3" if debian else "no NumPy in the Python found"
+    tally.check(words in done.stdout, f"Debian's: status {done.returncode}\n{done.stdout}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as tree:
         tree = pathlib.Path(tree).resolve()
@@ -134,6 +161,7 @@ def main():
         check_order(tree)
         check_compiler(tree)
         check_cores(tree)
+        check_python(tree)
         write(tree / "Makefile", "all: ; @echo no compiler; false\n")
         check_run(tree, "a build that fails", ["lang/plain"], 1, [], "no compiler")
         (tree / "Makefile").unlink()
