@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The distribution: its wheel, installed into a new virtual environment of each Python found
-($PYTHON, and python3.10 to python3.15 in the path), where all other drivers of this folder run; and
+($PYTHON, and python3.10 to python3.15 in the path), where the other drivers of this folder run; and
 the archive of the sources, which is built without re2c, bison and protoc-c.
 
     wheel.py [DRIVER...]     those drivers only
+
+Under $PYTHON all of them run already with build/python, whose files are the wheel's, byte by byte.
+There only those run again that are about the place of files.
 """
 import os, pathlib, re, shutil, subprocess, sys, tarfile, tempfile, zipfile
 
@@ -14,6 +17,8 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import tally
 
 MOST_BYTES = 6e6
+# What finds the program, entry points, modules and their sources beside the package.
+PLACES = ("autotune", "drop_in", "examples", "models")
 GLIBC = 28
 NEWEST = 15  # of the versions of Python 3 that are looked for
 NO_TOOLS = {tool: "false" for tool in ("RE2C", "BISON", "PROTOC_C")}
@@ -229,7 +234,7 @@ def main():
             if run(inside, "-c", "import numpy")[0]:
                 print("  drivers skipped: no NumPy")
             else:
-                run_drivers(at, inside, sys.argv[1:])
+                run_drivers(at, inside, sys.argv[1:] or (PLACES if python == PYTHON else ()))
             check_uninstall(at, pip)
         (folder / "sources").mkdir()
         check_sources(folder / "sources")
