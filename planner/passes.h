@@ -37,7 +37,7 @@ X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED | FOR_GPU, 0, "has op
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
-X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts") \
+X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts, and scans with few programs") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
 X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "copies small weights that runs are given, to the order in which they are read, by one kernel") \

@@ -1,5 +1,5 @@
-/* Pass split_reductions: for GPUs, reductions whose programs would be few, or would read memory
- * with gaps, in two steps or more.
+/* Pass split_reductions: for GPUs, reductions and scans whose programs would be few, or would read
+ * memory with gaps, in two steps or more.
  *
  * A program reduces some rows as a whole.  Few results of long rows are few programs, which leave
  * the GPU idle.  Rows across memory (sums over a batch: gradients of biases, statistics of
@@ -19,7 +19,11 @@
  * A sum of squares of differences from m, as a variance is, reads its operand once, and not after m
  * is known (Chan, Golub and LeVeque 1983): of each part of n elements with mean a
  *
- *   sum((x - m)^2)  =  sum((x - a)^2) + n (a - m)^2 */
+ *   sum((x - m)^2)  =  sum((x - a)^2) + n (a - m)^2
+ *
+ * A scan of parts starts at what is before them, a scan of the parts' totals:
+ *
+ *   cumsum(x[16384, 32], 0)  =  cumsum(x[256, 64, 32], 1) + cumsum(cat(0, sum(x[..., 32], 1)), 0) */
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
@@ -41,7 +45,15 @@ enum {
   OPEN_COLUMN_MIN = 1 << 11, /* rows that there may be */
   OPEN_RESULTS_MAX = 4,      /* of open rows: those of a softmax are many */
   OPEN_TIMES = 8,            /* a size may be so many times what is likely, or so small a part */
-  OPEN_ROW_MIN = 1 << 15     /* of rows that are known, when results are open */
+  OPEN_ROW_MIN = 1 << 15,    /* of rows that are known, when results are open */
+  /* Of scans, each of whose parts is read twice. */
+  SCAN_PROGRAMS_MAX = 64, /* more are not cut */
+  SCAN_COLUMNS = 32,      /* of a program */
+  SCAN_COLUMN_MIN = 1024,
+  SCAN_COLUMN_PART = 64,
+  SCAN_ROW_MIN = 1 << 16,
+  SCAN_ROW_PART = 1024,
+  SCAN_PARTS_MAX = 1024 /* longer parts are better than more */
 };
 
 /* ---- sizes ---- */
@@ -179,9 +191,11 @@ static uint32_t set_with_axis_cut(uint32_t set, uint32_t axis) {
   return (set & below) | (set & ~below) << 1;
 }
 
-/* The element of x's dtype that changes no result of a sum, a maximum or a minimum. */
+/* The element of x's dtype that changes no result of a sum, a product, a maximum or a minimum. */
 static Node *neutral_element(Build *b, OpId op, const Node *x) {
-  if (op == OP_aten_sum_dim_IntList) return build_full(b, 0, NULL, build_int(b, 0), x->type.dtype);
+  bool sum = op == OP_aten_sum_dim_IntList;
+  if (sum || op == OP_aten_prod_dim_int)
+    return build_full(b, 0, NULL, build_int(b, !sum), x->type.dtype);
   return build_limit(b, x->type.dtype, op == OP_aten_amax_default);
 }
 
@@ -315,6 +329,81 @@ static Node *sum_squares_in_parts(Build *b, Node *difference, uint32_t set) {
   return reduce_in_parts(b, OP_aten_sum_dim_IntList, between, c.rest, true);
 }
 
+/* ---- scans ---- */
+
+static bool is_scan_of_parts(const Node *n) {
+  bool is_scan = graph_is_any(n, OP_aten_cumsum_default, OP_aten_cumprod_default);
+  return is_scan && n->type.dtype == n->args[0].node->type.dtype &&
+         (n->type.dtype == DT_I64 || dtype_is_float(n->type.dtype));
+}
+
+/* Are its axes after `axis` of one element? */
+static bool is_innermost(const Node *x, uint32_t axis) {
+  for (uint32_t i = axis + 1; i < rank_of(x); i++)
+    if (!dim_is(x->type.shape[i], 1)) return false;
+  return true;
+}
+
+/* Would a scan of x along the axis have few programs with much to do? */
+static bool is_scan_long(Build *b, const Node *x, uint32_t axis, Part *p) {
+  const Graph *g = b->in.g;
+  Dim size = x->type.shape[axis];
+  int64_t n = about(g, size), rows = about(g, build_count(b, x, all_axes(x) & ~(1u << axis)));
+  bool row = is_innermost(x, axis);
+  int64_t programs = row ? rows : (rows + SCAN_COLUMNS - 1) / SCAN_COLUMNS;
+  if (!n || !rows || programs > SCAN_PROGRAMS_MAX || n < (row ? SCAN_ROW_MIN : SCAN_COLUMN_MIN) ||
+      n < ELEMENTS_MIN / rows || rank_of(x) == GRAPH_RANK_MAX)
+    return false;
+  int64_t most = row ? SCAN_ROW_PART : SCAN_COLUMN_PART;
+  while (most < 4 * SCAN_ROW_PART && n / most > SCAN_PARTS_MAX) most *= 2;
+  *p = (Part){.inner = 1};
+  return cut_with_pads(axis, known_factor(size), most / 2 + 1, most, p) < n;
+}
+
+static Node *build_scan(Build *b, OpId op, Node *x, uint32_t axis) {
+  Arg args[] = {arg_node(x), build_int(b, axis)};
+  return build(b, op, 2, args);
+}
+
+/* x one place later along the axis, after a neutral element. */
+static Node *shift_by_neutral(Build *b, OpId op, Node *x, uint32_t axis) {
+  Dims *d = b->in.g->dims;
+  Dim shape[GRAPH_RANK_MAX], end = dim_sub(d, x->type.shape[axis], dim_int(d, 1));
+  for (uint32_t i = 0; i < rank_of(x); i++) shape[i] = i == axis ? dim_int(d, 1) : x->type.shape[i];
+  Node *both[] = {build_expand(b, neutral_element(b, op, x), rank_of(x), shape),
+                  build_slice(b, x, axis, dim_int(d, 0), end, 1)};
+  return build_cat(b, 2, both, axis);
+}
+
+static Node *scan_in_parts(Build *b, OpId op, Node *x, uint32_t axis) {
+  Part p;
+  if (!is_scan_long(b, x, axis, &p)) return build_scan(b, op, x, axis);
+  bool sum = op == OP_aten_cumsum_default;
+  OpId whole = sum ? OP_aten_sum_dim_IntList : OP_aten_prod_dim_int;
+  Dims *d = b->in.g->dims;
+  Node *parts = cut_axis(b, whole, x, &p), *totals;
+  if (sum) totals = build_sum(b, parts, 2u << axis, true);
+  else totals = build(b, whole, ARGS(arg_node(parts), build_int(b, axis + 1), arg_bool(true)));
+  Node *before = scan_in_parts(b, op, shift_by_neutral(b, whole, totals, axis), axis);
+  Node *within = build_scan(b, op, parts, axis + 1);
+  Node *y = sum ? build_add(b, within, before) : build_mul(b, within, before);
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++) shape[i] = x->type.shape[i];
+  shape[axis] = dim_mul(d, parts->type.shape[axis], parts->type.shape[axis + 1]);
+  y = build_view(b, y, rank_of(x), shape);
+  return p.pads ? build_slice(b, y, axis, dim_int(d, 0), x->type.shape[axis], 1) : y;
+}
+
+static void split_scan(Build *b, Node *n) {
+  Node *x = build_self(b);
+  Part p;
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  if (!is_scan_long(b, x, axis, &p)) return;
+  const ValueType *t = &n->type;
+  Node *y = scan_in_parts(b, n->op->id, x, axis);
+  build_become(b, OP_aten_view_default, ARGS(arg_node(y), arg_dims(b->in.g, t->rank, t->shape)));
+}
+
 /* ---- the pass ---- */
 
 static bool is_reduction(const Node *n) {
@@ -345,9 +434,9 @@ static void split_reduction(Build *b, Node *n) {
 bool pass_split_reductions(Graph *g) {
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
-    if (!is_reduction(n)) continue;
+    if (!is_reduction(n) && !is_scan_of_parts(n)) continue;
     Build b = build_at(g, n);
-    if (!setjmp(b.in.failed)) split_reduction(&b, n);
+    if (!setjmp(b.in.failed)) (is_reduction(n) ? split_reduction : split_scan)(&b, n);
   }
   return diag_errors(g->diags) == 0;
 }

@@ -43,6 +43,18 @@ CASES = {
     "prime": ("f32[1000003]", [(1000003,)], reduce_by("sum.dim_IntList", [0]), 2),
     "primes": ("f32[997, 1009]", [(997, 1009)], reduce_by("sum.dim_IntList", [0, 1]), 2),
     "rows": ("f32[8191, 96]", [(8191, 96)], reduce_by("amax.default", [0]), 2),
+    # a kernel for totals and scans of parts, one for the totals' scan, one for their sum
+    "scan of columns": ("f32[5003, 32]", [(5003, 32)],
+                        [f"c = {ATEN}cumsum.default(x, 0)", f"y = {ATEN}neg.default(c)"], 3),
+    "scan of middle": ("f32[2, 4096, 16]", [(2, 4096, 16)],
+                       [f"y = {ATEN}cumsum.default(x, 1)"], 3),
+    "scan of a row": ("f32[262144]", [(262144,)], [f"y = {ATEN}cumsum.default(x, 0)"], 3),
+    "scan of integers": ("i32[100003]", [(100003,)], [f"y = {ATEN}cumsum.default(x, 0)"], 3),
+    "scan of products": ("f32[4096, 40]", [(4096, 40)], [
+        f"e = {ATEN}mul.Tensor(x, 0.001)", f"f = {ATEN}add.Tensor(e, 1)",
+        f"y = {ATEN}cumprod.default(f, 0)"], 3),
+    "scan of an open axis": ("f32[s0, 32]", [(1, 32), (64, 32), (70001, 32)],
+                             [f"y = {ATEN}cumsum.default(x, 0)"], 1),
     # rows by an index each, which is sorted and merged; sums of rows of one index
     "gathered": ("f32[5000, 40]", [(5000, 40)], [
         f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
