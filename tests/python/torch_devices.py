@@ -237,6 +237,16 @@ def check_bags():
     tally.check(sizes == (3,), f"maxima of bags: sizes {sizes} by the compiler, without the last")
 
 
+def check_order_of_indices():
+    """On a GPU the indices of an element are not next to each other."""
+    def chosen(x):
+        return torch.ops.aten.nonzero_static.default(x, size=3)
+
+    module = traced(chosen, ["cuda"])
+    found = [node for node in module.graph.nodes if "nonzero_static" in str(node.target)]
+    tally.check(len(found) == 1, f"nonzero_static: {module.code}")
+
+
 def check_compiled():
     """On one device nothing changes."""
     torch.manual_seed(0)  # of other sums, those near 0 are further off than the tolerance

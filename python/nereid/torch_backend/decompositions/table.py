@@ -118,7 +118,10 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
 def _nonzero_static(self, *, size, fill_value=-1):
     if not self.is_cuda or torch.__version__ < (2, 11):
         return NotImplemented
-    found = aten.nonzero_static.default(self, size=size, fill_value=fill_value)
+    from torch.fx.experimental.proxy_tensor import decompose
+
+    with decompose(None):  # the operator itself
+        found = aten.nonzero_static.default(self, size=size, fill_value=fill_value)
     return found.t().contiguous().t()
 
 
