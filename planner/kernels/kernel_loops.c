@@ -74,10 +74,16 @@ static void keep_last(Kernel *k, const char *carry, const char *name, DType t) {
               carry, name, cast);
 }
 
+/* A GPU sorts in registers, by an unrolled network of which a C compiler would make a long text. */
+static const char *whole_scan(const Kernel *k, const Node *n) {
+  bool unrolled = n->op->id == OP_nereid_sort_default && !k->graph->host;
+  return unrolled ? "tl.sort({0}, 1)" : scan_of(n)->whole;
+}
+
 static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool looped) {
   const char *name = kernel_fresh_for(k, n), *carry = carry_of(k, n);
   const char *operands[] = {tile};
-  kernel_line(k, "%s = %s", name, kernel_fill(k, scan_of(n)->whole, operands));
+  kernel_line(k, "%s = %s", name, kernel_fill(k, whole_scan(k, n), operands));
   if (!looped) return name;
   const char *pair[] = {carry, name};
   kernel_line(k, "%s = %s", name, kernel_fill(k, scan_of(n)->combine, pair));

@@ -23,7 +23,7 @@
  *
  * A scan of parts starts at what is before them, a scan of the parts' totals:
  *
- *   cumsum(x[16384, 32], 0)  =  cumsum(x[256, 64, 32], 1) + cumsum(cat(0, sum(x[..., 32], 1)), 0) */
+ *   cumsum(x[16384, 32], 0)  =  cumsum(x[256, 64, 32], 1) + cumsum(cat(0, sum(x, 1)), 0) */
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"

@@ -204,6 +204,20 @@ static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, F
   return tile;
 }
 
+static bool sorts(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (g->nodes.data[i]->op->id == OP_nereid_sort_default) return true;
+  return false;
+}
+
+/* Of an unrolled network: a thread has few elements, or it would take the assembler seconds. */
+static FlatTile sort_tile(int64_t row) {
+  enum { LEAST = 512, WARP_ELEMENTS = 128, WARPS = 4, WARPS_MAX = 16 };
+  int64_t elements = row < LEAST ? LEAST : row, warps = elements / WARP_ELEMENTS;
+  return (FlatTile){(uint32_t)elements,
+                    warps < WARPS ? WARPS : warps > WARPS_MAX ? WARPS_MAX : (uint32_t)warps};
+}
+
 /* Are results next to each other in memory, and what is reduced for one of them is not? */
 static bool reduces_columns(const Group *g) {
   return g->rank && g->columns && !(g->columns >> (g->rank - 1) & 1);
@@ -254,7 +268,13 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
   _Static_assert(COUNT(search_tiles) == COUNT(flat_tiles), "one loop goes through either");
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
     more = add_step_choice(t, s, flat_choice(t, g, most, &tiles[i]));
-  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++) {
+  bool sort = t->gpu && !flat && !looped && sorts(g);
+  if (sort) {
+    int64_t row = power_of_2(g->r->value, 1);
+    FlatTile tile = sort_tile(row);
+    add_step_choice(t, s, rows_choice(t, g, row, most, &tile));
+  }
+  for (size_t i = 0; i < COUNT(row_tiles) && !sort && !flat && !looped && more; i++) {
     int64_t row = power_of_2(g->r->value, 1);
     bool columns = t->gpu && i == 0 && reduces_columns(g);
     FlatTile tile = columns ? column_tile(t->graph->dims, g, s->cost, row)
