@@ -17,7 +17,9 @@ from typing import Callable
 
 import torch
 
+from nereid.torch_backend.aliases import overlaps_by_pytorch
 from nereid.torch_backend.base import log
+from nereid.torch_backend.base.draws import draws_remain
 from nereid.torch_backend.base.failures import (Original, Warnings, boxed, has_eager_form,
                                                 may_be_caught)
 from nereid.torch_backend.base.flags import guard
@@ -34,7 +36,11 @@ from nereid.torch_backend.passes.size_floats import replace_size_floats
 from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
                                                  take_strides)
 from nereid.torch_backend.segments.cuda_graphs import forget, recorded
-from nereid.torch_backend.segments.program import Program, Programs
+from nereid.torch_backend.segments.program import Program, Programs, written_inputs
+
+# The backward pass draws other numbers under a budget of exactly 0, which saves no seeds, and under
+# any budget below 1 if PyTorch draws them.
+_LEAST_BUDGET = 1e-9
 
 _programs = Programs()
 _numbers = itertools.count()
@@ -103,9 +109,8 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
         replace_random(module)
     repeat_masks(module)
     save_less(module, settings.by_pytorch)
-    # A budget of exactly 0 saves no seeds either, so that the backward pass draws other numbers.
     config = torch._functorch.config
-    budget = config.activation_memory_budget or 1e-9
+    budget = 1 if draws_remain(module.graph) else config.activation_memory_budget or _LEAST_BUDGET
     with _no_collections(), config.patch(activation_memory_budget=budget):
         return min_cut_rematerialization_partition(module, inputs, **kwargs)
 
@@ -191,7 +196,10 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     try:
         _guard_signs(inputs)
         function, programs = _differentiate(module, inputs, settings, recorder, warnings)
-        return repeated_by_pytorch(function, original, warnings, programs)
+        written = written_inputs(programs, len(inputs))
+        if not written:
+            return repeated_by_pytorch(function, original, warnings)
+        return overlaps_by_pytorch(function, original, inputs, written, warnings)
     except Exception as error:
         if settings.verify or not may_be_caught(error):
             raise

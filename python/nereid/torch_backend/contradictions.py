@@ -75,13 +75,10 @@ def _is_contradiction(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and not isinstance(error, _OTHERS)
 
 
-def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnings,
-                        programs) -> Callable:
-    """The function that a graph was compiled to, of programs that were made or loaded; its calls
-    that contradict it are PyTorch's, but for one that writes to its inputs: what it has written
-    would be read again."""
-    writes = not programs or any(program.writes_inputs for program in programs)
-    if writes or not original.decides_sizes or len(original.graphs) > 1:
+def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnings) -> Callable:
+    """The function that a graph was compiled to, which writes to no input: what it has written
+    would be read again.  Its calls that contradict it are PyTorch's."""
+    if not original.decides_sizes or len(original.graphs) > 1:
         return function
     (_, graph), = original.graphs
     _without_broadcasts(graph)
@@ -98,7 +95,7 @@ def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnin
                 raise
             problem = error
         result = eager.forward(*args)  # a call of the module prints errors
-        warnings.repeat(problem)
+        warnings.repeat(f"the data contradicts sizes that it was compiled for: {problem}")
         return result
 
     return call

@@ -39,6 +39,12 @@ def draws(node) -> bool:
     return argument(node, "dropout_p") != 0 and not given
 
 
+def draws_remain(graph: torch.fx.Graph) -> bool:
+    """Does PyTorch draw numbers in the graph, none of them by a seed?"""
+    return any(node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+               and draws(node) and not is_seeded(node) for node in graph.nodes)
+
+
 def may_draw(node) -> bool:
     """May a node, if PyTorch runs it, take numbers of a generator?"""
     if not isinstance(node.target, torch._ops.OpOverload):

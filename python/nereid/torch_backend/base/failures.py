@@ -111,11 +111,10 @@ class Warnings:
     def __init__(self):
         self.told = self.repeated = False
 
-    def repeat(self, error: BaseException) -> None:
-        """Of the first call that can't run as compiled."""
+    def repeat(self, why: str) -> None:
+        """Warns of the first call that can't run as compiled."""
         level, self.repeated = (logging.INFO if self.repeated else logging.WARNING), True
-        log.log(level, "the data contradicts sizes that a graph was compiled for, and PyTorch runs "
-                "the call: %s", error)
+        log.log(level, "PyTorch runs a call of a compiled graph: %s", why)
 
     def warn(self, error: BaseException, graph: torch.fx.Graph, what: str) -> None:
         ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""

@@ -84,3 +84,12 @@ def is_host(node) -> bool:
     if node.op != "call_function" or not is_number(node.meta.get("val")):
         return False
     return node.target in NUMBERS or name_of(node.target).startswith("aten.sym_")
+
+
+def is_detached(node) -> bool:
+    """Is it a view, by `detach` or of what `detach` gave?"""
+    while isinstance(node, torch.fx.Node) and is_view(node):
+        if node.target in (aten.alias.default, aten.detach.default):
+            return True
+        node = node.args[0]
+    return False

@@ -21,6 +21,7 @@ from torch._inductor.output_code import OutputCode
 
 from nereid import _nereid
 from nereid.torch_backend.base.log import log
+from nereid.torch_backend.base.overlaps import overlaps_of
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.cache.cache_keys import without_inductor
 from nereid.torch_backend.segments.program import function_of
@@ -67,7 +68,7 @@ def cache_of(settings: Settings, inputs):
     """PyTorch's cache, with entries that are this backend's and hold whole programs.  Gives a list
     that the programs are added to that it loads."""
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
-           graph_options(settings), _ranges(inputs))
+           graph_options(settings), _ranges(inputs), overlaps_of(inputs))
     loaded: list = []
     before = _loaded.set(loaded)
     try:
@@ -110,7 +111,7 @@ class StoredProgram(OutputCode):
 
     def __init__(self, program):
         self.program, self.kind = program, program.kind
-        self.writes_inputs = program.writes_inputs
+        self.writes = program.writes
         self.call = program.call
         self.source, self.values = None, {}
         self._boxed_call = True  # of the object, whose attributes PyTorch's wrappers copy

@@ -18,7 +18,7 @@ from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
 from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
                                               memory_order)
 from nereid.torch_backend.base.log import tell
-from nereid.torch_backend.base.nodes import is_host, is_tensor
+from nereid.torch_backend.base.nodes import is_detached, is_host, is_tensor
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.segments.partition import Partition, Segment, partition
 from nereid.torch_backend.segments.reasons import is_counted
@@ -119,11 +119,20 @@ class _Work(threading.Thread):
             raise self.problem
 
 
-def _writes_inputs() -> bool:
-    """Does the graph that AOTAutograd is about write to its inputs?"""
+def _writes() -> tuple | None:
+    """Does the graph that AOTAutograd is about write to its inputs?  None: that is not known."""
     context = torch._guards.TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
-    return metadata is None or any(info.mutates_data for info in metadata.input_info)
+    return None if metadata is None else tuple(info.mutates_data for info in metadata.input_info)
+
+
+def written_inputs(programs, count: int) -> frozenset:
+    """The inputs, by their numbers, that TorchDynamo's graph writes to; its programs were made or
+    loaded.  Inputs that overlap are fewer for AOTAutograd."""
+    writes = [program.writes for program in programs]
+    if not writes or any(one is None or len(one) != count for one in writes):
+        return frozenset(range(count))
+    return frozenset(i for one in writes for i, written in enumerate(one) if written)
 
 
 class Program:
@@ -138,7 +147,7 @@ class Program:
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder = number, recorder
         self.warnings = warnings or Warnings()
-        self.writes_inputs = _writes_inputs()
+        self.writes = _writes()
         self.seconds = 0.0
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -614,6 +623,13 @@ class _Writer:
                 uses.append((plan.all_input_nodes, step))
         return uses
 
+    def _result(self, value) -> str:
+        """A result of the graph.  In a forward graph, a view that the program detached is a tensor
+        of its own, which has neither the gradient nor the version of the tensor it is a view of."""
+        text = self._text(value)
+        detached = self.program.kind == "forward" and is_detached(value)
+        return f"{text}.detach()" if detached else text
+
     def source(self) -> str:
         names = [self._name(node) for node in self.program.placeholders]
         self.lines.append("def call(args):")
@@ -639,9 +655,9 @@ class _Writer:
             else:
                 self._run_node(step)
             self._delete(dead)
-        self._line(f"return {self._text(tuple(self.output.args[0]))}"
-                   if isinstance(self.output.args[0], (list, tuple))
-                   else f"return ({self._text(self.output.args[0])},)")
+        results = self.output.args[0]
+        results = results if isinstance(results, (list, tuple)) else (results,)
+        self._line(f"return ({''.join(f'{self._result(value)}, ' for value in results)})")
         return "\n".join([*self.lines, ""])
 
     @property
