@@ -625,6 +625,24 @@ def check_contradictions():
         tally.check(results[0] == results[1], f"{name}: {results[1]}, not {results[0]}")
 
 
+def check_storages():
+    """Arguments that are parts of one memory, but views of no tensor, one of which is written."""
+    def write(a, b):
+        found = a + 1
+        b.mul_(2)
+        return found, a * 2
+
+    torch._dynamo.reset()
+    compiled = torch.compile(write, backend="nereid", dynamic=False)
+    for size in (7, 9, 6):
+        results = []
+        for call in (write, compiled):
+            base = torch.arange(float(size), device=DEVICE)
+            given = copy.deepcopy([base[:4], base[2:6]])
+            results.append([*call(*given), *given])
+        tally.check(all(map(torch.equal, *results)), f"parts of {size}: {results}")
+
+
 def check_unique():
     """Places and counts of different elements are integers, also where fake tensors have floats."""
     def unique(x, y):
@@ -887,6 +905,7 @@ def main():
         check_kept_graph()
     check_sizes()
     check_contradictions()
+    check_storages()
     check_unique()
     check_images()
     check_segments()

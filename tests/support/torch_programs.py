@@ -25,6 +25,7 @@ class Maker(MemoryKinds, DtypeKinds, OrderKinds):
         kinds = [getattr(self, name) for name in dir(self) if name.startswith("of_")]
         if not writes:
             kinds = [kind for kind in kinds if kind.__name__ not in WRITERS]
+        self.based = self.r.random() < 0.75
         self.call, self.text = self.r.choice(kinds)()
         if wrong:
             self.spoil()
@@ -51,8 +52,16 @@ class Maker(MemoryKinds, DtypeKinds, OrderKinds):
         return DEVICE
 
     def copies(self):
-        """The inputs as other tensors, which share memory where the inputs do."""
-        return copy.deepcopy(self.inputs)
+        """The inputs as other tensors, which share memory where the inputs do, mostly as views of
+        one tensor."""
+        places = [x.untyped_storage().data_ptr() for x in self.inputs]
+        if not self.based or len(set(places)) == len(places):
+            return copy.deepcopy(self.inputs)
+        bases = {place: x.new_empty(0).set_(x.untyped_storage()).clone()
+                 for place, x in zip(places, self.inputs)}
+        return [bases[place].as_strided(x.shape, x.stride(), x.storage_offset())
+                if places.count(place) > 1 else copy.deepcopy(x)
+                for place, x in zip(places, self.inputs)]
 
     # ---- operands ----
 

@@ -508,6 +508,18 @@ class _Writer:
                     self._line(f"if not ({printer.doprint(check.expr)}):")
                     self._line(f"    raise RuntimeError({f'sizes contradict {check.expr}'!r})")
 
+    def _shorten_storages(self) -> None:
+        """Inputs that share memory without a tensor that all are views of become views of their
+        whole storage, which AOTAutograd takes to end with the last of them."""
+        for node in self.program.placeholders:
+            value = node.meta.get("val")
+            if not is_tensor(value) or value.dim() != 1 or not any(
+                    user.target is torch.ops.aten.as_strided.default for user in node.users):
+                continue
+            size, name = self.program.numbers.text(value.shape[0]), self._name(node)
+            self._line(f"if {name}.shape[0] > {size}:")
+            self._line(f"    {name} = view_of({name}, ({size},), {name}.stride(), 0)")
+
     def _constants(self) -> None:
         for node in self.graph.nodes:
             if node.op == "get_attr":
@@ -638,6 +650,7 @@ class _Writer:
         self._line("args.clear()")
         self._constants()
         self._bind_symbols()
+        self._shorten_storages()
         uses = self._uses()
         last: dict = {}
         for i, (read, _) in enumerate(uses):
