@@ -113,5 +113,7 @@ void fuse_assign_inserted(Fuser *s, Node *n);
  * less than that saves.  `kept` (by node id) are values that are in memory anyway.  NULL: f is best
  * as it is. */
 const FusePlace *fuse_find_places(const Fusion *f, const bool *kept);
+/* The bytes that all groups read and write, but for values of unknown sizes. */
+double fuse_traffic(const Fusion *f);
 
 #endif

@@ -481,11 +481,33 @@ static Dim sure_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   return inside ? known : NULL;
 }
 
+/* The operand of n that is a number, if n is `op`; else NULL. */
+static const Arg *number_of(const Node *n, OpId op) {
+  return graph_is(n, op) && n->args[1].kind == ARG_INT ? &n->args[1] : NULL;
+}
+
+/* Is the index clamped to 0 ... size - 1 by operators after which it is no NaN?  Floats have all
+ * integers up to 2^24. */
+static bool is_clamped(const Kernel *k, const Node *index, Dim size) {
+  enum { EXACT_MAX = 1 << 24 };
+  Dims *d = k->graph->dims;
+  if (!graph_is(index, OP_aten_to_dtype) || dtype_bits(index->type.dtype) < 32) return false;
+  const Node *upper = index->args[0].node;
+  const Arg *most = number_of(upper, OP_aten_fmin_default);
+  const Arg *least = most ? number_of(upper->args[0].node, OP_aten_fmax_default) : NULL;
+  if (!least || dim_range(d, least->dim).lo < 0 || dim_range(d, most->dim).hi > EXACT_MAX)
+    return false;
+  Dim past = dim_sub(d, size, most->dim);
+  return dim_range(d, past).lo > 0 && dim_range(d, most->dim).lo >= 0 &&
+         dtype_bits(upper->type.dtype) >= 32;
+}
+
 /* Negative indices count from the end.  What is outside nonetheless reads the element next to it: a
  * wrong index in the data of an input is no access to the memory of others. */
 static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   Dims *d = k->graph->dims;
   Value at = kernel_value(k, index, element);
+  if (is_clamped(k, index, size)) return at.text;
   const char *name = kernel_fresh(k, "at"), *last;
   kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
               kernel_index(k, size, NULL), at.text);

@@ -37,9 +37,11 @@ static Node *unnormalized(Build *b, Node *at, Dim size, bool corners) {
   return scale(b, add_offset(b, times_size(b, add_offset(b, at, 1), size), -1), 0.5);
 }
 
+/* NaN becomes 0, the first element, as PyTorch promises. */
 static Node *clip_to_size(Build *b, Node *at, Dim size) {
   Dim last = dim_sub(b->in.g->dims, size, build_const(b, 1));
-  return build(b, OP_aten_clamp_default, ARGS(arg_node(at), build_int(b, 0), arg_dim(last)));
+  at = build_with(b, OP_aten_fmax_default, at, build_int(b, 0));
+  return build_with(b, OP_aten_fmin_default, at, arg_dim(last));
 }
 
 /* Brought between two mirrors: the outer elements, or their outsides. */
@@ -63,6 +65,12 @@ static Node *pad_coordinate(Build *b, const Sampler *s, uint32_t i, Node *at) {
   return s->padding == PADDING_ZEROS ? at : clip_to_size(b, at, size);
 }
 
+/* A whole coordinate as an index within the axis; of 32 bits if they can count x's elements. */
+static Node *index_within(Build *b, const Sampler *s, uint32_t i, Node *at) {
+  bool small = dim_range(b->in.g->dims, value_numel(b->in.g, &s->x->type)).hi <= INT32_MAX;
+  return build_to(b, clip_to_size(b, at, s->x->type.shape[2 + i]), small ? DT_I32 : DT_I64);
+}
+
 /* The elements at whole coordinates [N, 1, ..], 0 outside. */
 static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
   uint32_t rank = rank_of(at[0]);
@@ -78,8 +86,7 @@ static Node *sample_elements(Build *b, const Sampler *s, Node *const *at) {
     Node *in = build_op2(b, OP_aten_bitwise_and_Tensor, low,
                          build_with(b, OP_aten_lt_Tensor, at[i], arg_dim(size)));
     inside = inside ? build_op2(b, OP_aten_bitwise_and_Tensor, inside, in) : in;
-    Node *index = build_op1(b, OP_aten_nan_to_num_default, clip_to_size(b, at[i], size));
-    list.items[2 + i] = arg_node(build_to(b, index, DT_I64));
+    list.items[2 + i] = arg_node(index_within(b, s, i, at[i]));
   }
   Node *v = build_with(b, OP_aten_index_Tensor, s->x, list);
   v = build_widen(b, v);

@@ -15,3 +15,11 @@ nereid graph token_gradient.py --random-inputs --device interp
 nereid graph token_gradient.py --random-inputs --device interp --mode eager
 # A decoder's layer for one token: what thousands of sums read is computed once, where it costs more than a load.
 nereid graph decode_layer.py --emit fused
+# Places and masks of a grid are worth computing again together, where none is by itself: one kernel.  With border
+# padding that kernel would be too long, and they are stored.
+nereid graph grid_sample.py --emit fused --device cuda
+nereid graph grid_sample.py --random-inputs --device interp
+nereid graph grid_sample.py --random-inputs --device interp --mode eager
+nereid graph grid_sample_border.py --emit fused --device cuda
+nereid graph grid_sample_border.py --random-inputs --device interp
+nereid graph grid_sample_border.py --random-inputs --device interp --mode eager

@@ -1,4 +1,6 @@
 """Searching, counting, and sampling at points."""
+import itertools
+
 import numpy as np
 
 rng = np.random.default_rng(5)
@@ -51,7 +53,7 @@ def sample(mode, padding, corners):
         def pad(at, size):
             if padding == 2:
                 at = reflect(at, size, corners)
-            return at if padding == 0 else np.clip(at, 0, size - 1)
+            return at if padding == 0 else np.fmin(np.fmax(at, 0), size - 1)
         taps = []
         for i, size in enumerate(sizes):
             at = grid[..., n - 1 - i]
@@ -129,4 +131,9 @@ for mode in range(3):
         for corners in False, True:
             CASES.append((f"grid_sampler_2d.default(image, points, {mode}, {padding}, {corners})",
                           sample(mode, padding, corners)))
+ARRAYS["lost"] = ARRAYS["points"].copy()  # NaN is the first element's place
+ARRAYS["lost"][:, ::2, 1, 0] = ARRAYS["lost"][:, 1, :, 1] = np.nan
+for mode, padding in itertools.product(range(2), (1, 2)):
+    CASES.append((f"grid_sampler_2d.default(image, lost, {mode}, {padding}, True)",
+                  sample(mode, padding, True)))
 ARRAYS["sorter"] = np.argsort(ARRAYS["mixed"])
