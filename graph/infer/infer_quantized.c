@@ -60,19 +60,71 @@ void infer_int4pack_mm(Infer *in) {
   infer_set(in, a->dtype, 2, (Dim[]){a->shape[0], n});
 }
 
-static void check_scale(Infer *in, const char *param) {
-  const ValueType *x = infer_tensor(in, param);
-  need_dtype(in, x, DT_F32);
-  if (x->rank != 2 && !dim_is(value_numel(in->g, x), 1)) infer_rank(in, x, 2, 2);
+static bool is_float8(const ValueType *x) {
+  return dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 8;
+}
+
+enum { BLOCK = 128 };
+
+static Dim block_count(Infer *in, Dim n) {
+  Dims *d = in->g->dims;
+  return dim_floordiv(d, dim_add(d, n, dim_int(d, BLOCK - 1)), dim_int(d, BLOCK));
+}
+
+/* Elements along an axis that share one of its scales; 0: it has another number of them. */
+static int64_t shared_by(Infer *in, Dim scales, Dim n) {
+  return scales == n ? 1 : scales == block_count(in, n) ? BLOCK : 0;
+}
+
+static bool is_one(Infer *in, const ValueType *x) { return dim_is(value_numel(in->g, x), 1); }
+
+_Noreturn static void fail_scales(Infer *in) {
+  infer_fail(in, E_GRAPH_SCALES_SHAPE, infer_type_text(in, infer_tensor(in, "scale_a")),
+             infer_type_text(in, infer_tensor(in, "scale_b")),
+             infer_type_text(in, infer_tensor(in, "self")),
+             infer_type_text(in, infer_tensor(in, "mat2")));
+}
+
+ScaleForm infer_scale_form(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  const ValueType *sa = infer_tensor(in, "scale_a"), *sb = infer_tensor(in, "scale_b");
+  ScaleForm f = {1, 1, false};
+  if (is_one(in, sa) && is_one(in, sb)) return f;
+  if (sa->rank == 2 && sb->rank == 2) {
+    if (sa->shape[0] == a->shape[0] && sb->shape[1] == b->shape[1] && dim_is(sa->shape[1], 1) &&
+        dim_is(sb->shape[0], 1))
+      return f;
+    Dim blocks = block_count(in, a->shape[1]);
+    f.rows = shared_by(in, sa->shape[0], a->shape[0]);
+    f.columns = shared_by(in, sb->shape[1], b->shape[1]);
+    f.blocks = sa->shape[1] == blocks && sb->shape[0] == blocks;
+    if (f.blocks && f.rows && f.columns && (f.rows == 1 || f.columns == 1)) return f;
+  }
+  fail_scales(in);
 }
 
 void infer_scaled_mm(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
-  if (dtype_bits(a->dtype) != 8 || !dtype_is_float(a->dtype)) need_dtype(in, a, DT_F8E4NV);
-  if (dtype_bits(b->dtype) != 8 || !dtype_is_float(b->dtype)) need_dtype(in, b, DT_F8E4NV);
-  check_scale(in, "scale_a");
-  check_scale(in, "scale_b");
+  if (!is_float8(a)) need_dtype(in, a, DT_F8E4NV);
+  if (!is_float8(b)) need_dtype(in, b, DT_F8E4NV);
+  need_dtype(in, infer_tensor(in, "scale_a"), DT_F32);
+  need_dtype(in, infer_tensor(in, "scale_b"), DT_F32);
   set_product(in, a, b, infer_dtype(in, "out_dtype", a->dtype), false);
+  infer_scale_form(in);
+}
+
+/* The sums, in f32, of a nereid.float8_mm; its scales are of blocks. */
+void infer_float8_mm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  if (!is_float8(a)) need_dtype(in, a, DT_F8E4NV);
+  if (!is_float8(b)) need_dtype(in, b, DT_F8E4NV);
+  set_product(in, a, b, DT_F32, false);
+  if (!infer_has(in, "scale_a") && !infer_has(in, "scale_b")) return;
+  need_dtype(in, infer_tensor(in, "scale_a"), DT_F32);
+  need_dtype(in, infer_tensor(in, "scale_b"), DT_F32);
+  ScaleForm f = infer_scale_form(in);
+  if (!f.blocks || f.rows != infer_int(in, "rows") || f.columns != infer_int(in, "columns"))
+    fail_scales(in);
 }
 
 void infer_dequantize_affine(Infer *in) {

@@ -119,6 +119,18 @@ bool infer_reduces(Infer *in);
 /* The dtypes must be equal, as PyTorch's matrix products and convolutions need. */
 void infer_same_dtype(Infer *in, const ValueType *a, const ValueType *b);
 
+/* ---- scales ---- */
+
+/* How many rows of the left operand of a product, and columns of the right one, share a scale.
+ * With blocks, 128 elements along the sum have scales of their own. */
+typedef struct {
+  int64_t rows, columns;
+  bool blocks;
+} ScaleForm;
+
+/* That of scale_a and scale_b for self and mat2; fails if they fit in no form. */
+ScaleForm infer_scale_form(Infer *in);
+
 /* ---- results ---- */
 
 void infer_set(Infer *in, DType dtype, uint32_t rank, const Dim *shape);

@@ -45,6 +45,10 @@ ProductGroups prim_groups(const Node *n) {
   return rank == 2 ? GROUPS_OF_ROWS : GROUPS_OF_COLUMNS;
 }
 
+bool prim_scales_blocks(const Node *n) {
+  return graph_is(n, OP_nereid_float8_mm_default) && n->nargs > 2 && n->args[2].kind == ARG_NODE;
+}
+
 bool prim_is_product(PrimKind k) {
   return k == PRIM_MATMUL || k == PRIM_CONVOLUTION || k == PRIM_LIBRARY;
 }

@@ -49,6 +49,8 @@ ProductGroups prim_groups(const Node *n);
 static inline bool prim_unpacks(const Node *n) {
   return n->kind == NODE_CALL && n->op->id == OP_nereid_packed_mm_default;
 }
+/* Is it a nereid.float8_mm whose scales are of blocks? */
+bool prim_scales_blocks(const Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops after it join? */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "lower/target/device_peaks.h"
 #include "planner/decompose/decompose.h"
 #include "planner/messages.h"
 
@@ -63,15 +64,77 @@ Node *decompose_int4pack_mm(Build *b) {
   return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
 }
 
-/* Sums in f32 of operands that bf16 holds exactly, times scales of the whole or of rows. */
-Node *decompose_scaled_mm(Build *b) {
-  Node *x = build_to(b, build_self(b), DT_BF16), *y = build_to(b, build_input(b, "mat2"), DT_BF16);
+/* Can the target multiply 8-bit floats? */
+static bool has_float8_unit(const Graph *g) {
+  enum { ADA = 89 };
+  return !g->host && g->gpu->sm >= ADA;
+}
+
+/* Sums of 8-bit products, by their scales if these are of blocks.  Without use_fast_accum they
+ * leave the unit's own precision. */
+static Node *float8_product(Build *b, Node *x, Node *y, const ScaleForm *form) {
+  Name rows = pool_name(b->in.g->names, "rows"), columns = pool_name(b->in.g->names, "columns");
+  NamedArg named[] = {
+      {rows, build_int(b, form->rows)},
+      {columns, build_int(b, form->columns)},
+      {pool_name(b->in.g->names, "promotes"), arg_bool(!infer_bool(&b->in, "use_fast_accum"))}};
+  Arg args[] = {arg_node(x), arg_node(y), arg_none(), arg_none()};
+  if (form->blocks) {
+    args[2] = arg_node(build_input(b, "scale_a"));
+    args[3] = arg_node(build_input(b, "scale_b"));
+  }
+  return build_with_all(b, OP_nereid_float8_mm_default, 4, args, 3, named);
+}
+
+/* Sums of products that bf16 holds exactly. */
+static Node *widened_product(Build *b, Node *x, Node *y) {
+  x = build_to(b, x, DT_BF16);
+  y = build_to(b, y, DT_BF16);
   Arg args[] = {arg_node(build_unsqueeze(b, x, 0)), arg_node(build_unsqueeze(b, y, 0)),
                 arg_dtype(DT_F32)};
   Node *sum = build_squeeze(b, build(b, OP_aten_bmm_dtype, 3, args), 1);
-  sum = build_view(b, sum, 2, b->in.n->type.shape);
-  sum = build_mul(b, sum, build_input(b, "scale_a"));
-  sum = build_mul(b, sum, build_input(b, "scale_b"));
+  return build_view(b, sum, 2, b->in.n->type.shape);
+}
+
+/* Each of an axis's scales for as many elements as share it, as far as there are elements. */
+static Node *repeated(Build *b, Node *scale, uint32_t axis, int64_t times, Dim size) {
+  if (times == 1) return scale;
+  Dims *d = build_dims(b);
+  Node *y = build_unsqueeze(b, scale, axis + 1);
+  Dim shape[3], flat[2] = {scale->type.shape[0], scale->type.shape[1]};
+  for (uint32_t i = 0; i < 3; i++) shape[i] = y->type.shape[i];
+  shape[axis + 1] = build_const(b, times);
+  flat[axis] = dim_mul(d, flat[axis], shape[axis + 1]);
+  y = build_view(b, build_expand(b, y, 3, shape), 2, flat);
+  return build_slice(b, y, axis, build_const(b, 0), size, 1);
+}
+
+/* Of operands that were multiplied by scales of blocks, in f32. */
+static Node *scaled_operands_product(Build *b, Node *x, Node *y, const ScaleForm *form) {
+  enum { BLOCK = 128 };
+  Node *operands[] = {x, y}, *scales[] = {build_input(b, "scale_a"), build_input(b, "scale_b")};
+  int64_t times[2][2] = {{form->rows, BLOCK}, {BLOCK, form->columns}};
+  for (int i = 0; i < 2; i++) {
+    const Dim *shape = operands[i]->type.shape;
+    Node *scale = scales[i];
+    for (uint32_t axis = 0; axis < 2; axis++)
+      scale = repeated(b, scale, axis, times[i][axis], shape[axis]);
+    operands[i] = build_mul(b, build_to(b, operands[i], DT_F32), scale);
+  }
+  return build_product(b, OP_aten_mm_default, operands[0], operands[1], ROUNDS_NEVER);
+}
+
+/* Sums in f32, times the scales of the whole or of rows: those of blocks are in the sum. */
+Node *decompose_scaled_mm(Build *b) {
+  Node *x = build_self(b), *y = build_input(b, "mat2"), *sum;
+  ScaleForm form = infer_scale_form(&b->in);
+  if (has_float8_unit(b->in.g)) sum = float8_product(b, x, y, &form);
+  else if (form.blocks) sum = scaled_operands_product(b, x, y, &form);
+  else sum = widened_product(b, x, y);
+  if (!form.blocks) {
+    sum = build_mul(b, sum, build_input(b, "scale_a"));
+    sum = build_mul(b, sum, build_input(b, "scale_b"));
+  }
   Node *bias = build_input(b, "bias"), *scale = build_input(b, "scale_result");
   if (bias) sum = build_add(b, sum, build_to(b, bias, DT_F32));
   if (scale) sum = build_mul(b, sum, scale);

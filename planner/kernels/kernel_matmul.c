@@ -112,6 +112,46 @@ static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool le
   return kernel_access(k, &p, left ? "m" : "kb", left ? "ka" : "n");
 }
 
+/* ---- scales of blocks ---- */
+
+/* A block's scales for the tile's rows (`axis` 0) or columns. */
+static const char *scale_pointers(Kernel *k, Node *scale, int axis, Dim position, Dim step) {
+  ConcatSource p = {.operand = scale, .index = {axis ? step : position, axis ? position : step}};
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  unsigned axes = 0;
+  const char *index =
+      kernel_index(k, linear_of_index(k->graph->dims, p.index, t->shape, t->rank), &axes);
+  const char *more = axes & (axis ? AXIS_N : AXIS_M) ? "" : axis ? " + n * 0" : " + m * 0";
+  return arena_printf(k->arena, "%s + %s%s", kernel_buffer(k, p.operand), index, more);
+}
+
+/* The line that adds a step's products.  8-bit floats may have scales of blocks, whose sums begin
+ * at zero; others leave the units' own precision if they are to be exact. */
+static const char *sum_lines(Kernel *k, Node *n) {
+  enum { BLOCK = 128 };
+  Graph *g = k->graph;
+  Dims *d = g->dims;
+  const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
+  if (!graph_is(n, OP_nereid_float8_mm_default))
+    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
+  precision = graph_arg(g, n, "promotes").flag ? ", max_num_imprecise_acc=BK" : "";
+  if (!prim_scales_blocks(n))
+    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
+  Dim blocks = dim_floordiv(d, dim_add(d, k->group->extent[3], dim_int(d, BLOCK - 1)),
+                            dim_int(d, BLOCK));
+  Dim step = dim_shared_index(d, "step", blocks);
+  kernel_bind(k, step, "(start // 128)", 0);
+  Dim row = dim_floordiv(d, k->group->index[1], graph_arg(g, n, "rows").dim);
+  Dim column = dim_floordiv(d, k->group->index[2], graph_arg(g, n, "columns").dim);
+  return arena_printf(k->arena,
+                      "        left_scale = tl.load(%s, mask=mmask, other=0.0)\n"
+                      "        right_scale = tl.load(%s, mask=nmask, other=0.0)\n"
+                      "        acc += tl.dot(left, right) * left_scale * right_scale",
+                      scale_pointers(k, n->args[2].node, 0, row, step),
+                      scale_pointers(k, n->args[3].node, 1, column, step));
+}
+
 /* ---- the kernel ---- */
 
 void product_bind(Kernel *k) {
@@ -309,7 +349,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"left_condition", a.condition},
                   {"before", b.before},
                   {"right", b.within},
-                  {"precision", product_precision(k->graph, left->type.dtype, n->rounds)}};
+                  {"sum", sum_lines(k, n)}};
   product_epilogue(k);
   kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
 }

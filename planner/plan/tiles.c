@@ -320,9 +320,19 @@ static Dim product_blocks(const Tiles *t, const Group *g, int axis, int64_t bloc
   return groups ? dim_add(t->graph->dims, n, group_count(g)) : n;
 }
 
+/* Rows of a tile: no more than there are, but as many as a warpgroup multiplies of 8-bit floats. */
+static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
+  enum { WARPGROUP_ROWS = 64, HOPPER = 90 };
+  if (!t->gpu) return most;
+  bool group = graph_is(g->nodes.data[0], OP_nereid_float8_mm_default) &&
+               t->graph->gpu->sm == HOPPER && most >= WARPGROUP_ROWS;
+  int64_t rows = fitting(g->extent[1], most);
+  return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;
+}
+
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
-  int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
+  int64_t bm = tile_rows(t, g, tile->bm);
   int64_t bn = fitting(g->extent[2], tile->bn);
   add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
@@ -389,6 +399,12 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   return known && mean_group(t, g, p);
 }
 
+/* A step's sums are apart from the others if their scales are of blocks. */
+static bool sums_fit_twice(const Group *g, const Tile *tile) {
+  enum { LANES = 32, MOST = 64 };
+  return !prim_scales_blocks(g->nodes.data[0]) || tile->bm * tile->bn <= MOST * LANES * tile->warps;
+}
+
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
   bool known = group_product(t, g, &p);
@@ -401,7 +417,8 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Tile list[TILING_MAX];
   int n = tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++)
-    if (!add_step_choice(t, s, product_choice(t, g, &list[i]))) return;
+    if (sums_fit_twice(g, &list[i]) && !add_step_choice(t, s, product_choice(t, g, &list[i])))
+      return;
 }
 
 /* ---- attention ---- */

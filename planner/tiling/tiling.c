@@ -32,6 +32,12 @@ static const Candidate halves[] = {
     {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
 };
+/* 8-bit floats: 64 rows at least, as many as Hopper's units multiply at once. */
+static const Candidate bytes[] = {
+    {{64, 128, 128, 4, 4}, 8.7e6, 2},   {{128, 128, 128, 8, 4}, 11.0e6, 1},
+    {{128, 256, 128, 8, 3}, 11.2e6, 1}, {{64, 64, 128, 4, 5}, 7.1e6, 2},
+    {{64, 32, 128, 4, 6}, 4.0e6, 3},
+};
 /* f32 is multiplied without tensor cores. */
 static const Candidate singles[] = {
     {{64, 64, 32, 4, 3}, 0.110e6, 4},  {{128, 64, 32, 8, 3}, 0.110e6, 2},
@@ -42,9 +48,13 @@ static const Candidate singles[] = {
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static const Family half_tiles = {halves, COUNT(halves), 4, 0, 2, 0.21, 0.77};
+static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
 
-static const Family *family(DType t) { return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles; }
+static const Family *family(DType t) {
+  if (dtype_is_float(t) && dtype_bits(t) == 8) return &byte_tiles;
+  return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles;
+}
 
 enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
 

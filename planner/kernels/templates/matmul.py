@@ -19,5 +19,5 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
         left = tl.load({{left}}, mask=mmask & (ka < {{k}}){{left_condition}}, other=0.0)
 {{right}}
-        acc = tl.dot(left, right, acc{{precision}})
+{{sum}}
 {{body}}

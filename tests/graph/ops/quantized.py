@@ -16,7 +16,29 @@ ARRAYS = {
     "e": np.float32(0.5).reshape(1), "g": np.float32(3).reshape(1),
     "h": (rng.random((5, 1)) + 0.1).astype(np.float32),
     "k": (rng.random((1, 6)) + 0.1).astype(np.float32),
+    "l": rng.integers(-7, 8, (5, 300)).astype(np.int8),
+    "m": rng.integers(-7, 8, (300, 130)).astype(np.int8),
+    "lr": np.exp2(rng.integers(-3, 4, (5, 3))).astype(np.float32),
+    "lb": np.exp2(rng.integers(-3, 4, (1, 3))).astype(np.float32),
+    "mr": np.exp2(rng.integers(-3, 4, (3, 130))).astype(np.float32),
+    "mb": np.exp2(rng.integers(-3, 4, (3, 2))).astype(np.float32),
 }
+
+
+def in_blocks(l, m, rows, columns):
+    """The product of operands with scales of blocks."""
+    def scaled(x, scales):
+        for axis, n in enumerate(x.shape):
+            if scales.shape[axis] != n:
+                scales = np.repeat(scales, 128, axis).take(range(n), axis)
+        return x * scales.astype(np.float64)
+    return (scaled(l, rows) @ scaled(m, columns)).astype(np.float32)
+
+
+EIGHT = ("_to_copy.default(l, dtype=torch.float8_e4m3fn);"
+         " _to_copy.default(m, dtype=torch.float8_e5m2); clamp.default(m, -4, 4);"
+         " _to_copy.default($2, dtype=torch.float8_e5m2); ")
+few = lambda m: np.clip(m, -4, 4)
 
 
 def blocks(x):
@@ -69,6 +91,20 @@ CASES = [
      " clamp.default($1, -4, 4); _to_copy.default($4, dtype=torch.float8_e5m2);"
      " _scaled_mm.default($2, $5, h, k, c, None, torch.float32)",
      lambda a, b, h, k, c: f8(a) @ np.clip(b, -4, 4).astype(np.float32) * h * k + c),
+    (EIGHT + "_scaled_mm.default($0, $3, lr, mb, out_dtype=torch.float32)",
+     lambda l, m, lr, mb: in_blocks(l, few(m), lr, mb)),
+    (EIGHT + "_scaled_mm.default($0, $3, lr, mr, out_dtype=torch.float32)",
+     lambda l, m, lr, mr: in_blocks(l, few(m), lr, mr)),
+    (EIGHT + "_scaled_mm.default($0, $3, lb, mr, out_dtype=torch.float32)",
+     lambda l, m, lb, mr: in_blocks(l, few(m), lb, mr)),
+    (EIGHT + "nereid.float8_mm.default($0, $3)",
+     lambda l, m: (l.astype(np.float32) @ few(m).astype(np.float32))),
+    (EIGHT + "nereid.float8_mm.default($0, $3, lr, mb, columns=128)",
+     lambda l, m, lr, mb: in_blocks(l, few(m), lr, mb)),
+    (EIGHT + "nereid.float8_mm.default($0, $3, lr, mr, promotes=True)",
+     lambda l, m, lr, mr: in_blocks(l, few(m), lr, mr)),
+    (EIGHT + "nereid.float8_mm.default($0, $3, lb, mr, rows=128)",
+     lambda l, m, lb, mr: in_blocks(l, few(m), lb, mr)),
     ("torchao.dequantize_affine.default(w, [1, 8], s, z, torch.int8)", dequantize),
     ("torchao.dequantize_affine.default(w, [1, 8], s, None, torch.int8, -8, 7)", dequantize),
     ("torchao.dequantize_affine.default(w, [1, 32], r, None, torch.int8)",

@@ -684,6 +684,23 @@ static const Case type_errors[] = {
     {"x: \"f16[2, 2]\", o: \"i32[2]\", s: \"f32[4]\"",
      "_scaled_grouped_mm.default(x, x, s, s, o)",
      "these products of groups are of floats of 8 bits, not of f16"},
+    {"x: \"f8e4m3fn[16, 256]\", y: \"f8e5m2[256, 8]\", s: \"f32[16, 3]\", t: \"f32[3, 8]\"",
+     "_scaled_mm.default(x, y, s, t)",
+     "scales of f32[16, 3] and f32[3, 8]: products of f8e4m3fn[16, 256] by f8e5m2[256, 8] take "
+     "one for each operand, one for each row and column, or one for blocks of 1 by 128 or 128 by "
+     "128 elements"},
+    {"x: \"f8e4m3fn[16, 256]\", y: \"f8e5m2[256, 8]\", s: \"f32[1, 2]\", t: \"f32[2, 1]\"",
+     "_scaled_mm.default(x, y, s, t)",
+     "scales of f32[1, 2] and f32[2, 1]: products of f8e4m3fn[16, 256] by f8e5m2[256, 8] take "
+     "one for each operand, one for each row and column, or one for blocks of 1 by 128 or 128 by "
+     "128 elements"},
+    {"x: \"f8e4m3fn[16, 256]\", y: \"f8e5m2[256, 8]\", s: \"f16[16, 2]\", t: \"f32[2, 8]\"",
+     "_scaled_mm.default(x, y, s, t)", "a tensor of f32 is expected, not f16[16, 2]"},
+    {"x: \"f8e4m3fn[16, 256]\", y: \"f8e5m2[256, 8]\", s: \"f32[16, 2]\", t: \"f32[2, 8]\"",
+     "nereid.float8_mm.default(x, y, s, t, columns = 128)",
+     "scales of f32[16, 2] and f32[2, 8]: products of f8e4m3fn[16, 256] by f8e5m2[256, 8] take "
+     "one for each operand, one for each row and column, or one for blocks of 1 by 128 or 128 by "
+     "128 elements"},
     {"x: \"f8e4m3fn[2, 2]\", o: \"i32[2]\", s: \"f16[4]\"",
      "_scaled_grouped_mm.default(x, x, s, s, o)", "scales have dtype f16: f32 is needed"},
     {"x: \"f8e4m3fn[2, 2]\", o: \"i32[2]\", s: \"f32[2]\"",
