@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention,
-and mixtures of experts (experts.py).
+mixtures of experts (experts.py), and linear layers in 8-bit floats (float8.py).
 
     today.py [--sides inductor,nereid] [NAME...]
 
@@ -14,6 +14,7 @@ import sys
 import time
 
 import experts
+import float8
 
 
 def causal(tables):
@@ -60,7 +61,7 @@ CASES = {
 }
 
 
-CASES |= experts.CASES
+CASES |= experts.CASES | float8.CASES
 
 
 def problem(case):
