@@ -633,6 +633,53 @@ static void plan_neighbours(Plan *p) {
   }
 }
 
+/* ---- larger tiles of loaded ones ---- */
+
+/* The layout of a tile with more elements along axes that have one: a thread has all of these. */
+static Layout broadcasted(const Layout *l, const Type *to) {
+  Layout r = layout_new(to);
+  int32_t registers = layout_registers(l);
+  for (int a = 0; a < to->rank; a++) {
+    bool grows = l->shape[a] == 1 && to->shape[a] > 1;
+    if (grows) layout_push(&r, a, HW_REG, to->shape[a], registers);
+    if (grows) registers *= to->shape[a];
+    for (int i = 0; i < l->ndigits && !grows; i++)
+      if (l->d[i].axis == a)
+        layout_push(&r, a, (HwDim)l->d[i].hw, l->d[i].extent, l->d[i].stride);
+  }
+  return r;
+}
+
+typedef struct {
+  Plan *p;
+  const bool *open; /* by group root: nothing has chosen its layout */
+} Grow;
+
+/* Words of several fields that a tile has side by side, rows that are added to columns: where
+ * nothing else decides, the tile follows from the largest of those that it is made of, whose
+ * elements then stay where they are loaded. */
+static void grow_tile(TileOp *op, void *ctx) {
+  const Grow *g = ctx;
+  Plan *p = g->p;
+  if (op->code != TILE_BROADCAST || !plan_held(p, op->results[0])) return;
+  const TileValue *x = op->args[0], *r = op->results[0];
+  const Layout *l = layout_of(p, x);
+  int64_t threads = (int64_t)schedule_warps(p->u) * p->u->machine->lanes;
+  bool whole = l && type_numel(x->type) >= threads && !layout_replicated(l);
+  if (!whole || !g->open[plan_find(p, r->id)]) return;
+  plan_offer(p, r, (Choice){.rank = RANK_DERIVED, .weight = type_numel(x->type),
+                            .layout = broadcasted(l, &r->type)});
+}
+
+static void plan_grown_tiles(Plan *p) {
+  if (!machine_has(p->u->machine, HAS_COALESCING)) return;
+  bool *open = ARENA_ARRAY(p->scratch, bool, p->f->nvalues);
+  for (uint32_t i = 0; i < p->f->nvalues; i++) open[i] = !p->choice[i].rank;
+  Grow g = {p, open};
+  tile_walk(p->f->body, grow_tile, &g);
+  plan_neighbours(p);
+}
+
 /* ---- the pass ---- */
 
 static bool tile_store(const TileOp *op) {
@@ -701,6 +748,7 @@ bool pass_schedule(Unit *u) {
   tile_walk(u->tile->body, note_broadcast, &p);
   plan_anchors(&p);
   plan_neighbours(&p);
+  plan_grown_tiles(&p);
   tile_walk(u->tile->body, settle_small_load, &p);
   plan_neighbours(&p);
   Schedule *s = ARENA_NEW(u->arena, Schedule);
