@@ -54,13 +54,13 @@ Node *decompose_int4pack_mm(Build *b) {
   Dim one = build_const(b, 1), size = build_const(b, infer_int(&b->in, "qGroupSize"));
   Node *w = tile_fields(b, build_input(b, "mat2"), n, k), *of[2];
   for (int i = 0; i < 2; i++) {
-    Node *part = build_widen(b, build_select(b, scales, 2, build_const(b, i)));
-    of[i] = build_view(b, build_transpose(b, part, 0, 1), 3, (Dim[]){n, groups, one});
+    Node *part = build_transpose(b, build_select(b, scales, 2, build_const(b, i)), 0, 1);
+    of[i] = build_view(b, part, 3, (Dim[]){n, groups, one});
   }
   w = build_with(b, OP_aten_sub_Tensor, w, build_int(b, 8));
-  w = build_view(b, build_to(b, w, DT_F32), 3, (Dim[]){n, groups, size});
+  w = build_view(b, w, 3, (Dim[]){n, groups, size});
   w = build_add(b, build_mul(b, w, of[0]), of[1]);
-  w = build_view(b, build_to(b, w, x->type.dtype), 2, (Dim[]){n, k});
+  w = build_view(b, w, 2, (Dim[]){n, k});
   return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
 }
 

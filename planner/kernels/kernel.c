@@ -307,14 +307,18 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
-  bool always = is_element(n, offset);
+  bool always = is_element(n, offset), ahead = k->loads_ahead && !k->condition;
   const char *mask = always ? "" : mask_argument(k, axes);
   /* A condition may be a tile, and then the pointer is one. */
   if (!axes && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
-  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, element_buffer(k, n, index), index, mask);
+  const char *load = arena_printf(k->arena, "tl.load(%s + %s%s)", element_buffer(k, n, index),
+                                  index, mask);
+  if (ahead) vec_push(k->arena, &k->ahead, ((KernelLoad){v.text, load}));
+  else kernel_line(k, "%s = %s", v.text, load);
   if (kernel_held(v.dtype) != v.dtype) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
+    if (ahead) v.text = kernel_fresh(k, buffer_for(k, n)->name);
     kernel_line(k, "%s = %s", v.text, wide);
     v.dtype = kernel_held(v.dtype);
   }
@@ -537,7 +541,10 @@ static Value gather_element(Kernel *k, Node *n, const Dim *index) {
     const char *at = gather_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
     kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].element, x.by[i].index->type.rank));
   }
+  bool ahead = k->loads_ahead;
+  k->loads_ahead &= x.n == 0;
   Value v = value_under(k, chooses_of_some(k, &x), x.data, x.element);
+  k->loads_ahead = ahead;
   kernel_remember(k, n, index, v);
   return v;
 }

@@ -68,6 +68,11 @@ typedef struct {
   Dim value;
 } KernelOffset;
 
+/* A load that a loop makes an iteration before it is used. */
+typedef struct {
+  const char *name, *load;
+} KernelLoad;
+
 typedef struct KernelName KernelName;
 
 /* A name that a variable has, and what its base's suffix was before. */
@@ -101,6 +106,8 @@ typedef struct {
   bool huge;             /* an index overflows: reported */
   bool moved_tile;       /* scores of an attention are read elsewhere: reported */
   const Node *view;      /* through which a value is read; NULL: none */
+  bool loads_ahead; /* loads whose index and mask depend on no data go to `ahead` */
+  VEC(KernelLoad) ahead;
   Text body;
   int indent; /* of statements */
 } Kernel;

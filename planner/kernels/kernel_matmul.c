@@ -293,31 +293,56 @@ static Tiling tiling_of(Kernel *k) {
   return t;
 }
 
-/* The lines of the template that make a tile of the right operand: before the loop and within. */
+/* The slots of the template that say how a step multiplies. */
 typedef struct {
-  const char *before, *within;
-} RightTile;
+  const char *before, *shape; /* lines before the loop; of the sums */
+  const char *left, *right;   /* lines that make the operands */
+  const char *multiply;       /* lines that add to the sums */
+  const char *after;          /* lines that make a tile of them after the loop */
+} Operands;
 
-static RightTile loaded_tile(Kernel *k, const Tiling *t, Access b) {
-  return (RightTile){"", arena_printf(k->arena,
-                                      "        right = tl.load(%s, mask=(kb < %s) & nmask, "
-                                      "other=0.0)\n",
-                                      b.pointers, t->k)};
+static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
+  const Group *g = k->group;
+  Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], left_k, true);
+  return arena_printf(k->arena,
+                      "        left = tl.load(%s, mask=mmask & (ka < %s)%s, other=0.0)\n",
+                      a.pointers, t->k, a.condition);
 }
 
-static RightTile computed_tile(Kernel *k, const Tiling *t, Dim right_k) {
+static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
-  PackedTile p = packed_tile(k, g->nodes.data[0]->args[1].node, t->group, right_k, g->index[2]);
-  return (RightTile){arena_printf(k->arena, "    first = %s\n%s", t->column, p.sizes),
-                     arena_printf(k->arena, "%s%s        right = tl.reshape(weight, [BK, BN])\n",
-                                  p.indices, p.values)};
+  const Node *n = g->nodes.data[0];
+  const char *left = loaded_left(k, t, left_k);
+  Access b = matrix(k, n->args[1].node, t->group, right_k, g->index[2], false);
+  const char *right =
+      arena_printf(k->arena, "        right = tl.load(%s, mask=(kb < %s) & nmask, other=0.0)\n",
+                   b.pointers, t->k);
+  return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n), ""};
+}
+
+/* The right operand is computed from packed weights.  A row times it is no product of tiles, but a
+ * sum of products in registers. */
+static Operands packed_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
+  const Group *g = k->group;
+  const Node *n = g->nodes.data[0];
+  bool row = dim_is(g->extent[1], 1);
+  const char *left = row ? "" : loaded_left(k, t, left_k);
+  PackedTile p = packed_tile(k, row ? n->args[0].node : NULL, n->args[1].node, t->group, right_k,
+                             g->index[2]);
+  const char *before = arena_printf(k->arena, "    first = %s\n%s", t->column, p.before);
+  if (!row) {
+    const char *right = arena_printf(k->arena, "%s        right = %s\n", p.within, p.matrix);
+    return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n), ""};
+  }
+  const char *after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", p.matrix);
+  return (Operands){before, p.shape, left, p.within, "        acc += left * weight", after};
 }
 
 void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
-  Node *n = g->nodes.data[0], *left = n->args[0].node, *right = n->args[1].node;
-  if (panels_are(right)) {
+  Node *n = g->nodes.data[0];
+  if (panels_are(n->args[1].node)) {
     kernel_panels(out, k);
     return;
   }
@@ -327,10 +352,8 @@ void kernel_matmul(Text *out, Kernel *k) {
   kernel_bind(k, left_k, "ka", AXIS_N);
   kernel_bind(k, right_k, "kb", AXIS_M);
   Tiling t = tiling_of(k);
-  Access a = matrix(k, left, t.group, g->index[1], left_k, true);
-  RightTile b = prim_unpacks(n)
-                    ? computed_tile(k, &t, right_k)
-                    : loaded_tile(k, &t, matrix(k, right, t.group, right_k, g->index[2], false));
+  Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
+                               : loaded_operands(k, &t, left_k, right_k);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"more_rows", t.more_rows},
@@ -344,12 +367,12 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"sums", sum_dtype(n) == DT_F64 ? "float64" : "float32"},
                   {"first", t.first},
                   {"last", t.last},
-                  {"k", t.k},
-                  {"left", a.pointers},
-                  {"left_condition", a.condition},
-                  {"before", b.before},
-                  {"right", b.within},
-                  {"sum", sum_lines(k, n)}};
+                  {"before", o.before},
+                  {"shape", o.shape},
+                  {"left", o.left},
+                  {"right", o.right},
+                  {"multiply", o.multiply},
+                  {"after", o.after}};
   product_epilogue(k);
   kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
 }

@@ -22,7 +22,8 @@ static const char *const reserved[] = {
     "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
     "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
     "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
-    "check_index", "is_index", "first",       "weight",     "within",  "beside"};
+    "check_index", "is_index", "first",       "weight",     "within",  "beside",
+    "following"};
 
 /* Reserved names: functions of special mathematics in planner/kernels/templates. */
 static const char *const reserved_special[] = {

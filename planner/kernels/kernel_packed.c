@@ -14,6 +14,8 @@ enum {
 typedef struct {
   Kernel *k;
   VEC(Dim) loads; /* offsets of elements in their tensors */
+  Dim most;       /* that of the tensor with most bytes */
+  double bytes;   /* of that */
 } Reads;
 
 static void note_reads(Reads *r, Node *n, const Dim *index);
@@ -43,11 +45,19 @@ static void note_sources(Reads *r, Node *n, const Dim *index) {
   for (uint32_t i = 0; i < p.n; i++) note_reads(r, p.items[i].operand, p.items[i].index);
 }
 
+static void note_load(Reads *r, const Node *n, Dim at) {
+  Dim elements = value_numel(r->k->graph, &n->type);
+  double bytes = dim_is_int(elements) ? (double)elements->value * dtype_bytes(n->type.dtype) : 0;
+  vec_push(r->k->arena, &r->loads, at);
+  if (bytes <= r->bytes) return;
+  r->most = at;
+  r->bytes = bytes;
+}
+
 static void note_reads(Reads *r, Node *n, const Dim *index) {
   Kernel *k = r->k;
   if (kernel_loads(k, n)) {
-    Dim at = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
-    vec_push(k->arena, &r->loads, at);
+    note_load(r, n, linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank));
     return;
   }
   if (prim_is_view(n)) {
@@ -75,6 +85,7 @@ typedef struct {
   uint32_t n;
   int64_t place[RADICES_MAX];
   Dim digit[RADICES_MAX];
+  uint32_t axis[RADICES_MAX]; /* of the tile */
 } Digits;
 
 static bool mentions(Dim x, Dim symbol) {
@@ -188,6 +199,43 @@ static void cut_into_digits(Packed *p) {
   }
 }
 
+/* ---- the order of axes ---- */
+
+/* The most that the offset changes by where the digit does by 1. */
+static double stride_of(Dim x, Dim digit) {
+  double most = 0;
+  if (x == digit) return 1;
+  for (uint32_t i = 0; i < x->n; i++) {
+    double stride = stride_of(x->args[i], digit);
+    if (stride > most) most = stride;
+  }
+  if (x->kind == DIM_PRODUCT) return most * (double)x->value;
+  bool divides = x->kind == DIM_FLOORDIV && dim_is_int(x->args[1]);
+  return divides ? most / (double)x->args[1]->value : most;
+}
+
+/* The axes get the order of what most bytes are loaded of: so neighbors in a warp are neighbors in
+ * memory.  Digits of the sum come before those of columns where that does not decide. */
+static void order_axes(Packed *p) {
+  Reads r = reads_of(p);
+  struct {
+    uint32_t *axis;
+    double stride;
+  } list[2 * RADICES_MAX];
+  uint32_t n = 0;
+  for (int a = 0; a < 2; a++)
+    for (uint32_t i = p->axes[a].n; i-- > 0;) {
+      double stride = r.most ? stride_of(r.most, p->axes[a].digit[i]) : 0;
+      uint32_t at = n++;
+      for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
+      list[at].axis = &p->axes[a].axis[i];
+      list[at].stride = stride;
+    }
+  for (uint32_t i = 0; i < n; i++) *list[i].axis = i;
+}
+
+static uint32_t tile_rank(const Packed *p) { return p->axes[0].n + p->axes[1].n; }
+
 /* ---- text ---- */
 
 /* [None, :, None], with the colon at `axis`. */
@@ -213,51 +261,107 @@ static void print_extents(Kernel *k, Text *out, const Digits *d) {
   }
 }
 
-/* Lines that give each digit its indices in a tile that begins at `first`; the highest digit is the
- * first axis. */
-static void print_indices(Kernel *k, Text *out, const Digits *d, const char *first, uint32_t before,
-                          uint32_t rank, const char *indent) {
+/* Lines that give each digit its indices in a tile that begins at `first`, a multiple of its size.
+ */
+static void print_indices(Kernel *k, Text *out, const Digits *d, const char *first, uint32_t rank,
+                          const char *indent) {
   for (uint32_t i = 0; i < d->n; i++) {
-    long long place = d->place[i];
-    const char *at = subscript(k->arena, before + d->n - 1 - i, rank);
-    text_printf(out, "%s%s%u = %s", indent, d->name, i, first);
+    long long place = d->place[i], past = i + 1 < d->n ? d->place[i + 1] : 0;
+    const char *at = subscript(k->arena, d->axis[i], rank);
+    text_printf(out, "%s%s%u = ", indent, d->name, i);
+    if (past) text_puts(out, "(");
+    text_puts(out, first);
     if (place > 1) text_printf(out, " // %lld", place);
-    if (i + 1 < d->n) text_printf(out, " %% %lld", (long long)d->place[i + 1] / place);
+    if (past) text_printf(out, " %% %lld if %s < %lld else 0)", past / place, d->block, past);
     text_printf(out, " + tl.arange(0, %s)%s%s\n", extent_name(k, d, i), at, kernel_wide(k));
   }
 }
 
 static const char *tile_shape(Packed *p) {
+  const char *names[2 * RADICES_MAX];
   Text t = text_new(p->k->arena);
   for (int a = 0; a < 2; a++)
-    for (uint32_t i = p->axes[a].n; i-- > 0;)
-      text_printf(&t, "%s%s", t.len ? ", " : "[", extent_name(p->k, &p->axes[a], i));
+    for (uint32_t i = 0; i < p->axes[a].n; i++)
+      names[p->axes[a].axis[i]] = extent_name(p->k, &p->axes[a], i);
+  for (uint32_t i = 0; i < tile_rank(p); i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
   text_puts(&t, "]");
   return t.data;
 }
 
-/* Is the axis made of whole tiles, whatever their sizes? */
-static bool is_whole(Dim size) { return dim_divisible(size, TILE_AXIS_MAX); }
-
-/* The masks of tiles at the edges, which loads have. */
-static void print_masks(Packed *p, Text *out) {
-  static const char *const names[] = {"within", "beside"};
-  Kernel *k = p->k;
-  const char *mask[2];
-  for (int a = 0; a < 2; a++) {
-    Dim size = dim_index_size(k->graph->dims, p->axes[a].symbol);
-    mask[a] = is_whole(size) ? NULL : names[a];
-    if (mask[a])
-      text_printf(out, "        %s = %s < %s\n", mask[a], kernel_index(k, p->index[a], NULL),
-                  kernel_index(k, size, NULL));
-  }
-  const char *both = mask[0] && mask[1] ? "within & beside" : mask[0] ? mask[0] : mask[1];
-  const char *const all[] = {NULL, mask[0], mask[1], both};
-  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = all[axes & 3];
+/* The tile as one of BK by BN elements. */
+static const char *as_matrix(Packed *p, const char *tile) {
+  Text order = text_new(p->k->arena);
+  uint32_t next = 0;
+  bool same = true;
+  for (int a = 0; a < 2; a++)
+    for (uint32_t i = p->axes[a].n; i-- > 0; next++) {
+      same &= p->axes[a].axis[i] == next;
+      text_printf(&order, "%s%u", next ? ", " : "", p->axes[a].axis[i]);
+    }
+  if (!same) tile = arena_printf(p->k->arena, "tl.permute(%s, [%s])", tile, order.data);
+  return arena_printf(p->k->arena, "tl.reshape(%s, [BK, BN])", tile);
 }
 
-/* The lines that compute the tile. */
-static const char *tile_values(Packed *p, const char *shape) {
+/* Is the axis made of whole tiles, whatever their sizes? */
+static bool is_whole(const Packed *p, int a) {
+  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), TILE_AXIS_MAX);
+}
+
+static void print_mask(Packed *p, Text *out, int a, const char *indent) {
+  Kernel *k = p->k;
+  Dim size = dim_index_size(k->graph->dims, p->axes[a].symbol);
+  if (!is_whole(p, a))
+    text_printf(out, "%s%s = %s < %s\n", indent, a ? "beside" : "within",
+                kernel_index(k, p->index[a], NULL), kernel_index(k, size, NULL));
+}
+
+/* The indices of the step at `at`. */
+static void print_step(Packed *p, Text *out, const char *at, const char *indent) {
+  print_indices(p->k, out, &p->axes[0], at, tile_rank(p), indent);
+  print_mask(p, out, 0, indent);
+}
+
+static void bind_digits(Packed *p) {
+  for (int a = 0; a < 2; a++) {
+    const Digits *d = &p->axes[a];
+    for (uint32_t i = 0; i < d->n; i++)
+      kernel_bind(p->k, d->digit[i], arena_printf(p->k->arena, "%s%u", d->name, i),
+                  a ? AXIS_N : AXIS_M);
+  }
+}
+
+/* ---- values ---- */
+
+static void set_masks(Packed *p) {
+  const char *within = is_whole(p, 0) ? NULL : "within", *beside = is_whole(p, 1) ? NULL : "beside";
+  const char *both = within && beside ? "within & beside" : within ? within : beside;
+  const char *const all[] = {NULL, within, beside, both};
+  for (unsigned axes = 0; axes < 8; axes++) p->k->masks[axes] = all[axes & 3];
+}
+
+/* The lines that compute `weight`, as a tile for a product of tiles, or for a sum of products. */
+static void write_weight(Packed *p, bool rounds) {
+  Kernel *k = p->k;
+  Dim index[] = {p->batch, p->index[0], p->index[1]};
+  const ValueType *t = &p->right->type;
+  Value v = kernel_value(k, p->right, index + (t->rank == 2));
+  const char *text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
+  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p));
+  kernel_line(k, "weight = %s", text);
+  if (k->masks[AXIS_M]) kernel_line(k, "weight = tl.where(within, weight, 0.0)");
+}
+
+/* The left operand's only row as a value that is loaded ahead. */
+static void write_row(Packed *p, Node *left) {
+  Dim index[] = {p->batch, dim_int(p->k->graph->dims, 0), p->index[0]};
+  Value v = kernel_value(p->k, left, index + (left->type.rank == 2));
+  const char *text = v.text;
+  if (!is_whole(p, 0)) text = arena_printf(p->k->arena, "tl.where(within, %s, 0.0)", text);
+  kernel_line(p->k, "left = %s", text);
+}
+
+/* Lines of the loop's body in a text of their own, with what they load ahead in k->ahead. */
+static const char *tile_values(Packed *p, Node *row) {
   Kernel *k = p->k;
   Text before = k->body;
   const char *masks[8];
@@ -266,13 +370,12 @@ static const char *tile_values(Packed *p, const char *shape) {
   int indent = k->indent;
   k->body = text_new(k->arena);
   k->indent = 8;
-  print_masks(p, &k->body);
-  Dim index[] = {p->batch, p->index[0], p->index[1]};
-  Value v = kernel_value(k, p->right, index + (p->right->type.rank == 2));
-  const char *text = kernel_cast(k, v, p->right->type.dtype), *mask = k->masks[AXIS_M];
-  kernel_line(k, "weight = tl.broadcast_to(%s, %s)", text, shape);
-  if (mask) kernel_line(k, "weight = tl.where(%s, weight, 0.0)", mask);
-  text = k->body.data;
+  k->loads_ahead = true;
+  set_masks(p);
+  if (row) write_row(p, row);
+  write_weight(p, !row);
+  const char *text = k->body.data;
+  k->loads_ahead = false;
   k->body = before;
   k->indent = indent;
   k->memo.len = memo;
@@ -281,21 +384,47 @@ static const char *tile_values(Packed *p, const char *shape) {
   return text;
 }
 
-PackedTile packed_tile(Kernel *k, Node *right, Dim batch, Dim kb, Dim column) {
+static void print_loads(const Kernel *k, Text *out, const char *indent, const char *suffix) {
+  for (size_t i = 0; i < k->ahead.len; i++)
+    text_printf(out, "%s%s%s = %s\n", indent, k->ahead.data[i].name, suffix,
+                k->ahead.data[i].load);
+}
+
+static const char *lines_before(Packed *p) {
+  Kernel *k = p->k;
+  Text t = text_new(k->arena);
+  for (int a = 0; a < 2; a++) print_extents(k, &t, &p->axes[a]);
+  print_indices(k, &t, &p->axes[1], "first", tile_rank(p), "    ");
+  print_mask(p, &t, 1, "    ");
+  print_step(p, &t, "0", "    ");
+  print_loads(k, &t, "    ", "");
+  return t.data;
+}
+
+static const char *lines_within(Packed *p, const char *values) {
+  Kernel *k = p->k;
+  Text t = text_new(k->arena);
+  const char *indent = "        ";
+  const char *size = kernel_index(k, dim_index_size(k->graph->dims, p->axes[0].symbol), NULL);
+  text_printf(&t, "%sfollowing = tl.minimum(start + BK, (tl.cdiv(%s, BK) - 1) * BK)\n", indent,
+              size);
+  print_step(p, &t, "following", indent);
+  print_loads(k, &t, indent, "_next");
+  print_step(p, &t, "start", indent);
+  text_puts(&t, values);
+  for (size_t i = 0; i < k->ahead.len; i++)
+    text_printf(&t, "%s%s = %s_next\n", indent, k->ahead.data[i].name, k->ahead.data[i].name);
+  return t.data;
+}
+
+PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim column) {
   Packed p = {.k = k, .right = right, .batch = batch, .index = {kb, column}};
   p.axes[0] = (Digits){.symbol = kb, .name = "k", .block = "BK", .n = 1, .place = {1}};
   p.axes[1] = (Digits){.symbol = column, .name = "n", .block = "BN", .n = 1, .place = {1}};
   cut_into_digits(&p);
-  uint32_t rank = p.axes[0].n + p.axes[1].n;
-  Text sizes = text_new(k->arena), indices = text_new(k->arena);
-  for (int a = 0; a < 2; a++) {
-    print_extents(k, &sizes, &p.axes[a]);
-    for (uint32_t i = 0; i < p.axes[a].n; i++)
-      kernel_bind(k, p.axes[a].digit[i], arena_printf(k->arena, "%s%u", p.axes[a].name, i),
-                  a ? AXIS_N : AXIS_M);
-  }
-  print_indices(k, &sizes, &p.axes[1], "first", p.axes[0].n, rank, "    ");
-  print_indices(k, &indices, &p.axes[0], "start", 0, rank, "        ");
-  const char *shape = tile_shape(&p);
-  return (PackedTile){sizes.data, indices.data, tile_values(&p, shape)};
+  order_axes(&p);
+  bind_digits(&p);
+  const char *values = tile_values(&p, row);
+  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p),
+                      as_matrix(&p, row ? "acc" : "weight")};
 }

@@ -16,15 +16,18 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 void product_epilogue(Kernel *k);
 
 /* The lines that make the tile of BK by BN elements of a right operand that the kernel computes
- * (nereid.packed_mm).  Its axes are cut into digits, so that a load whose element several others
- * share, as a word of eight fields or a scale of 128 weights, is of a tile that has it once. */
+ * (nereid.packed_mm), `weight`.  Its axes are cut into digits, so that a load whose element several
+ * others share, as a word of eight fields or a scale of 128 weights, is of a tile that has it once.
+ * Each step of the loop loads what the next one computes with. */
 typedef struct {
-  const char *sizes;   /* before the loop: the digits' extents, and indices of columns */
-  const char *indices; /* within it: indices along the sum */
-  const char *values;  /* after these: `weight`, the tile with an axis for each digit */
+  const char *before, *within; /* the loop */
+  const char *shape;           /* of the tile: an axis for each digit */
+  const char *matrix;          /* the tile, or of a row the sum of tiles, as a matrix */
 } PackedTile;
 
-PackedTile packed_tile(Kernel *k, Node *right, Dim batch, Dim kb, Dim column);
+/* `row`: the left operand, of one row, which becomes `left`, elements of the tile; NULL: the tile
+ * is an operand of tl.dot. */
+PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim column);
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
 

@@ -34,18 +34,20 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   Node *left = cut_into_parts(b, x, parts);
   Node *right = build_transpose(b, cut_into_parts(b, build_transpose(b, y, 0, 1), parts), 1, 2);
   Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
-  return as_is(b, build_sum(b, build(b, OP_aten_bmm_dtype, 3, args), 1, false));
+  OpId op = prim_unpacks(b->in.n) ? OP_nereid_packed_mm_default : OP_aten_bmm_dtype;
+  return as_is(b, build_sum(b, build(b, op, 3, args), 1, false));
 }
 
 /* Products of floats up to 32 bits, of known sizes. */
 static bool is_product(const Node *n) {
-  if (!graph_is(n, OP_aten_mm_default)) return false;
+  if (!graph_is(n, OP_aten_mm_default) && !(prim_unpacks(n) && n->type.rank == 2)) return false;
   const ValueType *x = &n->args[0].node->type;
   return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
          build_wide(x->dtype) == DT_F32;
 }
 
 static void find_vector(Build *b, Node *n) {
+  if (prim_unpacks(n)) return;
   Node *x = n->args[0].node, *y = n->args[1].node;
   bool row = dim_is(n->type.shape[0], 1) && view_stride(b->in.g, y, 0) == 1;
   bool column = dim_is(n->type.shape[1], 1) && view_stride(b->in.g, x, 1) == 1;
@@ -55,8 +57,8 @@ static void find_vector(Build *b, Node *n) {
 static void split_product(Build *b, Node *n) {
   Node *x = n->args[0].node, *y = n->args[1].node;
   int64_t k = x->type.shape[1]->value;
-  int parts = tiling_parts(&(Product){b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value,
-                                      n->type.shape[1]->value, k});
+  Product p = {b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value, n->type.shape[1]->value, k};
+  int parts = prim_unpacks(n) ? tiling_packed_parts(&p) : tiling_parts(&p);
   if (parts > 1) in_parts(b, x, y, parts);
 }
 

@@ -332,8 +332,9 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
 
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
-  int64_t bm = tile_rows(t, g, tile->bm);
-  int64_t bn = fitting(g->extent[2], tile->bn);
+  bool row = tile->bm == 1; /* no unit multiplies */
+  int64_t bm = row ? tile->bm : tile_rows(t, g, tile->bm);
+  int64_t bn = row ? most_of(g->extent[2], tile->bn) : fitting(g->extent[2], tile->bn);
   add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
   add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
@@ -415,7 +416,8 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
     return;
   }
   Tile list[TILING_MAX];
-  int n = tiling_list(p.dtype, known ? &p : NULL, list);
+  bool packed = prim_unpacks(g->nodes.data[0]) && t->graph->gpu;
+  int n = packed ? tiling_packed(&p, list) : tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++)
     if (sums_fit_twice(g, &list[i]) && !add_step_choice(t, s, product_choice(t, g, &list[i])))
       return;

@@ -149,3 +149,60 @@ int tiling_parts(const Product *p) {
   }
   return parts;
 }
+
+/* ---- packed weights ---- */
+
+/* A thread computes some 64 weights a step, of words that it loaded in the step before.  Memory is
+ * busy if each multiprocessor has several programs. */
+enum { PROGRAMS_LEAST = 2, PACKED_DEPTH = 512 /* of a part of a sum */ };
+
+static const Tile packed_rows[] = {
+    {1, 32, 256, 4, 1}, {1, 16, 512, 4, 1},  {1, 8, 1024, 4, 1}, {1, 64, 128, 4, 1},
+    {1, 16, 256, 4, 1}, {1, 8, 512, 4, 1},   {1, 32, 512, 8, 1}, {1, 16, 1024, 8, 1},
+    {1, 32, 128, 4, 1}, {1, 8, 1024, 8, 1},
+};
+static const Tile packed_tiles[] = {
+    {16, 64, 128, 4, 3},  {16, 32, 128, 4, 3}, {16, 128, 64, 4, 3}, {16, 64, 64, 4, 4},
+    {32, 64, 128, 4, 3},  {32, 128, 64, 4, 3}, {64, 64, 128, 4, 3}, {64, 128, 64, 4, 3},
+    {128, 64, 64, 4, 3},  {128, 128, 64, 8, 3}, {128, 256, 64, 8, 3}, {256, 64, 64, 8, 3},
+};
+
+static double programs_of(const Product *p, const Tile *t) {
+  return (double)p->batch * ceil_div((double)p->m, t->bm) * ceil_div((double)p->n, t->bn);
+}
+
+/* How well a tile fits: rows that it computes for nothing, weights that are computed again, and
+ * multiprocessors that have too little to do. */
+static double packed_time(const Product *p, const Tile *t) {
+  double rows = ceil_div((double)p->m, t->bm), wanted = PROGRAMS_LEAST * p->gpu->processors;
+  double idle = wanted / programs_of(p, t), product = (double)t->bm / 256;
+  return rows * (1 + product) * (idle > 1 ? idle : 1) * (1 + 1.0 / t->bn);
+}
+
+int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
+  double times[TILING_MAX];
+  bool row = p->m == 1;
+  const Tile *list = row ? packed_rows : packed_tiles;
+  int n = row ? COUNT(packed_rows) : COUNT(packed_tiles);
+  for (int i = 0; i < n; i++) {
+    double time = packed_time(p, &list[i]);
+    int at = i;
+    for (; at > 0 && times[at - 1] > time; at--) {
+      times[at] = times[at - 1];
+      out[at] = out[at - 1];
+    }
+    times[at] = time;
+    out[at] = list[i];
+  }
+  return n;
+}
+
+int tiling_packed_parts(const Product *p) {
+  Tile list[TILING_MAX];
+  int parts = 1;
+  tiling_packed(p, list);
+  double wanted = PROGRAMS_LEAST * p->gpu->processors, programs = programs_of(p, list);
+  while (parts < MAX_PARTS && programs * parts < wanted && p->k % (4 * parts * PACKED_DEPTH) == 0)
+    parts *= 2;
+  return parts;
+}

@@ -30,6 +30,12 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
 
+/* For a GPU, where a kernel computes the right operand from packed weights: the same.  Of one row
+ * `bm` is 1, and threads have parts of the sum. */
+int tiling_packed(const Product *p, Tile out[TILING_MAX]);
+/* Into how many parts to cut k there. */
+int tiling_packed_parts(const Product *p);
+
 /* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
 Tile tiling_cpu(const Product *p, int most_rows);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`

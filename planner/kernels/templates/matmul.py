@@ -13,11 +13,12 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     mmask = m < {{row_end}}
     nmask = n < {{column_end}}
 {{before}}
-    acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
+    acc = tl.zeros({{shape}}, dtype=tl.{{sums}})
     for start in range({{first}}, {{last}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
-        left = tl.load({{left}}, mask=mmask & (ka < {{k}}){{left_condition}}, other=0.0)
+{{left}}
 {{right}}
-{{sum}}
+{{multiply}}
+{{after}}
 {{body}}
