@@ -29,6 +29,7 @@ bool explain_floor(const Explanation *x, const PlanStep *s, StepFloor *out) {
   *out = (StepFloor){0};
   bool known = c ? sizes_eval(x->sizes, c->read, &out->read) &&
                        sizes_eval(x->sizes, c->written, &out->written) &&
+                       sizes_eval(x->sizes, c->given, &out->given) &&
                        sizes_eval(x->sizes, c->operations, &out->operations)
                  : buffers_moved(x, s, &out->read);
   if (!known) return false;
@@ -71,12 +72,23 @@ typedef struct {
 static const char *const heads[COLUMNS] = {"read",    "written", "ops",   "floor us", "by",
                                            "time us", "reached", "share", ""};
 
+/* What a run takes longer than its inputs and results do at the device's bandwidth: us by cause. */
+typedef struct {
+  double given;             /* bytes of inputs and results */
+  double between, computed; /* the floors: bytes between kernels, arithmetic */
+  double small, above;      /* the times beyond the floors: of small kernels, of others */
+  uint32_t nsmall, nabove;
+} Causes;
+
+enum { SMALL_US = 2 }; /* a kernel with a lower floor is about its launch and latency */
+
 typedef struct {
   Arena *arena;
   const Explanation *x;
   Row *rows; /* of the steps, then the sum */
   int columns;
   double read, written, operations, floor, steps; /* sums */
+  Causes causes;
   bool cached, faster; /* kernels are faster than their floor, for what print_exceeded tells */
 } Table;
 
@@ -89,6 +101,16 @@ static void fill_times(Table *t, Row *r, double us, double floor) {
   if (floor > 0 && us > 0)
     snprintf(r->cells[6], CELL, "%.0f%%%s", 100 * floor / us, exceeds(us, floor) ? "*" : "");
   if (t->x->times.run > 0) snprintf(r->cells[7], CELL, "%.1f%%", 100 * us / t->x->times.run);
+}
+
+static void add_causes(Causes *c, const DevicePeaks *r, const StepFloor *f, double us) {
+  double floor = floor_us(f), moved = (double)f->read + (double)f->written - (double)f->given;
+  c->given += (double)f->given;
+  if (r->bandwidth > 0) c->between += 1e6 * moved / r->bandwidth;
+  c->computed += floor - f->memory_us;
+  if (us <= floor) return;
+  if (floor < SMALL_US) c->small += us - floor, c->nsmall++;
+  else c->above += us - floor, c->nabove++;
 }
 
 static void fill_row(Table *t, uint32_t i) {
@@ -117,6 +139,7 @@ static void fill_row(Table *t, uint32_t i) {
     t->cached |= fits;
     t->faster |= !fits;
   }
+  if (known) add_causes(&t->causes, &t->x->peaks, &f, us);
   t->read += (double)f.read;
   t->written += (double)f.written;
   t->operations += (double)f.operations;
@@ -173,6 +196,36 @@ static void print_exceeded(Text *out, const Table *t) {
   if (t->faster)
     text_printf(out, "* above 100%%: the device is faster than the rates above (%s)%s\n", r->from,
                 r->sm ? "" : "; `nereid cache clear --kind device` has them measured again");
+}
+
+static void print_cause(Text *out, double us, const char *format, uint32_t n) {
+  char cell[CELL];
+  microseconds(cell, us);
+  if (us < 0.005) return;
+  text_printf(out, "          %8s us  ", cell);
+  text_printf(out, format, n, n == 1 ? "" : "s");
+  text_puts(out, "\n");
+}
+
+/* The time of what any plan moves, and the rest of a run by cause. */
+static void print_causes(Text *out, const Table *t) {
+  const Causes *c = &t->causes;
+  const StepTimes *times = &t->x->times;
+  char bytes[CELL], us[CELL];
+  if (t->x->peaks.bandwidth <= 0 || c->given <= 0) return;
+  double least = 1e6 * c->given / t->x->peaks.bandwidth;
+  quantity(bytes, c->given, "B");
+  microseconds(us, least);
+  text_printf(out, "\nmust move %s of inputs and results, in %s us", bytes, us);
+  if (times->run > 0) text_printf(out, ": %.0f%% of the run", 100 * least / times->run);
+  text_puts(out, "\n");
+  print_cause(out, c->between, "more for bytes between kernels, and inputs that are read again", 0);
+  print_cause(out, c->computed, "more for arithmetic", 0);
+  if (!times->steps) return;
+  print_cause(out, c->small, "more for launches and latency of %u small kernel%s", c->nsmall);
+  print_cause(out, c->above, "more for %u kernel%s above the floor", c->nabove);
+  print_cause(out, times->updates, "more for copies to inputs and weights", 0);
+  print_cause(out, times->run - t->steps - times->updates, "more between kernels", 0);
 }
 
 static void print_bound_sizes(Text *out, const Explanation *x) {
@@ -297,6 +350,7 @@ void explain_print(Text *out, const Explanation *x) {
   text_puts(out, "\n");
   print_aligned(out, &t);
   print_exceeded(out, &t);
+  print_causes(out, &t);
   for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
   print_rewrites(out, x->plan->graph);
   arena_free(scratch);

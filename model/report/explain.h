@@ -31,6 +31,7 @@ void explain_print(Text *out, const Explanation *x);
 /* The least work of a step for these sizes; false if that is not known. */
 typedef struct {
   int64_t read, written; /* bytes */
+  int64_t given;         /* of them, bytes of inputs and of results; 0 in a plan that was read */
   int64_t operations;
   double memory_us, compute_us; /* at least; 0 where the device's rate is not known */
 } StepFloor;

@@ -22,6 +22,8 @@ typedef struct {
   Arena *arena;
   uint32_t *seen; /* by node id: 1 + the number of the last group that counted it */
   uint32_t *step; /* by a group's number: the step that it becomes */
+  Dim *taken;     /* by node id: elements of an input that groups before have read; NULL: none */
+  bool *result;   /* by node id: outputs of the graph, and what they are views of */
   /* of the group at hand */
   const Group *group;
   StepCost *cost;
@@ -71,13 +73,43 @@ static void note_read(Node *n, const Dim *index, void *ctx) {
   else c->totals.data[i].elements = add_dims(c, c->totals.data[i].elements, more);
 }
 
+static void add_given(Costs *c, const Node *n, Dim elements) {
+  c->cost->given = add_dims(c, c->cost->given, bytes_of_elements(c, n, elements));
+}
+
+/* Of an input, what no group before has read. */
+static void take_input(Costs *c, const Node *n, Dim elements) {
+  Dims *d = c->graph->dims;
+  Dim before = c->taken[n->id] ? c->taken[n->id] : dim_int(d, 0);
+  Dim after = dim_max(d, before, elements);
+  if (after != before) add_given(c, n, dim_sub(d, after, before));
+  c->taken[n->id] = after;
+}
+
 /* No more of a tensor than it has. */
 static void sum_reads(Costs *c) {
   for (size_t i = 0; i < c->totals.len; i++) {
     const Total *t = &c->totals.data[i];
     Dim elements = dim_min(c->graph->dims, node_numel(c, t->node), t->elements);
     c->cost->read = add_dims(c, c->cost->read, bytes_of_elements(c, t->node, elements));
+    const Node *in = t->node; /* or an input that is written to */
+    while (in->kind == NODE_CALL && prim_kind(in->op) == PRIM_SCATTER) in = in->args[0].node;
+    if (in->kind == NODE_INPUT) take_input(c, in, elements);
   }
+}
+
+/* A scatter writes as many elements as it has indices. */
+static void count_written(Costs *c, const Node *n) {
+  bool scatter = prim_kind(n->op) == PRIM_SCATTER;
+  Dim elements = node_numel(c, scatter ? n->args[1].node : n);
+  c->cost->written = add_dims(c, c->cost->written, bytes_of_elements(c, n, elements));
+  if (c->result[n->id]) add_given(c, n, elements);
+}
+
+static void note_result(Node **operand, void *ctx) {
+  Costs *c = ctx;
+  c->result[(*operand)->id] = true;
+  if (prim_is_view(*operand)) graph_each_use(*operand, note_result, c);
 }
 
 /* ---- operations ---- */
@@ -226,13 +258,12 @@ static void count_node(Costs *c, Node *n) {
   }
   each_operand(c->f, n, note_latest, c);
   each_operand(c->f, n, note_stop, c);
-  if (c->f->stored[n->id])
-    c->cost->written = add_dims(c, c->cost->written, bytes_of_elements(c, n, node_numel(c, n)));
+  if (c->f->stored[n->id]) count_written(c, n);
 }
 
 static void count_group(Costs *c, const Group *group, StepCost *cost) {
   Dim zero = dim_int(c->graph->dims, 0);
-  *cost = (StepCost){.read = zero, .written = zero, .operations = zero};
+  *cost = (StepCost){.read = zero, .written = zero, .given = zero, .operations = zero};
   c->group = group;
   c->cost = cost;
   c->reads.len = c->totals.len = 0;
@@ -261,6 +292,9 @@ const StepCost *cost_of_groups(const Fusion *f) {
   Costs c = {.f = f, .graph = f->graph, .arena = f->arena};
   StepCost *costs = ARENA_ARRAY(f->arena, StepCost, f->groups.len);
   c.seen = ARENA_ARRAY(f->arena, uint32_t, f->graph->nids);
+  c.taken = ARENA_ARRAY(f->arena, Dim, f->graph->nids);
+  c.result = ARENA_ARRAY(f->arena, bool, f->graph->nids);
+  graph_each_use(f->graph->last, note_result, &c);
   number_steps(&c);
   for (size_t i = 0; i < f->groups.len; i++) count_group(&c, f->groups.data[i], &costs[i]);
   return costs;

@@ -97,6 +97,7 @@ typedef struct {
 /* The least work of a step (planner/compile/step_cost.h), as expressions of symbols. */
 typedef struct {
   Dim read, written; /* bytes */
+  Dim given;         /* of them, those that any plan moves: inputs, the first time, and results */
   Dim operations;
   DType product;        /* of the operands of a product of matrices; DT_NONE: there is none */
   const Node **inlined; /* computed within it, beside the nodes that it covers */

@@ -99,6 +99,7 @@ class Explanation:
 
 _LEGEND = ("read, written: bytes that a kernel must move at least; ops: arithmetic; floor: the",
            "least time that these take on the device; reached: floor / time; share: of the run.",
+           "must move: inputs and results, once; more: what the run takes longer, by cause.",
            "covers: nodes that a kernel stores; within: those that it has in registers alone.")
 
 
