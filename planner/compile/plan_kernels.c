@@ -77,11 +77,30 @@ static void kernel_cache_close(PlanKernels *k) {
   k->cache = NULL;
 }
 
+/* Names of parameters that a kernel only reads: in0_ptr, in1_ptr. */
+static bool is_read_only(const char *name) {
+  return !strncmp(name, "in", 2) && name[2] >= '0' && name[2] <= '9';
+}
+
+/* Inputs and weights that no step writes, and no copy after the last step. */
+static void find_moving(PlanKernels *k) {
+  const Plan *p = k->plan;
+  k->moving = ARENA_ARRAY(k->arena, bool, p->nbuffers);
+  for (uint32_t i = 0; i < p->nbuffers; i++)
+    k->moving[i] = p->buffers[i].kind != BUFFER_INPUT && p->buffers[i].kind != BUFFER_WEIGHT;
+  for (uint32_t i = 0; i < p->nsteps; i++)
+    for (uint32_t a = 0; a < p->steps[i].nargs; a++)
+      if (p->steps[i].args[a].kind == STEP_BUFFER && !is_read_only(p->steps[i].args[a].name))
+        k->moving[p->steps[i].args[a].buffer] = true;
+  for (uint32_t i = 0; i < p->nupdates; i++) k->moving[p->updates[i].to] = true;
+}
+
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any address. */
   k->aligns = d && device_kind(d) != NEREID_C;
   k->pdl = d && device_kind(d) == NEREID_PTX;
+  find_moving(k);
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);
@@ -110,6 +129,7 @@ typedef struct {
   const nereid_kernel_info *info;
   nereid_arg *args;
   int nargs;
+  int steady; /* bits of parameters */
   Text key;
 } Specialize;
 
@@ -174,6 +194,30 @@ static int add_kernel_constexpr(Specialize *s, const StepConstexpr *c) {
   return 0;
 }
 
+/* May the step's loads of inputs run before its wait?  The step before it has waited for all that
+ * came before the run, and copied or written them. */
+static bool follows_kernel(const Specialize *s) {
+  const Plan *p = s->k->plan;
+  const PlanStep *before = s->step - 1;
+  if (!s->k->pdl || p->nloops || p->nreads) return false;
+  uintptr_t at = (uintptr_t)s->step - (uintptr_t)p->steps; /* of a trial: somewhere else */
+  if (at == 0 || at >= p->nsteps * sizeof *p->steps) return false;
+  return !s->step->once && !before->once && !before->library;
+}
+
+/* The bits of parameters whose memory no kernel of the run writes. */
+static int steady_parameters(const Specialize *s) {
+  enum { BITS = 31 };
+  unsigned bits = 0;
+  for (uint32_t i = 0; i < s->step->nargs && follows_kernel(s); i++) {
+    const StepArg *a = &s->step->args[i];
+    const nereid_param *p = find_kernel_param(s, a->name);
+    if (a->kind != STEP_BUFFER || s->k->moving[a->buffer] || !p) continue;
+    if (p - s->info->params < BITS) bits |= 1u << (p - s->info->params);
+  }
+  return (int)bits;
+}
+
 static int specialize(Specialize *s) {
   const PlanStep *step = s->step;
   int code = nereid_module_find(&s->info, s->k->module, step->kernel);
@@ -186,6 +230,8 @@ static int specialize(Specialize *s) {
     add_kernel_argument(s, step->args[i].name, step_arg_type(s, &step->args[i]), NULL);
   for (uint32_t i = 0; i < step->nconstexprs && !code; i++)
     code = add_kernel_constexpr(s, &step->constexprs[i]);
+  s->steady = steady_parameters(s);
+  if (s->steady) text_printf(&s->key, " steady %d", s->steady);
   return code;
 }
 
@@ -246,6 +292,7 @@ static nereid_request request_of(const Specialize *s) {
                           .debug = s->k->asserts,
                           .allow_overflow = s->k->asserts,
                           .pdl = s->k->pdl,
+                          .steady = s->steady,
                           .symbol = symbol_for(s->k, s->step->kernel)};
 }
 
