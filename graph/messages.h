@@ -95,8 +95,6 @@
 #define E_GRAPH_PERMUTE "%u axes for %s"
 #define E_GRAPH_SEGMENTS \
   "segments are given by 'lengths' or by 'offsets', and reduced by sum, mean, prod, max or min"
-#define E_GRAPH_OUTPUT_SIZE \
-  "the sum of 'repeats' decides a size, which has no bound: give output_size"
 #define E_GRAPH_STEP "a step, a part or a factor must be positive, not %lld"
 #define E_GRAPH_INDEX "index %lld is outside of axis %u of %s"
 #define E_GRAPH_INDICES "%u indices do not fit %s, or are all None"

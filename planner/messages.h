@@ -24,6 +24,7 @@
 #define M_GRAPH_PROBABILITY "%s is not between 0 and 1"
 #define M_GRAPH_RATE "%s is negative or not finite, and no probability"
 #define M_GRAPH_RATES "the probabilities in a row of %s add up to no more than 0"
+#define M_GRAPH_EVENTS "%s is negative, and no rate of events"
 #define M_GRAPH_SINGULAR "a matrix of %s is singular"
 #define M_GRAPH_NOT_DEFINITE "a matrix of %s is not positive-definite"
 #define M_GRAPH_PIVOTS "a pivot of %s is no row of the matrix"

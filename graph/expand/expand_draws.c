@@ -27,18 +27,29 @@ Node *expand_alpha_dropout(Build *b) {
   return build_to(b, build_with(b, OP_aten_add_Tensor, y, arg_float(-scale * p * low)), t);
 }
 
-/* In training each slope is drawn. */
-Node *expand_rrelu(Build *b) {
+/* In training each slope is drawn, and stored in *noise. */
+static Node *random_relu(Build *b, Node **noise) {
   Node *x = build_self(b);
   double low = infer_number(&b->in, "lower"), high = infer_number(&b->in, "upper");
   if (!infer_bool(&b->in, "training"))
     return build_with(b, OP_aten_leaky_relu_default, x, arg_float((low + high) / 2));
   Node *slope = build_op1(b, OP_aten_rand_like_default, build_widen(b, x));
-  slope = build_with(b, OP_aten_mul_Tensor, slope, arg_float(high - low));
-  slope = build_with(b, OP_aten_add_Tensor, slope, arg_float(low));
+  slope = plus(b, times(b, slope, high - low), low);
   Node *below = build_to(b, build_mul(b, x, slope), x->type.dtype);
   Node *above = build_with(b, OP_aten_gt_Scalar, x, build_int(b, 0));
-  return build_where(b, above, arg_node(x), arg_node(below));
+  if (noise) {
+    Node *one = build_full(b, 0, NULL, build_int(b, 1), slope->type.dtype);
+    *noise = build_to(b, choose(b, above, one, slope), (*noise)->type.dtype);
+  }
+  return choose(b, above, x, below);
+}
+
+Node *expand_rrelu(Build *b) { return random_relu(b, NULL); }
+
+Node *expand_rrelu_with_noise(Build *b) {
+  Node *noise = build_input(b, "noise");
+  Node *y = random_relu(b, &noise);
+  return build_pair(b, y, noise);
 }
 
 /* ---- distributions ---- */

@@ -188,21 +188,48 @@ Node *expand_nonzero_numpy(Build *b) {
 
 /* ---- repeats ---- */
 
-/* Index i as often as repeats[i] says. */
-static Node *repeated_indices(Build *b, Node *repeats) {
+/* Results that there is room for where data decides their number, which the model does not bound:
+ * on average REPEATS_EACH of an element, and REPEATS_MORE. */
+enum { REPEATS_EACH = 8, REPEATS_MORE = 1 << 16 };
+
+static Dim room_of_repeats(Build *b, Dim size, Dim n) {
+  Dims *d = build_dims(b);
+  int64_t bound = dim_range(d, size).hi;
+  Dim most = dim_mul(d, n, dim_int(d, REPEATS_EACH));
+  most = bound <= INT32_MAX ? dim_int(d, bound) : dim_add(d, most, dim_int(d, REPEATS_MORE));
+  if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, most).hi});
+  return most;
+}
+
+/* The sum; a negative number where there is one among them, which is refused when it is read. */
+static Node *repeats_count(Build *b, Node *repeats) {
+  Node *zero = build_full(b, 1, (Dim[]){build_const(b, 1)}, build_int(b, 0), DT_I64);
+  Node *low = build_cat(b, 2, (Node *[]){repeats, zero}, 0);
+  low = build_reduce(b, OP_aten_amin_default, low, 1, false);
+  Node *negative = build_with(b, OP_aten_lt_Scalar, low, build_int(b, 0));
+  return choose(b, negative, low, build_sum(b, repeats, 1, false));
+}
+
+/* Index i as often as repeats[i] says: along `axis` of the Build's node. */
+static Node *repeated_indices(Build *b, Node *repeats, uint32_t axis) {
   infer_rank(&b->in, &repeats->type, 0, 1);
   if (!rank_of(repeats)) repeats = build_unsqueeze(b, repeats, 0);
-  if (!infer_has(&b->in, "output_size")) infer_fail(&b->in, E_GRAPH_OUTPUT_SIZE);
-  Node *ends = build(b, OP_aten_cumsum_default,
-                     ARGS(arg_node(build_to(b, repeats, DT_I64)), build_int(b, 0)));
-  Node *all = build_arange(b, infer_size(&b->in, "output_size"));
-  return build_with_named(b, OP_aten_searchsorted_Tensor, ARGS(arg_node(ends), arg_node(all)),
-                          "right", arg_bool(true));
+  repeats = build_to(b, repeats, DT_I64);
+  Node *ends = build_with(b, OP_aten_cumsum_default, repeats, build_int(b, 0));
+  bool given = infer_has(&b->in, "output_size");
+  Dim size = given ? infer_size(&b->in, "output_size") : counted_size(b, axis);
+  Dim room = given ? size : room_of_repeats(b, size, repeats->type.shape[0]);
+  Node *all = build_arange(b, room);
+  Node *indices = build_with_named(b, OP_aten_searchsorted_Tensor,
+                                   ARGS(arg_node(ends), arg_node(all)), "right", arg_bool(true));
+  if (given) return indices;
+  return build(b, OP_nereid_counted_default,
+               ARGS(arg_node(indices), arg_node(repeats_count(b, repeats)), arg_dim(size)));
 }
 
 Node *expand_repeat_indices(Build *b) {
   Node *repeats = build_input(b, "repeats");
-  return build_to(b, repeated_indices(b, repeats), repeats->type.dtype);
+  return build_to(b, repeated_indices(b, repeats, 0), repeats->type.dtype);
 }
 
 Node *expand_repeat_interleave(Build *b) {
@@ -215,7 +242,7 @@ Node *expand_repeat_interleave(Build *b) {
     repeats = build_expand(b, build_view(b, repeats, 1, (Dim[]){build_const(b, 1)}), 1, &n);
   else infer_same_size(&b->in, repeats->type.shape[0], n, "repeats and elements");
   return build(b, OP_aten_index_select_default,
-               ARGS(arg_node(x), build_int(b, axis), arg_node(repeated_indices(b, repeats))));
+               ARGS(arg_node(x), build_int(b, axis), arg_node(repeated_indices(b, repeats, axis))));
 }
 
 /* ---- rows of embeddings ---- */

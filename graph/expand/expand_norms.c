@@ -246,6 +246,28 @@ Node *expand_matrix_power(Build *b) {
   return y;
 }
 
+/* Of absolute values, without the root of a norm. */
+static Node *power_sum(Build *b, Node *x, Arg axes, bool keepdim) {
+  infer_need_float(&b->in, x->type.dtype);
+  DType t = infer_dtype(&b->in, "dtype", x->type.dtype);
+  Node *wide = build_widen(b, build_to(b, x, t));
+  Node *size = build_op1(b, OP_aten_abs_default, wide);
+  Node *power = build_with(b, OP_aten_pow_Tensor_Scalar, size, build_arg(b, "ord"));
+  Node *sum = build(b, OP_aten_sum_dim_IntList, ARGS(arg_node(power), axes, arg_bool(keepdim)));
+  return build_to(b, sum, t);
+}
+
+Node *expand_powsum(Build *b) {
+  return power_sum(b, build_self(b), build_arg(b, "dim"), infer_bool(&b->in, "keepdim"));
+}
+
+Node *expand_foreach_powsum(Build *b) {
+  Node **x = build_inputs(b, "self", &b->nitems);
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  for (uint32_t i = 0; i < b->nitems; i++) b->items[i] = power_sum(b, x[i], arg_none(), false);
+  return NULL;
+}
+
 /* Of all elements, of the order 2 if none is given. */
 Node *expand_norm_of_all(Build *b) {
   Arg order = infer_has(&b->in, "p") ? build_arg(b, "p") : build_int(b, 2);

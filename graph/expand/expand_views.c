@@ -144,6 +144,39 @@ static Node *pad_zeros(Build *b, Node *x, uint32_t n, const Dim *sides, Arg valu
   return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pads, value));
 }
 
+/* x[..., n, ...] as [..., parts, elements of a part], with zeros in the last parts. */
+static Node *flat_parts(Build *b, Node *x, uint32_t axis, int64_t parts) {
+  Dims *d = build_dims(b);
+  Dim count = build_const(b, parts), size = x->type.shape[axis];
+  Dim each = infer_ceil_div(&b->in, size, count), sides[2 * GRAPH_RANK_MAX];
+  uint32_t after = rank_of(x) - axis;
+  for (uint32_t i = 0; i < 2 * after; i++) sides[i] = build_const(b, 0);
+  sides[2 * after - 1] = dim_sub(d, dim_mul(d, each, count), size);
+  x = pad_zeros(b, x, 2 * after, sides, build_int(b, 0));
+  Dim shape[GRAPH_RANK_MAX + 1];
+  for (uint32_t i = 0; i < axis; i++) shape[i] = x->type.shape[i];
+  for (uint32_t i = axis + 1; i < rank_of(x); i++) each = dim_mul(d, each, x->type.shape[i]);
+  shape[axis] = count;
+  shape[axis + 1] = each;
+  return build_view(b, x, axis + 2, shape);
+}
+
+/* Each tensor is cut into as many parts, and part i of the result has part i of each. */
+Node *expand_chunk_cat(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  int64_t parts = infer_int(&b->in, "num_chunks");
+  if (!n) infer_fail(&b->in, E_GRAPH_EMPTY_LIST);
+  if (parts < 1) infer_fail(&b->in, E_GRAPH_STEP, (long long)parts);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x[0]));
+  for (uint32_t i = 0; i < n; i++) {
+    infer_rank(&b->in, &x[i]->type, axis + 1, GRAPH_RANK_MAX - 1);
+    infer_same_dtype(&b->in, &x[0]->type, &x[i]->type);
+    x[i] = flat_parts(b, x[i], axis, parts);
+  }
+  return build_cat(b, n, x, axis + 1);
+}
+
 /* Matrices along the diagonal; vectors and scalars are rows. */
 Node *expand_block_diag(Build *b) {
   uint32_t n;

@@ -124,6 +124,11 @@ static void limit_floats(Build *b) {
   if (!dtype_is_float(t)) infer_fail(&b->in, E_GRAPH_NEEDS_FLOAT, dtype_name(t));
 }
 
+static void limit_trials(Build *b) {
+  limit_floats(b);
+  infer_same_dtype(&b->in, infer_self(&b->in), infer_tensor(&b->in, "prob"));
+}
+
 static void limit_quotients(Build *b) {
   DType t = b->in.n->type.dtype;
   if (!dtype_is_float(t)) infer_fail(&b->in, E_GRAPH_NEEDS_FLOAT, dtype_name(t));

@@ -16,7 +16,8 @@
 
 /* What a node is checked for; each node is checked once for each. */
 typedef enum {
-  ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16, SINGULAR = 32, INDEFINITE = 64
+  ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16, SINGULAR = 32, INDEFINITE = 64,
+  EVENTS = 128
 } Fault;
 
 typedef struct {
@@ -101,6 +102,13 @@ static void data_rates(DataChecks *c, Build *b) {
   build_check_data(b, negated(b, right), arena_printf(a, M_GRAPH_RATE, x->name), b->in.n->name);
   build_check_data(b, negated(b, compare(b, OP_aten_gt_Scalar, sum, 0)),
                    arena_printf(a, M_GRAPH_RATES, x->name), b->in.n->name);
+}
+
+static void data_events(DataChecks *c, Build *b) {
+  Node *x = build_self(b);
+  if (!is_new(c, x, EVENTS)) return;
+  build_check_data(b, negated(b, compare(b, OP_aten_ge_Scalar, x, 0)),
+                   arena_printf(c->g->arena, M_GRAPH_EVENTS, x->name), b->in.n->name);
 }
 
 /* An assertion of the model, which none of its other nodes depends on. */

@@ -67,6 +67,33 @@ DISTRIBUTIONS = [
     ("normal.Tensor_Tensor(x, torch.ops.aten.exp.default(x))", lambda y, x: (y - x) / np.exp(x),
      0, 1),
 ]
+def poisson_share(mean, k):
+    """The probability of at most k events."""
+    return sum(math.exp(i * math.log(mean) - mean - math.lgamma(i + 1)) for i in range(k + 1))
+
+
+def binomial_share(n, p, k):
+    return sum(math.comb(n, i) * p**i * (1 - p)**(n - i) for i in range(k + 1))
+
+
+# What is drawn by rejection: operands, a number for each, and the share of draws up to some values.
+REJECTIONS = [
+    *[("poisson.default(a)", (mean,), [(k, poisson_share(mean, k)) for k in points])
+      for mean, points in ((0.5, (0, 1)), (9.5, (5, 9, 14)), (10.5, (6, 10, 15)),
+                           (300.0, (280, 300, 330)))],
+    *[("binomial.default(a, b)", (n, p), [(k, binomial_share(n, p, k)) for k in points])
+      for n, p, points in ((6, 0.3, (0, 2)), (30, 0.9, (24, 27)), (60, 0.4, (20, 24, 30)),
+                           (200, 0.75, (140, 150, 160)))],
+    ("binomial.default(a, b)", (7, 0), [(0, 1)]), ("binomial.default(a, b)", (7, 1), [(6, 0)]),
+    ("binomial.default(a, b)", (0, 0.5), [(0, 1)]), ("poisson.default(a)", (0,), [(0, 1)]),
+    # half of the square of a normal number; sums of one and of four exponential ones
+    ("_standard_gamma.default(a)", (0.5,), [(x, math.erf(x**0.5)) for x in (0.05, 0.3, 1.5)]),
+    ("_standard_gamma.default(a)", (1,), [(x, 1 - math.exp(-x)) for x in (0.1, 0.7, 2)]),
+    ("_standard_gamma.default(a)", (4,), [(x, 1 - poisson_share(x, 3)) for x in (2, 3.7, 6)]),
+    ("_sample_dirichlet.default(cat)", (1,), [(x, 1 - (1 - x)**2) for x in (0.1, 0.3, 0.6)]),
+]
+
+
 NAMES = "a b c d e f g h i0 i1 j k l m n o".split()
 
 
@@ -117,6 +144,39 @@ def check_distributions(folder, device):
         y = np.load(f"{folder}/output_{i}.npy").astype(np.float64)
         near(of(y, x), mean, deviation, f"{device}: {call}")
         check(y.shape == x.shape and np.isfinite(y).all(), f"{device}: {call} is finite")
+
+
+def rejections_text(size):
+    lines, results = [], []
+    for i, (call, numbers, _) in enumerate(REJECTIONS):
+        for name, number in zip("ab", numbers):
+            lines.append(f"{name}{i} = torch.ops.aten.full.default([{size}], {float(number)})")
+        if "cat" in call:
+            lines.append(f"cat{i} = torch.ops.aten.full.default([{size}, 3], {float(numbers[0])})")
+        name, _, operands = call[:-1].partition("(")
+        operands = ", ".join(f"{operand}{i}" for operand in operands.split(", "))
+        lines.append(f"y{i} = torch.ops.aten.{name}({operands})")
+        results.append(f"y{i}")
+    body = "".join(f"        {line}\n" for line in lines)
+    return ("class G(torch.nn.Module):\n    def forward(self):\n" + body
+            + f"        return ({', '.join(results)})\n")
+
+
+def check_rejections(folder, device, size=4000):
+    path = pathlib.Path(folder, "rejections.py")
+    path.write_text(rejections_text(size))
+    done = subprocess.run([NEREID, "graph", path, "--device", device, "--out-dir", folder],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, f"{device}: {done.stderr}")
+    for i, (call, numbers, shares) in enumerate(REJECTIONS):
+        y = np.load(f"{folder}/output_{i}.npy")
+        check(np.isfinite(y).all() and y.min() >= 0, f"{device}: {call} {numbers} is finite")
+        if y.ndim == 2:
+            check(np.allclose(y.sum(1), 1, atol=1e-5), f"{device}: {call} adds up to 1")
+            y = y[:, 0]
+        for value, share in shares:
+            name = f"{device}: {call} of {numbers} is up to {value}"
+            near(y <= value, share, max(share * (1 - share), 0)**0.5 + 1e-9, name)
 
 
 def check_draws(x, w, o, device):
@@ -196,6 +256,7 @@ def main():
             check_draws(x, w, outputs, device)
             check_activations(x, outputs, device)
             check_distributions(folder, device)
+            check_rejections(folder, device)
             first = first or outputs
             same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
             check(same, f"{device} draws what the first device drew")

@@ -217,12 +217,12 @@ Node *decompose_fused_sgd(Build *b) {
   return step_finish(&s);
 }
 
-static void adagrad_step(Step *s, uint32_t i) {
-  enum { SUMS = 2, COUNTS = 3 };
+static void adagrad_step(Step *s, uint32_t i, Node *count) {
+  enum { SUMS = 2 };
   Build *b = s->b;
   Node *param = build_widen(b, s->lists[PARAMS][i]);
   Node *grad = with_decay(b, unscaled_gradient(s, i), param);
-  Node *before = build_view(b, build_to(b, s->lists[COUNTS][i], DT_F64), 0, NULL);
+  Node *before = build_view(b, build_to(b, count, DT_F64), 0, NULL);
   before = build_with(b, OP_aten_sub_Tensor, before, arg_float(1));
   Node *slower = times(b, before, infer_number(&b->in, "lr_decay"));
   slower = build_with(b, OP_aten_add_Tensor, slower, arg_float(1));
@@ -237,7 +237,9 @@ static void adagrad_step(Step *s, uint32_t i) {
 
 Node *decompose_fused_adagrad(Build *b) {
   Step s = step_new(b);
-  for (uint32_t i = 0; i < s.n; i++) adagrad_step(&s, i);
+  uint32_t n;
+  Node **counts = build_inputs(b, "state_steps", &n);
+  for (uint32_t i = 0; i < s.n; i++) adagrad_step(&s, i, counts[i]);
   return step_finish(&s);
 }
 

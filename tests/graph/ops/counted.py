@@ -56,6 +56,15 @@ CASES += [
     ("bincount.default(codes); cumsum.default($0, 0); sub.Tensor($1, $0)",
      lambda x: np.cumsum(np.bincount(x)) - np.bincount(x)),
 ]
+CASES += [
+    ("repeat_interleave.Tensor(often)", lambda r: np.repeat(np.arange(4), r)),
+    ("repeat_interleave.self_Tensor(mask, often, 1)", lambda x, r: np.repeat(x, r, 1)),
+    ("repeat_interleave.self_Tensor(cube, three)", lambda x, r: np.repeat(x, r[0])),
+    ("repeat_interleave.self_Tensor(inner, often); cumsum.default($0, 0); mul.Tensor($1, $0)",
+     lambda x, r: np.cumsum(np.repeat(x, r)) * np.repeat(x, r)),
+]
+ARRAYS["often"] = np.array([3, 0, 1, 40])
+ARRAYS["three"] = np.array([3])
 ARRAYS["codes"] = rng.integers(0, 37, 900)
 ARRAYS["weights"] = rng.normal(size=900).astype(np.float32)
 ARRAYS["halves"] = rng.normal(size=900)

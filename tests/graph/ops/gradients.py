@@ -192,6 +192,8 @@ def optimizers():
     yield (f"_fused_adagrad.default({PAIRS['p']}, {PAIRS['q']}, {PAIRS['v']}, {PAIRS['steps']}, "
            "lr=0.1, lr_decay=0.01, weight_decay=0.1, eps=1e-08, maximize=False) "
            "-> 0.0,0.1,2.0,2.1,3.0")
+    yield (f"_fused_adagrad.tensor_lr({PAIRS['p']}, {PAIRS['q']}, {PAIRS['v']}, {PAIRS['steps']}, "
+           "lr=rate, lr_decay=0.01, weight_decay=0.1, eps=1e-08, maximize=False) -> 0.0,0.1,2.1")
     yield (f"_amp_foreach_non_finite_check_and_unscale.default({PAIRS['p']}, lost, rate) "
            "-> 0.0,0.1,1")
     ARRAYS["broken"] = np.array([1, np.inf, np.nan, 2], np.float32)

@@ -596,8 +596,6 @@ static const Case type_errors[] = {
      "the norm of a matrix has two axes and the order 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'"},
     {"x: \"f32[3]\"", "segment_reduce.default(x, 'sum')",
      "segments are given by 'lengths' or by 'offsets', and reduced by sum, mean, prod, max or min"},
-    {"x: \"i64[3]\"", "repeat_interleave.Tensor(x)",
-     "the sum of 'repeats' decides a size, which has no bound: give output_size"},
     {"x: \"f32[1, 4, 6]\"", "max_pool1d.default(x, [3], [1], [2])",
      "the padding 2 must be from 0 to half of the window, which is 3"},
     {"x: \"f32[2]\"", "div.Scalar_mode(x, 2, rounding_mode = 'ceil')",
