@@ -47,6 +47,12 @@ typedef void (*nereid_graph_pass_fn)(void *context, const char *pass, const char
 #define NEREID_GRAPH_MODES "default eager reduce-overhead max-autotune"
 #define NEREID_GRAPH_DTYPES "fp32 bf16 fp16"
 #define NEREID_GRAPH_LIBRARIES "records always none"
+/* Names of passes: the program has them for its help and completions. */
+#define NEREID_GRAPH_PASSES 0
+#define NEREID_GRAPH_PASSES_LISTED ""
+
+/* Other names on command lines: S("--flag", option, "value") */
+#define NEREID_GRAPH_SHORTHANDS(S) S("--no-libraries", libraries, "none")
 
 /* clang-format off */
 #define NEREID_GRAPH_OPTIONS(X, G, Y) \
@@ -82,7 +88,7 @@ Y(FLAG, keep, ASIDE, 0, 0, 0, "an executable of a graph as text is taken from th
 Y(TEXT, device, ASIDE, 0, "D", 0, "of texts: what is compiled for, cuda (the default) or cpu") \
 /* Of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT; "" is no passes. */ \
 G(TEXT, run_passes, UNSTORED, "--run-passes", "P,...", 0, "of --emit graph and dot: passes to run before it prints") \
-Y(TEXT, dump_after, UNSTORED, 0, "PASS", 0, "of on_pass: after which pass it is called; all") \
+G(TEXT, dump_after, UNSTORED, "--dump-after", "PASS", NEREID_GRAPH_PASSES, "prints the graph after a pass to stderr: all" NEREID_GRAPH_PASSES_LISTED) \
 /* Made if it is not there: 00_imported.py, 01_imported.dot, 02_functionalize.py ... */ \
 G(TEXT, dump_dir, UNSTORED, "--dump-dir", "DIR", 0, "writes the result of each compile stage there, numbered") \
 Y(PASS_CALL, on_pass, UNSTORED, 0, 0, 0, "called with the graph after each pass that dump_after says") \

@@ -49,6 +49,7 @@ static int take_file(Strings *to, const char *path) {
 }
 
 #define TAKE_WORD(name) return s->options.name = value, STATUS_OK
+#define TAKE_WORD_OF(name, word) return s->options.name = word, STATUS_OK
 #define TAKE_TEXT(name) return s->options.name = value, STATUS_OK
 #define TAKE_FLAG(name) return s->options.name = 1, STATUS_OK
 #define TAKE_RANGES(name) return ranges_add(&s->name, value)
@@ -61,6 +62,10 @@ int graph_settings_take(GraphSettings *s, int id, const char *value) {
   NEREID_GRAPH_OPTIONS(X, X, Y)
 #undef X
 #undef Y
+#define S(flag, name, word) \
+  if (id == OPT_GRAPH_SHORT_##name) TAKE_WORD_OF(name, word);
+  NEREID_GRAPH_SHORTHANDS(S)
+#undef S
   return STATUS_USAGE;
 }
 

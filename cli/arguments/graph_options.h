@@ -4,6 +4,12 @@
 
 #include "cli/terminal/args.h"
 #include "model/nereid_graph.h"
+#include "planner/passes.h"
+
+#undef NEREID_GRAPH_PASSES
+#undef NEREID_GRAPH_PASSES_LISTED
+#define NEREID_GRAPH_PASSES "all" GRAPH_PASSES(PASS_CHOICE) PLAN_PASSES(PASS_CHOICE)
+#define NEREID_GRAPH_PASSES_LISTED GRAPH_PASSES(PASS_LISTED) PLAN_PASSES(PASS_LISTED)
 
 /* Their ids are between a command's own ones and those of all commands. */
 enum {
@@ -11,6 +17,9 @@ enum {
 #define X(kind, name, ...) OPT_GRAPH_##name,
   NEREID_GRAPH_OPTIONS(X, X, X)
 #undef X
+#define S(flag, name, word) OPT_GRAPH_SHORT_##name,
+  NEREID_GRAPH_SHORTHANDS(S)
+#undef S
 };
 
 #define GRAPH_OPTION_REPEATS_WORD false
@@ -22,12 +31,15 @@ enum {
   {OPT_GRAPH_##name, flag, value, help, .choices = words,         \
    .repeats = GRAPH_OPTION_REPEATS_##kind},
 #define GRAPH_OPTION_HIDDEN(...)
+#define GRAPH_OPTION_SHORT(flag, name, word) \
+  {OPT_GRAPH_SHORT_##name, flag, NULL, "is --" #name " " word},
 
 /* Rows of a command's table: of `nereid build`, and of `nereid graph`. */
 #define BUILD_OPTIONS_OF_GRAPHS \
   NEREID_GRAPH_OPTIONS(GRAPH_OPTION, GRAPH_OPTION_HIDDEN, GRAPH_OPTION_HIDDEN)
 #define GRAPH_OPTIONS_OF_GRAPHS \
-  NEREID_GRAPH_OPTIONS(GRAPH_OPTION, GRAPH_OPTION, GRAPH_OPTION_HIDDEN)
+  NEREID_GRAPH_OPTIONS(GRAPH_OPTION, GRAPH_OPTION, GRAPH_OPTION_HIDDEN) \
+  NEREID_GRAPH_SHORTHANDS(GRAPH_OPTION_SHORT)
 
 typedef struct {
   nereid_graph_range *data; /* symbols are copies */

@@ -20,7 +20,6 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "model/nereid_graph.h"
-#include "planner/passes.h"
 #include "runtime/launch/model_value.h"
 #include "runtime/messages.h"
 #include "runtime/nereid.h"
@@ -395,9 +394,7 @@ enum {
   OPT_TOL,
   OPT_ITEMS,
   OPT_EXPLAIN,
-  OPT_TRACE,
-  OPT_DUMP_AFTER,
-  OPT_NO_LIBRARIES
+  OPT_TRACE
 };
 
 static const Option options[] = {
@@ -413,10 +410,6 @@ static const Option options[] = {
      "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz",
      .choices = "graph fused kernels plan explain dot"},
     {OPT_OUTPUT, "-o", "FILE", "the output file of --emit; standard output is the default"},
-    {OPT_DUMP_AFTER, "--dump-after", "PASS",
-     "prints the graph after a pass to stderr: all" GRAPH_PASSES(PASS_LISTED)
-         PLAN_PASSES(PASS_LISTED),
-     .choices = "all" GRAPH_PASSES(PASS_CHOICE) PLAN_PASSES(PASS_CHOICE)},
     {OPT_TIME, "--time", NULL, "measures time and memory of the model"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",
@@ -429,7 +422,6 @@ static const Option options[] = {
      "explains each kernel: its work, its least time and, with inputs or --time, its time"},
     {OPT_TRACE, "--trace", "FILE",
      "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
-    {OPT_NO_LIBRARIES, "--no-libraries", NULL, "calls no library: --libraries none"},
     {0},
 };
 
@@ -470,11 +462,9 @@ static int take_graph_option(Graphs *g, int id, const char *value) {
     case OPT_DEVICE: g->device_name = value; return STATUS_OK;
     case OPT_EMIT: g->emit = value; return STATUS_OK;
     case OPT_OUTPUT: g->output = value; return STATUS_OK;
-    case OPT_DUMP_AFTER: g->settings.options.dump_after = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
     case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
     case OPT_TRACE: g->trace = value; return STATUS_OK;
-    case OPT_NO_LIBRARIES: g->settings.options.libraries = "none"; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_ITEMS: return items_add(&g->items, value);
     case OPT_TOL: return read_tolerance(g, value);

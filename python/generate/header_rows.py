@@ -15,7 +15,7 @@ def rows(header, table):
         if heading:
             section = heading[1]
         elif row:
-            cells = re.findall(r'\s*((?:"(?:\\.|[^"\\])*"\s*)+|[^",]+)(?:,|$)', row[1])
+            cells = re.findall(r'\s*((?:"(?:\\.|[^"\\])*"\s*)+\w*|[^",]+)(?:,|$)', row[1])
             yield section, [unquoted(c) for c in cells]
 
 
