@@ -7,11 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/arguments/compare.h"
 #include "cli/arguments/graph_options.h"
 #include "cli/arguments/items.h"
 #include "cli/arguments/launch_request.h"
-#include "cli/arguments/numbers.h"
+#include "cli/arguments/model_values.h"
 #include "cli/arguments/values.h"
 #include "cli/commands/commands.h"
 #include "cli/messages.h"

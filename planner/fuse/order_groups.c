@@ -1,7 +1,7 @@
 /* The order of groups: one in which less memory is alive at once.
  *
  * The graph's order is kept, but around the place where most memory is alive: groups that free
- * memory move in front of it, and groups whose results are read later move behind it, as long as
+ * memory move before it, and groups whose results are read later move after it, as long as
  * that lowers the peak.  Neighbours mostly stay neighbours, whose values the GPU's cache still
  * has. */
 #include "planner/fuse/fuse_state.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-  WINDOW = 24,    /* groups in front of the peak that may move, and behind it */
+  WINDOW = 24,    /* groups before the peak that may move, and after it */
   NEAR = 1 << 20, /* bytes below the peak: so many are not worth a move */
   MOVES_MAX = 64
 };
@@ -229,7 +229,7 @@ static void try_move(Search *s, Move m) {
   s->found = true;
 }
 
-/* Groups in front of the peak, or at it, go behind it, and those behind it in front of it; of moves
+/* Groups before the peak, or at it, go after it, and those after it go before it; of moves
  * that do as much the first that is tried, which is the shortest of its group. */
 static void try_moves(Search *s, uint32_t peak) {
   for (uint32_t from = s->first; from <= peak; from++) {

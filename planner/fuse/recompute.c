@@ -152,7 +152,7 @@ static bool may_recompute(const Recompute *r, const Node *n) {
          !f->once[n->id] && r->readers[n->id].len;
 }
 
-/* Parts are read behind masks, which costs more than memory that has them side by side: only where
+/* Parts are read under masks, which costs more than memory that has them side by side: only where
  * most of it is no memory's, as in the gradient of a part. */
 static bool has_small_parts(const Recompute *r, const Node *n, const Leaves *l) {
   double bytes = 0;

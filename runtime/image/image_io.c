@@ -45,6 +45,22 @@ static void write_slot(Text *t, const ImageSlot *s) {
   text_puts(t, "\n");
 }
 
+/* Bytes after their number. */
+static void write_bytes(Text *t, const char *word, const char *data, size_t size) {
+  text_printf(t, "%s %zu\n", word, size);
+  text_putn(t, data, size);
+  text_puts(t, "\n");
+}
+
+static void write_reach(Text *t, const char *word, const IntExpr *of_params, int nparams) {
+  for (int i = 0; of_params && i < nparams; i++) {
+    if (!of_params[i].text) continue;
+    text_printf(t, "%s %d ", word, i);
+    text_quote(t, of_params[i].text);
+    text_puts(t, "\n");
+  }
+}
+
 static void write_variant(Text *t, const ImageVariant *v, int nparams) {
   text_puts(t, "variant ");
   text_quote(t, v->target);
@@ -80,26 +96,10 @@ static void write_variant(Text *t, const ImageVariant *v, int nparams) {
   for (int i = 0; i < v->nnoalias; i++)
     text_printf(t, "noalias %d %d%s\n", v->noalias[i].a, v->noalias[i].b,
                 v->noalias[i].or_same ? " same" : "");
-  for (int i = 0; v->bounds && i < nparams; i++) {
-    if (!v->bounds[i].text) continue;
-    text_printf(t, "bounds %d ", i);
-    text_quote(t, v->bounds[i].text);
-    text_puts(t, "\n");
-  }
-  for (int i = 0; v->certain && i < nparams; i++) {
-    if (!v->certain[i].text) continue;
-    text_printf(t, "certain %d ", i);
-    text_quote(t, v->certain[i].text);
-    text_puts(t, "\n");
-  }
-  if (v->ordered) {
-    text_printf(t, "ordered %zu\n", v->ordered_size);
-    text_putn(t, v->ordered, v->ordered_size);
-    text_puts(t, "\n");
-  }
-  text_printf(t, "code %zu\n", v->size);
-  text_putn(t, v->code, v->size);
-  text_puts(t, "\n");
+  write_reach(t, "bounds", v->bounds, nparams);
+  write_reach(t, "certain", v->certain, nparams);
+  if (v->ordered) write_bytes(t, "ordered", v->ordered, v->ordered_size);
+  write_bytes(t, "code", v->code, v->size);
 }
 
 static void write_image(Text *t, const nereid_image *image) {

@@ -123,7 +123,7 @@ static void unknown_name(Reader *r, const char *start, size_t len) {
                         error_suggest(hint, sizeof hint, name, r->names, (size_t)r->nnames));
 }
 
-/* A function's name, the parenthesis behind it read too; false if it is none. */
+/* A function's name, the parenthesis after it read too; false if it is none. */
 static bool read_function(Reader *r, const char *name, size_t len) {
   static const struct {
     const char *name;

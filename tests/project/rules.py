@@ -36,6 +36,9 @@ def check_headers():
     check([row[::2] for row in c_rules.small_headers(one)] == [("room/a.h", "room/b.c")],
           "a header for one client")
     check(not list(c_rules.small_headers(one | {"room/c.c": one["room/b.c"]})), "for two clients")
+    by = one | {"room/b.h": one["room/b.c"], "room/c.c": "#include \"room/b.h\"\n",
+                "room/d.c": "#include \"room/b.h\"\n"}
+    check(not list(c_rules.small_headers(by)), "for the clients of a header that includes it")
 
 
 def table_failures(text):

@@ -4,7 +4,9 @@ In a circle files call each other's functions, directly or through other files. 
 and only those within a room, as rooms have an order: what a table dispatches to (rules of
 operators, commands) is not called by the file of the table.
 """
-import collections, re
+import collections, pathlib, re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Circles that recursion makes: by a file of each, how many files it has at most, and why.
 CIRCLES = {
@@ -17,7 +19,7 @@ CIRCLES = {
         4, "a value is an element of a window or a search, or a number, which values are read for"),
 }
 # Headers of at most four functions that one file alone includes, and which stay so.
-SMALL_HEADERS_MOST = 29
+SMALL_HEADERS_MOST = 16
 
 DEFINITION = re.compile(r"(?m)^(?!static|typedef|return|else|#|\}|extern)[A-Za-z_][\w \*]*?\b(\w+)"
                         r"\([^;{}]*?\)\s*\{")
@@ -73,13 +75,30 @@ def circles(files):
     return components(calls(files))
 
 
-def small_headers(files):
-    """Headers of at most four functions that one file alone includes, beside those that define
-    the functions: `HEADER LINES <- CLIENT`."""
+def clients_of_headers(files):
+    """The files, unit tests among them, that include each header, directly or by other headers."""
+    tests = {str(path.relative_to(ROOT)): path.read_text() for folder in ("*/unit", "fuzz")
+             for path in (ROOT / "tests").glob(f"{folder}/*.c")}
     includes = collections.defaultdict(set)
-    for name, text in files.items():
+    for name, text in (files | tests).items():
         for header in re.findall(r'(?m)^\s*#\s*include\s+"([^"]+)"', text):
             includes[header if "/" in header else f"runtime/{header}"].add(name)
+
+    def reached(header, met):
+        for name in includes[header] - met:
+            met.add(name)
+            if name.endswith(".h"):
+                reached(name, met)
+        return met
+
+    return {header: {name for name in reached(header, set()) if not name.endswith(".h")}
+            for header in list(includes)}
+
+
+def small_headers(files):
+    """Headers of at most four functions, all of one file, that one other file alone includes:
+    `HEADER LINES <- CLIENT`."""
+    includes = clients_of_headers(files)
     for header, text in files.items():
         if not header.endswith(".h") or header.endswith("messages.h"):
             continue
@@ -89,8 +108,9 @@ def small_headers(files):
         if not 1 <= len(declared) <= 4:
             continue
         form = rf"(?m)^[\w \*]+\b(?:{'|'.join(declared)})\([^;]*?\)\s*\{{"
-        clients = {name for name in includes[header] if not re.search(form, files[name])}
-        if len(clients) == 1:
+        clients = {name for name in includes.get(header, ())
+                   if not re.search(form, files.get(name, ""))}
+        if len(clients) == 1 and len(includes[header]) == 2:
             yield header, text.count("\n"), next(iter(clients))
 
 

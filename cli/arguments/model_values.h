@@ -1,10 +1,22 @@
-/* How far an array is from the one that is expected. */
-#ifndef NEREID_CLI_ARGUMENTS_COMPARE_H
-#define NEREID_CLI_ARGUMENTS_COMPARE_H
+/* Values of models: inputs that are numbers on the command line (n=5), and how far an array is from
+ * the one that is expected. */
+#ifndef NEREID_CLI_ARGUMENTS_MODEL_VALUES_H
+#define NEREID_CLI_ARGUMENTS_MODEL_VALUES_H
 
 #include <stdbool.h>
 
 #include "runtime/nereid.h"
+
+/* Is it a name, an equals sign and an integer? */
+bool number_is(const char *text);
+/* Is the name that one? */
+bool number_is_for(const char *text, const char *name);
+/* The integer, as an i64 array without axes.  Returns a status, after a message if it is not
+ * STATUS_OK. */
+int number_make(nereid_value **out, const char *text);
+int number_of(nereid_value **out, int64_t value);
+
+/* ---- comparison ---- */
 
 typedef struct {
   double absolute; /* the largest |got - expected| */
