@@ -98,6 +98,8 @@
   "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
 #define N_GRAPH_UNMEASURED \
   "some kernels could not be measured, and run in the shapes of mode default: %s"
+#define E_GRAPH_BYTES_CHOICE \
+  "this machine may choose another plan than these bytes have: compile the model again"
 #define E_GRAPH_BYTES "these bytes are no executable, or are damaged; make the executable again"
 #define E_GRAPH_BYTES_BUILD \
   "the executable was made by another build of Nereid (%s); make it again with this one (%s)"

@@ -310,11 +310,14 @@ typedef struct {
   const void *data;    /* of nereid_executable_bytes(); must outlive the executable */
   size_t size;
   const char *weights; /* where the file of weights is now; NULL: where it was */
+  int no_choices;      /* fail where this machine might choose another plan: it has records of
+                          measurements, or lacks a library that the plan calls */
 } nereid_executable_source;
 
 /* The executable without its model: no compiler is needed, and no graph.  NEREID_E_FILE for bytes
  * that are damaged, of another build, for another kind of device or processor, or whose file of
- * weights has changed: then the model is to be compiled again.  Bytes are trusted as a program is:
+ * weights has changed, and where `no_choices` says so: then the model is to be compiled again.
+ * Bytes are trusted as a program is:
  * they must be the caller's own. */
 NEREID_API int nereid_executable_from_bytes(nereid_executable **out,
                                             const nereid_executable_source *source,

@@ -119,5 +119,7 @@ StoredKey api_stored_key(const nereid_graph *g, nereid_device *d,
 nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d);
 /* Leaves it there, unless it has weights. */
 void api_stored_keep(nereid_executable *e, const StoredKey *k);
+/* Might a compile on this machine, by its records and libraries, give another plan? */
+bool api_may_choose_otherwise(const nereid_executable *e);
 
 #endif

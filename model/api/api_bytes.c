@@ -561,6 +561,8 @@ int nereid_executable_from_bytes(nereid_executable **out, const nereid_executabl
   const char *data = source->data;
   Loading l = {.source = source, .e = e, .r = {data, data + source->size, false}};
   int code = load_executable(&l);
+  if (!code && source->no_choices && api_may_choose_otherwise(e))
+    code = error_set(NEREID_E_FILE, E_GRAPH_BYTES_CHOICE);
   if (code) nereid_executable_free(e);
   else *out = e;
   return code;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "model/api/api.h"
 #include "model/api/graph_options.h"
@@ -82,6 +83,12 @@ static bool has_libraries(const Plan *p, nereid_device *d) {
   for (uint32_t i = 0; i < p->nsteps; i++)
     if (p->steps[i].library && !library_is_usable(d, p->steps[i].library)) return false;
   return true;
+}
+
+bool api_may_choose_otherwise(const nereid_executable *e) {
+  char path[DATABASE_PATH];
+  bool has_records = records_path(path, sizeof path) && !access(path, F_OK);
+  return has_records || !has_libraries(e->model->plan, e->device);
 }
 
 nereid_executable *api_stored_find(const StoredKey *k, nereid_device *d) {

@@ -37,13 +37,13 @@ static void executable_dealloc(PyObject *self) {
   free_object(self);
 }
 
-/* from_bytes(bytes, device, weights) */
+/* from_bytes(bytes, device, weights, no_choices=False) */
 static PyObject *executable_load(PyObject *type, PyObject *args) {
   State *s = state_of_type((PyTypeObject *)type);
   PyObject *bytes, *device;
   nereid_executable_source source = {0};
-  if (!PyArg_ParseTuple(args, "O!O!z", &PyBytes_Type, &bytes, s->device_type, &device,
-                        &source.weights))
+  if (!PyArg_ParseTuple(args, "O!O!z|p", &PyBytes_Type, &bytes, s->device_type, &device,
+                        &source.weights, &source.no_choices))
     return NULL;
   char *data;
   Py_ssize_t size;
@@ -138,7 +138,7 @@ static PyMethodDef executable_methods[] = {
     {"set_static", executable_set_static, METH_O, "Input i is the same tensor in all runs."},
     {"bytes", executable_to_bytes, METH_O, "bytes(embed_weights): the executable as bytes."},
     {"from_bytes", executable_load, METH_VARARGS | METH_CLASS,
-     "from_bytes(bytes, device, weights): an executable from what bytes() gave."},
+     "from_bytes(bytes, device, weights, no_choices): an executable from what bytes() gave."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef executable_members[] = {

@@ -13,6 +13,7 @@
 Importing this package needs no compiler, GPU or driver, and neither NumPy nor PyTorch.
 """
 
+from nereid import registration as _registration
 from nereid._version import __version__
 
 # What is looked up when it is used, so that importing the package stays cheap: name to module.
@@ -53,6 +54,9 @@ _MODULES = ("compiler", "errors", "inductor", "interpret", "knobs", "language", 
             "testing", "tools")
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
+
+
+_registration.register()
 
 
 def __getattr__(name):

@@ -282,6 +282,27 @@ def check_names():
     raises("a missing input", TypeError, lambda: model.run({"input": rows(2)}), "'bytes'")
 
 
+def check_choices():
+    """Bytes are refused, if that is wanted, where records might choose another plan."""
+    from nereid import _nereid
+    from nereid.runtime import driver
+
+    made, cpu = nereid.load(TEXT, device="cpu").bytes("cpu"), driver.device("cpu")
+    before = os.environ.get("NEREID_CACHE_DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NEREID_CACHE_DIR"] = folder
+        check(_nereid.Executable.from_bytes(made, cpu, None, True) is not None, "without records")
+        pathlib.Path(folder, "records.db").touch()
+        check(_nereid.Executable.from_bytes(made, cpu, None) is not None, "with records")
+        raises("records that may choose", nereid.NereidError,
+               lambda: _nereid.Executable.from_bytes(made, cpu, None, True),
+               "this machine may choose another plan than these bytes have: compile the model "
+               "again")
+    os.environ.pop("NEREID_CACHE_DIR")
+    if before is not None:
+        os.environ["NEREID_CACHE_DIR"] = before
+
+
 def check_items():
     node, f32 = onnx_text.node, onnx_text.f32
     nodes = [node("ConcatFromSequence", "x", "a", axis=0), node("OptionalHasElement", "o", "there"),
@@ -369,6 +390,6 @@ def check_lazy():
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
              check_mistakes, check_files, check_build, check_kernel, check_onnx, check_names,
-             check_items, check_torch, check_lazy):
+             check_items, check_choices, check_torch, check_lazy):
     test()
 sys.exit(report())

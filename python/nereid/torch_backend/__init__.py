@@ -24,6 +24,7 @@ from nereid.torch_backend.base.failures import (Original, Warnings, boxed, has_e
                                                 may_be_caught)
 from nereid.torch_backend.base.flags import guard
 from nereid.torch_backend.base.settings import Settings, settings_of
+from nereid.torch_backend.cache.ahead import asks_for_bytes, serializable
 from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
 from nereid.torch_backend.decompositions.fake_results import fake_results
@@ -35,6 +36,7 @@ from nereid.torch_backend.passes.seeds import replace_random
 from nereid.torch_backend.passes.size_floats import replace_size_floats
 from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
                                                  take_strides)
+from nereid.torch_backend.segments.called import called_modules
 from nereid.torch_backend.segments.cuda_graphs import forget, recorded
 from nereid.torch_backend.segments.program import Program, Programs, written_inputs
 
@@ -59,10 +61,11 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
              recorder=None, stores: bool = False, warnings: Warnings | None = None,
              made: list | None = None) -> Callable:
     begin = time.perf_counter()
-    if not settings.fallback_random:
-        replace_random(module)
-    replace_size_floats(module)
-    make_constants_in_place(module)
+    for part in (*called_modules(module), module):
+        if not settings.fallback_random:
+            replace_random(part)
+        replace_size_floats(part)
+        make_constants_in_place(part)
     if kind == "forward":
         save_images_channels_last(module)
         report_strides(module)
@@ -154,7 +157,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
 
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
-    stores = may_store(module, inputs, settings, recorder)
+    stores = asks_for_bytes() or may_store(module, inputs, settings, recorder)
     guard(module)
     keep_attention(module, settings)
     compiled = aot_autograd(
@@ -196,12 +199,14 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
     try:
         _guard_signs(inputs)
         function, programs = _differentiate(module, inputs, settings, recorder, warnings)
+        if asks_for_bytes():
+            return serializable(function)
         written = written_inputs(programs, len(inputs))
         if not written:
             return repeated_by_pytorch(function, original, warnings)
         return overlaps_by_pytorch(function, original, inputs, written, warnings)
     except Exception as error:
-        if settings.verify or not may_be_caught(error):
+        if settings.verify or asks_for_bytes() or not may_be_caught(error):
             raise
         function = original.function()
         warnings.warn(error, module.graph, "a graph")

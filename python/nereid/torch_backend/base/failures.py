@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 from typing import Callable
 
 import torch
@@ -16,8 +17,14 @@ _ORDERS = (torch._dynamo.exc.TorchDynamoException,)
 
 
 def has_eager_form(graph: torch.fx.Graph) -> bool:
-    """Can PyTorch's operators compute all nodes?  They have no seeds."""
-    return not any(node.op == "call_function" and is_seeded(node) for node in graph.nodes)
+    """Can PyTorch's operators compute all nodes, those of regions included?  They have no seeds."""
+    if any(node.op == "call_function" and is_seeded(node) for node in graph.nodes):
+        return False
+    owner = graph.owning_module
+    parts = [operator.attrgetter(node.target)(owner) for node in graph.nodes
+             if node.op == "get_attr" and owner is not None]
+    return all(has_eager_form(part.graph) for part in parts
+               if isinstance(part, torch.fx.GraphModule))
 
 
 def boxed(function: Callable) -> Callable:

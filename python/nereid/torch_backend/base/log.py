@@ -56,7 +56,9 @@ def counted(reasons: dict) -> Counter:
 
 
 def tell(program) -> None:
-    """A line a graph; and one for each operator that PyTorch runs."""
+    """A line a graph, its regions included; and one for each operator that PyTorch runs."""
+    if program.region:
+        return
     log.info("%s graph %d of %d nodes: %d segments, %d nodes by PyTorch, %.2f s", program.kind,
              program.number, len(program.graph.nodes), len(program.segments),
              len(program.reasons), program.seconds)

@@ -24,6 +24,7 @@ from nereid.torch_backend.base.log import log
 from nereid.torch_backend.base.overlaps import overlaps_of
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.cache.cache_keys import without_inductor
+from nereid.torch_backend.segments.called import Called
 from nereid.torch_backend.segments.program import function_of
 from nereid.torch_backend.segments.segment import Compiled, graph_options, ranges_of, symbols_of
 
@@ -98,6 +99,10 @@ def _stored_value(value):
 
     if isinstance(value, torch._ops.OpOverload):
         return _Operator(value)
+    if isinstance(value, Called):
+        stored = StoredProgram(value.program)
+        stored.prepare_for_serialization()
+        return stored
     plain = (Compiled, int, float, complex, str, bool, torch.dtype, torch.device, torch.layout,
              torch.memory_format)
     is_operator = callable(value) and getattr(operator, getattr(value, "__name__", ""), 0) is value
@@ -120,8 +125,12 @@ class StoredProgram(OutputCode):
         return self.call(inputs)
 
     def prepare_for_serialization(self) -> None:
+        from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
+
         program, self.program, self.call = self.program, None, None
         program.finish()  # which nodes the compiler refuses is known then
+        if not program.source:
+            raise BypassAOTAutogradCache("a graph that PyTorch runs")
         self.source = program.source
         self.values = {name: _stored_value(value) for name, value in program.values.items()}
 
@@ -129,12 +138,17 @@ class StoredProgram(OutputCode):
         return copy.copy(self)
 
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
-        """After it was read."""
+        """After it was read; a region's is read once, and used by all its calls."""
+        if self.call is not None:
+            return
         values = {name: value.find() if isinstance(value, _Operator) else value
                   for name, value in self.values.items()}
         segments = [value for value in values.values() if isinstance(value, Compiled)]
         for segment in segments:
             segment.load()
+        for region in values.values():
+            if isinstance(region, StoredProgram):
+                region.post_compile(example_inputs, constants, graph_kwargs)
         self.call = function_of(self.source, values)
         _loaded.get().append(self)
         log.info("%s graph of %d segments: from PyTorch's cache", self.kind, len(segments))

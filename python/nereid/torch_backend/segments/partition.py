@@ -17,6 +17,7 @@ from nereid.torch_backend.base.draws import may_draw
 from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.base.nodes import device_of, is_host, is_tensor, name_of
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.called import is_call
 from nereid.torch_backend.segments.reasons import is_counted, read_reason, reason_against
 
 aten = torch.ops.aten
@@ -83,7 +84,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
                 reads[node] = "the host reads a size"
             elif reason and read:
                 reads[node] = read
-            elif reason and not _checks_number(node):
+            elif reason and not _checks_number(node) and not is_call(node):
                 reasons[node] = reason
         if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)

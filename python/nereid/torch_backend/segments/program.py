@@ -20,6 +20,8 @@ from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_pl
 from nereid.torch_backend.base.log import tell
 from nereid.torch_backend.base.nodes import is_detached, is_host, is_tensor
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.called import (CalledPrograms, is_call, is_called_graph,
+                                                  operands_of)
 from nereid.torch_backend.segments.partition import Partition, Segment, partition
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
@@ -143,9 +145,10 @@ class Program:
     """
 
     def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
-                 number: int = 0, recorder=None, warnings: Warnings | None = None):
+                 number: int = 0, recorder=None, warnings: Warnings | None = None,
+                 region: str = ""):
         self.module, self.settings, self.kind = module, settings, kind
-        self.number, self.recorder = number, recorder
+        self.number, self.recorder, self.region = number, recorder, region
         self.warnings = warnings or Warnings()
         self.writes = _writes()
         self.seconds = 0.0
@@ -157,6 +160,7 @@ class Program:
         self.number_of_symbol = self._number_of_symbol()
         self._lock = threading.Lock()
         self._kept: dict[str, Compiled] = {}
+        self.called = CalledPrograms(self._region_program)
         self._work: _Work | None = None
         self._run: Callable = self._first_run
         self._begin_or_give_up()
@@ -168,33 +172,46 @@ class Program:
 
         return call
 
+    def _region_program(self, module: torch.fx.GraphModule, name: str) -> Program:
+        return Program(module, self.settings, self.kind, self.number, self.recorder, self.warnings,
+                       f"{self.region}{name} of ")
+
+    @property
+    def title(self) -> str:
+        return f"{self.region}{self.kind} graph {self.number}"
+
     def _first_run(self, args):
         self.finish()
         return self._run(args)
 
     @property
     def segments(self) -> list[Compiled]:
-        """The executables."""
+        """The executables, with those of the programs that it calls."""
         self.finish()
-        return self._segments
+        return [*self._segments, *(one for inner in self.called for one in inner.segments)]
 
     @property
     def reasons(self) -> dict:
         """Why PyTorch runs a node: of each that computes something."""
-        self.finish()
-        return self._parts.reasons
+        return self._of_all("reasons")
 
     @property
     def apart(self) -> dict:
         """Partition.apart."""
-        self.finish()
-        return self._parts.apart
+        return self._of_all("apart")
 
     @property
     def reads(self) -> dict:
         """What the host reads of the data while the program runs, by node."""
+        return self._of_all("reads")
+
+    def _of_all(self, name: str) -> dict:
+        """That of the partition, and of the partitions of the programs that it calls."""
         self.finish()
-        return self._parts.reads
+        found = dict(getattr(self._parts, name))
+        for inner in self.called:
+            found.update(getattr(inner, name))
+        return found
 
     # ---- symbols ----
 
@@ -221,7 +238,7 @@ class Program:
     def _name_segments(self) -> None:
         """Names for messages and profiles."""
         for i, segment in enumerate(self._segments):
-            segment.title = f"segment {i} of {self.kind} graph {self.number}"
+            segment.title = f"segment {i} of {self.title}"
 
     def _begin(self, refused: dict) -> None:
         """Chooses the segments, and starts to compile them."""
@@ -257,9 +274,9 @@ class Program:
             raise error
         if not has_eager_form(self.graph):
             self._keep_seeded(error)
-            self.warnings.warn(error, self.graph, f"{self.kind} graph {self.number}")
+            self.warnings.warn(error, self.graph, self.title)
             return
-        self.warnings.warn(error, self.graph, f"{self.kind} graph {self.number}")
+        self.warnings.warn(error, self.graph, self.title)
         nodes = [node for node in self.graph.nodes if node.op == "call_function"]
         refused = dict.fromkeys(nodes, f"the compiler failed: {error}")
         self._parts, self._segments, self.steps = Partition([], refused, {}), [], []
@@ -303,6 +320,8 @@ class Program:
             except Exception as error:
                 self._give_up(error)
             self._work = None
+            for inner in self.called:
+                inner.finish()
             self.seconds += time.perf_counter() - begin
             self._run = self._function
         with contextlib.suppress(Exception):  # a line of the log ends no program
@@ -522,7 +541,7 @@ class _Writer:
 
     def _constants(self) -> None:
         for node in self.graph.nodes:
-            if node.op == "get_attr":
+            if node.op == "get_attr" and not is_called_graph(node):
                 value = operator.attrgetter(node.target)(self.program.module)
                 self.names[node] = self._global("constant", value)
 
@@ -575,6 +594,15 @@ class _Writer:
         for node, base in plan.views.items():
             if node is not base:
                 self._line(f"{self._name(node)} = {self._view(node, base)}")
+
+    def _run_called(self, node, dead: list) -> None:
+        """A call of a region's program, which drops what no later step has when it can."""
+        call = self._global("region", self.program.called.of(node))
+        given = ", ".join(self._text(operand) for operand in operands_of(node))
+        self._line(f"given = [{given}]")
+        self._delete(dead)
+        self._line(f"{self._name(node)} = {call}(given)")
+        self._bind_sizes(node)
 
     def _run_node(self, node) -> None:
         args = [self._text(arg) for arg in node.args]
@@ -665,6 +693,9 @@ class _Writer:
                 for base in set(step.views.values()):
                     self._conform(base)
                 self._make_views(step)
+            elif is_call(step):
+                self._run_called(step, dead)
+                continue
             else:
                 self._run_node(step)
             self._delete(dead)

@@ -338,17 +338,26 @@ class Compiled:
     # ---- storing ----
 
     def __getstate__(self) -> dict:
-        state = {**self.__dict__, "places": self._places()}
+        state = {**self.__dict__, "places": self._places(),
+                 "bytes": self.executable.bytes(False)}
         for name in ("plan", "text", "graph", "executable", "allocate", "empty"):
             del state[name]
         return state
 
     def load(self) -> None:
-        """What __getstate__() left out."""
+        """What __getstate__() left out.  The executable that was stored is compiled anew for
+        another kind of device, by another build, and where measurements of this machine decide.
+        Calls of a region share its segments."""
+        if "bytes" not in self.__dict__:
+            return
         self.plan = self.text = None
         self.allocate = _torch_allocator(self.name, {})
         self.empty = _empty_of(torch.device(self.name))
-        self.compile()
+        device, made = driver.device(self.name), self.__dict__.pop("bytes")
+        try:
+            self.executable = _nereid.Executable.from_bytes(made, device, None, True)
+        except NereidError:
+            self.compile()
 
     def _places(self) -> dict:
         """{name in the text: operator and line of the model}."""
