@@ -138,8 +138,9 @@ def results_of(case, arrays):
 
 
 def run_cases(folder, group, names, arrays, device, mode):
+    """Runs a group of (call, results)."""
     options = ["--device", device, "--mode", mode]
-    got = run(folder, [c for c, _ in group], names, arrays, options)
+    got = run(folder, [call for call, _ in group], names, arrays, options)
     if isinstance(got, str) and len(group) > 1:  # find the case that fails
         for case in group:
             run_cases(folder, [case], operands_of(case[0], arrays), arrays, device, mode)
@@ -148,9 +149,9 @@ def run_cases(folder, group, names, arrays, device, mode):
         check(False, f"{group[0][0]} ({device}, {mode}): {got}")
         return
     at = 0
-    for case in group:
-        for want in results_of(case, arrays):
-            compare(f"{case[0]} ({device}, {mode})", got[at], want)
+    for call, results in group:
+        for want in results:
+            compare(f"{call} ({device}, {mode})", got[at], want)
             at += 1
 
 
@@ -175,6 +176,7 @@ def main():
                      if not args.names or any(n in c[0] for n in args.names)]
             for names, group in groups_of(cases, module.ARRAYS):
                 devices = args.devices.split(",")
+                group = [(case[0], results_of(case, module.ARRAYS)) for case in group]
                 for device in [d for d in devices if d in getattr(module, "DEVICES", devices)]:
                     for mode in ("default", "eager") if device == "interp" else ("default",):
                         run_cases(folder, group, names, module.ARRAYS, device, mode)

@@ -6,6 +6,8 @@ import pathlib
 
 import numpy as np
 
+import recorded
+
 RESULTS = pathlib.Path(__file__).with_suffix(".npz")
 rng = np.random.default_rng(5)
 
@@ -347,9 +349,9 @@ CALLS = [
 
 def stored(call):
     def results(*_):
-        with np.load(RESULTS) as file:
-            found = [file[f"{call}#{i}"] for i in range(1 + call.partition(" -> ")[2].count(","))]
-        return tuple(found)
+        file = recorded.stored(RESULTS)
+        return tuple(file[f"{call}#{i}"]
+                     for i in range(1 + call.partition(" -> ")[2].count(",")))
     return results
 
 

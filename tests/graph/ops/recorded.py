@@ -1,11 +1,18 @@
 """Cases with PyTorch's results, which a file has: `MODULE.py` with PyTorch computes it anew."""
-import pathlib, re
+import functools, pathlib, re
 
 import numpy as np
 
 
 def results_file(module):
     return pathlib.Path(module).with_suffix(".npz")
+
+
+@functools.cache
+def stored(file):
+    """All arrays of a file, which is read once."""
+    with np.load(file) as found:
+        return dict(found)
 
 
 def _paths(call):
@@ -15,13 +22,13 @@ def _paths(call):
 
 def cases(module, calls):
     """(call, a function that gives PyTorch's results)"""
-    def stored(call):
+    def of(call):
         def results(*_):
-            with np.load(results_file(module)) as file:
-                found = [file[f"{call}#{i}"] for i in range(len(_paths(call)))]
+            file = stored(results_file(module))
+            found = [file[f"{call}#{i}"] for i in range(len(_paths(call)))]
             return tuple(found) if len(found) > 1 else found[0]
         return results
-    return [(call, stored(call)) for call in calls]
+    return [(call, of(call)) for call in calls]
 
 
 def _values(call, names):
