@@ -6,6 +6,7 @@ import itertools, json, os, pathlib, random, re, shutil, signal, subprocess, sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
 from tally import check, report  # noqa: E402
+from tuner import measured_home  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong")
@@ -169,6 +170,7 @@ def test_tuning(tmp):
         skipped.append("no cc")
         return
     home, kernel = Machine(tmp / "tuned"), tmp / "scale.py"
+    shutil.copytree(measured_home(), home.folder, dirs_exist_ok=True)
     kernel.write_text(KERNEL)
     command = [NEREID, "tune", kernel, "x=ones:f32[256]", "n=256", "--grid", "cdiv(n, BLOCK)",
                "--space", "BLOCK=64,128", "--device", "cpu", "--json", "-", "-D"]

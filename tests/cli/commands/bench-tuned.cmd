@@ -1,6 +1,7 @@
 # What was measured best for a size is taken; sizes that no run has measured are left out, or tuned.
 # slow: it measures
 export NEREID_CACHE_DIR="$TMP/cache"
+cp -r "$MEASURED" "$NEREID_CACHE_DIR"
 # A machine that is busy leaves times uncertain, which is told.
 sure() { sed '/measures it again$/d'; }
 shown() { sure | sed 's/\(  *[0-9.e+-]\{1,\}\)\{3\}$/ TIMES/'; }

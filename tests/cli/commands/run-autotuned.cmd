@@ -1,6 +1,7 @@
 # An autotuned kernel runs as it stands: with its first configuration, until one was measured.
 # slow: it measures
 export NEREID_CACHE_DIR="$TMP/cache"
+cp -r "$MEASURED" "$NEREID_CACHE_DIR"
 try() { k=$1; shift; nereid run decorated.py:$k "$@" --grid 'cdiv(n, BLOCK)' 2>&1; }
 for d in interp nest cpu; do
   try pair x=ones:i8[4] y=empty:i32[4] n=4 --device $d

@@ -1,6 +1,7 @@
 # Each reason once, with counts.
 # slow: it measures
-export NEREID_CACHE_DIR="$TMP"
+export NEREID_CACHE_DIR="$TMP/cache"
+cp -r "$MEASURED" "$NEREID_CACHE_DIR"
 try() {
   nereid tune tuning.py:scale x=rand:f32[64] y=zeros:f32[64] n=64 --grid 1 --device cpu "$@"
   echo $?

@@ -1,7 +1,9 @@
 # The program that measures: one that does nothing, one that cannot be started, and none.
 # slow: it measures
-export NEREID_CACHE_DIR=
+# Each has a cache without records.
+export NEREID_CACHE_DIR="$TMP/cache"
 try() {
+  rm -rf "$NEREID_CACHE_DIR" && cp -r "$MEASURED" "$NEREID_CACHE_DIR"
   nereid tune tuning.py:scale x=rand:f32[64] y=zeros:f32[64] n=64 --grid 1 --device cpu \
     --space BLOCK=64 --space MODE="$1" --json - | sed -n 's/.*"best": /best: /p'
 }
