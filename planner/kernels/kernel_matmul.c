@@ -311,7 +311,7 @@ static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
-  const Node *n = g->nodes.data[0];
+  Node *n = g->nodes.data[0];
   const char *left = loaded_left(k, t, left_k);
   Access b = matrix(k, n->args[1].node, t->group, right_k, g->index[2], false);
   const char *right =
@@ -324,7 +324,7 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
  * sum of products in registers. */
 static Operands packed_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
-  const Node *n = g->nodes.data[0];
+  Node *n = g->nodes.data[0];
   bool row = dim_is(g->extent[1], 1);
   const char *left = row ? "" : loaded_left(k, t, left_k);
   PackedTile p = packed_tile(k, row ? n->args[0].node : NULL, n->args[1].node, t->group, right_k,
