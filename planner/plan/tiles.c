@@ -210,9 +210,9 @@ static bool sorts(const Group *g) {
   return false;
 }
 
-/* Of an unrolled network: a thread has few elements, or it would take the assembler seconds. */
+/* A warp has a part of a row (sorted_in_parts). */
 static FlatTile sort_tile(int64_t row) {
-  enum { LEAST = 512, WARP_ELEMENTS = 128, WARPS = 4, WARPS_MAX = 16 };
+  enum { LEAST = 512, WARP_ELEMENTS = 64, WARPS = 4, WARPS_MAX = 32 };
   int64_t elements = row < LEAST ? LEAST : row, warps = elements / WARP_ELEMENTS;
   return (FlatTile){(uint32_t)elements,
                     warps < WARPS ? WARPS : warps > WARPS_MAX ? WARPS_MAX : (uint32_t)warps};
