@@ -113,8 +113,8 @@ void infer_attention_grad_value(Infer *in) { set_rows_first(in, in->n, gradient_
 
 /* The type of an argument of the attention whose kernel computes the node, too. */
 static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param) {
-  infer_self(in); /* reports what is no tensor */
-  Node *of = graph_arg(in->g, in->n, in->schema->params[0].name).node;
+  infer_tensor(in, "of"); /* reports what is no tensor */
+  Node *of = graph_arg(in->g, in->n, "of").node;
   if (!graph_is(of, op)) infer_fail(in, E_GRAPH_PART, ops_at(op)->target);
   return &graph_arg(in->g, of, param).node->type;
 }
@@ -124,11 +124,24 @@ void infer_attention_grad_key(Infer *in) {
   set_rows_first(in, graph_arg(in->g, in->n, "of").node, key);
 }
 
+static const ValueType *argument_of_gradient(Infer *in, const char *param) {
+  return argument_of_kernel(in, OP_nereid_attention_grad_query_default, param);
+}
+
 void infer_attention_grad_scores(Infer *in) {
-  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_grad_query_default, "query");
-  const ValueType *k = argument_of_kernel(in, OP_nereid_attention_grad_query_default, "key");
+  const ValueType *q = argument_of_gradient(in, "query"), *k = argument_of_gradient(in, "key");
   Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
   infer_set(in, q->dtype, 4, shape);
+}
+
+void infer_attention_grad_read(Infer *in) {
+  const ValueType *memory = infer_self(in), *index = infer_tensor(in, "index");
+  infer_rank(in, memory, 1, 1);
+  const ValueType *q = argument_of_gradient(in, "query"), *k = argument_of_gradient(in, "key");
+  check_attention_mask(in, q, k, "index");
+  check_attention_mask(in, q, k, "src");
+  if (!dtype_is_int(index->dtype)) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(index->dtype));
+  infer_set(in, memory->dtype, 1, memory->shape);
 }
 
 void infer_attention_sums(Infer *in) {
@@ -159,8 +172,15 @@ void infer_flex_attention(Infer *in) {
 void infer_flex_attention_backward(Infer *in) {
   const ValueType *q = attention_operand(in, "query", NULL);
   const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
-  ValueType items[] = {*q, *k, *v};
-  infer_set_list(in, 3, items);
+  uint32_t n, nat, ngrads;
+  const ValueType **read = infer_tensors(in, "read", &n);
+  infer_tensors(in, "read_at", &nat);
+  infer_tensors(in, "read_grad", &ngrads);
+  if (n != nat || n != ngrads) infer_fail(in, E_GRAPH_READ_GRADIENTS, n, nat, ngrads);
+  ValueType *items = ARENA_ARRAY(in->g->arena, ValueType, n + 3);
+  items[0] = *q, items[1] = *k, items[2] = *v;
+  for (uint32_t i = 0; i < n; i++) items[i + 3] = *read[i];
+  infer_set_list(in, n + 3, items);
 }
 
 /* ---- what PyTorch chooses for a device ---- */

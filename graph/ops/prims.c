@@ -18,6 +18,12 @@ bool prim_puts(const Node *n) {
   return graph_is(n, OP_nereid_scatter_default) && !strcmp(n->args[REDUCE].name, "put");
 }
 
+Node *prim_of_kernel(const Node *n) {
+  if (n->kind != NODE_CALL) return NULL;
+  if (graph_is(n, OP_nereid_attention_grad_read_default)) return n->args[1].node;
+  return prim_kind(n->op) == PRIM_PART ? n->args[0].node : NULL;
+}
+
 static bool is_written(const Node *n) {
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   return k == PRIM_SCATTER || k == PRIM_INSERT || k == PRIM_INSERTED;
@@ -29,8 +35,9 @@ Node *prim_memory(Node *n) {
 }
 
 uint32_t prim_in_memory(const Node *n) {
-  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7, MATRICES = 12 };
+  enum { STATE = 1, OF = 2, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7, MATRICES = 12 };
   switch (n->op->id) {
+    case OP_nereid_attention_grad_read_default: return STATE | OF;
     case OP_nereid_segment_sum_default: return ALL;
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
     case OP_nereid_matrix_default: return STATE | MATRICES;

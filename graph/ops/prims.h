@@ -36,6 +36,8 @@ Name prim_check_fault(Graph *g, const Node *n);
 bool prim_does_rows(const Node *n);
 /* Is it a nereid.scatter that writes each element to an index of its own? */
 bool prim_puts(const Node *n);
+/* The node whose kernel computes n, too; NULL: n is no further result of a kernel. */
+Node *prim_of_kernel(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
  * are written to, or n itself. */
 Node *prim_memory(Node *n);

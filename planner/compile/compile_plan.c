@@ -575,7 +575,8 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
     return dim_is_int(row) && row->value <= TILES_ROW_MAX;
   }
-  if (prim_kind(n->op) != PRIM_SCATTER || prim_does_rows(n) || prim_puts(n)) return true;
+  if (prim_kind(n->op) != PRIM_SCATTER || prim_does_rows(n) || prim_of_kernel(n) || prim_puts(n))
+    return true;
   Name reduce = graph_arg(g, n, "reduce").name;
   bool sums = !strcmp(reduce, "sum");
   if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;
@@ -633,6 +634,7 @@ static void note_tile_use(Node **operand, void *ctx) {
   const Node *n = u->user;
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   u->any = true;
+  if (prim_of_kernel(n)) return;
   u->good &= k == PRIM_ATTENTION ? !attention_reads(u->g, n, *operand)
                                  : k == PRIM_POINTWISE || k == PRIM_TILE || prim_is_view(n);
 }
@@ -644,7 +646,8 @@ static bool tiles_stay_inside(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     TileUse use = {g, inside, n, n->kind == NODE_CALL && prim_kind(n->op) == PRIM_TILE, true};
     graph_each_use(n, note_tile_use, &use);
-    inside[n->id] = use.any && !(n->kind == NODE_CALL && prim_kind(n->op) == PRIM_ATTENTION);
+    bool leaves = prim_of_kernel(n) || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_ATTENTION);
+    inside[n->id] = use.any && !leaves;
     if (!use.good) diag_error(g->diags, n->location, E_GRAPH_TILE, n->name);
     good &= use.good;
   }

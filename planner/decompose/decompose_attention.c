@@ -684,6 +684,28 @@ static Backward backward_of_flex(Build *b) {
   return y;
 }
 
+/* Memory for sums, which is there before the kernel that adds to it. */
+static Node **zeros_for(Build *b, uint32_t n, Node **like) {
+  Node **zeros = ARENA_ARRAY(b->in.g->arena, Node *, n);
+  for (uint32_t i = 0; i < n; i++) {
+    Dim elements = value_numel(b->in.g, &like[i]->type);
+    zeros[i] = build_full(b, 1, &elements, build_int(b, 0), DT_F32);
+  }
+  return zeros;
+}
+
+/* The gradients of what functions of scores read. */
+static void gradients_of_read(Build *b, Node *query, uint32_t n, Node **read, Node **sums) {
+  uint32_t same;
+  Node **at = build_inputs(b, "read_at", &same), **grads = build_inputs(b, "read_grad", &same);
+  for (uint32_t i = 0; i < n; i++) {
+    const ValueType *t = &read[i]->type;
+    Node *sum = build(b, OP_nereid_attention_grad_read_default,
+                      ARGS(arg_node(sums[i]), arg_node(query), arg_node(at[i]), arg_node(grads[i])));
+    b->items[i + 3] = build_view(b, build_to(b, sum, t->dtype), t->rank, t->shape);
+  }
+}
+
 Node *decompose_flex_attention_backward(Build *b) {
   static const char *const of_keys[] = {"row_counts", "row_indices", "full_row_counts",
                                         "full_row_indices"};
@@ -693,8 +715,11 @@ Node *decompose_flex_attention_backward(Build *b) {
   x.chain = build_input(b, "chain");
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  uint32_t nread;
+  Node **read = build_inputs(b, "read", &nread), **sums = zeros_for(b, nread, read);
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
   b->items[0] = x.heads_first ? query : build_transpose(b, query, 1, 2);
+  gradients_of_read(b, query, nread, read, sums);
   for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, of_keys[i]);
   x.heads_first = infer_bool(&b->in, "keys_heads_first");
   gradients_of_keys(b, x, &y);

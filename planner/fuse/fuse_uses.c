@@ -97,21 +97,16 @@ static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
   use(operand, NULL, ctx);
 }
 
-/* The uses of what the kernel reads from memory. */
-static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+/* The uses of what is computed for each score. */
+static void score_uses(const Fusion *f, const Attention *x, uint32_t n, Node *const *computed,
+                       UseAt *use, void *ctx) {
   Graph *g = f->graph;
-  Attention x = attention_of(g, n);
   Dim at[4], index[4];
-  Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
-                        x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
-  Node *const computed[] = {x.mask, x.scores, x.chain};
-  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-    if (read[i]) use_in_memory(read[i], use, ctx);
-  Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x.heads, x.key_heads));
-  attention_query_index(g, &x, dim_shared_index(g->dims, "b", x.batches), head,
-                        dim_shared_index(g->dims, "m", x.rows),
-                        dim_shared_index(g->dims, "n", x.keys), at);
-  for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
+  Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x->heads, x->key_heads));
+  attention_query_index(g, x, dim_shared_index(g->dims, "b", x->batches), head,
+                        dim_shared_index(g->dims, "m", x->rows),
+                        dim_shared_index(g->dims, "n", x->keys), at);
+  for (uint32_t i = 0; i < n; i++) {
     if (!computed[i]) continue;
     attention_mask_index(g, computed[i], at, index);
     follow_use(f, computed[i], index, use, ctx);
@@ -136,10 +131,31 @@ static void product_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) 
   }
 }
 
+static void grad_read_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  Attention x = attention_of(f->graph, n->args[1].node);
+  Node *const computed[] = {n->args[2].node, n->args[3].node};
+  use_in_memory(n->args[0].node, use, ctx);
+  use(n->args[1].node, NULL, ctx);
+  score_uses(f, &x, 2, computed, use, ctx);
+}
+
+/* The uses of what the kernel reads from memory. */
+static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  Attention x = attention_of(f->graph, n);
+  Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
+                        x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
+  Node *const computed[] = {x.mask, x.scores, x.chain};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    if (read[i]) use_in_memory(read[i], use, ctx);
+  score_uses(f, &x, sizeof computed / sizeof *computed, computed, use, ctx);
+}
+
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_ATTENTION) {
     attention_uses(f, n, use, ctx);
+  } else if (graph_is(n, OP_nereid_attention_grad_read_default)) {
+    grad_read_uses(f, n, use, ctx);
   } else if (k == PRIM_PART) {
     use(n->args[0].node, NULL, ctx);
   } else if (prim_is_product(k)) {

@@ -234,9 +234,10 @@ static void separate_memory(Graph *g) {
       if (!(in_memory >> i & 1)) continue;
       Node *x = n->args[i].node;
       bool written = k == PRIM_SCATTER && i == 0;
+      Node *before = prim_of_kernel(n) ? prim_of_kernel(n) : n;
       if (written && is_empty_memory(x)) n->args[i].node = empty_like(g, x, n);
       else if (written || (x->kind != NODE_INPUT && !is_computed(x)))
-        n->args[i].node = copy_of(g, x, n);
+        n->args[i].node = copy_of(g, x, before);
     }
   }
   arena_free(scratch);

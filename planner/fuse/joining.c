@@ -44,6 +44,7 @@ static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim index[GRAPH_RANK_MAX];
   Check c = {f, g, NULL};
   group_read_index(f, g, n, index);
+  if (prim_of_kernel(n)) return (FuseStop){0};
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, index, check_use, &c);
   uint32_t in_memory = prim_kind(n->op) == PRIM_SEARCH ? prim_in_memory(n) : 0;
   for (uint32_t i = 0; in_memory >> i; i++)
@@ -274,9 +275,9 @@ void fuse_assign_group(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
-  bool part = prim_kind(n->op) == PRIM_PART;
-  Group *g = part ? f->of[n->args[0].node->id] : group_for(s, &c, n);
-  if (part) f->once[n->id] = g->once;
+  const Node *kernel = prim_of_kernel(n);
+  Group *g = kernel ? f->of[kernel->id] : group_for(s, &c, n);
+  if (kernel) f->once[n->id] = g->once;
   if (!g) {
     g = group_new(f, n);
     if (prim_checks(n)) s->checks = g;

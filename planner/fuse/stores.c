@@ -83,7 +83,8 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
 static bool is_for_scores(const Fuser *s, const Node *user) {
   if (user->kind != NODE_CALL) return s->info[user->id].inner;
   PrimKind k = prim_kind(user->op);
-  if (k == PRIM_ATTENTION) return attention_of(s->f->graph, user).block_rows > 0;
+  const Node *kernel = k == PRIM_ATTENTION ? user : prim_of_kernel(user);
+  if (kernel) return attention_of(s->f->graph, kernel).block_rows > 0;
   bool passes = k == PRIM_POINTWISE || k == PRIM_GATHER || k == PRIM_CONCAT || prim_is_view(user);
   return passes && s->info[user->id].inner;
 }
@@ -166,7 +167,7 @@ void fuse_survey_uses(Fuser *s) {
   const Graph *g = s->f->graph;
   for (Node *n = g->last; n; n = n->prev) {
     UseInfo u = {s, n};
-    if (n->kind == NODE_CALL && is_scatter(n)) s->info[n->args[0].node->id].passing = true;
+    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) s->info[n->args[0].node->id].passing = true;
     if (n->kind != NODE_INPUT) graph_each_use(n, note_operand_use, &u);
   }
 }
@@ -249,7 +250,7 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
     info->work += fuse_text_work(pointwise_of(s->f->graph, n).text);
     info->dear = is_dear(s, n);
   }
-  info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION);
+  info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION && !prim_of_kernel(n));
   if (info->tile) return true;
   bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
   if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;

@@ -312,8 +312,9 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   /* A condition may be a tile, and then the pointer is one. */
   if (!axes && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
-  const char *load = arena_printf(k->arena, "tl.load(%s + %s%s)", element_buffer(k, n, index),
-                                  index, mask);
+  const char *otherwise = k->fills && *mask ? ", other=0" : "";
+  const char *load = arena_printf(k->arena, "tl.load(%s + %s%s%s)", element_buffer(k, n, index),
+                                  index, mask, otherwise);
   if (ahead) vec_push(k->arena, &k->ahead, ((KernelLoad){v.text, load}));
   else kernel_line(k, "%s = %s", v.text, load);
   if (kernel_held(v.dtype) != v.dtype) {

@@ -108,6 +108,7 @@ typedef struct {
   const Node *view;      /* through which a value is read; NULL: none */
   bool loads_ahead; /* loads whose index and mask depend on no data go to `ahead` */
   VEC(KernelLoad) ahead;
+  bool fills; /* loads give 0 where their mask is false */
   Text body;
   int indent; /* of statements */
 } Kernel;

@@ -118,7 +118,7 @@ static void remember_tiles(Node **node, void *ctx) {
     return;
   }
   bool grad = graph_is(n, OP_nereid_attention_scores_grad_default);
-  const char *text = grad ? "ds" : walk->w->x.chain ? "raw" : "scores";
+  const char *text = grad ? "ds" : walk->w->raw ? "raw" : "scores";
   kernel_remember(k, n, walk->at, (Value){text, DT_F32});
 }
 
@@ -136,8 +136,10 @@ static Value value_of_scores(AttentionWriter *w, Node *n) {
   return kernel_value(w->k, n, index);
 }
 
+/* Products of gradients take scores out of range, too: shares of 0, but not what is no number. */
 static void begin_scores(AttentionWriter *w) {
   Kernel *k = w->k;
+  k->fills = w->x.kind != ATTENTION_FORWARD;
   attention_set_masks(k, "mmask", w->ragged ? "nmask" : NULL);
   k->indent = 8;
   kernel_line(k, "mmask = m < %s", w->own);
@@ -146,6 +148,7 @@ static void begin_scores(AttentionWriter *w) {
 
 static const char *end_scores(AttentionWriter *w) {
   w->k->indent = 4;
+  w->k->fills = false;
   return attention_take_body(w->k);
 }
 
@@ -164,9 +167,9 @@ static void print_mask(AttentionWriter *w) {
 const char *attention_mask_text(AttentionWriter *w) {
   Kernel *k = w->k;
   bool cut = w->x.block_rows && w->ragged;
-  if (!w->x.mask && !w->x.scores && !w->x.chain && !cut) return "";
+  if (!w->x.mask && !w->x.scores && !w->raw && !cut) return "";
   begin_scores(w);
-  if (w->x.chain) kernel_line(k, "raw = scores");
+  if (w->raw) kernel_line(k, "raw = scores");
   if (w->x.scores) {
     Value v = value_of_scores(w, w->x.scores);
     kernel_line(k, "scores = %s", kernel_cast(k, v, DT_F32));
@@ -183,7 +186,40 @@ const char *attention_chain_text(AttentionWriter *w) {
   if (!w->x.chain) return "";
   begin_scores(w);
   Value v = value_of_scores(w, w->x.chain);
-  kernel_line(k, "ds = %s", kernel_cast(k, v, DT_F32));
+  kernel_line(k, "ds = tl.where(p != 0.0, %s, 0.0)", kernel_cast(k, v, DT_F32));
+  return end_scores(w);
+}
+
+/* Adds up, along the axes that an index does not depend on, what goes to one element; the others by
+ * atomics.  Scores that nobody sees add nothing. */
+static void add_read(AttentionWriter *w, Node *n) {
+  enum { INDEX = 2, SOURCE = 3, ROWS = 2 };
+  Kernel *k = w->k;
+  Node *at = n->args[INDEX].node;
+  Value v = value_of_scores(w, n->args[SOURCE].node), index = value_of_scores(w, at);
+  uint32_t rank = at->type.rank;
+  bool each_row = rank >= ROWS && !dim_is(at->type.shape[rank - ROWS], 1);
+  bool each_key = rank && !dim_is(at->type.shape[rank - 1], 1);
+  const char *place = kernel_fresh(k, "place"), *more = kernel_fresh(k, "more");
+  kernel_line(k, "%s = tl.where((m < %s) & (n < %s), %s, 0.0)", more, w->own, w->walked,
+              kernel_cast(k, v, DT_F32));
+  if (!each_key) kernel_line(k, "%s = tl.sum(%s, 1, keep_dims=True)", more, more);
+  if (!each_row) kernel_line(k, "%s = tl.sum(%s, 0, keep_dims=True)", more, more);
+  kernel_line(k, "%s = tl.broadcast_to(%s, %s.shape)", place, kernel_cast(k, index, DT_I64), more);
+  const char *size = kernel_index(k, n->type.shape[0], NULL);
+  kernel_line(k,
+              "tl.atomic_add(%s + %s, %s, mask=(%s != 0.0) & (%s >= 0) & (%s < %s), "
+              "sem=\"relaxed\")",
+              kernel_buffer(k, n->args[0].node), place, more, more, place, place, size);
+}
+
+const char *attention_read_text(AttentionWriter *w) {
+  const Group *g = w->k->group;
+  if (!attention_part(w->k, OP_nereid_attention_grad_read_default)) return "";
+  begin_scores(w);
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (graph_is(g->nodes.data[i], OP_nereid_attention_grad_read_default))
+      add_read(w, g->nodes.data[i]);
   return end_scores(w);
 }
 
@@ -444,6 +480,7 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   w.shape = shape;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.walked = kernel_index(k, w.x.walked, NULL);
+  w.raw = w.x.chain || attention_part(k, OP_nereid_attention_grad_read_default);
   w.added = w.x.scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
   w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL;
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);

@@ -12,6 +12,7 @@ typedef struct {
   const AttentionShape *shape;
   Dim row, key, column; /* index symbols: of rows, of keys, of columns of the result */
   Dim head;             /* of the query's heads that share one of the keys; NULL: there is one */
+  bool raw;             /* scores are used as they were before their function, too */
   bool added;           /* the mask is added to the scores */
   bool ragged;          /* what is walked ends within a block */
   bool may_see_nothing; /* there may be rows that see no key */
@@ -50,6 +51,8 @@ const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, D
                                    const char *first, const char *second);
 /* The statements that apply the function of scores and the mask to a tile of scores. */
 const char *attention_mask_text(AttentionWriter *w);
+/* The statements that add to gradients of what the function of scores reads; "": there are none. */
+const char *attention_read_text(AttentionWriter *w);
 /* The statement that makes `ds` the gradient of the scores before their function; "": none. */
 const char *attention_chain_text(AttentionWriter *w);
 /* The head of the loop over n. */

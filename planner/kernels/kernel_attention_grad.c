@@ -92,7 +92,8 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim e = attention_bind(w, "eg", x->columns, "e", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
-  const char *mask = attention_mask_text(w), *chain = chain_text(w);
+  const char *mask = attention_mask_text(w), *read = attention_read_text(w);
+  const char *chain = chain_text(w);
   Slot slots[] = {
       {"own", w->own},
       {"width", kernel_index(k, x->width, NULL)},
@@ -107,6 +108,7 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
       {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
       {"loop", attention_loop(w)},
       {"table", x->block_rows ? "table, " : ""},
+      {"read", read},
       {"chain", chain},
       {"key_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.width))},
       {"key_edge", attention_masked_by(k, attention_and(k, ends.s, ends.width))},

@@ -173,7 +173,7 @@ void product_epilogue(Kernel *k) {
   Dim index[GRAPH_RANK_MAX];
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
-    if (prim_kind(n->op) == PRIM_PART) continue;
+    if (prim_of_kernel(n)) continue;
     group_index(k->f, g, n, index);
     if (i == 0) kernel_remember(k, n, index, (Value){"acc", sum_dtype(n)});
     Value v = kernel_value(k, n, index);

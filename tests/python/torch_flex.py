@@ -181,18 +181,52 @@ def check_sizes():
 def check_by_pytorch():
     """What has no kernel is run by PyTorch, and right."""
     check("blocks of 40", causal, None, block=40)
+
+
+# What a score_mod reads of tensors that are trained, of shapes [4], [4, 200], [100].
+READ = {
+    "of heads": lambda a, b, c: lambda s, n, h, q, k: s + a[h] * (k - q),
+    "of distances": lambda a, b, c: lambda s, n, h, q, k: s + b[h, q - k],
+    "of rows and of keys": lambda a, b, c: lambda s, n, h, q, k: s * c[q] + c[k],
+    "three": lambda a, b, c: lambda s, n, h, q, k: torch.tanh(s * b[h, k + 3]) * a[h] + c[q],
+}
+
+
+def check_read(what, of, mask, *, key_heads=4, dtype=None):
+    """Gradients of what a score_mod reads."""
     torch.manual_seed(0)
-    query, key, value = (torch.randn(1, 2, 50, 16, device=DEVICE) for _ in range(3))
-    learned = torch.randn(2, 50, device=DEVICE, requires_grad=True)
+    inputs = [torch.randn(2, heads, 100, 16, device=DEVICE).to(dtype or torch.float32)
+              for heads in (4, key_heads, key_heads)]
+    inputs += [torch.randn(shape, device=DEVICE) for shape in ((4,), (4, 200), (100,))]
+    blocks = mask and flex.create_block_mask(mask(tables_of(2, 4, 100, 100)), None, None, 100, 100,
+                                             device=DEVICE, BLOCK_SIZE=32)
+    weight = torch.randn(2, 4, 100, 16, device=DEVICE)
 
-    def attend(of):
-        return flex.flex_attention(query, key, value, lambda s, b, h, q, k: s + of[h, k]).sum()
+    def attend(query, key, value, *read):
+        return flex.flex_attention(query, key, value, of(*read), blocks,
+                                   enable_gqa=key_heads != 4)
 
-    grads = []
-    for backend in ("aot_eager", "nereid"):
+    def gradients(backend, inputs):
         torch._dynamo.reset()
-        grads += torch.autograd.grad(torch.compile(attend, backend=backend)(learned), learned)
-    tally.check(off(grads[1], grads[0]) < 1e-4, "the gradient of what a score_mod reads")
+        inputs = [x.clone().requires_grad_() for x in inputs]
+        out = torch.compile(attend, backend=backend)(*inputs)
+        return torch.autograd.grad((out * weight).sum(), inputs, allow_unused=True)
+
+    want = gradients("aot_eager", [x.double() for x in inputs])
+    got = gradients("nereid", inputs)
+    least = 1e-2 if dtype else 3e-5
+    wrong = [i for i, (a, b) in enumerate(zip(got, want))
+             if (a is None) != (b is None) or a is not None and not off(a, b) < least]
+    tally.check(not wrong, f"gradients of what is read, {what}: {wrong}")
+    torch._dynamo.reset()
+    page = str(nereid.explain(attend, *[x.requires_grad_() for x in inputs]))
+    tally.check("0 nodes by PyTorch" in page, f"{what}: {page.splitlines()[0]}")
+
+
+def check_reads():
+    for i, (what, of) in enumerate(READ.items()):
+        check_read(what, of, (None, causal, documents, window)[i], key_heads=2 if i % 2 else 4)
+    check_read("of bf16", READ["of distances"], causal, dtype=torch.bfloat16)
 
 
 def check_open_sizes():
@@ -237,6 +271,7 @@ if __name__ == "__main__":
         check_kinds()
         check_sizes()
         check_by_pytorch()
+        check_reads()
         check_open_sizes()
         check_random(4, 1)
     sys.exit(tally.report())

@@ -23,6 +23,7 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
 {{keep}}
 {{kept}}
         ds = p * (dp - delta)
+{{read}}
 {{chain}}
 {{store}}
         acc = tl.dot(ds.to(key.dtype), key, acc{{precision}})

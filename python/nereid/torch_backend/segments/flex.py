@@ -16,6 +16,8 @@ aten = torch.ops.aten
 ops = torch.ops.higher_order
 FORWARD = getattr(ops, "flex_attention", None)
 BACKWARD = getattr(ops, "flex_attention_backward", None)
+# A function of a module that is imported late: zeros, and a number that is added at some place.
+_SCATTER = "flex_lib::zeros_and_scatter"
 
 _WIDTH_MAX = 256
 _BLOCK_LEAST = 16  # tiles divide blocks (graph/analysis/attention.h)
@@ -58,15 +60,19 @@ class _Call:
         return any(size != _NO_BLOCKS for size in self.blocks)
 
 
-def _result(graph: torch.fx.Graph):
+def _results(graph: torch.fx.Graph) -> list:
     (output,) = [node for node in graph.nodes if node.op == "output"]
     found = output.args[0]
-    return found[0] if isinstance(found, (list, tuple)) else found
+    return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
-def _needed(graph: torch.fx.Graph) -> list:
-    """The nodes of which the first result is made; gradients of what a graph reads are others."""
-    wanted, found = {_result(graph)}, []
+def _result(graph: torch.fx.Graph):
+    return _results(graph)[0]
+
+
+def _needed(graph: torch.fx.Graph, results: list) -> list:
+    """The nodes of which the results are made."""
+    wanted, found = set(results), []
     for node in reversed(graph.nodes):
         if node in wanted:
             found.append(node)
@@ -80,6 +86,63 @@ def _inputs(graph: torch.fx.Graph) -> list:
 
 def _is_tensor(value) -> bool:
     return isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor)
+
+
+# ---- gradients of what a score_mod reads ----
+
+
+class _Added:
+    """A number for each score that is added to one of a tensor that the score_mod reads."""
+
+    def __init__(self, number: int, scatter):
+        self.number = number  # of the tensor
+        self.shape, self.indices, self.value = scatter.args
+
+    def nodes(self) -> list:
+        found = [self.value, *self.indices]
+        return [value for value in found if isinstance(value, torch.fx.Node)]
+
+
+def _scatters(value) -> list | None:
+    """The scatters that a gradient is the sum of; None: it is something else."""
+    if not isinstance(value, torch.fx.Node) or value.op != "call_function":
+        return None
+    if getattr(value.target, "namespace", "") == "flex_lib" and value.target.name() == _SCATTER:
+        return [value]
+    if value.target is aten.add.Tensor and not value.kwargs:
+        parts = [_scatters(part) for part in value.args]
+        return None if None in parts else sum(parts, [])
+    return None
+
+
+def _wanted(node) -> list[int]:
+    """The tensors whose gradients are used."""
+    lists = [user for user in node.users if user.args[1] == 3]
+    return sorted({user.args[1] for found in lists for user in found.users
+                   if user.target is operator.getitem and user.users})
+
+
+def _added(node, call: _Call) -> list[_Added]:
+    if not call.backward:
+        return []
+    gradients = _results(call.chain)[5:]
+    return [_Added(number, scatter) for number in _wanted(node)
+            for scatter in _scatters(gradients[number]) or []]
+
+
+def _read_reason(node, call: _Call) -> str | None:
+    if not call.backward or not _wanted(node):
+        return None
+    if torch.are_deterministic_algorithms_enabled():
+        return "gradients of what a score_mod reads, whose numbers are added in any order"
+    gradients = _results(call.chain)[5:]
+    for number in _wanted(node):
+        scatters = _scatters(gradients[number])
+        whole = scatters and all(len(part.args[1]) == len(part.args[0])
+                                 and not part.args[2].meta["val"].dim() for part in scatters)
+        if not whole or not _is_tensor(call.score_buffers[number]):
+            return "the gradient of a tensor that a score_mod reads otherwise than at an index"
+    return None
 
 
 # ---- what there is a kernel for ----
@@ -115,17 +178,15 @@ def _use_reason(node) -> str | None:
     for user in node.users:
         if user.target is not operator.getitem:
             return "its results are used as a list"
-    further = 3 if node.target is BACKWARD else 2
-    if not any(user.args[1] == further and user.users for user in node.users):
-        return None
-    return ("gradients of what a score_mod reads" if node.target is BACKWARD else
-            "the greatest score of each row is used")
+    if node.target is FORWARD and any(user.args[1] == 2 and user.users for user in node.users):
+        return "the greatest score of each row is used"
+    return None
 
 
-def _graph_reason(graph: torch.fx.Graph, scalars: int, reason) -> str | None:
+def _graph_reason(graph: torch.fx.Graph, scalars: int, added: list, reason) -> str | None:
     """Why a graph can't go element by element; its first inputs are numbers of one score."""
     batched = set(_inputs(graph)[:scalars])
-    for node in _needed(graph):
+    for node in _needed(graph, [_result(graph), *(n for part in added for n in part.nodes())]):
         if node.op == "placeholder":
             continue
         if node.op != "call_function" or not _is_tensor(node):
@@ -151,12 +212,14 @@ def _goes_by_elements(node) -> bool:
 def flex_reason(node, reason) -> str | None:
     """Why PyTorch runs the operator; `reason` says that of a node in its graphs."""
     call = _Call(node)
-    found = _size_reason(call) or _block_reason(call) or _use_reason(node)
+    found = (_size_reason(call) or _block_reason(call) or _use_reason(node)
+             or _read_reason(node, call))
     if found:
         return found
     if call.backward and not _is_tensor(call.grad):
         return "no gradient of the result"
-    graphs = [(call.score, 5), (call.mask, 4)] + ([(call.chain, 6)] if call.backward else [])
+    graphs = [(call.score, 5, []), (call.mask, 4, [])]
+    graphs += [(call.chain, 6, _added(node, call))] if call.backward else []
     return next(filter(None, (_graph_reason(*graph, reason) for graph in graphs)), None)
 
 
@@ -194,21 +257,36 @@ class FlexWriter:
         mask = self._mask([*at, *map(self._buffer, call.mask_buffers)])
         tables = self._tables(call.of_keys)
         blocks = call.blocks if call.has_blocks else [0, 0]
-        sizes = f"{blocks[0]}, {blocks[1]}, scale = {float(call.scale)!r}"
+        sizes = f"{blocks[0]}, {blocks[1]}"
         if not call.backward:
-            sizes += f", heads_first = {_heads_first(self.node.meta['val'][0])}"
+            sizes += (f", scale = {float(call.scale)!r}, "
+                      f"heads_first = {_heads_first(self.node.meta['val'][0])}")
             made = self._make(f"nereid.flex_attention.default({query}, {key}, {value}, {scores}, "
                               f"{mask}, {tables}, {sizes})")
             return [self._make(f"{made}[{i}]") for i in (0, 1)] + ["None"]
-        chain = self._chain(score, at, buffers) if scores != "None" else "None"
+        added = _added(self.node, call)
+        chain, read = "None", "[], [], []"
+        if scores != "None":
+            chain, read = self._chain(score, at, buffers, added)
         given = [text.argument(x) for x in (call.grad, call.grad_sums)]
         of_forward = [text.argument(x) for x in (call.out, call.sums)]
         arguments = ", ".join([*given, *operands, *of_forward, scores, mask, chain, tables,
                                self._tables(call.of_rows)])
         first = [_heads_first(x) for x in self.node.meta["val"][:3]]
-        sizes += f", heads_first = {first[0]}, keys_heads_first = {first[1] and first[2]}"
-        made = self._make(f"nereid.flex_attention_backward.default({arguments}, {sizes})")
-        return [self._make(f"{made}[{i}]") for i in range(3)] + ["None"]
+        more = f"heads_first = {first[0]}, keys_heads_first = {first[1] and first[2]}"
+        made = self._make(f"nereid.flex_attention_backward.default({arguments}, {sizes}, {read}, "
+                          f"scale = {float(call.scale)!r}, {more})")
+        results = [self._make(f"{made}[{i}]") for i in range(3 + len(added))]
+        return results[:3] + [self._gradients(added, results[3:])]
+
+    def _gradients(self, added: list[_Added], names: list[str]) -> list[str]:
+        """By tensor that the score_mod reads; "None" where nobody wants it."""
+        found = ["None"] * len(self.call.score_buffers)
+        for part, name in zip(added, names, strict=True):
+            last = found[part.number]
+            found[part.number] = name if last == "None" else self._make(
+                f"torch.ops.aten.add.Tensor({last}, {name})")
+        return found
 
     def _make(self, call: str) -> str:
         name = self.text.new_name(self.node)
@@ -238,20 +316,42 @@ class FlexWriter:
             return self._make(f"torch.ops.aten.view.default({name}, [1])")
         return name
 
-    def _chain(self, score: str, at: list[str], buffers: list[str]) -> str:
+    def _chain(self, score: str, at: list[str], buffers: list[str], added: list[_Added]):
+        """The gradient of the scores, and what is added to those of tensors that are read."""
         grad = self._make(f"nereid.attention_scores_grad.default({score})")
-        return self._element(self.call.chain, [score, *at, grad, *buffers], grad)
+        wanted = [node for part in added for node in part.nodes()]
+        chain = self._element(self.call.chain, [score, *at, grad, *buffers], grad, wanted)
+        of = [self.text.argument(self.call.score_buffers[part.number]) for part in added]
+        places = [self._place(part) for part in added]
+        values = [self.text.argument(part.value) for part in added]
+        return chain, ", ".join(f"[{', '.join(names)}]" for names in (of, places, values))
+
+    def _place(self, part: _Added) -> str:
+        """The place of the number among the tensor's elements; indices may count from the end."""
+        place = None
+        for index, size in zip(part.indices, part.shape, strict=True):
+            index, size = self.text.argument(index), self.text.argument(size)
+            wide = self._make(f"torch.ops.aten.to.dtype({index}, torch.int64)")
+            ends = self._make(f"torch.ops.aten.lt.Scalar({wide}, 0)")
+            other = self._make(f"torch.ops.aten.add.Tensor({wide}, {size})")
+            index = self._make(f"torch.ops.aten.where.self({ends}, {other}, {wide})")
+            if place:
+                row = self._make(f"torch.ops.aten.mul.Tensor({place}, {size})")
+                index = self._make(f"torch.ops.aten.add.Tensor({row}, {index})")
+            place = index
+        return place
 
     def _mask(self, operands: list[str]) -> str:
         if _is_true(_result(self.call.mask)):
             return "None"
         return self._element(self.call.mask, operands, "")
 
-    def _element(self, graph: torch.fx.Graph, operands: list[str], same: str) -> str:
-        """The lines of a graph for all scores at once, and its result; "None": it is `same`."""
+    def _element(self, graph: torch.fx.Graph, operands: list[str], same: str, more=()) -> str:
+        """The lines of a graph for all scores at once, and its result; "None": it is `same`.
+        `more`: further nodes that get lines and names."""
         names, text = self.text.names, self.text
         names.update(zip(_inputs(graph), operands, strict=True))
-        for node in _needed(graph):
+        for node in _needed(graph, [_result(graph), *more]):
             if node.op != "call_function":
                 continue
             call = text.call_text(node)

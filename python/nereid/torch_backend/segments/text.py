@@ -144,7 +144,8 @@ class Text:
             self._region(node)
             return
         if node.target is operator.getitem and node.args[0] in self.results:
-            self.names[node] = self.results[node.args[0]][node.args[1]]
+            found = self.results[node.args[0]][node.args[1]]
+            (self.results if isinstance(found, list) else self.names)[node] = found
             return
         value, name = node.meta.get("val"), self._name(node)
         if node.target is operator.getitem:
