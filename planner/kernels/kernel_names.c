@@ -20,8 +20,8 @@ static const char *const reserved[] = {
     "maximum",     "minimum", "multiply",  "either",      "both",    "pid",        "rows",
     "columns",     "band",    "height",    "batch",       "mmask",   "nmask",      "start",
     "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
-    "sorted_rows", "sorted_in_parts", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
-    "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
+    "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
+    "sorted_in_parts", "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
     "check_index", "is_index", "first",       "weight",     "within",  "beside",
     "following"};
 
