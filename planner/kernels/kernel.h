@@ -102,6 +102,7 @@ typedef struct {
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
   const char *column;    /* of a tile's second axis in GROUP_ATTENTION; NULL: "e" */
+  bool unrolls;          /* loops along a row are written out */
   bool limited;          /* some are wanted in a part of the elements alone */
   bool huge;             /* an index overflows: reported */
   bool moved_tile;       /* scores of an attention are read elsewhere: reported */

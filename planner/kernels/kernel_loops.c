@@ -556,7 +556,7 @@ static void compute_parts(Kernel *k, Node *n) {
 static void open_columns(Kernel *k, bool looped) {
   const char *r = kernel_index(k, k->group->r, NULL), *wide = kernel_wide(k);
   if (looped) {
-    kernel_line(k, "for start in range(0, %s, RBLOCK):", r);
+    kernel_line(k, "for start in %s(0, %s, RBLOCK):", k->unrolls ? "tl.static_range" : "range", r);
     k->indent += 4;
     kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]%s", wide);
   } else {

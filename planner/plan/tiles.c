@@ -197,6 +197,18 @@ static bool is_sum(const Tiles *t, const Group *g) {
   return reduces;
 }
 
+/* Are results next to each other in memory, and what is reduced for one of them is not? */
+static bool reduces_columns(const Group *g) {
+  return g->rank && g->columns && !(g->columns >> (g->rank - 1) & 1);
+}
+
+bool tiles_unroll(const Tiles *t, const Group *g, const StepCost *cost) {
+  enum { ROW_MAX = 1 << 14, VALUES_FEW = 16 };
+  bool few = g->nodes.len + cost->ninlined <= VALUES_FEW && !(g->strip > 1);
+  bool known = t->gpu && dim_is_int(g->r) && g->r->value <= ROW_MAX;
+  return known && few && is_sum(t, g) && !reduces_columns(g);
+}
+
 /* Rows that are made of many values each need more warps, or a thread runs out of registers. */
 static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, FlatTile tile) {
   bool many = t->gpu && g->nodes.len + cost->ninlined >= VALUES_OF_MANY_WARPS;
@@ -216,11 +228,6 @@ static FlatTile sort_tile(int64_t row) {
   int64_t elements = row < LEAST ? LEAST : row, warps = elements / WARP_ELEMENTS;
   return (FlatTile){(uint32_t)elements,
                     warps < WARPS ? WARPS : warps > WARPS_MAX ? WARPS_MAX : (uint32_t)warps};
-}
-
-/* Are results next to each other in memory, and what is reduced for one of them is not? */
-static bool reduces_columns(const Group *g) {
-  return g->rank && g->columns && !(g->columns >> (g->rank - 1) & 1);
 }
 
 /* Elements of a thread in a tile of columns, by the number of values that each is made into. */

@@ -24,6 +24,9 @@ enum { TILES_ROW_MAX = 8192 }; /* elements of a row that stays on chip */
  * which a program does a row have one element in a tile. */
 int64_t tiles_most(const Group *g, const StepCost *cost);
 
+/* Is a row that is longer than a tile so short that its loop is written out, as loads of a few
+ * blocks that a thread waits for together? */
+bool tiles_unroll(const Tiles *t, const Group *g, const StepCost *cost);
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
