@@ -320,6 +320,19 @@ def draws():
             lambda x: torch.randn(70, 70), lambda x: torch.multinomial(x.abs() + 1, 2)]
 
 
+def check_inductor_settings():
+    """The table of decompositions is made once, whatever Inductor's settings are then."""
+    from nereid.torch_backend.decompositions.table import decompositions
+    from torch._inductor import config
+
+    usual = decompositions()
+    for name in ("fallback_random", "emulate_precision_casts"):
+        if hasattr(config, name):
+            decompositions.cache_clear()
+            with config.patch({name: True}):
+                tally.check(decompositions().keys() == usual.keys(), f"decompositions, {name}")
+
+
 def check_order_of_draws():
     """With fallback_random programs draw what eager ones draw."""
     import random
@@ -377,6 +390,7 @@ def main():
     check_option_values()
     check_keys()
     check_default_backend()
+    check_inductor_settings()
     check_order_of_draws()
     check_default_order_of_draws()
     check_unusual_tensors()

@@ -21,6 +21,11 @@ _WHOLE = (aten.cat, aten.index_fill, aten.masked_scatter, aten.take,
           aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
 
+# Inductor's settings that its table depends on, and ours doesn't: it is made once in a process.
+_INDUCTOR_SETTINGS = ("fallback_random", "fallback_embedding_bag_byte_unpack",
+                      "emulate_precision_casts")
+
+
 def _draws(target) -> bool:
     """Does the operator draw numbers?  Those that it is made of draw others than it does."""
     return (isinstance(target, torch._ops.OpOverload)
@@ -33,9 +38,12 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     from nereid.torch_backend.decompositions import attention_f64, random_numbers  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
     from nereid.torch_backend.decompositions.eager_strides import with_eager_strides
+    from torch._inductor import config
     from torch._inductor.decomposition import select_decomp_table
 
-    table = {**select_decomp_table(), **own}
+    plain = {name: False for name in _INDUCTOR_SETTINGS if hasattr(config, name)}
+    with config.patch(plain):
+        table = {**select_decomp_table(), **own}
     if fallback_random:
         table = {target: form for target, form in table.items() if not _draws(target)}
     else:
