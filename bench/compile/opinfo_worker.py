@@ -32,7 +32,7 @@ UNDEFINED = ("empty", "empty_like", "new_empty", "new_empty_strided", "empty_str
 OF_CHANNELS = ("nn.functional.dropout2d", "nn.functional.dropout3d")
 MODES = ("inference", "training")
 # Operators that may take any of several equal elements: its index, and its gradient, is theirs.
-AMBIGUOUS = ("mode", "sort", "msort", "argsort", "topk")
+AMBIGUOUS = ("mode", "sort", "msort", "argsort", "topk", "kthvalue")
 # Operators of which OpInfo's tests compare what output_process_fn_grad leaves of the results: the
 # signs of vectors, and bases of equal values, are free.
 FREE_SIGNS = ("linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank")
