@@ -27,6 +27,7 @@
 #define M_GRAPH_EVENTS "%s is negative, and no rate of events"
 #define M_GRAPH_SINGULAR "a matrix of %s is singular"
 #define M_GRAPH_NOT_DEFINITE "a matrix of %s is not positive-definite"
+#define M_GRAPH_LENGTHS "%s has a length that the loss can't have"
 #define M_GRAPH_PIVOTS "a pivot of %s is no row of the matrix"
 #define M_GRAPH_ASSERTED "an assertion of the model fails"
 #define M_GRAPH_FALLING "%s are ends of groups, and one is less than the one before"

@@ -345,8 +345,10 @@ Node *expand_addmm_activation(Build *b) {
   Node *y = build_with_all(b, OP_aten_addmm_default,
                            ARGS(build_arg(b, "self"), build_arg(b, "mat1"), build_arg(b, "mat2")),
                            2, named);
-  bool gelu = infer_bool(&b->in, "use_gelu");
-  return build_op1(b, gelu ? OP_aten_gelu_default : OP_aten_relu_default, y);
+  if (!infer_bool(&b->in, "use_gelu")) return build_op1(b, OP_aten_relu_default, y);
+  /* PyTorch's kernels of GPUs have the form by tanh alone. */
+  Arg form = {.kind = ARG_STRING, .name = b->in.g->host ? "none" : "tanh"};
+  return build_with_named(b, OP_aten_gelu_default, 1, (Arg[]){arg_node(y)}, "approximate", form);
 }
 
 Node *expand_euclidean_dist(Build *b) {

@@ -92,16 +92,28 @@ static void limit_samples(Build *b) {
                 "no more than there are without replacement");
 }
 
-static void limit_range_of_integers(Build *b) {
+/* Can a number that is drawn be v?  f32 and bf16 have all of 64 bits, rounded. */
+static bool is_drawn(DType t, double v) {
+  if (dtype_is_float(t)) return t != DT_F16 || fabs(v) <= 65504;
+  double bits = dtype_bits(t);
+  bool sign = t != DT_I1 && dtype_is_signed(t);
+  return v < exp2(sign ? bits - 1 : bits) && v >= (sign ? -exp2(bits - 1) : 0);
+}
+
+/* Integers from `least` to below `end`, which is absent if the dtype ends them. */
+static void limit_drawn(Build *b, const char *least, const char *end) {
   double low = 0, high;
   DType t = b->in.n->type.dtype;
-  if (!read_number(b, "high", &high)) return;
-  if (infer_takes(&b->in, "low") && !read_number(b, "low", &low)) return;
-  fail_unless(b, low < high, "high", high, "above the least number");
-  if (!dtype_is_int(t) || dtype_bits(t) == 64) return;
-  fail_unless(b, holds(t, high - 1), "high", high, "in the dtype's range");
-  fail_unless(b, holds(t, low), "low", low, "in the dtype's range");
+  bool known = !infer_takes(&b->in, least) || read_number(b, least, &low);
+  if (known) fail_unless(b, is_drawn(t, low), least, low, "in the dtype's range");
+  if (!infer_takes(&b->in, end) || !read_number(b, end, &high)) return;
+  if (known) fail_unless(b, low < high, end, high, "above the least number");
+  fail_unless(b, is_drawn(t, high - 1), end, high, "in the dtype's range");
 }
+
+static void limit_range_of_integers(Build *b) { limit_drawn(b, "low", "high"); }
+
+static void limit_random(Build *b) { limit_drawn(b, "from", "to"); }
 
 /* Integers to negative powers are fractions. */
 static void limit_exponent(Build *b) {
@@ -397,6 +409,39 @@ static void limit_closeness(Build *b) {
   if (read_number(b, "atol", &v)) fail_unless(b, v >= 0, "atol", v, "at least 0");
 }
 
+/* A length that PyTorch refuses; the literals of lists alone. */
+static void limit_lengths(Build *b, const char *param, Dim most, const char *wanted) {
+  Arg a = build_arg(b, param);
+  for (uint32_t i = 0; a.kind == ARG_LIST && i < a.n; i++) {
+    Dim d = infer_dim_of(&b->in, &a.items[i]);
+    if (!dim_is_int(d)) continue;
+    fail_unless(b, d->value >= 0, param, (double)d->value, "at least 0");
+    bool fits = !most || !dim_is_int(most) || d->value <= most->value;
+    fail_unless(b, fits, param, (double)d->value, wanted);
+  }
+}
+
+/* Steps that there are, labels of which the blank is one, and targets that end where they do. */
+static void limit_alignment(Build *b) {
+  const ValueType *x = infer_tensor(&b->in, "log_probs"), *t = infer_tensor(&b->in, "targets");
+  limit_lengths(b, "input_lengths", x->shape[0], "no more than there are steps");
+  Dim row = t->rank == 2 ? t->shape[1] : NULL;
+  limit_lengths(b, "target_lengths", row, "no more than a row of targets has");
+  int64_t blank = infer_int(&b->in, "blank");
+  Dim labels = x->shape[x->rank - 1];
+  bool known = !dim_is_int(labels) || blank < labels->value;
+  fail_unless(b, blank >= 0 && known, "blank", (double)blank, "one of the labels");
+  Arg lengths = build_arg(b, "target_lengths");
+  if (t->rank != 1 || lengths.kind != ARG_LIST) return;
+  int64_t all = 0;
+  for (uint32_t i = 0; i < lengths.n; i++) {
+    Dim d = infer_dim_of(&b->in, &lengths.items[i]);
+    if (!dim_is_int(d)) return;
+    all += d->value;
+  }
+  infer_same_size(&b->in, t->shape[0], build_const(b, all), "the targets and their lengths");
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -417,10 +462,17 @@ static const struct {
 #include "graph/ops/op_table.def"
 };
 
+/* The rules are the operator's own, or of the one that does not write in place, or of the one that
+ * it is another name of. */
 static bool check_node(Graph *g, Node *n) {
-  OpId own = n->op->id, renamed = ops_renamed(n->op)->id;
-  const char *const *params = fits[fits[own].params[0] ? own : renamed].params;
-  void (*rule)(Build *b) = limits[limits[own].rule ? own : renamed].rule;
+  const GraphOp *pure = n->op->functional ? n->op->functional : n->op;
+  const OpId ids[] = {n->op->id, pure->id, ops_renamed(pure)->id};
+  const char *const *params = fits[n->op->id].params;
+  void (*rule)(Build *b) = NULL;
+  for (int i = 0; i < 3; i++) {
+    if (!*params) params = fits[ids[i]].params;
+    if (!rule) rule = limits[ids[i]].rule;
+  }
   if (!*params && !rule) return true;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return false;

@@ -210,6 +210,27 @@ static void data_pivots(DataChecks *c, Build *b) {
                    b->in.n->name);
 }
 
+static void check_lengths(DataChecks *c, Build *b, Node *x, Dim most) {
+  Node *bad = build_with(b, OP_aten_lt_Scalar, x, build_int(b, 0));
+  Node *over = most ? build_with(b, OP_aten_gt_Scalar, x, arg_dim(most)) : NULL;
+  if (over) bad = build_op2(b, OP_aten_logical_or_default, bad, over);
+  build_check_data(b, bad, arena_printf(c->g->arena, M_GRAPH_LENGTHS, x->name), b->in.n->name);
+}
+
+/* Lengths of steps and of targets, which are rows, or end where the next one begins. */
+static void data_alignment(DataChecks *c, Build *b) {
+  Node *x = build_input(b, "log_probs"), *targets = build_input(b, "targets");
+  Node *steps = build_input(b, "input_lengths"), *lengths = build_input(b, "target_lengths");
+  bool rows = targets->type.rank == 2;
+  check_lengths(c, b, steps, x->type.shape[0]);
+  check_lengths(c, b, lengths, rows ? targets->type.shape[1] : NULL);
+  if (rows) return;
+  Node *sum = build_sum(b, build_to(b, lengths, DT_I64), ~0u >> (32 - lengths->type.rank), false);
+  Node *bad = build_with(b, OP_aten_ne_Scalar, sum, arg_dim(targets->type.shape[0]));
+  build_check_data(b, bad, arena_printf(c->g->arena, M_GRAPH_LENGTHS, lengths->name),
+                   b->in.n->name);
+}
+
 static const struct {
   Rule *rule;
 } rules[OP_COUNT] = {
