@@ -700,8 +700,8 @@ static void gradients_of_read(Build *b, Node *query, uint32_t n, Node **read, No
   Node **at = build_inputs(b, "read_at", &same), **grads = build_inputs(b, "read_grad", &same);
   for (uint32_t i = 0; i < n; i++) {
     const ValueType *t = &read[i]->type;
-    Node *sum = build(b, OP_nereid_attention_grad_read_default,
-                      ARGS(arg_node(sums[i]), arg_node(query), arg_node(at[i]), arg_node(grads[i])));
+    Arg args[] = {arg_node(sums[i]), arg_node(query), arg_node(at[i]), arg_node(grads[i])};
+    Node *sum = build(b, OP_nereid_attention_grad_read_default, 4, args);
     b->items[i + 3] = build_view(b, build_to(b, sum, t->dtype), t->rank, t->shape);
   }
 }

@@ -167,7 +167,8 @@ void fuse_survey_uses(Fuser *s) {
   const Graph *g = s->f->graph;
   for (Node *n = g->last; n; n = n->prev) {
     UseInfo u = {s, n};
-    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) s->info[n->args[0].node->id].passing = true;
+    bool writes = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
+    if (writes) s->info[n->args[0].node->id].passing = true;
     if (n->kind != NODE_INPUT) graph_each_use(n, note_operand_use, &u);
   }
 }

@@ -21,9 +21,9 @@ static const char *const reserved[] = {
     "columns",     "band",    "height",    "batch",       "mmask",   "nmask",      "start",
     "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
     "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
-    "sorted_in_parts", "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
+    "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
     "check_index", "is_index", "first",       "weight",     "within",  "beside",
-    "following"};
+    "following",   "sorted_in_parts"};
 
 /* Reserved names: functions of special mathematics in planner/kernels/templates. */
 static const char *const reserved_special[] = {

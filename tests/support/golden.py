@@ -7,8 +7,8 @@ Every room's golden.py is a link to this file; tests/support/golden.py itself is
 folder that is named like a driver beside it holds data of that driver, and no golden tests.
 """
 # tests/run: users' compiler in conformance
-import concurrent.futures, difflib, importlib, os, pathlib, re, shlex, shutil, signal, subprocess, sys
-import tempfile
+import concurrent.futures, difflib, importlib, os, pathlib, re, shlex, shutil, signal
+import subprocess, sys, tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 ROOM = pathlib.Path(__file__).absolute().parent
