@@ -4,12 +4,12 @@
     inductor_tests.py FILE [--device cpu|cuda] [-j N] [--limit SECONDS] [--only PART]
                       [--out RESULTS]
 
-FILE is test/inductor/test_torchinductor.py of PyTorch's sources, of a version that the installed
-PyTorch can import.  Tests of the code that TorchInductor generates are left out: they ask for its
-text, its counters or its passes.  The others run one by one in N processes, each ended after
-SECONDS in a test; a process that dies is a failed test.  inductor_reasons.txt beside this file
-names the tests that are known to fail, each with its reason; any other failure makes the status 1.
-RESULTS gets a line of JSON a test.
+FILE is test/inductor/test_torchinductor.py of PyTorch's sources, or the file for dynamic shapes
+beside it, of a version that the installed PyTorch can import.  Tests of the code that TorchInductor
+generates are left out: they ask for its text, its counters or its passes.  The others run one by
+one in N processes, each ended after SECONDS in a test; a process that dies is a failed test.
+inductor_reasons.txt beside this file names the tests that are known to fail, each with its reason;
+any other failure makes the status 1.  RESULTS gets a line of JSON a test.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def read_reasons(device: str) -> dict:
 
 
 def plain(name: str) -> str:
-    return re.sub(r"^test_|_(cpu|cuda)$", "", name.split(".")[1])
+    return re.sub(r"^test_|(_dynamic_shapes)?_(cpu|cuda)$", "", name.split(".")[1])
 
 
 class Run:

@@ -486,9 +486,10 @@ static Dim sure_index(Kernel *k, Node *index, const Dim *element, Dim size) {
   return inside ? known : NULL;
 }
 
-/* The operand of n that is a number, if n is `op`; else NULL. */
+/* The number beside a tensor, if n is `op` of both; else NULL. */
 static const Arg *number_of(const Node *n, OpId op) {
-  return graph_is(n, op) && n->args[1].kind == ARG_INT ? &n->args[1] : NULL;
+  bool both = graph_is(n, op) && n->args[0].kind == ARG_NODE && n->args[1].kind == ARG_INT;
+  return both ? &n->args[1] : NULL;
 }
 
 /* Is the index clamped to 0 ... size - 1 by operators after which it is no NaN?  Floats have all

@@ -20,6 +20,7 @@ nereid graph decode_layer.py --emit fused
 nereid graph grid_sample.py --emit fused --device cuda
 nereid graph grid_sample.py --random-inputs --device interp
 nereid graph grid_sample.py --random-inputs --device interp --mode eager
+nereid graph grid_sample.py --emit kernels --device cuda | grep -E "(minimum|load)\("  # clamped places are not wrapped
 nereid graph grid_sample_border.py --emit fused --device cuda
 nereid graph grid_sample_border.py --random-inputs --device interp
 nereid graph grid_sample_border.py --random-inputs --device interp --mode eager
