@@ -50,8 +50,9 @@ void fuse_find_rows(const Fusion *f, Group *g);
 
 typedef enum {
   PLACE_ANY,
-  PLACE_USERS, /* a pointwise node that is computed where it is used, by all of its users */
-  PLACE_MEMORY /* in a group, though it has one user */
+  PLACE_USERS,    /* a pointwise node that is computed where it is used, by all of its users */
+  PLACE_TOGETHER, /* the same, with values whose loads would take as long: it is not dear */
+  PLACE_MEMORY    /* in a group, though it has one user */
 } FusePlace;
 
 /* How a node's value is used, through views. */

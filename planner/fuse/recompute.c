@@ -12,6 +12,7 @@
 enum {
   LEAVES_MAX = 8,      /* operands in memory of a recomputed value */
   INNER_MAX = 8,       /* values of a kernel's that are computed again with it */
+  LOAD_WEIGHT = 8,     /* of a load that a cache answers */
   WALKED_MAX = 64,     /* nodes that are noted, of those that compute it */
   DRAW_WEIGHT = 64,    /* of a random number */
   WORK_PER_BYTE = 6,   /* additions that cost no more than a byte of memory traffic */
@@ -258,9 +259,11 @@ static void consider_group(Recompute *r, const Group *g) {
   if (!first) return;
   Leaves all = {.r = r, .readers = &r->readers[first->id], .whole = g};
   double own = 0, work = 0;
+  uint32_t loads = 0;
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     uint32_t before = all.work;
+    loads += r->stored[n->id];
     if (!is_walked(&all, n)) find_leaves(&all, n);
     if (r->stored[n->id]) own += (double)value_bytes(r->f->graph, n);
     work += (double)(all.work - before) * elements_of(r, n);
@@ -269,11 +272,13 @@ static void consider_group(Recompute *r, const Group *g) {
   double saved = own * (double)(1 + all.readers->len) - again;
   bool whole = !all.bad && !all.joins && all.nwalked < WALKED_MAX;
   if (!whole || work * (double)all.readers->len > WORK_PER_BYTE * saved) return;
+  FusePlace place = all.work <= LOAD_WEIGHT * loads ? PLACE_TOGETHER : PLACE_USERS;
   for (size_t i = 0; i < g->nodes.len; i++) {
-    r->place[g->nodes.data[i]->id] = PLACE_USERS;
+    r->place[g->nodes.data[i]->id] = place;
     r->stored[g->nodes.data[i]->id] = false;
   }
   compute_again(r, first, &all);
+  r->place[first->id] = place;
 }
 
 const FusePlace *fuse_find_places(const Fusion *f, const bool *kept) {

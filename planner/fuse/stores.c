@@ -215,17 +215,22 @@ static bool chooses_from_table(const Fuser *s, const Node *n, PrimKind k) {
          fuse_node_bytes(s->f->graph, n->args[0].node) <= TABLE_MOST;
 }
 
+static FusePlace place_of(const Fuser *s, const Node *n) {
+  return s->place ? s->place[n->id] : PLACE_ANY;
+}
+
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   if (is_inner(s, n, k)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
-  FusePlace place = s->place ? s->place[n->id] : PLACE_ANY;
+  FusePlace place = place_of(s, n);
+  bool users = place == PLACE_USERS || place == PLACE_TOGETHER;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
   if (place == PLACE_MEMORY || info->dear) return false;
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
          (info->free ||
-          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || place == PLACE_USERS)) ||
+          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || users)) ||
           (once && chooses_from_table(s, n, k)));
 }
 
@@ -249,6 +254,7 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   graph_each_use(n, note_free, &u);
   if (k == PRIM_POINTWISE) {
     info->work += fuse_text_work(pointwise_of(s->f->graph, n).text);
+    if (place_of(s, n) == PLACE_TOGETHER) info->work = 0;
     info->dear = is_dear(s, n);
   }
   info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION && !prim_of_kernel(n));
