@@ -66,6 +66,11 @@ def calls():
             0, 6, 2), (1, 2), output_size=(1, 6)), ordered((1, 2, 1, 3), (3, 1, 2, 0))),
         "max_unpool2d of images": (lambda x: F.max_unpool2d(
             *F.max_pool2d(x, 2, return_indices=True), 2), image),
+        "fft of reals": (lambda x: torch.fft.fft(x, dim=1), torch.randn(3, 4, 5)),
+        "rfft": (lambda x: torch.fft.rfft(x, dim=1), reverse(3, 4, 5)),
+        "irfft": (lambda x: torch.fft.irfft(x + 0j, dim=0), torch.randn(3, 4, 5)),
+        "fft2": (lambda x: torch.fft.fft2(x, dim=(1, 0)), torch.randn(3, 4, 5)),
+        "irfft2": (lambda x: torch.fft.irfft2(x + 0j, dim=(2, 0)), reverse(3, 4, 5)),
         "view_copy": (lambda x: torch.view_copy(x, (5, 5, 5)), reverse(25, 5)),
         "put": (lambda x, i: x.put(i, torch.ones(1, 2), True), reverse(3, 3), places),
         "nll_loss": (lambda x: F.nll_loss(x, torch.zeros(2, 4, 4).long().mT, reduction="none"),

@@ -16,6 +16,11 @@ aten = torch.ops.aten
 _MASKS = (torch.bool, torch.uint8)
 
 
+def _hint(number) -> int:
+    """The number; that of the example if it is open."""
+    return int(number.node.hint or 0) if isinstance(number, torch.SymInt) else number
+
+
 def in_order(tensor, order):
     """The tensor with its axes in memory in that order, the innermost last."""
     step = 1
@@ -117,6 +122,39 @@ def _iterated(of, *operands, **__):
         return compute_elementwise_output_logical_to_physical_perm(*walked, _skip_checks=True)[0]
 
 
+# ---- Fourier transforms by MKL, which are of CPUs ----
+
+
+def _by_strides(tensor, axes) -> list:
+    """The axes, those of the largest strides first, which memory has outermost."""
+    return sorted(axes, key=lambda axis: -_hint(tensor.stride(axis)))
+
+
+def _of_complex(of, tensor, dim, *_, **__):
+    """What is not transformed, then what is: PyTorch's rule lets elements overlap where `dim` is in
+    another order than memory."""
+    if not dim:
+        return _iterated(of, tensor)
+    inner = [axis % tensor.dim() for axis in dim]
+    batch = [axis for axis in range(tensor.dim()) if axis not in inner]
+    return [*_by_strides(tensor, batch), *_by_strides(tensor, inner)]
+
+
+def _to_complex(of, tensor, dim, *_, **__):
+    """What is not transformed, then what is, the last axis innermost."""
+    *others, last = [axis % tensor.dim() for axis in dim]
+    batch = [axis for axis in range(tensor.dim()) if axis not in others and axis != last]
+    return [*_by_strides(tensor, batch), *_by_strides(tensor, others), last]
+
+
+def _to_real(of, tensor, dim, *_, **__):
+    """The last axis is transformed after the others, of which the result is in their order."""
+    *others, last = [axis % tensor.dim() for axis in dim]
+    batch = [axis for axis in range(tensor.dim()) if axis not in others]
+    before = [*_by_strides(tensor, batch), *_by_strides(tensor, others)]
+    return [*(axis for axis in before if axis != last), last]
+
+
 # The order of a first result, and whether that holds on GPUs, too.
 _ORDERS = {
     _plain: ((aten.index_select.default, aten.nll_loss2d_forward.default, aten.normal.Tensor_Tensor,
@@ -132,6 +170,9 @@ _ORDERS = {
                   aten.replication_pad3d.default, aten._upsample_bilinear2d_aa.default,
                   aten._upsample_bicubic2d_aa.default), False),
     like_first: ((aten.put.default,), True),
+    _of_complex: ((aten._fft_c2c.default,), False),
+    _to_complex: ((aten._fft_r2c.default,), False),
+    _to_real: ((aten._fft_c2r.default,), False),
     _iterated: ((aten.copysign.Tensor, aten.div.Tensor_mode, aten.floor_divide.default,
                  aten.native_dropout_backward.default), False),
 }
