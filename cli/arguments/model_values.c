@@ -45,6 +45,8 @@ int number_make(nereid_value **out, const char *text) {
 
 /* ---- comparison ---- */
 
+#include "runtime/launch/argument_value.h"
+
 static bool tensors_have_same_shape(const nereid_tensor *a, const nereid_tensor *b) {
   if (a->ndim != b->ndim) return false;
   for (int32_t i = 0; i < a->ndim; i++)
@@ -68,8 +70,8 @@ bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value
   for (int32_t i = 0; i < a.ndim; i++) n *= a.shape[i];
   double error = 0, whole = 0;
   for (int64_t i = 0; i < n; i++) {
-    double e = nereid_value_element(expected, i),
-           d = relative_distance(nereid_value_element(got, i), e);
+    double e = array_get(&expected->array, i),
+           d = relative_distance(array_get(&got->array, i), e);
     if (d == 0 && !isfinite(e)) continue;
     if (d > out->absolute) out->absolute = d;
     if (e != 0 && d / fabs(e) > out->relative) out->relative = d / fabs(e);

@@ -3,9 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lang/base/bug.h"
+#include "runtime/launch/argument_value.h"
+
 static void print_element(const nereid_value *v, int64_t i) {
   char text[64];
-  nereid_value_element_text(text, sizeof text, v, i);
+  if (nereid_value_element_text(text, sizeof text, v, i)) bug_raise(bug_report());
   fputs(text, stdout);
 }
 
@@ -22,7 +25,7 @@ void report_array(const char *name, const nereid_value *array) {
   fputs("] [", stdout);
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
-    sum += nereid_value_element(array, i);
+    sum += array_get(&array->array, i);
     if (n > 2 * ENDS && i == ENDS) fputs(", ...", stdout);
     if (n > 2 * ENDS && i >= ENDS && i < n - ENDS) continue;
     if (i) fputs(", ", stdout);

@@ -101,25 +101,33 @@ static const char *storage(DType t) {
   return c_is_narrow(t) ? c_scalar_type(u) : t == DT_I1 ? "uint8_t" : c_scalar_type(t);
 }
 
-static void expand(Text *out, const Use *use) {
+/* What `$letter` stands for; NULL: nothing. */
+static const char *word_text(Arena *a, const Use *use, char letter) {
+  DType bits = dtype_int(8 * dtype_bytes(use->t), false);
+  switch (letter) {
+    case 't': return dtype_name(use->t);
+    case 'T': return c_scalar_type(use->t);
+    case 'V': return c_vector_type(use->t);
+    case 'b': return arena_printf(a, "%u", dtype_bits(use->t));
+    case 'u': return dtype_name(bits);
+    case 'S': return storage(use->t);
+    case 'M': return c_scalar_type(bits);
+    case 'q': return dtype_name(use->q);
+    case 'Q': return c_scalar_type(use->q);
+    case 'W': return c_vector_type(use->q);
+    default: return NULL;
+  }
+}
+
+static void expand(Text *out, Arena *a, const Use *use) {
   for (const char *p = use->helper->text; *p; p++) {
     if (*p != '$') {
       text_putn(out, p, 1);
       continue;
     }
-    switch (*++p) {
-      case 't': text_puts(out, dtype_name(use->t)); break;
-      case 'T': text_puts(out, c_scalar_type(use->t)); break;
-      case 'V': text_puts(out, c_vector_type(use->t)); break;
-      case 'b': text_printf(out, "%u", dtype_bits(use->t)); break;
-      case 'u': text_puts(out, dtype_name(dtype_int(8 * dtype_bytes(use->t), false))); break;
-      case 'S': text_puts(out, storage(use->t)); break;
-      case 'M': text_puts(out, c_scalar_type(dtype_int(8 * dtype_bytes(use->t), false))); break;
-      case 'q': text_puts(out, dtype_name(use->q)); break;
-      case 'Q': text_puts(out, c_scalar_type(use->q)); break;
-      case 'W': text_puts(out, c_vector_type(use->q)); break;
-      default: BUG("helper %s: no such word: $%c", use->helper->name, *p);
-    }
+    const char *w = word_text(a, use, *++p);
+    BUG_IF(!w, "helper %s: no such word: $%c", use->helper->name, *p);
+    text_puts(out, w);
   }
 }
 
@@ -164,7 +172,7 @@ static void need_helper(Prelude *p, const char *name, size_t len) {
   if (!ir_map_put(&p->done, word, p) || !find_helper(word, len, &use)) return;
   use.name = word;
   Text body = text_new(p->arena);
-  expand(&body, &use);
+  expand(&body, p->arena, &use);
   need_all(p, body.data);
   static const char inlined[] = "INLINE";
   size_t skipped = 0;

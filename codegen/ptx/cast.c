@@ -23,7 +23,8 @@ static const char *const widen_f8e4nv =
     WIDEN_F8("0f7B800000") "and.b32 $0r, $a, 0x7f; setp.eq.b32 $0p, $0r, 0x7f;"
     "selp.b32 $0r, 0x7fc00000, $0f, $0p; or.b32 $d, $0r, $1r";
 
-static const char *widen_text(Ptx *p, DType t) {
+/* NULL: no dtype that is widened. */
+static const char *widen_form(Ptx *p, DType t) {
   switch (t) {
     case DT_F16: return "cvt.f32.f16 $d, $a";
     case DT_BF16: return "mov.b32 $d, {0, $a}";
@@ -35,8 +36,14 @@ static const char *widen_text(Ptx *p, DType t) {
       needs_f8(p);
       return "cvt.u16.u32 $0h, $a; cvt.rn.f16x2.e4m3x2 $0r, $0h; mov.b32 {$0h, $1h}, $0r;"
              "cvt.f32.f16 $d, $0h";
-    default: BUG("%s is not widened", dtype_name(t));
+    default: return NULL;
   }
+}
+
+static const char *widen_text(Ptx *p, DType t) {
+  const char *text = widen_form(p, t);
+  BUG_IF(!text, "%s is not widened", dtype_name(t));
+  return text;
 }
 
 Operand ptx_widen(Ptx *p, DType t, Operand x) {

@@ -79,13 +79,12 @@ static Operand predicate(Ptx *p, bool value) {
 }
 
 const char *ptx_extend(DType t) {
-  switch (t) {
-    case DT_I8: return "cvt.s32.s8 $d, $a";
-    case DT_U8: return "and.b32 $d, $a, 0xff";
-    case DT_I16: return "cvt.s32.s16 $d, $a";
-    case DT_U16: return "and.b32 $d, $a, 0xffff";
-    default: BUG("%s is not extended", dtype_name(t));
-  }
+  static const char *const texts[DT_COUNT] = {
+      [DT_I8] = "cvt.s32.s8 $d, $a", [DT_U8] = "and.b32 $d, $a, 0xff",
+      [DT_I16] = "cvt.s32.s16 $d, $a", [DT_U16] = "and.b32 $d, $a, 0xffff",
+  };
+  BUG_IF(!texts[t], "%s is not extended", dtype_name(t));
+  return texts[t];
 }
 
 static Operand constant_operand(Ptx *p, const Ref *r, DType t) {

@@ -83,9 +83,10 @@ static const struct {
 enum { TEMP_LEN = 3 };
 
 static RegClass class_of(char letter) {
-  for (int c = 0; c < RC_COUNT; c++)
-    if (classes[c].letter == letter) return (RegClass)c;
-  BUG("no register class %c", letter);
+  int c = 0;
+  while (c < RC_COUNT && classes[c].letter != letter) c++;
+  BUG_IF(c == RC_COUNT, "no register class %c", letter);
+  return (RegClass)c;
 }
 
 const char *ptx_temp_name(RegClass cls) { return classes[cls].name; }

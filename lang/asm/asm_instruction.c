@@ -180,9 +180,9 @@ static uint32_t meaning(Ptx *p, Meaning *m) {
   m->s += n;
   if (n > 1) return meaning_call(p, m, s, n);
   if (*s == 'W') return asm_constant(p, m->type->bits);
-  if (*s >= 'a' && *s <= 'd') return m->raw[*s - 'a'];
-  if (*s >= 'A' && *s <= 'D') return m->value[*s - 'A'];
-  BUG("meaning of an instruction: %s", s);
+  bool raw = *s >= 'a' && *s <= 'd', value = *s >= 'A' && *s <= 'D';
+  BUG_IF(!raw && !value, "meaning of an instruction: %s", s);
+  return raw ? m->raw[*s - 'a'] : m->value[*s - 'A'];
 }
 
 /* ======== operands ======== */

@@ -218,14 +218,17 @@ static void histogram(Build *s, const TileOp *op) {
 }
 
 void build_shape_op(Build *s, const TileOp *op) {
+  void (*build)(Build *, const TileOp *) = NULL;
   switch (op->code) {
-    case TILE_RESHAPE: build_reshape(s, op); return;
-    case TILE_SLICE: slice(s, op); return;
-    case TILE_CAT: build_concat(s, op); return;
-    case TILE_JOIN: build_join(s, op); return;
-    case TILE_SPLIT: build_split(s, op); return;
-    case TILE_GATHER: build_gather(s, op); return;
-    case TILE_HISTOGRAM: histogram(s, op); return;
-    default: BUG("`%s` moves no elements", tile_op_name(op->code));
+    case TILE_RESHAPE: build = build_reshape; break;
+    case TILE_SLICE: build = slice; break;
+    case TILE_CAT: build = build_concat; break;
+    case TILE_JOIN: build = build_join; break;
+    case TILE_SPLIT: build = build_split; break;
+    case TILE_GATHER: build = build_gather; break;
+    case TILE_HISTOGRAM: build = histogram; break;
+    default: break;
   }
+  BUG_IF(!build, "`%s` moves no elements", tile_op_name(op->code));
+  build(s, op);
 }

@@ -367,9 +367,10 @@ static uint32_t most_axes(const Project *p) {
 }
 
 static const char *project_file_text(const char *name) {
-  for (const EmbeddedFile *f = project_files; f->name; f++)
-    if (!strcmp(f->name, name)) return f->text;
-  BUG("no file %s", name);
+  const EmbeddedFile *f = project_files;
+  while (f->name && strcmp(f->name, name) != 0) f++;
+  BUG_IF(!f->name, "no file %s", name);
+  return f->text;
 }
 
 static int write_filled(Project *p, const char *name, const char *file, const Slot *slots,

@@ -25,9 +25,10 @@ static void put_covered(Project *p, Text *out, const PlanStep *s) {
 }
 
 static const StepArg *find_arg(const PlanStep *s, const char *name) {
-  for (uint32_t i = 0; i < s->nargs; i++)
-    if (!strcmp(s->args[i].name, name)) return &s->args[i];
-  BUG("step %s has no argument %s", s->kernel, name);
+  uint32_t i = 0;
+  while (i < s->nargs && strcmp(s->args[i].name, name) != 0) i++;
+  BUG_IF(i == s->nargs, "step %s has no argument %s", s->kernel, name);
+  return &s->args[i];
 }
 
 static void put_arg(Project *p, Text *out, const StepArg *a) {

@@ -85,8 +85,8 @@ static bool verifies(void) {
   return text && *text && strcmp(text, "0");
 }
 
-static void verify(const Pass *p, const StageLevel *level, void *ir) {
-  Arena *scratch = arena_new();
+static void verify(const Pass *p, const StageLevel *level, Arena *arena, void *ir) {
+  Arena *scratch = arena_child(arena);
   const char *fault = level->fault(scratch, p->gives, ir);
   char text[256];
   snprintf(text, sizeof text, "%s", fault ? fault : "");
@@ -108,7 +108,7 @@ bool stages_run(Stages *s, const Pass *p, const StageLevel *level, void *ir) {
     s->dumped = true;
   }
   if (scratch) arena_free(scratch);
-  if (good && verifies()) verify(p, level, ir);
+  if (good && verifies()) verify(p, level, s->arena, ir);
   return good;
 }
 

@@ -670,12 +670,8 @@ static Value value_of_view(Kernel *k, Node *n, const Dim *index) {
   return v;
 }
 
-Value kernel_value(Kernel *k, Node *n, const Dim *index) {
-  const Memo *m = find_memo(k, n, index);
-  if (m) return m->value;
-  if (n->type.kind != VALUE_TENSOR) return kernel_number(k, n);
-  if (kernel_loads(k, n)) return load_node_element(k, n, index);
-  if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) return value_of_view(k, n, index);
+/* Its text is NULL where the kernel has no such element. */
+static Value computed_element(Kernel *k, Node *n, const Dim *index) {
   switch (prim_kind(n->op)) {
     case PRIM_POINTWISE: return pointwise(k, n, index);
     case PRIM_GATHER: return gather_element(k, n, index);
@@ -693,7 +689,18 @@ Value kernel_value(Kernel *k, Node *n, const Dim *index) {
       break;
     default: break;
   }
-  BUG("%s is used at an index that is not its own", n->name);
+  return (Value){0};
+}
+
+Value kernel_value(Kernel *k, Node *n, const Dim *index) {
+  const Memo *m = find_memo(k, n, index);
+  if (m) return m->value;
+  if (n->type.kind != VALUE_TENSOR) return kernel_number(k, n);
+  if (kernel_loads(k, n)) return load_node_element(k, n, index);
+  if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) return value_of_view(k, n, index);
+  Value v = computed_element(k, n, index);
+  BUG_IF(!v.text, "%s is used at an index that is not its own", n->name);
+  return v;
 }
 
 /* Pointers have all axes of the values that are written, also those of one element. */

@@ -6,15 +6,17 @@
 #include "planner/kernels/templates.h"
 
 static const char *find_template(const char *name) {
-  for (const EmbeddedFile *t = template_files; t->name; t++)
-    if (!strcmp(t->name, name)) return t->text;
-  BUG("no template %s", name);
+  const EmbeddedFile *t = template_files;
+  while (t->name && strcmp(t->name, name) != 0) t++;
+  BUG_IF(!t->name, "no template %s", name);
+  return t->text;
 }
 
 static const char *slot_text(const char *s, size_t len, const Slot *slots, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (strlen(slots[i].slot) == len && !memcmp(slots[i].slot, s, len)) return slots[i].text;
-  BUG("the template has a slot %.*s that is not filled", (int)len, s);
+  size_t i = 0;
+  while (i < n && (strlen(slots[i].slot) != len || memcmp(slots[i].slot, s, len) != 0)) i++;
+  BUG_IF(i == n, "the template has a slot %.*s that is not filled", (int)len, s);
+  return slots[i].text;
 }
 
 /* A text of whole lines ends the line itself; of a slot alone on its line none is left if it is

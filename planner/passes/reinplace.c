@@ -88,6 +88,7 @@ static void stand_at(Reinplace *r, Node *n) {
 /* The part of a value of the tensor. */
 static Node *build_part(Build *b, const Part *p, Node *whole) {
   if (!p->of) return whole;
+  BUG_IF(p->kind > PART_VIEW, "no part");
   Node *x = build_part(b, p->of, whole);
   switch (p->kind) {
     case PART_SLICE: return build_slice(b, x, p->axis, p->start, p->end, p->step);
@@ -95,7 +96,7 @@ static Node *build_part(Build *b, const Part *p, Node *whole) {
     case PART_PERMUTE: return build_permute(b, x, p->axes);
     case PART_VIEW: return build_view(b, x, p->type.rank, p->type.shape);
   }
-  BUG("no part");
+  return NULL;
 }
 
 static Part *part_new(Reinplace *r, const Part *of, int kind) {

@@ -445,6 +445,12 @@ static void rewriter_add_rule(Rewriter *w, Rewrite *rule) {
     if (rewrite_names_op(rule->root, ops_at((OpId)i))) vec_push(w->scratch, &w->by_op[i], rule);
 }
 
+static const char *what_was_told(Graph *g) {
+  Text text = text_new(g->arena);
+  diag_print(g->diags, &text);
+  return text.data;
+}
+
 /* The user's come first. */
 static bool read_rules(Rewriter *w) {
   Graph *g = w->g;
@@ -455,10 +461,8 @@ static bool read_rules(Rewriter *w) {
     /* A name that is no path of the user's. */
     const char *name = arena_printf(g->arena, "<rules of %s>", t->name);
     uint32_t file = diag_source(g->diags, pool_name(g->names, name), t->text, strlen(t->text));
-    if (rewrite_read(g, file, true, &list)) continue;
-    Text text = text_new(g->arena);
-    diag_print(g->diags, &text);
-    BUG("%s", text.data);
+    bool read = rewrite_read(g, file, true, &list);
+    BUG_IF(!read, "%s", what_was_told(g));
   }
   w->by_op = ARENA_ARRAY(w->scratch, RewriteList, OP_UNKNOWN);
   for (size_t i = 0; i < list.len; i++) rewriter_add_rule(w, list.data[i]);

@@ -40,31 +40,35 @@ static const char *operands_of(Program *p, const Func *fn) {
   return map_get(&p->operand_dtypes, fn->def->name, &i) ? rows[i].operands : NULL;
 }
 
-static bool letter_takes(char letter, DType t) {
-  switch (letter) {
-    case 'F': return t == DT_F32 || t == DT_F64;
-    case 'S': return t == DT_F32;
-    case 'D': return t == DT_F64;
-    case 'I': return dtype_is_int(t) && dtype_bits(t) >= 32;
-    case 'i': return t == DT_I32;
-    case 'u': return t == DT_U32;
-    case 'l': return t == DT_I64;
-    case 'm': return t == DT_U64;
-    default: BUG("no operand dtype %c", letter);
-  }
+typedef struct {
+  char letter;
+  const char *text;
+  DType takes[4]; /* DT_NONE after the last */
+} Letter;
+
+static const Letter letters[] = {
+    {'F', "['fp32', 'fp64']", {DT_F32, DT_F64}},
+    {'S', "['fp32']", {DT_F32}},
+    {'D', "['fp64']", {DT_F64}},
+    {'I', "['int32', 'int64', 'uint32', 'uint64']", {DT_I32, DT_I64, DT_U32, DT_U64}},
+    {'i', "['int32']", {DT_I32}},
+    {'u', "['uint32']", {DT_U32}},
+    {'l', "['int64']", {DT_I64}},
+    {'m', "['uint64']", {DT_U64}},
+};
+enum { LETTERS = sizeof letters / sizeof *letters };
+
+static const Letter *letter_row(char letter) {
+  int i = 0;
+  while (i < LETTERS && letters[i].letter != letter) i++;
+  BUG_IF(i == LETTERS, "no operand dtype %c", letter);
+  return &letters[i];
 }
 
-static const char *letter_text(char letter) {
-  switch (letter) {
-    case 'F': return "['fp32', 'fp64']";
-    case 'S': return "['fp32']";
-    case 'D': return "['fp64']";
-    case 'I': return "['int32', 'int64', 'uint32', 'uint64']";
-    case 'i': return "['int32']";
-    case 'u': return "['uint32']";
-    case 'l': return "['int64']";
-    default: return "['uint64']";
-  }
+static bool letter_takes(const Letter *l, DType t) {
+  for (int i = 0; i < 4; i++)
+    if (l->takes[i] == t) return true;
+  return false;
 }
 
 /* The common dtype of the operands with this letter; DT_NONE after an error. */
@@ -94,8 +98,9 @@ bool operands_fit(Sema *S, const Func *fn, Span at) {
     if (memchr(operands, operands[i], i)) continue;
     DType t = dtype_of_letter(S, fn, operands, operands[i], at);
     if (t == DT_NONE) return false;
-    if (letter_takes(operands[i], t)) continue;
-    sema_error(S, at, E_SEMA_OPERAND_DTYPE, letter_text(operands[i]),
+    const Letter *letter = letter_row(operands[i]);
+    if (letter_takes(letter, t)) continue;
+    sema_error(S, at, E_SEMA_OPERAND_DTYPE, letter->text,
                value_text(S->arena, value_dtype(type_scalar(t))));
     if (strchr("FS", operands[i])) sema_hint(S, H_SEMA_OPERAND_FLOAT);
     return false;

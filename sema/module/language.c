@@ -177,9 +177,10 @@ static const Builtin *builtin_row(Sema *S, Name name, const char *where) {
 
 /* A row by its name in our own code. */
 static const Builtin *extra_row(const char *name) {
-  for (uint32_t i = builtin_count; i-- > 0;)
-    if (!strcmp(builtin_table[i].name, name)) return &builtin_table[i];
-  BUG("no builtin %s", name);
+  uint32_t i = builtin_count;
+  while (i && strcmp(builtin_table[i - 1].name, name) != 0) i--;
+  BUG_IF(!i, "no builtin %s", name);
+  return &builtin_table[i - 1];
 }
 
 static Value builtin_value(const Builtin *fn) {
