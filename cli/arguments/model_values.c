@@ -45,7 +45,9 @@ int number_make(nereid_value **out, const char *text) {
 
 /* ---- comparison ---- */
 
+#include "lang/base/bug.h"
 #include "runtime/launch/argument_value.h"
+#include "runtime/support/error.h"
 
 static bool tensors_have_same_shape(const nereid_tensor *a, const nereid_tensor *b) {
   if (a->ndim != b->ndim) return false;
@@ -60,18 +62,26 @@ static double relative_distance(double got, double expected) {
   return isnan(d) ? INFINITY : d;
 }
 
-bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value *expected) {
+typedef struct {
+  Difference *out;
+  const nereid_value *got, *expected;
+} Comparison;
+
+static void compare_body(void *arg) {
+  const Comparison *c = arg;
+  Difference *out = c->out;
   nereid_tensor a, b;
-  *out = (Difference){.exact = true};
-  if (nereid_value_tensor(&a, got) || nereid_value_tensor(&b, expected) ||
-      !tensors_have_same_shape(&a, &b))
-    return false;
+  if (nereid_value_tensor(&a, c->got) || nereid_value_tensor(&b, c->expected) ||
+      !tensors_have_same_shape(&a, &b)) {
+    out->of_shapes = true;
+    return;
+  }
   int64_t n = 1;
   for (int32_t i = 0; i < a.ndim; i++) n *= a.shape[i];
   double error = 0, whole = 0;
   for (int64_t i = 0; i < n; i++) {
-    double e = array_get(&expected->array, i),
-           d = relative_distance(array_get(&got->array, i), e);
+    double e = array_get(&c->expected->array, i),
+           d = relative_distance(array_get(&c->got->array, i), e);
     if (d == 0 && !isfinite(e)) continue;
     if (d > out->absolute) out->absolute = d;
     if (e != 0 && d / fabs(e) > out->relative) out->relative = d / fabs(e);
@@ -81,7 +91,11 @@ bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value
   }
   out->norm = error == 0 ? 0 : whole > 0 ? sqrt(error / whole) : INFINITY;
   if (isnan(out->norm)) out->norm = INFINITY;
-  return true;
+}
+
+int compare_arrays(Difference *out, const nereid_value *got, const nereid_value *expected) {
+  *out = (Difference){.exact = true};
+  return bug_guard(compare_body, &(Comparison){out, got, expected}) ? 0 : error_internal();
 }
 
 void compare_shape(char out[COMPARE_SHAPE_SIZE], const nereid_value *v) {

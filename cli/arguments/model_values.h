@@ -23,11 +23,12 @@ typedef struct {
   double relative; /* the largest |got - expected| / |expected| where that is not 0 */
   double norm;     /* |got - expected| / |expected|, as vectors */
   bool exact;      /* all elements are equal */
+  bool of_shapes;  /* these differ, and nothing else is known */
 } Difference;
 
-/* False if their shapes differ.  Equal NaNs and infinities are equal; a NaN or an infinity in one
- * alone is an infinite error. */
-bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value *expected);
+/* Equal NaNs and infinities are equal; a NaN or an infinity in one alone is an infinite error.  Not
+ * 0: an internal error. */
+int compare_arrays(Difference *out, const nereid_value *got, const nereid_value *expected);
 
 enum { COMPARE_SHAPE_SIZE = 400 };
 /* "[2, 3]", for messages. */

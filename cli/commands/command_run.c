@@ -94,7 +94,8 @@ static int write_run_outputs(Run *r) {
     int at = a->array ? nereid_image_find_param(image, a->name) : -1;
     nereid_image_param p;
     if (at < 0 || nereid_image_get_param(&p, image, at) || !p.written) continue;
-    report_array(a->name, a->array);
+    int code = report_array(a->name, a->array);
+    if (code) return args_failed(code);
   }
   return status;
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/nereid.h"
 
-/* NAME dtype[shape] [first four, ..., last four] sum S */
-void report_array(const char *name, const nereid_value *array);
+/* NAME dtype[shape] [first four, ..., last four] sum S.  Not 0: an internal error. */
+int report_array(const char *name, const nereid_value *array);
 
 #endif
