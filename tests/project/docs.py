@@ -318,7 +318,8 @@ def torch_options():
 MESSAGES = """# Messages
 
 {}
-Each message has an id: `E_` for errors, `W_` for warnings, `N_` for notes, `H_` for hints. With
+Each message has an id: `E_` for errors, `W_` for warnings, `N_` for notes, `H_` for hints, and
+`M_` for what `E_GRAPH_DATA` says of a run's data. With
 `--diagnostics ids` (or `NEREID_DIAGNOSTICS=ids`) the program prints it after the text, in JSON it
 is the key `id`, in Python the property `id` of an exception and of its `diagnostics`, in C the
 field `id` of `nereid_diagnostic`. `nereid explain ID` prints the row. Names and numbers of the
@@ -340,7 +341,7 @@ def messages():
     headers = [f"{room}/messages.h" for room in rooms if (ROOT / room / "messages.h").exists()]
     text = MESSAGES.format(NOTE.format("`, `".join(headers)))
     for header in headers:
-        found = dict(re.findall(r"#define ([EWNHR]_\w+)\s+((?:[^\n]*\\\n)*[^\n]*)",
+        found = dict(re.findall(r"#define ([EWNHMR]_\w+)\s+((?:[^\n]*\\\n)*[^\n]*)",
                                 (ROOT / header).read_text()))
         text += f"\n## {header.split('/')[0]}\n\n| id | text | remedy |\n| --- | --- | --- |\n"
         for name, body in found.items():
