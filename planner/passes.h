@@ -31,6 +31,7 @@ X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
+X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
 X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED | FOR_GPU, 0, "has operands of products written as matrices by the kernels that compute them anyway") \

@@ -299,8 +299,21 @@ static const char *power_operand(const Context *c, uint32_t i) {
                       i);
 }
 
+/* Is it 2.0 to the power of integers of at most 32 bits, in f32? */
+static bool is_power_of_2(const Context *c) {
+  const Arg *base = &c->p->operands[0], *n = &c->p->operands[1];
+  bool integer = n->kind == ARG_NODE && n->node->type.kind == VALUE_TENSOR &&
+                 dtype_is_int(n->node->type.dtype) && dtype_bits(n->node->type.dtype) <= 32;
+  return integer && n->node->type.dtype != DT_U32 && c->p->compute == DT_F32 &&
+         is_number_arg(base) && operand_number(c, 0) == 2;
+}
+
 static const char *power_expression(const Context *c) {
   if (dtype_is_int(c->p->compute)) return integer_power(c);
+  if (is_power_of_2(c)) {
+    c->p->dtypes[1] = DT_I32;
+    return "power_of_2({1})";
+  }
   if (is_number_arg(&c->p->operands[1]))
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
       if (operand_number(c, 1) == powers[i].exponent) return powers[i].text;

@@ -7,6 +7,7 @@
 
 #include "graph/analysis/element_value.h"
 #include "graph/analysis/gather.h"
+#include "graph/analysis/index_range.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/graph_text.h"
 #include "lang/tile/scalar.h"
@@ -508,6 +509,8 @@ static bool is_clamped(const Kernel *k, const Node *index, Dim size) {
          dtype_bits(upper->type.dtype) >= 32;
 }
 
+enum { TABLE_MOST = 1 << 16 }; /* elements that an index of 32 bits is known to choose from */
+
 /* Negative indices count from the end.  What is outside nonetheless reads the element next to it: a
  * wrong index in the data of an input is no access to the memory of others. */
 static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim size) {
@@ -515,6 +518,11 @@ static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim 
   Value at = kernel_value(k, index, element);
   if (is_clamped(k, index, size)) return at.text;
   const char *name = kernel_fresh(k, "at"), *last;
+  if (dim_is_int(size) && size->value <= TABLE_MOST &&
+      index_is_inside(k->graph, index, dim_int(d, 0), size)) {
+    kernel_line(k, "%s = %s", name, kernel_cast(k, at, DT_I32));
+    return name;
+  }
   kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
               kernel_index(k, size, NULL), at.text);
   last = kernel_index(k, dim_sub(d, size, dim_int(d, 1)), NULL);

@@ -31,7 +31,7 @@ static const char *const reserved_special[] = {
     "gcd",         "gamma_factor",     "gamma_series", "gamma_fraction", "gamma_near_0",
     "gamma_large", "incomplete_gamma", "next_after",   "order_of",       "recurrence",
     "chebyshev",   "hermite",          "laguerre",     "legendre",       "zeta",
-    "poly",        "largest",          "alike"};
+    "poly",        "largest",          "alike",       "power_of_2"};
 
 static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);

@@ -15,7 +15,7 @@
 #include "planner/passes.h"
 
 enum {
-  ROWS_MOST = 512, /* of a product: four tiles compute what one kernel would write */
+  ROWS_MOST = 1024, /* of a product: four tiles compute what one kernel would write */
   DEPTH_LEAST = 64, COLUMNS_LEAST = 16,
   NODES_MOST = 128 /* of an expression */
 };

@@ -29,3 +29,11 @@ def integer_power(x, n):
         going = largest((left != 0).to(tl.int32))
     inverse = tl.where(x == 1, 1, tl.where(x + 1 == 0, tl.where(odd, -1, 1), 0))
     return tl.where(n < 0, inverse.to(power.dtype), power)
+
+
+@triton.jit
+def power_of_2(n):
+    # The bits of a number with an exponent, which infinity's follow, or of a smaller one.
+    e = tl.minimum(tl.maximum(n, -150), 128)
+    small = (2 << tl.minimum(e + 150, 23)) >> 2
+    return tl.where(e > -127, (e + 127) << 23, small).to(tl.float32, bitcast=True)

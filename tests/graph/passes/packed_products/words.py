@@ -1,5 +1,5 @@
 class GraphModule(torch.nn.Module):
-    def forward(self, x: "f16[16, 256]", q: "i32[32, 128]", s: "f16[2, 128]", k: "f16[256, 128]", b: "i8[256, 128]", many: "f16[1024, 256]"):
+    def forward(self, x: "f16[16, 256]", q: "i32[32, 128]", s: "f16[2, 128]", k: "f16[256, 128]", b: "i8[256, 128]", many: "f16[4096, 256]"):
         # words of eight fields, with scales of groups
         at: "i32[8]" = torch.ops.aten.arange.start_step(0, 32, 4, dtype = torch.int32)
         shifts: "i32[1, 8, 1]" = torch.ops.aten.view.default(at, [1, 8, 1]);  at = None
@@ -16,5 +16,5 @@ class GraphModule(torch.nn.Module):
         kept: "f16[16, 128]" = torch.ops.aten.mm.default(x, halved);  x = halved = None
         # many rows: so is this
         wide: "f16[256, 128]" = torch.ops.aten.to.dtype(b, torch.float16);  b = None
-        long: "f16[1024, 128]" = torch.ops.aten.mm.default(many, wide);  many = wide = None
+        long: "f16[4096, 128]" = torch.ops.aten.mm.default(many, wide);  many = wide = None
         return (packed, kept, long)
