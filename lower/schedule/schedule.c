@@ -14,6 +14,7 @@ enum { RANK_NONE, RANK_DERIVED, RANK_SCAN, RANK_STORE, RANK_LOAD, RANK_DOT };
 typedef struct {
   int rank;
   int64_t weight; /* among equals: elements a thread moves at once */
+  bool scattered; /* it is that of a load through pointers of which no two are neighbors */
   Layout layout;
   const Atom *atom;
 } Choice;
@@ -283,7 +284,9 @@ static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const Til
   unsigned bytes = elem_bytes(ptr);
   if (mask && !p->index_only[mask->id]) mask = NULL;
   int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
-  return memory_choice(p, &ptr->type, axis, n, rank);
+  Choice c = memory_choice(p, &ptr->type, axis, n, rank);
+  c.scattered = plan_held(p, ptr);
+  return c;
 }
 
 /* A view is contiguous along an axis of stride 1; alignment follows from the other strides, the
@@ -667,14 +670,21 @@ static void grow_tile(TileOp *op, void *ctx) {
   int64_t threads = (int64_t)schedule_warps(p->u) * p->u->machine->lanes;
   bool whole = l && type_numel(x->type) >= threads && !layout_replicated(l);
   if (!whole || !g->open[plan_find(p, r->id)]) return;
-  plan_offer(p, r, (Choice){.rank = RANK_DERIVED, .weight = type_numel(x->type),
+  bool loaded = p->choice[plan_find(p, r->id)].rank == RANK_LOAD;
+  int rank = loaded ? RANK_LOAD : RANK_DERIVED;
+  plan_offer(p, r, (Choice){.rank = rank, .weight = type_numel(x->type),
                             .layout = broadcasted(l, &r->type)});
+}
+
+/* A load by loaded indices, element by element, is as good in any layout. */
+static bool is_open(const Choice *c) {
+  return !c->rank || (c->rank == RANK_LOAD && c->scattered && c->weight == 1);
 }
 
 static void plan_grown_tiles(Plan *p) {
   if (!machine_has(p->u->machine, HAS_COALESCING)) return;
   bool *open = ARENA_ARRAY(p->scratch, bool, p->f->nvalues);
-  for (uint32_t i = 0; i < p->f->nvalues; i++) open[i] = !p->choice[i].rank;
+  for (uint32_t i = 0; i < p->f->nvalues; i++) open[i] = is_open(&p->choice[i]);
   Grow g = {p, open};
   tile_walk(p->f->body, grow_tile, &g);
   plan_neighbours(p);

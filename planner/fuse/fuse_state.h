@@ -70,7 +70,6 @@ typedef struct {
   bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
   bool tile;      /* depends on a tile of an attention, so that no memory may have it */
   bool inner;     /* every score has one, computed within an attention */
-  bool packed;    /* a product computes its right operand from it */
   bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
 } Info;

@@ -108,12 +108,6 @@ static int64_t reach_of_use(const UseInfo *u, const Node *operand) {
   return k == PRIM_REDUCE ? known_elements(u->s->f->graph, operand) : 0;
 }
 
-/* Does a product compute its weight from it in tiles? */
-static bool is_for_weight(const Fuser *s, const Node *user, const Node *operand) {
-  if (prim_unpacks(user)) return user->args[1].node == operand;
-  return s->info[user->id].packed;
-}
-
 static void note_operand_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
@@ -129,7 +123,6 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->inner |= is_for_scores(u->s, u->user);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;
-  to->packed |= is_for_weight(u->s, u->user, *operand);
 }
 
 int64_t fuse_node_bytes(Graph *g, const Node *n) {
@@ -208,13 +201,6 @@ static bool is_dear(const Fuser *s, const Node *n) {
   return info->reach / own >= DEAR_TIMES && info->reach >= DEAR_TOTAL / info->work;
 }
 
-/* Does it choose from a table that a cache holds?  A product computes its elements in tiles. */
-static bool chooses_from_table(const Fuser *s, const Node *n, PrimKind k) {
-  enum { TABLE_MOST = 1 << 10 }; /* bytes */
-  return k == PRIM_GATHER && s->info[n->id].packed &&
-         fuse_node_bytes(s->f->graph, n->args[0].node) <= TABLE_MOST;
-}
-
 static FusePlace place_of(const Fuser *s, const Node *n) {
   return s->place ? s->place[n->id] : PLACE_ANY;
 }
@@ -230,8 +216,7 @@ static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
          (info->free ||
-          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || users)) ||
-          (once && chooses_from_table(s, n, k)));
+          ((k == PRIM_POINTWISE || k == PRIM_CONCAT) && (once || users)));
 }
 
 /* Is it worth a buffer, written once, for readers in each run? */

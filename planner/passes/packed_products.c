@@ -2,7 +2,7 @@
  * these, and compute the operand's tiles themselves.
  *
  * A weight of few bits is an expression of what memory has: integers of several fields or narrow
- * numbers, shifts and masks, zero points and scales of groups, or a table that fields choose from.
+ * numbers, shifts and masks, zero points and scales of groups.
  * How it is spelled does not matter; its cost does:
  *
  *   mm(x, w)  =  packed_mm(x, w)     where w's expression reads at most a bit more than half of
@@ -14,8 +14,12 @@
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
 
+/* The rows of a product with which a weight that is written to memory takes as long, as measured on
+ * an H200; of weights whose axes are in another order than the memory's, which take longer to
+ * write. */
+enum { ROWS_MOST = 128, ROWS_MOST_TURNED = 512 };
+
 enum {
-  ROWS_MOST = 1024, /* of a product: four tiles compute what one kernel would write */
   DEPTH_LEAST = 64, COLUMNS_LEAST = 16,
   NODES_MOST = 128 /* of an expression */
 };
@@ -30,6 +34,7 @@ typedef struct {
   double elements;      /* of the weight */
   double bytes, packed; /* read of memory; those of integers and of numbers of 8 bits */
   bool fields;          /* integers have several elements each */
+  bool turned;          /* axes are in another order than in memory, beside a transposition */
   uint32_t nodes;
   bool bad;
 } Weight;
@@ -68,6 +73,10 @@ static bool is_computed(const Weight *w, const Node *n) {
 static void read_weight(Weight *w, Node *n) {
   if (w->nodes++ == NODES_MOST) w->bad = true;
   if (w->bad) return;
+  w->turned |= graph_is(n, OP_aten_permute_default) && rank_of(n) > 3;
+  /* An element of a table for each of the weight: registers are few for so many addresses. */
+  w->bad |= n->kind == NODE_CALL && prim_kind(n->op) == PRIM_GATHER &&
+            elements_of(w->g, n) >= w->elements;
   if (is_computed(w, n)) graph_each_use(n, read_operand, w);
   else add_memory(w, n);
 }
@@ -79,9 +88,9 @@ static Node *source_of(Node *n) {
 
 /* ---- the pass ---- */
 
-static bool has_few_rows(Graph *g, Dim rows) {
+static bool has_few_rows(Graph *g, Dim rows, int64_t most) {
   int64_t likely = dim_is_int(rows) ? rows->value : dim_likely(g->dims, rows);
-  return likely <= ROWS_MOST;
+  return likely <= most;
 }
 
 static bool is_product(Graph *g, const Node *n) {
@@ -89,7 +98,7 @@ static bool is_product(Graph *g, const Node *n) {
   const ValueType *t = &n->args[1].node->type;
   return dim_is_int(t->shape[0]) && t->shape[0]->value >= DEPTH_LEAST && dim_is_int(t->shape[1]) &&
          t->shape[1]->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
-         has_few_rows(g, n->type.shape[0]);
+         has_few_rows(g, n->type.shape[0], ROWS_MOST_TURNED);
 }
 
 /* One row times columns whose elements are each in memory: a sum is as good (gemv_to_reduction). */
@@ -105,6 +114,7 @@ static void choose(Graph *g, Node *n, const uint32_t *uses) {
   double own = w.elements * dtype_bytes(right->type.dtype);
   bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&
                 2 * w.packed >= w.bytes && !is_sum_of_rows(g, n, &w);
+  wanted &= has_few_rows(g, n->type.shape[0], w.turned ? ROWS_MOST_TURNED : ROWS_MOST);
   if (!wanted) return;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;
