@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention,
-mixtures of experts (experts.py), and linear layers in 8-bit floats (float8.py).
+mixtures of experts (experts.py), linear layers in 8-bit floats (float8.py), and weights of few bits
+(packed.py).
 
     today.py [--sides inductor,nereid] [NAME...]
 
@@ -15,6 +16,7 @@ import time
 
 import experts
 import float8
+import packed
 
 
 def causal(tables):
@@ -61,7 +63,7 @@ CASES = {
 }
 
 
-CASES |= experts.CASES | float8.CASES
+CASES |= experts.CASES | float8.CASES | packed.CASES
 
 
 def problem(case):
@@ -134,7 +136,7 @@ def measure(name, sides):
 
     case = CASES[name]
     attend, inputs, grad = case() if callable(case) else problem(case)
-    leaves = [x.clone().requires_grad_() for x in inputs]
+    leaves = grad is not None and [x.clone().requires_grad_() for x in inputs]
     torch._dynamo.reset()
     found = {}
     for side in sides:
