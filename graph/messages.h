@@ -123,6 +123,8 @@
 #define E_GRAPH_SCALES_SHAPE \
   "scales of %s and %s: products of %s by %s take one for each operand, one for each row and " \
   "column, or one for blocks of 1 by 128 or 128 by 128 elements"
+#define E_GRAPH_SCALE_RECIPE \
+  "'%s' is no single scale of the whole, of rows, or of blocks of 1 by 128 or 128 by 128 elements"
 #define E_GRAPH_SCALES_DTYPE "scales have dtype %s: f32 is needed"
 #define E_GRAPH_PER_AXIS "'%s' has %u items: one, or %u are needed"
 #define E_GRAPH_PADDING "padding is 'same' or 'valid', not '%s'"

@@ -218,6 +218,7 @@ static Segments segments_of(Build *b) {
   Segments s = {.b = b, .data = build_input(b, "data")};
   Node *x = build_to(b, build_input(b, offsets ? "offsets" : "lengths"), DT_I64), *ends, *first;
   s.axis = infer_axis_arg(&b->in, "axis", rank_of(s.data));
+  infer_rank(&b->in, &s.data->type, s.axis + 1, GRAPH_RANK_MAX);
   infer_rank(&b->in, &x->type, s.axis + 1, s.axis + 1);
   if (offsets) {
     Dim all = x->type.shape[s.axis];

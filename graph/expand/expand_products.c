@@ -18,6 +18,49 @@ Node *expand_vecdot(Build *b) {
   return build_sum(b, product, 1u << axis, false);
 }
 
+/* torch.nn.functional.ScalingType */
+enum { TENSOR_WISE = 0, ROW_WISE = 1, BLOCKS_OF_ROWS = 4, BLOCKS = 5 };
+
+/* The scale of the left operand (`side` 0) or the right one as _scaled_mm takes it; blocks of the
+ * sum have more rows than there are blocks. */
+static Node *scale_of_recipe(Build *b, const char *param, const char *recipe, int side, Dim k) {
+  int64_t recipes[GRAPH_RANK_MAX] = {0};
+  Arg scales = graph_arg(b->in.g, b->in.n, param);
+  uint32_t n = infer_ints(&b->in, recipe, recipes);
+  if (n != 1 || scales.kind != ARG_LIST || scales.n != 1)
+    infer_fail(&b->in, E_GRAPH_SCALE_RECIPE, recipe);
+  Node *x = scales.items[0].node;
+  if (recipes[0] == TENSOR_WISE) return x;
+  if (recipes[0] == ROW_WISE) {
+    Dim all = value_numel(b->in.g, &x->type), one = build_const(b, 1);
+    return build_view(b, x, 2, side ? (Dim[]){one, all} : (Dim[]){all, one});
+  }
+  if (recipes[0] != BLOCKS_OF_ROWS && recipes[0] != BLOCKS)
+    infer_fail(&b->in, E_GRAPH_SCALE_RECIPE, recipe);
+  infer_rank(&b->in, &x->type, 2, 2);
+  bool turned = recipes[0] == BLOCKS_OF_ROWS ? side : !side;
+  if (recipes[0] == BLOCKS)
+    x = build_slice(b, x, 0, build_const(b, 0),
+                    dim_floordiv(build_dims(b), dim_add(build_dims(b), k, build_const(b, 127)),
+                                 build_const(b, 128)), 1);
+  return turned ? build_transpose(b, x, 0, 1) : x;
+}
+
+Node *expand_scaled_mm_v2(Build *b) {
+  Node *x = build_self(b), *y = build_input(b, "mat2"), *bias = build_input(b, "bias");
+  infer_rank(&b->in, &x->type, 2, 2);
+  Dim k = x->type.shape[1];
+  Arg args[] = {arg_node(x),
+                arg_node(y),
+                arg_node(scale_of_recipe(b, "scale_a", "recipe_a", 0, k)),
+                arg_node(scale_of_recipe(b, "scale_b", "recipe_b", 1, k)),
+                bias ? arg_node(bias) : arg_none(),
+                arg_none(),
+                arg_dtype(infer_dtype(&b->in, "out_dtype", x->type.dtype)),
+                arg_bool(infer_bool(&b->in, "use_fast_accum"))};
+  return build(b, OP_aten__scaled_mm_default, sizeof args / sizeof *args, args);
+}
+
 /* Over the last axis of both. */
 Node *expand_inner(Build *b) {
   Node *x = build_self(b), *y = build_input(b, "other");

@@ -25,6 +25,8 @@ typedef Node *DecomposeRule(Build *b);
 
 /* The softmax of x, without a cast, in its dtype. */
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
+/* Can the target multiply 8-bit floats? */
+bool decompose_has_float8_unit(const Graph *g);
 /* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
 Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 /* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that

@@ -198,10 +198,24 @@ static Node *scales_of(Build *b, Node *scale, uint32_t axis, Node *ends, bool ea
   return axis ? scale : build_transpose(b, scale, 0, 1);
 }
 
-/* Sums in f32 of operands that bf16 holds exactly, times scales. */
+/* In units of 8-bit floats, or by operands that bf16 holds exactly.  Groups of the sum begin
+ * anywhere in its rows, from which 8-bit elements would be loaded one by one. */
+static Node *scaled_groups_product(Build *b, Node *x, Node *y, Node *ends) {
+  bool sums = rank_of(x) == rank_of(y);
+  if (sums || !decompose_has_float8_unit(b->in.g))
+    return groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
+  Pool *names = b->in.g->names;
+  NamedArg named[] = {
+      {pool_name(names, "out_dtype"), arg_dtype(DT_F32)},
+      {pool_name(names, "promotes"), arg_bool(!infer_bool(&b->in, "use_fast_accum"))}};
+  Arg args[] = {arg_node(x), arg_node(y), arg_node(ends)};
+  return build_with_all(b, OP_nereid_grouped_mm_default, 3, args, 2, named);
+}
+
+/* Sums in f32, times scales. */
 Node *decompose_scaled_grouped_mm(Build *b) {
   Node *x = build_self(b), *y = build_input(b, "mat2"), *ends = build_input(b, "offs");
-  Node *sum = groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
+  Node *sum = scaled_groups_product(b, x, y, ends);
   sum = build_mul(b, sum, scales_of(b, build_input(b, "scale_a"), 0, ends, rank_of(x) == 3));
   sum = build_mul(b, sum, scales_of(b, build_input(b, "scale_b"), 1, ends, rank_of(y) == 3));
   return build_to_result(b, sum);

@@ -64,8 +64,7 @@ Node *decompose_int4pack_mm(Build *b) {
   return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
 }
 
-/* Can the target multiply 8-bit floats? */
-static bool has_float8_unit(const Graph *g) {
+bool decompose_has_float8_unit(const Graph *g) {
   enum { ADA = 89 };
   return !g->host && g->gpu->sm >= ADA;
 }
@@ -128,7 +127,7 @@ static Node *scaled_operands_product(Build *b, Node *x, Node *y, const ScaleForm
 Node *decompose_scaled_mm(Build *b) {
   Node *x = build_self(b), *y = build_input(b, "mat2"), *sum;
   ScaleForm form = infer_scale_form(&b->in);
-  if (has_float8_unit(b->in.g)) sum = float8_product(b, x, y, &form);
+  if (decompose_has_float8_unit(b->in.g)) sum = float8_product(b, x, y, &form);
   else if (form.blocks) sum = scaled_operands_product(b, x, y, &form);
   else sum = widened_product(b, x, y);
   if (!form.blocks) {

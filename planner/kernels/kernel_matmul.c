@@ -133,7 +133,7 @@ static const char *sum_lines(Kernel *k, Node *n) {
   Graph *g = k->graph;
   Dims *d = g->dims;
   const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
-  if (!graph_is(n, OP_nereid_float8_mm_default))
+  if (dtype_bits(n->args[0].node->type.dtype) != 8)
     return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
   precision = graph_arg(g, n, "promotes").flag ? ", max_num_imprecise_acc=BK" : "";
   if (!prim_scales_blocks(n))

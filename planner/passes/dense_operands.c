@@ -9,7 +9,9 @@
  *   mm(view(permute(cat(..))), y)  =  mm(dense(view(permute(cat(..)))), y)
  *
  * What is concatenated or computed element by element, and read through these views alone, is
- * fused with its copy.  A copy of anything else would be a kernel. */
+ * fused with its copy.  A copy of anything else would be a kernel.
+ *
+ * Operands of nereid.float8_mm whose elements along the sum are apart are copied in any case. */
 #include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -62,6 +64,21 @@ static void order_operand(Users *u, Node *operand) {
   if (passed && !strided_is_dense(u->g, end)) write_as_is(u->g, end);
 }
 
+/* ---- 8-bit floats ---- */
+
+/* Units of 8-bit floats read operands whose elements along the sum are next to each other; a kernel
+ * would transpose each tile of another, byte by byte, as often as a tile is read. */
+static void write_along_sum(Build *b, Node *product, int operand) {
+  Node *x = product->args[operand].node;
+  uint32_t axis = operand ? 0 : 1;
+  Strided s;
+  if (strided_of(b->in.g, x, &s) && (dim_is(s.stride[axis], 1) || dim_is(x->type.shape[axis], 1)))
+    return;
+  if (operand) x = build_transpose(b, x, 0, 1);
+  x = build_op1(b, OP_nereid_dense_default, x);
+  product->args[operand].node = operand ? build_transpose(b, x, 0, 1) : x;
+}
+
 /* ---- the pass ---- */
 
 static void note_user(Node **use, void *ctx) {
@@ -76,6 +93,9 @@ bool pass_dense_operands(Graph *g) {
   u.user = ARENA_ARRAY(scratch, Node *, g->nids);
   for (u.at = g->first; u.at; u.at = u.at->next) graph_each_use(u.at, note_user, &u);
   for (Node *n = g->first; n; n = n->next) {
+    Build b = build_at(g, n);
+    for (int i = 0; i < 2 && graph_is(n, OP_nereid_float8_mm_default); i++)
+      write_along_sum(&b, n, i);
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }

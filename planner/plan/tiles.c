@@ -331,7 +331,7 @@ static Dim product_blocks(const Tiles *t, const Group *g, int axis, int64_t bloc
 static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
   enum { WARPGROUP_ROWS = 64, HOPPER = 90 };
   if (!t->gpu) return most;
-  bool group = graph_is(g->nodes.data[0], OP_nereid_float8_mm_default) &&
+  bool group = dtype_bits(g->nodes.data[0]->args[0].node->type.dtype) == 8 &&
                t->graph->gpu->sm == HOPPER && most >= WARPGROUP_ROWS;
   int64_t rows = fitting(g->extent[1], most);
   return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;

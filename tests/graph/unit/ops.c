@@ -699,6 +699,10 @@ static const Case type_errors[] = {
      "scales of f32[16, 2] and f32[2, 8]: products of f8e4m3fn[16, 256] by f8e5m2[256, 8] take "
      "one for each operand, one for each row and column, or one for blocks of 1 by 128 or 128 by "
      "128 elements"},
+    {"x: \"f8e4m3fn[16, 256]\", y: \"f8e5m2[256, 8]\", s: \"f32[16, 16]\", t: \"f32[8, 16]\"",
+     "_scaled_mm_v2.default(x, y, [s], [2], [0], [t], [2], [0], None, None)",
+     "'recipe_a' is no single scale of the whole, of rows, or of blocks of 1 by 128 or 128 by 128 "
+     "elements"},
     {"x: \"f8e4m3fn[2, 2]\", o: \"i32[2]\", s: \"f16[4]\"",
      "_scaled_grouped_mm.default(x, x, s, s, o)", "scales have dtype f16: f32 is needed"},
     {"x: \"f8e4m3fn[2, 2]\", o: \"i32[2]\", s: \"f32[2]\"",
