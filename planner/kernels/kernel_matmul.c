@@ -112,46 +112,6 @@ static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool le
   return kernel_access(k, &p, left ? "m" : "kb", left ? "ka" : "n");
 }
 
-/* ---- scales of blocks ---- */
-
-/* A block's scales for the tile's rows (`axis` 0) or columns. */
-static const char *scale_pointers(Kernel *k, Node *scale, int axis, Dim position, Dim step) {
-  ConcatSource p = {.operand = scale, .index = {axis ? step : position, axis ? position : step}};
-  product_source(k, &p);
-  const ValueType *t = &p.operand->type;
-  unsigned axes = 0;
-  const char *index =
-      kernel_index(k, linear_of_index(k->graph->dims, p.index, t->shape, t->rank), &axes);
-  const char *more = axes & (axis ? AXIS_N : AXIS_M) ? "" : axis ? " + n * 0" : " + m * 0";
-  return arena_printf(k->arena, "%s + %s%s", kernel_buffer(k, p.operand), index, more);
-}
-
-/* The line that adds a step's products.  8-bit floats may have scales of blocks, whose sums begin
- * at zero; others leave the units' own precision if they are to be exact. */
-static const char *sum_lines(Kernel *k, Node *n) {
-  enum { BLOCK = 128 };
-  Graph *g = k->graph;
-  Dims *d = g->dims;
-  const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
-  if (dtype_bits(n->args[0].node->type.dtype) != 8)
-    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
-  precision = graph_arg(g, n, "promotes").flag ? ", max_num_imprecise_acc=BK" : "";
-  if (!prim_scales_blocks(n))
-    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
-  Dim blocks = dim_floordiv(d, dim_add(d, k->group->extent[3], dim_int(d, BLOCK - 1)),
-                            dim_int(d, BLOCK));
-  Dim step = dim_shared_index(d, "step", blocks);
-  kernel_bind(k, step, "(start // 128)", 0);
-  Dim row = dim_floordiv(d, k->group->index[1], graph_arg(g, n, "rows").dim);
-  Dim column = dim_floordiv(d, k->group->index[2], graph_arg(g, n, "columns").dim);
-  return arena_printf(k->arena,
-                      "        left_scale = tl.load(%s, mask=mmask, other=0.0)\n"
-                      "        right_scale = tl.load(%s, mask=nmask, other=0.0)\n"
-                      "        acc += tl.dot(left, right) * left_scale * right_scale",
-                      scale_pointers(k, n->args[2].node, 0, row, step),
-                      scale_pointers(k, n->args[3].node, 1, column, step));
-}
-
 /* ---- the kernel ---- */
 
 void product_bind(Kernel *k) {
@@ -293,6 +253,60 @@ static Tiling tiling_of(Kernel *k) {
   return t;
 }
 
+/* ---- scales of blocks ---- */
+
+/* The load of a step's scales for the tile's rows (`axis` 0) or columns.  A scale of 128 of them is
+ * one for the tile, which on a GPU has no more: `first` is the text of its first. */
+static const char *scale_load(Kernel *k, Node *scale, int axis, int64_t shared, const char *first,
+                              Dim step) {
+  Dims *d = k->graph->dims;
+  Dim position = k->group->index[axis + 1];
+  if (shared > 1 && k->graph->host) {
+    position = dim_floordiv(d, position, dim_int(d, shared));
+  } else if (shared > 1) {
+    Dim count = scale->type.shape[axis];
+    position = dim_shared_index(d, axis ? "column_block" : "row_block", count);
+    kernel_bind(k, position, arena_printf(k->arena, "(%s // 128)", first), 0);
+  }
+  ConcatSource p = {.operand = scale, .index = {axis ? step : position, axis ? position : step}};
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  unsigned axes = 0;
+  const char *index = kernel_index(k, linear_of_index(d, p.index, t->shape, t->rank), &axes);
+  const char *buffer = kernel_buffer(k, p.operand);
+  if (!axes) return arena_printf(k->arena, "tl.load(%s + %s)", buffer, index);
+  return arena_printf(k->arena, "tl.load(%s + %s, mask=%s, other=0.0)", buffer, index,
+                      axis ? "nmask" : "mmask");
+}
+
+/* The line that adds a step's products.  8-bit floats may have scales of blocks, whose sums begin
+ * at zero; others leave the units' own precision if they are to be exact. */
+static const char *sum_lines(Kernel *k, Node *n, const Tiling *t) {
+  enum { BLOCK = 128 };
+  Graph *g = k->graph;
+  Dims *d = g->dims;
+  const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
+  if (dtype_bits(n->args[0].node->type.dtype) != 8)
+    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
+  precision = graph_arg(g, n, "promotes").flag ? ", max_num_imprecise_acc=BK" : "";
+  if (!prim_scales_blocks(n))
+    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
+  Dim blocks = dim_floordiv(d, dim_add(d, k->group->extent[3], dim_int(d, BLOCK - 1)),
+                            dim_int(d, BLOCK));
+  Dim step = dim_shared_index(d, "step", blocks);
+  kernel_bind(k, step, "(start // 128)", 0);
+  int64_t rows = graph_arg(g, n, "rows").dim->value;
+  int64_t columns = graph_arg(g, n, "columns").dim->value;
+  return arena_printf(k->arena,
+                      "        left_scale = %s\n"
+                      "        right_scale = %s\n"
+                      "        acc += tl.dot(left, right) * (left_scale * right_scale)",
+                      scale_load(k, n->args[2].node, 0, rows, t->row, step),
+                      scale_load(k, n->args[3].node, 1, columns, t->column, step));
+}
+
+/* ---- operands ---- */
+
 /* The slots of the template that say how a step multiplies. */
 typedef struct {
   const char *before, *shape; /* lines before the loop; of the sums */
@@ -317,7 +331,7 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   const char *right =
       arena_printf(k->arena, "        right = tl.load(%s, mask=(kb < %s) & nmask, other=0.0)\n",
                    b.pointers, t->k);
-  return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n), ""};
+  return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
 /* The right operand is computed from packed weights.  A row times it is no product of tiles, but a
@@ -332,7 +346,7 @@ static Operands packed_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   const char *before = arena_printf(k->arena, "    first = %s\n%s", t->column, p.before);
   if (!row) {
     const char *right = arena_printf(k->arena, "%s        right = %s\n", p.within, p.matrix);
-    return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n), ""};
+    return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n, t), ""};
   }
   const char *after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", p.matrix);
   return (Operands){before, p.shape, left, p.within, "        acc += left * weight", after};

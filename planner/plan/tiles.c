@@ -407,10 +407,13 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   return known && mean_group(t, g, p);
 }
 
-/* A step's sums are apart from the others if their scales are of blocks. */
+/* A step's sums are apart from the others if their scales are of blocks, of which a tile is a
+ * part. */
 static bool sums_fit_twice(const Group *g, const Tile *tile) {
-  enum { LANES = 32, MOST = 64 };
-  return !prim_scales_blocks(g->nodes.data[0]) || tile->bm * tile->bn <= MOST * LANES * tile->warps;
+  enum { LANES = 32, MOST = 64, BLOCK = 128 };
+  if (!prim_scales_blocks(g->nodes.data[0])) return true;
+  bool inside = tile->bm <= BLOCK && tile->bn <= BLOCK;
+  return inside && tile->bm * tile->bn <= MOST * LANES * tile->warps;
 }
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
