@@ -64,7 +64,8 @@ def linear_function():
 
 
 def trained(by_rows):
-    return lambda x, weight: linear_function().apply(x, weight, by_rows)
+    linear = linear_function()
+    return lambda x, weight: linear.apply(x, weight, by_rows)
 
 
 def dynamic(by_rows, fast=True):
