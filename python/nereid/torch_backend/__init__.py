@@ -31,6 +31,7 @@ from nereid.torch_backend.decompositions.fake_results import fake_results
 from nereid.torch_backend.decompositions.table import Decompositions
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
 from nereid.torch_backend.passes.constants import make_constants_in_place
+from nereid.torch_backend.passes.row_chunks import chunk_logits
 from nereid.torch_backend.passes.saved import save_less
 from nereid.torch_backend.passes.seeds import replace_random
 from nereid.torch_backend.passes.size_floats import replace_size_floats
@@ -72,6 +73,8 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         _keep_saved()
     elif kind == "backward":
         take_strides(module, examples)
+    if kind == "inference":
+        chunk_logits(module, settings)
     program = Program(module, settings, kind, next(_numbers), recorder, warnings)
     program.seconds += time.perf_counter() - begin
     if settings.waits or recorder is not None:
@@ -111,6 +114,7 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     if not settings.fallback_random:
         replace_random(module)
     repeat_masks(module)
+    chunk_logits(module, settings)
     save_less(module, settings.by_pytorch)
     config = torch._functorch.config
     budget = 1 if draws_remain(module.graph) else config.activation_memory_budget or _LEAST_BUDGET

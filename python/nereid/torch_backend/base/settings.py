@@ -38,6 +38,12 @@ def _flag_or_none(name: str, value: Any) -> bool | None:
     return value if value is None else _flag(name, value)
 
 
+def _bytes(name: str, value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError(f"option {name!r} is a number of bytes, or 0, not {value!r}")
+
+
 def _one_of(*words: str) -> Callable:
     def check(name: str, value: Any) -> str:
         if isinstance(value, str) and value in words:
@@ -119,6 +125,10 @@ class Settings:
         "default it keeps graphs that have gradients or at least 50 nodes")
     check_indices: bool = _option(True, _flag,
         "`False` omits the checks of [indices](#indices) and of other data")
+    loss_bytes: int = _option(0, _bytes,
+        "the most bytes, in float32, that the logits between a product and a loss take at once; "
+        "larger ones are computed in [chunks of rows](#limits), with their gradients; 0 (the "
+        "default): as a whole")
     fallback_random: bool = _option(False, _flag,
         "`True` draws the numbers that eager PyTorch draws, by PyTorch's operators")
     verify: bool = _option(False, _flag,

@@ -150,7 +150,7 @@ class StoredProgram(OutputCode):
             if isinstance(region, StoredProgram):
                 region.post_compile(example_inputs, constants, graph_kwargs)
         self.call = function_of(self.source, values)
-        _loaded.get().append(self)
+        _loaded.get([]).append(self)  # a file that PyTorch loads has no such list
         log.info("%s graph of %d segments: from PyTorch's cache", self.kind, len(segments))
 
     def set_triton_bundle(self, triton_bundle) -> None:
