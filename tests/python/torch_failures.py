@@ -189,7 +189,9 @@ RUNNING = ("segment.Compiled.__call__", "segment.Compiled._run", "segment.Compil
            "segment._memory_of", "program.view_of", "program.conform", "failures.",
            "program.Program._first_run", "program.Program._give_up", "program._Work.wait",
            "program._Work.__init__", "program.Program.finish", "program.Program._end",
-           "program.Programs.", "stored.StoredProgram.__call__",
+           "program.Programs.", "program.Program.reads", "program.Program.reasons",
+           "program.Program.segments", "program.Program._of_all",  # which reports read
+           "stored.StoredProgram.__call__",
            "attention._attention", "attention._attend",
            "segment.Compiled.label", "program.Program._caller.<locals>.call")
 

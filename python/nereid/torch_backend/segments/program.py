@@ -315,13 +315,13 @@ class Program:
             begin = time.perf_counter()
             try:
                 self._end()
+                for inner in self.called:
+                    inner.finish()
                 if self.settings.dump:
                     self._dump(self.settings.dump)
             except Exception as error:
                 self._give_up(error)
             self._work = None
-            for inner in self.called:
-                inner.finish()
             self.seconds += time.perf_counter() - begin
             self._run = self._function
         with contextlib.suppress(Exception):  # a line of the log ends no program
