@@ -569,6 +569,7 @@ def _sort(graph, chunks: list) -> None:
     """Each node after its operands, and the chunks as they are, before the first that reads one."""
     after = dict(zip(chunks[1:], chunks))  # a chunk's node follows the one before it
     done: set = set()
+    entered: set = set()
     last = chunks[-1]
     inside = set(chunks)
     order: list = []
@@ -584,6 +585,9 @@ def _sort(graph, chunks: list) -> None:
                 needed += [last] if any(operand in inside for operand in needed) else []
             missing = [operand for operand in needed if operand not in done]
             if missing:
+                entered.add(node)
+                if not entered.isdisjoint(missing):  # each node entered and not done waits for it
+                    raise RuntimeError(f"chunks of rows need their own results at {node}")
                 waiting += missing
                 continue
             done.add(waiting.pop())
