@@ -188,7 +188,7 @@ READ = {
     "of heads": lambda a, b, c: lambda s, n, h, q, k: s + a[h] * (k - q),
     "of distances": lambda a, b, c: lambda s, n, h, q, k: s + b[h, q - k],
     "of rows and of keys": lambda a, b, c: lambda s, n, h, q, k: s * c[q] + c[k],
-    "three": lambda a, b, c: lambda s, n, h, q, k: torch.tanh(s * b[h, k + 3]) * a[h] + c[q],
+    "three": lambda a, b, c: lambda s, n, h, q, k: torch.tanh(s * b[h, k + 3]) * a[h] + c[k],
 }
 
 
