@@ -15,7 +15,6 @@ typedef struct {
   int rank;
   int64_t weight; /* among equals: elements a thread moves at once */
   bool scattered; /* it is that of a load through pointers of which no two are neighbors */
-  bool runs;      /* among equals: lanes access neighbours in memory */
   Layout layout;
   const Atom *atom;
 } Choice;
@@ -235,8 +234,7 @@ static void tie_op(TileOp *op, void *ctx) {
 /* Offers a layout to a value's group, which takes the surest. */
 static void plan_offer(Plan *p, const TileValue *v, Choice c) {
   Choice *best = &p->choice[plan_find(p, v->id)];
-  bool wider = c.weight > best->weight || (c.weight == best->weight && c.runs && !best->runs);
-  if (c.rank > best->rank || (c.rank == best->rank && wider)) *best = c;
+  if (c.rank > best->rank || (c.rank == best->rank && c.weight > best->weight)) *best = c;
 }
 
 static void plan_groups(Plan *p) {
@@ -288,7 +286,6 @@ static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const Til
   int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
   Choice c = memory_choice(p, &ptr->type, axis, n, rank);
   c.scattered = plan_held(p, ptr);
-  c.runs = machine_has(p->u->machine, HAS_COALESCING) && p->axis[ptr->id].contig[axis] > 1;
   return c;
 }
 
