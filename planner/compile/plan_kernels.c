@@ -194,6 +194,13 @@ static int add_kernel_constexpr(Specialize *s, const StepConstexpr *c) {
   return 0;
 }
 
+/* An empty grid launches nothing, and waits for nothing. */
+static bool always_runs(const PlanStep *s) {
+  for (int i = 0; i < 3; i++)
+    if (!dim_is_int(s->grid[i]) || s->grid[i]->value < 1) return false;
+  return true;
+}
+
 /* May the step's loads of inputs run before its wait?  The step before it has waited for all that
  * came before the run, and copied or written them. */
 static bool follows_kernel(const Specialize *s) {
@@ -202,7 +209,7 @@ static bool follows_kernel(const Specialize *s) {
   if (!s->k->pdl || p->nloops || p->nreads) return false;
   uintptr_t at = (uintptr_t)s->step - (uintptr_t)p->steps; /* of a trial: somewhere else */
   if (at == 0 || at >= p->nsteps * sizeof *p->steps) return false;
-  return !s->step->once && !before->once && !before->library;
+  return !s->step->once && !before->once && !before->library && always_runs(before);
 }
 
 /* The bits of parameters whose memory no kernel of the run writes. */

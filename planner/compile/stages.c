@@ -85,8 +85,9 @@ static bool verifies(void) {
   return text && *text && strcmp(text, "0");
 }
 
-static void verify(const Pass *p, const StageLevel *level, Arena *arena, void *ir) {
-  Arena *scratch = arena_child(arena);
+/* Without stages what a fault leaves has no owner. */
+static void verify(const Stages *s, const Pass *p, const StageLevel *level, void *ir) {
+  Arena *scratch = s ? arena_child(s->arena) : arena_new();
   const char *fault = level->fault(scratch, p->gives, ir);
   char text[256];
   snprintf(text, sizeof text, "%s", fault ? fault : "");
@@ -108,7 +109,7 @@ bool stages_run(Stages *s, const Pass *p, const StageLevel *level, void *ir) {
     s->dumped = true;
   }
   if (scratch) arena_free(scratch);
-  if (good && verifies()) verify(p, level, s->arena, ir);
+  if (good && verifies()) verify(s, p, level, ir);
   return good;
 }
 

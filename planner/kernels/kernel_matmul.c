@@ -288,7 +288,9 @@ static const char *sum_lines(Kernel *k, Node *n, const Tiling *t) {
   const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
   if (dtype_bits(n->args[0].node->type.dtype) != 8)
     return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
-  precision = graph_arg(g, n, "promotes").flag ? ", max_num_imprecise_acc=BK" : "";
+  bool takes = graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_grouped_mm_default);
+  bool promotes = takes && graph_arg(g, n, "promotes").flag;
+  precision = promotes ? ", max_num_imprecise_acc=BK" : "";
   if (!prim_scales_blocks(n))
     return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
   Dim blocks = dim_floordiv(d, dim_add(d, k->group->extent[3], dim_int(d, BLOCK - 1)),

@@ -4,10 +4,11 @@
 #include "graph/analysis/gather.h"
 #include "planner/kernels/kernel_product.h"
 
-enum {
-  RADICES_MAX = 6,
-  TILE_AXIS_MAX = 256 /* elements of a tile along the sum or the columns */
-};
+enum { RADICES_MAX = 6, PLACE_MOST = 256 };
+
+/* The most elements of a tile along the sum, and of its columns: tiles of fewer divide them
+ * (planner/tiling/tiling.c). */
+static const int64_t tile_most[] = {1024, 256};
 
 /* ---- the indices at which memory is read ---- */
 
@@ -130,7 +131,7 @@ static void find_places(Digits *d, const Dims *dims, Dim x) {
   bool divides = x->kind == DIM_FLOORDIV || x->kind == DIM_MOD;
   if (divides && dim_is_int(x->args[1])) {
     int64_t place = growth(x->args[0], d->symbol, x->args[1]->value);
-    bool whole = place > 1 && is_power_of_2(place) && place <= TILE_AXIS_MAX;
+    bool whole = place > 1 && is_power_of_2(place) && place <= PLACE_MOST;
     if (whole && dim_divisible(dim_index_size(dims, d->symbol), place)) add_place(d, place);
   }
   for (uint32_t i = 0; i < x->n; i++)
@@ -304,7 +305,7 @@ static const char *as_matrix(Packed *p, const char *tile) {
 
 /* Is the axis made of whole tiles, whatever their sizes? */
 static bool is_whole(const Packed *p, int a) {
-  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), TILE_AXIS_MAX);
+  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), tile_most[a]);
 }
 
 static void print_mask(Packed *p, Text *out, int a, const char *indent) {

@@ -92,12 +92,14 @@ static void limit_samples(Build *b) {
                 "no more than there are without replacement");
 }
 
-/* Can a number that is drawn be v?  f32 and bf16 have all of 64 bits, rounded. */
+/* Can a number that is drawn be v?  f32 and bf16 have all of 64 bits, rounded; a graph's integers
+ * have no more, but a double next to their ends is one of them. */
 static bool is_drawn(DType t, double v) {
   if (dtype_is_float(t)) return t != DT_F16 || fabs(v) <= 65504;
   double bits = dtype_bits(t);
   bool sign = t != DT_I1 && dtype_is_signed(t);
-  return v < exp2(sign ? bits - 1 : bits) && v >= (sign ? -exp2(bits - 1) : 0);
+  bool below = bits == 64 || v < exp2(sign ? bits - 1 : bits);
+  return below && v >= (sign ? -exp2(bits - 1) : 0);
 }
 
 /* Integers from `least` to below `end`, which is absent if the dtype ends them. */

@@ -31,14 +31,15 @@ static bool all_same(const Join *j, Parts x) {
   return true;
 }
 
-/* With an axis of one element, unless it has no axes before that. */
+/* With an axis of one element, unless it has no axes before that.  One without axes stays so: it
+ * takes another part in the choice of a dtype. */
 static Node *with_axis(const Join *j, Node *x) {
-  return rank_of(x) < j->back ? x : build_unsqueeze(j->b, x, rank_of(x) - j->back);
+  return !rank_of(x) || rank_of(x) < j->back ? x : build_unsqueeze(j->b, x, rank_of(x) - j->back);
 }
 
 /* ---- fields ---- */
 
-/* (word << left) >> right, then & mask. */
+/* (word << left) >> right, then & mask, which is -1 where there is none. */
 typedef struct {
   Node *word;
   int64_t left, right, mask;
@@ -57,9 +58,10 @@ static Field field_of(Node *x) {
   DType t = x->type.dtype;
   int64_t bits = dtype_bits(t);
   if (operates(x, OP_aten_bitwise_and_Tensor, &f.mask)) x = x->args[0].node;
+  bool negative = f.mask < -1; /* keeps upper bits, of which a word has as many as it may */
   if (operates(x, OP_aten_bitwise_right_shift_Tensor, &f.right)) x = x->args[0].node;
   if (operates(x, OP_aten_bitwise_left_shift_Tensor, &f.left)) x = x->args[0].node;
-  bool good = dtype_is_int(t) && t != DT_I1 && x->type.dtype == t && f.right >= 0 &&
+  bool good = !negative && dtype_is_int(t) && t != DT_I1 && x->type.dtype == t && f.right >= 0 &&
               f.right < bits && f.left >= 0 && f.left < bits;
   if (f.mask < 0 && !dtype_is_signed(t) && !f.left && bits < 64)
     f.mask = (1ll << (bits - f.right)) - 1;
@@ -137,7 +139,8 @@ static Node *join_pointwise(Join *j, Parts x) {
   if (nargs > ARGS_MOST) return NULL;
   for (uint32_t i = 0; i < nargs; i++)
     if (!join_argument(j, x, i, &args[i])) return NULL;
-  return build(j->b, x[0]->op->id, nargs, args);
+  Node *y = build(j->b, x[0]->op->id, nargs, args);
+  return y->type.dtype == x[0]->type.dtype ? y : NULL;
 }
 
 /* An element of one table for each field. */
