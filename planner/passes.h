@@ -18,10 +18,10 @@ enum {
 
 /* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
+X(check_arguments, CALLS, CALLS, pass_check_arguments, 0, 0, "refuses numbers that an operator refuses when it runs") \
 X(expand, CALLS, CALLS, pass_expand, 0, 0, "replaces operators that are defined by others (alpha_dropout, triplet_margin_loss, linalg_norm ...) by these") \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
-X(check_arguments, CALLS, CALLS, pass_check_arguments, 0, 0, "refuses numbers that an operator refuses when it runs") \
 X(check_data, CALLS, CALLS, pass_check_data, 0, 0, "adds a check of data that an operator refuses, and of what the model asserts of data") \
 X(check_unused, CALLS, CALLS, pass_check_unused, 0, 0, "adds a bounds check to indices of operators that nothing uses, which are removed") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \

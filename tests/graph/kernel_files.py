@@ -16,17 +16,18 @@ GRAPHS = [*sorted(ROOT.glob("tests/graph/passes/decompose/*.py")),
           *sorted(ROOT.glob("tests/graph/commands/*.py"))]
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "b8": np.bool_}
 
-TRITON = set("""abs arange argmax argmin associative_scan assume atomic_add atomic_and atomic_cas
-    atomic_max atomic_min atomic_or atomic_xchg atomic_xor bfloat16 bitonic_merge broadcast
-    broadcast_to cast cat cdiv ceil clamp constexpr cos cumprod cumsum debug_barrier device_assert
-    device_print div_rn dot dot_scaled dtype erf exp exp2 expand_dims fdiv flip float16 float32
-    float64 float8e4nv float8e5 floor fma full gather histogram inline_asm_elementwise int1 int16 int32 int64 int8 interleave
-    join load log log2 make_block_ptr make_tensor_descriptor max max_constancy max_contiguous
-    maximum min minimum multiple_of num_programs permute pointer_type program_id PropagateNan
-    PropagateNan.ALL PropagateNan.NONE philox rand rand4x randint randint4x randn range ravel reduce
-    reduce_or reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn static_assert static_print
-    static_range store sum swizzle2d topk trans uint16 uint32 uint64 uint8 umulhi view void where
-    xor_sum zeros zeros_like""".split())
+TRITON = set("""abs arange argmax argmin associative_scan assume atomic_add atomic_and
+    atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor bfloat16 bitonic_merge
+    broadcast broadcast_to cast cat cdiv ceil clamp constexpr cos cumprod cumsum debug_barrier
+    device_assert device_print div_rn dot dot_scaled dtype erf exp exp2 expand_dims fdiv flip
+    float16 float32 float64 float8e4nv float8e5 floor fma full gather histogram
+    inline_asm_elementwise int1 int16 int32 int64 int8 interleave join load log log2
+    make_block_ptr make_tensor_descriptor max max_constancy max_contiguous maximum min minimum
+    multiple_of num_programs permute pointer_type program_id PropagateNan PropagateNan.ALL
+    PropagateNan.NONE philox rand rand4x randint randint4x randn range ravel reduce reduce_or
+    reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn static_assert static_print
+    static_range store sum swizzle2d topk trans uint16 uint32 uint64 uint8 umulhi view void
+    where xor_sum zeros zeros_like""".split())
 LIBDEVICE = set("""abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi
     cyl_bessel_i0 cyl_bessel_i1 div_rn erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1
     fast_dividef floor fma fmod hypot ilogb isinf isnan j0 j1 jn ldexp lgamma llrint llround log

@@ -149,7 +149,8 @@ def tensor_core_tiles(w):
 
 FORMS = [tensor_core_tiles, along_the_sum, along_columns, table_in_bytes, bytes_of_rows]
 # rows, k, n, group
-SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (1, 768, 48, 128), (17, 64, 24, 32), (33, 160, 136, 32)]
+SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (1, 768, 48, 128),
+         (17, 64, 24, 32), (33, 160, 136, 32)]
 NAMES = {"float16": "f16", "float32": "bf16", "int32": "i32", "int8": "i8", "uint8": "u8"}
 
 

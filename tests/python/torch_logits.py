@@ -110,6 +110,18 @@ def check_chunks():
         tally.check(not any(program.reasons for program in programs), f"{name}: PyTorch runs nodes")
 
 
+def check_integers():
+    """Counts have all their bits."""
+    def count(x, w, b, t):
+        logits = F.linear(x, w, b)
+        return F.cross_entropy(logits, t), (logits.detach() > -1e9).long().mul(100000001).sum(0)
+
+    torch._dynamo.reset()
+    leaves, t = operands(torch.float32)
+    compiled = torch.compile(count, backend="nereid", options={"loss_bytes": 24 * WORDS * 4})
+    tally.check(torch.equal(compiled(*leaves, t)[1], count(*leaves, t)[1]), "a sum of integers")
+
+
 def check_memory():
     """The loss alone, in chunks of an eighth of the rows, needs a chunk and some rows."""
     backend._programs.clear()
@@ -147,6 +159,7 @@ if __name__ == "__main__":
         tally.check(True, "")
     else:
         check_chunks()
+        check_integers()
         check_memory()
         check_kept()
     sys.exit(tally.report())

@@ -117,7 +117,9 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     chunk_logits(module, settings)
     save_less(module, settings.by_pytorch)
     config = torch._functorch.config
-    budget = 1 if draws_remain(module.graph) else config.activation_memory_budget or _LEAST_BUDGET
+    graphs = [module.graph, *(called.graph for called in called_modules(module))]
+    draws = any(map(draws_remain, graphs))
+    budget = 1 if draws else config.activation_memory_budget or _LEAST_BUDGET
     with _no_collections(), config.patch(activation_memory_budget=budget):
         return min_cut_rematerialization_partition(module, inputs, **kwargs)
 

@@ -93,6 +93,8 @@ class Overlaps:
                 continue  # data decides it: the memory is new
             start = places[storage_of(tensor)] + numbers[-1] * size
             length = _bytes(numbers[:rank], numbers[rank:-1], size)
+            if not length:
+                continue
             ranges.append(_Range(start, start + length, i, i in written))
         self.overlaps = _overlaps(ranges)
         self.open = {pair for pair in self.overlaps if any(_is_open(tensors[i]) for i in pair)}

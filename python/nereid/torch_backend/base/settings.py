@@ -126,9 +126,9 @@ class Settings:
     check_indices: bool = _option(True, _flag,
         "`False` omits the checks of [indices](#indices) and of other data")
     loss_bytes: int = _option(0, _bytes,
-        "the most bytes, in float32, that the logits between a product and a loss take at once; "
-        "larger ones are computed in [chunks of rows](#limits), with their gradients; 0 (the "
-        "default): as a whole")
+        "about the most bytes, in float32, that the logits between a product and a loss take at "
+        "once; larger ones are computed in [chunks of rows](#limits), with their gradients, at "
+        "most 64 chunks of multiples of 128 rows; 0 (the default): as a whole")
     fallback_random: bool = _option(False, _flag,
         "`True` draws the numbers that eager PyTorch draws, by PyTorch's operators")
     verify: bool = _option(False, _flag,

@@ -1,7 +1,7 @@
 """Programs in PyTorch's cache of AOTAutograd, and in artifacts that are carried to other machines.
 
 A second process then neither differentiates a graph nor writes its text: what is stored is the
-function of a program and the text of each segment, whose executable Nereid's cache has.
+function of a program and, of each segment, its text and its executable.
 """
 
 from __future__ import annotations

@@ -279,7 +279,8 @@ class _Region:
         if node.target is aten.sum.default:
             return node.args[0] in self.axes
         if node.target is aten.sum.dim_IntList and node.args[0] in self.axes:
-            dims = [dim % _value(node.args[0]).dim() for dim in node.args[1]]
+            rank = _value(node.args[0]).dim()
+            dims = [dim % rank for dim in node.args[1] or range(rank)]  # none: all
             return sorted(dims) == list(range(self.axes[node.args[0]]))
         return False
 
@@ -469,7 +470,9 @@ class _Chunk:
         if node.target is aten.mm.default:
             return self._product(node, before)
         of = self.row(node.args[0])
-        kind = torch.promote_types(_value(node).dtype, torch.float32)
+        kind = _value(node).dtype
+        if kind.is_floating_point:
+            kind = torch.promote_types(kind, torch.float32)
         if node.target is aten.sum.default:
             made = self.writer.call(aten.sum.default, of, dtype=kind)
         else:
@@ -534,7 +537,8 @@ def _write_chunks(region: _Region, most: int, writer: _Writer, leaves: dict) -> 
                 chunk.make(node)
                 continue
             total = chunk.sum(node, sums[node])
-            wide = len(bounds) > _ROUNDED_SUMS and _value(node).dtype.itemsize < 4
+            kind = _value(node).dtype
+            wide = len(bounds) > _ROUNDED_SUMS and kind.is_floating_point and kind.itemsize < 4
             sums[node] = writer.cast(total, torch.float32) if wide else total
         for node, made in parts.items():
             made.append(chunk.made[node])

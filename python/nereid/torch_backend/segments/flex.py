@@ -327,19 +327,24 @@ class FlexWriter:
         return chain, ", ".join(f"[{', '.join(names)}]" for names in (of, places, values))
 
     def _place(self, part: _Added) -> str:
-        """The place of the number among the tensor's elements; indices may count from the end."""
-        place = None
+        """The place of the number among the tensor's elements, -1 for none; indices may count from
+        the end."""
+        aten_ops, place, inside = "torch.ops.aten", None, None
         for index, size in zip(part.indices, part.shape, strict=True):
             index, size = self.text.argument(index), self.text.argument(size)
-            wide = self._make(f"torch.ops.aten.to.dtype({index}, torch.int64)")
-            ends = self._make(f"torch.ops.aten.lt.Scalar({wide}, 0)")
-            other = self._make(f"torch.ops.aten.add.Tensor({wide}, {size})")
-            index = self._make(f"torch.ops.aten.where.self({ends}, {other}, {wide})")
+            wide = self._make(f"{aten_ops}.to.dtype({index}, torch.int64)")
+            ends = self._make(f"{aten_ops}.lt.Scalar({wide}, 0)")
+            other = self._make(f"{aten_ops}.add.Tensor({wide}, {size})")
+            index = self._make(f"{aten_ops}.where.self({ends}, {other}, {wide})")
+            least = self._make(f"{aten_ops}.ge.Scalar({index}, 0)")
+            below = self._make(f"{aten_ops}.lt.Scalar({index}, {size})")
+            within = self._make(f"{aten_ops}.logical_and.default({least}, {below})")
             if place:
-                row = self._make(f"torch.ops.aten.mul.Tensor({place}, {size})")
-                index = self._make(f"torch.ops.aten.add.Tensor({row}, {index})")
-            place = index
-        return place
+                row = self._make(f"{aten_ops}.mul.Tensor({place}, {size})")
+                index = self._make(f"{aten_ops}.add.Tensor({row}, {index})")
+                within = self._make(f"{aten_ops}.logical_and.default({inside}, {within})")
+            place, inside = index, within
+        return self._make(f"{aten_ops}.where.ScalarOther({inside}, {place}, -1)")
 
     def _mask(self, operands: list[str]) -> str:
         if _is_true(_result(self.call.mask)):

@@ -341,7 +341,7 @@ class Compiled:
         state = {**self.__dict__, "places": self._places(),
                  "bytes": self.executable.bytes(False)}
         for name in ("plan", "text", "graph", "executable", "allocate", "empty"):
-            del state[name]
+            state.pop(name, None)  # one that was stored before has no graph
         return state
 
     def load(self) -> None:
