@@ -339,7 +339,7 @@ static void stages(void) {
             functional ? functional : nereid_error_message());
   check_got(!emit(ADD, NEREID_GRAPH_TEXT, "functionalise") &&
                 strstr(nereid_error_message(),
-                       "unknown pass `functionalise`; passes are expand, "),
+                       "unknown pass `functionalise`; passes are check_arguments, "),
             "an unknown pass", nereid_error_message());
   char *plan = emit(ADD, NEREID_GRAPH_PLAN, NULL);
   static const char ONLY[] = "the file is a plan, which does not contain its graph";
