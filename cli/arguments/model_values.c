@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "cli/terminal/args.h"
+#include "lang/base/bug.h"
+#include "runtime/launch/argument_value.h"
+#include "runtime/support/error.h"
 
 static size_t name_length(const char *text) {
   size_t n = 0;
@@ -44,10 +47,6 @@ int number_make(nereid_value **out, const char *text) {
 }
 
 /* ---- comparison ---- */
-
-#include "lang/base/bug.h"
-#include "runtime/launch/argument_value.h"
-#include "runtime/support/error.h"
 
 static bool tensors_have_same_shape(const nereid_tensor *a, const nereid_tensor *b) {
   if (a->ndim != b->ndim) return false;

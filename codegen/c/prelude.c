@@ -101,7 +101,7 @@ static const char *storage(DType t) {
   return c_is_narrow(t) ? c_scalar_type(u) : t == DT_I1 ? "uint8_t" : c_scalar_type(t);
 }
 
-/* What `$letter` stands for; NULL: nothing. */
+/* The text that replaces `$letter`; NULL: none. */
 static const char *word_text(Arena *a, const Use *use, char letter) {
   DType bits = dtype_int(8 * dtype_bytes(use->t), false);
   switch (letter) {

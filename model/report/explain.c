@@ -72,7 +72,7 @@ typedef struct {
 static const char *const heads[COLUMNS] = {"read",    "written", "ops",   "floor us", "by",
                                            "time us", "reached", "share", ""};
 
-/* What a run takes longer than its inputs and results do at the device's bandwidth: us by cause. */
+/* The time of a run above that of its inputs and results at the device's bandwidth: us by cause. */
 typedef struct {
   double given;             /* bytes of inputs and results */
   double between, computed; /* the floors: bytes between kernels, arithmetic */

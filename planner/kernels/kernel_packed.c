@@ -3,12 +3,9 @@
 
 #include "graph/analysis/gather.h"
 #include "planner/kernels/kernel_product.h"
+#include "planner/tiling/tiling.h"
 
 enum { RADICES_MAX = 6, PLACE_MOST = 256 };
-
-/* The most elements of a tile along the sum, and of its columns: tiles of fewer divide them
- * (planner/tiling/tiling.c). */
-static const int64_t tile_most[] = {1024, 256};
 
 /* ---- the indices at which memory is read ---- */
 
@@ -305,7 +302,8 @@ static const char *as_matrix(Packed *p, const char *tile) {
 
 /* Is the axis made of whole tiles, whatever their sizes? */
 static bool is_whole(const Packed *p, int a) {
-  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), tile_most[a]);
+  int64_t most = a ? PACKED_COLUMNS_MOST : PACKED_SUM_MOST;
+  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), most);
 }
 
 static void print_mask(Packed *p, Text *out, int a, const char *indent) {

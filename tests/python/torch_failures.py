@@ -193,7 +193,7 @@ RUNNING = ("segment.Compiled.__call__", "segment.Compiled._run", "segment.Compil
            "program.Program.segments", "program.Program._of_all",  # which reports read
            "stored.StoredProgram.__call__",
            "attention._attention", "attention._attend",
-           "overlaps.", "aliases.overlaps_by_pytorch.<locals>.call", "program.Program.reasons",
+           "overlaps.", "aliases.overlaps_by_pytorch.<locals>.call",
            "segment.Compiled.label", "program.Program._caller.<locals>.call")
 
 
