@@ -2,9 +2,11 @@
 """A failure in any function of the backend, while it compiles, ends in PyTorch running the graph,
 with a warning that names a node and its line.
 
-One in eight functions, or all whose names contain an argument: `torch_failures.py segment.`.
+Each function fails in one of the programs that call it; with `--all` in each of them; with an
+argument those whose names contain it: `torch_failures.py segment.`.
 """
 import contextlib, importlib, logging, os, pathlib, pkgutil, shutil, sys, tempfile, threading, types
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -37,8 +39,9 @@ def modules():
         yield importlib.import_module(info.name)
 
 
-def functions():
-    """{name: [(owner, attribute, function)]}, with all names that a function is imported by."""
+def functions(apart=frozenset(APART_FILES)):
+    """{name: [(owner, attribute, function)]}, with all names that a function is imported by; but
+    for those of some files."""
     found: dict = {}
     everywhere = list(modules())
     for module in everywhere:
@@ -55,7 +58,7 @@ def functions():
                         or function.__module__ != module.__name__):
                     continue
                 title = f"{file}.{function.__qualname__}"
-                if file in APART_FILES or title in APART or name in ("__getattr__", "__reduce__"):
+                if file in apart or title in APART or name in ("__getattr__", "__reduce__"):
                     continue
                 owners = [(owner, name, value)]
                 if owner is module:
@@ -138,19 +141,31 @@ def explained(options):
     return [torch.ones(1)]
 
 
-OWN = {"cache_autograd": False}
-def train_cold(options):
+OWN = {"cache_autograd": False}  # PyTorch's
+
+
+def linear(options):
+    torch.manual_seed(5)
+    model, x = torch.nn.Linear(4, 4), torch.randn(6, 4)
+    y = torch.compile(lambda x: model(x).sin().flip(0), backend="nereid", options=options)(x)
+    y.sum().backward()
+    return [y.detach(), *(p.grad for p in model.parameters())]
+
+
+def linear_cold(options):
     """With nothing in PyTorch's cache."""
     shutil.rmtree(os.environ["TORCHINDUCTOR_CACHE_DIR"], ignore_errors=True)
-    return train(options)
+    return linear(options)
 
 
-STEPS = {"train": (train, OWN), "infer": (infer, OWN), "drop": (drop, OWN),
-         "max-autotune": (train, {**OWN, "mode": "max-autotune"}),
+STEPS = {"drop": (drop, OWN),
          "masks, measured": (drop, {**OWN, "mode": "max-autotune"}),
          "masks, at the first run": (explained, OWN),
-         "an empty cache of PyTorch's": (train_cold, {"cache_autograd": True}),
-         "PyTorch's cache": (train, {"cache_autograd": True})}
+         "an empty cache of PyTorch's": (linear_cold, {"cache_autograd": True}),
+         "PyTorch's cache": (linear, {"cache_autograd": True}),
+         "max-autotune": (linear, {**OWN, "mode": "max-autotune"}),
+         "train": (train, OWN), "infer": (infer, OWN)}
+SHORT = 6  # of them take a third of the others' time
 
 
 def run(step, options):
@@ -167,7 +182,7 @@ def run(step, options):
 
 
 def called(step, options, table):
-    """Which of the functions are called."""
+    """The values, and which of the functions are called."""
     codes, found = {function.__code__: name for name, (function, _) in table.items()}, set()
 
     def note(frame, event, _):
@@ -177,11 +192,10 @@ def called(step, options, table):
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        run(step, options)
+        return run(step, options)[0], found
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return found
 
 
 # Called after a program is compiled, too: a failure there is one of a run.
@@ -202,36 +216,70 @@ def same(got, want):
                               rtol=1e-3) for a, b in zip(got, want, strict=True))
 
 
+def chosen(callers, wanted):
+    """{program: [functions that fail in it]}: of short programs one for each function."""
+    found = {title: [] for title in STEPS}
+    for name, titles in sorted(callers.items()):
+        if wanted is None:
+            short = [title for title in titles if title in [*STEPS][:SHORT]] or titles
+            titles = [short[zlib.crc32(name.encode()) % len(short)]]
+        elif not any(word in name for word in wanted):
+            continue
+        for title in titles:
+            found[title].append(name)
+    return found
+
+
+def check_one(title, name, owners, want):
+    """Is the failure told?"""
+    what, (step, options) = f"{title}, {name} fails", STEPS[title]
+    try:
+        with failing(owners):
+            got, lines = run(step, options)
+    except BaseException as error:
+        tally.check(False, f"{what}: {type(error).__name__}: {str(error)[:300]}")
+        return False
+    tally.check(same(got, want), f"{what}: {got}, not {want}")
+    told = [line for line in lines if "PyTorch runs it" in line]
+    placed = all("torch_failures.py:" in line and "no such luck" in line for line in told)
+    tally.check(placed and len(told) <= 1, f"{what}: it says {lines}")
+    return bool(told)
+
+
 def check_injected(wanted):
-    table, turn = functions(), 0
+    table, wants, callers = functions(), {}, {}
     for title, (step, options) in STEPS.items():
-        want = run(step, options)[0]
-        names = sorted(name for name in called(step, options, table)
-                       if not name.startswith(RUNNING) and any(w in name for w in wanted or [""]))
-        names = names if wanted else names[turn::8]
-        quiet, turn = 0, turn + 1
-        for name in names:
-            what = f"{title}, {name} fails"
-            try:
-                with failing(table[name][1]):
-                    got, lines = run(step, options)
-            except BaseException as error:
-                tally.check(False, f"{what}: {type(error).__name__}: {str(error)[:300]}")
-                continue
-            tally.check(same(got, want), f"{what}: {got}, not {want}")
-            told = [line for line in lines if "PyTorch runs it" in line]
-            quiet += not told
-            placed = all("torch_failures.py:" in line and "no such luck" in line for line in told)
-            tally.check(placed and len(told) <= 1, f"{what}: it says {lines}")
-        if not wanted:
-            tally.check(quiet <= len(names) // 3, f"{title}: {quiet} of {len(names)} are not told")
-        print(f"{title}: {len(names)} functions, {quiet} whose failure needs no warning")
+        wants[title], found = called(step, options, table)
+        for name in found:
+            if not name.startswith(RUNNING):
+                callers.setdefault(name, []).append(title)
+    told, names = 0, chosen(callers, wanted)
+    for title, some in names.items():
+        found = sum(check_one(title, name, table[name][1], wants[title]) for name in some)
+        print(f"{title}: {len(some)} functions, {len(some) - found} whose failure needs no warning")
+        told += found
+    count = sum(map(len, names.values()))
+    if wanted is None:
+        tally.check(count > 200, f"{count} functions are called")
+        tally.check(told >= count * 2 // 3, f"{told} of {count} failures are told")
+
+
+def check_failing_warning():
+    """A failure while another one is described: the warning names the first."""
+    table, want = functions(apart=()), run(*STEPS["train"])[0]
+    for name in ("log.line_of", "failures._node_of"):
+        with failing(table["partition.partition"][1]), failing(table[name][1]):
+            got, lines = run(*STEPS["train"])
+        told = [line for line in lines if "PyTorch runs it: Injected" in line]
+        tally.check(same(got, want) and len(told) == 1, f"{name} fails, too: {got}, {lines}")
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder + "/cache"
-        check_injected(sys.argv[1:])
+        words = [word for word in sys.argv[1:] if word != "--all"]
+        check_injected([""] if "--all" in sys.argv else words or None)
+        check_failing_warning()
 
 
 if __name__ == "__main__":

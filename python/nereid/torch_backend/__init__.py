@@ -132,8 +132,9 @@ def _early_backward():
 
 
 def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, recorder,
-                   warnings: Warnings) -> tuple[Callable, list]:
-    """What AOTAutograd makes of the graph by our compilers, and the programs that it calls."""
+                   warnings: Warnings, ahead: bool) -> tuple[Callable, list]:
+    """What AOTAutograd makes of the graph by our compilers, and the programs that it calls;
+    `ahead` of time for a file."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 
@@ -163,7 +164,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
 
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
-    stores = asks_for_bytes() or may_store(module, inputs, settings, recorder)
+    stores = ahead or may_store(module, inputs, settings, recorder)
     guard(module)
     keep_attention(module, settings)
     compiled = aot_autograd(
@@ -201,20 +202,22 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             options: dict | None = None, recorder=None) -> Callable:
     """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
     settings = settings_of(mode, options)
-    original, warnings = Original(module), Warnings()
+    original, warnings, ahead = None, Warnings(), False
     try:
+        original = Original(module)
+        ahead = asks_for_bytes()
         _guard_signs(inputs)
-        function, programs = _differentiate(module, inputs, settings, recorder, warnings)
-        if asks_for_bytes():
+        function, programs = _differentiate(module, inputs, settings, recorder, warnings, ahead)
+        if ahead:
             return serializable(function)
         written = written_inputs(programs, len(inputs))
         if not written:
             return repeated_by_pytorch(function, original, warnings)
         return overlaps_by_pytorch(function, original, inputs, written, warnings)
     except Exception as error:
-        if settings.verify or asks_for_bytes() or not may_be_caught(error):
+        if settings.verify or ahead or not may_be_caught(error):
             raise
-        function = original.function()
+        function = original.function() if original is not None else module.forward
         warnings.warn(error, module.graph, "a graph")
         return function
 

@@ -57,6 +57,8 @@ class GraphReport:
     fallbacks: list[Fallback]
     reads: list[Fallback]
     """What the host reads of the data, by calls that compute nothing."""
+    problem: str = ""
+    """Why the rest of the report is missing, if it is."""
 
     @property
     def kernels(self) -> int:
@@ -112,6 +114,7 @@ def _graph_lines(graph: GraphReport) -> list[str]:
              f"{_count(len(graph.segments), 'segment')}, {_count(graph.kernels, 'kernel')}, "
              f"{_count(graph.launches, 'launch').replace('launchs', 'launches')}, "
              f"{graph.seconds:.2f} s"]
+    lines += [f"  {graph.problem}"] if graph.problem else []
     for one in graph.fallbacks:
         times = f" ({one.count} times)" if one.count > 1 else ""
         lines.append(f"  PyTorch runs {one.operator}{times}: {one.reason}")
@@ -159,20 +162,36 @@ def _table(segment, values) -> str:
     """The executable's table with measured times; of what it needs alone if it never ran."""
     if values is None:
         return "it did not run"
-    return segment.explain(*values)
+    try:
+        return segment.explain(*values)
+    except Exception as error:
+        return _no_report(error)
 
 
-def _graph_report(program, inputs: dict) -> GraphReport:
-    segments = []
+def _no_report(error: Exception) -> str:
+    """What a part of the report says that can't be made; the others are."""
+    return f"there is no report: {type(error).__name__}: {error}"
+
+
+def _fill(report: GraphReport, program, inputs: dict) -> None:
     for segment in program.segments:
         table = _table(segment, inputs.get(segment))
         info = segment.executable.info
-        segments.append(SegmentReport(segment.title, segment.name, len(segment.plan.nodes),
-                                      info["kernels"], info["launches"], segment.source, table))
-    found, reads = ([Fallback(*key, count) for key, count in counted(nodes).items()]
-                    for nodes in (program.reasons, program.reads))
-    return GraphReport(program.kind, program.number, len(program.graph.nodes), program.seconds,
-                       segments, found, reads)
+        report.segments.append(SegmentReport(
+            segment.title, segment.name, len(segment.plan.nodes), info["kernels"],
+            info["launches"], segment.source, table))
+    report.fallbacks, report.reads = ([Fallback(*key, count) for key, count in found.items()]
+                                      for found in map(counted, (program.reasons, program.reads)))
+
+
+def _graph_report(program, inputs: dict) -> GraphReport:
+    report = GraphReport(program.kind, program.number, len(program.graph.nodes), program.seconds,
+                         [], [], [])
+    try:
+        _fill(report, program, inputs)
+    except Exception as error:
+        report.problem = _no_report(error)
+    return report
 
 
 def _leaves(value: Any) -> list:

@@ -112,6 +112,16 @@ def _is_ours(error: BaseException) -> bool:
         error, (errors.NereidError, MemoryError, OSError))
 
 
+def _description(error: BaseException, graph: torch.fx.Graph) -> str:
+    """What happened, where, and whether to report it; without the rest if that can't be found."""
+    try:
+        text = str(error).partition("\n\nWhile executing")[0]
+        ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""
+        return f"{type(error).__name__}: {text}{_place(error, graph)}{ask}"
+    except Exception:
+        return type(error).__name__
+
+
 class Warnings:
     """One for each graph of TorchDynamo, whose forward and backward may fail both."""
 
@@ -124,9 +134,7 @@ class Warnings:
         log.log(level, "PyTorch runs a call of a compiled graph: %s", why)
 
     def warn(self, error: BaseException, graph: torch.fx.Graph, what: str) -> None:
-        ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""
         level, self.told = (logging.INFO if self.told else logging.WARNING), True
-        log.log(level, "%s can't be compiled, and PyTorch runs it: %s: %s%s%s", what,
-                type(error).__name__, str(error).partition("\n\nWhile executing")[0],
-                _place(error, graph), ask)
+        log.log(level, "%s can't be compiled, and PyTorch runs it: %s", what,
+                _description(error, graph))
         log.info("the failure", exc_info=error)
