@@ -325,9 +325,8 @@ static void table_op(Ptx *p, const NestStmt *s, Operand d) {
     x[0] = negated;
   }
   d = ptx_dest_of(p, s, d);
-  bool divides = s->op == TILE_DIV || s->op == TILE_REM;
-  if (divides && ptx_class(s->type) == RC_B64 &&
-      ptx_divide_by_constant(p, s->op, s->type, d, x[0], x[1]))
+  bool divides = dtype_is_int(s->type) && (s->op == TILE_DIV || s->op == TILE_REM);
+  if (divides && s->type != DT_I1 && ptx_divide_by_constant(p, s->op, s->type, d, x[0], x[1]))
     return;
   if (widened) widened_op(p, s->op, s->type, d, x);
   else native_op(p, r, text, s->type, d, x);

@@ -259,12 +259,20 @@ Operand ptx_widen_ref(Ptx *p, const Ref *r, DType t);
 void ptx_narrow(Ptx *p, DType t, Operand d, Operand x, bool rtz);
 
 /* ---- divide.c ---- */
-/* d = x / by, or the remainder of that, of 64-bit integers, without a division; false: `by` is no
- * constant above 1, and nothing was emitted. */
+/* d = x / by, or the remainder of that, of integers, without a division; false: `by` is no constant
+ * above 1, and nothing was emitted. */
 bool ptx_divide_by_constant(Ptx *p, TileCode op, DType t, Operand d, Operand x, Operand by);
-/* The factor whose product has the quotient by d, which is no power of two, in its high half. */
-uint64_t ptx_unsigned_multiplier(uint64_t d);
-int64_t ptx_signed_multiplier(uint64_t d);
+
+/* The factor whose product with x of `bits` bits has x / d in its high half, before a shift to the
+ * right.  `plus`: the factor is 2^bits more than the multiplier. */
+typedef struct {
+  uint64_t multiplier;
+  bool plus;
+  int shift;
+} PtxReciprocal;
+
+/* For 3 <= d < 2^63 that is no power of two. */
+PtxReciprocal ptx_reciprocal(uint64_t d, int bits, bool is_signed);
 
 /* ---- mem.c ---- */
 void ptx_ld(Ptx *p, const NestStmt *s);

@@ -257,9 +257,23 @@ def by_symbol(rng, n=128, wide=False):
 @case(FILE, tol=0, by=16, dtype="u64")
 @case(FILE, tol=0, by=(1 << 33) + 1, dtype="u64")
 @case(FILE, tol=0, by=(1 << 63) - 1, dtype="u64")
+@case(FILE, tol=0, by=2, dtype="i32")
+@case(FILE, tol=0, by=7, dtype="i32")
+@case(FILE, tol=0, by=16, dtype="i32")
+@case(FILE, tol=0, by=641, dtype="i32")
+@case(FILE, tol=0, by=1 << 30, dtype="i32")
+@case(FILE, tol=0, by=(1 << 31) - 1, dtype="i32")
+@case(FILE, tol=0, by=7, dtype="u32")
+@case(FILE, tol=0, by=16, dtype="u32")
+@case(FILE, tol=0, by=641, dtype="u32")
+@case(FILE, tol=0, by=1 << 31, dtype="u32")
+@case(FILE, tol=0, by=(1 << 32) - 1, dtype="u32")
+@case(FILE, tol=0, by=16, dtype="i16")
+@case(FILE, tol=0, by=7, dtype="i8")
+@case(FILE, tol=0, by=100, dtype="u8")
 def divide_by_constant(rng, by, dtype="i64"):
     """Quotients are rounded to zero, as C's are."""
-    limits = np.iinfo(dtype.replace("i", "int") if dtype[0] == "i" else "uint64")
+    limits = np.iinfo(dtype.replace("u", "uint") if dtype[0] == "u" else dtype.replace("i", "int"))
     near = [k * by + d for k in (-3, -1, 0, 1, 2, 1000) for d in (-1, 0, 1)]
     some = rng.integers(limits.min, limits.max, 64, dtype=limits.dtype.type)
     some = [int(v) >> s for s, v in enumerate(some)]
