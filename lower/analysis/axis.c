@@ -146,13 +146,14 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
 }
 
 /* a % b, of which a may be negative: groups that divide b survive unless they hold a negative
- * multiple of it.  The remainder by a run-time b wraps at multiples of b's known divisor. */
+ * multiple of it.  The remainder by a run-time b wraps at multiples of b's known divisor.  What
+ * divides both numbers divides the remainder, of either sign. */
 static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   for (unsigned i = 0; i < value_axes(v); i++) {
     x->contig[i] = axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->contig[i] > 1 ? a->div[i] : 1);
     x->div[i] = axis_gcd(a->div[i], b->div[i]);
+    x->assumed |= a->lo < 0 && x->contig[i] > 1;
   }
-  x->assumed = a->lo < 0;
 }
 
 /* a / b, of which a may be negative: in groups that divide b the quotient is the same, unless they
@@ -549,7 +550,8 @@ static void flow_op(Axis *s, const TileOp *op) {
   else if (op->code == TILE_CONST) {
     for (unsigned i = 0; i < value_axes(v); i++) s->info[v->id].constancy[i] = axis_extent(v, i);
   } else if (op->code == TILE_ARANGE) set_info(s, v, axis_arange(op));
-  else if (op->code == TILE_PROGRAM_ID || op->code == TILE_NUM_PROGRAMS) s->info[v->id].lo = 0;
+  else if (op->code == TILE_PROGRAM_ID) s->info[v->id].lo = 0;
+  else if (op->code == TILE_NUM_PROGRAMS) s->info[v->id].lo = 1;
   else if (tile_op_flags(op->code) & TILE_ELEM && op->nargs)
     set_info(s, v, axis_elementwise(op, s->info));
   else if (op->code == TILE_SPLAT || op->code == TILE_EXPAND_DIMS || op->code == TILE_BROADCAST ||
