@@ -25,7 +25,8 @@ typedef struct {
   const TileFunc *f;
   AxisInfo *axis;
   bool *index_only;
-  uint32_t *parent;   /* union-find over value ids */
+  unsigned *data_axes; /* by value id: axes along which a held value is any function of data */
+  uint32_t *parent;    /* union-find over value ids */
   Choice *choice;     /* by group root */
   const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
   bool *broadcast;    /* by group root: larger tiles are made of a value in the group */
@@ -245,6 +246,57 @@ static void plan_groups(Plan *p) {
 
 /* ======== anchors: accesses to memory, and dots ======== */
 
+/* ---- where data decides addresses ---- */
+
+static unsigned long_axes(const Type *t) {
+  unsigned axes = 0;
+  for (int a = 0; a < t->rank; a++) axes |= (unsigned)(t->shape[a] > 1) << a;
+  return axes;
+}
+
+/* rows[:, None] * stride + column[None, :], with rows that are loaded, still has an order along the
+ * columns; codes[:, None] >> shift[None, :] & 15 has none along any axis. */
+static unsigned data_axes_of(const Plan *p, const TileOp *op, const TileValue *r) {
+  unsigned axes = 0, arg = op->nargs ? p->data_axes[op->args[0]->id] : 0;
+  if (!plan_held(p, r)) return 0;
+  switch (op->code) {
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_NEG:
+    case TILE_CAST:
+    case TILE_HINT:
+    case TILE_PTR_ADD:
+      for (uint32_t i = 0; i < op->nargs; i++) axes |= p->data_axes[op->args[i]->id];
+      return axes;
+    case TILE_BROADCAST: return arg;
+    case TILE_EXPAND_DIMS: {
+      unsigned below = (1U << tile_int(op, TA_axis, 0)) - 1;
+      return (arg & below) | (arg & ~below) << 1;
+    }
+    case TILE_TRANS:
+      for (int a = 0; a < r->type.rank; a++)
+        axes |= (arg >> tile_attr(op, TA_perm)->list[a] & 1) << a;
+      return axes;
+    default: return long_axes(&r->type);
+  }
+}
+
+static void note_data_axes(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  for (uint32_t i = 0; i < op->nresults; i++)
+    p->data_axes[op->results[i]->id] = data_axes_of(p, op, op->results[i]);
+  for (uint32_t r = 0; r < op->nregions; r++)
+    for (uint32_t i = 0; i < op->regions[r]->nparams; i++) {
+      const TileValue *v = op->regions[r]->params[i];
+      p->data_axes[v->id] = plan_held(p, v) ? long_axes(&v->type) : 0;
+    }
+}
+
+static bool is_scattered(const Plan *p, const TileValue *ptr) {
+  return plan_held(p, ptr) && p->data_axes[ptr->id] == long_axes(&ptr->type);
+}
+
 /* ---- memory ---- */
 
 /* The axis along which neighbours are in memory: the one with the longest runs, the last if all
@@ -285,7 +337,7 @@ static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const Til
   if (mask && !p->index_only[mask->id]) mask = NULL;
   int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
   Choice c = memory_choice(p, &ptr->type, axis, n, rank);
-  c.scattered = plan_held(p, ptr);
+  c.scattered = is_scattered(p, ptr);
   return c;
 }
 
@@ -750,11 +802,13 @@ bool pass_schedule(Unit *u) {
   Plan p = {.u = u, .scratch = scratch, .f = u->tile};
   p.axis = axis_analyze(u->tile, scratch);
   p.index_only = schedule_index_only(u->tile, scratch);
+  p.data_axes = ARENA_ARRAY(scratch, unsigned, u->tile->nvalues);
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
   p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
   p.broadcast = ARENA_ARRAY(scratch, bool, u->tile->nvalues);
   plan_groups(&p);
+  tile_walk(u->tile->body, note_data_axes, &p);
   tile_walk(u->tile->body, note_broadcast, &p);
   plan_anchors(&p);
   plan_neighbours(&p);
