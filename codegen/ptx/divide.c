@@ -33,23 +33,26 @@ typedef struct {
 } Templates;
 
 /* $a / 2^$b: what is negative is rounded up first, by 2^$b - 1 ($c is W - $b). */
-#define ROUNDED(W, R, TOP) \
-  "shr.s" W " $0" R ", $a, " TOP "; shr.u" W " $0" R ", $0" R ", $c; add.s" W " $0" R ", $0" R ", $a;"
+#define ROUNDED(W, R, TOP)                                    \
+  "shr.s" W " $0" R ", $a, " TOP "; shr.u" W " $0" R ", $0" R \
+  ", $c;"                                                     \
+  "add.s" W " $0" R ", $0" R ", $a;"
 
 /* The high half of a product with 2^W more than the multiplier has $a once more. */
 #define TEMPLATES(W, R, TOP)                                                                       \
   {                                                                                                \
     .shift = "shr.u" W " $d, $a, $b", .mask = "and.b" W " $d, $a, $b",                             \
     .rounded_shift = ROUNDED(W, R, TOP) "shr.s" W " $d, $0" R ", $b",                              \
-    .rounded_rest =                                                                                \
-        ROUNDED(W, R, TOP) "and.b" W " $0" R ", $0" R ", $b; sub.s" W " $d, $a, $0" R,             \
+    .rounded_rest = ROUNDED(W, R, TOP) "and.b" W " $0" R ", $0" R ", $b; sub.s" W " $d, $a, $0" R, \
     .quotient = "mul.hi.u" W " $0" R ", $a, $b; shr.u" W " $d, $0" R ", $c",                       \
-    .quotient_plus = "mul.hi.u" W " $0" R ", $a, $b; sub.u" W " $1" R ", $a, $0" R                 \
-                     "; shr.u" W " $1" R ", $1" R ", 1; add.u" W " $0" R ", $0" R ", $1" R         \
-                     "; shr.u" W " $d, $0" R ", $c",                                               \
-    .signed_quotient = "mul.hi.s" W " $0" R ", $a, $b; shr.s" W " $0" R ", $0" R ", $c"            \
+    .quotient_plus =                                                                               \
+        "mul.hi.u" W " $0" R ", $a, $b; sub.u" W " $1" R ", $a, $0" R "; shr.u" W " $1" R ", $1" R \
+        ", 1; add.u" W " $0" R ", $0" R ", $1" R "; shr.u" W " $d, $0" R ", $c",                   \
+    .signed_quotient = "mul.hi.s" W " $0" R ", $a, $b; shr.s" W " $0" R ", $0" R                   \
+                       ", $c"                                                                      \
                        "; shr.u" W " $1" R ", $a, " TOP "; add.s" W " $d, $0" R ", $1" R,          \
-    .signed_quotient_plus = "mul.hi.s" W " $0" R ", $a, $b; add.s" W " $0" R ", $0" R ", $a"       \
+    .signed_quotient_plus = "mul.hi.s" W " $0" R ", $a, $b; add.s" W " $0" R ", $0" R              \
+                            ", $a"                                                                 \
                             "; shr.s" W " $0" R ", $0" R ", $c; shr.u" W " $1" R ", $a, " TOP      \
                             "; add.s" W " $d, $0" R ", $1" R,                                      \
     .rest = "mul.lo.s" W " $0" R ", $b, $c; sub.s" W " $d, $a, $0" R,                              \
@@ -68,8 +71,7 @@ static void divide_by_power(const Division *v, TileCode op, Operand d, Operand x
   const Templates *t = v->t;
   int k = __builtin_ctzll((uint64_t)by);
   Operand power = ptx_int(k), rest = ptx_int(v->bits - k);
-  if (op == TILE_DIV)
-    ptx_emit(v->p, v->is_signed ? t->rounded_shift : t->shift, d, x, power, rest);
+  if (op == TILE_DIV) ptx_emit(v->p, v->is_signed ? t->rounded_shift : t->shift, d, x, power, rest);
   else if (v->is_signed) ptx_emit(v->p, t->rounded_rest, d, x, ptx_int(-by), rest);
   else ptx_emit(v->p, t->mask, d, x, ptx_int(by - 1), rest);
 }

@@ -426,7 +426,7 @@ enum { ROUNDS_BEFORE_WIDENING = 2 };
 typedef struct {
   AxisInfo *info;
   Arena *arena;
-  bool *entered; /* by a parameter of a loop: the loop was evaluated before */
+  bool *entered;  /* by a parameter of a loop: the loop was evaluated before */
   uint32_t depth; /* branches and loops around */
 } Axis;
 

@@ -27,10 +27,10 @@ typedef struct {
   bool *index_only;
   unsigned *data_axes; /* by value id: axes along which a held value is any function of data */
   uint32_t *parent;    /* union-find over value ids */
-  Choice *choice;     /* by group root */
-  const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
-  bool *broadcast;    /* by group root: larger tiles are made of a value in the group */
-  bool chained;       /* a dot's result feeds a reduction or another dot: warps go along M */
+  Choice *choice;      /* by group root */
+  const TileOp **dot;  /* by group root: a dot whose result is in the group, or NULL */
+  bool *broadcast;     /* by group root: larger tiles are made of a value in the group */
+  bool chained;        /* a dot's result feeds a reduction or another dot: warps go along M */
 } Plan;
 
 static const Atom *plan_dot_atom(const Plan *p, const TileOp *op);
@@ -699,8 +699,7 @@ static Layout broadcasted(const Layout *l, const Type *to) {
     if (grows) layout_push(&r, a, HW_REG, to->shape[a], registers);
     if (grows) registers *= to->shape[a];
     for (int i = 0; i < l->ndigits && !grows; i++)
-      if (l->d[i].axis == a)
-        layout_push(&r, a, (HwDim)l->d[i].hw, l->d[i].extent, l->d[i].stride);
+      if (l->d[i].axis == a) layout_push(&r, a, (HwDim)l->d[i].hw, l->d[i].extent, l->d[i].stride);
   }
   return r;
 }
@@ -724,8 +723,9 @@ static void grow_tile(TileOp *op, void *ctx) {
   if (!whole || !g->open[plan_find(p, r->id)]) return;
   bool loaded = p->choice[plan_find(p, r->id)].rank == RANK_LOAD;
   int rank = loaded ? RANK_LOAD : RANK_DERIVED;
-  plan_offer(p, r, (Choice){.rank = rank, .weight = type_numel(x->type),
-                            .layout = broadcasted(l, &r->type)});
+  plan_offer(
+      p, r,
+      (Choice){.rank = rank, .weight = type_numel(x->type), .layout = broadcasted(l, &r->type)});
 }
 
 /* A load by loaded indices, element by element, is as good in any layout. */

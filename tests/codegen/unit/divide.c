@@ -51,9 +51,15 @@ static bool divides_near(uint64_t x, uint64_t d) {
 }
 
 static bool divides_all(uint64_t d, uint64_t *state) {
-  static const uint64_t ends[] = {
-      0, 1, INT32_MAX, (uint64_t)INT32_MAX + 1, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1,
-      UINT64_MAX, UINT64_MAX - 1};
+  static const uint64_t ends[] = {0,
+                                  1,
+                                  INT32_MAX,
+                                  (uint64_t)INT32_MAX + 1,
+                                  UINT32_MAX,
+                                  INT64_MAX,
+                                  (uint64_t)INT64_MAX + 1,
+                                  UINT64_MAX,
+                                  UINT64_MAX - 1};
   for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
     if (!divides_near(ends[i], d)) return false;
   for (unsigned shift = 0; shift < 64; shift++)
@@ -70,6 +76,7 @@ static void check_divisor(uint64_t d, uint64_t *state) {
 int main(void) {
   uint64_t state = 7;
   for (uint64_t d = 3; d < 3000; d++) check_divisor(d, &state);
-  for (unsigned i = 0; i < 20000; i++) check_divisor(next_random(&state) >> (1 + i % 62) | 3, &state);
+  for (unsigned i = 0; i < 20000; i++)
+    check_divisor(next_random(&state) >> (1 + i % 62) | 3, &state);
   return report();
 }
