@@ -6,8 +6,14 @@
  *
  * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
  * runs are sorted, and merged by twos in a step each.  If only the first few are wanted, runs keep
- * no more than that, and are sorted together.  Elements of 64 bits are sorted by their lower halves
- * first, then by the upper ones, unless they are known to fit 32. */
+ * no more than that, and are sorted together.
+ *
+ * The first k of a long row are in those k of its groups whose first elements come first: any other
+ * element comes after the first one of its group, and so after k elements.  Of a row all that is
+ * read whole are the first elements of groups, which a reduction finds, at the speed of memory.
+ *
+ * Elements of 64 bits are sorted by their lower halves first, then by the upper ones, unless they
+ * are known to fit 32. */
 #include <string.h>
 
 #include "graph/analysis/index_range.h"
@@ -15,7 +21,7 @@
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/scatter.h"
 
-enum { RUN = 2048, INDEX_BITS = 30 };
+enum { RUN = 2048, INDEX_BITS = 30, GROUPED_ROW = 8 * RUN, GROUP_MIN = 16, GROUP_MAX = 256 };
 
 static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
   return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
@@ -108,6 +114,59 @@ static Node *first_keys(Build *b, Node *keys, Dim k) {
   return first_of(b, sort_key_rows(b, keys), k);
 }
 
+/* ---- the first of long rows, by groups ---- */
+
+/* Elements of a group, for the least to sort: the first of n / size groups, and k groups.  0: a
+ * quarter of the row, or more, would be sorted. */
+static int64_t group_size(Dim n, Dim k) {
+  if (!k || !dim_is_int(n) || !dim_is_int(k) || n->value < GROUPED_ROW) return 0;
+  int64_t size = GROUP_MIN;
+  while (size < GROUP_MAX && size * size * k->value * 2 < n->value) size *= 2;
+  return k->value * size * 4 <= n->value ? size : 0;
+}
+
+/* Rows as groups: [.., groups, size], the last one filled up with the largest key. */
+static Node *groups_of(Build *b, Node *keys, int64_t size) {
+  Dim n = row_length(keys), shape[GRAPH_RANK_MAX + 1];
+  int64_t groups = (n->value + size - 1) / size, rest = groups * size - n->value;
+  uint32_t rank = rank_of(keys);
+  memcpy(shape, keys->type.shape, rank * sizeof *shape);
+  shape[rank - 1] = build_const(b, groups);
+  shape[rank] = build_const(b, size);
+  Arg pads = arg_list(b->in.g, 2);
+  pads.items[0] = build_int(b, 0);
+  pads.items[1] = build_int(b, rest);
+  if (rest)
+    keys = build(b, OP_aten_constant_pad_nd_default,
+                 ARGS(arg_node(keys), pads, build_int(b, INT64_MAX)));
+  return build_view(b, keys, rank + 1, shape);
+}
+
+/* The places of the elements of groups, each of which is known by one of its places. */
+static Node *places_of_groups(Build *b, Node *place, int64_t size) {
+  uint32_t rank = rank_of(place);
+  Dim shape[GRAPH_RANK_MAX + 1];
+  memcpy(shape, place->type.shape, rank * sizeof *shape);
+  shape[rank] = build_const(b, 1);
+  Node *first = build_view(b, halves(b, OP_aten_bitwise_and_Tensor, place, -size), rank + 1, shape);
+  return merge_blocks(b, build_add(b, first, build_arange(b, build_const(b, size))));
+}
+
+/* The keys of the first k elements in the order of `upper` (32 bits) along the last axis. */
+static Node *first_keys_by_groups(Build *b, Node *upper, Dim k, int64_t size) {
+  Node *groups = groups_of(b, keys_of(b, upper), size);
+  Node *first = build_reduce(b, OP_aten_amin_default, groups, 1u << last_of(groups), false);
+  Node *place = places_of_groups(b, key_indices(b, first_keys(b, first, k)), size);
+  int64_t last = row_length(upper)->value - 1;
+  Node *at = build_with(b, OP_aten_clamp_max_default, place, build_int(b, last));
+  Node *keys = build_to(b, gather_along(b, upper, last_of(upper), at), DT_I64);
+  keys = halves(b, OP_aten_bitwise_left_shift_Tensor, keys, 32);
+  keys = build_op2(b, OP_aten_bitwise_or_Tensor, keys, place);
+  Node *inside = build_with(b, OP_aten_le_Scalar, place, build_int(b, last));
+  keys = build_where(b, inside, arg_node(keys), build_int(b, INT64_MAX));
+  return first_keys(b, keys, k);
+}
+
 /* ---- orders of elements ---- */
 
 /* Integers in the order of x's elements along the last axis. */
@@ -135,6 +194,9 @@ static Node *narrowed(Build *b, Node *x) {
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
   x = sortable_bits(b, narrowed(b, x), descending);
+  int64_t group = group_size(row_length(x), k);
+  if (x->type.dtype != DT_I64 && group)
+    return key_indices(b, first_keys_by_groups(b, x, k, group));
   if (x->type.dtype != DT_I64) {
     Node *keys = keys_of(b, x);
     return key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));

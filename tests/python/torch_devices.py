@@ -237,6 +237,23 @@ def check_bags():
     tally.check(sizes == (3,), f"maxima of bags: sizes {sizes} by the compiler, without the last")
 
 
+def check_long_sorts():
+    """On a GPU PyTorch sorts long rows, and Nereid short ones and the first few elements."""
+    def sorts(x):
+        row = x.repeat(1, 20000)
+        return (x.sort(), row[:, :2000].sort(stable=True, descending=True), row.topk(50),
+                row.sort(0), row.sort(stable=True), row.argsort(1), row.topk(5000))
+
+    from nereid.torch_backend.segments.reasons import reason_against
+
+    for device, expected in ("cuda", 3), ("cpu", 0):
+        nodes = [node for node in traced(sorts, [device]).graph.nodes
+                 if isinstance(node.target, torch._ops.OpOverload)]
+        reasons = [reason for node in nodes if (reason := reason_against(node))]
+        tally.check(reasons == ["PyTorch's radix sort of long rows is faster"] * expected,
+                    f"sorts of long rows, {device}: {reasons}")
+
+
 def check_order_of_indices():
     """On a GPU the indices of an element are not next to each other."""
     def chosen(x):

@@ -19,7 +19,7 @@ def is_known(condition) -> bool:
     return statically_known_true(condition)
 
 
-def _hint(size) -> int:
+def size_hint(size) -> int:
     """The size, where it is open one that is as good as any to compare strides by."""
     if isinstance(size, int):
         return size
@@ -44,7 +44,7 @@ def memory_order(sizes: Sequence, strides: Sequence) -> tuple[int, ...] | None:
     axes = tuple(range(len(sizes)))
     if any(is_known(size == 0) for size in sizes) or _is_dense(sizes, strides, axes):
         return axes
-    steps = [_hint(stride) for stride in strides]
+    steps = [size_hint(stride) for stride in strides]
     for axis in reversed(axes[:-1]):
         if is_known(sizes[axis] == 1):
             steps[axis] = steps[axis + 1]
