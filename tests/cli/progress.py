@@ -2,6 +2,7 @@
 """What a terminal shows of work that lasts: kernels and seconds, on one line that goes; nothing
 where standard error is no terminal, nothing with a log, and nothing of work that is done within a
 second."""
+# tests/run: sleeps
 import os, pathlib, pty, re, subprocess, sys, tempfile
 
 import numpy as np

@@ -6,6 +6,7 @@ twice.
 
     tune.py [NAME...]     only models whose name contains a NAME
 """
+# tests/run: sleeps
 import collections, json, os, pathlib, re, shlex, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

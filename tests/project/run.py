@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tests/run builds what it runs, and runs the longest first: in a tree with a Makefile of its own,
 whose programs of unit tests are shell scripts."""
+# tests/run: sleeps
 import json, os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -76,18 +77,20 @@ def started(tree, *words):
 
 
 def check_order(tree):
-    """The longest of the last run start first, and those that measure time end a run, alone."""
+    """The longest of the last run start first, those that sleep take no core, and those that
+    measure time end a run, alone."""
     write(tree / "build/test_times.json", '{"order/a": 1, "order/b": 3, "order/c": 2, "x/y": 4}')
-    for name, seconds, mark in (("a", 1, ""), ("b", 0.5, "# tests/run: alone\n"), ("c", 1.5, "")):
+    for name, seconds, mark in (("a", 1, ""), ("b", 0.5, "# tests/run: alone\n"), ("c", 1.5, ""),
+                                ("d", 0.5, "# tests/run: sleeps\n")):
         # Each one notes its start and its end.
         write(tree / "tests" / "order" / f"{name}.py", f"{mark}import time\nnote = lambda: open("
               f"'started', 'a').write('{name}\\n')\nnote()\ntime.sleep({seconds})\nnote()\n"
               "print('1 passed, 0 failed')\n")
     one, beside = started(tree, "-j", "1")
-    tally.check(one == ["c", "a", "b"] and not beside, f"one by one: {one}")
+    tally.check(one == ["c", "a", "d", "b"] and not beside, f"one by one: {one}")
     both, beside = started(tree, "-j", "2")
-    tally.check(set(both[:2]) == {"a", "c"} and both[2:] == ["b"], f"two at once: {both}")
-    tally.check(len(beside) == 1 and "b" not in beside, f"at once: {beside}")
+    tally.check(set(both[:3]) == {"a", "c", "d"} and both[3:] == ["b"], f"two at once: {both}")
+    tally.check(len(beside) == 2 and "b" not in beside, f"at once: {beside}")
     times = json.loads((tree / "build/test_times.json").read_text())
     tally.check(times["order/c"] > times["order/a"] > times["order/b"] and times["x/y"] == 4,
                 f"times: {times}")

@@ -1,4 +1,5 @@
-/* Mode max-autotune against a fake driver: what is measured, chosen, kept and left out. */
+/* Mode max-autotune against a fake driver: what is measured, chosen, kept and left out.
+ * tests/run: sleeps */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
