@@ -156,8 +156,13 @@ static void estimate_one(void *context, size_t i) {
     g->failure = failure_first_line(nereid_error_message());
 }
 
-static int print_failure(const Guess *g) {
-  return args_failed(error_set(NEREID_E_KERNEL, "%s", g->failure));
+/* The failed guess is made again, in this thread, for its diagnostics: of the first time only a
+ * line was kept. */
+static int print_failure(const Estimation *e, Guess *g) {
+  Config full;
+  int code = decorators_complete(&full, e->decorators, &g->config);
+  if (!code) code = estimate_guess(e, g, e->request.api.on_message);
+  return args_failed(code ? code : error_set(NEREID_E_KERNEL, "%s", g->failure));
 }
 
 static void print_parts(const Estimation *e, const Guess *g) {
@@ -171,7 +176,7 @@ static void print_parts(const Estimation *e, const Guess *g) {
 /* In this thread, whose last failure is the message. */
 static int estimate_only(Estimation *e) {
   Guess *g = &e->guesses[0];
-  if (g->failure) return print_failure(g);
+  if (g->failure) return print_failure(e, g);
   int code = estimate_guess(e, g, e->request.api.on_message);
   if (code) return args_failed(code);
   print_parts(e, g);
@@ -191,8 +196,8 @@ static int faster_first(const void *a, const void *b) {
   return fx < fy ? -1 : fx > fy ? 1 : x < y ? -1 : 1;
 }
 
-static const Guess **rank(const Estimation *e) {
-  const Guess **out = ARENA_ARRAY(e->arena, const Guess *, e->n);
+static Guess **rank(const Estimation *e) {
+  Guess **out = ARENA_ARRAY(e->arena, Guess *, e->n);
   for (size_t i = 0; i < e->n; i++) out[i] = &e->guesses[i];
   qsort(out, e->n, sizeof *out, faster_first);
   return out;
@@ -206,8 +211,8 @@ static void print_row(const Estimation *e, const Guess *g) {
 }
 
 static int print_ranking(const Estimation *e) {
-  const Guess **ranked = rank(e), *best = ranked[0];
-  if (best->failure) return print_failure(best);
+  Guess **ranked = rank(e), *best = ranked[0];
+  if (best->failure) return print_failure(e, best);
   printf("%s: %zu configurations, by predicted time\n%10s  configuration\n", e->kernel->name, e->n,
          "time us");
   for (size_t i = 0; i < e->n && i < RANKED_MOST; i++) print_row(e, ranked[i]);

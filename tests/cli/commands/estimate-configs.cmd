@@ -13,4 +13,5 @@ nereid estimate estimate_configs.py $ARGS --grid "cdiv(n, BLOCK)" --device cpu -
 nereid estimate estimate_configs.py $ARGS --grid "cdiv(n, BLOCK)" --device cuda --target cpu
 echo "== none can be compiled, or has a grid"
 nereid estimate estimate_configs.py $ARGS --grid "cdiv(n, BLOCK)" --target sm_90a -D BLOCK=100
-nereid estimate estimate_configs.py $ARGS --grid "cdiv(n, BLOK)" --target sm_90a
+nereid estimate estimate_configs.py $ARGS --grid "cdiv(n, BLOK)" --target sm_90a --diagnostics ids
+nereid estimate estimate_failing.py x=empty:f32[64] n=64 --grid 1 --target sm_90a --diagnostics ids
