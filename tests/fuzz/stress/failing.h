@@ -6,6 +6,7 @@
 #define NEREID_TESTS_STRESS_FAILING_H
 
 #include <errno.h>
+#include <malloc.h> /* whose declarations must come before the macros */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
