@@ -77,7 +77,7 @@
   "input %s is neither a tensor nor an integer; export the model with a tensor in its place"
 #define E_GRAPH_OPERAND_NUMBER \
   "%s takes the number %s, which %s computes, as an operand; of numbers only literals and what " \
-  "is made of sizes can be: compute it by tensors in the model, from torch.tensor(...)"
+  "is made of sizes or .item() can be: compute it by tensors in the model, from torch.tensor(...)"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
 #define R_GRAPH_INPUT_DTYPE "convert the input to the dtype that the model was exported with"

@@ -22,6 +22,7 @@ X(check_arguments, CALLS, CALLS, pass_check_arguments, 0, 0, "refuses numbers th
 X(expand, CALLS, CALLS, pass_expand, 0, 0, "replaces operators that are defined by others (alpha_dropout, triplet_margin_loss, linalg_norm ...) by these") \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
+X(number_tensors, CALLS, CALLS, pass_number_tensors, 0, 0, "makes tensors without axes of numbers that data decides (.item()), where operators on elements take them, and of indices") \
 X(check_data, CALLS, CALLS, pass_check_data, 0, 0, "adds a check of data that an operator refuses, and of what the model asserts of data") \
 X(check_unused, CALLS, CALLS, pass_check_unused, 0, 0, "adds a bounds check to indices of operators that nothing uses, which are removed") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
@@ -30,6 +31,7 @@ X(horizontal_fusion, CALLS, CALLS, pass_horizontal_fusion, FUSED | FOR_GPU, 0, "
 X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to each index that is not known to be in range") \
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
+X(number_tensors_prims, PRIMS, PRIMS, pass_number_tensors, 0, 0, "number_tensors, once more: for what decompose leaves") \
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \

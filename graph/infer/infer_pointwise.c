@@ -78,20 +78,25 @@ Operand infer_tensor_operand(const ValueType *x) {
   return (Operand){.dtype = x->dtype, .rank = x->rank, .shape = x->shape};
 }
 
-/* A complex number in place of a Python number gives way as that does. */
-static bool is_scalar_param(Infer *in, const char *param) {
-  for (uint32_t i = 0; i < in->schema->nparams; i++)
-    if (!strcmp(in->schema->params[i].name, param))
-      return in->schema->params[i].type == PARAM_SCALAR;
-  return false;
+static DType dtype_of_category(const ValueType *x) {
+  bool real = dtype_is_float(x->dtype) || x->is_complex;
+  return real ? DT_F32 : x->dtype == DT_I1 ? DT_I1 : DT_I64;
+}
+
+/* A tensor in place of a Python number gives way as that does. */
+static bool is_number_param(Infer *in, const char *param) {
+  int at = ops_param(in->schema, param);
+  ParamType t = at >= 0 ? in->schema->params[at].type : PARAM_OTHER;
+  return t == PARAM_SCALAR || t == PARAM_FLOAT;
 }
 
 Operand infer_operand(Infer *in, const char *param) {
   Arg a = graph_arg(in->g, in->n, param);
-  if (a.kind == ARG_NODE && a.node->type.is_complex && is_scalar_param(in, param))
-    return (Operand){.dtype = DT_F32, .number = true};
-  if (a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR)
-    return infer_tensor_operand(&a.node->type);
+  if (a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR) {
+    const ValueType *x = &a.node->type;
+    if (x->rank || !is_number_param(in, param)) return infer_tensor_operand(x);
+    return (Operand){.dtype = dtype_of_category(x), .number = true};
+  }
   return (Operand){.dtype = dtype_of_number(&a), .number = true};
 }
 

@@ -360,11 +360,11 @@ static bool arg_fits_param(const OpParam *p, const Arg *a) {
   return true;
 }
 
-/* A complex number is a tensor without axes, of two parts. */
-static bool is_complex_number(const OpParam *p, const Arg *a) {
-  if (p->type != PARAM_SCALAR || a->kind != ARG_NODE) return false;
+/* A tensor without axes: a complex number, or one that data decides. */
+static bool is_number_in_tensor(const OpParam *p, const Arg *a) {
+  if ((p->type != PARAM_SCALAR && p->type != PARAM_FLOAT) || a->kind != ARG_NODE) return false;
   const ValueType *t = &a->node->type;
-  return t->kind == VALUE_TENSOR && t->is_complex && !t->rank;
+  return t->kind == VALUE_TENSOR && !t->rank;
 }
 
 static bool report_argument(const Check *c) {
@@ -373,7 +373,7 @@ static bool report_argument(const Check *c) {
 }
 
 static bool check_argument_value(const Check *c, const OpParam *p, const Arg *a) {
-  if (arg_fits_param(p, a) || is_complex_number(p, a)) return true;
+  if (arg_fits_param(p, a) || is_number_in_tensor(p, a)) return true;
   Text given = text_new(c->g->arena);
   arg_print(&given, a);
   diag_error(c->g->diags, c->n->location, E_GRAPH_ARG_KIND, p->name, c->n->op->target,

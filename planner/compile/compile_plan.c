@@ -4,6 +4,7 @@
 
 #include "graph/analysis/library_problem.h"
 #include "graph/analysis/loops.h"
+#include "graph/analysis/numbers.h"
 #include "graph/analysis/strided.h"
 #include "graph/messages.h"
 #include "graph/ops/graph_text.h"
@@ -683,7 +684,7 @@ static bool takes_numbers(const Node *n) {
 static const Node *number_among(const Node *n) {
   for (uint32_t i = 0; i < n->nargs + n->nnamed; i++) {
     const Arg *a = i < n->nargs ? &n->args[i] : &n->named[i - n->nargs].value;
-    if (is_unknown_number(a) && !(takes_numbers(n) && kernel_has_number(a->node))) return a->node;
+    if (is_unknown_number(a) && !(takes_numbers(n) && number_is_of_sizes(a))) return a->node;
   }
   return NULL;
 }

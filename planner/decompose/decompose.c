@@ -3,6 +3,7 @@
 #include "planner/decompose/decompose.h"
 
 #include "graph/analysis/dce.h"
+#include "graph/analysis/numbers.h"
 #include "graph/expand/expansion.h"
 #include "planner/passes.h"
 
@@ -37,9 +38,17 @@ static void write_size(Arg *a) {
   *a = arg_dim(a->node->type.value);
 }
 
-static void write_sizes(Node *n) {
-  for (uint32_t i = 0; i < n->nargs; i++) write_size(&n->args[i]);
-  for (uint32_t i = 0; i < n->nnamed; i++) write_size(&n->named[i].value);
+/* An operand that data decides is no size, though it may have a symbol. */
+static void write_argument(Arg *a, const OpSchema *s, int param) {
+  ParamType t = param >= 0 ? s->params[param].type : PARAM_OTHER;
+  if ((t != PARAM_TENSOR && t != PARAM_SCALAR) || !number_is_of_data(a)) write_size(a);
+}
+
+static void write_sizes(Graph *g, Node *n) {
+  const OpSchema *s = ops_schema(g, n->op);
+  for (uint32_t i = 0; i < n->nargs; i++) write_argument(&n->args[i], s, (int)i);
+  for (uint32_t i = 0; i < n->nnamed; i++)
+    write_argument(&n->named[i].value, s, ops_param(s, n->named[i].name));
 }
 
 static void assert_same_type(const Node *n, const Node *by) {
@@ -112,8 +121,9 @@ static bool decompose_node(Decompose *d, Node *n) {
   replacements_apply(&d->replacements, n);
   if (d->only_expands) return expand_node(d, n);
   if (n->kind == NODE_OUTPUT) return true;
-  write_sizes(n);
-  if (n->kind != NODE_CALL || keeps_op(d, n)) return true;
+  if (n->kind != NODE_CALL) return true;
+  write_sizes(d->g, n);
+  if (keeps_op(d, n)) return true;
   if (is_empty_value(n)) return apply_rule(d, n, make_empty);
   n->op = ops_renamed(n->op);
   DecomposeRule *rule = rows[n->op->id].rule;

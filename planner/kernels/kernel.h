@@ -208,8 +208,6 @@ const char *kernel_neutral(Kernel *k, const char *rule, DType t);
 
 /* ---- numbers that are made of sizes (kernel_number.c) ---- */
 
-/* Can a kernel compute the number?  Those of data it can't. */
-bool kernel_has_number(const Node *n);
 /* The number as a scalar: f64, i64 or i1, as kernel_value gives it. */
 Value kernel_number(Kernel *k, Node *n);
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Python's numbers that a graph makes of open sizes, against Python.
+"""Python's numbers that a graph makes of open sizes, and of what .item() reads, against Python.
 
     size_numbers.py [--devices interp,cpu]
 
-A case is a number of a size n; kernels give it as a tensor, and take it as an operand.
+A case is a number of n, a size or an element; kernels give it as a tensor, and take it as an
+operand.
 """
 import argparse, math, pathlib, sys, tempfile
 
@@ -82,15 +83,16 @@ def number_lines(i, case):
     return lines
 
 
-def graph():
-    lines = ["n = torch.ops.aten.sym_size.int(y, 0)"]
+def graph(n):
+    lines = [f"n = torch.ops.aten.{n}"]
     for i, case in enumerate(NUMBERS):
         lines += number_lines(i, case)
     lines += ["f = n / 3", "t = n > 4", "m = torch.ops.aten.gt.Scalar(x, 0)"]
     lines += [f"o{i} = torch.ops.aten.{call}" for i, (call, _) in enumerate(OPERANDS)]
     results = [f"r{i}" for i in range(len(NUMBERS))] + [f"o{i}" for i in range(len(OPERANDS))]
     body = "".join(f"        {line}\n" for line in lines)
-    return ('class G(torch.nn.Module):\n    def forward(self, x: "f32[1, 4]", y: "f32[s0]"):\n'
+    return ('class G(torch.nn.Module):\n'
+            '    def forward(self, x: "f32[1, 4]", y: "f32[s0]", z: "i64[1]"):\n'
             f"{body}        return ({', '.join(results)},)\n")
 
 
@@ -109,6 +111,15 @@ def check_value(what, got, want):
     check(same and np.allclose(got, want, near, near), f"{what}: {got}, not {want}")
 
 
+def check_numbers(where, n, got):
+    check(not isinstance(got, str), f"{where}: {got}")
+    rows = wanted(n)
+    check(len(got) == len(rows), f"{where}: {len(got)} results")
+    for (what, want), value in zip(rows, [] if isinstance(got, str) else got):
+        if want is not None:
+            check_value(f"{what}, {where}", value, want)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="interp,cpu")
@@ -117,14 +128,10 @@ def main():
         quick_compiler(folder)
         for device in devices:
             for n in SIZES:
-                arrays = {"x": X, "y": np.zeros(n, "f4")}
-                got = run_text(folder, graph(), arrays, ["--device", device])
-                check(not isinstance(got, str), f"{device}, n = {n}: {got}")
-                rows = wanted(n)
-                check(len(got) == len(rows), f"{device}, n = {n}: {len(got)} results")
-                for (what, want), value in zip(rows, [] if isinstance(got, str) else got):
-                    if want is not None:
-                        check_value(f"{what}, n = {n}, on {device}", value, want)
+                for of in ("sym_size.int(y, 0)", "item.default(z)"):
+                    arrays = {"x": X, "y": np.zeros(n, "f4"), "z": np.array([n])}
+                    check_numbers(f"{of} = {n}, on {device}", n,
+                                  run_text(folder, graph(of), arrays, ["--device", device]))
     return report()
 
 

@@ -3,6 +3,6 @@ class GraphModule(torch.nn.Module):
         n: "Sym(s0)" = torch.ops.aten.sym_size.int(x, 0)
         least: "f32[]" = torch.ops.aten.amin.default(x)
         item: "Sym(zuf0)" = torch.ops.aten.item.default(least)
-        f: "Sym(zuf0/s0)" = _operator.truediv(item, n)
+        f: "Sym(Max(s0, zuf0))" = torch.sym_max(item, b = n)
         y: "f32[s0, 4]" = torch.ops.aten.mul.Tensor(x, f)
         return (y,)

@@ -1,0 +1,50 @@
+#include "graph/analysis/numbers.h"
+
+static bool is_known_size(const Node *n) { return n->type.kind == VALUE_INT && n->type.value; }
+
+/* An operator that tensors have, too. */
+static bool is_computed(const Node *n) {
+  return n->kind == NODE_CALL && (n->op->number || number_is_kept(n)) && !n->nnamed;
+}
+
+/* A literal, a number that a symbol of sizes has, or one that is made of these. */
+static bool has_value(const Arg *a) {
+  if (a->kind != ARG_NODE) return a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
+  if (is_known_size(a->node)) return true;
+  if (!is_computed(a->node)) return false;
+  for (uint32_t i = 0; i < a->node->nargs; i++)
+    if (!has_value(&a->node->args[i])) return false;
+  return true;
+}
+
+bool number_is_of_data(const Arg *a) {
+  const Node *n = a->kind == ARG_NODE ? a->node : NULL;
+  bool found = false;
+  if (!n || n->kind != NODE_CALL) return false;
+  if (number_is_item(n)) return n->args[0].kind == ARG_NODE;
+  if (!is_computed(n)) return false;
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    bool of_data = number_is_of_data(&n->args[i]);
+    if (!of_data && !has_value(&n->args[i])) return false;
+    found |= of_data;
+  }
+  return found;
+}
+
+/* An integer of data may have a symbol, which no size gives a value. */
+bool number_is_of_sizes(const Arg *a) { return has_value(a) && !number_is_of_data(a); }
+
+DType number_dtype(const Arg *a) {
+  ValueKind kind = a->kind == ARG_NODE ? a->node->type.kind : VALUE_NONE;
+  if (a->kind == ARG_FLOAT || kind == VALUE_FLOAT) return DT_F64;
+  return a->kind == ARG_BOOL || kind == VALUE_BOOL ? DT_I1 : DT_I64;
+}
+
+DType number_computed_in(const Node *n) {
+  DType t = n->type.kind == VALUE_FLOAT ? DT_F64 : DT_I1;
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    DType x = number_dtype(&n->args[i]);
+    if (x == DT_F64 || (x == DT_I64 && t == DT_I1)) t = x;
+  }
+  return t;
+}

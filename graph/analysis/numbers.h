@@ -1,0 +1,26 @@
+/* Python's numbers in graphs, as what computes them with tensors or scalars needs to know them. */
+#ifndef NEREID_GRAPH_ANALYSIS_NUMBERS_H
+#define NEREID_GRAPH_ANALYSIS_NUMBERS_H
+
+#include "graph/ops/ops.h"
+
+/* Is it a literal, a size, or made of these? */
+bool number_is_of_sizes(const Arg *a);
+/* Is it read of a tensor (.item()), or made of what is? */
+bool number_is_of_data(const Arg *a);
+
+/* Does n read the only element of its tensor? */
+static inline bool number_is_item(const Node *n) {
+  return graph_is_any(n, OP_aten_item_default, OP_aten__local_scalar_dense_default);
+}
+/* Is n its operand, as another of Python's types or as it is? */
+static inline bool number_is_kept(const Node *n) {
+  return graph_is_any(n, OP_torch_sym_float, OP__operator_pos);
+}
+
+/* The dtype of Python's number: f64, i64 or i1. */
+DType number_dtype(const Arg *a);
+/* The dtype in which n is computed: Python divides integers as floats. */
+DType number_computed_in(const Node *n);
+
+#endif

@@ -1,0 +1,17 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[4, 5]", s: "f32[]", i: "i64[1]"):
+        f: "Sym(zuf0)" = torch.ops.aten.item.default(s)
+        n: "Sym(u0)" = torch.ops.aten.item.default(i)
+        g: "Sym(2.0*zuf0 + u0)" = _operator.mul(f, 2.0)
+        h = _operator.add(g, n)
+        scaled: "f32[4, 5]" = torch.ops.aten.mul.Tensor(x, h)
+        powers: "f32[4, 5]" = torch.ops.aten.pow.Tensor_Scalar(x, n)
+        clamped: "f32[4, 5]" = torch.ops.aten.clamp.default(x, None, f)
+        larger: "f32[4, 5]" = torch.ops.aten.maximum.default(x, f)
+        full: "f32[2, 3]" = torch.ops.aten.full.default([2, 3], f, dtype = torch.float32)
+        padded: "f32[4, 7]" = torch.ops.aten.constant_pad_nd.default(x, [1, 1], f)
+        row: "f32[5]" = torch.ops.aten.select.int(x, 0, n)
+        part: "f32[4, 2]" = torch.ops.aten.narrow.default(x, 1, n, 2)
+        end = _operator.add(n, 2)
+        slice_1: "f32[2, 5]" = torch.ops.aten.slice.Tensor(x, 0, n, end)
+        return (scaled, powers, clamped, larger, full, padded, row, part, slice_1)
