@@ -12,6 +12,50 @@ static int fast_axis(const Layout *l) {
   return l->rank - 1;
 }
 
+/* A thread's neighbors along an axis: the digits of the least weight, as far as they are
+ * registers. */
+static int64_t run_along(const Layout *l, int axis) {
+  int64_t run = 1;
+  for (int i = l->ndigits; i-- > 0;) {
+    if (l->d[i].axis != axis) continue;
+    if (l->d[i].hw != HW_REG) break;
+    run *= l->d[i].extent;
+  }
+  return run;
+}
+
+/* The run along the axis whose registers follow each other. */
+static int64_t run_in_order(const Layout *l, int axis) {
+  int64_t run = 1;
+  for (int i = l->ndigits; i-- > 0;) {
+    if (l->d[i].axis != axis) continue;
+    if (l->d[i].hw != HW_REG || l->d[i].stride != run) break;
+    run *= l->d[i].extent;
+  }
+  return run;
+}
+
+/* The layout with registers in the order of the axis first. */
+static Layout in_order_along(const Layout *l, int axis) {
+  Layout r = *l;
+  int32_t next = 1;
+  for (int i = r.ndigits; i-- > 0;)
+    if (r.d[i].axis == axis && r.d[i].hw == HW_REG) {
+      r.d[i].stride = next;
+      next *= r.d[i].extent;
+    }
+  for (int32_t from = 1, span = (int32_t)layout_span(l, HW_REG); from < span;) {
+    int i = 0;
+    while (i < l->ndigits && (l->d[i].hw != HW_REG || l->d[i].stride != from)) i++;
+    if (i == l->ndigits) return *l; /* a register for padding */
+    from *= l->d[i].extent;
+    if (l->d[i].axis == axis) continue;
+    r.d[i].stride = next;
+    next *= l->d[i].extent;
+  }
+  return r;
+}
+
 static int log2_exact(int64_t n) {
   return n > 0 && !(n & (n - 1)) ? __builtin_ctzll((unsigned long long)n) : -1;
 }
@@ -82,15 +126,31 @@ static int buffer_axis(const Staged *g, const NestVar *held) {
   int last = g->stored->type.rank - 1;
   if (g->fast >= 0) return g->fast;
   if (g->form == OPERAND_PLAIN) return last;
-  int fast = fast_axis(held->layout);
+  int fast = fast_axis(held->layout), other = 2 * last - 1 - fast;
+  if (fast >= last - 1 && other < last + 1 &&
+      run_along(held->layout, other) > run_in_order(held->layout, fast) &&
+      run_along(held->layout, fast) <= run_along(held->layout, other))
+    fast = other;
   if (g->swapped) fast = last - fast;
   return fast < last - 1 ? last : fast;
+}
+
+/* The tile with registers in the order in which it is stored: several elements at once. */
+static NestVar *in_order(Build *s, const Staged *g, NestVar *held) {
+  int axis = g->swapped ? held->tile.rank - 1 - g->fast : g->fast;
+  const Layout *l = held->layout;
+  enum { CHUNK = 16 };
+  int64_t most = CHUNK / dtype_bytes(held->dtype), now = run_in_order(l, axis);
+  if (now >= most || now >= run_along(l, axis)) return held;
+  Layout ordered = in_order_along(l, axis);
+  return build_held(s, g->stored, &ordered);
 }
 
 /* Stores g's tile, swapped or not, to a buffer of its own. */
 static void store_operand(Build *s, Staged *g) {
   NestVar *held = build_own(s, g->stored);
   g->fast = buffer_axis(g, held);
+  if (g->form != OPERAND_PLAIN) held = in_order(s, g, held);
   NestBuffer *buf = g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
   Open o = build_open(s, held->layout);
   Affine at[MAX_RANK];

@@ -500,12 +500,14 @@ static bool follows_users(Plan *p, const TileOp *op) {
   return plan_held(p, v) && type_numel(v->type) <= threads && p->broadcast[plan_find(p, v->id)];
 }
 
-/* Does a thread load all its elements in that layout at once? */
-static bool is_one_access(const Plan *p, const TileOp *op, const Layout *l) {
+/* Does a thread load all its elements in that layout at once, or by a few accesses?  These take
+ * less time than an exchange, for which the threads wait. */
+static bool is_quick_access(const Plan *p, const TileOp *op, const Layout *l) {
+  enum { FEW = 4 };
   const TileValue *ptr = op->args[0], *mask = op->args[1];
   int axis = memory_axis(p, ptr), elements = layout_registers(l);
   unsigned bytes = elem_bytes(ptr);
-  if (elements == 1) return true;
+  if (elements <= FEW) return true;
   if (mask && !p->index_only[mask->id]) return false;
   for (int i = 0; i < l->ndigits; i++)
     if (l->d[i].hw == HW_REG &&
@@ -521,7 +523,7 @@ static void settle_small_load(TileOp *op, void *ctx) {
   if (!follows_users(p, op)) return;
   const TileValue *v = op->results[0];
   const Choice *c = &p->choice[plan_find(p, v->id)];
-  if (c->rank == RANK_NONE || (c->rank == RANK_DERIVED && !is_one_access(p, op, &c->layout)))
+  if (c->rank == RANK_NONE || (c->rank == RANK_DERIVED && !is_quick_access(p, op, &c->layout)))
     plan_offer(p, v, plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
 }
 
