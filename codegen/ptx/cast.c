@@ -206,6 +206,24 @@ static void int_to_int(Ptx *p, const NestStmt *s, Operand d) {
 
 static int int_kind(DType t) { return 2 * is_wide_int(t) + dtype_is_signed(t); }
 
+/* A byte of a word to f32.  It becomes the last byte of the mantissa of 2^23, whose last bit counts
+ * 1; the conversion of a part of a register takes as long as eight such instructions.  A signed
+ * byte x is x ^ 0x80 as an unsigned one, less 128. */
+static bool byte_of_word_to_f32(Ptx *p, const NestStmt *s, Operand d) {
+  const Ref *r = &s->srcs[0];
+  bool is_byte = s->type == DT_I8 || s->type == DT_U8;
+  if (!is_byte || s->to != DT_F32 || r->kind != REF_VAR) return false;
+  int32_t i = ptx_subscript(p, r);
+  if (!ptx_in_word(p, r->var, i)) return false;
+  Operand word = ptx_word_register(p, r->var, i / 4), select = ptx_int(0x7440 + i % 4);
+  const char *text = s->type == DT_I8
+                         ? "xor.b32 $0r, $a, 0x80808080; prmt.b32 $0f, $0r, 0x4B000000, $b;"
+                           "add.rn.f32 $d, $0f, 0fCB000080"
+                         : "prmt.b32 $0f, $a, 0x4B000000, $b; add.rn.f32 $d, $0f, 0fCB000000";
+  ptx_emit(p, text, ptx_dest_of(p, s, d), word, select, select);
+  return true;
+}
+
 static void ptx_int_to_float(Ptx *p, const NestStmt *s, Operand d) {
   static const char *const to_f32[4] = {"cvt.rn.f32.u32 $d, $a", "cvt.rn.f32.s32 $d, $a",
                                         "cvt.rn.f32.u64 $d, $a", "cvt.rn.f32.s64 $d, $a"};
@@ -217,6 +235,7 @@ static void ptx_int_to_float(Ptx *p, const NestStmt *s, Operand d) {
                                      ODD_INT("s64", "b64", "l")};
   DType t = s->type, to = s->to;
   int kind = int_kind(t);
+  if (byte_of_word_to_f32(p, s, d)) return;
   Operand x = ptx_source_reg(p, &s->srcs[0], t);
   if (to == DT_F16 || !is_narrow_float(to)) {
     const char *text = to == DT_F16 ? to_f16[kind] : to == DT_F64 ? to_f64[kind] : to_f32[kind];

@@ -71,8 +71,43 @@ static void note_size(Ptx *p, const NestStmt *s, int before) {
   p->most_span = s->span;
 }
 
+/* How many elements of r, one after the other, the loop's index counts that are whole words: a
+ * word's, or 0. */
+static int word_of_run(Ptx *p, const Ref *r, const NestIndex *index) {
+  if (r->kind != REF_VAR) return 0;
+  int per = ptx_reg(p, r->var)->per;
+  for (int i = 0; i < r->sub.n; i++)
+    if (r->sub.t[i].index == index)
+      return r->sub.t[i].coef == 1 && ptx_subscript(p, r) % per == 0 ? per : 0;
+  return 0;
+}
+
+/* Of a loop that copies words element by element, the elements of a word; 0: it does more. */
+static int copied_words(Ptx *p, const NestStmt *s) {
+  int per = 0;
+  p->index[s->index->id] = 0;
+  for (const NestStmt *b = s->regions[0]->first; b; b = b->next) {
+    bool copies = b->code == NEST_MOV && !b->guard.kind && nest_int(b, NA_n, 1) == 1;
+    int to = copies ? word_of_run(p, &b->dsts[0], s->index) : 0;
+    if (to < 2 || word_of_run(p, &b->srcs[0], s->index) != to || (per && to != per)) return 0;
+    per = to;
+  }
+  return per && s->index->extent % per == 0 ? per : 0;
+}
+
+static void copy_words(Ptx *p, const NestStmt *s, int per) {
+  for (int64_t i = 0; i < s->index->extent; i += per) {
+    p->index[s->index->id] = i;
+    for (const NestStmt *b = s->regions[0]->first; b; b = b->next) ptx_mov_run(p, b, per);
+  }
+}
+
 static void unroll(Ptx *p, const NestStmt *s) {
-  int before = p->instructions;
+  int before = p->instructions, per = copied_words(p, s);
+  if (per) {
+    copy_words(p, s, per);
+    return;
+  }
   p->depth++;
   for (int64_t i = 0; i < s->index->extent; i++) {
     p->index[s->index->id] = i;

@@ -419,9 +419,9 @@ void ptx_op(Ptx *p, const NestStmt *s) {
   if (s->guard.kind && !p->failed) ptx_assign(p, s, d);
 }
 
-/* A run of registers; of equal words if both sides have such. */
-void ptx_mov(Ptx *p, const NestStmt *s) {
-  int n = (int)nest_int(s, NA_n, 1);
+void ptx_mov(Ptx *p, const NestStmt *s) { ptx_mov_run(p, s, (int)nest_int(s, NA_n, 1)); }
+
+void ptx_mov_run(Ptx *p, const NestStmt *s, int n) {
   const Ref *d = &s->dsts[0], *x = &s->srcs[0];
   int per = ptx_reg(p, d->var)->per;
   if (per > 1 && n > 1 && ptx_whole_words(p, d->var, ptx_subscript(p, d), n)) {

@@ -250,6 +250,8 @@ enum { MAX_RUN = 128 };
 void ptx_assign(Ptx *p, const NestStmt *s, Operand from);
 void ptx_op(Ptx *p, const NestStmt *s);
 void ptx_mov(Ptx *p, const NestStmt *s);
+/* A run of so many registers; of equal words if both sides have such. */
+void ptx_mov_run(Ptx *p, const NestStmt *s, int n);
 void ptx_cast(Ptx *p, const NestStmt *s, Operand d);
 void ptx_bitcast(Ptx *p, const NestStmt *s, Operand d);
 /* A narrow float as f32, exactly. */

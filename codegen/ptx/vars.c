@@ -83,6 +83,20 @@ static void note_accesses_of_block(Ptx *p, const NestBlock *b) {
   }
 }
 
+/* Bytes that are copied stay in words: apart they take four times the registers. */
+static bool spread_words(Ptx *p, const NestBlock *b) {
+  bool changed = false;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    for (uint32_t i = 0; i < s->nregions; i++) changed |= spread_words(p, s->regions[i]);
+    if (s->code != NEST_MOV || s->srcs[0].kind != REF_VAR || s->dsts[0].kind != REF_VAR) continue;
+    const NestVar *x = s->srcs[0].var, *y = s->dsts[0].var;
+    bool bytes = dtype_bits(x->dtype) == 8 && x->dtype == y->dtype && x->count == y->count;
+    if (!bytes || ptx_reg(p, x)->want == ptx_reg(p, y)->want) continue;
+    ptx_reg(p, x)->want = ptx_reg(p, y)->want = changed = true;
+  }
+  return changed;
+}
+
 /* ---- names ---- */
 
 const char *ptx_identifier(Arena *a, const char *name) {
@@ -208,6 +222,8 @@ void ptx_analyze(Ptx *p) {
   p->index_reg = ARENA_ARRAY(p->arena, int32_t, n->nindices + 1);
   p->expand = ARENA_ARRAY(p->arena, bool, n->nindices + 1);
   note_accesses_of_block(p, n->body);
+  while (spread_words(p, n->body)) {
+  }
   Pool *pool = pool_new(p->arena);
   Names names = {pool, ir_map_new(p->arena), ir_map_new(p->arena), ir_map_new(p->arena)};
   name_params(p, pool);
