@@ -318,7 +318,7 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
                                   index, mask, otherwise);
   if (ahead) vec_push(k->arena, &k->ahead, ((KernelLoad){v.text, load}));
   else kernel_line(k, "%s = %s", v.text, load);
-  if (kernel_held(v.dtype) != v.dtype) {
+  if (kernel_held(v.dtype) != v.dtype && !k->keeps_halves) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
     if (ahead) v.text = kernel_fresh(k, buffer_for(k, n)->name);
     kernel_line(k, "%s = %s", v.text, wide);

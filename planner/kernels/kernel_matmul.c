@@ -341,7 +341,8 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
 static Operands packed_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
   Node *n = g->nodes.data[0];
-  bool row = dim_is(g->extent[1], 1);
+  DType held = n->args[0].node->type.dtype;
+  bool row = dim_is(g->extent[1], 1) && kernel_held(held) == held;
   const char *left = row ? "" : loaded_left(k, t, left_k);
   PackedTile p = packed_tile(k, row ? n->args[0].node : NULL, n->args[1].node, t->group, right_k,
                              g->index[2]);

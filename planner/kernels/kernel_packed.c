@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/analysis/gather.h"
+#include "planner/kernels/kernel_fields.h"
 #include "planner/kernels/kernel_product.h"
 #include "planner/tiling/tiling.h"
 
@@ -170,10 +171,14 @@ static bool join_digits(Digits *d, const Reads *r) {
 
 typedef struct {
   Kernel *k;
-  Node *right;
+  Node *right, *row; /* row: the left operand, of one row that threads multiply; or NULL */
   Dim batch;
   Digits axes[2]; /* of the sum, and of columns */
   Dim index[2];
+  bool fields;         /* the weight is computed of fields */
+  FieldForm form, low; /* of it, and where the pair's digit is 0 */
+  FieldPair pair;
+  int ahead; /* steps, see STEPS_AHEAD */
 } Packed;
 
 static Reads reads_of(Packed *p) {
@@ -195,6 +200,67 @@ static void cut_into_digits(Packed *p) {
     joined = join_digits(&p->axes[0], &r);
     joined |= join_digits(&p->axes[1], &r);
   }
+}
+
+/* ---- fields ---- */
+
+/* By how much the sum x grows with the digit; 0: not by the same everywhere. */
+static int64_t coefficient(Dim x, Dim digit) {
+  if (x == digit) return 1;
+  if (x->kind == DIM_PRODUCT && x->n == 1) return x->value * coefficient(x->args[0], digit);
+  for (uint32_t i = 0; x->kind == DIM_SUM && i < x->n; i++)
+    if (mentions(x->args[i], digit)) return coefficient(x->args[i], digit);
+  return 0;
+}
+
+static bool same_element(const Element *a, const Element *b) {
+  bool same = a->node == b->node;
+  for (uint32_t i = 0; same && i < a->node->type.rank; i++) same = a->at[i] == b->at[i];
+  return same;
+}
+
+static bool read_form(Packed *p, Dim sum, Dim column, FieldForm *form) {
+  Dim index[] = {p->batch, sum, column};
+  return fields_form(p->k, p->right, index + (p->right->type.rank == 2), form);
+}
+
+/* Takes digit i of axis a as the pair's, if nothing but the shift of a word depends on it. */
+static void take_pair(Packed *p, int a, uint32_t i, int64_t apart) {
+  Dims *d = p->k->graph->dims;
+  Digits *x = &p->axes[a];
+  Dim digit = x->digit[i], at[] = {p->index[0], p->index[1]};
+  at[a] = dim_sub(d, at[a], dim_mul(d, digit, dim_int(d, x->place[i])));
+  if (!read_form(p, at[0], at[1], &p->low) || !p->form.shift || !p->low.shift) return;
+  Dim grows = dim_sub(d, p->form.shift, p->low.shift);
+  bool alone = grows == dim_mul(d, digit, dim_int(d, apart)) &&
+               same_element(&p->form.word, &p->low.word);
+  bool in_byte = p->low.word.node->type.dtype == DT_U8 && dim_is(p->low.shift, 0) &&
+                 p->form.mask < 1 << apart && apart <= 8;
+  bool in_word = dtype_bits(p->low.word.node->type.dtype) == 32 && apart == FIELD_BITS;
+  if (alone && (in_byte || in_word)) p->pair = (FieldPair){.digit = digit, .apart = apart};
+}
+
+/* Cuts the digit of a word's fields in two, the upper one of which moves the shift by 16; that of
+ * a byte's fields has two values. */
+static void find_pair(Packed *p) {
+  p->fields = read_form(p, p->index[0], p->index[1], &p->form);
+  if (!p->fields || !p->form.shift) return;
+  for (int a = 0; a < 2; a++)
+    for (uint32_t i = 0; i < p->axes[a].n; i++) {
+      Digits *x = &p->axes[a];
+      int64_t grows = coefficient(p->form.shift, x->digit[i]);
+      Dim size = dim_index_size(p->k->graph->dims, x->digit[i]);
+      if (grows <= 0 || !dim_is_int(size) || size->value * grows > 2 * FIELD_BITS) continue;
+      int64_t step = size->value / 2;
+      uint32_t n = x->n;
+      if (size->value % 2) continue;
+      add_place(x, x->place[i] * step);
+      if (step > 1 && x->n == n) return;
+      for (int b = 0; b < 2; b++) p->index[b] = index_of_digits(p->k, &p->axes[b]);
+      p->fields = read_form(p, p->index[0], p->index[1], &p->form);
+      take_pair(p, a, i + (step > 1), step * grows);
+      if (p->pair.digit) return;
+    }
 }
 
 /* ---- the order of axes ---- */
@@ -223,7 +289,8 @@ static void order_axes(Packed *p) {
   uint32_t n = 0;
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0;) {
-      double stride = r.most ? stride_of(r.most, p->axes[a].digit[i]) : 0;
+      Dim digit = p->axes[a].digit[i];
+      double stride = digit == p->pair.digit ? -1 : r.most ? stride_of(r.most, digit) : 0;
       uint32_t at = n++;
       for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
       list[at].axis = &p->axes[a].axis[i];
@@ -275,12 +342,23 @@ static void print_indices(Kernel *k, Text *out, const Digits *d, const char *fir
   }
 }
 
-static const char *tile_shape(Packed *p) {
+/* Does the field depend on the digit? */
+static bool depends_on(const FieldForm *f, Dim digit) {
+  bool depends = mentions(f->shift, digit);
+  for (uint32_t i = 0; i < f->word.node->type.rank; i++)
+    depends |= mentions(f->word.at[i], digit);
+  return depends;
+}
+
+/* Of the whole tile, or, where `of` is there, of a part that depends on it alone. */
+static const char *tile_shape(Packed *p, const FieldForm *of) {
   const char *names[2 * RADICES_MAX];
   Text t = text_new(p->k->arena);
   for (int a = 0; a < 2; a++)
-    for (uint32_t i = 0; i < p->axes[a].n; i++)
-      names[p->axes[a].axis[i]] = extent_name(p->k, &p->axes[a], i);
+    for (uint32_t i = 0; i < p->axes[a].n; i++) {
+      bool has = !of || depends_on(of, p->axes[a].digit[i]);
+      names[p->axes[a].axis[i]] = has ? extent_name(p->k, &p->axes[a], i) : "1";
+    }
   for (uint32_t i = 0; i < tile_rank(p); i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
   text_puts(&t, "]");
   return t.data;
@@ -302,7 +380,8 @@ static const char *as_matrix(Packed *p, const char *tile) {
 
 /* Is the axis made of whole tiles, whatever their sizes? */
 static bool is_whole(const Packed *p, int a) {
-  int64_t most = a ? PACKED_COLUMNS_MOST : PACKED_SUM_MOST;
+  int64_t sum_most = p->row ? PACKED_ROW_MOST : PACKED_SUM_MOST;
+  int64_t most = a ? PACKED_COLUMNS_MOST : sum_most;
   return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), most);
 }
 
@@ -343,9 +422,16 @@ static void write_weight(Packed *p, bool rounds) {
   Kernel *k = p->k;
   Dim index[] = {p->batch, p->index[0], p->index[1]};
   const ValueType *t = &p->right->type;
-  Value v = kernel_value(k, p->right, index + (t->rank == 2));
-  const char *text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
-  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p));
+  const Dim *at = index + (t->rank == 2);
+  const char *text = NULL;
+  if (p->pair.digit && !k->masks[AXIS_M] && !k->masks[AXIS_N])
+    p->pair.shape = tile_shape(p, &p->form);
+  if (p->fields) text = fields_value(k, p->right, at, &p->form, &p->low, &p->pair);
+  if (!text) {
+    Value v = kernel_value(k, p->right, at);
+    text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
+  }
+  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p, NULL));
   kernel_line(k, "weight = %s", text);
   if (k->masks[AXIS_M]) kernel_line(k, "weight = tl.where(within, weight, 0.0)");
 }
@@ -360,7 +446,7 @@ static void write_row(Packed *p, Node *left) {
 }
 
 /* Lines of the loop's body in a text of their own, with what they load ahead in k->ahead. */
-static const char *tile_values(Packed *p, Node *row) {
+static const char *tile_values(Packed *p) {
   Kernel *k = p->k;
   Text before = k->body;
   const char *masks[8];
@@ -371,8 +457,8 @@ static const char *tile_values(Packed *p, Node *row) {
   k->indent = 8;
   k->loads_ahead = true;
   set_masks(p);
-  if (row) write_row(p, row);
-  write_weight(p, !row);
+  if (p->row) write_row(p, p->row);
+  write_weight(p, !p->row);
   const char *text = k->body.data;
   k->loads_ahead = false;
   k->body = before;
@@ -383,10 +469,31 @@ static const char *tile_values(Packed *p, Node *row) {
   return text;
 }
 
+/* What each step loads is for the one so many steps after it, at most.  A step of a few hundred
+ * instructions is shorter than the way to memory and back. */
+enum { STEPS_AHEAD = 3 };
+
+/* Weights of more bytes need fewer steps for as many bytes on their way, and a row's products, of
+ * which there are many, no more than one. */
+static int steps_ahead(Packed *p) {
+  Dim elements = value_numel(p->k->graph, &p->right->type);
+  bool bytes = dim_is_int(elements) && reads_of(p).bytes >= (double)elements->value;
+  return p->row ? 1 : bytes ? 2 : STEPS_AHEAD;
+}
+
+static const char *const ahead_suffix[STEPS_AHEAD + 1] = {"", "_next", "_second", "_third"};
+
 static void print_loads(const Kernel *k, Text *out, const char *indent, const char *suffix) {
   for (size_t i = 0; i < k->ahead.len; i++)
     text_printf(out, "%s%s%s = %s\n", indent, k->ahead.data[i].name, suffix,
                 k->ahead.data[i].load);
+}
+
+/* The first element of a step: `from` or, where that is beyond the sum, of the last step. */
+static void print_following(Packed *p, Text *out, const char *from, const char *indent) {
+  Dim size = dim_index_size(p->k->graph->dims, p->axes[0].symbol);
+  text_printf(out, "%sfollowing = tl.minimum(%s, (tl.cdiv(%s, BK) - 1) * BK)\n", indent, from,
+              kernel_index(p->k, size, NULL));
 }
 
 static const char *lines_before(Packed *p) {
@@ -397,6 +504,11 @@ static const char *lines_before(Packed *p) {
   print_mask(p, &t, 1, "    ");
   print_step(p, &t, "0", "    ");
   print_loads(k, &t, "    ", "");
+  for (int i = 1; i < p->ahead; i++) {
+    print_following(p, &t, arena_printf(k->arena, "%d * BK", i), "    ");
+    print_step(p, &t, "following", "    ");
+    print_loads(k, &t, "    ", ahead_suffix[i]);
+  }
   return t.data;
 }
 
@@ -404,26 +516,28 @@ static const char *lines_within(Packed *p, const char *values) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   const char *indent = "        ";
-  const char *size = kernel_index(k, dim_index_size(k->graph->dims, p->axes[0].symbol), NULL);
-  text_printf(&t, "%sfollowing = tl.minimum(start + BK, (tl.cdiv(%s, BK) - 1) * BK)\n", indent,
-              size);
+  print_following(p, &t, arena_printf(k->arena, "start + %d * BK", p->ahead), indent);
   print_step(p, &t, "following", indent);
-  print_loads(k, &t, indent, "_next");
+  print_loads(k, &t, indent, ahead_suffix[p->ahead]);
   print_step(p, &t, "start", indent);
   text_puts(&t, values);
   for (size_t i = 0; i < k->ahead.len; i++)
-    text_printf(&t, "%s%s = %s_next\n", indent, k->ahead.data[i].name, k->ahead.data[i].name);
+    for (int a = 0; a < p->ahead; a++)
+      text_printf(&t, "%s%s%s = %s%s\n", indent, k->ahead.data[i].name, ahead_suffix[a],
+                  k->ahead.data[i].name, ahead_suffix[a + 1]);
   return t.data;
 }
 
 PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim column) {
-  Packed p = {.k = k, .right = right, .batch = batch, .index = {kb, column}};
+  Packed p = {.k = k, .right = right, .row = row, .batch = batch, .index = {kb, column}};
   p.axes[0] = (Digits){.symbol = kb, .name = "k", .block = "BK", .n = 1, .place = {1}};
   p.axes[1] = (Digits){.symbol = column, .name = "n", .block = "BN", .n = 1, .place = {1}};
   cut_into_digits(&p);
+  find_pair(&p);
   order_axes(&p);
   bind_digits(&p);
-  const char *values = tile_values(&p, row);
-  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p),
+  p.ahead = steps_ahead(&p);
+  const char *values = tile_values(&p);
+  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p, NULL),
                       as_matrix(&p, row ? "acc" : "weight")};
 }

@@ -145,9 +145,9 @@ void functions_print(Text *out, const Functions *f, PlanFunction *spans) {
 
 /* poly.py is the last: the others name its functions. */
 static const char *const files[] = {"airy.py",       "assert.py",   "bessel.py",
-                                    "check.py",      "draws.py",    "float8.py",
-                                    "gcd.py",        "gelu.py",     "incomplete_gamma.py",
-                                    "matrix.py",     "mish.py",     "next_after.py",
+                                    "check.py",      "draws.py",    "fields.py",
+                                    "float8.py",     "gelu.py",     "incomplete_gamma.py",
+                                    "matrix.py",     "mish.py",     "numbers.py",
                                     "orthogonal.py", "power.py",    "scans.py",
                                     "search.py",     "suppress.py", "zeta.py",
                                     "poly.py"};

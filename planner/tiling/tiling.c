@@ -179,8 +179,11 @@ static double programs_of(const Product *p, const Tile *t) {
   return (double)p->batch * ceil_div((double)p->m, t->bm) * ceil_div((double)p->n, t->bn);
 }
 
+/* A row of 32-bit floats, whose products no matrix instruction adds up exactly. */
+static bool is_packed_row(const Product *p) { return p->m == 1 && dtype_bits(p->dtype) > 16; }
+
 static double programs_wanted(const Product *p) {
-  return p->gpu->processors * (p->m == 1 ? 2.0 : 1.0);
+  return p->gpu->processors * (is_packed_row(p) ? 2.0 : 1.0);
 }
 
 static double packed_time(const Product *p, const PackedTile *t) {
@@ -190,7 +193,7 @@ static double packed_time(const Product *p, const PackedTile *t) {
 
 int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
-  bool row = p->m == 1;
+  bool row = is_packed_row(p);
   const PackedTile *list = row ? packed_rows : packed_tiles;
   int n = row ? COUNT(packed_rows) : COUNT(packed_tiles);
   for (int i = 0; i < n; i++) {

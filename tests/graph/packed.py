@@ -92,6 +92,41 @@ def along_columns(w):
     y = mm.default(x, w)"""
 
 
+def fields_of_two_bits(w):
+    """Sixteen fields a word along k, and the same numbers less a half for each group."""
+    g = w.k // w.group
+    q, s = w.rng.integers(0, 4, (w.k, w.n)), w.scales(g, w.n)
+    parts = q.reshape(w.k // 16, 16, w.n).astype(np.uint64)
+    parts = parts << np.arange(0, 32, 2, dtype=np.uint64)[:, None]
+    w.given(q=parts.sum(1).astype(np.uint32).view(np.int32), s=s)
+    w.weights = (q - 2) * spread(s, w.group)
+    return f"""
+    at = arange.start_step(0, 32, 2, dtype = torch.int32)
+    q1 = unsqueeze.default(q, 1)
+    q2 = bitwise_right_shift.Tensor(q1, view.default(at, [1, 16, 1]))
+    q3 = bitwise_and.Scalar(q2, 3)
+    q4 = view.default(q3, [{g}, {w.group}, {w.n}])
+    d = mul.Tensor(sub.Tensor(q4, 2), unsqueeze.default(s, 1))
+    w = view.default(d, [{w.k}, {w.n}])
+    y = mm.default(x, w)"""
+
+
+def two_in_bytes(w):
+    """Two fields a byte along k; zero points and scales as floats."""
+    g, q = w.k // w.group, w.fields(w.n, w.k)
+    z, s = (w.rng.integers(0, 60, (w.n, g)) / 4).astype(np.float16), w.scales(w.n, g)
+    w.given(q=(q[:, ::2] | q[:, 1::2] << 4).astype(np.uint8), z=z, s=s)
+    w.weights = ((q - spread(z.T, w.group).T) * spread(s.T, w.group).T).T
+    return f"""
+    low = bitwise_and.Scalar(q, 15)
+    high = bitwise_right_shift.Tensor_Scalar(q, 4)
+    both = stack.default([low, high], -1)
+    m = to.dtype(view.default(both, [{w.n}, {g}, {w.group}]), torch.float16)
+    d = mul.Tensor(sub.Tensor(m, unsqueeze.default(z, -1)), unsqueeze.default(s, -1))
+    w = view.default(d, [{w.n}, {w.k}])
+    y = linear.default(x, w)"""
+
+
 def table_in_bytes(w):
     """As MXFP4: two fields a byte, which choose from a table, and powers of two as scales."""
     g, table = w.k // w.group, np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float16)
@@ -147,7 +182,11 @@ def tensor_core_tiles(w):
     y = _weight_int4pack_mm.default(x, q, {w.group}, s)"""
 
 
-FORMS = [tensor_core_tiles, along_the_sum, along_columns, table_in_bytes, bytes_of_rows]
+FORMS = [tensor_core_tiles, along_the_sum, along_columns, fields_of_two_bits, two_in_bytes,
+         table_in_bytes, bytes_of_rows]
+# The function by which the kernel makes 16-bit floats of fields.
+FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_columns: "one_field",
+          fields_of_two_bits: "two_fields", two_in_bytes: "two_fields"}
 # rows, k, n, group
 SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (1, 768, 48, 128),
          (17, 64, 24, 32), (33, 160, 136, 32)]
@@ -184,7 +223,7 @@ def nereid(*args):
     return subprocess.run([NEREID, *map(str, args)], capture_output=True, text=True)
 
 
-def compare(name, w, body, rows, devices, folder):
+def compare(name, w, body, rows, fields, devices, folder):
     wide = "s" in w.inputs and w.inputs["s"].dtype == np.float32
     x = w.rng.normal(size=(rows, w.k)) * w.k**-0.5
     w.x = rounded(x) if wide else x.astype(np.float16)
@@ -198,11 +237,13 @@ def compare(name, w, body, rows, devices, folder):
     check(plan.returncode == 0, f"{name}: {plan.stderr[-500:]}")
     if plan.returncode:
         return
-    steps = [s for s in (folder / "plan.txt").read_text().splitlines() if s.startswith("step ")]
+    plan = (folder / "plan.txt").read_text()
+    steps = [s for s in plan.splitlines() if s.startswith("step ")]
     sums = rows == 1 and name.startswith("bytes_of_rows")
     packed = not sums and not name.startswith("table")
     check(any("packed_mm" in s for s in steps) == packed, f"{name}: {steps}")
     check(not packed or len(steps) == 1, f"{name}: one kernel, not {steps}")
+    check(not fields or f"= {fields}(" in plan, f"{name}: no {fields}")
     want = w.x.astype(np.float64) @ w.weights
     for device in devices:
         done = nereid("graph", folder / "plan.txt", *arrays, "--device", device, "--out-dir",
@@ -226,7 +267,8 @@ def main():
                 if args.names and not any(part in name for part in args.names):
                     continue
                 w = Weights(k, n, group, seed)
-                compare(name, w, form(w), rows, args.devices.split(","), pathlib.Path(folder))
+                compare(name, w, form(w), rows, FIELDS.get(form), args.devices.split(","),
+                        pathlib.Path(folder))
     return report()
 
 

@@ -1,0 +1,268 @@
+/* Fields of words as 16-bit floats, two at a time.
+ *
+ * A conversion of an integer to a float takes an instruction an element, beside the shift and the
+ * mask.  A field that is put into the mantissa of a power of two whose last bit counts 1 is the sum
+ * of both, and two fields that are 16 bits apart become two floats in one register:
+ *
+ *   word >> shift & 0x000f000f | 0x43004300   =   128 + field, twice, in bf16
+ *
+ * Differences of such numbers from zero points are exact, and pairs of 16-bit floats are
+ * subtracted, and multiplied by scales, in one instruction. */
+#include "planner/kernels/kernel_fields.h"
+
+#include <string.h>
+
+#include "graph/analysis/element_value.h"
+#include "graph/analysis/index_range.h"
+
+/* ---- the form ---- */
+
+static Element element_of(Node *n, const Dim *index) {
+  Element x = {.node = n};
+  if (n->type.rank) memcpy(x.at, index, n->type.rank * sizeof *x.at);
+  return x;
+}
+
+static bool is_computed(const Kernel *k, const Node *n) {
+  return n->kind == NODE_CALL && !kernel_loads(k, n);
+}
+
+static Element through_views(const Kernel *k, Element x) {
+  while (is_computed(k, x.node) && prim_is_view(x.node) && !prim_reads_size(x.node)) {
+    Dim from[GRAPH_RANK_MAX];
+    view_index(k->graph, x.node, x.at, from);
+    x = element_of(view_operand(x.node), from);
+  }
+  return x;
+}
+
+/* Operand i of a pointwise node at the index that the node's element needs. */
+static Element operand_at(const Kernel *k, const Element *x, uint32_t i) {
+  Dim at[GRAPH_RANK_MAX];
+  Node *operand = x->node->args[i].node;
+  broadcast_index(k->graph, x->node, x->at, operand, at);
+  return through_views(k, element_of(operand, at));
+}
+
+static bool is_tensor_arg(const Node *n, uint32_t i) {
+  return n->nargs > i && n->args[i].kind == ARG_NODE && n->args[i].node->type.kind == VALUE_TENSOR;
+}
+
+static bool is_op(const Kernel *k, const Element *x, OpId op) {
+  return is_computed(k, x->node) && graph_is(x->node, op) && is_tensor_arg(x->node, 0);
+}
+
+static bool is_number_arg(const Node *n, int64_t *value) {
+  bool is = n->nargs > 1 && n->args[1].kind == ARG_INT && dim_is_int(n->args[1].dim);
+  if (is) *value = n->args[1].dim->value;
+  return is;
+}
+
+/* Casts among integers that keep small ones. */
+static Element through_casts(const Kernel *k, Element x) {
+  while (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype != DT_I1 &&
+         dtype_is_int(x.node->args[0].node->type.dtype))
+    x = operand_at(k, &x, 0);
+  return x;
+}
+
+/* The numbers from `base` on that a 16-bit float counts one by one. */
+static int64_t base_of(DType half) { return half == DT_BF16 ? 128 : 1024; }
+
+/* A number of 8 bits that was widened, or the element itself. */
+static Element narrow_source(const Kernel *k, Element x) {
+  Element from = through_casts(k, x);
+  return from.node->type.dtype == DT_U8 ? from : x;
+}
+
+/* masked & mask, where masked may be word >> shift. */
+static bool read_field(const Kernel *k, Element x, FieldForm *f) {
+  x = through_casts(k, x);
+  if (!is_op(k, &x, OP_aten_bitwise_and_Tensor) || !is_number_arg(x.node, &f->mask)) return false;
+  bool small = f->mask > 0 && f->mask < base_of(f->half) && !(f->mask & (f->mask + 1));
+  DType t = x.node->type.dtype;
+  if (!small || dtype_bits(t) > 32 || is_tensor_arg(x.node, 1)) return false;
+  f->masked = x = operand_at(k, &x, 0);
+  if (is_op(k, &x, OP_aten_bitwise_right_shift_Tensor) && is_tensor_arg(x.node, 1)) {
+    Element shift = operand_at(k, &x, 1);
+    f->word = narrow_source(k, operand_at(k, &x, 0));
+    f->shift = element_value(k->graph, shift.node, shift.at);
+  }
+  return true;
+}
+
+/* Can it be subtracted of a field in 16-bit floats, exactly? */
+static bool is_small(const Kernel *k, const Node *n) {
+  Dims *d = k->graph->dims;
+  return dtype_is_int(n->type.dtype) &&
+         index_is_inside(k->graph, n, dim_int(d, -64), dim_int(d, 65));
+}
+
+/* A field, from which numbers are subtracted. */
+static bool read_whole(const Kernel *k, Element x, FieldForm *f) {
+  enum { MINUS_MOST = 64 };
+  int64_t number;
+  f->whole = x;
+  for (;;) {
+    x = through_casts(k, x);
+    bool adds = is_op(k, &x, OP_aten_add_Tensor), subtracts = is_op(k, &x, OP_aten_sub_Tensor);
+    if ((!adds && !subtracts) || graph_scales_operand(k->graph, x.node)) break;
+    if (is_number_arg(x.node, &number)) {
+      f->minus += adds ? -number : number;
+      if (f->minus > MINUS_MOST || f->minus < -MINUS_MOST) return false;
+    } else if (subtracts && is_tensor_arg(x.node, 1) && !f->less.node &&
+               is_small(k, x.node->args[1].node)) {
+      f->less = operand_at(k, &x, 1);
+    } else {
+      return false;
+    }
+    x = operand_at(k, &x, 0);
+  }
+  return read_field(k, x, f);
+}
+
+/* The first integer below pointwise nodes that is computed of a field. */
+static bool find_whole(const Kernel *k, Element x, FieldForm *f) {
+  enum { ARGS_MOST = 3 };
+  x = through_views(k, x);
+  if (!is_computed(k, x.node) || prim_kind(x.node->op) != PRIM_POINTWISE) return false;
+  if (dtype_is_int(x.node->type.dtype) && x.node->type.dtype != DT_I1) {
+    FieldForm found = {.half = f->half};
+    if (!read_whole(k, x, &found)) return false;
+    *f = found;
+    return true;
+  }
+  for (uint32_t i = 0; i < x.node->nargs && i < ARGS_MOST; i++)
+    if (is_tensor_arg(x.node, i) && find_whole(k, operand_at(k, &x, i), f)) return true;
+  return false;
+}
+
+bool fields_form(Kernel *k, Node *right, const Dim *index, FieldForm *form) {
+  DType half = right->type.dtype;
+  *form = (FieldForm){.half = half};
+  return (half == DT_BF16 || half == DT_F16) && find_whole(k, element_of(right, index), form);
+}
+
+/* ---- values in 16-bit floats ---- */
+
+/* Is it a 16-bit float in memory? */
+static bool is_stored_half(const Kernel *k, const Element *x, DType half) {
+  return kernel_loads(k, x->node) && x->node->type.dtype == half;
+}
+
+static bool same_element(const Element *a, const Element *b) {
+  bool same = a->node == b->node;
+  for (uint32_t i = 0; same && i < a->node->type.rank; i++) same = a->at[i] == b->at[i];
+  return same;
+}
+
+static bool is_sum_or_product(const Kernel *k, const Element *x) {
+  return is_op(k, x, OP_aten_add_Tensor) || is_op(k, x, OP_aten_sub_Tensor) ||
+         is_op(k, x, OP_aten_mul_Tensor);
+}
+
+/* Is the element computed of the field and of 16-bit floats by sums and products?  Each is rounded
+ * to 16 bits, as the operators are. */
+static bool is_of_halves(const Kernel *k, Element x, const FieldForm *f) {
+  x = through_views(k, x);
+  if (same_element(&x, &f->whole) || is_stored_half(k, &x, f->half)) return true;
+  if (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype == f->half) {
+    x = operand_at(k, &x, 0);
+    return same_element(&x, &f->whole);
+  }
+  bool computed = is_sum_or_product(k, &x) && x.node->type.dtype == f->half &&
+                  !graph_scales_operand(k->graph, x.node) && is_tensor_arg(x.node, 1);
+  return computed && is_of_halves(k, operand_at(k, &x, 0), f) &&
+         is_of_halves(k, operand_at(k, &x, 1), f);
+}
+
+static const char *stored_half(Kernel *k, const Element *x, DType half) {
+  bool keeps = k->keeps_halves;
+  k->keeps_halves = true;
+  const char *text = kernel_cast(k, kernel_value(k, x->node, x->at), half);
+  k->keeps_halves = keeps;
+  return text;
+}
+
+/* The text of such an element, where the field's is `whole`. */
+static const char *half_text(Kernel *k, Element x, const FieldForm *f, const char *whole) {
+  x = through_views(k, x);
+  if (same_element(&x, &f->whole)) return whole;
+  if (is_stored_half(k, &x, f->half)) return stored_half(k, &x, f->half);
+  if (is_op(k, &x, OP_aten_to_dtype)) return half_text(k, operand_at(k, &x, 0), f, whole);
+  bool adds = graph_is(x.node, OP_aten_add_Tensor), multiplies = is_op(k, &x, OP_aten_mul_Tensor);
+  Element a = operand_at(k, &x, 0), b = operand_at(k, &x, 1);
+  for (int i = 0; adds && i < 2; i++) {
+    const Element *product = i ? &b : &a, *more = i ? &a : &b;
+    if (!is_op(k, product, OP_aten_mul_Tensor)) continue;
+    const char *factors[2];
+    for (uint32_t j = 0; j < 2; j++)
+      factors[j] = half_text(k, operand_at(k, product, j), f, whole);
+    return arena_printf(k->arena, "scale_halves(%s, %s, %s)", factors[0], factors[1],
+                        half_text(k, *more, f, whole));
+  }
+  const char *left = half_text(k, a, f, whole), *right = half_text(k, b, f, whole);
+  return arena_printf(k->arena, "(%s %s %s)", left, multiplies ? "*" : adds ? "+" : "-", right);
+}
+
+/* ---- text ---- */
+
+/* Two fields that are 16 bits apart, the floats with their base. */
+static const char *two_fields(Kernel *k, const FieldForm *low, const FieldPair *pair,
+                              const char *numbers) {
+  const char *text = kernel_cast(k, kernel_value(k, low->word.node, low->word.at), DT_I32);
+  const char *names[2] = {kernel_fresh(k, "low"), kernel_fresh(k, "high")};
+  if (!dim_is(low->shift, 0))
+    text = arena_printf(k->arena, "%s >> (%s)", text, kernel_index(k, low->shift, NULL));
+  if (pair->apart < FIELD_BITS)
+    text = arena_printf(k->arena, "%s * 0x%x", text, 1 + (1 << (FIELD_BITS - pair->apart)));
+  kernel_line(k, "%s, %s = two_fields(%s, %s)", names[0], names[1], text, numbers);
+  if (pair->shape)
+    return arena_printf(k->arena, "tl.reshape(tl.join(%s, %s), %s)", names[0], names[1],
+                        pair->shape);
+  return arena_printf(k->arena, "tl.where(%s == 0, %s, %s)", kernel_operand(k, pair->digit),
+                      names[0], names[1]);
+}
+
+/* The field and its base. */
+static const char *based_field(Kernel *k, const FieldForm *f, const FieldForm *low,
+                               const FieldPair *pair) {
+  unsigned long mask = (unsigned long)f->mask, base = f->half == DT_BF16 ? 0x4300 : 0x6400;
+  const char *text, *field;
+  if (pair->digit) {
+    text = two_fields(k, low, pair,
+                      arena_printf(k->arena, "0x%08lx, 0x%08lx, tl.%s", mask << 16 | mask,
+                                   base << 16 | base, dtype_lang_name(f->half)));
+  } else {
+    const char *word = kernel_cast(k, kernel_value(k, f->masked.node, f->masked.at), DT_I32);
+    text = arena_printf(k->arena, "one_field(%s, 0x%lx, 0x%lx, tl.%s)", word, mask, base,
+                        dtype_lang_name(f->half));
+  }
+  field = kernel_fresh(k, "field");
+  kernel_line(k, "%s = %s", field, text);
+  return field;
+}
+
+/* The field without the base and what is subtracted of it, which is exact. */
+static const char *whole_field(Kernel *k, const FieldForm *f, const FieldForm *low,
+                               const FieldPair *pair) {
+  const char *based = based_field(k, f, low, pair), *whole = kernel_fresh(k, "whole");
+  long long minus = base_of(f->half) + f->minus;
+  if (f->less.node) {
+    const char *less = kernel_cast(k, kernel_value(k, f->less.node, f->less.at), DT_I32);
+    kernel_line(k, "%s = %s - (%s + %lld).to(tl.float32).to(tl.%s)", whole, based, less, minus,
+                dtype_lang_name(f->half));
+  } else {
+    kernel_line(k, "%s = %s - %lld.0", whole, based, minus);
+  }
+  return whole;
+}
+
+const char *fields_value(Kernel *k, Node *right, const Dim *index, const FieldForm *f,
+                         const FieldForm *low, const FieldPair *pair) {
+  const char *whole = whole_field(k, f, low, pair);
+  Element x = element_of(right, index);
+  if (is_of_halves(k, x, f)) return half_text(k, x, f, whole);
+  kernel_remember(k, f->whole.node, f->whole.at, (Value){whole, f->half});
+  return NULL;
+}

@@ -1,0 +1,38 @@
+/* Fields of words as 16-bit floats, two at a time. */
+#ifndef NEREID_PLANNER_KERNELS_KERNEL_FIELDS_H
+#define NEREID_PLANNER_KERNELS_KERNEL_FIELDS_H
+
+#include "planner/kernels/kernel.h"
+
+/* An element of a node. */
+typedef struct {
+  Node *node;
+  Dim at[GRAPH_RANK_MAX];
+} Element;
+
+/* (masked & mask) - minus - less, an integer `whole`, of which a weight in 16-bit floats is
+ * computed; `less` may be missing.  Where `shift` is there, masked = word >> shift. */
+typedef struct {
+  DType half; /* that of the weight */
+  Element whole, masked, word, less;
+  Dim shift; /* as it follows from the index */
+  int64_t mask, minus;
+} FieldForm;
+
+/* Two fields of a word become floats of one register. */
+typedef struct {
+  Dim digit;         /* of an index, the last axis of the tile; NULL: there are no pairs */
+  int64_t apart;     /* the bits between them: FIELD_BITS, or fewer in a byte */
+  const char *shape; /* of the fields' tile; NULL: masks give words the pair's axis */
+} FieldPair;
+
+enum { FIELD_BITS = 16 };
+
+/* Is the element of `right` at `index` computed of a field that is exact as a 16-bit float? */
+bool fields_form(Kernel *k, Node *right, const Dim *index, FieldForm *form);
+/* The element as a 16-bit float, or NULL if `form` is of a part of it alone, which the kernel then
+ * remembers.  `low`: the form at index 0 of the pair's digit. */
+const char *fields_value(Kernel *k, Node *right, const Dim *index, const FieldForm *form,
+                         const FieldForm *low, const FieldPair *pair);
+
+#endif
