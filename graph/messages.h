@@ -142,8 +142,7 @@
 /* passes on graphs */
 #define E_GRAPH_LISTS "the lists have %u and %u items, those of '%s'"
 #define E_GRAPH_MASK "output_mask has no item %u"
-#define E_GRAPH_BLOCK_UNIT \
-  "blocks of %lld rows or keys have no kernel: their size must be a multiple of %d"
+#define E_GRAPH_BLOCK_SIZE "blocks of %lld rows or keys: their size must be positive"
 #define E_GRAPH_READ_GRADIENTS "%u tensors are read, at %u places, and have %u gradients"
 #define E_GRAPH_PART "its operand must be a %s, whose kernel computes it"
 #define E_GRAPH_NOT_FUNCTIONAL \

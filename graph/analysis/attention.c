@@ -66,15 +66,29 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
 
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
 
-/* Tiles divide blocks. */
+static int64_t tile_in_block(int64_t tile, int64_t block) {
+  int64_t most = attention_tiles_divide(block) ? attention_block_unit(block)
+                                               : power_of_2(block, ATTENTION_BLOCK_LEAST);
+  return at_most(power_of_2(tile, ATTENTION_BLOCK_LEAST), most);
+}
+
 static AttentionShape shape_in_blocks(const Attention *x, AttentionShape s) {
   if (!x->block_rows) return s;
-  bool of_values = x->kind == ATTENTION_GRAD_VALUE;
-  int64_t rows = attention_block_unit(x->block_rows), keys = attention_block_unit(x->block_keys);
-  s.bm = at_most(power_of_2(s.bm, ATTENTION_BLOCK_LEAST), of_values ? keys : rows);
-  s.bn = at_most(power_of_2(s.bn, ATTENTION_BLOCK_LEAST), of_values ? rows : keys);
+  s.bm = tile_in_block(s.bm, x->own_block);
+  s.bn = tile_in_block(s.bn, x->walked_block);
   if (s.bm < 64) s.warps = 4;
   return s;
+}
+
+/* Under a causal mask programs have unequal work.  Multiprocessors end at the same time if those
+ * with the most begin first; of as many results as fill the GPU a few times, so that what their
+ * programs share stays in the L2 cache. */
+static int64_t results_in_turns(const Attention *x, const AttentionShape *s, int processors) {
+  enum { WAVES = 3, OF_OPEN = 8 };
+  if (!processors || !(x->high || x->block_rows)) return 1;
+  if (!dim_is_int(x->own_rows)) return OF_OPEN;
+  int64_t blocks = (x->own_rows->value + s->bm - 1) / s->bm;
+  return blocks > 1 ? power_of_2(WAVES * (int64_t)processors / blocks, 1) : 1;
 }
 
 static AttentionShape shape_of_any(const Attention *x, int processors) {
@@ -94,7 +108,9 @@ static AttentionShape shape_of_any(const Attention *x, int processors) {
 }
 
 AttentionShape attention_shape(const Attention *x, int processors) {
-  return shape_in_blocks(x, shape_of_any(x, processors));
+  AttentionShape s = shape_in_blocks(x, shape_of_any(x, processors));
+  s.turns = results_in_turns(x, &s, processors);
+  return s;
 }
 
 static bool width_fits(const Node *x) {
@@ -149,6 +165,9 @@ static void find_blocks(Graph *g, const Node *n, Attention *x) {
     x->counts[i] = tensor_argument(g, n, counts[i]);
     x->indices[i] = tensor_argument(g, n, indices[i]);
   }
+  bool of_values = x->kind == ATTENTION_GRAD_VALUE;
+  x->own_block = of_values ? x->block_keys : x->block_rows;
+  x->walked_block = of_values ? x->block_rows : x->block_keys;
 }
 
 Attention attention_of(Graph *g, const Node *n) {

@@ -20,7 +20,8 @@
  *
  * For training, nereid.attention_sums is a second result of the same kernel: f32 [B, H, T], the
  * logarithm of the sum of the exponentials of a row's scores, and infinity for a row without keys,
- * so that exp(score - sum) is a key's share in all rows.
+ * so that exp(score - sum) is a key's share in all rows.  nereid.attention_most is a third one: the
+ * largest of a row's scores, and minus infinity for a row without keys.
  *
  * `scores` [B, H, T, S] replaces the scores by a function of them: nereid.attention_scores is the
  * product before the mask in it, a value that only the kernel has.  `block_rows` and `block_keys`
@@ -67,6 +68,7 @@ typedef struct {
   Dim heads, key_heads, rows, keys, width, columns; /* H, K, T, S, D, E */
   Dim own_heads, own_rows, own_columns;             /* of the result */
   Dim walked;                                       /* rows or keys that a program goes through */
+  int64_t own_block, walked_block; /* of block_rows and block_keys, those along these axes */
   Dim batches;                                      /* B * own_heads: independent results */
 } Attention;
 
@@ -98,6 +100,7 @@ bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys);
 typedef struct {
   int64_t bm, bn, bd, be;
   uint32_t warps, stages;
+  int64_t turns; /* so many of the independent results take turns; 1: one is after the other */
 } AttentionShape;
 
 /* For a GPU with so many multiprocessors; 0: a CPU. */

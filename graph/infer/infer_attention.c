@@ -15,6 +15,15 @@ static const ValueType *attention_operand(Infer *in, const char *param, const Va
   return x;
 }
 
+/* Key or value, which all batches of the query may share. */
+static const ValueType *shared_operand(Infer *in, const char *param, const ValueType *query) {
+  const ValueType *x = attention_operand(in, param, NULL);
+  infer_same_dtype(in, query, x);
+  if (!dim_is(x->shape[0], 1))
+    infer_same_size(in, query->shape[0], x->shape[0], "the batches");
+  return x;
+}
+
 static void check_attention_mask(Infer *in, const ValueType *q, const ValueType *k,
                                  const char *param) {
   const ValueType *mask = infer_optional_tensor(in, param);
@@ -24,10 +33,9 @@ static void check_attention_mask(Infer *in, const ValueType *q, const ValueType 
   infer_fits(in, &m, scores, 4);
 }
 
-static void check_block_unit(Infer *in, const char *param) {
+static void check_block_size(Infer *in, const char *param) {
   int64_t size = infer_int(in, param);
-  if (size <= 0 || attention_block_unit(size) < ATTENTION_BLOCK_LEAST)
-    infer_fail(in, E_GRAPH_BLOCK_UNIT, (long long)size, ATTENTION_BLOCK_LEAST);
+  if (size <= 0) infer_fail(in, E_GRAPH_BLOCK_SIZE, (long long)size);
 }
 
 /* Tables of blocks: how many there are of each row of blocks, and which. */
@@ -40,8 +48,8 @@ static void check_blocks(Infer *in, const char *counts, const char *indices) {
   infer_rank(in, of, 4, 4);
   for (int i = 0; i < 3; i++)
     infer_same_size(in, n->shape[i], of->shape[i], "the tables of blocks");
-  check_block_unit(in, "block_rows");
-  check_block_unit(in, "block_keys");
+  check_block_size(in, "block_rows");
+  check_block_size(in, "block_keys");
 }
 
 /* What the op and its gradients have in common. */
@@ -151,7 +159,7 @@ void infer_attention_sums(Infer *in) {
 
 void infer_attention_scores(Infer *in) {
   const ValueType *q = attention_operand(in, "query", NULL);
-  const ValueType *k = attention_operand(in, "key", q);
+  const ValueType *k = shared_operand(in, "key", q);
   infer_number(in, "scale");
   Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
   infer_set(in, DT_F32, 4, shape);
@@ -159,19 +167,22 @@ void infer_attention_scores(Infer *in) {
 
 /* ---- attention with functions of scores, and blocks ---- */
 
-/* The result in the layout of the query, and the logarithms of the rows' sums. */
+/* The result in the layout of the query, the logarithms of the rows' sums, and the rows' largest
+ * scores. */
 void infer_flex_attention(Infer *in) {
   const ValueType *q = attention_operand(in, "query", NULL);
-  attention_operand(in, "key", q);
-  const ValueType *v = attention_operand(in, "value", q);
+  shared_operand(in, "key", q);
+  const ValueType *v = shared_operand(in, "value", q);
   infer_need_float(in, q->dtype);
   Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
-  infer_set_pair(in, infer_type(in, q->dtype, 4, shape), infer_type(in, DT_F32, 3, shape));
+  ValueType of_row = infer_type(in, DT_F32, 3, shape);
+  ValueType items[] = {infer_type(in, q->dtype, 4, shape), of_row, of_row};
+  infer_set_list(in, 3, items);
 }
 
 void infer_flex_attention_backward(Infer *in) {
   const ValueType *q = attention_operand(in, "query", NULL);
-  const ValueType *k = attention_operand(in, "key", q), *v = attention_operand(in, "value", q);
+  const ValueType *k = shared_operand(in, "key", q), *v = shared_operand(in, "value", q);
   uint32_t n, nat, ngrads;
   const ValueType **read = infer_tensors(in, "read", &n);
   infer_tensors(in, "read_at", &nat);

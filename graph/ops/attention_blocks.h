@@ -2,11 +2,17 @@
 #ifndef NEREID_GRAPH_OPS_ATTENTION_BLOCKS_H
 #define NEREID_GRAPH_OPS_ATTENTION_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { ATTENTION_BLOCK_LEAST = 16 }; /* rows and keys of a tile */
 
-/* The largest power of 2 that divides a block of so many rows or keys: tiles divide blocks. */
+/* The largest power of 2 that divides a block of so many rows or keys. */
 static inline int64_t attention_block_unit(int64_t size) { return size & -size; }
+
+/* Do tiles divide a block?  The last tile of other blocks is cut where the block ends. */
+static inline bool attention_tiles_divide(int64_t size) {
+  return attention_block_unit(size) >= ATTENTION_BLOCK_LEAST;
+}
 
 #endif

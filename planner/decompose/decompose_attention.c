@@ -48,6 +48,14 @@ static Node *four_axes_operand(Build *b, Node *x, const Dim *leading) {
   return build_expand(b, x, RANK, shape);
 }
 
+/* Is a result of the Build's node taken out of the list? */
+static bool result_is_used(const Build *b, int64_t i) {
+  for (const Node *n = b->in.n->next; n; n = n->next)
+    if (n->kind == NODE_GETITEM && n->args[0].node == b->in.n && n->args[1].dim->value == i)
+      return true;
+  return false;
+}
+
 /* ---- keys in shares ---- */
 
 /* How many programs share the keys of few rows. */
@@ -352,14 +360,6 @@ Node *decompose_attention_math(Build *b) {
 
 /* ---- what PyTorch chooses for a device: several results, of which few are used ---- */
 
-/* Is a result of the Build's node taken out of the list? */
-static bool result_is_used(const Build *b, int64_t i) {
-  for (const Node *n = b->in.n->next; n; n = n->next)
-    if (n->kind == NODE_GETITEM && n->args[0].node == b->in.n && n->args[1].dim->value == i)
-      return true;
-  return false;
-}
-
 static Node *result_of_parts(Build *b, Arg scale) {
   Node *mask = build_mask(b), *q = build_input(b, "query"), *k = build_input(b, "key");
   Arg args[] = {arg_node(q),
@@ -611,12 +611,21 @@ Node *decompose_attention_backward(Build *b) {
 
 /* ---- functions of scores, and masks in blocks ---- */
 
+/* A key or value that all batches of the query share is each one's. */
+static Node *of_all_batches(Build *b, Node *x, const Node *query) {
+  Dim shape[RANK];
+  if (x->type.shape[0] == query->type.shape[0]) return x;
+  memcpy(shape, x->type.shape, sizeof shape);
+  shape[0] = query->type.shape[0];
+  return build_expand(b, x, RANK, shape);
+}
+
 /* The operands of the Build's node. */
 static Operands flex_operands(Build *b) {
   Operands x = {.scale = infer_number(&b->in, "scale")};
   x.q = build_input(b, "query");
-  x.k = build_input(b, "key");
-  x.v = build_input(b, "value");
+  x.k = of_all_batches(b, build_input(b, "key"), x.q);
+  x.v = of_all_batches(b, build_input(b, "value"), x.q);
   x.scores = build_input(b, "scores");
   x.mask = build_input(b, "mask");
   x.heads_first = infer_bool(&b->in, "heads_first");
@@ -648,12 +657,18 @@ static void share_keys_of_flex(Build *b, Operands *x) {
 }
 
 /* The results, of keys in shares: of rows [B, H, T]. */
-static Node *join_flex_shares(Build *b, Node *shares, const ValueType *y, const ValueType *sums) {
+static Node *join_flex_shares(Build *b, Node *shares, const ValueType *t) {
   Shares x = sum_shares(b, shares);
   Node *of_rows = build_add(b, build_op1(b, OP_aten_log_default, x.total), x.most);
   of_rows = build_select(b, times(b, of_rows, M_LOG2E), rank_of(of_rows) - 1, build_const(b, 0));
-  return build_pair(b, build_view(b, join_shares(b, &x, y->dtype), y->rank, y->shape),
-                    build_view(b, of_rows, sums->rank, sums->shape));
+  b->items[0] = build_view(b, join_shares(b, &x, t->dtype), t->rank, t->shape);
+  b->items[1] = b->items[2] = build_view(b, of_rows, t[1].rank, t[1].shape);
+  return NULL;
+}
+
+/* A number of each row, in units of log 2, as the call has rows. */
+static Node *of_flex_rows(Build *b, Node *x, const ValueType *t) {
+  return x->type.shape[1] == t->shape[1] ? x : build_view(b, x, t->rank, t->shape);
 }
 
 Node *decompose_flex_attention(Build *b) {
@@ -662,16 +677,24 @@ Node *decompose_flex_attention(Build *b) {
   x.k = repeat_heads(b, x.k, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.k->type.shape[1]));
   x.v = repeat_heads(b, x.v, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.v->type.shape[1]));
   share_keys_of_flex(b, &x);
-  int64_t splits = splits_of(b, x.q, x.k);
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  bool of_most = result_is_used(b, 2); /* shares keep sums alone */
+  int64_t splits = of_most ? 1 : splits_of(b, x.q, x.k);
   bool packed = x.q->type.shape[1] != t->shape[1];
   x.heads_first |= splits > 1 || packed;
   Node *y = build_attention_call(b, &x, splits);
-  if (splits > 1) return join_flex_shares(b, y, &t[0], &t[1]);
+  if (splits > 1) return join_flex_shares(b, y, t);
   Node *sums = sums_of_flex(b, build_op1(b, OP_nereid_attention_sums_default, y));
-  if (packed) sums = build_view(b, sums, t[1].rank, t[1].shape);
+  b->items[1] = b->items[2] = of_flex_rows(b, sums, &t[1]);
+  if (of_most) {
+    Node *most = times(b, build_op1(b, OP_nereid_attention_most_default, y), M_LOG2E);
+    b->items[2] = of_flex_rows(b, most, &t[2]);
+  }
   if (packed) y = build_view(b, y, t->rank, t->shape);
   else if (!x.heads_first) y = build_transpose(b, y, 1, 2);
-  return build_pair(b, y, sums);
+  b->items[0] = y;
+  return NULL;
 }
 
 static Backward backward_of_flex(Build *b) {
@@ -723,5 +746,8 @@ Node *decompose_flex_attention_backward(Build *b) {
   for (int i = 0; i < 4; i++) x.tables[i] = build_input(b, of_keys[i]);
   x.heads_first = infer_bool(&b->in, "keys_heads_first");
   gradients_of_keys(b, x, &y);
+  for (uint32_t i = 1; i < 3; i++)
+    if (b->items[i]->type.shape[0] != b->in.n->type.items[i].shape[0])
+      b->items[i] = build_sum(b, b->items[i], 1, true);
   return NULL;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/ops/attention_blocks.h"
 #include "planner/kernels/kernel_product.h"
 
 /* ---- small pieces of text ---- */
@@ -276,16 +277,80 @@ const char *attention_keep_text(AttentionWriter *w) {
 
 /* ---- which keys ---- */
 
+static bool cuts(int64_t block) { return block && !attention_tiles_divide(block); }
+
+/* The number of tiles of a block. */
+static const char *tiles_of(AttentionWriter *w, int64_t block, const char *tile) {
+  const char *form = cuts(block) ? "tl.cdiv(%lld, %s)" : "(%lld // %s)";
+  return arena_printf(w->k->arena, form, (long long)block, tile);
+}
+
+const char *attention_place(AttentionWriter *w) {
+  const Attention *x = &w->x;
+  Arena *a = w->k->arena;
+  const char *results = w->results, *tiles = tiles_of(w, x->own_block, "BM");
+  bool high = x->high || x->block_rows, last_first = high && x->kind != ATTENTION_GRAD_VALUE;
+  bool cut = cuts(x->own_block);
+  long long turns = (long long)w->shape->turns;
+  Text t = text_new(a);
+  if (cut)
+    text_printf(&t, "    blocks = tl.cdiv(%s, %lld) * %s\n", w->own, (long long)x->own_block,
+                tiles);
+  else text_printf(&t, "    blocks = tl.cdiv(%s, BM)\n", w->own);
+  const char *block = "tl.program_id(0) % blocks";
+  if (turns == 1) {
+    text_puts(&t, "    batch = tl.program_id(0) // blocks\n");
+  } else if (dim_is_int(x->batches) && x->batches->value <= turns) {
+    text_printf(&t, "    batch = tl.program_id(0) %% %s\n", results);
+    block = arena_printf(a, "tl.program_id(0) // %s", results);
+  } else {
+    text_printf(&t, "    batch = tl.program_id(0) // (blocks * %lld) * %lld\n", turns, turns);
+    text_printf(&t, "    turns = tl.minimum(%s - batch, %lld)\n", results, turns);
+    text_printf(&t, "    place = tl.program_id(0) %% (blocks * %lld)\n", turns);
+    text_puts(&t, "    batch = batch + place % turns\n");
+    block = "place // turns";
+  }
+  block = arena_printf(a, last_first ? "(blocks - 1 - %s)" : "(%s)", block);
+  if (cut)
+    text_printf(&t, "    block = %s\n    begin = block // %s * %lld\n"
+                    "    start = begin + block %% %s * BM",
+                block, tiles, (long long)x->own_block, tiles);
+  else text_printf(&t, "    start = %s * BM", block);
+  return t.data;
+}
+
+const char *attention_own_cut(AttentionWriter *w) {
+  if (!cuts(w->x.own_block)) return "";
+  return arena_printf(w->k->arena, "    m = tl.where(m < begin + %lld, m, %s)",
+                      (long long)w->x.own_block, w->own);
+}
+
+const char *attention_walked_cut(AttentionWriter *w) {
+  if (!cuts(w->x.walked_block)) return "";
+  return arena_printf(w->k->arena,
+                      "        n = tl.where(n < begin + %lld, n, %s)\n"
+                      "        s = tl.where(s < begin + %lld, s, %s)",
+                      (long long)w->x.walked_block, w->walked, (long long)w->x.walked_block,
+                      w->walked);
+}
+
 /* The loop over blocks of n, which begin at `start`. */
 const char *attention_loop(AttentionWriter *w) {
   const Attention *x = &w->x;
-  if (!x->block_rows) return "    for start in range(first, last, BN):";
-  long long size = x->kind == ATTENTION_GRAD_VALUE ? x->block_rows : x->block_keys;
+  long long size = (long long)x->walked_block;
+  if (!size) return "    for start in range(first, last, BN):";
   if (size == w->shape->bn)
     return arena_printf(w->k->arena,
                         "    for i in range(first, last):\n"
                         "        start = tl.load(table + i) * %lld",
                         size);
+  const char *tiles = tiles_of(w, size, "BN");
+  if (cuts(size))
+    return arena_printf(w->k->arena,
+                        "    for i in range(first, last):\n"
+                        "        begin = tl.load(table + i // %s) * %lld\n"
+                        "        start = begin + i %% %s * BN",
+                        tiles, size, tiles);
   return arena_printf(w->k->arena,
                       "    for i in range(first, last):\n"
                       "        start = tl.load(table + i // (%lld // BN)) * %lld + "
@@ -322,8 +387,7 @@ static void call_keys(AttentionWriter *w, const char *from, const char *to, bool
 static const char *table_pointer(AttentionWriter *w, Node *table) {
   Kernel *k = w->k;
   Dims *d = k->graph->dims;
-  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
-  long long size = of_values ? w->x.block_keys : w->x.block_rows;
+  long long size = (long long)w->x.own_block;
   ConcatSource p = {.operand = table};
   Dim at[4];
   attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, w->key, at);
@@ -350,13 +414,12 @@ static void walk_share(Kernel *k, long long splits) {
 
 void attention_walk_blocks(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
-  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
-  long long size = of_values ? w->x.block_rows : w->x.block_keys;
+  const char *tiles = tiles_of(w, w->x.walked_block, "BN");
   for (int i = 0; i < 2; i++) {
     if (!w->x.counts[i]) continue;
     const char *count = table_pointer(w, w->x.counts[i]);
     w->table = table_pointer(w, w->x.indices[i]);
-    kernel_line(k, "last = tl.load(%s) * (%lld // BN)", count, size);
+    kernel_line(k, "last = tl.load(%s) * %s", count, tiles);
     if (w->x.splits > 1) walk_share(k, (long long)w->x.splits);
     call(w, w->x.splits > 1 ? "first" : "0", "last", i == 0);
   }
@@ -439,26 +502,40 @@ Node *attention_part(const Kernel *k, OpId op) {
   return NULL;
 }
 
-/* The logarithm of a row's sum; infinity where that is 0. */
-static void store_sums(AttentionWriter *w, Node *n) {
+/* Stores `log`, a number for each row. */
+static void store_log(AttentionWriter *w, Node *n) {
   Kernel *k = w->k;
   Dim at[4];
   attention_query_index(k->graph, &w->x, k->group->index[0], NULL, w->row, NULL, at);
   Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),
+              kernel_index(k, offset, NULL));
+}
+
+/* The logarithm of a row's sum; infinity where that is 0. */
+static void store_sums(AttentionWriter *w, Node *n) {
+  Kernel *k = w->k;
   const char *log =
       w->added ? "most + tl.log(total)" : "(most + tl.log2(total)) * 0.6931471805599453";
   if (w->may_see_nothing)
     log = arena_printf(k->arena, "tl.where(total == 0.0, float(\"inf\"), %s)", log);
   kernel_line(k, "log = %s", log);
-  kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),
-              kernel_index(k, offset, NULL));
+  store_log(w, n);
+}
+
+/* The largest of a row's scores. */
+static void store_most(AttentionWriter *w, Node *n) {
+  kernel_line(w->k, "log = %s", w->added ? "most" : "most * 0.6931471805599453");
+  store_log(w, n);
 }
 
 /* The statements after the loop over keys. */
 static const char *print_epilogue(AttentionWriter *w) {
   Kernel *k = w->k;
   Node *sums = attention_part(k, OP_nereid_attention_sums_default);
+  Node *most = attention_part(k, OP_nereid_attention_most_default);
   if (sums) store_sums(w, sums);
+  if (most) store_most(w, most);
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
   kernel_line(k, "acc = acc / %s[:, None]", w->may_see_nothing ? "sum" : "total");
   if (w->x.seed) kernel_line(k, "acc = acc * %.17g", attention_growth(w));
@@ -471,8 +548,7 @@ static const char *print_epilogue(AttentionWriter *w) {
 
 /* A block of a table is walked whole, also where it begins within the keys and ends after them. */
 static int64_t walked_at_once(const Attention *x, const AttentionShape *shape) {
-  if (!x->block_rows) return shape->bn;
-  return x->kind == ATTENTION_GRAD_VALUE ? x->block_rows : x->block_keys;
+  return x->walked_block ? x->walked_block : shape->bn;
 }
 
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
@@ -480,9 +556,11 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   w.shape = shape;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.walked = kernel_index(k, w.x.walked, NULL);
+  if (shape->turns > 1) w.results = kernel_operand(k, w.x.batches);
   w.raw = w.x.chain || attention_part(k, OP_nereid_attention_grad_read_default);
   w.added = w.x.scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
-  w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL;
+  w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
+             cuts(w.x.walked_block);
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
   w.may_see_nothing = w.x.mask || w.x.scores || w.x.block_rows || w.x.splits > 1 || !some;
   bind_axes(&w);
@@ -495,7 +573,8 @@ void attention_reserve_names(Kernel *k) {
       "start", "first", "last",  "begin",  "end",   "share", "sum",   "log",    "batch", "blocks",
       "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
       "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
-      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",    "raw",    "table", "i"};
+      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",    "raw",    "table", "i",
+      "block", "place", "turns"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -532,8 +611,9 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   Slot slots[] = {
       {"rows", w.own},
       {"columns", kernel_index(k, x->columns, NULL)},
-      {"block",
-       x->high ? "(blocks - 1 - tl.program_id(0) % blocks)" : "(tl.program_id(0) % blocks)"},
+      {"place", attention_place(&w)},
+      {"own_cut", attention_own_cut(&w)},
+      {"walked_cut", attention_walked_cut(&w)},
       {"query", query},
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
       {"key", key},

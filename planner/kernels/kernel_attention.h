@@ -17,6 +17,7 @@ typedef struct {
   bool ragged;          /* what is walked ends within a block */
   bool may_see_nothing; /* there may be rows that see no key */
   const char *own, *walked; /* how many of m and of n there are */
+  const char *results;      /* how many independent results take turns; NULL: none do */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
@@ -55,8 +56,14 @@ const char *attention_mask_text(AttentionWriter *w);
 const char *attention_read_text(AttentionWriter *w);
 /* The statement that makes `ds` the gradient of the scores before their function; "": none. */
 const char *attention_chain_text(AttentionWriter *w);
+/* The statements that find a program's result and the `start` of its block of rows. */
+const char *attention_place(AttentionWriter *w);
 /* The head of the loop over n. */
 const char *attention_loop(AttentionWriter *w);
+/* The statements that take rows after the block's end, and what is walked after that, out of range;
+ * "": tiles divide blocks. */
+const char *attention_own_cut(AttentionWriter *w);
+const char *attention_walked_cut(AttentionWriter *w);
 /* The condition that a key is seen, at an edge. */
 const char *attention_edge(AttentionWriter *w);
 /* The statement that loads the seed, and the one that finds out which shares dropout keeps; "":

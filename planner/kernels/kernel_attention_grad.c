@@ -97,8 +97,9 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Slot slots[] = {
       {"own", w->own},
       {"width", kernel_index(k, x->width, NULL)},
-      {"block",
-       x->high ? "(blocks - 1 - tl.program_id(0) % blocks)" : "(tl.program_id(0) % blocks)"},
+      {"place", attention_place(w)},
+      {"own_cut", attention_own_cut(w)},
+      {"walked_cut", attention_walked_cut(w)},
       {"query", attention_query_pointers(w, x->query, w->row, d, "m", "d")},
       {"query_mask", and_mask(k, ends.width)},
       {"grad", attention_query_pointers(w, x->grad, w->row, e, "m", "e")},
@@ -222,6 +223,9 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
   const char *mask = attention_mask_text(w), *chain = chain_text(w);
   Slot slots[] = {
       {"own", w->own},
+      {"place", attention_place(w)},
+      {"own_cut", attention_own_cut(w)},
+      {"walked_cut", attention_walked_cut(w)},
       {"width", kernel_index(k, x->width, NULL)},
       {"columns", kernel_index(k, x->columns, NULL)},
       {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
@@ -435,6 +436,15 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
 
 /* ---- attention ---- */
 
+/* A tile is within a block of the mask. */
+static Dim blocks_of_attention(const Tiles *t, const Attention *x, int64_t bm) {
+  Dims *d = t->graph->dims;
+  if (!x->block_rows || attention_tiles_divide(x->own_block))
+    return blocks_of_size(t, x->own_rows, bm);
+  Dim tiles = blocks_of_size(t, dim_int(d, x->own_block), bm);
+  return dim_mul(d, blocks_of_size(t, x->own_rows, x->own_block), tiles);
+}
+
 static StepChoice attention_choice(const Tiles *t, const Attention *x, const AttentionShape *shape,
                                    AttentionWay way) {
   Dims *d = t->graph->dims;
@@ -444,7 +454,7 @@ static StepChoice attention_choice(const Tiles *t, const Attention *x, const Att
   add_choice_constexpr(t, &c, "BN", shape->bn);
   add_choice_constexpr(t, &c, "BD", shape->bd);
   add_choice_constexpr(t, &c, "BE", shape->be);
-  c.grid[0] = dim_mul(d, blocks_of_size(t, x->own_rows, bm), x->batches);
+  c.grid[0] = dim_mul(d, blocks_of_attention(t, x, bm), x->batches);
   c.grid[1] = dim_int(d, x->splits);
   c.warps = way.warps;
   c.stages = way.stages;

@@ -157,7 +157,12 @@ class Case:
                 np.save(where / f"{n}.npy", x)
                 files.append(f"{n}.npy")
             for device in devices:
-                done = subprocess.run([NEREID, "graph", "flex.py", *files, "--device", device,
+                source, on = "flex.py", device
+                if device == "plan":
+                    source, on = "gpu.plan", "cpu"
+                    subprocess.run([NEREID, "graph", "flex.py", "--device", "cuda", "--emit",
+                                    "plan", "-o", source], cwd=where, check=True)
+                done = subprocess.run([NEREID, "graph", source, *files, "--device", on,
                                        "--out-dir", f"out_{device}"], cwd=where, text=True,
                                       stderr=subprocess.PIPE)
                 check(done.returncode == 0, f"{name} on {device}: {done.stderr.strip()}")
@@ -206,7 +211,21 @@ CASES = {
     "rows end within a block": Case(t=64, s=96, blocks=(128, 64), soft=False, seed=5),
     "blocks of 16 by 64": Case(blocks=(16, 64), t=130, s=130),
     "blocks of 48": Case(blocks=(48, 48), t=130, s=130, shared=False),
+    "blocks of 40": Case(blocks=(40, 40), t=130, s=150),
+    "blocks of 100 by 24, no function": Case(blocks=(100, 24), t=230, s=130, soft=False, ends=True),
+    "blocks of 7 by 33": Case(blocks=(7, 33), t=50, s=70, kv=2, shared=False),
+    "blocks of 32 by 20, no mask": Case(blocks=(32, 20), t=64, s=60, mask=False, ends=True),
+    "keys in shares, blocks of 72": Case(t=1, s=700, h=8, kv=2, blocks=(72, 72)),
     "columns": Case(d=20, e=40, t=40, s=40),
+}
+
+
+# Plans for GPUs, on a CPU: results take turns.
+TURNS = {
+    "turns, all of them": Case(b=1, h=3, kv=1, t=200, s=200),
+    "turns of 8 of 10": Case(b=2, h=5, kv=5, t=800, s=200, blocks=(16, 64)),
+    "turns, blocks of 40": Case(t=200, s=150, blocks=(40, 40), shared=False),
+    "turns, no tables": Case(table=False, t=200, s=200),
 }
 
 
@@ -225,10 +244,13 @@ def main():
             kv=int(pick.choice([n for n in (1, 2, 4) if h % n == 0])),
             t=int(pick.integers(1, 150)), s=int(pick.integers(1, 150)), soft=bool(pick.integers(2)),
             mask=bool(pick.integers(2)), shared=bool(pick.integers(2)), seed=100 + i,
-            blocks=tuple(int(pick.choice((16, 32, 64))) for _ in range(2)))
+            blocks=tuple(int(pick.choice((16, 20, 32, 50, 64))) for _ in range(2)))
     for name, case in cases.items():
         if not args.names or any(n in name for n in args.names):
             case.run(name, args.devices.split(","))
+    for name, case in TURNS.items():
+        if not args.names or any(n in name for n in args.names):
+            case.run(name, ["plan"])
     if PTXAS and not args.names:
         for name in ("cap, tables", "keys in shares"):
             assemble(name, CASES[name])

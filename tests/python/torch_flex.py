@@ -18,7 +18,10 @@ try:
 except ImportError:
     torch = None
 if torch is not None and DEVICE == "cpu":
-    flex._validate_device = lambda *tensors: None  # PyTorch has no gradients there
+    # PyTorch has no gradients there, nor the largest scores.
+    flex._validate_device = lambda *tensors: None
+    kernel_options = flex._apply_kernel_options
+    flex._apply_kernel_options = lambda *args: kernel_options(*args[:5])
 
 
 def argument(name, otherwise):
@@ -178,9 +181,119 @@ def check_sizes():
         check(f"{dtype}", documents, alibi, dtype=dtype)
 
 
-def check_by_pytorch():
-    """What has no kernel is run by PyTorch, and right."""
-    check("blocks of 40", causal, None, block=40)
+def check_blocks():
+    """Blocks that tiles do not divide."""
+    check("blocks of 40", causal, None, block=40, nodes=0)
+    check("blocks of 100 by 24", documents, alibi, block=(100, 24), rows=230, key_heads=2, nodes=0)
+    check("blocks of 7 by 33", by_head, soft_cap, block=(7, 33), rows=50, keys=70)
+    check("blocks of 72, one row", causal, alibi, block=72, rows=1, keys=300)
+
+
+def check_results():
+    """The largest scores, which have no gradient, beside the sums, which have one."""
+    wants = flex.AuxRequest(lse=True, max_scores=True)
+    for what, mask, score, rows, heads in (("causal", causal, alibi, 90, 4),
+                                           ("rows that see nothing", late_rows, soft_cap, 90, 2),
+                                           ("no function", window, None, 90, 4),
+                                           ("one row", causal, alibi, 1, 1)):
+        torch.manual_seed(0)
+        inputs = [torch.randn(2, n, r, 32, device=DEVICE)
+                  for n, r in ((4, rows), (heads, 90), (heads, 90))]
+        tables = tables_of(2, 4, rows, 90)
+        blocks = flex.create_block_mask(mask(tables), None, None, rows, 90, device=DEVICE)
+        function = score and score(tables)
+
+        def attend(query, key, value):
+            out, aux = flex.flex_attention(query, key, value, function, blocks, return_aux=wants,
+                                           enable_gqa=heads != 4)
+            return out, aux.lse, aux.max_scores
+
+        def results(backend, inputs):
+            torch._dynamo.reset()
+            inputs = [x.clone().requires_grad_() for x in inputs]
+            out, sums, most = torch.compile(attend, backend=backend)(*inputs)
+            tally.check(not most.requires_grad, f"{what}: the largest scores have a gradient")
+            seen = sums.isfinite()
+            of_sums = torch.autograd.grad(sums[seen].square().sum(), inputs[:2], retain_graph=True)
+            return [out, sums, most, *of_sums, *torch.autograd.grad(out.square().sum(), inputs)]
+
+        want = results("aot_eager", [x.double() for x in inputs])
+        wrong = [off(a, b) for a, b in zip(results("nereid", inputs), want, strict=True)]
+        tally.check(max(wrong) < 2e-5, f"results beside, {what}: off by {wrong}")
+
+
+def check_shared_batches():
+    """Batches of the query that share keys, whose gradients are sums."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(shape, device=DEVICE)
+              for shape in ((3, 4, 70, 16), (1, 2, 90, 16), (1, 2, 90, 24))]
+    tables = tables_of(3, 4, 70, 90)
+    blocks = flex.create_block_mask(by_head(tables), 3, 4, 70, 90, device=DEVICE)
+
+    def attend(query, key, value):
+        return flex.flex_attention(query, key, value, alibi(tables), blocks, enable_gqa=True)
+
+    def results(backend, inputs):
+        torch._dynamo.reset()
+        inputs = [x.clone().requires_grad_() for x in inputs]
+        out = torch.compile(attend, backend=backend)(*inputs)
+        return [out, *torch.autograd.grad(out.square().sum(), inputs)]
+
+    want = results("aot_eager", [x.double() for x in inputs])
+    wrong = [off(a, b) for a, b in zip(results("nereid", inputs), want, strict=True)]
+    tally.check(max(wrong) < 2e-5, f"batches that share keys: off by {wrong}")
+    page = str(nereid.explain(attend, *inputs))
+    tally.check("0 nodes by PyTorch" in page, f"batches that share keys: {page.splitlines()[0]}")
+
+
+def check_pages():
+    """PyTorch's own pages of a cache: writes, and blocks whose table names the pages."""
+    from torch.nn.attention.experimental._paged_attention import PagedAttention
+    torch.manual_seed(0)
+    batch, heads, width, page, room = 3, 4, 16, 32, 160
+    lengths = torch.tensor([150, 40, 97], device=DEVICE)
+    pages = PagedAttention(14, page, batch, device=DEVICE)
+    for i in (1, 0, 2, 1):  # pages of a batch are not one after the other
+        pages.reserve(torch.tensor(i, device=DEVICE), torch.tensor(
+            int(lengths[i]) // 2 if i != 1 else 20, device=DEVICE))
+    for i in range(batch):
+        pages.reserve(torch.tensor(i, device=DEVICE), lengths[i])
+    caches = [torch.zeros(1, 2, 14 * page, width, device=DEVICE) for _ in range(2)]
+    plain = [torch.randn(batch, 2, room, width, device=DEVICE) for _ in range(2)]
+    for i in range(batch):
+        n = int(lengths[i])
+        pages.assign(torch.tensor([i], device=DEVICE), torch.arange(n, device=DEVICE)[None],
+                     *(x[i:i + 1, :, :n] for x in plain), *caches)
+    tables = tables_of(batch, heads, room, room)
+    for rows, score in ((1, alibi(tables)), (room, None)):
+        def seen(b, h, q, k):
+            return (k < lengths[b]) & (q + (room - rows) >= k)
+
+        logical = flex.create_block_mask(seen, batch, None, rows, room, device=DEVICE,
+                                         BLOCK_SIZE=page)
+        query = torch.randn(batch, heads, rows, width, device=DEVICE)
+        want = flex.flex_attention(query.double(), *(x.double() for x in plain), score,
+                                   logical, enable_gqa=True)
+
+        def attend(query, key, value, logical=logical, score=score):
+            physical = pages.convert_logical_block_mask(logical, kv_len=lengths)
+            return flex.flex_attention(query, key, value, pages.get_score_mod(score, lengths),
+                                       physical, enable_gqa=True)
+
+        def step(query, key, value, at, *caches):
+            pages.assign(torch.arange(batch, device=DEVICE), at, key, value, *caches)
+            return attend(query, *caches)
+
+        torch._dynamo.reset()
+        got = torch.compile(attend, backend="nereid")(query, *caches)
+        tally.check(off(got, want) < 2e-5, f"pages, {rows} rows: off by {off(got, want):.1e}")
+        at = (lengths - 1)[:, None]
+        last = [x[torch.arange(batch, device=DEVICE)[:, None], :, at].transpose(1, 2)
+                for x in plain]
+        got = torch.compile(step, backend="nereid", fullgraph=True)(query, *last, at, *caches)
+        tally.check(off(got, want) < 2e-5, f"pages, a step of {rows} rows")
+        text = str(nereid.explain(step, query, *last, at, *caches))
+        tally.check("0 nodes by PyTorch" in text, f"pages: {text.splitlines()[0]}")
 
 
 # What a score_mod reads of tensors that are trained, of shapes [4], [4, 200], [100].
@@ -268,7 +381,7 @@ def check_random(count, seed):
                  "key_heads": pick.choice([n for n in (1, 2, 4) if heads % n == 0]),
                  "rows": pick.randint(1, 200), "keys": pick.randint(1, 200),
                  "width": pick.choice((16, 24, 32, 64)),
-                 "block": pick.choice((16, 32, 64, 128, (32, 64), (64, 16)))}
+                 "block": pick.choice((16, 32, 50, 64, 128, (32, 64), (64, 16)))}
         mask, score = pick.choice(MASKS), pick.choice(SCORES)
         check(f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}",
               mask, score, **sizes)
@@ -285,7 +398,10 @@ if __name__ == "__main__":
     else:
         check_kinds()
         check_sizes()
-        check_by_pytorch()
+        check_blocks()
+        check_results()
+        check_shared_batches()
+        check_pages()
         check_reads()
         check_places()
         check_open_sizes()

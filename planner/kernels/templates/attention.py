@@ -8,6 +8,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, t
 {{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
+{{walked_cut}}
         if EDGE:
             key = tl.load({{key}}{{key_edge}})
             value = tl.load({{value}}{{value_edge}})
@@ -35,10 +36,9 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
               BD: tl.constexpr, BE: tl.constexpr):
     # A program takes BM rows of one head through the keys.  What it sums up is relative to the
     # highest score so far: when that grows, older sums are scaled down.
-    blocks = tl.cdiv({{rows}}, BM)
-    batch = tl.program_id(0) // blocks
-    start = {{block}} * BM
+{{place}}
     m = start + tl.arange(0, BM)[:, None]
+{{own_cut}}
     mmask = m < {{rows}}
     d = tl.arange(0, BD)[None, :]
     e = tl.arange(0, BE)[None, :]

@@ -8,6 +8,7 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
 {{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
+{{walked_cut}}
         if EDGE:
             key = tl.load({{key}}{{key_edge}})
             value = tl.load({{value}}{{value_edge}})
@@ -34,10 +35,9 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
               BD: tl.constexpr, BE: tl.constexpr):
     # A program takes BM rows of one head through the keys, and computes their shares again.
-    blocks = tl.cdiv({{own}}, BM)
-    batch = tl.program_id(0) // blocks
-    start = {{block}} * BM
+{{place}}
     m = start + tl.arange(0, BM)[:, None]
+{{own_cut}}
     mmask = m < {{own}}
     d = tl.arange(0, BD)[None, :]
     e = tl.arange(0, BE)[None, :]

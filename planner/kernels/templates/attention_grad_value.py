@@ -8,6 +8,7 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
 {{loop}}
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
+{{walked_cut}}
         if EDGE:
             query = tl.load({{query}}{{query_edge}})
             grad = tl.load({{grad}}{{grad_edge}})
@@ -37,10 +38,9 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
               BD: tl.constexpr, BE: tl.constexpr):
     # A program takes BM keys of one head through the rows, of all heads that use them.
-    blocks = tl.cdiv({{own}}, BM)
-    batch = tl.program_id(0) // blocks
-    start = (tl.program_id(0) % blocks) * BM
+{{place}}
     m = start + tl.arange(0, BM)[:, None]
+{{own_cut}}
     mmask = m < {{own}}
     d = tl.arange(0, BD)[None, :]
     e = tl.arange(0, BE)[None, :]

@@ -20,7 +20,6 @@ BACKWARD = getattr(ops, "flex_attention_backward", None)
 _SCATTER = "flex_lib::zeros_and_scatter"
 
 _WIDTH_MAX = 256
-_BLOCK_LEAST = 16  # tiles divide blocks (graph/analysis/attention.h)
 _NO_BLOCKS = 1 << 30  # the block size of a mask that PyTorch makes where there is none
 _INDEXING = (aten.index.Tensor, aten._unsafe_index.Tensor)
 _CASTS = (aten._to_copy.default, torch.ops.prims.convert_element_type.default)
@@ -158,8 +157,8 @@ def _size_reason(call: _Call) -> str | None:
         return "attention of no elements"
     if any(not isinstance(x.shape[3], int) or x.shape[3] > _WIDTH_MAX for x in values):
         return f"heads of more than {_WIDTH_MAX} columns, or an open number of them"
-    if query.shape[0] != key.shape[0] or not isinstance(key.shape[1], int):
-        return "batches of the query that share keys"
+    if not isinstance(key.shape[1], int):
+        return "an open number of heads"
     if not isinstance(call.scale, (int, float)):
         return "a scale that is no constant"
     return None
@@ -168,8 +167,8 @@ def _size_reason(call: _Call) -> str | None:
 def _block_reason(call: _Call) -> str | None:
     if not call.has_blocks:
         return None
-    if any(not isinstance(size, int) or (size & -size) < _BLOCK_LEAST for size in call.blocks):
-        return f"blocks of {call.blocks[0]} by {call.blocks[1]}, no multiples of {_BLOCK_LEAST}"
+    if any(not isinstance(size, int) for size in call.blocks):
+        return "blocks of an open size"
     tables = call.of_keys[:2] + (call.of_rows[:2] if call.backward else [])
     return None if all(map(_is_tensor, tables)) else "a block mask without its tables"
 
@@ -178,8 +177,6 @@ def _use_reason(node) -> str | None:
     for user in node.users:
         if user.target is not operator.getitem:
             return "its results are used as a list"
-    if node.target is FORWARD and any(user.args[1] == 2 and user.users for user in node.users):
-        return "the greatest score of each row is used"
     return None
 
 
@@ -216,8 +213,6 @@ def flex_reason(node, reason) -> str | None:
              or _read_reason(node, call))
     if found:
         return found
-    if call.backward and not _is_tensor(call.grad):
-        return "no gradient of the result"
     graphs = [(call.score, 5, []), (call.mask, 4, [])]
     graphs += [(call.chain, 6, _added(node, call))] if call.backward else []
     return next(filter(None, (_graph_reason(*graph, reason) for graph in graphs)), None)
@@ -263,12 +258,14 @@ class FlexWriter:
                       f"heads_first = {_heads_first(self.node.meta['val'][0])}")
             made = self._make(f"nereid.flex_attention.default({query}, {key}, {value}, {scores}, "
                               f"{mask}, {tables}, {sizes})")
-            return [self._make(f"{made}[{i}]") for i in (0, 1)] + ["None"]
+            return [self._make(f"{made}[{i}]") for i in range(3)]
         added = _added(self.node, call)
         chain, read = "None", "[], [], []"
         if scores != "None":
             chain, read = self._chain(score, at, buffers, added)
         given = [text.argument(x) for x in (call.grad, call.grad_sums)]
+        if not _is_tensor(call.grad):
+            given[0] = self._make(f"torch.ops.aten.zeros_like.default({text.argument(call.out)})")
         of_forward = [text.argument(x) for x in (call.out, call.sums)]
         arguments = ", ".join([*given, *operands, *of_forward, scores, mask, chain, tables,
                                self._tables(call.of_rows)])
