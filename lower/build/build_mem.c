@@ -195,16 +195,26 @@ static Ref as_byte(Build *s, Ref v) {
   return t;
 }
 
+/* The value in registers in the order in which they are stored, if it has another one in the same
+ * threads: neighbours in memory must be neighbours in registers, or none is stored with another.
+ * NULL: it is stored from where it is. */
+static NestVar *ordered_value(Build *s, const TileValue *value, const Layout *l) {
+  const ValuePlan *plan = &s->u->schedule->values[value->id];
+  bool moves = plan->held && !schedule_renames(value) && !layout_eq(&plan->layout, l);
+  return moves && build_same_threads(&plan->layout, l) ? build_held(s, value, l) : NULL;
+}
+
 static void build_store(Build *s, const TileOp *op) {
   const TileValue *value = op->args[1];
   bool tile = value->type.rank > 0;
   Layout l = tile ? s->u->schedule->stores[s->next_store++] : build_whole_program(s);
+  NestVar *ordered = tile ? ordered_value(s, value, &l) : NULL;
   build_order(s, op, &l);
   Open o = build_open(s, &l);
   Ref guard = build_guard_at(s, op->args[2], o.axes, &l);
   Ref ptr = op->code == TILE_VIEW_STORE ? view_at(s, op, o.axes, &guard)
                                         : build_value_at(s, op->args[0], o.axes, &l);
-  Ref v = build_value_at(s, value, o.axes, &l);
+  Ref v = ordered ? build_tile_ref(s, ordered, o.axes) : build_value_at(s, value, o.axes, &l);
   DType t = (DType)value->type.dtype;
   if (t == DT_I1) v = as_byte(s, v), t = DT_I8;
   NestStmt *st = nest_stmt(&s->b, NEST_ST, 0, 1);

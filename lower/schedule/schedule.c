@@ -15,6 +15,7 @@ typedef struct {
   int rank;
   int64_t weight; /* among equals: elements a thread moves at once */
   bool scattered; /* it is that of a load through pointers of which no two are neighbors */
+  bool crossed;   /* accesses go along two axes, of both of which a thread has vectors */
   Layout layout;
   const Atom *atom;
 } Choice;
@@ -329,21 +330,23 @@ static unsigned elem_bytes(const TileValue *ptr) {
   return n ? n : 1;
 }
 
-/* The layout that an access through pointers, or to a view, would like best. */
-static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask,
-                                  int rank) {
+/* Elements that an access can take at once, along an axis. */
+typedef struct {
+  int axis;
+  int64_t n;
+} Run;
+
+static Run pointer_run(const Plan *p, const TileValue *ptr, const TileValue *mask) {
   int axis = memory_axis(p, ptr);
   unsigned bytes = elem_bytes(ptr);
   if (mask && !p->index_only[mask->id]) mask = NULL;
-  int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
-  Choice c = memory_choice(p, &ptr->type, axis, n, rank);
-  c.scattered = is_scattered(p, ptr);
-  return c;
+  return (Run){axis,
+               axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes)};
 }
 
 /* A view is contiguous along an axis of stride 1; alignment follows from the other strides, the
  * offsets and the base. */
-static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, int rank) {
+static Run view_run(const Plan *p, const TileOp *op) {
   uint32_t r = tile_view_rank(op);
   unsigned bytes = elem_bytes(op->args[0]);
   int axis = (int)r - 1;
@@ -366,7 +369,21 @@ static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, i
     if (div < n) n = div < 1 ? 1 : div;
     break;
   }
-  return memory_choice(p, t, axis, n, rank);
+  return (Run){axis, n};
+}
+
+/* The layout that an access through pointers, or to a view, would like best. */
+static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask,
+                                  int rank) {
+  Run run = pointer_run(p, ptr, mask);
+  Choice c = memory_choice(p, &ptr->type, run.axis, run.n, rank);
+  c.scattered = is_scattered(p, ptr);
+  return c;
+}
+
+static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, int rank) {
+  Run run = view_run(p, op);
+  return memory_choice(p, t, run.axis, run.n, rank);
 }
 
 /* ---- matrix instructions ---- */
@@ -582,9 +599,97 @@ static void settle_scan(TileOp *op, void *ctx) {
   }
 }
 
+/* ---- accesses along two axes ---- */
+
+/* What the accesses to a group's tiles take at once along each axis, at most. */
+typedef struct {
+  const Type *tile;
+  int64_t most[MAX_RANK];
+  unsigned bytes[MAX_RANK]; /* of an element, there */
+  int loaded;               /* the axis of a load; -1: there is none */
+} Crossing;
+
+typedef struct {
+  Plan *p;
+  Crossing *crossing; /* by group root */
+} Crossings;
+
+static void note_run(const Crossings *x, const TileValue *held, const TileValue *ptr, Run run,
+                     bool load) {
+  if (!plan_held(x->p, held) || held->type.rank < 2 || plan_held(x->p, ptr)) return;
+  for (int a = 0; a < held->type.rank; a++) /* a row for all columns, which a cache has */
+    if (a != run.axis && x->p->axis[ptr->id].constancy[a] > 1) return;
+  Crossing *c = &x->crossing[plan_find(x->p, held->id)];
+  if (!c->tile) c->loaded = -1;
+  c->tile = &held->type;
+  if (run.n > held->type.shape[run.axis]) run.n = held->type.shape[run.axis];
+  run.n = pow2_at_most(run.n);
+  if (load && run.n > 1 && c->loaded < 0) c->loaded = run.axis;
+  if (run.n <= c->most[run.axis]) return;
+  c->most[run.axis] = run.n;
+  c->bytes[run.axis] = elem_bytes(ptr);
+}
+
+static void note_crossing(TileOp *op, void *ctx) {
+  const Crossings *x = ctx;
+  switch (op->code) {
+    case TILE_LOAD:
+      note_run(x, op->results[0], op->args[0], pointer_run(x->p, op->args[0], op->args[1]), true);
+      return;
+    case TILE_STORE:
+      note_run(x, op->args[1], op->args[0], pointer_run(x->p, op->args[0], op->args[2]), false);
+      return;
+    case TILE_VIEW_LOAD:
+      note_run(x, op->results[0], op->args[0], view_run(x->p, op), true);
+      return;
+    case TILE_VIEW_STORE:
+      note_run(x, op->args[1], op->args[0], view_run(x->p, op), false);
+      return;
+    default: return;
+  }
+}
+
+/* The axis other than `but` (-1: any) along which most bytes are taken at once; -1: along none is
+ * more than one element. */
+static int longest_run(const Crossing *c, int but) {
+  int best = -1;
+  for (int a = c->tile->rank - 1; a >= 0; a--)
+    if (a != but && c->most[a] > 1 &&
+        (best < 0 || c->most[a] * c->bytes[a] > c->most[best] * c->bytes[best]))
+      best = a;
+  return best;
+}
+
+/* A tile that is read along one axis and written along another, as a transposition is: a thread has
+ * vectors along both, and the lanes of a warp share both axes.  Accesses of either kind then fill
+ * sectors of memory, and elements change places among a thread's registers alone. */
+static void cross_group(const Plan *p, const Crossing *c, Choice *choice) {
+  int a = c->loaded >= 0 ? c->loaded : longest_run(c, -1), b = a < 0 ? -1 : longest_run(c, a);
+  bool memory = choice->rank == RANK_LOAD || choice->rank == RANK_STORE;
+  if (b < 0 || !memory || choice->scattered) return;
+  int warps = schedule_warps(p->u), lanes = p->u->machine->lanes;
+  int64_t share = type_numel(*c->tile) / ((int64_t)warps * lanes);
+  Cross x = {{a, b}, {c->most[a], c->most[b]}, {c->bytes[a], c->bytes[b]}};
+  while (x.vector[0] * x.vector[1] > (share > 1 ? share : 1)) {
+    int64_t bytes[] = {x.vector[0] * x.bytes[0], x.vector[1] * x.bytes[1]};
+    x.vector[bytes[1] > bytes[0] ? x.vector[1] > 1 : x.vector[0] == 1] /= 2;
+  }
+  choice->layout = schedule_crossed(c->tile, &x, warps, lanes);
+  choice->crossed = true;
+}
+
+static void plan_crossings(Plan *p) {
+  if (!machine_has(p->u->machine, HAS_COALESCING)) return;
+  Crossings x = {p, ARENA_ARRAY(p->scratch, Crossing, p->f->nvalues)};
+  tile_walk(p->f->body, note_crossing, &x);
+  for (uint32_t i = 0; i < p->f->nvalues; i++)
+    if (x.crossing[i].tile) cross_group(p, &x.crossing[i], &p->choice[i]);
+}
+
 static void plan_anchors(Plan *p) {
   tile_walk(p->f->body, note_chain, p);
   tile_walk(p->f->body, anchor_op, p);
+  plan_crossings(p);
   tile_walk(p->f->body, settle_scan, p);
 }
 
@@ -756,20 +861,22 @@ typedef struct {
 } Stores;
 
 /* A store keeps its value's layout, but for fragments: their rows are apart, and what a warp stores
- * at once shall be in one. */
+ * at once shall be in one.  Of a tile that is crossed a thread stores what it has along the store's
+ * axis. */
 static void choose_store(TileOp *op, void *ctx) {
   Stores *s = ctx;
   Plan *p = s->p;
   if (!tile_store(op)) return;
   const TileValue *value = op->args[1];
-  Choice own = op->code == TILE_STORE ? plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
-                                      : plan_view_choice(p, op, &value->type, RANK_STORE);
-  Layout l = own.layout;
+  bool view = op->code == TILE_VIEW_STORE;
+  Run run = view ? view_run(p, op) : pointer_run(p, op->args[0], op->args[2]);
   const Layout *held_in = layout_of(p, value);
-  const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
+  const Layout *ptr_in = view ? NULL : layout_of(p, op->args[0]);
+  const Choice *held = held_in ? &p->choice[plan_find(p, value->id)] : NULL;
+  Layout l = memory_choice(p, &value->type, run.axis, run.n, RANK_STORE).layout;
   if (ptr_in) l = *ptr_in;
-  else if (held_in && (!machine_has(p->u->machine, HAS_COALESCING) ||
-                       p->choice[plan_find(p, value->id)].rank != RANK_DOT))
+  else if (held && held->crossed) l = schedule_vectors_along(held_in, run.axis);
+  else if (held && (!machine_has(p->u->machine, HAS_COALESCING) || held->rank != RANK_DOT))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);
 }

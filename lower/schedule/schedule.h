@@ -59,6 +59,18 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
 /* An axis spelled by warps, lanes and one register digit, in that order; a thread holds at least
  * `run` elements.  The axis has the warps that other axes leave. */
 Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes);
+
+/* Two axes, along each of which a thread has neighbours, of so many bytes each. */
+typedef struct {
+  int axis[2];
+  int64_t vector[2];
+  unsigned bytes[2];
+} Cross;
+/* A thread holds vectors along both axes, the first one's in neighbouring registers; a warp's lanes
+ * are along both. */
+Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes);
+/* The same, but for the order of a thread's registers: neighbours along the axis are neighbours. */
+Layout schedule_vectors_along(const Layout *l, int axis);
 /* The layout in which registers spell the least significant digits of the axis. */
 Layout schedule_registers_last(const Layout *l, int axis);
 

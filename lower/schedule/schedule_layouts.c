@@ -64,6 +64,68 @@ Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes)
   return schedule_blocked(t, order, (int)run, warps, lanes);
 }
 
+/* A warp's lanes for both axes: those of the axis with the shorter run of bytes are doubled, as
+ * long as the tile has elements for them. */
+static void split_lanes(const Type *tile, const Cross *x, int lanes, int nl[2]) {
+  nl[0] = nl[1] = 1;
+  while (nl[0] * nl[1] < lanes) {
+    int64_t run[2];
+    bool more[2];
+    for (int i = 0; i < 2; i++) {
+      run[i] = nl[i] * x->vector[i];
+      more[i] = run[i] < tile->shape[x->axis[i]];
+      run[i] *= x->bytes[i];
+    }
+    if (!more[0] && !more[1]) return;
+    nl[!more[0] || (more[1] && run[1] < run[0])] *= 2;
+  }
+}
+
+Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes) {
+  Layout l = layout_new(tile);
+  int nl[2], warp_left = warps;
+  int32_t w = 1, r = (int32_t)(x->vector[0] * x->vector[1]);
+  split_lanes(tile, x, lanes, nl);
+  for (int a = 0; a < tile->rank; a++) {
+    int which = a == x->axis[0] ? 0 : a == x->axis[1] ? 1 : -1;
+    int32_t vector = which < 0 ? 1 : (int32_t)x->vector[which], of_lanes = which < 0 ? 1 : nl[which];
+    int left = schedule_repeats(tile->shape[a], vector * of_lanes);
+    int nw = min_int(warp_left, (int)pow2_at_least(left));
+    int repeats = schedule_repeats(left, nw);
+    layout_push(&l, a, HW_REG, repeats, r);
+    layout_push(&l, a, HW_WARP, nw, w);
+    if (which >= 0) layout_push(&l, a, HW_LANE, of_lanes, which ? nl[0] : 1);
+    if (which >= 0) layout_push(&l, a, HW_REG, vector, which ? (int32_t)x->vector[0] : 1);
+    warp_left /= nw, w *= nw, r *= repeats;
+  }
+  layout_push(&l, -1, HW_WARP, warp_left, w);
+  layout_push(&l, -1, HW_LANE, lanes / (nl[0] * nl[1]), nl[0] * nl[1]);
+  return l;
+}
+
+Layout schedule_vectors_along(const Layout *l, int axis) {
+  Layout r = *l;
+  int first = -1, span = layout_registers(l);
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis && l->d[i].hw == HW_REG && layout_weight(l, i) == 1) first = i;
+  if (first < 0) return r;
+  r.d[first].stride = 1;
+  int32_t next = l->d[first].extent;
+  for (int32_t at = 1; at < span;) { /* the others, in the order of their strides */
+    int32_t step = span;
+    for (int i = 0; i < l->ndigits; i++) {
+      const Digit *d = &l->d[i];
+      if (d->hw != HW_REG || d->stride != at) continue;
+      step = at * d->extent;
+      if (i == first) continue;
+      r.d[i].stride = next;
+      next *= d->extent;
+    }
+    at = step;
+  }
+  return r;
+}
+
 Layout schedule_registers_last(const Layout *l, int axis) {
   Layout r = {.rank = l->rank};
   memcpy(r.shape, l->shape, sizeof r.shape);

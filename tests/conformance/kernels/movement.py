@@ -14,6 +14,20 @@ def transpose(x_ptr, out_ptr, rows, cols, BLOCK_R: tl.constexpr, BLOCK_C: tl.con
 
 
 @triton.jit
+def store_across(x_ptr, y_ptr, turned_ptr, out_ptr, rows, cols, BLOCK_R: tl.constexpr,
+                 BLOCK_C: tl.constexpr):
+    """A tile that is read along both axes, and written along both."""
+    r = (tl.program_id(0) * BLOCK_R + tl.arange(0, BLOCK_R))[:, None]
+    c = (tl.program_id(1) * BLOCK_C + tl.arange(0, BLOCK_C))[None, :]
+    inside = (r < rows) & (c < cols)
+    x = tl.load(x_ptr + r * cols + c, mask=inside)
+    y = tl.load(y_ptr + c * rows + r, mask=inside)
+    z = x + y
+    tl.store(turned_ptr + c * rows + r, z.to(turned_ptr.dtype.element_ty), mask=inside)
+    tl.store(out_ptr + r * cols + c, z - x, mask=inside)
+
+
+@triton.jit
 def permute_3d(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
     """[A, B, C] -> [C, A, B], as one tile, through tl.permute."""
     a, b, c = tl.arange(0, A), tl.arange(0, B), tl.arange(0, C)

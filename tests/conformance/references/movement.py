@@ -20,6 +20,22 @@ def transpose(rng, rows=37, cols=50, dtype="f32", block=(32, 16)):
 
 
 @case(FILE, tol=0)
+@case(FILE, tol=0, rows=64, cols=32, dtype="bf16", to="bf16")
+@case(FILE, tol=0, rows=48, cols=80, dtype="bf16", to="fp8e4nv", block=(64, 64))
+@case(FILE, tol=0, rows=64, cols=128, dtype="f16", to="f32", block=(64, 128))
+@case(FILE, tol=0, rows=48, cols=16, dtype="i32", to="i8", block=(16, 64))
+def store_across(rng, rows=37, cols=50, dtype="f32", to="f32", block=(32, 16)):
+    x, _ = typed(np.round(normal(rng, rows, cols) * 2), dtype)
+    y, _ = typed(np.round(normal(rng, cols, rows) * 2), dtype)
+    z = getattr(x, "array", x) + getattr(y, "array", y).T
+    args = dict(x_ptr=x, y_ptr=y, turned_ptr=new("empty", to, cols, rows),
+                out_ptr=new("empty", dtype, rows, cols), rows=rows, cols=cols)
+    grid = "cdiv(rows, BLOCK_R), cdiv(cols, BLOCK_C)"
+    return args, dict(BLOCK_R=block[0], BLOCK_C=block[1]), grid, \
+        dict(turned_ptr=z.T, out_ptr=getattr(y, "array", y).T)
+
+
+@case(FILE, tol=0)
 @case(FILE, tol=0, shape=(16, 1, 2))
 def permute_3d(rng, shape=(4, 8, 16)):
     x = normal(rng, *shape)
