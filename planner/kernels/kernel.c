@@ -235,9 +235,23 @@ static const char *cast_to_float8(Kernel *k, Value v, DType t) {
   return arena_printf(k->arena, "to_%s(%s)", dtype_lang_name(t), x);
 }
 
+static const KernelRounded *rounded_as(const Kernel *k, const char *held) {
+  for (size_t i = k->rounded.len; i-- > 0;)
+    if (!strcmp(k->rounded.data[i].held, held)) return &k->rounded.data[i];
+  return NULL;
+}
+
+static bool is_float8(DType t) { return t == DT_F8E5 || t == DT_F8E4NV; }
+
+static void note_rounded(Kernel *k, const char *held, const char *rounded, DType t) {
+  vec_push(k->arena, &k->rounded, ((KernelRounded){held, rounded, t, k->taken.len}));
+}
+
 const char *kernel_cast(Kernel *k, Value v, DType t) {
   if (v.dtype == t) return v.text;
-  if (t == DT_F8E5 || t == DT_F8E4NV) return cast_to_float8(k, v, t);
+  const KernelRounded *r = is_float8(t) ? rounded_as(k, v.text) : NULL;
+  if (r && r->dtype == t) return r->rounded;
+  if (is_float8(t)) return cast_to_float8(k, v, t);
   return arena_printf(k->arena, "%s.to(tl.%s)", v.text, dtype_lang_name(t));
 }
 
@@ -265,9 +279,21 @@ static const Memo *find_memo(const Kernel *k, const Node *n, const Dim *index) {
 /* A statement that names an element's value, in dtype `dtype`. */
 static Value kernel_define(Kernel *k, const Node *n, const Dim *index, DType dtype,
                            const char *expression) {
+  const KernelRounded *r = rounded_as(k, expression);
   Value v = {kernel_fresh_for(k, n), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
+  if (r) note_rounded(k, v.text, r->rounded, r->dtype);
   kernel_remember(k, n, index, v);
+  return v;
+}
+
+/* The same for what is rounded to 8-bit floats. */
+static Value kernel_define_rounded(Kernel *k, const Node *n, const Dim *index, Value of, DType t) {
+  const char *rounded = kernel_fresh(k, "rounded");
+  kernel_line(k, "%s = %s", rounded, kernel_cast(k, of, t));
+  DType held = kernel_held(t);
+  Value v = kernel_define(k, n, index, held, kernel_cast(k, (Value){rounded, t}, held));
+  note_rounded(k, v.text, rounded, t);
   return v;
 }
 
@@ -320,8 +346,10 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   else kernel_line(k, "%s = %s", v.text, load);
   if (kernel_held(v.dtype) != v.dtype && !k->keeps_halves) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
-    if (ahead) v.text = kernel_fresh(k, buffer_for(k, n)->name);
+    const char *loaded = v.text;
+    if (ahead || is_float8(v.dtype)) v.text = kernel_fresh(k, buffer_for(k, n)->name);
     kernel_line(k, "%s = %s", v.text, wide);
+    if (is_float8(v.dtype)) note_rounded(k, v.text, loaded, v.dtype);
     v.dtype = kernel_held(v.dtype);
   }
   kernel_remember(k, n, element, v);
@@ -461,6 +489,10 @@ static Value pointwise(Kernel *k, Node *n, const Dim *index) {
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
+  if (is_float8(p.narrow) && n->type.dtype == p.narrow && kernel_held(p.compute) == p.compute) {
+    text = arena_printf(k->arena, "(%s)", text);
+    return kernel_define_rounded(k, n, index, (Value){text, p.compute}, p.narrow);
+  }
   if (p.narrow) text = narrow(k, text, p.compute, p.narrow);
   else if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
   return kernel_define(k, n, index, held, text);

@@ -54,6 +54,14 @@ typedef struct {
   Node *then;        /* the result that reuses it (planner/kernels/buffer_reuse.h); NULL: none */
 } KernelBuffer;
 
+/* What was rounded to 8-bit floats is held in f32: by this name it is what is stored, without being
+ * rounded again. */
+typedef struct {
+  const char *held, *rounded;
+  DType dtype;  /* of `rounded` */
+  size_t taken; /* names that were taken before */
+} KernelRounded;
+
 /* A value that a loop over a row carries from one tile to the next for a node. */
 typedef struct {
   const Node *node;
@@ -99,6 +107,7 @@ typedef struct {
   VEC(Carried) carried;
   NameMap names;           /* to KernelNames */
   VEC(KernelTaken) taken;  /* names of variables */
+  VEC(KernelRounded) rounded;
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
   const char *column;    /* of a tile's second axis in GROUP_ATTENTION; NULL: "e" */

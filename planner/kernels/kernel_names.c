@@ -12,6 +12,7 @@ struct KernelName {
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
+    "across",
     "tl",          "triton",  "libdevice", "xindex",      "rindex",  "xmask",      "rmask",
     "XBLOCK",      "RBLOCK",  "False",     "True",        "None",    "and",        "as",
     "def",         "for",     "if",        "in",          "is",      "lambda",     "not",
@@ -98,6 +99,7 @@ const char *kernel_fresh_for(Kernel *k, const Node *n) {
 }
 
 void kernel_forget(Kernel *k, size_t taken) {
+  while (k->rounded.len && vec_last(&k->rounded).taken > taken) k->rounded.len--;
   while (k->taken.len > taken) {
     KernelTaken t = k->taken.data[--k->taken.len];
     t.name->taken = false;
