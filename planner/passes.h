@@ -32,6 +32,7 @@ X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
 X(number_tensors_prims, PRIMS, PRIMS, pass_number_tensors, 0, 0, "number_tensors, once more: for what decompose leaves") \
+X(merge_turned, PRIMS, PRIMS, pass_merge_turned, FUSED | FOR_GPU, 0, "computes once what is computed of a tensor and of a permutation of it") \
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \

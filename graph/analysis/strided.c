@@ -26,10 +26,11 @@ static int term_stride(Dims *d, Dim term, const Dim *index, int rank, Dim *strid
   return found;
 }
 
-static bool split_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *out) {
+bool strided_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *out) {
   Dim constant = dim_int(d, offset->kind == DIM_SUM ? offset->value : 0);
   uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
   out->offset = constant;
+  for (int i = 0; i < rank; i++) out->stride[i] = dim_int(d, 0);
   for (uint32_t i = 0; i < terms; i++) {
     Dim stride;
     int axis =
@@ -50,15 +51,14 @@ bool strided_of(Graph *g, Node *n, Strided *out) {
   for (uint32_t i = 0; i < rank; i++) {
     bool one = dim_is(n->type.shape[i], 1);
     at[i] = index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], n->type.shape[i]);
-    out->stride[i] = dim_int(d, 0);
   }
   for (; prim_is_view(n); n = view_operand(n)) {
     view_index(g, n, at, from);
     memcpy(at, from, sizeof at);
   }
   out->memory = n;
-  return split_offset(d, linear_of_index(d, at, n->type.shape, n->type.rank), index, (int)rank,
-                      out);
+  return strided_offset(d, linear_of_index(d, at, n->type.shape, n->type.rank), index, (int)rank,
+                        out);
 }
 
 bool strided_is_dense(Graph *g, Node *n) {
@@ -70,4 +70,23 @@ bool strided_is_dense(Graph *g, Node *n) {
     stride = dim_mul(g->dims, stride, n->type.shape[i]);
   }
   return true;
+}
+
+static bool is_permutation(const Node *n) {
+  if (!graph_is(n, OP_aten_permute_default) || n->nargs != 2) return false;
+  const Arg *dims = &n->args[1];
+  bool known = dims->kind == ARG_LIST && dims->n == n->type.rank;
+  for (uint32_t i = 0; known && i < dims->n; i++)
+    known = dims->items[i].kind == ARG_INT && dim_is_int(dims->items[i].dim);
+  return known;
+}
+
+Node *strided_unpermuted(Node *n, uint32_t *axes) {
+  for (uint32_t i = 0; i < n->type.rank; i++) axes[i] = i;
+  for (; is_permutation(n); n = n->args[0].node)
+    for (uint32_t i = 0; i < n->type.rank; i++) {
+      int64_t axis = n->args[1].items[axes[i]].dim->value;
+      axes[i] = (uint32_t)(axis < 0 ? axis + n->type.rank : axis);
+    }
+  return n;
 }

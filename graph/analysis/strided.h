@@ -13,8 +13,14 @@ typedef struct {
   Dim offset, stride[STRIDED_RANK_MAX];
 } Strided;
 
+/* The terms of an offset in memory whose axes, `rank` of them, have these indices; false: it is no
+ * sum of them.  `out->memory` stays as it is. */
+bool strided_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *out);
 /* False: n has more axes, or its elements are in another order. */
 bool strided_of(Graph *g, Node *n, Strided *out);
+/* The tensor of which n is a permutation, of one or several in a row; axis i of n is `axes[i]` of
+ * it. */
+Node *strided_unpermuted(Node *n, uint32_t *axes);
 /* Is n in memory from its first element on, row-major and without gaps? */
 bool strided_is_dense(Graph *g, Node *n);
 

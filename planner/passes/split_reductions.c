@@ -24,6 +24,7 @@
  * A scan of parts starts at what is before them, a scan of the parts' totals:
  *
  *   cumsum(x[16384, 32], 0)  =  cumsum(x[256, 64, 32], 1) + cumsum(cat(0, sum(x, 1)), 0) */
+#include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
@@ -416,6 +417,20 @@ static bool has_results(const Node *x) {
   return is_reduction(x);
 }
 
+/* The same, of columns of a permutation: parts are next to each other as their columns are in
+ * memory, whose axes have another order. */
+static Node *reduce_columns(Build *b, OpId op, Node *x, uint32_t set, bool again) {
+  uint32_t axes[GRAPH_RANK_MAX], of_set = 0;
+  Node *of = reduced_as_columns(b->in.g, x, set) ? strided_unpermuted(x, axes) : x;
+  if (of == x) return reduce_in_parts(b, op, x, set, again);
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++) of_set |= (set >> i & 1) << axes[i];
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    shape[i] = of_set >> i & 1 ? build_const(b, 1) : of->type.shape[i];
+  Node *y = reduce_in_parts(b, op, of, of_set, again);
+  return build_permute(b, build_view(b, y, rank_of(of), shape), axes);
+}
+
 static void split_reduction(Build *b, Node *n) {
   Node *x = build_self(b);
   uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x));
@@ -425,7 +440,7 @@ static void split_reduction(Build *b, Node *n) {
   bool sum = n->op->id == OP_aten_sum_dim_IntList;
   Node *difference = sum ? squared_difference(x, set) : NULL, *y = NULL;
   if (difference) y = sum_squares_in_parts(b, difference, set);
-  if (!y) y = reduce_in_parts(b, n->op->id, x, set, again);
+  if (!y) y = reduce_columns(b, n->op->id, x, set, again);
   const ValueType *t = &n->type;
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
   build_become(b, OP_aten_view_default, 2, args);

@@ -1,0 +1,17 @@
+# Reductions read memory as it lies: all elements in any order, others before they are permuted.
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[512, 256]", y: "f32[8, 16, 32]", z: "f32[512, 256]"):
+        turned: "f32[256, 512]" = torch.ops.aten.permute.default(x, [1, 0])
+        absolute: "f32[256, 512]" = torch.ops.aten.abs.default(turned)
+        root: "f32[256, 512]" = torch.ops.aten.sqrt.default(absolute)
+        largest: "f32[]" = torch.ops.aten.amax.default(root, [0, 1])
+        own: "f32[512, 256]" = torch.ops.aten.abs.default(x)
+        own_root: "f32[512, 256]" = torch.ops.aten.sqrt.default(own)
+        own_largest: "f32[]" = torch.ops.aten.amax.default(own_root, [0, 1])
+        permuted: "f32[32, 8, 16]" = torch.ops.aten.permute.default(y, [2, 0, 1])
+        permuted_exp: "f32[32, 8, 16]" = torch.ops.aten.exp.default(permuted)
+        sums: "f32[32, 1, 16]" = torch.ops.aten.sum.dim_IntList(permuted_exp, [1], True)
+        kept: "f32[256, 512]" = torch.ops.aten.permute.default(z, [1, 0])
+        kept_exp: "f32[256, 512]" = torch.ops.aten.exp.default(kept)
+        rows: "f32[256]" = torch.ops.aten.sum.dim_IntList(kept_exp, [1])
+        return (largest, own_largest, sums, kept_exp, rows)
