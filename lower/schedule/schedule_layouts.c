@@ -88,7 +88,8 @@ Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes) 
   split_lanes(tile, x, lanes, nl);
   for (int a = 0; a < tile->rank; a++) {
     int which = a == x->axis[0] ? 0 : a == x->axis[1] ? 1 : -1;
-    int32_t vector = which < 0 ? 1 : (int32_t)x->vector[which], of_lanes = which < 0 ? 1 : nl[which];
+    int32_t vector = which < 0 ? 1 : (int32_t)x->vector[which];
+    int32_t of_lanes = which < 0 ? 1 : nl[which];
     int left = schedule_repeats(tile->shape[a], vector * of_lanes);
     int nw = min_int(warp_left, (int)pow2_at_least(left));
     int repeats = schedule_repeats(left, nw);

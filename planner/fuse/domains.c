@@ -72,9 +72,7 @@ static const Dim *domain_element(const Fusion *f, const Group *to, uint32_t alon
   return element;
 }
 
-/* The domain of a tensor's elements with the axes of `along` as columns: the others, and those,
- * each in order. */
-static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along) {
+void fuse_axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along) {
   Graph *g = f->graph;
   Dim part[GRAPH_RANK_MAX], total[2];
   for (uint32_t r = 0; r < 2; r++) {
@@ -107,7 +105,7 @@ Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
 }
 
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
-  axes_domain(f, to, &n->args[0].node->type, axes_along(f->graph, n));
+  fuse_axes_domain(f, to, &n->args[0].node->type, axes_along(f->graph, n));
 }
 
 enum { COLUMNS_MIN = 16 };
@@ -118,7 +116,7 @@ static void window_domain(const Fusion *f, Group *to, const Node *n) {
   const ValueType *t = &n->type;
   Dim last = t->shape[t->rank - 1];
   bool fits = dim_is_int(last) && last->value >= COLUMNS_MIN && last->value <= FUSE_COLUMNS_MAX;
-  if (fits) axes_domain(f, to, t, 1u << (t->rank - 1));
+  if (fits) fuse_axes_domain(f, to, t, 1u << (t->rank - 1));
   else flat_domain(f, to, n);
 }
 
@@ -246,6 +244,10 @@ void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index)
     index_of_linear(d, group->index[0], t->shape, t->rank, index);
     return;
   }
+  if (f->turn[n->id]) {
+    for (uint32_t i = 0; i < t->rank; i++) index[i] = group->element[f->turn[n->id][i]];
+    return;
+  }
   if (fuse_same_shape(group, t->rank, t->shape)) {
     if (t->rank) memcpy(index, group->element, t->rank * sizeof *index);
     return;
@@ -321,7 +323,7 @@ void fuse_find_rows(const Fusion *f, Group *g) {
     if (prim_kind(n->op) != PRIM_POINTWISE && !taking) return;
     takes |= taking;
   }
-  if (takes && !dim_is(rows, 1)) axes_domain(f, g, t, 1u << (t->rank - 1));
+  if (takes && !dim_is(rows, 1)) fuse_axes_domain(f, g, t, 1u << (t->rank - 1));
 }
 
 void fuse_find_channels(const Fusion *f, Group *g) {
@@ -337,5 +339,5 @@ void fuse_find_channels(const Fusion *f, Group *g) {
     if (prim_kind(n->op) != PRIM_POINTWISE && !prim_puts(n)) return;
     uses |= prim_puts(n) ? masks_rows(f, n, last) : uses_channels(f, n, last);
   }
-  if (uses) axes_domain(f, g, t, 1u << (t->rank - 1));
+  if (uses) fuse_axes_domain(f, g, t, 1u << (t->rank - 1));
 }

@@ -84,9 +84,11 @@ static Fuser new_fuser(Graph *g, Arena *a, const FuseOptions *options) {
   f->of = ARENA_ARRAY(a, Group *, g->nids);
   f->role = ARENA_ARRAY(a, Role, g->nids);
   f->stored = ARENA_ARRAY(a, bool, g->nids);
+  f->turn = ARENA_ARRAY(a, const uint8_t *, g->nids);
   f->stop = ARENA_ARRAY(a, FuseStop, g->nids);
   f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
   Fuser s = {.f = f, .together = options->together, .columns = options->columns};
+  s.turns = options->strips;
   s.loops = loops_find(g, a);
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
@@ -112,6 +114,8 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
     fuse_find_channels(s.f, s.f->groups.data[i]);
   for (size_t i = 0; i < s.f->groups.len && options->strips; i++)
     fuse_find_rows(s.f, s.f->groups.data[i]);
+  for (size_t i = 0; i < s.f->groups.len && options->strips; i++)
+    fuse_find_crossed(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
   return s.f;
 }

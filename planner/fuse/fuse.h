@@ -39,6 +39,8 @@ typedef struct Group {
   const Dim *shape; /* product */
   const Dim *element;
   uint32_t columns; /* LOOPS: the axes of `shape` that r covers, a bit each */
+  bool turned;      /* LOOPS: a node has another order of axes (Fusion.turn) */
+  bool crossed;     /* LOOPS of elements alone: tiles are parts of rows (planner/fuse/cross.c) */
   uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
   uint32_t strip_axis; /* together (planner/fuse/strips.h); 0 and 1: none */
   VEC(Node *) nodes;
@@ -95,6 +97,8 @@ typedef struct {
   Role *role;       /* by node id */
   bool *once;       /* by node id: its value is the same in each run; all false without freezing */
   bool *stored;     /* by node id: it is written to memory */
+  /* By node id: axis i of the node is this one of its group's tensor; NULL: the same. */
+  const uint8_t **turn;
   FuseStop *stop;   /* by node id: of nodes in groups */
   /* Nodes that say sizes (prim_reads_size): the counted tensor is in memory before group `number`,
    * and later nodes join no group before that. */

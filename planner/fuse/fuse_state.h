@@ -37,6 +37,9 @@ bool fuse_has_columns(const Node *n);
 Role fuse_natural_role(const Node *n);
 /* Makes n's own domain that of the group. */
 void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
+/* Makes that of a tensor's elements, with the axes of `along` as columns: the others, and those,
+ * each in order. */
+void fuse_axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along);
 /* Is that the shape of the group's domain? */
 bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
 /* A group that goes through elements one by one, some of whose operands have only channels, gets
@@ -45,6 +48,12 @@ void fuse_find_channels(const Fusion *f, Group *g);
 /* A group that takes rows of memory by an index each gets what is in a row as columns: an index is
  * read once a row, and neighbors in memory are read together. */
 void fuse_find_rows(const Fusion *f, Group *g);
+/* A group that reads along one axis and writes along another gets tiles of both (cross.c). */
+void fuse_find_crossed(const Fusion *f, Group *g);
+/* Does n, a pointwise node, read memory along another axis than its last one? */
+bool fuse_reads_across(const Fusion *f, Node *n);
+/* Does n, of one more role in the group, read an element that a node of it reads or computes? */
+bool fuse_shares_element(const Fusion *f, const Group *g, Node *n);
 
 /* ---- state ---- */
 
@@ -84,6 +93,7 @@ typedef struct {
   Group **last_reader;    /* by node id: the last group that reads it */
   bool together;          /* nodes share kernels */
   bool columns;           /* launches are cheap, elements one by one are not: a CPU */
+  bool turns;             /* nodes may have other orders of axes than their group: a GPU */
   const FusePlace *place; /* by node id; NULL: any */
   Loops loops;
   Group *checks; /* the last group that checks began; NULL: there is none */

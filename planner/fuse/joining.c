@@ -15,6 +15,7 @@ enum {
 static Role role_in(const Fusion *f, const Group *g, const Node *n) {
   Dim elements = value_numel(f->graph, &n->type);
   if (group_checks_scalar(f, g, n)) return ROLE_ROW;
+  if (f->turn[n->id] && !dim_is(g->r, 1)) return ROLE_NONE;
   if (fuse_has_columns(n) && fuse_natural_role(n) == ROLE_ROW)
     return elements == g->x ? ROLE_ROW : ROLE_NONE;
   if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
@@ -145,6 +146,59 @@ static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
   return only ? stopped(STOP_NONE, NULL) : uses_fit(f, g, n);
 }
 
+/* ---- other orders of axes ---- */
+
+/* Is it a group of elements, with which a node in another order of its axes may be stored? */
+static bool takes_turned(const Group *g) {
+  bool takes = g->kind == GROUP_LOOPS && dim_is(g->r, 1) && g->rank >= 2 && g->rank <= 4;
+  for (size_t i = 0; i < g->nodes.len && takes; i++)
+    takes = prim_kind(g->nodes.data[i]->op) == PRIM_POINTWISE;
+  return takes;
+}
+
+static void swap_axes(uint8_t *order, int i, int k) {
+  uint8_t axis = order[i];
+  order[i] = order[k];
+  order[k] = axis;
+}
+
+/* The next order of `rank` axes; false: that was the last one. */
+static bool next_order(uint8_t *order, uint32_t rank) {
+  int last = (int)rank - 1, i = last - 1, k = last;
+  while (i >= 0 && order[i] > order[i + 1]) i--;
+  if (i < 0) return false;
+  while (order[k] < order[i]) k--;
+  swap_axes(order, i++, k);
+  for (k = last; i < k; i++, k--) swap_axes(order, i, k);
+  return true;
+}
+
+/* Does n fit in some other order of its axes, in which it shares elements with the group? */
+static bool fits_turned(Fusion *f, Group *g, Node *n) {
+  uint8_t order[] = {0, 1, 2, 3};
+  uint32_t rank = n->type.rank;
+  if (rank != g->rank || !takes_turned(g)) return false;
+  while (next_order(order, rank)) {
+    bool same = true;
+    for (uint32_t i = 0; i < rank; i++) same &= n->type.shape[i] == g->shape[order[i]];
+    if (!same) continue;
+    f->turn[n->id] = memcpy(arena_array(f->arena, 4, 1), order, sizeof order);
+    if (!uses_fit(f, g, n).kind && fuse_shares_element(f, g, n)) return g->turned = true;
+    f->turn[n->id] = NULL;
+  }
+  return false;
+}
+
+/* A pointwise node that reads across the axes of the group, or uses its elements so, joins it in
+ * another order of axes, or not at all. */
+static FuseStop turned_stop(Fusion *f, Group *g, Node *n, FuseStop stop) {
+  if (prim_kind(n->op) != PRIM_POINTWISE || (stop.kind && stop.kind != STOP_INDEX)) return stop;
+  bool across = !stop.kind && fuse_reads_across(f, n) && !fuse_shares_element(f, g, n);
+  if (!stop.kind && !across) return stop;
+  if (fits_turned(f, g, n)) return (FuseStop){0};
+  return across ? stopped(STOP_AXES, NULL) : stop;
+}
+
 /* The reason why n can't join g; kind STOP_NONE: it can, and has its role there. */
 static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   Fusion *f = s->f;
@@ -158,8 +212,10 @@ static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   bool loops = fuse_has_columns(n) || is_window(n);
   if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (fuse_has_columns(n)) return columns_fit(f, g, n);
+  if (g->turned && prim_kind(n->op) != PRIM_POINTWISE) return stopped(STOP_AXES, NULL);
   f->role[n->id] = role_in(f, g, n);
-  return f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
+  FuseStop stop = f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
+  return s->turns ? turned_stop(f, g, n, stop) : stop;
 }
 
 /* ---- groups ---- */

@@ -559,6 +559,9 @@ static void open_columns(Kernel *k, bool looped) {
     kernel_line(k, "for start in %s(0, %s, RBLOCK):", k->unrolls ? "tl.static_range" : "range", r);
     k->indent += 4;
     kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]%s", wide);
+  } else if (k->group->crossed) {
+    kernel_line(k, "rindex = tl.program_id(0)%s %% across * RBLOCK + tl.arange(0, RBLOCK)[None, :]",
+                wide);
   } else {
     kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]%s", wide);
   }
@@ -654,11 +657,15 @@ static void set_loop_masks(Kernel *k, bool columns) {
 }
 
 /* Where elements are limited, the program's number is bounded, so that no index overflows: parts
- * then begin at known vectors. */
+ * then begin at known vectors.  Programs of a group that is crossed go along its rows first. */
 static void emit_loops(Text *out, Kernel *k, bool rows) {
   const char *x = kernel_index(k, k->group->x, NULL), *bound = "";
   const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
-  if (k->limited && dim_is_int(k->group->x)) {
+  if (k->group->crossed) {
+    bound = arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n",
+                         kernel_index(k, k->group->r, NULL));
+    program = arena_printf(k->arena, "%s // across", program);
+  } else if (k->limited && dim_is_int(k->group->x)) {
     bound = arena_printf(k->arena, "    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
                          program, x);
     program = "pid";

@@ -7,8 +7,8 @@
  *   amax(abs(permute(x)))                   ->   amax(abs(x))
  *
  * A key is a node, or an elementwise one whose operands are seen through permutations.  The first
- * node of a key computes; others with that key are permutations of it.  A reduction of all axes, in whatever order, reads
- * memory as it lies. */
+ * node of a key computes; others with that key are permutations of it.  A reduction of all axes, in
+ * whatever order, reads memory as it lies. */
 #include <string.h>
 
 #include "graph/analysis/dce.h"

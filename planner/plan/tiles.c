@@ -32,6 +32,11 @@ static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2},
 /* Tiles whose rows are those of memory: on a GPU a thread then loads 16 bytes at once. */
 static const FlatTile row_window_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 2}, {1024, 8}};
 
+/* A tile of rows by columns. */
+typedef struct {
+  uint32_t x, r, warps;
+} CrossTile;
+
 /* Tiles of strips, where larger tiles would be too few.  On an H100, windows of 7 x 7 at 3136
  * positions of 384 channels take 11 us, and by tiles of 1024 elements 15. */
 static const FlatTile strip_tiles[] = {{512, 4}, {1024, 4}, {512, 2}, {2048, 8}, {256, 2}};
@@ -260,8 +265,43 @@ static int64_t loop_block(const Tiles *t, const Group *g, int64_t most) {
   return row ? smaller_of(most, power_of_2(row, OPEN_ROW)) : most;
 }
 
+/* ---- tiles of two axes, each of which is next to each other in some memory ---- */
+
+/* A thread has vectors along both, so that tiles are large where there are enough of them. */
+static const CrossTile cross_tiles[] = {
+    {128, 128, 4}, {64, 64, 2}, {64, 64, 4}, {32, 32, 2}, {128, 64, 4}};
+enum { CROSS_PROGRAMS = 512, CROSS_VALUES = 16 };
+
+static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t rblock = most_of(g->r, tile->r), xblock = most_of(g->x, tile->x);
+  add_choice_constexpr(t, &c, "RBLOCK", rblock);
+  add_choice_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->x, xblock),
+                      blocks_of_size(t, g->r, rblock));
+  c.warps = tile->warps;
+  return c;
+}
+
+static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
+  Dims *d = t->graph->dims;
+  int64_t all = dim_likely(d, dim_mul(d, g->x, g->r));
+  bool many = g->nodes.len + s->cost->ninlined > CROSS_VALUES, more = true;
+  for (size_t i = 0; i < COUNT(cross_tiles) && more; i++) {
+    const CrossTile *tile = &cross_tiles[i];
+    int64_t elements = (int64_t)tile->x * tile->r, threads = (int64_t)tile->warps * WARP_LANES;
+    bool fits = all / elements >= CROSS_PROGRAMS && (!many || elements <= OF_SOME * threads);
+    bool last = i + 2 == COUNT(cross_tiles);
+    if (fits || s->nchoices || last) more = add_step_choice(t, s, cross_choice(t, g, tile));
+  }
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
+  if (g->crossed) {
+    tiles_crossed(t, g, s);
+    return;
+  }
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
     int64_t row = power_of_2(g->r->value, 1), rows = SUM_ROWS * row;
     FlatTile tile = {rows, 4};

@@ -1,0 +1,156 @@
+/* Elements that are read along one axis and written along another: permutations, and what is made
+ * of their elements.
+ *
+ * Programs that take runs of elements reach either side one by one, in as many sectors of memory.
+ * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
+ * Its programs take tiles of both, of which each side is in runs. */
+#include "graph/analysis/strided.h"
+#include "planner/fuse/fuse_state.h"
+
+enum { CROSSED_LEAST = 8 }; /* elements of an axis, or all of its sectors are read anyway */
+
+typedef struct {
+  const Fusion *f;
+  const Group *own, *group; /* the group, and itself by the indices of its axes */
+  const Dim *index;
+  uint32_t columns; /* axes next to each other in an operand, and not in the result; 0: none */
+  bool along;       /* an operand or a result is along the last axis */
+  bool fits;
+} Crossed;
+
+static bool is_long(Dims *d, Dim size) {
+  return dim_is_int(size) ? size->value >= CROSSED_LEAST : dim_likely(d, size) >= CROSSED_LEAST;
+}
+
+/* The last axis of more than one element; -1: there is none. */
+static int last_axis(const Group *g) {
+  int a = (int)g->rank - 1;
+  while (a >= 0 && dim_is(g->shape[a], 1)) a--;
+  return a;
+}
+
+/* Memory of which all of the group's elements are read or written, at this offset. */
+static void note_offset(Crossed *c, Dim offset) {
+  Dims *d = c->f->graph->dims;
+  const Group *g = c->group;
+  int last = last_axis(g), unit = -1;
+  Strided s = {0};
+  if (!strided_offset(d, offset, c->index, (int)g->rank, &s)) return;
+  for (int a = 0; a < (int)g->rank; a++) {
+    if (dim_is(g->shape[a], 1)) continue;
+    if (dim_is(s.stride[a], 0)) return;
+    if (dim_is(s.stride[a], 1)) unit = a;
+  }
+  if (unit == last) c->along = true;
+  if (unit < 0 || unit == last || c->columns || !is_long(d, g->shape[unit])) return;
+  c->columns = 1u << unit;
+  Dim stride = g->shape[unit];
+  for (int a = unit - 1; a >= 0; a--) { /* axes that continue it */
+    if (dim_is(g->shape[a], 1)) continue;
+    if (s.stride[a] != stride) return;
+    c->columns |= 1u << a;
+    stride = dim_mul(d, stride, g->shape[a]);
+  }
+}
+
+/* Gives the group the elements at the indices of its axes, instead of those of x. */
+static bool index_by_axes(Crossed *c, Group *g) {
+  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3"};
+  Dims *d = c->f->graph->dims;
+  Dim *index = ARENA_ARRAY(c->f->arena, Dim, STRIDED_RANK_MAX);
+  for (uint32_t a = 0; a < g->rank; a++)
+    index[a] = dim_is(g->shape[a], 1) ? dim_int(d, 0) : dim_shared_index(d, names[a], g->shape[a]);
+  c->index = g->element = index;
+  return last_axis(g) >= 1;
+}
+
+static void note_memory(Node *operand, const Dim *index, void *ctx) {
+  Crossed *c = ctx;
+  if (c->f->of[operand->id] == c->own || !is_tensor(operand)) return;
+  const ValueType *t = &operand->type;
+  note_offset(c, linear_of_index(c->f->graph->dims, index, t->shape, t->rank));
+}
+
+static void note_node(Crossed *c, Node *n) {
+  const ValueType *t = &n->type;
+  PrimKind k = prim_kind(n->op);
+  Dim at[GRAPH_RANK_MAX];
+  c->fits &= k == PRIM_POINTWISE && c->f->role[n->id] == ROLE_FULL && !prim_checks(n);
+  if (!c->fits) return;
+  group_index(c->f, c->group, n, at);
+  each_use_at(c->f, n, at, note_memory, c);
+  if (c->f->stored[n->id])
+    note_offset(c, linear_of_index(c->f->graph->dims, at, t->shape, t->rank));
+}
+
+/* ---- nodes that would join ---- */
+
+bool fuse_reads_across(const Fusion *f, Node *n) {
+  Group own = {0};
+  fuse_set_domain(f, &own, n);
+  Crossed c = {.f = f, .own = NULL, .group = &own};
+  if (own.rank < 2 || own.rank > STRIDED_RANK_MAX || !index_by_axes(&c, &own)) return false;
+  each_use_at(f, n, own.element, note_memory, &c);
+  return c.columns && is_long(f->graph->dims, own.shape[last_axis(&own)]);
+}
+
+typedef struct {
+  const Fusion *f;
+  const Group *group;
+  const Node *operand;
+  Dim linear;
+  Node *of;    /* one of the group that may read the same */
+  bool shared;
+} Shared;
+
+static Dim linear_use(const Fusion *f, const Node *operand, const Dim *index) {
+  return linear_of_index(f->graph->dims, index, operand->type.shape, operand->type.rank);
+}
+
+static void note_same_use(Node *operand, const Dim *index, void *ctx) {
+  Shared *s = ctx;
+  if (operand == s->operand) s->shared |= linear_use(s->f, operand, index) == s->linear;
+}
+
+/* A scalar is shared with all. */
+static void note_shared_use(Node *operand, const Dim *index, void *ctx) {
+  Shared *s = ctx;
+  if (s->shared || !is_tensor(operand)) return;
+  s->operand = operand;
+  s->linear = linear_use(s->f, operand, index);
+  if (!s->linear->indexed) return;
+  if (s->f->of[operand->id] == s->group) s->shared = true;
+  for (size_t i = 0; i < s->group->nodes.len && !s->shared; i++) {
+    Node *m = s->group->nodes.data[i];
+    Dim at[GRAPH_RANK_MAX];
+    if (prim_kind(m->op) != PRIM_POINTWISE) continue;
+    group_index(s->f, s->group, m, at);
+    each_use_at(s->f, m, at, note_same_use, s);
+  }
+}
+
+bool fuse_shares_element(const Fusion *f, const Group *g, Node *n) {
+  Shared s = {.f = f, .group = g};
+  Dim at[GRAPH_RANK_MAX];
+  group_index(f, g, n, at);
+  each_use_at(f, n, at, note_shared_use, &s);
+  return s.shared;
+}
+
+/* ---- groups ---- */
+
+void fuse_find_crossed(const Fusion *f, Group *g) {
+  const ValueType *t = &g->nodes.data[0]->type;
+  int last = last_axis(g);
+  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || g->rank < 2 || g->rank > STRIDED_RANK_MAX)
+    return;
+  if (!fuse_same_shape(g, t->rank, t->shape) || last < 1) return;
+  if (!is_long(f->graph->dims, g->shape[last])) return;
+  Group by_axes = *g;
+  Crossed c = {.f = f, .own = g, .group = &by_axes, .fits = true};
+  index_by_axes(&c, &by_axes);
+  for (size_t i = 0; i < g->nodes.len && c.fits; i++) note_node(&c, g->nodes.data[i]);
+  if (!c.fits || !c.along || !c.columns) return;
+  fuse_axes_domain(f, g, t, c.columns);
+  g->crossed = true;
+}
