@@ -42,7 +42,9 @@ def difference(got, want, values=True):
         return None
     import torch
 
-    return None if torch.equal(got, want) else f"{got}, not {want}"
+    nan = got.dtype.is_floating_point
+    same = torch.allclose(got, want, 0, 0, True) if nan else torch.equal(got, want)
+    return None if same else f"{got}, not {want}"
 
 
 def sharing(tensors):
@@ -207,14 +209,23 @@ class Runner:
             return []
         if len(numbers) == 1:
             return [(numbers, *problems.values(), self.is_others(numbers))]
-        if None not in problems:
-            found = [failure for i in problems for failure in self.failures([i])]
-            if found:
-                bad = {one for which, *_ in found for one in which}
-                return found + self.failures([i for i in numbers if i not in bad])
+        found = self.alone(numbers, problems)
+        bad = {one for which, *_ in found for one in which}
+        if bad and bad == set(problems):
+            return found
+        if bad:
+            return found + self.failures([i for i in numbers if i not in bad])
         half = len(numbers) // 2
         found = self.failures(numbers[:half]) + self.failures(numbers[half:])
         return found or [(numbers, f"together: {problems}", self.is_others(numbers))]
+
+    def alone(self, numbers, problems):
+        """The failures of programs that are wrong by themselves; where it is not known which are,
+        of those that fail without us."""
+        if None not in problems:
+            return [failure for i in problems for failure in self.failures([i])]
+        others = ((i, self.problems([i], "aot_eager")) for i in numbers)
+        return [([i], *problem.values(), True) for i, problem in others if problem]
 
     def is_others(self, numbers):
         return any(self.problems(numbers, backend)
