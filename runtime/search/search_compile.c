@@ -40,12 +40,20 @@ struct SearchCompiler {
 
 /* ---- one candidate ---- */
 
+/* The machine code of the image, whose names it outlives. */
+static int assemble_kept(SearchCompiler *c, Assembled *kept, const ImageVariant *ptx) {
+  int failed = assembler_run(&c->assembler, kept, ptx, ptx->target, &c->stopped);
+  kept->id.target = device_target(c->search->device);
+  kept->id.name = strdup(ptx->entry); /* free_share() */
+  return failed || kept->id.name ? failed : error_out_of_memory();
+}
+
 /* Replaces the image by one with machine code, which is kept. */
 static int assemble_image(SearchCompiler *c, Assembled *kept, nereid_image **image) {
   const ImageVariant *ptx = (*image)->variants[0];
   nereid_image *out = NULL;
   ImageVariant v = *ptx;
-  int failed = assembler_run(&c->assembler, kept, ptx, ptx->target, &c->stopped);
+  int failed = assemble_kept(c, kept, ptx);
   v.kind = NEREID_CUBIN;
   v.code = kept->code;
   v.size = kept->size;
@@ -275,7 +283,10 @@ static void free_share(Share *s) {
     nereid_text_free(s->done[s->taken].code);
     free(s->done[s->taken].message);
   }
-  for (size_t i = 0; s->assembled && i < s->problem->n; i++) free(s->assembled[i].code);
+  for (size_t i = 0; s->assembled && i < s->problem->n; i++) {
+    free((char *)s->assembled[i].id.name);
+    free(s->assembled[i].code);
+  }
   free(s->assembled);
   free(s->done);
 }

@@ -90,6 +90,15 @@ def check_found(machine, model):
     return default, tuned
 
 
+def check_cached(machine, model):
+    """The cache has the code's own names, also where freed memory is written to."""
+    machine.run(model, "max-autotune", "names", MALLOC_PERTURB_="90")
+    shown = machine.nereid("cache", "list", "--kind", "cubin",
+                           NEREID_CACHE_DIR=str(machine.folder / "names")).stdout
+    rows = re.findall(r"cubin .* sm_90a +k\d+_\w+$", shown, re.M)
+    check(rows and len(rows) == shown.count("cubin"), f"{model.name}: {shown}")
+
+
 def check_trace(machine, model):
     """The timeline shows how long tuning took."""
     trace = machine.folder / "trace.json"
@@ -251,6 +260,7 @@ def main():
                 continue
             machine = Machine(pathlib.Path(tmp) / name)
             default, tuned = check_found(machine, ROOT / "tests/models" / name)
+            check_cached(machine, ROOT / "tests/models" / name)
             check_trace(machine, ROOT / "tests/models" / name)
             check_progress(machine, ROOT / "tests/models" / name)
             check_built(machine, ROOT / "tests/models" / name, default, tuned)
