@@ -109,12 +109,23 @@ NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA 
 
 /* ---- a search by the caller's own measurements ---- */
 
-/* How often each of n candidates is to be run in a round, by what nereid_tune() goes by.  The first
- * round is 0.  median_us: a candidate's time so far; 0: it was not run, negative: it can't win.
- * A candidate with 0 runs in a later round is given up.  *limit_us (NULL: not wanted): one whose
- * run takes longer is not run again in this round.  1; or 0 if the search is over. */
-NEREID_API int nereid_tune_round(int *runs, double *limit_us, const double *median_us, size_t n,
-                                 int round);
+/* What is known of a candidate's time; zeros: nothing. */
+typedef struct {
+  double median_us; /* 0: it was not run, negative: it can't win */
+  double spread_us; /* between the quartiles */
+  int runs;
+  int known;                   /* the time is of an earlier search */
+  double predicted_us, low_us; /* by the cost model, and at least (nereid_estimate); 0: unknown */
+} nereid_tune_timing;
+
+/* How often each of n candidates is to be run in a round, by what nereid_tune() goes by.  Round 0
+ * runs those that were not run, but for those that are expected to be slower than the best, and
+ * those known ones that would win by a doubtful time, which are known no longer.  A candidate with
+ * 0 runs in a later round is given up; the last rounds run the best alone while its time is
+ * doubtful.  *limit_us (NULL: not wanted): one whose run takes longer is not run again in this
+ * round.  1; or 0 if the search is over. */
+NEREID_API int nereid_tune_round(int *runs, double *limit_us, const nereid_tune_timing *timings,
+                                 size_t n, int round);
 
 /* ---- the cost model ---- */
 

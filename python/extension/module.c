@@ -57,7 +57,8 @@ static PyMethodDef functions[] = {
     {"request_key", (PyCFunction)(void (*)(void))py_request_key, METH_VARARGS | METH_KEYWORDS,
      "request_key(source, kernel, args, ..., device=): 16 bytes, the key of what it computes."},
     {"tune_round", py_tune_round, METH_VARARGS,
-     "tune_round([median in us], round): ([runs], limit in us); None: the search is over."},
+     "tune_round([(median, spread in us, runs, known)], round): ([runs], limit in us); None: the "
+     "search is over."},
     {"records_find", py_records_find, METH_VARARGS,
      "records_find(device, [(kernel, signature, problem, config, key, image or None)]): of each "
      "None or (status, median, spread, runs), in microseconds."},

@@ -99,19 +99,24 @@ PyObject *py_records_store(PyObject *module, PyObject *args) {
 
 /* ---- rounds of a search ---- */
 
-/* tune_round([median in us], round): ([runs], limit in us), or None: the search is over. */
+static int take_timing(nereid_tune_timing *t, PyObject *item) {
+  return PyArg_ParseTuple(item, "ddip", &t->median_us, &t->spread_us, &t->runs, &t->known);
+}
+
+/* tune_round([(median, spread in us, runs, known)], round): ([runs], limit in us), or None: the
+ * search is over. */
 PyObject *py_tune_round(PyObject *module, PyObject *args) {
   PyObject *list, *out = NULL;
   double limit = 0;
   int round;
   if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &list, &round)) return NULL;
   Py_ssize_t n = PyList_Size(list);
-  double *us = PyMem_Calloc((size_t)n + 1, sizeof *us);
+  nereid_tune_timing *timings = PyMem_Calloc((size_t)n + 1, sizeof *timings);
   int *runs = PyMem_Calloc((size_t)n + 1, sizeof *runs);
-  if (!us || !runs) PyErr_NoMemory();
+  if (!timings || !runs) PyErr_NoMemory();
   for (Py_ssize_t i = 0; !PyErr_Occurred() && i < n; i++)
-    us[i] = PyFloat_AsDouble(PyList_GetItem(list, i));
-  int code = PyErr_Occurred() ? 0 : nereid_tune_round(runs, &limit, us, (size_t)n, round);
+    take_timing(&timings[i], PyList_GetItem(list, i));
+  int code = PyErr_Occurred() ? 0 : nereid_tune_round(runs, &limit, timings, (size_t)n, round);
   if (code < 0) raise_failure(state_of(module), code);
   if (!PyErr_Occurred() && !code) out = Py_BuildValue("");
   if (code > 0) out = Py_BuildValue("(Nd)", PyList_New(n), limit);
@@ -119,7 +124,7 @@ PyObject *py_tune_round(PyObject *module, PyObject *args) {
     PyObject *number = PyLong_FromLong(runs[i]);
     if (!number || PyList_SetItem(PyTuple_GetItem(out, 0), i, number)) Py_CLEAR(out);
   }
-  PyMem_Free(us);
+  PyMem_Free(timings);
   PyMem_Free(runs);
   return out;
 }

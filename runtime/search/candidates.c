@@ -7,6 +7,18 @@ TimeTaken search_time(const Candidate *c) {
   return (TimeTaken){c->median_us, c->spread_us, c->runs, predicted};
 }
 
+/* Its runs are those of this search: where it is known, they are not. */
+nereid_tune_timing search_timing(const Candidate *c) {
+  TimeTaken t = search_time(c);
+  bool failed = c->status != NEREID_TUNE_OK;
+  return (nereid_tune_timing){.median_us = failed ? -1 : t.median_us,
+                              .spread_us = t.spread_us,
+                              .runs = t.runs,
+                              .known = c->known,
+                              .predicted_us = t.predicted_us,
+                              .low_us = c->predicted.low_us};
+}
+
 bool search_is_sure(const Candidate *c) {
   TimeTaken t = search_time(c);
   return doubt_of(&t) == DOUBT_NONE;

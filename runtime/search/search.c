@@ -6,6 +6,7 @@
 #include "lang/messages.h"
 #include "runtime/messages.h"
 #include "runtime/search/deterministic_failure.h"
+#include "runtime/search/policy.h"
 #include "runtime/search/search_compile.h"
 #include "runtime/search/search_progress.h"
 #include "runtime/support/host_machine.h"
@@ -50,9 +51,6 @@ static int runs_within_budget(const Search *s, const Candidate *c, int runs) {
   return fits > 1 ? (int)fits : 1;
 }
 
-/* Candidates predicted to be slower than the best by this factor are pruned. */
-static const double SLOWER = 1.5;
-
 enum { ANSWERS_MOST = 16 };
 
 /* The state of a candidate during the search. */
@@ -70,7 +68,7 @@ typedef struct {
   SearchProblem *problem;
   Item *items;
   bool any;                 /* one was measured */
-  bool confirming;          /* a slow run tells as much as a fast one */
+  bool unlimited;           /* a slow run tells as much as a fast one */
   bool patient;             /* the model is not believed about how long one takes */
   double best_us;           /* so far; 0: none */
   double best_predicted_us; /* what the model says of that one; 0: nothing */
@@ -146,7 +144,7 @@ static void time_out(State *s, Item *item, bool cut) {
 
 static int measure_item(State *s, Item *item, int runs) {
   Measured m;
-  double limit_us = policy_limit_us(s->confirming ? 0 : s->best_us);
+  double limit_us = policy_limit_us(s->unlimited ? 0 : s->best_us);
   double wanted = timeout_of_candidate(item->candidate, runs, s->best_us, s->patient);
   double seconds = timeout_within_budget(s->work->search, wanted);
   int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
@@ -181,26 +179,8 @@ static int find_same_code(const State *s, const Item *item) {
   return -1;
 }
 
-/* If the cost model overestimates the best itself, it does so for others as well. */
-static double slow_us(double best_us, double best_predicted_us) {
-  return SLOWER * (best_us > best_predicted_us ? best_us : best_predicted_us);
-}
-
-/* Is the candidate's prediction too slow to win against a best with these times?  0: there is none,
- * or it has no prediction. */
-static bool search_is_slow(const Candidate *c, double best_us, double best_predicted_us) {
-  return !c->witness && best_us > 0 && c->predicted.low_us > slow_us(best_us, best_predicted_us);
-}
-
 static bool is_item_slow(const State *s, const Candidate *c) {
-  return search_is_slow(c, s->best_us, s->best_predicted_us);
-}
-
-static int first_runs(const State *s) {
-  int runs;
-  const double none = 0;
-  policy_round(&runs, &none, 1, s->best_us, 0);
-  return runs;
+  return !c->witness && policy_is_slow(c->predicted.low_us, s->best_us, s->best_predicted_us);
 }
 
 /* Measures it, if none of the same code was. */
@@ -210,7 +190,7 @@ static int try_code(State *s, Item *item) {
   if (item->same_as >= 0) return 0;
   s->any |= !witness;
   s->work->measured += !witness;
-  return measure_item(s, item, first_runs(s));
+  return measure_item(s, item, policy_first_runs());
 }
 
 static int try_compiled(State *s, CompiledCandidate *c) {
@@ -244,7 +224,8 @@ static int first_round(State *s) {
       nereid_text_free(c.code);
     } else {
       code = try_compiled(s, &c);
-      search_compiler_limit(compiler, s->problem, slow_us(s->best_us, s->best_predicted_us));
+      double slow_us = policy_slow_us(s->best_us, s->best_predicted_us);
+      search_compiler_limit(compiler, s->problem, slow_us);
     }
     free(c.message);
   }
@@ -263,7 +244,7 @@ static int try_again(State *s) {
     if (item->candidate->status != NEREID_TUNE_TIMEOUT || !item->trial.code) continue;
     item->candidate->status = NEREID_TUNE_OK;
     item->candidate->reason = NULL;
-    code = measure_item(s, item, first_runs(s));
+    code = measure_item(s, item, policy_first_runs());
     if (s->best_us <= 0) break;
   }
   return code;
@@ -318,40 +299,26 @@ static int measure_round(State *s, const int *runs) {
   return code;
 }
 
+/* Those that were not timed here, as one of the same code, are not in. */
+static nereid_tune_timing timing_of(const Item *item) {
+  const Candidate *c = item->candidate;
+  if (is_in(item) || c->known) return search_timing(c);
+  return (nereid_tune_timing){.median_us = -1};
+}
+
 static int further_rounds(State *s) {
   Arena *a = s->work->search->arena;
   size_t n = s->problem->n;
-  double *medians = ARENA_ARRAY(a, double, n);
+  nereid_tune_timing *timings = ARENA_ARRAY(a, nereid_tune_timing, n);
   int *runs = ARENA_ARRAY(a, int, n), code = 0;
-  for (int round = 1; !code; round++) {
-    for (size_t i = 0; i < n; i++)
-      medians[i] = is_in(&s->items[i]) ? s->items[i].candidate->median_us : -1;
-    if (!policy_round(runs, medians, n, s->best_us, round)) break;
+  double limit_us;
+  for (int round = 1; !code && !time_is_up(s); round++) {
+    for (size_t i = 0; i < n; i++) timings[i] = timing_of(&s->items[i]);
+    if (!policy_round(runs, &limit_us, timings, n, round)) break;
+    const Candidate *best = search_fastest(s->problem->candidates, n);
+    s->best_us = best ? best->median_us : 0;
+    s->unlimited = limit_us > policy_limit_us(s->best_us);
     code = measure_round(s, runs);
-  }
-  return code;
-}
-
-/* ---- a winner that is to be trusted ---- */
-
-static Item *item_of_candidate(const State *s, const Candidate *c) {
-  return c ? &s->items[c - s->problem->candidates] : NULL;
-}
-
-/* A winner by noise falls back when it is measured again; the next one is then as doubtful. */
-static int confirm(State *s) {
-  enum { ATTEMPTS_MOST = 12 };
-  int code = 0;
-  s->confirming = true;
-  for (int i = 0; i < ATTEMPTS_MOST && !code && !time_is_up(s); i++) {
-    Item *best = item_of_candidate(s, search_fastest(s->problem->candidates, s->problem->n));
-    if (!best || !best->n) break;
-    TimeTaken t = search_time(best->candidate);
-    if (doubt_of(&t) == DOUBT_NONE) break;
-    s->best_us = best->candidate->median_us;
-    code =
-        measure_item(s, best, runs_within_budget(s->work->search, best->candidate, doubt_runs(&t)));
-    if (!code) report_progress(s, false);
   }
   return code;
 }
@@ -390,7 +357,6 @@ static int run_rounds(State *s) {
   if (!code && s->best_us <= 0) code = try_again(s);
   if (!code) mark_wrong(s);
   if (!code) code = further_rounds(s);
-  if (!code) code = confirm(s);
   if (!code) copy_same(s);
   return code;
 }
@@ -416,15 +382,33 @@ static bool has_open_candidate(const SearchProblem *p) {
   return false;
 }
 
-/* A winner by records alone whose time is doubtful is measured again. */
-static void reopen(SearchProblem *p) {
-  const Candidate *best;
-  while ((best = search_fastest(p->candidates, p->n)) && best->recorded && !search_is_sure(best)) {
-    Candidate *c = &p->candidates[best - p->candidates];
-    c->before = search_time(c);
-    c->reopened = true;
-    c->known = c->recorded = false;
-    c->median_us = c->spread_us = c->runs = 0;
+static void reopen_candidate(Candidate *c) {
+  c->before = search_time(c);
+  c->reopened = true;
+  c->known = c->recorded = false;
+  c->median_us = c->spread_us = c->runs = 0;
+}
+
+static void choose_first(const Search *s, const SearchProblem *p, int *runs) {
+  nereid_tune_timing *timings = ARENA_ARRAY(s->arena, nereid_tune_timing, p->n);
+  double limit_us;
+  for (size_t i = 0; i < p->n; i++) timings[i] = search_timing(&p->candidates[i]);
+  policy_round(runs, &limit_us, timings, p->n, 0);
+}
+
+/* Doubtful winners by records are measured again; those that can't win are pruned. */
+static void open_candidates(const Search *s, SearchProblem *p) {
+  int *runs = ARENA_ARRAY(s->arena, int, p->n);
+  choose_first(s, p, runs);
+  for (size_t i = 0; i < p->n; i++)
+    if (runs[i] && p->candidates[i].recorded) reopen_candidate(&p->candidates[i]);
+  choose_first(s, p, runs);
+  for (size_t i = 0; i < p->n; i++) {
+    Candidate *c = &p->candidates[i];
+    if (c->known || runs[i] || c->status != NEREID_TUNE_OK) continue;
+    c->known = true;
+    c->status = NEREID_TUNE_PRUNED;
+    c->reason = E_TUNE_SLOW;
   }
 }
 
@@ -437,20 +421,11 @@ static void restore_record(Candidate *c) {
   c->runs = c->before.runs;
 }
 
-/* The fastest known candidate is the witness for the others; candidates that can't win against it
- * are pruned. */
-static void set_out(SearchProblem *p) {
-  reopen(p);
+/* The fastest known candidate is the witness for the others. */
+static void set_out(const Search *s, SearchProblem *p) {
+  open_candidates(s, p);
   const Candidate *known = search_fastest(p->candidates, p->n);
-  if (!known) return;
-  p->candidates[known - p->candidates].witness = true;
-  for (size_t i = 0; i < p->n; i++) {
-    Candidate *c = &p->candidates[i];
-    if (c->known || !search_is_slow(c, known->median_us, known->predicted.us)) continue;
-    c->known = true;
-    c->status = NEREID_TUNE_PRUNED;
-    c->reason = E_TUNE_SLOW;
-  }
+  if (known) p->candidates[known - p->candidates].witness = true;
 }
 
 /* Counts what is done.  False: nothing is left to be found out. */
@@ -458,7 +433,7 @@ static bool look_over(SearchWork *w) {
   bool any = false;
   for (size_t i = 0; i < w->search->nproblems; i++) {
     SearchProblem *p = &w->search->problems[i];
-    set_out(p);
+    set_out(w->search, p);
     for (size_t j = 0; j < p->n; j++) w->done += p->candidates[j].known;
     any |= has_open_candidate(p);
   }

@@ -5,11 +5,9 @@
  * are measured one at a time (runtime/measure/measurer.h).  Each runs once, and its results are
  * compared; a candidate far slower than the best so far is not run again.  Then the rest is
  * measured more often, the fewer are left the more (successive halving), until those that can't be
- * told apart from the best have been run some hundred times.  Meanwhile candidates of later
- * problems compile.
- *
- * A winner whose time is doubtful (runtime/records/doubt.h) is measured again, also if it comes
- * from records, until it is not, or another one wins.
+ * told apart from the best have been run some hundred times, and the winner's time is not doubtful
+ * (runtime/records/doubt.h), also if it comes from records: policy.h has the rules.  Meanwhile
+ * candidates of later problems compile.
  *
  * Candidates whose code is the same are measured once, and those that the cost model predicts to be
  * slower than the best, not at all. */
@@ -80,18 +78,6 @@ typedef struct {
  * can be measured at all. */
 int search_run(Search *s);
 
-/* ---- policy.c: how often candidates are timed, and which are given up ---- */
-
-/* Who times them doesn't matter: a worker of the tuner (search.c), or a program that calls its
- * kernel itself, as Python's autotune does (nereid_tune_round).
- *
- * The runs of each of n candidates in a round, the first of which is 0; 0: the search is over.  A
- * candidate without runs in a round after the first is given up.  median_us: 0: it was not timed,
- * negative: it can't win.  best_us: also of candidates that are not timed; 0: none. */
-int policy_round(int *runs, const double *median_us, size_t n, double best_us, int round);
-/* A candidate whose run takes longer is not run again in its round. */
-double policy_limit_us(double best_us);
-
 /* ---- candidates.c ---- */
 
 /* The fastest of the candidates whose time can be trusted, else the fastest; NULL: none runs.  The
@@ -101,8 +87,9 @@ const Candidate *search_best(const Candidate *candidates, size_t n);
 const Candidate *search_fastest(const Candidate *candidates, size_t n);
 /* Can its time be trusted? */
 bool search_is_sure(const Candidate *c);
-/* A candidate's time for runtime/records/doubt.h. */
+/* A candidate's time for runtime/records/doubt.h, and for policy.h. */
 TimeTaken search_time(const Candidate *c);
+nereid_tune_timing search_timing(const Candidate *c);
 /* A line on the fastest if its time is doubtful, with the user's `remedy`; NULL: it is not. */
 const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy);
 

@@ -103,10 +103,12 @@ def check_choice():
 
 
 class GivenTimes:
-    """A clock that runs what it times once, and says how long each run took."""
+    """A clock that runs what it times once, and says how long each run took: of a pair, one time
+    and the other in turns while it has fewer than `unsteady` runs."""
 
-    def __init__(self, milliseconds, runs):
+    def __init__(self, milliseconds, runs, unsteady=0):
         self.milliseconds, self.runs, self.config = milliseconds, runs, None
+        self.unsteady = unsteady
 
     def times(self, call, n, before=None, after=None):
         if before:
@@ -114,30 +116,52 @@ class GivenTimes:
         call()
         if after:
             after()
-        self.runs[self.config] = self.runs.get(self.config, 0) + n
-        return [self.milliseconds[self.config]] * n
+        before, time = self.runs.get(self.config, 0), self.milliseconds[self.config]
+        self.runs[self.config] = before + n
+        if not isinstance(time, tuple):
+            return [time] * n
+        return [time[i % 2 if i < self.unsteady else 0] for i in range(before, before + n)]
+
+
+def timed_runs(clock, n):
+    """The runs of each block size with this clock, and the kernel."""
+    import nereid.testing
+
+    clock.runs.clear()
+    configs = [nereid.Config({"BLOCK": b}, pre_hook=lambda a: setattr(clock, "config", a["BLOCK"]))
+               for b in clock.milliseconds]
+    original, nereid.testing.clock_of = nereid.testing.clock_of, lambda name=None: clock
+    try:
+        kernel = nereid.autotune(configs, key=["n"])(fill)
+        kernel[grid](np.zeros(n, "f4"), n)
+    finally:
+        nereid.testing.clock_of = original
+    return dict(clock.runs), kernel
 
 
 def check_policy():
     """How often each is timed is what the tuner of the program goes by: those that can't be told
     apart from the best longest, one far slower once."""
-    import nereid.testing
-
-    runs: dict = {}
-    clock = GivenTimes({64: 0.1, 128: 0.105, 256: 0.125, 512: 1.0}, runs)
-    configs = [nereid.Config({"BLOCK": b}, pre_hook=lambda a: setattr(clock, "config", a["BLOCK"]))
-               for b in (64, 128, 256, 512)]
-    original, nereid.testing.clock_of = nereid.testing.clock_of, lambda name=None: clock
-    try:
-        kernel = nereid.autotune(configs, key=["n"])(fill)
-        kernel[grid](np.zeros(77, "f4"), 77)
-    finally:
-        nereid.testing.clock_of = original
+    runs, kernel = timed_runs(GivenTimes({64: 0.1, 128: 0.105, 256: 0.125, 512: 1.0}, {}), 77)
     warm, first = 1, 3
     wanted = {64: warm + first + 7 + 15, 128: warm + first + 7 + 15, 256: warm + first + 7,
               512: warm + 1}
     check(runs == wanted, f"runs {runs}, not {wanted}")
     check(kernel.best_config.kwargs["BLOCK"] == 64, "the fastest")
+
+
+def check_doubt():
+    """A best whose times differ by more than half is timed until they don't, and if they always do,
+    in the next process too."""
+    clock = GivenTimes({64: (0.1, 0.3), 512: 5.0}, {}, unsteady=14)
+    runs, _ = timed_runs(clock, 79)
+    check(runs[64] > 1 + 3 + 7 and runs[512] == 2, f"runs of a doubtful best: {runs}")
+    runs, _ = timed_runs(clock, 79)
+    check(not runs, f"it is sure in records: {runs}")
+    never = GivenTimes({64: (0.1, 0.3), 512: 5.0}, {}, unsteady=10 ** 9)
+    first, _ = timed_runs(never, 81)
+    again, _ = timed_runs(never, 81)
+    check(again.get(64, 0) > 1, f"a doubtful record is measured again: {first}, {again}")
 
 
 def check_same_code():
@@ -699,7 +723,8 @@ def same_parameters(name, theirs, ours):
           f"{name}: {parameters(ours)}, not {parameters(theirs)}")
 
 
-for test in (check_config, check_choice, check_policy, check_same_code, check_derived, check_hooks,
+for test in (check_config, check_choice, check_policy, check_doubt, check_same_code, check_derived,
+             check_hooks,
              check_failing_hooks, check_pruning, check_failures, check_heuristics, check_records,
              check_threads, check_interruption, check_interrupted_compiling, check_quick_calls,
              check_keys, check_printing, check_interpreted, check_libraries, check_warmup,

@@ -107,6 +107,15 @@ class Candidate:
 
         return quantiles_of(self.times, shares) if self.times else [_INF] * 3
 
+    def timing(self) -> tuple[float, float, int, bool]:
+        """(median, spread, runs, known) as the tuner's policy has them: the median is 0 before it
+        was timed, -1 where it can't win; one whose code another has is not timed."""
+        if self.error is not None or self.same is not None or self.recorded and self.recorded[0]:
+            return -1.0, 0.0, 0, False
+        if self.recorded:
+            return (*self.recorded[1:], True)
+        return (*self.result()[1:], False) if self.times else (0.0, 0.0, 0, False)
+
     def result(self) -> tuple[int, float, float, int]:
         """(status, median, spread, runs) as records have them."""
         from nereid import _nereid
@@ -188,6 +197,21 @@ class Tuning:
         found = _nereid.records_find(device, [self._query(c) for c in candidates])
         for c, result in zip(candidates, found):
             c.recorded = result
+        self._reopen()
+
+    def _round(self, round_: int):
+        """([runs of each candidate], limit in microseconds), or None: the search is over."""
+        from nereid import _nereid
+
+        return _nereid.tune_round([c.timing() for c in self.candidates], round_)
+
+    def _reopen(self) -> None:
+        """Records whose times are doubtful and would win are measured again; what a function of
+        the user's measures is as sure as he wants it."""
+        found = None if self.tuner._do_bench is not None else self._round(0)
+        for c, runs in zip(self.candidates, found[0] if found else ()):
+            if runs and c.recorded:
+                c.recorded = None
 
     def _recall(self) -> None:
         todo = [c for c in self.candidates if c.is_open]
@@ -315,7 +339,7 @@ class Tuning:
 
             def measure(c):
                 self._times(clock, c, 1)  # to warm up
-                self._measure_round(clock, c, candidates, 0)
+                self._measure_first(clock, c)
 
         for c in candidates:
             if self.verbose:
@@ -328,7 +352,7 @@ class Tuning:
                 c.times, c.told = [], []
                 self._rule_out(c, e)
         if self.tuner._do_bench is None:
-            self._measure_on(clock, candidates)
+            self._measure_on(clock)
 
     def _measure_as_told(self, c: Candidate) -> None:
         def call():
@@ -340,34 +364,24 @@ class Tuning:
         told = [float(t) for t in result] if hasattr(result, "__iter__") else [float(result)]
         c.told = (told * 3)[:3] if len(told) == 1 else told
 
-    def _measure_round(self, clock, c: Candidate, others: list, round_: int) -> None:
+    def _measure_first(self, clock, c: Candidate) -> None:
         """Times it as often as the tuner's policy says, or once, if it is far slower than the best
         so far."""
-        from nereid import _nereid
-
-        found = _nereid.tune_round([_median_us(o) for o in others], round_)
-        runs, limit = (found[0][others.index(c)], found[1]) if found else (0, 0)
-        if runs and not round_:
+        found = self._round(0)
+        runs, limit = (found[0][self.candidates.index(c)], found[1]) if found else (0, 0)
+        if runs:
             c.times = self._times(clock, c, 1)
             runs = runs - 1 if 1e3 * c.times[0] <= limit else 0
         c.times = c.times + self._times(clock, c, runs) if runs else c.times
 
-    def _measure_on(self, clock, candidates: list) -> None:
-        """The rounds after the first, among those that are near the best."""
-        from nereid import _nereid
-
+    def _measure_on(self, clock) -> None:
+        """The rounds after the first: among those that are near the best, then of the best alone
+        while its time is doubtful."""
         round_ = 1
-        while found := _nereid.tune_round([_median_us(c) for c in candidates], round_):
-            for c, runs in zip(candidates, found[0]):
+        while found := self._round(round_):
+            for c, runs in zip(self.candidates, found[0]):
                 c.times += self._times(clock, c, runs) if runs else []
             round_ += 1
-
-
-def _median_us(c: Candidate) -> float:
-    """As the policy has it: 0 before it was timed, -1 where it failed."""
-    if c.error is not None:
-        return -1.0
-    return 1e3 * c.quantiles((0.5,))[0] if c.times else 0.0
 
 
 def _jit_call(fn, args: tuple, kwargs: dict):

@@ -27,14 +27,22 @@ static void check_text(const char *got, const char *wanted, const char *what) {
 enum { TIMED = 4 };
 
 /* The runs of a round, and whether there is one. */
-static void check_round(int round, const double us[TIMED], const int wanted[TIMED], int goes_on) {
+static void check_timings(int round, const nereid_tune_timing t[TIMED], const int wanted[TIMED],
+                          int goes_on) {
   int runs[TIMED];
   double limit = 0;
-  check(nereid_tune_round(runs, &limit, us, TIMED, round) == goes_on, "a round, or the end");
+  check(nereid_tune_round(runs, &limit, t, TIMED, round) == goes_on, "a round, or the end");
   check(!goes_on || !memcmp(runs, wanted, sizeof runs), "the runs of a round");
 }
 
-static void test_policy(void) {
+/* Of times without doubt. */
+static void check_round(int round, const double us[TIMED], const int wanted[TIMED], int goes_on) {
+  nereid_tune_timing t[TIMED] = {{0}};
+  for (int i = 0; i < TIMED; i++) t[i] = (nereid_tune_timing){.median_us = us[i], .runs = 10};
+  check_timings(round, t, wanted, goes_on);
+}
+
+static void test_rounds(void) {
   const double none[TIMED] = {0, 0, -1, 0}, near[TIMED] = {100, 105, -1, 125};
   const double clear[TIMED] = {100, 120, 300, 1000}, slow[TIMED] = {1e5, 1.01e5, 9e6, -1};
   check_round(0, none, (int[TIMED]){3, 3, 0, 3}, 1);
@@ -49,8 +57,34 @@ static void test_policy(void) {
   check_round(-1, near, (int[TIMED]){0}, 0);
   double limit = 0;
   int runs[TIMED];
-  nereid_tune_round(runs, &limit, near, TIMED, 1);
+  const nereid_tune_timing one = {.median_us = 100, .runs = 10};
+  nereid_tune_round(runs, &limit, &one, 1, 1);
   check(limit == 300, "a run of three times the best is the last one");
+}
+
+/* What the cost model expects, times that are known, and times that are doubtful. */
+static void test_policy(void) {
+  const nereid_tune_timing wide = {.median_us = 100, .spread_us = 80, .runs = 10};
+  const nereid_tune_timing sure = {.median_us = 120, .spread_us = 1, .runs = 10};
+  const nereid_tune_timing open = {.median_us = 0};
+  nereid_tune_timing known = sure, doubtful = wide, fast = {.low_us = 170}, slow = {.low_us = 190};
+  known.known = doubtful.known = 1;
+  check_timings(0, (nereid_tune_timing[TIMED]){sure, fast, slow, open}, (int[TIMED]){0, 3, 0, 3}, 1);
+  check_timings(0, (nereid_tune_timing[TIMED]){known, slow, slow, slow}, (int[TIMED]){0}, 0);
+  check_timings(0, (nereid_tune_timing[TIMED]){doubtful, known}, (int[TIMED]){3, 0, 3, 3}, 1);
+  nereid_tune_timing late = doubtful;
+  late.median_us = 130;
+  check_timings(0, (nereid_tune_timing[TIMED]){late, known, slow, slow}, (int[TIMED]){0}, 0);
+  check_timings(1, (nereid_tune_timing[TIMED]){known, sure}, (int[TIMED]){0, 7, 0, 0}, 1);
+  const nereid_tune_timing out = {.median_us = -1};
+  check_timings(2, (nereid_tune_timing[TIMED]){wide, out, out, out}, (int[TIMED]){10}, 1);
+  check_timings(16, (nereid_tune_timing[TIMED]){wide, sure, out, out}, (int[TIMED]){10}, 1);
+  check_timings(17, (nereid_tune_timing[TIMED]){wide, sure, out, out}, (int[TIMED]){0}, 0);
+  check_timings(5, (nereid_tune_timing[TIMED]){doubtful, sure, out, out}, (int[TIMED]){0}, 0);
+  double limit = 0;
+  int runs;
+  nereid_tune_round(&runs, &limit, &wide, 1, 5);
+  check(limit > 1e9, "a slow run of the best tells as much as a fast one");
 }
 
 /* ---- messages ---- */
@@ -553,6 +587,7 @@ int main(void) {
   if (!a) abort();
   /* All is measured in a thread of this process. */
   setenv("NEREID_PROGRAM", "/dev/null/no-program", 1);
+  test_rounds();
   test_policy();
   test_fields();
   test_lengths();
