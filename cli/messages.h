@@ -73,7 +73,7 @@
 #define E_CLI_INPUT_MISSING \
   "input %d (%s, %s) of %d has no value: give files in the model's order, or --input %s=FILE, " \
   "or generate all missing inputs with --random-inputs"
-#define N_CLI_DRAWN "input %d (%s) is random: %s[%s], %s\n"
+#define N_CLI_DRAWN "input %d (%s) is random: %s[%s], %s"
 #define E_CLI_COMPARE_SHAPE "output %d has shape %s, the file to compare it with has %s"
 #define E_CLI_COMPARE_EXACT "output %d differs from the expected one; integers must be equal"
 #define E_CLI_COMPARE \

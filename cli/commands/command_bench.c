@@ -57,10 +57,7 @@ static int put_expression_value(Substitution *s, const char *from, size_t len) {
   int64_t value;
   const char *expr = arena_strndup(s->out.arena, from, len);
   int code = nereid_expr_eval(&value, expr, s->names->data, s->names->n);
-  if (code) {
-    message_print("error", "%s: %s", s->name, nereid_error_message());
-    return args_status(code);
-  }
+  if (code) return args_failed(error_within("%s: %s", s->name, nereid_error_message()));
   text_printf(&s->out, "%lld", (long long)value);
   return STATUS_OK;
 }

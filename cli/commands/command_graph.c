@@ -16,6 +16,7 @@
 #include "cli/messages.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/array_text.h"
+#include "cli/terminal/diagnostics.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "model/nereid_graph.h"
@@ -156,7 +157,7 @@ static void tell_drawn(const Graphs *g, int i, const nereid_graph_value *v) {
   else if (!is_float_code(v->dl_dtype) && !is_complex_code(v->dl_dtype))
     snprintf(values, sizeof values, "zeros");
   else snprintf(values, sizeof values, "normal numbers of mean 0 and deviation 1, seed %d", i);
-  fprintf(stderr, "nereid: note: " N_CLI_DRAWN, i, v->name, v->dtype, sizes, values);
+  message_print("note", N_CLI_DRAWN, i, v->name, v->dtype, sizes, values);
 }
 
 static int take_number_input(Graphs *g, const char *text) {

@@ -37,10 +37,14 @@ static void show_colored(Slice line, const MessageHead *h) {
           line.data + h->len - 1);
 }
 
-/* " [E_SEMA_UNDEFINED]" after the first line of a message, where they are asked for. */
-static void put_id(const char *id) {
+bool message_has_id(void) {
   const char *form = getenv("NEREID_DIAGNOSTICS");
-  if (*id && form && !strcmp(form, "ids")) fprintf(stderr, " [%s]", id);
+  return form && !strcmp(form, "ids");
+}
+
+/* " [E_SEMA_UNDEFINED]" after the first line of a message. */
+static void put_id(const char *id) {
+  if (*id && message_has_id()) fprintf(stderr, " [%s]", id);
 }
 
 static void show_line(Slice line, bool colored, MessageId *id_of, size_t *part) {
@@ -128,11 +132,13 @@ static void show_json_line(const char *severity, const char *id, const char *tex
 }
 
 static void show_text_line(const char *severity, const char *id, const char *text) {
+  int first = (int)strcspn(text, "\n");
   if (is_colored())
-    fprintf(stderr, BOLD "nereid: " RESET "%s%s:" RESET " %s", color_of(severity), severity, text);
-  else fprintf(stderr, "nereid: %s: %s", severity, text);
+    fprintf(stderr, BOLD "nereid: " RESET "%s%s:" RESET, color_of(severity), severity);
+  else fprintf(stderr, "nereid: %s:", severity);
+  fprintf(stderr, " %.*s", first, text);
   put_id(id);
-  putc('\n', stderr);
+  fprintf(stderr, "%s\n", text + first);
 }
 
 static void show_one(const char *severity, const char *id, const char *text) {

@@ -9,6 +9,8 @@
 #include "lang/base/diag.h"
 #include "runtime/nereid.h"
 
+/* Are ids asked for, after the first line of a message? */
+bool message_has_id(void);
 /* A message without a location. */
 void message_print(const char *severity, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -28,9 +28,10 @@ static void write_error(const char *text, size_t n) {
 
 static void tell_fault(const char *kernel) {
   static const char text[] = "nereid: error: " E_CLI_FAULT "\n";
-  static const char object[] =
-      "{\"severity\":\"error\",\"message\":\"" E_CLI_FAULT "\",\"notes\":[]}\n";
-  const char *message = message_is_json() ? object : text;
+  static const char with_id[] = "nereid: error: " E_CLI_FAULT " [E_CLI_FAULT]\n";
+  static const char object[] = "{\"severity\":\"error\",\"id\":\"E_CLI_FAULT\",\"message\":\""
+                               E_CLI_FAULT "\",\"notes\":[]}\n";
+  const char *message = message_is_json() ? object : message_has_id() ? with_id : text;
   const char *at = strstr(message, "%s");
   write_error(message, (size_t)(at - message));
   write_error(kernel, strlen(kernel));

@@ -38,7 +38,7 @@ int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
     nereid_graph_free(g);
     return code;
   }
-  if (g->model->lacks && on_message) on_message(context, g->model->lacks);
+  error_tell_kept(on_message, context, g->model->lacks);
   *out = g;
   return 0;
 }

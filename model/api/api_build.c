@@ -42,8 +42,7 @@ static int choose_tiles(Plan *p, const char *target, bool measure, const nereid_
   TuneProgress progress = {o->on_progress, o->context};
   nereid_device *here = measure ? find_here(target) : NULL;
   if (!here) {
-    if (measure && b->on_message)
-      b->on_message(b->context, arena_printf(p->graph->arena, N_BUILD_ELSEWHERE, target));
+    if (measure) error_tell_note(b->on_message, b->context, N_BUILD_ELSEWHERE, target);
     return tune_plan_recorded(p, target, b->on_message, b->context);
   }
   nereid_device_on_message(here, b->on_message, b->context);

@@ -28,12 +28,6 @@
 
 /* ---- messages ---- */
 
-static const char *messages(Model *m) {
-  Text t = text_new(m->arena);
-  diag_print(m->diags, &t);
-  return t.data;
-}
-
 static int report_model_errors(Model *m) {
   return error_set_diags(NEREID_E_FILE, m->arena, m->diags);
 }
@@ -291,7 +285,7 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
   m->graph = read_archive(m, path, s->data, s->size, &m->file);
   if (!m->graph) return report_model_errors(m);
   bool known = ops_all_known(m->graph);
-  if (!known || diag_errors(m->diags)) m->lacks = messages(m);
+  if (!known || diag_errors(m->diags)) m->lacks = error_keep_diags(m->arena, m->diags);
   return s->weights ? read_weights(m, s) : 0;
 }
 
@@ -328,7 +322,7 @@ static int read_by_content(Model *m, const nereid_graph_source *s) {
   if (m->graph) bind_weights(m, s->weights);
   if (m->graph) take_types(m, s);
   if (diag_errors(m->diags)) return report_model_errors(m);
-  if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
+  if (m->graph && !ops_all_known(m->graph)) m->lacks = error_keep_diags(m->arena, m->diags);
   return 0;
 }
 
@@ -379,8 +373,8 @@ int model_read_inputs(Model **out, const nereid_graph_source *source, int code) 
   char *message = error_keep();
   if (!message) return error_out_of_memory();
   bool failed = read_model(out, (Reading){.source = source, .kind = READ_INPUTS}) != 0;
-  if (!failed) (*out)->refused = arena_strndup((*out)->arena, message, strlen(message));
-  else code = error_again(code, message);
+  error_again(code, message);
+  if (!failed) (*out)->refused = error_keep_in((*out)->arena);
   free(message);
   return failed ? code : 0;
 }
@@ -420,7 +414,7 @@ typedef struct {
 } Task;
 
 static int check_complete(const Model *m) {
-  return m->lacks ? error_set(NEREID_E_FILE, "%s", m->lacks) : 0;
+  return m->lacks ? error_again(NEREID_E_FILE, m->lacks) : 0;
 }
 
 static int passes_body(void *arg) {
@@ -757,7 +751,7 @@ int api_read(Model **out, const nereid_graph *g) {
 }
 
 int api_check_whole(const Model *m) {
-  return m->refused ? error_set(NEREID_E_FILE, "%s", m->refused) : 0;
+  return m->refused ? error_again(NEREID_E_FILE, m->refused) : 0;
 }
 
 int api_fit_model(Model *m, const nereid_graph_options *o) {

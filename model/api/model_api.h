@@ -19,7 +19,8 @@ typedef struct {
   Plan *plan;     /* NULL: not made yet */
   Stages *stages; /* what was done, in order */
   ArenaUse limits; /* what passes may take, and again the plan: bytes and steps */
-  const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
+  const char *lacks; /* kept (runtime/support/error.h): the message about operators that are not
+                        supported; NULL: none is missing */
   const char *refused; /* the graph has the inputs alone, as the model was refused with this
                           message; NULL: it has all */
   OnnxFindings found;  /* of a model of ONNX's */

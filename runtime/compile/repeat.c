@@ -43,7 +43,7 @@ static void add_options(const nereid_request *r) {
 
 void compile_add_repeat(const Compilation *c) {
   const nereid_request *r = c->request;
-  error_add("note: %s", N_RUN_REPEAT);
+  error_add_note(N_RUN_REPEAT);
   add_word(" ", c->path);
   if (r && r->kernel && *r->kernel) add_word(":", r->kernel);
   if (r) add_args(r);

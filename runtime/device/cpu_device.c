@@ -195,7 +195,8 @@ static int report_failure(nereid_device *d) {
   memcpy(text, cpu->failure, sizeof text);
   cpu->failed = false;
   pthread_mutex_unlock(&d->lock);
-  return error_set(NEREID_E_FINDINGS, "%s", text);
+  error_set(NEREID_E_FINDINGS, "%s", text);
+  return error_format(E_RUN_ASSERT);
 }
 
 static void connect_asserts(nereid_device *d, void *library) {

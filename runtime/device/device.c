@@ -167,13 +167,10 @@ nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
 const char *device_target(const nereid_device *d) { return d->target[0] ? d->target : NULL; }
 
 void device_note(nereid_device *d, const char *fmt, ...) {
-  char text[4096];
-  if (!d->on_message) return;
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  error_vtell_note(d->on_message, d->context, fmt, ap);
   va_end(ap);
-  d->on_message(d->context, text);
 }
 
 /* ---- memory ---- */

@@ -144,7 +144,7 @@ int measurer_open(Measurer **out, const char *device, bool keep_l2, nereid_messa
   Measurer *m = *out = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   *m = (Measurer){.device = device, .keep_l2 = keep_l2, .fd = -1};
-  if (!program_find(m->program) && note) note(context, N_TUNE_ALONE);
+  if (!program_find(m->program)) error_tell_note(note, context, N_TUNE_ALONE);
   int code = start_process(m);
   if (!code) return 0;
   measurer_close(m);

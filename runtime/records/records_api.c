@@ -1,5 +1,6 @@
 /* The C API of records: files, and the database. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "runtime/messages.h"
 #include "runtime/records/records.h"
@@ -15,20 +16,20 @@ typedef struct {
   int npaths;
   nereid_records_change change;
   Text text;
-  char note[1 << 14]; /* the last one */
+  char *note; /* the last one, kept; NULL: none */
   nereid_message_fn on_message;
   void *context;
 } Work;
 
 /* A note is kept back: it is the message of the failure, if there is one. */
-static void pass_note_on(const Work *w) {
-  if (*w->note && w->on_message) w->on_message(w->context, w->note);
-}
+static void pass_note_on(const Work *w) { error_tell_kept(w->on_message, w->context, w->note); }
 
 static void keep_last_note(void *context, const char *text) {
   Work *w = context;
+  char *note = error_keep_told(text);
   pass_note_on(w);
-  snprintf(w->note, sizeof w->note, "%s", text);
+  free(w->note);
+  w->note = note;
 }
 
 /* ---- files ---- */
@@ -58,7 +59,7 @@ static int read_files(Work *w) {
 
 static int records_failure(const Work *w) {
   return records_are_off(w->records) ? error_set(NEREID_E_USAGE, E_RUN_RECORDS_OFF)
-                                     : error_set(NEREID_E_FILE, "%s", w->note);
+                                     : error_again(NEREID_E_FILE, w->note);
 }
 
 static int get_all(Work *w) {
@@ -111,6 +112,7 @@ static int work_with_records(Work *w, int (*body)(void *)) {
   int code = w->records ? work_in_arena(w, body) : error_out_of_memory();
   records_close(w->records);
   if (!code) pass_note_on(w);
+  free(w->note);
   return code;
 }
 

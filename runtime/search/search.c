@@ -448,8 +448,7 @@ static int search_problems(SearchWork *w) {
     SearchProblem *p = &s->problems[i];
     code = has_open_candidate(p) ? search_rounds(w, p) : 0;
     if (code != NEREID_E_MEMORY) continue;
-    const char *text = nereid_error_message();
-    p->failure = arena_strndup(s->arena, text, strlen(text));
+    p->failure = error_keep_in(s->arena);
     code = 0;
   }
   return code;

@@ -55,7 +55,7 @@ typedef struct {
   size_t n;
   const size_t *order; /* in which they are tried; NULL: as they are given */
   bool whole;          /* their sources are texts that import no other file */
-  const char *failure; /* why nothing could be measured: no memory for the arguments; else NULL */
+  const char *failure; /* kept: why nothing was measured, no memory for the arguments; else NULL */
 } SearchProblem;
 
 typedef struct {

@@ -342,30 +342,37 @@ int nereid_cache_describe(char *out, size_t size) {
 /* ---- listing, clearing and limiting ---- */
 
 static void keep_note(void *context, const char *text) {
-  snprintf(context, 3 * DATABASE_PATH, "%s", text);
+  char **note = context;
+  free(*note);
+  *note = error_keep_told(text);
 }
 
 typedef struct {
   Database database;
-  char note[3 * DATABASE_PATH];
+  char *note; /* kept; NULL: none */
 } Managed;
+
+static void close_managed(Managed *m) {
+  database_close(&m->database);
+  free(m->note);
+}
 
 /* *ready: it is open.  Must be closed in any case. */
 static int open_database(Managed *m, bool create, bool *ready) {
-  m->note[0] = 0;
-  database_init(&m->database, &cache_database, keep_note, m->note);
+  m->note = NULL;
+  database_init(&m->database, &cache_database, keep_note, &m->note);
   *ready = false;
   if (!*m->database.path) return error_set(NEREID_E_USAGE, E_RUN_CACHE_OFF);
   DatabaseState state = database_use(&m->database, create);
   *ready = state == DATABASE_READY;
-  return state == DATABASE_FAILED ? error_set(NEREID_E_FILE, "%s", m->note) : 0;
+  return state == DATABASE_FAILED ? error_again(NEREID_E_FILE, m->note) : 0;
 }
 
 /* A failure between opening and closing; the note says why, if the database told it. */
 static int cache_failure(Managed *m) {
   Database *d = &m->database;
   database_failed(d);
-  if (*m->note) return error_set(NEREID_E_FILE, "%s", m->note);
+  if (m->note) return error_again(NEREID_E_FILE, m->note);
   return error_set(NEREID_E_FILE, E_LANG_FILE_READ, d->path, sqlite3_errmsg(d->db));
 }
 
@@ -404,7 +411,7 @@ int cache_list(const CacheFilter *filter, CacheListFn each, void *context) {
   }
   sqlite3_finalize(s);
   if (rc != SQLITE_DONE) code = cache_failure(&m);
-  database_close(&m.database);
+  close_managed(&m);
   return code;
 }
 
@@ -468,7 +475,7 @@ int cache_facts(CacheFacts *out) {
   if (*m.database.path) out->left = visit_left(m.database.path, false);
   if (ready && !stat(m.database.path, &st)) out->file = st.st_size;
   out->limit = cache_limit(ready ? &m.database : NULL, &out->limit_is_variable);
-  database_close(&m.database);
+  close_managed(&m);
   return code;
 }
 
@@ -507,7 +514,7 @@ int cache_clear(CacheSum *removed, const CacheFilter *filter) {
     CacheSum left = visit_left(m.database.path, true);
     removed->count += left.count, removed->bytes += left.bytes;
   }
-  database_close(&m.database);
+  close_managed(&m);
   return code;
 }
 
@@ -539,6 +546,6 @@ int cache_set_limit(CacheSum *evicted, int64_t bytes) {
   Limiting l = {&m.database, bytes, evicted};
   if (ready && database_transact(&m.database, set_limit_body, &l) != SQLITE_OK)
     code = cache_failure(&m);
-  database_close(&m.database);
+  close_managed(&m);
   return code;
 }

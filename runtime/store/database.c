@@ -49,13 +49,10 @@ static void make_folders(const char *path) {
 /* ---- notes ---- */
 
 __attribute__((format(printf, 2, 3))) static void note_database(Database *d, const char *fmt, ...) {
-  char text[3 * DATABASE_PATH];
-  if (!d->note) return;
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  error_vtell_note(d->note, d->context, fmt, ap);
   va_end(ap);
-  d->note(d->context, text);
 }
 
 static void tell_unusable(Database *d, const char *why) {

@@ -64,20 +64,44 @@ int error_within(const char *fmt, ...) {
   return last.code;
 }
 
-char *error_keep(void) {
-  size_t n = strlen(last.text) + 1;
-  char *kept = malloc(n + sizeof last.about);
-  if (!kept) return NULL;
-  memcpy(kept, last.text, n);
-  memcpy(kept + n, &last.about, sizeof last.about);
-  return kept;
+/* ---- kept: a text, and beyond its end what else is known ---- */
+
+static size_t kept_size(const char *text) { return strlen(text) + 1 + sizeof(About); }
+
+static char *keep_at(char *to, const char *text, const About *about) {
+  size_t n = strlen(text) + 1;
+  if (!to) return NULL;
+  memcpy(to, text, n);
+  memcpy(to + n, about, sizeof *about);
+  return to;
+}
+
+static About about_kept(const char *kept) {
+  About about;
+  memcpy(&about, kept + strlen(kept) + 1, sizeof about);
+  return about;
+}
+
+char *error_keep(void) { return keep_at(malloc(kept_size(last.text)), last.text, &last.about); }
+
+const char *error_keep_in(Arena *a) {
+  return keep_at(arena_alloc(a, kept_size(last.text)), last.text, &last.about);
+}
+
+char *error_keep_told(const char *text) {
+  return keep_at(malloc(kept_size(text)), text, &(About){.ids = told});
 }
 
 int error_again(int code, const char *kept) {
   if (!kept) return error_set(code, E_LANG_OUT_OF_MEMORY);
   error_set(code, "%s", kept);
-  memcpy(&last.about, kept + strlen(kept) + 1, sizeof last.about);
+  last.about = about_kept(kept);
   return code;
+}
+
+int error_format(const char *format) {
+  last.about.ids = (MessageIds){{message_id(format)}, 1};
+  return last.code;
 }
 
 int error_resource(Resource need) {
@@ -96,21 +120,48 @@ static MessageIds ids_of(const Diags *d) {
   return ids;
 }
 
-/* A part may be output of a tool, which reads as messages do: those have no ids. */
+/* A part after the first may be output of a tool, which reads as messages do: those have no ids.  A
+ * note may be what a failure tells. */
 static const char *id_of(const MessageIds *ids, size_t i, Severity s) {
-  return i < ids->n && *ids->of[i] == "EWNH"[s] ? ids->of[i] : "";
+  return i < ids->n && (!i || *ids->of[i] == "EWNH"[s]) ? ids->of[i] : "";
 }
 
 const char *error_id(size_t i, Severity s) { return id_of(&last.about.ids, i, s); }
 const char *error_told_id(size_t i, Severity s) { return id_of(&told, i, s); }
 
+static void tell(nereid_message_fn fn, void *context, const char *text, MessageIds ids) {
+  told = ids;
+  fn(context, text);
+  told.n = 0;
+}
+
 void error_tell(nereid_message_fn fn, void *context, Arena *a, const Diags *d) {
   Text text = text_new(a);
   diag_print(d, &text);
-  if (!fn) return;
-  told = ids_of(d);
-  fn(context, text.data);
-  told.n = 0;
+  if (fn) tell(fn, context, text.data, ids_of(d));
+}
+
+void error_tell_kept(nereid_message_fn fn, void *context, const char *kept) {
+  if (fn && kept) tell(fn, context, kept, about_kept(kept).ids);
+}
+
+void error_vtell_note(nereid_message_fn fn, void *context, const char *fmt, va_list ap) {
+  char text[MESSAGE_MAX];
+  vsnprintf(text, sizeof text, fmt, ap);
+  if (fn) tell(fn, context, text, (MessageIds){{message_id(fmt)}, 1});
+}
+
+void error_tell_note(nereid_message_fn fn, void *context, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  error_vtell_note(fn, context, fmt, ap);
+  va_end(ap);
+}
+
+const char *error_keep_diags(Arena *a, const Diags *d) {
+  Text text = text_new(a);
+  diag_print(d, &text);
+  return keep_at(arena_alloc(a, kept_size(text.data)), text.data, &(About){.ids = ids_of(d)});
 }
 
 int error_set_diags(int code, Arena *a, const Diags *d) {
@@ -129,16 +180,33 @@ int error_internal(void) {
   const BugReport *r = bug_report();
   error_set(NEREID_E_INTERNAL, "error: " E_RUN_INTERNAL "\n", *r->stage ? " in stage " : "",
             r->stage, r->file, r->line, r->text);
-  last.about.ids.of[0] = message_id(E_RUN_INTERNAL);
-  error_add("note: %s\n", N_RUN_INTERNAL);
-  return error_add("note: " N_RUN_VERSION "\n", NEREID_VERSION, NEREID_BUILD_ID);
+  error_format(E_RUN_INTERNAL);
+  error_add_note(N_RUN_INTERNAL);
+  error_add("\n");
+  error_add_note(N_RUN_VERSION, NEREID_VERSION, NEREID_BUILD_ID);
+  return error_add("\n");
+}
+
+static void add_text(const char *fmt, va_list ap) {
+  size_t n = strlen(last.text);
+  vsnprintf(last.text + n, sizeof last.text - n, fmt, ap);
 }
 
 int error_add(const char *fmt, ...) {
-  size_t n = strlen(last.text);
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(last.text + n, sizeof last.text - n, fmt, ap);
+  add_text(fmt, ap);
+  va_end(ap);
+  return last.code;
+}
+
+int error_add_note(const char *fmt, ...) {
+  MessageIds *ids = &last.about.ids;
+  if (ids->n < IDS_MAX) ids->of[ids->n++] = message_id(fmt);
+  va_list ap;
+  va_start(ap, fmt);
+  error_add("note: ");
+  add_text(fmt, ap);
   va_end(ap);
   return last.code;
 }

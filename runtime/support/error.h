@@ -25,14 +25,27 @@ int error_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The last failure for later, of this thread or another: its text, which is malloc'ed, and beyond
  * its end what else is known.  NULL: out of memory, which error_again takes too. */
 char *error_keep(void);
+/* The same in an arena: of the last failure, and of messages. */
+const char *error_keep_in(Arena *a);
+const char *error_keep_diags(Arena *a, const Diags *d);
+/* The same of the text that a callback was given, while it runs. */
+char *error_keep_told(const char *text);
 /* Makes it the last failure again, with that code; returns the code. */
 int error_again(int code, const char *kept);
+/* The last failure is the message of this format, of which its text was made before; returns its
+ * code. */
+int error_format(const char *format);
 /* The id of part i of the last failure's text, which has that severity; of the text that a callback
  * was given, while it runs.  "": it has none. */
 const char *error_id(size_t i, Severity s);
 const char *error_told_id(size_t i, Severity s);
 /* Gives the messages to a callback, unless it is NULL. */
 void error_tell(nereid_message_fn fn, void *context, Arena *a, const Diags *d);
+/* The same of what was kept, and of a note. */
+void error_tell_kept(nereid_message_fn fn, void *context, const char *kept);
+void error_tell_note(nereid_message_fn fn, void *context, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void error_vtell_note(nereid_message_fn fn, void *context, const char *fmt, va_list ap);
 /* The messages as text, and the first resource that is short among them. */
 int error_set_diags(int code, Arena *a, const Diags *d);
 int error_out_of_memory(void);
@@ -40,6 +53,8 @@ int error_out_of_memory(void);
 int error_internal(void);
 /* More lines of the last failure's message; returns its code. */
 int error_add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, of a note without the newline at its end. */
+int error_add_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* NEREID_E_USAGE: argument `name` of a public function is NULL. */
 int error_null(const char *function, const char *name);
 

@@ -188,7 +188,7 @@ static void make_search(Tuning *t) {
 static int search_configs(Tuning *t) {
   int code = search_run(&t->search);
   const char *failure = t->found.failure;
-  return code || !failure ? code : error_set(NEREID_E_MEMORY, "%s", failure);
+  return code || !failure ? code : error_again(NEREID_E_MEMORY, failure);
 }
 
 static int tune_problem_body(void *arg) {

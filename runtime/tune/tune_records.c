@@ -1,5 +1,6 @@
 /* The C API of records for callers that measure themselves. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,13 +42,14 @@ typedef struct {
   size_t n;
   bool replace;
   Records *records;
-  RecordList put;     /* records to store */
-  char note[1 << 12]; /* the last one */
+  RecordList put; /* records to store */
+  char *note;     /* the last one, kept; NULL: none */
 } Work;
 
 static void keep_note(void *context, const char *text) {
   Work *w = context;
-  snprintf(w->note, sizeof w->note, "%s", text);
+  free(w->note);
+  w->note = error_keep_told(text);
 }
 
 static const char *text_or_empty(const char *text) { return text ? text : ""; }
@@ -140,7 +142,7 @@ static int store_body(void *arg) {
   }
   bool good = w->replace ? records_replace(w->records, w->put.data, w->put.len)
                          : records_put(w->records, w->put.data, w->put.len, NULL);
-  return good || records_are_off(w->records) ? 0 : error_set(NEREID_E_FILE, "%s", w->note);
+  return good || records_are_off(w->records) ? 0 : error_again(NEREID_E_FILE, w->note);
 }
 
 /* ---- the API ---- */
@@ -151,6 +153,7 @@ static int work_with_records(Work *w, int (*body)(void *)) {
   int code = w->arena && w->records ? error_guard(w->arena, body, w) : error_out_of_memory();
   records_close(w->records);
   arena_free(w->arena);
+  free(w->note);
   return code;
 }
 

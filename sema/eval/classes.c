@@ -201,7 +201,7 @@ void assign_object_field(Sema *S, Value object, Name name, Value v, Span at) {
       set_field(S, t, &fields.data[i], i, v, at);
     } else {
       sema_error(S, at, E_SEMA_FIELD_FIXED, name, cls);
-      sema_hint(S, "%s", t->is_open ? H_SEMA_FIELD_BRANCH : H_SEMA_FIELD_FIXED);
+      sema_hint(S, t->is_open ? H_SEMA_FIELD_BRANCH : H_SEMA_FIELD_FIXED);
     }
     return;
   }

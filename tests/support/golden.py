@@ -83,9 +83,21 @@ def compare(file, kind, got, update):
     return "".join(line if line.endswith("\n") else line + "\n" for line in diff)
 
 
-def ended(command, folder, tmp):
+ID = re.compile(r"(?m) \[[EWNH]_[A-Z0-9_]+\]$")
+MESSAGE = re.compile(r"(?m)^(?:nereid: |  )?(?:[^\s:]+(?::\d+)*: )?"
+                     r"(?:error|warning|note|hint): .*$")
+
+
+def without_ids(got):
+    """A stream as expected texts have it, and its messages that have no id."""
+    nameless = [line for line in MESSAGE.findall(got) if not ID.search(line)]
+    return ID.sub("", got), nameless
+
+
+def ended(command, folder, tmp, shows_ids):
     """Status and streams of a command; all that it started ends with it."""
-    process = subprocess.Popen(command, cwd=folder, env=dict(os.environ, TMP=tmp),
+    own = {"TMP": tmp} | ({} if shows_ids else {"NEREID_DIAGNOSTICS": "ids"})
+    process = subprocess.Popen(command, cwd=folder, env=os.environ | own,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     try:
@@ -99,7 +111,11 @@ def ended(command, folder, tmp):
 def run(test):
     path, command, kinds, update = test
     with tempfile.TemporaryDirectory() as tmp:
-        status, out, err = ended(command, path.parent, tmp)
+        shows_ids = "diagnostics" in text(path.read_bytes()).lower()
+        status, out, err = ended(command, path.parent, tmp, shows_ids)
+    nameless = []
+    if not shows_ids:
+        (out, _), (err, nameless) = without_ids(out), without_ids(err)
     got = {"stdout": out, "stderr": err, "status": f"{status}\n"}
     wanted = 1 if "stderr" in kinds.values() else 0
     bad = status < 0 or status >= 126 if path.suffix == ".cmd" else status != wanted
@@ -109,6 +125,7 @@ def run(test):
         problem = f"status {status}, expected {wanted}\n{got['stderr']}"
     else:
         problem = "".join(compare(f, kind, got[kind], update) for f, kind in kinds.items())
+        problem += "".join(f"a message without an id: {line}\n" for line in nameless)
     name = path.name if path.suffix == ".cmd" else shlex.join(["nereid"] + command[1:])
     return problem and f"FAIL {path.parent.relative_to(TESTS)}/: {name}\n{problem}"
 

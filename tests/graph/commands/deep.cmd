@@ -1,5 +1,6 @@
 # A million brackets, in each form of text.
 # slow: a million brackets
+export NEREID_DIAGNOSTICS=text  # lines are cut
 cat > $TMP/make.py <<'END'
 import sys
 n, open_, shut = 1000000, *sys.argv[2]

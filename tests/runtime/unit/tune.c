@@ -69,7 +69,8 @@ static void test_policy(void) {
   const nereid_tune_timing open = {.median_us = 0};
   nereid_tune_timing known = sure, doubtful = wide, fast = {.low_us = 170}, slow = {.low_us = 190};
   known.known = doubtful.known = 1;
-  check_timings(0, (nereid_tune_timing[TIMED]){sure, fast, slow, open}, (int[TIMED]){0, 3, 0, 3}, 1);
+  check_timings(0, (nereid_tune_timing[TIMED]){sure, fast, slow, open}, (int[TIMED]){0, 3, 0, 3},
+                1);
   check_timings(0, (nereid_tune_timing[TIMED]){known, slow, slow, slow}, (int[TIMED]){0}, 0);
   check_timings(0, (nereid_tune_timing[TIMED]){doubtful, known}, (int[TIMED]){3, 0, 3, 3}, 1);
   nereid_tune_timing late = doubtful;
