@@ -19,6 +19,7 @@ enum {
 /* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
 X(check_arguments, CALLS, CALLS, pass_check_arguments, 0, 0, "refuses numbers that an operator refuses when it runs") \
+X(check_expanded, CALLS, CALLS, pass_check_expanded, 0, 0, "adds checks as check_data does, to operators that are expanded") \
 X(expand, CALLS, CALLS, pass_expand, 0, 0, "replaces operators that are defined by others (alpha_dropout, triplet_margin_loss, linalg_norm ...) by these") \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \

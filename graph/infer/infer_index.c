@@ -194,8 +194,9 @@ void infer_diagonal_scatter(Infer *in) {
   const ValueType *x = infer_self(in), *src = infer_tensor(in, "src");
   infer_same_dtype(in, x, src);
   infer_diagonal(in);
-  Operand diagonal = infer_tensor_operand(&in->result);
-  infer_fits(in, &diagonal, src->shape, src->rank);
+  infer_rank(in, src, in->result.rank, in->result.rank);
+  for (uint32_t i = 0; i < src->rank; i++)
+    infer_same_size(in, src->shape[i], in->result.shape[i], "sizes of src and the diagonals");
   in->result = *x;
 }
 

@@ -1,14 +1,15 @@
-/* Pass check_data: data that PyTorch refuses when an operator runs gets a check, as indices do
- * (planner/passes/check_indices.c), and so does an assertion of the model on data.
+/* Passes check_expanded and check_data: data that PyTorch refuses when an operator runs gets a
+ * check, as indices do (planner/passes/check_indices.c), and so does an assertion on data.
  *
  * A check is a nereid.check_index of truth values: one that holds is a fault, and the check has the
- * text of it.  The pass runs before operators are rewritten and unused ones removed, because eager
- * mode runs these, too. */
+ * text of it.  The passes run before operators are rewritten and unused ones removed, because eager
+ * mode runs these, too; check_expanded before operators are expanded, for those that are. */
 #include <string.h>
 
 #include "graph/analysis/dce.h"
 #include "graph/analysis/index_range.h"
 #include "graph/builders/node_builder.h"
+#include "graph/expand/expansion.h"
 #include "graph/messages.h"
 #include "lang/messages.h"
 #include "planner/messages.h"
@@ -253,9 +254,7 @@ static bool check_node(DataChecks *c, Node *n, Rule *rule) {
   return true;
 }
 
-bool pass_check_data(Graph *g) {
-  if (g->unchecked) return true;
-  if (!graph_functional(g, "check_data")) return false;
+static bool check_nodes(Graph *g, bool expanded) {
   Arena *scratch = arena_child(g->arena);
   DataChecks c = {.g = g, .nids = g->nids};
   c.of = ARENA_ARRAY(scratch, uint8_t, g->nids);
@@ -263,8 +262,15 @@ bool pass_check_data(Graph *g) {
   Node *end = g->last->prev; /* before the checks that are added */
   for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
     Rule *rule = rule_of(n);
-    if (rule) ok = check_node(&c, n, rule);
+    if (rule && (expansion_rule(n->op) != NULL) == expanded) ok = check_node(&c, n, rule);
   }
   arena_free(scratch);
   return ok;
+}
+
+bool pass_check_expanded(Graph *g) { return g->unchecked || check_nodes(g, true); }
+
+bool pass_check_data(Graph *g) {
+  if (g->unchecked) return true;
+  return graph_functional(g, "check_data") && check_nodes(g, false);
 }

@@ -635,6 +635,8 @@ static const Case type_errors[] = {
     {"x: \"f32[1]\"", "cat.default([])", "the list of tensors is empty"},
     {"x: \"f32[2, 3]\", y: \"f32[4, 4]\"", "cat.default([x, y])",
      "[2, 3] and f32[4, 4] differ in axes other than 0"},
+    {"x: \"f32[1, 4]\", s: \"f32[3]\"", "diagonal_scatter.default(x, s, 1)",
+     "sizes of src and the diagonals must be equal, not 3 and 1"},
     {"x: \"f32[2]\"", "pad.default(x, [1])", "1 sizes of padding do not fit f32[2]"},
     {"x: \"f32[2, 3]\"", "reflection_pad1d.default(x, [0, 3])",
      "a padding of 3 is not below the size 3 that it reflects"},
