@@ -280,14 +280,3 @@ void limit_groups(Build *b) {
     if (scale) infer_same_size(&b->in, value_numel(b->in.g, scale), channels, "channels");
   }
 }
-
-/* As many reflections as the matrix has columns, or the other operand rows. */
-void limit_applied_reflections(Build *b) {
-  const ValueType *x = infer_self(&b->in), *tau = infer_tensor(&b->in, "input2"),
-                  *other = infer_tensor(&b->in, "input3");
-  Dim columns = x->shape[x->rank - 1];
-  Dim rows = other->shape[other->rank - (infer_bool(&b->in, "left") ? 2 : 1)];
-  if (!tau->rank || !dim_is_int(columns) || !dim_is_int(rows)) return;
-  Dim least = rows->value < columns->value ? rows : columns;
-  infer_same_size(&b->in, tau->shape[tau->rank - 1], least, "reflections");
-}

@@ -30,7 +30,6 @@ class M(torch.nn.Module):
         a26 = torch.ops.aten.binary_cross_entropy.default(im, bar)
         a27 = torch.ops.aten.searchsorted.Tensor(f, f, sorter = at)
         a28 = torch.ops.aten.linalg_householder_product.default(wide, s)
-        a29 = torch.ops.aten.ormqr.default(f, one, f)
         a30 = torch.ops.aten.conv2d.default(im, w, one)
         a31 = torch.ops.aten.conv_transpose2d.input(im, wt, one)
         a32 = torch.ops.aten.convolution.default(im, w, None, [1, 1], [0, 0], [1, 1], False, [-1, 0], 1)
