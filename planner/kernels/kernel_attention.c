@@ -449,17 +449,59 @@ void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
   if (w->ragged) call(w, whole ? whole : "0", w->walked, true);
 }
 
+/* Few rows look for the keys that they see first: a step of decoding has a mask whose keys after
+ * the position are all hidden, and to read it takes a hundredth of the time of keys and values. */
+static bool finds_seen(const AttentionWriter *w) {
+  enum { ROWS = 16, KEYS = 256 };
+  const Attention *x = &w->x;
+  return x->kind == ATTENTION_FORWARD && x->mask && !x->block_rows && !x->low && !x->high &&
+         dim_is_int(x->rows) && x->rows->value <= ROWS &&
+         !(dim_is_int(x->keys) && x->keys->value < KEYS);
+}
+
+/* The statements that find the first key that a row sees, and the one after the last. */
+static const char *seen_text(AttentionWriter *w) {
+  enum { OF_ROW = 2048, OF_ROWS = 256 };
+  Kernel *k = w->k;
+  const ValueType *t = &w->x.mask->type;
+  bool one = t->rank < 2 || dim_is(t->shape[t->rank - 2], 1);
+  const char *own = one ? "" : " & mmask";
+  int64_t most = one ? OF_ROW : OF_ROWS, keys = most;
+  if (dim_is_int(w->x.keys)) keys = power_of_2(w->x.keys->value, 1);
+  long long width = (long long)(keys < most ? keys : most);
+  kernel_line(k, "seen_first = %s", w->walked);
+  kernel_line(k, dim_is_int(w->x.keys) ? "seen_last = 0" : "seen_last = seen_first * 0");
+  kernel_line(k, "for start in range(0, %s, %lld):", w->walked, width);
+  k->indent += 4;
+  kernel_line(k, "n = start + tl.arange(0, %lld)[None, :]", width);
+  kernel_line(k, "nmask = n < %s", w->walked);
+  attention_set_masks(k, "mmask", "nmask");
+  Value v = value_of_scores(w, w->x.mask);
+  bool added = w->x.mask->type.dtype != DT_I1;
+  const char *seen = added ? arena_printf(k->arena, "(%s != float(\"-inf\"))", v.text) : v.text;
+  kernel_line(k, "seen = %s & nmask%s", seen, own);
+  kernel_line(k, "seen_last = tl.maximum(seen_last, tl.max(tl.where(seen, n + 1, 0)))");
+  kernel_line(k, "seen_first = tl.minimum(seen_first, tl.min(tl.where(seen, n, %s)))", w->walked);
+  k->indent -= 4;
+  k->memo.len = 0;
+  return attention_take_body(k);
+}
+
 /* Walks keys from first to last, as far as rows of the block see them; from begin to end all rows
  * see all.  first is a multiple of BN. */
 void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
-  kernel_line(k, "first = 0");
-  kernel_line(k, "last = %s", w->walked);
+  kernel_line(k, w->seen ? "first = seen_first // BN * BN" : "first = 0");
+  if (w->seen) kernel_line(k, "last = tl.minimum(tl.cdiv(seen_last, BN) * BN, %s)", w->walked);
+  else kernel_line(k, "last = %s", w->walked);
+  if (w->seen) kernel_line(k, "last = tl.maximum(last, first)");
   if (w->x.splits > 1) {
     long long n = (long long)w->x.splits;
-    kernel_line(k, "share = tl.cdiv(tl.cdiv(%s, BN), %lld) * BN", w->walked, n);
-    kernel_line(k, "first = tl.program_id(1) * share");
-    kernel_line(k, "last = tl.minimum(first + share, %s)", w->walked);
+    kernel_line(k, "share = tl.cdiv(tl.cdiv(%s, BN), %lld) * BN",
+                w->seen ? "last - first" : w->walked, n);
+    kernel_line(k, "first = %stl.program_id(1) * share", w->seen ? "first + " : "");
+    kernel_line(k, "last = tl.minimum(first + share, %s)", w->seen ? "last" : w->walked);
+    if (w->seen) kernel_line(k, "last = tl.maximum(last, first)");
   }
   if (w->x.low) {
     const char *low = attention_offset_by(k, "start", w->x.low);
@@ -574,7 +616,7 @@ void attention_reserve_names(Kernel *k) {
       "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
       "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
       "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",    "raw",    "table", "i",
-      "block", "place", "turns"};
+      "block", "place", "turns",  "seen",  "seen_first", "seen_last"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -600,9 +642,11 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
   const char *end = print_epilogue(&w);
   attention_find_tables(&w);
+  if (finds_seen(&w)) w.seen = seen_text(&w);
   /* All parameters are known by now, and those who walk pass them on. */
+  if (w.seen) text_puts(&k->body, w.seen);
   if (x->block_rows) attention_walk_blocks(&w, call_keys);
-  else if (x->high || x->low || x->splits > 1) attention_walk_seen(&w, call_keys);
+  else if (x->high || x->low || x->splits > 1 || w.seen) attention_walk_seen(&w, call_keys);
   else attention_walk_all(&w, call_keys);
   text_puts(&k->body, end);
   /* Behind a lower limit, rows see nothing of the block's first keys. */

@@ -18,6 +18,7 @@ typedef struct {
   bool may_see_nothing; /* there may be rows that see no key */
   const char *own, *walked; /* how many of m and of n there are */
   const char *results;      /* how many independent results take turns; NULL: none do */
+  const char *seen;         /* statements that find the keys that rows see; NULL: none do */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 

@@ -54,6 +54,7 @@ def attention(q, k, v, mask=None, causal=False, scale=None):
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     most = scores.max(-1, keepdims=True, initial=-np.inf)
     p = np.exp(scores - np.where(most == -np.inf, 0, most))
+    v = np.where(np.isnan(v), 0, v)
     total = p.sum(-1, keepdims=True)
     return p @ v / np.where(total == 0, 1, total)
 
@@ -277,6 +278,20 @@ def shares():
     bias = normal(8, 1, 2, 1, 600)
     plain("decode with a bias", {**qkv(1, 2, 1, 600, 16), "mask": bias}, **more)
     plain("decode nothing", {**qkv(1, 2, 1, 600, 16), "mask": mask & False}, **more)
+    prefixes = np.arange(600) <= np.array([70, 330, 20, -1])[:, None]
+    plain("decode rows of their own", {**qkv(2, 2, 4, 600, 16), "mask": prefixes}, **more)
+    plain("decode a window", {**grouped, "mask": (np.arange(600) > 320) & (np.arange(600) < 400)
+                              & np.ones((1, 1, 1, 1), bool)}, ", enable_gqa=True", **more)
+    hidden = np.where(mask, 0, -np.inf).astype(np.float32)
+    plain("decode by -inf", {**qkv(1, 2, 1, 600, 16), "mask": hidden}, **more)
+    plain("decode symbolic with a mask", {**qkv(1, 2, 1, 600, 16), "mask": mask}, **more,
+          shapes={**{n: [1, 2, "s0", 16] for n in "kv"}, "mask": [1, 1, 1, "s0"]})
+    batches = np.arange(300) <= np.arange(90)[:, None, None, None]
+    plain("decode of many batches", {**qkv(90, 3, 1, 300, 16), "mask": batches})
+    # What no row sees is not read: a cache may have anything there.
+    cache = {**qkv(2, 8, 1, 600, 16, kv=2), "mask": np.arange(600)[None, None, None] <= 250}
+    cache["v"][:, :, 320:] = np.nan
+    plain("decode beside what is not read", cache, ", enable_gqa=True", **more)
     plain("a few rows", qkv(1, 2, 3, 600, 16), ", None, 0.0, True", causal=True, **more)
 
 
