@@ -12,6 +12,11 @@
 #define E_GRAPH_PARAMETER "'forward' of a graph has plain parameters only, no * or **"
 #define E_GRAPH_SELF "in a graph, 'self' is the module: give this value another name"
 #define E_GRAPH_NAME "no earlier node has the name '%s'"
+#define E_GRAPH_SUBMODULE "no class in the file with a forward() is meant by that"
+#define E_GRAPH_SUBMODULE_INPUTS "the function takes %u values, and is given %u"
+#define E_GRAPH_ELEMENTS "%s: a function of scores has operators of single elements only"
+#define E_GRAPH_FLEX \
+  "flex_attention takes tensors whose types are known, two graphs, a block mask and a scale"
 #define E_GRAPH_ARGUMENT "'%s' is not allowed here: a graph's values are calls, x[0], or a + b"
 
 /* archives and the tensors in them */

@@ -9,25 +9,8 @@
 #include "import/messages.h"
 #include "import/text/complex_number.h"
 #include "import/text/text_forms.h"
+#include "import/text/text_reader.h"
 #include "parser/ast.h"
-
-typedef struct {
-  Graph *g;
-  const Source *source;
-  const char *line;     /* of the source: where number `line_number` begins */
-  uint32_t line_number; /* all comments before it have been seen */
-  Name origin;          /* of the nodes that follow */
-  Node *output;
-  ValueType *types; /* that annotations say, by statement */
-  uint32_t at;      /* the statement */
-  bool listing;     /* print(graph): see import/text/text_forms.h */
-  Node *last_input; /* of a listing */
-} Reader;
-
-/* The first parameter of a method; `self.weight` is an attribute, never a part of a value. */
-#define MODULE "self"
-
-#define FAIL(r, span, ...) diag_error((r)->g->diags, (span), __VA_ARGS__)
 
 static Name intern_name(Reader *r, const char *s) { return pool_name(r->g->names, s); }
 
@@ -200,7 +183,7 @@ static Arg read_bare_word(Name word) {
 
 /* Nodes have a sign in a listing, so that a string may have a node's name. */
 static Arg read_name_arg(Reader *r, const Expr *e) {
-  Node *n = r->listing ? NULL : graph_find(r->g, e->name);
+  Node *n = r->listing ? NULL : text_named(r, e->name);
   if (n) return arg_node(n);
   Dim symbol = dims_symbol_named(r->g->dims, e->name);
   if (symbol) return arg_dim(symbol);
@@ -384,6 +367,7 @@ static Node *read_call_node(Reader *r, const Expr *e) {
   const char *target = call_target(r, e);
   if (!target) return bad_arg(r, e), NULL;
   if (!strcmp(target, "_operator.getitem")) return read_getitem_call(r, e);
+  if (!strcmp(target, "higher_order.flex_attention")) return text_flex_attention(r, e);
   uint32_t named = 0;
   for (uint32_t i = 0; i < e->nargs; i++) {
     named += e->args[i].name != NULL;
@@ -483,6 +467,10 @@ static void read_assignment(Reader *r, const Stmt *s) {
     rename_input(r, target, s->value);
     return;
   }
+  if (text_is_submodule(s->value)) {
+    text_note(r, &r->submodules, target->name, s->value, NULL);
+    return;
+  }
   Node *n = read_value_node(r, s->value);
   if (!n) return;
   name_target(r, n, target);
@@ -577,7 +565,14 @@ Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file) {
   if (diag_errors(d) > errors) return NULL;
   Graph *g = graph_new(a, names, d);
   const Source *source = diag_file(d, file);
-  Reader r = {.g = g, .source = source, .line = source->text, .line_number = 1};
+  Reader r = {.g = g,
+              .module = m,
+              .source = source,
+              .line = source->text,
+              .line_number = 1,
+              .read_arg = read_arg_expr,
+              .read_node = read_value_node,
+              .make_call = new_call};
   Name owner = NULL;
   r.listing = form == FORM_LISTING;
   const char *name = r.listing ? LISTING_FUNCTION : "forward";

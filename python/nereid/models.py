@@ -505,13 +505,41 @@ def _of_torch(model, inputs):
                             "export it (torch.export.export)")
         args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (tuple(inputs), {})
         model = torch.export.export(model, args, kwargs)
+    flex = any(n.target is _flex(torch) for n in model.graph.nodes)
     # Calls of vmap's own functions, which associative_scan makes, can't be saved.
-    if any(getattr(n.target, "__module__", "") == "torch._functorch.predispatch"
-           for n in model.graph.nodes if n.op == "call_function"):
+    if flex or any(getattr(n.target, "__module__", "") == "torch._functorch.predispatch"
+                   for n in model.graph.nodes if n.op == "call_function"):
         model = model.run_decompositions({})
+    if flex:
+        return _of_flex_program(model)
     buffer = io.BytesIO()
     torch.export.save(model, buffer)
     return buffer.getvalue(), []
+
+
+def _flex(torch):
+    return getattr(torch.ops.higher_order, "flex_attention", None)
+
+
+def _of_flex_program(program):
+    """The text of a program that torch.export.save can't write, and its tensors: its first inputs
+    as it has them.  Their names tell them apart from the user's no more."""
+    import torch
+
+    if program.graph_signature.buffers_to_mutate or program.graph_signature.user_inputs_to_mutate:
+        raise TypeError("the program writes to its buffers or inputs, and has flex_attention, "
+                        "which torch.export.save can't write: compile it by torch.compile")
+    tensors = {**program.state_dict, **program.constants}
+    given = {spec.arg.name: tensors[spec.target]
+             for spec in program.graph_signature.input_specs if spec.target is not None}
+    graph, place = torch.fx.Graph(), {}
+    for n in program.graph.nodes:
+        place[n] = graph.node_copy(n, lambda x: place[x])
+        if n.name in given:
+            place[n].target = place[n].name = f"of_{n.name}"
+    graph.lint()
+    text = torch.fx.GraphModule(program.graph_module, graph).print_readable(print_output=False)
+    return text.encode(), [given[n.name].detach() for n in program.graph.nodes if n.name in given]
 
 
 def _of_graph_module(module):
@@ -524,15 +552,15 @@ def _of_graph_module(module):
     if not typed or any(n.op in ("call_module", "call_method") for n in nodes):
         return None
     if any(n.op == "call_function" and not isinstance(n.target, torch._ops.OpOverload)
-           and n.target not in (operator.getitem, *_NUMBERS) for n in nodes):
+           and n.target not in (operator.getitem, _flex(torch), *_NUMBERS) for n in nodes):
         return None
     graph, bound, place = torch.fx.Graph(), [], {}
     for n in nodes:
         if n.op != "get_attr":
             continue
-        value = module
-        for part in n.target.split("."):
-            value = getattr(value, part)
+        value = operator.attrgetter(n.target)(module)
+        if isinstance(value, torch.fx.GraphModule) and "." not in n.target:
+            continue  # a function of scores
         if not isinstance(value, torch.Tensor):
             return None
         place[n] = graph.placeholder(n.name)
@@ -541,7 +569,7 @@ def _of_graph_module(module):
     for n in nodes:
         if n not in place:
             place[n] = graph.node_copy(n, lambda x: place[x])
-    lifted = torch.fx.GraphModule(torch.nn.Module(), graph)
+    lifted = torch.fx.GraphModule(module, graph)
     return lifted.print_readable(print_output=False).encode(), bound
 
 

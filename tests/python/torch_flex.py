@@ -296,6 +296,43 @@ def check_pages():
         tally.check("0 nodes by PyTorch" in text, f"pages: {text.splitlines()[0]}")
 
 
+class Exported(torch.nn.Module if torch else object):
+    def __init__(self, form):
+        super().__init__()
+        self.form, self.before = form, torch.nn.Linear(16, 16)
+        self.slopes = torch.nn.Parameter(torch.rand(4))
+        self.document = torch.nn.Buffer(torch.arange(90) // 23)
+        self.factor = torch.nn.Buffer(torch.tensor(0.75, dtype=torch.float64))
+        self.blocks = flex.create_block_mask(lambda b, h, q, k: q >= k, None, None, 90, 90,
+                                             device=DEVICE, BLOCK_SIZE=40)
+
+    def forward(self, query, key, value):
+        blocks, of = self.blocks, self.document
+        if self.form == "blocks made within":
+            blocks = flex.create_block_mask(lambda b, h, q, k: (q >= k) & (of[q] == of[k]), None,
+                                            None, query.shape[2], key.shape[2], device=DEVICE)
+        if self.form == "no blocks":
+            return flex.flex_attention(self.before(query), key, value)
+        return flex.flex_attention(
+            self.before(query), key, value, enable_gqa=True, block_mask=blocks, return_lse=True,
+            score_mod=lambda s, b, h, q, k: torch.tanh(s * self.factor) * 5 + self.slopes[h])
+
+
+def check_exported():
+    """Programs of torch.export, which torch.export.save does not write, and their texts."""
+    torch.manual_seed(0)
+    for form in ("blocks of a constant", "blocks made within", "no blocks"):
+        model = Exported(form).to(DEVICE).requires_grad_(False)
+        heads = 4 if form == "no blocks" else 2
+        inputs = [torch.randn(2, n, 90, 16, device=DEVICE) for n in (4, heads, heads)]
+        want = model(*inputs)
+        program = torch.export.export(model, tuple(inputs))
+        got = nereid.load(program, device=DEVICE)(*inputs)
+        wants, gots = (x if isinstance(x, (tuple, list)) else (x,) for x in (want, got))
+        wrong = [off(torch.as_tensor(a), b) for a, b in zip(gots, wants, strict=True)]
+        tally.check(max(wrong) < 1e-5, f"exported, {form}: off by {wrong}")
+
+
 # What a score_mod reads of tensors that are trained, of shapes [4], [4, 200], [100].
 READ = {
     "of heads": lambda a, b, c: lambda s, n, h, q, k: s + a[h] * (k - q),
@@ -402,6 +439,7 @@ if __name__ == "__main__":
         check_results()
         check_shared_batches()
         check_pages()
+        check_exported()
         check_reads()
         check_places()
         check_open_sizes()

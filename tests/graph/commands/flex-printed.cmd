@@ -1,0 +1,2 @@
+nereid graph flex-printed.py --emit graph
+nereid graph flex-printed.py --emit fused
