@@ -78,7 +78,7 @@ typedef struct {
   bool varies;    /* used by nodes that are computed in each run */
   bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
   bool tile;      /* depends on a tile of an attention, so that no memory may have it */
-  bool inner;     /* every score has one, computed within an attention */
+  bool inner;     /* every score or packed weight has one, computed within the kernel */
   bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
 } Info;

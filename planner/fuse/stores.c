@@ -78,13 +78,14 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
   return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
 }
 
-/* Does it compute a mask, or another function of scores, from its operands?  Of masks in blocks
- * most elements are never needed, and memory may be too small for them. */
-static bool is_for_scores(const Fuser *s, const Node *user) {
+/* Does it compute a mask, or another function of scores, from its operands, or a packed weight?  Of
+ * masks in blocks most elements are never needed, and memory may be too small for them. */
+static bool is_for_tiles(const Fuser *s, const Node *user) {
   if (user->kind != NODE_CALL) return s->info[user->id].inner;
   PrimKind k = prim_kind(user->op);
   const Node *kernel = k == PRIM_ATTENTION ? user : prim_of_kernel(user);
   if (kernel) return attention_of(s->f->graph, kernel).block_rows > 0;
+  if (prim_unpacks(user)) return true;
   bool passes = k == PRIM_POINTWISE || k == PRIM_GATHER || k == PRIM_CONCAT || prim_is_view(user);
   return passes && s->info[user->id].inner;
 }
@@ -120,7 +121,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
-  to->inner |= is_for_scores(u->s, u->user);
+  to->inner |= is_for_tiles(u->s, u->user);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;
 }

@@ -121,10 +121,33 @@ static bool read_whole(const Kernel *k, Element x, FieldForm *f) {
   return read_field(k, x, f);
 }
 
+/* A 16-bit float of a table in memory that a field of four bits chooses. */
+static bool read_chosen(const Kernel *k, Element x, FieldForm *f) {
+  enum { ENTRIES = 16 };
+  if (!is_op(k, &x, OP_aten_index_Tensor) || x.node->args[1].kind != ARG_LIST) return false;
+  const Arg *list = &x.node->args[1];
+  Element table = through_views(k, element_of(x.node->args[0].node, x.at)), index;
+  Dim at[GRAPH_RANK_MAX];
+  bool one = list->n == 1 && list->items[0].kind == ARG_NODE && table.node->type.rank == 1 &&
+             dim_is(table.node->type.shape[0], ENTRIES) && kernel_loads(k, table.node) &&
+             table.node == x.node->args[0].node && table.node->type.dtype == f->half;
+  if (!one) return false;
+  broadcast_index(k->graph, x.node, x.at, list->items[0].node, at);
+  index = through_views(k, element_of(list->items[0].node, at));
+  f->whole = x;
+  f->table = table.node;
+  return read_field(k, index, f) && f->mask == ENTRIES - 1;
+}
+
 /* The first integer below pointwise nodes that is computed of a field. */
 static bool find_whole(const Kernel *k, Element x, FieldForm *f) {
   enum { ARGS_MOST = 3 };
+  FieldForm chosen = {.half = f->half};
   x = through_views(k, x);
+  if (read_chosen(k, x, &chosen)) {
+    *f = chosen;
+    return true;
+  }
   if (!is_computed(k, x.node) || prim_kind(x.node->op) != PRIM_POINTWISE) return false;
   if (dtype_is_int(x.node->type.dtype) && x.node->type.dtype != DT_I1) {
     FieldForm found = {.half = f->half};
@@ -161,13 +184,45 @@ static bool is_sum_or_product(const Kernel *k, const Element *x) {
          is_op(k, x, OP_aten_mul_Tensor);
 }
 
+/* Is it 2.0 to the power of a byte less some number, which bf16 has?  Products by it are exact. */
+static bool is_power(const Kernel *k, Element x, DType half) {
+  enum { LEAST = -133 };
+  x = through_views(k, x);
+  bool is = is_computed(k, x.node) && graph_is(x.node, OP_aten_pow_Scalar) && half == DT_BF16 &&
+            x.node->args[0].kind == ARG_FLOAT && x.node->args[0].number == 2 &&
+            is_tensor_arg(x.node, 1) && dtype_is_int(x.node->args[1].node->type.dtype);
+  if (!is) return false;
+  int64_t number, least = 0;
+  x = operand_at(k, &x, 1);
+  while (is_op(k, &x, OP_aten_add_Tensor) || is_op(k, &x, OP_aten_sub_Tensor)) {
+    if (!is_number_arg(x.node, &number) || graph_scales_operand(k->graph, x.node)) return false;
+    least += is_op(k, &x, OP_aten_sub_Tensor) ? -number : number;
+    x = operand_at(k, &x, 0);
+  }
+  x = through_casts(k, x);
+  DType t = x.node->type.dtype;
+  return (t == DT_U8 && least >= LEAST) || (t == DT_I8 && least - 128 >= LEAST);
+}
+
+/* A product in f32 of a 16-bit float and a power of two, whose place is *power. */
+static bool is_shifted(const Kernel *k, const Element *x, DType half, uint32_t *power) {
+  if (!is_op(k, x, OP_aten_mul_Tensor) || x->node->type.dtype != DT_F32 ||
+      !is_tensor_arg(x->node, 1))
+    return false;
+  for (*power = 0; *power < 2; (*power)++)
+    if (is_power(k, operand_at(k, x, *power), half)) return true;
+  return false;
+}
+
 /* Is the element computed of the field and of 16-bit floats by sums and products?  Each is rounded
  * to 16 bits, as the operators are. */
 static bool is_of_halves(const Kernel *k, Element x, const FieldForm *f) {
   x = through_views(k, x);
   if (same_element(&x, &f->whole) || is_stored_half(k, &x, f->half)) return true;
   if (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype == f->half) {
+    uint32_t power;
     x = operand_at(k, &x, 0);
+    if (is_shifted(k, &x, f->half, &power)) return is_of_halves(k, operand_at(k, &x, 1 - power), f);
     return same_element(&x, &f->whole);
   }
   bool computed = is_sum_or_product(k, &x) && x.node->type.dtype == f->half &&
@@ -189,6 +244,13 @@ static const char *half_text(Kernel *k, Element x, const FieldForm *f, const cha
   x = through_views(k, x);
   if (same_element(&x, &f->whole)) return whole;
   if (is_stored_half(k, &x, f->half)) return stored_half(k, &x, f->half);
+  uint32_t power;
+  if (is_shifted(k, &x, f->half, &power)) {
+    Element by = operand_at(k, &x, power);
+    const char *text = kernel_cast(k, kernel_value(k, by.node, by.at), f->half);
+    return arena_printf(k->arena, "(%s * %s)", half_text(k, operand_at(k, &x, 1 - power), f, whole),
+                        text);
+  }
   if (is_op(k, &x, OP_aten_to_dtype)) return half_text(k, operand_at(k, &x, 0), f, whole);
   bool adds = graph_is(x.node, OP_aten_add_Tensor), multiplies = is_op(k, &x, OP_aten_mul_Tensor);
   Element a = operand_at(k, &x, 0), b = operand_at(k, &x, 1);
@@ -258,9 +320,27 @@ static const char *whole_field(Kernel *k, const FieldForm *f, const FieldForm *l
   return whole;
 }
 
+const char *fields_table(Kernel *k, const FieldForm *form) {
+  return arena_printf(k->arena, "    table = bytes_of_table(%s)\n", kernel_buffer(k, form->table));
+}
+
+/* What two bytes' fields choose. */
+static const char *chosen_numbers(Kernel *k, const FieldForm *f, const FieldForm *low,
+                                  const FieldPair *pair) {
+  const char *text = kernel_cast(k, kernel_value(k, low->word.node, low->word.at), DT_I32);
+  const char *names[2] = {kernel_fresh(k, "low"), kernel_fresh(k, "high")};
+  const char *type = dtype_lang_name(f->half), *whole = kernel_fresh(k, "whole");
+  kernel_line(k, "%s, %s = tl.split(tl.reshape(%s, %s))", names[0], names[1], text, pair->bytes);
+  kernel_line(k, "%s = tl.reshape(choose_numbers(%s + %s * 256, table, tl.%s), %s)", whole, names[0],
+              names[1], type, pair->shape);
+  return whole;
+}
+
 const char *fields_value(Kernel *k, Node *right, const Dim *index, const FieldForm *f,
                          const FieldForm *low, const FieldPair *pair) {
-  const char *whole = whole_field(k, f, low, pair);
+  if (f->table && !pair->bytes) return NULL;
+  const char *whole =
+      f->table ? chosen_numbers(k, f, low, pair) : whole_field(k, f, low, pair);
   Element x = element_of(right, index);
   if (is_of_halves(k, x, f)) return half_text(k, x, f, whole);
   kernel_remember(k, f->whole.node, f->whole.at, (Value){whole, f->half});

@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
   DType half; /* that of the weight */
   Element whole, masked, word, less;
+  Node *table; /* of 16 numbers, from which fields choose instead; `whole` is what is chosen */
   Dim shift; /* as it follows from the index */
   int64_t mask, minus;
 } FieldForm;
@@ -22,14 +23,18 @@ typedef struct {
 /* Two fields of a word become floats of one register. */
 typedef struct {
   Dim digit;         /* of an index, the last axis of the tile; NULL: there are no pairs */
+  Dim second;        /* the next digit, of bytes whose fields choose from a table; or NULL */
   int64_t apart;     /* the bits between them: FIELD_BITS, or fewer in a byte */
   const char *shape; /* of the fields' tile; NULL: masks give words the pair's axis */
+  const char *bytes; /* the shape of pairs of the bytes that are read; NULL: there is no table */
 } FieldPair;
 
 enum { FIELD_BITS = 16 };
 
 /* Is the element of `right` at `index` computed of a field that is exact as a 16-bit float? */
 bool fields_form(Kernel *k, Node *right, const Dim *index, FieldForm *form);
+/* The lines that take the form's table apart, before the loop. */
+const char *fields_table(Kernel *k, const FieldForm *form);
 /* The element as a 16-bit float, or NULL if `form` is of a part of it alone, which the kernel then
  * remembers.  `low`: the form at index 0 of the pair's digit. */
 const char *fields_value(Kernel *k, Node *right, const Dim *index, const FieldForm *form,

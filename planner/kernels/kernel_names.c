@@ -25,6 +25,7 @@ static const char *const reserved[] = {
     "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
     "check_index", "is_index", "first",       "weight",     "within",  "beside",
     "following",   "sorted_in_parts", "two_fields", "one_field", "scale_halves",
+    "table", "bytes_of_table", "choose_numbers",
     /* digits of a packed weight's indices, and how many a tile has of each (kernel_packed.c) */
     "k0",          "k1",      "k2",        "k3",          "k4",      "k5",         "K0",
     "K1",          "K2",      "K3",        "K4",          "K5",      "n0",         "n1",

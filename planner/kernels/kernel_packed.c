@@ -240,6 +240,15 @@ static void take_pair(Packed *p, int a, uint32_t i, int64_t apart) {
   if (alone && (in_byte || in_word)) p->pair = (FieldPair){.digit = digit, .apart = apart};
 }
 
+/* A table's numbers are chosen for two bytes at once, which are neighbors along the next digit.
+ * Without it they are loaded one by one. */
+static void take_bytes(Packed *p, const Digits *x, uint32_t i) {
+  bool next = p->pair.apart < 8 && i + 1 < x->n && x->place[i + 1] == 2 * x->place[i];
+  Dim size = next ? dim_index_size(p->k->graph->dims, x->digit[i + 1]) : NULL;
+  if (size && dim_divisible(size, 2)) p->pair.second = x->digit[i + 1];
+  else p->pair = (FieldPair){0};
+}
+
 /* Cuts the digit of a word's fields in two, the upper one of which moves the shift by 16; that of
  * a byte's fields has two values. */
 static void find_pair(Packed *p) {
@@ -259,6 +268,7 @@ static void find_pair(Packed *p) {
       for (int b = 0; b < 2; b++) p->index[b] = index_of_digits(p->k, &p->axes[b]);
       p->fields = read_form(p, p->index[0], p->index[1], &p->form);
       take_pair(p, a, i + (step > 1), step * grows);
+      if (p->pair.digit && p->form.table) take_bytes(p, x, i + (step > 1));
       if (p->pair.digit) return;
     }
 }
@@ -290,7 +300,7 @@ static void order_axes(Packed *p) {
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0;) {
       Dim digit = p->axes[a].digit[i];
-      double stride = digit == p->pair.digit ? -1 : r.most ? stride_of(r.most, digit) : 0;
+      double stride = digit == p->pair.digit ? -2 : digit == p->pair.second ? -1 : r.most ? stride_of(r.most, digit) : 0;
       uint32_t at = n++;
       for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
       list[at].axis = &p->axes[a].axis[i];
@@ -350,8 +360,9 @@ static bool depends_on(const FieldForm *f, Dim digit) {
   return depends;
 }
 
-/* Of the whole tile, or, where `of` is there, of a part that depends on it alone. */
-static const char *tile_shape(Packed *p, const FieldForm *of) {
+/* Of the whole tile, or, where `of` is there, of a part that depends on it alone; `halved`: the last
+ * axis but one becomes two, the second of two elements, instead of the last one. */
+static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
   const char *names[2 * RADICES_MAX];
   Text t = text_new(p->k->arena);
   for (int a = 0; a < 2; a++)
@@ -359,7 +370,9 @@ static const char *tile_shape(Packed *p, const FieldForm *of) {
       bool has = !of || depends_on(of, p->axes[a].digit[i]);
       names[p->axes[a].axis[i]] = has ? extent_name(p->k, &p->axes[a], i) : "1";
     }
-  for (uint32_t i = 0; i < tile_rank(p); i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
+  uint32_t rank = tile_rank(p) - halved;
+  for (uint32_t i = 0; i < rank; i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
+  if (halved) text_puts(&t, " // 2, 2");
   text_puts(&t, "]");
   return t.data;
 }
@@ -424,14 +437,16 @@ static void write_weight(Packed *p, bool rounds) {
   const ValueType *t = &p->right->type;
   const Dim *at = index + (t->rank == 2);
   const char *text = NULL;
-  if (p->pair.digit && !k->masks[AXIS_M] && !k->masks[AXIS_N])
-    p->pair.shape = tile_shape(p, &p->form);
+  if (p->pair.digit && !k->masks[AXIS_M] && !k->masks[AXIS_N]) {
+    p->pair.shape = tile_shape(p, &p->form, false);
+    if (p->form.table) p->pair.bytes = tile_shape(p, &p->form, true);
+  }
   if (p->fields) text = fields_value(k, p->right, at, &p->form, &p->low, &p->pair);
   if (!text) {
     Value v = kernel_value(k, p->right, at);
     text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
   }
-  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p, NULL));
+  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p, NULL, false));
   kernel_line(k, "weight = %s", text);
   if (k->masks[AXIS_M]) kernel_line(k, "weight = tl.where(within, weight, 0.0)");
 }
@@ -502,6 +517,7 @@ static const char *lines_before(Packed *p) {
   for (int a = 0; a < 2; a++) print_extents(k, &t, &p->axes[a]);
   print_indices(k, &t, &p->axes[1], "first", tile_rank(p), "    ");
   print_mask(p, &t, 1, "    ");
+  if (p->pair.bytes) text_puts(&t, fields_table(k, &p->form));
   print_step(p, &t, "0", "    ");
   print_loads(k, &t, "    ", "");
   for (int i = 1; i < p->ahead; i++) {
@@ -538,6 +554,6 @@ PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim
   bind_digits(&p);
   p.ahead = steps_ahead(&p);
   const char *values = tile_values(&p);
-  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p, NULL),
+  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p, NULL, false),
                       as_matrix(&p, row ? "acc" : "weight")};
 }

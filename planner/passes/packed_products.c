@@ -13,6 +13,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
+#include "planner/tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
  * an H200; of weights whose axes are in another order than the memory's, which take longer to
@@ -36,6 +37,7 @@ typedef struct {
   bool fields;          /* integers have several elements each */
   bool turned;          /* axes are in another order than in memory, beside a transposition */
   uint32_t nodes;
+  bool whole; /* it has no parts of tiles */
   bool bad;
 } Weight;
 
@@ -70,13 +72,23 @@ static bool is_computed(const Weight *w, const Node *n) {
   return element && (w->uses[n->id] <= 1 || 4 * elements_of(w->g, n) <= w->elements);
 }
 
+/* A field of a byte chooses from 16 numbers of 16 bits, which registers hold (bytes_of_table), in a
+ * weight of whole tiles. */
+static bool chooses_from_few(const Weight *w, const Node *n) {
+  enum { ENTRIES = 16 };
+  if (!graph_is(n, OP_aten_index_Tensor) || n->args[1].n != 1 || !w->whole) return false;
+  const ValueType *t = &n->args[0].node->type;
+  return t->rank == 1 && dim_is(t->shape[0], ENTRIES) && dtype_is_float(t->dtype) &&
+         dtype_bits(t->dtype) == 16;
+}
+
 static void read_weight(Weight *w, Node *n) {
   if (w->nodes++ == NODES_MOST) w->bad = true;
   if (w->bad) return;
   w->turned |= graph_is(n, OP_aten_permute_default) && rank_of(n) > 3;
   /* An element of a table for each of the weight: registers are few for so many addresses. */
   w->bad |= n->kind == NODE_CALL && prim_kind(n->op) == PRIM_GATHER &&
-            elements_of(w->g, n) >= w->elements;
+            elements_of(w->g, n) >= w->elements && !chooses_from_few(w, n);
   if (is_computed(w, n)) graph_each_use(n, read_operand, w);
   else add_memory(w, n);
 }
@@ -110,6 +122,8 @@ static void choose(Graph *g, Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node, *source = source_of(right);
   if (source->kind != NODE_CALL) return;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
+  w.whole = dim_divisible(right->type.shape[0], PACKED_SUM_MOST) &&
+            dim_divisible(right->type.shape[1], PACKED_COLUMNS_MOST);
   read_weight(&w, right);
   double own = w.elements * dtype_bytes(right->type.dtype);
   bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&

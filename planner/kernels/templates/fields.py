@@ -18,6 +18,48 @@ def one_field(word, mask: tl.constexpr, base: tl.constexpr, dtype: tl.constexpr)
 
 
 @triton.jit
+def bytes_of_table(pointer):
+    # The low bytes of 16 numbers of 16 bits, four in a word, then the high ones.
+    words = ()
+    for shift in tl.static_range(0, 16, 8):
+        for first in tl.static_range(0, 16, 4):
+            word = 0
+            for i in tl.static_range(4):
+                bits = tl.load(pointer + first + i).to(tl.int16, bitcast=True).to(tl.int32)
+                word = word | ((bits >> shift) & 255) << (8 * i)
+            words = words + (word,)
+    return words
+
+
+@triton.jit
+def choose_numbers(fields, table, dtype: tl.constexpr):
+    # The numbers of a table that the lowest four fields of four bits choose, in two axes of two:
+    # of bytes, and of fields in a byte.  A permutation chooses from eight bytes, another one from
+    # those of the table's halves by the fields' upper bits.
+    a, b, c, d = tl.inline_asm_elementwise(
+        """{
+        .reg .b32 low, upper, l, h, l2, h2;
+        and.b32 low, $4, 0x7777;
+        shr.u32 upper, $4, 1;
+        lop3.b32 upper, upper, 0x4444, 0x3210, 0xea;
+        prmt.b32 l, $5, $6, low;
+        prmt.b32 l2, $7, $8, low;
+        prmt.b32 h, $9, $10, low;
+        prmt.b32 h2, $11, $12, low;
+        prmt.b32 l, l, l2, upper;
+        prmt.b32 h, h, h2, upper;
+        prmt.b32 low, l, h, 0x5140;
+        prmt.b32 upper, l, h, 0x7362;
+        mov.b32 {$0, $1}, low;
+        mov.b32 {$2, $3}, upper;
+        }""",
+        "=h,=h,=h,=h,r,r,r,r,r,r,r,r,r",
+        [fields, table[0], table[1], table[2], table[3], table[4], table[5], table[6], table[7]],
+        dtype=(dtype, dtype, dtype, dtype), is_pure=True, pack=1)
+    return tl.join(tl.join(a, c), tl.join(b, d))
+
+
+@triton.jit
 def scale_halves(x, scale, more):
     # x * scale + more, rounded once.
     if x.dtype == tl.float16:
