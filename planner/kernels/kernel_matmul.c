@@ -245,8 +245,19 @@ static void tile_parted_sum(Kernel *k, Tiling *t) {
   t->last = t->k = "end";
 }
 
+/* Tiles of a packed weight by themselves where one has all rows: the assembler would compute their
+ * places again in each step. */
+static void tile_one_row(Kernel *k, Tiling *t) {
+  Dim rows = k->group->extent[1];
+  if (!dim_is_int(rows)) return;
+  long long n = rows->value;
+  t->row = arena_printf(k->arena, "(0 if %lld <= BM else %s)", n, t->row);
+  t->column = arena_printf(k->arena, "(pid * BN if %lld <= BM else %s)", n, t->column);
+}
+
 static Tiling tiling_of(Kernel *k) {
   Tiling t = plain_tiling(k);
+  if (prim_unpacks(k->group->nodes.data[0])) tile_one_row(k, &t);
   ProductGroups groups = prim_groups(k->group->nodes.data[0]);
   if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
   else if (groups != GROUPS_NONE) tile_parted_axis(k, &t, groups == GROUPS_OF_ROWS);
