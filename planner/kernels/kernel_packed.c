@@ -391,11 +391,10 @@ static const char *as_matrix(Packed *p, const char *tile) {
   return arena_printf(p->k->arena, "tl.reshape(%s, [BK, BN])", tile);
 }
 
-/* Is the axis made of whole tiles, whatever their sizes? */
+/* Is the axis made of whole tiles? */
 static bool is_whole(const Packed *p, int a) {
-  int64_t sum_most = p->row ? PACKED_ROW_MOST : PACKED_SUM_MOST;
-  int64_t most = a ? PACKED_COLUMNS_MOST : sum_most;
-  return dim_divisible(dim_index_size(p->k->graph->dims, p->axes[a].symbol), most);
+  Dim size = dim_index_size(p->k->graph->dims, p->axes[a].symbol);
+  return dim_is_int(size) && tiling_packed_most(size->value, a);
 }
 
 static void print_mask(Packed *p, Text *out, int a, const char *indent) {

@@ -5,7 +5,7 @@
  * numbers, shifts and masks, zero points and scales of groups.
  * How it is spelled does not matter; its cost does:
  *
- *   mm(x, w)  =  packed_mm(x, w)     where w's expression reads at most a bit more than half of
+ *   mm(x, w)  =  packed_mm(x, w)     (bmm as well) where w's expression reads at most a bit more than half of
  *                                    w's bytes, most of them integers or numbers of 8 bits
  *
  * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
@@ -105,30 +105,34 @@ static bool has_few_rows(Graph *g, Dim rows, int64_t most) {
   return likely <= most;
 }
 
+static Dim rows_of(const Node *n) { return n->type.shape[n->type.rank - 2]; }
+
 static bool is_product(Graph *g, const Node *n) {
-  if (!graph_is(n, OP_aten_mm_default)) return false;
+  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) return false;
   const ValueType *t = &n->args[1].node->type;
-  return dim_is_int(t->shape[0]) && t->shape[0]->value >= DEPTH_LEAST && dim_is_int(t->shape[1]) &&
-         t->shape[1]->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
-         has_few_rows(g, n->type.shape[0], ROWS_MOST_TURNED);
+  Dim depth = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
+  return dim_is_int(depth) && depth->value >= DEPTH_LEAST && dim_is_int(columns) &&
+         columns->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
+         has_few_rows(g, rows_of(n), ROWS_MOST_TURNED);
 }
 
 /* One row times columns whose elements are each in memory: a sum is as good (gemv_to_reduction). */
 static bool is_sum_of_rows(Graph *g, const Node *n, const Weight *w) {
-  return dim_is(n->type.shape[0], 1) && !w->fields && view_stride(g, n->args[1].node, 0) == 1;
+  return n->type.rank == 2 && dim_is(n->type.shape[0], 1) && !w->fields &&
+         view_stride(g, n->args[1].node, 0) == 1;
 }
 
 static void choose(Graph *g, Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node, *source = source_of(right);
   if (source->kind != NODE_CALL) return;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
-  w.whole = dim_divisible(right->type.shape[0], PACKED_SUM_MOST) &&
-            dim_divisible(right->type.shape[1], PACKED_COLUMNS_MOST);
+  const Dim *sizes = right->type.shape + right->type.rank - 2;
+  w.whole = tiling_packed_most(sizes[0]->value, 0) && tiling_packed_most(sizes[1]->value, 1);
   read_weight(&w, right);
   double own = w.elements * dtype_bytes(right->type.dtype);
   bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&
                 2 * w.packed >= w.bytes && !is_sum_of_rows(g, n, &w);
-  wanted &= has_few_rows(g, n->type.shape[0], w.turned ? ROWS_MOST_TURNED : ROWS_MOST);
+  wanted &= has_few_rows(g, rows_of(n), w.turned ? ROWS_MOST_TURNED : ROWS_MOST);
   if (!wanted) return;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;

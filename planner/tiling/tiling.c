@@ -160,13 +160,17 @@ typedef struct {
   double time;
 } PackedTile;
 
-enum { PACKED_DEPTH = 512 /* of a part of a sum, at least */ };
+enum {
+  PACKED_DEPTH = 512, /* of a part of a sum, at least */
+  PACKED_SUM_MOST = 1024, PACKED_COLUMNS_MOST = 256
+};
 
 /* Of one row, and of more. */
 static const PackedTile packed_rows[] = {
     {{1, 32, 256, 4, 1}, 15}, {{1, 16, 512, 4, 1}, 16}, {{1, 8, 1024, 4, 1}, 17},
     {{1, 16, 256, 4, 1}, 18}, {{1, 32, 128, 4, 1}, 19}, {{1, 64, 128, 4, 1}, 20},
     {{1, 8, 512, 4, 1}, 20},  {{1, 32, 512, 8, 1}, 21}, {{1, 16, 1024, 8, 1}, 22},
+    {{1, 64, 64, 4, 1}, 30},
 };
 static const PackedTile packed_tiles[] = {
     {{16, 64, 128, 4, 3}, 30},  {{64, 64, 128, 4, 3}, 33}, {{32, 64, 128, 4, 3}, 35},
@@ -191,14 +195,28 @@ static double packed_time(const Product *p, const PackedTile *t) {
   return ceil_div((double)p->m, t->tile.bm) * t->time * (idle > 1 ? idle : 1);
 }
 
+int tiling_packed_most(int64_t size, int axis) {
+  enum { LEAST = 64 };
+  int most = axis ? PACKED_COLUMNS_MOST : PACKED_SUM_MOST;
+  while (most >= LEAST && size % most) most /= 2;
+  return most >= LEAST ? most : 0;
+}
+
+/* Has it no parts of tiles where it need not? */
+static bool is_packed_whole(const Product *p, const Tile *t) {
+  int sum = tiling_packed_most(p->k, 0), columns = tiling_packed_most(p->n, 1);
+  return (!sum || t->bk <= sum) && (!columns || t->bn <= columns);
+}
+
 int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
   bool row = is_packed_row(p);
   const PackedTile *list = row ? packed_rows : packed_tiles;
-  int n = row ? COUNT(packed_rows) : COUNT(packed_tiles);
-  for (int i = 0; i < n; i++) {
+  int count = row ? COUNT(packed_rows) : COUNT(packed_tiles), n = 0;
+  for (int i = 0; i < count; i++) {
+    if (!is_packed_whole(p, &list[i].tile)) continue;
     double time = packed_time(p, &list[i]);
-    int at = i;
+    int at = n++;
     for (; at > 0 && times[at - 1] > time; at--) {
       times[at] = times[at - 1];
       out[at] = out[at - 1];

@@ -30,9 +30,9 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
 
-/* The most that `bk` of tiling_packed is, also for a row of 32-bit floats, and `bn`.  All are
- * powers of two: an axis that these divide is made of whole tiles. */
-enum { PACKED_SUM_MOST = 128, PACKED_ROW_MOST = 1024, PACKED_COLUMNS_MOST = 256 };
+/* The most that `bk` (axis 0) or `bn` (1) of tiling_packed is where an axis of that size is made of
+ * whole tiles then; 0: it is not.  Tiles are powers of two. */
+int tiling_packed_most(int64_t size, int axis);
 /* For a GPU, where a kernel computes the right operand from packed weights: the same.  Of one row
  * of 32-bit floats `bm` is 1, and threads have parts of the sum. */
 int tiling_packed(const Product *p, Tile out[TILING_MAX]);
