@@ -10,7 +10,7 @@
 typedef struct {
   const NestStmt *st;
   const Atom *atom;
-  int wm, wn, reps_m, reps_n, reps_k, batch;
+  int wm, wn, wb, reps_m, reps_n, reps_k, batch;
   int ra, rb, rc; /* elements of a fragment a lane holds */
   NestIndex *im, *in, *ik, *ib;
 } Mma;
@@ -71,7 +71,8 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
               {HW_WARP, warps, warp_stride, NULL, warp},
               {HW_REG, x->outer ? x->outer->extent : 1, 1, x->outer, rep},
               {HW_REG, m->ik ? m->ik->extent : 1, 1, m->ik, k},
-              {HW_REG, m->ib ? m->ib->extent : 1, 1, m->ib, batch_stride(b)}};
+              {HW_WARP, m->wb, m->wm * m->wn, NULL, batch_stride(b)},
+              {HW_REG, m->ib ? m->ib->extent : 1, 1, m->ib, m->wb * batch_stride(b)}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].extent == 1) continue;
     push_dim(s, rows[i].hw, rows[i].extent, rows[i].stride, rows[i].index);
@@ -132,6 +133,14 @@ static NestIndex *new_mma_index(Bind *s, const char *name, int extent) {
   return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
 }
 
+/* The warps that a batch is divided among. */
+static int batch_warps(const Layout *acc) {
+  int n = 1;
+  for (int i = 0; acc->rank == 3 && i < acc->ndigits; i++)
+    if (acc->d[i].axis == 0 && acc->d[i].hw == HW_WARP) n *= acc->d[i].extent;
+  return n;
+}
+
 static Mma plan_mma(Bind *s, const NestStmt *st) {
   Mma m = {.st = st, .atom = atom_find(nest_str(st, NA_atom, ""))};
   const Layout *acc = st->dsts[0].var->layout;
@@ -142,7 +151,8 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
   m.reps_m = (int)(layout_padded(acc, r - 2) / (m.atom->m * m.wm));
   m.reps_n = (int)(layout_padded(acc, r - 1) / (m.atom->n * m.wn));
   m.reps_k = (int)((k + m.atom->k - 1) / m.atom->k);
-  m.batch = r == 3 ? acc->shape[0] : 1;
+  m.wb = m.atom->warps > 1 ? 1 : batch_warps(acc);
+  m.batch = r == 3 ? acc->shape[0] / m.wb : 1;
   m.ra = atom_registers(m.atom, 0);
   m.rb = atom_registers(m.atom, 1);
   m.rc = atom_registers(m.atom, 2);

@@ -12,13 +12,15 @@ static int fast_axis(const Layout *l) {
   return l->rank - 1;
 }
 
-/* A thread's neighbors along an axis: the digits of the least weight, as far as they are
- * registers. */
-static int64_t run_along(const Layout *l, int axis) {
+/* A thread's neighbors along an axis, those of the digits of the least weight, as far as they are
+ * registers; `lanes`: with those of its warp after these, which then are in other banks. */
+static int64_t run_along(const Layout *l, int axis, bool lanes) {
   int64_t run = 1;
+  HwDim dim = HW_REG;
   for (int i = l->ndigits; i-- > 0;) {
     if (l->d[i].axis != axis) continue;
-    if (l->d[i].hw != HW_REG) break;
+    if (lanes && l->d[i].hw == HW_LANE) dim = HW_LANE;
+    if (l->d[i].hw != dim) break;
     run *= l->d[i].extent;
   }
   return run;
@@ -127,9 +129,9 @@ static int buffer_axis(const Staged *g, const NestVar *held) {
   if (g->fast >= 0) return g->fast;
   if (g->form == OPERAND_PLAIN) return last;
   int fast = fast_axis(held->layout), other = 2 * last - 1 - fast;
-  if (fast >= last - 1 && other < last + 1 &&
-      run_along(held->layout, other) > run_in_order(held->layout, fast) &&
-      run_along(held->layout, fast) <= run_along(held->layout, other))
+  if (fast >= last - 1 && run_in_order(held->layout, fast) == 1 &&
+      run_along(held->layout, other, false) > 1 &&
+      run_along(held->layout, other, true) >= run_along(held->layout, fast, true))
     fast = other;
   if (g->swapped) fast = last - fast;
   return fast < last - 1 ? last : fast;
@@ -141,7 +143,7 @@ static NestVar *in_order(Build *s, const Staged *g, NestVar *held) {
   const Layout *l = held->layout;
   enum { CHUNK = 16 };
   int64_t most = CHUNK / dtype_bytes(held->dtype), now = run_in_order(l, axis);
-  if (now >= most || now >= run_along(l, axis)) return held;
+  if (now >= most || now >= run_along(l, axis, false)) return held;
   Layout ordered = in_order_along(l, axis);
   return build_held(s, g->stored, &ordered);
 }

@@ -413,6 +413,8 @@ static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warp
   int m = schedule_repeats(t->shape[t->rank - 2], atom->m),
       n = schedule_repeats(t->shape[t->rank - 1], atom->n);
   *wm = *wn = 1;
+  /* Warps that multiply different matrices of a batch share no operands' elements. */
+  if (atom->warps == 1) warps /= schedule_batch_warps(t, warps);
   while (*wm * *wn * atom->warps < warps) {
     bool can_m = *wm < m, can_n = *wn < n;
     if (!can_m && !can_n) break;

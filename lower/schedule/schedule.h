@@ -79,6 +79,8 @@ void schedule_order(const Type *t, int *order);
 /* How often an atom of `step` is repeated along an axis. */
 int schedule_repeats(int extent, int step);
 
+/* So many of the warps compute different matrices of a batch. */
+int schedule_batch_warps(const Type *tile, int warps);
 /* Layouts of the accumulator and the operands of a dot: wm times the atom's warps along M, and wn
  * along N.  which: 0 A [..,M,K], 1 B [..,K,N] (not of a warpgroup's), 2 C [..,M,N]. */
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps);

@@ -161,6 +161,13 @@ Type schedule_operand_room(const TileValue *x, const Layout *acc, int which) {
   return t;
 }
 
+int schedule_batch_warps(const Type *tile, int warps) {
+  int n = 1;
+  if (tile->rank == 3)
+    while (n < warps && tile->shape[0] % (2 * n) == 0) n *= 2;
+  return n;
+}
+
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps) {
   Layout one = atom_layout(atom, which), l = layout_new(tile);
   int rows = tile->rank - 2, cols = tile->rank - 1;
@@ -169,7 +176,9 @@ Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, 
   int row_reps = schedule_repeats(tile->shape[rows], row_step * row_warps);
   int col_reps = schedule_repeats(tile->shape[cols], col_step * col_warps);
   int regs = layout_span(&one, HW_REG), group = atom->warps;
-  if (rows) layout_push(&l, 0, HW_REG, tile->shape[0], regs * row_reps * col_reps);
+  int batch_warps = schedule_batch_warps(tile, warps / (wm * wn * group));
+  if (rows) layout_push(&l, 0, HW_REG, tile->shape[0] / batch_warps, regs * row_reps * col_reps);
+  if (rows) layout_push(&l, 0, HW_WARP, batch_warps, wm * wn * group);
   layout_push(&l, rows, HW_REG, row_reps, regs * col_reps);
   layout_push(&l, rows, HW_WARP, row_warps, group);
   layout_push(&l, rows, HW_WARP, group, 1);
@@ -181,7 +190,8 @@ Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, 
   push_atom_axis(&l, &one, 1, cols);
   if (which == 1) layout_push(&l, -1, HW_WARP, wm, group);
   if (which == 0) layout_push(&l, -1, HW_WARP, wn, wm * group);
-  layout_push(&l, -1, HW_WARP, warps / (wm * wn * group), wm * wn * group);
+  int used = wm * wn * group * batch_warps;
+  layout_push(&l, -1, HW_WARP, warps / used, used);
   return l;
 }
 
