@@ -1,6 +1,7 @@
 /* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes after it computed on
  * its tiles.  Operands are read through views, whatever their strides. */
 #include "planner/kernels/kernel_product.h"
+#include "planner/tiling/tiling.h"
 #include "planner/tiling/panels.h"
 
 /* ---- right operands in panels: see panels.h ---- */
@@ -347,20 +348,42 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
+/* The left operand of a product whose sum some warps add up in segments: as many matrices.  Fewer
+ * indices than a segment has are the loop's. */
+static const char *segments_of_left(Kernel *k, Tiling *t, Dim left_k, int segments) {
+  const Group *g = k->group;
+  Dim row = dim_shared_index(k->graph->dims, "row", g->extent[1]);
+  kernel_bind(k, row, "m[None, :, :]", AXIS_M);
+  Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, row, left_k, true);
+  long long depth = g->extent[3]->value / segments;
+  t->last = arena_printf(k->arena, "%lld", depth);
+  return arena_printf(k->arena,
+                      "        ka = ka[None, :, :] + tl.arange(0, %d)[:, None, None] * %lld\n"
+                      "        left = tl.load(%s, mask=mmask[None, :, :]%s, other=0.0)\n",
+                      segments, depth, a.pointers, a.condition);
+}
+
 /* The right operand is computed from packed weights.  A row times it is no product of tiles, but a
  * sum of products in registers. */
-static Operands packed_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
+static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
   Node *n = g->nodes.data[0];
   DType held = n->args[0].node->type.dtype;
   bool row = dim_is(g->extent[1], 1) && kernel_held(held) == held;
-  const char *left = row ? "" : loaded_left(k, t, left_k);
-  PackedTile p = packed_tile(k, row ? n->args[0].node : NULL, n->args[1].node, t->group, right_k,
-                             g->index[2]);
+  int64_t rows = dim_is_int(g->extent[1]) ? g->extent[1]->value : 0;
+  int segments = tiling_packed_segments(held, rows, g->extent[3]->value);
+  PackedTile p = packed_tile(k, segments, row ? n->args[0].node : NULL, n->args[1].node, t->group,
+                             right_k, g->index[2]);
+  const char *left = row               ? ""
+                     : p.segments == 1 ? loaded_left(k, t, left_k)
+                                       : segments_of_left(k, t, left_k, p.segments);
   const char *before = arena_printf(k->arena, "    first = %s\n%s", t->column, p.before);
   if (!row) {
     const char *right = arena_printf(k->arena, "%s        right = %s\n", p.within, p.matrix);
-    return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n, t), ""};
+    if (p.segments == 1)
+      return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n, t), ""};
+    const char *shape = arena_printf(k->arena, "[%d, BM, BN]", p.segments);
+    return (Operands){before, shape, left, right, sum_lines(k, n, t), "    acc = tl.sum(acc, 0)\n"};
   }
   const char *after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", p.matrix);
   return (Operands){before, p.shape, left, p.within, "        acc += left * weight", after};

@@ -171,6 +171,7 @@ static bool join_digits(Digits *d, const Reads *r) {
 
 typedef struct {
   Kernel *k;
+  int segments;      /* of the sum, each of which some warps add up: the tile's first axis; or 1 */
   Node *right, *row; /* row: the left operand, of one row that threads multiply; or NULL */
   Dim batch;
   Digits axes[2]; /* of the sum, and of columns */
@@ -300,16 +301,27 @@ static void order_axes(Packed *p) {
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0;) {
       Dim digit = p->axes[a].digit[i];
-      double stride = digit == p->pair.digit ? -2 : digit == p->pair.second ? -1 : r.most ? stride_of(r.most, digit) : 0;
+      double stride = r.most ? stride_of(r.most, digit) : 0;
+      if (digit == p->pair.digit) stride = -2;
+      if (digit == p->pair.second) stride = -1;
       uint32_t at = n++;
       for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
       list[at].axis = &p->axes[a].axis[i];
       list[at].stride = stride;
     }
-  for (uint32_t i = 0; i < n; i++) *list[i].axis = i;
+  enum { RANK_MOST = 7 /* fields have one more for a while */ };
+  if (n + 1 > RANK_MOST) p->segments = 1;
+  for (uint32_t i = 0; i < n; i++) *list[i].axis = i + (p->segments > 1);
 }
 
-static uint32_t tile_rank(const Packed *p) { return p->axes[0].n + p->axes[1].n; }
+static uint32_t tile_rank(const Packed *p) {
+  return (p->segments > 1) + p->axes[0].n + p->axes[1].n;
+}
+
+/* How many elements of the sum a segment has. */
+static long long segment_depth(const Packed *p) {
+  return dim_index_size(p->k->graph->dims, p->axes[0].symbol)->value / p->segments;
+}
 
 /* ---- text ---- */
 
@@ -338,8 +350,10 @@ static void print_extents(Kernel *k, Text *out, const Digits *d) {
 
 /* Lines that give each digit its indices in a tile that begins at `first`, a multiple of its size.
  */
-static void print_indices(Kernel *k, Text *out, const Digits *d, const char *first, uint32_t rank,
+static void print_indices(const Packed *p, Text *out, const Digits *d, const char *first,
                           const char *indent) {
+  Kernel *k = p->k;
+  uint32_t rank = tile_rank(p);
   for (uint32_t i = 0; i < d->n; i++) {
     long long place = d->place[i], past = i + 1 < d->n ? d->place[i + 1] : 0;
     const char *at = subscript(k->arena, d->axis[i], rank);
@@ -349,6 +363,8 @@ static void print_indices(Kernel *k, Text *out, const Digits *d, const char *fir
     if (place > 1) text_printf(out, " // %lld", place);
     if (past) text_printf(out, " %% %lld if %s < %lld else 0)", past / place, d->block, past);
     text_printf(out, " + tl.arange(0, %s)%s%s\n", extent_name(k, d, i), at, kernel_wide(k));
+    if (p->segments > 1 && !past && d == &p->axes[0])
+      text_printf(out, "%s%s%u += segment * %lld\n", indent, d->name, i, segment_depth(p) / place);
   }
 }
 
@@ -363,13 +379,18 @@ static bool depends_on(const FieldForm *f, Dim digit) {
 /* Of the whole tile, or, where `of` is there, of a part that depends on it alone; `halved`: the last
  * axis but one becomes two, the second of two elements, instead of the last one. */
 static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
-  const char *names[2 * RADICES_MAX];
+  const char *names[2 * RADICES_MAX + 1];
   Text t = text_new(p->k->arena);
   for (int a = 0; a < 2; a++)
     for (uint32_t i = 0; i < p->axes[a].n; i++) {
       bool has = !of || depends_on(of, p->axes[a].digit[i]);
       names[p->axes[a].axis[i]] = has ? extent_name(p->k, &p->axes[a], i) : "1";
     }
+  const Digits *sum = &p->axes[0];
+  if (p->segments > 1)
+    names[0] = of && !depends_on(of, sum->digit[sum->n - 1])
+                   ? "1"
+                   : arena_printf(p->k->arena, "%d", p->segments);
   uint32_t rank = tile_rank(p) - halved;
   for (uint32_t i = 0; i < rank; i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
   if (halved) text_puts(&t, " // 2, 2");
@@ -380,15 +401,17 @@ static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
 /* The tile as one of BK by BN elements. */
 static const char *as_matrix(Packed *p, const char *tile) {
   Text order = text_new(p->k->arena);
-  uint32_t next = 0;
-  bool same = true;
+  bool parts = p->segments > 1, same = true;
+  uint32_t next = parts;
+  if (parts) text_puts(&order, "0");
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0; next++) {
       same &= p->axes[a].axis[i] == next;
       text_printf(&order, "%s%u", next ? ", " : "", p->axes[a].axis[i]);
     }
   if (!same) tile = arena_printf(p->k->arena, "tl.permute(%s, [%s])", tile, order.data);
-  return arena_printf(p->k->arena, "tl.reshape(%s, [BK, BN])", tile);
+  const char *lead = parts ? arena_printf(p->k->arena, "%d, ", p->segments) : "";
+  return arena_printf(p->k->arena, "tl.reshape(%s, [%sBK, BN])", tile, lead);
 }
 
 /* Is the axis made of whole tiles? */
@@ -407,7 +430,7 @@ static void print_mask(Packed *p, Text *out, int a, const char *indent) {
 
 /* The indices of the step at `at`. */
 static void print_step(Packed *p, Text *out, const char *at, const char *indent) {
-  print_indices(p->k, out, &p->axes[0], at, tile_rank(p), indent);
+  print_indices(p, out, &p->axes[0], at, indent);
   print_mask(p, out, 0, indent);
 }
 
@@ -505,16 +528,18 @@ static void print_loads(const Kernel *k, Text *out, const char *indent, const ch
 
 /* The first element of a step: `from` or, where that is beyond the sum, of the last step. */
 static void print_following(Packed *p, Text *out, const char *from, const char *indent) {
-  Dim size = dim_index_size(p->k->graph->dims, p->axes[0].symbol);
-  text_printf(out, "%sfollowing = tl.minimum(%s, (tl.cdiv(%s, BK) - 1) * BK)\n", indent, from,
-              kernel_index(p->k, size, NULL));
+  text_printf(out, "%sfollowing = tl.minimum(%s, (tl.cdiv(%lld, BK) - 1) * BK)\n", indent, from,
+              segment_depth(p));
 }
 
 static const char *lines_before(Packed *p) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   for (int a = 0; a < 2; a++) print_extents(k, &t, &p->axes[a]);
-  print_indices(k, &t, &p->axes[1], "first", tile_rank(p), "    ");
+  if (p->segments > 1)
+    text_printf(&t, "    segment = tl.arange(0, %d)%s\n", p->segments,
+                subscript(k->arena, 0, tile_rank(p)));
+  print_indices(p, &t, &p->axes[1], "first", "    ");
   print_mask(p, &t, 1, "    ");
   if (p->pair.bytes) text_puts(&t, fields_table(k, &p->form));
   print_step(p, &t, "0", "    ");
@@ -543,8 +568,10 @@ static const char *lines_within(Packed *p, const char *values) {
   return t.data;
 }
 
-PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim column) {
+PackedTile packed_tile(Kernel *k, int segments, Node *row, Node *right, Dim batch, Dim kb,
+                       Dim column) {
   Packed p = {.k = k, .right = right, .row = row, .batch = batch, .index = {kb, column}};
+  p.segments = segments;
   p.axes[0] = (Digits){.symbol = kb, .name = "k", .block = "BK", .n = 1, .place = {1}};
   p.axes[1] = (Digits){.symbol = column, .name = "n", .block = "BN", .n = 1, .place = {1}};
   cut_into_digits(&p);
@@ -554,5 +581,5 @@ PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim
   p.ahead = steps_ahead(&p);
   const char *values = tile_values(&p);
   return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p, NULL, false),
-                      as_matrix(&p, row ? "acc" : "weight")};
+                      as_matrix(&p, row ? "acc" : "weight"), p.segments};
 }

@@ -23,11 +23,13 @@ typedef struct {
   const char *before, *within; /* the loop */
   const char *shape;           /* of the tile: an axis for each digit */
   const char *matrix;          /* the tile, or of a row the sum of tiles, as a matrix */
+  int segments; /* of the sum: the tiles of as many steps at once, the first axis; 1: none */
 } PackedTile;
 
 /* `row`: the left operand, of one row, which becomes `left`, elements of the tile; NULL: the tile
  * is an operand of tl.dot. */
-PackedTile packed_tile(Kernel *k, Node *row, Node *right, Dim batch, Dim kb, Dim column);
+PackedTile packed_tile(Kernel *k, int segments, Node *row, Node *right, Dim batch, Dim kb,
+                       Dim column);
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
 
