@@ -372,10 +372,18 @@ static Run view_run(const Plan *p, const TileOp *op) {
   return (Run){axis, n};
 }
 
+/* Do neighbors read the same element, as the fields of a word and what shares a scale do, or does
+ * data say which?  Such a load is as good in the layout of a store. */
+static bool is_loose_read(const Plan *p, const TileValue *ptr, const Run *run) {
+  bool loose = p->axis[ptr->id].constancy[run->axis] > 1 || is_scattered(p, ptr);
+  return run->n == 1 && loose && machine_has(p->u->machine, HAS_COALESCING);
+}
+
 /* The layout that an access through pointers, or to a view, would like best. */
 static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask,
                                   int rank) {
   Run run = pointer_run(p, ptr, mask);
+  if (rank == RANK_LOAD && is_loose_read(p, ptr, &run)) rank = RANK_STORE;
   Choice c = memory_choice(p, &ptr->type, run.axis, run.n, rank);
   c.scattered = is_scattered(p, ptr);
   return c;

@@ -16,9 +16,8 @@
 #include "planner/tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
- * an H200; of weights whose axes are in another order than the memory's, which take longer to
- * write. */
-enum { ROWS_MOST = 128, ROWS_MOST_TURNED = 512 };
+ * an H200. */
+enum { ROWS_MOST = 512 };
 
 enum {
   DEPTH_LEAST = 64, COLUMNS_LEAST = 16,
@@ -35,7 +34,6 @@ typedef struct {
   double elements;      /* of the weight */
   double bytes, packed; /* read of memory; those of integers and of numbers of 8 bits */
   bool fields;          /* integers have several elements each */
-  bool turned;          /* axes are in another order than in memory, beside a transposition */
   uint32_t nodes;
   bool whole; /* it has no parts of tiles */
   bool bad;
@@ -85,7 +83,6 @@ static bool chooses_from_few(const Weight *w, const Node *n) {
 static void read_weight(Weight *w, Node *n) {
   if (w->nodes++ == NODES_MOST) w->bad = true;
   if (w->bad) return;
-  w->turned |= graph_is(n, OP_aten_permute_default) && rank_of(n) > 3;
   /* An element of a table for each of the weight: registers are few for so many addresses. */
   w->bad |= n->kind == NODE_CALL && prim_kind(n->op) == PRIM_GATHER &&
             elements_of(w->g, n) >= w->elements && !chooses_from_few(w, n);
@@ -100,9 +97,8 @@ static Node *source_of(Node *n) {
 
 /* ---- the pass ---- */
 
-static bool has_few_rows(Graph *g, Dim rows, int64_t most) {
-  int64_t likely = dim_is_int(rows) ? rows->value : dim_likely(g->dims, rows);
-  return likely <= most;
+static bool has_few_rows(Graph *g, Dim rows) {
+  return (dim_is_int(rows) ? rows->value : dim_likely(g->dims, rows)) <= ROWS_MOST;
 }
 
 static Dim rows_of(const Node *n) { return n->type.shape[n->type.rank - 2]; }
@@ -113,7 +109,7 @@ static bool is_product(Graph *g, const Node *n) {
   Dim depth = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
   return dim_is_int(depth) && depth->value >= DEPTH_LEAST && dim_is_int(columns) &&
          columns->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
-         has_few_rows(g, rows_of(n), ROWS_MOST_TURNED);
+         has_few_rows(g, rows_of(n));
 }
 
 /* One row times columns whose elements are each in memory: a sum is as good (gemv_to_reduction). */
@@ -132,7 +128,6 @@ static void choose(Graph *g, Node *n, const uint32_t *uses) {
   double own = w.elements * dtype_bytes(right->type.dtype);
   bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&
                 2 * w.packed >= w.bytes && !is_sum_of_rows(g, n, &w);
-  wanted &= has_few_rows(g, rows_of(n), w.turned ? ROWS_MOST_TURNED : ROWS_MOST);
   if (!wanted) return;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;
