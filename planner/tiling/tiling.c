@@ -246,7 +246,8 @@ int tiling_packed_parts(const Product *p) {
   int parts = 1;
   tiling_packed(p, list);
   double programs = programs_of(p, list);
-  while (parts < MAX_PARTS && programs * parts < programs_wanted(p) &&
+  /* Some idle multiprocessors cost less than the addition of parts. */
+  while (parts < MAX_PARTS && 2 * programs * parts <= programs_wanted(p) &&
          p->k % (2 * parts * PACKED_DEPTH) == 0)
     parts *= 2;
   return parts;
