@@ -331,8 +331,8 @@ static const char *chosen_numbers(Kernel *k, const FieldForm *f, const FieldForm
   const char *names[2] = {kernel_fresh(k, "low"), kernel_fresh(k, "high")};
   const char *type = dtype_lang_name(f->half), *whole = kernel_fresh(k, "whole");
   kernel_line(k, "%s, %s = tl.split(tl.reshape(%s, %s))", names[0], names[1], text, pair->bytes);
-  kernel_line(k, "%s = tl.reshape(choose_numbers(%s + %s * 256, table, tl.%s), %s)", whole, names[0],
-              names[1], type, pair->shape);
+  kernel_line(k, "%s = tl.reshape(choose_numbers(%s + %s * 256, table, tl.%s), %s)", whole,
+              names[0], names[1], type, pair->shape);
   return whole;
 }
 

@@ -376,8 +376,8 @@ static bool depends_on(const FieldForm *f, Dim digit) {
   return depends;
 }
 
-/* Of the whole tile, or, where `of` is there, of a part that depends on it alone; `halved`: the last
- * axis but one becomes two, the second of two elements, instead of the last one. */
+/* Of the whole tile, or, where `of` is there, of a part that depends on it alone; `halved`: the
+ * last axis but one becomes two, the second of two elements, instead of the last one. */
 static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
   const char *names[2 * RADICES_MAX + 1];
   Text t = text_new(p->k->arena);
@@ -468,7 +468,10 @@ static void write_weight(Packed *p, bool rounds) {
     Value v = kernel_value(k, p->right, at);
     text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
   }
-  if (rounds) text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p, NULL, false));
+  if (rounds) {
+    const char *whole = tile_shape(p, NULL, false);
+    text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, whole);
+  }
   kernel_line(k, "weight = %s", text);
   if (k->masks[AXIS_M]) kernel_line(k, "weight = tl.where(within, weight, 0.0)");
 }

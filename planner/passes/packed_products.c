@@ -5,8 +5,9 @@
  * numbers, shifts and masks, zero points and scales of groups.
  * How it is spelled does not matter; its cost does:
  *
- *   mm(x, w)  =  packed_mm(x, w)     (bmm as well) where w's expression reads at most a bit more than half of
- *                                    w's bytes, most of them integers or numbers of 8 bits
+ *   mm(x, w)  =  packed_mm(x, w)     where w's expression reads at most a bit more than half of
+ *                                    w's bytes, most of them integers or numbers of 8 bits; bmm
+ *                                    as well
  *
  * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
  * many rows a weight in memory is faster. */

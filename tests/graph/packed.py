@@ -269,7 +269,7 @@ def compare(name, w, body, rows, fields, devices, folder):
     whole, large = w.k % 64 == 0 and w.n % 64 == 0, w.k * w.n >= 1 << 19
     table = name.startswith("table")
     packed = not sums and (whole or not table)
-    fused = packed and (large or not table)  # small numbers that fields choose are written to memory
+    fused = packed and (large or not table)  # a small table's numbers are written to memory
     check(any("packed_mm" in s for s in steps) == packed, f"{name}: {steps}")
     kernels = [s for s in steps if not s.startswith("step k1_sum_to")]  # of parts
     check(not fused or len(kernels) == 1, f"{name}: one kernel, not {steps}")
