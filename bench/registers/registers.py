@@ -5,7 +5,7 @@ Triton's where that is installed.  One ptxas assembles both; no GPU is needed.
     registers.py [--target sm_90a] [NAME...]     cases whose name contains a NAME
 
 A `*` is behind code that was assembled once more because it spilled, as Nereid does
-(decision 176).
+(decisions 176, 312).
 """
 import argparse, importlib.util, os, pathlib, re, shutil, subprocess, sys, tempfile
 from cases import CASES
@@ -43,7 +43,7 @@ def ours(case, target):
     buffers = DYNAMIC.findall(run_nereid(case, target, "--emit", "thread"))
     shared = max((int(size) + int(at) for size, at in buffers), default=0)
     registers, spills = used(ptx, target)
-    if not spills:
+    if not spills or ".minnctapersm" in ptx:
         return registers, spills, shared, False
     more = re.sub(r"^(\.reqntid.*)$", r"\1\n.minnctapersm 1", ptx, flags=re.M)
     again = used(more, target)

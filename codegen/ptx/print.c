@@ -58,13 +58,23 @@ static void put_header(Ptx *p, Text *out) {
   ptx_declare_asserts(p, out);
 }
 
+/* How many registers ptxas may take.  For programs that it wants to share a multiprocessor it moves
+ * loads to where their results are used, so that a thread waits for one after the other; told that
+ * one program is enough, it leaves those of a batch together.  Loops of matrix instructions load
+ * ahead in any case, and have gained nothing by more registers. */
+static void put_registers(const Ptx *p, Text *out) {
+  int most = p->nest->options.maxnreg;
+  if (most) text_printf(out, ".maxnreg %d\n", most);
+  else if (!p->multiplies) text_puts(out, ".minnctapersm 1\n");
+}
+
 static void put_entry(Ptx *p, const char *entry, Text *out) {
   const Nest *n = p->nest;
   text_printf(out, "\n.visible .entry %s(\n", entry);
   for (uint32_t i = 0; i < n->nparams; i++)
     declare_param(n->params[i], p->params[i], out, i + 1 == n->nparams);
   text_printf(out, ")\n.reqntid %d, 1, 1\n", n->warps * n->lanes);
-  if (n->options.maxnreg) text_printf(out, ".maxnreg %d\n", n->options.maxnreg);
+  put_registers(p, out);
   text_puts(out, "{\n");
   ptx_declare(p, out);
   ptx_declare_print_arguments(p, out);

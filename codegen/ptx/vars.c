@@ -63,6 +63,7 @@ static void note_words(Ptx *p, const NestStmt *s) {
 static void note_op(Ptx *p, const NestStmt *s) {
   bool timer = s->code == NEST_SPECIAL && s->type == DT_I64;
   if (s->code == NEST_ASM || timer) p->threads_differ |= s->dsts[0].var->uniform;
+  p->multiplies |= s->code == NEST_MMA || s->code == NEST_WGMMA;
   if (s->code == NEST_OP && (s->op == TILE_MIN || s->op == TILE_MAX) &&
       machine_has(p->machine, HAS_EXTREMA_OF_THREE))
     p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;

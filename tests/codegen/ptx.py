@@ -69,7 +69,7 @@ def test_target(path, target):
     if done.returncode:
         return done.stderr
     spills = spilled(done)
-    if spills:  # as the runtime does: see runtime/device/ptx_registers.h
+    if spills and ".minnctapersm" not in text:  # as the runtime does: ptx_registers.h there
         alone = re.sub(r"^(\.reqntid.*)$", r"\1\n.minnctapersm 1", text, flags=re.M)
         spills = spilled(assemble(alone, target, ["-v"]))
     if spills and target in NO_SPILLS:

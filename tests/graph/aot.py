@@ -306,7 +306,8 @@ def check_driver(project, model, cc, flags):
 
 
 def check_spills(project, inputs, fakes):
-    """PTX that spills is loaded once more, with a directive that gives it more registers."""
+    """PTX that spills is loaded once more, with a directive that gives it more registers, unless it
+    has it; products have it not."""
     log = pathlib.Path(fakes["FAKE_CUDA_LOG"])
     sizes = {}
     for spill in (0, 64):
@@ -316,7 +317,10 @@ def check_spills(project, inputs, fakes):
                         if line.startswith("module")]
         log.unlink()
     more = len("\n.minnctapersm 1")
-    if sizes[64] != [size for first in sizes[0] for size in (first, first + more)]:
+    again = [next - size for size, next in zip(sizes[64], sizes[64][1:])].count(more)
+    firsts = [size for i, size in enumerate(sizes[64])
+              if not (i and size == sizes[64][i - 1] + more)]
+    if firsts != sizes[0] or not again:
         raise Failure("PTX that spills is not assembled with more registers")
 
 
