@@ -179,7 +179,7 @@ static Dim compared_dim(Infer *in, const Node *test, const char *param) {
 }
 
 /* Every run is held to a test of sizes.  Tests of other numbers are data's
- * (planner/passes/check_data.c). */
+ * (planner/passes/checks/data.c). */
 static bool hold(Infer *in, const Node *test) {
   if (test->kind != NODE_CALL) return true;
   OpId op = test->op->id;

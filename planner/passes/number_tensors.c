@@ -75,7 +75,7 @@ static void pad_with_tensor(Build *b, Node *n) {
   build_become(b, OP_aten_where_ScalarOther, ARGS(arg_node(inside), arg_node(y), arg_node(value)));
 }
 
-/* The indices are checked as those of other calls (planner/passes/check_indices.c). */
+/* The indices are checked as those of other calls (planner/passes/checks/indices.c). */
 static void select_by_tensor(Build *b, Node *n) {
   Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", x->type.rank);

@@ -11,7 +11,7 @@
 #include "graph/messages.h"
 #include "planner/messages.h"
 #include "planner/passes.h"
-#include "planner/passes/check_limits.h"
+#include "planner/passes/checks/limits.h"
 
 /* ---- numbers that a dtype can hold ---- */
 

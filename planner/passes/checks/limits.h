@@ -1,7 +1,7 @@
 /* The rules of LIMITS in the operator table (pass check_arguments): limit_RULE refuses arguments of
  * its node that PyTorch refuses when the operator runs. */
-#ifndef NEREID_PLANNER_PASSES_CHECK_LIMITS_H
-#define NEREID_PLANNER_PASSES_CHECK_LIMITS_H
+#ifndef NEREID_PLANNER_PASSES_CHECKS_LIMITS_H
+#define NEREID_PLANNER_PASSES_CHECKS_LIMITS_H
 
 #include "graph/builders/node_builder.h"
 

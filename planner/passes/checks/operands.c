@@ -5,7 +5,7 @@
 
 #include "graph/messages.h"
 #include "planner/messages.h"
-#include "planner/passes/check_limits.h"
+#include "planner/passes/checks/limits.h"
 
 static bool is_mode(Build *b, const char *mode) {
   return !strcmp(infer_string(&b->in, "mode"), mode);

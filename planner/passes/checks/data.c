@@ -1,5 +1,5 @@
 /* Passes check_expanded and check_data: data that PyTorch refuses when an operator runs gets a
- * check, as indices do (planner/passes/check_indices.c), and so does an assertion on data.
+ * check, as indices do (planner/passes/checks/indices.c), and so does an assertion on data.
  *
  * A check is a nereid.check_index of truth values: one that holds is a fault, and the check has the
  * text of it.  The passes run before operators are rewritten and unused ones removed, because eager

@@ -4,7 +4,7 @@
 
 #include "graph/messages.h"
 #include "planner/messages.h"
-#include "planner/passes/check_limits.h"
+#include "planner/passes/checks/limits.h"
 
 bool limit_number(Build *b, const char *param, double *out) {
   Arg a = build_arg(b, param);
