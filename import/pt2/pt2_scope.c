@@ -87,7 +87,10 @@ static void cast_operands(Pt2 *r, Node *n, DType t) {
   Operands o = {.r = r, .user = n};
   if (result->kind != VALUE_TENSOR) return;
   graph_each_use(n, count_operand, &o);
-  bool lower = result->dtype == t && graph_is_among(n, lowered);
+  /* A result in autocast's dtype of operands none of which has it: they were cast, if only those of
+   * products within the operator. */
+  bool lower = result->dtype == t && !takes_dtype(r, n) &&
+               (graph_is_among(n, lowered) || !o.narrow);
   /* Results in f32 of a narrower operand: it was cast, or promotion casts it. */
   bool wide = result->dtype == DT_F32 && o.narrow && !takes_dtype(r, n);
   o.to = lower ? t : DT_F32;

@@ -271,3 +271,16 @@ def autocast_casts(m):
         x=[S0, 4], w=[8, 4], linear=([S0, 8], half), softmax=[S0, 8], cdist=[S0, S0])
     m.add_node(autocast("cast", True, body, [tensor("x"), tensor("p_weight")], [tensor("exp")]),
                exp=[S0, S0])
+
+
+@case
+def autocast_composite(m):
+    """The product within an operator has a narrow result, though no list of PyTorch's names it."""
+    body = loop_body(["x", "w"], [
+        node("tensordot", "tensordot.default", [
+            arg("self", tensor("x")), arg("other", tensor("w")),
+            arg("dims_self", {"as_ints": [1]}), arg("dims_other", {"as_ints": [1]})],
+            [tensor("tensordot")])], ["tensordot"],
+        x=[S0, 4], w=[8, 4], tensordot=([S0, 8], 13))
+    m.add_node(autocast("cast", True, body, [tensor("x"), tensor("p_weight")], [tensor("exp")]))
+    m.graph["tensor_values"]["exp"] = meta([S0, 8], 13)
