@@ -2,7 +2,7 @@
 """PyTorch's hooks for backends: the backend's name by `import nereid` alone, functions that
 aot_compile() writes and another process loads, artifacts that carry executables, and regions that
 are compiled once."""
-import json, os, pathlib, shutil, subprocess, sys, tempfile
+import contextlib, importlib, json, os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -160,6 +160,60 @@ def check_artifacts(folder):
     tally.check(got is None, f"a process compiles without tools: {got}")
 
 
+# ---- offloaded activations ----
+
+
+def offloading():
+    """PyTorch's operators of offloaded activations, or ones with their schemas: waiting frees the
+    memory of what was copied."""
+    with contextlib.suppress(ImportError):  # before PyTorch 2.12
+        importlib.import_module("torch._functorch._activation_offloading.offload_ops")
+    if hasattr(torch.ops.ao, "wait_tensor"):
+        return None
+    library = torch.library.Library("ao", "FRAGMENT")
+    library.define("offload(Tensor tensor) -> Tensor")
+    library.define("wait_tensor(Tensor(a) tensor, Tensor? keepalive=None, "
+                   "Tensor? last_use_of_storage=None) -> Tensor(a)")
+
+    def wait(tensor, keepalive=None, last_use_of_storage=None):
+        keepalive.untyped_storage().resize_(0)
+        return tensor
+
+    for name, function, fake in (("offload", torch.clone, torch.empty_like),
+                                 ("wait_tensor", wait, lambda tensor, *_: tensor)):
+        library.impl(name, function, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"ao::{name}", fake, lib=library)
+    return library
+
+
+def check_offload():
+    """What reads a tensor before its memory is freed does so in the compiled program, too.  Such
+    nodes are in graphs that AOTAutograd has made."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    library = offloading()
+    if library is None:
+        return  # PyTorch's own need a GPU
+
+    def offload(module):
+        graph = module.graph
+        (sine,) = graph.find_nodes(op="call_function", target=torch.ops.aten.sin.default)
+        (output,) = graph.find_nodes(op="output")
+        with graph.inserting_before(output):
+            kept = graph.call_function(torch.ops.ao.offload.default, (sine,))
+            waited = graph.call_function(torch.ops.ao.wait_tensor.default, (kept, sine))
+        kept.meta["val"] = waited.meta["val"] = sine.meta["val"]
+        output.args = ((output.args[0][0], waited),)
+        module.recompile()
+
+    x = torch.randn(1 << 18)  # the product reads the sine after PyTorch has made the cosine
+    module = make_fx(lambda x: (x.sin() * x.cos(), x * 2))(x)
+    made = nereid.standalone_compile(module, [x], dynamic_shapes="from_example_inputs",
+                                     options={"by_pytorch": ("aten.cos.default",)}, change=offload)
+    for got, want in zip(made(x), (x.sin() * x.cos(), x.sin())):
+        tally.check(torch.allclose(got, want), "a tensor is freed once it was read")
+
+
 # ---- regions ----
 
 
@@ -304,6 +358,7 @@ def main():
         check_stored_regions(folder)
     check_regions()
     check_region_dropout()
+    check_offload()
 
 
 if __name__ == "__main__":

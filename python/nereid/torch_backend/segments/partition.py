@@ -22,6 +22,8 @@ from nereid.torch_backend.segments.reasons import is_counted, read_reason, reaso
 
 aten = torch.ops.aten
 _FIRST = -1  # the level before those of segments
+# Operators that free the memory of an operand, after all nodes before them have read it.
+_FREEING = {"ao.wait_tensor.default"}
 _FEW = 4096  # elements that may be in memory for the whole run
 
 
@@ -90,7 +92,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             unsure.add(node)
         level = max([0, *(levels.get(operand, 0) + ((mine or host) and _crosses(
             node, operand, ours, devices)) for operand in operands)])
-        if node.target is aten.copy_.default:
+        if node.target is aten.copy_.default or name_of(node.target) in _FREEING:
             level = max(level, last)
         ordered = not mine and not host and may_draw(node)
         earliest = drawn if ordered else _FIRST
