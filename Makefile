@@ -134,13 +134,14 @@ $B/python/nereid/_version.py: FORCE
 	@echo "__version__ = \"$$(python/link/version)\"" > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# By which PyTorch and pytest find the package.
+# By which PyTorch, pytest and vLLM find the package.
 $(PACKAGE_INFO)/entry_points.txt: pyproject.toml $B/python/nereid/_version.py
 	@rm -rf $B/python/nereid_compiler-*.dist-info # of a version before
 	@mkdir -p $(@D)
 	printf 'Metadata-Version: 2.1\nName: nereid-compiler\n' > $(@D)/METADATA
 	sed 's/.* = "\(.*\)"/Version: \1/' $B/python/nereid/_version.py >> $(@D)/METADATA
-	sed -n 's/"//g; s/^\[project\.entry-points\.\(.*\)\]/[\1]/; /^\[torch_\|^\[pytest/,/^$$/p' $< > $@
+	sed -n 's/"//g; s/^\[project\.entry-points\.\(.*\)\]/[\1]/; /^\[\(torch_\|pytest\|vllm\)/,/^$$/p' \
+	  $< > $@
 
 # Headers of any Python from 3.10 on: the extension uses the stable ABI of 3.10 only.
 PYTHON_INCLUDE ?= $(shell for p in $(PYTHON) python3 /usr/bin/python3; do i=$$($$p -c \
@@ -328,9 +329,9 @@ TORCH_USUAL ?= 2.11
 TORCH_NEWEST ?= 2.15
 TORCH_PYTHON ?= $(need_python)
 TORCH_TESTS := $(addprefix python/,torch_backend torch_attention torch_mixed torch_warm \
-  torch_kernels torch_regions torch_hooks torch_logits torch_errors torch_aliases torch_strides \
-  torch_devices torch_settings torch_flex torch_operators torch_composites torch_failures \
-  torch_refused training)
+  torch_kernels torch_regions torch_hooks torch_standalone torch_logits torch_errors \
+  torch_aliases torch_strides torch_devices torch_settings torch_flex torch_operators \
+  torch_composites torch_failures torch_refused training)
 torch: $B/torch-$(or $(TORCH),$(TORCH_USUAL))/ready
 check-torch: torch all python
 	$(call run_torch,$(or $(TORCH),$(TORCH_USUAL))) $(TORCH_TESTS)

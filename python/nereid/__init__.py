@@ -48,6 +48,8 @@ _LAZY = {
     "build": "nereid.models",
     "check": "nereid.interpret",
     "explain": "nereid.torch_backend.explain",
+    "standalone_compile": "nereid.torch_backend.standalone",
+    "CompiledArtifact": "nereid.torch_backend.standalone",
     "install_as_triton": "nereid.drop_in",
 }
 _MODULES = ("compiler", "errors", "inductor", "interpret", "knobs", "language", "models", "runtime",

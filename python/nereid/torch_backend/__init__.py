@@ -9,6 +9,7 @@ partitioned into segments that Nereid compiles, and nodes that PyTorch runs (`pa
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import gc
 import itertools
@@ -17,14 +18,14 @@ from typing import Callable
 
 import torch
 
-from nereid.torch_backend.aliases import overlaps_by_pytorch
+from nereid.torch_backend.aliases import layout_of, overlaps_by_pytorch
 from nereid.torch_backend.base import log
 from nereid.torch_backend.base.draws import draws_remain
 from nereid.torch_backend.base.failures import (Original, Warnings, boxed, has_eager_form,
                                                 may_be_caught)
 from nereid.torch_backend.base.flags import guard
 from nereid.torch_backend.base.settings import Settings, settings_of
-from nereid.torch_backend.cache.ahead import asks_for_bytes, serializable
+from nereid.torch_backend.cache.ahead import StoredFunction, asks_for_bytes
 from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
 from nereid.torch_backend.decompositions.fake_results import fake_results
@@ -45,6 +46,15 @@ from nereid.torch_backend.segments.program import Program, Programs, written_inp
 # any budget below 1 if PyTorch draws them.
 _LEAST_BUDGET = 1e-9
 
+@dataclasses.dataclass(frozen=True)
+class Embedding:
+    """What a program that embeds the backend says of a graph: a function that changes the graph
+    of AOTAutograd before it is compiled, and {name: (least, most)} of open sizes."""
+
+    change: Callable | None = None
+    limits: dict | None = None
+
+
 _programs = Programs()
 _numbers = itertools.count()
 log.start()
@@ -60,8 +70,10 @@ def _keep_saved() -> None:
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
              recorder=None, stores: bool = False, warnings: Warnings | None = None,
-             made: list | None = None) -> Callable:
+             made: list | None = None, embedding: Embedding = Embedding()) -> Callable:
     begin = time.perf_counter()
+    if embedding.change is not None:
+        embedding.change(module)
     for part in (*called_modules(module), module):
         if not settings.fallback_random:
             replace_random(part)
@@ -75,7 +87,8 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         take_strides(module, examples)
     if kind == "inference":
         chunk_logits(module, settings)
-    program = Program(module, settings, kind, next(_numbers), recorder, warnings)
+    program = Program(module, settings, kind, next(_numbers), recorder, warnings,
+                      limits=embedding.limits)
     program.seconds += time.perf_counter() - begin
     if settings.waits or recorder is not None:
         program.finish()
@@ -132,7 +145,8 @@ def _early_backward():
 
 
 def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, recorder,
-                   warnings: Warnings, ahead: bool) -> tuple[Callable, list]:
+                   warnings: Warnings, ahead: bool,
+                   embedding: Embedding = Embedding()) -> tuple[Callable, list]:
     """What AOTAutograd makes of the graph by our compilers, and the programs that it calls;
     `ahead` of time for a file."""
     from torch._dynamo.backends.common import aot_autograd
@@ -148,7 +162,8 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         def compile(graph, examples):
             late = Original(graph) if returned else None  # a backward graph, at its first run
             try:
-                return _compile(graph, examples, settings, kind, recorder, stores, warnings, made)
+                return _compile(graph, examples, settings, kind, recorder, stores, warnings, made,
+                                embedding)
             except Exception as error:
                 if late is None or settings.verify or not may_be_caught(error):
                     raise
@@ -198,6 +213,24 @@ def _guard_signs(inputs) -> None:
             int(value)
 
 
+def compile_ahead(module: torch.fx.GraphModule, inputs, settings: Settings,
+                  embedding: Embedding) -> tuple[StoredFunction, list]:
+    """The function of a graph for a program that keeps it, and the programs that it calls, which
+    are complete.  A graph that can't be compiled raises."""
+    graph, warnings = Original(module).graphs[0][1], Warnings()
+    with torch._functorch.config.patch(bypass_autograd_cache_key=True, force_autograd_cache=True,
+                                       enable_autograd_cache=True):
+        _guard_signs(inputs)
+        function, programs = _differentiate(module, inputs, settings, None, warnings, True,
+                                            embedding)
+        for program in programs:
+            if isinstance(program, Program):
+                program.finish()
+    written = written_inputs(programs, len(inputs))
+    layout = layout_of(graph, inputs, written) if written else None
+    return StoredFunction(function, layout), programs
+
+
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             options: dict | None = None, recorder=None) -> Callable:
     """What torch.compile calls with a graph and its example inputs; `recorder` is explain()'s."""
@@ -208,9 +241,10 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         ahead = asks_for_bytes()
         _guard_signs(inputs)
         function, programs = _differentiate(module, inputs, settings, recorder, warnings, ahead)
-        if ahead:
-            return serializable(function)
         written = written_inputs(programs, len(inputs))
+        if ahead:
+            graph = original.graphs[0][1]
+            return StoredFunction(function, layout_of(graph, inputs, written))
         if not written:
             return repeated_by_pytorch(function, original, warnings)
         return overlaps_by_pytorch(function, original, inputs, written, warnings)

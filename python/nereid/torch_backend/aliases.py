@@ -33,18 +33,27 @@ def _returns_views(graph: torch.fx.Graph, indices: set) -> bool:
                for node in output.all_input_nodes)
 
 
+def layout_of(graph: torch.fx.Graph, inputs, written: frozenset) -> Overlaps | None:
+    """How the inputs of TorchDynamo's graph overlap, which writes to some; None: no call can have
+    others."""
+    tensors = tensors_of(inputs)
+    if not written & tensors.keys() or len(tensors) < 2:
+        return None
+    layout = Overlaps(tensors, written)
+    overlapping = {i for pair in layout.overlaps for i in pair}
+    if overlapping and _returns_views(graph, overlapping):
+        raise ViewOfOverlap("a result is a view of an input that overlaps another, which the graph "
+                            "writes to")
+    return layout
+
+
 def overlaps_by_pytorch(function: Callable, original: Original, inputs, written: frozenset,
                         warnings: Warnings) -> Callable:
     """The function that a graph was compiled to, which writes to some inputs; calls whose inputs
     overlap otherwise are PyTorch's."""
-    tensors = tensors_of(inputs)
-    if not written & tensors.keys() or len(tensors) < 2:
+    layout = layout_of(original.graphs[0][1], inputs, written)
+    if layout is None:
         return function
-    layout = Overlaps(tensors, written)
-    overlapping = {i for pair in layout.overlaps for i in pair}
-    if overlapping and _returns_views(original.graphs[0][1], overlapping):
-        raise ViewOfOverlap("a result is a view of an input that overlaps another, which the graph "
-                            "writes to")
     for _, graph in original.graphs:
         for node in graph.nodes:
             node.meta = {}

@@ -23,6 +23,7 @@ from nereid import _nereid
 from nereid.torch_backend.base.log import log
 from nereid.torch_backend.base.overlaps import overlaps_of
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.cache.ahead import StoredFunctionError
 from nereid.torch_backend.cache.cache_keys import without_inductor
 from nereid.torch_backend.segments.called import Called
 from nereid.torch_backend.segments.program import function_of
@@ -56,7 +57,7 @@ def _ranges(inputs) -> list:
 
 
 @functools.cache
-def _sources() -> str:
+def sources() -> str:
     """Differs with any change of the backend's text."""
     found = hashlib.sha256()
     for path in sorted(pathlib.Path(__file__).parents[1].rglob("*.py")):
@@ -68,7 +69,7 @@ def _sources() -> str:
 def cache_of(settings: Settings, inputs):
     """PyTorch's cache, with entries that are this backend's and hold whole programs.  Gives a list
     that the programs are added to that it loads."""
-    tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), _sources(), settings,
+    tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), sources(), settings,
            graph_options(settings), _ranges(inputs), overlaps_of(inputs))
     loaded: list = []
     before = _loaded.set(loaded)
@@ -85,7 +86,8 @@ class _Operator:
     """An operator of PyTorch's, by its name."""
 
     def __init__(self, target):
-        self.names = str(target).split(".")
+        higher = isinstance(target, torch._ops.HigherOrderOperator)
+        self.names = ["higher_order", target.name()] if higher else str(target).split(".")
 
     def find(self):
         found = torch.ops
@@ -97,7 +99,7 @@ class _Operator:
 def _stored_value(value):
     from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
 
-    if isinstance(value, torch._ops.OpOverload):
+    if isinstance(value, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
         return _Operator(value)
     if isinstance(value, Called):
         stored = StoredProgram(value.program)
@@ -119,6 +121,7 @@ class StoredProgram(OutputCode):
         self.writes = program.writes
         self.call = program.call
         self.source, self.values = None, {}
+        self.maker = (_nereid.build_id(), sources())
         self._boxed_call = True  # of the object, whose attributes PyTorch's wrappers copy
 
     def __call__(self, inputs):
@@ -141,6 +144,7 @@ class StoredProgram(OutputCode):
         """After it was read; a region's is read once, and used by all its calls."""
         if self.call is not None:
             return
+        self._compare_makers()
         values = {name: value.find() if isinstance(value, _Operator) else value
                   for name, value in self.values.items()}
         segments = [value for value in values.values() if isinstance(value, Compiled)]
@@ -152,6 +156,18 @@ class StoredProgram(OutputCode):
         self.call = function_of(self.source, values)
         _loaded.get([]).append(self)  # a file that PyTorch loads has no such list
         log.info("%s graph of %d segments: from PyTorch's cache", self.kind, len(segments))
+
+    def _compare_makers(self) -> None:
+        """A file may be of another build.  Its segments' texts are compiled anew; the functions
+        that the program's text calls must be those of the package that wrote it."""
+        build, text = self.maker
+        if text != sources():
+            raise StoredFunctionError(
+                f"the stored {self.kind} graph was written by another version of Nereid (build "
+                f"{build}, this is {_nereid.build_id()}): compile it again")
+        if build != _nereid.build_id():
+            log.warning("a stored %s graph was compiled by build %s of Nereid, and this is %s: "
+                        "its segments are compiled anew", self.kind, build, _nereid.build_id())
 
     def set_triton_bundle(self, triton_bundle) -> None:
         """There is none."""

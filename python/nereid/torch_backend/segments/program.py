@@ -146,10 +146,10 @@ class Program:
 
     def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
                  number: int = 0, recorder=None, warnings: Warnings | None = None,
-                 region: str = ""):
+                 region: str = "", limits: dict | None = None):
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder, self.region = number, recorder, region
-        self.warnings = warnings or Warnings()
+        self.warnings, self.limits = warnings or Warnings(), limits
         self.writes = _writes()
         self.seconds = 0.0
         self.graph = module.graph
@@ -174,7 +174,7 @@ class Program:
 
     def _region_program(self, module: torch.fx.GraphModule, name: str) -> Program:
         return Program(module, self.settings, self.kind, self.number, self.recorder, self.warnings,
-                       f"{self.region}{name} of ")
+                       f"{self.region}{name} of ", self.limits)
 
     @property
     def title(self) -> str:
@@ -318,7 +318,7 @@ class Program:
                 for inner in self.called:
                     inner.finish()
                 if self.settings.dump:
-                    self._dump(self.settings.dump)
+                    self.dump(self.settings.dump)
             except Exception as error:
                 self._give_up(error)
             self._work = None
@@ -374,7 +374,8 @@ class Program:
         released = plan.released(set(self.placeholders)) if lends else None
         key = f"{plan.device} {released}\n{source}"
         if key not in self._kept:
-            self._kept[key] = Compiled(plan, self.settings, self.shape_env, released)
+            self._kept[key] = Compiled(plan, self.settings, self.shape_env, released,
+                                       self.limits)
         found = self._kept[key]
         found.lends = lends
         found.plan = plan
@@ -394,7 +395,7 @@ class Program:
         self.source, self.values = source, writer.values
         return function_of(source, writer.values)
 
-    def _dump(self, folder: str) -> None:
+    def dump(self, folder: str) -> None:
         """The text of each segment and of the program, in files that are new."""
         os.makedirs(folder, exist_ok=True)
         number = len(os.listdir(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import re
+from typing import Callable
 
 import torch
 import torch.autograd.profiler as _profiler
@@ -201,8 +202,9 @@ class SegmentPlan:
                             for node in self.bases]), text
 
 
-def ranges_of(symbols, shape_env) -> list:
-    """What is known about open sizes: [(name, least, most, what is likely or 0)]."""
+def ranges_of(symbols, shape_env, limits: dict | None = None) -> list:
+    """What is known about open sizes: [(name, least, most, what is likely or 0)].  `limits` are
+    {name: (least, most)} of those whose caller knows more than PyTorch's shapes say."""
     found = []
     backed = hasattr(shape_env, "backed_var_to_val")  # its name before was var_to_val
     values = getattr(shape_env, "backed_var_to_val" if backed else "var_to_val", {})
@@ -213,9 +215,11 @@ def ranges_of(symbols, shape_env) -> list:
         least, most = known.lower, known.upper
         least = int(least) if least.is_finite and least > -_LARGEST else 0
         most = int(most) if most.is_finite and most < _LARGEST else _LARGEST
+        least, most = (limits or {}).get(str(symbol), (max(least, 0), most))
+        value = min(max(int(values.get(symbol, 0)), least), most)
         # A power of two, so that what is stored for one size is found for others.
-        likely = 1 << (max(int(values.get(symbol, 0)), 1) - 1).bit_length()
-        found.append((str(symbol), max(least, 0), most, likely if symbol in values else 0))
+        likely = 1 << (max(value, 1) - 1).bit_length()
+        found.append((str(symbol), least, most, likely if symbol in values else 0))
     return found
 
 
@@ -296,15 +300,15 @@ class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
     def __init__(self, plan: SegmentPlan, settings: Settings, shape_env,
-                 released: tuple | None = None):
+                 released: tuple | None = None, limits: dict | None = None):
         source, text = plan.text()
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
         self.cuda = plan.device.type == "cuda"
         self.lends = False
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
-        limits = ranges_of(plan.symbols, shape_env)
-        self.options = {**graph_options(settings), "ranges": limits,
+        self.options = {**graph_options(settings),
+                        "ranges": ranges_of(plan.symbols, shape_env, limits),
                         "saves_memory": released is not None, "released": released or ()}
         self.text = text
         self.graph = self.executable = None
@@ -338,6 +342,8 @@ class Compiled:
     # ---- storing ----
 
     def __getstate__(self) -> dict:
+        if "bytes" in self.__dict__:  # it was read, and has not run
+            return dict(self.__dict__)
         state = {**self.__dict__, "places": self._places(),
                  "bytes": self.executable.bytes(False)}
         for name in ("plan", "text", "graph", "executable", "allocate", "empty"):
