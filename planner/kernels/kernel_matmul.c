@@ -1,8 +1,8 @@
 /* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes after it computed on
  * its tiles.  Operands are read through views, whatever their strides. */
 #include "planner/kernels/kernel_product.h"
-#include "planner/tiling/tiling.h"
 #include "planner/tiling/panels.h"
+#include "planner/tiling/tiling.h"
 
 /* ---- right operands in panels: see panels.h ---- */
 
@@ -155,7 +155,7 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
 /* The slots of the template that say where a tile is. */
 typedef struct {
   const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
-  const char *first, *last, *k; /* the steps along k, and the limit of indices */
+  const char *first, *last, *step, *k; /* the steps along k, and the limit of indices */
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
@@ -172,6 +172,7 @@ static Tiling plain_tiling(Kernel *k) {
                   .column_end = kernel_extent(k, g->extent[2]),
                   .first = "0",
                   .last = kernel_index(k, g->extent[3], NULL),
+                  .step = "BK",
                   .k = kernel_index(k, g->extent[3], NULL),
                   .group = g->index[0]};
 }
@@ -348,19 +349,19 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
-/* The left operand of a product whose sum some warps add up in segments: as many matrices.  Fewer
- * indices than a segment has are the loop's. */
-static const char *segments_of_left(Kernel *k, Tiling *t, Dim left_k, int segments) {
-  const Group *g = k->group;
-  Dim row = dim_shared_index(k->graph->dims, "row", g->extent[1]);
-  kernel_bind(k, row, "m[None, :, :]", AXIS_M);
-  Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, row, left_k, true);
-  long long depth = g->extent[3]->value / segments;
-  t->last = arena_printf(k->arena, "%lld", depth);
-  return arena_printf(k->arena,
-                      "        ka = ka[None, :, :] + tl.arange(0, %d)[:, None, None] * %lld\n"
-                      "        left = tl.load(%s, mask=mmask[None, :, :]%s, other=0.0)\n",
-                      segments, depth, a.pointers, a.condition);
+/* The lines of the loop with a packed weight: all of an iteration, or, with one turn, those between
+ * the left operand and the product. */
+static const char *turns_of_packed(Kernel *k, Tiling *t, const PackedTile *p, const char *left,
+                                   const char *sums) {
+  const char *matrix = arena_printf(k->arena, "        right = %s\n", p->matrix);
+  if (p->turns == 1) return arena_printf(k->arena, "%s%s", p->within[0], matrix);
+  Text out = text_new(k->arena);
+  for (int i = 0; i < p->turns; i++) {
+    if (i) text_printf(&out, "        ka += BK\n");
+    text_printf(&out, "%s%s%s%s\n%s", left, p->within[i], matrix, sums, p->after[i]);
+  }
+  t->step = arena_printf(k->arena, "%d * BK", p->turns);
+  return out.data;
 }
 
 /* The right operand is computed from packed weights.  A row times it is no product of tiles, but a
@@ -370,23 +371,18 @@ static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
   Node *n = g->nodes.data[0];
   DType held = n->args[0].node->type.dtype;
   bool row = dim_is(g->extent[1], 1) && kernel_held(held) == held;
-  int64_t rows = dim_is_int(g->extent[1]) ? g->extent[1]->value : 0;
-  int segments = tiling_packed_segments(held, rows, g->extent[3]->value);
-  PackedTile p = packed_tile(k, segments, row ? n->args[0].node : NULL, n->args[1].node, t->group,
+  const char *left = row ? "" : loaded_left(k, t, left_k);
+  bool few = dim_is_int(g->extent[1]) && g->extent[1]->value <= TILING_FEW_ROWS;
+  PackedTile p = packed_tile(k, few, row ? n->args[0].node : NULL, n->args[1].node, t->group,
                              right_k, g->index[2]);
-  const char *left = row               ? ""
-                     : p.segments == 1 ? loaded_left(k, t, left_k)
-                                       : segments_of_left(k, t, left_k, p.segments);
   const char *before = arena_printf(k->arena, "    first = %s\n%s", t->column, p.before);
   if (!row) {
-    const char *right = arena_printf(k->arena, "%s        right = %s\n", p.within, p.matrix);
-    if (p.segments == 1)
-      return (Operands){before, "[BM, BN]", left, right, sum_lines(k, n, t), ""};
-    const char *shape = arena_printf(k->arena, "[%d, BM, BN]", p.segments);
-    return (Operands){before, shape, left, right, sum_lines(k, n, t), "    acc = tl.sum(acc, 0)\n"};
+    const char *sums = sum_lines(k, n, t), *right = turns_of_packed(k, t, &p, left, sums);
+    bool one = p.turns == 1;
+    return (Operands){before, "[BM, BN]", one ? left : "", right, one ? sums : "", ""};
   }
   const char *after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", p.matrix);
-  return (Operands){before, p.shape, left, p.within, "        acc += left * weight", after};
+  return (Operands){before, p.shape, left, p.within[0], "        acc += left * weight", after};
 }
 
 void kernel_matmul(Text *out, Kernel *k) {
@@ -418,6 +414,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"sums", sum_dtype(n) == DT_F64 ? "float64" : "float32"},
                   {"first", t.first},
                   {"last", t.last},
+                  {"step", t.step},
                   {"before", o.before},
                   {"shape", o.shape},
                   {"left", o.left},

@@ -171,7 +171,6 @@ static bool join_digits(Digits *d, const Reads *r) {
 
 typedef struct {
   Kernel *k;
-  int segments;      /* of the sum, each of which some warps add up: the tile's first axis; or 1 */
   Node *right, *row; /* row: the left operand, of one row that threads multiply; or NULL */
   Dim batch;
   Digits axes[2]; /* of the sum, and of columns */
@@ -179,7 +178,7 @@ typedef struct {
   bool fields;         /* the weight is computed of fields */
   FieldForm form, low; /* of it, and where the pair's digit is 0 */
   FieldPair pair;
-  int ahead; /* steps, see STEPS_AHEAD */
+  int turns; /* of an iteration of the loop */
 } Packed;
 
 static Reads reads_of(Packed *p) {
@@ -301,27 +300,16 @@ static void order_axes(Packed *p) {
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0;) {
       Dim digit = p->axes[a].digit[i];
-      double stride = r.most ? stride_of(r.most, digit) : 0;
-      if (digit == p->pair.digit) stride = -2;
-      if (digit == p->pair.second) stride = -1;
+      double stride = digit == p->pair.digit ? -2 : digit == p->pair.second ? -1 : r.most ? stride_of(r.most, digit) : 0;
       uint32_t at = n++;
       for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
       list[at].axis = &p->axes[a].axis[i];
       list[at].stride = stride;
     }
-  enum { RANK_MOST = 7 /* fields have one more for a while */ };
-  if (n + 1 > RANK_MOST) p->segments = 1;
-  for (uint32_t i = 0; i < n; i++) *list[i].axis = i + (p->segments > 1);
+  for (uint32_t i = 0; i < n; i++) *list[i].axis = i;
 }
 
-static uint32_t tile_rank(const Packed *p) {
-  return (p->segments > 1) + p->axes[0].n + p->axes[1].n;
-}
-
-/* How many elements of the sum a segment has. */
-static long long segment_depth(const Packed *p) {
-  return dim_index_size(p->k->graph->dims, p->axes[0].symbol)->value / p->segments;
-}
+static uint32_t tile_rank(const Packed *p) { return p->axes[0].n + p->axes[1].n; }
 
 /* ---- text ---- */
 
@@ -350,10 +338,8 @@ static void print_extents(Kernel *k, Text *out, const Digits *d) {
 
 /* Lines that give each digit its indices in a tile that begins at `first`, a multiple of its size.
  */
-static void print_indices(const Packed *p, Text *out, const Digits *d, const char *first,
+static void print_indices(Kernel *k, Text *out, const Digits *d, const char *first, uint32_t rank,
                           const char *indent) {
-  Kernel *k = p->k;
-  uint32_t rank = tile_rank(p);
   for (uint32_t i = 0; i < d->n; i++) {
     long long place = d->place[i], past = i + 1 < d->n ? d->place[i + 1] : 0;
     const char *at = subscript(k->arena, d->axis[i], rank);
@@ -363,8 +349,6 @@ static void print_indices(const Packed *p, Text *out, const Digits *d, const cha
     if (place > 1) text_printf(out, " // %lld", place);
     if (past) text_printf(out, " %% %lld if %s < %lld else 0)", past / place, d->block, past);
     text_printf(out, " + tl.arange(0, %s)%s%s\n", extent_name(k, d, i), at, kernel_wide(k));
-    if (p->segments > 1 && !past && d == &p->axes[0])
-      text_printf(out, "%s%s%u += segment * %lld\n", indent, d->name, i, segment_depth(p) / place);
   }
 }
 
@@ -379,18 +363,13 @@ static bool depends_on(const FieldForm *f, Dim digit) {
 /* Of the whole tile, or, where `of` is there, of a part that depends on it alone; `halved`: the
  * last axis but one becomes two, the second of two elements, instead of the last one. */
 static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
-  const char *names[2 * RADICES_MAX + 1];
+  const char *names[2 * RADICES_MAX];
   Text t = text_new(p->k->arena);
   for (int a = 0; a < 2; a++)
     for (uint32_t i = 0; i < p->axes[a].n; i++) {
       bool has = !of || depends_on(of, p->axes[a].digit[i]);
       names[p->axes[a].axis[i]] = has ? extent_name(p->k, &p->axes[a], i) : "1";
     }
-  const Digits *sum = &p->axes[0];
-  if (p->segments > 1)
-    names[0] = of && !depends_on(of, sum->digit[sum->n - 1])
-                   ? "1"
-                   : arena_printf(p->k->arena, "%d", p->segments);
   uint32_t rank = tile_rank(p) - halved;
   for (uint32_t i = 0; i < rank; i++) text_printf(&t, "%s%s", i ? ", " : "[", names[i]);
   if (halved) text_puts(&t, " // 2, 2");
@@ -401,17 +380,15 @@ static const char *tile_shape(Packed *p, const FieldForm *of, bool halved) {
 /* The tile as one of BK by BN elements. */
 static const char *as_matrix(Packed *p, const char *tile) {
   Text order = text_new(p->k->arena);
-  bool parts = p->segments > 1, same = true;
-  uint32_t next = parts;
-  if (parts) text_puts(&order, "0");
+  uint32_t next = 0;
+  bool same = true;
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0; next++) {
       same &= p->axes[a].axis[i] == next;
       text_printf(&order, "%s%u", next ? ", " : "", p->axes[a].axis[i]);
     }
   if (!same) tile = arena_printf(p->k->arena, "tl.permute(%s, [%s])", tile, order.data);
-  const char *lead = parts ? arena_printf(p->k->arena, "%d, ", p->segments) : "";
-  return arena_printf(p->k->arena, "tl.reshape(%s, [%sBK, BN])", tile, lead);
+  return arena_printf(p->k->arena, "tl.reshape(%s, [BK, BN])", tile);
 }
 
 /* Is the axis made of whole tiles? */
@@ -430,7 +407,7 @@ static void print_mask(Packed *p, Text *out, int a, const char *indent) {
 
 /* The indices of the step at `at`. */
 static void print_step(Packed *p, Text *out, const char *at, const char *indent) {
-  print_indices(p, out, &p->axes[0], at, indent);
+  print_indices(p->k, out, &p->axes[0], at, tile_rank(p), indent);
   print_mask(p, out, 0, indent);
 }
 
@@ -509,19 +486,21 @@ static const char *tile_values(Packed *p) {
   return text;
 }
 
-/* What each step loads is for the one so many steps after it, at most.  A step of a few hundred
- * instructions is shorter than the way to memory and back. */
-enum { STEPS_AHEAD = 3 };
-
-/* Weights of more bytes need fewer steps for as many bytes on their way, and a row's products, of
- * which there are many, no more than one. */
-static int steps_ahead(Packed *p) {
+/* Of few rows, so many steps are written out, and each has values of its own, which it loads again
+ * for the same turn of the next iteration: a step of a few hundred instructions is shorter than the
+ * way to memory and back.  Values that a step handed on would be waited for when they are copied. */
+static int turns_of(Packed *p, bool few) {
   Dim elements = value_numel(p->k->graph, &p->right->type);
+  int64_t size = dim_index_size(p->k->graph->dims, p->axes[0].symbol)->value;
   bool bytes = dim_is_int(elements) && reads_of(p).bytes >= (double)elements->value;
-  return p->row ? 1 : bytes ? 2 : STEPS_AHEAD;
+  int n = p->row || !few ? 1 : bytes ? 2 : PACKED_TURNS_MOST, whole = tiling_packed_most(size, 0);
+  int step = whole && whole < PACKED_STEP_MOST ? whole : PACKED_STEP_MOST;
+  while (n > 1 && size % (n * step)) n--;
+  return n;
 }
 
-static const char *const ahead_suffix[STEPS_AHEAD + 1] = {"", "_next", "_second", "_third"};
+static const char *const turn_suffix[PACKED_TURNS_MOST] = {"_first", "_second", "_third",
+                                                           "_fourth"};
 
 static void print_loads(const Kernel *k, Text *out, const char *indent, const char *suffix) {
   for (size_t i = 0; i < k->ahead.len; i++)
@@ -531,58 +510,79 @@ static void print_loads(const Kernel *k, Text *out, const char *indent, const ch
 
 /* The first element of a step: `from` or, where that is beyond the sum, of the last step. */
 static void print_following(Packed *p, Text *out, const char *from, const char *indent) {
-  text_printf(out, "%sfollowing = tl.minimum(%s, (tl.cdiv(%lld, BK) - 1) * BK)\n", indent, from,
-              segment_depth(p));
+  Dim size = dim_index_size(p->k->graph->dims, p->axes[0].symbol);
+  text_printf(out, "%sfollowing = tl.minimum(%s, (tl.cdiv(%s, BK) - 1) * BK)\n", indent, from,
+              kernel_index(p->k, size, NULL));
 }
 
 static const char *lines_before(Packed *p) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   for (int a = 0; a < 2; a++) print_extents(k, &t, &p->axes[a]);
-  if (p->segments > 1)
-    text_printf(&t, "    segment = tl.arange(0, %d)%s\n", p->segments,
-                subscript(k->arena, 0, tile_rank(p)));
-  print_indices(p, &t, &p->axes[1], "first", "    ");
+  print_indices(k, &t, &p->axes[1], "first", tile_rank(p), "    ");
   print_mask(p, &t, 1, "    ");
   if (p->pair.bytes) text_puts(&t, fields_table(k, &p->form));
-  print_step(p, &t, "0", "    ");
-  print_loads(k, &t, "    ", "");
-  for (int i = 1; i < p->ahead; i++) {
+  for (int i = 0; i < p->turns; i++) {
     print_following(p, &t, arena_printf(k->arena, "%d * BK", i), "    ");
     print_step(p, &t, "following", "    ");
-    print_loads(k, &t, "    ", ahead_suffix[i]);
+    print_loads(k, &t, "    ", p->turns > 1 ? turn_suffix[i] : "");
   }
   return t.data;
 }
 
-static const char *lines_within(Packed *p, const char *values) {
+/* The only turn: it loads for the next iteration while it computes. */
+static const char *lines_of_step(Packed *p, const char *values) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   const char *indent = "        ";
-  print_following(p, &t, arena_printf(k->arena, "start + %d * BK", p->ahead), indent);
+  print_following(p, &t, "start + BK", indent);
   print_step(p, &t, "following", indent);
-  print_loads(k, &t, indent, ahead_suffix[p->ahead]);
+  print_loads(k, &t, indent, "_next");
   print_step(p, &t, "start", indent);
   text_puts(&t, values);
   for (size_t i = 0; i < k->ahead.len; i++)
-    for (int a = 0; a < p->ahead; a++)
-      text_printf(&t, "%s%s%s = %s%s\n", indent, k->ahead.data[i].name, ahead_suffix[a],
-                  k->ahead.data[i].name, ahead_suffix[a + 1]);
+    text_printf(&t, "%s%s = %s_next\n", indent, k->ahead.data[i].name, k->ahead.data[i].name);
   return t.data;
 }
 
-PackedTile packed_tile(Kernel *k, int segments, Node *row, Node *right, Dim batch, Dim kb,
+/* A turn of several, and its loads for the next iteration. */
+static const char *lines_of_turn(Packed *p, int turn, const char *values) {
+  Kernel *k = p->k;
+  Text t = text_new(k->arena);
+  print_step(p, &t, arena_printf(k->arena, "(start + %d * BK)", turn), "        ");
+  for (size_t i = 0; i < k->ahead.len; i++)
+    text_printf(&t, "        %s = %s%s\n", k->ahead.data[i].name, k->ahead.data[i].name,
+                turn_suffix[turn]);
+  text_puts(&t, values);
+  return t.data;
+}
+
+static const char *lines_after_turn(Packed *p, int turn) {
+  Text t = text_new(p->k->arena);
+  const char *from = arena_printf(p->k->arena, "start + %d * BK", turn + p->turns);
+  print_following(p, &t, from, "        ");
+  print_step(p, &t, "following", "        ");
+  print_loads(p->k, &t, "        ", turn_suffix[turn]);
+  return t.data;
+}
+
+PackedTile packed_tile(Kernel *k, bool few, Node *row, Node *right, Dim batch, Dim kb,
                        Dim column) {
   Packed p = {.k = k, .right = right, .row = row, .batch = batch, .index = {kb, column}};
-  p.segments = segments;
   p.axes[0] = (Digits){.symbol = kb, .name = "k", .block = "BK", .n = 1, .place = {1}};
   p.axes[1] = (Digits){.symbol = column, .name = "n", .block = "BN", .n = 1, .place = {1}};
   cut_into_digits(&p);
   find_pair(&p);
   order_axes(&p);
   bind_digits(&p);
-  p.ahead = steps_ahead(&p);
+  p.turns = turns_of(&p, few);
   const char *values = tile_values(&p);
-  return (PackedTile){lines_before(&p), lines_within(&p, values), tile_shape(&p, NULL, false),
-                      as_matrix(&p, row ? "acc" : "weight"), p.segments};
+  PackedTile t = {.before = lines_before(&p), .shape = tile_shape(&p, NULL, false),
+                  .matrix = as_matrix(&p, row ? "acc" : "weight"), .turns = p.turns};
+  if (p.turns == 1) t.within[0] = lines_of_step(&p, values);
+  for (int i = 0; p.turns > 1 && i < p.turns; i++) {
+    t.within[i] = lines_of_turn(&p, i, values);
+    t.after[i] = lines_after_turn(&p, i);
+  }
+  return t;
 }

@@ -19,16 +19,20 @@ void product_epilogue(Kernel *k);
  * (nereid.packed_mm), `weight`.  Its axes are cut into digits, so that a load whose element several
  * others share, as a word of eight fields or a scale of 128 weights, is of a tile that has it once.
  * Each step of the loop loads what the next one computes with. */
+enum { PACKED_TURNS_MOST = 4, PACKED_STEP_MOST = 128 /* elements of the sum */ };
+
 typedef struct {
-  const char *before, *within; /* the loop */
+  int turns; /* of the loop, one step each */
+  const char *before;                    /* the loop */
+  const char *within[PACKED_TURNS_MOST]; /* a turn */
+  const char *after[PACKED_TURNS_MOST];  /* a turn's product, with several turns */
   const char *shape;           /* of the tile: an axis for each digit */
   const char *matrix;          /* the tile, or of a row the sum of tiles, as a matrix */
-  int segments; /* of the sum: the tiles of as many steps at once, the first axis; 1: none */
 } PackedTile;
 
 /* `row`: the left operand, of one row, which becomes `left`, elements of the tile; NULL: the tile
- * is an operand of tl.dot. */
-PackedTile packed_tile(Kernel *k, int segments, Node *row, Node *right, Dim batch, Dim kb,
+ * is an operand of tl.dot.  `few`: the rows are few. */
+PackedTile packed_tile(Kernel *k, bool few, Node *row, Node *right, Dim batch, Dim kb,
                        Dim column);
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);

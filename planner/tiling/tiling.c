@@ -152,8 +152,8 @@ int tiling_parts(const Product *p) {
 
 /* ---- packed weights ---- */
 
-/* A thread computes some 64 weights a step, of words that it loaded in the step before.  `time`: of
- * a tile of rows, in us, of 4096 by 14336 weights of 4 bits on an H200, as the cost model predicts
+/* A thread computes some 64 weights a step, of words that it loaded before.  `time`: of a tile of
+ * rows, in us, of 4096 by 14336 weights of 4 bits on an H200; of one row as the cost model predicts
  * it.  Memory is busy if each multiprocessor has some programs. */
 typedef struct {
   Tile tile;
@@ -173,25 +173,11 @@ static const PackedTile packed_rows[] = {
     {{1, 64, 64, 4, 1}, 30},
 };
 static const PackedTile packed_tiles[] = {
-    {{16, 64, 128, 4, 3}, 30},  {{64, 64, 128, 4, 3}, 33}, {{32, 64, 128, 4, 3}, 35},
-    {{16, 64, 64, 4, 4}, 37},   {{64, 64, 64, 4, 3}, 37},  {{16, 32, 128, 4, 3}, 38},
-    {{128, 128, 64, 8, 3}, 36}, {{256, 128, 64, 8, 3}, 44}, {{128, 64, 64, 4, 3}, 45},
-    {{256, 64, 64, 8, 3}, 56},  {{128, 64, 128, 8, 3}, 48}, {{64, 128, 64, 4, 3}, 56},
+    {{16, 64, 128, 4, 3}, 25},  {{16, 32, 128, 4, 3}, 29}, {{16, 64, 64, 4, 4}, 30},
+    {{32, 64, 128, 4, 3}, 33},  {{64, 64, 128, 4, 3}, 38}, {{128, 128, 64, 4, 3}, 40},
+    {{64, 32, 128, 4, 3}, 42},  {{128, 64, 128, 8, 3}, 44}, {{64, 64, 64, 4, 3}, 46},
+    {{128, 64, 64, 4, 3}, 51},  {{256, 128, 64, 8, 4}, 61}, {{256, 64, 64, 8, 3}, 81},
 };
-
-/* Of 16 rows and fewer, whose sum has segments. */
-static const PackedTile packed_few[] = {
-    {{16, 32, 128, 8, 4}, 20}, {{16, 64, 128, 8, 4}, 22}, {{16, 16, 128, 4, 4}, 24},
-    {{16, 64, 64, 8, 4}, 26},  {{16, 64, 64, 4, 4}, 30},
-};
-enum { FEW_ROWS = 16 };
-
-int tiling_packed_segments(DType t, int64_t rows, int64_t k) {
-  enum { MOST = 4, STEP = 128 };
-  int n = rows && rows <= FEW_ROWS && dtype_bits(t) == 16 ? MOST : 1;
-  while (n > 1 && k % (n * STEP)) n /= 2;
-  return n;
-}
 
 static double programs_of(const Product *p, const Tile *t) {
   return (double)p->batch * ceil_div((double)p->m, t->bm) * ceil_div((double)p->n, t->bn);
@@ -224,9 +210,9 @@ static bool is_packed_whole(const Product *p, const Tile *t) {
 
 int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
-  bool row = is_packed_row(p), few = p->m <= FEW_ROWS;
-  const PackedTile *list = row ? packed_rows : few ? packed_few : packed_tiles;
-  int count = row ? COUNT(packed_rows) : few ? COUNT(packed_few) : COUNT(packed_tiles), n = 0;
+  bool row = is_packed_row(p);
+  const PackedTile *list = row ? packed_rows : packed_tiles;
+  int count = row ? COUNT(packed_rows) : COUNT(packed_tiles), n = 0;
   for (int i = 0; i < count; i++) {
     if (!is_packed_whole(p, &list[i].tile)) continue;
     double time = packed_time(p, &list[i]);

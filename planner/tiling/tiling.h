@@ -33,12 +33,11 @@ int tiling_parts(const Product *p);
 /* The most that `bk` (axis 0) or `bn` (1) of tiling_packed is where an axis of that size is made of
  * whole tiles then; 0: it is not.  Tiles are powers of two. */
 int tiling_packed_most(int64_t size, int axis);
+/* Rows that are few: one tile has them. */
+enum { TILING_FEW_ROWS = 16 };
 /* For a GPU, where a kernel computes the right operand from packed weights: the same.  Of one row
  * of 32-bit floats `bm` is 1, and threads have parts of the sum. */
 int tiling_packed(const Product *p, Tile out[TILING_MAX]);
-/* Of few rows (0: open) of 16-bit floats, into how many segments each program cuts the sum, so that
- * its warps have some each: 1, or a divisor of k. */
-int tiling_packed_segments(DType t, int64_t rows, int64_t k);
 /* Into how many parts to cut k there. */
 int tiling_packed_parts(const Product *p);
 

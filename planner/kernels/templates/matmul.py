@@ -14,7 +14,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     nmask = n < {{column_end}}
 {{before}}
     acc = tl.zeros({{shape}}, dtype=tl.{{sums}})
-    for start in range({{first}}, {{last}}, BK):
+    for start in range({{first}}, {{last}}, {{step}}):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
 {{left}}
