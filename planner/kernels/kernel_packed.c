@@ -300,7 +300,9 @@ static void order_axes(Packed *p) {
   for (int a = 0; a < 2; a++)
     for (uint32_t i = p->axes[a].n; i-- > 0;) {
       Dim digit = p->axes[a].digit[i];
-      double stride = digit == p->pair.digit ? -2 : digit == p->pair.second ? -1 : r.most ? stride_of(r.most, digit) : 0;
+      double stride = r.most ? stride_of(r.most, digit) : 0;
+      if (digit == p->pair.digit) stride = -2;
+      if (digit == p->pair.second) stride = -1;
       uint32_t at = n++;
       for (; at > 0 && list[at - 1].stride < stride; at--) list[at] = list[at - 1];
       list[at].axis = &p->axes[a].axis[i];
