@@ -214,7 +214,7 @@ FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_co
           table_of_bf16: "choose_numbers"}
 # rows, k, n, group
 SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (1, 768, 48, 128),
-         (17, 64, 24, 32), (33, 160, 136, 32)]
+         (17, 64, 24, 32), (33, 160, 136, 32), (3, 192, 64, 64)]
 LARGE = [(1, 1024, 1024, 32), (20, 640, 1024, 64)]  # what fields choose is not written to memory
 NAMES = {"float16": "f16", "float32": "bf16", "int32": "i32", "int8": "i8", "uint8": "u8"}
 
