@@ -133,6 +133,9 @@
 #define E_ONNX_LACKS "unsupported operators, attributes and types: %zu"
 #define N_ONNX_RANK "an unknown number of axes (give their values with the model)"
 #define E_ONNX_LACK_DTYPE "tensors of %s"
+#define H_ONNX_STRINGS \
+  "keep the part of the model that computes numbers (onnx.utils.extract_model), and look its " \
+  "results up in strings outside of it"
 #define E_ONNX_LACK_LIST "a list of more than %d items"
 #define E_ONNX_LACK_STRINGS "strings"
 #define N_ONNX_NODE "while translating %s"

@@ -15,13 +15,39 @@ static bool report_lacks(Onnx *r) {
     diag_note(r->diags, r->location, N_GRAPH_UNSUPPORTED, l->what, l->nodes,
               l->nodes == 1 ? "" : "s", l->first, "");
   }
+  if (r->has_strings) diag_hint(r->diags, "%s", H_ONNX_STRINGS);
   return false;
 }
 
 /* ---- initializers ---- */
 
+static bool graph_reads(const Onnx__Graph *g, const char *name);
+
+static bool node_reads(const Onnx__Node *n, const char *name) {
+  for (size_t i = 0; i < n->n_input; i++)
+    if (!strcmp(onnx_text(n->input[i]), name)) return true;
+  for (size_t i = 0; i < n->n_attribute; i++)
+    if (n->attribute[i]->g && graph_reads(n->attribute[i]->g, name)) return true;
+  return false;
+}
+
+static bool graph_reads(const Onnx__Graph *g, const char *name) {
+  for (size_t i = 0; i < g->n_output; i++)
+    if (!strcmp(onnx_text(g->output[i]->name), name)) return true;
+  for (size_t i = 0; i < g->n_node; i++)
+    if (node_reads(g->node[i], name)) return true;
+  return false;
+}
+
+/* A table of names beside the model, as of classes, that no node reads. */
+static bool is_unread(const Onnx__Graph *g, const Onnx__Tensor *t) {
+  uint8_t bits;
+  return !onnx_narrow_dtype(t->data_type, &bits) && !graph_reads(g, onnx_text(t->name));
+}
+
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   for (size_t i = 0; i < g->n_initializer; i++) {
+    if (is_unread(g, g->initializer[i])) continue;
     Name name = pool_name(r->names, onnx_text(g->initializer[i]->name));
     OnnxValue *v = onnx_value_of_tensor(r, g->initializer[i], name);
     if (!v || !onnx_scope_define(r, s, v)) return false;

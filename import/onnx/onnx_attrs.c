@@ -111,7 +111,7 @@ DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise) {
   if (!onnx_has_attr(c, name)) return otherwise;
   int64_t number = onnx_int(c, name, 0);
   DType t = onnx_dtype(number);
-  if (!t) onnx_lack(c, E_ONNX_LACK_DTYPE, onnx_dtype_name(c->r, number));
+  if (!t) onnx_lack(c, "%s", onnx_lacking_dtype(c->r, number));
   return t;
 }
 
@@ -172,7 +172,7 @@ OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
       if (a->t) v = onnx_value_of_tensor(c->r, a->t, c->stand.name);
       break;
     case STRING:
-    case STRINGS: onnx_lack(c, "%s", E_ONNX_LACK_STRINGS);
+    case STRINGS: onnx_lack_strings(c);
   }
   if (!v && a && a->t) longjmp(c->b.in.failed, 1);
   if (!v) onnx_fail(c, E_ONNX_ATTR_MISSING, name);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
 bool onnx_error(Onnx *r, const char *where, const char *fmt, ...) {
@@ -38,6 +39,11 @@ const char *onnx_where(Onnx *r, const Onnx__Node *n) {
 }
 
 /* ---- of a call ---- */
+
+void onnx_lack_strings(OnnxCall *c) {
+  c->r->has_strings = true;
+  onnx_lack(c, "%s", E_ONNX_LACK_STRINGS);
+}
 
 void onnx_fail(OnnxCall *c, const char *fmt, ...) {
   va_list ap;

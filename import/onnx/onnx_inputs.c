@@ -100,8 +100,7 @@ static bool input_type(Onnx *r, const Onnx__Type *type, const char *input, bool 
     return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
   if (dtype) v->type = tensor;
   else
-    onnx_note_unknown(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->elem_type)),
-                      where);
+    onnx_note_unknown(r, onnx_lacking_dtype(r, t->elem_type), where);
   return true;
 }
 

@@ -76,6 +76,7 @@ struct OnnxCall {
 
 _Noreturn void onnx_fail(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void onnx_lack(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void onnx_lack_strings(OnnxCall *c);
 
 /* ---- inputs ---- */
 

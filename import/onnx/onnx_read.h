@@ -55,6 +55,7 @@ struct Onnx {
   uint64_t elements;   /* of all tensors that were evaluated */
   uint32_t demands;    /* that are open */
   VEC(OnnxLack) lacks; /* what is not supported */
+  bool has_strings;    /* among it */
 };
 
 /* protobuf-c has NULL for strings that are not there. */
@@ -98,7 +99,8 @@ const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
 DType onnx_dtype(int64_t number);
 /* Accepts integers of 4 and 2 bits too, which are in bytes; *bits: 4, 2, or 0 for others. */
 DType onnx_narrow_dtype(int64_t number, uint8_t *bits);
-const char *onnx_dtype_name(Onnx *r, int64_t number);
+/* What a dtype that no kernel has is called among what is not supported. */
+const char *onnx_lacking_dtype(Onnx *r, int64_t number);
 
 OnnxValue *onnx_value_new(Onnx *r, Name name);
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name);

@@ -47,9 +47,15 @@ DType onnx_dtype(int64_t number) {
   return number >= 0 && number < DTYPES_COUNT ? dtypes[number].dtype : DT_NONE;
 }
 
-const char *onnx_dtype_name(Onnx *r, int64_t number) {
+static const char *dtype_name_of(Onnx *r, int64_t number) {
   if (number >= 0 && number < DTYPES_COUNT) return dtypes[number].name;
   return arena_printf(r->arena, "number %lld", (long long)number);
+}
+
+const char *onnx_lacking_dtype(Onnx *r, int64_t number) {
+  enum { STRING = 8 };
+  r->has_strings |= number == STRING;
+  return arena_printf(r->arena, E_ONNX_LACK_DTYPE, dtype_name_of(r, number));
 }
 
 DType onnx_narrow_dtype(int64_t number, uint8_t *bits) {
@@ -77,8 +83,7 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
   DType dtype = onnx_narrow_dtype(t->data_type, &bits);
   if (dtype) *type = value_tensor(r->graph, dtype, (uint32_t)t->n_dims, shape);
   else
-    onnx_note_unknown(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->data_type)),
-                   where);
+    onnx_note_unknown(r, onnx_lacking_dtype(r, t->data_type), where);
   return true;
 }
 

@@ -38,7 +38,7 @@ class Maker(MemoryKinds, DtypeKinds, OrderKinds):
             places = []  # a GPU ends the process
         if places:
             i = self.r.choice(places)
-            x = self.inputs[i].clone()
+            x = self.inputs[i].clone(memory_format=torch.contiguous_format)
             x.view(-1)[self.r.randrange(x.numel())] = self.r.choice((6, 100, -100))
             what = f"an index of {tuple(x.shape)} is out of range"
         else:

@@ -104,7 +104,7 @@ void onnx_op_tf_idf(OnnxCall *c) {
   Ngrams g = {.shortest = onnx_int(c, "min_gram_length", 1),
               .skips = onnx_int(c, "max_skip_count", 0)};
   g.longest = onnx_int(c, "max_gram_length", 1);
-  if (onnx_has_attr(c, "pool_strings")) onnx_lack(c, "%s", E_ONNX_LACK_STRINGS);
+  if (onnx_has_attr(c, "pool_strings")) onnx_lack_strings(c);
   g.pool = onnx_ints(c, "pool_int64s", &g.npool);
   g.starts = onnx_ints(c, "ngram_counts", &g.nstarts);
   g.columns = onnx_ints(c, "ngram_indexes", &g.ngrams);
