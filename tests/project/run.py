@@ -27,11 +27,11 @@ def write(path, text):
     path.chmod(0o755)
 
 
-def check_run(tree, what, words, status, made, expected):
+def check_run(tree, what, words, status, made, expected, **env):
     """Runs drivers; what make was asked for, the status, and a part of the output."""
     (tree / "made").unlink(missing_ok=True)
     done = subprocess.run([sys.executable, "tests/run", *words], cwd=tree, text=True,
-                          env={"PATH": "/usr/bin:/bin", "PYTHON": sys.executable},
+                          env={"PATH": "/usr/bin:/bin", "PYTHON": sys.executable, **env},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = sorted((tree / "made").read_text().split()) if (tree / "made").exists() else []
     tally.check(done.returncode == status and lines == sorted(made) and expected in done.stdout,
@@ -56,6 +56,10 @@ def check_units(tree):
 def check_drivers(tree):
     write(tree / "tests/lang" / "plain.py", "print('1 passed, 0 failed')\n")
     check_run(tree, "a driver", ["lang/plain"], 0, ["all"], "1 passed")
+    write(tree / "tests/lang" / "makes.py",
+          "import os\nprint(int('MAKEFLAGS' not in os.environ), 'passed, 0 failed')\n")
+    check_run(tree, "within another make", ["--no-build", "lang/makes"], 0, [],
+              "1 passed, 0 failed", MAKEFLAGS="kw -- CFLAGS=-g", MAKELEVEL="2")
     write(tree / "tests/fuzz/graph_text.c", PASSES)
     write(tree / "tests/lang" / "uses.py", 'BUILD = "build"\nRUNS = BUILD,"tests/fuzz/graph_text"\n'
           'PATH = BUILD + "/python"\nprint("1 passed, 0 failed")\n')
