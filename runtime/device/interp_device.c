@@ -343,26 +343,10 @@ static bool runs_ir_level(const nereid_device *d, const ImageVariant *v) {
 /* Interpreted programs are numbered with 64 bits, but nobody waits for so many. */
 static int check_interp_launch(const Start *s) { return host_check_programs(s, UINT32_MAX); }
 
-const DeviceOps device_interp = {.name = "interp",
-                                 .kind = NEREID_TILE,
-                                 .open = open_interp,
-                                 .close = close_interp,
-                                 .fits = runs_ir_level,
-                                 .load = load_parsed,
-                                 .unload = unload_parsed,
-                                 .check = check_interp_launch,
-                                 .launch = launch_in_interp,
-                                 HOST_EVENTS_AND_COPIES,
-                                 .alloc = alloc_interp};
+#define INTERPRETED(level, opens)                                                       \
+  .kind = level, .open = opens, .close = close_interp, .fits = runs_ir_level,           \
+  .load = load_parsed, .unload = unload_parsed, .check = check_interp_launch,           \
+  .launch = launch_in_interp, HOST_EVENTS_AND_COPIES, .alloc = alloc_interp
 
-const DeviceOps device_nest = {.name = "nest",
-                               .kind = NEREID_THREAD,
-                               .open = open_nest_interp,
-                               .close = close_interp,
-                               .fits = runs_ir_level,
-                               .load = load_parsed,
-                               .unload = unload_parsed,
-                               .check = check_interp_launch,
-                               .launch = launch_in_interp,
-                               HOST_EVENTS_AND_COPIES,
-                               .alloc = alloc_interp};
+const DeviceOps device_interp = {.name = "interp", INTERPRETED(NEREID_TILE, open_interp)};
+const DeviceOps device_nest = {.name = "nest", INTERPRETED(NEREID_THREAD, open_nest_interp)};

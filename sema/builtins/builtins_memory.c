@@ -311,6 +311,18 @@ Value builtin_load(Sema *S, Call *c) {
   return value_type(c->args[0]).elem == DT_I1 ? as_condition(S, v, c->at) : v;
 }
 
+/* The operands of a write: pointers, the values as `elem`, and the mask, in the pointers' shape. */
+static bool written_parts(Sema *S, Call *c, Value *ptr, Value parts[2], Type elem,
+                          TileValue *args[3]) {
+  parts[0] = cast_to(S, parts[0], elem, false, c->spans[1]);
+  if (parts[0].kind == V_ERROR || !on_side(S, ptr, &parts[1], c->at) ||
+      !together(S, c, ptr, parts, 2, false))
+    return false;
+  args[0] = ptr->u.tile;
+  return in_shape(S, c, 1, parts[0], value_type(*ptr), &args[1]) &&
+         in_shape(S, c, 2, parts[1], value_type(*ptr), &args[2]);
+}
+
 Value builtin_store(Sema *S, Call *c) {
   if (is_block_pointer(c->args[0])) return store_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
@@ -320,15 +332,9 @@ Value builtin_store(Sema *S, Call *c) {
   DType elem;
   ptr = byte_pointer(S, ptr, &elem, c->at);
   if (ptr.kind == V_ERROR) return ptr;
-  parts[0] = cast_to(S, parts[0], elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem), false,
-                     c->spans[1]);
-  if (parts[0].kind == V_ERROR || !on_side(S, &ptr, &parts[1], c->at) ||
-      !together(S, c, &ptr, parts, 2, false))
-    return value_error();
-  TileValue *args[3] = {ptr.u.tile};
-  if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
-      !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
-    return value_error();
+  TileValue *args[3];
+  Type as = elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem);
+  if (!written_parts(S, c, &ptr, parts, as, args)) return value_error();
   TileOp *op = emit(S, TILE_STORE, args, 3, NULL, 0, c->at);
   return access_attrs(S, c, op, false, 4) ? value_none() : value_error();
 }
@@ -362,14 +368,8 @@ Value builtin_atomic(Sema *S, Call *c) {
     return value_error();
   DType elem = (DType)value_type(ptr).elem;
   if (!atomic_dtype(S, c, kind, elem)) return value_error();
-  parts[0] = cast_dtype(S, parts[0], elem, c->spans[1]);
-  if (parts[0].kind == V_ERROR || !on_side(S, &ptr, &parts[1], c->at) ||
-      !together(S, c, &ptr, parts, 2, false))
-    return value_error();
-  TileValue *args[3] = {ptr.u.tile};
-  if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
-      !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
-    return value_error();
+  TileValue *args[3];
+  if (!written_parts(S, c, &ptr, parts, type_scalar(elem), args)) return value_error();
   Type t = type_like(type_scalar(elem), value_type(ptr));
   TileOp *op = emit(S, TILE_ATOMIC_RMW, args, 3, &t, 1, c->at);
   tile_set_str(S->fn, op, TA_kind, kind);
