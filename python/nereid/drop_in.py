@@ -15,6 +15,8 @@ import os
 import sys
 import types
 
+from nereid.registration import find_then
+
 # Modules that have another name here.  Others keep it: triton.testing is nereid.testing.
 _RENAMED = {
     "triton.compiler.compiler": "nereid.compiler",
@@ -141,26 +143,12 @@ def _patch(module) -> None:
     getattr(importlib.import_module(place), function)(module)
 
 
-def _find_patched(name: str, path):
-    """A module of PyTorch's, which is patched once it is loaded."""
-    spec = importlib.machinery.PathFinder.find_spec(name, path)
-    if spec is not None and spec.loader is not None:
-        load = spec.loader.exec_module
-
-        def exec_module(module):
-            load(module)
-            _patch(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-    return spec
-
-
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds `triton` and all below it, and lets nobody else look for them."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname in _PATCHED:
-            return _find_patched(fullname, path)
+            return find_then(fullname, path, _patch)
         if fullname != "triton" and not fullname.startswith("triton."):
             return None
         origin = _origin(fullname)

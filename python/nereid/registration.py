@@ -20,25 +20,30 @@ def _add(registry) -> None:
                                                  "torch_dynamo_backends"))
 
 
+def find_then(name: str, path, then):
+    """The spec of a module as others find it; once it is loaded, `then` gets it."""
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and spec.loader is not None:
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            then(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+    return spec
+
+
 class _Finder:
-    """Finds the module of the table as others do, and adds the name after it was loaded."""
+    """Adds the name after the module of the table was loaded."""
 
     def find_spec(self, name, path=None, target=None):
         if name != _TABLE:
             return None
-        from importlib.machinery import PathFinder
-
         sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def exec_module(module):
-                load(module)
-                _add(module)
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+        return find_then(name, path, _add)
 
 
 def register() -> None:

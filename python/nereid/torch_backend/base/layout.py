@@ -19,12 +19,18 @@ def is_known(condition) -> bool:
     return statically_known_true(condition)
 
 
+def hint(number):
+    """The number, where it is open that of the example; None: data decides it."""
+    if isinstance(number, int):
+        return number
+    known = number.node.hint
+    return known if known is None else int(known)
+
+
 def size_hint(size) -> int:
-    """The size, where it is open one that is as good as any to compare strides by."""
-    if isinstance(size, int):
-        return size
-    hint = size.node.hint
-    return int(hint) if hint is not None else 4096
+    """The same, where data decides it one that is as good as any to compare strides by."""
+    known = hint(size)
+    return 4096 if known is None else known
 
 
 def _is_dense(sizes: Sequence, strides: Sequence, order: Sequence[int]) -> bool:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import torch
 
+from nereid.torch_backend.base.layout import hint
+
 _FAR = 1 << 80  # more than the addresses of a storage
 
 
@@ -52,11 +54,6 @@ def _may_overlap(starts: list, lengths: list, written: list) -> bool:
     return False
 
 
-def _hint(number):
-    """The number; that of the example if it is open."""
-    return number.node.hint if isinstance(number, torch.SymInt) else number
-
-
 def _is_open(tensor: torch.Tensor) -> bool:
     return isinstance(tensor.storage_offset(), torch.SymInt)
 
@@ -81,7 +78,7 @@ class Overlaps:
         self.indices = [*tensors]
         self.written = [i in written for i in tensors]
         places = {storage_of(tensor): i * _FAR for i, tensor in tensors.items()}
-        known = [[_hint(number) for number in (*t.shape, *t.stride(), t.storage_offset())]
+        known = [[hint(number) for number in (*t.shape, *t.stride(), t.storage_offset())]
                  for t in tensors.values()]
         fixed = all(isinstance(number, int) for t in tensors.values()
                     for number in (*t.shape, *t.stride()))

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import torch
 
-from nereid.torch_backend.base.layout import inverse, is_known, is_plain
+from nereid.torch_backend.base.layout import inverse, is_known, is_plain, size_hint
 from nereid.torch_backend.decompositions.registry import decomposes
 
 aten = torch.ops.aten
 
 _MASKS = (torch.bool, torch.uint8)
-
-
-def _hint(number) -> int:
-    """The number; that of the example if it is open."""
-    return int(number.node.hint or 0) if isinstance(number, torch.SymInt) else number
 
 
 def in_order(tensor, order):
@@ -127,7 +122,7 @@ def _iterated(of, *operands, **__):
 
 def _by_strides(tensor, axes) -> list:
     """The axes, those of the largest strides first, which memory has outermost."""
-    return sorted(axes, key=lambda axis: -_hint(tensor.stride(axis)))
+    return sorted(axes, key=lambda axis: -size_hint(tensor.stride(axis)))
 
 
 def _of_complex(of, tensor, dim, *_, **__):
