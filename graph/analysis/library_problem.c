@@ -121,6 +121,9 @@ static LibraryProblem product_problem(Graph *g, Node *n) {
   Text signature = text_new(g->arena), sizes = text_new(g->arena);
   text_printf(&signature, "%s by %s to %s%s", dtype_name(a->type.dtype), dtype_name(b->type.dtype),
               dtype_name(n->type.dtype), bias ? ", bias" : "");
+  Name scales = graph_arg(g, n, "scales").name;
+  if (library_scales(scales)) text_printf(&signature, ", scales of %s", scales);
+  if (graph_arg(g, n, "fast").flag) text_puts(&signature, ", fast");
   if (library_activation(activation)) text_printf(&signature, ", %s", activation);
   if (library_rounds(g, n)) text_puts(&signature, ", tf32");
   print_named_size(&sizes, "batch", rank == 3 ? a->type.shape[0] : dim_int(g->dims, 1));

@@ -48,7 +48,9 @@ void infer_library_product(Infer *in) {
   const LibraryFunction *f = library_find(function);
   if (!f || library_work(f) != LIBRARY_PRODUCT) infer_fail(in, E_GRAPH_NO_LIBRARY, function);
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
-  ValueType t = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
+  ValueType right = *b;
+  if (dtype_is_float(a->dtype) && dtype_bits(a->dtype) == 8) right.dtype = a->dtype;
+  ValueType t = matmul_type(in, a, &right, a->rank == 3 ? 3 : 2);
   uint32_t n = infer_sizes(in, "size", sizes);
   infer_same_size(in, value_numel(in->g, &t), infer_product(in, sizes, n), "the elements");
   infer_set(in, infer_dtype(in, "dtype", t.dtype), n, sizes);

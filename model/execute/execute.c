@@ -44,6 +44,8 @@ static void call_point(StepState *s, const PlanStep *step, uint32_t arg, char *d
     case CALL_A: s->at.a = data; return;
     case CALL_B: s->at.b = data; return;
     case CALL_BIAS: s->at.bias = data; return;
+    case CALL_SCALE_A: s->at.scale_a = data; return;
+    case CALL_SCALE_B: s->at.scale_b = data; return;
     case CALL_OUT: s->at.out = data; return;
     default: s->at.workspace = data; return;
   }

@@ -28,6 +28,8 @@ static LibraryProduct product_of(const Plan *p, const PlanStep *step, const int6
                           .m = numbers[CALL_M],
                           .n = numbers[CALL_N],
                           .k = numbers[CALL_K],
+                          .scales = (LibraryScales)numbers[CALL_SCALES],
+                          .fast = numbers[CALL_FAST] != 0,
                           .activation = (LibraryActivation)numbers[CALL_ACTIVATION],
                           .tf32 = numbers[CALL_TF32] != 0};
 }

@@ -103,7 +103,8 @@ void library_records_put(LibraryRecords *r, const LibraryProblem *p, LibraryTime
 static const double LAUNCH_US = 2; /* of a kernel after or before a call */
 static const double REACHED = 0.7; /* of the peak of memory, by such a kernel */
 static const double MARGIN = 0.95; /* an expected time must be so much shorter */
-static const double LARGE_OPERATIONS = 1e10, SMALL_SHARE = 0.1, OPERATIONS_US = 6e8;
+static const double LARGE_OPERATIONS = 1e10, LARGE_FLOAT8 = 1e11; /* at least */
+static const double SMALL_SHARE = 0.1, OPERATIONS_US = 6e8;
 
 /* On a GPU of which nothing was measured: convolutions of 16 bits and large products, unless what
  * is moved besides takes longer than a tenth of them. */
@@ -112,7 +113,8 @@ static bool is_large(const LibraryProblem *p, double besides) {
   double operations = 2 * t->batch * t->m * t->n * t->k;
   if (t->dtype == DT_F32) return false;
   if (library_work(p->function) != LIBRARY_PRODUCT) return true;
-  return operations >= LARGE_OPERATIONS && besides < SMALL_SHARE * operations / OPERATIONS_US;
+  double least = dtype_bits(t->dtype) == 8 ? LARGE_FLOAT8 : LARGE_OPERATIONS;
+  return operations >= least && besides < SMALL_SHARE * operations / OPERATIONS_US;
 }
 
 /* A CPU's libraries are not known to be faster. */

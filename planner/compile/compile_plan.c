@@ -313,6 +313,9 @@ static void add_product_numbers(PlanCompiler *c, PlanStep *s) {
   add_call_strides(c, s, CALL_B_OFFSET, b);
   add_call_number(c, s, CALL_ACTIVATION,
                   dim_int(g->dims, library_activation(graph_arg(g, n, "activation").name)));
+  LibraryScales scales = library_scales(graph_arg(g, n, "scales").name);
+  if (scales) add_call_number(c, s, CALL_SCALES, dim_int(g->dims, scales));
+  if (graph_arg(g, n, "fast").flag) add_call_number(c, s, CALL_FAST, dim_int(g->dims, 1));
 }
 
 static void add_pair(PlanCompiler *c, PlanStep *s, CallArg first, const Dim *x) {
@@ -338,6 +341,15 @@ static void add_convolution_numbers(PlanCompiler *c, PlanStep *s) {
   add_call_number(c, s, CALL_GROUPS, v.groups);
 }
 
+static void add_scales(PlanCompiler *c, PlanStep *s, const Node *n) {
+  static const char *const names[] = {"scale_a", "scale_b"};
+  for (int i = 0; i < 2; i++) {
+    Arg scale = graph_arg(c->g, n, names[i]);
+    if (scale.kind != ARG_NODE) return;
+    add_call_buffer(c, s, CALL_SCALE_A + (CallArg)i, node_buffer(c, in_memory(scale.node)));
+  }
+}
+
 static void add_call_arguments(PlanCompiler *c, PlanStep *s) {
   Node *n = s->nodes[0];
   bool product = library_work(s->library) == LIBRARY_PRODUCT;
@@ -346,6 +358,7 @@ static void add_call_arguments(PlanCompiler *c, PlanStep *s) {
   add_call_buffer(c, s, CALL_A, node_buffer(c, in_memory(n->args[0].node)));
   add_call_buffer(c, s, CALL_B, node_buffer(c, in_memory(n->args[1].node)));
   if (bias.kind == ARG_NODE) add_call_buffer(c, s, CALL_BIAS, node_buffer(c, in_memory(bias.node)));
+  if (product) add_scales(c, s, n);
   add_call_buffer(c, s, CALL_OUT, node_buffer(c, n));
   if (library_workspace(s->library)) add_call_buffer(c, s, CALL_WORKSPACE, add_workspace(c, s));
   if (product) add_product_numbers(c, s);

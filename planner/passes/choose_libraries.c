@@ -161,6 +161,135 @@ static void make_call(Graph *g, const Call *call) {
   build_become(&b, OP_nereid_library_product_default, sizeof args / sizeof *args, args);
 }
 
+/* ---- products of 8-bit floats, with what scales their sums after them ---- */
+
+/* A nereid.float8_mm, and what is computed with it. */
+typedef struct {
+  const LibraryFunction *function;
+  Node *product, *end; /* `end` has the value of all of it */
+  Node *scale[2];      /* of a and b */
+  LibraryScales scales;
+} Float8Call;
+
+enum { BLOCK = 128, ALIGNED = 16 }; /* bytes of rows of memory */
+
+/* The tensor in f32 by which n multiplies x; NULL: it does something else. */
+static Node *multiplier(const Node *n, const Node *x) {
+  if (!graph_is(n, OP_aten_mul_Tensor) || n->nargs != 2 || n->type.dtype != DT_F32) return NULL;
+  int other = n->args[0].kind == ARG_NODE && n->args[0].node == x;
+  const Arg *a = &n->args[other];
+  bool tensor = a->kind == ARG_NODE && a->node != x && a->node->type.kind == VALUE_TENSOR;
+  return tensor && a->node->type.dtype == DT_F32 ? a->node : NULL;
+}
+
+/* Is it a vector along that axis of a matrix? */
+static bool is_vector(const Node *scale, uint32_t axis, Dim size) {
+  const ValueType *t = &scale->type;
+  return t->rank == 2 && t->shape[axis] == size && dim_is(t->shape[1 - axis], 1);
+}
+
+/* Notes one of the two scales after the product; false: it is none that the library has. */
+static bool add_scale(Graph *g, Float8Call *c, Node *scale) {
+  const Dim *shape = c->product->type.shape;
+  bool whole = dim_is(value_numel(g, &scale->type), 1);
+  bool row = !whole && is_vector(scale, 0, shape[0]);
+  bool column = !whole && is_vector(scale, 1, shape[1]);
+  LibraryScales form = whole ? SCALES_WHOLE : row || column ? SCALES_ROWS : SCALES_NONE;
+  if (!form || (c->scales && c->scales != form)) return false;
+  int which = whole ? c->scale[0] != NULL : column;
+  if (c->scale[which]) return false;
+  c->scale[which] = scale;
+  c->scales = form;
+  return true;
+}
+
+/* Follows the two scales, and a cast. */
+static bool find_scales(const Chooser *chooser, Float8Call *c) {
+  Graph *g = chooser->g;
+  Node *x = c->product;
+  for (int i = 0; i < 2 && c->scales != SCALES_BLOCKS; i++) {
+    Node *n = only_user(chooser, x), *scale = n ? multiplier(n, x) : NULL;
+    bool same = scale && value_type_eq(&n->type, &c->product->type);
+    if (!same || !add_scale(g, c, scale)) return false;
+    x = n;
+  }
+  Node *cast = only_user(chooser, x);
+  bool casts = cast && graph_is_any(cast, OP_aten_to_dtype, OP_aten__to_copy_default) &&
+               library_takes(c->function, c->product->args[0].node->type.dtype, cast->type.dtype,
+                             DT_NONE, ACTIVATION_NONE);
+  c->end = casts ? cast : x;
+  return true;
+}
+
+/* Next to each other along the sum, in rows that begin at multiples of 16 bytes. */
+static bool is_along_sum(Graph *g, Node *x, int which) {
+  Strided s;
+  if (!strided_of(g, x, &s) || !dim_is(s.stride[which ? 0 : 1], 1)) return false;
+  Dim pitch = s.stride[which ? 1 : 0];
+  return dim_is_int(pitch) && pitch->value % ALIGNED == 0 && dim_is_int(s.offset) &&
+         s.offset->value % ALIGNED == 0;
+}
+
+static bool has_known_blocks(const Node *n) {
+  const Dim *k = &n->args[0].node->type.shape[1];
+  return dim_is_int(*k) && (*k)->value % (4 * BLOCK) == 0; /* a row of scales has 16 bytes */
+}
+
+static bool takes_operands(Graph *g, const Node *n) {
+  Node *a = n->args[0].node, *b = n->args[1].node;
+  Dim columns = b->type.shape[1], k = a->type.shape[1];
+  bool both_wide = a->type.dtype == DT_F8E5 && b->type.dtype == DT_F8E5;
+  return !both_wide && dim_is_int(columns) && columns->value % ALIGNED == 0 && dim_is_int(k) &&
+         k->value % ALIGNED == 0 && is_along_sum(g, a, 0) && is_along_sum(g, b, 1);
+}
+
+static bool float8_call_of(const Chooser *c, const LibraryFunction *f, Node *n, Float8Call *out) {
+  Graph *g = c->g;
+  *out = (Float8Call){.function = f, .product = n};
+  if (!takes_operands(g, n)) return false;
+  if (n->args[2].kind == ARG_NODE) {
+    bool fits = graph_arg(g, n, "rows").dim->value == 1 &&
+                graph_arg(g, n, "columns").dim->value == BLOCK && has_known_blocks(n);
+    if (!fits) return false;
+    out->scales = SCALES_BLOCKS;
+    for (int i = 0; i < 2; i++) out->scale[i] = n->args[2 + i].node;
+  }
+  return find_scales(c, out) &&
+         library_takes(f, n->args[0].node->type.dtype, out->end->type.dtype, DT_NONE,
+                       ACTIVATION_NONE);
+}
+
+/* The scales in memory as the library reads them: those of blocks by their columns. */
+static Node *scale_in_memory(Build *b, const Float8Call *c, int which) {
+  Node *x = c->scale[which];
+  if (c->scales == SCALES_BLOCKS) x = build_transpose(b, x, 0, 1);
+  Node *of = x;
+  while (prim_is_view(of)) of = view_operand(of);
+  bool computed = of->kind == NODE_CALL && prim_kind(of->op) != PRIM_CREATE;
+  bool there = (of->kind == NODE_INPUT || computed) && strided_is_dense(b->in.g, x);
+  return there ? x : build_op1(b, OP_nereid_dense_default, x);
+}
+
+static void make_float8_call(Graph *g, const Float8Call *c) {
+  Node *end = c->end, *product = c->product;
+  bool fast = !graph_arg(g, product, "promotes").flag;
+  Build b = build_at(g, end);
+  Node *scale[] = {scale_in_memory(&b, c, 0), scale_in_memory(&b, c, 1)};
+  Arg args[] = {
+      product->args[0],
+      product->args[1],
+      arg_none(),
+      arg_dims(g, end->type.rank, end->type.shape),
+      {.kind = ARG_STRING, .name = pool_name(g->names, library_name(c->function))},
+      {.kind = ARG_STRING, .name = pool_name(g->names, library_activation_name(ACTIVATION_NONE))},
+      arg_dtype(end->type.dtype),
+      arg_node(scale[0]),
+      arg_node(scale[1]),
+      {.kind = ARG_STRING, .name = pool_name(g->names, library_scales_name(c->scales))},
+      arg_bool(fast)};
+  build_become(&b, OP_nereid_library_product_default, sizeof args / sizeof *args, args);
+}
+
 /* ---- the walk ---- */
 
 /* Bytes that are moved because a pointwise operator after the call is a kernel of its own, where
@@ -194,6 +323,22 @@ static void choose(Chooser *c, Node *n) {
     if (!takes(&call, call.out, DT_NONE, ACTIVATION_NONE)) continue;
     find_epilogue(c, &call);
     if (try_call(c, &call)) return;
+  }
+}
+
+/* The same of 8-bit floats, whose scales are a part of the call. */
+static void choose_float8(Chooser *c, Node *n) {
+  const LibraryFunction *f;
+  for (int i = 0; (f = library_of_kind(c->g->libraries->kind, i)); i++) {
+    Float8Call call;
+    if (!library_takes(f, n->args[0].node->type.dtype, DT_BF16, DT_NONE, ACTIVATION_NONE)) continue;
+    if (!float8_call_of(c, f, n, &call)) continue;
+    Node before = *call.end;
+    make_float8_call(c->g, &call);
+    LibraryProblem p = library_problem(c->g, call.end);
+    p.copied += bytes_after(c, n, call.end);
+    if (library_is_wanted(c->g, &p)) return;
+    *call.end = before;
   }
 }
 
@@ -283,6 +428,8 @@ bool pass_choose_libraries(Graph *g) {
   find_users(&c);
   for (Node *n = g->first; n; n = n->next)
     if (n->kind == NODE_CALL && is_product_of_matrices(g, n)) choose(&c, n);
+  for (Node *n = g->first; n; n = n->next)
+    if (graph_is(n, OP_nereid_float8_mm_default)) choose_float8(&c, n);
   graph_dce(g);
   arena_free(scratch);
   return diag_errors(g->diags) == 0;

@@ -9,6 +9,9 @@
  * column) of `a`, [batch, m, k], is at a_offset + batch * a_batch + row * a_row + column *
  * a_column.  `out` is row-major.  The activation is a LibraryActivation.
  *
+ * Operands of 8-bit floats have scales, `scale_a` and `scale_b`, of the form `scales`, a
+ * LibraryScales; if `fast = 1`, their sums may stay in the units' own precision.
+ *
  * If `tf32 = 1`, operands of f32 may be rounded to TF32.
  *
  * All tensors of a convolution are row-major (LibraryConvolution). */
@@ -20,7 +23,8 @@
 
 /* X(id, name, is it one of products, of convolutions, may it be left out) */
 #define CALL_ARGUMENTS(X)                                                                         \
-  X(A, "a", 1, 1, 0) X(B, "b", 1, 1, 0) X(BIAS, "bias", 1, 0, 1) X(OUT, "out", 1, 1, 0)           \
+  X(A, "a", 1, 1, 0) X(B, "b", 1, 1, 0) X(BIAS, "bias", 1, 0, 1)                           \
+  X(SCALE_A, "scale_a", 1, 0, 1) X(SCALE_B, "scale_b", 1, 0, 1) X(OUT, "out", 1, 1, 0)           \
   X(WORKSPACE, "workspace", 1, 1, 1)                                                              \
   X(BATCH, "batch", 1, 0, 0) X(M, "m", 1, 0, 0) X(N, "n", 1, 0, 0) X(K, "k", 1, 0, 0)             \
   X(A_OFFSET, "a_offset", 1, 0, 0) X(A_BATCH, "a_batch", 1, 0, 0)                                 \
@@ -36,6 +40,7 @@
   X(PADDING_H, "padding_h", 0, 1, 0) X(PADDING_W, "padding_w", 0, 1, 0)                           \
   X(DILATION_H, "dilation_h", 0, 1, 0) X(DILATION_W, "dilation_w", 0, 1, 0)                       \
   X(GROUPS, "groups", 0, 1, 0)                                                                    \
+  X(SCALES, "scales", 1, 0, 1) X(FAST, "fast", 1, 0, 1)                                           \
   X(TF32, "tf32", 1, 1, 1)
 
 typedef enum {

@@ -25,17 +25,27 @@ typedef struct {
   LtLayout a, b, out; /* a and b as ours: cuBLASLt's second and first */
   LtPreference preference;
   LtAlgorithm algorithm;
-  const void *bias; /* that the description has */
+  const void *bias, *scale_a, *scale_b; /* that the description has */
 } Matmul;
 
 static const LtApi *api_of(const LibraryCall *c) { return (const LtApi *)c->library->functions; }
 
 static int type_of(DType t) {
-  return t == DT_F32 ? LT_R_32F : t == DT_F16 ? LT_R_16F : t == DT_BF16 ? LT_R_16BF : -1;
+  switch (t) {
+    case DT_F32: return LT_R_32F;
+    case DT_F16: return LT_R_16F;
+    case DT_BF16: return LT_R_16BF;
+    case DT_F8E4NV: return LT_R_8F_E4M3;
+    case DT_F8E5: return LT_R_8F_E5M2;
+    default: return -1;
+  }
 }
 
+static bool is_float8(DType t) { return t == DT_F8E4NV || t == DT_F8E5; }
+
 static bool takes_matmul(DType operands, DType out, DType bias, LibraryActivation activation) {
-  (void)activation;
+  if (is_float8(operands))
+    return (out == DT_BF16 || out == DT_F16 || out == DT_F32) && bias == DT_NONE && !activation;
   bool same = type_of(operands) >= 0 && (out == operands || out == DT_F32);
   return same && (bias == DT_NONE || bias == out);
 }
@@ -74,6 +84,21 @@ static LtStatus set_epilogue(const LibraryCall *c, Matmul *m) {
   return api_of(c)->desc_set(m->desc, LT_BIAS_TYPE, &type, sizeof type);
 }
 
+/* Its first operand is our second. */
+static LtStatus set_scales(const LibraryCall *c, Matmul *m) {
+  static const int modes[][2] = {[SCALES_WHOLE] = {LT_SCALE_WHOLE, LT_SCALE_WHOLE},
+                                 [SCALES_ROWS] = {LT_SCALE_ROWS, LT_SCALE_ROWS},
+                                 [SCALES_BLOCKS] = {LT_SCALE_128X128, LT_SCALE_1X128}};
+  const LtApi *lt = api_of(c);
+  const LibraryProduct *p = &c->shape.product;
+  int8_t fast = p->fast;
+  if (!is_float8(p->a.dtype)) return LT_OK;
+  LtStatus s = lt->desc_set(m->desc, LT_FAST_SUMS, &fast, sizeof fast);
+  for (int i = 0; i < 2 && s == LT_OK && p->scales > SCALES_WHOLE; i++)
+    s = lt->desc_set(m->desc, LT_SCALE_MODE_A + i, &modes[p->scales][i], sizeof(int));
+  return s;
+}
+
 /* Memory that is transposed to us is as it shall be to cuBLASLt, and the other way round. */
 static LtStatus make_desc(const LibraryCall *c, Matmul *m, const LibraryLayout *a,
                           const LibraryLayout *b) {
@@ -85,7 +110,23 @@ static LtStatus make_desc(const LibraryCall *c, Matmul *m, const LibraryLayout *
     s = lt->desc_set(m->desc, LT_TRANSPOSE_A, &transpose, sizeof transpose);
   if (s == LT_OK && a->transposed)
     s = lt->desc_set(m->desc, LT_TRANSPOSE_B, &transpose, sizeof transpose);
+  if (s == LT_OK) s = set_scales(c, m);
   return s == LT_OK ? set_epilogue(c, m) : s;
+}
+
+/* Algorithms depend on there being scales; the pointers come with a call. */
+static LtStatus set_pointer(const LtApi *lt, Matmul *m, int attribute, const void *to,
+                            const void **had) {
+  LtStatus s = to == *had ? LT_OK : lt->desc_set(m->desc, attribute, &to, sizeof to);
+  *had = to;
+  return s;
+}
+
+static LtStatus set_scale_pointers(const LibraryCall *c, Matmul *m, const LibraryPointers *at) {
+  const LtApi *lt = api_of(c);
+  if (!c->shape.product.scales) return LT_OK;
+  LtStatus s = set_pointer(lt, m, LT_SCALE_A, at->scale_b, &m->scale_b);
+  return s == LT_OK ? set_pointer(lt, m, LT_SCALE_B, at->scale_a, &m->scale_a) : s;
 }
 
 /* Buffers begin at multiples of 16 bytes; offsets in them may not. */
@@ -143,6 +184,9 @@ static int prepare_matmul(LibraryCall *c) {
     return library_refused(c, "no axis of an operand is contiguous");
   if (p->batch > INT_MAX) return library_refused(c, "its batches exceed 32 bits");
   int code = call_failed(c, make_matmul(c, m, &a, &b), "describing it");
+  static const _Alignas(16) float one[4] = {1};
+  const LibraryPointers some = {.scale_a = (const char *)one, .scale_b = (const char *)one};
+  if (!code) code = call_failed(c, set_scale_pointers(c, m, &some), "describing its scales");
   return code ? code : choose_algorithm(c, m);
 }
 
@@ -157,9 +201,8 @@ static int run_matmul(LibraryCall *c, const LibraryPointers *at, void *stream) {
   CUDA_ENTER(c->library->device);
   CUDA_RELAX(c->library->device); /* it may load code, and allocate memory for it */
   (void)api;
-  LtStatus s = LT_OK;
-  if (at->bias != m->bias) s = lt->desc_set(m->desc, LT_BIAS, &at->bias, sizeof at->bias);
-  m->bias = at->bias;
+  LtStatus s = set_pointer(lt, m, LT_BIAS, at->bias, &m->bias);
+  if (s == LT_OK) s = set_scale_pointers(c, m, at);
   if (s == LT_OK)
     s = lt->matmul(c->library->context, m->desc, &one, element(at->b, &c->shape.product.b), m->b,
                    element(at->a, &c->shape.product.a), m->a, &zero, at->out, m->out, at->out,

@@ -12,11 +12,21 @@ typedef struct LtLayout_ *LtLayout;
 typedef struct LtPreference_ *LtPreference;
 
 enum { LT_OK = 0 };
-enum { LT_R_32F = 0, LT_R_16F = 2, LT_R_16BF = 14 }; /* cudaDataType */
+/* cudaDataType */
+enum { LT_R_32F = 0, LT_R_16F = 2, LT_R_16BF = 14, LT_R_8F_E4M3 = 28, LT_R_8F_E5M2 = 29 };
 enum { LT_COMPUTE_32F = 68, LT_COMPUTE_TF32 = 77 };  /* cublasComputeType_t */
 enum { LT_TRANSPOSE = 1 };                           /* cublasOperation_t */
 /* cublasLtMatmulDescAttributes_t, and cublasLtEpilogue_t of LT_EPILOGUE */
 enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS = 8, LT_BIAS_TYPE = 26 };
+enum {
+  LT_SCALE_A = 17,
+  LT_SCALE_B = 18,
+  LT_FAST_SUMS = 25,
+  LT_SCALE_MODE_A = 31,
+  LT_SCALE_MODE_B = 32
+};
+/* cublasLtMatmulMatrixScale_t, of f32 */
+enum { LT_SCALE_WHOLE = 0, LT_SCALE_ROWS = 3, LT_SCALE_1X128 = 4, LT_SCALE_128X128 = 5 };
 enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 enum { LT_BATCH_COUNT = 5, LT_BATCH_STRIDE = 6 }; /* cublasLtMatrixLayoutAttribute_t */
 /* cublasLtMatmulPreferenceAttributes_t; the alignments of B, C and D follow that of A */

@@ -53,6 +53,19 @@ LibraryActivation library_activation(const char *name) {
   return ACTIVATION_NONE;
 }
 
+static const char *const scales[] = {[SCALES_NONE] = "none",
+                                     [SCALES_WHOLE] = "whole",
+                                     [SCALES_ROWS] = "rows",
+                                     [SCALES_BLOCKS] = "blocks"};
+
+const char *library_scales_name(LibraryScales s) { return scales[s]; }
+
+LibraryScales library_scales(const char *name) {
+  for (LibraryScales s = SCALES_WHOLE; s <= SCALES_BLOCKS; s++)
+    if (!strcmp(scales[s], name)) return s;
+  return SCALES_NONE;
+}
+
 const char *library_name(const LibraryFunction *f) { return f->name; }
 nereid_kind library_kind(const LibraryFunction *f) { return f->kind; }
 int64_t library_workspace(const LibraryFunction *f) { return f->workspace; }

@@ -22,10 +22,17 @@ typedef struct {
   int64_t offset, batch, row, column;
 } LibraryMatrix;
 
+/* What operands of 8-bit floats are multiplied by, numbers in f32: one for each operand; one for
+ * each row of a and each column of b; or blocks, [k / 128, m] for 1x128 of a and [n / 128, k / 128]
+ * for 128x128 of b, row-major. */
+typedef enum { SCALES_NONE, SCALES_WHOLE, SCALES_ROWS, SCALES_BLOCKS } LibraryScales;
+
 /* out[batch, m, n] = activation(a[batch, m, k] by b[batch, k, n] + bias[n]); `out` is row-major. */
 typedef struct {
   LibraryMatrix a, b;
   DType out, bias; /* bias DT_NONE: there is none */
+  LibraryScales scales;
+  bool fast; /* sums of 8-bit floats may stay in the units' own precision */
   int64_t batch, m, n, k;
   LibraryActivation activation;
   bool tf32; /* operands of f32 may be rounded to TF32 */
@@ -55,7 +62,7 @@ typedef union {
 /* The pointers of a call.  The operands `a` and `b` of convolutions have the order in which
  * LibraryWork names them. */
 typedef struct {
-  const char *a, *b, *bias;
+  const char *a, *b, *bias, *scale_a, *scale_b;
   char *out;
   char *workspace; /* of library_call_workspace bytes */
 } LibraryPointers;
@@ -72,6 +79,10 @@ const LibraryFunction *library_of_kind(nereid_kind kind, int i);
 /* The activation of that name, "none", "relu", "gelu_tanh"; the names are those of operators. */
 LibraryActivation library_activation(const char *name);
 const char *library_activation_name(LibraryActivation a);
+
+/* The scales of that name: "none", "whole", "rows", "blocks". */
+LibraryScales library_scales(const char *name);
+const char *library_scales_name(LibraryScales s);
 
 const char *library_name(const LibraryFunction *f);
 nereid_kind library_kind(const LibraryFunction *f);

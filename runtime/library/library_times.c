@@ -61,7 +61,7 @@ static double distance(const TimedProblem *a, const TimedProblem *b) {
 }
 
 static bool same_kind(const TimedProblem *a, const TimedProblem *b) {
-  return a->work == b->work && (a->dtype == DT_F32) == (b->dtype == DT_F32) && a->tf32 == b->tf32;
+  return a->work == b->work && dtype_bits(a->dtype) == dtype_bits(b->dtype) && a->tf32 == b->tf32;
 }
 
 /* A convolution of each channel by itself. */

@@ -258,6 +258,34 @@ def check_cast(machine, product, seed):
     check(biased or agrees(got, product.value), f"cast {seed}: {got}\n{product.text('f16')}")
 
 
+FLOAT8 = """def forward(self, a: "{a}[{m}, {k}]", w: "f8e4m3fn[{n}, {k}]",
+                   s: "f32[{s}]", t: "f32[{t}]"):
+    b = torch.ops.aten.permute.default(w, [1, 0])
+    u = torch.ops.aten.permute.default(s, [1, 0])
+    v = torch.ops.aten.permute.default(t, [1, 0])
+    y = torch.ops.aten._scaled_mm.default(a, b, {u}, {v}, None, None, torch.float32, {fast})
+    return (y,)
+"""
+
+
+def check_float8(machine):
+    """Scales of the whole, of rows and of blocks are a part of the call."""
+    m, n, k = 20, 256, 512
+    forms = {"0 by 0": ("1, 1", "1, 1", "s", "t"), "3 by 3": (f"1, {m}", f"{n}, 1", "u", "v"),
+             "4 by 5": (f"{k // 128}, {m}", f"{n // 128}, {k // 128}", "u", "v")}
+    for modes, (s, t, u, v) in forms.items():
+        for a, fast in ("f8e4m3fn", True), ("f8e5m2", False):
+            model = machine.folder / "float8.py"
+            model.write_text(FLOAT8.format(a=a, m=m, n=n, k=k, s=s, t=t, u=u, v=v, fast=fast))
+            files = [model, "--random-inputs"]
+            got = machine.run(files, "--device", "cuda", "--libraries", "always", library="cublas")
+            calls = machine.calls()
+            end = modes + (" fast" if fast else "")
+            check(len(calls) == 1 and calls[0].endswith(end), f"float8 {modes}: {calls} {got}")
+            want = machine.run(files, "--device", "cpu", "--libraries", "none")
+            check(agrees(got, want, 1e-4), f"float8 {modes} {a}: {got}, not {want}")
+
+
 DEPTHWISE = """def forward(self, x: "f16[2, 9, 9, 8]", g: "f16[2, 9, 9, 8]", w: "f16[8, 1, 3, 3]"):
     x1 = torch.ops.aten.permute.default(x, [0, 3, 1, 2])
     g1 = torch.ops.aten.permute.default(g, [0, 3, 1, 2])
@@ -492,6 +520,7 @@ def main():
             check_failures(machine)
             check_records(machine)
             check_default(machine)
+            check_float8(machine)
             check_depthwise(machine)
             check_gated(machine)
             check_kept(machine)

@@ -8,6 +8,7 @@
  * FAKE_LIBRARIES_VERSION is the BLAS's. */
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static int setting_is(const char *word) {
 
 /* ---- numbers: types as cuBLAS counts them ---- */
 
-enum { F32 = 0, F16 = 2, BF16 = 14 };
+enum { F32 = 0, F16 = 2, BF16 = 14, E4M3 = 28, E5M2 = 29 };
 
 static float of_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
@@ -46,8 +47,22 @@ static uint16_t to_bf16(float x) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* e4m3 without infinities, or e5m2. */
+static float of_float8(int bits, int mantissa) {
+  int exponent = bits >> mantissa & ((1 << (7 - mantissa)) - 1);
+  int part = bits & ((1 << mantissa) - 1);
+  int bias = (1 << (6 - mantissa)) - 1;
+  if (mantissa == 3 && (bits & 127) == 127) return NAN;
+  if (mantissa == 2 && exponent == 31) return part ? NAN : bits & 128 ? -INFINITY : INFINITY;
+  float x = ldexpf((float)(part + (exponent ? 1 << mantissa : 0)),
+                   (exponent ? exponent : 1) - bias - mantissa);
+  return bits & 128 ? -x : x;
+}
+
 static float get(int type, const void *at, int64_t i) {
   if (type == F32) return ((const float *)at)[i];
+  const uint8_t *bytes = at;
+  if (type == E4M3 || type == E5M2) return of_float8(bytes[i], type == E4M3 ? 3 : 2);
   uint16_t bits = ((const uint16_t *)at)[i];
   if (type == BF16) return of_bf16(bits);
   _Float16 half;
@@ -133,8 +148,10 @@ API int dnnl_sgemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alph
 /* ---- cuBLASLt: column-major ---- */
 
 typedef struct {
-  int transpose_a, transpose_b, epilogue, bias_type, tf32;
+  int transpose_a, transpose_b, epilogue, bias_type, tf32, mode_a, mode_b;
+  int8_t fast;
   const void *bias;
+  const float *scale_a, *scale_b;
 } Desc;
 
 typedef struct {
@@ -183,9 +200,15 @@ API int cublasLtMatmulDescSetAttribute(Desc *d, int attribute, const void *value
              : attribute == 4  ? (void *)&d->transpose_b
              : attribute == 7  ? (void *)&d->epilogue
              : attribute == 8  ? (void *)&d->bias
+             : attribute == 17 ? (void *)&d->scale_a
+             : attribute == 18 ? (void *)&d->scale_b
+             : attribute == 25 ? (void *)&d->fast
              : attribute == 26 ? (void *)&d->bias_type
+             : attribute == 31 ? (void *)&d->mode_a
+             : attribute == 32 ? (void *)&d->mode_b
                                : NULL;
-  if (!to || size != (attribute == 8 ? 8 : 4)) return 7;
+  bool pointer = attribute == 8 || attribute == 17 || attribute == 18;
+  if (!to || size != (pointer ? 8 : attribute == 25 ? 1 : 4)) return 7;
   return memcpy(to, value, size), 0;
 }
 
@@ -239,6 +262,19 @@ static float activate(int epilogue, float x) {
   return epilogue & 32 ? (float)(0.5 * x * (1 + tanh(0.7978845608028654 * (x + cube)))) : x;
 }
 
+static bool is_float8(int type) { return type == E4M3 || type == E5M2; }
+
+/* The scale of element x of k of a line of an operand: of the whole, of lines, of 1x128 elements
+ * with lines next to each other, of 128x128 with k next to each other. */
+static double scale_of(int mode, const float *scale, int64_t line, int64_t lines, int64_t x,
+                       int64_t k) {
+  if (!scale) return 1;
+  return mode == 0   ? scale[0]
+         : mode == 3 ? scale[line]
+         : mode == 4 ? scale[x / 128 * lines + line]
+                     : scale[line / 128 * (k / 128) + x / 128];
+}
+
 static void compute(const Product *p, int64_t batch) {
   const Desc *d = &p->desc;
   int64_t k = d->transpose_a ? p->al.rows : p->al.columns;
@@ -246,7 +282,9 @@ static void compute(const Product *p, int64_t batch) {
     for (int64_t j = 0; j < p->cl.columns; j++) {
       double sum = 0;
       for (int64_t x = 0; x < k; x++)
-        sum += (double)get(p->al.type, p->a,
+        sum += scale_of(d->mode_a, d->scale_a, i, p->cl.rows, x, k) *
+               scale_of(d->mode_b, d->scale_b, j, p->cl.columns, x, k) *
+               get(p->al.type, p->a,
                            batch * p->al.stride +
                                (d->transpose_a ? i * p->al.ld + x : x * p->al.ld + i)) *
                get(p->bl.type, p->b,
@@ -285,6 +323,11 @@ API int cublasLtMatmul(void *h, const Desc *d, const float *alpha, const void *a
            (int)ol->rows, (int)(d->transpose_a ? al->rows : al->columns),
            d->transpose_b ? "T" : "N", d->transpose_a ? "T" : "N", d->epilogue,
            d->tf32 ? " tf32" : "");
+  if (is_float8(al->type) && (!d->transpose_a || d->transpose_b || !d->scale_a || !d->scale_b))
+    return 15;
+  if (is_float8(al->type))
+    snprintf(what + strlen(what), sizeof what - strlen(what), " %d by %d%s", d->mode_b, d->mode_a,
+             d->fast ? " fast" : "");
   write_call("cublasLtMatmul", what);
   if (setting_is("idle")) return 0;
   Product p = {*d, *al, *bl, *ol, a, b, out};
