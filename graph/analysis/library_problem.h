@@ -17,6 +17,7 @@ typedef struct {
   int capability; /* of the GPU */
   double copied;  /* bytes that kernels before and after the call move, and a kernel of ours not */
   double speed;   /* bytes a microsecond of the GPU's memory */
+  double slower;  /* so many times as long take kernels of ours for its form as for the timed one */
 } LibraryProblem;
 
 /* Who decides for each of them. */

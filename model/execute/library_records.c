@@ -124,6 +124,7 @@ static bool is_expected_faster(const LibraryRecords *r, const LibraryProblem *p)
   double besides = p->copied > 0 ? LAUNCH_US + p->copied / (REACHED * p->speed) : 0;
   LOG(r->device->log, LOG_TUNE, "%s, %s: %.1f us by kernels are expected, %.1f + %.1f us by %s",
       p->signature, p->sizes, t.kernels, t.library, besides, library_name(p->function));
+  t.kernels *= p->slower;
   return t.kernels > 0 ? t.library + besides < MARGIN * t.kernels : is_large(p, besides);
 }
 
