@@ -599,11 +599,12 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
 }
 
-/* The product templates sum up in f32; of products of groups, doubles too. */
+/* The product templates sum up in f32; of products of groups, doubles too, of integers of 8 bits in
+ * i32. */
 static bool sums_fit(const Node *n) {
   DType held = kernel_held(n->type.dtype);
   bool groups = prim_kind(n->op) == PRIM_MATMUL && prim_groups(n) != GROUPS_NONE;
-  return held == DT_F32 || (groups && held == DT_F64);
+  return held == DT_F32 || (groups && held == DT_F64) || graph_is(n, OP_nereid_int8_mm_default);
 }
 
 static bool has_kernel(Graph *g, const Node *n) {

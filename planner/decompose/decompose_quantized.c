@@ -10,8 +10,10 @@
 
 /* ---- products ---- */
 
-/* Multiplies integers of 8 bits, with sums in i32. */
+/* Multiplies integers of 8 bits, with sums in i32: on a GPU by the units that do. */
 Node *decompose_int_mm(Build *b) {
+  if (!b->in.g->host)
+    return build_op2(b, OP_nereid_int8_mm_default, build_self(b), build_input(b, "mat2"));
   Node *x = build_to(b, build_self(b), DT_I32), *y = build_to(b, build_input(b, "mat2"), DT_I32);
   return build_op2(b, OP_aten_mm_default, x, y);
 }

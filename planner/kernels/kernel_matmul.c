@@ -126,7 +126,8 @@ void product_bind(Kernel *k) {
 
 /* In which a product's elements are summed up. */
 static DType sum_dtype(const Node *n) {
-  return n->args[0].node->type.dtype == DT_F64 ? DT_F64 : DT_F32;
+  DType t = n->args[0].node->type.dtype;
+  return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
 }
 
 void product_epilogue(Kernel *k) {
@@ -330,12 +331,14 @@ typedef struct {
   const char *after;          /* lines that make a tile of them after the loop */
 } Operands;
 
+static const char *zero_of(const Node *n) { return sum_dtype(n) == DT_I32 ? "0" : "0.0"; }
+
 static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   const Group *g = k->group;
   Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], left_k, true);
   return arena_printf(k->arena,
-                      "        left = tl.load(%s, mask=mmask & (ka < %s)%s, other=0.0)\n",
-                      a.pointers, t->k, a.condition);
+                      "        left = tl.load(%s, mask=mmask & (ka < %s)%s, other=%s)\n",
+                      a.pointers, t->k, a.condition, zero_of(g->nodes.data[0]));
 }
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
@@ -344,8 +347,8 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   const char *left = loaded_left(k, t, left_k);
   Access b = matrix(k, n->args[1].node, t->group, right_k, g->index[2], false);
   const char *right =
-      arena_printf(k->arena, "        right = tl.load(%s, mask=(kb < %s) & nmask, other=0.0)\n",
-                   b.pointers, t->k);
+      arena_printf(k->arena, "        right = tl.load(%s, mask=(kb < %s) & nmask, other=%s)\n",
+                   b.pointers, t->k, zero_of(n));
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
@@ -411,7 +414,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"batch", t.batch},
                   {"row_end", t.row_end},
                   {"column_end", t.column_end},
-                  {"sums", sum_dtype(n) == DT_F64 ? "float64" : "float32"},
+                  {"sums", dtype_lang_name(sum_dtype(n))},
                   {"first", t.first},
                   {"last", t.last},
                   {"step", t.step},

@@ -11,7 +11,8 @@
  * What is concatenated or computed element by element, and read through these views alone, is
  * fused with its copy.  A copy of anything else would be a kernel.
  *
- * Operands of nereid.float8_mm whose elements along the sum are apart are copied in any case. */
+ * Operands of nereid.float8_mm and nereid.int8_mm whose elements along the sum are apart are copied
+ * in any case. */
 #include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -64,10 +65,10 @@ static void order_operand(Users *u, Node *operand) {
   if (passed && !strided_is_dense(u->g, end)) write_as_is(u->g, end);
 }
 
-/* ---- 8-bit floats ---- */
+/* ---- 8-bit elements ---- */
 
-/* Units of 8-bit floats read operands whose elements along the sum are next to each other; a kernel
- * would transpose each tile of another, byte by byte, as often as a tile is read. */
+/* Units of 8-bit elements read operands whose elements along the sum are next to each other; a
+ * kernel would transpose each tile of another, byte by byte, as often as a tile is read. */
 static void write_along_sum(Build *b, Node *product, int operand) {
   Node *x = product->args[operand].node;
   uint32_t axis = operand ? 0 : 1;
@@ -94,8 +95,8 @@ bool pass_dense_operands(Graph *g) {
   for (u.at = g->first; u.at; u.at = u.at->next) graph_each_use(u.at, note_user, &u);
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
-    for (int i = 0; i < 2 && graph_is(n, OP_nereid_float8_mm_default); i++)
-      write_along_sum(&b, n, i);
+    bool bytes = graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_int8_mm_default);
+    for (int i = 0; i < 2 && bytes; i++) write_along_sum(&b, n, i);
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }

@@ -32,7 +32,7 @@ static const Candidate halves[] = {
     {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
 };
-/* 8-bit floats: 64 rows at least, as many as Hopper's units multiply at once. */
+/* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
 static const Candidate bytes[] = {
     {{64, 128, 128, 4, 4}, 8.7e6, 2},   {{128, 128, 128, 8, 4}, 11.0e6, 1},
     {{128, 256, 128, 8, 3}, 11.2e6, 1}, {{64, 64, 128, 4, 5}, 7.1e6, 2},
@@ -52,7 +52,7 @@ static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
 
 static const Family *family(DType t) {
-  if (dtype_is_float(t) && dtype_bits(t) == 8) return &byte_tiles;
+  if (dtype_bits(t) == 8) return &byte_tiles;
   return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles;
 }
 

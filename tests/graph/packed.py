@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Products with weights of few bits, as GPUs compute them (nereid.packed_mm): the plan for a GPU
-runs on other devices, and its results are compared with NumPy in f64.
+"""Products with weights of few bits, as GPUs compute them (nereid.packed_mm), and of 8-bit
+integers: the plan for a GPU runs on other devices, and its results are compared with NumPy in f64.
 
     packed.py [--devices interp,nest] [NAME...]
 """
@@ -285,12 +285,49 @@ def compare(name, w, body, rows, fields, devices, folder):
         check(off < (TOLERANCE if wide else TOLERANCE / 5), f"{name} on {device}: {off} away")
 
 
+INTEGERS = """def forward(self, a: "i8[{m}, {k}]", b: "i8[{b}]", s: "f32[{n}]"):
+    t: "i8[{k}, {n}]" = torch.ops.aten.{view}
+    y: "i32[{m}, {n}]" = torch.ops.aten._int_mm.default(a, t)
+    f: "f32[{m}, {n}]" = torch.ops.aten.to.dtype(y, torch.float32)
+    z: "f32[{m}, {n}]" = torch.ops.aten.mul.Tensor(f, s)
+    return (z,)
+"""
+
+
+def compare_integers(devices, folder):
+    """Products of 8-bit integers are exact sums in i32, with scales in the same kernel."""
+    m, n, k, rng = 20, 40, 96, np.random.default_rng(5)
+    a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((m, k), (k, n)))
+    s = rng.integers(1, 5, n).astype(np.float32)
+    want = (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * s
+    for turned in True, False:
+        view = "permute.default(b, [1, 0])" if turned else "view.default(b, [96, 40])"
+        shape = f"{n}, {k}" if turned else f"{k}, {n}"
+        (folder / "graph.py").write_text(INTEGERS.format(m=m, n=n, k=k, b=shape, view=view))
+        files = []
+        for name, array in ("a", a), ("b", np.ascontiguousarray(b.T) if turned else b), ("s", s):
+            np.save(folder / f"{name}.npy", array)
+            files.append(folder / f"{name}.npy")
+        plan = nereid("graph", folder / "graph.py", "--device", "cuda", "--emit", "plan", "-o",
+                      folder / "plan.txt")
+        text = (folder / "plan.txt").read_text() if plan.returncode == 0 else plan.stderr
+        check("int8_mm_mul(" in text, f"integers: no kernel with the scales: {text[-500:]}")
+        for device in devices:
+            done = nereid("graph", folder / "plan.txt", *files, "--device", device, "--out-dir",
+                          folder / "out")
+            good = done.returncode == 0
+            good = good and np.array_equal(np.load(folder / "out/output_0.npy"), want)
+            check(good, f"integers on {device}: {done.stderr[-500:]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="interp,nest")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if not args.names or "integers" in args.names:
+            compare_integers(args.devices.split(","), pathlib.Path(folder))
         for form in FORMS:
             sizes = SIZES + LARGE if form.__name__.startswith("table") else SIZES
             for seed, (rows, k, n, group) in enumerate(sizes):
