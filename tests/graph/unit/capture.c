@@ -48,6 +48,7 @@ static char log_path[TOOL_PATH + 64];
 
 static struct {
   int (*stream_new)(void **out, unsigned flags);
+  int (*stream_free)(void *stream);
   int (*begin)(void *stream, int mode);
   int (*end)(void *stream, void **graph);
   int (*is_capturing)(void *stream, int *state);
@@ -64,9 +65,10 @@ static bool find_driver(void) {
   if (tool_run(argv, output, sizeof output)) return printf("%s\n", output), false;
   setenv("NEREID_LIBCUDA", out, 1);
   void *library = dlopen(out, RTLD_NOW);
-  static const char *const names[] = {"cuStreamCreate",     "cuStreamBeginCapture_v2",
-                                      "cuStreamEndCapture", "cuStreamIsCapturing",
-                                      "cuGraphLaunch",      "cuGraphDestroy"};
+  static const char *const names[] = {"cuStreamCreate",          "cuStreamDestroy_v2",
+                                      "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                                      "cuStreamIsCapturing",     "cuGraphLaunch",
+                                      "cuGraphDestroy"};
   _Static_assert(sizeof driver == sizeof names, "a name each");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     void *f = library ? dlsym(library, names[i]) : NULL;
@@ -126,6 +128,7 @@ static Case start(int ninputs, bool replay, unsigned stream_flags) {
 }
 
 static void finish(Case *c) {
+  driver.stream_free(c->stream);
   nereid_free(c->device, c->x);
   nereid_free(c->device, c->out);
   executable_free(c->e);
