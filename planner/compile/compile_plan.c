@@ -385,7 +385,8 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     attention_step(c, &tiles, g, k, &text, &s);
   } else {
     int64_t most = tiles_most(g, s.cost);
-    bool looped = !g->crossed && (!dim_is_int(g->r) || g->r->value > most);
+    bool looped = !g->crossed && (!dim_is_int(g->r) || g->r->value > most ||
+                                  tiles_sum_blocks(&tiles, g, s.cost));
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
     kernel_loops(&text, k, looped);
     tiles_loops(&tiles, k->group, looped, most, &s);

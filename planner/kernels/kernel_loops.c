@@ -576,10 +576,24 @@ static void begin_accumulator(Kernel *k, Node *n) {
               neutral(k, n, t), dtype_lang_name(t));
 }
 
+/* Whole blocks of a short row have no mask around what is added: a product of a vector is then a
+ * multiplication and an addition at once. */
 static void accumulate_tile(Kernel *k, Node *n) {
-  const char *tile = reduced_tile(k, n, accumulator_dtype(n));
-  const char *acc = kernel_carried(k, n, "acc");
-  kernel_line(k, "%s = %s", acc, with(k, find_reduction(n)->combine, acc, tile));
+  DType t = accumulator_dtype(n);
+  Dim index[GRAPH_RANK_MAX];
+  group_read_index(k->f, k->group, n, index);
+  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, index), t);
+  const char *acc = kernel_carried(k, n, "acc"), *combine = find_reduction(n)->combine;
+  const char *edge = whole_tile(k, v, k->masks[AXIS_R], neutral(k, n, t));
+  if (!k->unrolls) {
+    kernel_line(k, "%s = %s", acc, with(k, combine, acc, edge));
+    return;
+  }
+  const char *whole = whole_tile(k, v, NULL, NULL), *r = kernel_index(k, k->group->r, NULL);
+  kernel_line(k, "if %s %% RBLOCK == 0:", r);
+  kernel_line(k, "    %s = %s", acc, with(k, combine, acc, whole));
+  kernel_line(k, "else:");
+  kernel_line(k, "    %s = %s", acc, with(k, combine, acc, edge));
 }
 
 static void end_accumulator(Kernel *k, Node *n) {

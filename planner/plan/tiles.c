@@ -215,6 +215,48 @@ bool tiles_unroll(const Tiles *t, const Group *g, const StepCost *cost) {
   return known && few && is_sum(t, g) && !reduces_columns(g);
 }
 
+typedef struct {
+  const Tiles *t;
+  const Group *g;
+  bool found;
+} SumSearch;
+
+static bool group_has(const Group *g, const Node *n) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (g->nodes.data[i] == n) return true;
+  return false;
+}
+
+/* Is an operand made of a sum of the group? */
+static void find_sum(Node **operand, void *ctx) {
+  SumSearch *s = ctx;
+  Node *n = *operand;
+  bool own = group_has(s->g, n);
+  if (s->found || n->kind != NODE_CALL || (s->t->fusion->stored[n->id] && !own)) return;
+  s->found = own && prim_kind(n->op) == PRIM_REDUCE;
+  if (!s->found) graph_each_use(n, find_sum, ctx);
+}
+
+/* Sums of which none is made of another. */
+static bool sums_once(const Tiles *t, const Group *g) {
+  SumSearch s = {t, g, false};
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    Node *n = g->nodes.data[i];
+    if (prim_kind(n->op) != PRIM_REDUCE) continue;
+    if (!graph_is(n, OP_aten_sum_dim_IntList)) return false;
+    graph_each_use(n, find_sum, &s);
+  }
+  return !s.found;
+}
+
+bool tiles_sum_blocks(const Tiles *t, const Group *g, const StepCost *cost) {
+  enum { ROWS_MANY = 1024 };
+  int64_t block = loop_tiles[0].elements;
+  bool rows = dim_is_int(g->x) && g->x->value >= ROWS_MANY;
+  bool blocks = dim_is_int(g->r) && g->r->value > block && g->r->value % block == 0;
+  return rows && blocks && tiles_unroll(t, g, cost) && sums_once(t, g);
+}
+
 /* Rows that are made of many values each need more warps, or a thread runs out of registers. */
 static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, FlatTile tile) {
   bool many = t->gpu && g->nodes.len + cost->ninlined >= VALUES_OF_MANY_WARPS;

@@ -27,6 +27,11 @@ int64_t tiles_most(const Group *g, const StepCost *cost);
 /* Is a row that is longer than a tile so short that its loop is written out, as loads of a few
  * blocks that a thread waits for together? */
 bool tiles_unroll(const Tiles *t, const Group *g, const StepCost *cost);
+/* Are sums of many rows better made block by block, by fewer warps, than of a whole row?  A thread
+ * that multiplies 16 bytes of a weight and takes part in the row's sum has several instructions for
+ * each element: on an H200, a product of a vector by 128,256 rows of 4,096 in 8 bits takes 170 us
+ * by 8 warps a row, and 140 by 4. */
+bool tiles_sum_blocks(const Tiles *t, const Group *g, const StepCost *cost);
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);

@@ -1,0 +1,15 @@
+# Sums of many rows go block by block and multiply and add at once; few rows, and sums of sums, do not.
+cat >$TMP/m.py <<'MODEL'
+def forward(self, x: "bf16[1, 4096]", w: "i8[14336, 4096]", y: "f32[2048, 4096]", z: "bf16[64, 4096]", v: "bf16[1024, 14336]", u: "bf16[1, 14336]"):
+    wide = torch.ops.aten.to.dtype(w, torch.bfloat16)
+    t = torch.ops.aten.permute.default(wide, [1, 0])
+    a = torch.ops.aten.mm.default(x, t)
+    b = torch.ops.aten.logsumexp.default(y, [1])
+    s = torch.ops.aten.permute.default(z, [1, 0])
+    c = torch.ops.aten.mm.default(x, s)
+    q = torch.ops.aten.permute.default(v, [1, 0])
+    d = torch.ops.aten.mm.default(u, q)
+    return (a, b, c, d)
+MODEL
+nereid graph $TMP/m.py --device cuda --emit plan | sed -n 's/^step \([a-z0-9_]*\)(.*\(RBLOCK: [0-9]*, XBLOCK: [0-9]*\)) \(grid.*\) stages.*/\1 \2 \3/p'
+nereid build $TMP/m.py -o $TMP/project --target sm_90a && grep -o 'visible .entry k[0-9]*\|fma.rn.f32' $TMP/project/kernels_sm_90a.c | uniq -c
