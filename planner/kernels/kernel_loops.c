@@ -664,10 +664,23 @@ static void stage_in_loop(Loops *l, uint32_t stage) {
 
 /* ---- kernels ---- */
 
+/* Do tiles of a written-out loop, of one row or two, divide the rows?  Loads without a predicate
+ * stay where they are, before the first use; the assembler moves others down to save registers. */
+static bool rows_are_whole(const Kernel *k) {
+  enum { ROWS = 16 };
+  bool plain = k->unrolls && dim_divisible(k->group->x, ROWS);
+  for (size_t i = 0; i < k->group->nodes.len && plain; i++) {
+    const Node *n = k->group->nodes.data[i];
+    plain = !prim_checks(n) && prim_kind(n->op) != PRIM_SCATTER;
+  }
+  return plain;
+}
+
 static void set_loop_masks(Kernel *k, bool columns) {
-  k->masks[AXIS_X] = "xmask";
+  bool whole = rows_are_whole(k);
+  k->masks[AXIS_X] = whole ? NULL : "xmask";
   k->masks[AXIS_R] = columns ? "rmask" : NULL;
-  k->masks[AXIS_X | AXIS_R] = columns ? "xmask & rmask" : "xmask";
+  k->masks[AXIS_X | AXIS_R] = !columns ? k->masks[AXIS_X] : whole ? "rmask" : "xmask & rmask";
 }
 
 /* Where elements are limited, the program's number is bounded, so that no index overflows: parts
