@@ -47,8 +47,8 @@ static int64_t even_rows(Dim rows, int64_t most) {
 /* The shape of gradients, which keep more tiles at a time: rows or keys of a program, and those of
  * a step.  The sums of two products in the kernel of values take 2 * bm * width numbers, and
  * dropout a few registers for each number of a tile.  Narrow heads have several programs of one
- * warpgroup on a multiprocessor, whose warpgroups don't wait for each other.  Gradients of keys have
- * them for wide heads, too: 0.996 ms of 128 columns and shared keys on an H200, 1.137 by 128. */
+ * warpgroup on a multiprocessor, whose warpgroups don't wait for each other.  Gradients of keys
+ * have them for wide heads, too: 0.996 ms of 128 columns and shared keys on an H200, not 1.137. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };
