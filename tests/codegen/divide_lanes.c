@@ -1,0 +1,290 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define CALLED static __attribute__((noinline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_vload_i32
+#define NEREID_vload_i32
+INLINE vi32 vload_i32(const char *p) {
+  vi32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
+#ifndef NEREID_vdiv_i32
+#define NEREID_vdiv_i32
+INLINE vi32 vdiv_i32(vi32 a, vi32 b) {
+  vi32 r;
+  EACH_LANE(i) r[i] = div_i32(a[i], b[i]);
+  return r;
+}
+#endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstore_i32
+#define NEREID_vstore_i32
+INLINE void vstore_i32(char *p, vi32 v) {
+  typedef vi32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
+#ifndef NEREID_vstream_i32
+#define NEREID_vstream_i32
+INLINE void vstream_i32(char *p, vi32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
+  else vstore_i32(p, v);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel divide_lanes of divide_lanes.py. */
+/* One program; its lanes run together. */
+static void divide_lanes_program(char *x, char *y,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  const int32_t lane = 0; /* divide_lanes.py:7 */
+  const int32_t t8 = lane * 4;
+  const int64_t t9 = (int64_t)t8; /* divide_lanes.py:10 */
+  char *t10 = x + t9;
+  char *t18 = y + t9; /* divide_lanes.py:11 */
+  UNROLL(8) for (int a_2 = 0; a_2 < 8; a_2++) { /* divide_lanes.py:10 */
+    const vi32 a = vload_i32(t10 + 32*a_2);
+    const vi32 t11 = a / 48; /* divide_lanes.py:11 */
+    const vi32 t12 = a % 7;
+    const vi32 t13 = t11 + t12;
+    const vi32 t14 = a + 1;
+    const vi32 t15 = vdiv_i32(a, t14);
+    const vi32 t16 = t13 + t15;
+    vstream_i32(t18 + 32*a_2, t16, stream);
+  }
+}
+
+static void divide_lanes_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, bool stream) {
+  char *x = (char *)load_u64(args + 0);
+  char *y = (char *)load_u64(args + 8);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    divide_lanes_program(x, y,
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void divide_lanes(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  divide_lanes_range(args, grid, begin, end, shared, false);
+}
+
+static void divide_lanes_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    divide_lanes_range(l->args, l->grid, i, end, shared, l->stream);
+  if (l->stream) stream_end();
+}
+
+/* About how many nanoseconds a program takes. */
+static double divide_lanes_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 600.28;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void divide_lanes_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, n > 131072};
+  Part part = {0};
+  if (n == 1 || !team) divide_lanes_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * divide_lanes_ns(args, grid), divide_lanes_share, &launch);
+}
