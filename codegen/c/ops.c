@@ -219,12 +219,13 @@ static const char *direct_shift(const NestStmt *s) {
   return !within ? NULL : s->op == TILE_SHL ? "$a << $b" : "$a >> $b";
 }
 
-/* A division of a vector by a positive constant: the compiler shifts or multiplies, where the helper
- * divides lane by lane. */
+/* A division of a vector by a positive constant: the compiler shifts or multiplies, where the
+ * helper divides lane by lane. */
 static const char *direct_division(const NestStmt *s) {
   const Ref *by = &s->srcs[1];
   if (s->op != TILE_DIV && s->op != TILE_REM) return NULL;
-  bool constant = by->kind == REF_AFFINE && !by->sub.n && by->sub.c > 0 && by->sub.c <= INT32_MAX;
+  int64_t by_what = by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0;
+  bool constant = by_what > 0 && by_what <= INT32_MAX;
   if (!constant || !dtype_is_int(s->type) || dtype_bits(s->type) != 32) return NULL;
   return s->op == TILE_DIV ? "$a / $b" : "$a % $b";
 }
