@@ -38,6 +38,7 @@ from nereid.torch_backend.passes.seeds import replace_random
 from nereid.torch_backend.passes.size_floats import replace_size_floats
 from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
                                                  take_strides)
+from nereid.torch_backend.passes.written_regions import give_written
 from nereid.torch_backend.segments.called import called_modules
 from nereid.torch_backend.segments.cuda_graphs import forget, recorded
 from nereid.torch_backend.segments.program import Program, Programs, written_inputs
@@ -74,6 +75,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     begin = time.perf_counter()
     if embedding.change is not None:
         embedding.change(module)
+    give_written(module)
     for part in (*called_modules(module), module):
         if not settings.fallback_random:
             replace_random(part)
