@@ -44,7 +44,8 @@ typedef struct Group {
   uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
   uint32_t strip_axis; /* together (planner/fuse/strips.h); 0 and 1: none */
   VEC(Node *) nodes;
-  uint32_t work; /* nodes, with those that they compute inline */
+  uint32_t work;      /* nodes, with those that they compute inline */
+  uint32_t functions; /* that are written out in its kernel, each as often as it is called */
 } Group;
 
 /* The reason why a node did not join the last group that it depends on, as a phrase about the

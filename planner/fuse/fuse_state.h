@@ -71,6 +71,7 @@ typedef struct {
   uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
   uint32_t below; /* how many there are, each as often as it is reached, to a limit */
   uint32_t work;  /* of an element, in additions, with those below it; 0 for nodes of groups */
+  uint32_t functions; /* that are written out to compute it, with those below it; the same */
   int64_t reach;  /* the most elements for which one user computes with it; 0: not known */
   bool dear;      /* a user would compute it again so often that memory costs less */
   bool free;      /* needs no memory to compute */
@@ -103,6 +104,8 @@ typedef struct {
 
 /* The work of an expression's text, in additions. */
 uint32_t fuse_text_work(const char *text);
+/* Calls in it of functions that a kernel has the whole text of: of libdevice, and of templates. */
+uint32_t fuse_text_functions(const char *text);
 /* Finds how each value is used. */
 void fuse_survey_uses(Fuser *s);
 /* Is n computed where it is used?  Its operands have been decided. */

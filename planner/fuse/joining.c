@@ -7,6 +7,7 @@
 enum {
   GROUP_NODES_MAX = 200, /* in a group */
   GROUP_WORK_MAX = 400,  /* the same with the nodes that they compute inline */
+  FUNCTIONS_MAX = 8,     /* that are written out in a kernel for a CPU */
   SLICES_MAX = 64,       /* slices that a group writes beside those that it computes */
   SLICE_GROUPS_MAX = 8   /* the latest of a memory's groups that another slice may join */
 };
@@ -118,8 +119,23 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
 
 static uint32_t work_of(const Fuser *s, const Node *n) { return 1 + s->info[n->id].below; }
 
+/* Functions that are written out to compute it; loops along rows count as several. */
+static uint32_t functions_of(const Fuser *s, const Node *n) {
+  if (n->op->id == OP_nereid_sort_default) return FUNCTIONS_MAX;
+  bool scans = prim_kind(n->op) == PRIM_SCAN;
+  return s->info[n->id].functions + (scans ? FUNCTIONS_MAX / 2 : 0);
+}
+
+/* On a CPU, where a C compiler takes seconds for a long function, and one core, a few kernels that
+ * read the same elements are ready earlier than one. */
+static bool is_long(const Fuser *s, const Group *g, const Node *n) {
+  uint32_t more = s->columns && g->functions ? functions_of(s, n) : 0;
+  return more && g->functions + more > FUNCTIONS_MAX;
+}
+
 static bool is_full(const Fuser *s, const Group *g, const Node *n) {
-  return g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
+  return g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX ||
+         is_long(s, g, n);
 }
 
 static void check_member(Node *operand, const Dim *index, void *ctx) {
@@ -341,7 +357,9 @@ void fuse_assign_group(Fuser *s, Node *n) {
   if (is_insert(n)) note_writer(s, n, g);
   f->of[n->id] = g;
   g->work += work_of(s, n);
+  g->functions += functions_of(s, n);
   s->info[n->id].depth = s->info[n->id].below = s->info[n->id].work = 0;
+  s->info[n->id].functions = 0;
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;
   each_operand(f, n, note_operand_reader, &c);

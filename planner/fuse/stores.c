@@ -1,4 +1,5 @@
 /* Stores: a value is computed where it is used, or written to memory. */
+#include <ctype.h>
 #include <string.h>
 
 #include "graph/analysis/attention.h"
@@ -40,6 +41,16 @@ uint32_t fuse_text_work(const char *text) {
   for (size_t i = 0; i < sizeof dear / sizeof *dear; i++)
     for (const char *s = text; (s = strstr(s, dear[i])); s++) functions++;
   return 1 + FUNCTION_WEIGHT * functions;
+}
+
+uint32_t fuse_text_functions(const char *text) {
+  uint32_t calls = 0;
+  for (const char *s = strchr(text, '('); s; s = strchr(s + 1, '(')) {
+    const char *name = s;
+    while (name > text && (isalnum((unsigned char)name[-1]) || strchr("._", name[-1]))) name--;
+    calls += name < s && *name != '.' && strncmp(name, "tl.", 3) != 0;
+  }
+  return calls;
 }
 
 typedef struct {
@@ -154,6 +165,8 @@ static void note_free(Node **operand, void *ctx) {
   if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
   info->work += from->work;
   if (info->work > WORK_MAX) info->work = WORK_MAX;
+  info->functions += from->functions;
+  if (info->functions > WORK_MAX) info->functions = WORK_MAX;
 }
 
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
@@ -239,7 +252,9 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
       n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
   graph_each_use(n, note_free, &u);
   if (k == PRIM_POINTWISE) {
-    info->work += fuse_text_work(pointwise_of(s->f->graph, n).text);
+    const char *text = pointwise_of(s->f->graph, n).text;
+    info->work += fuse_text_work(text);
+    info->functions += fuse_text_functions(text);
     if (place_of(s, n) == PLACE_TOGETHER) info->work = 0;
     info->dear = is_dear(s, n);
   }
