@@ -60,12 +60,13 @@ static void put_header(Ptx *p, Text *out) {
 
 /* How many registers ptxas may take.  For programs that it wants to share a multiprocessor it moves
  * loads to where their results are used, so that a thread waits for one after the other; told that
- * one program is enough, it leaves those of a batch together.  Loops of matrix instructions load
- * ahead in any case, and have gained nothing by more registers. */
+ * one program is enough, it leaves those of a batch together.  In loops that costs time each turn.
+ * Where a thread loads once, other programs hide the waiting; loops of matrix instructions load
+ * ahead in any case. */
 static void put_registers(const Ptx *p, Text *out) {
   int most = p->nest->options.maxnreg;
   if (most) text_printf(out, ".maxnreg %d\n", most);
-  else if (!p->multiplies) text_puts(out, ".minnctapersm 1\n");
+  else if (p->loads_in_loop && !p->multiplies) text_puts(out, ".minnctapersm 1\n");
 }
 
 static void put_entry(Ptx *p, const char *entry, Text *out) {

@@ -120,6 +120,7 @@ typedef struct {
   bool uses_shared, uses_copies;
   bool threads_differ; /* scalars of assembly and clocks may: branches on them are not uniform */
   bool multiplies;     /* by matrix instructions */
+  bool loads_in_loop;
   bool merges_extrema; /* minima or maxima of signed integers, which ptxas may merge by threes */
   /* source locations */
   uint32_t *file_number; /* by file of diags: its number in the text, 0: none yet */

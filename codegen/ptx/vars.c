@@ -69,7 +69,7 @@ static void note_op(Ptx *p, const NestStmt *s) {
     p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;
 }
 
-static void note_accesses_of_block(Ptx *p, const NestBlock *b) {
+static void note_accesses_of_block(Ptx *p, const NestBlock *b, bool in_loop) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     for (uint32_t i = 0; i < s->ndsts; i++) {
       note_ref(p, &s->dsts[i]);
@@ -80,7 +80,9 @@ static void note_accesses_of_block(Ptx *p, const NestBlock *b) {
     note_ref(p, &s->guard);
     note_words(p, s);
     note_op(p, s);
-    for (uint32_t i = 0; i < s->nregions; i++) note_accesses_of_block(p, s->regions[i]);
+    p->loads_in_loop |= in_loop && s->code == NEST_LD;
+    bool loop = in_loop || s->code == NEST_FOR || s->code == NEST_WHILE;
+    for (uint32_t i = 0; i < s->nregions; i++) note_accesses_of_block(p, s->regions[i], loop);
   }
 }
 
@@ -222,7 +224,7 @@ void ptx_analyze(Ptx *p) {
   p->index = ARENA_ARRAY(p->arena, int64_t, n->nindices + 1);
   p->index_reg = ARENA_ARRAY(p->arena, int32_t, n->nindices + 1);
   p->expand = ARENA_ARRAY(p->arena, bool, n->nindices + 1);
-  note_accesses_of_block(p, n->body);
+  note_accesses_of_block(p, n->body, false);
   while (spread_words(p, n->body)) {
   }
   Pool *pool = pool_new(p->arena);

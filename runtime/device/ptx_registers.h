@@ -2,9 +2,9 @@
  *
  * ptxas wants several programs on a multiprocessor.  Of some large kernels it therefore takes few
  * registers, and spills the rest to local memory.  `.minnctapersm 1` says that one program is
- * enough; then it takes what the kernel needs.  Most kernels have it in their text (put_registers
- * of codegen/ptx/print.c).  One of matrix instructions is assembled a second time with it only if
- * it spills although registers are left, and the code that spills less is kept.
+ * enough; then it takes what the kernel needs.  Kernels that load in loops have it in their text
+ * (put_registers of codegen/ptx/print.c).  Another is assembled a second time with it only if it
+ * spills although registers are left, and the code that spills less is kept.
  *
  * Projects of `nereid build` contain this file. */
 #ifndef NEREID_RUNTIME_DEVICE_PTX_REGISTERS_H
