@@ -7,7 +7,8 @@
  * permuted tensor, at the cost of an index expression.
  *
  * The pass moves permutations of channels-last images only: [N, sizes, C] read as [N, C, sizes],
- * where C may be several axes, in any order.  A graph without convolutions stays as it is. */
+ * where C may be several axes, in any order.  A graph without convolutions stays as it is, unless it
+ * is given images with their channels last, whose results then are so as well. */
 #include <setjmp.h>
 #include <string.h>
 
@@ -223,6 +224,19 @@ static void move_slice(ChannelsLast *l, Node *n) {
   permuted(l, n, c, &p);
 }
 
+/* Rows and columns that an index chooses, as resizing does. */
+static void move_select(ChannelsLast *l, Node *n) {
+  Permuted p;
+  uint32_t axis;
+  Arg dim = graph_arg(l->g, n, "dim");
+  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p)) return;
+  if (!read_axis_arg(&dim, p.rank, &axis)) return;
+  Node *c = copy_call(l->g, n);
+  set_arg(l->g, c, "self", arg_node(p.of));
+  set_arg(l->g, c, "dim", arg_int(l->g, p.axes[axis]));
+  permuted(l, n, c, &p);
+}
+
 static void move_cat(ChannelsLast *l, Node *n) {
   Permuted p;
   uint32_t axis;
@@ -376,6 +390,7 @@ static void permute_node(ChannelsLast *l, Node *n) {
   if (splits(n)) move_split(l, n);
   else if (graph_is(n, OP_aten_cat_default)) move_cat(l, n);
   else if (graph_is(n, OP_aten_constant_pad_nd_default)) move_pad(l, n);
+  else if (graph_is(n, OP_aten_index_select_default)) move_select(l, n);
   else switch (prim_kind(n->op)) {
       case PRIM_POINTWISE: move_pointwise(l, n); return;
       case PRIM_WINDOW: move_window(l, n); return;
@@ -401,9 +416,20 @@ static bool has_convolution(const Graph *g) {
   return false;
 }
 
+/* Is it given an image with its channels last, of two sizes or three? */
+static bool has_image_input(Graph *g) {
+  Permuted p;
+  for (const Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && is_image(g, n, &p) && spatial_axes(&p) > 1 &&
+        p.of->kind == NODE_INPUT)
+      return true;
+  return false;
+}
+
 bool pass_channels_last(Graph *g) {
   if (!graph_functional(g, "channels_last")) return false;
-  if (!has_convolution(g)) return true; /* no permutation would meet another */
+  /* Else no permutation would meet another. */
+  if (!has_convolution(g) && !has_image_input(g)) return true;
   Arena *scratch = arena_child(g->arena);
   ChannelsLast l = {.g = g, .replacements = replacements_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);
