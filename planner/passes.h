@@ -34,7 +34,7 @@ X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
 X(number_tensors_prims, PRIMS, PRIMS, pass_number_tensors, 0, 0, "number_tensors, once more: for what decompose leaves") \
 X(merge_turned, PRIMS, PRIMS, pass_merge_turned, FUSED | FOR_GPU, 0, "computes once what is computed of a tensor and of a permutation of it") \
-X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
+X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions, and in graphs that are given such") \
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \

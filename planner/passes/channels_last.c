@@ -7,8 +7,8 @@
  * permuted tensor, at the cost of an index expression.
  *
  * The pass moves permutations of channels-last images only: [N, sizes, C] read as [N, C, sizes],
- * where C may be several axes, in any order.  A graph without convolutions stays as it is, unless it
- * is given images with their channels last, whose results then are so as well. */
+ * where C may be several axes, in any order.  A graph without convolutions stays as it is, unless
+ * it is given images with their channels last, whose results then are so as well. */
 #include <setjmp.h>
 #include <string.h>
 
