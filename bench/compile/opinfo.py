@@ -1,10 +1,12 @@
 """Run OpInfo's samples of each operator by torch.compile(backend="nereid") and by eager PyTorch.
 
     opinfo.py --out RESULTS.jsonl [--device cpu|cuda] [--dtype float32|bfloat16] [--samples 4]
-              [--of I/N] [--names a,b] [--workers 1] [--limit 120] [--seconds S] [--commit C]
+              [--layout channels_last|transposed|expanded|stepped] [--of I/N] [--names a,b]
+              [--workers 1] [--limit 120] [--seconds S] [--commit C]
     opinfo.py --report RESULTS.jsonl ... [--into bench/compile.md]
 
-Values, dtypes, shapes, strides, writes to inputs and gradients are compared. Operators run in
+Values, dtypes, shapes, strides, writes to inputs and gradients are compared, by --layout with
+operands that have another layout in memory than OpInfo's. Operators run in
 worker processes (opinfo_worker.py), which are replaced when they crash or an operator outlasts its
 limit.
 A later run with the same results file does the operators that it lacks; with --commit those that it
@@ -38,7 +40,7 @@ class Worker:
     def __init__(self, options, number):
         tell, out = os.pipe()
         order = {"device": options.device, "dtype": options.dtype, "samples": options.samples,
-                 "tell": out}
+                 "layout": options.layout, "tell": out}
         environment = dict(os.environ)
         environment["PYTHONPATH"] = f"{BUILD / 'python'}:{environment.get('PYTHONPATH', '')}"
         environment.setdefault("OMP_NUM_THREADS", "1")
@@ -94,7 +96,7 @@ class Runner:
 
     def _counts(self, row):
         options = self.options
-        return ((row["device"], row["asked"]) == (options.device, options.dtype)
+        return ((row["device"], row["asked"]) == (options.device, options.asked)
                 and (not options.commit or row["commit"] == options.commit))
 
     def take_names(self, names):
@@ -105,7 +107,7 @@ class Runner:
         self.queue = [name for name in names[i - 1::n] if wanted or name not in self.done]
 
     def record(self, row, outcome=""):
-        row.update(device=self.options.device, asked=self.options.dtype,
+        row.update(device=self.options.device, asked=self.options.asked,
                    commit=self.options.commit)
         if outcome:
             row.setdefault("errors", []).append(
@@ -311,6 +313,8 @@ def main():
     parser.add_argument("--into", default="", help="the page whose tables are replaced")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--layout", default="plain", help="of operands: "
+                        "channels_last, transposed, expanded (along an axis), stepped")
     parser.add_argument("--samples", type=int, default=4, help="of an operator; 0: all")
     parser.add_argument("--of", default="1/1", metavar="I/N", help="this part of the operators")
     parser.add_argument("--names", default="", help="these operators, though they were run")
@@ -320,6 +324,7 @@ def main():
     parser.add_argument("--commit", default="", help="the commit, for the record")
     parser.add_argument("--compiler", default="-O0", help="of CPU kernels: the level; '' as usual")
     options = parser.parse_args()
+    options.asked = options.dtype + ("" if options.layout == "plain" else f" {options.layout}")
     if options.report:
         report(options.report, options.into)
         return

@@ -1,7 +1,7 @@
 """Compare torch.compile(backend="nereid") with eager PyTorch on OpInfo's samples of operators.
 
-Started by opinfo.py with one JSON argument: device, dtype, samples. Names of operators are read
-from standard input, a line each; to descriptor `tell` go JSON objects, a line each:
+Started by opinfo.py with one JSON argument: device, dtype, layout, samples. Names of operators are
+read from standard input, a line each; to descriptor `tell` go JSON objects, a line each:
 {"ready": names}, then for an operator {"row": ..., "whole": false} as its samples are done, and
 true at its end.
 """
@@ -53,21 +53,63 @@ def differentiable(value):
     return is_tensor(value) and (value.is_floating_point() or value.is_complex())
 
 
+# ---- layouts of operands: the same shape otherwise in memory ----
+
+
+def channels_last(x):
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return x.contiguous(memory_format=formats[x.dim()]) if x.dim() in formats else x
+
+
+def transposed(x):
+    """The axes in memory from the last to the first."""
+    axes = tuple(reversed(range(x.dim())))
+    return x.permute(axes).contiguous().permute(axes)
+
+
+def expanded(x):
+    """The first along an axis for all of it."""
+    axis = next((i for i, n in enumerate(x.shape) if n > 1), None)
+    return x if axis is None else x.narrow(axis, 0, 1).expand_as(x)
+
+
+def stepped(x):
+    """Every second element from the second on, of longer rows."""
+    wide = x.new_zeros((*x.shape[:-1], 2 * x.shape[-1] + 1))
+    return wide[..., 1::2].copy_(x)
+
+
+LAYOUTS = {"plain": lambda x: x, "channels_last": channels_last, "transposed": transposed,
+           "expanded": expanded, "stepped": stepped}
+
+
+def laid(x, layout):
+    if x.layout is not torch.strided or not x.dim() or not x.numel() or x.is_quantized:
+        return x
+    return LAYOUTS[layout](x)
+
+
 class Sample:
     """The arguments of one call of an operator."""
 
-    def __init__(self, op, sample):
-        self.op = op
+    def __init__(self, op, sample, layout="plain"):
+        self.op, self.layout = op, layout
         self.finish = sample.output_process_fn_grad
         leaves, self.spec = tree_flatten(((sample.input, *sample.args), dict(sample.kwargs)))
         self.leaves = leaves
+
+    def is_laid(self):
+        """Has a tensor other strides than it had?"""
+        return self.layout == "plain" or any(
+            laid(leaf.detach(), self.layout).stride() != leaf.stride()
+            for leaf in self.leaves if is_tensor(leaf) and leaf.layout is torch.strided)
 
     def elements(self):
         return sum(leaf.numel() for leaf in self.leaves if is_tensor(leaf))
 
     def has_equals(self):
         """Are there equal elements in its first tensor?"""
-        first = next(leaf for leaf in self.leaves if is_tensor(leaf)).detach()
+        first = laid(next(leaf for leaf in self.leaves if is_tensor(leaf)).detach(), self.layout)
         return first.unique().numel() < first.numel()
 
     def form(self):
@@ -86,7 +128,7 @@ class Sample:
         for leaf in self.leaves:
             if is_tensor(leaf):
                 wanted = leaf.requires_grad and train
-                leaf = copy.deepcopy(leaf.detach())
+                leaf = laid(copy.deepcopy(leaf.detach()), self.layout).detach()
                 if wide and leaf.dtype in WIDE:
                     leaf = leaf.to(WIDE[leaf.dtype])
                 if fake:
@@ -271,8 +313,9 @@ class Case:
         found = {}
         for i, sample in enumerate(self.op.sample_inputs(self.options["device"], dtype,
                                                          requires_grad=train)):
-            one = Sample(self.op, sample)
-            found.setdefault(one.form(), one)
+            one = Sample(self.op, sample, self.options["layout"])
+            if one.is_laid():
+                found.setdefault(one.form(), one)
             if i > 300:
                 break
         every = list(found.values())

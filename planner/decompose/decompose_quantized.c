@@ -125,6 +125,12 @@ static Node *scaled_operands_product(Build *b, Node *x, Node *y, const ScaleForm
   return build_product(b, OP_aten_mm_default, operands[0], operands[1], ROUNDS_NEVER);
 }
 
+/* The scale of the whole may have axes of one element. */
+static Node *scale_of(Build *b, const char *param) {
+  Node *scale = build_input(b, param);
+  return rank_of(scale) > 2 ? build_view(b, scale, 0, NULL) : scale;
+}
+
 /* Sums in f32, times the scales of the whole or of rows: those of blocks are in the sum. */
 Node *decompose_scaled_mm(Build *b) {
   Node *x = build_self(b), *y = build_input(b, "mat2"), *sum;
@@ -133,8 +139,8 @@ Node *decompose_scaled_mm(Build *b) {
   else if (form.blocks) sum = scaled_operands_product(b, x, y, &form);
   else sum = widened_product(b, x, y);
   if (!form.blocks) {
-    sum = build_mul(b, sum, build_input(b, "scale_a"));
-    sum = build_mul(b, sum, build_input(b, "scale_b"));
+    sum = build_mul(b, sum, scale_of(b, "scale_a"));
+    sum = build_mul(b, sum, scale_of(b, "scale_b"));
   }
   Node *bias = build_input(b, "bias"), *scale = build_input(b, "scale_result");
   if (bias) sum = build_add(b, sum, build_to(b, bias, DT_F32));

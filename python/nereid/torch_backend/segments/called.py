@@ -27,10 +27,7 @@ def is_called_graph(node) -> bool:
 
 def operands_of(node) -> tuple:
     """The operands of a call, behind the graph and its name."""
-    given = node.args[2:]
-    if len(given) == 1 and isinstance(given[0], (list, tuple)):  # before PyTorch 2.8
-        return tuple(given[0])
-    return tuple(given)
+    return tuple(node.args[2:])
 
 
 def called_modules(module: torch.fx.GraphModule) -> list:
