@@ -7,6 +7,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"  # programs of this process are looked at
 import tally
 
 try:
@@ -153,6 +154,54 @@ def check_kept():
         tally.check("loss_bytes" in str(error), f"a negative number of bytes: {error}")
 
 
+def raise_in(*_, **__):
+    raise IndexError("no such axis")
+
+
+def check_unwritten():
+    """Logits whose chunks can't be written, also after some were, and those of open sizes stay
+    whole, without a word."""
+    from nereid.torch_backend.passes import row_chunks
+
+    for name in ("_leaves_of", "_sort", "_Region.find"):
+        of, _, last = name.rpartition(".")
+        owner = getattr(row_chunks, of) if of else row_chunks
+        before = getattr(owner, last)
+        setattr(owner, last, raise_in)
+        try:
+            far, eager, programs = run(written_out, torch.float32, 24)
+        finally:
+            setattr(owner, last, before)
+        tally.check(all(a <= 2 * b + 1e-6 for a, b in zip(far, eager)), f"{name} fails: {far}")
+        tally.check(has_whole(programs), f"{name} fails: there are chunks")
+        tally.check(not any(one.reasons for one in programs), f"{name} fails: PyTorch runs nodes")
+
+
+def check_open():
+    """Rows of another operand, and then all, of open sizes."""
+    def beside(x, w, b, t, other):
+        chosen = F.cross_entropy(F.linear(x, w, b), t)
+        return chosen + (other @ w.t()).logsumexp(-1).mean()
+
+    def accuracy(x, w, b, t, other):
+        logits = F.linear(x, w, b)
+        return F.cross_entropy(logits, t) + (logits.argmax(-1) == t).sum() + logits.argmax()
+
+    for function, dynamic in ((beside, None), (accuracy, None), (accuracy, True)):
+        torch._dynamo.reset()
+        backend._programs.clear()
+        leaves, t = operands(torch.float32)
+        other = torch.randn(5, WIDTH)
+        torch._dynamo.mark_dynamic(other, 0)
+        compiled = torch.compile(function, backend="nereid", dynamic=dynamic,
+                                 options={"loss_bytes": 24 * WORDS * 4})
+        got, want = (call(*leaves, t, other) for call in (compiled, function))
+        tally.check(torch.allclose(got, want, rtol=1e-5), f"{function.__name__}: {got}, not {want}")
+        programs = [*backend._programs]
+        tally.check(programs and not any(one.reasons for one in programs),
+                    f"{function.__name__}: PyTorch runs nodes")
+
+
 if __name__ == "__main__":
     if torch is None:
         print("1 skipped: no torch")
@@ -162,4 +211,6 @@ if __name__ == "__main__":
         check_integers()
         check_memory()
         check_kept()
+        check_unwritten()
+        check_open()
     sys.exit(tally.report())

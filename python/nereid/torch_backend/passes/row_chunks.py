@@ -55,9 +55,20 @@ def _factors(node) -> tuple:
     return node.args[-2:] if node.target is aten.addmm.default else node.args[:2]
 
 
+def _is_fixed(value) -> bool:
+    """Are all sizes numbers?  Others would be guarded where they are compared."""
+    return all(isinstance(size, int) for size in value.shape)
+
+
+def _is_one(size) -> bool:
+    return isinstance(size, int) and size == 1
+
+
 def _row_axes(value, rows: int, tail: int | None = None) -> int | None:
     """How many first axes the rows are; None: the tensor has no such rows."""
     count = 1
+    if not _is_fixed(value):
+        return None
     for axis, size in enumerate(value.shape):
         count *= size
         if count == rows and (tail is None or math.prod(value.shape[axis + 1:]) == tail):
@@ -104,7 +115,7 @@ class _Region:
 
     def is_big(self, node) -> bool:
         value = _value(node)
-        return (node.op == "call_function" and is_tensor(value)
+        return (node.op == "call_function" and is_tensor(value) and _is_fixed(value)
                 and value.numel() == self.rows * self.words
                 and _row_axes(value, self.rows, self.words) is not None)
 
@@ -220,7 +231,7 @@ class _Region:
     def _expand_rule(self, node, axes: int) -> int:
         value = _value(node.args[0])
         missing = _value(node).dim() - value.dim()
-        if all(size == 1 for size in value.shape[:max(axes - missing, 0)]):
+        if all(_is_one(size) for size in value.shape[:max(axes - missing, 0)]):
             if node.args[0] in self.axes:
                 raise _Unfit("rows become one")
             self.whole.add(node.args[0])
@@ -254,7 +265,7 @@ class _Region:
             if operand in self.turned or not is_tensor(of):
                 raise _Unfit(f"an operand {operand} of another form")
             missing = value.dim() - of.dim()
-            single = all(size == 1 for size in of.shape[:max(axes - missing, 0)])
+            single = all(_is_one(size) for size in of.shape[:max(axes - missing, 0)])
             if not single or operand in self.axes:
                 if missing:
                     raise _Unfit("rows are broadcast to another axis")
@@ -551,9 +562,24 @@ def _write_chunks(region: _Region, most: int, writer: _Writer, leaves: dict) -> 
 
 
 def _write(region: _Region, most: int) -> None:
+    """The graph is as it was if it can't be written."""
+    graph = region.product.graph
+    before, moved = set(graph.nodes), []
+    try:
+        _write_all(region, most, before, moved)
+    except Exception:
+        for user, node, one in reversed(moved):
+            user.replace_input_with(one, node)
+        for node in reversed(list(graph.nodes)):
+            if node not in before:
+                graph.erase_node(node)
+        raise
+    graph.eliminate_dead_code()
+
+
+def _write_all(region: _Region, most: int, before: set, moved: list) -> None:
     graph = region.product.graph
     (output,) = [node for node in graph.nodes if node.op == "output"]
-    before = set(graph.nodes)
     with graph.inserting_before(output):
         writer = _Writer(region)
         units = _Units(region, writer)
@@ -565,8 +591,8 @@ def _write(region: _Region, most: int) -> None:
         for user in list(node.users):
             if user not in inside:
                 user.replace_input_with(node, one)
+                moved.append((user, node, one))
     _sort(graph, chunks)
-    graph.eliminate_dead_code()
 
 
 def _sort(graph, chunks: list) -> None:
@@ -591,7 +617,7 @@ def _sort(graph, chunks: list) -> None:
             if missing:
                 entered.add(node)
                 if not entered.isdisjoint(missing):  # each node entered and not done waits for it
-                    raise RuntimeError(f"chunks of rows need their own results at {node}")
+                    raise _Unfit(f"chunks of rows need their own results at {node}")
                 waiting += missing
                 continue
             done.add(waiting.pop())
@@ -624,10 +650,11 @@ def chunk_logits(module: torch.fx.GraphModule, settings: Settings) -> None:
         region = _Region(product, *_value(product).shape)
         try:
             region.find()
-            if not any(_value(node).numel() <= region.rows for node in region.nodes):
+            if not any(is_tensor(_value(node)) and _value(node).numel() <= region.rows
+                       for node in region.nodes):
                 raise _Unfit("it has no loss")
             _write(region, settings.loss_bytes)
-        except _Unfit as reason:
+        except Exception as reason:  # the product as a whole is right as well
             log.info("%s is not computed in chunks: %s", product.name, reason)
             continue
         changed = True
