@@ -237,6 +237,41 @@ static void move_select(ChannelsLast *l, Node *n) {
   permuted(l, n, c, &p);
 }
 
+/* The axes that a list of indices chooses from, all behind one another in the permuted tensor and
+ * in the tensor itself, in whose places the axes of the result are; 0: they are not, or the list
+ * has others. */
+static uint32_t chosen_axes(const Node *n, Arg list, const Permuted *p, uint32_t *first) {
+  uint32_t count = 0;
+  if (list.kind != ARG_LIST || list.n > p->rank || n->type.rank != p->rank) return 0;
+  for (uint32_t i = 0; i < list.n; i++) {
+    if (list.items[i].kind == ARG_NONE) continue;
+    if (list.items[i].kind != ARG_NODE || !dtype_is_int(list.items[i].node->type.dtype) ||
+        list.items[i].node->type.dtype == DT_I1)
+      return 0;
+    if (!count) *first = i;
+    else if (i != *first + count || p->axes[i] != p->axes[*first] + count) return 0;
+    count++;
+  }
+  return count;
+}
+
+/* Rows and columns that lists of indices choose, as PyTorch's own form of resizing does. */
+static void move_index(ChannelsLast *l, Node *n) {
+  Permuted p;
+  uint32_t first = 0;
+  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p)) return;
+  Arg indices = graph_arg(l->g, n, "indices");
+  uint32_t count = chosen_axes(n, indices, &p, &first);
+  if (!count) return;
+  Arg list = arg_list(l->g, p.rank);
+  for (uint32_t i = 0; i < p.rank; i++) list.items[i] = (Arg){.kind = ARG_NONE};
+  for (uint32_t i = 0; i < count; i++) list.items[p.axes[first] + i] = indices.items[first + i];
+  Node *c = copy_call(l->g, n);
+  set_arg(l->g, c, "self", arg_node(p.of));
+  set_arg(l->g, c, "indices", list);
+  permuted(l, n, c, &p);
+}
+
 static void move_cat(ChannelsLast *l, Node *n) {
   Permuted p;
   uint32_t axis;
@@ -391,6 +426,7 @@ static void permute_node(ChannelsLast *l, Node *n) {
   else if (graph_is(n, OP_aten_cat_default)) move_cat(l, n);
   else if (graph_is(n, OP_aten_constant_pad_nd_default)) move_pad(l, n);
   else if (graph_is(n, OP_aten_index_select_default)) move_select(l, n);
+  else if (graph_is_any(n, OP_aten_index_Tensor, OP_aten__unsafe_index_Tensor)) move_index(l, n);
   else switch (prim_kind(n->op)) {
       case PRIM_POINTWISE: move_pointwise(l, n); return;
       case PRIM_WINDOW: move_window(l, n); return;
