@@ -110,10 +110,11 @@ static Node *sum_copies(Build *b, Node *x, uint32_t axis, int64_t copies) {
 /* How many copies of each element an image without weights has; 0: not the same of all. */
 static int64_t copies_of(const Resizing *r, const ResizedAxis *a) {
   if (r->reach > 0.5 || !dim_is_int(a->from) || !dim_is_int(a->to)) return 0;
-  int64_t from = a->from->value, copies = from ? a->to->value / from : 0;
+  int64_t from = a->from->value, copies = from > 0 ? a->to->value / from : 0;
   bool same = a->factor.kind == ARG_NONE ||
               (a->factor.kind == ARG_FLOAT && a->factor.number == (double)copies);
-  return same && copies * from == a->to->value && copies <= WINDOW_MOST ? copies : 0;
+  bool whole = copies > 0 && copies * from == a->to->value;
+  return same && whole && copies <= WINDOW_MOST ? copies : 0;
 }
 
 static Node *axis_gradient(Build *b, const Resizing *r, Node *y, uint32_t axis,

@@ -41,10 +41,8 @@ from nereid.runtime.jit import reinterpret as reinterpret
 from nereid.runtime.numbers import cdiv as cdiv
 from nereid.runtime.numbers import next_power_of_2 as next_power_of_2
 from nereid.torch_backend.explain import explain as explain
-from nereid.torch_backend.standalone import (
-    CompiledArtifact as CompiledArtifact,
-    standalone_compile as standalone_compile,
-)
+from nereid.torch_backend.standalone import CompiledArtifact as CompiledArtifact
+from nereid.torch_backend.standalone import standalone_compile as standalone_compile
 
 __version__: str
 

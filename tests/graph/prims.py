@@ -682,8 +682,8 @@ def helpers(*names):
 
 
 HEADER = helpers(
-    "header.py", "airy.py", "bessel.py", "gcd.py", "gelu.py", "incomplete_gamma.py", "mish.py",
-    "next_after.py", "orthogonal.py", "power.py", "zeta.py", "poly.py") + """
+    "header.py", "airy.py", "bessel.py", "numbers.py", "gelu.py", "incomplete_gamma.py", "mish.py",
+    "orthogonal.py", "power.py", "zeta.py", "poly.py") + """
 
 @triton.jit
 def kernel({parameters}):
