@@ -89,9 +89,12 @@ static Node *sum_windows(Build *b, Node *x, uint32_t axis, Node *matrix, int64_t
     Node *w = build(b, OP_aten_gather_default,
                     ARGS(arg_node(matrix), dim, arg_node(build_unsqueeze(b, at, 1))));
     w = build_where(b, within, arg_node(build_squeeze(b, w, 1u << 1)), build_int(b, 0));
+    w = build_along(b, w, axis, rank_of(x));
     Node *y = build(b, OP_aten_index_select_default,
                     ARGS(arg_node(x), build_int(b, axis), arg_node(at)));
-    y = build_mul(b, y, build_along(b, w, axis, rank_of(x)));
+    /* What does not count may be infinite. */
+    Node *counted = build_with(b, OP_aten_ne_Scalar, w, build_int(b, 0));
+    y = build_where(b, counted, arg_node(build_mul(b, y, w)), build_int(b, 0));
     sum = sum ? build_add(b, sum, y) : y;
   }
   return sum;

@@ -99,7 +99,6 @@ typedef struct {
   const Group *group;
   const Node *operand;
   Dim linear;
-  Node *of;    /* one of the group that may read the same */
   bool shared;
 } Shared;
 

@@ -58,11 +58,30 @@ static bool is_number_arg(const Node *n, int64_t *value) {
   return is;
 }
 
-/* Casts among integers that keep small ones. */
-static Element through_casts(const Kernel *k, Element x) {
+/* Numbers that a field may become by sums such that all dtypes on its way have them.  The way is
+ * walked from its end: at most `down` and `up` were subtracted and added there, after a dtype. */
+typedef struct {
+  int64_t least, most, down, up;
+} Range;
+
+static const Range WIDE = {.least = INT32_MIN, .most = INT32_MAX};
+
+static void narrow_to(Range *r, DType t) {
+  int64_t most = (int64_t)1 << (dtype_bits(t) - dtype_is_signed(t)), least = 0;
+  if (dtype_is_signed(t)) least = dtype_bits(t) > 32 ? INT32_MIN : -most;
+  least -= r->down;
+  most += r->up - 1;
+  if (least > r->least) r->least = least;
+  if (dtype_bits(t) < 32 && most < r->most) r->most = most;
+}
+
+/* Through casts among integers, which keep what is in the range. */
+static Element through_casts(const Kernel *k, Element x, Range *range) {
   while (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype != DT_I1 &&
-         dtype_is_int(x.node->args[0].node->type.dtype))
+         dtype_is_int(x.node->args[0].node->type.dtype)) {
+    if (dtype_is_int(x.node->type.dtype)) narrow_to(range, x.node->type.dtype);
     x = operand_at(k, &x, 0);
+  }
   return x;
 }
 
@@ -71,17 +90,19 @@ static int64_t base_of(DType half) { return half == DT_BF16 ? 128 : 1024; }
 
 /* A number of 8 bits that was widened, or the element itself. */
 static Element narrow_source(const Kernel *k, Element x) {
-  Element from = through_casts(k, x);
-  return from.node->type.dtype == DT_U8 ? from : x;
+  Range range = WIDE;
+  Element from = through_casts(k, x, &range);
+  return from.node->type.dtype == DT_U8 && range.most >= UINT8_MAX ? from : x;
 }
 
 /* masked & mask, where masked may be word >> shift. */
-static bool read_field(const Kernel *k, Element x, FieldForm *f) {
-  x = through_casts(k, x);
+static bool read_field(const Kernel *k, Element x, FieldForm *f, Range *range) {
+  x = through_casts(k, x, range);
   if (!is_op(k, &x, OP_aten_bitwise_and_Tensor) || !is_number_arg(x.node, &f->mask)) return false;
   bool small = f->mask > 0 && f->mask < base_of(f->half) && !(f->mask & (f->mask + 1));
   DType t = x.node->type.dtype;
   if (!small || dtype_bits(t) > 32 || is_tensor_arg(x.node, 1)) return false;
+  narrow_to(range, t);
   f->masked = x = operand_at(k, &x, 0);
   if (is_op(k, &x, OP_aten_bitwise_right_shift_Tensor) && is_tensor_arg(x.node, 1)) {
     Element shift = operand_at(k, &x, 1);
@@ -91,34 +112,44 @@ static bool read_field(const Kernel *k, Element x, FieldForm *f) {
   return true;
 }
 
+enum { MINUS_MOST = 64 };
+
 /* Can it be subtracted of a field in 16-bit floats, exactly? */
 static bool is_small(const Kernel *k, const Node *n) {
   Dims *d = k->graph->dims;
   return dtype_is_int(n->type.dtype) &&
-         index_is_inside(k->graph, n, dim_int(d, -64), dim_int(d, 65));
+         index_is_inside(k->graph, n, dim_int(d, -MINUS_MOST), dim_int(d, MINUS_MOST + 1));
 }
 
-/* A field, from which numbers are subtracted. */
+/* A field, from which numbers are subtracted.  Integers wrap around where a dtype lacks a number,
+ * floats do not: all steps stay within the dtypes. */
 static bool read_whole(const Kernel *k, Element x, FieldForm *f) {
-  enum { MINUS_MOST = 64 };
   int64_t number;
+  Range range = WIDE;
   f->whole = x;
   for (;;) {
-    x = through_casts(k, x);
+    x = through_casts(k, x, &range);
     bool adds = is_op(k, &x, OP_aten_add_Tensor), subtracts = is_op(k, &x, OP_aten_sub_Tensor);
     if ((!adds && !subtracts) || graph_scales_operand(k->graph, x.node)) break;
+    narrow_to(&range, x.node->type.dtype);
     if (is_number_arg(x.node, &number)) {
-      f->minus += adds ? -number : number;
+      int64_t minus = adds ? -number : number;
+      f->minus += minus;
+      if (minus > MINUS_MOST || minus < -MINUS_MOST) return false;
       if (f->minus > MINUS_MOST || f->minus < -MINUS_MOST) return false;
+      *(minus > 0 ? &range.down : &range.up) += minus > 0 ? minus : -minus;
     } else if (subtracts && is_tensor_arg(x.node, 1) && !f->less.node &&
                is_small(k, x.node->args[1].node)) {
       f->less = operand_at(k, &x, 1);
+      range.down += MINUS_MOST;
+      range.up += MINUS_MOST;
     } else {
       return false;
     }
     x = operand_at(k, &x, 0);
   }
-  return read_field(k, x, f);
+  return read_field(k, x, f, &range) && -range.down >= range.least &&
+         f->mask + range.up <= range.most;
 }
 
 /* A 16-bit float of a table in memory that a field of four bits chooses. */
@@ -136,7 +167,8 @@ static bool read_chosen(const Kernel *k, Element x, FieldForm *f) {
   index = through_views(k, element_of(list->items[0].node, at));
   f->whole = x;
   f->table = table.node;
-  return read_field(k, index, f) && f->mask == ENTRIES - 1;
+  Range range = WIDE;
+  return read_field(k, index, f, &range) && f->mask == ENTRIES - 1;
 }
 
 /* The first integer below pointwise nodes that is computed of a field. */
@@ -196,12 +228,15 @@ static bool is_power(const Kernel *k, Element x, DType half) {
   x = operand_at(k, &x, 1);
   while (is_op(k, &x, OP_aten_add_Tensor) || is_op(k, &x, OP_aten_sub_Tensor)) {
     if (!is_number_arg(x.node, &number) || graph_scales_operand(k->graph, x.node)) return false;
+    if (dtype_bits(x.node->type.dtype) < 16) return false; /* a byte wraps around */
     least += is_op(k, &x, OP_aten_sub_Tensor) ? -number : number;
     x = operand_at(k, &x, 0);
   }
-  x = through_casts(k, x);
+  Range range = WIDE;
+  x = through_casts(k, x, &range);
   DType t = x.node->type.dtype;
-  return (t == DT_U8 && least >= LEAST) || (t == DT_I8 && least - 128 >= LEAST);
+  return (t == DT_U8 && range.most >= UINT8_MAX && least >= LEAST) ||
+         (t == DT_I8 && range.least <= INT8_MIN && least + INT8_MIN >= LEAST);
 }
 
 /* A product in f32 of a 16-bit float and a power of two, whose place is *power. */

@@ -243,7 +243,7 @@ static void take_pair(Packed *p, int a, uint32_t i, int64_t apart) {
 /* A table's numbers are chosen for two bytes at once, which are neighbors along the next digit.
  * Without it they are loaded one by one. */
 static void take_bytes(Packed *p, const Digits *x, uint32_t i) {
-  bool next = p->pair.apart < 8 && i + 1 < x->n && x->place[i + 1] == 2 * x->place[i];
+  bool next = p->pair.apart == 4 && i + 1 < x->n && x->place[i + 1] == 2 * x->place[i];
   Dim size = next ? dim_index_size(p->k->graph->dims, x->digit[i + 1]) : NULL;
   if (size && dim_divisible(size, 2)) p->pair.second = x->digit[i + 1];
   else p->pair = (FieldPair){0};

@@ -338,6 +338,8 @@ static void choose_float8(Chooser *c, Node *n) {
     LibraryProblem p = library_problem(c->g, call.end);
     p.copied += bytes_after(c, n, call.end);
     if (library_is_wanted(c->g, &p)) return;
+    before.prev = call.end->prev; /* which has the scales in memory before it, for no one */
+    before.next = call.end->next;
     *call.end = before;
   }
 }

@@ -143,6 +143,37 @@ def experts(w):
     y = bmm.default(x, transpose.int(w, 1, 2))"""
 
 
+def bytes_that_wrap(w):
+    """Two fields a byte less 8 in 8 bits, where 7 less 8 is 255, as PyTorch computes it."""
+    g, q = w.k // w.group, w.fields(w.n, w.k)
+    s = w.scales(w.n, g)
+    w.given(q=(q[:, ::2] | q[:, 1::2] << 4).astype(np.uint8), s=s)
+    w.weights = ((q - 8) % 256 * spread(s.T, w.group).T).T
+    return f"""
+    low = bitwise_and.Scalar(q, 15)
+    high = bitwise_right_shift.Tensor_Scalar(q, 4)
+    both = sub.Tensor(stack.default([low, high], -1), 8)
+    m = to.dtype(view.default(both, [{w.n}, {g}, {w.group}]), torch.float16)
+    w = view.default(mul.Tensor(m, unsqueeze.default(s, -1)), [{w.n}, {w.k}])
+    y = linear.default(x, w)"""
+
+
+def signed_bytes_of_words(w):
+    """Four numbers of 8 bits a word along k, whose upper half a cast makes negative."""
+    g, q = w.k // w.group, w.rng.integers(-128, 128, (w.k, w.n))
+    s = w.scales(g, w.n)
+    parts = (q % 256).reshape(w.k // 4, 4, w.n).astype(np.uint64)
+    parts = parts << np.arange(0, 32, 8, dtype=np.uint64)[:, None]
+    w.given(q=parts.sum(1).astype(np.uint32).view(np.int32), s=s)
+    w.weights = q * spread(s, w.group)
+    return f"""
+    at = view.default(arange.start_step(0, 32, 8, dtype = torch.int32), [1, 4, 1])
+    field = bitwise_and.Scalar(bitwise_right_shift.Tensor(unsqueeze.default(q, 1), at), 255)
+    number = view.default(to.dtype(field, torch.int8), [{g}, {w.group}, {w.n}])
+    w = view.default(mul.Tensor(number, unsqueeze.default(s, 1)), [{w.k}, {w.n}])
+    y = mm.default(x, w)"""
+
+
 def table_in_bytes(w):
     """As MXFP4: two fields a byte, which choose from a table, and powers of two as scales."""
     g, table = w.k // w.group, np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float16)
@@ -206,7 +237,7 @@ def tensor_core_tiles(w):
 
 
 FORMS = [tensor_core_tiles, along_the_sum, along_columns, fields_of_two_bits, two_in_bytes, experts,
-         table_in_bytes, table_of_bf16, bytes_of_rows]
+         bytes_that_wrap, signed_bytes_of_words, table_in_bytes, table_of_bf16, bytes_of_rows]
 # The function by which the kernel makes 16-bit floats of fields.
 FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_columns: "one_field",
           fields_of_two_bits: "two_fields", two_in_bytes: "two_fields", experts: "two_fields",
