@@ -26,6 +26,7 @@ ARRAYS = {
     "mask": f32(4, 8, 16), "image": f32(1, 256, 4, 2), "taps": f32(256, 1, 3, 3),
     "last": f32(8, 256, 1, 1),
     "n8": rng.integers(-9, 9, (5, 6)).astype(np.int8),
+    "endless": np.where(np.arange(200) < 199, f32(1, 1, 200), np.float32(np.inf)),
 }
 
 
@@ -159,6 +160,9 @@ CASES = [
      lambda img: resized(img, 4, 3, False)),
     ("_upsample_bicubic2d_aa.vec(img, [4, 11], False, None)",
      lambda img: resized(img, 4, 11, True)),
+    # An element that no result reads has a gradient of 0 beside infinite ones.
+    ("upsample_nearest1d_backward.default(endless, [200], [1, 1, 400])",
+     lambda g: np.where(np.arange(400) % 2, np.float32(0), np.repeat(g, 2, 2))),
     ("_grouped_mm.default(rows, mats, ends)", grouped),
     ("fake_quantize_per_tensor_affine.default(x, 0.1, 3, -8, 7)",
      lambda x: ((quantized(x, np.float32(.1), 3, -8, 7) - 3) * np.float32(.1))),
