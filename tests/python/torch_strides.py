@@ -57,6 +57,8 @@ def calls():
         "training": (lambda x, m, v: F.batch_norm(x, m.clone(), v.clone(), training=True),
                      reverse(4, 5, 3), *norm),
         "reflection_pad3d": (lambda x: F.pad(x, (1,) * 6, "reflect"), volume),
+        "reflection_pad2d": (lambda x: F.pad(x, (1, 1, 0, 1), "reflect"), image),
+        "channel_shuffle": (lambda x: F.channel_shuffle(torch.cat([x, x], 1), 2), image),
         "replication_pad2d": (lambda x: F.pad(x, (1, 1, -1, 1), "replicate"), image),
         "nearest of rows": (lambda x: F.interpolate(x, 3), reverse(2, 3, 4)),
         "nearest of volumes": (lambda x: F.interpolate(x, (4, 4, 4)), volume),
