@@ -219,10 +219,39 @@ def check_operators():
     check("sizes that data decides without a symbol",
           lambda x, i: x[:, torch.ops.aten._unique(i)[0]].sum() + 1, x, torch.tensor([1, 1, 5]))
     check("a number that data decides", lambda x: torch.full((2,), x.sum().item()), x)
+    check_numbers_of_data()
     check("gamma", lambda x: torch.digamma(x + 30) + torch.polygamma(2, x + 30), x)
     check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
     check("a constant", lambda x: x + torch.arange(16, device=x.device), x)
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
+
+
+def checked_number(x, s):
+    n = s.item()
+    torch._check(n > -10)
+    return x * n
+
+
+def positive_number(x, s):
+    n = s.item()
+    torch._check(n >= 0)
+    return x * n
+
+
+def check_numbers_of_data():
+    """Numbers that data decides are no sizes: they may be negative, and larger than any size."""
+    x = torch.arange(1, 7).view(2, 3)
+    functions = {"*": lambda x, s: x * s.item(), "//": lambda x, s: x // s.item(),
+                 "-": lambda x, s: x - s.item(), "full": lambda x, s: torch.full((3,), s.item()),
+                 "max": lambda x, s: x.float() * max(s.item(), -2),
+                 "an element": lambda x, s: x.flatten()[s.clamp(-6, 5).item()] * 2 + 1,
+                 "a checked number": checked_number,
+                 "a size of": lambda x, s: torch.ones(s.clamp(-9, 9).item() + 10) * 2,
+                 "a float": lambda x, s: x * s.double().item()}
+    for name, function in functions.items():
+        for number in (-3, 2**62 + 1):
+            check(f"{name} by {number}", function, x, torch.tensor(number))
+    check("a number that is not negative", positive_number, x, torch.tensor(2**62 + 1))
 
 
 def check_integer_products():

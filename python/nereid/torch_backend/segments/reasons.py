@@ -139,7 +139,7 @@ def _sorts_long_rows(node) -> bool:
 def _slower_reason(node, device) -> str | None:
     """Operators whose kernel in PyTorch was measured to be faster (decision 182), or does less."""
     if node.target in _RESIZE_GRADIENTS:
-        return "PyTorch's kernel reads neighbours, and not a row of weights"
+        return "PyTorch's kernel is faster for large images on a CPU"
     if device.type != "cuda":
         return None
     if node.target is aten.grid_sampler_2d.default and node.args[2] == 2:
@@ -153,16 +153,46 @@ def _slower_reason(node, device) -> str | None:
     return None
 
 
+def _has_signed(value) -> bool:
+    """Has it an integer of data that may be negative?  PyTorch knows of a size that it is not."""
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return False
+    env = value.node.shape_env
+    return any(symbol_is_type(symbol, SymT.UNBACKED_INT) and symbol not in env.size_like
+               and env.var_to_range[symbol].lower < 0 for symbol in value.node.expr.free_symbols)
+
+
+def _open_numbers(value) -> tuple:
+    """The value, or of a tensor what may have symbols."""
+    if not is_tensor(value):
+        return (value,)
+    if value.layout is not torch.strided or not value._has_symbolic_sizes_strides:
+        return ()
+    return (*value.shape, *value.stride(), value.storage_offset())
+
+
+def signed_reason(node) -> str | None:
+    """Nereid's symbols are sizes: its rules rely on that none is negative."""
+    values = [node.meta.get("val"), *(operand.meta.get("val") for operand in node.all_input_nodes)]
+    if any(_has_signed(number) for several in values for value in values_of(several)
+           for number in _open_numbers(value)):
+        return "a number that data decides may be negative"
+    return None
+
+
 def reason_against(node) -> str | None:
     """Why PyTorch runs the node; None: Nereid does."""
     device = device_of(node)
     if is_region(node) and device is not None:
-        return _operand_reason(node, device) or region_reason(node, reason_against, is_host)
+        return (_operand_reason(node, device) or signed_reason(node)
+                or region_reason(node, reason_against, is_host))
     if device is None:
         return "its value is no tensor"
     if node.target is torch.ops.prims.device_put.default:
         return f"a copy from {device_of(node.args[0])} to {device}"
-    reason = target_reason(node) or _operand_reason(node, device)
+    reason = target_reason(node) or _operand_reason(node, device) or signed_reason(node)
     if reason:
         return reason
     reason = _slower_reason(node, device)

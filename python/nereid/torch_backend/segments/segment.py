@@ -24,7 +24,8 @@ from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.regions import is_graph
 from nereid.torch_backend.segments.text import Text, order_of, type_of
 
-_LARGEST = 2**62
+_LARGEST = 2**62  # size
+_LARGEST_NUMBER = 2**63 - 1
 _OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text
 _FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
 _ALIGNMENT = 16  # of tensors that kernels read where they are
@@ -202,20 +203,32 @@ class SegmentPlan:
                             for node in self.bases]), text
 
 
+def _limits_of(symbol, shape_env) -> tuple:
+    """The least and the most that a size, or a number that is not negative, can be.  PyTorch runs
+    what takes other numbers (signed_reason)."""
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+    known = shape_env.var_to_range[symbol]
+    largest = _LARGEST_NUMBER if symbol_is_type(symbol, SymT.UNBACKED_INT) else _LARGEST
+    least = int(known.lower) if known.lower.is_finite and known.lower > 0 else 0
+    most = int(known.upper) if known.upper.is_finite and known.upper < largest else largest
+    return least, most
+
+
 def ranges_of(symbols, shape_env, limits: dict | None = None) -> list:
     """What is known about open sizes: [(name, least, most, what is likely or 0)].  `limits` are
-    {name: (least, most)} of those whose caller knows more than PyTorch's shapes say."""
+    {name: (least, most)} of those whose caller knows more than PyTorch's shapes say.  The text
+    has no symbols of floats."""
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
     found = []
     backed = hasattr(shape_env, "backed_var_to_val")  # its name before was var_to_val
     values = getattr(shape_env, "backed_var_to_val" if backed else "var_to_val", {})
     for symbol in sorted(symbols, key=str):
         known = shape_env.var_to_range.get(symbol) if shape_env is not None else None
-        if known is None:
+        if known is None or symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT)):
             continue
-        least, most = known.lower, known.upper
-        least = int(least) if least.is_finite and least > -_LARGEST else 0
-        most = int(most) if most.is_finite and most < _LARGEST else _LARGEST
-        least, most = (limits or {}).get(str(symbol), (max(least, 0), most))
+        least, most = (limits or {}).get(str(symbol)) or _limits_of(symbol, shape_env)
         value = min(max(int(values.get(symbol, 0)), least), most)
         # A power of two, so that what is stored for one size is found for others.
         likely = 1 << (max(value, 1) - 1).bit_length()
