@@ -2,7 +2,7 @@
 """`nereid.standalone_compile`, by which other programs embed Nereid: the pieces of models that are
 cut at their attention, any number of tokens by one compilation, artifacts that another process
 loads without a compiler, and what is refused."""
-import json, logging, os, pathlib, pickle, subprocess, sys, tempfile
+import hashlib, json, logging, os, pathlib, pickle, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -223,6 +223,63 @@ def check_open(folder):
         fails(lambda: made(*[2] * len(first), y[:2], w), standalone.SizesDiffer, "compiled for")
 
 
+def check_sizes(folder):
+    """Real tensors as examples: sizes within limits, and fixed ones."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    x, differ = torch.randn(8, 3), standalone.SizesDiffer
+    module = make_fx(lambda x: (x.sum(0) * x.shape[0], x + 1), tracing_mode="symbolic")(x)
+    artifact = nereid.standalone_compile(module, [x], limits=(1, 16))
+    artifact.save(path=str(folder / "limits"))
+    for made in (artifact, nereid.CompiledArtifact.load(path=str(folder / "limits"))):
+        for rows in (1, 5, 16):
+            y = torch.randn(rows, 3)
+            tally.check(distance(made(y), (y.sum(0) * rows, y + 1)) < 1e-3, f"limits: {rows}")
+        fails(lambda: made(torch.ones(17, 3)), differ, "<= 16")
+        fails(lambda: made(torch.ones(0, 3)), differ, ">= 1")
+    artifact = nereid.standalone_compile(module, [x])
+    tally.check(distance(artifact(y), (y.sum(0) * 16, y + 1)) < 1e-3, "no limits")
+    fails(lambda: artifact(torch.ones(1, 3)), differ, ">= 2")
+    fixed = nereid.standalone_compile(module, [x], dynamic_shapes="from_example_inputs")
+    tally.check(distance(fixed(x), (x.sum(0) * 8, x + 1)) < 1e-3, "fixed sizes")
+    for shape in ((5, 3), (8, 4)):
+        fails(lambda: fixed(torch.ones(shape)), differ, "compiled for args[0].shape")
+    module = make_fx(lambda x: (x + 1,), tracing_mode="fake")(x)
+    artifact = nereid.standalone_compile(module, [x])
+    fails(lambda: artifact(torch.ones(5, 3)), differ, "compiled for args[0].shape")
+    both = torch.fx.symbolic_trace(lambda x, y, n: (x + y * n,))
+    artifact = nereid.standalone_compile(both, [x, x, 5])
+    tally.check(distance(artifact(y, y, 7), [y * 8]) < 1e-5, "an open number")
+    fails(lambda: artifact(x, x[:1], 5), differ, "compiled for args[1].shape[0] ==")
+    fixed = nereid.standalone_compile(both, [x, x, 5], dynamic_shapes="from_example_inputs")
+    tally.check(distance(fixed(x, x, 5), [x * 6]) < 1e-5, "a fixed number")
+    fails(lambda: fixed(x, x, 7), differ, "compiled for args[2] == 5")
+
+
+def check_files(folder):
+    """Files' modes, what a failed write leaves, and folders of graphs from PyTorch's cache."""
+    x = torch.randn(6, 5)
+    module, _ = graph_of(lambda x: (x.sin() * 3).sum(1), x)
+    for name in ("first", "again"):
+        artifact = nereid.standalone_compile(module, [x])
+        artifact.save(path=str(folder / name), format="unpacked")
+        names = [path.name for path in (folder / name).iterdir()]
+        tally.check(any(n.endswith(".program.py") for n in names) and "artifact" in names, names)
+        tally.check(any(n.endswith(".0.py") for n in names), names)
+        loaded = nereid.CompiledArtifact.load(path=str(folder / name), format="unpacked")
+        tally.check(distance([loaded(x)[0]], [(x.sin() * 3).sum(1)]) < 1e-5, f"unpacked {name}")
+    before = os.umask(0o027)
+    try:
+        artifact.save(path=str(folder / "mode"))
+    finally:
+        os.umask(before)
+    tally.check((folder / "mode").stat().st_mode & 0o777 == 0o640, "a file's mode")
+    (folder / "taken").mkdir()
+    count = len(list(folder.iterdir()))
+    fails(lambda: artifact.save(path=str(folder / "taken")), OSError, "taken")
+    tally.check(len(list(folder.iterdir())) == count, "a failed write leaves no file")
+
+
 def check_gradients(folder):
     """Gradients, and tensors that the module holds, in the file too."""
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -296,8 +353,10 @@ def check_refusals(folder):
     artifact.save(path=str(path))
     data, load = path.read_bytes(), lambda: nereid.CompiledArtifact.load(path=str(path))
     for damaged, text in ((b"PK" + data, "not an artifact"), (data[:200], "damaged"),
-                          (data.replace(torch.__version__.encode(),
-                                        b"9" + torch.__version__.encode()[1:], 1),
+                          (data[:20], "damaged"),
+                          (data[:-40] + b"\xff" + data[-39:], "damaged: its bytes differ"),
+                          (summed(data.replace(torch.__version__.encode(),
+                                               b"9" + torch.__version__.encode()[1:], 1)),
                            "was written under PyTorch 9")):
         path.write_bytes(damaged)
         fails(load, ahead.StoredFunctionError, text)
@@ -321,7 +380,13 @@ def other_text(data, name):
     """The bytes of a file as if another build had written it."""
     name = name.encode()
     tally.check(name in data, "the file has the build's name")
-    return data.replace(name, name[:-1] + (b"1" if name[-1:] == b"0" else b"0"))
+    return summed(data.replace(name, name[:-1] + (b"1" if name[-1:] == b"0" else b"0")))
+
+
+def summed(data):
+    """The bytes of a file with the right sum."""
+    begin = len(standalone._HEADER)
+    return data[:begin] + hashlib.sha256(data[begin + 32:]).digest() + data[begin + 32:]
 
 
 def check_serialized():
@@ -347,8 +412,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         quick_cc.quick_compiler(folder)
-        for check in (check_forms, check_open, check_gradients, check_writes, check_refusals,
-                      check_pieces):
+        for check in (check_forms, check_open, check_sizes, check_files, check_gradients,
+                      check_writes, check_refusals, check_pieces):
             check(folder)
         check_inside()
         check_serialized()

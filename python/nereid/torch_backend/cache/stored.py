@@ -169,5 +169,14 @@ class StoredProgram(OutputCode):
             log.warning("a stored %s graph was compiled by build %s of Nereid, and this is %s: "
                         "its segments are compiled anew", self.kind, build, _nereid.build_id())
 
+    def dump(self, folder: str) -> None:
+        """The text of each segment and of the program, in files that are new; as Program.dump."""
+        place = pathlib.Path(folder)
+        stem = f"{len(list(place.iterdir())):04}_{self.kind}"
+        (place / f"{stem}.program.py").write_text(self.source)
+        segments = [value for value in self.values.values() if isinstance(value, Compiled)]
+        for i, segment in enumerate(segments):
+            (place / f"{stem}.{i}.py").write_text(segment.source)
+
     def set_triton_bundle(self, triton_bundle) -> None:
         """There is none."""
