@@ -195,7 +195,7 @@ static IndexRange range_bits(Ranger *r, const Node *n) {
   return (IndexRange){constant_dim(r, 0), some && b.hi ? b.hi : a.hi};
 }
 
-/* Of a number that is not negative, by a constant. */
+/* The remainder of a number that is not negative, by a constant. */
 static IndexRange range_right_shift(Ranger *r, const Node *n) {
   IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   bool known = a.lo && b.lo && dim_range(r->d, a.lo).lo >= 0 && dim_is_int(b.lo) &&

@@ -80,7 +80,7 @@ Node *expand_convolution_mode(Build *b) {
   return build(b, ops[rank_of(weight) - 3], PARAMS, args);
 }
 
-/* Of sequences [T, B, C] by a weight [K, C, D]. */
+/* Sequences [T, B, C] are convolved by a weight [K, C, D]. */
 Node *expand_conv_tbc(Build *b) {
   static const uint32_t batch_first[] = {1, 2, 0}, weight_first[] = {2, 1, 0},
                         back[] = {2, 0, 1};

@@ -27,7 +27,7 @@ Node *expand_alpha_dropout(Build *b) {
   return build_to(b, build_with(b, OP_aten_add_Tensor, y, arg_float(-scale * p * low)), t);
 }
 
-/* In training each slope is drawn, and stored in *noise. */
+/* Each slope is drawn in training, and stored in *noise. */
 static Node *random_relu(Build *b, Node **noise) {
   Node *x = build_self(b);
   double low = infer_number(&b->in, "lower"), high = infer_number(&b->in, "upper");

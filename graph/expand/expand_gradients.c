@@ -34,7 +34,7 @@ Node *expand_index_select_backward(Build *b) {
                ARGS(arg_node(to), build_arg(b, "dim"), build_arg(b, "index"), arg_node(grad)));
 }
 
-/* Of median, mode, kthvalue, max along an axis. */
+/* The gradient of median, mode, kthvalue, max along an axis. */
 Node *expand_value_selecting_backward(Build *b) {
   Node *grad = build_input(b, "grad"), *indices = build_input(b, "indices");
   Node *to = zeros_of_sizes(b, "sizes", grad->type.dtype);

@@ -130,7 +130,7 @@ Node *expand_as_strided_scatter(Build *b) {
 
 /* ---- elements that are not 0 ---- */
 
-/* As many places as `size` says: the first such elements', then -1. */
+/* `size` places: the first such elements', then -1. */
 static Node *first_places(Build *b, Node *mask, Dim size) {
   Dim room = dim_add(build_dims(b), size, build_const(b, 1));
   Node *order = build(b, OP_aten_cumsum_default,

@@ -61,7 +61,7 @@ Node *expand_cosine_embedding_loss(Build *b) {
   return reduced(b, build_add(b, of_class(b, 1, minus(b, build_int(b, 1), cosine)), apart));
 }
 
-/* Of a target that is neither 1 nor -1, both. */
+/* A target that is neither 1 nor -1 has both. */
 Node *expand_hinge_embedding_loss(Build *b) {
   Node *x = build_self(b);
   Node *under = at_least_zero(b, minus(b, build_arg(b, "margin"), x));

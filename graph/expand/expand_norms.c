@@ -246,7 +246,7 @@ Node *expand_matrix_power(Build *b) {
   return y;
 }
 
-/* Of absolute values, without the root of a norm. */
+/* The sum of powers of absolute values, without the root of a norm. */
 static Node *power_sum(Build *b, Node *x, Arg axes, bool keepdim) {
   infer_need_float(&b->in, x->type.dtype);
   DType t = infer_dtype(&b->in, "dtype", x->type.dtype);

@@ -59,7 +59,7 @@ Node *expand_digamma(Build *b) {
 
 /* ---- higher derivatives ---- */
 
-/* By products, which are less work than a power. */
+/* A power by products, which are less work. */
 static Node *power(Build *b, Node *x, int64_t n) {
   Node *value = NULL;
   for (; n; n >>= 1, x = n ? build_mul(b, x, x) : x)

@@ -70,7 +70,7 @@ void infer_sym_truediv(Infer *in) { set_kind(in, VALUE_FLOAT); }
 void infer_sym_float(Infer *in) { set_kind(in, VALUE_FLOAT); }
 void infer_sym_compare(Infer *in) { set_kind(in, VALUE_BOOL); }
 
-/* Of integers the bits, of truth values one. */
+/* The bits of integers; truth values have one. */
 void infer_sym_bits(Infer *in) {
   bool truth = infer_operand(in, "a").dtype == DT_I1 && infer_operand(in, "b").dtype == DT_I1;
   if (truth) set_kind(in, VALUE_BOOL);

@@ -48,7 +48,7 @@ int64_t infer_int(Infer *in, const char *param);
 uint32_t infer_ints(Infer *in, const char *param, int64_t *out);
 bool infer_bool(Infer *in, const char *param); /* false also if the schema lacks it */
 double infer_number(Infer *in, const char *param);
-/* Of one item of a list. */
+/* The type of one item of a list. */
 double infer_number_of(Infer *in, const Arg *a, const char *param);
 Name infer_string(Infer *in, const char *param);
 /* `otherwise` for None, and if the schema lacks it. */

@@ -41,7 +41,7 @@ int *options_number(Options *o, const OptionRow *row) {
 
 /* ---- IR text ---- */
 
-/* Of `alias` IR text has one value alone, as a flag: others are up to a launch. */
+/* IR text has one value of `alias` alone, as a flag: others are up to a launch. */
 static const char ordered[] = "ordered", checked[] = "checked";
 
 static bool is_printed(const OptionRow *row, int value) {

@@ -77,7 +77,7 @@ static void add_given(Costs *c, const Node *n, Dim elements) {
   c->cost->given = add_dims(c, c->cost->given, bytes_of_elements(c, n, elements));
 }
 
-/* Of an input, what no group before has read. */
+/* What no group before has read of an input. */
 static void take_input(Costs *c, const Node *n, Dim elements) {
   Dims *d = c->graph->dims;
   Dim before = c->taken[n->id] ? c->taken[n->id] : dim_int(d, 0);

@@ -110,7 +110,7 @@ static Node *repeated(Build *b, Node *scale, uint32_t axis, int64_t times, Dim s
   return build_slice(b, y, axis, build_const(b, 0), size, 1);
 }
 
-/* Of operands that were multiplied by scales of blocks, in f32. */
+/* The product of operands that were multiplied by scales of blocks, in f32. */
 static Node *scaled_operands_product(Build *b, Node *x, Node *y, const ScaleForm *form) {
   enum { BLOCK = 128 };
   Node *operands[] = {x, y}, *scales[] = {build_input(b, "scale_a"), build_input(b, "scale_b")};

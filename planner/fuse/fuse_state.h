@@ -18,7 +18,7 @@ static inline bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSO
 static inline bool is_insert(const Node *n) {
   return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERT;
 }
-/* With a kernel of its own. */
+/* It has a kernel of its own. */
 static inline bool is_scatter(const Node *n) {
   return prim_kind(n->op) == PRIM_SCATTER && !prim_of_kernel(n);
 }

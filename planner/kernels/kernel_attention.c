@@ -153,7 +153,7 @@ static const char *end_scores(AttentionWriter *w) {
   return attention_take_body(w->k);
 }
 
-/* Of blocks, those at an EDGE have a mask. */
+/* Blocks at an EDGE have a mask. */
 static void print_mask(AttentionWriter *w) {
   Kernel *k = w->k;
   if (w->x.block_rows) kernel_line(k, "if EDGE:");
@@ -406,7 +406,7 @@ static const char *table_pointer(AttentionWriter *w, Node *table) {
                       kernel_index(k, offset, NULL));
 }
 
-/* Of `last` blocks, those of the program. */
+/* The program's share of `last` blocks. */
 static void walk_share(Kernel *k, long long splits) {
   kernel_line(k, "first = tl.program_id(1) * last // %lld", splits);
   kernel_line(k, "last = (tl.program_id(1) + 1) * last // %lld", splits);
@@ -621,6 +621,16 @@ void attention_reserve_names(Kernel *k) {
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
 
+/* All parameters are known by now, and those who walk pass them on. */
+static void print_walk(AttentionWriter *w) {
+  const Attention *x = &w->x;
+  if (finds_seen(w)) w->seen = seen_text(w);
+  if (w->seen) text_puts(&w->k->body, w->seen);
+  if (x->block_rows) attention_walk_blocks(w, call_keys);
+  else if (x->high || x->low || x->splits > 1 || w->seen) attention_walk_seen(w, call_keys);
+  else attention_walk_all(w, call_keys);
+}
+
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_reserve_names(k);
   AttentionWriter w = attention_writer_new(k, shape);
@@ -642,12 +652,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
   const char *end = print_epilogue(&w);
   attention_find_tables(&w);
-  if (finds_seen(&w)) w.seen = seen_text(&w);
-  /* All parameters are known by now, and those who walk pass them on. */
-  if (w.seen) text_puts(&k->body, w.seen);
-  if (x->block_rows) attention_walk_blocks(&w, call_keys);
-  else if (x->high || x->low || x->splits > 1 || w.seen) attention_walk_seen(&w, call_keys);
-  else attention_walk_all(&w, call_keys);
+  print_walk(&w);
   text_puts(&k->body, end);
   /* Behind a lower limit, rows see nothing of the block's first keys. */
   const char *shift =

@@ -233,7 +233,7 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
   kernel_bind(k, t->group, "batch", AXIS_B);
 }
 
-/* Of what is summed up, each group is a batch. */
+/* Each group of what is summed up is a batch. */
 static void tile_parted_sum(Kernel *k, Tiling *t) {
   const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
   Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},

@@ -488,7 +488,7 @@ static const char *tile_values(Packed *p) {
   return text;
 }
 
-/* Of few rows, so many steps are written out, and each has values of its own, which it loads again
+/* So many steps of few rows are written out, and each has values of its own, which it loads again
  * for the same turn of the next iteration: a step of a few hundred instructions is shorter than the
  * way to memory and back.  Values that a step handed on would be waited for when copied. */
 static int turns_of(Packed *p, bool few) {

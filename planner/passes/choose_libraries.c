@@ -326,7 +326,7 @@ static void choose(Chooser *c, Node *n) {
   }
 }
 
-/* The same of 8-bit floats, whose scales are a part of the call. */
+/* Chooses libraries for 8-bit floats, whose scales are a part of the call. */
 static void choose_float8(Chooser *c, Node *n) {
   const LibraryFunction *f;
   for (int i = 0; (f = library_of_kind(c->g->libraries->kind, i)); i++) {

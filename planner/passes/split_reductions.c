@@ -47,7 +47,7 @@ enum {
   OPEN_RESULTS_MAX = 4,      /* of open rows: those of a softmax are many */
   OPEN_TIMES = 8,            /* a size may be so many times what is likely, or so small a part */
   OPEN_ROW_MIN = 1 << 15,    /* of rows that are known, when results are open */
-  /* Of scans, each of whose parts is read twice. */
+  /* Each part of a scan is read twice. */
   SCAN_PROGRAMS_MAX = 64, /* more are not cut */
   SCAN_COLUMNS = 32,      /* of a program */
   SCAN_COLUMN_MIN = 1024,

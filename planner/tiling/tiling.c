@@ -165,7 +165,7 @@ enum {
   PACKED_SUM_MOST = 1024, PACKED_COLUMNS_MOST = 256
 };
 
-/* Of one row, and of more. */
+/* Tiles of one row, and of more. */
 static const PackedTile packed_rows[] = {
     {{1, 32, 256, 4, 1}, 15}, {{1, 16, 512, 4, 1}, 16}, {{1, 8, 1024, 4, 1}, 17},
     {{1, 16, 256, 4, 1}, 18}, {{1, 32, 128, 4, 1}, 19}, {{1, 64, 128, 4, 1}, 20},

@@ -77,7 +77,7 @@ static size_t first_round(int *runs, const nereid_tune_timing *t, size_t n) {
   return in;
 }
 
-/* Those that can't be told apart from the best. */
+/* Is it one that can't be told apart from the best? */
 static size_t near_best(int *runs, const nereid_tune_timing *t, size_t n, int round) {
   const nereid_tune_timing *best = fastest(t, n, false);
   size_t in = 0;
