@@ -1,4 +1,4 @@
-/* Python's numbers in graphs, as what computes them with tensors or scalars needs to know them. */
+/* Numbers of Python in graphs: which data decides, which follow from sizes, and their dtypes. */
 #ifndef NEREID_GRAPH_ANALYSIS_NUMBERS_H
 #define NEREID_GRAPH_ANALYSIS_NUMBERS_H
 
@@ -6,7 +6,7 @@
 
 /* Is it a literal, a size, or made of these? */
 bool number_is_of_sizes(const Arg *a);
-/* Is it read of a tensor (.item()), or made of what is? */
+/* Does data decide it: is it an .item(), or computed from one? */
 bool number_is_of_data(const Arg *a);
 
 /* Does n read the only element of its tensor? */

@@ -42,16 +42,19 @@ bool strided_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *ou
   return true;
 }
 
-bool strided_of(Graph *g, Node *n, Strided *out) {
+void strided_index(Dims *d, const Dim *shape, uint32_t rank, Dim *index) {
   static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3"};
+  for (uint32_t i = 0; i < rank; i++)
+    index[i] = dim_is(shape[i], 1) ? dim_int(d, 0) : dim_shared_index(d, names[i], shape[i]);
+}
+
+bool strided_of(Graph *g, Node *n, Strided *out) {
   Dims *d = g->dims;
   Dim index[STRIDED_RANK_MAX], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   uint32_t rank = n->type.rank;
   if (rank > STRIDED_RANK_MAX) return false;
-  for (uint32_t i = 0; i < rank; i++) {
-    bool one = dim_is(n->type.shape[i], 1);
-    at[i] = index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], n->type.shape[i]);
-  }
+  strided_index(d, n->type.shape, rank, index);
+  memcpy(at, index, rank * sizeof *at);
   for (; prim_is_view(n); n = view_operand(n)) {
     view_index(g, n, at, from);
     memcpy(at, from, sizeof at);

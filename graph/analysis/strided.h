@@ -13,6 +13,8 @@ typedef struct {
   Dim offset, stride[STRIDED_RANK_MAX];
 } Strided;
 
+/* Sets `index` to an index of its own for each axis: 0 for an axis of one element. */
+void strided_index(Dims *d, const Dim *shape, uint32_t rank, Dim *index);
 /* The terms of an offset in memory whose axes, `rank` of them, have these indices; false: it is no
  * sum of them.  `out->memory` stays as it is. */
 bool strided_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *out);

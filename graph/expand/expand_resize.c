@@ -92,7 +92,7 @@ static Node *sum_windows(Build *b, Node *x, uint32_t axis, Node *matrix, int64_t
     w = build_along(b, w, axis, rank_of(x));
     Node *y = build(b, OP_aten_index_select_default,
                     ARGS(arg_node(x), build_int(b, axis), arg_node(at)));
-    /* What does not count may be infinite. */
+    /* An infinite element with weight 0 would give NaN. */
     Node *counted = build_with(b, OP_aten_ne_Scalar, w, build_int(b, 0));
     y = build_where(b, counted, arg_node(build_mul(b, y, w)), build_int(b, 0));
     sum = sum ? build_add(b, sum, y) : y;

@@ -55,11 +55,8 @@ static void note_offset(Crossed *c, Dim offset) {
 
 /* Gives the group the elements at the indices of its axes, instead of those of x. */
 static bool index_by_axes(Crossed *c, Group *g) {
-  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3"};
-  Dims *d = c->f->graph->dims;
   Dim *index = ARENA_ARRAY(c->f->arena, Dim, STRIDED_RANK_MAX);
-  for (uint32_t a = 0; a < g->rank; a++)
-    index[a] = dim_is(g->shape[a], 1) ? dim_int(d, 0) : dim_shared_index(d, names[a], g->shape[a]);
+  strided_index(c->f->graph->dims, g->shape, g->rank, index);
   c->index = g->element = index;
   return last_axis(g) >= 1;
 }

@@ -205,7 +205,7 @@ static bool is_stored_half(const Kernel *k, const Element *x, DType half) {
   return kernel_loads(k, x->node) && x->node->type.dtype == half;
 }
 
-static bool same_element(const Element *a, const Element *b) {
+bool fields_same_element(const Element *a, const Element *b) {
   bool same = a->node == b->node;
   for (uint32_t i = 0; same && i < a->node->type.rank; i++) same = a->at[i] == b->at[i];
   return same;
@@ -253,12 +253,12 @@ static bool is_shifted(const Kernel *k, const Element *x, DType half, uint32_t *
  * to 16 bits, as the operators are. */
 static bool is_of_halves(const Kernel *k, Element x, const FieldForm *f) {
   x = through_views(k, x);
-  if (same_element(&x, &f->whole) || is_stored_half(k, &x, f->half)) return true;
+  if (fields_same_element(&x, &f->whole) || is_stored_half(k, &x, f->half)) return true;
   if (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype == f->half) {
     uint32_t power;
     x = operand_at(k, &x, 0);
     if (is_shifted(k, &x, f->half, &power)) return is_of_halves(k, operand_at(k, &x, 1 - power), f);
-    return same_element(&x, &f->whole);
+    return fields_same_element(&x, &f->whole);
   }
   bool computed = is_sum_or_product(k, &x) && x.node->type.dtype == f->half &&
                   !graph_scales_operand(k->graph, x.node) && is_tensor_arg(x.node, 1);
@@ -277,7 +277,7 @@ static const char *stored_half(Kernel *k, const Element *x, DType half) {
 /* The text of such an element, where the field's is `whole`. */
 static const char *half_text(Kernel *k, Element x, const FieldForm *f, const char *whole) {
   x = through_views(k, x);
-  if (same_element(&x, &f->whole)) return whole;
+  if (fields_same_element(&x, &f->whole)) return whole;
   if (is_stored_half(k, &x, f->half)) return stored_half(k, &x, f->half);
   uint32_t power;
   if (is_shifted(k, &x, f->half, &power)) {

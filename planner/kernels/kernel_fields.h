@@ -31,6 +31,8 @@ typedef struct {
 
 enum { FIELD_BITS = 16 };
 
+bool fields_same_element(const Element *a, const Element *b);
+
 /* Is the element of `right` at `index` computed of a field that is exact as a 16-bit float? */
 bool fields_form(Kernel *k, Node *right, const Dim *index, FieldForm *form);
 /* The lines that take the form's table apart, before the loop. */

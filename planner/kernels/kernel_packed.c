@@ -213,12 +213,6 @@ static int64_t coefficient(Dim x, Dim digit) {
   return 0;
 }
 
-static bool same_element(const Element *a, const Element *b) {
-  bool same = a->node == b->node;
-  for (uint32_t i = 0; same && i < a->node->type.rank; i++) same = a->at[i] == b->at[i];
-  return same;
-}
-
 static bool read_form(Packed *p, Dim sum, Dim column, FieldForm *form) {
   Dim index[] = {p->batch, sum, column};
   return fields_form(p->k, p->right, index + (p->right->type.rank == 2), form);
@@ -233,7 +227,7 @@ static void take_pair(Packed *p, int a, uint32_t i, int64_t apart) {
   if (!read_form(p, at[0], at[1], &p->low) || !p->form.shift || !p->low.shift) return;
   Dim grows = dim_sub(d, p->form.shift, p->low.shift);
   bool alone = grows == dim_mul(d, digit, dim_int(d, apart)) &&
-               same_element(&p->form.word, &p->low.word);
+               fields_same_element(&p->form.word, &p->low.word);
   bool in_byte = p->low.word.node->type.dtype == DT_U8 && dim_is(p->low.shift, 0) &&
                  p->form.mask < 1 << apart && apart <= 8;
   bool in_word = dtype_bits(p->low.word.node->type.dtype) == 32 && apart == FIELD_BITS;
