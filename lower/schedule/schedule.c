@@ -14,6 +14,7 @@ enum { RANK_NONE, RANK_DERIVED, RANK_SCAN, RANK_STORE, RANK_LOAD, RANK_DOT };
 typedef struct {
   int rank;
   int64_t weight; /* among equals: elements a thread moves at once */
+  bool adjacent;  /* then: lanes that follow each other access neighbors in memory */
   bool scattered; /* it is that of a load through pointers of which no two are neighbors */
   bool crossed;   /* accesses go along two axes, of both of which a thread has vectors */
   Layout layout;
@@ -233,10 +234,17 @@ static void tie_op(TileOp *op, void *ctx) {
   }
 }
 
+/* Is a surer than b? */
+static bool is_better(const Choice *a, const Choice *b) {
+  if (a->rank != b->rank) return a->rank > b->rank;
+  if (a->weight != b->weight) return a->weight > b->weight;
+  return a->adjacent && !b->adjacent;
+}
+
 /* Offers a layout to a value's group, which takes the surest. */
 static void plan_offer(Plan *p, const TileValue *v, Choice c) {
   Choice *best = &p->choice[plan_find(p, v->id)];
-  if (c.rank > best->rank || (c.rank == best->rank && c.weight > best->weight)) *best = c;
+  if (is_better(&c, best)) *best = c;
 }
 
 static void plan_groups(Plan *p) {
@@ -386,6 +394,7 @@ static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const Til
   if (rank == RANK_LOAD && is_loose_read(p, ptr, &run)) rank = RANK_STORE;
   Choice c = memory_choice(p, &ptr->type, run.axis, run.n, rank);
   c.scattered = is_scattered(p, ptr);
+  c.adjacent = p->axis[ptr->id].contig[run.axis] > 1 && machine_has(p->u->machine, HAS_COALESCING);
   return c;
 }
 
