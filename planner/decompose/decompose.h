@@ -34,6 +34,8 @@ Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
 /* x[n, channels, sizes] as [n, sizes, channels]. */
 Node *decompose_channels_last(Build *b, Node *x);
+/* Integers in the order of x's elements, of 32 bits unless x has more; NaN is above all. */
+Node *decompose_sortable_bits(Build *b, Node *x, bool descending);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
 /* The elements of self that b's node, a slice_scatter or select_scatter, replaces: those at start,

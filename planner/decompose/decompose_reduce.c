@@ -116,9 +116,37 @@ static Node *reduce_extreme(Build *b, bool max, Node *x, uint32_t set, bool keep
   return build_reduce(b, max ? OP_aten_amax_default : OP_aten_amin_default, x, set, keepdim);
 }
 
+/* A GPU reads a long row twice, first for the extreme and then for its index, unless both are in
+ * one number.  Of elements of 64 bits they aren't. */
+static bool has_index_in_keys(Build *b, const Node *x, uint32_t axis) {
+  enum { ROW_MIN = 8192 }; /* shorter rows stay in registers between both */
+  const Graph *g = b->in.g;
+  Dim size = x->type.shape[axis];
+  DType t = x->type.dtype;
+  bool fits = dtype_bits(t) <= 32 && t != DT_U32 && dim_range(g->dims, size).hi <= INT32_MAX;
+  return !g->host && fits && dim_likely(g->dims, size) >= ROW_MIN;
+}
+
+/* The least of keys whose upper halves are in the order of the elements, the extreme first, and
+ * whose lower halves are the indices. */
+static Node *extreme_index_in_keys(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
+  Node *index = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
+  Node *key = decompose_sortable_bits(b, x, max);
+  if (!max && dtype_is_float(x->type.dtype)) {
+    Node *nan = build_op1(b, OP_aten_isnan_default, x);
+    key = build_where(b, nan, build_int(b, INT32_MIN), arg_node(key));
+  }
+  key = build_to(b, key, DT_I64);
+  key = build_with(b, OP_aten_bitwise_left_shift_Tensor, key, build_int(b, 32));
+  key = build_op2(b, OP_aten_bitwise_or_Tensor, key, index);
+  key = reduce_extreme(b, false, key, 1u << axis, keepdim);
+  return build_with(b, OP_aten_bitwise_and_Tensor, key, build_int(b, UINT32_MAX));
+}
+
 /* The smallest index of the extreme, or of a NaN, which counts as one. */
 static Node *extreme_index(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
   if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
+  if (has_index_in_keys(b, x, axis)) return extreme_index_in_keys(b, max, x, axis, keepdim);
   Dim size = x->type.shape[axis];
   Node *best = reduce_extreme(b, max, x, 1u << axis, true);
   Node *hit = build_op2(b, OP_aten_eq_Tensor, x, best);

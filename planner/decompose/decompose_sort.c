@@ -169,8 +169,7 @@ static Node *first_keys_by_groups(Build *b, Node *upper, Dim k, int64_t size) {
 
 /* ---- orders of elements ---- */
 
-/* Integers in the order of x's elements along the last axis. */
-static Node *sortable_bits(Build *b, Node *x, bool descending) {
+Node *decompose_sortable_bits(Build *b, Node *x, bool descending) {
   DType t = x->type.dtype;
   if (dtype_bits(t) < 32 || t == DT_I1) x = build_to(b, x, dtype_is_float(t) ? DT_F32 : DT_I32);
   if (dtype_is_float(x->type.dtype)) x = build_op1(b, OP_nereid_sort_key_default, x);
@@ -193,7 +192,7 @@ static Node *narrowed(Build *b, Node *x) {
 
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
-  x = sortable_bits(b, narrowed(b, x), descending);
+  x = decompose_sortable_bits(b, narrowed(b, x), descending);
   int64_t group = group_size(row_length(x), k);
   if (x->type.dtype != DT_I64 && group)
     return key_indices(b, first_keys_by_groups(b, x, k, group));

@@ -43,6 +43,25 @@ CASES = {
     "prime": ("f32[1000003]", [(1000003,)], reduce_by("sum.dim_IntList", [0]), 2),
     "primes": ("f32[997, 1009]", [(997, 1009)], reduce_by("sum.dim_IntList", [0, 1]), 2),
     "rows": ("f32[8191, 96]", [(8191, 96)], reduce_by("amax.default", [0]), 2),
+    # extreme and index in one number: one reading of long rows; ties, NaN, zeros of both signs
+    "index of the largest": ("f32[3, 70001]", [(3, 70001)], [
+        f"r = {ATEN}round.default(x)", f"y = {ATEN}argmax.default(r, 1)"], 2),
+    "index of the least": ("f32[70001, 3]", [(70001, 3)], [
+        f"r = {ATEN}round.default(x)", f"y = {ATEN}argmin.default(r, 0, True)"], 2),
+    "index of NaN": ("f32[70001]", [(70001,)], [
+        f"r = {ATEN}sub.Tensor(x, 2)", f"s = {ATEN}sqrt.default(r)",
+        f"y = {ATEN}argmin.default(s, 0)"], 2),
+    "index of NaN above": ("f32[70001]", [(70001,)], [
+        f"r = {ATEN}sub.Tensor(2, x)", f"s = {ATEN}sqrt.default(r)",
+        f"y = {ATEN}argmax.default(s, 0)"], 2),
+    "index of zeros": ("f32[70001]", [(70001,)], [
+        f"r = {ATEN}relu.default(x)", f"s = {ATEN}neg.default(r)",
+        f"t = {ATEN}mul.Tensor(s, x)", f"y = {ATEN}argmax.default(t, 0)"], 2),
+    "index of integers": ("i32[70001]", [(70001,)], [f"y = {ATEN}argmin.default(x, 0)"], 2),
+    "index of bytes": ("i32[70001]", [(70001,)], [
+        f"b = {ATEN}to.dtype(x, torch.uint8)", f"y = {ATEN}argmax.default(b, 0)"], 2),
+    "largest and index": ("f32[2, 70001]", [(2, 70001)], [
+        f"m = {ATEN}max.dim(x, 1)", "v = m[0]", "i = m[1]", f"y = {ATEN}add.Tensor(v, i)"], 3),
     # a kernel for totals and scans of parts, one for the totals' scan, one for their sum
     "scan of columns": ("f32[5003, 32]", [(5003, 32)],
                         [f"c = {ATEN}cumsum.default(x, 0)", f"y = {ATEN}neg.default(c)"], 3),
