@@ -90,6 +90,19 @@ static Node *sum_by_product(Build *b, Dim n, Node *row, Node *values) {
   return build_product(b, OP_aten_mm_default, which, values, ROUNDS_NEVER);
 }
 
+/* Rows before they were cast to wider floats, as the kernel that adds them up casts them: otherwise
+ * another one writes them first. */
+static Node *before_widening(Build *b, Node *x) {
+  Node *from = x->kind == NODE_CALL && x->nargs ? x->args[0].node : NULL;
+  if (graph_is(x, OP_aten_view_default)) {
+    Node *narrow = before_widening(b, from);
+    return narrow == from ? x : build_view(b, narrow, rank_of(x), x->type.shape);
+  }
+  if (!graph_is(x, OP_aten_to_dtype)) return x;
+  DType t = x->type.dtype, u = from->type.dtype;
+  return t == DT_F32 && dtype_is_float(u) && dtype_bits(u) < dtype_bits(t) ? from : x;
+}
+
 Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   enum { FEW = 64 };
   if (dim_is_int(n) && n->value <= FEW && build_wide(values->type.dtype) == DT_F32)
@@ -102,7 +115,8 @@ Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   Node *starts =
       build_op2(b, OP_aten_searchsorted_Tensor, build_item(b, sorted, 0), build_arange(b, bounds));
   return build(b, OP_nereid_segment_sum_default,
-               ARGS(arg_node(values), arg_node(build_item(b, sorted, 1)), arg_node(starts)));
+               ARGS(arg_node(before_widening(b, values)), arg_node(build_item(b, sorted, 1)),
+                    arg_node(starts)));
 }
 
 /* How many are written to each of x's elements, without those that were there. */

@@ -87,6 +87,12 @@ CASES = {
         f"t = {ATEN}floor_divide.Scalar(o, 3)", f"z = {ATEN}full.default([100, 40], 0.5)",
         f"i = {ATEN}view.default(t, [300, 1])", f"e = {ATEN}expand.default(i, [-1, 40])",
         f"y = {ATEN}scatter_add.default(z, 0, e, x)"], 4),
+    # a cast before the sum is part of it
+    "added wider": ("f16[300, 40]", [(300, 40)], [
+        f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
+        f"t = {ATEN}floor_divide.Scalar(o, 3)", f"z = {ATEN}full.default([100, 40], 0.5)",
+        f"w = {ATEN}to.dtype(x, torch.float32)",
+        f"a = {ATEN}index_add.default(z, 0, t, w)", f"y = {ATEN}relu.default(a)"], 4),
     # numbers of the elements; values; a sum of them
     "chosen": ("f32[1000]", [(1000,)], [*CHOSEN, f"y = {ATEN}mul.Tensor(c, 2)"], 2),
     "chosen_long": ("f32[s0]", [(1,), (1024,), (70001,)],
@@ -101,7 +107,9 @@ CASES = {
 
 def draw(kind, size):
     x = np.random.default_rng(sum(size)).normal(size=size)
-    return (x * 1000).astype(np.int32) if kind.startswith("i32") else x.astype(np.float32)
+    if kind.startswith("i32"):
+        return (x * 1000).astype(np.int32)
+    return x.astype(np.float16 if kind.startswith("f16") else np.float32)
 
 
 def check_case(plans, name):
