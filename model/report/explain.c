@@ -314,8 +314,10 @@ static void print_details(Text *out, const PlanStep *s, uint32_t number) {
   print_nodes(out, "within", s->cost->inlined, s->cost->ninlined);
   for (uint32_t i = 0; i < s->cost->nstops; i++) {
     const StepStop *stop = &s->cost->stops[i];
-    text_printf(out, "  %-8s %s from step %u: %s\n", i ? "" : "reads", stop->value->name,
-                stop->from, stop->why);
+    text_printf(out, "  %-8s %s from step %u: %s ", i ? "" : "reads", stop->value->name,
+                stop->from, stop->at->name);
+    if (stop->why) text_printf(out, "%s\n", stop->why);
+    else text_printf(out, "also needs step %u, which runs later\n", stop->later);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/verify_graph.h"
+#include "planner/compile/join_launches.h"
 #include "planner/compile/step_cost.h"
 #include "planner/fuse/fuse.h"
 #include "planner/kernels/buffer_reuse.h"
@@ -561,6 +562,18 @@ static void add_loops(PlanCompiler *c) {
   for (uint32_t i = 0; i < n; i++) c->plan->loops[i] = plan_loop(c, i);
 }
 
+/* Where the host waits for data, or runs steps again, their numbers are known elsewhere. */
+static void join_small_steps(PlanCompiler *c) {
+  bool joins = c->options->fuse && c->options->target == TARGET_GPU && !c->options->tune;
+  if (!joins || c->fusion->reads.len || c->fusion->loops.len) return;
+  uint32_t once = (uint32_t)c->once.len, n = (uint32_t)c->steps.len;
+  c->steps.len = join_launches(c->g, c->functions, c->steps.data, n, once);
+  VEC(PlanStep) all = {0};
+  for (size_t i = 0; i < c->once.len; i++) vec_push(c->g->arena, &all, c->once.data[i]);
+  for (size_t i = 0; i < c->steps.len; i++) vec_push(c->g->arena, &all, c->steps.data[i]);
+  functions_keep_used(c->functions, all.data, (uint32_t)all.len);
+}
+
 static void make_plan(PlanCompiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
@@ -573,6 +586,7 @@ static void make_plan(PlanCompiler *c) {
     add_step(c, c->fusion->groups.data[i], &written[i]);
   }
   add_reads(c, ngroups);
+  join_small_steps(c);
   finish_reads(c);
   add_loops(c);
   add_outputs(c);

@@ -77,11 +77,6 @@ static void kernel_cache_close(PlanKernels *k) {
   k->cache = NULL;
 }
 
-/* Names of parameters that a kernel only reads: in0_ptr, in1_ptr. */
-static bool is_read_only(const char *name) {
-  return !strncmp(name, "in", 2) && name[2] >= '0' && name[2] <= '9';
-}
-
 /* Inputs and weights that no step writes, and no copy after the last step. */
 static void find_moving(PlanKernels *k) {
   const Plan *p = k->plan;
@@ -90,7 +85,7 @@ static void find_moving(PlanKernels *k) {
     k->moving[i] = p->buffers[i].kind != BUFFER_INPUT && p->buffers[i].kind != BUFFER_WEIGHT;
   for (uint32_t i = 0; i < p->nsteps; i++)
     for (uint32_t a = 0; a < p->steps[i].nargs; a++)
-      if (p->steps[i].args[a].kind == STEP_BUFFER && !is_read_only(p->steps[i].args[a].name))
+      if (p->steps[i].args[a].kind == STEP_BUFFER && !plan_arg_is_read(&p->steps[i].args[a]))
         k->moving[p->steps[i].args[a].buffer] = true;
   for (uint32_t i = 0; i < p->nupdates; i++) k->moving[p->updates[i].to] = true;
 }

@@ -208,14 +208,18 @@ static void note_latest(Node *n, const Dim *index, void *ctx) {
 }
 
 /* The reason for a read of the last group on which the user depends, and of others. */
-static const char *reason(Costs *c, const Group *from) {
-  FuseStop stop = c->f->stop[c->user->id];
-  if (from->once != c->group->once) stop = (FuseStop){STOP_ONCE, NULL};
-  else if (from != c->latest)
-    return arena_printf(c->arena, "%s also needs step %u, which runs later", c->user->name,
-                        c->step[c->latest->number]);
-  const Node *at = stop.at ? stop.at : c->user;
-  return arena_printf(c->arena, "%s %s", at->name, reasons[stop.kind]);
+static StepStop stop_of(const Costs *c, const Group *from, const Node *value) {
+  StepStop stop = {.from = c->step[from->number], .value = value, .at = c->user};
+  FuseStop fuse = c->f->stop[c->user->id];
+  if (from->once != c->group->once) {
+    stop.why = reasons[STOP_ONCE];
+  } else if (from != c->latest) {
+    stop.later = c->step[c->latest->number];
+  } else {
+    if (fuse.at) stop.at = fuse.at;
+    stop.why = reasons[fuse.kind];
+  }
+  return stop;
 }
 
 static void note_stop(Node *n, const Dim *index, void *ctx) {
@@ -225,7 +229,7 @@ static void note_stop(Node *n, const Dim *index, void *ctx) {
   if (!from || from == c->group) return;
   for (size_t i = 0; i < c->stops.len; i++)
     if (c->stops.data[i].from == c->step[from->number]) return;
-  vec_push(c->arena, &c->stops, ((StepStop){c->step[from->number], n, reason(c, from)}));
+  vec_push(c->arena, &c->stops, stop_of(c, from, n));
 }
 
 /* ---- all of a group ---- */

@@ -114,6 +114,28 @@ Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCo
   return same->name;
 }
 
+Name functions_join(Functions *f, const char *text, const Function *const *of, uint32_t n,
+                    Name name) {
+  Name key = pool_name(f->names, text);
+  void **found = namemap_put(f->arena, &f->by_text, key);
+  Function *same = *found;
+  if (same) return same->name;
+  *found = same = add_source_function(f, key, name);
+  for (uint32_t i = 0; i < n; i++) text_putn(&same->uses, of[i]->uses.data, of[i]->uses.len);
+  return same->name;
+}
+
+void functions_keep_used(Functions *f, const PlanStep *steps, uint32_t n) {
+  NameMap used = {0};
+  for (uint32_t i = 0; i < n; i++)
+    *namemap_put(f->arena, &used, steps[i].kernel) = f;
+  size_t left = 0;
+  for (size_t i = 0; i < f->list.len; i++)
+    if (*namemap_put(f->arena, &used, f->list.data[i]->name))
+      f->list.data[left++] = f->list.data[i];
+  f->list.len = left;
+}
+
 static void put_named(Text *out, const char *text, Name name) {
   for (const char *at; (at = strstr(text, KERNEL_NAME)); text = at + strlen(KERNEL_NAME)) {
     text_putn(out, text, (size_t)(at - text));

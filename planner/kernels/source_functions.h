@@ -24,6 +24,11 @@ Functions *functions_new(Arena *a);
 /* The function with the kernel's text, a new one called `name` if there is none. */
 Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
                    Name name);
+/* The same for a text that has those of other functions. */
+Name functions_join(Functions *f, const char *text, const Function *const *of, uint32_t n,
+                    Name name);
+/* Removes those that no step takes. */
+void functions_keep_used(Functions *f, const PlanStep *steps, uint32_t n);
 /* All of them, each after the comments of its uses; and the position of each in `out`. */
 void functions_print(Text *out, const Functions *f, PlanFunction *spans);
 

@@ -82,6 +82,11 @@ typedef struct {
   double number;
 } StepArg;
 
+/* The kernel only reads the buffer: its name is in0_ptr, in1_ptr, ... */
+static inline bool plan_arg_is_read(const StepArg *a) {
+  return a->name[0] == 'i' && a->name[1] == 'n' && a->name[2] >= '0' && a->name[2] <= '9';
+}
+
 typedef struct {
   Name name;
   Dim value;
@@ -91,7 +96,9 @@ typedef struct {
 typedef struct {
   uint32_t from; /* the step */
   const Node *value;
-  const char *why;
+  const Node *at;  /* the node that stops */
+  const char *why; /* NULL: it also needs step `later` */
+  uint32_t later;
 } StepStop;
 
 /* The least work of a step (planner/compile/step_cost.h), as expressions of symbols. */
