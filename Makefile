@@ -307,7 +307,7 @@ TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_
 
 # Benches are compiled only.
 check: all python $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
-	@$(TEST_ENV) $(need_python) tests/run --no-build
+	@$(TEST_ENV) $(need_python) tests/run --no-build $(TEST_OPTIONS)
 
 # The most telling part of it, in under 20 s on two idle cores (tests/run says how many seconds of
 # processors it took): golden texts of every stage but slow ones, unit tests that take no C compiler
@@ -331,7 +331,7 @@ TORCH_PYTHON ?= $(need_python)
 TORCH_TESTS := $(addprefix python/,torch_backend torch_attention torch_mixed torch_warm \
   torch_kernels torch_regions torch_hooks torch_standalone torch_logits torch_errors \
   torch_aliases torch_strides torch_devices torch_settings torch_flex torch_operators \
-  torch_composites torch_failures torch_refused training)
+  torch_composites torch_failures torch_refused torch_numbers training)
 torch: $B/torch-$(or $(TORCH),$(TORCH_USUAL))/ready
 check-torch: torch all python
 	$(call run_torch,$(or $(TORCH),$(TORCH_USUAL))) $(TORCH_TESTS)
@@ -358,7 +358,8 @@ SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 STRESS = $(MAKE) B=build-stress UNIT_LDFLAGS= CFLAGS='$(SANITIZE)' \
   CPPFLAGS='-DARENA_STRESS -include tests/fuzz/stress/failing.h'
 # The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand; then
-# each assertion fails in turn.
+# each assertion fails in turn.  It takes hours: TEST_OPTIONS='--share 2/8' runs the second of eight
+# shares of the tests.
 stress:
 	NEREID_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	  $(STRESS) check
