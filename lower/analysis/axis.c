@@ -579,6 +579,7 @@ AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
 int64_t axis_vector(const AxisInfo *info, const TileValue *ptr, const TileValue *mask, int axis,
                     unsigned elem_bytes, int64_t max) {
   const AxisInfo *p = &info[ptr->id];
+  if (axis < 0) return 1;
   int64_t n = min64(p->contig[axis], max64(1, p->div[axis] / elem_bytes));
   if (mask) n = axis_gcd(n, info[mask->id].constancy[axis]);
   n = min64(n, max);

@@ -37,7 +37,8 @@ typedef struct {
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a);
 
 /* How many elements along `axis` an access through pointer tile `ptr` with mask `mask` (NULL: none)
- * can move at once, at most `max`: contiguous, aligned, and under one mask. */
+ * can move at once, at most `max`: contiguous, aligned, and under one mask; 1 for axis -1, which a
+ * scalar has. */
 int64_t axis_vector(const AxisInfo *info, const TileValue *ptr, const TileValue *mask, int axis,
                     unsigned elem_bytes, int64_t max);
 
