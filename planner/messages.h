@@ -20,6 +20,7 @@
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
 #define E_GRAPH_FITS_DTYPE "%s is %g, which %s can't hold"
 #define E_GRAPH_LIMITS "%s is %g, and must be %s"
+#define M_GRAPH_FITS "%s is beyond what %s can hold"
 #define M_GRAPH_ZERO "the divisor %s is 0"
 #define M_GRAPH_PROBABILITY "%s is not between 0 and 1"
 #define M_GRAPH_RATE "%s is negative or not finite, and no probability"

@@ -48,3 +48,25 @@ DType number_computed_in(const Node *n) {
   }
   return t;
 }
+
+/* ---- as tensors ---- */
+
+static Node *computed_tensor(Build *b, const Node *n) {
+  DType t = number_computed_in(n);
+  Arg *args = ARENA_ARRAY(b->in.g->arena, Arg, n->nargs + 1);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    bool condition = graph_is(n, OP_torch_sym_ite) && i == 0;
+    args[i] = arg_node(build_to(b, number_tensor(b, &n->args[i]), condition ? DT_I1 : t));
+  }
+  return build(b, n->op->number->id, n->nargs, args);
+}
+
+Node *number_tensor(Build *b, const Arg *a) {
+  DType t = number_dtype(a);
+  if (!number_is_of_data(a)) return build_full(b, 0, NULL, *a, t);
+  const Node *n = a->node;
+  Node *x = number_is_item(n)   ? build_view(b, n->args[0].node, 0, NULL)
+            : number_is_kept(n) ? number_tensor(b, &n->args[0])
+                                : computed_tensor(b, n);
+  return build_to(b, x, t);
+}

@@ -2,6 +2,7 @@
 #ifndef NEREID_GRAPH_ANALYSIS_NUMBERS_H
 #define NEREID_GRAPH_ANALYSIS_NUMBERS_H
 
+#include "graph/builders/node_builder.h"
 #include "graph/ops/ops.h"
 
 /* Is it a literal, a size, or made of these? */
@@ -22,5 +23,7 @@ static inline bool number_is_kept(const Node *n) {
 DType number_dtype(const Arg *a);
 /* The dtype in which n is computed: Python divides integers as floats. */
 DType number_computed_in(const Node *n);
+/* The number, of data, sizes or both, as a tensor without axes of its dtype. */
+Node *number_tensor(Build *b, const Arg *a);
 
 #endif

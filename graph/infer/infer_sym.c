@@ -19,6 +19,9 @@ void infer_sym_size(Infer *in) {
 
 void infer_sym_numel(Infer *in) { set_sym_int(in, value_numel(in->g, infer_self(in))); }
 
+/* Values have no place in memory before they are computed; exported programs check it to be one. */
+void infer_sym_storage_offset(Infer *in) { set_sym_int(in, NULL); }
+
 void infer_item(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim n = value_numel(in->g, x);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/analysis/dce.h"
+#include "graph/analysis/numbers.h"
 #include "graph/messages.h"
 #include "planner/messages.h"
 #include "planner/passes.h"
@@ -28,11 +29,50 @@ static bool holds(DType t, double v) {
   return t == DT_F64 || !isfinite(v) || fabs(v) <= 3.4028234663852886e38;
 }
 
+/* Is the number an element whose dtype has no number that t can't hold? */
+static bool always_fits(const Arg *a, DType t) {
+  if (a->node->type.kind == VALUE_BOOL || t == DT_I1) return true;
+  if (!number_is_item(a->node)) return number_dtype(a) != DT_F64 && !dtype_is_int(t);
+  DType from = a->node->args[0].node->type.dtype;
+  if (dtype_is_int(t)) return dtype_is_int(from) && dtype_represents(t, from);
+  return from != DT_F64;
+}
+
+static Node *between(Build *b, Node *x, double lo, double hi) {
+  return build_and(b, build_with(b, OP_aten_gt_Scalar, x, arg_float(lo)),
+                   build_with(b, OP_aten_lt_Scalar, x, arg_float(hi)));
+}
+
+/* The same numbers as in holds(), of data. */
+static Node *held(Build *b, Node *x, DType t) {
+  if (dtype_is_int(t)) {
+    double bits = dtype_bits(t), end = exp2(dtype_is_signed(t) ? bits - 1 : bits);
+    return between(b, x, dtype_is_signed(t) ? -end - 1 : -end, end);
+  }
+  Node *large = build_with(b, OP_aten_gt_Scalar, build_op1(b, OP_aten_abs_default, x),
+                           arg_float(3.4028234663852886e38));
+  Node *finite = between(b, x, -INFINITY, INFINITY);
+  return build_op1(b, OP_aten_logical_not_default, build_and(b, large, finite));
+}
+
+/* A check of the data, as those of planner/passes/checks/data.c. */
+static void check_data_fits(Build *b, const char *param, const Arg *a, DType t) {
+  bool whole = number_dtype(a) == DT_I64 && dtype_is_int(t) && dtype_bits(t) == 64;
+  if (b->in.g->unchecked || whole || t == DT_F64 || always_fits(a, t)) return;
+  Node *x = build_to(b, number_tensor(b, a), DT_F64);
+  Node *bad = build_op1(b, OP_aten_logical_not_default, held(b, x, t));
+  build_check_data(b, bad, arena_printf(b->in.g->arena, M_GRAPH_FITS, param, dtype_name(t)),
+                   b->in.n->name);
+}
+
 static void check_fits(Build *b, const char *param) {
   const ValueType *t = &b->in.n->type;
   if (t->kind == VALUE_LIST && t->nitems) t = t->items;
+  if (t->kind != VALUE_TENSOR || t->is_complex) return;
+  Arg a = build_arg(b, param);
+  if (number_is_of_data(&a)) check_data_fits(b, param, &a, t->dtype);
   double v;
-  if (t->kind != VALUE_TENSOR || t->is_complex || !limit_number(b, param, &v)) return;
+  if (!limit_number(b, param, &v)) return;
   bool whole = build_arg(b, param).kind == ARG_INT; /* of 64 bits itself */
   if (whole && dtype_is_int(t->dtype) && dtype_bits(t->dtype) == 64) return;
   if (!holds(t->dtype, v)) infer_fail(&b->in, E_GRAPH_FITS_DTYPE, param, v, dtype_name(t->dtype));

@@ -69,8 +69,9 @@ static void data_divisor(DataChecks *c, Build *b) {
     infer_fail(&b->in, E_LANG_DIVISION_BY_ZERO);
   Node *y = other.kind == ARG_NODE ? other.node : NULL;
   if (!y || y->type.kind != VALUE_TENSOR || index_is_not_zero(c->g, y)) return;
-  if (is_new(c, y, ZERO))
-    fail_where(b, build_with(b, OP_aten_eq_Scalar, y, build_int(b, 0)), y, M_GRAPH_ZERO);
+  if (!is_new(c, y, ZERO)) return;
+  Node *divisor = build_to(b, y, b->in.n->type.dtype); /* one of 2**32 is 0 in 32 bits */
+  fail_where(b, build_with(b, OP_aten_eq_Scalar, divisor, build_int(b, 0)), y, M_GRAPH_ZERO);
 }
 
 /* Outside of 0 to 1, or NaN. */

@@ -1,5 +1,5 @@
 class GraphModule(torch.nn.Module):
-    def forward(self, x: "f32[4, 5]", s: "f32[]", i: "i64[1]"):
+    def forward(self, x: "f32[4, 5]", m: "b8[4, 5]", s: "f32[]", i: "i64[1]"):
         f: "Sym(zuf0)" = torch.ops.aten.item.default(s)
         n: "Sym(u0)" = torch.ops.aten.item.default(i)
         g: "Sym(2.0*zuf0 + u0)" = _operator.mul(f, 2.0)
@@ -14,4 +14,12 @@ class GraphModule(torch.nn.Module):
         part: "f32[4, 2]" = torch.ops.aten.narrow.default(x, 1, n, 2)
         end = _operator.add(n, 2)
         slice_1: "f32[2, 5]" = torch.ops.aten.slice.Tensor(x, 0, n, end)
-        return (scaled, powers, clamped, larger, full, padded, row, part, slice_1)
+        chosen: "f32[4, 5]" = torch.ops.aten.where.ScalarOther(m, x, n)
+        halves: "f16[3]" = torch.ops.aten.full.default([3], h, dtype = torch.float16)
+        counted: "i64[2]" = torch.ops.aten.arange.start(n, end)
+        steps: "i32[3]" = torch.ops.prims.iota.default(3, start = n, step = 2, dtype = torch.int32, device = device(type='cpu'), requires_grad = False)
+        below: "b8[4, 5]" = torch.ops.aten.lt.Tensor(f, x)
+        left: "f32[4, 5]" = torch.ops.aten.sub.Tensor(f, x)
+        narrow: "i32[]" = torch.ops.aten.scalar_tensor.default(n, dtype = torch.int32)
+        place = torch.ops.aten.sym_storage_offset.default(part)
+        return (chosen, halves, counted, steps, below, left, narrow, scaled, powers, clamped, larger, full, padded, row, part, slice_1)
