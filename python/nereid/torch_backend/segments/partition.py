@@ -18,6 +18,7 @@ from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.base.nodes import device_of, is_host, is_tensor, name_of
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.segments.called import is_call
+from nereid.torch_backend.segments.numbers import computed_numbers, sources_of, unread_items
 from nereid.torch_backend.segments.reasons import is_counted, read_reason, reason_against
 
 aten = torch.ops.aten
@@ -66,6 +67,7 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
     reasons: dict = {}
     reads: dict = {}
     ours: set = set()
+    computed: dict = {}  # numbers that segments compute, by the node that takes them
     unsure: set = set()  # depend on how many elements are different, which has no symbol
     calls = [node for node in graph.nodes if node.op == "call_function"]
     last, drawn = 0, _FIRST
@@ -90,6 +92,9 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
                 reasons[node] = reason
         if node.target is aten._unique.default or not unsure.isdisjoint(operands):
             unsure.add(node)
+        if mine:
+            computed[node] = computed_numbers(node, devices[node])
+            operands = _before(operands, computed[node])
         level = max([0, *(levels.get(operand, 0) + ((mine or host) and _crosses(
             node, operand, ours, devices)) for operand in operands)])
         if node.target is aten.copy_.default or name_of(node.target) in _FREEING:
@@ -109,7 +114,18 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
             segments.setdefault(key, Segment(*key)).nodes.append(node)
         elif not host:
             others.setdefault(level, []).append(node)
+    unread = unread_items(graph, computed)
+    others = {level: [node for node in nodes if node not in unread]
+              for level, nodes in others.items()}
+    reads = {node: read for node, read in reads.items() if node not in unread}
     return Partition(_order(segments, others), reasons, reads)
+
+
+def _before(operands: list, computed: set) -> list:
+    """The operands, and in the place of numbers that the segment computes what these are made
+    of."""
+    return [source for operand in operands
+            for source in (sources_of(operand) if operand in computed else [operand])]
 
 
 def _is_made_of_nothing(node) -> bool:

@@ -12,6 +12,7 @@ from nereid.torch_backend.base.draws import draws
 from nereid.torch_backend.base.layout import is_known, memory_order, size_hint
 from nereid.torch_backend.base.nodes import (device_of, is_host, is_tensor, is_view, name_of,
                                              places_reason, values_of)
+from nereid.torch_backend.segments.numbers import computed_numbers
 from nereid.torch_backend.segments.regions import is_region, region_reason
 
 aten = torch.ops.aten
@@ -57,8 +58,10 @@ def _host_indices(node) -> tuple:
 
 
 def _operand_reason(node, device) -> str | None:
-    copied = _host_indices(node)
+    copied, computed = _host_indices(node), computed_numbers(node, device)
     for operand in node.all_input_nodes:
+        if operand in computed:
+            continue
         for value in values_of(operand.meta.get("val")):
             if isinstance(value, (torch.SymFloat, torch.SymBool)):
                 return "a number as an operand that is neither an integer nor a constant"
@@ -173,9 +176,12 @@ def _open_numbers(value) -> tuple:
     return (*value.shape, *value.stride(), value.storage_offset())
 
 
-def signed_reason(node) -> str | None:
-    """Nereid's symbols are sizes: its rules rely on that none is negative."""
-    values = [node.meta.get("val"), *(operand.meta.get("val") for operand in node.all_input_nodes)]
+def signed_reason(node, device) -> str | None:
+    """Nereid's symbols are sizes: its rules rely on that none is negative.  Numbers that a segment
+    computes have no symbol."""
+    computed = computed_numbers(node, device)
+    values = [node.meta.get("val"), *(operand.meta.get("val") for operand in node.all_input_nodes
+                                      if operand not in computed)]
     if any(_has_signed(number) for several in values for value in values_of(several)
            for number in _open_numbers(value)):
         return "a number that data decides may be negative"
@@ -186,13 +192,14 @@ def reason_against(node) -> str | None:
     """Why PyTorch runs the node; None: Nereid does."""
     device = device_of(node)
     if is_region(node) and device is not None:
-        return (_operand_reason(node, device) or signed_reason(node)
+        return (_operand_reason(node, device) or signed_reason(node, device)
                 or region_reason(node, reason_against, is_host))
     if device is None:
         return "its value is no tensor"
     if node.target is torch.ops.prims.device_put.default:
         return f"a copy from {device_of(node.args[0])} to {device}"
-    reason = target_reason(node) or _operand_reason(node, device) or signed_reason(node)
+    reason = target_reason(node) or _operand_reason(node, device) or signed_reason(
+        node, device)
     if reason:
         return reason
     reason = _slower_reason(node, device)

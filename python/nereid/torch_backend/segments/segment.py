@@ -19,6 +19,7 @@ from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain
 from nereid.torch_backend.base.log import line_of
 from nereid.torch_backend.base.nodes import is_number, is_tensor, is_view, storage_of
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.numbers import with_numbers
 from nereid.torch_backend.segments.partition import Segment
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.regions import is_graph
@@ -88,7 +89,8 @@ class SegmentPlan:
         self.nodes = self._with_views(segment, refused)
         self.inside = set(self.nodes)
         self.inputs = [node for node in self._operands() if node not in self.inside]
-        values = [node.meta.get("val") for node in (*self.nodes, *self.inputs)]
+        values = [node.meta.get("val") for node in (*self.nodes, *self.inputs)
+                  if node not in self.inside or not is_number(node.meta.get("val"))]
         self.symbols = symbols_of(values)
         decided = {symbol for node in self.nodes if is_counted(node) for symbol in
                    symbols_of([node.meta["val"]]) - symbols_of(
@@ -103,10 +105,11 @@ class SegmentPlan:
 
     @staticmethod
     def _with_views(segment: Segment, refused: dict) -> list:
-        """The nodes, after those of other segments that are views of what they need, where they
-        are not `refused`."""
-        inside, front = set(segment.nodes), []
-        waiting = [operand for node in segment.nodes for operand in node.all_input_nodes]
+        """The nodes, after the numbers that they compute, and those of other segments that are
+        views of what they need, where they are not `refused`."""
+        nodes = with_numbers(segment.nodes, segment.device)
+        inside, front = set(nodes), []
+        waiting = [operand for node in nodes for operand in node.all_input_nodes]
         while waiting:
             node = waiting.pop()
             if node not in inside and node not in refused and is_view(node):
@@ -114,7 +117,7 @@ class SegmentPlan:
                 front.append(node)
                 waiting += node.all_input_nodes
         place = {node: i for i, node in enumerate(segment.nodes[0].graph.nodes)} if front else {}
-        return sorted(front, key=place.__getitem__) + segment.nodes
+        return sorted(front, key=place.__getitem__) + nodes
 
     def _operands(self) -> list:
         return list(dict.fromkeys(operand for node in self.nodes
@@ -197,6 +200,8 @@ class SegmentPlan:
         for node in self.nodes:
             if node.target is torch.ops.aten.copy_.default:
                 text.update(node, order_of(node.args[0].meta["val"]))
+            elif is_number(node.meta.get("val")):
+                text.number(node)
             else:
                 text.call(node)
         return text.finish([text.output(node, order_of(node.meta["val"]))

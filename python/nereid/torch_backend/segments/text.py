@@ -155,6 +155,10 @@ class Text:
         kind = f': "{type_of(value)}"' if known else ""
         self._line(f"{name}{kind} = {self.call_text(node)}", node)
 
+    def number(self, node) -> None:
+        """A number that the segment computes (numbers.py), which has no symbol in the text."""
+        self._line(f"{self._name(node)} = {self.call_text(node)}", node)
+
     def call_text(self, node) -> str:
         args = [_argument(arg, self.names) for arg in node.args]
         if node.target is torch.ops.aten.as_strided.default:
