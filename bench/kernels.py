@@ -11,11 +11,11 @@ their own, so that one that breaks the GPU's context does not take the rest alon
 """
 import argparse, datetime, importlib.util, json, math, os, select, subprocess, sys, time
 import numpy as np
-import binding
+import binding, products
 from binding import ROOT, Pointer
 
 EXAMPLES = ROOT / "examples" / "kernels"
-BYTES = dict(f32=4, bf16=2)
+BYTES = dict(f32=4, i32=4, bf16=2, f8e4nv=1, i8=1)
 CASES = {}  # name: function that makes a Case from a memory
 QUICK = set()
 
@@ -63,6 +63,8 @@ class PlainMemory:
 
     def normal(self, dtype, *shape):
         """Up to 4 M numbers are drawn; a longer buffer repeats them."""
+        if dtype not in ("f32", "bf16"):
+            raise ValueError(f"arrays of {dtype} need PyTorch")
         buffer, size = self.empty(dtype, *shape), math.prod(shape)
         drawn = self.rng.standard_normal(min(size, 1 << 22), np.float32)
         if dtype == "bf16":
@@ -105,7 +107,8 @@ class TorchMemory:
     def __init__(self, device, torch):
         self.xp = self.torch = torch
         self.device = device
-        self.dtypes = dict(f32=torch.float32, bf16=torch.bfloat16)
+        self.dtypes = dict(f32=torch.float32, bf16=torch.bfloat16, f8e4nv=torch.float8_e4m3fn,
+                           i8=torch.int8, i32=torch.int32)
         self.own = torch.cuda.Stream()
         torch.cuda.set_stream(self.own)
         torch.manual_seed(0)
@@ -115,7 +118,12 @@ class TorchMemory:
         return self.torch.empty(shape, dtype=self.dtypes[dtype], device="cuda")
 
     def normal(self, dtype, *shape):
-        return self.torch.randn(shape, dtype=self.dtypes[dtype], device="cuda")
+        """Normal numbers; of int8, 32 times these, so that few meet its bounds."""
+        if dtype in ("f32", "bf16"):
+            return self.torch.randn(shape, dtype=self.dtypes[dtype], device="cuda")
+        x = self.torch.randn(shape, device="cuda")
+        x = (32 * x).clamp(-127, 127) if dtype == "i8" else x
+        return x.to(self.dtypes[dtype])
 
     def pointer(self, tensor):
         names = {v: k for k, v in self.dtypes.items()}
@@ -210,30 +218,8 @@ for make in (softmax, layer_norm, rms_norm):
         case(f"{make.__name__} {cols}", quick)(lambda m, make=make, cols=cols: make(m, cols))
 
 
-MATMUL_SHAPES = [(128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (128, 128, 32, 4, 4),
-                 (128, 256, 64, 8, 4), (128, 128, 64, 4, 3), (256, 128, 64, 8, 3),
-                 (128, 128, 64, 8, 4), (128, 256, 32, 8, 4), (64, 128, 64, 4, 4)]
-
-
-def matmul(m, n):
-    n = scaled(n, 64)
-    a, b, c = m.normal("bf16", n, n), m.normal("bf16", n, n), m.empty("bf16", n, n)
-    args = dict(a_ptr=a, b_ptr=b, c_ptr=c, M=n, N=n, K=n, stride_am=n, stride_ak=1, stride_bk=n,
-                stride_bn=1, stride_cm=n, stride_cn=1)
-    shapes = [(dict(BLOCK_M=bm, BLOCK_N=bn, BLOCK_K=bk, GROUP_M=8, ACTIVATION=None), w, s)
-              for bm, bn, bk, w, s in MATMUL_SHAPES[:5 if ONLY_QUICK else None]]
-    peers = {}
-    if m.torch:
-        product = m.torch.empty_like(c)
-        peers["cuBLAS"] = lambda: m.torch.matmul(a, b, out=product)
-    return Case("matmul.py", "matmul", args, "c_ptr",
-                lambda c: (-(-n // c["BLOCK_M"]) * -(-n // c["BLOCK_N"]),), shapes,
-                lambda xp, rows, lo, hi: rows("a_ptr", lo, hi) @ rows("b_ptr"), 5e-3,
-                flops=2 * n**3, peers=peers)
-
-
-for n in (4096, 8192, 2048, 1024):
-    case(f"matmul {n}", n == 4096)(lambda m, n=n: matmul(m, n))
+products.add_cases(case, Case, scaled)
+QUICK.add("bf16 NN 4096x4096x4096")
 
 
 def attention_peers(m, q, k, v, causal):
@@ -427,11 +413,13 @@ def work(options):
             torch, triton = None, None
             notes.append("PyTorch sees no GPU")
     if torch:
-        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = True
     say(dict(device=device.description, target=device.target, notes=notes,
              torch=torch and torch.__version__, triton=triton and triton.__version__,
              nereid=binding.lib.nereid_build_id().decode()))
     memory = TorchMemory(device, torch) if torch else PlainMemory(device)
+    if options.part is not None:
+        return compile_part(options, memory, bool(triton))
     timer = binding.Timer(device, memory.stream)
     for name in options.names:
         try:
@@ -446,6 +434,34 @@ def work(options):
         say(result)
         memory.free()
     return 0
+
+
+def compile_part(options, memory, with_triton):
+    """Fills the compilers' caches: part `--part` of `--warm` of each case's shapes."""
+    for name in options.names:
+        try:
+            case = CASES[name](memory)
+        except Exception:
+            continue  # the measurement tells
+        for make in [NereidSide] + [TritonSide] * with_triton:
+            side = make(memory, case)
+            for shape in case.shapes[options.part::options.warm]:
+                try:
+                    side.prepare(shape)
+                except Exception:
+                    pass
+        binding.lib.nereid_stream_sync(memory.stream)
+        memory.free()
+    return 0
+
+
+def compile_ahead(options, names):
+    command = [sys.executable, __file__, "--worker", "--device", options.device, "--warm",
+               str(options.warm), *["--trial"] * options.trial, *names]
+    parts = [subprocess.Popen([*command, "--part", str(i)], stdout=subprocess.DEVNULL)
+             for i in range(options.warm)]
+    for part in parts:
+        part.wait()
 
 
 def say(record):
@@ -491,13 +507,17 @@ def run_worker(options, names, limit):
 
 def measure_all(options, names):
     about, results, left = {}, [], list(names)
-    while left:
+    end = time.time() + options.seconds
+    while left and time.time() < end:
         died = None
         for record in run_worker(options, left, options.limit):
             if "case" in record:
                 results.append(record)
                 left.remove(record["case"])
                 print(line_of(record), flush=True)
+                if time.time() > end:
+                    print(f"{len(left)} cases are left: the time is over")
+                    return about, results
             elif "ended" in record:
                 died = record["ended"]
             elif not about:
@@ -514,7 +534,7 @@ def measure_all(options, names):
     return about, results
 
 
-COLUMNS = (f"{'case':20} {'nereid us':>10} {'GB/s|TF/s':>9} {'of copy':>8} {'triton us':>10} "
+COLUMNS = (f"{'case':28} {'nereid us':>10} {'GB/s|TF/s':>9} {'of copy':>8} {'triton us':>10} "
            f"{'to triton':>9} {'library':>14} {'regs':>4} {'spill':>5} {'error':>8}  shape")
 
 
@@ -524,18 +544,18 @@ def ratio(us, ours):
 
 def line_of(r):
     if "failed" in r:
-        return f"{r['case']:20} failed: {r['failed']}"
+        return f"{r['case']:28} failed: {r['failed']}"
     ours, triton = r["nereid"], r.get("triton", {})
     us = ours.get("us")
     if not us:
-        return f"{r['case']:20} no shape runs: {(ours['failures'] or ['?'])[0]}"
+        return f"{r['case']:28} no shape runs: {(ours['failures'] or ['?'])[0]}"
     best = [(peer["us"], name) for name, peer in r.items()
             if isinstance(peer, dict) and name not in ("nereid", "triton", "copy") and "us" in peer]
     library = f"{min(best)[1]} {ratio(min(best)[0], us)}" if best else "-"
     theirs = f"{triton['us']:.1f}" if "us" in triton else "-"
     wrong = "" if ours["right"] else "  WRONG"
     wrong += "" if triton.get("right", True) else "  triton WRONG"
-    return (f"{r['case']:20} {us:10.1f} {ours.get('tflops', ours.get('gbps')):9.1f} "
+    return (f"{r['case']:28} {us:10.1f} {ours.get('tflops', ours.get('gbps')):9.1f} "
             f"{ratio(r.get('copy', {}).get('us'), us):>8} {theirs:>10} "
             f"{ratio(triton.get('us'), us):>9} {library:>14} {ours['registers']:4} "
             f"{ours['spill_bytes']:5} {ours['error']:8.1e}  {ours['shape']}"
@@ -551,6 +571,10 @@ def main():
     parser.add_argument("--runs", type=int, default=25)
     parser.add_argument("--limit", type=int, default=120, help="seconds for one case")
     parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."), "kernels.json"))
+    parser.add_argument("--seconds", type=float, default=1e9, help="starts no case after that")
+    parser.add_argument("--warm", type=int, default=0, metavar="N",
+                        help="compiles all shapes first, by N processes")
+    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -563,6 +587,9 @@ def main():
         print(f"skipped: {binding.lib.nereid_error_message().decode()}")
         return 0
     start = time.time()
+    if options.warm:
+        compile_ahead(options, names)
+        print(f"{len(names)} cases compiled in {time.time() - start:.0f} s", flush=True)
     about, results = measure_all(options, names)
     about["date"] = datetime.date.today().isoformat()
     with open(options.json, "w") as out:
