@@ -177,6 +177,7 @@ static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, B
       for (unsigned byte = 0; byte < dtype_bytes(t); byte++)
         m->bad[k] |= w->prog->bad_bytes[offset + byte];
       m->x[k] = ok ? scalar_load(t, w->prog->shared + offset) : (Scalar){0};
+      if (in->atom->tf32) m->x[k].f = scalar_tf32(in->atom->tf32, (float)m->x[k].f);
     }
 }
 

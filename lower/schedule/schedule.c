@@ -459,13 +459,25 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
          columns <= MOST_COLUMNS && has_registers(u, atom, columns);
 }
 
-static const Atom *group_atom(const Plan *p, const TileOp *op) {
+/* Is an operand loaded in another order than the one that a descriptor needs? */
+static bool is_loaded_across(const Plan *p, const TileOp *dot, int which) {
+  const TileValue *v = dot->args[which];
+  int fast = wgmma_fast_axis((DType)v->type.dtype, which);
+  for (; v->def && v->def->code == TILE_TRANS && v->type.rank == 2; v = v->def->args[0])
+    fast = fast < 0 ? fast : 1 - fast;
+  if (fast < 0 || !v->def || v->type.rank != 2) return false;
+  if (v->def->code == TILE_LOAD) return memory_axis(p, v->def->args[0]) != fast;
+  return v->def->code == TILE_VIEW_LOAD && view_run(p, v->def).axis != fast;
+}
+
+/* Operands of f32 that are stored across take longer than `mma`, which reads them in any order. */
+static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32) {
   const Type *t = &op->results[0]->type;
   int warps = schedule_warps(p->u), wm, wn;
   const Atom *atom =
       atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
-                        (DType)t->dtype, p->u->machine->sm);
-  if (!atom) return NULL;
+                        (DType)t->dtype, tf32, p->u->machine->sm);
+  if (!atom || (tf32 && (is_loaded_across(p, op, 0) || is_loaded_across(p, op, 1)))) return NULL;
   split_warps(p, atom, t, warps, &wm, &wn);
   return schedule_group_fits(p->u, atom, op, wm, wn) ? atom : NULL;
 }
@@ -475,7 +487,7 @@ static const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
   Tf32 tf32 = tile_dot_tf32(op);
   if (a == DT_F32 && tf32 == TF32_NONE) return NULL;
-  const Atom *group = group_atom(p, op);
+  const Atom *group = group_atom(p, op, tf32);
   if (group) return group;
   return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
 }

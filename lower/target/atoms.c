@@ -27,7 +27,8 @@
 #define SHAPE_K16 "mma.sync.aligned.m16n8k16.row.col."
 #define SHAPE_K32 "mma.sync.aligned.m16n8k32.row.col."
 
-/* A warpgroup's, elements of 16 and of 8 bits */
+/* A warpgroup's, elements of 32, 16 and 8 bits */
+#define WGMMA_K8 64, 8, 8, 90, 80, A_16X8, NULL, C_16X8, WARPGROUP
 #define WGMMA_K16 64, 8, 16, 90, 80, A_16X16, NULL, C_16X8, WARPGROUP
 #define WGMMA_K32 64, 8, 32, 90, 80, A_16X32, NULL, C_16X8, WARPGROUP
 
@@ -55,6 +56,7 @@ static const Atom atoms[] = {
      "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1},
     {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, TF32_NONE, WGMMA_K16},
     {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, TF32_NONE, WGMMA_K16},
+    {"wgmma.m64k8.tf32", "f32.tf32.tf32", DT_F32, DT_F32, DT_F32, TF32_CUT, WGMMA_K8},
     {"wgmma.m64k32.i8", "s32.s8.s8", DT_I8, DT_I8, DT_I32, TF32_NONE, WGMMA_K32},
     {"wgmma.m64k32.f8e4nv", "f32.e4m3.e4m3", DT_F8E4NV, DT_F8E4NV, DT_F32, TF32_NONE, WGMMA_K32},
     {"wgmma.m64k32.f8e4nv.f8e5", "f32.e4m3.e5m2", DT_F8E4NV, DT_F8E5, DT_F32, TF32_NONE, WGMMA_K32},
@@ -84,10 +86,11 @@ const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm) {
   return NULL;
 }
 
-const Atom *atom_choose_group(DType a, DType b, DType c, int sm) {
+const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm) {
   for (int i = 0; i < COUNT; i++) {
     const Atom *row = &atoms[i];
-    if (row->a == a && row->b == b && row->c == c && row->warps > 1 && row->sm == sm) return row;
+    bool same = row->a == a && row->b == b && row->c == c && row->tf32 == tf32;
+    if (same && row->warps > 1 && row->sm == sm) return row;
   }
   return NULL;
 }

@@ -41,7 +41,7 @@ const Atom *atom_list(int *n);
 /* The row for these operand types on that machine; NULL if it has none. */
 const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm);
 /* Chooses an instruction for a warpgroup's rows, which one machine has and later ones do not. */
-const Atom *atom_choose_group(DType a, DType b, DType c, int sm);
+const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm);
 /* Elements of an operand, or of the result, that a lane holds; which as below. */
 int atom_registers(const Atom *atom, int which);
 /* An operand's layout as digits; which: 0 A, 1 B, 2 C. */

@@ -6,7 +6,7 @@
  *
  *   [128 = 128@byte:128, 128 = 2@byte:16384 64@byte:2] xor 3,4,3
  *
- * Of 16-bit elements any axis may be contiguous, of 8-bit elements only K.
+ * Of 16-bit elements any axis may be contiguous, of others only K.
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout" and "Matrix Descriptor
  * Format". */
