@@ -534,13 +534,17 @@ static void note_chain(TileOp *op, void *ctx) {
 
 static void note_broadcast(TileOp *op, void *ctx) {
   Plan *p = ctx;
-  if (op->code == TILE_BROADCAST && plan_held(p, op->args[0]))
-    p->broadcast[plan_find(p, op->args[0]->id)] = true;
+  if (op->code != TILE_BROADCAST) return;
+  const TileValue *v = op->args[0];
+  for (; plan_held(p, v); v = v->def->args[0]) {
+    p->broadcast[plan_find(p, v->id)] = true;
+    if (!v->def || v->def->code != TILE_EXPAND_DIMS) return;
+  }
 }
 
-/* A load of at most an element a thread that larger tiles are made of, as weights are of channels,
- * has the layout of these: every thread loads what it needs, where an exchange through shared
- * memory would stop them all. */
+/* A load of at most an element a thread that larger tiles are made of, as weights are of channels
+ * and scales of rows, has the layout of these: every thread loads what it needs, where an exchange
+ * through shared memory would stop them all. */
 static bool follows_users(Plan *p, const TileOp *op) {
   if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING)) return false;
   const TileValue *v = op->results[0];

@@ -4,11 +4,9 @@ enum { LEAST_ROW = 32, MOST_ROW = 128, GROUP_ROWS = 8, CHUNK_BITS = 4, ROW_SHIFT
 
 static int log2_of(int64_t n) { return __builtin_ctzll((unsigned long long)n); }
 
-static bool is_power(int64_t n) { return n > 0 && !(n & (n - 1)); }
-
 Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
-  int64_t size = dtype_bytes((DType)tile->dtype), row = tile->shape[fast] * size;
-  if (row > MOST_ROW) row = MOST_ROW;
+  int64_t size = dtype_bytes((DType)tile->dtype), row = MOST_ROW;
+  while (tile->shape[fast] * size % row) row /= 2;
   int32_t within = (int32_t)(row / size), slow = tile->shape[1 - fast];
   Layout l = layout_new(tile);
   for (int a = 0; a < 2; a++) {
@@ -33,8 +31,8 @@ bool wgmma_fits(const Type *tile, int which) {
   int fast = wgmma_fast_axis((DType)tile->dtype, which);
   for (int a = 0; a < 2; a++) {
     bool may_be_row = fast < 0 || fast == a;
-    if (!is_power(tile->shape[a]) || tile->shape[a] < GROUP_ROWS) return false;
-    if (may_be_row && tile->shape[a] * size < LEAST_ROW) return false;
+    if (tile->shape[a] % GROUP_ROWS) return false;
+    if (may_be_row && tile->shape[a] * size % LEAST_ROW) return false;
   }
   return tile->rank == 2;
 }

@@ -53,6 +53,12 @@ def rounded(x):
       tile=(64, 64, 128))
 @case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, shape=(1, 64, 64, 96),
       tile=(64, 64, 32))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_b=True, shape=(1, 100, 70, 90),
+      tile=(64, 64, 32))
+@case(FILE, tol=1e-3, shape=(1, 64, 200, 100), tile=(64, 96, 48))
+@case(FILE, tol=1e-2, dtype="bf16", trans_a=True, trans_b=True, shape=(1, 192, 80, 100),
+      tile=(192, 80, 96), options=("--num-stages", "2"))
+@case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True, shape=(1, 64, 50, 200), tile=(64, 48, 96))
 def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", b_dtype=None,
                    out=None, acc="tl.float32", precision="tf32", trans_a=False, trans_b=False):
     B, M, N, K = shape
