@@ -91,6 +91,44 @@ static void build_asm(Build *s, const TileOp *op) {
 
 /* ======== ops on tiles ======== */
 
+/* Reads of a value by an op's expression, element by element. */
+static uint32_t count_reads(const Build *s, const TileOp *op, const TileValue *v) {
+  const ValuePlan *plan = s->u->schedule->values;
+  uint32_t n = 0;
+  if (!(tile_op_flags(op->code) & TILE_ELEM)) return 0;
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    const TileValue *x = op->args[i];
+    if (!x) continue;
+    n += x == v;
+    bool same = s->inlined[x->id] && layout_eq(&plan[x->id].layout, &plan[v->id].layout);
+    if (same && x->def) n += count_reads(s, x->def, v);
+  }
+  return n;
+}
+
+/* The value that the next iteration of the loop has in its place, if that is its only use, at once
+ * or as the accumulators of a dot. */
+static const TileValue *next_carried(const Build *s, const TileValue *r) {
+  const TileOp *user = s->uses[r->id] == 1 ? s->user[r->id] : NULL;
+  if (!user || !r->def || user->parent != r->def->parent) return NULL;
+  if (user->code == TILE_DOT && user->args[2] == r) return next_carried(s, user->results[0]);
+  const TileOp *loop = user->code == TILE_YIELD ? user->parent->owner : NULL;
+  if (!loop || loop->code != TILE_FOR) return NULL;
+  for (uint32_t i = 0; i < user->nargs; i++)
+    if (user->args[i] == r) return user->parent->params[i + 1];
+  return NULL;
+}
+
+/* A carried tile that this op alone reads, as accumulators are, is updated in place. */
+static NestVar *result_or_carried(Build *s, const TileOp *op) {
+  const TileValue *r = op->results[0], *v = next_carried(s, r);
+  NestVar *own = v ? s->var[v->id] : NULL;
+  bool in_place = own && type_eq(r->type, v->type) &&
+                  layout_eq(own->layout, &s->u->schedule->values[r->id].layout) &&
+                  count_reads(s, op, v) == s->uses[v->id];
+  return in_place ? s->var[r->id] = own : build_result(s, r);
+}
+
 /* An elementwise op of its own: computed as an expression, whose last temp is the variable. */
 static void build_expression(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
@@ -98,7 +136,7 @@ static void build_expression(Build *s, const TileOp *op) {
   Open o = build_open(s, &l);
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
   for (uint32_t i = 0; i < op->nargs; i++) x[i] = build_value_at(s, op->args[i], o.axes, &l);
-  NestVar *v = build_result(s, r);
+  NestVar *v = result_or_carried(s, op);
   build_elementwise(s, op, build_tile_ref(s, v, o.axes), x);
   build_close(s, &o);
 }
@@ -130,7 +168,6 @@ static void build_block(Build *s, const TileBlock *b);
 
 typedef struct {
   Build *s;
-  TileOp **user;
   uint8_t *depth;
   uint32_t store; /* number of the next store on a tile */
   uint32_t *store_of;
@@ -139,7 +176,7 @@ typedef struct {
 static void note_user_count(TileOp *op, void *ctx) {
   Inline *x = ctx;
   for (uint32_t i = 0; i < op->nargs; i++)
-    if (op->args[i]) x->user[op->args[i]->id] = op;
+    if (op->args[i]) x->s->user[op->args[i]->id] = op;
   bool store = (op->code == TILE_STORE || op->code == TILE_VIEW_STORE) && op->args[1]->type.rank;
   if (store) x->store_of[op->args[1]->id] = x->store++;
 }
@@ -172,7 +209,7 @@ static void choose_inlined(TileOp *op, void *ctx) {
   bool renames = schedule_renames(v) && !s->u->schedule->values[v->id].held;
   x->depth[v->id] = renames ? x->depth[op->args[0]->id] : 0;
   if (!v->type.rank || s->uses[v->id] != 1) return;
-  const TileOp *user = x->user[v->id];
+  const TileOp *user = s->user[v->id];
   if (!user || user->parent != op->parent || depth > INLINE_DEPTH) return;
   if (!takes_expression(x, user, v)) return;
   s->inlined[v->id] = true;
@@ -181,8 +218,7 @@ static void choose_inlined(TileOp *op, void *ctx) {
 
 static void plan_inlining(Build *s) {
   const TileFunc *f = s->u->tile;
-  Inline x = {s, ARENA_ARRAY(s->scratch, TileOp *, f->nvalues),
-              ARENA_ARRAY(s->scratch, uint8_t, f->nvalues), 0,
+  Inline x = {s, ARENA_ARRAY(s->scratch, uint8_t, f->nvalues), 0,
               ARENA_ARRAY(s->scratch, uint32_t, f->nvalues)};
   tile_walk(f->body, note_user_count, &x);
   tile_walk(f->body, choose_inlined, &x);
@@ -518,6 +554,7 @@ bool pass_build(Unit *u) {
   s.b = (NestBuilder){s.nest, s.nest->body, NULL, f->span};
   s.axis = axis_analyze(f, s.scratch);
   s.uses = tile_count_uses(f, s.scratch);
+  s.user = ARENA_ARRAY(s.scratch, TileOp *, f->nvalues);
   s.inlined = ARENA_ARRAY(s.scratch, bool, f->nvalues);
   s.scalar = ARENA_ARRAY(s.scratch, Ref, f->nvalues);
   s.var = ARENA_ARRAY(s.scratch, NestVar *, f->nvalues);

@@ -76,6 +76,7 @@ typedef struct Build {
   NestBuilder b;
   AxisInfo *axis;
   uint32_t *uses;
+  TileOp **user;   /* by value id: the last one */
   bool *inlined;   /* by value id: an elementwise op that its one user computes */
   Ref *scalar;     /* by value id */
   NestVar **var;   /* by value id: held tiles */

@@ -21,8 +21,8 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 /* The axis of operand `which` (0 A [M, K], 1 B [K, N]) that must be contiguous; -1: any may be. */
 int wgmma_fast_axis(DType t, int which);
 
-/* Has the tile of operand `which` such a layout?  Its axes are whole groups of 8 rows and whole rows
- * of 32 bytes or more. */
+/* Has the tile of operand `which` such a layout?  Its axes are whole groups of 8 rows and whole
+ * rows of 32 bytes or more. */
 bool wgmma_fits(const Type *tile, int which);
 
 /* An operand as a dot's statement reads it from shared memory: tile and layout of its buffer, or

@@ -497,16 +497,16 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   vf32 row_sum[64];
   vf32 acc[512];
   vf32 row_max[64];
-  vf32 row_sum_2[64];
+  vf32 row_sum_1[64];
   vf32 acc_1[512];
   vf32 row_max_1[64];
   vf32 k_1;
   vf32 v_1;
-  int32_t t65[64];
-  bool t66[64];
+  int32_t t63[64];
+  bool t64[64];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
-  const int32_t t67 = lane * 2;
-  const int32_t t85 = lane * 64;
+  const int32_t t65 = lane * 2;
+  const int32_t t83 = lane * 64;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/attention.py:52 */
   const int32_t first_query = t0 * 64;
   const int32_t t1 = (int32_t)pid_1; /* ../../examples/kernels/attention.py:53 */
@@ -514,13 +514,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
   const int64_t head = t4 * 64ll;
-  const int64_t t68 = (int64_t)t67; /* ../../examples/kernels/attention.py:57 */
-  char *t69 = q_ptr + t68;
-  const int64_t t70 = head * 2ll;
-  char *t71 = t69 + t70;
-  const int64_t t72 = (int64_t)first_query;
-  const int64_t t73 = t72 * 128ll;
-  char *t74 = t71 + t73;
+  const int64_t t66 = (int64_t)t65; /* ../../examples/kernels/attention.py:57 */
+  char *t67 = q_ptr + t66;
+  const int64_t t68 = head * 2ll;
+  char *t69 = t67 + t68;
+  const int64_t t70 = (int64_t)first_query;
+  const int64_t t71 = t70 * 128ll;
+  char *t72 = t69 + t71;
   const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:64 */
   const int32_t full = t13 * 32;
   const int32_t t14 = first_query + 64; /* ../../examples/kernels/attention.py:65 */
@@ -528,8 +528,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   char *k_ptr_1 = k_ptr + 2 * head; /* ../../examples/kernels/attention.py:69 */
   char *v_ptr_1 = v_ptr + 2 * head;
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
-    t65[a_4] = first_query + (a_4);
-    t66[a_4] = t65[a_4] < seq_len;
+    t63[a_4] = first_query + (a_4);
+    t64[a_4] = t63[a_4] < seq_len;
     row_sum[a_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
     row_max[a_4] = vsplat_f32((-__builtin_inff()));
   }
@@ -537,13 +537,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc[8*a_4 + b_4] = vsplat_f32(0.0f);
       q = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:57 */
-      if (t66[a_4]) q = vload_f16(t74 + 128*a_4 + 16*b_4);
-      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
+      if (t64[a_4]) q = vload_f16(t72 + 128*a_4 + 16*b_4);
+      vstore_f16(shared + t65 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
     }
   }
   const float t24 = scale * 1.442695f;
-  char *t76 = k_ptr_1 + t68; /* ../../examples/kernels/attention.py:30 */
-  char *t81 = v_ptr_1 + t68; /* ../../examples/kernels/attention.py:31 */
+  char *t74 = k_ptr_1 + t66; /* ../../examples/kernels/attention.py:30 */
+  char *t79 = v_ptr_1 + t66; /* ../../examples/kernels/attention.py:31 */
   for (int64_t start_at = 0; start_at < full; start_at += 32) { /* ../../examples/kernels/attention.py:22 */
     const int32_t start = (int32_t)start_at;
     vf32 t23[256];
@@ -553,17 +553,16 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 p[256];
     vf32 older[64];
     vf32 t28[64];
-    vf32 t30[512];
     vf32 scores_2[64];
     vf32 p_2[64];
-    const int64_t t77 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
-    const int64_t t78 = t77 * 128ll;
-    char *t79 = t76 + t78;
-    char *t84 = t81 + t78; /* ../../examples/kernels/attention.py:31 */
+    const int64_t t75 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
+    const int64_t t76 = t75 * 128ll;
+    char *t77 = t74 + t76;
+    char *t82 = t79 + t76; /* ../../examples/kernels/attention.py:31 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
       for (int b_4 = 0; b_4 < 32; b_4++) {
-        const vf32 k = vload_f16(t79 + 16*a_4 + 128*b_4);
-        vscatter_step_f16(shared + t85 + 512*a_4 + 2*b_4 + 8192, 64, k); /* ../../examples/kernels/attention.py:33 */
+        const vf32 k = vload_f16(t77 + 16*a_4 + 128*b_4);
+        vscatter_step_f16(shared + t83 + 512*a_4 + 2*b_4 + 8192, 64, k); /* ../../examples/kernels/attention.py:33 */
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
@@ -583,12 +582,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
           float a[4];
           vf32 b[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t86 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
-            a[a_5] = t86;
+            const float t84 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a[a_5] = t84;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t87 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
-            b[b_5] = t87;
+            const vf32 t85 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b[b_5] = t85;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -615,30 +614,30 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t88 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t86 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_2[a_4] = vmax_f32(scores_2[a_4], t86);
+      const vf32 t87 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_2[a_4] = vmax_f32(scores_2[a_4], t87);
+      const vf32 t88 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       scores_2[a_4] = vmax_f32(scores_2[a_4], t88);
-      const vf32 t89 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      scores_2[a_4] = vmax_f32(scores_2[a_4], t89);
-      const vf32 t90 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      scores_2[a_4] = vmax_f32(scores_2[a_4], t90);
     }
     for (int r = 0; r < 64; r++) t25[0 + r] = scores_2[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       new_max[a_4] = vmax_f32(row_max[a_4], t25[a_4]);
-      const vf32 t92 = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older[a_4] = vexp2_f32(t92);
+      const vf32 t90 = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
+      older[a_4] = vexp2_f32(t90);
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        t30[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
+        acc[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t91 = scores[4*a_4 + b_4] - new_max[a_4];
-        p[4*a_4 + b_4] = vexp2_f32(t91);
+        const vf32 t89 = scores[4*a_4 + b_4] - new_max[a_4];
+        p[4*a_4 + b_4] = vexp2_f32(t89);
         const vf32 t29 = vround_f16(p[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
-        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t29);
+        vstore_f16(shared + t65 + 64*a_4 + 16*b_4 + 8192, t29);
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
@@ -648,18 +647,18 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t93 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t91 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_2[a_4] = p_2[a_4] + t91;
+      const vf32 t92 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_2[a_4] = p_2[a_4] + t92;
+      const vf32 t93 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       p_2[a_4] = p_2[a_4] + t93;
-      const vf32 t94 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      p_2[a_4] = p_2[a_4] + t94;
-      const vf32 t95 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      p_2[a_4] = p_2[a_4] + t95;
     }
     for (int r = 0; r < 64; r++) t28[0 + r] = p_2[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:31 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        const vf32 v = vload_f16(t84 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:44 */
+        const vf32 v = vload_f16(t82 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t65 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:44 */
       }
     }
     for (int b_4 = 0; b_4 < 4; b_4++) {
@@ -667,19 +666,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vf32 acc_3[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            acc_3[b_5 + 2*a_5] = t30[32*a_4 + 8*a_5 + 2*b_4 + b_5];
+            acc_3[b_5 + 2*a_5] = acc[32*a_4 + 8*a_5 + 2*b_4 + b_5];
           }
         }
         for (int k_2 = 0; k_2 < 32; k_2++) {
           float a_1[4];
           vf32 b_1[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t96 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
-            a_1[a_5] = t96;
+            const float t94 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_1[a_5] = t94;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t97 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
-            b_1[b_5] = t97;
+            const vf32 t95 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_1[b_5] = t95;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -689,78 +688,71 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            t30[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_3[b_5 + 2*a_5];
+            acc[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_3[b_5 + 2*a_5];
           }
         }
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        acc[8*a_4 + b_4] = t30[8*a_4 + b_4];
-      }
-    }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      const vf32 row_sum_1 = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
-      row_sum[a_4] = row_sum_1; /* ../../examples/kernels/attention.py:22 */
-      row_max[a_4] = new_max[a_4];
+      row_sum[a_4] = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
+      row_max[a_4] = new_max[a_4]; /* ../../examples/kernels/attention.py:22 */
     }
   }
-  const int32_t t144 = t0 + 1; /* ../../examples/kernels/attention.py:57 */
-  const int32_t first_query_1 = t144 * 64;
-  const int64_t t145 = (int64_t)first_query_1;
-  const int64_t t146 = t145 * 128ll;
-  char *t147 = t71 + t146;
+  const int32_t t142 = t0 + 1; /* ../../examples/kernels/attention.py:57 */
+  const int32_t first_query_1 = t142 * 64;
+  const int64_t t143 = (int64_t)first_query_1;
+  const int64_t t144 = t143 * 128ll;
+  char *t145 = t69 + t144;
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
-      __builtin_prefetch(t147 + 128*a_4 + 16*b_4, 0, 2); /* ../../examples/kernels/attention.py:57 */
+      __builtin_prefetch(t145 + 128*a_4 + 16*b_4, 0, 2); /* ../../examples/kernels/attention.py:57 */
     }
   }
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-    row_sum_2[a_4] = row_sum[a_4];
+    row_sum_1[a_4] = row_sum[a_4];
     row_max_1[a_4] = row_max[a_4];
   }
   for (int64_t start_1_at = full; start_1_at < last; start_1_at += 32) {
     const int32_t start_1 = (int32_t)start_1_at;
-    vf32 t41[256];
+    vf32 t40[256];
     vf32 scores_1[256];
-    vf32 t49[64];
+    vf32 t48[64];
     vf32 new_max_1[64];
     vf32 p_1[256];
     vf32 older_1[64];
-    vf32 t52[64];
-    vf32 t54[512];
-    bool t99[32];
-    int32_t t115[4];
-    int t116[4];
-    int t121[256];
+    vf32 t51[64];
+    bool t97[32];
+    int32_t t113[4];
+    int t114[4];
+    int t119[256];
     vf32 scores_3[64];
     vf32 p_3[64];
     for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
-      const int32_t t98 = start_1 + (b_4);
-      t99[b_4] = t98 < seq_len;
+      const int32_t t96 = start_1 + (b_4);
+      t97[b_4] = t96 < seq_len;
     }
-    const int64_t t102 = (int64_t)start_1;
-    const int64_t t103 = t102 * 128ll;
-    char *t104 = t76 + t103;
-    char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
+    const int64_t t100 = (int64_t)start_1;
+    const int64_t t101 = t100 * 128ll;
+    char *t102 = t74 + t101;
+    char *t109 = t79 + t101; /* ../../examples/kernels/attention.py:28 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       for (int b_4 = 0; b_4 < 32; b_4++) {
         k_1 = vsplat_f32(0.0f);
-        if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
-        vscatter_step_f16(shared + t85 + 512*a_4 + 2*b_4 + 8192, 64, k_1); /* ../../examples/kernels/attention.py:33 */
+        if (t97[b_4]) k_1 = vload_f16(t102 + 16*a_4 + 128*b_4);
+        vscatter_step_f16(shared + t83 + 512*a_4 + 2*b_4 + 8192, 64, k_1); /* ../../examples/kernels/attention.py:33 */
       }
     }
-    const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
+    const int32_t t112 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
     UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-      t115[b_4] = t114 + (8*b_4);
-      t116[b_4] = lanes_below(t115[b_4], seq_len);
+      t113[b_4] = t112 + (8*b_4);
+      t114[b_4] = lanes_below(t113[b_4], seq_len);
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:33 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        t41[4*a_4 + b_4] = vsplat_f32(0.0f);
-        const int t120 = lanes_below_or_at(t115[b_4], t65[a_4]); /* ../../examples/kernels/attention.py:38 */
-        t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120);
+        t40[4*a_4 + b_4] = vsplat_f32(0.0f);
+        const int t118 = lanes_below_or_at(t113[b_4], t63[a_4]); /* ../../examples/kernels/attention.py:38 */
+        t119[b_4 + 4*a_4] = min_i32(t114[b_4], t118);
       }
     }
     for (int b_4 = 0; b_4 < 2; b_4++) { /* ../../examples/kernels/attention.py:33 */
@@ -768,19 +760,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vf32 acc_4[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            acc_4[b_5 + 2*a_5] = t41[16*a_4 + 4*a_5 + 2*b_4 + b_5];
+            acc_4[b_5 + 2*a_5] = t40[16*a_4 + 4*a_5 + 2*b_4 + b_5];
           }
         }
         for (int k_2 = 0; k_2 < 64; k_2++) {
           float a_2[4];
           vf32 b_2[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t112 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
-            a_2[a_5] = t112;
+            const float t110 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a_2[a_5] = t110;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t113 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
-            b_2[b_5] = t113;
+            const vf32 t111 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b_2[b_5] = t111;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -790,15 +782,15 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            t41[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_4[b_5 + 2*a_5];
+            t40[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_4[b_5 + 2*a_5];
           }
         }
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:38 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t122 = t41[4*a_4 + b_4] * t24;
-        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t121[b_4 + 4*a_4]), t122, vsplat_f32((-__builtin_inff())));
+        const vf32 t120 = t40[4*a_4 + b_4] * t24;
+        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t119[b_4 + 4*a_4]), t120, vsplat_f32((-__builtin_inff())));
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
@@ -808,30 +800,30 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t123 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t121 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t121);
+      const vf32 t122 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t122);
+      const vf32 t123 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       scores_3[a_4] = vmax_f32(scores_3[a_4], t123);
-      const vf32 t124 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      scores_3[a_4] = vmax_f32(scores_3[a_4], t124);
-      const vf32 t125 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      scores_3[a_4] = vmax_f32(scores_3[a_4], t125);
     }
-    for (int r = 0; r < 64; r++) t49[0 + r] = scores_3[0 + r];
+    for (int r = 0; r < 64; r++) t48[0 + r] = scores_3[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      new_max_1[a_4] = vmax_f32(row_max_1[a_4], t49[a_4]);
-      const vf32 t127 = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older_1[a_4] = vexp2_f32(t127);
+      new_max_1[a_4] = vmax_f32(row_max_1[a_4], t48[a_4]);
+      const vf32 t125 = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
+      older_1[a_4] = vexp2_f32(t125);
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        t54[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
+        acc_1[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t126 = scores_1[4*a_4 + b_4] - new_max_1[a_4];
-        p_1[4*a_4 + b_4] = vexp2_f32(t126);
-        const vf32 t53 = vround_f16(p_1[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
-        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t53);
+        const vf32 t124 = scores_1[4*a_4 + b_4] - new_max_1[a_4];
+        p_1[4*a_4 + b_4] = vexp2_f32(t124);
+        const vf32 t52 = vround_f16(p_1[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
+        vstore_f16(shared + t65 + 64*a_4 + 16*b_4 + 8192, t52);
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
@@ -841,19 +833,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t128 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t126 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_3[a_4] = p_3[a_4] + t126;
+      const vf32 t127 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_3[a_4] = p_3[a_4] + t127;
+      const vf32 t128 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       p_3[a_4] = p_3[a_4] + t128;
-      const vf32 t129 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      p_3[a_4] = p_3[a_4] + t129;
-      const vf32 t130 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      p_3[a_4] = p_3[a_4] + t130;
     }
-    for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
+    for (int r = 0; r < 64; r++) t51[0 + r] = p_3[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         v_1 = vsplat_f32(0.0f);
-        if (t99[a_4]) v_1 = vload_f16(t111 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
+        if (t97[a_4]) v_1 = vload_f16(t109 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t65 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
       }
     }
     for (int b_4 = 0; b_4 < 4; b_4++) {
@@ -861,19 +853,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vf32 acc_5[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            acc_5[b_5 + 2*a_5] = t54[32*a_4 + 8*a_5 + 2*b_4 + b_5];
+            acc_5[b_5 + 2*a_5] = acc_1[32*a_4 + 8*a_5 + 2*b_4 + b_5];
           }
         }
         for (int k_2 = 0; k_2 < 32; k_2++) {
           float a_3[4];
           vf32 b_3[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t131 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
-            a_3[a_5] = t131;
+            const float t129 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_3[a_5] = t129;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t132 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
-            b_3[b_5] = t132;
+            const vf32 t130 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_3[b_5] = t130;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -883,30 +875,24 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            t54[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_5[b_5 + 2*a_5];
+            acc_1[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_5[b_5 + 2*a_5];
           }
         }
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        acc_1[8*a_4 + b_4] = t54[8*a_4 + b_4];
-      }
-    }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      const vf32 row_sum_3 = vfma_f32(row_sum_2[a_4], older_1[a_4], t52[a_4]);
-      row_sum_2[a_4] = row_sum_3; /* ../../examples/kernels/attention.py:22 */
-      row_max_1[a_4] = new_max_1[a_4];
+      row_sum_1[a_4] = vfma_f32(row_sum_1[a_4], older_1[a_4], t51[a_4]);
+      row_max_1[a_4] = new_max_1[a_4]; /* ../../examples/kernels/attention.py:22 */
     }
   }
-  char *t138 = out_ptr + t68; /* ../../examples/kernels/attention.py:76 */
-  char *t140 = t138 + t70;
-  char *t143 = t140 + t73;
+  char *t136 = out_ptr + t66; /* ../../examples/kernels/attention.py:76 */
+  char *t138 = t136 + t68;
+  char *t141 = t138 + t71;
   for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      const vf32 t135 = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
-      const vf32 t136 = vround_f16(t135);
-      if (t66[a_4]) vstream_f16(t143 + 128*a_4 + 16*b_4, t136, stream);
+      const vf32 t133 = acc_1[8*a_4 + b_4] / row_sum_1[a_4];
+      const vf32 t134 = vround_f16(t133);
+      if (t64[a_4]) vstream_f16(t141 + 128*a_4 + 16*b_4, t134, stream);
     }
   }
 }
@@ -955,8 +941,8 @@ static void attention_share(void *context, Part *parts, int self, int threads) {
 static double attention_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
   return 1823.24
-      + loop_trips(0.0, (__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), 32.0) * 13533.1
-      + loop_trips((__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), __builtin_fmin(((0.5 * (grid[0] - 1) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13603;
+      + loop_trips(0.0, (__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), 32.0) * 13481.3
+      + loop_trips((__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), __builtin_fmin(((0.5 * (grid[0] - 1) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13551.1;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
