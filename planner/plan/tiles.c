@@ -499,6 +499,16 @@ static bool sums_fit_twice(const Group *g, const Tile *tile) {
   return inside && tile->bm * tile->bn <= MOST * LANES * tile->warps;
 }
 
+/* A program that adds the sums of a block to the others leaves the units to other programs.  Of
+ * 64 rows and 128 columns a processor has room for three with three stages, for two with four:
+ * 8192 x 4096 x 14336 took 1137 and 1302 us on an H200. */
+static Tile tile_of_group(const Group *g, const Tile *tile) {
+  enum { STAGES = 3 };
+  Tile r = *tile;
+  if (prim_scales_blocks(g->nodes.data[0]) && r.stages > STAGES) r.stages = STAGES;
+  return r;
+}
+
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
   bool known = group_product(t, g, &p);
@@ -511,9 +521,10 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Tile list[TILING_MAX];
   bool packed = prim_unpacks(g->nodes.data[0]) && t->graph->gpu;
   int n = packed ? tiling_packed(&p, list) : tiling_list(p.dtype, known ? &p : NULL, list);
-  for (int i = 0; i < n; i++)
-    if (sums_fit_twice(g, &list[i]) && !add_step_choice(t, s, product_choice(t, g, &list[i])))
-      return;
+  for (int i = 0; i < n; i++) {
+    Tile tile = tile_of_group(g, &list[i]);
+    if (sums_fit_twice(g, &tile) && !add_step_choice(t, s, product_choice(t, g, &tile))) return;
+  }
 }
 
 /* ---- attention ---- */
