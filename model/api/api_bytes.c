@@ -5,7 +5,9 @@
  *   version, build id, device, processor     texts
  *   mode, which runs are replayed            a text, a number (ReplayUse)
  *   plan                                     a text (planner/plan/plan_text.c)
- *   kernels                                  a number; of each its key and its image
+ *   libraries                                a number; of each its bytes
+ *   kernels                                  a number; of each its key, its image and the library
+ *                                            that has its code (or IN_IMAGE)
  *   files                                    a number; of each its path, size and sample
  *   weights                                  a number; of each its name, dtype, sizes, strides,
  *                                            file (or NO_FILE), where it begins, its bytes
@@ -35,6 +37,7 @@
 static const char head[] = "nereid executable 1\n";
 enum { ALIGNMENT = 64, HASHED_FROM = sizeof head - 1 + 8 };
 #define NO_FILE UINT64_MAX
+#define IN_IMAGE UINT64_MAX
 
 /* ---- a file that shall not have changed ----
  *
@@ -81,13 +84,6 @@ typedef struct {
   char **messages; /* of failures, malloc'ed */
 } MachineCode;
 
-static int machine_code_of(char **out, size_t *size, nereid_device *d, const nereid_image *image,
-                           const ImageVariant *v) {
-  if (v->kind == NEREID_PTX)
-    return cubin_assemble(out, size, v->code, v->size, d->target, d->on_message, d->context);
-  return cpu_library(out, size, d, image, v);
-}
-
 /* The variants that the device takes, as its machine code. */
 static int assemble_image(nereid_image **image, nereid_device *d) {
   nereid_image *made;
@@ -96,10 +92,11 @@ static int assemble_image(nereid_image **image, nereid_device *d) {
     ImageVariant v = *(*image)->variants[i];
     char *machine = NULL;
     if (!d->ops->fits(d, &v)) continue;
-    if (v.kind == NEREID_PTX || (v.kind == NEREID_C && !cpu_is_library(&v))) {
-      code = machine_code_of(&machine, &v.size, d, *image, &v);
+    if (v.kind == NEREID_PTX) {
+      code =
+          cubin_assemble(&machine, &v.size, v.code, v.size, d->target, d->on_message, d->context);
       v.code = machine;
-      if (v.kind == NEREID_PTX) v.kind = NEREID_CUBIN;
+      v.kind = NEREID_CUBIN;
     }
     if (!code) code = image_add_variant(made, &v, true);
     free(machine);
@@ -140,8 +137,9 @@ typedef struct {
   Text out;
   VEC(MappedFile) files;
   VEC(const Weight *) weights; /* that the plan uses */
-  nereid_image **images;
+  nereid_image **images; /* NULL: kernels have them, and their code is in libraries */
   size_t nimages;
+  VEC(const CpuCode *) libraries;
   bool stored; /* kernels' code is that of the cache */
   char **bytes;
   size_t *size;
@@ -157,20 +155,58 @@ static void put_bytes(Text *t, const char *data, size_t size) {
 
 static void put_text(Text *t, const char *s) { put_bytes(t, s, strlen(s)); }
 
+static uint64_t library_number(const Writer *w, const CpuCode *library) {
+  uint64_t i = 0;
+  while (i < w->libraries.len && w->libraries.data[i] != library) i++;
+  return i;
+}
+
+/* Kernels that were compiled together are stored so: their libraries are those that run. */
+static void put_libraries(Writer *w, const PlanKernels *k) {
+  for (size_t i = 0; i < k->list.len && !w->images; i++) {
+    const CpuCode *library = cpu_code(&k->list.data[i]->kernel->loaded[0]);
+    if (library_number(w, library) == w->libraries.len)
+      vec_push(w->arena, &w->libraries, library);
+  }
+  put_number(&w->out, w->libraries.len);
+  for (size_t i = 0; i < w->libraries.len; i++) {
+    size_t size;
+    const char *data = cpu_code_bytes(&size, w->libraries.data[i]);
+    put_bytes(&w->out, data, size);
+  }
+}
+
 /* Images and libraries are moved by later kernels' growth of the text no more than once. */
 static int put_kernels(Writer *w, const PlanKernels *k) {
   int code = 0;
-  put_number(&w->out, w->nimages);
-  for (size_t i = 0; i < w->nimages && !code; i++) {
+  put_number(&w->out, k->list.len);
+  for (size_t i = 0; i < k->list.len && !code; i++) {
+    const nereid_kernel *kernel = k->list.data[i]->kernel;
     char *data;
     size_t size;
-    code = nereid_image_bytes(&data, &size, w->images[i]);
+    code = nereid_image_bytes(&data, &size, w->images ? w->images[i] : kernel->image);
     if (code) break;
     put_text(&w->out, k->list.data[i]->key);
     put_bytes(&w->out, data, size);
+    put_number(&w->out, w->images ? IN_IMAGE : library_number(w, cpu_code(&kernel->loaded[0])));
     nereid_text_free(data);
   }
   return code;
+}
+
+/* The images of kernels, but for those of a CPU, whose kernels have them.  *lacks: the cache does
+ * not have all that it should. */
+static int find_images(Writer *w, PlanKernels *k, bool *lacks) {
+  MachineCode m = {.device = w->e->device};
+  if (!w->stored && w->e->device->ops == &device_cpu) return 0;
+  w->nimages = k->list.len;
+  w->images = m.images = ARENA_ARRAY(w->arena, nereid_image *, w->nimages);
+  if (w->stored) {
+    *lacks = !kernels_cached_images(k, w->images);
+    return 0;
+  }
+  int code = kernels_images(k, w->images);
+  return code ? code : assemble_all(&m, w->arena, w->nimages);
 }
 
 static void find_files(Writer *w) {
@@ -267,9 +303,10 @@ static int write_bytes_body(void *arg) {
   nereid_executable *e = w->e;
   PlanKernels *k = executable_kernels(e->e);
   Text plan = text_new(w->arena);
+  bool lacks = false;
+  int code = find_images(w, k, &lacks);
+  if (code || lacks) return code;
   w->out = text_new(w->arena);
-  w->nimages = k->list.len;
-  w->images = ARENA_ARRAY(w->arena, nereid_image *, w->nimages);
   text_putn(&w->out, head, sizeof head - 1);
   put_number(&w->out, 0);
   put_text(&w->out, nereid_version());
@@ -280,11 +317,8 @@ static int write_bytes_body(void *arg) {
   put_number(&w->out, e->replay);
   plan_print(&plan, e->model->plan);
   put_text(&w->out, plan.data);
-  MachineCode m = {.device = e->device, .images = w->images};
-  if (w->stored && !kernels_cached_images(k, w->images)) return 0;
-  int code = w->stored ? 0 : kernels_images(k, w->images);
-  if (!code && !w->stored) code = assemble_all(&m, w->arena, w->nimages);
-  if (!code) code = put_kernels(w, k);
+  put_libraries(w, k);
+  code = put_kernels(w, k);
   if (code) return code;
   find_files(w);
   put_files(w);
@@ -409,12 +443,19 @@ static int check_device(Loading *l, Arena *a) {
 }
 
 static void take_images(Loading *l, Arena *a) {
+  size_t nlibraries = take_count(&l->r);
+  KernelCode *libraries = ARENA_ARRAY(a, KernelCode, nlibraries);
+  for (size_t i = 0; i < nlibraries; i++)
+    libraries[i].data = take_bytes(&l->r, &libraries[i].size);
   l->images.n = take_count(&l->r);
   KernelImage *list = ARENA_ARRAY(a, KernelImage, l->images.n);
   l->images.list = list;
   for (size_t i = 0; i < l->images.n; i++) {
     list[i].key = take_text(&l->r);
     list[i].data = take_bytes(&l->r, &list[i].size);
+    uint64_t library = take_number(&l->r);
+    if (library < nlibraries) list[i].code = &libraries[library];
+    else if (library != IN_IMAGE) l->r.failed = true;
   }
 }
 

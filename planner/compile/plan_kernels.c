@@ -362,13 +362,21 @@ static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel 
   return code;
 }
 
+static nereid_image *open_given_image(const KernelImage *x) {
+  nereid_image *image;
+  if (nereid_image_from_bytes(&image, x->data, x->size)) return NULL;
+  for (int i = 0; i < image->nvariants && x->code; i++) {
+    image->variants[i]->code = x->code->data;
+    image->variants[i]->size = x->code->size;
+  }
+  return image;
+}
+
 /* The image that was made before; NULL: there is none. */
 static nereid_image *find_given_image(const PlanKernels *k, const PlanKernel *p) {
   nereid_image *image = NULL;
-  for (size_t i = 0; k->images && i < k->images->n && !image; i++) {
-    const KernelImage *x = &k->images->list[i];
-    if (!strcmp(x->key, p->key) && nereid_image_from_bytes(&image, x->data, x->size)) image = NULL;
-  }
+  for (size_t i = 0; k->images && i < k->images->n && !image; i++)
+    if (!strcmp(k->images->list[i].key, p->key)) image = open_given_image(&k->images->list[i]);
   return image;
 }
 

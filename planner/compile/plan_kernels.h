@@ -9,11 +9,17 @@
 #include "runtime/nereid.h"
 #include "runtime/store/cache.h"
 
+typedef struct {
+  const char *data;
+  size_t size;
+} KernelCode;
+
 /* A kernel that was compiled before: what nereid_image_bytes() gave. */
 typedef struct {
   const char *key; /* PlanKernel.key */
   const void *data;
   size_t size;
+  const KernelCode *code; /* of an image without code: what its variants take, NULL otherwise */
 } KernelImage;
 
 typedef struct {

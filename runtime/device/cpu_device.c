@@ -34,6 +34,7 @@ typedef struct {
   size_t bytes;              /* of the kernels' texts: how long compiling them takes */
   char name[NAME_MAX_SHOWN]; /* "softmax and 3 more" */
   Text text;
+  CpuCode *made; /* NULL: not yet */
   int code;
   char *message; /* of a failure, malloc'ed */
 } Library;
@@ -46,6 +47,41 @@ typedef struct {
   Library *libraries;
   int nlibraries;
 } Loading;
+
+/* ---- code that kernels share ---- */
+
+/* A shared library in memory, which each of its kernels holds. */
+struct CpuCode {
+  int users; /* atomic: kernels, and who makes it */
+  void *handle; /* of dlopen */
+  char *data;
+  size_t size;
+};
+
+/* Takes the malloc'ed data, also after a failure. */
+static int code_new(CpuCode **out, char *data, size_t size) {
+  CpuCode *c = *out = calloc(1, sizeof *c);
+  if (!c) {
+    free(data);
+    return error_out_of_memory();
+  }
+  *c = (CpuCode){.users = 1, .data = data, .size = size};
+  return 0;
+}
+
+static void code_release(CpuCode *c) {
+  if (!c || __atomic_sub_fetch(&c->users, 1, __ATOMIC_ACQ_REL)) return;
+  if (c->handle) dlclose(c->handle);
+  free(c->data);
+  free(c);
+}
+
+const CpuCode *cpu_code(const Loaded *l) { return l->code; }
+
+const char *cpu_code_bytes(size_t *size, const CpuCode *c) {
+  *size = c->size;
+  return c->data;
+}
 
 /* ---- compiling ---- */
 
@@ -133,31 +169,33 @@ bool cpu_is_library(const ImageVariant *v) {
   return v->kind == NEREID_C && v->size > sizeof magic && !memcmp(v->code, magic, sizeof magic);
 }
 
-/* kernel.so in the folder: from the cache, or compiled and put there. */
-static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
+static int copy_library(Library *l) {
+  const ImageVariant *v = l->items[0]->variant;
+  char *data = malloc(v->size);
+  if (!data) return error_out_of_memory();
+  memcpy(data, v->code, v->size);
+  note_cached(l);
+  return code_new(&l->made, data, v->size);
+}
+
+/* The library: from the cache, or compiled and put there.  It is kernel.so in the folder. */
+static int provide(nereid_device *d, const TempFolder *t, Library *l) {
   Cpu *cpu = d->state;
   char *data;
   size_t size;
-  const ImageVariant *made = l->items[0]->variant;
-  if (cpu_is_library(made)) {
-    note_cached(l);
-    return temp_write(t, "kernel.so", made->code, made->size);
-  }
+  if (cpu_is_library(l->items[0]->variant)) return copy_library(l);
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
   CacheId id = library_id(cpu, l);
   if (cache_get(cache_of(d), &id, &data, &size)) {
-    int code = temp_write(t, "kernel.so", data, size);
-    free(data);
     note_cached(l);
-    return code;
+    return code_new(&l->made, data, size);
   }
   int code = temp_write(t, "kernel.c", l->text.data, l->text.len);
   if (!code) code = run_compiler(d, t, l->items[0]->image->name);
   if (!code) code = temp_read(t, "kernel.so", &data, &size);
   if (code) return code;
   cache_put(cache_of(d), &id, data, size);
-  free(data);
-  return 0;
+  return code_new(&l->made, data, size);
 }
 
 /* ---- printed lines ---- */
@@ -312,25 +350,33 @@ static void connect_reach(nereid_device *d, void *library) {
 
 /* ---- loading ---- */
 
-/* Each kernel holds its library for itself. */
-static int open_library_kernel(nereid_device *d, const char *path, const LoadItem *item) {
+static int open_code(nereid_device *d, const TempFolder *t, CpuCode *c) {
+  char path[TOOL_PATH + 64];
+  temp_name(path, sizeof path, t, "kernel.so");
+  int code = access(path, F_OK) ? temp_write(t, "kernel.so", c->data, c->size) : 0;
+  if (code) return code;
+  c->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!c->handle) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
+  connect_print(d, c->handle);
+  connect_asserts(d, c->handle);
+  connect_reach(d, c->handle);
+  return 0;
+}
+
+static int find_kernel(CpuCode *c, const LoadItem *item) {
   char symbol[1024];
   Loaded *out = item->out;
   snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
-  out->code = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
-  connect_print(d, out->code);
-  connect_asserts(d, out->code);
-  connect_reach(d, out->code);
-  out->entry = dlsym(out->code, symbol);
-  return out->entry ? 0 : error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
+  out->entry = dlsym(c->handle, symbol);
+  if (!out->entry) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
+  __atomic_add_fetch(&c->users, 1, __ATOMIC_RELAXED);
+  out->code = c;
+  return 0;
 }
 
 static int open_kernels(nereid_device *d, const TempFolder *t, const Library *l) {
-  char path[TOOL_PATH + 64];
-  int code = 0;
-  temp_name(path, sizeof path, t, "kernel.so");
-  for (int i = 0; i < l->n && !code; i++) code = open_library_kernel(d, path, l->items[i]);
+  int code = open_code(d, t, l->made);
+  for (int i = 0; i < l->n && !code; i++) code = find_kernel(l->made, l->items[i]);
   return code;
 }
 
@@ -343,6 +389,7 @@ static void build_library(void *context, size_t i) {
   l->code = temp_new(&t);
   if (!l->code) l->code = provide(loading->device, &t, l);
   if (!l->code) l->code = open_kernels(loading->device, &t, l);
+  code_release(l->made);
   temp_free(&t);
   if (!l->code)
     LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
@@ -355,7 +402,7 @@ static void build_library(void *context, size_t i) {
 
 static void cpu_unload(nereid_device *d, Loaded *l) {
   (void)d;
-  if (l->code) dlclose(l->code);
+  code_release(l->code);
   l->code = NULL;
 }
 
@@ -410,6 +457,17 @@ static void library_add_item(Library *l, LoadItem *item) {
   l->bytes += item->variant->size + 1;
 }
 
+/* Those that were one library before, which are the same bytes, are one again. */
+static void add_made(Loading *w, int first, LoadItem *item) {
+  for (int i = first; i < w->nlibraries; i++) {
+    Library *l = &w->libraries[i];
+    if (l->items[0]->variant->code != item->variant->code) continue;
+    library_add_item(l, item);
+    return;
+  }
+  library_add_item(add_library(w), item);
+}
+
 static void divide_into_libraries(Loading *w) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
   int n = 0;
@@ -419,8 +477,8 @@ static void divide_into_libraries(Loading *w) {
   w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
   for (int i = 0; i < n && (i < host_cores() || i * LIBRARY_KERNELS < n); i++) add_library(w);
   for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
-  for (int i = 0; i < w->n; i++)
-    if (cpu_is_library(w->items[i].variant)) library_add_item(add_library(w), &w->items[i]);
+  for (int i = 0, first = w->nlibraries; i < w->n; i++)
+    if (cpu_is_library(w->items[i].variant)) add_made(w, first, &w->items[i]);
 }
 
 /* ---- texts ---- */
@@ -442,7 +500,7 @@ static void take_text(const Loading *w, Library *l) {
 static void write_texts(Loading *w) {
   for (int i = 0, n = w->nlibraries; i < n; i++) {
     Library *l = &w->libraries[i];
-    if (l->n > 1 && join_texts(w, l)) continue;
+    if (cpu_is_library(l->items[0]->variant) || (l->n > 1 && join_texts(w, l))) continue;
     while (l->n > 1) {
       Library *alone = add_library(w);
       library_add_item(alone, l->items[--l->n]);
@@ -453,6 +511,7 @@ static void write_texts(Loading *w) {
 }
 
 static void add_heads(const Loading *w, Library *l) {
+  if (!l->text.data) return;
   bool prints = strstr(l->text.data, "PRINTF("), asserts = strstr(l->text.data, "FAILED(");
   bool checks = strstr(l->text.data, "REACH(");
   if (!prints && !asserts && !checks) return;
@@ -508,41 +567,6 @@ static int cpu_load(nereid_device *d, LoadItem *items, int n) {
   if (!code) code = first_library_failure(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
   arena_free(w.arena);
-  return code;
-}
-
-/* ---- a library as bytes ---- */
-
-typedef struct {
-  Loading loading;
-  char **out;
-  size_t *size;
-} Making;
-
-static int make_library_body(void *arg) {
-  Making *m = arg;
-  TempFolder t;
-  Library *l = add_library(&m->loading);
-  library_add_item(l, m->loading.items);
-  take_text(&m->loading, l);
-  name_library(l);
-  int code = temp_new(&t);
-  if (!code) code = provide(m->loading.device, &t, l);
-  if (!code) code = temp_read(&t, "kernel.so", m->out, m->size);
-  temp_free(&t);
-  return code;
-}
-
-int cpu_library(char **out, size_t *size, nereid_device *d, const nereid_image *image,
-                const ImageVariant *v) {
-  Loaded loaded = {0};
-  LoadItem item = {.image = image, .variant = v, .out = &loaded};
-  Library library;
-  Making m = {{d, arena_new(), &item, 1, &library, 0}, out, size};
-  if (!m.loading.arena) return error_out_of_memory();
-  library = (Library){0};
-  int code = error_guard(m.loading.arena, make_library_body, &m);
-  arena_free(m.loading.arena);
   return code;
 }
 

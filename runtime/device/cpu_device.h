@@ -24,10 +24,13 @@ typedef struct {
  * processor's name, as people know it. */
 void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size);
 
-/* The variant's code is a shared library, as cpu_library makes them. */
+/* The variant's code is a shared library. */
 bool cpu_is_library(const ImageVariant *v);
-/* The variant compiled for this processor, as the bytes of a shared library; *out is malloc'ed. */
-int cpu_library(char **out, size_t *size, nereid_device *d, const nereid_image *image,
-                const ImageVariant *v);
+
+/* The shared library that a kernel was loaded from, which kernels that were compiled together
+ * share.  Its bytes are there while one of them is loaded. */
+typedef struct CpuCode CpuCode;
+const CpuCode *cpu_code(const Loaded *l);
+const char *cpu_code_bytes(size_t *size, const CpuCode *c);
 
 #endif

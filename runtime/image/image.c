@@ -130,6 +130,7 @@ static int add_body(void *arg) {
   v->source = x->with_code && v->source ? arena_strndup(a, v->source, v->source_size) : NULL;
   if (v->source) v->source_name = arena_strndup(a, v->source_name, strlen(v->source_name));
   v->code = x->with_code ? arena_strndup(a, v->code, v->size) : NULL;
+  if (!x->with_code) v->size = 0;
   int code = copy_expressions(x->image, v, x->from);
   if (!code) code = copy_alias_check(x->image, v, x->from);
   if (code) return code;

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "model/nereid_graph.h"
+#include "runtime/support/tool.h"
 #include "tests/support/tally.h"
 
 /* Two sums with a temporary between them, which is too large for one kernel's registers to keep. */
@@ -459,6 +461,90 @@ static void weights(const char *device) {
   nereid_device_close(d);
 }
 
+/* ---- a C compiler that is counted ---- */
+
+/* Twenty kernels, without fusion. */
+enum { STEPS = 20 };
+
+static nereid_executable *make_steps(nereid_device *d) {
+  char text[STEPS * 96 + 256];
+  int n = snprintf(text, sizeof text,
+                   "class GraphModule(torch.nn.Module):\n"
+                   "    def forward(self, x0: \"f32[8]\"):\n");
+  for (int i = 0; i < STEPS; i++)
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "        x%d: \"f32[8]\" = torch.ops.aten.%s.default(x%d)\n", i + 1,
+                  i % 2 ? "neg" : "relu", i);
+  snprintf(text + n, sizeof text - (size_t)n, "        return (x%d,)\n", STEPS);
+  return make(d, text, "eager");
+}
+
+static int compilations(const TempFolder *t) {
+  char *data;
+  size_t size;
+  int n = 0;
+  if (temp_read(t, "calls", &data, &size)) return 0;
+  for (size_t i = 0; i < size; i++) n += data[i] == '\n';
+  free(data);
+  return n;
+}
+
+/* A compiler that leaves a line in the folder's file `calls`, and is $CC's or cc. */
+static void count_compilations(const TempFolder *t) {
+  const char *cc = getenv("CC");
+  char script[2 * TOOL_PATH + 64], path[TOOL_PATH + 32];
+  snprintf(script, sizeof script, "#!/bin/sh\necho >> '%s/calls'\nexec %s \"$@\"\n", t->path,
+           cc && *cc ? cc : "cc");
+  check(!temp_write(t, "counted", script, strlen(script)), "a compiler");
+  temp_name(path, sizeof path, t, "counted");
+  chmod(path, 0700);
+  setenv("CC", path, 1);
+}
+
+static void run_steps(nereid_executable *e) {
+  float x[8] = {-1, 2, -3, 4, -5, 6, -7, 8}, y[8];
+  int64_t shape[1] = {8};
+  nereid_tensor in = floats(x, 1, shape), out = floats(y, 1, shape);
+  check_got(!nereid_executable_run(e, &in, 1, &out, 1, NULL), "a run", nereid_error_message());
+  check(((float *)out.data)[0] == 0, "a value");
+}
+
+/* The code that runs is what the bytes have; who reads them needs no compiler.  Before, each kernel
+ * was compiled again for them, alone. */
+static void compiled_once(void) {
+  TempFolder t;
+  nereid_executable *again = NULL;
+  char *data = NULL;
+  size_t size = 0;
+  if (temp_new(&t)) abort();
+  count_compilations(&t);
+  setenv("NEREID_CACHE_DIR", "", 1);
+  nereid_device *d = open_device("cpu");
+  nereid_executable *e = make_steps(d);
+  int made = compilations(&t);
+  check(made > 0 && made < STEPS, "kernels are compiled together");
+  check_got(!nereid_executable_bytes(&data, &size, e, NULL), "bytes", nereid_error_message());
+  check(compilations(&t) == made, "each kernel is compiled once");
+  nereid_executable_free(e);
+  nereid_device_close(d);
+  setenv("CC", "no-compiler", 1);
+  d = open_device("cpu");
+  nereid_executable_source s = {.data = data, .size = size};
+  check_got(!nereid_executable_from_bytes(&again, &s, d), "without a compiler",
+            nereid_error_message());
+  if (again) run_steps(again);
+  char *copy = NULL;
+  size_t copied = 0;
+  int code = again ? nereid_executable_bytes(&copy, &copied, again, NULL) : 1;
+  check_got(!code, "bytes of what was read", nereid_error_message());
+  check(copied == size && !memcmp(copy, data, size), "the same bytes");
+  nereid_executable_free(again);
+  nereid_text_free(copy);
+  nereid_text_free(data);
+  nereid_device_close(d);
+  temp_free(&t);
+}
+
 int main(void) {
   static const char *const devices[] = {"interp", "nest", "cpu"};
   for (int i = 0; i < 3; i++) {
@@ -480,5 +566,6 @@ int main(void) {
   lent((LentCase){LENT_OVER, "cpu", NULL, true, true, 0});
   lent((LentCase){LENT_OVER, "interp", NULL, true, false, 0});
   broken_bytes();
+  compiled_once();
   return report();
 }
