@@ -98,6 +98,42 @@ _timm("mambaout_femto", depths=(1, 1, 1, 1))
 _timm("sequencer2d_s", small_pixels=224, layers=(1, 1, 1, 1))
 
 
+
+class _Detector(torch.nn.Module):
+    """Heads of boxes and classes on maps of four sizes, by separable convolutions, as
+    torchvision's ssdlite320 has them."""
+
+    def __init__(self, full: bool):
+        super().__init__()
+        import timm
+
+        self.body = timm.create_model("mobilenetv3_large_100", features_only=True,
+                                      out_indices=(3, 4), pretrained=False)
+        widths = [*self.body.feature_info.channels(), 512, 256]
+        self.more = torch.nn.ModuleList(
+            self._separable(a, b, 2) for a, b in zip(widths[1:], widths[2:]))
+        self.heads = torch.nn.ModuleList(
+            torch.nn.ModuleList(self._separable(width, 6 * n, 1) for width in widths)
+            for n in (91 if full else 5, 4))
+
+    @staticmethod
+    def _separable(width: int, to: int, stride: int) -> torch.nn.Module:
+        nn = torch.nn
+        return nn.Sequential(nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False),
+                             nn.BatchNorm2d(width), nn.ReLU6(), nn.Conv2d(width, to, 1))
+
+    def forward(self, x):
+        maps = self.body(x)
+        for step in self.more:
+            maps.append(step(maps[-1]))
+        return [torch.cat([head(y).flatten(2) for head, y in zip(heads, maps)], 2)
+                for heads in self.heads]
+
+
+_add("timm", "ssdlite_mobilenetv3_large",
+     lambda full: (_Detector(full), (torch.randn(2, 3, 320, 320) if full else
+                                     torch.randn(1, 3, 128, 128),), {}))
+
 # ---- torchvision ----
 
 

@@ -156,7 +156,8 @@ class Side:
             worker.invocations.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
             self.operators = {worker.name_of(op): op for op in worker.invocations.op_db}
         case = worker.Case(self.operators[name],
-                           {"device": "cpu", "dtype": "float32", "samples": samples})
+                           {"device": "cpu", "dtype": "float32", "layout": "plain",
+                            "samples": samples})
         dtype, found = case.dtype(), []
         for sample, train in self.samples(case, dtype, mode):
             try:
