@@ -328,6 +328,17 @@ static Value no_element(Kernel *k, const Node *n, const Dim *index) {
   return v;
 }
 
+/* Elements of much memory that a written-out sum reads once, as a matrix is by a vector, leave a
+ * GPU's cache first: what other kernels read stays there.  A decoding step reads its weights so. */
+static bool leaves_cache_first(const Kernel *k, const Node *n, unsigned axes) {
+  enum { BYTES_MIN = 1 << 24 };
+  const Graph *g = k->graph;
+  Dim all = value_numel(k->graph, &n->type);
+  bool once = k->unrolls && axes == (AXIS_X | AXIS_R) && dim_is_int(all) &&
+              all == dim_mul(g->dims, k->group->x, k->group->r);
+  return once && all->value >= BYTES_MIN / dtype_bytes(n->type.dtype);
+}
+
 static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   unsigned axes = 0;
   if (is_empty_tensor(n)) return no_element(k, n, element);
@@ -340,8 +351,9 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   if (!axes && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
   const char *otherwise = k->fills && *mask ? ", other=0" : "";
-  const char *load = arena_printf(k->arena, "tl.load(%s + %s%s%s)", element_buffer(k, n, index),
-                                  index, mask, otherwise);
+  const char *hint = leaves_cache_first(k, n, axes) ? ", eviction_policy=\"evict_first\"" : "";
+  const char *load = arena_printf(k->arena, "tl.load(%s + %s%s%s%s)", element_buffer(k, n, index),
+                                  index, mask, otherwise, hint);
   if (ahead) vec_push(k->arena, &k->ahead, ((KernelLoad){v.text, load}));
   else kernel_line(k, "%s = %s", v.text, load);
   if (kernel_held(v.dtype) != v.dtype && !k->keeps_halves) {

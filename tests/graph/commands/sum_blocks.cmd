@@ -13,3 +13,5 @@ def forward(self, x: "bf16[1, 4096]", w: "i8[14336, 4096]", y: "f32[2048, 4096]"
 MODEL
 nereid graph $TMP/m.py --device cuda --emit plan | sed -n 's/^step \([a-z0-9_]*\)(.*\(RBLOCK: [0-9]*, XBLOCK: [0-9]*\)) \(grid.*\) stages.*/\1 \2 \3/p'
 nereid build $TMP/m.py -o $TMP/project --target sm_90a && grep -o 'visible .entry k[0-9]*\|fma.rn.f32' $TMP/project/kernels_sm_90a.c | uniq -c
+# Matrices that are read once leave the cache first.
+nereid graph $TMP/m.py --device cuda --emit kernels | grep -B100 evict_first | grep -o 'def k[a-z0-9_]*\|in[0-9]_ptr + .*evict_first'
