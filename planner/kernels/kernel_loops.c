@@ -553,6 +553,14 @@ static void compute_parts(Kernel *k, Node *n) {
   kernel_use_part(k, 0);
 }
 
+/* Programs of a group that is crossed go along its rows first, or down its columns where that is
+ * the only way in which it stores: tiles that are written at a time are then next to each other in
+ * memory.  On an H200 a transposition of 128 MB in f32 takes 72 us so, and 77 along its rows; one
+ * of bf16 takes 39 us either way. */
+static bool goes_down(const Group *g) {
+  return g->nodes.len == 1 && dtype_bytes(g->nodes.data[0]->type.dtype) >= 4;
+}
+
 static void open_columns(Kernel *k, bool looped) {
   const char *r = kernel_index(k, k->group->r, NULL), *wide = kernel_wide(k);
   if (looped) {
@@ -560,8 +568,8 @@ static void open_columns(Kernel *k, bool looped) {
     k->indent += 4;
     kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]%s", wide);
   } else if (k->group->crossed) {
-    kernel_line(k, "rindex = tl.program_id(0)%s %% across * RBLOCK + tl.arange(0, RBLOCK)[None, :]",
-                wide);
+    kernel_line(k, "rindex = tl.program_id(0)%s %s * RBLOCK + tl.arange(0, RBLOCK)[None, :]", wide,
+                goes_down(k->group) ? "// down" : "% across");
   } else {
     kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]%s", wide);
   }
@@ -684,14 +692,16 @@ static void set_loop_masks(Kernel *k, bool columns) {
 }
 
 /* Where elements are limited, the program's number is bounded, so that no index overflows: parts
- * then begin at known vectors.  Programs of a group that is crossed go along its rows first. */
+ * then begin at known vectors. */
 static void emit_loops(Text *out, Kernel *k, bool rows) {
   const char *x = kernel_index(k, k->group->x, NULL), *bound = "";
   const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
   if (k->group->crossed) {
-    bound = arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n",
-                         kernel_index(k, k->group->r, NULL));
-    program = arena_printf(k->arena, "%s // across", program);
+    bool down = goes_down(k->group);
+    const char *r = kernel_index(k, k->group->r, NULL);
+    bound = down ? arena_printf(k->arena, "    down = tl.cdiv(%s, XBLOCK)\n", x)
+                 : arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n", r);
+    program = arena_printf(k->arena, "%s %s", program, down ? "% down" : "// across");
   } else if (k->limited && dim_is_int(k->group->x)) {
     bound = arena_printf(k->arena, "    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
                          program, x);

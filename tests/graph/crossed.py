@@ -71,8 +71,11 @@ def check_case(plans, name):
     params = {key: f'f32[{", ".join(map(str, shape))}]' for key, shape in shapes.items()}
     model = plans.write(params, lines, values)
     kernels = plans.graph(model, "--device", "cuda", "--emit", "kernels")
-    found = kernels.count("    across = tl.cdiv(")
+    down = kernels.count("    down = tl.cdiv(")
+    found = kernels.count("    across = tl.cdiv(") + down
     check(crossed in (found, None), f"{name}: {found} kernels have tiles of two axes")
+    one_way = "," not in values and found > 0
+    check(bool(down) == one_way, f"{name}: {down} kernels go down what they store")
     launched = kernels.count("\ndef k")
     check(count in (launched, None), f"{name}: {launched} kernels, not {count}")
     plan = plans.plan(model)
