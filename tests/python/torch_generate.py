@@ -2,8 +2,8 @@
 """Generation as today's loops have it: a model with caches that a step changes in place, its prompt
 compiled with open sizes, its step as one graph, masks of FlexAttention made by a compiled
 create_block_mask and cut at the position; and generate() of transformers, where that is installed,
-with a static cache.  Tokens are eager mode's, and steps compile once.  With the argument cuda on a
-GPU."""
+with a static cache.  Tokens are eager mode's, and steps compile once, also with weights of eight
+and four bits.  With the argument cuda on a GPU."""
 import os, pathlib, sys, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -137,6 +137,88 @@ def check_loop():
         tally.check(same == 1, f"{length} words before: {same:.0%} of the tokens are eager mode's")
 
 
+class Int8(nn.Module if nn else object):
+    """A layer whose weights have eight bits, and a scale a row."""
+
+    def __init__(self, linear):
+        super().__init__()
+        w = linear.weight.float()
+        scales = w.abs().amax(1) / 127
+        self.register_buffer("weight", (w / scales[:, None]).round().to(torch.int8))
+        self.register_buffer("scales", scales.bfloat16())
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scales.to(x.dtype)
+
+
+class Int4(nn.Module if nn else object):
+    """A layer whose weights have four bits, in tiles of a tensor core; eager mode has no such
+    product on a CPU, and multiplies by what the weights stand for."""
+    GROUP, TILES = 32, 2
+
+    def __init__(self, linear):
+        super().__init__()
+        w = linear.weight.float().unflatten(1, (-1, self.GROUP))
+        low = w.amin(2)
+        scales = ((w.amax(2) - low) / 15).bfloat16().float()
+        zeros = (low + 8 * scales).bfloat16().float()
+        q = ((w - zeros[..., None]) / scales[..., None] + 8).round().clamp(0, 15)
+        whole = ((q - 8) * scales[..., None] + zeros[..., None]).flatten(1)
+        self.register_buffer("whole", whole, persistent=False)
+        self.register_buffer("scales", torch.stack([scales.T, zeros.T], -1).bfloat16())
+        self.register_buffer("weight", self.packed(q.flatten(1).long()))
+
+    def packed(self, q):
+        lane = torch.arange(32)[:, None, None]
+        at = lane % 4 * 2 + torch.tensor([0, 8, 16, 24, 1, 9, 17, 25])
+        tiles = q.unflatten(1, (-1, 16 * self.TILES)).unflatten(0, (-1, 8)).transpose(1, 2)
+        fields = tiles[:, :, (lane // 4).expand(at.shape), at]
+        words = sum(fields[..., i] << 4 * i for i in range(8))
+        return torch.where(words >= 1 << 31, words - (1 << 32), words).to(torch.int32)
+
+    def forward(self, x):
+        if not torch.compiler.is_compiling():
+            return nn.functional.linear(x, self.whole.to(x.dtype))
+        y = torch.ops.aten._weight_int4pack_mm(x.flatten(0, -2).bfloat16(), self.weight,
+                                               self.GROUP, self.scales)
+        return y.to(x.dtype).unflatten(0, x.shape[:-1])
+
+
+def logits_of(model, words, at, whole):
+    mask = whole[:, :, at // whole.BLOCK_SIZE[0]]
+    mask.seq_lengths = (1, ROOM)
+    return model(mask, words, at)
+
+
+@torch.no_grad() if torch else (lambda f: f)
+def check_few_bits(kind):
+    """The logits of steps, one after the other, of a model whose layers are of that kind."""
+    torch.manual_seed(1)
+    model = Model(1)
+    for layer in model.layers:
+        for name in ("all", "out"):
+            setattr(layer, name, kind(getattr(layer, name)))
+        layer.up, layer.down = kind(layer.up), kind(layer.down)
+    model.out = kind(model.out)
+    model = model.to(DEVICE).eval()
+    whole = flex.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, ROOM, ROOM, device=DEVICE)
+    compiled = torch.compile(logits_of, backend="nereid", fullgraph=True)
+    words = torch.randint(WORDS, (6, 1, 1), device=DEVICE)
+    steps = {}
+    for one in (logits_of, compiled):
+        for layer in model.layers:
+            layer.cache.keys.zero_(), layer.cache.values.zero_()
+        steps[one] = [one(model, words[i], torch.tensor([i], device=DEVICE), whole).clone()
+                      for i in range(2)]
+        graphs = counters["stats"]["unique_graphs"]
+        steps[one] += [one(model, words[i], torch.tensor([i], device=DEVICE), whole).clone()
+                       for i in range(2, 6)]
+        tally.check(counters["stats"]["unique_graphs"] == graphs, "a step is compiled again")
+    want, got = (torch.stack(steps[f]) for f in (logits_of, compiled))
+    off = ((got - want).norm() / want.norm()).item()
+    tally.check(off < 1e-2, f"{kind.__name__}: logits are {off:.2} from eager mode's")
+
+
 @torch.no_grad() if torch else (lambda f: f)
 def check_transformers():
     sizes = dict(vocab_size=WORDS, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
@@ -167,6 +249,8 @@ if __name__ == "__main__":
         sys.exit(tally.report())
     warnings.simplefilter("ignore")
     check_loop()
+    check_few_bits(Int8)
+    check_few_bits(Int4)
     if transformers:
         check_transformers()
     sys.exit(tally.report())
