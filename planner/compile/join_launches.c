@@ -15,7 +15,7 @@ enum {
   STEPS_MAX = 4,      /* of a launch */
   ARGUMENTS_MAX = 24, /* of its kernel */
   WARPS_MAX = 8,      /* wider programs sort or reduce long rows, which others shall not wait for */
-  PER_PROCESSOR = 2   /* programs */
+  PER_PROCESSOR = 4   /* programs: so many run at once */
 };
 
 #define PROGRAM "tl.program_id(0)"
