@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Training of stacks of layers as they are trained today, eager PyTorch, TorchInductor and Nereid on
-the same GPU: FlexAttention over packed documents, linear layers in 8-bit floats with scales of rows
-(float8.py), and, in one of the two, mixtures of experts by grouped products (experts.py).
+"""Training of stacks of layers as they are trained today, by eager PyTorch, TorchInductor and
+Nereid on the same GPU: FlexAttention over packed documents, linear layers in 8-bit floats with
+scales of rows (float8.py), and, in one of the two, mixtures of experts by grouped products
+(experts.py).
 
     stacks.py [--stacks llama,moe] [--sides inductor,nereid] [--steps 100] [--deadline 110]
 
 First come the losses of the given number of steps, from the same weights and data.  Eager mode's
-noise is the largest difference between its losses and those from weights that are off by a rounding
-of bfloat16, drawn by each of two seeds; the sides' differences from eager mode are printed beside it.
+noise is the largest difference between its losses and those from weights that are off by a
+rounding of bfloat16, drawn by each of some seeds; the sides' differences are printed beside it.
 Then come the median time of a step (forward, backward and optimizer, the sides in turns), and the
 peak of memory above what is held between steps."""
 
@@ -130,7 +131,7 @@ def modules(sizes):
 
 
 def batches(sizes, device, count=8):
-    """Tokens, targets, angles of positions and the mask of documents: the same batches come again."""
+    """Tokens, targets, angles of positions and the mask of documents, of each batch."""
     import torch
     from torch.nn.attention.flex_attention import create_block_mask
 
@@ -223,9 +224,10 @@ def measure(name, sizes, args, device, left):
     data = batches(sizes, device)
     eager = Side(sizes, None, device).losses(data, args.steps, left)
     print(f"{name}: {len(eager)} steps, eager's loss {eager[0]:.4f} to {eager[-1]:.4f}", flush=True)
-    for seed in (1, 2):
+    for seed in range(1, 1 + args.seeds):
         losses = Side(sizes, None, device, seed).losses(data, args.steps, left, args.deadline // 2)
-        print(f"{name}: eager, seed {seed}: {len(losses)} steps, {differ(losses, eager)}", flush=True)
+        print(f"{name}: eager, seed {seed}: {len(losses)} steps, {differ(losses, eager)}",
+              flush=True)
     sides = {}
     for backend in args.sides.split(","):
         begin = time.perf_counter()
@@ -258,7 +260,8 @@ def main():
     parser.add_argument("--stacks", default="llama,moe")
     parser.add_argument("--sides", default="inductor,nereid")
     parser.add_argument("--small", action="store_true", help="sizes for a CPU")
-    for name, value in (("steps", 100), ("turns", 4), ("timed", 8), ("deadline", 110)):
+    for name, value in (("layers", 4), ("steps", 100), ("seeds", 2), ("turns", 4), ("timed", 8),
+                        ("deadline", 110)):
         parser.add_argument(f"--{name}", type=int, default=value)
     args = parser.parse_args()
     begin = time.time()
@@ -274,7 +277,7 @@ def main():
     print(f"{torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}, "
           f"PyTorch {torch.__version__}", flush=True)
     for name in args.stacks.split(","):
-        base = SMALL if args.small else Sizes()
+        base = SMALL if args.small else Sizes(args.layers)
         changes = dict(STACKS[name])
         if args.small and changes:
             changes = {"hidden": 32, "experts": 8, "top": 2}
