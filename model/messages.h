@@ -91,7 +91,7 @@
 #define E_GRAPH_RANGE_DERIVED "the range of %s, which is %s: give that of a dynamic size, %s"
 #define E_GRAPH_RANGE \
   "the range of %s: %lld..%lld is not part of the file's, %s; export the model again"
-#define E_GRAPH_RELEASED "nereid_graph_options.released: there is no input %d; the model has %d"
+#define E_GRAPH_RELEASED "nereid_graph_options.%s: there is no input %d; the model has %d"
 #define E_GRAPH_MODE \
   "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
 #define N_GRAPH_NO_REPLAY \

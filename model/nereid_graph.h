@@ -110,6 +110,18 @@ typedef enum {
 NEREID_API int nereid_graph_emit(char **text, size_t *size, nereid_graph *g,
                                  const nereid_graph_options *o, nereid_graph_kind kind);
 
+/* The memory of a run, in bytes, by the plan for `o->device`; sizes that the model leaves open are
+ * taken from their ranges. */
+typedef struct {
+  int64_t inputs, outputs;
+  int64_t peak; /* the most that inputs, outputs and temporaries take at once, as runs with these
+                   options take it: with saves_memory step by step */
+} nereid_planned_memory;
+
+/* No kernel is compiled. */
+NEREID_API int nereid_graph_memory(nereid_planned_memory *out, nereid_graph *g,
+                                   const nereid_graph_options *o);
+
 /* ---- compiled models ---- */
 
 /* Compiles all kernels, unless `defer_compile` says otherwise; what depends on sizes that the model

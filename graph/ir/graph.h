@@ -145,6 +145,7 @@ struct Node {
     const InputValue *fixed; /* NULL: the graph is for all values */
     bool is_complex;         /* the parts of complex numbers are its last axis */
     bool released;           /* its memory is free after its last use */
+    bool overwritten;        /* a value may be written over it by its last use */
   } input;
   Node *prev, *next;
 };

@@ -57,9 +57,17 @@ int nereid_graph_has_operator(const char *name) {
 
 /* ---- stages ---- */
 
-static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
+/* The plan for the device that the options name. */
+static int plan_for(Model *m, const nereid_graph_options *o) {
   ModeOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
+  int code = api_options(&options, o, !cpu);
+  bool interprets = o->device && (!strcmp(o->device, "interp") || !strcmp(o->device, "nest"));
+  if (interprets) options.compile.libraries = NULL;
+  return code ? code : model_plan(m, &options.compile);
+}
+
+static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
   int code = api_check_whole(m);
   if (code) return code;
   bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
@@ -67,10 +75,7 @@ static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind
     if (o->run_passes || o->dump_after)
       code = model_run_passes(m, o->run_passes ? o->run_passes : "");
   } else {
-    code = api_options(&options, o, !cpu);
-    bool interprets = o->device && (!strcmp(o->device, "interp") || !strcmp(o->device, "nest"));
-    if (interprets) options.compile.libraries = NULL;
-    if (!code) code = model_plan(m, &options.compile);
+    code = plan_for(m, o);
   }
   if (code) return code;
   if (kind != NEREID_GRAPH_EXPLAIN) return model_print(m, kind, out);
@@ -91,6 +96,22 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
   int code = api_take_model(&m, g, o);
   if (!code) code = emit_model(m, o, kind, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
+  model_free(m);
+  return code;
+}
+
+int nereid_graph_memory(nereid_planned_memory *out, nereid_graph *g,
+                        const nereid_graph_options *o) {
+  REQUIRE(out);
+  *out = (nereid_planned_memory){0};
+  REQUIRE(g);
+  static const nereid_graph_options defaults = {0};
+  Model *m;
+  if (!o) o = &defaults;
+  int code = api_take_model(&m, g, o);
+  if (!code) code = api_check_whole(m);
+  if (!code) code = plan_for(m, o);
+  if (!code) code = model_memory(m, o, out);
   model_free(m);
   return code;
 }

@@ -19,7 +19,9 @@
 #include "model/report/dot.h"
 #include "model/report/dump.h"
 #include "model/report/explain.h"
+#include "planner/messages.h"
 #include "planner/passes.h"
+#include "planner/plan/memory_report.h"
 #include "planner/plan/plan.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"
@@ -545,18 +547,30 @@ static int model_limit(Model *m, const nereid_graph_range *r) {
   return error_guard(m->arena, set_limits_body, &t);
 }
 
-/* A plan has its order already. */
+/* The input that a caller passes at that position; NULL after an error, which names the option. */
+static Node *input_at(const Model *m, const char *option, int position) {
+  int number = 0;
+  for (Node *n = m->graph->first; n; n = n->next) {
+    bool passed = n->kind == NODE_INPUT && n->input.kind == INPUT_USER;
+    passed = passed && n->type.kind != VALUE_NONE; /* that has no position */
+    if (passed && number++ == position) return n;
+  }
+  error_set(NEREID_E_USAGE, E_GRAPH_RELEASED, option, position, number);
+  return NULL;
+}
+
+/* A plan has its order and its memory already. */
 static int model_release(Model *m, const nereid_graph_options *o) {
-  for (int i = 0; i < o->nreleased && m->graph; i++) {
-    int number = 0;
-    Node *n = m->graph->first;
-    for (; n; n = n->next) {
-      bool passed = n->kind == NODE_INPUT && n->input.kind == INPUT_USER;
-      passed = passed && n->type.kind != VALUE_NONE; /* that has no position */
-      if (passed && number++ == o->released[i]) break;
-    }
-    if (!n) return error_set(NEREID_E_USAGE, E_GRAPH_RELEASED, o->released[i], number);
+  if (!m->graph) return 0;
+  for (int i = 0; i < o->nreleased; i++) {
+    Node *n = input_at(m, "released", o->released[i]);
+    if (!n) return NEREID_E_USAGE;
     n->input.released = true;
+  }
+  for (int i = 0; i < o->noverwritten; i++) {
+    Node *n = input_at(m, "overwritten", o->overwritten[i]);
+    if (!n) return NEREID_E_USAGE;
+    n->input.overwritten = true;
   }
   return 0;
 }
@@ -681,6 +695,41 @@ static int explain_body(void *arg) {
 int model_explain(Model *m, const char *device, const char *mode, Text *out) {
   Explaining e = {.m = m, .device = device, .x = {.mode = mode}, .out = out};
   return error_guard(m->arena, explain_body, &e);
+}
+
+typedef struct {
+  Model *m;
+  const nereid_graph_options *o;
+  nereid_planned_memory *out;
+} Measuring;
+
+/* By number; those of options are positions. */
+static bool *released_inputs(const Model *m, const nereid_graph_options *o, uint32_t n) {
+  bool *released = ARENA_ARRAY(m->arena, bool, n + 1);
+  for (int i = 0; i < o->nreleased; i++)
+    if (o->released[i] >= 0 && (uint32_t)o->released[i] < n) released[o->released[i]] = true;
+  return released;
+}
+
+static int memory_body(void *arg) {
+  const Measuring *x = arg;
+  const Model *m = x->m;
+  Sizes *sizes = sizes_new(m->arena, m->plan);
+  int code = sizes_bind_some(sizes, NULL, 0);
+  if (code) return code;
+  MemoryUse use;
+  MemoryTaking taking = {.steps = x->o->saves_memory,
+                         .released = released_inputs(m, x->o, sizes->ninputs)};
+  if (!memory_use(m->plan, sizes, &use) || !memory_peak(m->plan, sizes, &taking, &x->out->peak))
+    return error_set(NEREID_E_MEMORY, E_GRAPH_MEMORY);
+  x->out->inputs = use.inputs;
+  x->out->outputs = use.outputs;
+  return 0;
+}
+
+int model_memory(Model *m, const nereid_graph_options *o, nereid_planned_memory *out) {
+  Measuring x = {m, o, out};
+  return error_guard(m->arena, memory_body, &x);
 }
 
 /* ---- a model as options want it ---- */

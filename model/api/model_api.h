@@ -45,6 +45,8 @@ int model_plan(Model *m, const CompileOptions *o);
 /* The work of the plan's kernels on such a device, by name, with chosen sizes where the model
  * leaves them open. */
 int model_explain(Model *m, const char *device, const char *mode, Text *out);
+/* The plan's memory, with chosen sizes where the model leaves them open. */
+int model_memory(Model *m, const nereid_graph_options *o, nereid_planned_memory *out);
 /* The graph or the plan as text, in the model's arena. */
 int model_print(Model *m, nereid_graph_kind kind, Text *out);
 

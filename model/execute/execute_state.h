@@ -154,9 +154,6 @@ int execute_give_output(Execution *e, uint32_t i, nereid_tensor *t, nereid_strea
 
 /* ---- lent_memory.c: memory that the caller lends step by step ---- */
 
-/* A temporary that is not in the pool: in a pool of small ones there is little to gain. */
-enum { LENT_BYTES = 1 << 20 };
-
 typedef int LentMoved(Execution *e, BufferState *b);
 
 bool execute_may_lend(const Execution *e);

@@ -39,7 +39,7 @@ static void note_inputs(Execution *e) {
   for (uint32_t i = 0; i < e->sizes->ninputs && e->lends; i++) {
     const PlanBuffer *plan = e->sizes->inputs[i];
     BufferState *b = plan ? &e->buffers[plan - e->plan->buffers] : NULL;
-    if (!b || b->written || e->of->is_static[i]) continue;
+    if (!b || (b->written && !plan->overwritten) || e->of->is_static[i]) continue;
     b->lent = true;
     b->caller = i;
   }

@@ -58,6 +58,7 @@ static uint32_t node_buffer(PlanCompiler *c, Node *n) {
                                          : BUFFER_WEIGHT;
   if (n->kind == NODE_INPUT) b.tensor = n->input.tensor;
   if (b.kind == BUFFER_INPUT) b.fixed = n->input.fixed;
+  b.overwritten = b.kind == BUFFER_INPUT && n->input.overwritten;
   b.is_complex = b.kind == BUFFER_INPUT && n->input.is_complex;
   vec_push(c->g->arena, &c->buffers, b);
   *number = (uint32_t)c->buffers.len;

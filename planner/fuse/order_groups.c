@@ -33,6 +33,7 @@ typedef struct {
   uint32_t *order;     /* numbers, in the order in which groups run */
   int64_t *bytes;      /* by node id; 0: not counted */
   bool *kept;          /* by node id: its memory is never free */
+  bool *given;         /* by node id: an input that may be written over */
   uint32_t *uses;      /* by node id: how many groups read or write it */
   uint32_t *remaining; /* by node id: how many of those have not run yet */
 } Order;
@@ -107,9 +108,13 @@ static Order survey(Fusion *f, Arena *scratch) {
     o.order[i] = i;
     survey_group(&o, f->groups.data[i]);
   }
+  o.given = ARENA_ARRAY(scratch, bool, g->nids);
   graph_each_use(g->last, keep_value, o.kept);
-  for (const Node *n = g->first; n; n = n->next)
-    if (n->kind == NODE_INPUT && !n->input.released) o.kept[n->id] = true;
+  for (const Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT) continue;
+    o.kept[n->id] |= !n->input.released;
+    o.given[n->id] = n->input.overwritten && !o.kept[n->id];
+  }
   for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) o.kept[g->outputs[i].target->id] = true;
   return o;
@@ -134,9 +139,28 @@ static void count(const Order *o, Trace *t, uint32_t id, int sign) {
   if (o->f->of[id] && !o->kept[id]) t->alive.temporaries += sign * o->bytes[id];
 }
 
+/* An input that the group reads last, over which it will write a value of as many bytes: that is
+ * decided when its kernel is written, and likely unless it is a product.  Then `values` have it
+ * again.  UINT32_MAX: there is none. */
+static uint32_t find_given(const Order *o, const Ids *values, uint32_t number) {
+  if (o->f->groups.data[number]->kind != GROUP_LOOPS) return UINT32_MAX;
+  for (size_t i = 0; i < values->len; i++) {
+    uint32_t id = values->data[i];
+    if (!o->given[id] || o->remaining[id] != 1) continue;
+    for (size_t k = 0; k < values->len; k++) {
+      const Group *of = o->f->of[values->data[k]];
+      bool made = of && of->number == number && !o->kept[values->data[k]];
+      if (made && o->bytes[values->data[k]] == o->bytes[id]) return id;
+    }
+  }
+  return UINT32_MAX;
+}
+
 static void run_group(const Order *o, Trace *t, uint32_t place) {
   uint32_t number = o->order[place];
   const Ids *values = &o->steps[number].values;
+  uint32_t given = find_given(o, values, number);
+  if (given != UINT32_MAX) count(o, t, given, -1);
   for (size_t i = 0; i < values->len; i++) {
     const Group *of = o->f->of[values->data[i]];
     if (of && of->number == number) count(o, t, values->data[i], 1);
@@ -149,7 +173,7 @@ static void run_group(const Order *o, Trace *t, uint32_t place) {
   if (t->alive.temporaries > t->peak.temporaries) t->peak.temporaries = t->alive.temporaries;
   for (size_t i = 0; i < values->len; i++) {
     uint32_t id = values->data[i];
-    if (!--o->remaining[id] && !o->kept[id]) count(o, t, id, -1);
+    if (!--o->remaining[id] && !o->kept[id] && id != given) count(o, t, id, -1);
   }
 }
 

@@ -117,6 +117,11 @@ static bool is_temporary(const InPlace *p, const Node *n) {
   return is_of_run(p, n) && !p->kept[n->id];
 }
 
+/* What the caller gives away: no value that the run returns takes its place. */
+static bool may_be_overwritten(const InPlace *p, const Node *n) {
+  return n->kind == NODE_INPUT && n->input.overwritten && !p->kept[n->id];
+}
+
 static bool is_in_loop(const InPlace *p, const Group *group) {
   for (size_t i = 0; i < p->f->loops.len; i++) {
     const FusionLoop *loop = &p->f->loops.data[i];
@@ -150,8 +155,10 @@ static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuff
                              const KernelBuffer *out) {
   const Node *from = in->node, *to = out->node;
   if (kernel_owns(k, from) || !kernel_owns(k, to)) return false;
-  bool result = is_of_run(p, to) && p->returned[to->id];
+  bool given = in_place_memory(p, (Node *)(uintptr_t)from)->kind == NODE_INPUT;
+  bool result = is_of_run(p, to) && p->returned[to->id] && !given;
   bool passes = is_temporary(p, from) && (is_temporary(p, to) || result);
+  passes |= may_be_overwritten(p, from) && is_temporary(p, to) && !is_in_loop(p, k->group);
   if (!passes && !is_new_value(p, k, from, to)) return false;
   if (p->last[from->id] != k->group->number + 1 || from->type.dtype != to->type.dtype) return false;
   return in->order < out->order && are_at_one_place(p, k, in, out);

@@ -145,6 +145,7 @@ static void print_plan_buffer(Printer *p, uint32_t i) {
     text_puts(p->out, " named ");
     text_quote(p->out, b->tensor);
   }
+  if (b->overwritten) text_puts(p->out, " overwritten");
   if (b->fixed) print_fixed(p->out, b->fixed);
   if (b->value || b->number_of) {
     text_puts(p->out, " gives ");

@@ -52,6 +52,7 @@ typedef struct {
   Name tensor;             /* WEIGHT, INPUT: its name in the file; NULL: that of an input */
   uint32_t number;         /* INPUT, OUTPUT: which of the caller's */
   const InputValue *fixed; /* INPUT: the plan is for this value alone; NULL: for all */
+  bool overwritten;        /* INPUT: a value is written over it, which no caller looks at */
   Dim value;               /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
   Dim number_of;           /* OUTPUT: a number in Python: its value, also in the buffer */
   Dim offset;              /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */

@@ -226,6 +226,7 @@ static void read_plan_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_buffer_type(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "named")) b.tensor = ir_string(&p->r);
+  b.overwritten = kind == BUFFER_INPUT && ir_accept(&p->r, "overwritten");
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
   if (kind == BUFFER_OUTPUT && ir_accept(&p->r, "gives")) b.number_of = read_dim(p);
   if (kind == BUFFER_RECORDS) read_checks(p, &b, span);

@@ -9,7 +9,7 @@
 typedef struct {
   nereid_graph_options options;
   nereid_graph_range *ranges;
-  int *released;
+  int *released, *overwritten;
   const char **rewrites;
 } Options;
 
@@ -95,6 +95,7 @@ static int read_options(Options *o, PyObject *dict) {
 static void close_options(Options *o) {
   PyMem_Free(o->ranges);
   PyMem_Free(o->released);
+  PyMem_Free(o->overwritten);
   PyMem_Free(o->rewrites);
 }
 
@@ -253,6 +254,21 @@ static PyObject *graph_emit(PyObject *self, PyObject *args) {
   return text_and_free(text, size);
 }
 
+/* memory(options): a dict of bytes. */
+static PyObject *graph_memory(PyObject *self, PyObject *dict) {
+  int code;
+  Options o;
+  nereid_planned_memory m;
+  nereid_graph *g = ((GraphObject *)self)->graph;
+  if (!PyDict_Check(dict)) return PyErr_SetString(PyExc_TypeError, "options are a dict"), NULL;
+  if (read_options(&o, dict)) return close_options(&o), NULL;
+  Py_BEGIN_ALLOW_THREADS code = nereid_graph_memory(&m, g, &o.options);
+  Py_END_ALLOW_THREADS close_options(&o);
+  if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
+  return Py_BuildValue("{s:L,s:L,s:L}", "inputs", (long long)m.inputs, "outputs",
+                       (long long)m.outputs, "peak", (long long)m.peak);
+}
+
 /* build(options, dir, targets, name, embed_weights, ptx_only, messages) */
 static PyObject *graph_build(PyObject *self, PyObject *args) {
   PyObject *dict, *messages;
@@ -293,6 +309,7 @@ static PyObject *graph_compile(PyObject *self, PyObject *args) {
 
 static PyMethodDef graph_methods[] = {
     {"emit", graph_emit, METH_VARARGS, "emit(options, kind): the text of a stage."},
+    {"memory", graph_memory, METH_O, "memory(options): bytes of a run, by its plan."},
     {"build", graph_build, METH_VARARGS, "build(options, dir, ...): writes a C project."},
     {"compile", graph_compile, METH_VARARGS, "compile(device, options): an Executable."},
     {NULL, NULL, 0, NULL}};

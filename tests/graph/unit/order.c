@@ -182,10 +182,72 @@ static void option(void) {
   check_got(!nereid_graph_emit(&out, &size, g, &o, NEREID_GRAPH_FUSED), "input 0",
             nereid_error_message());
   nereid_text_free(out);
+  o = (nereid_graph_options){.overwritten = positions, .noverwritten = 2};
+  check(nereid_graph_emit(&out, &size, g, &o, NEREID_GRAPH_FUSED) == NEREID_E_USAGE, "no input 1");
+  check_got(strstr(nereid_error_message(), "nereid_graph_options.overwritten: there is no input 1"),
+            "why", nereid_error_message());
+  nereid_graph_free(g);
+}
+
+/* ---- memory, and inputs that values are written over ---- */
+
+static const char overwrites[] =
+    "class M(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[1024, 512]\", y: \"f32[512, 64]\"):\n"
+    "        a = torch.ops.aten.sin.default(x)\n"
+    "        b = torch.ops.aten.mm.default(a, y)\n"
+    "        c = torch.ops.aten.sum.dim_IntList(a, [0])\n"
+    "        return (b, c)\n";
+
+static nereid_graph *graph_of(const char *text, size_t size) {
+  nereid_graph *g = NULL;
+  nereid_graph_source s = {.data = text, .size = size};
+  check_got(!nereid_graph_open(&g, &s, NULL, NULL), "a graph", nereid_error_message());
+  return g;
+}
+
+static int64_t peak_of(nereid_graph *g, const nereid_graph_options *o) {
+  nereid_planned_memory m;
+  check_got(!nereid_graph_memory(&m, g, o), "its memory", nereid_error_message());
+  return m.peak;
+}
+
+/* `a` takes the place of x: a plan says so, also one that was read. */
+static void memory(void) {
+  const int first[] = {0};
+  nereid_graph *g = graph_of(overwrites, strlen(overwrites));
+  nereid_graph_options o = {.device = "cpu"};
+  nereid_planned_memory m;
+  int64_t matrix = 1024 * 512 * 4, both = matrix + 512 * 64 * 4;
+  check(!nereid_graph_memory(&m, g, &o) && m.inputs == both, "bytes of inputs");
+  check(m.outputs == 1024 * 64 * 4 + 512 * 4, "bytes of outputs");
+  check(m.peak >= m.inputs + m.outputs + matrix, "a temporary beside x");
+  o.overwritten = first;
+  o.noverwritten = 1;
+  check(peak_of(g, &o) <= m.peak - matrix, "a temporary over x");
+  char *plan = NULL, *again = NULL;
+  size_t size = 0, n = 0;
+  check(!nereid_graph_emit(&plan, &size, g, &o, NEREID_GRAPH_PLAN), "the plan");
+  check_got(plan && strstr(plan, "f32[1024, 512]\" overwritten"), "says so", plan);
+  nereid_graph *read = graph_of(plan, size);
+  nereid_graph_options plain = {.device = "cpu"};
+  check(!nereid_graph_emit(&again, &n, read, &plain, NEREID_GRAPH_PLAN), "the plan that was read");
+  check(n == size && !memcmp(plan, again, n), "is the same");
+  o = (nereid_graph_options){.device = "cuda", .saves_memory = 1};
+  int64_t kept = peak_of(g, &o);
+  o.released = first;
+  o.nreleased = 1;
+  check(peak_of(g, &o) <= kept, "what is released takes no more");
+  check(nereid_graph_memory(NULL, g, &o) == NEREID_E_USAGE, "nowhere to write");
+  check(nereid_graph_memory(&m, NULL, &o) == NEREID_E_USAGE, "no graph");
+  nereid_text_free(plan);
+  nereid_text_free(again);
+  nereid_graph_free(read);
   nereid_graph_free(g);
 }
 
 int main(void) {
+  memory();
   moves();
   scatters();
   random_graphs();
