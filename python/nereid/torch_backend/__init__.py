@@ -20,7 +20,6 @@ import torch
 
 from nereid.torch_backend.aliases import layout_of, overlaps_by_pytorch
 from nereid.torch_backend.base import log
-from nereid.torch_backend.base.draws import draws_remain
 from nereid.torch_backend.base.failures import (Original, Warnings, boxed, has_eager_form,
                                                 may_be_caught)
 from nereid.torch_backend.base.flags import guard
@@ -31,6 +30,7 @@ from nereid.torch_backend.decompositions.composites import composite_forms
 from nereid.torch_backend.decompositions.fake_results import fake_results
 from nereid.torch_backend.decompositions.table import Decompositions
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
+from nereid.torch_backend.passes.budget import partition_by_budget
 from nereid.torch_backend.passes.constants import make_constants_in_place
 from nereid.torch_backend.passes.row_chunks import chunk_logits
 from nereid.torch_backend.passes.saved import save_less
@@ -43,9 +43,6 @@ from nereid.torch_backend.segments.called import called_modules
 from nereid.torch_backend.segments.cuda_graphs import forget, recorded
 from nereid.torch_backend.segments.program import Program, Programs, written_inputs
 
-# The backward pass draws other numbers under a budget of exactly 0, which saves no seeds, and under
-# any budget below 1 if PyTorch draws them.
-_LEAST_BUDGET = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Embedding:
@@ -124,19 +121,13 @@ def _no_collections():
 
 
 def _partition(module, inputs, *, settings: Settings, **kwargs):
-    from torch._functorch.partitioners import min_cut_rematerialization_partition
-
     if not settings.fallback_random:
         replace_random(module)
     repeat_masks(module)
     chunk_logits(module, settings)
     save_less(module, settings.by_pytorch)
-    config = torch._functorch.config
-    graphs = [module.graph, *(called.graph for called in called_modules(module))]
-    draws = any(map(draws_remain, graphs))
-    budget = 1 if draws else config.activation_memory_budget or _LEAST_BUDGET
-    with _no_collections(), config.patch(activation_memory_budget=budget):
-        return min_cut_rematerialization_partition(module, inputs, **kwargs)
+    with _no_collections():
+        return partition_by_budget(module, inputs, settings, **kwargs)
 
 
 def _early_backward():

@@ -39,10 +39,15 @@ def draws(node) -> bool:
     return argument(node, "dropout_p") != 0 and not given
 
 
+def drawing(graph: torch.fx.Graph) -> set:
+    """The names of nodes for which PyTorch draws numbers, by no seed; seeds are such numbers."""
+    return {node.name for node in graph.nodes
+            if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+            and draws(node) and not is_seeded(node)}
+
+
 def draws_remain(graph: torch.fx.Graph) -> bool:
-    """Does PyTorch draw numbers in the graph, none of them by a seed?"""
-    return any(node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
-               and draws(node) and not is_seeded(node) for node in graph.nodes)
+    return bool(drawing(graph))
 
 
 def may_draw(node) -> bool:

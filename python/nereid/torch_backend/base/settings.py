@@ -44,6 +44,13 @@ def _bytes(name: str, value: Any) -> int:
     raise ValueError(f"option {name!r} is a number of bytes, or 0, not {value!r}")
 
 
+def _share_or_none(name: str, value: Any) -> float | None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is None or number and 0 <= value <= 1:
+        return value
+    raise ValueError(f"option {name!r} is a number from 0 to 1, or None, not {value!r}")
+
+
 def _one_of(*words: str) -> Callable:
     def check(name: str, value: Any) -> str:
         if isinstance(value, str) and value in words:
@@ -129,6 +136,10 @@ class Settings:
         "about the most bytes, in float32, that the logits between a product and a loss take at "
         "once; larger ones are computed in [chunks of rows](#limits), with their gradients, at "
         "most 64 chunks of multiples of 128 rows; 0 (the default): as a whole")
+    memory_budget: float | None = _option(None, _share_or_none,
+        "how much of what the backward pass needs may be saved for it, from 0 (all is computed "
+        "again) to 1 ([memory](#memory-of-training)); by default as "
+        "`torch._functorch.config.activation_memory_budget` says")
     fallback_random: bool = _option(False, _flag,
         "`True` draws the numbers that eager PyTorch draws, by PyTorch's operators")
     verify: bool = _option(False, _flag,

@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections import Counter
 
 import torch
 
-from nereid.torch_backend.base.nodes import is_tensor, name_of
+from nereid.torch_backend.base.nodes import is_tensor, name_of, storage_of
+from nereid.torch_backend.segments.segment import OWNED
 
 aten = torch.ops.aten
 # Gradients of maxima over windows: what gives their indices, and how many axes a window has.
@@ -169,3 +171,22 @@ def save_less(module: torch.fx.GraphModule, by_pytorch) -> None:
                if node.target in _SAVES and name_of(node.target) not in by_pytorch]
     if any(changed):
         module.recompile()
+
+
+# ---- after the partition ----
+
+
+def mark_owned(forward: torch.fx.GraphModule, backward: torch.fx.GraphModule, results: int) -> None:
+    """Marks what the backward graph gets of the forward graph alone: tensors whose memory neither a
+    result, nor an input, nor another saved tensor has.  The first outputs are `results`."""
+    (output,) = [node for node in forward.graph.nodes if node.op == "output"]
+    nodes = [node for node in output.args[0] if isinstance(node, torch.fx.Node)]
+    given = {node for node in output.args[0][:results] if isinstance(node, torch.fx.Node)}
+    held = {storage_of(node) for node in forward.graph.nodes
+            if node.op in ("placeholder", "get_attr") or node in given}
+    count = Counter(map(storage_of, dict.fromkeys(nodes)))
+    own = {node.name for node in nodes
+           if storage_of(node) not in held and count[storage_of(node)] == 1}
+    for node in backward.graph.nodes:
+        if node.op == "placeholder" and node.name in own:
+            node.meta[OWNED] = True

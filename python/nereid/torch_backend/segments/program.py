@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import torch
 
+from nereid.torch_backend.base.alone import CAN_TELL
 from nereid.torch_backend.base.draws import is_seeded, without_seed
 from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
 from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
@@ -240,14 +241,18 @@ class Program:
         for i, segment in enumerate(self._segments):
             segment.title = f"segment {i} of {self.title}"
 
-    def _begin(self, refused: dict) -> None:
-        """Chooses the segments, and starts to compile them."""
+    def _choose(self, refused: dict) -> None:
+        """Chooses the segments."""
         self._refused = refused
         parts = partition(self.graph, refused, self.settings)
         self._parts = parts
         self.steps = self._steps(parts.steps, parts.apart)
         self._segments = [step for step in self.steps if isinstance(step, Compiled)]
         self._name_segments()
+
+    def _begin(self, refused: dict) -> None:
+        """Chooses the segments, and starts to compile them."""
+        self._choose(refused)
         self._work = _Work(self._segments)
         self._work.start()
         self._function = self._compile_function()
@@ -364,6 +369,12 @@ class Program:
         without gradients has few at once."""
         return self.kind != "inference"
 
+    @property
+    def _overwrites(self) -> bool:
+        """May results be written over what the forward pass has saved?  PyTorch's CUDA graphs run
+        again on the same memory."""
+        return self.kind == "backward" and CAN_TELL and not self.settings.cuda_graphs
+
     @staticmethod
     def _is_update(node) -> bool:
         return node.target is torch.ops.aten.copy_.default
@@ -371,11 +382,13 @@ class Program:
     def _executable(self, plan: SegmentPlan) -> Compiled:
         source, _ = plan.text()
         lends = self._lends and plan.device.type == "cuda"
-        released = plan.released(set(self.placeholders)) if lends else None
-        key = f"{plan.device} {released}\n{source}"
+        released = plan.released(set(self.placeholders))
+        overwritten = plan.overwritten(released) if self._overwrites else ()
+        released = released if lends else None
+        key = f"{plan.device} {released} {overwritten}\n{source}"
         if key not in self._kept:
             self._kept[key] = Compiled(plan, self.settings, self.shape_env, released,
-                                       self.limits)
+                                       self.limits, overwritten)
         found = self._kept[key]
         found.lends = lends
         found.plan = plan

@@ -15,6 +15,7 @@ from nereid.errors import DataError, IndexOutOfRange, NereidError
 from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.base import flags
+from nereid.torch_backend.base.alone import is_alone
 from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.base.log import line_of
 from nereid.torch_backend.base.nodes import is_number, is_tensor, is_view, storage_of
@@ -30,7 +31,12 @@ _LARGEST_NUMBER = 2**63 - 1
 _OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text
 _FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
 _ALIGNMENT = 16  # of tensors that kernels read where they are
+_OVERWRITTEN_LEAST = 1 << 20  # bytes of a tensor whose memory is worth being used again
 _GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
+
+
+# In the meta of a backward graph's placeholder: no other tensor has its memory.
+OWNED = "nereid_owned"
 
 
 class Refused(Exception):
@@ -151,6 +157,19 @@ class SegmentPlan:
             return saved and all(user in self.inside for user in node.users)
 
         return tuple(i for i, node in enumerate(self.inputs) if is_released(node))
+
+    def overwritten(self, released: tuple) -> tuple:
+        """Positions of large inputs over which results may be written: nothing reads them after
+        the segment, and they are the only tensor that the forward pass made of their memory."""
+        return tuple(i for i in released if self._is_large(self.inputs[i]))
+
+    @staticmethod
+    def _is_large(node) -> bool:
+        value = node.meta["val"]
+        if not node.meta.get(OWNED) or value._has_symbolic_sizes_strides or value.is_complex():
+            return False
+        dense = memory_order(value.shape, value.stride()) is not None
+        return dense and value.numel() * value.element_size() >= _OVERWRITTEN_LEAST
 
     def size_in_output(self, symbol) -> tuple | None:
         """An output and its axis whose size that is."""
@@ -318,7 +337,8 @@ class Compiled:
     """An executable of a segment, which takes tensors of PyTorch in any order of axes."""
 
     def __init__(self, plan: SegmentPlan, settings: Settings, shape_env,
-                 released: tuple | None = None, limits: dict | None = None):
+                 released: tuple | None = None, limits: dict | None = None,
+                 overwritten: tuple = ()):
         source, text = plan.text()
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
@@ -327,7 +347,9 @@ class Compiled:
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         self.options = {**graph_options(settings),
                         "ranges": ranges_of(plan.symbols, shape_env, limits),
-                        "saves_memory": released is not None, "released": released or ()}
+                        "saves_memory": released is not None, "released": released or (),
+                        "overwritten": overwritten}
+        self.overwritten = overwritten
         self.text = text
         self.graph = self.executable = None
         self.title = "a segment"
@@ -426,6 +448,9 @@ class Compiled:
     def __call__(self, values: list):
         """The tensors of plan.bases.  The list is empty afterwards, and loses each input that is
         not read any more: while the rest runs its memory is free, if nobody else has it."""
+        for i in self.overwritten:
+            if not is_alone(values, i):  # as with retain_graph=True
+                values[i] = values[i].clone()
         try:
             if _profiler._is_profiler_enabled:
                 with _profiler.record_function(self.label):

@@ -1,0 +1,24 @@
+"""Tensors whose memory has no other owner: what is written there nobody sees."""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+
+
+def _counts(values: list, i: int) -> tuple:
+    """How many own the object of Python's, the tensor, and its memory."""
+    tensor = values[i]
+    memory = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+    return sys.getrefcount(tensor), tensor._use_count(), memory
+
+
+# PyTorch of before 2.6 does not tell.
+CAN_TELL = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_Use_Count")
+_ALONE = _counts([torch.empty(1)], 0) if CAN_TELL else None
+
+
+def is_alone(values: list, i: int) -> bool:
+    """Has the list the only reference to its tensor i, and that the only one to its memory?"""
+    return _counts(values, i) == _ALONE
