@@ -128,11 +128,45 @@ static void insert_all(Graph *g, Node *n, const Cat *c) {
   n->nnamed = 0;
 }
 
+/* ---- concatenations of few tensors ---- */
+
+static void note_fused(Node **operand, void *ctx) {
+  bool *fused = ctx;
+  fused[(*operand)->id] = true;
+}
+
+/* By node id: does a node that may be computed where its operands are read it, or views of it?
+ * Products and results have it in memory. */
+static bool *find_fused(Graph *g) {
+  bool *fused = ARENA_ARRAY(g->arena, bool, g->nids);
+  for (Node *n = g->last; n; n = n->prev) {
+    if (n->kind != NODE_CALL || prim_is_product(prim_kind(n->op))) continue;
+    if (!prim_is_view(n)) graph_each_use(n, note_fused, fused);
+    else if (fused[n->id]) fused[view_operand(n)->id] = true;
+  }
+  return fused;
+}
+
+/* Are all computed element by element, in one shape?  One expression for all of them computes and
+ * loads for each element what all of them need; slices share a kernel. */
+static bool are_computed(Graph *g, const Cat *c) {
+  bool all = c->n > 1;
+  for (uint32_t i = 0; i < c->n && all; i++) {
+    const Node *x = c->items[i];
+    all = x->kind == NODE_CALL && prim_kind(x->op) == PRIM_POINTWISE;
+    all &= value_numel(g, &x->type) == value_numel(g, &c->items[0]->type);
+  }
+  return all;
+}
+
 bool pass_concat_in_slices(Graph *g) {
+  bool *fused = find_fused(g);
+  uint32_t nids = g->nids;
   for (Node *n = g->first; n; n = n->next) {
-    if (!is_cat(n) || n->type.rank == 0 || graph_arg(g, n, "tensors").n <= PIECES_MAX) continue;
+    if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
-    if (c.n > PIECES_MAX) insert_all(g, n, &c);
+    bool many = c.n > PIECES_MAX;
+    if (many || (n->id < nids && !fused[n->id] && are_computed(g, &c))) insert_all(g, n, &c);
   }
   return true;
 }
