@@ -13,6 +13,7 @@ enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unro
 /* Before a region: returns how many shared addresses hold in it and after it. */
 static size_t enter_region(Ptx *p) {
   ptx_flush_words(p);
+  p->descriptors.len = 0;
   size_t n = 0;
   for (size_t i = 0; i < p->bases.len; i++)
     if (ptx_reg(p, p->bases.data[i].var)->writers <= 1) p->bases.data[n++] = p->bases.data[i];
@@ -21,6 +22,7 @@ static size_t enter_region(Ptx *p) {
 
 static void leave_region(Ptx *p, size_t bases) {
   ptx_flush_words(p);
+  p->descriptors.len = 0;
   if (p->bases.len > bases) p->bases.len = bases;
 }
 

@@ -2,6 +2,8 @@
  *
  * PTX ISA, "Matrix Descriptor Format": bits 0-13 the address, 16-29 the leading and 32-45 the
  * stride byte offset, each in units of 16 bytes; 62-63 the swizzle (1: 128 bytes, 2: 64, 3: 32). */
+#include <string.h>
+
 #include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
 #include "lower/target/wgmma_layout.h"
@@ -10,15 +12,43 @@ enum { UNIT_BITS = 4, LEADING_AT = 16, SWIZZLE_AT = 30 };
 
 static int64_t swizzle_code(int row) { return row == 128 ? 1 : row == 64 ? 2 : 3; }
 
-static Operand descriptor(Ptx *p, const Mem *m, const WgmmaForm *f) {
-  Address a = ptx_address(p, m);
-  Operand base = a.base.kind ? a.base : ptx_smem(p);
-  Operand low = ptx_temp(p, RC_B32), both = ptx_temp(p, RC_B64);
+/* A descriptor for the address. */
+static void make_descriptor(Ptx *p, Operand to, const Address *a, Operand base,
+                            const WgmmaForm *f) {
+  Operand low = ptx_temp(p, RC_B32);
   int64_t leading = (f->leading >> UNIT_BITS) << LEADING_AT;
   int64_t high = f->stride >> UNIT_BITS | swizzle_code(f->row) << SWIZZLE_AT;
   ptx_emit(p, "shr.u32 $0r, $a, 4; add.s32 $d, $0r, $b", low, base,
-           ptx_int((a.bytes >> UNIT_BITS) + leading), base);
-  ptx_emit(p, "mov.b64 $d, {$a, $b}", both, low, ptx_int((int32_t)(uint32_t)high), low);
+           ptx_int((a->bytes >> UNIT_BITS) + leading), base);
+  ptx_emit(p, "mov.b64 $d, {$a, $b}", to, low, ptx_int((int32_t)(uint32_t)high), low);
+}
+
+/* The numbers of an operand's descriptors differ by those of their addresses: one is made of parts,
+ * others by an addition, which the multiprocessor's uniform unit does at once. */
+static Operand descriptor(Ptx *p, const Mem *m, const WgmmaForm *f) {
+  Address a = ptx_address(p, m);
+  Operand base = a.base.kind ? a.base : ptx_smem(p), both;
+  bool kept = !strcmp(base.name, "%$s") || !strcmp(base.name, "%$smem");
+  if (!kept) {
+    make_descriptor(p, both = ptx_temp(p, RC_B64), &a, base, f);
+    return both;
+  }
+  for (size_t i = 0; i < p->descriptors.len; i++) {
+    const Descriptor *d = &p->descriptors.data[i];
+    Operand first = {PO_REG, RC_B64, 3, d->num, "%$d", 0};
+    if (d->base != base.num || d->leading != f->leading || d->stride != f->stride ||
+        d->row != f->row)
+      continue;
+    if (d->bytes == a.bytes) return first;
+    both = ptx_temp(p, RC_B64);
+    ptx_emit(p, "add.s64 $d, $a, $b", both, first, ptx_int((a.bytes - d->bytes) >> UNIT_BITS),
+             both);
+    return both;
+  }
+  Descriptor d = {base.num, p->ndescriptors++, a.bytes, f->leading, f->stride, f->row};
+  vec_push(p->arena, &p->descriptors, d);
+  both = (Operand){PO_REG, RC_B64, 3, d.num, "%$d", 0};
+  make_descriptor(p, both, &a, base, f);
   return both;
 }
 

@@ -91,6 +91,13 @@ typedef struct {
   int32_t at, num;
 } SharedBase;
 
+/* A descriptor of an operand in shared memory, in register %$d<num>: of byte `bytes` from register
+ * `base` on, -1 the start of shared memory.  Others of that layout are this one plus a number. */
+typedef struct {
+  int32_t base, num;
+  int64_t bytes, leading, stride, row;
+} Descriptor;
+
 typedef struct {
   const NestVar *var;
   int32_t word;
@@ -109,7 +116,7 @@ typedef struct {
   int32_t *index_reg;   /* by index id: 1 + number of %$i, of loops that stay loops */
   bool *expand;         /* by index id: a `serial` that subscripts registers: is expanded too */
   int32_t temps[RC_COUNT], most_temps[RC_COUNT]; /* of this statement, of all */
-  int32_t nindices, nbases, nlabels;
+  int32_t nindices, nbases, ndescriptors, nlabels;
   int version;          /* 10 * major + minor */
   int instructions;
   Operand guard;        /* PO_NONE, or the predicate before every line */
@@ -117,6 +124,7 @@ typedef struct {
   Pending pending[MAX_PENDING];
   uint32_t npending;    /* entries in use end here; free ones have to == NULL */
   VEC(SharedBase) bases;
+  VEC(Descriptor) descriptors; /* since the last label */
   bool uses_shared, uses_copies;
   bool threads_differ; /* scalars of assembly and clocks may: branches on them are not uniform */
   bool multiplies;     /* by matrix instructions */

@@ -273,6 +273,7 @@ void ptx_declare(Ptx *p, Text *out) {
       declare_registers(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
   if (p->nindices) declare_registers(out, RC_B32, "%$i", true, p->nindices);
   if (p->nbases) declare_registers(out, RC_B32, "%$s", true, p->nbases);
+  if (p->ndescriptors) declare_registers(out, RC_B64, "%$d", true, p->ndescriptors);
   if (p->uses_copies) declare_registers(out, RC_F32, "%$c", true, MAX_PENDING);
   if (p->uses_shared) declare_registers(out, RC_B32, "%$smem", false, 0);
 }
