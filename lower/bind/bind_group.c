@@ -4,6 +4,8 @@
  *   for 64 rows each { for each atom->k of K { wgmma } }
  *   mma.commit ; mma.wait
  *
+ * Dots that follow each other have the last line once, after the last of them.
+ *
  * With `max_imprecise` the sums of so many of K are made apart, in the units' own precision, and
  * then added to the accumulators in theirs:
  *
@@ -132,6 +134,20 @@ static Affine accumulator(const GroupDot *g) {
   return sub;
 }
 
+static bool is_scalar_op(const NestStmt *st) {
+  return (st->code == NEST_OP || st->code == NEST_MOV) && !st->dsts[0].var->tile.rank;
+}
+
+/* Does a dot follow that doesn't read the result?  It commits and waits for both. */
+static bool next_commits(const NestStmt *st) {
+  const NestVar *result = st->dsts[0].var;
+  do st = st->next;
+  while (st && is_scalar_op(st));
+  const Atom *atom = st && st->code == NEST_DOT ? atom_find(nest_str(st, NA_atom, "")) : NULL;
+  bool reads = atom && st->srcs[0].kind == REF_VAR && st->srcs[0].var == result;
+  return atom && atom->warps > 1 && !nest_attr(st, NA_max_imprecise) && !reads;
+}
+
 static void emit_in_place(Bind *s, const GroupDot *g) {
   bool begins = g->st->srcs[2].kind == REF_NONE;
   emit_fence(s);
@@ -140,7 +156,7 @@ static void emit_in_place(Bind *s, const GroupDot *g) {
   Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));
   for (int k = 0; k < g->reps_k; k++) emit_step(s, g, k, sum, begins && !k);
   s->b = outer;
-  emit_wait(s, nest_int(g->st, NA_groups, 0));
+  if (!next_commits(g->st)) emit_wait(s, nest_int(g->st, NA_groups, 0));
 }
 
 /* Adds `count` steps of K from `first` on to the accumulators. */

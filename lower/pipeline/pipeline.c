@@ -14,10 +14,10 @@
  * The barrier shows iteration i's operands to all threads, and tells that all are done with the
  * slot of iteration i-1, which is the one that the copy then fills.
  *
- * A warpgroup's dot that alone makes up the rest of the body still runs in the next iteration, so
- * that the matrix units have work while threads wait: it returns when only its own group is open.
- * Then all are done with the slot of iteration i-1, which a second barrier tells, and the copies
- * come after it. */
+ * Warpgroups' dots that alone make up the rest of the body still run in the next iteration, so
+ * that the matrix units have work while threads wait: each returns when only its own group is
+ * open.  Then all are done with the slot of iteration i-1, which a second barrier tells, and the
+ * copies come after it. */
 #include <string.h>
 
 #include "lower/lower.h"
@@ -40,7 +40,7 @@ typedef struct {
   NestVar **ahead;       /* by var id: the variable that runs ahead */
   uint32_t nvars;        /* size of these two */
   int depth;
-  NestStmt *dot;      /* the one that runs on into the next iteration; NULL: none does */
+  NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
   bool through_proxy; /* some dot reads a ring through a descriptor */
 } Pipe;
 
@@ -424,7 +424,8 @@ static void pipe_transform(Pipe *p) {
   }
   NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
   if (p->dot) {
-    nest_set_int(p->n, p->dot, NA_groups, 1);
+    for (NestStmt *st = p->dot; st; st = st->next)
+      if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
     nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
   }
   ring_wait(p, &after, 0);
@@ -503,19 +504,24 @@ static bool stmt_touches(const NestStmt *st, const NestVar *v) {
   return false;
 }
 
-/* The body's one dot, if it reads rings alone and nothing else in the loop touches its result. */
-static NestStmt *lone_dot(const Pipe *p) {
-  NestStmt *dot = NULL;
-  const NestBlock *body = p->loop->regions[0];
-  for (NestStmt *st = body->first; st; st = st->next) {
+/* A dot that reads rings alone, and whose result nothing else in the loop touches but dots. */
+static bool is_lone_dot(const Pipe *p, const NestStmt *dot) {
+  if (!is_group_dot(dot) || nest_attr(dot, NA_max_imprecise)) return false;
+  if (!in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return false;
+  for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
+    if (st->code != NEST_DOT && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return false;
+  return true;
+}
+
+/* The first of the body's dots, if all are lone ones. */
+static NestStmt *find_lone_dots(const Pipe *p) {
+  NestStmt *first = NULL;
+  for (NestStmt *st = p->loop->regions[0]->first; st; st = st->next) {
     if (st->code != NEST_DOT) continue;
-    if (dot || !is_group_dot(st) || nest_attr(st, NA_max_imprecise)) return NULL;
-    dot = st;
+    if (!is_lone_dot(p, st)) return NULL;
+    if (!first) first = st;
   }
-  if (!dot || !in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return NULL;
-  for (const NestStmt *st = body->first; st; st = st->next)
-    if (st != dot && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return NULL;
-  return dot;
+  return first;
 }
 
 /* A warpgroup's dot of the block, or of a block inside it, reads a ring. */
@@ -540,7 +546,7 @@ static bool plan(Pipe *p) {
   int64_t others = other_bytes(p);
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
   p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
-  p->dot = p->depth >= 3 ? lone_dot(p) : NULL;
+  p->dot = p->depth >= 3 ? find_lone_dots(p) : NULL;
   return p->depth >= 2;
 }
 

@@ -80,3 +80,19 @@ def products(a_ptr, b_ptr, out_ptr, count, K, N: tl.constexpr, BLOCK_K: tl.const
             b = tl.load(b_ptr + n * N * K + (start + k[:, None]) * N + i[None, :])
             acc = tl.dot(a, b, acc)
         tl.store(out_ptr + n * N * N + i[:, None] * N + i[None, :], acc)
+
+
+@triton.jit
+def gated(a_ptr, b_ptr, d_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr,
+          BLOCK_K: tl.constexpr):
+    """Two products that share an operand, as of a gated layer."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
+    x = tl.zeros((M, N), tl.float32)
+    y = tl.zeros((M, N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * K + start + k[None, :])
+        b = tl.load(b_ptr + (start + k[:, None]) * N + n[None, :])
+        d = tl.load(d_ptr + (start + k[:, None]) * N + n[None, :])
+        x = tl.dot(a, b, x)
+        y = tl.dot(a, d, y)
+    tl.store(out_ptr + m[:, None] * N + n[None, :], x * y)
