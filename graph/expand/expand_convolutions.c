@@ -84,6 +84,8 @@ Node *expand_convolution_mode(Build *b) {
 Node *expand_conv_tbc(Build *b) {
   static const uint32_t batch_first[] = {1, 2, 0}, weight_first[] = {2, 1, 0},
                         back[] = {2, 0, 1};
+  infer_rank(&b->in, infer_self(&b->in), 3, 3);
+  infer_rank(&b->in, &build_input(b, "weight")->type, 3, 3);
   Node *x = build_permute(b, build_self(b), batch_first);
   Node *weight = build_permute(b, build_input(b, "weight"), weight_first);
   Arg pad = arg_list(b->in.g, 1);

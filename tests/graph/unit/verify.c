@@ -19,8 +19,7 @@ static const char source[] =
     "    e = torch.ops.aten.sum.dim_IntList(d, [1])\n"
     "    return (c, e)\n";
 
-static Graph *read(void) {
-  Arena *a = arena_new();
+static Graph *read(Arena *a) {
   Diags *d = diags_new(a);
   Graph *g = graph_read_text(a, pool_new(a), d, diag_source(d, "g.py", source, strlen(source)));
   check(g && infer_graph(g), "the graph is read");
@@ -33,21 +32,21 @@ static void expect(const char *fault, const char *part) {
   check_got(fault && strstr(fault, part), part, fault ? fault : "no fault");
 }
 
-static void test_graphs(void) {
-  Graph *g = read();
+static void test_graphs(Arena *a) {
+  Graph *g = read(a);
   check(!graph_fault(g->arena, g), "a graph has no fault");
   graph_move(g, node(g, "c"), node(g, "b"));
   expect(graph_fault(g->arena, g), "`c` uses `b`, which is not computed before it");
-  g = read();
+  g = read(a);
   graph_remove(g, node(g, "b"));
   expect(graph_fault(g->arena, g), "`c` uses");
-  g = read();
+  g = read(a);
   node(g, "c")->id = node(g, "b")->id;
   expect(graph_fault(g->arena, g), "`c` has no id of its own");
-  g = read();
+  g = read(a);
   node(g, "c")->type.dtype = DT_F16;
   expect(graph_fault(g->arena, g), "c");
-  g = read();
+  g = read(a);
   graph_forget_name(g, node(g, "d"));
   expect(graph_fault(g->arena, g), "`d` is not found by its name");
 }
@@ -57,25 +56,25 @@ static Fusion *fused(Graph *g) {
   return fuse_graph(g, g->arena, &(FuseOptions){.together = true});
 }
 
-static void test_groups(void) {
-  Graph *g = read();
+static void test_groups(Arena *a) {
+  Graph *g = read(a);
   Fusion *f = fused(g);
   check(!fusion_fault(g->arena, f), "groups have no fault");
   check(f->groups.len >= 2, "there are several groups");
   f->stored[f->groups.data[0]->nodes.data[0]->id] = false;
   expect(fusion_fault(g->arena, f), "which is not in memory");
-  f = fused(g = read());
+  f = fused(g = read(a));
   Group *first = f->groups.data[0];
   f->groups.data[0] = f->groups.data[1];
   f->groups.data[1] = first;
   expect(fusion_fault(g->arena, f), "group 0 has number 1");
-  f = fused(g = read());
+  f = fused(g = read(a));
   f->groups.data[0]->nodes.len = 0;
   expect(fusion_fault(g->arena, f), "is missing in its group");
 }
 
-static void test_plans(void) {
-  Graph *g = read();
+static void test_plans(Arena *a) {
+  Graph *g = read(a);
   Plan p;
   check(graph_compile(g, &(CompileOptions){.target = TARGET_GPU, .fuse = true}, &p), "a plan");
   check(!plan_fault(g->arena, &p, true), "a plan has no fault");
@@ -95,8 +94,10 @@ static void test_plans(void) {
 }
 
 int main(void) {
-  test_graphs();
-  test_groups();
-  test_plans();
+  Arena *a = arena_new();
+  test_graphs(a);
+  test_groups(a);
+  test_plans(a);
+  arena_free(a);
   return report();
 }
