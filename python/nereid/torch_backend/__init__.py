@@ -27,7 +27,7 @@ from nereid.torch_backend.base.settings import Settings, settings_of
 from nereid.torch_backend.cache.ahead import StoredFunction, asks_for_bytes
 from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
-from nereid.torch_backend.decompositions.fake_results import fake_results
+from nereid.torch_backend.decompositions.fake_results import FakeResults
 from nereid.torch_backend.decompositions.table import Decompositions
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
 from nereid.torch_backend.passes.budget import partition_by_budget
@@ -54,6 +54,7 @@ class Embedding:
 
 
 _programs = Programs()
+_fake_results = FakeResults()
 _numbers = itertools.count()
 log.start()
 
@@ -185,7 +186,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
     )
     with contextlib.ExitStack() as context:
         context.enter_context(composite_forms())
-        context.enter_context(fake_results())
+        context.enter_context(_fake_results)
         if stores:
             loaded = context.enter_context(cache_of(settings, inputs))
         if recorder is None and not settings.verify:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import threading
 
 import torch
 
@@ -21,15 +21,29 @@ def _with_integers(form):
     return call
 
 
-@contextlib.contextmanager
-def fake_results():
-    """Within it, fake tensors are as the tensors of eager mode."""
-    from torch._subclasses import fake_impls
+class FakeResults:
+    """Within it, fake tensors are as the tensors of eager mode.  Compilations of several threads
+    may overlap: the last of them to end gives PyTorch its own rules back."""
 
-    forms = fake_impls.op_implementations_dict
-    before = {operator: forms[operator] for operator in _UNIQUE if operator in forms}
-    forms.update({operator: _with_integers(form) for operator, form in before.items()})
-    try:
-        yield
-    finally:
-        forms.update(before)
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: dict = {}
+
+    def __enter__(self) -> None:
+        from torch._subclasses import fake_impls
+
+        forms = fake_impls.op_implementations_dict
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = {op: forms[op] for op in _UNIQUE if op in forms}
+                forms.update({op: _with_integers(form) for op, form in self._before.items()})
+
+    def __exit__(self, *error) -> None:
+        from torch._subclasses import fake_impls
+
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                fake_impls.op_implementations_dict.update(self._before)
