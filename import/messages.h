@@ -56,6 +56,10 @@
 #define E_GRAPH_PT2_NAME "`%s` is empty, longer than %d bytes, or has control characters"
 #define E_GRAPH_PT2_UNION "an object of one key is expected"
 #define E_GRAPH_PT2_IDENTIFIER "`%s` is not an identifier"
+#define E_GRAPH_PT2_AUTOCAST \
+  "node %s: under autocast %s computes products in %s, and other values in its operands' dtype, " \
+  "which no node of the file says; export the module without autocast, in the dtype that it " \
+  "shall have"
 #define E_GRAPH_PT2_TARGET "`%s` is not the name of an operator"
 #define E_GRAPH_PT2_TWICE "the name `%s` is defined twice"
 #define E_GRAPH_PT2_ARG "an argument's value is not %s"

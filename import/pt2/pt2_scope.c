@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/ops/graph_text.h"
+#include "import/messages.h"
 #include "import/pt2/pt2_read.h"
 
 /* ---- casts ---- */
@@ -39,6 +40,14 @@ static const OpId lowered[] = {OP_aten_conv1d_default,
                                OP_aten_scaled_dot_product_attention_default,
                                OP_UNKNOWN};
 
+/* Composites whose products autocast casts, and no other of their values. */
+static const OpId mixed[] = {OP_aten_bilinear_default,      OP_aten__trilinear_default,
+                             OP_aten_gru_input,             OP_aten_lstm_input,
+                             OP_aten_rnn_tanh_input,        OP_aten_rnn_relu_input,
+                             OP_aten_gru_cell_default,      OP_aten_lstm_cell_default,
+                             OP_aten_rnn_tanh_cell_default, OP_aten_rnn_relu_cell_default,
+                             OP_UNKNOWN};
+
 static bool is_float_value(const Node *n) {
   return n->type.kind == VALUE_TENSOR && dtype_is_float(n->type.dtype) && !n->type.is_complex;
 }
@@ -53,11 +62,13 @@ typedef struct {
   Node *user;
   DType to;
   uint32_t narrow; /* operands of 16 bits */
+  uint32_t wide;   /* of f32 */
 } Operands;
 
 static void count_operand(Node **use, void *ctx) {
   Operands *o = ctx;
   o->narrow += is_float_value(*use) && dtype_bits((*use)->type.dtype) == 16;
+  o->wide += is_float_value(*use) && (*use)->type.dtype == DT_F32;
 }
 
 static void cast_operand(Node **use, void *ctx) {
@@ -80,6 +91,23 @@ static void cast_operand(Node **use, void *ctx) {
 static bool takes_dtype(Pt2 *r, const Node *n) {
   return ops_param(ops_schema(r->graph, n->op), "dtype") >= 0 &&
          graph_arg(r->graph, n, "dtype").kind == ARG_DTYPE;
+}
+
+/* Has one of the results another dtype than t?  Of f64 autocast casts nothing. */
+static bool has_other_result(const Node *n, DType t) {
+  const ValueType *all = &n->type;
+  if (all->kind != VALUE_LIST) return all->dtype != t && all->dtype != DT_F64;
+  for (uint32_t i = 0; i < all->nitems; i++)
+    if (all->items[i].dtype != t && all->items[i].dtype != DT_F64) return true;
+  return false;
+}
+
+/* Casts of operands say what a composite computes in if all its values are of autocast's dtype. */
+static bool is_mixed(Pt2 *r, Node *n, DType t) {
+  if (!graph_is_among(n, mixed) || !has_other_result(n, t)) return false;
+  Operands o = {.r = r, .user = n};
+  graph_each_use(n, count_operand, &o);
+  return o.wide > 0;
 }
 
 static void cast_operands(Pt2 *r, Node *n, DType t) {
@@ -148,7 +176,12 @@ static void guard_indices(Pt2 *r, Node *n) {
 
 bool pt2_apply_scope(Pt2 *r, Node *n) {
   if (!n->op->schema) return true;
-  if (r->scope.autocast) cast_operands(r, n, r->scope.autocast);
+  DType t = r->scope.autocast;
+  if (t && is_mixed(r, n, t)) {
+    diag_error(r->diags, r->location, E_GRAPH_PT2_AUTOCAST, n->name, n->op->target, dtype_name(t));
+    return false;
+  }
+  if (t) cast_operands(r, n, t);
   if (r->scope.guard) guard_indices(r, n);
   return true;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/analysis/numbers.h"
 #include "graph/messages.h"
 #include "planner/messages.h"
 #include "planner/passes/checks/limits.h"
@@ -69,8 +70,16 @@ static bool is_drawn(DType t, double v) {
 }
 
 /* Integers from `least` to below `end`, which is absent if the dtype ends them. */
+/* Draws take literals and sizes. */
+static void limit_data(Build *b, const char *param) {
+  Arg a = infer_takes(&b->in, param) ? build_arg(b, param) : arg_none();
+  if (number_is_of_data(&a)) infer_fail(&b->in, E_GRAPH_LITERAL, param, a.node->name);
+}
+
 static void limit_drawn(Build *b, const char *least, const char *end) {
   double low = 0, high;
+  limit_data(b, least);
+  limit_data(b, end);
   DType t = b->in.n->type.dtype;
   bool known = !infer_takes(&b->in, least) || limit_number(b, least, &low);
   if (known) limit_unless(b, is_drawn(t, low), least, low, "in the dtype's range");

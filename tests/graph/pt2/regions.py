@@ -284,3 +284,15 @@ def autocast_composite(m):
         x=[S0, 4], w=[8, 4], tensordot=([S0, 8], 13))
     m.add_node(autocast("cast", True, body, [tensor("x"), tensor("p_weight")], [tensor("exp")]))
     m.graph["tensor_values"]["exp"] = meta([S0, 8], 13)
+
+
+@case
+def autocast_mixed(m):
+    """The cell's products are narrow, and its result, which adds the wide state, is not."""
+    operands = ["input", "hx", "w_ih", "w_hh"]
+    body = loop_body(operands, [
+        node("cell", "gru_cell.default", [arg(name, tensor(name)) for name in operands],
+             [tensor("cell")])], ["cell"],
+        input=[S0, 4], hx=[S0, 8], w_ih=[24, 4], w_hh=[24, 8], cell=[S0, 8])
+    m.add_node(autocast("cast", True, body, [tensor("x")] + [tensor("p_weight")] * 3,
+                        [tensor("exp")]), exp=[S0, 8])

@@ -20,4 +20,7 @@ class M(torch.nn.Module):
         q2 = torch.ops.aten.randint_like.default(i8, 129)
         q3 = torch.ops.aten.randint_like.low_dtype(u8, 3, 3)
         r9 = torch.ops.aten.celu_.default(x, 0.0)
+        first = torch.ops.aten.select.int(p, 0, 0)
+        n = torch.ops.aten.item.default(first)
+        q4 = torch.ops.aten.randint.low(0, n, [4])
         return (a0,)
