@@ -67,8 +67,9 @@ typedef struct {
 static const Range WIDE = {.least = INT32_MIN, .most = INT32_MAX};
 
 static void narrow_to(Range *r, DType t) {
-  int64_t most = (int64_t)1 << (dtype_bits(t) - dtype_is_signed(t)), least = 0;
-  if (dtype_is_signed(t)) least = dtype_bits(t) > 32 ? INT32_MIN : -most;
+  unsigned bits = dtype_bits(t) > 32 ? 32 : dtype_bits(t);
+  int64_t most = (int64_t)1 << (bits - dtype_is_signed(t)), least = 0;
+  if (dtype_is_signed(t)) least = -most;
   least -= r->down;
   most += r->up - 1;
   if (least > r->least) r->least = least;

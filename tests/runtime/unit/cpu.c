@@ -199,7 +199,7 @@ static void test_interruption(void) {
 /* ---- faults ---- */
 
 /* What handled the signal before, which the handler goes on to, is not a sanitizer's own report. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "handle_segv=0"; }
 
 /* The child's kernel writes to an address that is no memory's. */

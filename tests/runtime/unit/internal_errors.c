@@ -52,7 +52,7 @@ static void test_values(void) {
   nereid_value *v;
   char text[64];
   X(nereid_value_parse(&v, "ones:i32[4]"), 0, "*");
-  v->array.dtype = DT_COUNT; /* as only a fault of ours can leave it */
+  v->array.dtype = DT_NONE; /* as only a fault of ours can leave it */
   X(nereid_value_element_text(text, sizeof text, v, 1), NEREID_E_INTERNAL, "*internal error*");
   check(nereid_value_element(v, 1) == 0, "an element that can't be read");
   v->array.dtype = DT_I32;
