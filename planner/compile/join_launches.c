@@ -15,7 +15,8 @@ enum {
   STEPS_MAX = 4,      /* of a launch */
   ARGUMENTS_MAX = 24, /* of its kernel */
   WARPS_MAX = 8,      /* wider programs sort or reduce long rows, which others shall not wait for */
-  PER_PROCESSOR = 4   /* programs: so many run at once */
+  PER_PROCESSOR = 4,  /* programs: so many run at once */
+  BYTES_MAX = 1 << 22 /* that memory takes a microsecond for */
 };
 
 #define PROGRAM "tl.program_id(0)"
@@ -59,6 +60,8 @@ static bool is_one_function(const char *text) {
 
 static bool is_small(const Joiner *j, const PlanStep *s) {
   if (s->library || s->cost->product || s->warps > WARPS_MAX) return false;
+  Dim bytes = dim_add(j->g->dims, s->cost->read, s->cost->written);
+  if (!dim_is_int(bytes) || bytes->value > BYTES_MAX) return false;
   for (uint32_t i = 0; i < s->nargs; i++)
     if (s->args[i].kind != STEP_BUFFER) return false;
   for (uint32_t i = 0; i < s->nconstexprs; i++)

@@ -6,4 +6,4 @@ def forward(self, x: "bf16[128, 28, 28, 512]", y: "bf16[128, 56, 56, 256]", z: "
     c = torch.ops.aten.sum.dim_IntList(z, [0, 1, 2])
     return (a, b, c)
 MODEL
-nereid graph $TMP/m.py --device cuda --emit plan | sed -n 's/^step \([a-z0-9_]*\)(.*\(RBLOCK: [0-9]*, XBLOCK: [0-9]*\)) \(grid.*\) stages.*/\1 \2 \3/p'
+nereid graph $TMP/m.py --device cuda --emit plan | sed -n 's|^step \([a-z0-9_]*\)(.*%[a-z0-9_]*, \(.*\)) \(grid.*\) stages.*|\1 \2 \3|p'
