@@ -11,8 +11,9 @@
  * 0.
  *
  * If `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
- * result is then f32 [P, B, T, H, E + 1]: for each share its own result, followed by the logarithm
- * of the sum of the exponentials of its scores, by which the shares are combined.
+ * result is then f32 [P, B, T, H, E + 4]: for each share its own result, followed by the logarithm
+ * of the sum of the exponentials of its scores, by which the shares are combined, and by three
+ * elements that nothing reads, so that rows begin at multiples of 16 bytes.
  *
  * If `dropout` p > 0, each share of a value in a row is 0 with probability p, and else divided by 1
  * - p.  The random numbers are Philox's for `seed`, a tensor of one integer, and for the index of

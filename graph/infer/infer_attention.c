@@ -82,8 +82,8 @@ void infer_fused_attention(Infer *in) {
   infer_same_size(in, x.q->shape[1], x.k->shape[1], "the heads");
   int64_t splits = infer_int(in, "splits");
   if (splits <= 0) infer_fail(in, E_GRAPH_STEP, (long long)splits);
-  Dim one = infer_const(in, 1);
-  Dim columns = splits == 1 ? x.v->shape[3] : dim_add(in->g->dims, x.v->shape[3], one);
+  Dim more = infer_const(in, splits == 1 ? 0 : ATTENTION_SHARE_COLUMNS);
+  Dim columns = dim_add(in->g->dims, x.v->shape[3], more);
   bool heads = infer_bool(in, "heads_first");
   Dim rows = x.q->shape[heads ? 1 : 2], next = x.q->shape[heads ? 2 : 1];
   Dim shape[] = {infer_const(in, splits), x.q->shape[0], rows, next, columns};

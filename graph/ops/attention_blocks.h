@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ATTENTION_BLOCK_LEAST = 16 }; /* rows and keys of a tile */
+enum {
+  ATTENTION_BLOCK_LEAST = 16,  /* rows and keys of a tile */
+  ATTENTION_SHARE_COLUMNS = 4, /* that a share of a row has after its own */
+};
 
 /* The largest power of 2 that divides a block of so many rows or keys. */
 static inline int64_t attention_block_unit(int64_t size) { return size & -size; }

@@ -6,6 +6,7 @@
 #include "graph/analysis/attention.h"
 #include "graph/analysis/attention_mask.h"
 #include "graph/messages.h"
+#include "graph/ops/attention_blocks.h"
 #include "planner/decompose/decompose.h"
 #include "planner/messages.h"
 #include "runtime/device/peaks.h"
@@ -74,7 +75,7 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
   return splits > 1 ? splits : 1;
 }
 
-/* Shares, [P, .., E + 1], as sums weighed by those of their exponentials. */
+/* Shares, [P, .., E + 4], as sums weighed by those of their exponentials. */
 typedef struct {
   Node *sum, *total; /* [.., E] */
   Node *most;        /* [1, .., E]: the logarithm of what they are relative to; 0 without keys */
@@ -83,9 +84,11 @@ typedef struct {
 static Shares sum_shares(Build *b, Node *shares) {
   uint32_t last = RANK;
   Shares x;
-  Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
-  Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
-  Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
+  Dims *d = b->in.g->dims;
+  Dim more = build_const(b, ATTENTION_SHARE_COLUMNS), zero = build_const(b, 0);
+  Dim width = dim_sub(d, shares->type.shape[last], more);
+  Node *part = build_slice(b, shares, last, zero, width, 1);
+  Node *log = build_slice(b, shares, last, width, dim_add(d, width, build_const(b, 1)), 1);
   log = build_expand(b, log, rank_of(part), part->type.shape);
   Node *most = build_reduce(b, OP_aten_amax_default, log, 1, true);
   Node *none = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
