@@ -13,6 +13,7 @@
   "matrix instruction %s needs sm_%d; the target is %s: cast the operands to float16"
 #define E_GEN_GRID_DEPENDENCY \
   "gdc_wait and gdc_launch_dependents need sm_90 or later; the target is %s"
+#define E_GEN_BULK "copies of tensors need sm_90 or later; the target is %s"
 #define E_GEN_BOUNDS "a `serial` loop with bounds has no translation to PTX"
 #define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass allocate_shared first"
 #define E_GEN_LANES "a warp of %s has 32 lanes, not %d"

@@ -30,6 +30,11 @@
 #define E_NEST_ATTR "`%s` has no attribute `%s`%s%s"
 #define E_NEST_TWICE "`%s` is declared twice"
 #define E_NEST_NOALIAS "`noalias` takes pointer parameters, and `%s` is none"
+#define E_NEST_MAP \
+  "map `%s` has 1 to 5 axes of 1 to 256 elements, the first of 32, 64 or 128 bytes, and integers"
+#define E_NEST_BULK_COPY \
+  "`bulk.copy` takes a map and as many i32 coordinates, and copies to a buffer; second: an mbarrier"
+#define E_NEST_MBARRIER "`%s` takes an mbarrier, 8 bytes of a buffer"
 #define E_NEST_NOALIAS_TWICE "`noalias` names `%s` and `%s` twice"
 #define E_NEST_NO_INDEX "no enclosing loop has the index `%.*s`"
 #define E_NEST_TERMS "an affine form has at most %d terms"
@@ -112,6 +117,9 @@
   "race: this reads %s through the asynchronous proxy, before a fence by its writer"
 #define H_RACE_PROXY \
   "`fence {kind \"proxy\"}` by the threads that wrote, and then a `bar`, would order them"
+#define E_NEST_NO_MBARRIER "no mbarrier was made at byte %lld of `@%s`"
+#define E_NEST_MBARRIER_FULL \
+  "this arrives at an mbarrier at which all have arrived, and whose bytes are not all on their way"
 #define E_NEST_FLIGHT_WRITTEN \
   "`%%%s` was written while a matrix instruction was computing it; wait for its group first"
 #define H_RACE "a `bar` that both pass, between the two, would order them"

@@ -73,7 +73,10 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   const Nest *n = p->nest;
   text_printf(out, "\n.visible .entry %s(\n", entry);
   for (uint32_t i = 0; i < n->nparams; i++)
-    declare_param(n->params[i], p->params[i], out, i + 1 == n->nparams);
+    declare_param(n->params[i], p->params[i], out, i + 1 == n->nparams + n->nmaps);
+  for (uint32_t i = 0; i < n->nmaps; i++)
+    text_printf(out, "\t.param .align 64 .b8 %s[128]%s\n", ptx_map_param(p, n->maps[i]),
+                i + 1 == n->nmaps ? "" : ",");
   text_printf(out, ")\n.reqntid %d, 1, 1\n", n->warps * n->lanes);
   put_registers(p, out);
   text_puts(out, "{\n");

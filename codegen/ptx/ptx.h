@@ -311,6 +311,15 @@ void ptx_wgmma(Ptx *p, const NestStmt *s);
 void ptx_mma_commit(Ptx *p, const NestStmt *s);
 void ptx_mma_wait(Ptx *p, const NestStmt *s);
 
+/* ---- bulk.c ---- */
+/* The kernel's parameter for a map. */
+const char *ptx_map_param(const Ptx *p, const TensorMap *m);
+void ptx_mbar_init(Ptx *p, const NestStmt *s);
+void ptx_mbar_expect(Ptx *p, const NestStmt *s);
+void ptx_mbar_arrive(Ptx *p, const NestStmt *s);
+void ptx_mbar_wait(Ptx *p, const NestStmt *s);
+void ptx_bulk_copy(Ptx *p, const NestStmt *s);
+
 /* ---- atom.c ---- */
 void ptx_atom(Ptx *p, const NestStmt *s);
 void ptx_atom_cas(Ptx *p, const NestStmt *s);

@@ -58,6 +58,7 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   for (uint32_t i = 0; i < r->registers; i++) w->bad[i] = r->full;
   memset(w->why, 0, r->registers * sizeof *w->why);
   memset(w->clock, 0, r->warps * sizeof *w->clock);
+  w->settled = 0;
   w->prog = p;
   w->id = id;
   w->role = w->role_first = 0;
@@ -94,6 +95,7 @@ static void start_nest_program(Run *r) {
   p->live = r->warps;
   r->iterations = 0;
   memset(p->barriers, 0, sizeof p->barriers);
+  p->mbarriers.len = 0;
   memset(p->bad_bytes, 1, (size_t)r->shared_bytes);
   for (uint32_t i = 0; i < r->warps; i++) start_warp(r, p, i);
   race_reset(p);
@@ -125,7 +127,7 @@ static void run_warp(Warp *w) {
   while (!w->yields && w->state == WARP_READY) {
     const Inst *in = &r->insts[w->pc++];
     w->at++;
-    if (r->lockstep) w->clock[w->id]++;
+    if (r->lockstep) w->settled = ++w->clock[w->id];
     in->exec(w, in);
     if (++r->steps == r->options.steps) nest_stop(r, r->nest->span, E_INTERP_STEPS, r->steps);
   }
@@ -138,7 +140,7 @@ static void report_barrier(Prog *p) {
   uint32_t shown = 0;
   for (uint32_t i = 0; i < r->warps; i++) {
     const Warp *w = &p->warps[i];
-    if (w->state != WARP_AT_BARRIER) continue;
+    if (w->state != WARP_AT_BARRIER && w->state != WARP_AT_MBARRIER) continue;
     Span at = r->insts[w->pc - 1].stmt->span;
     if (!shown)
       diag_error(r->diags, at, E_NEST_DEADLOCK, (Big)p->index, p->live, r->warps - p->live);

@@ -145,6 +145,8 @@ static DType src_type(const NestStmt *s, uint32_t i) {
       if (s->op == TILE_SELECT && i == 0) return DT_I1;
       return s->op == TILE_PTR_ADD && i == 1 ? DT_I64 : s->type;
     case NEST_PRINT: return i ? DT_I32 : s->type;
+    case NEST_MBAR_WAIT:
+    case NEST_BULK_COPY: return DT_I32;
     case NEST_SHFL: return i == 1 ? DT_I32 : s->type;
     case NEST_SERIAL: return DT_I32;
     case NEST_FOR: return s->dsts[0].var->dtype;
@@ -223,6 +225,11 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_CP_ASYNC] = nest_exec_cp_async,
     [NEST_CP_COMMIT] = nest_exec_cp_commit,
     [NEST_CP_WAIT] = nest_exec_cp_wait,
+    [NEST_MBAR_INIT] = nest_exec_mbar_init,
+    [NEST_MBAR_EXPECT] = nest_exec_mbar_arrive,
+    [NEST_MBAR_ARRIVE] = nest_exec_mbar_arrive,
+    [NEST_MBAR_WAIT] = nest_exec_mbar_wait,
+    [NEST_BULK_COPY] = nest_exec_bulk_copy,
     [NEST_LDMATRIX] = nest_exec_ldmatrix,
     [NEST_SHFL] = nest_exec_shfl,
     [NEST_MMA] = nest_exec_mma,
@@ -275,6 +282,14 @@ static void code_numbers(Coder *c, Inst *in) {
       in->a = nest_int(s, NA_trans, 0);
       in->bytes = 16;
       break;
+    case NEST_MBAR_INIT:
+    case NEST_MBAR_EXPECT:
+    case NEST_MBAR_ARRIVE:
+    case NEST_MBAR_WAIT:
+      in->a = nest_int(s, s->code == NEST_MBAR_INIT ? NA_count : NA_tx, 0);
+      in->bytes = 8;
+      break;
+    case NEST_BULK_COPY: in->bytes = 16; break;
     case NEST_SHFL: in->a = nest_int(s, NA_by, 0); break;
     case NEST_BAR:
       in->a = nest_int(s, NA_id, 0);
@@ -444,6 +459,8 @@ static void find_granules(Run *r) {
       uint32_t *g = in->mems[k].buffer ? &r->shared_granule : &r->global_granule;
       uint32_t bytes = in->type ? dtype_bytes(in->type) : 4;
       if (in->stmt->code == NEST_LDMATRIX) bytes = 4;
+      const TensorMap *map = nest_map_of(r->nest, in->stmt);
+      if (map) bytes = dtype_bytes(map->dtype);
       if (bytes < *g) *g = bytes;
     }
   }

@@ -391,7 +391,10 @@ static void join_clocks(Prog *p, uint64_t warps) {
       if (w->clock[k] > joined[k]) joined[k] = w->clock[k];
   }
   for (uint32_t i = 0; i < n; i++)
-    if (warps >> i & 1) memcpy(p->warps[i].clock, joined, n * sizeof *joined);
+    if (warps >> i & 1) {
+      memcpy(p->warps[i].clock, joined, n * sizeof *joined);
+      p->warps[i].settled = joined[i];
+    }
 }
 
 /* Barriers with no number of warps are those of the role. */

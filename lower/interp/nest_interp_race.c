@@ -19,7 +19,9 @@ static Mark mark_of(const Warp *w, uint32_t lane, const Inst *in) {
 
 /* Does what the mark says come before what the thread does now? */
 static bool is_ordered_after(const Warp *w, uint32_t lane, const Mark *m) {
-  if (m->thread == NO_THREAD || m->epoch < w->clock[m->thread >> LANE_BITS]) return true;
+  uint32_t warp = m->thread >> LANE_BITS;
+  if (m->thread == NO_THREAD) return true;
+  if (m->epoch < (warp == w->id ? w->settled : w->clock[warp])) return true;
   return lane != ANY_LANE && m->thread == thread_of(w, lane);
 }
 
@@ -118,7 +120,7 @@ static const char *const verbs[] = {[RACE_READ] = "reads",
 
 static const char *verb_of(const Inst *in) {
   unsigned flags = nest_flags(in->stmt);
-  if (in->stmt->code == NEST_CP_ASYNC) return verbs[RACE_COPY];
+  if (in->stmt->code == NEST_CP_ASYNC || in->stmt->code == NEST_BULK_COPY) return verbs[RACE_COPY];
   if (flags & NEST_IS_ATOMIC) return verbs[RACE_ATOMIC];
   return verbs[flags & NEST_IS_WRITE ? RACE_WRITE : RACE_READ];
 }
@@ -177,11 +179,24 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at) {
   }
 }
 
+/* Through the asynchronous proxy, so that any fence before is late enough. */
+void race_arrived(Prog *p, const Inst *in, uint16_t thread, uint32_t epoch, int64_t at,
+                  int64_t bytes) {
+  uint32_t granule = p->run->shared_granule;
+  Mark m = {thread, epoch, (uint32_t)(in - p->run->insts)};
+  Cell *c = &p->cells[at / granule];
+  for (int64_t done = 0; done < bytes; done += granule, c++) {
+    c->write = m;
+    c->in_flight = false;
+    c->fences = 0;
+  }
+}
+
 /* Writes of a thread since its last fence must not be read through the asynchronous proxy. */
-void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at) {
+void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes) {
   Run *r = w->prog->run;
   const Cell *c = &w->prog->cells[at / r->shared_granule];
-  for (uint32_t done = 0; done < in->bytes; done += r->shared_granule, c++) {
+  for (uint32_t done = 0; done < bytes; done += r->shared_granule, c++) {
     if (c->write.thread == NO_THREAD) continue;
     const Warp *writer = &w->prog->warps[c->write.thread >> LANE_BITS];
     if (c->fences < writer->fences) continue;

@@ -145,6 +145,25 @@ typedef struct {
   uint8_t seen[MOST_LANES][16]; /* what there was when the copy began */
 } Copy;
 
+/* A copy of a box that has not ended. */
+typedef struct {
+  const Inst *inst;
+  const TensorMap *map;
+  uint16_t thread;          /* as a Mark has it */
+  int64_t to;               /* in shared memory */
+  int64_t at[MAX_MAP_RANK]; /* coordinates */
+} Box;
+
+typedef struct {
+  int64_t at;                   /* in shared memory */
+  uint32_t count, left;         /* arrivals of a phase, those that are missing */
+  int64_t expected, started;    /* bytes of the phase */
+  uint64_t phase;               /* phases that have ended */
+  uint32_t clock[MOST_WARPS];   /* what all knew that arrived, ... */
+  uint32_t ended[MOST_WARPS];   /* ... when the last phase ended */
+  VEC(Box) boxes;               /* of the phase */
+} Mbarrier;
+
 /* A WGMMA that has not ended: its result's first register, that of a fragment of A, and where the
  * operands begin in their buffers. */
 typedef struct {
@@ -166,7 +185,7 @@ typedef struct {
   Mark mark;
 } Sync;
 
-typedef enum { WARP_READY, WARP_AT_BARRIER, WARP_ENDED } WarpState;
+typedef enum { WARP_READY, WARP_AT_BARRIER, WARP_AT_MBARRIER, WARP_ENDED } WarpState;
 
 struct Warp {
   Prog *prog;
@@ -183,11 +202,14 @@ struct Warp {
   Iteration *whiles; /* by slot */
   const Inst *still; /* the WHILE that comes to where it was before; NULL: it goes on */
   uint32_t *clock;   /* by warp */
+  uint32_t settled;  /* its own first epoch that its lanes need not know of each other */
   VEC(Copy) copies;
   uint64_t groups;   /* committed */
   VEC(Flight) flights;
   uint64_t mma_groups;
   uint32_t *held;    /* by register: of those in flight, which lanes were poison before */
+  int64_t waits_at;  /* AT_MBARRIER: its address, and which phase */
+  uint32_t waits_parity;
   uint32_t fences;   /* of kind proxy, until now */
   uint64_t at, role_at; /* instructions until now, and until the role began */
   Accesses accesses;
@@ -220,6 +242,7 @@ struct Prog {
   uint32_t iterations;
   uint64_t random;
   Barrier barriers[BARRIERS];
+  VEC(Mbarrier) mbarriers;
   uint8_t *shared;
   uint8_t *bad_bytes;
   uint64_t shared_changes; /* stores that changed something there, and copies */
@@ -299,7 +322,7 @@ typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
   FOUND_COPY_SOURCE,
   FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
-  FOUND_PROXY, FOUND_FLIGHT_WRITTEN, FOUND_PLACE
+  FOUND_PROXY, FOUND_FLIGHT_WRITTEN, FOUND_MBARRIER, FOUND_PLACE
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 /* "the address is undefined here" */
@@ -315,8 +338,11 @@ void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
 void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
 /* ... or has read another value than there was when it began, ... */
 void race_copy_source(Warp *w, const Inst *in);
-/* ... read through the asynchronous proxy, ... */
-void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at);
+/* ... where a box has arrived that `thread` expected in that epoch, ... */
+void race_arrived(Prog *p, const Inst *in, uint16_t thread, uint32_t epoch, int64_t at,
+                  int64_t bytes);
+/* ... read or overwritten through the asynchronous proxy, ... */
+void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes);
 /* ... and to global memory.  `same`: a store of the value that memory has already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
@@ -337,6 +363,7 @@ Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_ex
     nest_exec_role_end, nest_exec_bar, nest_exec_end;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
+Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy;
 Exec nest_exec_shfl, nest_exec_mma, nest_exec_wgmma, nest_exec_mma_commit, nest_exec_mma_wait,
     nest_exec_fence;
 

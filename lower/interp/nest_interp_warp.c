@@ -160,7 +160,7 @@ static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b
       if (offset % CHUNK) continue;
       if (!nest_shared_ok(w, in, p, offset, CHUNK)) return false;
       race_shared(w, in, p, RACE_READ, ANY_LANE, offset);
-      race_proxy(w, in, p, offset);
+      race_proxy(w, in, p, offset, in->bytes);
     }
   return true;
 }

@@ -199,6 +199,35 @@ NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {
   return i;
 }
 
+static TensorMap *find_map(const Nest *n, Name name) {
+  for (uint32_t i = 0; i < n->nmaps; i++)
+    if (!strcmp(n->maps[i]->name, name)) return n->maps[i];
+  return NULL;
+}
+
+TensorMap *nest_map(Nest *n, const TensorMap *map) {
+  TensorMap *m = ARENA_NEW(n->arena, TensorMap);
+  *m = *map;
+  Name base = m->name = map->name ? map->name : map->base->name;
+  for (uint32_t k = 1; find_map(n, m->name); k++)
+    m->name = pool_name(n->names, arena_printf(n->arena, "%s.%u", base, k));
+  TensorMap **all = ARENA_ARRAY(n->arena, TensorMap *, n->nmaps + 1);
+  if (n->nmaps) memcpy(all, n->maps, n->nmaps * sizeof *all);
+  all[n->nmaps++] = m;
+  n->maps = all;
+  return m;
+}
+
+const TensorMap *nest_map_of(const Nest *n, const NestStmt *s) {
+  return find_map(n, nest_str(s, NA_map, ""));
+}
+
+int64_t nest_map_bytes(const TensorMap *m) {
+  int64_t bytes = dtype_bytes(m->dtype);
+  for (int i = 0; i < m->rank; i++) bytes *= m->axes[i].box;
+  return bytes;
+}
+
 static NoAlias *find_noalias(const Nest *n, const NestVar *a, const NestVar *b) {
   for (uint32_t i = 0; i < n->nnoalias; i++) {
     NoAlias *x = &n->noalias[i];

@@ -153,6 +153,31 @@ typedef struct {
   bool or_same;
 } NoAlias;
 
+/* A number of a launch: `scale`, times an integer parameter if there is one. */
+typedef struct {
+  int64_t scale;
+  NestVar *param;
+} LaunchValue;
+
+enum { MAX_MAP_RANK = 5 };
+
+typedef struct {
+  int32_t box;        /* elements that a copy takes */
+  LaunchValue extent; /* elements of the tensor */
+  LaunchValue stride; /* bytes; of axis 0 it is the element's */
+} MapAxis;
+
+/* A tensor in global memory as the hardware's copies see it: BULK_COPY takes boxes of it.  A launch
+ * makes the descriptor from these numbers and hands it over as a parameter after the others.  Rows
+ * of a box (axis 0) have 32, 64 or 128 bytes. */
+typedef struct {
+  Name name;
+  NestVar *base; /* a pointer parameter */
+  DType dtype;
+  int rank;
+  MapAxis axes[MAX_MAP_RANK]; /* innermost first */
+} TensorMap;
+
 typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;
 
 /* An operand or a destination. */
@@ -235,6 +260,8 @@ typedef struct {
   uint32_t nbuffers;
   NoAlias *noalias; /* each pair once */
   uint32_t nnoalias;
+  TensorMap **maps; /* in the order in which the compiled kernel takes them */
+  uint32_t nmaps;
   uint32_t nindices;
   LayoutSet layouts;
   IrNamer var_names, buffer_names;
@@ -271,6 +298,12 @@ NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layou
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
 NestBuffer *nest_buffer_named(Nest *n, Name name); /* NULL if it is taken */
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
+/* Declares a copy of the map under a name that is made from its own; NULL gives the base's. */
+TensorMap *nest_map(Nest *n, const TensorMap *map);
+/* The one that a BULK_COPY names, NULL if there is none. */
+const TensorMap *nest_map_of(const Nest *n, const NestStmt *s);
+/* Bytes of a box. */
+int64_t nest_map_bytes(const TensorMap *m);
 const Layout *nest_layout(Nest *n, const Layout *l); /* the shared one that is equal */
 /* Lets a pass reorder accesses through parameters a and b; of two such calls the stricter holds.
  * False if they must stay in order (Options.alias). */

@@ -560,6 +560,40 @@ static void read_noalias(NestReader *p) {
   else nest_assume_noalias(p->n, a, b, or_same);
 }
 
+/* `4`, `%x` or `4*%x`. */
+static LaunchValue read_launch_value(NestReader *p) {
+  LaunchValue v = {.scale = 1};
+  bool number = ir_at_kind(&p->r, IT_INT) || ir_at(&p->r, "-");
+  if (number) v.scale = ir_int(&p->r);
+  if (!number || ir_accept(&p->r, "*")) v.param = nest_read_var_name(p);
+  return v;
+}
+
+static void read_map(NestReader *p) {
+  IrReader *r = &p->r;
+  Span span = r->token.span;
+  TensorMap m = {.name = ir_symbol(r)};
+  ir_expect(r, ":");
+  Type type = ir_type(r);
+  m.dtype = (DType)type.dtype;
+  ir_expect(r, "at");
+  m.base = read_pointer(p);
+  ir_expect(r, "[");
+  do {
+    if (m.rank == MAX_MAP_RANK) ir_error(r, r->token.span, E_NEST_MAP, m.name);
+    if (r->failed) return;
+    MapAxis *x = &m.axes[m.rank++];
+    x->box = (int32_t)ir_int_in(r, 1, MAX_TILE);
+    ir_expect(r, "of");
+    x->extent = read_launch_value(p);
+    x->stride = (LaunchValue){.scale = dtype_bytes(m.dtype)};
+    if (m.rank > 1 && ir_expect(r, "by")) x->stride = read_launch_value(p);
+  } while (!r->failed && ir_accept(r, ","));
+  ir_expect(r, "]");
+  if (r->failed) return;
+  if (nest_map(p->n, &m)->name != m.name) twice(p, span, '@', m.name);
+}
+
 static bool buffer_attr(NestReader *p, NestBuffer *b, const IrAttr *a) {
   bool small = a->kind == IA_INT && a->i >= 0 && a->i <= MOST_SHARED;
   if (!strcmp(a->key, "align")) {
@@ -665,6 +699,7 @@ static void read_declarations(NestReader *p) {
   for (;;) {
     if (ir_accept(&p->r, "param")) read_param(p);
     else if (ir_accept(&p->r, "noalias")) read_noalias(p);
+    else if (ir_accept(&p->r, "map")) read_map(p);
     else if (ir_accept(&p->r, "buffer")) read_buffer(p);
     else if (ir_accept(&p->r, "var")) read_var_decl(p);
     else if (!ir_accept(&p->r, ";")) return;

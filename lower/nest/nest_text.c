@@ -361,6 +361,24 @@ static void print_noalias(Printer *p, const NoAlias *x) {
               x->or_same ? " or same" : "");
 }
 
+static void print_launch_value(Printer *p, const LaunchValue *v) {
+  if (v->scale != 1 || !v->param) text_printf(p->out, "%lld", (long long)v->scale);
+  if (v->scale != 1 && v->param) put_nest_text(p, "*");
+  if (v->param) text_printf(p->out, "%%%s", v->param->name);
+}
+
+static void print_map(Printer *p, const TensorMap *m) {
+  text_printf(p->out, "  map @%s : %s at %%%s [", m->name, dtype_name(m->dtype), m->base->name);
+  for (int i = 0; i < m->rank; i++) {
+    text_printf(p->out, "%s%d of ", i ? ", " : "", m->axes[i].box);
+    print_launch_value(p, &m->axes[i].extent);
+    if (!i) continue;
+    put_nest_text(p, " by ");
+    print_launch_value(p, &m->axes[i].stride);
+  }
+  put_nest_text(p, "]\n");
+}
+
 static void print_nest_buffer(Printer *p, const NestBuffer *b) {
   text_printf(p->out, "  buffer @%s : shared %lld {align %lld", b->name, (long long)b->bytes,
               (long long)b->align);
@@ -400,6 +418,7 @@ void nest_print(Text *out, const Nest *n, const Diags *d) {
   print_header(&p);
   for (uint32_t i = 0; i < n->nparams; i++) print_param(&p, n->params[i]);
   for (uint32_t i = 0; i < n->nnoalias; i++) print_noalias(&p, &n->noalias[i]);
+  for (uint32_t i = 0; i < n->nmaps; i++) print_map(&p, n->maps[i]);
   for (uint32_t i = 0; i < n->nbuffers; i++) print_nest_buffer(&p, n->buffers[i]);
   for (uint32_t i = 0; i < n->nvars; i++)
     if (!n->vars[i]->is_param) print_var_decl(&p, n->vars[i]);

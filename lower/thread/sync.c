@@ -260,11 +260,11 @@ static bool is_proxy_fence(const NestStmt *st) {
   return st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy");
 }
 
-static bool has_wgmma(const NestStmt *st) {
-  if (st->code == NEST_WGMMA) return true;
+static bool uses_proxy(const NestStmt *st) {
+  if (st->code == NEST_WGMMA || st->code == NEST_BULK_COPY) return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (has_wgmma(x)) return true;
+      if (uses_proxy(x)) return true;
   return false;
 }
 
@@ -273,7 +273,7 @@ static bool has_wgmma(const NestStmt *st) {
 static bool fenced_again(const NestStmt *fence) {
   for (const NestStmt *st = fence->next; st; st = st->next) {
     if (is_proxy_fence(st)) return true;
-    if ((st->nregions && st->code != NEST_UNROLL) || has_wgmma(st)) return false;
+    if ((st->nregions && st->code != NEST_UNROLL) || uses_proxy(st)) return false;
   }
   return false;
 }

@@ -340,6 +340,24 @@ static void check_buffers(NestCheck *c) {
   }
 }
 
+static bool is_launch_number(const LaunchValue *v) {
+  const NestVar *x = v->param;
+  return !x || (x->is_param && dtype_is_int(x->dtype) && x->dtype != DT_I1);
+}
+
+static void check_maps(NestCheck *c) {
+  enum { MOST_BOX = 256 };
+  for (uint32_t i = 0; i < c->n->nmaps; i++) {
+    const TensorMap *m = c->n->maps[i];
+    int64_t row = (int64_t)m->axes[0].box * dtype_bytes(m->dtype);
+    bool good = m->base->is_param && m->rank && (row == 32 || row == 64 || row == 128);
+    for (int k = 0; k < m->rank; k++)
+      good = good && m->axes[k].box > 0 && m->axes[k].box <= MOST_BOX &&
+             is_launch_number(&m->axes[k].extent) && is_launch_number(&m->axes[k].stride);
+    if (!good) nest_fail(c, NULL, E_NEST_MAP, m->name);
+  }
+}
+
 /* Roles are siblings. */
 static void check_roles(NestCheck *c) {
   int64_t warps = 0;
@@ -404,6 +422,7 @@ bool nest_verify(const Nest *n, Diags *d) {
   NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps};
   for (uint32_t i = 0; i < n->nvars; i++) check_var(&c, n->vars[i]);
   check_buffers(&c);
+  check_maps(&c);
   check_roles(&c);
   if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
   check_block(&c, n->body);
@@ -444,6 +463,8 @@ static const AttrRule attr_rules[] = {
     {NA_pack, 1, ASM_MAX_PACK, NULL},
     {NA_turned, 0, 3, NULL},
     {NA_max_imprecise, 0, MAX_TILE, NULL},
+    {NA_count, 1, (1 << 20) - 1, NULL},
+    {NA_tx, 0, (1 << 20) - 1, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
@@ -757,6 +778,27 @@ static bool check_fence(NestCheck *c, const NestStmt *s) {
   return check_has_attr(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy mma");
 }
 
+static bool check_mbarrier(NestCheck *c, const NestStmt *s) {
+  enum { BYTES = 8 };
+  const uint32_t i = s->nmems - 1;
+  if (s->code == NEST_MBAR_INIT && !check_has_attr(c, s, NA_count)) return false;
+  if (s->code == NEST_MBAR_EXPECT && !check_has_attr(c, s, NA_tx)) return false;
+  if (!s->mems[i].buffer) return nest_fail(c, s, E_NEST_MBARRIER, nest_stmt_name(s));
+  return check_mem(c, s, i, BYTES, BYTES) &&
+         (s->nsrcs != 1 || s->code == NEST_BULK_COPY || check_src(c, s, 0, DT_I32, 1));
+}
+
+static bool check_bulk_copy(NestCheck *c, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(c->n, s);
+  if (!check_has_attr(c, s, NA_map)) return false;
+  if (!m || s->nsrcs != (uint32_t)m->rank || !s->mems[0].buffer)
+    return nest_fail(c, s, E_NEST_BULK_COPY);
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, DT_I32, 1)) return false;
+  int64_t row = (int64_t)m->axes[0].box * dtype_bytes(m->dtype);
+  return check_mem(c, s, 0, nest_map_bytes(m), row) && check_mbarrier(c, s);
+}
+
 static bool check_condition(NestCheck *c, const NestStmt *s) {
   return check_src(c, s, 0, DT_I1, 1);
 }
@@ -959,6 +1001,11 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_ATOM_CAS] = {true, check_cas},
     [NEST_RED] = {true, check_rmw},
     [NEST_CP_ASYNC] = {false, check_cp_async},
+    [NEST_MBAR_INIT] = {false, check_mbarrier},
+    [NEST_MBAR_EXPECT] = {false, check_mbarrier},
+    [NEST_MBAR_ARRIVE] = {false, check_mbarrier},
+    [NEST_MBAR_WAIT] = {false, check_mbarrier},
+    [NEST_BULK_COPY] = {false, check_bulk_copy},
     [NEST_LDMATRIX] = {false, check_ldmatrix},
     [NEST_SHFL] = {true, check_shfl},
     [NEST_MMA] = {false, check_mma},

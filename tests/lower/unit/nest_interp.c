@@ -413,6 +413,15 @@ static void check_atom(const Atom *atom) {
   "%w = mul %w, 32 : i32 %t = add %t, %w : i32 %t = mul %t, 4 : i32 " \
   "unroll r:8 { %a[r] = mov 0.0 : f16 %acc[r] = mov 0.0 : f32 } st [@b + %t], %a[0] {n 2} : f16 "
 
+/* One warp, an mbarrier, and a tensor of [n, 4] of which a box has [2, 32]. */
+#define BOX \
+  "nest @k level thread {target \"sm_90a\", num_warps 1, lanes 32} { param %p : *f32 {arg 0} " \
+  "map @m : f32 at %p [32 of 4, 2 of 8 by 16] " \
+  "buffer @b : shared 256 {align 1024} buffer @f : shared 8 {align 8} " \
+  "var %l : i32 var %g : i1 var %v : f32 var %u : i32 %l = lane %g = eq %l, 0 : i32 " \
+  "%l = mul %l, 4 : i32 mbar.init [@f] {count 1} if %g fence {kind \"proxy\"} bar "
+#define COPIED "mbar.expect [@f] {tx 256} if %g bulk.copy [@b], [@f], 0, 6 {map \"m\"} if %g"
+
 /* X(name, a kernel, what is said of it) */
 #define BROKEN(X) \
   X("register", HEAD " { param %p : *i32 {arg 0} var %v : i32 st [%p], %v : i32 }", "the stored value is undefined here") \
@@ -441,6 +450,15 @@ static void check_atom(const Atom *atom) {
   X("proxy", GROUP "bar %acc[0] = wgmma [_], [@b], %a[0], _, %acc[0] {columns 16, atom \"wgmma.m64k16.f16\"} }", "race: this reads byte 0 of `@b` through the asynchronous proxy, before a fence by its writer") \
   X("written in flight", GROUP "fence {kind \"proxy\"} bar %acc[0] = wgmma [_], [@b], %a[0], _, %acc[0] {columns 16, atom \"wgmma.m64k16.f16\"} mma.commit %acc[3] = mov 1.0 : f32 mma.wait {groups 0} }", "`%acc` was written while a matrix instruction was computing it; wait for its group first") \
   X("read in flight", GROUP "fence {kind \"proxy\"} bar %acc[0] = wgmma [_], [@b], %a[0], _, %acc[0] {columns 16, atom \"wgmma.m64k16.f16\"} mma.commit st [%p], %acc[0] : f32 }", "the stored value is undefined here") \
+  X("no mbarrier", HEAD " { buffer @b : shared 16 {align 8} mbar.wait [@b + 8], 0 }", "no mbarrier was made at byte 8 of `@b`") \
+  X("full mbarrier", BOX "mbar.expect [@f] {tx 256} if %g mbar.expect [@f] {tx 256} if %g }", "this arrives at an mbarrier at which all have arrived, and whose bytes are not all on their way") \
+  X("box", BOX COPIED " mbar.wait [@f], 0 %v = ld [@b + %l] : f32 st [%p], %v : f32 }", "nothing") \
+  X("box without a wait", BOX COPIED " %v = ld [@b + %l] : f32 st [%p], %v : f32 }", "race: this reads byte 0 of `@b`, where an asynchronous copy has not ended") \
+  X("box of the other phase", BOX COPIED " mbar.wait [@f], 1 %v = ld [@b + %l] : f32 st [%p], %v : f32 }", "race: this reads byte 0 of `@b`, where an asynchronous copy has not ended") \
+  X("box twice", BOX COPIED " mbar.wait [@f], 0 %v = ld [@b + %l] : f32 " COPIED " mbar.wait [@f], 1 }", "race: lane 0 of warp 0 copies to byte 4 of `@b`, which lane 1 of warp 0 reads, with no barrier between") \
+  X("box over a store", BOX "st [@b + %l], 1.0 if %g : f32 " COPIED " mbar.wait [@f], 0 }", "race: this reads byte 0 of `@b` through the asynchronous proxy, before a fence by its writer") \
+  X("box of no coordinate", BOX "mbar.expect [@f] {tx 256} if %g bulk.copy [@b], [@f], %u, 0 {map \"m\"} if %g }", "the coordinate is undefined here") \
+  X("bytes that don't come", BOX "mbar.expect [@f] {tx 512} if %g bulk.copy [@b], [@f], 0, 0 {map \"m\"} if %g mbar.wait [@f], 0 }", "deadlock: in program 0, 1 warps have not ended (0 have), and a barrier waits for more") \
   X("counts", "nest @k level thread {num_warps 4, lanes 32} { role {warps 2} { bar {id 1, warps 3} } role {warps 2} { bar {id 1, warps 4} } }", "this barrier waits for 3 warps, and others at it for 4") \
   X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and none is left to wake them") \
   X("steps", HEAD " { var %i : i32 for %i = 0 to 100000000 step 1 : i32 { } }", "stopped after 5000000 operations: is a loop infinite?") \

@@ -1,0 +1,99 @@
+/* Copies of boxes of tensors, and the mbarriers that say when they have arrived.
+ *
+ * PTX ISA, "cp.async.bulk.tensor" and "mbarrier".  A kernel takes the descriptor of a tensor as a
+ * parameter of 128 bytes (CUtensorMap), whose address is generic. */
+#include "codegen/messages.h"
+#include "codegen/ptx/ptx.h"
+
+enum { BULK_PTX = 80 };
+
+const char *ptx_map_param(const Ptx *p, const TensorMap *m) {
+  return arena_printf(p->arena, "map$%s", ptx_identifier(p->arena, m->name));
+}
+
+/* The instruction's text up to its address, which is mem `i`. */
+static void put_mbarrier(Ptx *p, const NestStmt *s, const char *text, uint32_t i) {
+  Address a = ptx_address(p, &s->mems[i]);
+  if (!machine_has(p->machine, HAS_ASYNC_PROXY)) ptx_fail(p, E_GEN_BULK, p->machine->name);
+  ptx_needs(p, BULK_PTX);
+  p->guard = ptx_guard(p, s);
+  ptx_begin(p);
+  ptx_puts(p, text);
+  ptx_put_address(p, &a);
+}
+
+static void end_mbarrier(Ptx *p, const char *separator, int64_t number) {
+  if (separator) {
+    ptx_puts(p, separator);
+    ptx_put_int(p, number);
+  }
+  ptx_end(p);
+  p->guard.kind = PO_NONE;
+}
+
+void ptx_mbar_init(Ptx *p, const NestStmt *s) {
+  put_mbarrier(p, s, "mbarrier.init.shared::cta.b64 ", 0);
+  end_mbarrier(p, ", ", nest_int(s, NA_count, 1));
+}
+
+void ptx_mbar_expect(Ptx *p, const NestStmt *s) {
+  put_mbarrier(p, s, "mbarrier.arrive.expect_tx.shared::cta.b64 _, ", 0);
+  end_mbarrier(p, ", ", nest_int(s, NA_tx, 0));
+}
+
+void ptx_mbar_arrive(Ptx *p, const NestStmt *s) {
+  put_mbarrier(p, s, "mbarrier.arrive.shared::cta.b64 _, ", 0);
+  end_mbarrier(p, NULL, 0);
+}
+
+/* The instruction itself waits for some time. */
+void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
+  Operand parity = ptx_source(p, &s->srcs[0], DT_I32), done = ptx_temp(p, RC_PRED);
+  int32_t again = ptx_label(p);
+  Address a = ptx_address(p, &s->mems[0]);
+  ptx_needs(p, BULK_PTX);
+  ptx_place_label(p, again);
+  ptx_begin(p);
+  ptx_puts(p, "mbarrier.try_wait.parity.shared::cta.b64 ");
+  ptx_put_operand(p, &done);
+  ptx_puts(p, ", ");
+  ptx_put_address(p, &a);
+  ptx_puts(p, ", ");
+  ptx_put_operand(p, &parity);
+  ptx_end(p);
+  ptx_begin(p);
+  ptx_puts(p, "@!");
+  ptx_put_operand(p, &done);
+  ptx_puts(p, " bra ");
+  ptx_put_label(p, again);
+  ptx_end(p);
+}
+
+void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(p->nest, s);
+  Operand at[MAX_MAP_RANK], map = ptx_temp(p, RC_B64);
+  Address bar = ptx_address(p, &s->mems[1]);
+  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
+  ptx_begin(p);
+  ptx_puts(p, "mov.b64 ");
+  ptx_put_operand(p, &map);
+  ptx_puts(p, ", ");
+  ptx_puts(p, ptx_map_param(p, m));
+  ptx_end(p);
+  ptx_emit2(p, "cvta.param.u64 $d, $a", map, map);
+  const char *head = arena_printf(p->arena,
+                                  "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier"
+                                  "::complete_tx::bytes ",
+                                  m->rank);
+  put_mbarrier(p, s, head, 0);
+  ptx_puts(p, ", [");
+  ptx_put_operand(p, &map);
+  ptx_puts(p, ", {");
+  for (uint32_t i = 0; i < s->nsrcs; i++) {
+    if (i) ptx_puts(p, ", ");
+    ptx_put_operand(p, &at[i]);
+  }
+  ptx_puts(p, "}], ");
+  ptx_put_address(p, &bar);
+  end_mbarrier(p, NULL, 0);
+}
