@@ -64,6 +64,16 @@ static bool add_code(KeyMaker *k, const ImageVariant *v) {
   return true;
 }
 
+static void add_map(KeyMaker *k, const ImageMap *m) {
+  const int numbers[] = {m->bytes, m->rank};
+  cache_key_add(k, numbers, sizeof numbers);
+  cache_key_add(k, m->box, sizeof m->box);
+  for (int i = 0; i < m->rank; i++) {
+    cache_key_text(k, m->extent[i].text);
+    cache_key_text(k, m->stride[i].text);
+  }
+}
+
 static bool add_variant(KeyMaker *k, const ImageVariant *v) {
   const int numbers[] = {v->kind, v->threads, v->nslots, v->has_grid};
   cache_key_text(k, v->target);
@@ -74,7 +84,9 @@ static bool add_variant(KeyMaker *k, const ImageVariant *v) {
     const ImageSlot *s = &v->slots[i];
     const int slot[] = {s->kind, s->param};
     cache_key_add(k, slot, sizeof slot);
-    cache_key_text(k, s->kind == SLOT_ARG ? "" : s->expr.text);
+    bool computed = s->kind != SLOT_ARG && s->kind != SLOT_MAP;
+    cache_key_text(k, computed ? s->expr.text : "");
+    if (s->kind == SLOT_MAP) add_map(k, s->map);
   }
   for (int i = 0; i < 3; i++) cache_key_text(k, v->has_grid ? v->grid[i].text : "");
   return add_code(k, v);

@@ -129,7 +129,7 @@ static void add_certain_reach(Maker *m) {
 static void add_alias_check(Maker *m) {
   const Unit *u = m->c->unit;
   const Nest *n = u->nest;
-  if (!n || !n->nnoalias) return;
+  if (!n || (!n->nnoalias && !n->nmaps)) return;
   Arena *a = m->c->arena;
   ImageVariant *v = &m->variant;
   v->noalias = ARENA_ARRAY(a, ImageNoAlias, n->nnoalias);
@@ -151,12 +151,40 @@ static void add_alias_check(Maker *m) {
   v->ordered_size = text.len;
 }
 
+static IntExpr launch_value(const Maker *m, const LaunchValue *v) {
+  Arena *a = m->c->arena;
+  if (!v->param) return (IntExpr){.text = arena_printf(a, "%lld", (long long)v->scale)};
+  const char *name = m->params[m->from[taken_of_arg(m, v->param->arg)]].name;
+  return (IntExpr){.text = arena_printf(a, "%lld * %s", (long long)v->scale, name)};
+}
+
+/* Interpreters read maps from the text. */
+static void add_maps(Maker *m) {
+  const Nest *n = m->c->unit->nest;
+  ImageVariant *v = &m->variant;
+  if (!n || m->kind < NEREID_PTX) return;
+  for (uint32_t i = 0; i < n->nmaps; i++) {
+    const TensorMap *from = n->maps[i];
+    ImageMap *map = ARENA_NEW(m->c->arena, ImageMap);
+    *map = (ImageMap){.bytes = (int)dtype_bytes(from->dtype), .rank = from->rank};
+    for (int k = 0; k < from->rank; k++) {
+      map->box[k] = from->axes[k].box;
+      map->extent[k] = launch_value(m, &from->axes[k].extent);
+      map->stride[k] = launch_value(m, &from->axes[k].stride);
+    }
+    v->slots[v->nslots++] = (ImageSlot){
+        .kind = SLOT_MAP, .param = (int)m->from[taken_of_arg(m, from->base->arg)], .map = map};
+  }
+}
+
 static void add_slots(Maker *m) {
   ImageVariant *v = &m->variant;
-  v->slots = ARENA_ARRAY(m->c->arena, ImageSlot, m->ntaken);
+  const Nest *n = m->c->unit->nest;
+  v->slots = ARENA_ARRAY(m->c->arena, ImageSlot, m->ntaken + (n ? n->nmaps : 0));
   v->nslots = (int)m->ntaken;
   for (uint32_t i = 0; i < m->ntaken; i++)
     v->slots[i] = (ImageSlot){.kind = SLOT_ARG, .param = (int)m->from[i]};
+  add_maps(m);
 }
 
 static int describe_interface(void *arg) {

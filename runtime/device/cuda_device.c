@@ -295,6 +295,8 @@ static int load_driver(Cuda *c) {
   find_graphs(c);
   static const char *const launch_ex[] = {"cuLaunchKernelEx"};
   find_driver_functions(c, launch_ex, 1, &c->launch_ex);
+  static const char *const make_map[] = {"cuTensorMapEncodeTiled"};
+  find_driver_functions(c, make_map, 1, &c->make_map);
   static const char *const add_dependencies[] = {"cuGraphAddDependencies_v2"};
   find_driver_functions(c, add_dependencies, 1, &c->add_dependencies);
   static const char *const alloc_async[] = {"cuMemAllocAsync"};
@@ -390,6 +392,7 @@ static int open_cuda(nereid_device *d, int ordinal) {
     free(c);
     return code;
   }
+  pthread_mutex_init(&c->map_lock, NULL);
   d->state = c;
   if (d->described) cuda_know(d, ordinal);
   return 0;
@@ -402,6 +405,8 @@ static void close_cuda(nereid_device *d) {
   if (!d->described && !forked) c->api.context_release(c->device);
   if (!forked) dlclose(c->library);
   host_free_fork_mark(c->here);
+  pthread_mutex_destroy(&c->map_lock);
+  free(c->known_maps);
   free(c);
 }
 
@@ -781,6 +786,7 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .unload = unload_cuda,
                                .check = check_cuda,
                                .launch = launch_cuda,
+                               .make_map = cuda_make_map,
                                .replay_supported = cuda_replay_supported,
                                .replay_new = cuda_replay_new,
                                .replay_set = cuda_replay_set,

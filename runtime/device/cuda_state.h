@@ -31,6 +31,19 @@ typedef struct {
 #undef X
 } CudaCaptureApi;
 
+/* cuTensorMapEncodeTiled; drivers before CUDA 12.0 lack it. */
+typedef CuResult CuMakeMap(void *out, int dtype, unsigned rank, void *address,
+                           const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                           const unsigned *steps, int interleave, int swizzle, int promotion,
+                           int fill);
+
+/* A map that was made before. */
+typedef struct {
+  BoxedTensor tensor; /* rank 0: none */
+  char map[MAP_BYTES];
+} KnownMap;
+enum { KNOWN_MAPS = 64 };
+
 typedef struct {
   CudaApi api;
   CudaGraphApi graphs;
@@ -38,6 +51,9 @@ typedef struct {
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
   bool has_capture;
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
+  CuMakeMap *make_map;   /* NULL: the driver lacks it */
+  pthread_mutex_t map_lock;
+  KnownMap *known_maps;  /* KNOWN_MAPS of them, by a hash; NULL before the first */
   CuAddDependencies *add_dependencies; /* NULL: the driver lacks it */
   CuAllocAsync *alloc_async; /* NULL: the driver lacks it */
   CuFreeAsync *free_async;
@@ -120,6 +136,10 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
 
 /* Each item gets its code, and a failure its message. */
 int cuda_load_all(nereid_device *d, LoadItem *items, int n);
+
+/* ---- cuda_map.c ---- */
+
+int cuda_make_map(nereid_device *d, void *out, const BoxedTensor *t);
 
 /* ---- cuda_upload.c ---- */
 

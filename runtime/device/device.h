@@ -124,7 +124,8 @@ typedef struct {
   IntRange *reach;      /* of each pointer: what the variant `reach_of` accesses, from it on */
   const ImageVariant *reach_of; /* NULL: none, or integers or the grid have changed since */
   int64_t *values;      /* what expressions see */
-  uint64_t *slots;      /* what the kernel takes */
+  uint64_t *slots;      /* what the kernel takes; of a map, a hash of its bytes */
+  char *maps;           /* of MAP_BYTES each, in the order of the slots */
   void **pointers;      /* to each slot */
 } Start;
 
@@ -135,6 +136,15 @@ struct nereid_launch {
   void **scratch; /* of each slot; NULL where there is none */
   size_t *scratch_size;
 };
+
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
+
+/* The tensor of a launch's map, in numbers. */
+typedef struct {
+  uint64_t address, extent[IMAGE_MAP_RANK], stride[IMAGE_MAP_RANK];
+  uint32_t bytes, rank, box[IMAGE_MAP_RANK];
+  uint32_t zero; /* no padding: tensors are compared by their bytes */
+} BoxedTensor;
 
 enum { COPY_IN, COPY_OUT, COPY_WITHIN };
 
@@ -183,6 +193,8 @@ struct DeviceOps {
   /* Grid and threads against the device's limits, once per change. */
   int (*check)(const Start *s);
   int (*launch)(const Start *s, void *stream);
+  /* The descriptor of a tensor, of MAP_BYTES.  NULL: the device has no such thing. */
+  int (*make_map)(nereid_device *d, void *out, const BoxedTensor *t);
   /* Many launches and copies at once (runtime/device/replay.h); their launches are ready.  NULL:
    * the device has no such thing. */
   bool (*replay_supported)(const nereid_device *d);

@@ -67,8 +67,20 @@ static int copy_expr(nereid_image *image, IntExpr *out, const IntExpr *from) {
   return intexpr_parse(image->arena, out, from->text, image->names, image_nnames(image));
 }
 
+static int copy_map(nereid_image *image, ImageSlot *out, const ImageMap *from) {
+  ImageMap *m = out->map = ARENA_NEW(image->arena, ImageMap);
+  int code = 0;
+  *m = *from;
+  for (int i = 0; i < m->rank && !code; i++) {
+    code = copy_expr(image, &m->extent[i], &from->extent[i]);
+    if (!code) code = copy_expr(image, &m->stride[i], &from->stride[i]);
+  }
+  return code;
+}
+
 static int copy_slot(nereid_image *image, ImageSlot *out, const ImageSlot *from) {
   *out = (ImageSlot){.kind = from->kind, .param = from->param};
+  if (from->kind == SLOT_MAP) return copy_map(image, out, from->map);
   return from->kind == SLOT_ARG ? 0 : copy_expr(image, &out->expr, &from->expr);
 }
 

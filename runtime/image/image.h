@@ -22,13 +22,26 @@ typedef enum {
   SLOT_ARG,     /* a run-time parameter */
   SLOT_VALUE,   /* an expression */
   SLOT_SCRATCH, /* the address of that many bytes */
-  SLOT_ZEROED   /* the same, zeroed once: the kernel leaves it zeroed */
+  SLOT_ZEROED,  /* the same, zeroed once: the kernel leaves it zeroed */
+  SLOT_MAP      /* the descriptor of a tensor, of 128 bytes */
 } SlotKind;
+
+enum { IMAGE_MAP_RANK = 5 };
+
+/* A tensor in memory of which the hardware copies boxes (lower/nest/nest.h, TensorMap). */
+typedef struct {
+  int bytes; /* of an element */
+  int rank;
+  int box[IMAGE_MAP_RANK];        /* elements, innermost axis first; so are the next */
+  IntExpr extent[IMAGE_MAP_RANK]; /* elements */
+  IntExpr stride[IMAGE_MAP_RANK]; /* bytes */
+} ImageMap;
 
 typedef struct {
   SlotKind kind;
-  int param;    /* SLOT_ARG */
-  IntExpr expr; /* of the others */
+  int param;     /* SLOT_ARG; SLOT_MAP: the pointer */
+  IntExpr expr;  /* of VALUE, SCRATCH, ZEROED */
+  ImageMap *map; /* SLOT_MAP */
 } ImageSlot;
 
 /* Run-time parameters between whose accesses the code has no order: their memory is disjoint, or,

@@ -8,6 +8,7 @@
  *   guard "n % 16 == 0"
  *   slot arg 0
  *   slot value "n * 4"
+ *   slot map 0 bytes 2 axis 64 "k" "2" axis 128 "m" "2 * stride"
  *   grid "cdiv(grid_x, 2)" "grid_y" "grid_z"
  *   noalias 0 1 same
  *   bounds 0 "4 * span(0, n)"
@@ -31,11 +32,27 @@
 #include "runtime/support/error.h"
 #include "runtime/support/files.h"
 
-static const char *const slot_words[] = {"arg", "value", "scratch", "zeroed"};
+static const char *const slot_words[] = {"arg", "value", "scratch", "zeroed", "map"};
 
 /* ---- writing ---- */
 
+static void write_map_slot(Text *t, const ImageSlot *s) {
+  const ImageMap *m = s->map;
+  text_printf(t, "slot map %d bytes %d", s->param, m->bytes);
+  for (int i = 0; i < m->rank; i++) {
+    text_printf(t, " axis %d ", m->box[i]);
+    text_quote(t, m->extent[i].text);
+    text_puts(t, " ");
+    text_quote(t, m->stride[i].text);
+  }
+  text_puts(t, "\n");
+}
+
 static void write_slot(Text *t, const ImageSlot *s) {
+  if (s->kind == SLOT_MAP) {
+    write_map_slot(t, s);
+    return;
+  }
   if (s->kind == SLOT_ARG) {
     text_printf(t, "slot arg %d\n", s->param);
     return;
@@ -259,12 +276,29 @@ static nereid_kind read_code_kind(ImageReader *r) {
   return NEREID_PTX;
 }
 
+static void read_map_slot(ImageReader *r, ImageSlot *s) {
+  enum { MOST_BOX = 256, MOST_BYTES = 8 };
+  ImageMap *m = s->map = ARENA_NEW(r->arena, ImageMap);
+  s->param = (int)read_bounded(r, r->nparams - 1);
+  need(r, " bytes ");
+  m->bytes = (int)read_bounded(r, MOST_BYTES);
+  while (m->rank < IMAGE_MAP_RANK && accept_word(r, " axis ")) {
+    m->box[m->rank] = (int)read_bounded(r, MOST_BOX);
+    need(r, " ");
+    m->extent[m->rank].text = read_quoted(r);
+    need(r, " ");
+    m->stride[m->rank++].text = read_quoted(r);
+  }
+  r->bad |= !m->rank;
+}
+
 static void read_slot(ImageReader *r, ImageSlot *s) {
-  for (int k = 0; k < 4; k++)
+  for (int k = SLOT_ARG; k <= SLOT_MAP; k++)
     if (accept_word(r, slot_words[k])) {
       s->kind = (SlotKind)k;
       need(r, " ");
       if (s->kind == SLOT_ARG) s->param = (int)read_bounded(r, r->nparams - 1);
+      else if (k == SLOT_MAP) read_map_slot(r, s);
       else s->expr.text = read_quoted(r);
       need(r, "\n");
       return;

@@ -305,6 +305,8 @@ static int check_variant(const nereid_image *m, const ImageVariant *v) {
     return error_set(NEREID_E_USAGE, E_RUN_SOURCE_TARGET, m->name, nereid_kind_name(v->kind));
   if (v->nnoalias) return error_set(NEREID_E_USAGE, E_RUN_SOURCE_ALIAS, m->name);
   for (int i = 0; i < v->nslots; i++)
+    if (v->slots[i].kind == SLOT_MAP) return error_set(NEREID_E_USAGE, E_RUN_SOURCE_MAP, m->name);
+  for (int i = 0; i < v->nslots; i++)
     if (v->slots[i].kind == SLOT_SCRATCH || v->slots[i].kind == SLOT_ZEROED)
       return error_set(NEREID_E_USAGE, E_RUN_SOURCE_SCRATCH, m->name);
   return 0;

@@ -144,7 +144,9 @@ static int compile_ordered(nereid_image **out, const nereid_kernel *k, const Ima
   own.size = made->size;
   own.threads = made->threads;
   own.shared = made->shared;
-  assert(made->nslots == v->nslots);
+  own.nslots = 0; /* maps are the last ones */
+  while (own.nslots < v->nslots && v->slots[own.nslots].kind != SLOT_MAP) own.nslots++;
+  assert(made->nslots == own.nslots);
   code = image_like(out, k->image);
   if (!code) code = image_add_variant(*out, &own, true);
   nereid_image_free(image);

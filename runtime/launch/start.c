@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "runtime/messages.h"
 
@@ -11,6 +13,18 @@ int start_slots(const nereid_kernel *k) {
   int most = 0;
   for (int i = 0; i < k->nloaded; i++)
     if (k->loaded[i].variant->nslots > most) most = k->loaded[i].variant->nslots;
+  return most;
+}
+
+/* The most maps that a variant of the kernel has. */
+static int start_maps(const nereid_kernel *k) {
+  int most = 0;
+  for (int i = 0; i < k->nloaded; i++) {
+    int n = 0;
+    const ImageVariant *v = k->loaded[i].variant;
+    for (int s = 0; s < v->nslots; s++) n += v->slots[s].kind == SLOT_MAP;
+    if (n > most) most = n;
+  }
   return most;
 }
 
@@ -33,6 +47,7 @@ void start_init(Start *s, nereid_kernel *k, void *memory) {
   s->slots = take_array(&at, m, sizeof *s->slots);
   s->pointers = take_array(&at, m, sizeof *s->pointers);
   for (size_t i = 0; i < m; i++) s->pointers[i] = &s->slots[i];
+  s->maps = at + -(uintptr_t)at % MAP_ALIGNMENT;
 }
 
 size_t start_bytes(const nereid_kernel *k) {
@@ -40,7 +55,8 @@ size_t start_bytes(const nereid_kernel *k) {
   return n * (2 * sizeof(IntRange) + sizeof(uint64_t)) +
          (size_t)image_nbound_names(k->image) * sizeof(IntRange) +
          (size_t)image_nnames(k->image) * sizeof(int64_t) +
-         (size_t)start_slots(k) * (sizeof(uint64_t) + sizeof(void *));
+         (size_t)start_slots(k) * (sizeof(uint64_t) + sizeof(void *)) +
+         (size_t)start_maps(k) * MAP_BYTES + MAP_ALIGNMENT;
 }
 
 /* ---- the runtime alias check ----
@@ -127,6 +143,58 @@ static bool noalias_holds(Start *s, const ImageVariant *v, const ImageNoAlias **
   return true;
 }
 
+/* ---- tensor maps ---- */
+
+static int boxed_tensor(const Start *s, const ImageSlot *slot, BoxedTensor *out) {
+  const ImageMap *m = slot->map;
+  int code = 0;
+  *out = (BoxedTensor){
+      .address = s->args[slot->param], .bytes = (uint32_t)m->bytes, .rank = (uint32_t)m->rank};
+  for (int i = 0; i < m->rank && !code; i++) {
+    int64_t extent = 0, stride = 0;
+    code = intexpr_eval(&extent, &m->extent[i], s->values);
+    if (!code) code = intexpr_eval(&stride, &m->stride[i], s->values);
+    out->box[i] = (uint32_t)m->box[i];
+    out->extent[i] = (uint64_t)extent;
+    out->stride[i] = (uint64_t)stride;
+  }
+  return code;
+}
+
+/* What the hardware takes: CUDA's driver API, cuTensorMapEncodeTiled. */
+static bool tensor_fits(const BoxedTensor *t) {
+  enum { ALIGNMENT = 16 };
+  const uint64_t most = UINT64_C(1) << 40;
+  bool fits = t->address % ALIGNMENT == 0;
+  for (uint32_t i = 0; i < t->rank; i++) {
+    uint64_t stride = i ? t->stride[i] : ALIGNMENT;
+    fits = fits && t->extent[i] - 1 <= UINT32_MAX;
+    fits = fits && stride && stride < most && stride % ALIGNMENT == 0;
+  }
+  return fits;
+}
+
+/* Has the device maps of all tensors of the variant? */
+static bool maps_fit(const Start *s, const ImageVariant *v) {
+  for (int i = 0; i < v->nslots; i++) {
+    BoxedTensor t;
+    if (v->slots[i].kind != SLOT_MAP) continue;
+    if (!s->kernel->device->ops->make_map) return false;
+    if (boxed_tensor(s, &v->slots[i], &t) || !tensor_fits(&t)) return false;
+  }
+  return true;
+}
+
+static int fill_map(Start *s, int slot, char *map) {
+  BoxedTensor t;
+  nereid_device *d = s->kernel->device;
+  int code = boxed_tensor(s, &s->chosen->variant->slots[slot], &t);
+  if (!code) code = d->ops->make_map(d, map, &t);
+  s->pointers[slot] = map;
+  s->slots[slot] = XXH64(map, MAP_BYTES, 0);
+  return code;
+}
+
 /* ---- choosing ---- */
 
 /* The guard that fails, NULL if all hold. */
@@ -136,13 +204,15 @@ static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values
   return NULL;
 }
 
-/* Variant i, or its code for overlapping arguments. */
+/* Variant i, or its code for overlapping arguments, which takes no maps either. */
 static int choose_order(Start *s, int i) {
   nereid_kernel *k = s->kernel;
   const ImageNoAlias *pair;
   s->chosen = &k->loaded[i];
-  if (noalias_holds(s, s->chosen->variant, &pair)) return 0;
+  bool apart = noalias_holds(s, s->chosen->variant, &pair);
+  if (apart && maps_fit(s, s->chosen->variant)) return 0;
   if (s->chosen->variant->ordered) return kernel_load_ordered(&s->chosen, k, i);
+  if (apart) return error_set(NEREID_E_USAGE, E_RUN_MAP, k->image->name);
   return error_set(NEREID_E_USAGE, E_RUN_ALIAS, k->image->params[pair->a].name,
                    k->image->params[pair->b].name, k->image->name);
 }
@@ -190,9 +260,18 @@ static int fill_slot(Start *s, int i, ProvideScratch *provide, void *context) {
 static int fill_slots(Start *s, ProvideScratch *provide, void *context) {
   int code = 0;
   const ImageVariant *v = s->chosen->variant;
-  for (int i = 0; i < v->nslots && !code; i++)
-    if (v->slots[i].kind == SLOT_ARG) s->slots[i] = s->args[v->slots[i].param];
-    else code = fill_slot(s, i, provide, context);
+  char *map = s->maps;
+  for (int i = 0; i < v->nslots && !code; i++) {
+    s->pointers[i] = &s->slots[i];
+    if (v->slots[i].kind == SLOT_ARG) {
+      s->slots[i] = s->args[v->slots[i].param];
+    } else if (v->slots[i].kind == SLOT_MAP) {
+      code = fill_map(s, i, map);
+      map += MAP_BYTES;
+    } else {
+      code = fill_slot(s, i, provide, context);
+    }
+  }
   return code;
 }
 

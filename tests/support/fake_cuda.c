@@ -467,6 +467,25 @@ typedef struct {
   unsigned nattributes;
 } LaunchConfig;
 
+/* The map begins with the address; a rank of 5 is too much for this driver. */
+API int cuTensorMapEncodeTiled(void *out, int dtype, unsigned rank, void *address,
+                               const uint64_t *extents, const uint64_t *strides,
+                               const unsigned *box, const unsigned *steps, int interleave,
+                               int swizzle, int promotion, int fill) {
+  FILE *log = open_log();
+  if (log) {
+    fprintf(log, "map of %d, rank %u, swizzle %d", dtype, rank, swizzle);
+    for (unsigned i = 0; i < rank; i++)
+      fprintf(log, ", %u of %llu by %llu", box[i], (unsigned long long)extents[i],
+              i ? (unsigned long long)strides[i - 1] : 0);
+    fputc('\n', log);
+    fclose(log);
+  }
+  memset(out, 0, 128);
+  memcpy(out, &address, sizeof address);
+  return rank == 5 || steps[0] != 1 || interleave + fill || !promotion;
+}
+
 API int cuLaunchKernelEx(const LaunchConfig *c, void *f, void **params, void **extra) {
   FILE *log = open_log();
   for (unsigned i = 0; log && i < c->nattributes; i++)

@@ -198,15 +198,22 @@ static void refuse_source(nereid_image *image, const char *name, const char *mes
 
 static void test_source_failures(void) {
   ImageNoAlias pair = {0, 0, false};
-  nereid_image *scratch = image_with((ImageSlot){SLOT_SCRATCH, 0, {"n", NULL, 0}}, NULL);
-  nereid_image *alias = image_with((ImageSlot){SLOT_ARG, 0, {0}}, &pair);
-  nereid_image *good = image_with((ImageSlot){SLOT_ARG, 0, {0}}, NULL);
+  nereid_image *scratch = image_with((ImageSlot){.kind = SLOT_SCRATCH, .expr.text = "n"}, NULL);
+  nereid_image *alias = image_with((ImageSlot){.kind = SLOT_ARG, .param = 0}, &pair);
+  nereid_image *good = image_with((ImageSlot){.kind = SLOT_ARG, .param = 0}, NULL);
+  ImageMap map = {.bytes = 2, .rank = 1, .box = {64}};
+  map.extent[0].text = map.stride[0].text = "n";
+  nereid_image *maps = image_with((ImageSlot){.kind = SLOT_MAP, .map = &map}, NULL);
   nereid_image *c = compile((What){SUM, "a.py", "cpu", "64", 0});
   refuse_source(scratch, NULL, "kernel k needs scratch memory, which a C source doesn't provide");
   refuse_source(
       alias, NULL,
       "the code of k takes arguments for disjoint that may overlap: compile it with alias "
       "ORDERED, or DISJOINT if they never do");
+  refuse_source(maps, NULL,
+                "kernel `k` takes tensor maps, which a C source does not make: compile it without "
+                "tensor_maps");
+  nereid_image_free(maps);
   refuse_source(c, NULL, "a C source holds code for GPUs; the image of total has c code");
   refuse_source(good, "a b", "`a b` is no name of a C function");
   refuse_source(good, "", "`` is no name of a C function");
@@ -221,8 +228,8 @@ static void test_source(void) {
   ImageParam params[] = {{"int", type_scalar(DT_I32), false},
                          {"shape.0", type_scalar(DT_BF16), false},
                          {"shape_0", type_ptr(DT_F32), true}};
-  ImageSlot slots[] = {{SLOT_ARG, 2, {0}},
-                       {SLOT_VALUE, 0, {"min(int, 7) // -2 % processors", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 2},
+                       {.kind = SLOT_VALUE, .expr.text = "min(int, 7) // -2 % processors"}};
   IntExpr guard = {"int == 3 and shape_0 % 16 == 0", NULL, 0};
   ImageVariant v = {.target = "sm_80",
                     .entry = "k",

@@ -27,7 +27,7 @@ static const char SOURCE[] =
 
 static nereid_image *make_image(const char *entry) {
   ImageParam params[] = {{"out", type_ptr(DT_I32), true}, {"n", type_scalar(DT_I32), false}};
-  ImageSlot slots[] = {{SLOT_ARG, 0, {0}}, {SLOT_ARG, 1, {0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 0}, {.kind = SLOT_ARG, .param = 1}};
   ImageVariant v = {.target = "cpu",
                     .entry = entry,
                     .kind = NEREID_C,

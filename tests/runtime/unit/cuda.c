@@ -62,10 +62,10 @@ static nereid_image *make_image(int threads, int64_t shared) {
                          {"n", type_scalar(DT_I32), false},
                          {"s", type_scalar(DT_BF16), false}};
   IntExpr guards[] = {{"x % 16 == 0", NULL, 0}, {"n > 1", NULL, 0}};
-  ImageSlot slots[] = {{SLOT_ARG, 0, {0}},
-                       {SLOT_ARG, 1, {0}},
-                       {SLOT_ARG, 2, {0}},
-                       {SLOT_VALUE, 0, {"n * 2 + grid_x", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 0},
+                       {.kind = SLOT_ARG, .param = 1},
+                       {.kind = SLOT_ARG, .param = 2},
+                       {.kind = SLOT_VALUE, .expr.text = "n * 2 + grid_x"}};
   ImageVariant v = {.target = "sm_80",
                     .entry = "k",
                     .kind = NEREID_PTX,
@@ -440,6 +440,66 @@ static void test_assembler(const Fake *f) {
   nereid_device_close(d);
 }
 
+/* A kernel of a tensor's map: made once for a tensor, refused where the hardware can't. */
+static void test_maps(const Fake *f) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_launch *l;
+  nereid_image *image, *again;
+  char *bytes;
+  size_t size;
+  static const char ptx[] = ".visible .entry k(.param .u64 x, .param .u64 map) { ret; }";
+  ImageParam params[] = {{"x", type_ptr(DT_BF16), false}, {"n", type_scalar(DT_I32), false}};
+  ImageMap map = {.bytes = 2, .rank = 2, .box = {64, 128}};
+  map.extent[0].text = map.extent[1].text = "n";
+  map.stride[0].text = "2";
+  map.stride[1].text = "2 * n";
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 0}, {.kind = SLOT_MAP, .map = &map}};
+  ImageVariant v = {.target = "sm_90a",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = ptx,
+                    .size = sizeof ptx - 1,
+                    .threads = 32,
+                    .slots = slots,
+                    .nslots = 2};
+  use(f, "fake.so", "");
+  if (nereid_device_open(&d, "cuda") || image_new(&image, "k", params, 2)) abort();
+  if (image_add_variant(image, &v, true) || nereid_image_bytes(&bytes, &size, image)) abort();
+  if (nereid_image_from_bytes(&again, bytes, size) || nereid_kernel_load(&k, d, again)) abort();
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
+  nereid_launch_set_pointer(l, 0, (void *)0x4000);
+  nereid_launch_set_int(l, 1, 72);
+  check_call(!nereid_launch_run(l, NULL), "a launch with a map");
+  check_call(logged(f, "map of 1, rank 2, swizzle 3, 64 of 72 by 0, 128 of 72 by 144\n"), "a map");
+  check_call(logged(f, "launch 1 1 1 block 32 1 1 shared 0 stream 0 extra 0 : 4000 4000\n"),
+             "the map of that address");
+  unlink(f->log);
+  nereid_launch_set_int(l, 1, 80);
+  nereid_launch_set_int(l, 1, 72);
+  check_call(!nereid_launch_run(l, NULL) && !logged(f, "map"), "a map that is known");
+  nereid_launch_set_int(l, 1, 73);
+  X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
+    "kernel `k` was compiled for tensors whose rows begin at multiples of 16 bytes; compile it "
+    "without tensor_maps");
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_device_close(d);
+  use(f, "plain.so", "");
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, image)) abort();
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
+  nereid_launch_set_pointer(l, 0, (void *)0x4000);
+  nereid_launch_set_int(l, 1, 72);
+  X(nereid_launch_run(l, NULL), NEREID_E_DEVICE,
+    "the GPU driver is too old for tensor maps: it lacks cuTensorMapEncodeTiled; update it");
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_text_free(bytes);
+  nereid_image_free(again);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 /* Images without code for the device, grids and scratch memory that make no sense. */
 static void test_image(const Fake *f) {
   nereid_device *d;
@@ -447,7 +507,7 @@ static void test_image(const Fake *f) {
   nereid_launch *l;
   nereid_image *image;
   ImageParam params[] = {{"n", type_scalar(DT_I32), false}};
-  ImageSlot slots[] = {{SLOT_SCRATCH, 0, {"n - 8", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_SCRATCH, .expr.text = "n - 8"}};
   static const char one[] = ".visible .entry k(.param .u64 scratch) { ret; }";
   ImageVariant v = {.target = "sm_100a",
                     .entry = "k",
@@ -571,7 +631,7 @@ static void test_run_scratch(const Fake *f, const char *settings, bool pools) {
   nereid_kernel *k;
   nereid_image *image;
   ImageParam params[] = {{"n", type_scalar(DT_I32), false}};
-  ImageSlot slots[] = {{SLOT_ZEROED, 0, {"n * grid_x", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ZEROED, .expr.text = "n * grid_x"}};
   static const char one[] = ".visible .entry k(.param .u64 scratch) { ret; }";
   ImageVariant v = {.target = "sm_80",
                     .entry = "k",
@@ -687,7 +747,8 @@ int main(void) {
     test_launch(&f);
     test_old_launch(&f);
     test_limits(&f);
-    test_image(&f);
+    test_maps(&f);
+  test_image(&f);
     test_run(&f);
     test_fork(&f);
     test_run_scratch(&f, "", true);

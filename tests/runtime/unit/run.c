@@ -244,7 +244,7 @@ static nereid_kernel *scratch_kernel(nereid_device *d, SlotKind kind) {
       "  *a[0] = *a[1];\n"
       "}\n";
   ImageParam params[] = {{"x", type_ptr(DT_I64), true}, {"n", type_scalar(DT_I32), false}};
-  ImageSlot slots[] = {{SLOT_ARG, 0, {0}}, {kind, 0, {"n", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 0}, {.kind = kind, .expr.text = "n"}};
   ImageVariant v = {.target = "cpu",
                     .entry = "k",
                     .kind = NEREID_C,

@@ -74,7 +74,8 @@ static void test_expressions_more(void) {
 static nereid_image *make_image(void) {
   ImageParam params[] = {{"x ptr\n", type_ptr(DT_BF16), true}, {"n", type_scalar(DT_I64), false}};
   IntExpr guards[] = {{"n % 16 == 0", NULL, 0}};
-  ImageSlot slots[] = {{SLOT_ARG, 1, {0}}, {SLOT_SCRATCH, 0, {"4 * grid_x", NULL, 0}}};
+  ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 1},
+                       {.kind = SLOT_SCRATCH, .expr.text = "4 * grid_x"}};
   ImageVariant v = {.target = "cpu",
                     .entry = "k",
                     .file = "k.tile",

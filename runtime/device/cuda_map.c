@@ -1,0 +1,44 @@
+/* Descriptors of tensors (CUtensorMap).  The driver takes about as long for one as a launch for all
+ * else, so those of the last tensors are kept. */
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/device/cuda_state.h"
+#include "runtime/messages.h"
+
+/* CUtensorMapDataType by bytes of an element: what is copied has no other meaning. */
+static int map_type(uint32_t bytes) { return bytes == 4 ? 2 : bytes == 2 ? 1 : 0; }
+
+/* CUtensorMapSwizzle by bytes of a row. */
+static int map_swizzle(uint32_t row) { return row == 128 ? 3 : row == 64 ? 2 : row == 32 ? 1 : 0; }
+
+static int encode(const Cuda *c, void *out, const BoxedTensor *t) {
+  enum { PROMOTE_128 = 2 };
+  static const unsigned ones[IMAGE_MAP_RANK] = {1, 1, 1, 1, 1};
+  _Alignas(MAP_ALIGNMENT) char map[MAP_BYTES];
+  if (!c->make_map) return error_set(NEREID_E_DEVICE, E_RUN_NO_MAPS);
+  CuResult r = c->make_map(map, map_type(t->bytes), t->rank, (void *)(uintptr_t)t->address,
+                           t->extent, t->stride + 1, t->box, ones, 0,
+                           map_swizzle(t->box[0] * t->bytes), PROMOTE_128, 0);
+  memcpy(out, map, sizeof map);
+  return cuda_failed(&c->api, r, "describing a tensor");
+}
+
+int cuda_make_map(nereid_device *d, void *out, const BoxedTensor *t) {
+  Cuda *c = d->state;
+  size_t at = XXH64(t, sizeof *t, 0) % KNOWN_MAPS;
+  pthread_mutex_lock(&c->map_lock);
+  if (!c->known_maps) c->known_maps = calloc(KNOWN_MAPS, sizeof *c->known_maps);
+  KnownMap *k = c->known_maps ? &c->known_maps[at] : NULL;
+  bool known = k && !memcmp(&k->tensor, t, sizeof *t);
+  int code = known ? 0 : encode(c, out, t);
+  if (known) memcpy(out, k->map, sizeof k->map);
+  if (!known && !code && k) {
+    k->tensor = *t;
+    memcpy(k->map, out, sizeof k->map);
+  }
+  pthread_mutex_unlock(&c->map_lock);
+  return code;
+}
