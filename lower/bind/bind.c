@@ -140,6 +140,13 @@ static void control(Bind *s, const NestStmt *st) {
   s->loops = (uint8_t)(s->loops - loop);
 }
 
+/* A statement of the program, which one thread executes. */
+static void bind_once(Bind *s, const NestStmt *st) {
+  Ref here = bind_leader(s);
+  if (st->guard.kind) here = bind_op(s, TILE_AND, DT_I1, here, st->guard);
+  nest_copy(&s->b, st)->guard = here;
+}
+
 static void bind_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
   switch (st->code) {
@@ -151,6 +158,10 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_ASM: bind_asm(s, st); return;
     case NEST_DOT: bind_dot(s, st); return;
     case NEST_COPY: bind_copy(s, st); return;
+    case NEST_MBAR_INIT:
+    case NEST_MBAR_EXPECT:
+    case NEST_MBAR_ARRIVE:
+    case NEST_BULK_COPY: bind_once(s, st); return;
     case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
     case NEST_RING_WAIT:
       nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups,

@@ -88,6 +88,7 @@ typedef struct Bind {
   NestBuilder b;     /* where statements go */
   NestBuilder entry; /* the kernel's first statements */
   NestVar *lane, *warp;
+  NestVar *leader;   /* is this the program's first thread? */
   VEC(ThreadConst) consts;
   /* the nest at hand */
   NestStmt *stmt;
@@ -112,6 +113,9 @@ typedef struct Bind {
  * nests read from text may verify and yet need a distribution over threads that bind lacks. */
 _Noreturn void bind_refuse(const Bind *s, const char *why);
 extern const char bind_too_many_digits[];
+
+/* Is this the program's first thread?  An i1 that is computed at the kernel's start. */
+Ref bind_leader(Bind *s);
 
 /* ---- bind_form.c ---- */
 Form form_const(int64_t c);

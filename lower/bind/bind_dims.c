@@ -229,6 +229,16 @@ static Ref place_id(Bind *s, HwDim p) {
   return ref_var(*v);
 }
 
+Ref bind_leader(Bind *s) {
+  if (s->leader) return ref_var(s->leader);
+  Ref lane = place_id(s, HW_LANE), warp = place_id(s, HW_WARP);
+  NestVar *any = bind_var(s, NULL, DT_I32, DT_NONE, 1, false);
+  s->leader = bind_var(s, "leader", DT_I1, DT_NONE, 1, false);
+  nest_op(&s->entry, TILE_OR, DT_I32, ref_var(any), lane, warp, ref_none());
+  nest_op(&s->entry, TILE_EQ, DT_I32, ref_var(s->leader), ref_var(any), ref_int(0), ref_none());
+  return ref_var(s->leader);
+}
+
 /* (id / stride) % extent: the digit's value. */
 static Ref digit_value(Bind *s, const Dim *d) {
   Ref r = place_id(s, d->hw);

@@ -17,16 +17,22 @@
  * Warpgroups' dots that alone make up the rest of the body still run in the next iteration, so
  * that the matrix units have work while threads wait: each returns when only its own group is
  * open.  Then all are done with the slot of iteration i-1, which a second barrier tells, and the
- * copies come after it. */
+ * copies come after it.
+ *
+ * Loads that are boxes of a tensor are bulk copies where the machine has them
+ * (lower/pipeline/bulk.h): one thread starts them, and instead of for groups each thread waits for
+ * the slot's phase. */
 #include <string.h>
 
 #include "lower/lower.h"
 #include "lower/passes.h"
+#include "lower/pipeline/bulk.h"
 #include "lower/target/atoms.h"
 
 typedef struct {
   NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
   NestStmt *ld, *st;      /* their LD and ST */
+  BulkLoad *bulk;         /* NULL: each thread copies */
 } Pair;
 
 typedef struct {
@@ -42,6 +48,8 @@ typedef struct {
   int depth;
   NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
   bool through_proxy; /* some dot reads a ring through a descriptor */
+  int nbulk;          /* pairs that are copied by boxes */
+  BulkRing ring;      /* of these */
 } Pipe;
 
 /* ======== loads that can become asynchronous copies ======== */
@@ -143,7 +151,7 @@ static void pipe_find_pairs(Pipe *p) {
     for (NestStmt *to = st->next; to && !pipe_writes(to, ld->dsts[0].var); to = to->next) {
       NestStmt *s = to->code == NEST_NEST ? plain_store(to, ld->dsts[0].var) : NULL;
       if (!s) continue;
-      Pair pair = {st, to, ld, s};
+      Pair pair = {st, to, ld, s, NULL};
       vec_push(p->scratch, &p->pairs, pair);
       break;
     }
@@ -164,6 +172,12 @@ static void need_stmt(Pipe *p, const NestStmt *st) {
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next) need_stmt(p, x);
 }
 
+static void need_coordinates(Pipe *p, const BoxAccess *x) {
+  for (int i = 0; i < x->map.rank; i++)
+    for (int k = 0; k < x->at[i].n; k++)
+      if (x->at[i].t[k].kind == SYMBOL_VAR) p->needed[x->at[i].t[k].var->id] = true;
+}
+
 static bool can_run_ahead(const NestStmt *st) {
   unsigned flags = nest_flags(st);
   bool simple = (flags & NEST_IS_PURE) || (st->code == NEST_LD && !st->mems[0].buffer);
@@ -173,7 +187,11 @@ static bool can_run_ahead(const NestStmt *st) {
 /* Collects the body's statements that define needed variables, until none is missing.  False if one
  * of them can't run ahead. */
 static bool pipe_collect_slice(Pipe *p) {
-  for (size_t i = 0; i < p->pairs.len; i++) need_stmt(p, p->pairs.data[i].load);
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    const Pair *x = &p->pairs.data[i];
+    if (x->bulk) need_coordinates(p, &x->bulk->access);
+    else need_stmt(p, x->load);
+  }
   NestBlock *body = p->loop->regions[0];
   bool loads = false;
   for (bool again = true; again;) {
@@ -261,11 +279,12 @@ static Ref ring_offset(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer 
   return make_op(b, TILE_MUL, DT_I32, ref_var(v), ref_var(slot), ref_int(buf->bytes / p->depth));
 }
 
-/* slot := (slot + 1) % depth */
-static void advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
+/* slot := (slot + 1) % depth; the result: does it begin again? */
+static Ref advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
   Ref next = make_op(b, TILE_ADD, DT_I32, new_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
   Ref wrap = make_op(b, TILE_EQ, DT_I32, new_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
   nest_op(b, TILE_SELECT, DT_I32, ref_var(slot), wrap, ref_int(0), next);
+  return wrap;
 }
 
 /* A NEST of the pair's load becomes a COPY that stores where the pair's store did. */
@@ -300,21 +319,57 @@ static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a
   st->mems[0].base = at;
 }
 
+static void boxes_ahead(Pipe *p, NestBuilder *b, const BulkLoad *x, const Ahead *a) {
+  Ref at = ring_offset(p, b, a->slot_w, x->buffer);
+  bulk_copy(&p->ring, b, x, at, a->slot_w, a->in_range, p->ahead);
+}
+
+/* Some pair is copied by all threads, in groups. */
+static bool has_groups(const Pipe *p) { return p->nbulk < (int)p->pairs.len; }
+
 static void issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
   make_op(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
   size_t next = 0;
+  if (p->nbulk) bulk_expect(&p->ring, b, a->slot_w, a->in_range);
   for (size_t i = 0; i < p->slice.len; i++) {
     NestStmt *st = p->slice.data[i];
     if (st->code == NEST_NEST) {
-      copy_ahead(p, b, &p->pairs.data[next++], a);
+      const Pair *pair = &p->pairs.data[next++];
+      if (pair->bulk) boxes_ahead(p, b, pair->bulk, a);
+      else copy_ahead(p, b, pair, a);
       continue;
     }
     NestStmt *c = clone(p, b, st);
     if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
   }
-  nest_stmt(b, NEST_RING_COMMIT, 0, 0);
+  if (has_groups(p)) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
+  Ref turn = ref_var(p->ring.turn);
+  if (p->nbulk) make_op(b, TILE_ADD, DT_I32, turn, turn, ref_int(1));
   make_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
   advance_slot(p, b, a->slot_w);
+}
+
+/* it is in another loop */
+static bool pipe_is_repeated(const NestStmt *st) {
+  for (st = st->parent->owner; st; st = st->parent->owner)
+    if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
+  return false;
+}
+
+static void fence_proxy(Pipe *p, NestBuilder *b) {
+  nest_set_str(p->n, nest_stmt(b, NEST_FENCE, 0, 0), NA_kind, "proxy");
+}
+
+/* The mbarriers, at the kernel's start; where the loop runs again, what threads wrote meanwhile to
+ * the bytes of its slots comes before the copies. */
+static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
+  bulk_start(&p->ring, top, p->depth);
+  for (size_t i = 0; i < p->pairs.len; i++)
+    if (p->pairs.data[i].bulk) bulk_declare(&p->ring, p->n, p->pairs.data[i].bulk);
+  nest_mov(b, ref_var(p->ring.turn), ref_int(0), DT_I32);
+  if (!pipe_is_repeated(p->loop)) return;
+  fence_proxy(p, b);
+  nest_stmt(b, NEST_BAR, 0, 0);
 }
 
 /* Makes the variables of the prefetching slice; they start with the values that their originals
@@ -328,8 +383,10 @@ static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
   a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
   nest_mov(b, ref_var(a.index), p->loop->srcs[0], a.index->dtype);
-  nest_mov(b, ref_var(a.slot_w), ref_int(0), a.slot_w->dtype);
-  nest_mov(b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
+  NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
+  if (p->nbulk) start_ring(p, &top, b);
+  nest_mov(b, ref_var(a.slot_w), p->nbulk ? ref_var(a.slot_r) : ref_int(0), a.slot_w->dtype);
+  nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
   p->ahead[ix->id] = a.index;
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
@@ -386,15 +443,13 @@ static void remove_fence(const NestStmt *store) {
   if (st && st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy")) nest_remove(st);
 }
 
-/* it is in another loop */
-static bool pipe_is_repeated(const NestStmt *st) {
-  for (st = st->parent->owner; st; st = st->parent->owner)
-    if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
-  return false;
-}
-
-static void fence_proxy(Pipe *p, NestBuilder *b) {
-  nest_set_str(p->n, nest_stmt(b, NEST_FENCE, 0, 0), NA_kind, "proxy");
+/* Before the slot is read.  The barrier shows what other threads copied and, unless a dot runs on,
+ * that all are done with the slot before it. */
+static void wait_for_slot(Pipe *p, const Ahead *a, NestBuilder *b) {
+  if (has_groups(p)) ring_wait(p, b, p->depth - 2);
+  if (has_groups(p) && p->through_proxy) fence_proxy(p, b);
+  if (p->nbulk) bulk_wait(&p->ring, b, a->slot_r);
+  if (has_groups(p) || !p->dot) nest_stmt(b, NEST_BAR, 0, 0);
 }
 
 static void pipe_transform(Pipe *p) {
@@ -410,13 +465,12 @@ static void pipe_transform(Pipe *p) {
   redirect_reads(p, &a, body);
   NestStmt *first = body->first;
   NestBuilder head = {p->n, body, first, p->loop->span};
-  ring_wait(p, &head, p->depth - 2);
-  if (p->through_proxy) fence_proxy(p, &head);
-  nest_stmt(&head, NEST_BAR, 0, 0);
+  wait_for_slot(p, &a, &head);
   NestBuilder tail = {p->n, body, NULL, p->loop->span};
   if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
   issue_copies(p, p->dot ? &tail : &head, &a);
-  advance_slot(p, &tail, a.slot_r);
+  Ref wraps = advance_slot(p, &tail, a.slot_r);
+  if (p->nbulk) bulk_next_phase(&p->ring, &tail, wraps);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
     nest_remove(p->pairs.data[i].load);
@@ -428,6 +482,7 @@ static void pipe_transform(Pipe *p) {
       if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
     nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
   }
+  if (!has_groups(p)) return;
   ring_wait(p, &after, 0);
   if (pipe_is_repeated(p->loop)) nest_stmt(&after, NEST_BAR, 0, 0); /* the slots are filled again */
 }
@@ -535,6 +590,24 @@ static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   return false;
 }
 
+/* Pairs whose copies are boxes.  They are not in the order of the text with other accesses, which a
+ * kernel for overlapping arguments is. */
+static void find_bulk(Pipe *p) {
+  const Options *o = &p->n->options;
+  if (!o->tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
+  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY)) return;
+  Definitions d;
+  definitions_find(&d, p->scratch, p->n);
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    Pair *x = &p->pairs.data[i];
+    BulkLoad found;
+    if (!bulk_load(&found, &d, p->loop, x->load, x->store)) continue;
+    x->bulk = ARENA_NEW(p->scratch, BulkLoad);
+    *x->bulk = found;
+    p->nbulk++;
+  }
+}
+
 /* A loop that counts up by a constant; fewer stages where shared memory would not hold them. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
@@ -542,6 +615,7 @@ static bool plan(Pipe *p) {
     return false;
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
   pipe_find_pairs(p);
+  find_bulk(p);
   if (!p->pairs.len || !pipe_collect_slice(p) || !pipe_defs_are_on_top(p)) return false;
   int64_t others = other_bytes(p);
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;

@@ -10,7 +10,8 @@ import hashlib, os, pathlib, re, subprocess, sys, tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 OURS, EXAMPLES = ROOT / "tests/lower/barriers/kernels.py", ROOT / "examples/kernels"
-SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|fence \{kind \"proxy\"\})")
+SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|mbar\.\w+|bulk\.copy|"
+                  r"fence \{kind \"proxy\"\})")
 # Each a target, warps, stages; the first ones are those of a quick run.
 VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
             (("sm_90a", 4), ("sm_80", 8), ("sm_80", 4), ("sm_90a", 8))]
@@ -22,6 +23,7 @@ NEEDLESS = {
     ("attention", "cp.wait {groups 0} @5"): "for zeros that go to slots which nothing takes again",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
+    ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
 }
 
@@ -80,6 +82,12 @@ CASES = dict([
     ("matmul group", (EXAMPLES / "matmul.py", 1,
                       "BLOCK_M=64 BLOCK_N=32 BLOCK_K=32 GROUP_M=1".split(),
                       matmul("bf16", 64, 32, 192))),
+    ("matmul maps", (EXAMPLES / "matmul.py", 1,
+                     "BLOCK_M=64 BLOCK_N=32 BLOCK_K=32 GROUP_M=1".split(),
+                     matmul("bf16", 48, 32, 400))), # the last turn is in slot 0
+    ("products maps", (OURS, 1, "N=64 BLOCK_K=32".split(),
+                       dict(a_ptr="randn:f16[2,64,192]:1", b_ptr="randn:f16[2,192,64]:2",
+                            out_ptr="empty:f32[2,64,64]", count=2, K=192))),
     ("matmul tf32", (EXAMPLES / "matmul.py", 1,
                      "BLOCK_M=32 BLOCK_N=32 BLOCK_K=16 GROUP_M=1".split(),
                      matmul("f32", 32, 32, 96))),
@@ -128,6 +136,7 @@ def compiled(name, variant):
     command = [NEREID, "compile", f"{file}:{name.split()[0]}", "--emit", "thread",
                "--target", target, "--num-warps", str(warps), "--num-stages", str(stages), "--sig",
                ",".join(sig(k, v) for k, v in args.items())]
+    command += ["--tensor-maps"] if name.endswith("maps") else []
     for d in defines:
         command += ["-D", d]
     done = subprocess.run(command, capture_output=True, text=True)

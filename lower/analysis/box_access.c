@@ -1,0 +1,442 @@
+#include "lower/analysis/box_access.h"
+
+#include <string.h>
+
+enum { MAP_ALIGN = 16, DEEPEST = 64 };
+
+/* ---- definitions ---- */
+
+static void note_definitions(Definitions *d, const NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      uint32_t id = st->dsts[i].var->id;
+      if (!d->count[id]++) d->first[id] = st;
+      d->last[id] = st;
+    }
+    for (uint32_t r = 0; r < st->nregions; r++) note_definitions(d, st->regions[r]);
+  }
+}
+
+void definitions_find(Definitions *d, Arena *a, const Nest *n) {
+  *d = (Definitions){n, ARENA_ARRAY(a, uint32_t, n->nvars + 1),
+                     ARENA_ARRAY(a, NestStmt *, n->nvars + 1),
+                     ARENA_ARRAY(a, NestStmt *, n->nvars + 1)};
+  note_definitions(d, n->body);
+}
+
+static bool is_within(const NestStmt *st, const NestStmt *loop) {
+  for (; st; st = st->parent->owner)
+    if (st == loop) return true;
+  return false;
+}
+
+/* ---- sums of products ---- */
+
+static bool same_factors(const Product *a, const Product *b) {
+  return !memcmp(a->factors, b->factors, sizeof a->factors);
+}
+
+static bool same_symbol(const Product *a, const Product *b) {
+  return a->kind == b->kind && a->axis == b->axis && a->var == b->var;
+}
+
+static bool add_product(Sum *s, Product p) {
+  for (int i = 0; i < s->n; i++) {
+    if (!same_factors(&s->t[i], &p) || !same_symbol(&s->t[i], &p)) continue;
+    if (__builtin_add_overflow(s->t[i].coef, p.coef, &s->t[i].coef)) return false;
+    if (!s->t[i].coef) s->t[i] = s->t[--s->n];
+    return true;
+  }
+  if (!p.coef) return true;
+  if (s->n == MAX_SUM) return false;
+  s->t[s->n++] = p;
+  return true;
+}
+
+static bool add_sum(Sum *s, const Sum *x, int64_t by) {
+  for (int i = 0; i < x->n; i++) {
+    Product p = x->t[i];
+    if (__builtin_mul_overflow(p.coef, by, &p.coef) || !add_product(s, p)) return false;
+  }
+  return true;
+}
+
+/* Factors are in the order of their ids, so that equal products look alike. */
+static bool add_factor(Product *p, NestVar *v) {
+  if (!v) return true;
+  if (p->factors[MAX_FACTORS - 1]) return false;
+  int i = 0;
+  while (p->factors[i]) i++;
+  for (; i > 0 && p->factors[i - 1]->id > v->id; i--) p->factors[i] = p->factors[i - 1];
+  p->factors[i] = v;
+  return true;
+}
+
+static bool multiply_products(Product *out, const Product *a, const Product *b) {
+  if (a->kind && b->kind) return false;
+  *out = a->kind ? *a : *b;
+  const Product *other = a->kind ? b : a;
+  if (__builtin_mul_overflow(a->coef, b->coef, &out->coef)) return false;
+  for (int i = 0; i < MAX_FACTORS; i++)
+    if (!add_factor(out, other->factors[i])) return false;
+  return true;
+}
+
+static bool multiply_sums(Sum *out, const Sum *a, const Sum *b) {
+  *out = (Sum){0};
+  for (int i = 0; i < a->n; i++)
+    for (int k = 0; k < b->n; k++) {
+      Product p;
+      if (!multiply_products(&p, &a->t[i], &b->t[k]) || !add_product(out, p)) return false;
+    }
+  return true;
+}
+
+static bool equal_sums(const Sum *a, const Sum *b) {
+  Sum rest = *a;
+  return add_sum(&rest, b, -1) && !rest.n;
+}
+
+static bool has_symbol(const Sum *s, SymbolKind kind) {
+  for (int i = 0; i < s->n; i++)
+    if (s->t[i].kind == kind) return true;
+  return false;
+}
+
+/* ---- expanding ---- */
+
+typedef struct {
+  const Definitions *d;
+  const NestStmt *loop, *nest;
+  int depth;
+} Expand;
+
+static bool expand(Expand *x, const Ref *r, Sum *out);
+
+static bool is_signed_integer(DType t) { return t == DT_I32 || t == DT_I64; }
+
+static bool expand_operands(Expand *x, const NestStmt *st, Sum *a, Sum *b) {
+  return expand(x, &st->srcs[0], a) && expand(x, &st->srcs[1], b);
+}
+
+/* Integers are taken as if they didn't wrap: an element that is reached by a sum that wraps is no
+ * element of the array. */
+static bool expand_op(Expand *x, const NestStmt *st, Sum *out) {
+  Sum a, b;
+  if (st->code == NEST_MOV) return expand(x, &st->srcs[0], out);
+  if (st->code != NEST_OP || !is_signed_integer(st->type)) return false;
+  switch (st->op) {
+    case TILE_ADD:
+    case TILE_SUB:
+      if (!expand_operands(x, st, out, &b)) return false;
+      return add_sum(out, &b, st->op == TILE_ADD ? 1 : -1);
+    case TILE_MUL: return expand_operands(x, st, &a, &b) && multiply_sums(out, &a, &b);
+    case TILE_CAST:
+      return is_signed_integer(st->to) && dtype_bits(st->to) >= dtype_bits(st->type) &&
+             expand(x, &st->srcs[0], out);
+    case TILE_HINT: return expand(x, &st->srcs[0], out);
+    default: return false;
+  }
+}
+
+/* The same in all turns of the loop? */
+static bool is_invariant(const Expand *x, const Sum *s) {
+  for (int i = 0; i < s->n; i++) {
+    const Product *p = &s->t[i];
+    if (p->kind == SYMBOL_AXIS || p->kind == SYMBOL_TURN) return false;
+    if (p->kind == SYMBOL_VAR && is_within(x->d->last[p->var->id], x->loop)) return false;
+  }
+  return true;
+}
+
+static bool precedes(const NestStmt *a, const NestStmt *b) {
+  for (; b; b = b->prev)
+    if (a == b) return true;
+  return false;
+}
+
+/* What the loop carries in v: it is set once before the loop, and after the load, at the end of a
+ * turn, to v + a step.  The statement of that sum; NULL: v is something else. */
+static const NestStmt *carried_step(const Expand *x, const NestVar *v) {
+  const NestStmt *init = x->d->first[v->id], *set = x->d->last[v->id];
+  if (x->d->count[v->id] != 2 || is_within(init, x->loop)) return NULL;
+  if (set->code != NEST_MOV || set->parent != x->loop->regions[0] || !precedes(x->nest, set))
+    return NULL;
+  const Ref *r = &set->srcs[0];
+  if (r->kind != REF_VAR || x->d->count[r->var->id] != 1) return NULL;
+  const NestStmt *sum = x->d->first[r->var->id];
+  bool adds = sum->code == NEST_OP && (sum->op == TILE_ADD || sum->op == TILE_PTR_ADD);
+  return adds && sum->srcs[0].kind == REF_VAR && sum->srcs[0].var == v ? sum : NULL;
+}
+
+/* out += step * the turn's number */
+static bool add_turns(const Expand *x, Sum *out, const Sum *step) {
+  Sum turn = {1, {{.coef = 1, .kind = SYMBOL_TURN}}}, turns;
+  return is_invariant(x, step) && multiply_sums(&turns, step, &turn) && add_sum(out, &turns, 1);
+}
+
+static bool expand_carried(Expand *x, const NestVar *v, Sum *out) {
+  const NestStmt *sum = carried_step(x, v);
+  Sum step;
+  if (!sum || sum->op != TILE_ADD || !is_signed_integer(v->dtype)) return false;
+  return expand(x, &sum->srcs[1], &step) && expand_op(x, x->d->first[v->id], out) &&
+         is_invariant(x, out) && add_turns(x, out, &step);
+}
+
+static bool expand_var(Expand *x, NestVar *v, Sum *out) {
+  Sum step;
+  if (v == x->loop->dsts[0].var)
+    return expand(x, &x->loop->srcs[0], out) && expand(x, &x->loop->srcs[2], &step) &&
+           is_invariant(x, out) && add_turns(x, out, &step);
+  if (x->d->count[v->id] == 1) return expand_op(x, x->d->first[v->id], out);
+  return expand_carried(x, v, out);
+}
+
+static bool expand_affine(const Expand *x, const Affine *a, Sum *out) {
+  *out = (Sum){0};
+  if (!add_product(out, (Product){.coef = a->c})) return false;
+  for (int i = 0; i < a->n; i++) {
+    int axis = 0;
+    while (axis < 2 && x->nest->axes[axis] != a->t[i].index) axis++;
+    Product p = {.coef = a->t[i].coef, .kind = SYMBOL_AXIS, .axis = axis};
+    if (axis == 2 || !add_product(out, p)) return false;
+  }
+  return true;
+}
+
+static bool expand(Expand *x, const Ref *r, Sum *out) {
+  if (r->kind == REF_AFFINE) return expand_affine(x, &r->sub, out);
+  if (r->kind != REF_VAR || !is_signed_integer(r->var->dtype) || r->var->tile.rank) return false;
+  NestVar *v = r->var;
+  if (v->is_param) {
+    *out = (Sum){1, {{.coef = 1, .factors = {v}}}};
+    return true;
+  }
+  bool done = x->depth < DEEPEST;
+  x->depth++;
+  if (done) done = expand_var(x, v, out);
+  x->depth--;
+  if (!done) *out = (Sum){1, {{.coef = 1, .kind = SYMBOL_VAR, .var = v}}};
+  return done || v->uniform;
+}
+
+/* The parameter from which a pointer comes, and how many elements further it is. */
+static NestVar *expand_pointer(Expand *x, const Ref *r, unsigned size, Sum *out) {
+  NestVar *v = r->kind == REF_VAR ? r->var : NULL;
+  *out = (Sum){0};
+  if (!v || x->depth == DEEPEST) return NULL;
+  if (v->is_param) return v;
+  const NestStmt *st = x->d->first[v->id], *carried = NULL;
+  if (x->d->count[v->id] != 1 && !(carried = carried_step(x, v))) return NULL;
+  x->depth++;
+  NestVar *base = NULL;
+  Sum by = {0};
+  bool adds = st->code == NEST_OP && st->op == TILE_PTR_ADD && dtype_bytes(st->elem) == size;
+  if (adds && expand(x, &st->srcs[1], &by)) base = expand_pointer(x, &st->srcs[0], size, out);
+  if (st->code == NEST_MOV) base = expand_pointer(x, &st->srcs[0], size, out);
+  x->depth--;
+  if (!base || !add_sum(out, &by, 1) || !carried) return base;
+  bool step = carried->op == TILE_PTR_ADD && dtype_bytes(carried->elem) == size &&
+              is_invariant(x, out) && expand(x, &carried->srcs[1], &by) && add_turns(x, out, &by);
+  return step ? base : NULL;
+}
+
+/* ---- bounds ---- */
+
+/* What the mask says of an axis: elements from `at` on, of which there are `extent`. */
+typedef struct {
+  bool upper, lower;
+  Sum at, from; /* of upper, of lower: at + i < extent, from + i >= 0 */
+  LaunchValue extent;
+} AxisBound;
+
+/* The axis that a difference is about, which it has once; -1: none. */
+static int take_axis(Sum *s) {
+  int found = -1;
+  for (int i = 0; i < s->n; i++) {
+    if (s->t[i].kind != SYMBOL_AXIS) continue;
+    bool plain = found < 0 && s->t[i].coef == 1 && !s->t[i].factors[0];
+    if (!plain) return -1;
+    found = i;
+  }
+  if (found < 0) return -1;
+  int axis = s->t[found].axis;
+  s->t[found] = s->t[--s->n];
+  return axis;
+}
+
+/* i + s < 0: the extent is the one parameter in it, or else its constant; the rest is the place. */
+static bool split_bound(const Sum *s, AxisBound *b) {
+  b->upper = true;
+  b->at = *s;
+  b->extent = (LaunchValue){0};
+  for (int pass = 0; pass < 2 && !b->extent.scale; pass++)
+    for (int i = 0; i < b->at.n && !b->extent.scale; i++) {
+      Product *p = &b->at.t[i];
+      if (p->kind || !p->factors[0] == !pass) continue;
+      if (p->factors[1] || p->coef >= 0) return false;
+      b->extent = (LaunchValue){-p->coef, p->factors[0]};
+      *p = b->at.t[--b->at.n];
+    }
+  return b->extent.scale != 0;
+}
+
+/* a < b (strict) or a <= b */
+static bool add_comparison(Expand *x, AxisBound *bounds, const Ref *a, const Ref *b, bool strict) {
+  Sum less, more;
+  AxisBound found = {0};
+  if (!expand(x, a, &less) || !expand(x, b, &more)) return false;
+  if (has_symbol(&more, SYMBOL_AXIS)) { /* a <= i + x: i + x - a >= 0 */
+    if (!add_sum(&more, &less, -1) || (strict && !add_product(&more, (Product){.coef = -1})))
+      return false;
+    int axis = take_axis(&more);
+    if (axis < 0 || bounds[axis].lower) return false;
+    bounds[axis].lower = true;
+    bounds[axis].from = more;
+    return true;
+  }
+  if (!add_sum(&less, &more, -1) || (!strict && !add_product(&less, (Product){.coef = -1})))
+    return false;
+  int axis = take_axis(&less);
+  if (axis < 0 || bounds[axis].upper || !split_bound(&less, &found)) return false;
+  bounds[axis].upper = true;
+  bounds[axis].at = found.at;
+  bounds[axis].extent = found.extent;
+  return true;
+}
+
+static bool add_bounds(Expand *x, AxisBound *bounds, const Ref *guard) {
+  if (!guard->kind) return true;
+  if (guard->kind != REF_VAR || x->d->count[guard->var->id] != 1) return false;
+  const NestStmt *st = x->d->first[guard->var->id];
+  if (st->code != NEST_OP) return false;
+  if (st->op == TILE_AND)
+    return add_bounds(x, bounds, &st->srcs[0]) && add_bounds(x, bounds, &st->srcs[1]);
+  if (!is_signed_integer(st->type)) return false;
+  const Ref *a = &st->srcs[0], *b = &st->srcs[1];
+  switch (st->op) {
+    case TILE_LT: return add_comparison(x, bounds, a, b, true);
+    case TILE_LE: return add_comparison(x, bounds, a, b, false);
+    case TILE_GT: return add_comparison(x, bounds, b, a, true);
+    case TILE_GE: return add_comparison(x, bounds, b, a, false);
+    default: return false;
+  }
+}
+
+/* ---- strides and coordinates ---- */
+
+typedef struct {
+  BoxAccess *box;
+  AxisBound bounds[2];
+  Product stride[MAX_MAP_RANK]; /* of each axis of the map, in elements, without a symbol */
+  bool open[MAX_MAP_RANK];      /* the coordinate may have more terms */
+} Place;
+
+/* Takes the coefficient of each axis of the tile out of the address. */
+static bool take_strides(Place *p, Sum *address) {
+  Product of_axis[2] = {{0}, {0}};
+  for (int i = 0; i < address->n;) {
+    Product *t = &address->t[i];
+    if (t->kind != SYMBOL_AXIS) {
+      i++;
+      continue;
+    }
+    if (of_axis[t->axis].coef) return false;
+    of_axis[t->axis] = *t;
+    of_axis[t->axis].kind = SYMBOL_NONE;
+    of_axis[t->axis].axis = 0;
+    *t = address->t[--address->n];
+  }
+  int fast = p->box->fast;
+  p->stride[0] = of_axis[fast];
+  p->stride[1] = of_axis[1 - fast];
+  return p->stride[0].coef == 1 && !p->stride[0].factors[0] && p->stride[1].coef > 0;
+}
+
+/* Coordinates that the mask gives, whose part of the address it has. */
+static bool take_bounds(Place *p, Sum *address) {
+  BoxAccess *b = p->box;
+  for (int i = 0; i < 2; i++) {
+    const AxisBound *bound = &p->bounds[i ? 1 - b->fast : b->fast];
+    b->map.axes[i].extent = (LaunchValue){.scale = INT32_MAX};
+    p->open[i] = !bound->upper;
+    if (bound->lower && (!bound->upper || !equal_sums(&bound->at, &bound->from))) return false;
+    if (!bound->upper) continue;
+    Sum stride = {1, {p->stride[i]}}, part;
+    b->map.axes[i].extent = bound->extent;
+    b->at[i] = bound->at;
+    if (!multiply_sums(&part, &bound->at, &stride) || !add_sum(address, &part, -1)) return false;
+  }
+  return true;
+}
+
+/* An axis whose stride the term is a multiple of. */
+static int axis_of_term(const Place *p, const Product *t) {
+  const BoxAccess *b = p->box;
+  for (int i = b->map.rank - 1; i > 0; i--)
+    if (p->open[i] && same_factors(&p->stride[i], t) && t->coef % p->stride[i].coef == 0) return i;
+  return p->open[0] && (!t->factors[0] || !t->kind) ? 0 : -1;
+}
+
+/* The rest of the address: to coordinates that no bound fixes, or an axis of its own. */
+static bool place_term(Place *p, const Product *t) {
+  BoxAccess *b = p->box;
+  int axis = axis_of_term(p, t);
+  Product at = {.coef = 1, .kind = t->kind, .var = t->var};
+  if (axis < 0) {
+    if (b->map.rank == MAX_MAP_RANK || t->coef <= 0) return false;
+    axis = b->map.rank++;
+    p->open[axis] = true;
+    p->stride[axis] = *t;
+    p->stride[axis].kind = SYMBOL_NONE;
+    p->stride[axis].var = NULL;
+    b->map.axes[axis] = (MapAxis){1, {.scale = INT32_MAX}, {0}};
+  } else if (axis) {
+    at.coef = t->coef / p->stride[axis].coef;
+  } else {
+    at = *t;
+  }
+  return add_product(&b->at[axis], at);
+}
+
+/* Strides are multiples of 16 bytes whatever the launch. */
+static bool set_strides(Place *p, unsigned size) {
+  TensorMap *m = &p->box->map;
+  for (int i = 0; i < m->rank; i++) {
+    const Product *s = &p->stride[i];
+    NestVar *param = s->factors[0];
+    int64_t bytes;
+    if (s->factors[1] || __builtin_mul_overflow(s->coef, (int64_t)size, &bytes)) return false;
+    m->axes[i].stride = (LaunchValue){bytes, param};
+    int64_t known = bytes % MAP_ALIGN * ((param ? param->div : 1) % MAP_ALIGN);
+    if (i && known % MAP_ALIGN) return false;
+  }
+  return true;
+}
+
+static NestStmt *load_of(const NestStmt *nest) {
+  NestStmt *st = nest->regions[0]->first;
+  while (st && st->code != NEST_LD) st = st->next;
+  return st;
+}
+
+bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest) {
+  Expand x = {.d = d, .loop = loop, .nest = nest};
+  const NestStmt *ld = load_of(nest);
+  int fast = out->fast;
+  *out = (BoxAccess){.fast = fast};
+  Place p = {.box = out};
+  Sum address;
+  unsigned size = dtype_bytes(ld->type);
+  if (nest->layout->rank != 2 || ld->mems[0].bytes.n || ld->mems[0].bytes.c) return false;
+  NestVar *base = expand_pointer(&x, &ld->mems[0].base, size, &address);
+  if (!base || base->div % MAP_ALIGN || dtype_bytes(base->elem) != size) return false;
+  out->map.base = base;
+  out->map.dtype = ld->type;
+  out->map.rank = 2;
+  if (!add_bounds(&x, p.bounds, &ld->guard)) return false;
+  if (!take_strides(&p, &address) || !take_bounds(&p, &address)) return false;
+  for (int i = 0; i < address.n; i++)
+    if (!place_term(&p, &address.t[i])) return false;
+  return set_strides(&p, size);
+}

@@ -1,0 +1,50 @@
+/* A load of a tile as a box of a tensor: what the hardware's bulk copies can take.
+ *
+ * The address of a load and the bounds in its mask are expanded into sums of products: constants,
+ * parameters, and at most one symbol each (an axis of the tile, a scalar, or the number of the
+ * loop's turn; what a loop carries and moves by an invariant step is a form of that number).  The
+ * coefficients of the tile's axes in the address are the tensor's strides; a bound `i + x < n` says
+ * that the axis has n elements and the box begins at x. */
+#ifndef NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
+#define NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
+
+#include "lower/nest/nest.h"
+
+typedef enum { SYMBOL_NONE, SYMBOL_AXIS, SYMBOL_VAR, SYMBOL_TURN } SymbolKind;
+
+enum { MAX_FACTORS = 2, MAX_SUM = 12 };
+
+/* coef * factors * symbol */
+typedef struct {
+  int64_t coef;
+  NestVar *factors[MAX_FACTORS]; /* parameters, NULL at the end */
+  SymbolKind kind;
+  int axis;     /* SYMBOL_AXIS: of the tile */
+  NestVar *var; /* SYMBOL_VAR: uniform */
+} Product;
+
+typedef struct {
+  int n;
+  Product t[MAX_SUM];
+} Sum;
+
+/* The definitions of a nest's variables. */
+typedef struct {
+  const Nest *n;
+  uint32_t *count;          /* by variable id: statements that write it */
+  NestStmt **first, **last; /* the first and the last of these in the text */
+} Definitions;
+
+void definitions_find(Definitions *d, Arena *a, const Nest *n);
+
+typedef struct {
+  TensorMap map;        /* without a name; axes 0 and 1 are the tile's, the contiguous one first */
+  Sum at[MAX_MAP_RANK]; /* coordinates of the box, in elements */
+  int fast;             /* the tile's contiguous axis, which the caller gives */
+} BoxAccess;
+
+/* Is the one LD of `nest`, in the body of `loop`, a box of a tensor?  The tile has two axes.  Known
+ * for every launch: base and strides are multiples of 16 bytes. */
+bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest);
+
+#endif

@@ -1,0 +1,154 @@
+#include "lower/pipeline/bulk.h"
+
+#include "lower/target/wgmma_layout.h"
+
+enum { MBARRIER_BYTES = 8, MOST_BOX = 256, LEAST_ROW = 32 };
+
+/* ---- which loads ---- */
+
+/* The contiguous axis of a buffer in a layout of swizzled rows (wgmma_layout.h); -1: it has another
+ * layout. */
+static int swizzled_axis(const NestBuffer *b) {
+  int64_t bytes;
+  if (!wgmma_fits(&b->tile, 0) && !wgmma_fits(&b->tile, 1)) return -1;
+  for (int fast = 0; fast < 2; fast++) {
+    if (b->tile.shape[fast] * dtype_bytes(b->dtype) < LEAST_ROW) continue;
+    Layout l = wgmma_layout(&b->tile, fast, &bytes);
+    if (layout_eq(&l, &b->layout)) return fast;
+  }
+  return -1;
+}
+
+static int64_t row_bytes(const Layout *l) {
+  enum { CHUNK_BITS = 4 };
+  return INT64_C(1) << (l->xor_bits + CHUNK_BITS);
+}
+
+bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const NestStmt *load,
+               const NestStmt *store) {
+  const Mem *to = &store->regions[0]->first->mems[0];
+  NestBuffer *b = to->buffer;
+  int fast = b->tile.rank == 2 ? swizzled_axis(b) : -1;
+  if (fast < 0 || load->layout->rank != 2) return false;
+  for (int i = 0; i < 2; i++)
+    if (load->layout->shape[i] != b->tile.shape[i]) return false;
+  int64_t size = dtype_bytes(b->dtype), row = row_bytes(&b->layout);
+  if (affine_coef(&to->bytes, store->axes[fast]) != size || b->tile.shape[1 - fast] > MOST_BOX)
+    return false;
+  *out = (BulkLoad){.buffer = b, .access.fast = fast};
+  if (!box_access(&out->access, d, loop, load) || out->access.map.dtype != b->dtype) return false;
+  MapAxis *axes = out->access.map.axes;
+  axes[0].box = (int32_t)(row / size);
+  axes[1].box = b->tile.shape[1 - fast];
+  out->panels = b->tile.shape[fast] / axes[0].box;
+  out->panel_bytes = row * axes[1].box;
+  return true;
+}
+
+/* ---- the ring ---- */
+
+static NestStmt *mbarrier(const BulkRing *r, NestBuilder *b, NestCode code, Ref offset,
+                          int64_t bytes) {
+  NestStmt *st = nest_stmt(b, code, 0, code == NEST_MBAR_WAIT);
+  st->mems[0] = (Mem){r->full, offset, affine_const(bytes)};
+  return st;
+}
+
+static Ref mbarrier_offset(NestBuilder *b, NestVar *slot) {
+  Ref v = ref_var(nest_var(b->nest, "at", DT_I32, DT_NONE, 1, true));
+  v.var->div = MBARRIER_BYTES;
+  nest_op(b, TILE_MUL, DT_I32, v, ref_var(slot), ref_int(MBARRIER_BYTES), ref_none());
+  return v;
+}
+
+void bulk_start(BulkRing *r, NestBuilder *top, int slots) {
+  Nest *n = top->nest;
+  r->full = nest_buffer(n, "full", DT_I64, (int64_t)MBARRIER_BYTES * slots, MBARRIER_BYTES);
+  r->full->slots = slots;
+  r->phase = nest_var(n, "phase", DT_I32, DT_NONE, 1, true);
+  r->turn = nest_var(n, "turn", DT_I32, DT_NONE, 1, true);
+  for (int i = 0; i < slots; i++) {
+    NestStmt *st = mbarrier(r, top, NEST_MBAR_INIT, ref_none(), (int64_t)MBARRIER_BYTES * i);
+    nest_set_int(n, st, NA_count, 1);
+  }
+  nest_set_str(n, nest_stmt(top, NEST_FENCE, 0, 0), NA_kind, "proxy");
+  nest_stmt(top, NEST_BAR, 0, 0);
+  nest_mov(top, ref_var(r->phase), ref_int(0), DT_I32);
+}
+
+void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x) {
+  x->map = nest_map(n, &x->access.map);
+  r->bytes += x->panels * x->panel_bytes;
+}
+
+void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more) {
+  NestStmt *st = mbarrier(r, b, NEST_MBAR_EXPECT, mbarrier_offset(b, slot), 0);
+  nest_set_int(b->nest, st, NA_tx, r->bytes);
+  st->guard = ref_var(more);
+}
+
+/* ---- copies ---- */
+
+static Ref combine(NestBuilder *b, TileCode op, Ref x, Ref y) {
+  Ref v = ref_var(nest_var(b->nest, NULL, DT_I32, DT_NONE, 1, true));
+  nest_op(b, op, DT_I32, v, x, y, ref_none());
+  return v;
+}
+
+static Ref as_i32(NestBuilder *b, Ref x) {
+  if (x.var->dtype == DT_I32) return x;
+  Ref v = ref_var(nest_var(b->nest, NULL, DT_I32, DT_NONE, 1, true));
+  nest_op(b, TILE_CAST, x.var->dtype, v, x, ref_none(), ref_none())->to = DT_I32;
+  return v;
+}
+
+static Ref symbol_value(const BulkRing *r, NestBuilder *b, const Product *p,
+                        NestVar *const *ahead) {
+  if (p->kind == SYMBOL_TURN) return ref_var(r->turn);
+  return as_i32(b, ref_var(ahead[p->var->id] ? ahead[p->var->id] : p->var));
+}
+
+static Ref product_value(const BulkRing *r, NestBuilder *b, const Product *p,
+                         NestVar *const *ahead) {
+  Ref v = p->kind ? symbol_value(r, b, p, ahead) : ref_int(p->coef);
+  if (p->kind && p->coef != 1) v = combine(b, TILE_MUL, v, ref_int(p->coef));
+  for (int i = 0; i < MAX_FACTORS && p->factors[i]; i++)
+    v = combine(b, TILE_MUL, v, as_i32(b, ref_var(p->factors[i])));
+  return v;
+}
+
+/* A coordinate; it is a variable, or a constant. */
+static Ref coordinate(const BulkRing *r, NestBuilder *b, const Sum *s, NestVar *const *ahead) {
+  Ref sum = ref_int(0);
+  for (int i = 0; i < s->n; i++) {
+    Ref v = product_value(r, b, &s->t[i], ahead);
+    sum = i ? combine(b, TILE_ADD, sum, v) : v;
+  }
+  return sum;
+}
+
+void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
+               NestVar *more, NestVar *const *ahead) {
+  const TensorMap *m = &x->access.map;
+  Ref first[MAX_MAP_RANK], full = mbarrier_offset(b, slot);
+  for (int i = 0; i < m->rank; i++) first[i] = coordinate(r, b, &x->access.at[i], ahead);
+  for (int k = 0; k < x->panels; k++) {
+    Ref along = first[0];
+    if (k) along = combine(b, TILE_ADD, along, ref_int((int64_t)k * m->axes[0].box));
+    NestStmt *st = nest_stmt(b, NEST_BULK_COPY, 0, (uint32_t)m->rank);
+    for (int i = 0; i < m->rank; i++) st->srcs[i] = i ? first[i] : along;
+    st->mems[0] = (Mem){x->buffer, at, affine_const(k * x->panel_bytes)};
+    st->mems[1] = (Mem){r->full, full, affine_const(0)};
+    st->guard = ref_var(more);
+    nest_set_str(b->nest, st, NA_map, x->map->name);
+  }
+}
+
+void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot) {
+  mbarrier(r, b, NEST_MBAR_WAIT, mbarrier_offset(b, slot), 0)->srcs[0] = ref_var(r->phase);
+}
+
+void bulk_next_phase(const BulkRing *r, NestBuilder *b, Ref wraps) {
+  Ref other = combine(b, TILE_XOR, ref_var(r->phase), ref_int(1));
+  nest_op(b, TILE_SELECT, DT_I32, ref_var(r->phase), wraps, other, ref_var(r->phase));
+}

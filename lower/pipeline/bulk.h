@@ -1,0 +1,48 @@
+/* Rings that bulk copies of boxes fill: which loads they can replace, and their statements.
+ *
+ * A ring of D slots has D mbarriers, each of whose phases is one filling of its slot: one thread
+ * expects the bytes and starts the copies, and every thread waits for the phase before it reads.
+ * The mbarriers are made once, at the start of the kernel.  Slots and phase go on where a loop has
+ * left them, so that a loop that runs again needs no new ones. */
+#ifndef NEREID_LOWER_PIPELINE_BULK_H
+#define NEREID_LOWER_PIPELINE_BULK_H
+
+#include "lower/analysis/box_access.h"
+#include "lower/lower.h"
+
+/* A load whose tile is copied by boxes of whole rows: `panels` of them, one after the other in
+ * memory, each further along the contiguous axis. */
+typedef struct {
+  BoxAccess access;
+  NestBuffer *buffer;
+  TensorMap *map; /* declared by bulk_start */
+  int panels;
+  int64_t panel_bytes;
+} BulkLoad;
+
+/* Can boxes fill the buffer to which `store` stores the tile that `load` loads, in the body of
+ * `loop`? */
+bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const NestStmt *load,
+               const NestStmt *store);
+
+typedef struct {
+  NestBuffer *full; /* mbarriers */
+  NestVar *phase;   /* parity of the slot that is read */
+  NestVar *turn;    /* of the copy: the loop's iteration */
+  int64_t bytes;    /* of all copies of a slot */
+} BulkRing;
+
+/* Makes the mbarriers of `slots` slots at the kernel's start. */
+void bulk_start(BulkRing *r, NestBuilder *top, int slots);
+void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x);
+/* Says that the copies of slot `slot` come, if `more`. */
+void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more);
+/* The copies of one load to the slot at byte `at` of its buffer.  `ahead`, by variable id, has the
+ * variables that run ahead. */
+void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
+               NestVar *more, NestVar *const *ahead);
+void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot);
+/* The phase changes where the slot that is read wraps around. */
+void bulk_next_phase(const BulkRing *r, NestBuilder *b, Ref wraps);
+
+#endif
