@@ -72,7 +72,7 @@ _Static_assert(sizeof(SimCounts) % sizeof(double) == 0, "numbers only");
 /* How many times a warp's new sectors are new to its program: all warps share them, or each has its
  * own, or something between. */
 static double owners_of(const SimSite *s, int simulated, int warps) {
-  if (s->program_sectors <= 0) return 1;
+  if (s->program_sectors <= 0 || s->once) return 1;
   double owners = simulated * s->program_sectors / s->warp_sectors; /* 1 to simulated */
   return simulated > 1 ? 1 + (owners - 1) / (simulated - 1) * (warps - 1) : warps;
 }
@@ -82,7 +82,7 @@ static void take_sites(Gathering *g, int simulated, int warps) {
     const SimSite *s = &g->sim->sites[i];
     Reach *p = &g->reaches[i];
     if (simulated > 1 || p->owners <= 0) p->owners = owners_of(s, simulated, warps);
-    double bytes = SECTOR * s->warp_sectors / simulated * p->owners;
+    double bytes = SECTOR * s->warp_sectors / (s->once ? 1 : simulated) * p->owners;
     p->bytes += bytes;
     p->touched += s->touched_sectors;
     p->pieces += s->pieces;

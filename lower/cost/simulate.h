@@ -44,6 +44,7 @@ typedef struct {
   int64_t first;          /* the first lane's first address in this program */
   int64_t lo, hi;         /* bytes that this program touches, lo to hi - 1 */
   bool simulated, touched;   /* it has a first address; it has lo and hi */
+  bool once;                 /* the first warp accesses it for the program */
 } SimSite;
 
 /* Pointers have no values: each pointer parameter has a space of addresses of its own. */

@@ -241,11 +241,23 @@ static void sim_shuffle(Simulation *sim, const NestStmt *s) {
   sim_results(sim, s, 1, start + SHUFFLE_LATENCY);
 }
 
+/* Boxes that were copied since the last such statement are a group; those of all slots but the one
+ * that is filled, and the one that is read, may be open. */
+static void sim_mbarrier(Simulation *sim, const NestStmt *s) {
+  int slots = s->mems[0].buffer->slots;
+  sim->counts.issued += sim->weight;
+  bool boxes = !sim->ngroups || sim->copies > sim->groups[sim->ngroups - 1];
+  if (sim->copies > 0 && boxes) commit(sim->groups, &sim->ngroups, sim->copies);
+  if (s->code == NEST_MBAR_WAIT) wait(sim, sim->groups, &sim->ngroups, slots > 2 ? slots - 2 : 0);
+}
+
 void simulate_sync(Simulation *sim, const NestStmt *s) {
   int64_t open = nest_int(s, NA_groups, 0);
   switch (s->code) {
     case NEST_SHFL: sim_shuffle(sim, s); break;
     case NEST_CP_COMMIT: commit(sim->groups, &sim->ngroups, sim->copies); break;
+    case NEST_MBAR_EXPECT:
+    case NEST_MBAR_WAIT: sim_mbarrier(sim, s); break;
     case NEST_CP_WAIT: wait(sim, sim->groups, &sim->ngroups, open); break;
     case NEST_MMA_COMMIT: commit(sim->product_groups, &sim->nproducts, sim->products); break;
     case NEST_MMA_WAIT: wait(sim, sim->product_groups, &sim->nproducts, open); break;

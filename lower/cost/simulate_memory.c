@@ -156,6 +156,14 @@ static double touch_all(Simulation *sim, SimSite *site, int which, const Access 
   return count_blocks_touched(&t, LINE);
 }
 
+/* Sectors whose addresses are not known. */
+static void note_unknown(const Simulation *sim, SimSite *site, double sectors) {
+  site->touched_sectors += sectors * sim->weight;
+  site->warp_sectors += sectors * sim->weight;
+  site->program_sectors += sectors * sim->weight;
+  site->pieces += sectors * sim->weight * SECTOR / PIECE;
+}
+
 /* Returns the lines. */
 static double sim_global(Simulation *sim, const NestStmt *s, const Mem *m, const Ref *guard,
                          int64_t bytes, bool store) {
@@ -173,10 +181,7 @@ static double sim_global(Simulation *sim, const NestStmt *s, const Mem *m, const
     extend_site(site, &a);
     lines = touch_all(sim, site, which, &a);
   } else {
-    site->touched_sectors += active * sim->weight;
-    site->warp_sectors += active * sim->weight;
-    site->program_sectors += active * sim->weight;
-    site->pieces += active * sim->weight * SECTOR / PIECE;
+    note_unknown(sim, site, active);
   }
   sim->counts.lines += lines * sim->weight;
   if (store) sim->counts.sent += lines * sim->weight;
@@ -256,14 +261,81 @@ static void sim_copy(Simulation *sim, const NestStmt *s) {
   if (lines > 0) sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
 }
 
+/* ---- boxes of tensors ---- */
+
+/* A launch's number; false: unknown. */
+static bool launch_number(const Simulation *sim, const LaunchValue *v, int64_t *out) {
+  int64_t x[SIM_LANES] = {1};
+  Ref param = {.kind = REF_VAR, .var = v->param};
+  bool known = !v->param || sim_operand(sim, &param, 1, x);
+  *out = v->scale * x[0];
+  return known;
+}
+
+/* Where a row of the box begins, and its bytes inside of the tensor; false: unknown. */
+static bool box_row(const Simulation *sim, const NestStmt *s, const TensorMap *m, int64_t row,
+                    int64_t *at, int64_t *bytes) {
+  int64_t place[SIM_LANES], extent, stride, size = dtype_bytes(m->dtype);
+  Ref base = {.kind = REF_VAR, .var = m->base};
+  if (!sim_operand(sim, &base, 1, place)) return false;
+  *at = place[0];
+  *bytes = m->axes[0].box * size;
+  for (int i = 0; i < m->rank; i++) {
+    if (!launch_number(sim, &m->axes[i].extent, &extent)) return false;
+    if (!launch_number(sim, &m->axes[i].stride, &stride)) return false;
+    if (s->srcs[i].kind == REF_AFFINE) place[0] = sim_affine(sim, &s->srcs[i].sub);
+    else if (!sim_operand(sim, &s->srcs[i], 1, place)) return false;
+    int64_t x = place[0] + (i ? row % m->axes[i].box : 0);
+    if (i) row /= m->axes[i].box;
+    *at = wrapping_sum(*at, x * stride);
+    if (x < 0 || x >= extent) *bytes = 0;
+    else if (!i && (extent - x) * size < *bytes) *bytes = (extent - x) * size;
+  }
+  return true;
+}
+
+/* A row's sectors are read once, by no warp's instructions. */
+static void note_row(Simulation *sim, int which, int64_t at, int64_t bytes) {
+  SimSite *site = &sim->sites[which];
+  Access a = {.at = {at}, .lanes = 1, .known = true, .bytes = bytes};
+  if (!bytes) return;
+  if (!site->simulated) {
+    site->simulated = true;
+    site->array = array_of_address(sim, at);
+    site->first = at;
+  }
+  if (!sim->counting) return;
+  extend_site(site, &a);
+  for (int64_t x = at / SECTOR; x <= (at + bytes - 1) / SECTOR; x++)
+    note_sector(sim, site, which, x);
+  site->pieces += (double)bytes / PIECE * sim->weight;
+}
+
+static void sim_box(Simulation *sim, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(sim->nest, s);
+  int64_t row = m->axes[0].box * (int64_t)dtype_bytes(m->dtype), at, bytes;
+  if (!guarded(sim, &s->guard)) return;
+  int which = find_sim_site(sim, s, false);
+  sim->sites[which].once = true;
+  for (int64_t i = 0; i < nest_map_bytes(m) / row; i++) {
+    if (box_row(sim, s, m, i, &at, &bytes)) note_row(sim, which, at, bytes);
+    else if (sim->counting) note_unknown(sim, &sim->sites[which], (double)row / SECTOR);
+  }
+  if (!sim->counting) return;
+  sim->counts.issued += sim->weight;
+  double start = sim_start(sim, s);
+  sim->time = start + 1;
+  sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
+}
+
 static double latency_of(const NestStmt *s, bool shared) {
   bool atomic = nest_flags(s) & NEST_IS_ATOMIC;
   return shared ? SHARED_LATENCY : atomic ? ATOMIC_LATENCY : MEMORY_LATENCY;
 }
 
 void simulate_memory(Simulation *sim, const NestStmt *s) {
-  if (s->code == NEST_CP_ASYNC) {
-    sim_copy(sim, s);
+  if (s->code == NEST_CP_ASYNC || s->code == NEST_BULK_COPY) {
+    (s->code == NEST_CP_ASYNC ? sim_copy : sim_box)(sim, s);
     return;
   }
   const Mem *m = &s->mems[0];
