@@ -99,11 +99,9 @@
 
 #define E_RUN_MAP \
   "kernel `%s` was compiled for tensors whose rows begin at multiples of 16 bytes; compile it " \
-  "without tensor_maps"
+  "with no_tensor_maps"
 #define E_RUN_NO_MAPS \
   "the GPU driver is too old for tensor maps: it lacks cuTensorMapEncodeTiled; update it"
-#define E_RUN_SOURCE_MAP \
-  "kernel `%s` takes tensor maps, which a C source does not make: compile it without tensor_maps"
 #define E_RUN_ALIAS \
   "arguments %s and %s may alias: kernel %s was compiled for arguments that do not; compile it " \
   "from its source, or with accesses in order"

@@ -30,7 +30,7 @@ X(INT,   num_stages,     3, 1, 64,   TUNED|SCHEDULE|IR, "--num-stages", "N", NUL
 Y(INT,   num_ctas,       1, 1, 1,    TUNED|IR,          NULL,           "N", NULL, "programs of a cluster; only 1 is supported") \
 X(INT,   maxnreg,        0, 1, 1024, TUNED|SCHEDULE|IR, "--maxnreg",    "N", NULL, "registers a thread at most; no limit is the default") \
 X(FLAG,  no_fp_fusion,   0, 0, 1,    IR, "--no-fp-fusion",    NULL, NULL, "products and sums are not fused to one operation") \
-X(FLAG,  tensor_maps,    0, 0, 1,    IR, "--tensor-maps",     NULL, NULL, "on a GPU: operands of products that are boxes of tensors are copied by the hardware (TMA)") \
+X(FLAG,  no_tensor_maps, 0, 0, 1,    IR, "--no-tensor-maps",  NULL, NULL, "on a GPU: threads copy the operands of products, where the hardware could copy boxes of tensors (TMA)") \
 /* A device_assert that fails ends the launch; so does a sum, a difference or a product of \
  * integers below 64 bits that overflows. */ \
 X(FLAG,  debug,          0, 0, 1,    IR, "--debug",           NULL, NULL, "checks assertions and overflow, on device cpu each access of an array, too") \

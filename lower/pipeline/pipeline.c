@@ -590,12 +590,13 @@ static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   return false;
 }
 
-/* Pairs whose copies are boxes.  They are not in the order of the text with other accesses, which a
+/* Pairs whose copies are boxes, in loops of one product alone: others gain nothing
+ * (bench/history.md).  They are not in the order of the text with other accesses, which a
  * kernel for overlapping arguments is. */
 static void find_bulk(Pipe *p) {
   const Options *o = &p->n->options;
-  if (!o->tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
-  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY)) return;
+  if (o->no_tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
+  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY) || !find_lone_dots(p)) return;
   Definitions d;
   definitions_find(&d, p->scratch, p->n);
   for (size_t i = 0; i < p->pairs.len; i++) {

@@ -15,6 +15,7 @@ static nereid_kind kind_of(const Project *p) { return p->gpu ? NEREID_PTX : NERE
 
 static uint32_t add_kernel(Project *p, PlanKernel *of, const nereid_request *r) {
   ProjectKernel k = {.request = *r, .name = r->symbol, .of = of};
+  k.request.no_tensor_maps = 1; /* projects make none */
   if (p->options->name)
     k.request.symbol = arena_printf(p->arena, "%s_%s", p->options->name, k.name);
   vec_push(p->arena, &p->kernels, k);

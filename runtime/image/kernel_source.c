@@ -27,6 +27,7 @@ static bool is_taken_name(const char *name) {
   static const char words[] =
       " k v slots params cdiv least most floor_div floor_mod stream grid_x grid_y grid_z "
       "cuLaunchKernel CUstream CUdeviceptr and and_eq bitand bitor or or_eq not not_eq xor xor_eq "
+      "maps r make_map "
       "compl class new delete this template typename try catch throw private public protected "
       "operator namespace using virtual friend explicit export mutable concept requires consteval "
       "constinit decltype noexcept typeid const_cast dynamic_cast reinterpret_cast static_cast ";
@@ -143,6 +144,22 @@ static const char driver[] =
     "static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }\n"
     "static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }\n\n";
 
+static const char mapping[] =
+    "int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,\n"
+    "                           const uint64_t *extents, const uint64_t *strides,\n"
+    "                           const unsigned *box, const unsigned *steps, int interleave,\n"
+    "                           int swizzle, int promotion, int fill);\n\n"
+    "/* The tensor of which the kernel copies boxes; strides are those of axis 1 on. */\n"
+    "static int make_map(void *out, unsigned bytes, unsigned rank, uint64_t address,\n"
+    "                    const uint64_t *extents, const uint64_t *strides,\n"
+    "                    const unsigned *box) {\n"
+    "  static const unsigned steps[] = {1, 1, 1, 1, 1};\n"
+    "  unsigned row = box[0] * bytes;\n"
+    "  return cuTensorMapEncodeTiled(out, bytes == 4 ? 2 : bytes == 2, rank,\n"
+    "                                (void *)(uintptr_t)address, extents, strides, box, steps, 0,\n"
+    "                                row == 128 ? 3 : row == 64 ? 2 : 1, 2, 0);\n"
+    "}\n\n";
+
 static const char loading[] =
     "/* Code for one architecture alone, or for it and later ones: of machine code of the same\n"
     " * generation. */\n"
@@ -256,12 +273,46 @@ static void put_slots(Text *t, const Writer *w, const ImageVariant *v) {
     const ImageSlot *s = &v->slots[i];
     text_puts(t, i ? ", " : "");
     if (s->kind == SLOT_ARG) text_printf(t, "args[%d]", s->param);
+    else if (s->kind == SLOT_MAP) text_puts(t, "0");
     else text_printf(t, "(uint64_t)%s", intexpr_c(w->arena, &s->expr));
   }
   text_puts(t, v->nslots ? "};\n" : "0};\n");
   text_printf(t, "    void *params[%d] = {", v->nslots + 1);
-  for (int i = 0; i < v->nslots; i++) text_printf(t, "%s&slots[%d]", i ? ", " : "", i);
+  for (int i = 0, map = 0; i < v->nslots; i++) {
+    if (v->slots[i].kind == SLOT_MAP) text_printf(t, ", maps[%d]", map++);
+    else text_printf(t, "%s&slots[%d]", i ? ", " : "", i);
+  }
   text_puts(t, v->nslots ? "};\n" : "0};\n");
+}
+
+static int count_maps(const ImageVariant *v) {
+  int n = 0;
+  for (int i = 0; i < v->nslots; i++) n += v->slots[i].kind == SLOT_MAP;
+  return n;
+}
+
+/* As start.c and device cuda make them; the driver refuses what the hardware can't. */
+static void put_maps(Text *t, const Writer *w, const ImageVariant *v) {
+  int n = count_maps(v), map = 0;
+  if (!n) return;
+  text_printf(t, "    char maps[%d][128] __attribute__((aligned(64)));\n    int r = 0;\n", n);
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageMap *m = v->slots[i].map;
+    if (v->slots[i].kind != SLOT_MAP) continue;
+    text_printf(t, "    if (!r)\n      r = make_map(maps[%d], %d, %d, args[%d],\n", map++, m->bytes,
+                m->rank, v->slots[i].param);
+    text_puts(t, "                   (const uint64_t[]){");
+    for (int k = 0; k < m->rank; k++)
+      text_printf(t, "%s(uint64_t)%s", k ? ", " : "", intexpr_c(w->arena, &m->extent[k]));
+    text_puts(t, "},\n                   (const uint64_t[]){");
+    for (int k = 1; k < m->rank; k++)
+      text_printf(t, "%s(uint64_t)%s", k > 1 ? ", " : "", intexpr_c(w->arena, &m->stride[k]));
+    text_puts(t, m->rank > 1 ? "},\n" : "0},\n");
+    text_puts(t, "                   (const unsigned[]){");
+    for (int k = 0; k < m->rank; k++) text_printf(t, "%s%d", k ? ", " : "", m->box[k]);
+    text_puts(t, "});\n");
+  }
+  text_puts(t, "    if (r) return r;\n");
 }
 
 static void put_variant(Text *t, const Writer *w, int i) {
@@ -271,6 +322,7 @@ static void put_variant(Text *t, const Writer *w, int i) {
   for (int g = 0; g < v->nguards; g++)
     text_printf(t, " &&\n      %s", intexpr_c(w->arena, &v->guards[g]));
   text_puts(t, ") {\n");
+  put_maps(t, w, v);
   put_slots(t, w, v);
   text_printf(t, "    return cuLaunchKernel(k->functions[%d],\n", i);
   for (int axis = 0; axis < 3; axis++)
@@ -285,6 +337,9 @@ static void put_source(Writer *w) {
   const nereid_image *m = w->image;
   text_printf(t, "/* See %s.h. */\n#include \"%s.h\"\n\n#include <string.h>\n\n", w->name, w->name);
   text_puts(t, driver);
+  bool maps = false;
+  for (int i = 0; i < m->nvariants; i++) maps |= count_maps(m->variants[i]) > 0;
+  if (maps) text_puts(t, mapping);
   text_printf(t, "enum { VARIANTS = %d };\n\n", m->nvariants);
   for (int i = 0; i < m->nvariants; i++) put_code(t, m->variants[i], i);
   put_table(t, m);
@@ -304,8 +359,6 @@ static int check_variant(const nereid_image *m, const ImageVariant *v) {
   if (!is_gpu || strncmp(v->target, "sm_", 3))
     return error_set(NEREID_E_USAGE, E_RUN_SOURCE_TARGET, m->name, nereid_kind_name(v->kind));
   if (v->nnoalias) return error_set(NEREID_E_USAGE, E_RUN_SOURCE_ALIAS, m->name);
-  for (int i = 0; i < v->nslots; i++)
-    if (v->slots[i].kind == SLOT_MAP) return error_set(NEREID_E_USAGE, E_RUN_SOURCE_MAP, m->name);
   for (int i = 0; i < v->nslots; i++)
     if (v->slots[i].kind == SLOT_SCRATCH || v->slots[i].kind == SLOT_ZEROED)
       return error_set(NEREID_E_USAGE, E_RUN_SOURCE_SCRATCH, m->name);

@@ -88,6 +88,69 @@ int main(void) {
 '''
 
 
+PRODUCT = r'''
+#include <stdio.h>
+#include "product.h"
+int cuCtxGetDevice(int *device) { return *device = 0; }
+int cuDeviceGetAttribute(int *out, int which, int device) {
+  return *out = which == 75 ? 9 : 0, device;
+}
+int cuModuleLoadData(void **out, const void *image) { return *out = (void *)image, 0; }
+int cuModuleUnload(void *module) { return !module; }
+int cuModuleGetFunction(void **out, void *module, const char *name) {
+  return *out = module, !name;
+}
+int cuFuncSetAttribute(void *f, int which, int value) { return !f + !which + !value; }
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
+                           const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                           const unsigned *steps, int interleave, int swizzle, int promotion,
+                           int fill) {
+  printf("map %d %u %p, %llu %llu, %llu, %u %u, %u %d %d %d %d%s\n", type, rank, address,
+         (unsigned long long)extents[0], (unsigned long long)extents[1],
+         (unsigned long long)strides[0], box[0], box[1], steps[0], interleave, swizzle, promotion,
+         fill, (uintptr_t)map % 64 ? ", not aligned" : "");
+  *(char *)map = (char)box[1];
+  return extents[0] > 1 << 20;
+}
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+  printf("launch %u of %u, maps %d %d\n", gx * gy * gz, bx * by * bz, *(char *)params[9],
+         *(char *)params[10]);
+  return !f + !shared + !!stream + !!extra;
+}
+int main(void) {
+  product_kernel k;
+  printf("%d\n", product_load(&k));
+  for (int n = 96; n > -1000; n -= 2000)
+    printf("%d\n", product_launch(&k, 0, 2, 1, 1, 0x1000, 0x2000, 0x3000, 80, n, 64, 64, 1, 96, 1,
+                                  96, 1));
+  product_unload(&k);
+  return 0;
+}
+'''
+
+
+def check_maps(folder):
+    """A product whose operands the hardware copies: the C source makes their maps."""
+    matmul = ROOT / "examples/kernels/matmul.py"
+    pathlib.Path(folder, "main.c").write_text(PRODUCT)
+    sizes = ",".join(f"{n}=i32:16" for n in ("M", "N", "K", "stride_am", "stride_bk", "stride_cm"))
+    ones = ",".join(f"{n}=i32:1" for n in ("stride_ak", "stride_bn", "stride_cn"))
+    command = [NEREID, "build", f"{matmul}:matmul", "-o", folder, "--name", "product", "--disjoint",
+               "--ptx-only", "--sig", "a_ptr=*bf16:16,b_ptr=*bf16:16,c_ptr=*bf16:16," + sizes + ","
+               + ones, "-D", "BLOCK_M=64", "-D", "BLOCK_N=32", "-D", "BLOCK_K=64", "-D",
+               "GROUP_M=8"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode == 0, f"build with maps: {done.stderr}")
+    done = subprocess.run([*CC, *STRICT, "-std=c11", "-o", "product", "main.c", "product.c"],
+                          cwd=folder, capture_output=True, text=True)
+    check(done.returncode == 0, f"the source with maps compiles: {done.stderr}")
+    done = subprocess.run([f"{folder}/product"], capture_output=True, text=True)
+    want = ["0", "map 1 2 0x1000, 64 80, 128, 64 64, 1 0 3 2 0",
+            "map 1 2 0x2000, 96 64, 192, 32 64, 1 0 2 2 0", "launch 2 of 128, maps 64 64", "0"]
+    check(done.stdout.splitlines()[:5] == want, f"a launch with maps: {done.stdout}")
+
+
 def build(folder, *options):
     command = [NEREID, "build", f"{folder}/kernels.py", "-D", "B=256", "-o", folder, *options]
     return subprocess.run(command, capture_output=True, text=True)
@@ -136,6 +199,7 @@ def main():
             check("for sm_90a, sm_80" in pathlib.Path(folder, "scale.h").read_text(),
                   "the header names the targets")
             check_program(folder, "PTX" if options or not has_ptxas() else "machine code")
+        check_maps(folder)
         if shutil.which("g++"):
             done = subprocess.run(["g++", *STRICT, "-std=c++17", "-fsyntax-only", "-x", "c++",
                                    "scale.h"], cwd=folder, capture_output=True, text=True)

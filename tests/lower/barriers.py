@@ -136,7 +136,6 @@ def compiled(name, variant):
     command = [NEREID, "compile", f"{file}:{name.split()[0]}", "--emit", "thread",
                "--target", target, "--num-warps", str(warps), "--num-stages", str(stages), "--sig",
                ",".join(sig(k, v) for k, v in args.items())]
-    command += ["--tensor-maps"] if name.endswith("maps") else []
     for d in defines:
         command += ["-D", d]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -22,7 +22,7 @@ _LAUNCH_FLAGS = {"launch_pdl": 1, "launch_cooperative_grid": 2}
 
 def _options() -> list[str]:
     """The names of all options that a launch takes."""
-    others = ("enable_fp_fusion", "enable_reflect_ftz", "sanitize_overflow", "tensor_maps")
+    others = ("enable_fp_fusion", "enable_reflect_ftz", "sanitize_overflow", "no_tensor_maps")
     return [*_TUNED, *others, *_LAUNCH_FLAGS, *_IGNORED]
 
 
@@ -62,7 +62,7 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
             taken |= {} if value else {"denormals": 1}
         elif name == "sanitize_overflow":
             taken["allow_overflow"] = int(not value)
-        elif name == "tensor_maps":
+        elif name == "no_tensor_maps":
             taken[name] = int(bool(value))
         elif name in _LAUNCH_FLAGS:
             flags |= _LAUNCH_FLAGS[name] if value else 0

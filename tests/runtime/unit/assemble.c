@@ -201,19 +201,12 @@ static void test_source_failures(void) {
   nereid_image *scratch = image_with((ImageSlot){.kind = SLOT_SCRATCH, .expr.text = "n"}, NULL);
   nereid_image *alias = image_with((ImageSlot){.kind = SLOT_ARG, .param = 0}, &pair);
   nereid_image *good = image_with((ImageSlot){.kind = SLOT_ARG, .param = 0}, NULL);
-  ImageMap map = {.bytes = 2, .rank = 1, .box = {64}};
-  map.extent[0].text = map.stride[0].text = "n";
-  nereid_image *maps = image_with((ImageSlot){.kind = SLOT_MAP, .map = &map}, NULL);
   nereid_image *c = compile((What){SUM, "a.py", "cpu", "64", 0});
   refuse_source(scratch, NULL, "kernel k needs scratch memory, which a C source doesn't provide");
   refuse_source(
       alias, NULL,
       "the code of k takes arguments for disjoint that may overlap: compile it with alias "
       "ORDERED, or DISJOINT if they never do");
-  refuse_source(maps, NULL,
-                "kernel `k` takes tensor maps, which a C source does not make: compile it without "
-                "tensor_maps");
-  nereid_image_free(maps);
   refuse_source(c, NULL, "a C source holds code for GPUs; the image of total has c code");
   refuse_source(good, "a b", "`a b` is no name of a C function");
   refuse_source(good, "", "`` is no name of a C function");

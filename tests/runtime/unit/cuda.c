@@ -481,7 +481,7 @@ static void test_maps(const Fake *f) {
   nereid_launch_set_int(l, 1, 73);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
     "kernel `k` was compiled for tensors whose rows begin at multiples of 16 bytes; compile it "
-    "without tensor_maps");
+    "with no_tensor_maps");
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_device_close(d);
