@@ -12,7 +12,7 @@ static int swizzled_axis(const NestBuffer *b) {
   int64_t bytes;
   if (!wgmma_fits(&b->tile, 0) && !wgmma_fits(&b->tile, 1)) return -1;
   for (int fast = 0; fast < 2; fast++) {
-    if (b->tile.shape[fast] * dtype_bytes(b->dtype) < LEAST_ROW) continue;
+    if (b->tile.shape[fast] * dtype_bytes(b->dtype) % LEAST_ROW) continue;
     Layout l = wgmma_layout(&b->tile, fast, &bytes);
     if (layout_eq(&l, &b->layout)) return fast;
   }
@@ -24,18 +24,28 @@ static int64_t row_bytes(const Layout *l) {
   return INT64_C(1) << (l->xor_bits + CHUNK_BITS);
 }
 
+/* The axis of the loaded tile that is the buffer's contiguous one; it may hold the transpose.  -1:
+ * neither is. */
+static int loaded_axis(const NestBuffer *b, int fast, const NestStmt *load, const NestStmt *store) {
+  const Affine *to = &store->regions[0]->first->mems[0].bytes;
+  const int32_t *has = load->layout->shape, *holds = b->tile.shape;
+  for (int i = 0; i < 2; i++) {
+    bool contiguous = affine_coef(to, store->axes[i]) == dtype_bytes(b->dtype) &&
+                      affine_coef(to, store->axes[1 - i]) == row_bytes(&b->layout);
+    if (contiguous && has[i] == holds[fast] && has[1 - i] == holds[1 - fast]) return i;
+  }
+  return -1;
+}
+
 bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const NestStmt *load,
                const NestStmt *store) {
-  const Mem *to = &store->regions[0]->first->mems[0];
-  NestBuffer *b = to->buffer;
+  NestBuffer *b = store->regions[0]->first->mems[0].buffer;
   int fast = b->tile.rank == 2 ? swizzled_axis(b) : -1;
-  if (fast < 0 || load->layout->rank != 2) return false;
-  for (int i = 0; i < 2; i++)
-    if (load->layout->shape[i] != b->tile.shape[i]) return false;
+  if (fast < 0 || load->layout->rank != 2 || b->tile.shape[1 - fast] > MOST_BOX) return false;
+  int from = loaded_axis(b, fast, load, store);
   int64_t size = dtype_bytes(b->dtype), row = row_bytes(&b->layout);
-  if (affine_coef(&to->bytes, store->axes[fast]) != size || b->tile.shape[1 - fast] > MOST_BOX)
-    return false;
-  *out = (BulkLoad){.buffer = b, .access.fast = fast};
+  if (from < 0) return false;
+  *out = (BulkLoad){.buffer = b, .access.fast = from};
   if (!box_access(&out->access, d, loop, load) || out->access.map.dtype != b->dtype) return false;
   MapAxis *axes = out->access.map.axes;
   axes[0].box = (int32_t)(row / size);
