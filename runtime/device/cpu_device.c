@@ -89,6 +89,9 @@ const char *cpu_code_bytes(size_t *size, const CpuCode *c) {
  * program may have a function of a kernel's name. */
 static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w";
 
+/* The linker takes 15 ms to read the C library, which each process has. */
+static const char LEAN_LINK[] = "-nodefaultlibs";
+
 static Cache *cache_of(nereid_device *d) {
   Cpu *cpu = d->state;
   pthread_mutex_lock(&d->lock);
@@ -117,17 +120,19 @@ static CacheId library_id(const Cpu *cpu, const Library *l) {
 /* $CC's own options, ours, and the files.  `words` holds what argv points to. */
 static void command_line(const char **argv, char *words, const Cpu *cpu, const char *more,
                          const char *in, const char *out) {
+  const bool lean = strstr(more, LEAN_LINK) != NULL;
   int n = 0;
   argv[n++] = cpu->cc;
   snprintf(words, WORDS_MAX, "%s %s %s", cpu->options, FLAGS, more);
   char *rest = NULL;
-  for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 5;
+  for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 6;
        w = strtok_r(NULL, " ", &rest))
     argv[n++] = w;
   argv[n++] = "-o";
   argv[n++] = out;
   argv[n++] = in;
   argv[n++] = "-lm";
+  if (lean) argv[n++] = "-lgcc";
   argv[n] = NULL;
 }
 
@@ -136,12 +141,25 @@ static bool broke_down(const char *output) {
 }
 
 /* Options to try in turn.  GCC breaks down over some code: version 13 over conversions between
- * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes. */
+ * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes.  A compiler with
+ * options of its own, such as sanitizers, may need its libraries. */
+typedef enum { ALWAYS, PLAIN_COMPILER, WHEN_BROKEN } AttemptWhen;
 static const struct {
   const char *more;
-  bool when_broken;
-} attempts[] = {{"", false}, {"-mno-avx512f", true}, {"-O1", true}};
+  AttemptWhen when;
+} attempts[] = {{LEAN_LINK, PLAIN_COMPILER},
+                {"", ALWAYS},
+                {"-mno-avx512f", WHEN_BROKEN},
+                {"-O1", WHEN_BROKEN}};
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+
+static bool is_tried(AttemptWhen when, const Cpu *cpu, const char *output) {
+  switch (when) {
+    case PLAIN_COMPILER: return !cpu->options[0];
+    case WHEN_BROKEN: return broke_down(output);
+    default: return !broke_down(output);
+  }
+}
 
 static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
   const Cpu *cpu = d->state;
@@ -151,9 +169,9 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const char *name)
   temp_name(in, sizeof in, t, "kernel.c");
   temp_name(out, sizeof out, t, "kernel.so");
   for (int i = 0; i < ATTEMPTS; i++) {
-    if (attempts[i].when_broken && !broke_down(output)) continue;
+    if (!is_tried(attempts[i].when, cpu, output)) continue;
     command_line(argv, words, cpu, attempts[i].more, in, out);
-    if (tool_run(argv, i ? ignored : output, OUTPUT_MAX)) continue;
+    if (tool_run(argv, i > 1 ? ignored : output, OUTPUT_MAX)) continue;
     if (!access(out, F_OK)) return 0;
     return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
   }
