@@ -46,6 +46,10 @@ const char *c_identifier(Arena *a, const char *name);
 /* The lanes of a unit that c_print made; 0 for another text. */
 int c_lanes(const char *unit);
 
+/* About how many nanoseconds a program of the unit's kernel takes; infinite if its arguments decide
+ * it, or for another text. */
+double c_program_ns(const char *unit);
+
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not
  * what c_print made. */

@@ -1,4 +1,5 @@
 /* The unit: a head, the helpers, one function that is one program, and the entry functions. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,15 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
 int c_lanes(const char *unit) {
   const char *line = strstr(unit, "#define LANES ");
   return line ? (int)strtol(line + 14, NULL, 10) : 0;
+}
+
+double c_program_ns(const char *unit) {
+  static const char before[] = "  (void)args, (void)grid;\n  return ";
+  const char *at = strstr(unit, before);
+  char *end;
+  if (!at) return HUGE_VAL;
+  double ns = strtod(at + sizeof before - 1, &end);
+  return *end == ';' ? ns : HUGE_VAL;
 }
 
 bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {

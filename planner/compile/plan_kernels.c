@@ -319,6 +319,17 @@ static int make_kernel(PlanKernels *k, Specialize s, Name key, PlanKernel **out)
   return code;
 }
 
+/* Counts the step's programs, if the plan alone tells them. */
+static void count_programs(const PlanKernels *k, const PlanStep *s, PlanKernel *p) {
+  uint64_t n = 1;
+  for (int i = 0; i < 3; i++) {
+    bool known = dim_is_int(s->grid[i]) && s->grid[i]->value >= 0 && s->grid[i]->value < INT32_MAX;
+    if (!known || k->plan->nloops) p->varies = true;
+    else if (n < INT32_MAX) n *= (uint64_t)s->grid[i]->value;
+  }
+  p->programs += n;
+}
+
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
   *out = NULL;
   if (!sizes && kernels_depend(s)) return 0;
@@ -328,6 +339,7 @@ int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKern
     Name key = pool_name(k->names, spec.key.data);
     *out = namemap_get(&k->by_key, key);
     if (!*out) code = make_kernel(k, (Specialize){.k = k, .step = s, .sizes = sizes}, key, out);
+    if (!code) count_programs(k, s, *out);
   }
   arena_free(spec.arena);
   return code;
@@ -407,9 +419,14 @@ static void count_loaded(void *kernels) { compile_count_add(&((PlanKernels *)ker
 
 static int load_all(const Work *w, size_t n) {
   nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
+  uint64_t *programs = ARENA_ARRAY(w->k->arena, uint64_t, n);
   const LoadWatch watch = {count_loaded, w->k};
-  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, (int)n,
-                             w->k->count.fn ? &watch : NULL);
+  for (size_t i = 0; i < n; i++) {
+    const PlanKernel *p = w->k->list.data[w->first + i];
+    programs[i] = p->varies ? 0 : p->programs;
+  }
+  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, programs,
+                             (int)n, w->k->count.fn ? &watch : NULL);
   for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
   return code;
 }

@@ -34,6 +34,8 @@ typedef struct {
                              no difference */
   bool whole;             /* the source is the kernel's own part, which needs nothing else */
   bool from_cache;        /* its code was there */
+  uint64_t programs;      /* that steps run of it in a call, if known from the plan; 0: not */
+  bool varies;            /* a step's number of programs is not known */
   nereid_kernel *kernel;  /* NULL: not compiled yet */
   double begin, end;      /* of compiling: stages_now() */
   int code;               /* of a failure */

@@ -2,6 +2,7 @@
 #include "runtime/device/cpu_device.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,11 @@ enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOO
  * the compiler's start, and the functions that its kernels share with those of others. */
 enum { LIBRARY_KERNELS = 8 };
 
+/* Kernels that take together, by estimate, no longer than this are compiled quickly: at -O1 they
+ * take 1.6 times as long, which is less than a microsecond of a call that takes fifteen. */
+#define BRIEF_NS 1500.0
+static const char QUICKLY[] = "-O1";
+
 typedef struct {
   LoadItem **items;
   int n;
@@ -46,6 +52,7 @@ typedef struct {
   int n;
   Library *libraries;
   int nlibraries;
+  bool brief; /* a call of them all takes little time */
 } Loading;
 
 /* ---- code that kernels share ---- */
@@ -101,7 +108,7 @@ static Cache *cache_of(nereid_device *d) {
 }
 
 /* A compiler that was replaced is another one. */
-static CacheId library_id(const Cpu *cpu, const Library *l) {
+static CacheId library_id(const Cpu *cpu, const Library *l, bool brief) {
   struct stat st = {0};
   stat(cpu->cc, &st);
   KeyMaker *k = cache_key_start();
@@ -113,17 +120,18 @@ static CacheId library_id(const Cpu *cpu, const Library *l) {
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
   cache_key_text(k, FLAGS);
+  cache_key_text(k, brief ? QUICKLY : "");
   cache_key_add(k, l->text.data, l->text.len);
   return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
 }
 
 /* $CC's own options, ours, and the files.  `words` holds what argv points to. */
 static void command_line(const char **argv, char *words, const Cpu *cpu, const char *more,
-                         const char *in, const char *out) {
+                         bool brief, const char *in, const char *out) {
   const bool lean = strstr(more, LEAN_LINK) != NULL;
   int n = 0;
   argv[n++] = cpu->cc;
-  snprintf(words, WORDS_MAX, "%s %s %s", cpu->options, FLAGS, more);
+  snprintf(words, WORDS_MAX, "%s %s %s %s", cpu->options, FLAGS, brief ? QUICKLY : "", more);
   char *rest = NULL;
   for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 6;
        w = strtok_r(NULL, " ", &rest))
@@ -161,7 +169,7 @@ static bool is_tried(AttemptWhen when, const Cpu *cpu, const char *output) {
   }
 }
 
-static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
+static int run_compiler(nereid_device *d, const TempFolder *t, const char *name, bool brief) {
   const Cpu *cpu = d->state;
   char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX];
   char output[OUTPUT_MAX] = "", ignored[OUTPUT_MAX];
@@ -170,7 +178,7 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const char *name)
   temp_name(out, sizeof out, t, "kernel.so");
   for (int i = 0; i < ATTEMPTS; i++) {
     if (!is_tried(attempts[i].when, cpu, output)) continue;
-    command_line(argv, words, cpu, attempts[i].more, in, out);
+    command_line(argv, words, cpu, attempts[i].more, brief, in, out);
     if (tool_run(argv, i > 1 ? ignored : output, OUTPUT_MAX)) continue;
     if (!access(out, F_OK)) return 0;
     return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
@@ -197,19 +205,19 @@ static int copy_library(Library *l) {
 }
 
 /* The library: from the cache, or compiled and put there.  It is kernel.so in the folder. */
-static int provide(nereid_device *d, const TempFolder *t, Library *l) {
+static int provide(nereid_device *d, const TempFolder *t, Library *l, bool brief) {
   Cpu *cpu = d->state;
   char *data;
   size_t size;
   if (cpu_is_library(l->items[0]->variant)) return copy_library(l);
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
-  CacheId id = library_id(cpu, l);
+  CacheId id = library_id(cpu, l, brief);
   if (cache_get(cache_of(d), &id, &data, &size)) {
     note_cached(l);
     return code_new(&l->made, data, size);
   }
   int code = temp_write(t, "kernel.c", l->text.data, l->text.len);
-  if (!code) code = run_compiler(d, t, l->items[0]->image->name);
+  if (!code) code = run_compiler(d, t, l->items[0]->image->name, brief);
   if (!code) code = temp_read(t, "kernel.so", &data, &size);
   if (code) return code;
   cache_put(cache_of(d), &id, data, size);
@@ -405,7 +413,7 @@ static void build_library(void *context, size_t i) {
   Log log = loading->device->log;
   double begin = host_now();
   l->code = temp_new(&t);
-  if (!l->code) l->code = provide(loading->device, &t, l);
+  if (!l->code) l->code = provide(loading->device, &t, l, loading->brief);
   if (!l->code) l->code = open_kernels(loading->device, &t, l);
   code_release(l->made);
   temp_free(&t);
@@ -550,8 +558,19 @@ static void name_library(Library *l) {
 
 /* ---- all together ---- */
 
+static bool is_brief(const Loading *w) {
+  double ns = 0;
+  for (int i = 0; i < w->n && ns <= BRIEF_NS; i++) {
+    const LoadItem *item = &w->items[i];
+    bool known = item->programs && !cpu_is_library(item->variant);
+    ns += known ? (double)item->programs * c_program_ns(item->variant->code) : HUGE_VAL;
+  }
+  return ns <= BRIEF_NS;
+}
+
 static int load_libraries_body(void *arg) {
   Loading *w = arg;
+  w->brief = is_brief(w);
   divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) {

@@ -80,6 +80,7 @@ typedef struct {
   const ImageVariant *variant;
   const ImageVariant *own; /* the kernel's copy of it */
   Loaded *out;
+  uint64_t programs;       /* that run in a call of all that is loaded with it; 0: unknown */
   const LoadWatch *watch; /* NULL, but for the last variant of an image that somebody follows */
   int code;
   char *message; /* of a failure, malloc'ed */
@@ -240,9 +241,10 @@ bool device_checks_accesses(const nereid_device *d);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
 
-/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody. */
-int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images, int n,
-                    const LoadWatch *watch);
+/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody.  `programs`, or NULL: how many
+ * programs of each image run in a call of them all; 0: unknown. */
+int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
+                    const uint64_t *programs, int n, const LoadWatch *watch);
 /* For devices: the item is loaded. */
 void load_ready(const LoadItem *item);
 

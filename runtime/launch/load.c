@@ -31,17 +31,20 @@ static int kernel_alloc(nereid_kernel **out, nereid_device *d, const nereid_imag
 }
 
 static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *items, int *n,
-                     const LoadWatch *watch) {
+                     LoadItem like) {
   for (int i = 0; i < image->nvariants; i++) {
     const ImageVariant *v = image->variants[i];
     if (!k->device->ops->fits(k->device, v)) continue;
     int code = image_add_variant(k->image, v, false);
     if (code) return code;
     int which = k->image->nvariants - 1;
-    items[(*n)++] = (LoadItem){
-        .image = image, .variant = v, .own = k->image->variants[which], .out = &k->loaded[which]};
+    items[(*n)++] = (LoadItem){.image = image,
+                               .variant = v,
+                               .own = k->image->variants[which],
+                               .out = &k->loaded[which],
+                               .programs = like.programs};
   }
-  items[*n - 1].watch = watch; /* one at least fits */
+  items[*n - 1].watch = like.watch; /* one at least fits */
   return 0;
 }
 
@@ -83,17 +86,18 @@ static int load_items(nereid_device *d, LoadItem *items, int n) {
 }
 
 static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                        int n, LoadItem *items, const LoadWatch *watch) {
+                        const uint64_t *programs, int n, LoadItem *items, const LoadWatch *watch) {
   int nitems = 0, code = 0;
   for (int i = 0; i < n && !code; i++) {
+    LoadItem like = {.programs = programs ? programs[i] : 0, .watch = watch};
     code = kernel_alloc(&out[i], d, images[i]);
-    if (!code) code = add_items(out[i], images[i], items, &nitems, watch);
+    if (!code) code = add_items(out[i], images[i], items, &nitems, like);
   }
   return code ? code : load_items(d, items, nitems);
 }
 
-int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images, int n,
-                    const LoadWatch *watch) {
+int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
+                    const uint64_t *programs, int n, const LoadWatch *watch) {
   REQUIRE(out);
   for (int i = 0; i < n; i++) out[i] = NULL;
   REQUIRE(d);
@@ -104,7 +108,8 @@ int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *c
     most += (size_t)images[i]->nvariants;
   }
   LoadItem *items = calloc(most + 1, sizeof *items);
-  int code = items ? load_kernels(out, d, images, n, items, watch) : error_out_of_memory();
+  int code = items ? 0 : error_out_of_memory();
+  if (!code) code = load_kernels(out, d, images, programs, n, items, watch);
   free(items);
   for (int i = 0; i < n && code; i++) {
     nereid_kernel_free(out[i]);
@@ -115,7 +120,7 @@ int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *c
 
 int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                            int n) {
-  return device_load_all(out, d, images, n, NULL);
+  return device_load_all(out, d, images, NULL, n, NULL);
 }
 
 int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
