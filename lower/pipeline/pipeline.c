@@ -590,7 +590,7 @@ static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   return false;
 }
 
-/* Pairs whose copies are boxes, in loops of one product alone: others gain nothing
+/* Pairs whose copies are boxes, in loops of products alone: others gain nothing
  * (bench/history.md).  They are not in the order of the text with other accesses, which a
  * kernel for overlapping arguments is. */
 static void find_bulk(Pipe *p) {
