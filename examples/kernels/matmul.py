@@ -48,11 +48,11 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride
     a_ptrs = a_ptr + m[:, None] * stride_am + k[None, :] * stride_ak
     b_ptrs = b_ptr + k[:, None] * stride_bk + n[None, :] * stride_bn
 
-    acc = tl.zeros((BLOCK_M, BLOCK_N), tl.int32 if a_ptr.dtype.element_ty.is_int8() else tl.float32)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), tl.int32 if a_ptr.type.element_ty == tl.int8 else tl.float32)
     for start in range(0, K, BLOCK_K):
         a = tl.load(a_ptrs, mask=(m[:, None] < M) & (k[None, :] < K - start), other=0.0)
         b = tl.load(b_ptrs, mask=(k[:, None] < K - start) & (n[None, :] < N), other=0.0)
-        acc = tl.dot(a, b, acc)
+        acc = tl.dot(a, b, acc, out_dtype=acc.dtype)
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
 
