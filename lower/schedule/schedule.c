@@ -459,25 +459,13 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
          columns <= MOST_COLUMNS && has_registers(u, atom, columns);
 }
 
-/* Is an operand loaded in another order than the one that a descriptor needs? */
-static bool is_loaded_across(const Plan *p, const TileOp *dot, int which) {
-  const TileValue *v = dot->args[which];
-  int fast = wgmma_fast_axis((DType)v->type.dtype, which);
-  for (; v->def && v->def->code == TILE_TRANS && v->type.rank == 2; v = v->def->args[0])
-    fast = fast < 0 ? fast : 1 - fast;
-  if (fast < 0 || !v->def || v->type.rank != 2) return false;
-  if (v->def->code == TILE_LOAD) return memory_axis(p, v->def->args[0]) != fast;
-  return v->def->code == TILE_VIEW_LOAD && view_run(p, v->def).axis != fast;
-}
-
-/* Operands of f32 that are stored across take longer than `mma`, which reads them in any order. */
 static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32) {
   const Type *t = &op->results[0]->type;
   int warps = schedule_warps(p->u), wm, wn;
   const Atom *atom =
       atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
                         (DType)t->dtype, tf32, p->u->machine->sm);
-  if (!atom || (tf32 && (is_loaded_across(p, op, 0) || is_loaded_across(p, op, 1)))) return NULL;
+  if (!atom) return NULL;
   split_warps(p, atom, t, warps, &wm, &wn);
   return schedule_group_fits(p->u, atom, op, wm, wn) ? atom : NULL;
 }
@@ -505,6 +493,45 @@ static Layout fma_layout(const Plan *p, const Type *t) {
   return schedule_blocked(t, order, vec, warps, m->lanes);
 }
 
+/* Words that are copied to shared memory across: 8 that follow each other, a sector of memory, of
+ * each of 4 rows, which make 16 bytes of a row there. */
+static Layout across_layout(const Plan *p, const Type *t, int fast) {
+  enum { SECTOR_WORDS = 8 };
+  int lanes[2], warps[2], left = schedule_warps(p->u), order[2] = {1 - fast, fast};
+  Layout l = layout_new(t);
+  lanes[fast] = SECTOR_WORDS;
+  lanes[1 - fast] = p->u->machine->lanes / SECTOR_WORDS;
+  for (int i = 0; i < 2; i++) {
+    int a = order[i];
+    for (warps[a] = 1; left > 1 && t->shape[a] % (2 * warps[a] * lanes[a]) == 0; left /= 2)
+      warps[a] *= 2;
+  }
+  int32_t regs = 1;
+  for (int a = 0; a < 2; a++) {
+    int32_t n = t->shape[a] / (lanes[a] * warps[a]);
+    layout_push(&l, a, HW_REG, n, regs);
+    layout_push(&l, a, HW_WARP, warps[a], a == fast ? warps[1 - fast] : 1);
+    layout_push(&l, a, HW_LANE, lanes[a], a == fast ? 1 : SECTOR_WORDS);
+    regs *= n;
+  }
+  layout_push(&l, -1, HW_WARP, left, warps[0] * warps[1]);
+  return l;
+}
+
+/* An operand of f32 that is loaded in another order than the one that a descriptor needs. */
+static void anchor_across(Plan *p, const TileOp *dot, int which) {
+  enum { SURE = 1024 };
+  const TileValue *v = dot->args[which];
+  int need = wgmma_fast_axis((DType)v->type.dtype, which);
+  for (; v->def && v->def->code == TILE_TRANS; v = v->def->args[0]) need = 1 - need;
+  bool load = v->def && v->def->code == TILE_LOAD;
+  if (!load && !(v->def && v->def->code == TILE_VIEW_LOAD)) return;
+  int fast = load ? memory_axis(p, v->def->args[0]) : view_run(p, v->def).axis;
+  if (fast == need) return;
+  Choice c = {.rank = RANK_LOAD, .weight = SURE, .layout = across_layout(p, &v->type, fast)};
+  plan_offer(p, v, c);
+}
+
 static void anchor_dot(Plan *p, const TileOp *op) {
   const Type *t = &op->results[0]->type;
   Choice c = {.rank = RANK_DOT, .atom = plan_dot_atom(p, op)};
@@ -513,6 +540,7 @@ static void anchor_dot(Plan *p, const TileOp *op) {
     split_warps(p, c.atom, t, warps, &wm, &wn);
     c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
     c.weight = 1;
+    for (int i = 0; i < 2 && c.atom->warps > 1 && c.atom->tf32; i++) anchor_across(p, op, i);
   } else {
     c.layout = fma_layout(p, t);
   }
