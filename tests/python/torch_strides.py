@@ -38,7 +38,7 @@ def calls():
     """{name: (function, inputs)}."""
     reverse, last, columns = reversed_axes, channels_last, reversed_axes(10, 5)
     volume, image = last(1, 3, 3, 3, 3), last(2, 3, 6, 6)
-    places = torch.tensor([[0, 2]])
+    places, aten = torch.tensor([[0, 2]]), torch.ops.aten
     norm = [torch.ones(5), torch.ones(5)]
     return {
         "an index without axes": (lambda x, i: torch.ops.aten.index.Tensor(x, [None, i]),
@@ -73,6 +73,22 @@ def calls():
         "irfft": (lambda x: torch.fft.irfft(x + 0j, dim=0), torch.randn(3, 4, 5)),
         "fft2": (lambda x: torch.fft.fft2(x, dim=(1, 0)), torch.randn(3, 4, 5)),
         "irfft2": (lambda x: torch.fft.irfft2(x + 0j, dim=(2, 0)), reverse(3, 4, 5)),
+        "a rolled image": (lambda x: x.roll((1, -2), (1, 3)), image),
+        "an image rolled by nothing": (lambda x: x.roll(0, 1), image),
+        "an image rolled flat": (lambda x: x.roll(5), image),
+        "a rolled volume": (lambda x: x.roll(-1, 0), last(2, 3, 3, 3, 3)),
+        "one of a batch, rolled": (lambda x: x.roll(2, 2), reverse(3, 4, 5, 1)),
+        "gradient of reflected padding": (lambda x: aten.reflection_pad2d_backward(
+            F.pad(x, (1, 1, 0, 1)).contiguous(), x, (1, 1, 0, 1)), image),
+        "gradient of replicated padding": (lambda x: aten.replication_pad3d_backward(
+            F.pad(x, (1, 0, 1, 1, 1, 2)).contiguous(), x, (1, 0, 1, 1, 1, 2)), volume),
+        "gradient of batch_norm": (lambda x: aten.native_batch_norm_backward(
+            x.contiguous(), x, None, None, None, x.mean((0, 2, 3)), x.var((0, 2, 3)), True, 1e-5,
+            [True, False, False])[0], image),
+        "gradient of glu": (lambda x: aten.glu_backward(x[:, :1], x[:, 1:], 1),
+                            last(2, 3, 2, 4)),
+        "gradient of log_softmax": (lambda x: aten._log_softmax_backward_data(
+            x, x.contiguous(), 1, torch.float32), last(2, 3, 1, 2)),
         "view_copy": (lambda x: torch.view_copy(x, (5, 5, 5)), reverse(25, 5)),
         "put": (lambda x, i: x.put(i, torch.ones(1, 2), True), reverse(3, 3), places),
         "nll_loss": (lambda x: F.nll_loss(x, torch.zeros(2, 4, 4).long().mT, reduction="none"),

@@ -102,6 +102,36 @@ def _suggested(of, tensor, *_, **__):
     return [0, *range(2, of.dim()), 1] if last else list(range(of.dim()))
 
 
+def _suggested_by_input(of, gradient, tensor, *_, **__):
+    return _suggested(of, tensor)
+
+
+def _images_by_strides(sizes, strides) -> bool:
+    from torch._prims_common import suggest_memory_format
+
+    with torch.utils._python_dispatch._disable_current_modes():
+        example = torch.empty_strided(sizes, strides, device="meta")
+    return suggest_memory_format(example) != torch.contiguous_format
+
+
+def _rolled(of, tensor, shifts, dims=(), **__):
+    """Each rolled axis concatenates two parts: channels last if the strides of both parts say so.
+    Open sizes count as those of the example."""
+    plain, images = list(range(of.dim())), [0, *range(2, of.dim()), 1]
+    sizes, strides = [[size_hint(n) for n in ns] for ns in (tensor.shape, tensor.stride())]
+    for shift, axis in zip(shifts, dims):
+        start = -size_hint(shift) % sizes[axis]
+        for length in (sizes[axis] - start, start):
+            part = list(sizes)
+            part[axis] = length
+            if not _images_by_strides(part, strides):
+                return plain
+        step = 1
+        for axis in reversed(images):
+            strides[axis], step = step, step * sizes[axis]
+    return images if dims else plain
+
+
 def like_first(of, tensor, *_, **__):
     return _iterated(of, tensor)
 
@@ -153,7 +183,9 @@ def _to_real(of, tensor, dim, *_, **__):
 # The order of a first result, and whether that holds on GPUs, too.
 _ORDERS = {
     _plain: ((aten.index_select.default, aten.nll_loss2d_forward.default, aten.normal.Tensor_Tensor,
-              aten.normal.Tensor_float, aten.normal.float_Tensor, aten.view_copy.default), True),
+              aten.normal.Tensor_float, aten.normal.float_Tensor, aten.view_copy.default,
+              aten.glu_backward.default, aten._log_softmax_backward_data.default,
+              aten._softmax_backward_data.default), True),
     _suggested: ((aten.native_batch_norm.default, aten._native_batch_norm_legit.default,
                   aten._native_batch_norm_legit.no_stats,
                   aten._native_batch_norm_legit_functional.default,
@@ -165,7 +197,13 @@ _ORDERS = {
                   aten.replication_pad2d.default, aten.replication_pad3d.default,
                   aten.channel_shuffle.default, aten._upsample_bilinear2d_aa.default,
                   aten._upsample_bicubic2d_aa.default), False),
+    _suggested_by_input: ((aten.native_batch_norm_backward.default,
+                           aten.batch_norm_backward.default, aten.reflection_pad2d_backward.default,
+                           aten.reflection_pad3d_backward.default,
+                           aten.replication_pad2d_backward.default,
+                           aten.replication_pad3d_backward.default), False),
     like_first: ((aten.put.default,), True),
+    _rolled: ((aten.roll.default,), False),
     _of_complex: ((aten._fft_c2c.default,), False),
     _to_complex: ((aten._fft_r2c.default,), False),
     _to_real: ((aten._fft_c2r.default,), False),
