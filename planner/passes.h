@@ -24,6 +24,8 @@ X(expand, CALLS, CALLS, pass_expand, 0, 0, "replaces operators that are defined 
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
 X(number_tensors, CALLS, CALLS, pass_number_tensors, 0, 0, "makes tensors without axes of numbers that data decides (.item()), where operators on elements take them, and of indices") \
+X(narrow_operands, CALLS, CALLS, pass_narrow_operands, 0, 0, "rounds numbers and casts operands to the 16-bit dtype that eager mode computes in") \
+X(narrow_sums, CALLS, CALLS, pass_narrow_sums, FOR_CPU, 0, "the same of what sums add, which eager mode does on CPUs alone") \
 X(check_data, CALLS, CALLS, pass_check_data, 0, 0, "adds a check of data that an operator refuses, and of what the model asserts of data") \
 X(check_unused, CALLS, CALLS, pass_check_unused, 0, 0, "adds a bounds check to indices of operators that nothing uses, which are removed") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \

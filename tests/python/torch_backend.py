@@ -12,6 +12,7 @@ import tally
 
 try:
     import torch
+    from torch.nn import functional as F
 except ImportError:
     torch = None
 
@@ -252,6 +253,37 @@ def check_numbers_of_data():
         for number in (-3, 2**62 + 1):
             check(f"{name} by {number}", function, x, torch.tensor(number))
     check("a number that is not negative", positive_number, x, torch.tensor(2**62 + 1))
+
+
+def check_numbers_in_16_bits():
+    """A number that is compared, or becomes an element, has the tensor's dtype; a factor hasn't."""
+    number = 0.1
+    functions = {
+        "==": lambda x: x == number, "!=": lambda x: x != number, "<": lambda x: x < number,
+        "<=": lambda x: x <= number, ">": lambda x: x > number, ">=": lambda x: x >= number,
+        "a tensor": lambda x: x == torch.tensor(number, device=x.device),
+        "integers": lambda x: x * 2048 < torch.full(x.shape, 2049, device=x.device),
+        "fmod": lambda x: torch.fmod(x, number), "%": lambda x: x % number,
+        "of a number": lambda x: number % x, "isin": lambda x: torch.isin(x, number),
+        "**": lambda x: x.abs() ** 2.2, "base": lambda x: 2.2 ** (x * 8),
+        "hardshrink": lambda x: F.hardshrink(x, number),
+        "softshrink": lambda x: F.softshrink(x, number),
+        "clamp": lambda x: x.clamp(-number, number) == number,
+        "where": lambda x: torch.where(x > 0, x, number) == number,
+        "full": lambda x: torch.full_like(x, number) == number,
+        "fill": lambda x: x.masked_fill(x > 0, number) == number, "*": lambda x: x * number,
+        "/": lambda x: x / number}
+    if DEVICE == "cpu":  # GPUs add in f32
+        functions.update({"+": lambda x: x + number, "-": lambda x: x - number,
+                          "alpha": lambda x: torch.sub(x, x[:1], alpha=number),
+                          "threshold": lambda x: F.threshold(x, number, 1.0)})
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.tensor([number, -number, 0.5, 1.0, 0.7, 0.30005, 150.0], dtype=dtype, device=DEVICE)
+        torch._dynamo.reset()
+        found = torch.compile(lambda x: [f(x) for f in functions.values()], backend="nereid")(x)
+        for name, got in zip(functions, found):
+            want = functions[name](x)
+            tally.check(torch.equal(got, want), f"{name} in {dtype}: {got}, not {want}")
 
 
 def check_integer_products():
@@ -917,6 +949,7 @@ def main():
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart
     check_memory()
     check_operators()
+    check_numbers_in_16_bits()
     check_products_along_an_axis()
     if DEVICE == "cpu":
         check_integer_products()
