@@ -1,5 +1,5 @@
-/* Passes narrow_operands and narrow_sums: operands have the dtype of the operator, as eager mode has
- * them, where kernels compute 16-bit floats in f32.
+/* Passes narrow_operands and narrow_sums: operands have the dtype of the operator, as eager mode
+ * has them, where kernels compute 16-bit floats in f32.
  *
  *   eq.Scalar(x, 0.1)       =  eq.Scalar(x, 0.0999755859375)        x in f16
  *   fmod.Tensor(x, y)       =  fmod.Tensor(x, to(y, f16))           y in f32, without axes

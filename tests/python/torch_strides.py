@@ -89,6 +89,17 @@ def calls():
                             last(2, 3, 2, 4)),
         "gradient of log_softmax": (lambda x: aten._log_softmax_backward_data(
             x, x.contiguous(), 1, torch.float32), last(2, 3, 1, 2)),
+        "gradient of mse_loss": (lambda x: aten.mse_loss_backward(x, x, x + 1, 0), image),
+        "gradient of huber_loss": (lambda x: aten.huber_loss_backward(x, x, x + 1, 0, 0.5), image),
+        "gradient of binary_cross_entropy": (lambda x, y: aten.binary_cross_entropy_backward(
+            y, x.sigmoid(), y, None, 0), columns, torch.rand(10, 5)),
+        "gradient of hardtanh": (lambda x, y: aten.hardtanh_backward(y, x, -1, 1), columns,
+                                 torch.randn(10, 5)),
+        "xlogy": (lambda x, y: torch.xlogy(x, y.abs()), torch.rand(5, 10, 5), columns),
+        "heaviside": (torch.heaviside, reverse(10, 1, 5), columns),
+        "logaddexp": (torch.logaddexp, reverse(10, 1, 5), columns),
+        "logical_and": (lambda x, y: torch.logical_and(x > 0, y > 0) + 0.0, reverse(10, 1, 5),
+                        columns),
         "view_copy": (lambda x: torch.view_copy(x, (5, 5, 5)), reverse(25, 5)),
         "put": (lambda x, i: x.put(i, torch.ones(1, 2), True), reverse(3, 3), places),
         "nll_loss": (lambda x: F.nll_loss(x, torch.zeros(2, 4, 4).long().mT, reduction="none"),

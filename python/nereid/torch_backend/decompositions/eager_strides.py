@@ -136,6 +136,10 @@ def like_first(of, tensor, *_, **__):
     return _iterated(of, tensor)
 
 
+def _like_second(of, gradient, tensor, *_, **__):
+    return _iterated(of, tensor)
+
+
 def _iterated(of, *operands, **__):
     """The order of PyTorch's iterator over operands that broadcast."""
     from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
@@ -185,7 +189,8 @@ _ORDERS = {
     _plain: ((aten.index_select.default, aten.nll_loss2d_forward.default, aten.normal.Tensor_Tensor,
               aten.normal.Tensor_float, aten.normal.float_Tensor, aten.view_copy.default,
               aten.glu_backward.default, aten._log_softmax_backward_data.default,
-              aten._softmax_backward_data.default), True),
+              aten._softmax_backward_data.default, aten.mse_loss_backward.default,
+              aten.smooth_l1_loss_backward.default, aten.huber_loss_backward.default), True),
     _suggested: ((aten.native_batch_norm.default, aten._native_batch_norm_legit.default,
                   aten._native_batch_norm_legit.no_stats,
                   aten._native_batch_norm_legit_functional.default,
@@ -208,7 +213,12 @@ _ORDERS = {
     _to_complex: ((aten._fft_r2c.default,), False),
     _to_real: ((aten._fft_c2r.default,), False),
     _iterated: ((aten.copysign.Tensor, aten.div.Tensor_mode, aten.floor_divide.default,
-                 aten.native_dropout_backward.default), False),
+                 aten.native_dropout_backward.default, aten.xlogy.Tensor,
+                 aten.special_xlog1py.default, aten.logaddexp.default, aten.heaviside.default,
+                 aten.logical_and.default, aten.logical_or.default, aten.logical_xor.default,
+                 aten.hardswish_backward.default, aten.hardtanh_backward.default,
+                 aten.logit_backward.default), False),
+    _like_second: ((aten.binary_cross_entropy_backward.default,), False),
 }
 
 
