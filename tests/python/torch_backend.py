@@ -223,6 +223,9 @@ def check_operators():
     check_numbers_of_data()
     check("gamma", lambda x: torch.digamma(x + 30) + torch.polygamma(2, x + 30), x)
     check("cond", lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), x)
+    nothing = torch.zeros(0, 4, dtype=torch.int64)
+    check("places in nothing", lambda x, i: torch.take_along_dim(x, i, 0), randn(0, 4), nothing)
+    check("nothing divided by 0", lambda i: i // 0 + i % 0, nothing)
     check("a constant", lambda x: x + torch.arange(16, device=x.device), x)
     check("a number on the host", lambda x: x.sum() + torch.tensor(3.0), x)
 
@@ -278,7 +281,8 @@ def check_numbers_in_16_bits():
                           "alpha": lambda x: torch.sub(x, x[:1], alpha=number),
                           "threshold": lambda x: F.threshold(x, number, 1.0)})
     for dtype in (torch.float16, torch.bfloat16):
-        x = torch.tensor([number, -number, 0.5, 1.0, 0.7, 0.30005, 150.0], dtype=dtype, device=DEVICE)
+        values = [number, -number, 0.5, 1.0, 0.7, 0.30005, 150.0]
+        x = torch.tensor(values, dtype=dtype, device=DEVICE)
         torch._dynamo.reset()
         every = torch.compile(lambda x: [f(x) for f in functions.values()], backend="nereid")
         found = every(x)

@@ -1,10 +1,11 @@
 """What eager PyTorch refuses when an operator runs, and its fake tensors let pass.
 
 Of arguments: a graph's operator is tried, by PyTorch itself, on a tensor of one element of the same
-dtype, which raises what eager mode raises.  Of data: operators that are decomposed before a segment
-is compiled get an assertion, `_assert_async`, which PyTorch runs after the segment that computes
-its condition: an error on a CPU, an assertion on a GPU.  Others are checked by the compiler, as
-indices are (pass check_data).  Data is checked where the option `check_indices` says so.
+dtype, or of none where there is none, which raises what eager mode raises.  Of data: operators that
+are decomposed before a segment is compiled get an assertion, `_assert_async`, which PyTorch runs
+after the segment that computes its condition: an error on a CPU, an assertion on a GPU.  Others are
+checked by the compiler, as indices are (pass check_data).  Data is checked where the option
+`check_indices` says so.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _CHOICES = ("index", "indices")  # of one element, the first
 def _described(value, name: str):
     """What can be compared and hashed; None: something that a trial can't have."""
     if isinstance(value, torch.Tensor):
-        return "tensor", value.dtype, value.dim(), name in _CHOICES
+        sizes = tuple(0 if is_known(size == 0) else 1 for size in value.shape)
+        return "tensor", value.dtype, sizes, name in _CHOICES
     if value is None or isinstance(value, (bool, int, float, complex, str, torch.dtype)):
         return "number", type(value), value
     if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
@@ -46,8 +48,8 @@ def _described(value, name: str):
 def _made(description):
     kind, *rest = description
     if kind == "tensor":
-        dtype, rank, first = rest
-        return torch.full([1] * rank, 0.0 if first else 1.0).to(dtype)
+        dtype, sizes, first = rest
+        return torch.full(sizes, 0.0 if first else 1.0).to(dtype)
     return list(rest[0]) if kind == "numbers" else rest[1]
 
 
@@ -80,7 +82,7 @@ def _check_arguments(target, args, kwargs) -> None:
 
 def _check_filled(value, dtype) -> None:
     if isinstance(value, (int, float)) and dtype is not None:
-        _try(aten.fill.Scalar, (("tensor", dtype, 1, False), ("number", type(value), value)), (),
+        _try(aten.fill.Scalar, (("tensor", dtype, (1,), False), ("number", type(value), value)), (),
              False)
 
 
@@ -91,7 +93,7 @@ def _check_full(size, fill_value, *, dtype=None, **_):
 
 def _check_pad(self, pad, value=0):
     if self.dim() and isinstance(value, (int, float)):
-        _try(aten.constant_pad_nd.default, (("tensor", self.dtype, self.dim(), False),
+        _try(aten.constant_pad_nd.default, (("tensor", self.dtype, (1,) * self.dim(), False),
                                             ("numbers", (1, 1)), ("number", type(value), value)),
              (), self.device.type != "cpu")
 
