@@ -21,7 +21,7 @@ except ImportError:
 
 # Not compiling: options of the user's, and what comes before or after all else.
 APART = {"torch_backend.backend", "torch_backend.forget", "log.start", "log.level_of"}
-APART_FILES = {"settings", "failures", "verify", "explain"}
+APART_FILES = {"settings", "failures", "verify", "explain", "standalone"}
 
 
 class Injected(Exception):
@@ -158,13 +158,69 @@ def linear_cold(options):
     return linear(options)
 
 
+def regions(options):
+    """Regions, one of which writes to an operand, and numbers that data decides."""
+    region = torch.compiler.nested_compile_region
+
+    @region
+    def block(x, w):
+        return torch.nn.functional.gelu(x @ w) + x
+
+    @region
+    def write(cache, x):
+        cache.copy_(cache + x)
+        return cache * 2
+
+    def function(x, w, cache, n):
+        y = block(block(x, w), w) * n.item() + torch.arange(4)
+        y = torch.cond(y.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (y,))
+        return write(cache, y) + n, cache
+
+    torch.manual_seed(5)
+    x, w, cache = torch.randn(4, 4), torch.randn(4, 4), torch.ones(4, 4)
+    with torch.no_grad(), torch._dynamo.config.patch(capture_scalar_outputs=True):
+        return [*torch.compile(function, backend="nereid", options=options)(
+            x, w, cache, torch.tensor(-3))]
+
+
+def flex(options):
+    """FlexAttention with a function of scores and a mask in blocks."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch.manual_seed(5)
+    q, k, v = (torch.randn(1, 2, 32, 16) for _ in range(3))
+    mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 32, 32, device="cpu",
+                             BLOCK_SIZE=16)
+    with torch.no_grad():
+        return [torch.compile(lambda q, k, v: flex_attention(
+            q, k, v, score_mod=lambda s, b, h, i, j: s + (i - j), block_mask=mask).sin(),
+            backend="nereid", options=options)(q, k, v)]
+
+
+def standalone(options):
+    """An artifact for an embedding program."""
+    import nereid
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    torch.manual_seed(5)
+    x, w = torch.randn(4, 4), torch.randn(4, 4)
+    module = make_fx(lambda x, w: ((x @ w).sin().sum(0), x.flip(0)))(x, w)
+    with torch.no_grad():
+        made = nereid.standalone_compile(module, [x, w], dynamic_shapes="from_graph")
+        results = [*made(x, w)]
+        if made.is_saveable():
+            made.serialize()
+    return results
+
+
 STEPS = {"drop": (drop, OWN),
          "masks, measured": (drop, {**OWN, "mode": "max-autotune"}),
          "masks, at the first run": (explained, OWN),
          "an empty cache of PyTorch's": (linear_cold, {"cache_autograd": True}),
          "PyTorch's cache": (linear, {"cache_autograd": True}),
          "max-autotune": (linear, {**OWN, "mode": "max-autotune"}),
-         "train": (train, OWN), "infer": (infer, OWN)}
+         "train": (train, OWN), "infer": (infer, OWN), "regions": (regions, OWN),
+         "flex": (flex, OWN), "standalone": (standalone, {})}
 SHORT = 6  # of them take a third of the others' time
 
 
@@ -205,7 +261,7 @@ RUNNING = ("segment.Compiled.__call__", "segment.Compiled._run", "segment.Compil
            "program._Work.__init__", "program.Program.finish", "program.Program._end",
            "program.Programs.", "program.Program.reads", "program.Program.reasons",
            "program.Program.segments", "program.Program._of_all",  # which reports read
-           "stored.StoredProgram.__call__",
+           "stored.StoredProgram.__call__", "ahead.StoredFunction", "called.Called.__call__",
            "attention._attention", "attention._attend",
            "overlaps.", "aliases.overlaps_by_pytorch.<locals>.call",
            "segment.Compiled.label", "program.Program._caller.<locals>.call")
@@ -241,7 +297,8 @@ def check_one(title, name, owners, want):
         return False
     tally.check(same(got, want), f"{what}: {got}, not {want}")
     told = [line for line in lines if "PyTorch runs it" in line]
-    placed = all("torch_failures.py:" in line and "no such luck" in line for line in told)
+    where = " at " if title == "standalone" else "torch_failures.py:"  # its graph has no lines
+    placed = all(where in line and "no such luck" in line for line in told)
     tally.check(placed and len(told) <= 1, f"{what}: it says {lines}")
     return bool(told)
 

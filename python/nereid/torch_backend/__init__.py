@@ -210,19 +210,38 @@ def _guard_signs(inputs) -> None:
 def compile_ahead(module: torch.fx.GraphModule, inputs, settings: Settings,
                   embedding: Embedding) -> tuple[StoredFunction, list]:
     """The function of a graph for a program that keeps it, and the programs that it calls, which
-    are complete.  A graph that can't be compiled raises."""
-    graph, warnings = Original(module).graphs[0][1], Warnings()
-    with torch._functorch.config.patch(bypass_autograd_cache_key=True, force_autograd_cache=True,
-                                       enable_autograd_cache=True):
-        _guard_signs(inputs)
-        function, programs = _differentiate(module, inputs, settings, None, warnings, True,
-                                            embedding)
-        for program in programs:
-            if isinstance(program, Program):
-                program.finish()
-    written = written_inputs(programs, len(inputs))
-    layout = layout_of(graph, inputs, written) if written else None
-    return StoredFunction(function, layout), programs
+    are complete.  PyTorch runs a graph that can't be compiled."""
+    original, warnings = Original(module), Warnings()
+    try:
+        with torch._functorch.config.patch(bypass_autograd_cache_key=True,
+                                           force_autograd_cache=True, enable_autograd_cache=True):
+            _guard_signs(inputs)
+            function, programs = _differentiate(module, inputs, settings, None, warnings, True,
+                                                embedding)
+            _finish(programs)
+        written = written_inputs(programs, len(inputs))
+        layout = layout_of(original.graphs[0][1], inputs, written) if written else None
+        return StoredFunction(function, layout), programs
+    except Exception as error:
+        if settings.verify or not may_be_caught(error):
+            raise
+        return _run_by_pytorch(original, error, warnings), []
+
+
+def _finish(programs: list) -> None:
+    """Completes programs that are stored; raises why one of them can't be."""
+    for program in programs:
+        if isinstance(program, Program):
+            program.finish()
+            if program.failure is not None:
+                raise program.failure
+
+
+def _run_by_pytorch(original: Original, error: Exception, warnings: Warnings) -> StoredFunction:
+    """What an embedding program, or `aot_compile`, gets for a graph that can't be compiled."""
+    function = original.function()
+    warnings.warn(error, original.module.graph, "a graph")
+    return StoredFunction(function, None, f"{type(error).__name__}: {error}")
 
 
 def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
@@ -237,14 +256,17 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
         function, programs = _differentiate(module, inputs, settings, recorder, warnings, ahead)
         written = written_inputs(programs, len(inputs))
         if ahead:
+            _finish(programs)
             graph = original.graphs[0][1]
             return StoredFunction(function, layout_of(graph, inputs, written))
         if not written:
             return repeated_by_pytorch(function, original, warnings)
         return overlaps_by_pytorch(function, original, inputs, written, warnings)
     except Exception as error:
-        if settings.verify or ahead or not may_be_caught(error):
+        if settings.verify or not may_be_caught(error) or (ahead and original is None):
             raise
+        if ahead:
+            return _run_by_pytorch(original, error, warnings)
         function = original.function() if original is not None else module.forward
         warnings.warn(error, module.graph, "a graph")
         return function

@@ -31,10 +31,11 @@ def asks_for_bytes() -> bool:
 
 
 class StoredFunction(SerializableCallable):
-    """A function of AOTAutograd's that gives its own bytes."""
+    """A function of AOTAutograd's that gives its own bytes.  One that PyTorch runs, as the compiler
+    failed for the `problem`, has none."""
 
-    def __init__(self, function: Callable, layout: Overlaps | None):
-        self.function, self.layout = function, layout
+    def __init__(self, function: Callable, layout: Overlaps | None, problem: str = ""):
+        self.function, self.layout, self.problem = function, layout, problem
 
     def __call__(self, *args):
         if self.layout is not None and not self.layout.holds(args):
@@ -51,6 +52,9 @@ class StoredFunction(SerializableCallable):
     @property
     def bundle(self) -> bytes:
         """The bytes that PyTorch's own artifacts have."""
+        if self.problem:
+            raise StoredFunctionError(f"PyTorch runs the graph, which can't be stored so: "
+                                      f"{self.problem}")
         if not self.has_bytes:
             raise StoredFunctionError("the graph has a value or an operator that PyTorch's cache "
                                       "can't store; TORCH_LOGS=torch._functorch tells which")

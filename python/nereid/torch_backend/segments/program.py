@@ -153,6 +153,7 @@ class Program:
         self.warnings, self.limits = warnings or Warnings(), limits
         self.writes = _writes()
         self.seconds = 0.0
+        self.failure: Exception | None = None  # for which PyTorch runs the graph
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         (self.output,) = [n for n in self.graph.nodes if n.op == "output"]
@@ -282,6 +283,7 @@ class Program:
             self.warnings.warn(error, self.graph, self.title)
             return
         self.warnings.warn(error, self.graph, self.title)
+        self.failure = error
         nodes = [node for node in self.graph.nodes if node.op == "call_function"]
         refused = dict.fromkeys(nodes, f"the compiler failed: {error}")
         self._parts, self._segments, self.steps = Partition([], refused, {}), [], []
