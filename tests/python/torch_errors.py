@@ -212,6 +212,28 @@ def check_counts_of_one():
         tally.check(torch.equal(w.grad, want), f"gradients of {m.sum()}: {w.grad}")
 
 
+def check_counts_of_regions():
+    """Counts that contradict each other in a region: eager mode's message, and its broadcasting."""
+    if not hasattr(torch.compiler, "nested_compile_region"):
+        return
+
+    @torch.compiler.nested_compile_region
+    def product(x, m, n):
+        return (x[m] * x[n]).sum()
+
+    def function(x, m, n):
+        return product(x, m, n) + product(x.sin(), m, n)
+
+    x = torch.arange(6.0)
+    one, two, three = (torch.arange(6) < n for n in (1, 2, 3))
+    torch._dynamo.reset()
+    call = torch.compile(function, backend="nereid", fullgraph=True)
+    for m, n in ((two, two), (one, three), (three, three)):
+        tally.check(torch.allclose(call(x, m, n), function(x, m, n)), f"{m.sum()} in a region")
+    got, want = error_of(call, x, two, three), error_of(function, x, two, three)
+    tally.check(str(got) == str(want), f"in a region: {got!r}, not {want!r}")
+
+
 def check_training():
     """The forward pass ends with the error."""
     torch._dynamo.reset()
@@ -234,6 +256,7 @@ def main():
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     check_counts()
     check_counts_of_one()
+    check_counts_of_regions()
     check_training()
     return tally.report()
 

@@ -71,6 +71,20 @@ def _without_broadcasts(graph: torch.fx.Graph) -> None:
             graph.erase_node(node)
 
 
+def _eager_form(original: Original) -> torch.fx.GraphModule:
+    """The module with the graphs that it had, and those of its regions; what they were compiled
+    from changes."""
+    made: dict = {}
+    for part, graph in reversed(original.graphs):  # regions come after what has them
+        for node in graph.nodes:
+            node.meta = {}
+        made[part] = module = torch.fx.GraphModule(part, graph)
+        for name, inner in part.named_children():
+            if inner in made and hasattr(module, name):
+                setattr(module, name, made[inner])
+    return made[original.module]
+
+
 def _is_contradiction(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and not isinstance(error, _OTHERS)
 
@@ -78,13 +92,11 @@ def _is_contradiction(error: BaseException) -> bool:
 def repeated_by_pytorch(function: Callable, original: Original, warnings: Warnings) -> Callable:
     """The function that a graph was compiled to, which writes to no input: what it has written
     would be read again.  Its calls that contradict it are PyTorch's."""
-    if not original.decides_sizes or len(original.graphs) > 1:
+    if not original.decides_sizes:
         return function
-    (_, graph), = original.graphs
-    _without_broadcasts(graph)
-    for node in graph.nodes:
-        node.meta = {}
-    eager = torch.fx.GraphModule(original.module, graph)
+    for _, graph in original.graphs:
+        _without_broadcasts(graph)
+    eager = _eager_form(original)
 
     @functools.wraps(function)
     def call(*args):
