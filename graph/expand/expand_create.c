@@ -77,7 +77,7 @@ Node *expand_kaiser_window(Build *b) {
   infer_need_float(&b->in, t);
   if (n < 0) infer_fail(&b->in, E_GRAPH_NEGATIVE, infer_dim_text(&b->in, build_const(b, n)));
   if (n <= 1) return build_full(b, 1, (Dim[]){build_const(b, n)}, build_int(b, 1), t);
-  Node *w = kaiser(b, n + periodic, beta, t);
+  Node *w = kaiser(b, n + (periodic && n < INT64_MAX), beta, t);
   return build_slice(b, w, 0, build_const(b, 0), build_const(b, n), 1);
 }
 

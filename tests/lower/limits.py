@@ -247,7 +247,8 @@ def test_memory(folder):
     for target in TARGETS:
         status, _, mib, _, messages = measure(folder, "carried", 4000, target)
         tally.check(status == 0, f"4000 carried values for {target}: {messages}")
-        tally.check(status == 0 and mib < 150,
+        most = 600 if "NEREID_PRELOAD" in os.environ else 150  # sanitizers keep what is freed
+        tally.check(status == 0 and mib < most,
                     f"4000 carried values for {target}: status {status}, {mib} MiB")
 
 
