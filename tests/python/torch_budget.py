@@ -36,7 +36,7 @@ def perceptron(draw):
     return nn.Sequential(*parts), torch.randn(draw.randint(2, 40), width)
 
 
-class Block(nn.Module):
+class Block(nn.Module if torch else object):
     def __init__(self, width, heads, dropout):
         super().__init__()
         self.heads, self.dropout = heads, dropout
@@ -228,6 +228,41 @@ def check_overwritten():
             tally.check(one.executable.info["pool"] < 4 * 300 * 1500, "logits have another place")
 
 
+class Cut(nn.Module if torch else object):
+    """Layers with an operator of PyTorch's in each, as a collective is."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.gates, self.ups = (nn.ModuleList(nn.Linear(16, 16) for _ in range(layers))
+                                for _ in range(2))
+        self.norms = nn.ModuleList(nn.LayerNorm(16) for _ in range(layers))
+
+    def forward(self, x):
+        for gate, up, norm in zip(self.gates, self.ups, self.norms):
+            h = norm(x)
+            x = x + torch.cumsum(F.silu(gate(h)) * up(h), 0) / 9
+        return x
+
+
+def check_levels():
+    """A backward pass in segments computes again in each what that one needs."""
+    import nereid.torch_backend as backend
+
+    torch._dynamo.reset()
+    backend._programs.clear()
+    backend._programs.keep()
+    torch.manual_seed(0)
+    model, x = Cut(4).to(DEVICE), torch.randn(20, 16, device=DEVICE)
+    want = step(model, model, x)
+    options = {"by_pytorch": ("aten.cumsum.default", "aten.flip.default"), "cache_autograd": False}
+    got = step(torch.compile(model, backend="nereid", options=options), model, x)
+    far = max(((a - b).norm() / b.norm()).item() for a, b in zip(got, want))
+    tally.check(far < 1e-5, f"gradients in segments are {far} off")
+    (program,) = [one for one in backend._programs if one.kind == "backward"]
+    counts = [len(one.plan.inputs) for one in program.segments]
+    tally.check(len(counts) == 5 and max(counts) < 16, f"inputs of segments: {counts}")
+
+
 def check_plan():
     """What a plan says is what the executable takes."""
     from nereid import _nereid
@@ -267,6 +302,7 @@ def main():
 
     check_plan()
     check_overwritten()
+    check_levels()
     check_monotone()
     check_settings()
     check_runs()

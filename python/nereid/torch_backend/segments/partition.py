@@ -3,6 +3,8 @@
 A graph is a sequence of levels.  All nodes of a level that Nereid computes on one device are one
 segment, which becomes one executable; the others run one by one, by PyTorch.  A node's level is
 the least that its operands allow: a segment needs what PyTorch computed for it before it starts.
+Where memory matters, it is then raised to the least of its users, so that what a backward pass
+computes again is in memory only where it is used.
 What PyTorch makes of nothing, as seeds of random numbers, is there before all segments.
 """
 
@@ -58,11 +60,11 @@ def _asked(node, settings: Settings) -> str | None:
     return "an option says so" if asked else None
 
 
-def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Partition:
+def partition(graph: torch.fx.Graph, refused: dict, settings: Settings,
+              saves_memory: bool = False) -> Partition:
     """`refused` are nodes that turned out to be beyond the compiler, with the reason."""
     levels: dict = {}
     devices: dict = {}
-    segments: dict = {}
     others: dict = {}
     reasons: dict = {}
     reads: dict = {}
@@ -109,16 +111,58 @@ def partition(graph: torch.fx.Graph, refused: dict, settings: Settings) -> Parti
         last = max(last, level)
         if mine:
             ours.add(node)
-            first = node.args[0] if node.target is operator.getitem else node
-            key = (level, devices[first])
-            segments.setdefault(key, Segment(*key)).nodes.append(node)
         elif not host:
             others.setdefault(level, []).append(node)
     unread = unread_items(graph, computed)
     others = {level: [node for node in nodes if node not in unread]
               for level, nodes in others.items()}
     reads = {node: read for node, read in reads.items() if node not in unread}
+    if saves_memory and not any(map(_writes, calls)):
+        _raise_levels(calls, levels, ours, devices)
+    segments = _segments_of([node for node in calls if node in ours], levels, devices)
     return Partition(_order(segments, others), reasons, reads)
+
+
+def _segments_of(nodes: list, levels: dict, devices: dict) -> dict:
+    segments: dict = {}
+    for node in nodes:
+        first = node.args[0] if node.target is operator.getitem else node
+        key = (levels[node], devices[first])
+        segments.setdefault(key, Segment(*key)).nodes.append(node)
+    return segments
+
+
+def _writes(node) -> bool:
+    """May what the node reads, or what it gives, be another after a later node?"""
+    return (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+            or name_of(node.target) in _FREEING)
+
+
+def _raise_levels(calls: list, levels: dict, ours: set, devices: dict) -> None:
+    """Raises each level to the least of the node's users, if nothing stays in memory for it that
+    would be free: no saved tensor, which others read before, and no result of PyTorch's."""
+    for node in reversed(calls):
+        if node not in ours or node.target is operator.getitem or is_counted(node):
+            continue
+        parts = [user for user in node.users if user.target is operator.getitem]
+        users = [user for one in (node, *parts) for user in one.users if user not in parts]
+        if not users or any(user not in levels or is_host(user) for user in users):
+            continue  # a result of the graph, or what the host reads
+        level = min(levels[user] - (user in ours and devices[user] != devices[node])
+                    for user in users)
+        if level > levels[node] and not any(_is_freed(operand, node, level, levels, ours)
+                                            for operand in node.all_input_nodes):
+            for one in (node, *parts):
+                levels[one] = level
+
+
+def _is_freed(operand, node, level: int, levels: dict, ours: set) -> bool:
+    """Would the operand's memory be free before that level, if the node did not read it there?
+    Parameters stay, and a node of ours goes where its users are."""
+    if operand in ours or operand.name.startswith("primals") or not is_tensor(
+            operand.meta.get("val")):
+        return False
+    return all(levels.get(user, level) < level for user in operand.users if user is not node)
 
 
 def _before(operands: list, computed: set) -> list:

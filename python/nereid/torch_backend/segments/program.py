@@ -245,7 +245,7 @@ class Program:
     def _choose(self, refused: dict) -> None:
         """Chooses the segments."""
         self._refused = refused
-        parts = partition(self.graph, refused, self.settings)
+        parts = partition(self.graph, refused, self.settings, self._lends)
         self._parts = parts
         self.steps = self._steps(parts.steps, parts.apart)
         self._segments = [step for step in self.steps if isinstance(step, Compiled)]
