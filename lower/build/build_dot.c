@@ -272,6 +272,8 @@ typedef struct {
  * only reaches padding of the result. */
 static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
   int k = which ? want->rank - 2 : want->rank - 1;
+  if (x->def && x->def->code == TILE_BROADCAST && !s->inlined[x->id])
+    return !layout_has_padding(want, k);
   return s->var[x->id] && build_same_threads(s->var[x->id]->layout, want) &&
          !layout_has_padding(want, k);
 }

@@ -97,7 +97,7 @@ static void note_width(Build *s, const TileOp *op, const TileValue *mask, const 
   if (mask && s->u->schedule->values[mask->id].held && !s->inlined[mask->id]) return;
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].hw == HW_REG && l->d[i].stride == 1)
+    if (l->d[i].hw == HW_REG && l->d[i].stride == 1 && layout_weight(l, i) == 1)
       n = op->code == TILE_VIEW_LOAD ? l->d[i].extent
                                      : axis_vector(s->axis, ptr, mask, l->d[i].axis,
                                                    dtype_bytes(ld->type), l->d[i].extent);

@@ -196,19 +196,37 @@ static int64_t row_pitch(const Build *s, int64_t columns, int64_t size) {
   return row + (pad > CHUNK ? pad : CHUNK);
 }
 
+/* A row's first axis: it is the last one that has some elements, or, of a tile of more than two
+ * axes, as many of them as fill the banks once. */
+static int first_column(const Type *tile, int64_t size) {
+  enum { BANKS_BYTES = 128 };
+  int a = tile->rank - 1;
+  while (a > 0 && tile->shape[a] == 1) a--;
+  int64_t columns = tile->shape[a];
+  while (tile->rank > 2 && a > 0 && columns * size < BANKS_BYTES) columns *= tile->shape[--a];
+  return a;
+}
+
+static int64_t columns_of(const Type *tile, int first) {
+  int64_t n = 1;
+  for (int a = first; a < tile->rank; a++) n *= tile->shape[a];
+  return n;
+}
+
 static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, int64_t pitch) {
-  Type rows = *tile;
-  Affine column = axes[tile->rank - 1];
-  rows.rank--;
-  Affine sum = build_linear(&rows, axes, pitch);
-  affine_scale(&column, size);
+  Type rows = *tile, row = *tile;
+  int first = first_column(tile, size);
+  rows.rank = (uint8_t)first;
+  row.rank = (uint8_t)(tile->rank - first);
+  memmove(row.shape, tile->shape + first, row.rank * sizeof *row.shape);
+  Affine sum = build_linear(&rows, axes, pitch), column = build_linear(&row, axes + first, size);
   BUG_IF(!affine_add(&sum, &column), "a tile of more axes than an affine form has terms");
   return sum;
 }
 
 /* Through a buffer of rows: the same tile, other threads. */
 static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile) {
-  int64_t size = dtype_bytes(from->dtype), columns = tile->shape[tile->rank - 1];
+  int64_t size = dtype_bytes(from->dtype), columns = columns_of(tile, first_column(tile, size));
   int64_t pitch = row_pitch(s, columns, size);
   NestBuffer *buf = build_tile_buffer(s, "tile", tile);
   buf->bytes = type_numel(*tile) / columns * pitch;

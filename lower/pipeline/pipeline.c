@@ -1,8 +1,9 @@
 /* Pass pipeline: software pipelining of loops around a dot.
  *
- * Operands that are loaded from global memory and stored to shared memory as they are become
+ * Tiles that are loaded from global memory and stored to shared memory as they are become
  * asynchronous copies that run ahead: their buffers become rings, and the statements that compute
- * their addresses run ahead with them, on variables of their own.  A loop of D stages, for
+ * their addresses run ahead with them, on variables of their own.  In a loop of one dot, tiles that
+ * threads compute with are stored for that, too.  A loop of D stages, for
  * iteration i, after the pass:
  *
  *   D-1 times: copy(ahead) ; commit ; advance          the first D-1 iterations' operands
@@ -27,11 +28,12 @@
 #include "lower/lower.h"
 #include "lower/passes.h"
 #include "lower/pipeline/bulk.h"
+#include "lower/pipeline/stage_load.h"
 #include "lower/target/atoms.h"
 
 typedef struct {
   NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
-  NestStmt *ld, *st;      /* their LD and ST */
+  NestStmt *ld, *st;      /* their LD and ST; store and st are NULL until the pair is staged */
   BulkLoad *bulk;         /* NULL: each thread copies */
 } Pair;
 
@@ -118,8 +120,7 @@ static bool reads_tiles(const NestStmt *nest, const bool *assigned) {
 static NestStmt *plain_store(const NestStmt *nest, const NestVar *v) {
   NestStmt *st = nest->regions[0]->first;
   if (!st || st->next || st->code != NEST_ST || !st->mems[0].buffer || st->guard.kind) return NULL;
-  bool same = st->srcs[0].kind == REF_VAR && st->srcs[0].var == v &&
-              st->mems[0].buffer->tile.rank && !st->mems[0].base.kind;
+  bool same = st->srcs[0].kind == REF_VAR && st->srcs[0].var == v && !st->mems[0].base.kind;
   return same ? st : NULL;
 }
 
@@ -140,21 +141,38 @@ static bool pipe_writes(const NestStmt *st, const NestVar *v) {
   return false;
 }
 
-static void pipe_find_pairs(Pipe *p) {
+/* The store of a loaded tile that nothing else reads. */
+static bool find_store(const Pipe *p, const NestStmt *load, Pair *pair) {
+  NestVar *v = pair->ld->dsts[0].var;
+  if (count_reads(p->n->body, v) != 1) return false;
+  for (NestStmt *to = load->next; to && !pipe_writes(to, v); to = to->next) {
+    pair->st = to->code == NEST_NEST ? plain_store(to, v) : NULL;
+    pair->store = to;
+    if (pair->st) return true;
+  }
+  pair->store = NULL;
+  return false;
+}
+
+static int count_dots(const NestBlock *b) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) n += st->code == NEST_DOT;
+  return n;
+}
+
+/* `stages`: also loads that are not stored. */
+static void pipe_find_pairs(Pipe *p, bool stages) {
   NestBlock *body = p->loop->regions[0];
   bool *assigned = ARENA_ARRAY(p->scratch, bool, p->n->nvars);
   note_tiles(body, assigned);
+  p->pairs.len = 0;
   for (NestStmt *st = body->first; st; st = st->next) {
     NestStmt *ld = st->code == NEST_NEST ? plain_load(st) : NULL;
-    if (!ld || count_reads(p->n->body, ld->dsts[0].var) != 1) continue;
-    if (reads_tiles(st, assigned)) continue;
-    for (NestStmt *to = st->next; to && !pipe_writes(to, ld->dsts[0].var); to = to->next) {
-      NestStmt *s = to->code == NEST_NEST ? plain_store(to, ld->dsts[0].var) : NULL;
-      if (!s) continue;
-      Pair pair = {st, to, ld, s, NULL};
-      vec_push(p->scratch, &p->pairs, pair);
-      break;
-    }
+    if (!ld || reads_tiles(st, assigned)) continue;
+    Pair pair = {.load = st, .ld = ld};
+    const NestVar *v = ld->dsts[0].var;
+    bool inside = count_reads(body, v) == count_reads(p->n->body, v);
+    if (find_store(p, st, &pair) || (stages && inside)) vec_push(p->scratch, &p->pairs, pair);
   }
 }
 
@@ -408,7 +426,7 @@ static Ahead make_ahead(Pipe *p, NestBuilder *b) {
 
 static bool in_ring(const Pipe *p, const NestBuffer *b) {
   for (size_t i = 0; b && i < p->pairs.len; i++)
-    if (p->pairs.data[i].st->mems[0].buffer == b) return true;
+    if (p->pairs.data[i].st && p->pairs.data[i].st->mems[0].buffer == b) return true;
   return false;
 }
 
@@ -456,7 +474,10 @@ static void pipe_transform(Pipe *p) {
   NestBlock *body = p->loop->regions[0];
   NestBuilder before = {p->n, p->loop->parent, p->loop, p->loop->span};
   for (size_t i = 0; i < p->pairs.len; i++) {
-    NestBuffer *buf = p->pairs.data[i].st->mems[0].buffer;
+    Pair *pair = &p->pairs.data[i];
+    if (!pair->store) pair->store = stage_load(p->n, p->loop, pair->load, pair->ld);
+    pair->st = pair->store->regions[0]->first;
+    NestBuffer *buf = pair->st->mems[0].buffer;
     buf->bytes *= p->depth;
     buf->slots = p->depth;
   }
@@ -489,15 +510,12 @@ static void pipe_transform(Pipe *p) {
 
 /* ======== the pass ======== */
 
-static bool loop_has_dot(const NestBlock *b) {
-  for (const NestStmt *st = b->first; st; st = st->next)
-    if (st->code == NEST_DOT) return true;
-  return false;
-}
-
 static int64_t pair_bytes(const Pipe *p) {
   int64_t n = 0;
-  for (size_t i = 0; i < p->pairs.len; i++) n += p->pairs.data[i].st->mems[0].buffer->bytes;
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    const Pair *x = &p->pairs.data[i];
+    n += x->st ? x->st->mems[0].buffer->bytes : stage_bytes(x->ld->dsts[0].var);
+  }
   return n;
 }
 
@@ -602,22 +620,34 @@ static void find_bulk(Pipe *p) {
   for (size_t i = 0; i < p->pairs.len; i++) {
     Pair *x = &p->pairs.data[i];
     BulkLoad found;
-    if (!bulk_load(&found, &d, p->loop, x->load, x->store)) continue;
+    if (!x->store || !bulk_load(&found, &d, p->loop, x->load, x->store)) continue;
     x->bulk = ARENA_NEW(p->scratch, BulkLoad);
     *x->bulk = found;
     p->nbulk++;
   }
 }
 
+/* Finds what is copied, and what that needs; first with the loads that would be stored for it. */
+static bool find_copies(Pipe *p) {
+  const NestBlock *body = p->loop->regions[0];
+  bool stages = count_dots(body) == 1 && !block_writes_global(body);
+  for (int attempt = !stages; attempt < 2; attempt++) {
+    memset(p->needed, 0, p->nvars * sizeof *p->needed);
+    pipe_find_pairs(p, !attempt);
+    p->nbulk = 0;
+    find_bulk(p);
+    if (p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p)) return true;
+  }
+  return false;
+}
+
 /* A loop that counts up by a constant; fewer stages where shared memory would not hold them. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
-  if (step->kind != REF_AFFINE || step->sub.c <= 0 || !loop_has_dot(p->loop->regions[0]))
+  if (step->kind != REF_AFFINE || step->sub.c <= 0 || !count_dots(p->loop->regions[0]))
     return false;
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
-  pipe_find_pairs(p);
-  find_bulk(p);
-  if (!p->pairs.len || !pipe_collect_slice(p) || !pipe_defs_are_on_top(p)) return false;
+  if (!find_copies(p)) return false;
   int64_t others = other_bytes(p);
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
   p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);

@@ -31,7 +31,9 @@ typedef struct {
   uint32_t *parent;    /* union-find over value ids */
   Choice *choice;      /* by group root */
   const TileOp **dot;  /* by group root: a dot whose result is in the group, or NULL */
+  bool *ahead;         /* by value id: loads that run ahead of their loop */
   bool *broadcast;     /* by group root: larger tiles are made of a value in the group */
+  bool follows;        /* users of such loads take their layouts, for want of others */
   bool chained;        /* a dot's result feeds a reduction or another dot: warps go along M */
 } Plan;
 
@@ -159,7 +161,9 @@ static bool may_join(const Plan *p, const TileOp *a, const TileOp *b) {
   return !a || !b || plan_dot_atom(p, a) == plan_dot_atom(p, b);
 }
 
+/* A load that runs ahead is read of shared memory, in whatever layout its users like. */
 static void tie(Plan *p, const TileValue *a, const TileValue *b) {
+  if (p->ahead[a ? a->id : 0] || (b && p->ahead[b->id])) return;
   if (!plan_held(p, a) || !plan_held(p, b) || !type_same_shape(a->type, b->type)) return;
   uint32_t from = plan_find(p, a->id), to = plan_find(p, b->id);
   if (!may_join(p, p->dot[from], p->dot[to])) return;
@@ -380,6 +384,61 @@ static Run view_run(const Plan *p, const TileOp *op) {
   return (Run){axis, n};
 }
 
+/* Bytes of an asynchronous copy, at least. */
+enum { ASYNC_MIN = 4 };
+
+typedef struct {
+  int dots;
+  bool writes; /* to memory */
+} LoopBody;
+
+static void note_body(TileOp *op, void *ctx) {
+  LoopBody *body = ctx;
+  body->dots += op->code == TILE_DOT;
+  body->writes |= (tile_op_flags(op->code) & TILE_WRITE) != 0;
+}
+
+/* Has a loop one dot, and writes no memory? */
+static bool only_multiplies(TileBlock *b) {
+  LoopBody body = {0};
+  tile_walk(b, note_body, &body);
+  return body.dots == 1 && !body.writes;
+}
+
+/* Does the value change in the loop whose body that is? */
+static bool changes_in(const TileValue *v, const TileBlock *body, int depth) {
+  if (v->block) return v->block == body;
+  if (!v->def || !depth) return true;
+  const TileBlock *at = v->def->parent;
+  while (at && at != body) at = at->owner ? at->owner->parent : NULL;
+  if (!at) return false;
+  for (uint32_t i = 0; i < v->def->nargs; i++)
+    if (v->def->args[i] && changes_in(v->def->args[i], body, depth - 1)) return true;
+  return v->def->nregions > 0;
+}
+
+/* Will pass pipeline let the load run ahead of its loop, through shared memory? */
+static bool runs_ahead(const Plan *p, const TileOp *op) {
+  const TileOp *loop = op->parent->owner;
+  if (op->code != TILE_LOAD || !loop || loop->code != TILE_FOR || !only_multiplies(op->parent) ||
+      !machine_has(p->u->machine, HAS_ASYNC_COPIES) ||
+      tile_int(loop, TA_num_stages, p->u->tile->options.num_stages) < 2)
+    return false;
+  enum { DEPTH = 12 };
+  const TileValue *ptr = op->args[0], *mask = op->args[1];
+  if (!ptr->type.rank || !p->index_only[ptr->id] || (mask && !p->index_only[mask->id]) ||
+      !changes_in(ptr, op->parent, DEPTH))
+    return false;
+  Run run = pointer_run(p, ptr, mask);
+  int64_t most = ptr->type.shape[run.axis];
+  return (run.n < most ? run.n : most) * elem_bytes(ptr) >= ASYNC_MIN;
+}
+
+static void note_ahead(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  if (op->code == TILE_LOAD && runs_ahead(p, op)) p->ahead[op->results[0]->id] = true;
+}
+
 /* Do neighbors read the same element, as the fields of a word and what shares a scale do, or does
  * data say which?  Such a load is as good in the layout of a store. */
 static bool is_loose_read(const Plan *p, const TileValue *ptr, const Run *run) {
@@ -532,6 +591,81 @@ static void anchor_across(Plan *p, const TileOp *dot, int which) {
   plan_offer(p, v, c);
 }
 
+static void invert(const TileAttr *perm, int64_t *out) {
+  for (uint32_t i = 0; i < perm->len; i++) out[perm->list[i]] = i;
+}
+
+/* Broadcast axes keep one element: their digits in warps and lanes replicate it. */
+static Layout unbroadcast(const Layout *l, const Type *from) {
+  Layout r = {.rank = l->rank};
+  memcpy(r.shape, from->shape, sizeof r.shape);
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    bool gone = d->axis >= 0 && from->shape[d->axis] == 1;
+    if (gone && hw_in_thread((HwDim)d->hw)) continue;
+    layout_push(&r, gone ? -1 : d->axis, (HwDim)d->hw, d->extent, d->stride);
+  }
+  layout_pack_registers(&r);
+  return r;
+}
+
+/* The layout of an op's argument in which the elements of its result are where they are wanted. */
+static bool layout_before(const TileOp *op, const Layout *result, Layout *out) {
+  int64_t inverse[MAX_RANK];
+  switch (op->code) {
+    case TILE_RESHAPE: return layout_reshape(result, &op->args[0]->type, out);
+    case TILE_TRANS:
+      invert(tile_attr(op, TA_perm), inverse);
+      *out = layout_permute(result, inverse);
+      return true;
+    case TILE_BROADCAST: *out = unbroadcast(result, &op->args[0]->type); return true;
+    default: return false;
+  }
+}
+
+/* A thread's registers in the order of the tile's elements, the last axis first: bytes of a word
+ * stay together. */
+static void number_registers(Layout *l) {
+  int32_t next = 1;
+  for (int axis = l->rank - 1; axis >= 0; axis--)
+    for (int i = l->ndigits - 1; i >= 0; i--) {
+      if (l->d[i].axis != axis || l->d[i].hw != HW_REG) continue;
+      l->d[i].stride = next;
+      next *= l->d[i].extent;
+    }
+  int n = 0;
+  for (int i = 0; i < l->ndigits; i++) { /* neighbors become one digit */
+    Digit d = l->d[i], *last = n ? &l->d[n - 1] : NULL;
+    bool joins = last && d.hw == HW_REG && last->hw == HW_REG && last->axis == d.axis &&
+                 d.axis >= 0 && last->stride == d.stride * d.extent;
+    if (joins) *last = (Digit){last->extent * d.extent, d.stride, HW_REG, d.axis};
+    else l->d[n++] = d;
+  }
+  l->ndigits = (uint8_t)n;
+}
+
+/* An operand in another shape or order than it is computed in is computed, where nothing else
+ * decides, by the threads whose instructions take it. */
+static void offer_fragments(Plan *p, const TileOp *op, const Choice *c) {
+  int wm, wn;
+  if (c->atom->warps > 1) return;
+  schedule_warp_split(c->atom, &c->layout, &wm, &wn);
+  for (int i = 0; i < 2; i++) {
+    const TileValue *x = op->args[i];
+    if (!x->def || x->def->code != TILE_RESHAPE) continue;
+    Layout l = schedule_fragment(c->atom, i, &x->type, wm, wn, schedule_warps(p->u));
+    while (plan_held(p, x)) {
+      Layout before;
+      bool goes_on = x->def && x->def->nargs && layout_before(x->def, &l, &before);
+      if (!goes_on) number_registers(&l);
+      plan_offer(p, x, (Choice){.rank = RANK_DERIVED, .layout = l});
+      if (!goes_on) break;
+      x = x->def->args[0];
+      l = before;
+    }
+  }
+}
+
 static void anchor_dot(Plan *p, const TileOp *op) {
   const Type *t = &op->results[0]->type;
   Choice c = {.rank = RANK_DOT, .atom = plan_dot_atom(p, op)};
@@ -545,6 +679,7 @@ static void anchor_dot(Plan *p, const TileOp *op) {
     c.layout = fma_layout(p, t);
   }
   plan_offer(p, op->results[0], c);
+  if (c.atom) offer_fragments(p, op, &c);
 }
 
 static void note_chain(TileOp *op, void *ctx) {
@@ -574,7 +709,8 @@ static void note_broadcast(TileOp *op, void *ctx) {
  * and scales of rows, has the layout of these: every thread loads what it needs, where an exchange
  * through shared memory would stop them all. */
 static bool follows_users(Plan *p, const TileOp *op) {
-  if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING)) return false;
+  if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING) || runs_ahead(p, op))
+    return false;
   const TileValue *v = op->results[0];
   int64_t threads = (int64_t)schedule_warps(p->u) * p->u->machine->lanes;
   return plan_held(p, v) && type_numel(v->type) <= threads && p->broadcast[plan_find(p, v->id)];
@@ -609,13 +745,28 @@ static void settle_small_load(TileOp *op, void *ctx) {
 
 /* ---- all of them ---- */
 
+/* A copy that runs ahead takes some bytes at once, whatever the number of threads. */
+static Choice load_choice(const Plan *p, const TileOp *op) {
+  Choice c = plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD);
+  int64_t least = ASYNC_MIN / elem_bytes(op->args[0]);
+  if (!runs_ahead(p, op) || c.weight >= least) return c;
+  int order[MAX_RANK], n = 0, axis = pointer_run(p, op->args[0], op->args[1]).axis;
+  const Type *t = &op->args[0]->type;
+  order[n++] = axis;
+  for (int a = t->rank - 1; a >= 0; a--)
+    if (a != axis) order[n++] = a;
+  c.layout = schedule_blocked(t, order, (int)least, schedule_warps(p->u), p->u->machine->lanes);
+  c.weight = least;
+  return c;
+}
+
 static void anchor_op(TileOp *op, void *ctx) {
   Plan *p = ctx;
   switch (op->code) {
     case TILE_DOT: anchor_dot(p, op); return;
     case TILE_LOAD:
       if (op->results[0]->type.rank && !follows_users(p, op))
-        plan_offer(p, op->results[0], plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
+        plan_offer(p, op->results[0], load_choice(p, op));
       return;
     case TILE_ATOMIC_RMW:
       if (op->results[0]->type.rank)
@@ -771,7 +922,7 @@ static Layout plain_layout(const Plan *p, const Type *t) {
 /* ---- neighbours ---- */
 
 static const Layout *layout_of(Plan *p, const TileValue *v) {
-  if (!plan_held(p, v)) return NULL;
+  if (!plan_held(p, v) || (p->ahead[v->id] && !p->follows)) return NULL;
   Choice *c = &p->choice[plan_find(p, v->id)];
   return c->rank ? &c->layout : NULL;
 }
@@ -780,24 +931,6 @@ static void derive(Plan *p, const TileValue *v, Layout l, bool *changed) {
   if (!plan_held(p, v) || p->choice[plan_find(p, v->id)].rank) return;
   plan_offer(p, v, (Choice){.rank = RANK_DERIVED, .layout = l});
   *changed = true;
-}
-
-/* Broadcast axes keep one element: their digits in warps and lanes replicate it. */
-static Layout unbroadcast(const Layout *l, const Type *from) {
-  Layout r = {.rank = l->rank};
-  memcpy(r.shape, from->shape, sizeof r.shape);
-  for (int i = 0; i < l->ndigits; i++) {
-    const Digit *d = &l->d[i];
-    bool gone = d->axis >= 0 && from->shape[d->axis] == 1;
-    if (gone && hw_in_thread((HwDim)d->hw)) continue;
-    layout_push(&r, gone ? -1 : d->axis, (HwDim)d->hw, d->extent, d->stride);
-  }
-  layout_pack_registers(&r);
-  return r;
-}
-
-static void invert(const TileAttr *perm, int64_t *out) {
-  for (uint32_t i = 0; i < perm->len; i++) out[perm->list[i]] = i;
 }
 
 static void derive_op(Plan *p, const TileOp *op, bool *changed) {
@@ -857,6 +990,24 @@ static void plan_neighbours(Plan *p) {
     tile_walk(p->f->body, visit_derive, &d);
   }
 }
+
+/* Without another choice, the layout of a load that runs ahead, of so many elements. */
+static void follow_loads(Plan *p, const TileOp *op, int64_t least) {
+  bool changed;
+  if (!(tile_op_flags(op->code) & TILE_ELEM) && op->code != TILE_ASM) return;
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    const TileValue *x = op->args[i];
+    if (x && plan_held(p, x) && p->ahead[x->id] && type_numel(x->type) >= least)
+      derive(p, op->results[0], *layout_of(p, x), &changed);
+  }
+}
+
+static void follow_large_load(TileOp *op, void *ctx) {
+  const Plan *p = ctx;
+  follow_loads(ctx, op, (int64_t)schedule_warps(p->u) * p->u->machine->lanes);
+}
+
+static void follow_load(TileOp *op, void *ctx) { follow_loads(ctx, op, 1); }
 
 /* ---- larger tiles of loaded ones ---- */
 
@@ -977,14 +1128,21 @@ bool pass_schedule(Unit *u) {
   p.data_axes = ARENA_ARRAY(scratch, unsigned, u->tile->nvalues);
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
+  p.ahead = ARENA_ARRAY(scratch, bool, u->tile->nvalues + 1);
   p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
   p.broadcast = ARENA_ARRAY(scratch, bool, u->tile->nvalues);
+  tile_walk(u->tile->body, note_ahead, &p);
   plan_groups(&p);
   tile_walk(u->tile->body, note_data_axes, &p);
   tile_walk(u->tile->body, note_broadcast, &p);
   plan_anchors(&p);
   plan_neighbours(&p);
+  p.follows = true;
+  tile_walk(u->tile->body, follow_large_load, &p);
+  plan_neighbours(&p);
   plan_grown_tiles(&p);
+  tile_walk(u->tile->body, follow_load, &p);
+  plan_neighbours(&p);
   tile_walk(u->tile->body, settle_small_load, &p);
   plan_neighbours(&p);
   Schedule *s = ARENA_NEW(u->arena, Schedule);
