@@ -183,7 +183,8 @@ static Dim infer_groups(Infer *in, DType otherwise) {
 
 void infer_grouped_mm(Infer *in) {
   DType t = infer_self(in)->dtype;
-  bool primitive = graph_is(in->n, OP_nereid_grouped_mm_default);
+  bool primitive = graph_is_any(in->n, OP_nereid_grouped_mm_default,
+                                OP_nereid_packed_grouped_mm_default);
   if (!dtype_is_float(t) || (dtype_bits(t) < 16 && !primitive))
     infer_fail(in, E_GRAPH_GROUPED_DTYPE, "16 bits or more", dtype_name(t));
   infer_groups(in, t);

@@ -33,20 +33,27 @@ void infer_int8pack_mm(Infer *in) {
   set_product(in, a, b, a->dtype, true);
 }
 
+/* Groups of the sum, of `depth` elements, of which each of n columns has a scale and a zero. */
+static void check_groups(Infer *in, Dim depth, Dim n) {
+  const ValueType *scales = infer_tensor(in, "qScaleAndZeros");
+  int64_t group = infer_int(in, "qGroupSize");
+  if (group != 32 && group != 64 && group != 128 && group != 256)
+    infer_fail(in, E_GRAPH_GROUP_SIZE, (long long)group);
+  infer_rank(in, scales, 3, 3);
+  infer_same_size(in, scales->shape[0], infer_exact_div(in, depth, group), "the groups");
+  infer_same_size(in, scales->shape[1], n, "the scales and the columns");
+  infer_same_size(in, scales->shape[2], dim_int(in->g->dims, 2), "a scale and a zero");
+}
+
 /* The weight of tensor cores' tiles: see decompose_int4pack_mm. */
 void infer_int4pack_mm(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
-  const ValueType *scales = infer_tensor(in, "qScaleAndZeros");
   Dims *d = in->g->dims;
-  int64_t group = infer_int(in, "qGroupSize");
   infer_rank(in, a, 2, 2);
   infer_rank(in, b, 4, 4);
-  infer_rank(in, scales, 3, 3);
   need_dtype(in, a, DT_BF16);
   need_dtype(in, b, DT_I32);
-  need_dtype(in, scales, DT_BF16);
-  if (group != 32 && group != 64 && group != 128 && group != 256)
-    infer_fail(in, E_GRAPH_GROUP_SIZE, (long long)group);
+  need_dtype(in, infer_tensor(in, "qScaleAndZeros"), DT_BF16);
   infer_same_size(in, b->shape[2], dim_int(d, 32), "the packed weight's lanes");
   int64_t words = dim_is_int(b->shape[3]) ? b->shape[3]->value : 0;
   if (words != 1 && words != 2 && words != 4)
@@ -54,10 +61,22 @@ void infer_int4pack_mm(Infer *in) {
   Dim n = dim_mul(d, b->shape[0], dim_int(d, 8));
   infer_same_size(in, a->shape[1], dim_mul(d, b->shape[1], dim_int(d, 32 * words)),
                   "the inner axes");
-  infer_same_size(in, scales->shape[0], infer_exact_div(in, a->shape[1], group), "the groups");
-  infer_same_size(in, scales->shape[1], n, "the scales and the columns");
-  infer_same_size(in, scales->shape[2], dim_int(d, 2), "a scale and a zero");
+  check_groups(in, a->shape[1], n);
   infer_set(in, a->dtype, 2, (Dim[]){a->shape[0], n});
+}
+
+/* Two columns a byte: see decompose_int4pack_mm_for_cpu. */
+void infer_int4pack_mm_for_cpu(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  infer_need_float(in, a->dtype);
+  infer_rank(in, a, 2, 2);
+  infer_rank(in, b, 2, 2);
+  need_dtype(in, b, DT_U8);
+  need_dtype(in, infer_tensor(in, "qScaleAndZeros"), a->dtype);
+  infer_same_size(in, a->shape[1], dim_mul(in->g->dims, b->shape[1], dim_int(in->g->dims, 2)),
+                  "the inner axes");
+  check_groups(in, a->shape[1], b->shape[0]);
+  infer_set(in, a->dtype, 2, (Dim[]){a->shape[0], b->shape[0]});
 }
 
 static bool is_float8(const ValueType *x) {

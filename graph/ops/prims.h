@@ -41,15 +41,16 @@ Node *prim_of_kernel(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
  * are written to, or n itself. */
 Node *prim_memory(Node *n);
-/* Of which axis of a product the groups of a nereid.grouped_mm are parts; group i ends before index
- * `offs[i]` of it, and begins where the one before ends. */
+/* Of which axis of a product the groups of a nereid.grouped_mm, packed or not, are parts; group i
+ * ends before index `offs[i]` of it, and begins where the one before ends. */
 typedef enum { GROUPS_NONE, GROUPS_OF_ROWS, GROUPS_OF_COLUMNS, GROUPS_OF_SUM } ProductGroups;
 /* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm. */
 ProductGroups prim_groups(const Node *n);
-/* Is n a nereid.packed_mm, whose kernel computes the elements of the right operand from packed
- * memory where another one loads them? */
+/* Is n a nereid.packed_mm or nereid.packed_grouped_mm, whose kernel computes the elements of the
+ * right operand from packed memory where another one loads them? */
 static inline bool prim_unpacks(const Node *n) {
-  return n->kind == NODE_CALL && n->op->id == OP_nereid_packed_mm_default;
+  return n->kind == NODE_CALL && (n->op->id == OP_nereid_packed_mm_default ||
+                                  n->op->id == OP_nereid_packed_grouped_mm_default);
 }
 /* Is it a nereid.float8_mm whose scales are of blocks? */
 bool prim_scales_blocks(const Node *n);

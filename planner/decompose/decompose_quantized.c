@@ -50,11 +50,10 @@ static Node *tile_fields(Build *b, Node *packed, Dim n, Dim k) {
 }
 
 /* x @ w^T, w = (field - 8) * scale + zero, rounded once. */
-Node *decompose_int4pack_mm(Build *b) {
-  Node *x = build_self(b), *scales = build_input(b, "qScaleAndZeros");
+static Node *fields_product(Build *b, Node *w) {
+  Node *x = build_self(b), *scales = build_input(b, "qScaleAndZeros"), *of[2];
   Dim k = x->type.shape[1], n = b->in.n->type.shape[1], groups = scales->type.shape[0];
   Dim one = build_const(b, 1), size = build_const(b, infer_int(&b->in, "qGroupSize"));
-  Node *w = tile_fields(b, build_input(b, "mat2"), n, k), *of[2];
   for (int i = 0; i < 2; i++) {
     Node *part = build_transpose(b, build_select(b, scales, 2, build_const(b, i)), 0, 1);
     of[i] = build_view(b, part, 3, (Dim[]){n, groups, one});
@@ -64,6 +63,61 @@ Node *decompose_int4pack_mm(Build *b) {
   w = build_add(b, build_mul(b, w, of[0]), of[1]);
   w = build_view(b, w, 2, (Dim[]){n, k});
   return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
+}
+
+Node *decompose_int4pack_mm(Build *b) {
+  Dim k = build_self(b)->type.shape[1], n = b->in.n->type.shape[1];
+  return fields_product(b, tile_fields(b, build_input(b, "mat2"), n, k));
+}
+
+/* Columns that PyTorch packs together on this host: those of four of its vectors of f32; 0: it has
+ * no such vectors. */
+static int64_t packed_columns(void) {
+#if defined(__x86_64__)
+  bool fma = __builtin_cpu_supports("fma");
+  if (fma && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq"))
+    return 64;
+  if (fma && __builtin_cpu_supports("avx2")) return 32;
+#endif
+  return 0;
+}
+
+/* Fields of blocks of columns that are packed together, as [columns, k].  A byte has those of two
+ * columns, neighbors or, `apart`, as far from each other as half of a block. */
+static Node *fields_of_columns(Build *b, Node *bytes, Dim blocks, Dim together, bool apart) {
+  Dims *d = build_dims(b);
+  Dim half = dim_floordiv(d, together, build_const(b, 2)), k = build_self(b)->type.shape[1];
+  Node *x = build_view(b, bytes, 3, (Dim[]){blocks, k, half}), *of[2];
+  of[0] = build_with(b, OP_aten_bitwise_and_Tensor, x, build_int(b, 15));
+  of[1] = build_with(b, OP_aten_bitwise_right_shift_Tensor, x, build_int(b, 4));
+  for (int i = 0; i < 2; i++) of[i] = build_to(b, of[i], DT_I32);
+  uint32_t axis = apart ? 2 : 3;
+  for (int i = 0; i < 2; i++) of[i] = build_unsqueeze(b, of[i], axis);
+  x = build_cat(b, 2, of, axis);
+  x = build_view(b, x, 3, (Dim[]){blocks, k, together});
+  Dim columns = dim_mul(d, blocks, together);
+  return build_view(b, build_transpose(b, x, 1, 2), 2, (Dim[]){columns, k});
+}
+
+/* Weights as the CPU's kernels want them: blocks of columns, and neighbors after the last block. */
+Node *decompose_int4pack_mm_for_cpu(Build *b) {
+  Dims *d = build_dims(b);
+  Node *flat = build_flat(b, build_input(b, "mat2")), *parts[2];
+  Dim k = build_self(b)->type.shape[1], n = b->in.n->type.shape[1], two = build_const(b, 2);
+  int64_t block = packed_columns();
+  Dim zero = build_const(b, 0), one = build_const(b, 1), blocks = zero;
+  uint32_t count = 0;
+  if (block) blocks = dim_floordiv(d, n, build_const(b, block));
+  Dim whole = dim_mul(d, blocks, build_const(b, block)), rest = dim_sub(d, n, whole);
+  Dim bytes = dim_floordiv(d, dim_mul(d, whole, k), two);
+  if (!dim_is(whole, 0))
+    parts[count++] = fields_of_columns(b, build_slice(b, flat, 0, zero, bytes, 1), blocks,
+                                       build_const(b, block), true);
+  if (!dim_is(rest, 0))
+    parts[count++] = fields_of_columns(b, build_slice(b, flat, 0, bytes, flat->type.shape[0], 1),
+                                       one, rest, false);
+  return fields_product(b, count > 1 ? build_cat(b, count, parts, 0) : parts[0]);
 }
 
 bool decompose_has_float8_unit(const Graph *g) {

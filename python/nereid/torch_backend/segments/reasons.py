@@ -144,6 +144,9 @@ def _slower_reason(node, device) -> str | None:
     if node.target in _RESIZE_GRADIENTS:
         return "PyTorch's kernel is faster for large images on a CPU"
     if device.type != "cuda":
+        packed = getattr(aten, "_weight_int4pack_mm_for_cpu", None)
+        if packed is not None and node.target is packed.default:
+            return "PyTorch's kernel unpacks weights in registers on a CPU"
         return None
     if node.target is aten.grid_sampler_2d.default and node.args[2] == 2:
         return "PyTorch's kernel for bicubic samples is faster"
