@@ -72,7 +72,7 @@ static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
   if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
   PrimKind k = prim_kind(user->op);
   if (k == PRIM_SEARCH || k == PRIM_SCATTER) return uses_in_memory(user, operand);
-  if (prim_unpacks(user)) return user->args[0].node == operand;
+  if (prim_unpacks(user)) return user->args[1].node != operand;
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 

@@ -275,6 +275,36 @@ static const char *stored_half(Kernel *k, const Element *x, DType half) {
   return text;
 }
 
+/* Loads a scale and a zero point that are neighbors in memory, at an even place, at once. */
+static void load_neighbors(Kernel *k, const Element *a, const Element *b, const FieldForm *f) {
+  if (!is_stored_half(k, a, f->half) || a->node != b->node || !f->rank) return;
+  Dims *d = k->graph->dims;
+  const ValueType *t = &a->node->type;
+  Dim first = linear_of_index(d, a->at, t->shape, t->rank);
+  Dim second = linear_of_index(d, b->at, t->shape, t->rank);
+  if (!dim_is(dim_sub(d, second, first), 1) || !dim_divisible(first, 2)) return;
+  const char *names[2], *buffer = kernel_buffer(k, a->node), *index;
+  index = kernel_index(k, dim_floordiv(d, first, dim_int(d, 2)), NULL);
+  for (int i = 0; i < 2; i++) names[i] = kernel_fresh(k, "pair");
+  kernel_line(k, "%s, %s = tl.split(tl.load(%s + tl.expand_dims(%s, %u) * 2 + tl.arange(0, 2)))",
+              names[0], names[1], buffer, index, f->rank);
+  kernel_remember(k, a->node, a->at, (Value){names[0], f->half});
+  kernel_remember(k, b->node, b->at, (Value){names[1], f->half});
+}
+
+/* The same for x, if it is a scale's product and a zero point. */
+static void note_neighbors(Kernel *k, Element x, const FieldForm *f) {
+  x = through_views(k, x);
+  for (uint32_t i = 0; i < 2 && is_op(k, &x, OP_aten_add_Tensor); i++) {
+    Element product = through_views(k, operand_at(k, &x, i));
+    Element more = through_views(k, operand_at(k, &x, 1 - i));
+    for (uint32_t j = 0; j < 2 && is_op(k, &product, OP_aten_mul_Tensor); j++) {
+      Element scale = through_views(k, operand_at(k, &product, j));
+      if (is_stored_half(k, &scale, f->half)) load_neighbors(k, &scale, &more, f);
+    }
+  }
+}
+
 /* The text of such an element, where the field's is `whole`. */
 static const char *half_text(Kernel *k, Element x, const FieldForm *f, const char *whole) {
   x = through_views(k, x);
@@ -294,6 +324,7 @@ static const char *half_text(Kernel *k, Element x, const FieldForm *f, const cha
     const Element *product = i ? &b : &a, *more = i ? &a : &b;
     if (!is_op(k, product, OP_aten_mul_Tensor)) continue;
     const char *factors[2];
+    note_neighbors(k, x, f);
     for (uint32_t j = 0; j < 2; j++)
       factors[j] = half_text(k, operand_at(k, product, j), f, whole);
     return arena_printf(k->arena, "scale_halves(%s, %s, %s)", factors[0], factors[1],
@@ -322,15 +353,27 @@ static const char *two_fields(Kernel *k, const FieldForm *low, const FieldPair *
                       names[0], names[1]);
 }
 
+/* The fields of two words, which the tile's last axis has side by side. */
+static const char *fields_of_words(Kernel *k, const FieldForm *f, const FieldPair *pair,
+                                   const char *masks) {
+  const char *word = kernel_cast(k, kernel_value(k, f->masked.node, f->masked.at), DT_I32);
+  const char *names[4];
+  for (int i = 0; i < 4; i++) names[i] = kernel_fresh(k, i < 2 ? "word" : i == 2 ? "low" : "high");
+  kernel_line(k, "%s, %s = tl.split(tl.broadcast_to(%s, %s))", names[0], names[1], word,
+              pair->shape);
+  kernel_line(k, "%s, %s = two_words(%s, %s, %s)", names[2], names[3], names[0], names[1], masks);
+  return arena_printf(k->arena, "tl.join(%s, %s)", names[2], names[3]);
+}
+
 /* The field and its base. */
 static const char *based_field(Kernel *k, const FieldForm *f, const FieldForm *low,
                                const FieldPair *pair) {
   unsigned long mask = (unsigned long)f->mask, base = f->half == DT_BF16 ? 0x4300 : 0x6400;
   const char *text, *field;
   if (pair->digit) {
-    text = two_fields(k, low, pair,
-                      arena_printf(k->arena, "0x%08lx, 0x%08lx, tl.%s", mask << 16 | mask,
-                                   base << 16 | base, dtype_lang_name(f->half)));
+    const char *masks = arena_printf(k->arena, "0x%08lx, 0x%08lx, tl.%s", mask << 16 | mask,
+                                     base << 16 | base, dtype_lang_name(f->half));
+    text = pair->apart ? two_fields(k, low, pair, masks) : fields_of_words(k, f, pair, masks);
   } else {
     const char *word = kernel_cast(k, kernel_value(k, f->masked.node, f->masked.at), DT_I32);
     text = arena_printf(k->arena, "one_field(%s, 0x%lx, 0x%lx, tl.%s)", word, mask, base,
@@ -370,6 +413,109 @@ static const char *chosen_numbers(Kernel *k, const FieldForm *f, const FieldForm
   kernel_line(k, "%s = tl.reshape(choose_numbers(%s + %s * 256, table, tl.%s), %s)", whole,
               names[0], names[1], type, pair->shape);
   return whole;
+}
+
+/* ---- weights as scale * field + offset ---- */
+
+bool fields_mention(Dim x, Dim digit) {
+  if (x == digit) return true;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (fields_mention(x->args[i], digit)) return true;
+  return false;
+}
+
+/* A sum and product of the field and of 16-bit floats, in f32. */
+typedef struct {
+  bool field;               /* it has the field */
+  const char *scale, *more; /* NULL: 1, and 0 */
+} Linear;
+
+typedef struct {
+  Kernel *k;
+  const FieldForm *form;
+  const Dim *digits; /* on which no float depends */
+  uint32_t n;
+} LinearForm;
+
+static bool is_constant(const LinearForm *l, const Element *x) {
+  for (uint32_t a = 0; a < x->node->type.rank; a++)
+    for (uint32_t i = 0; i < l->n; i++)
+      if (fields_mention(x->at[a], l->digits[i])) return false;
+  return true;
+}
+
+/* The element below a cast of the field, which is exact; *cast: there is one. */
+static Element below_cast(const LinearForm *l, Element x, bool *cast) {
+  x = through_views(l->k, x);
+  *cast = is_op(l->k, &x, OP_aten_to_dtype) && x.node->type.dtype == l->form->half;
+  return *cast ? operand_at(l->k, &x, 0) : x;
+}
+
+typedef enum { NOT_LINEAR, CONSTANT, LINEAR } Kind;
+
+/* x is of halves. */
+static Kind linear_kind(const LinearForm *l, Element x) {
+  bool cast;
+  x = below_cast(l, x, &cast);
+  if (fields_same_element(&x, &l->form->whole)) return LINEAR;
+  if (cast) return NOT_LINEAR;
+  if (is_stored_half(l->k, &x, l->form->half)) return is_constant(l, &x) ? CONSTANT : NOT_LINEAR;
+  Kind a = linear_kind(l, operand_at(l->k, &x, 0)), b = linear_kind(l, operand_at(l->k, &x, 1));
+  if (!a || !b || (a == LINEAR && b == LINEAR)) return NOT_LINEAR;
+  if (b == LINEAR && is_op(l->k, &x, OP_aten_sub_Tensor)) return NOT_LINEAR;
+  return a == LINEAR || b == LINEAR ? LINEAR : CONSTANT;
+}
+
+static const char *joined(Kernel *k, const char *a, const char *op, const char *b) {
+  return arena_printf(k->arena, "(%s %s %s)", a, op, b);
+}
+
+/* What linear_kind finds is, in f32. */
+static Linear read_linear(const LinearForm *l, Element x) {
+  Kernel *k = l->k;
+  bool cast;
+  x = below_cast(l, x, &cast);
+  if (fields_same_element(&x, &l->form->whole)) return (Linear){.field = true};
+  if (is_stored_half(k, &x, l->form->half))
+    return (Linear){.more = kernel_cast(k, kernel_value(k, x.node, x.at), DT_F32)};
+  bool adds = is_op(k, &x, OP_aten_add_Tensor);
+  Linear a = read_linear(l, operand_at(k, &x, 0)), b = read_linear(l, operand_at(k, &x, 1));
+  Linear y = b.field ? b : a;
+  const char *other = b.field ? a.more : b.more;
+  if (is_op(k, &x, OP_aten_mul_Tensor)) {
+    if (y.field) y.scale = y.scale ? joined(k, y.scale, "*", other) : other;
+    if (y.more) y.more = joined(k, y.more, "*", other);
+  } else if (y.more) {
+    y.more = joined(k, y.more, adds ? "+" : "-", other);
+  } else {
+    y.more = adds ? other : arena_printf(k->arena, "(-%s)", other);
+  }
+  return y;
+}
+
+/* What is subtracted of the field and its base. */
+static const char *zero_point(Kernel *k, const FieldForm *f) {
+  long long minus = base_of(f->half) + f->minus;
+  if (!f->less.node) return arena_printf(k->arena, "%lld.0", minus);
+  const char *less = kernel_cast(k, kernel_value(k, f->less.node, f->less.at), DT_I32);
+  return arena_printf(k->arena, "(%s + %lld).to(tl.float32)", less, minus);
+}
+
+bool fields_sum(Kernel *k, Node *right, const Dim *index, const FieldForm *f,
+                const FieldForm *low, const FieldPair *pair, const Dim *digits, uint32_t n,
+                FieldSum *sum) {
+  LinearForm form = {k, f, digits, n};
+  Element x = element_of(right, index);
+  if (f->table || !pair->digit || !pair->shape || !is_of_halves(k, x, f)) return false;
+  if (f->less.node && !is_constant(&form, &f->less)) return false;
+  if (linear_kind(&form, x) != LINEAR) return false;
+  note_neighbors(k, x, f);
+  Linear l = read_linear(&form, x);
+  const char *zero = zero_point(k, f);
+  *sum = (FieldSum){.field = based_field(k, f, low, pair), .scale = l.scale};
+  const char *product = l.scale ? joined(k, l.scale, "*", zero) : zero;
+  sum->offset = l.more ? joined(k, l.more, "-", product) : arena_printf(k->arena, "(-%s)", product);
+  return true;
 }
 
 const char *fields_value(Kernel *k, Node *right, const Dim *index, const FieldForm *f,

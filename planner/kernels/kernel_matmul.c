@@ -260,8 +260,8 @@ static void tile_one_row(Kernel *k, Tiling *t) {
 
 static Tiling tiling_of(Kernel *k) {
   Tiling t = plain_tiling(k);
-  if (prim_unpacks(k->group->nodes.data[0])) tile_one_row(k, &t);
   ProductGroups groups = prim_groups(k->group->nodes.data[0]);
+  if (prim_unpacks(k->group->nodes.data[0]) && groups == GROUPS_NONE) tile_one_row(k, &t);
   if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
   else if (groups != GROUPS_NONE) tile_parted_axis(k, &t, groups == GROUPS_OF_ROWS);
   return t;
@@ -352,40 +352,50 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
-/* The lines of the loop with a packed weight: all of an iteration, or, with one turn, those between
- * the left operand and the product. */
-static const char *turns_of_packed(Kernel *k, Tiling *t, const PackedTile *p, const char *left,
-                                   const char *sums) {
-  const char *matrix = arena_printf(k->arena, "        right = %s\n", p->matrix);
-  if (p->turns == 1) return arena_printf(k->arena, "%s%s", p->within[0], matrix);
-  Text out = text_new(k->arena);
-  for (int i = 0; i < p->turns; i++) {
-    if (i) text_printf(&out, "        ka += BK\n");
-    text_printf(&out, "%s%s%s%s\n%s", left, p->within[i], matrix, sums, p->after[i]);
+/* The left operand's only row. */
+static const char *loaded_row(Kernel *k, const Tiling *t, Dim left_k) {
+  Node *left = k->group->nodes.data[0]->args[0].node;
+  ConcatSource p = {.operand = left, .index = {t->group, dim_int(k->graph->dims, 0), left_k}};
+  if (left->type.rank == 2) {
+    p.index[0] = p.index[1];
+    p.index[1] = left_k;
   }
-  t->step = arena_printf(k->arena, "%d * BK", p->turns);
-  return out.data;
+  Access a = kernel_access(k, &p, "start", "ka");
+  return arena_printf(k->arena, "        left = tl.load(%s, mask=(ka < %s)%s, other=0.0)\n",
+                      a.pointers, t->k, a.condition);
 }
 
-/* The right operand is computed from packed weights.  A row times it is no product of tiles, but a
- * sum of products in registers. */
+/* Do a tile's rows fit one instruction, of groups those of the mean one? */
+static bool has_few_rows(const Group *g) {
+  const Node *n = g->nodes.data[0];
+  if (!dim_is_int(g->extent[1])) return false;
+  int64_t rows = g->extent[1]->value;
+  if (prim_groups(n) == GROUPS_NONE) return rows <= TILING_FEW_ROWS;
+  Dim groups = n->args[2].node->type.shape[0];
+  return dim_is_int(groups) && rows <= TILING_FEW_ROWS * groups->value;
+}
+
+/* The right operand is computed from packed weights.  A row of 32-bit floats times it is no product
+ * of tiles, but a sum of products in registers. */
 static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
   const Group *g = k->group;
   Node *n = g->nodes.data[0];
   DType held = n->args[0].node->type.dtype;
-  bool row = dim_is(g->extent[1], 1) && kernel_held(held) == held;
-  const char *left = row ? "" : loaded_left(k, t, left_k);
-  bool few = dim_is_int(g->extent[1]) && g->extent[1]->value <= TILING_FEW_ROWS;
-  PackedTile p = packed_tile(k, few, row ? n->args[0].node : NULL, n->args[1].node, t->group,
-                             right_k, g->index[2]);
-  const char *before = arena_printf(k->arena, "    first = %s\n%s", t->column, p.before);
-  if (!row) {
-    const char *sums = sum_lines(k, n, t), *right = turns_of_packed(k, t, &p, left, sums);
-    bool one = p.turns == 1;
-    return (Operands){before, "[BM, BN]", one ? left : "", right, one ? sums : "", ""};
-  }
-  const char *after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", p.matrix);
-  return (Operands){before, p.shape, left, p.within[0], "        acc += left * weight", after};
+  bool whole = prim_groups(n) == GROUPS_NONE;
+  PackedRows rows = {.few = has_few_rows(g) && dtype_bits(held) == 16,
+                     .one = whole && dim_is(g->extent[1], 1)};
+  if (rows.one && kernel_held(held) == held) rows.row = n->args[0].node;
+  PackedTile p = packed_tile(k, &rows, n->args[1].node, t->group, right_k, g->index[2]);
+  const char *before = arena_printf(k->arena,
+                                    "    tl.assume(pid < rows * columns)\n"
+                                    "    column = %s\n%s",
+                                    t->column, p.before);
+  if (rows.row)
+    return (Operands){before, p.sums, "", p.right, "        acc += left * weight", p.after};
+  const char *left = p.few && rows.one ? loaded_row(k, t, left_k) : loaded_left(k, t, left_k);
+  if (p.left) left = arena_printf(k->arena, "%s%s", left, p.left);
+  const char *multiply = p.multiply ? p.multiply : sum_lines(k, n, t);
+  return (Operands){before, p.sums, left, p.right, multiply, p.after};
 }
 
 void kernel_matmul(Text *out, Kernel *k) {

@@ -6,7 +6,7 @@
 #include "planner/kernels/kernel_product.h"
 #include "planner/tiling/tiling.h"
 
-enum { RADICES_MAX = 6, PLACE_MOST = 256 };
+enum { RADICES_MAX = 8, PLACE_MOST = 256 };
 
 /* ---- the indices at which memory is read ---- */
 
@@ -14,7 +14,7 @@ typedef struct {
   Kernel *k;
   VEC(Dim) loads; /* offsets of elements in their tensors */
   Dim most;       /* that of the tensor with most bytes */
-  double bytes;   /* of that */
+  double bytes, elements; /* of that */
 } Reads;
 
 static void note_reads(Reads *r, Node *n, const Dim *index);
@@ -51,6 +51,7 @@ static void note_load(Reads *r, const Node *n, Dim at) {
   if (bytes <= r->bytes) return;
   r->most = at;
   r->bytes = bytes;
+  r->elements = (double)elements->value;
 }
 
 static void note_reads(Reads *r, Node *n, const Dim *index) {
@@ -81,24 +82,18 @@ static void note_reads(Reads *r, Node *n, const Dim *index) {
 typedef struct {
   Dim symbol; /* the index along the whole axis */
   const char *name, *block;
+  char letter; /* of its extents' names */
   uint32_t n;
   int64_t place[RADICES_MAX];
   Dim digit[RADICES_MAX];
   uint32_t axis[RADICES_MAX]; /* of the tile */
 } Digits;
 
-static bool mentions(Dim x, Dim symbol) {
-  if (x == symbol) return true;
-  for (uint32_t i = 0; i < x->n; i++)
-    if (mentions(x->args[i], symbol)) return true;
-  return false;
-}
-
 /* By how much the symbol grows where x grows by `by`; 0: not known. */
 static int64_t growth(Dim x, Dim symbol, int64_t by) {
   if (x == symbol) return by;
   uint32_t i = 0;
-  while (i < x->n && !mentions(x->args[i], symbol)) i++;
+  while (i < x->n && !fields_mention(x->args[i], symbol)) i++;
   if (i == x->n || by > INT32_MAX) return 0;
   switch (x->kind) {
     case DIM_SUM: return growth(x->args[i], symbol, by);
@@ -133,7 +128,7 @@ static void find_places(Digits *d, const Dims *dims, Dim x) {
     if (whole && dim_divisible(dim_index_size(dims, d->symbol), place)) add_place(d, place);
   }
   for (uint32_t i = 0; i < x->n; i++)
-    if (mentions(x->args[i], d->symbol)) find_places(d, dims, x->args[i]);
+    if (fields_mention(x->args[i], d->symbol)) find_places(d, dims, x->args[i]);
 }
 
 /* The index as a sum of digits, which get new symbols. */
@@ -155,15 +150,36 @@ static Dim index_of_digits(Kernel *k, Digits *d) {
 /* Does every load depend on both digits, or on none of them? */
 static bool go_together(const Reads *r, Dim a, Dim b) {
   for (size_t i = 0; i < r->loads.len; i++)
-    if (mentions(r->loads.data[i], a) != mentions(r->loads.data[i], b)) return false;
+    if (fields_mention(r->loads.data[i], a) != fields_mention(r->loads.data[i], b)) return false;
   return true;
+}
+
+/* The most that the offset changes by where the digit does by 1. */
+static double stride_of(Dim x, Dim digit) {
+  double most = 0;
+  if (x == digit) return 1;
+  for (uint32_t i = 0; i < x->n; i++) {
+    double stride = stride_of(x->args[i], digit);
+    if (stride > most) most = stride;
+  }
+  if (x->kind == DIM_PRODUCT) return most * (double)x->value;
+  bool divides = x->kind == DIM_FLOORDIV && dim_is_int(x->args[1]);
+  return divides ? most / (double)x->args[1]->value : most;
+}
+
+/* Is memory as far apart along the digit as it is along the one below it? */
+static bool is_even(const Reads *r, const Digits *d, uint32_t i) {
+  if (!r->most) return true;
+  double below = stride_of(r->most, d->digit[i - 1]), stride = stride_of(r->most, d->digit[i]);
+  return stride * (double)d->place[i - 1] == below * (double)d->place[i];
 }
 
 /* Joins neighbors that no load tells apart. */
 static bool join_digits(Digits *d, const Reads *r) {
   uint32_t n = 1;
   for (uint32_t i = 1; i < d->n; i++)
-    if (!go_together(r, d->digit[i - 1], d->digit[i])) d->place[n++] = d->place[i];
+    if (!go_together(r, d->digit[i - 1], d->digit[i]) || !is_even(r, d, i))
+      d->place[n++] = d->place[i];
   bool joined = n < d->n;
   d->n = n;
   return joined;
@@ -178,7 +194,11 @@ typedef struct {
   bool fields;         /* the weight is computed of fields */
   FieldForm form, low; /* of it, and where the pair's digit is 0 */
   FieldPair pair;
-  int turns; /* of an iteration of the loop */
+  bool few;        /* rows: each thread has its part of the instructions' operands */
+  Digits parts[2]; /* few: the same axes, cut further */
+  uint32_t order[2][RADICES_MAX]; /* and their order in the matrices, the most significant first */
+  bool one;     /* few: there is one row, ... */
+  FieldSum sum; /* ... whose products with fields are summed up and multiplied; or NULL */
 } Packed;
 
 static Reads reads_of(Packed *p) {
@@ -209,7 +229,7 @@ static int64_t coefficient(Dim x, Dim digit) {
   if (x == digit) return 1;
   if (x->kind == DIM_PRODUCT && x->n == 1) return x->value * coefficient(x->args[0], digit);
   for (uint32_t i = 0; x->kind == DIM_SUM && i < x->n; i++)
-    if (mentions(x->args[i], digit)) return coefficient(x->args[i], digit);
+    if (fields_mention(x->args[i], digit)) return coefficient(x->args[i], digit);
   return 0;
 }
 
@@ -243,6 +263,21 @@ static void take_bytes(Packed *p, const Digits *x, uint32_t i) {
   else p->pair = (FieldPair){0};
 }
 
+/* Without such fields, those at the same place of two words that are neighbors along the sum. */
+static void pair_words(Packed *p) {
+  Digits *x = &p->axes[0];
+  Dim size = dim_index_size(p->k->graph->dims, x->digit[0]);
+  bool splits = p->fields && !p->form.table && dim_divisible(size, 2) &&
+                dtype_bits(p->form.masked.node->type.dtype) == 32;
+  if (!splits || (p->form.shift && fields_mention(p->form.shift, x->digit[0]))) return;
+  uint32_t n = x->n;
+  add_place(x, 2 * x->place[0]);
+  if (x->n == n && !dim_is(size, 2)) return;
+  for (int a = 0; a < 2; a++) p->index[a] = index_of_digits(p->k, &p->axes[a]);
+  p->fields = read_form(p, p->index[0], p->index[1], &p->form);
+  p->pair = (FieldPair){.digit = x->digit[0]};
+}
+
 /* Cuts the digit of a word's fields in two, the upper one of which moves the shift by 16; that of
  * a byte's fields has two values. */
 static void find_pair(Packed *p) {
@@ -267,20 +302,12 @@ static void find_pair(Packed *p) {
     }
 }
 
-/* ---- the order of axes ---- */
-
-/* The most that the offset changes by where the digit does by 1. */
-static double stride_of(Dim x, Dim digit) {
-  double most = 0;
-  if (x == digit) return 1;
-  for (uint32_t i = 0; i < x->n; i++) {
-    double stride = stride_of(x->args[i], digit);
-    if (stride > most) most = stride;
-  }
-  if (x->kind == DIM_PRODUCT) return most * (double)x->value;
-  bool divides = x->kind == DIM_FLOORDIV && dim_is_int(x->args[1]);
-  return divides ? most / (double)x->args[1]->value : most;
+static void find_pairs(Packed *p, bool few) {
+  find_pair(p);
+  if (few && !p->pair.digit) pair_words(p);
 }
+
+/* ---- the order of axes ---- */
 
 /* The axes get the order of what most bytes are loaded of: so neighbors in a warp are neighbors in
  * memory.  Digits of the sum come before those of columns where that does not decide. */
@@ -319,7 +346,7 @@ static const char *subscript(Arena *a, uint32_t axis, uint32_t rank) {
 }
 
 static const char *extent_name(Kernel *k, const Digits *d, uint32_t i) {
-  return arena_printf(k->arena, "%c%u", d->block[1], i);
+  return arena_printf(k->arena, "%c%u", d->letter, i);
 }
 
 static void print_extents(Kernel *k, Text *out, const Digits *d) {
@@ -350,9 +377,9 @@ static void print_indices(Kernel *k, Text *out, const Digits *d, const char *fir
 
 /* Does the field depend on the digit? */
 static bool depends_on(const FieldForm *f, Dim digit) {
-  bool depends = mentions(f->shift, digit);
-  for (uint32_t i = 0; i < f->word.node->type.rank; i++)
-    depends |= mentions(f->word.at[i], digit);
+  bool depends = f->shift && fields_mention(f->shift, digit);
+  const Element *of = f->shift ? &f->word : &f->masked;
+  for (uint32_t i = 0; i < of->node->type.rank; i++) depends |= fields_mention(of->at[i], digit);
   return depends;
 }
 
@@ -416,6 +443,127 @@ static void bind_digits(Packed *p) {
   }
 }
 
+/* ---- operands of instructions ---- */
+
+/* A matrix instruction for 16 rows, 16 of the sum and 8 columns: of a column a thread has pairs
+ * along the sum, four threads those beside each other, and eight have the columns.  In whatever
+ * order a step's elements are added up, and columns are, a word's fields stay where they are
+ * loaded if they are the pair, or belong to other instructions. */
+enum { PAIR = 2, PAIR_THREADS = 4, COLUMN_THREADS = 8, SEGMENT = 128 };
+
+/* Which parts those are; -1: the order of an axis is its own. */
+typedef struct {
+  int pair, pair_threads, column_threads;
+} Roles;
+
+static int find_place(const Digits *d, int64_t place) {
+  for (uint32_t i = 0; i < d->n; i++)
+    if (d->place[i] == place) return (int)i;
+  return -1;
+}
+
+/* Does the place of a field in its element depend on the digit? */
+static bool is_field(const Packed *p, int a, uint32_t i) {
+  Dim digit = p->axes[a].digit[i];
+  return p->fields && p->form.shift &&
+         (digit == p->pair.digit || fields_mention(p->form.shift, digit));
+}
+
+static int lowest_element(const Packed *p, int a) {
+  for (uint32_t i = 0; i < p->axes[a].n; i++)
+    if (!is_field(p, a, i)) return (int)i;
+  return -1;
+}
+
+/* Elements along the digit that a thread loads at once. */
+static int64_t run_of(Packed *p, uint32_t digit) {
+  enum { CHUNK = 16 };
+  Reads r = reads_of(p);
+  double stride = r.most ? stride_of(r.most, p->axes[0].digit[digit]) : 0;
+  double bytes = r.most ? r.bytes / r.elements : CHUNK;
+  return stride == 1 && bytes < 4 ? (int64_t)(CHUNK / bytes) : 1;
+}
+
+/* Cuts the sum; false: it has too few elements for that. */
+static bool cut_sum(Packed *p, Roles *roles) {
+  Digits *x = &p->parts[0];
+  int first = lowest_element(p, 0);
+  if (first < 0) return false;
+  int64_t at = p->axes[0].place[first], pair = at, run = run_of(p, (uint32_t)first);
+  for (uint32_t i = 0; i < p->axes[0].n; i++)
+    if (p->pair.digit && p->axes[0].digit[i] == p->pair.digit) pair = p->axes[0].place[i];
+  if (pair == at) {
+    add_place(x, at * PAIR);
+    if (run < PAIR) run = PAIR;
+  }
+  int64_t threads = at * run;
+  add_place(x, threads);
+  add_place(x, threads * PAIR_THREADS);
+  add_place(x, SEGMENT);
+  roles->pair = find_place(x, pair);
+  roles->pair_threads = find_place(x, threads);
+  return find_place(x, threads * PAIR_THREADS) == roles->pair_threads + 1 &&
+         find_place(x, SEGMENT) > roles->pair_threads;
+}
+
+static bool cut_columns(Packed *p, Roles *roles) {
+  Digits *x = &p->parts[1];
+  bool fields = false;
+  for (uint32_t i = 0; i < p->axes[1].n; i++) fields |= is_field(p, 1, i);
+  if (!fields) return true;
+  int first = lowest_element(p, 1);
+  if (first < 0) return false;
+  int64_t at = p->axes[1].place[first];
+  add_place(x, at * COLUMN_THREADS);
+  roles->column_threads = find_place(x, at);
+  return find_place(x, at * COLUMN_THREADS) == roles->column_threads + 1;
+}
+
+/* Numbers the parts in the order in which the tile has them; returns how many they are. */
+static uint32_t number_parts(Packed *p) {
+  uint32_t next = 0;
+  for (uint32_t axis = 0; axis < tile_rank(p); axis++)
+    for (int a = 0; a < 2; a++)
+      for (uint32_t i = 0; i < p->axes[a].n; i++) {
+        const Digits *d = &p->axes[a];
+        Digits *x = &p->parts[a];
+        if (d->axis[i] != axis) continue;
+        for (uint32_t j = x->n; j-- > 0;)
+          if (x->place[j] >= d->place[i] && (i + 1 == d->n || x->place[j] < d->place[i + 1]))
+            x->axis[j] = next++;
+      }
+  return next;
+}
+
+static void put(Packed *p, int a, uint32_t *n, int part) {
+  if (part >= 0) p->order[a][(*n)++] = (uint32_t)part;
+}
+
+/* The sum: segments, then instructions, then what one has.  Columns of a word's fields are those of
+ * different instructions. */
+static void order_parts(Packed *p, const Roles *roles) {
+  uint32_t n = 0;
+  const Digits *x = &p->parts[0];
+  for (int i = (int)x->n - 1; i >= 0; i--)
+    if (i != roles->pair && i != roles->pair_threads) put(p, 0, &n, i);
+  put(p, 0, &n, roles->pair_threads);
+  put(p, 0, &n, roles->pair);
+  n = 0;
+  for (int i = (int)p->parts[1].n - 1; i >= 0; i--)
+    if (i != roles->column_threads) put(p, 1, &n, i);
+  put(p, 1, &n, roles->column_threads);
+}
+
+static void cut_into_parts(Packed *p) {
+  Roles roles = {-1, -1, -1};
+  for (int a = 0; a < 2; a++) p->parts[a] = p->axes[a];
+  p->parts[0].letter = 'P';
+  p->parts[1].letter = 'Q';
+  p->few = cut_sum(p, &roles) && cut_columns(p, &roles) && number_parts(p) <= MAX_RANK &&
+           p->parts[0].n + 1 <= MAX_RANK;
+  if (p->few) order_parts(p, &roles);
+}
+
 /* ---- values ---- */
 
 static void set_masks(Packed *p) {
@@ -425,6 +573,55 @@ static void set_masks(Packed *p) {
   for (unsigned axes = 0; axes < 8; axes++) p->k->masks[axes] = all[axes & 3];
 }
 
+/* A number of each segment and column, as sums have them. */
+static const char *of_segments(Packed *p, const char *text) {
+  Arena *a = p->k->arena;
+  Text shape = text_new(a), parts = text_new(a), order = text_new(a);
+  uint32_t at[2 * RADICES_MAX] = {0}, n = 0;
+  for (uint32_t axis = 0; axis < tile_rank(p); axis++)
+    for (int x = 0; x < 2; x++)
+      for (uint32_t i = 0; i < p->axes[x].n; i++)
+        if (p->axes[x].axis[i] == axis) {
+          bool has = x || p->axes[x].place[i] >= SEGMENT;
+          text_printf(&shape, "%s%s", axis ? ", " : "[",
+                      has ? extent_name(p->k, &p->axes[x], i) : "1");
+        }
+  for (uint32_t axis = 0; axis < p->parts[0].n + p->parts[1].n; axis++)
+    for (int x = 0; x < 2; x++)
+      for (uint32_t i = 0; i < p->parts[x].n; i++) {
+        if (p->parts[x].axis[i] != axis || (!x && p->parts[x].place[i] < SEGMENT)) continue;
+        text_printf(&parts, "%s%s", n ? ", " : "[", extent_name(p->k, &p->parts[x], i));
+        at[axis] = n++;
+      }
+  for (int x = 0; x < 2; x++)
+    for (uint32_t i = 0; i < p->parts[x].n; i++) {
+      uint32_t part = p->order[x][i];
+      if (x || p->parts[x].place[part] >= SEGMENT)
+        text_printf(&order, "%s%u", order.len ? ", " : "[", at[p->parts[x].axis[part]]);
+    }
+  return arena_printf(a,
+                      "tl.reshape(tl.permute(tl.reshape(tl.broadcast_to(%s, %s]), %s]), %s]), "
+                      "[SEGMENTS, BN, 1])",
+                      text, shape.data, parts.data, order.data);
+}
+
+/* Of one row sums of products with fields are multiplied, once a segment, where the weights'
+ * scales and zero points are those of whole segments. */
+static bool sums_fields(Packed *p, const Dim *at) {
+  const Digits *x = &p->axes[0];
+  uint32_t n = 0;
+  if (!p->few || !p->one || !p->fields) return false;
+  for (uint32_t i = 0; i < x->n && x->place[i] < SEGMENT; i++, n++)
+    if (i + 1 < x->n && x->place[i + 1] > SEGMENT) return false;
+  return n < x->n && fields_sum(p->k, p->right, at, &p->form, &p->low, &p->pair, x->digit, n,
+                                &p->sum);
+}
+
+static void write_factors(Packed *p) {
+  if (p->sum.scale) kernel_line(p->k, "factor = %s", of_segments(p, p->sum.scale));
+  kernel_line(p->k, "offset = %s", of_segments(p, p->sum.offset));
+}
+
 /* The lines that compute `weight`, as a tile for a product of tiles, or for a sum of products. */
 static void write_weight(Packed *p, bool rounds) {
   Kernel *k = p->k;
@@ -432,19 +629,25 @@ static void write_weight(Packed *p, bool rounds) {
   const ValueType *t = &p->right->type;
   const Dim *at = index + (t->rank == 2);
   const char *text = NULL;
-  if (p->pair.digit && !k->masks[AXIS_M] && !k->masks[AXIS_N]) {
+  bool whole = !k->masks[AXIS_M] && !k->masks[AXIS_N];
+  p->form.rank = whole ? tile_rank(p) : 0;
+  if (!whole && !p->pair.apart) p->pair.digit = NULL;
+  if (p->pair.digit && whole) {
     p->pair.shape = tile_shape(p, &p->form, false);
     if (p->form.table) p->pair.bytes = tile_shape(p, &p->form, true);
   }
-  if (p->fields) text = fields_value(k, p->right, at, &p->form, &p->low, &p->pair);
+  if (sums_fields(p, at)) {
+    write_factors(p);
+    text = p->sum.field;
+  } else if (p->fields) {
+    text = fields_value(k, p->right, at, &p->form, &p->low, &p->pair);
+  }
   if (!text) {
     Value v = kernel_value(k, p->right, at);
     text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));
   }
-  if (rounds) {
-    const char *whole = tile_shape(p, NULL, false);
-    text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, whole);
-  }
+  if (rounds)
+    text = arena_printf(k->arena, "tl.broadcast_to(%s, %s)", text, tile_shape(p, NULL, false));
   kernel_line(k, "weight = %s", text);
   if (k->masks[AXIS_M]) kernel_line(k, "weight = tl.where(within, weight, 0.0)");
 }
@@ -468,7 +671,7 @@ static const char *tile_values(Packed *p) {
   int indent = k->indent;
   k->body = text_new(k->arena);
   k->indent = 8;
-  k->loads_ahead = true;
+  k->loads_ahead = p->row != NULL;
   set_masks(p);
   if (p->row) write_row(p, p->row);
   write_weight(p, !p->row);
@@ -481,22 +684,6 @@ static const char *tile_values(Packed *p) {
   memcpy(k->masks, masks, sizeof masks);
   return text;
 }
-
-/* So many steps of few rows are written out, and each has values of its own, which it loads again
- * for the same turn of the next iteration: a step of a few hundred instructions is shorter than the
- * way to memory and back.  Values that a step handed on would be waited for when copied. */
-static int turns_of(Packed *p, bool few) {
-  Dim elements = value_numel(p->k->graph, &p->right->type);
-  int64_t size = dim_index_size(p->k->graph->dims, p->axes[0].symbol)->value;
-  bool bytes = dim_is_int(elements) && reads_of(p).bytes >= (double)elements->value;
-  int n = p->row || !few ? 1 : bytes ? 2 : PACKED_TURNS_MOST, whole = tiling_packed_most(size, 0);
-  int step = whole && whole < PACKED_STEP_MOST ? whole : PACKED_STEP_MOST;
-  while (n > 1 && size % (n * step)) n--;
-  return n;
-}
-
-static const char *const turn_suffix[PACKED_TURNS_MOST] = {"_first", "_second", "_third",
-                                                           "_fourth"};
 
 static void print_loads(const Kernel *k, Text *out, const char *indent, const char *suffix) {
   for (size_t i = 0; i < k->ahead.len; i++)
@@ -511,23 +698,104 @@ static void print_following(Packed *p, Text *out, const char *from, const char *
               kernel_index(p->k, size, NULL));
 }
 
+/* ---- the matrices of few rows ---- */
+
+static const char *numbers(Arena *a, const uint32_t *list, uint32_t n) {
+  Text t = text_new(a);
+  for (uint32_t i = 0; i < n; i++) text_printf(&t, "%s%u", i ? ", " : "[", list[i]);
+  text_puts(&t, "]");
+  return t.data;
+}
+
+/* How many of the sum's parts are whole segments; these come first. */
+static uint32_t segment_parts(const Packed *p) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->parts[0].n; i++) n += p->parts[0].place[i] >= SEGMENT;
+  return n;
+}
+
+/* The weight's tile as matrices of columns, one for each segment of the sum: a column's elements
+ * are a row of an instruction's left operand, which has 16 of them and 8 rows of ours. */
+static const char *right_in_parts(Packed *p) {
+  uint32_t order[2 * RADICES_MAX], n = 0, segments = segment_parts(p);
+  const char *extents[2 * RADICES_MAX];
+  Text shape = text_new(p->k->arena);
+  for (int a = 0; a < 2; a++)
+    for (uint32_t i = 0; i < p->parts[a].n; i++)
+      extents[p->parts[a].axis[i]] = extent_name(p->k, &p->parts[a], i);
+  for (uint32_t i = 0; i < segments; i++) order[n++] = p->parts[0].axis[p->order[0][i]];
+  for (uint32_t i = 0; i < p->parts[1].n; i++) order[n++] = p->parts[1].axis[p->order[1][i]];
+  for (uint32_t i = segments; i < p->parts[0].n; i++)
+    order[n++] = p->parts[0].axis[p->order[0][i]];
+  for (uint32_t i = 0; i < n; i++) text_printf(&shape, "%s%s", i ? ", " : "[", extents[i]);
+  return arena_printf(p->k->arena,
+                      "tl.reshape(tl.permute(tl.reshape(weight, %s]), %s), "
+                      "[SEGMENTS, BN, BK // SEGMENTS])",
+                      shape.data, numbers(p->k->arena, order, n));
+}
+
+/* Rows of the left operand as columns, in the sum's order; one row is all of an instruction's. */
+static const char *left_in_parts(Packed *p) {
+  bool one = p->one;
+  const Digits *x = &p->parts[0];
+  uint32_t order[RADICES_MAX + 1], n = 0;
+  Text natural = text_new(p->k->arena), whole = text_new(p->k->arena);
+  text_puts(&natural, one ? "[1" : "[BM");
+  for (uint32_t i = x->n; i-- > 0;) text_printf(&natural, ", %s", extent_name(p->k, x, i));
+  for (uint32_t i = 0; i < x->n; i++) {
+    uint32_t part = p->order[0][i];
+    text_printf(&whole, "%s%s", n ? ", " : "[", extent_name(p->k, x, part));
+    order[n++] = x->n - part;
+  }
+  order[n++] = 0;
+  const char *turned = arena_printf(p->k->arena, "tl.permute(tl.reshape(left, %s]), %s)",
+                                    natural.data, numbers(p->k->arena, order, n));
+  if (one) turned = arena_printf(p->k->arena, "tl.broadcast_to(%s, %s, BM])", turned, whole.data);
+  const char *sums = "        sums = tl.sum(tl.reshape(left.to(tl.float32), "
+                     "[SEGMENTS, BK // SEGMENTS]), 1)[:, None, None]\n";
+  return arena_printf(p->k->arena,
+                      "%s        left = tl.reshape(%s, [SEGMENTS, BK // SEGMENTS, BM])\n",
+                      p->sum.field ? sums : "", turned);
+}
+
+/* The sums of the segments, columns in their own order. */
+static const char *sums_in_order(Packed *p) {
+  const Digits *x = &p->parts[1];
+  uint32_t back[RADICES_MAX + 1] = {0};
+  bool same = true;
+  Text shape = text_new(p->k->arena);
+  text_puts(&shape, "[BM");
+  for (uint32_t i = 0; i < x->n; i++) {
+    uint32_t part = p->order[1][i];
+    text_printf(&shape, ", %s", extent_name(p->k, x, part));
+    back[x->n - part] = i + 1;
+    same &= x->n - part == i + 1;
+  }
+  if (same) return "    acc = tl.trans(tl.sum(acc, 0))\n";
+  return arena_printf(p->k->arena,
+                      "    acc = tl.reshape(tl.trans(tl.sum(acc, 0)), %s])\n"
+                      "    acc = tl.reshape(tl.permute(acc, %s), [BM, BN])\n",
+                      shape.data, numbers(p->k->arena, back, x->n + 1));
+}
+
 static const char *lines_before(Packed *p) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   for (int a = 0; a < 2; a++) print_extents(k, &t, &p->axes[a]);
-  print_indices(k, &t, &p->axes[1], "first", tile_rank(p), "    ");
+  for (int a = 0; a < 2 && p->few; a++) print_extents(k, &t, &p->parts[a]);
+  if (p->few) text_printf(&t, "    SEGMENTS: tl.constexpr = max(1, BK // %d)\n", (int)SEGMENT);
+  print_indices(k, &t, &p->axes[1], "column", tile_rank(p), "    ");
   print_mask(p, &t, 1, "    ");
   if (p->pair.bytes) text_puts(&t, fields_table(k, &p->form));
-  for (int i = 0; i < p->turns; i++) {
-    print_following(p, &t, arena_printf(k->arena, "%d * BK", i), "    ");
-    print_step(p, &t, "following", "    ");
-    print_loads(k, &t, "    ", p->turns > 1 ? turn_suffix[i] : "");
-  }
+  if (!p->row) return t.data;
+  print_following(p, &t, "0", "    ");
+  print_step(p, &t, "following", "    ");
+  print_loads(k, &t, "    ", "");
   return t.data;
 }
 
-/* The only turn: it loads for the next iteration while it computes. */
-static const char *lines_of_step(Packed *p, const char *values) {
+/* A row's step: it loads for the next iteration while it computes. */
+static const char *lines_of_row(Packed *p, const char *values) {
   Kernel *k = p->k;
   Text t = text_new(k->arena);
   const char *indent = "        ";
@@ -541,44 +809,45 @@ static const char *lines_of_step(Packed *p, const char *values) {
   return t.data;
 }
 
-/* A turn of several, and its loads for the next iteration. */
-static const char *lines_of_turn(Packed *p, int turn, const char *values) {
-  Kernel *k = p->k;
-  Text t = text_new(k->arena);
-  print_step(p, &t, arena_printf(k->arena, "(start + %d * BK)", turn), "        ");
-  for (size_t i = 0; i < k->ahead.len; i++)
-    text_printf(&t, "        %s = %s%s\n", k->ahead.data[i].name, k->ahead.data[i].name,
-                turn_suffix[turn]);
+static const char *lines_of_tile(Packed *p, const char *values) {
+  Text t = text_new(p->k->arena);
+  print_step(p, &t, "start", "        ");
   text_puts(&t, values);
   return t.data;
 }
 
-static const char *lines_after_turn(Packed *p, int turn) {
-  Text t = text_new(p->k->arena);
-  const char *from = arena_printf(p->k->arena, "start + %d * BK", turn + p->turns);
-  print_following(p, &t, from, "        ");
-  print_step(p, &t, "following", "        ");
-  print_loads(p->k, &t, "        ", turn_suffix[turn]);
-  return t.data;
-}
-
-PackedTile packed_tile(Kernel *k, bool few, Node *row, Node *right, Dim batch, Dim kb,
+PackedTile packed_tile(Kernel *k, const PackedRows *rows, Node *right, Dim batch, Dim kb,
                        Dim column) {
-  Packed p = {.k = k, .right = right, .row = row, .batch = batch, .index = {kb, column}};
-  p.axes[0] = (Digits){.symbol = kb, .name = "k", .block = "BK", .n = 1, .place = {1}};
-  p.axes[1] = (Digits){.symbol = column, .name = "n", .block = "BN", .n = 1, .place = {1}};
+  Packed p = {.k = k, .right = right, .row = rows->row, .batch = batch, .index = {kb, column},
+              .one = rows->one};
+  p.axes[0] = (Digits){
+      .symbol = kb, .name = "k", .block = "BK", .letter = 'K', .n = 1, .place = {1}};
+  p.axes[1] = (Digits){
+      .symbol = column, .name = "n", .block = "BN", .letter = 'N', .n = 1, .place = {1}};
   cut_into_digits(&p);
-  find_pair(&p);
+  find_pairs(&p, rows->few && !p.row);
   order_axes(&p);
   bind_digits(&p);
-  p.turns = turns_of(&p, few);
+  if (rows->few && !p.row) cut_into_parts(&p);
   const char *values = tile_values(&p);
-  PackedTile t = {.before = lines_before(&p), .shape = tile_shape(&p, NULL, false),
-                  .matrix = as_matrix(&p, row ? "acc" : "weight"), .turns = p.turns};
-  if (p.turns == 1) t.within[0] = lines_of_step(&p, values);
-  for (int i = 0; p.turns > 1 && i < p.turns; i++) {
-    t.within[i] = lines_of_turn(&p, i, values);
-    t.after[i] = lines_after_turn(&p, i);
+  PackedTile t = {.before = lines_before(&p), .sums = tile_shape(&p, NULL, false), .after = ""};
+  t.right = p.row ? lines_of_row(&p, values) : lines_of_tile(&p, values);
+  t.few = p.few;
+  if (p.row) {
+    t.after = arena_printf(k->arena, "    acc = tl.sum(%s, 0)[None, :]\n", as_matrix(&p, "acc"));
+  } else {
+    const char *matrix = p.few ? right_in_parts(&p) : as_matrix(&p, "weight");
+    t.right = arena_printf(k->arena, "%s        right = %s\n", t.right, matrix);
+    t.sums = p.few ? "[SEGMENTS, BN, BM]" : "[BM, BN]";
   }
+  if (!p.few) return t;
+  t.left = left_in_parts(&p);
+  t.multiply = "        acc = tl.dot(right, left, acc)";
+  if (p.sum.field)
+    t.multiply = arena_printf(k->arena,
+                              "        part = tl.dot(right, left)\n"
+                              "        acc += part%s + sums * offset",
+                              p.sum.scale ? " * factor" : "");
+  t.after = sums_in_order(&p);
   return t;
 }

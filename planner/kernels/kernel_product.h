@@ -15,24 +15,28 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 /* The nodes of the group after the product, which is in `acc`. */
 void product_epilogue(Kernel *k);
 
-/* The lines that make the tile of BK by BN elements of a right operand that the kernel computes
- * (nereid.packed_mm), `weight`.  Its axes are cut into digits, so that a load whose element several
- * others share, as a word of eight fields or a scale of 128 weights, is of a tile that has it once.
- * Each step of the loop loads what the next one computes with. */
-enum { PACKED_TURNS_MOST = 4, PACKED_STEP_MOST = 128 /* elements of the sum */ };
-
+/* The rows of a product with a packed weight. */
 typedef struct {
-  int turns; /* of the loop, one step each */
-  const char *before;                    /* the loop */
-  const char *within[PACKED_TURNS_MOST]; /* a turn */
-  const char *after[PACKED_TURNS_MOST];  /* a turn's product, with several turns */
-  const char *shape;           /* of the tile: an axis for each digit */
-  const char *matrix;          /* the tile, or of a row the sum of tiles, as a matrix */
+  Node *row; /* the left operand, of one row that threads multiply; NULL: tl.dot does */
+  bool few;  /* one tile has them */
+  bool one;  /* they are one */
+} PackedRows;
+
+/* The lines that make the tile of BK by BN elements of a right operand that the kernel computes
+ * (nereid.packed_mm).  Its axes are cut into digits, so that a load whose element several others
+ * share, as a word of eight fields or a scale of 128 weights, is of a tile that has it once.  Of
+ * few rows the sum is cut into segments, for each of which warps have sums of their own. */
+typedef struct {
+  const char *before; /* the loop */
+  const char *right;  /* lines that make `right`, or of a row `left` and `weight` */
+  const char *left;   /* few: lines that put `left` in order; NULL: it is */
+  const char *sums;   /* the shape of sums */
+  const char *after;  /* the loop: lines that make a matrix of them */
+  const char *multiply; /* lines that add to the sums; NULL: a product's own */
+  bool few;           /* as asked for, if the operands can be put so */
 } PackedTile;
 
-/* `row`: the left operand, of one row, which becomes `left`, elements of the tile; NULL: the tile
- * is an operand of tl.dot.  `few`: the rows are few. */
-PackedTile packed_tile(Kernel *k, bool few, Node *row, Node *right, Dim batch, Dim kb,
+PackedTile packed_tile(Kernel *k, const PackedRows *rows, Node *right, Dim batch, Dim kb,
                        Dim column);
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);

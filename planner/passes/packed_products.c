@@ -98,25 +98,32 @@ static Node *source_of(Node *n) {
 
 /* ---- the pass ---- */
 
-static bool has_few_rows(Graph *g, Dim rows) {
-  return (dim_is_int(rows) ? rows->value : dim_likely(g->dims, rows)) <= ROWS_MOST;
+static int64_t likely(Graph *g, Dim x) { return dim_is_int(x) ? x->value : dim_likely(g->dims, x); }
+
+/* Rows that are multiplied by one matrix; of groups as many as they have in the mean. */
+static bool has_few_rows(Graph *g, const Node *n) {
+  int64_t rows = likely(g, n->type.shape[n->type.rank - 2]);
+  if (prim_groups(n) == GROUPS_NONE) return rows <= ROWS_MOST;
+  int64_t groups = likely(g, n->args[2].node->type.shape[0]);
+  return rows <= ROWS_MOST * (groups > 1 ? groups : 1);
 }
 
-static Dim rows_of(const Node *n) { return n->type.shape[n->type.rank - 2]; }
-
 static bool is_product(Graph *g, const Node *n) {
-  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) return false;
+  bool groups = graph_is(n, OP_nereid_grouped_mm_default) && prim_groups(n) == GROUPS_OF_ROWS;
+  if (!groups && !graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) return false;
   const ValueType *t = &n->args[1].node->type;
   Dim depth = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
   return dim_is_int(depth) && depth->value >= DEPTH_LEAST && dim_is_int(columns) &&
          columns->value >= COLUMNS_LEAST && build_wide(t->dtype) == DT_F32 &&
-         has_few_rows(g, rows_of(n));
+         has_few_rows(g, n);
 }
 
-/* One row times columns whose elements are each in memory: a sum is as good (gemv_to_reduction). */
+/* One row of 32-bit floats times columns whose elements are each in memory: a sum is as good
+ * (gemv_to_reduction).  Of 16-bit floats the units that multiply matrices do that in a third of a
+ * sum's instructions. */
 static bool is_sum_of_rows(Graph *g, const Node *n, const Weight *w) {
   return n->type.rank == 2 && dim_is(n->type.shape[0], 1) && !w->fields &&
-         view_stride(g, n->args[1].node, 0) == 1;
+         dtype_bits(n->args[0].node->type.dtype) > 16 && view_stride(g, n->args[1].node, 0) == 1;
 }
 
 static void choose(Graph *g, Node *n, const uint32_t *uses) {
@@ -130,6 +137,10 @@ static void choose(Graph *g, Node *n, const uint32_t *uses) {
   bool wanted = !w.bad && is_computed(&w, source) && w.bytes <= BYTES_MOST * own &&
                 2 * w.packed >= w.bytes && !is_sum_of_rows(g, n, &w);
   if (!wanted) return;
+  if (prim_groups(n) != GROUPS_NONE) {
+    n->op = ops_at(OP_nereid_packed_grouped_mm_default);
+    return;
+  }
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;
   Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};

@@ -40,7 +40,8 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
 
 /* Products of floats up to 32 bits, of known sizes. */
 static bool is_product(const Node *n) {
-  if (!graph_is(n, OP_aten_mm_default) && !(prim_unpacks(n) && n->type.rank == 2)) return false;
+  if (!graph_is(n, OP_aten_mm_default) && !graph_is(n, OP_nereid_packed_mm_default)) return false;
+  if (n->type.rank != 2) return false;
   const ValueType *x = &n->args[0].node->type;
   return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
          build_wide(x->dtype) == DT_F32;
@@ -57,7 +58,8 @@ static void find_vector(Build *b, Node *n) {
 static void split_product(Build *b, Node *n) {
   Node *x = n->args[0].node, *y = n->args[1].node;
   int64_t k = x->type.shape[1]->value;
-  Product p = {b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value, n->type.shape[1]->value, k};
+  const Dim *size = n->type.shape;
+  Product p = {b->in.g->gpu, x->type.dtype, 1, size[0]->value, size[1]->value, k, false};
   int parts = prim_unpacks(n) ? tiling_packed_parts(&p) : tiling_parts(&p);
   if (parts > 1) in_parts(b, x, y, parts);
 }

@@ -380,10 +380,11 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
 
 /* ---- products ---- */
 
-/* No more than the extent takes; 16 at least, which the units that multiply want. */
+/* No more than the extent takes; 16 at least, which the units that multiply want, or fewer in a
+ * smaller block. */
 static int64_t fitting(Dim n, int64_t block) {
-  int64_t p = most_of(n, block);
-  return p < 16 ? 16 : p;
+  int64_t p = most_of(n, block), least = block < 16 ? block : 16;
+  return p < least ? least : p;
 }
 
 /* The elements that one step sums up; of convolutions whole blocks of channels. */
@@ -486,7 +487,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
     known &= e[i] || dim_is_int(g->extent[i]);
   }
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
-  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3]};
+  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], false};
   return known && mean_group(t, g, p);
 }
 
@@ -509,6 +510,29 @@ static Tile tile_of_group(const Group *g, const Tile *tile) {
   return r;
 }
 
+/* The tensor of most elements that the expression of a packed weight reads. */
+static void find_words(Node **operand, void *ctx) {
+  const Node **most = ctx;
+  Node *n = *operand;
+  const ValueType *t = &n->type;
+  if (t->kind != VALUE_TENSOR) return;
+  if (n->kind == NODE_CALL) {
+    graph_each_use(n, find_words, ctx);
+    return;
+  }
+  bool sized = t->rank == 2 && dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  int64_t now = *most ? (*most)->type.shape[0]->value * (*most)->type.shape[1]->value : 0;
+  if (sized && t->shape[0]->value * t->shape[1]->value > now) *most = n;
+}
+
+/* Are a packed weight's words along columns, so that each row of it has fewer of them? */
+static bool is_across(const Group *g) {
+  Node *right = g->nodes.data[0]->args[1].node;
+  const Node *words = NULL;
+  find_words(&right, &words);
+  return words && words->type.shape[0] == g->extent[3] && words->type.shape[1] != g->extent[2];
+}
+
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
   bool known = group_product(t, g, &p);
@@ -520,6 +544,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   }
   Tile list[TILING_MAX];
   bool packed = prim_unpacks(g->nodes.data[0]) && t->graph->gpu;
+  if (packed) p.across = is_across(g);
   int n = packed ? tiling_packed(&p, list) : tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++) {
     Tile tile = tile_of_group(g, &list[i]);

@@ -161,6 +161,8 @@ typedef struct {
 } PackedTile;
 
 enum {
+  ACROSS_LEAST = 128, /* columns of a tile whose words are along columns: sectors of memory, ... */
+  ACROSS_LOSS = 2,    /* ... of which fewer take so many times as long */
   PACKED_DEPTH = 512, /* of a part of a sum, at least */
   PACKED_SUM_MOST = 1024, PACKED_COLUMNS_MOST = 256
 };
@@ -173,10 +175,12 @@ static const PackedTile packed_rows[] = {
     {{1, 64, 64, 4, 1}, 30},
 };
 static const PackedTile packed_tiles[] = {
-    {{16, 64, 128, 4, 3}, 25},  {{16, 32, 128, 4, 3}, 29}, {{16, 64, 64, 4, 4}, 30},
-    {{32, 64, 128, 4, 3}, 33},  {{64, 64, 128, 4, 3}, 38}, {{128, 128, 64, 4, 3}, 40},
-    {{64, 32, 128, 4, 3}, 42},  {{128, 64, 128, 8, 3}, 44}, {{64, 64, 64, 4, 3}, 46},
-    {{128, 64, 64, 4, 3}, 51},  {{256, 128, 64, 8, 4}, 61}, {{256, 64, 64, 8, 3}, 81},
+    {{8, 32, 256, 2, 4}, 13},   {{8, 64, 256, 2, 4}, 15},   {{16, 32, 256, 2, 4}, 16},
+    {{16, 64, 256, 4, 3}, 17},  {{8, 128, 256, 4, 3}, 18},  {{16, 128, 256, 4, 3}, 20},
+    {{16, 64, 128, 4, 4}, 25},  {{16, 64, 64, 4, 4}, 30},   {{32, 64, 128, 4, 3}, 33},
+    {{64, 64, 128, 4, 3}, 38},  {{128, 128, 64, 4, 3}, 40}, {{64, 32, 128, 4, 3}, 42},
+    {{128, 64, 128, 8, 3}, 44}, {{64, 64, 64, 4, 3}, 46},   {{256, 128, 64, 8, 4}, 61},
+    {{256, 64, 64, 8, 3}, 81},
 };
 
 static double programs_of(const Product *p, const Tile *t) {
@@ -216,6 +220,7 @@ int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
   for (int i = 0; i < count; i++) {
     if (!is_packed_whole(p, &list[i].tile)) continue;
     double time = packed_time(p, &list[i]);
+    if (p->across && list[i].tile.bn < ACROSS_LEAST && !row) time *= ACROSS_LOSS;
     int at = n++;
     for (; at > 0 && times[at - 1] > time; at--) {
       times[at] = times[at - 1];

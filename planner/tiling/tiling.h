@@ -5,6 +5,7 @@
 #ifndef NEREID_PLANNER_TILING_TILING_H
 #define NEREID_PLANNER_TILING_TILING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/device/peaks.h"
@@ -14,6 +15,7 @@ typedef struct {
   const DevicePeaks *gpu;
   DType dtype;
   int64_t batch, m, n, k;
+  bool across; /* a packed right operand's words are along columns */
 } Product;
 
 typedef struct {

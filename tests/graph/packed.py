@@ -238,8 +238,8 @@ def tensor_core_tiles(w):
 
 FORMS = [tensor_core_tiles, along_the_sum, along_columns, fields_of_two_bits, two_in_bytes, experts,
          bytes_that_wrap, signed_bytes_of_words, table_in_bytes, table_of_bf16, bytes_of_rows]
-# The function by which the kernel makes 16-bit floats of fields.
-FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_columns: "one_field",
+# The function by which the kernel makes 16-bit floats of fields; two words need whole tiles.
+FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_columns: "two_words",
           fields_of_two_bits: "two_fields", two_in_bytes: "two_fields", experts: "two_fields",
           table_in_bytes: "choose_numbers",
           table_of_bf16: "choose_numbers"}
@@ -296,10 +296,10 @@ def compare(name, w, body, rows, fields, devices, folder):
         return
     plan = (folder / "plan.txt").read_text()
     steps = [s for s in plan.splitlines() if s.startswith("step ")]
-    sums = rows == 1 and name.startswith("bytes_of_rows")
     whole, large = w.k % 64 == 0 and w.n % 64 == 0, w.k * w.n >= 1 << 19
     table = name.startswith("table")
-    packed = not sums and (whole or not table)
+    packed = whole or not table
+    fields = "one_field" if fields == "two_words" and not whole else fields
     fused = packed and (large or not table)  # a small table's numbers are written to memory
     check(any("packed_mm" in s for s in steps) == packed, f"{name}: {steps}")
     kernels = [s for s in steps if not s.startswith("step k1_sum_to")]  # of parts
@@ -351,6 +351,92 @@ def compare_integers(devices, folder):
             check(good, f"integers on {device}: {done.stderr[-500:]}")
 
 
+GROUPS = """
+    low = bitwise_and.Scalar(q, 15)
+    high = bitwise_right_shift.Tensor_Scalar(q, 4)
+    both = to.dtype(stack.default([low, high], -1), torch.int32)
+    m = view.default(sub.Tensor(both, 8), [4, {n}, {groups}, {group}])
+    d = mul.Tensor(m, unsqueeze.default(s, -1))
+    w = view.default(d, [4, {n}, {k}])
+    y = _grouped_mm.default(x, transpose.int(w, 1, 2), ends)"""
+
+
+def compare_groups(devices, folder):
+    """Rows by their experts' weights of four bits, which no kernel writes to memory."""
+    for sizes in ([5, 0, 12, 3], [40, 0, 70, 9]):
+        w = Weights(128, 64, 32, len(sizes))
+        q, s = w.fields(4, w.n, w.k), w.scales(4, w.n, w.k // w.group)
+        ends = np.cumsum(sizes).astype(np.int32)
+        w.x = (w.rng.normal(size=(sum(sizes), w.k)) * w.k**-0.5).astype(np.float16)
+        w.given(q=(q[..., ::2] | q[..., 1::2] << 4).astype(np.uint8), s=s, ends=ends)
+        full = ((q - 8) * np.repeat(s.astype(np.float64), w.group, 2)).transpose(0, 2, 1)
+        want = np.concatenate([x @ m for x, m in zip(np.split(w.x.astype(np.float64), ends[:-1]),
+                                                     full)])
+        body = GROUPS.format(n=w.n, k=w.k, groups=w.k // w.group, group=w.group)
+        (folder / "graph.py").write_text(text(w, body, len(w.x)))
+        files = []
+        for name, array in {"x": w.x, **w.inputs}.items():
+            np.save(folder / f"{name}.npy", array)
+            files.append(folder / f"{name}.npy")
+        plan = nereid("graph", folder / "graph.py", "--device", "cuda", "--emit", "plan", "-o",
+                      folder / "plan.txt")
+        lines = (folder / "plan.txt").read_text() if plan.returncode == 0 else plan.stderr
+        steps = [s for s in lines.splitlines() if s.startswith("step ") and "check_index" not in s]
+        one = len(steps) == 1 and "packed_grouped_mm" in steps[0]
+        check(one, f"groups: {steps} {plan.stderr[-500:]}")
+        for device in devices:
+            done = nereid("graph", folder / "plan.txt", *files, "--device", device, "--out-dir",
+                          folder / "out")
+            off = np.inf
+            if done.returncode == 0:
+                got = np.load(folder / "out/output_0.npy")
+                off = np.linalg.norm(got - want) / np.linalg.norm(want)
+            check(off < TOLERANCE / 5, f"groups {sizes} on {device}: {off} {done.stderr[-500:]}")
+
+
+COLUMNS = """def forward(self, x: "f32[3, {k}]", q: "u8[{n}, {half}]", s: "f32[{groups}, {n}, 2]"):
+    y = torch.ops.aten._weight_int4pack_mm_for_cpu.default(x, q, 32, s)
+    return (y,)
+"""
+
+
+def packed_columns():
+    """Columns that PyTorch packs together on this machine."""
+    try:
+        flags = set(re.search("flags.*", pathlib.Path("/proc/cpuinfo").read_text())[0].split())
+    except (OSError, TypeError):
+        return 0
+    if {"fma", "avx512vl", "avx512bw", "avx512dq"} <= flags:
+        return 64
+    return 32 if {"fma", "avx2"} <= flags else 0
+
+
+def compare_columns(folder):
+    """Weights of torch.ops.aten._convert_weight_to_int4pack_for_cpu: blocks of columns whose bytes
+    have columns of both halves, then neighbors."""
+    k, rng, block = 64, np.random.default_rng(7), packed_columns()
+    for n in 48, 128, 176:
+        q, x = rng.integers(0, 16, (n, k)), rng.normal(size=(3, k)).astype(np.float32)
+        s = rng.random((k // 32, n, 2)).astype(np.float32)
+        w = (q.T - 8) * spread(s[..., 0], 32) + spread(s[..., 1], 32)
+        whole = n // block * block if block else 0
+        halves = q[:whole].reshape(-1, 2, max(block, 2) // 2, k)
+        low = np.concatenate([halves[:, 0].transpose(0, 2, 1).ravel(), q[whole::2].T.ravel()])
+        high = np.concatenate([halves[:, 1].transpose(0, 2, 1).ravel(), q[whole + 1::2].T.ravel()])
+        packed = (low | high << 4).astype(np.uint8).reshape(n, k // 2)
+        (folder / "graph.py").write_text(COLUMNS.format(k=k, half=k // 2, n=n, groups=k // 32))
+        files = []
+        for name, array in ("x", x), ("q", packed), ("s", s):
+            np.save(folder / f"{name}.npy", array)
+            files.append(folder / f"{name}.npy")
+        done = nereid("graph", folder / "graph.py", *files, "--device", "cpu", "--out-dir",
+                      folder / "out")
+        off = np.inf
+        if done.returncode == 0:
+            off = np.abs(np.load(folder / "out/output_0.npy") - x.astype(np.float64) @ w).max()
+        check(off < 1e-4, f"columns {n}: {off} away {done.stderr[-500:]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="interp,nest")
@@ -359,6 +445,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if not args.names or "integers" in args.names:
             compare_integers(args.devices.split(","), pathlib.Path(folder))
+        if not args.names or "groups" in args.names:
+            compare_groups(args.devices.split(","), pathlib.Path(folder))
+        if not args.names or "columns" in args.names:
+            compare_columns(pathlib.Path(folder))
         for form in FORMS:
             sizes = SIZES + LARGE if form.__name__.startswith("table") else SIZES
             for seed, (rows, k, n, group) in enumerate(sizes):

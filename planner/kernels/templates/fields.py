@@ -10,6 +10,15 @@ def two_fields(word, mask: tl.constexpr, base: tl.constexpr, dtype: tl.constexpr
 
 
 @triton.jit
+def two_words(word, next, mask: tl.constexpr, base: tl.constexpr, dtype: tl.constexpr):
+    # The same of the fields at bit 0 of two words.
+    return tl.inline_asm_elementwise(
+        "{ .reg .b32 both; prmt.b32 both, $2, $3, 0x5410; lop3.b32 both, both, $4, $5, 0xea; "
+        "mov.b32 {$0, $1}, both; }",
+        "=h,=h,r,r,r,r", [word, next, mask, base], dtype=(dtype, dtype), is_pure=True, pack=1)
+
+
+@triton.jit
 def one_field(word, mask: tl.constexpr, base: tl.constexpr, dtype: tl.constexpr):
     # The same of the field at bit 0.
     return tl.inline_asm_elementwise(
