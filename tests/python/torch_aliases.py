@@ -70,6 +70,10 @@ def apart(base):
     return base[:4], torch.ones(4)
 
 
+def apart_first(base):
+    return torch.ones(4), base[:4]
+
+
 def equal(base):
     return base[:4], base[:4]
 
@@ -96,6 +100,7 @@ SHARED = [
     (update_and_view, (halves, overlap), True),
     (update_and_return, (overlap, overlap), False),
     (read_both, (halves, overlap, equal), False),
+    (read_both, (overlap, apart_first), False),
 ]
 
 

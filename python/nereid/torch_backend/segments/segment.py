@@ -18,7 +18,8 @@ from nereid.torch_backend.base import flags
 from nereid.torch_backend.base.alone import is_alone
 from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.base.log import line_of
-from nereid.torch_backend.base.nodes import is_number, is_tensor, is_view, storage_of
+from nereid.torch_backend.base.nodes import (is_number, is_tensor, is_view, storage_of,
+                                              values_of)
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.segments.numbers import with_numbers
 from nereid.torch_backend.segments.partition import Segment
@@ -137,12 +138,22 @@ class SegmentPlan:
             if is_tensor(node.meta.get("val")):
                 first.setdefault(storage_of(node), node)
         for node in needed:
-            base = first[storage_of(node)]
+            base = self._input_of(node) or first[storage_of(node)]
             if base is not node and not self._holds(base, node):
                 base = node
             self.views[node] = base
             if base in self.inside and base not in self.bases:
                 self.bases.append(base)
+
+    def _input_of(self, node):
+        """The input that a node is made of by views alone; None: it has memory of its own.  Other
+        inputs that share its memory do so in the call that the graph is compiled for."""
+        memory = storage_of(node)
+        while node is not None and node not in self.inputs:
+            node = next((operand for operand in node.all_input_nodes
+                         if any(is_tensor(value) and value.untyped_storage()._cdata == memory
+                                for value in values_of(operand.meta.get("val")))), None)
+        return node
 
     def released(self, placeholders: set) -> tuple:
         """Positions of the inputs whose memory nothing needs after the segment: what the forward
