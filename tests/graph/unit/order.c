@@ -30,17 +30,18 @@ static Model *plan_of(const char *body, const char *released) {
   return model_plan(m, &o) ? NULL : m;
 }
 
-/* `wanted`, "p q r", is the first letter of each step's node; steps of one letter that follow each
- * other are named once. */
+/* `wanted`, "p q r", is the first letter of each node that steps store; those of one letter that
+ * follow each other are named once. */
 static void check_order(const char *what, const char *wanted, const char *released,
                         const char *body) {
   char got[256] = "";
   Model *m = plan_of(body, released);
-  for (uint32_t i = 0; m && i < m->plan->nsteps; i++) {
-    char name = m->plan->steps[i].nodes[0]->name[0];
-    size_t n = strlen(got);
-    if (!n || got[n - 1] != name) snprintf(got + n, sizeof got - n, "%s%c", n ? " " : "", name);
-  }
+  for (uint32_t i = 0; m && i < m->plan->nsteps; i++)
+    for (uint32_t k = 0; k < m->plan->steps[i].nnodes; k++) {
+      char name = m->plan->steps[i].nodes[k]->name[0];
+      size_t n = strlen(got);
+      if (!n || got[n - 1] != name) snprintf(got + n, sizeof got - n, "%s%c", n ? " " : "", name);
+    }
   check_got(m && !strcmp(got, wanted), what, got);
   if (m) model_free(m);
 }
@@ -125,17 +126,34 @@ static bool is_legal(const Plan *p) {
   return good;
 }
 
-/* Are they the same steps, and in the same order? */
+/* The nodes that a plan's steps store, in their order; NULL after the last. */
+static const Node **stored(const Plan *p) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->nsteps; i++) n += p->steps[i].nnodes;
+  const Node **nodes = calloc(n + 1, sizeof *nodes);
+  n = 0;
+  for (uint32_t i = 0; i < p->nsteps; i++)
+    for (uint32_t k = 0; k < p->steps[i].nnodes; k++) nodes[n++] = p->steps[i].nodes[k];
+  return nodes;
+}
+
+/* Do they store the same nodes, and in the same order?  Which small steps share a launch follows
+ * from that. */
 static bool same_steps(const Plan *a, const Plan *b, bool *same_order) {
+  const Node **of_a = stored(a), **of_b = stored(b);
+  uint32_t n = 0, nb = 0;
+  bool same = true;
   *same_order = true;
-  for (uint32_t i = 0; i < a->nsteps; i++) {
-    const Node *n = a->steps[i].nodes[0];
+  while (of_b[nb]) nb++;
+  for (; of_a[n]; n++) {
     uint32_t k = 0;
-    while (k < b->nsteps && strcmp(b->steps[k].nodes[0]->name, n->name) != 0) k++;
-    if (k == b->nsteps) return false;
-    *same_order &= k == i;
+    while (of_b[k] && strcmp(of_b[k]->name, of_a[n]->name) != 0) k++;
+    same &= of_b[k] != NULL;
+    *same_order &= k == n;
   }
-  return a->nsteps == b->nsteps;
+  free(of_a);
+  free(of_b);
+  return same && n == nb;
 }
 
 static void random_graphs(void) {
