@@ -42,7 +42,7 @@ def compile_text(args, kind):
 def normal_ptx(text):
     """Without what has the file's name or the kernel's as a string."""
     text = re.sub(r"(?m)^(\t\.loc .*|\.file .*|\.global .*)\n", "", text)
-    return [re.sub(r"%[\w$]+|\bp_[\w$]+|(?<=\.entry )[\w$]+", "\0\\g<0>\0", text)]
+    return [re.sub(r"%[\w$]+|\b(?:p_|map\$)[\w$]+|(?<=\.entry )[\w$]+", "\0\\g<0>\0", text)]
 
 
 def normal_c(text):

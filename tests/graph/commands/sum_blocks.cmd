@@ -1,8 +1,7 @@
 # Sums of many rows go block by block and multiply and add at once; few rows, and sums of sums, do not.
 cat >$TMP/m.py <<'MODEL'
-def forward(self, x: "bf16[1, 4096]", w: "i8[14336, 4096]", y: "f32[2048, 4096]", z: "bf16[64, 4096]", v: "bf16[1024, 14336]", u: "bf16[1, 14336]"):
-    wide = torch.ops.aten.to.dtype(w, torch.bfloat16)
-    t = torch.ops.aten.permute.default(wide, [1, 0])
+def forward(self, x: "bf16[1, 4096]", w: "bf16[14336, 4096]", y: "f32[2048, 4096]", z: "bf16[64, 4096]", v: "bf16[1024, 14336]", u: "bf16[1, 14336]"):
+    t = torch.ops.aten.permute.default(w, [1, 0])
     a = torch.ops.aten.mm.default(x, t)
     b = torch.ops.aten.logsumexp.default(y, [1])
     s = torch.ops.aten.permute.default(z, [1, 0])
