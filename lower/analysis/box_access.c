@@ -18,7 +18,7 @@ static void note_definitions(Definitions *d, const NestBlock *b) {
 }
 
 void definitions_find(Definitions *d, Arena *a, const Nest *n) {
-  *d = (Definitions){n, ARENA_ARRAY(a, uint32_t, n->nvars + 1),
+  *d = (Definitions){a, n, ARENA_ARRAY(a, uint32_t, n->nvars + 1),
                      ARENA_ARRAY(a, NestStmt *, n->nvars + 1),
                      ARENA_ARRAY(a, NestStmt *, n->nvars + 1)};
   note_definitions(d, n->body);
@@ -330,6 +330,7 @@ typedef struct {
   AxisBound bounds[2];
   Product stride[MAX_MAP_RANK]; /* of each axis of the map, in elements, without a symbol */
   bool open[MAX_MAP_RANK];      /* the coordinate may have more terms */
+  bool lower[MAX_MAP_RANK];     /* the mask lets no negative coordinate through */
 } Place;
 
 /* Takes the coefficient of each axis of the tile out of the address. */
@@ -360,6 +361,7 @@ static bool take_bounds(Place *p, Sum *address) {
     const AxisBound *bound = &p->bounds[i ? 1 - b->fast : b->fast];
     b->map.axes[i].extent = (LaunchValue){.scale = INT32_MAX};
     p->open[i] = !bound->upper;
+    p->lower[i] = bound->lower;
     if (bound->lower && (!bound->upper || !equal_sums(&bound->at, &bound->from))) return false;
     if (!bound->upper) continue;
     Sum stride = {1, {p->stride[i]}}, part;
@@ -370,12 +372,15 @@ static bool take_bounds(Place *p, Sum *address) {
   return true;
 }
 
-/* An axis whose stride the term is a multiple of. */
+/* An axis whose stride the term is a multiple of.  Coordinates have 31 bits: elements of a row are
+ * not counted by a symbol of far strides. */
 static int axis_of_term(const Place *p, const Product *t) {
+  enum { FAR = 1 << 15 };
   const BoxAccess *b = p->box;
   for (int i = b->map.rank - 1; i > 0; i--)
     if (p->open[i] && same_factors(&p->stride[i], t) && t->coef % p->stride[i].coef == 0) return i;
-  return p->open[0] && (!t->factors[0] || !t->kind) ? 0 : -1;
+  bool near = t->kind ? !t->factors[0] && t->coef < FAR : true;
+  return p->open[0] && near ? 0 : -1;
 }
 
 /* The rest of the address: to coordinates that no bound fixes, or an axis of its own. */
@@ -414,6 +419,48 @@ static bool set_strides(Place *p, unsigned size) {
   return true;
 }
 
+/* A box is zero before the tensor, where a load reads what is there: the middle of a larger one. */
+static bool is_behind_base(const Place *p, const Definitions *d) {
+  const BoxAccess *b = p->box;
+  const bool *holds = not_negative(d->arena, d->n, &b->map);
+  for (int i = 0; i < b->map.rank; i++) {
+    for (int k = 0; k < b->at[i].n && !p->lower[i]; k++) {
+      const Product *t = &b->at[i].t[k];
+      if (t->coef < 0 || (t->kind == SYMBOL_VAR && !holds[t->var->id])) return false;
+      for (int f = 0; f < MAX_FACTORS && t->factors[f]; f++)
+        if (!holds[t->factors[f]->id]) return false;
+    }
+  }
+  return true;
+}
+
+/* ---- writes ---- */
+
+/* The parameter from which a pointer comes by whatever steps; NULL: unknown. */
+static const NestVar *root_of(const Definitions *d, const Ref *r) {
+  for (int depth = 0; r->kind == REF_VAR && depth < DEEPEST; depth++) {
+    if (r->var->is_param) return r->var;
+    const NestStmt *st = d->first[r->var->id];
+    bool steps = st && (st->code == NEST_MOV || (st->code == NEST_OP && st->op == TILE_PTR_ADD));
+    if (!steps) return NULL;
+    r = &st->srcs[0];
+  }
+  return NULL;
+}
+
+/* Copies of boxes would need a fence for what the kernel's threads wrote to global memory. */
+static bool may_write(const Definitions *d, const NestBlock *b, const NestVar *base) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    if (!nest_writes_global(st)) continue;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (may_write(d, st->regions[r], base)) return true;
+    if (st->nregions) continue;
+    const NestVar *root = root_of(d, &st->mems[0].base);
+    if (!root || root == base) return true;
+  }
+  return false;
+}
+
 static NestStmt *load_of(const NestStmt *nest) {
   NestStmt *st = nest->regions[0]->first;
   while (st && st->code != NEST_LD) st = st->next;
@@ -438,5 +485,5 @@ bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, cons
   if (!take_strides(&p, &address) || !take_bounds(&p, &address)) return false;
   for (int i = 0; i < address.n; i++)
     if (!place_term(&p, &address.t[i])) return false;
-  return set_strides(&p, size);
+  return set_strides(&p, size) && is_behind_base(&p, d) && !may_write(d, d->n->body, base);
 }

@@ -30,6 +30,7 @@ typedef struct {
 
 /* The definitions of a nest's variables. */
 typedef struct {
+  Arena *arena;
   const Nest *n;
   uint32_t *count;          /* by variable id: statements that write it */
   NestStmt **first, **last; /* the first and the last of these in the text */
@@ -44,7 +45,13 @@ typedef struct {
 } BoxAccess;
 
 /* Is the one LD of `nest`, in the body of `loop`, a box of a tensor?  The tile has two axes.  Known
- * for every launch: base and strides are multiples of 16 bytes. */
+ * for every launch: base and strides are multiples of 16 bytes; no coordinate is negative that the
+ * mask lets through; the kernel writes nothing by way of the base. */
 bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest);
+
+/* not_negative.c: integer variables that are never negative, by variable id.  A launch makes `m` of
+ * positive extents and strides, whose parameters therefore are; of other parameters nothing is
+ * known.  A divisor counts as positive, and no number wraps. */
+bool *not_negative(Arena *a, const Nest *n, const TensorMap *m);
 
 #endif

@@ -54,6 +54,12 @@ def product_with_halo(rng, m, n, k):
     return args, defines, grid, dict(c=moved)
 
 
+@several()
+def product_of_middle(rng, m, n, k):
+    args, defines, grid, expected = product(rng, m, n, k)
+    return args | dict(last=m - 3), defines, grid, expected
+
+
 @case(FILE, tol=1e-5)
 @case(FILE, tol=1e-5, m=64, n=64, k=160)
 def product_of_batches(rng, m=128, n=64, k=96):

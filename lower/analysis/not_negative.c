@@ -1,0 +1,85 @@
+#include <string.h>
+
+#include "lower/analysis/box_access.h"
+
+/* All variables are taken for ones that are never negative, until a statement says otherwise: what
+ * is left holds by induction over the statements that run. */
+typedef struct {
+  bool *holds; /* by variable id */
+  bool changed;
+} Signs;
+
+static bool ref_holds(const Signs *s, const Ref *r) {
+  if (r->kind == REF_VAR) return s->holds[r->var->id];
+  if (r->kind != REF_AFFINE || r->sub.c < 0) return false;
+  for (int i = 0; i < r->sub.n; i++)
+    if (r->sub.t[i].coef < 0) return false;
+  return true;
+}
+
+static bool cast_holds(const Signs *s, const NestStmt *st) {
+  if (!dtype_is_int(st->type) || !dtype_is_int(st->to)) return false;
+  if (dtype_is_signed(st->type)) return ref_holds(s, &st->srcs[0]);
+  return dtype_bits(st->type) < dtype_bits(st->to);
+}
+
+static bool op_holds(const Signs *s, const NestStmt *st) {
+  const Ref *x = st->srcs;
+  if (st->op == TILE_CAST) return cast_holds(s, st);
+  if (st->op == TILE_SELECT) return ref_holds(s, &x[1]) && ref_holds(s, &x[2]);
+  if (!dtype_is_signed(st->type)) return false;
+  switch (st->op) {
+    case TILE_ADD:
+    case TILE_MUL:
+    case TILE_MIN:
+    case TILE_OR:
+    case TILE_XOR: return ref_holds(s, &x[0]) && ref_holds(s, &x[1]);
+    case TILE_MAX:
+    case TILE_AND: return ref_holds(s, &x[0]) || ref_holds(s, &x[1]);
+    case TILE_DIV:
+    case TILE_REM:
+    case TILE_SHL:
+    case TILE_SHR:
+    case TILE_HINT: return ref_holds(s, &x[0]);
+    default: return false;
+  }
+}
+
+static bool result_holds(const Signs *s, const NestStmt *st) {
+  switch (st->code) {
+    case NEST_PID:
+    case NEST_NPROG: return true;
+    case NEST_MOV: return ref_holds(s, &st->srcs[0]);
+    case NEST_FOR: return ref_holds(s, &st->srcs[0]) && ref_holds(s, &st->srcs[2]);
+    case NEST_OP: return op_holds(s, st);
+    default: return false;
+  }
+}
+
+static void walk(Signs *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      const Ref *r = &st->dsts[i];
+      if (r->kind != REF_VAR || !s->holds[r->var->id] || result_holds(s, st)) continue;
+      s->holds[r->var->id] = false;
+      s->changed = true;
+    }
+    for (uint32_t r = 0; r < st->nregions; r++) walk(s, st->regions[r]);
+  }
+}
+
+bool *not_negative(Arena *a, const Nest *n, const TensorMap *m) {
+  Signs s = {ARENA_ARRAY(a, bool, n->nvars + 1), true};
+  memset(s.holds, true, n->nvars);
+  for (uint32_t i = 0; i < n->nparams; i++) s.holds[n->params[i]->id] = false;
+  for (int i = 0; i < m->rank; i++) {
+    if (m->axes[i].extent.param) s.holds[m->axes[i].extent.param->id] = true;
+    if (m->axes[i].stride.param) s.holds[m->axes[i].stride.param->id] = true;
+  }
+  while (s.changed) {
+    s.changed = false;
+    arena_work(a, n->nvars);
+    walk(&s, n->body);
+  }
+  return s.holds;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Which operands of products are boxes of tensors: those whose loads a box equals whatever the
+launch.  Each kernel is one product; it differs in how A is read.
+
+    maps.py [NAME...]
+"""
+import os, pathlib, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+SIG = ("a=*bf16:16,b=*bf16:16,c=*fp32:16,table=*i32:16,m=i32:16,n=i32:16,k=i32:16,sa=i32:16,"
+       "sb=i32:16,number=i32:16")
+SOURCE = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, table, m, n, k, sa, sb, number):
+    i, s = tl.arange(0, 64), tl.arange(0, 32)
+    pid = tl.program_id(0)
+    {before}
+    at, from_a = {at}, {base}
+    row = at + i
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 32):
+        inside = {mask}
+        x = tl.load(from_a + row[:, None] * sa + (start + s)[None, :], mask=inside, other=0.0)
+        y = tl.load(b + (start + s)[:, None] * sb + i[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + pid * 4096 + i[:, None] * 64 + i[None, :], acc)
+"""
+BOTH = "(row < m)[:, None] & (start + s < k)[None, :]"
+ROWS = "(row < m)[:, None]"
+GROUPED = """group = pid // (8 * tl.cdiv(n, 64))
+    rows = min(tl.cdiv(m, 64) - group * 8, 8)
+    across = pid % (8 * tl.cdiv(n, 64)) // rows
+    tile = group * 8 + pid % (8 * tl.cdiv(n, 64)) % rows"""
+MOST = 2**31 - 1
+BOX = "[32 of %k, 64 of %m by 2*%sa]"
+
+
+def reads(at="pid * 64", base="a", mask=BOTH, before="pass"):
+    return SOURCE.format(at=at, base=base, mask=mask, before=before)
+
+
+# Each a source, and A's map; "": it is none.
+CASES = {
+    "plain": (reads(), BOX),
+    "grouped order": (reads("tile * 64", before=GROUPED), BOX),
+    "grouped order, the columns": (reads("across * 64", before=GROUPED), BOX),
+    "clamped": (reads("max(pid - 3, 0) * 64"), BOX),
+    "a negative row": (reads("pid * 64 - 3"), ""),
+    "a negative row without a mask": (reads("pid * 64 - 3", mask="tl.full((64, 32), 1, tl.int1)"),
+                                      ""),
+    "a negative row that the mask takes away":
+        (reads("pid * 64 - 3", mask=BOTH + " & (row >= 0)[:, None]"), BOX),
+    "from the last row on": (reads("(m // 64 - 1 - pid) * 64"), ""),
+    "a row of an argument": (reads("number"), ""),
+    "a row of a table": (reads("tl.load(table + pid)"), ""),
+    "a column of an argument": (reads(base="a + number", mask=ROWS), ""),
+    "elements beyond 31 bits": (reads(base="a + pid.to(tl.int64) * 16777216", mask=ROWS),
+                                f"[32 of {MOST}, 64 of %m by 2*%sa, 1 of {MOST} by 33554432]"),
+    "elements of a row": (reads(base="a + pid * 1024", mask=ROWS),
+                          f"[32 of {MOST}, 64 of %m by 2*%sa]"),
+    "written before": (reads(before="tl.store(a + i, tl.zeros((64,), tl.bfloat16))"), ""),
+}
+
+
+def map_of_a(folder, source):
+    path = pathlib.Path(folder, "product.py")
+    path.write_text(source)
+    done = subprocess.run([NEREID, "compile", path, "--sig", SIG, "--target", "sm_90a", "--emit",
+                           "thread"], capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("  map ")]
+    return "".join(line[line.index("["):] for line in lines if " at %a " in line)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for name, (source, expected) in CASES.items():
+        if len(sys.argv) > 1 and name not in sys.argv[1:]:
+            continue
+        got = map_of_a(folder, source)
+        tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")
+sys.exit(tally.report())
