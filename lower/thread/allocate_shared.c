@@ -1,5 +1,6 @@
 /* Pass allocate_shared: shared-memory allocation.  Buffers whose lifetimes (from first to last
  * statement of the program order, stretched over loops that use them) do not meet may share. */
+#include <limits.h>
 #include <string.h>
 
 #include "lower/messages.h"
@@ -22,6 +23,12 @@ static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
   if (at > l->last) l->last = at;
 }
 
+/* PTX ISA, "mbarrier": no other access may touch the bytes of an mbarrier that is still valid. */
+static void live_always(Lives *s, const NestBuffer *b) {
+  s->life[b->id].first = 0;
+  s->life[b->id].last = INT_MAX;
+}
+
 /* A buffer used inside a loop, and before it, lives all through the loop; so does any that a loop
  * over registers uses, since its iterations access it part by part. */
 static void stretch(Lives *s, NestCode loop, int start, int end) {
@@ -32,7 +39,7 @@ static void stretch(Lives *s, NestCode loop, int start, int end) {
     Life *l = &s->life[i];
     if (l->last < start || (l->first >= start && !parts)) continue;
     if (l->first > start) l->first = start;
-    l->last = end;
+    if (l->last < end) l->last = end;
   }
 }
 
@@ -41,6 +48,7 @@ static void walk_lives(Lives *s, const NestBlock *b) {
     int start = ++s->at;
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) extend_life(s, st->mems[i].buffer, start, st->span);
+    if (st->code == NEST_MBAR_INIT) live_always(s, st->mems[0].buffer);
     if (!st->nregions) continue;
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
     stretch(s, st->code, start, ++s->at);
