@@ -168,7 +168,7 @@ static bool tensor_fits(const BoxedTensor *t) {
   bool fits = t->address % ALIGNMENT == 0;
   for (uint32_t i = 0; i < t->rank; i++) {
     uint64_t stride = i ? t->stride[i] : ALIGNMENT;
-    fits = fits && t->extent[i] - 1 <= UINT32_MAX;
+    fits = fits && t->extent[i] - 1 <= INT32_MAX; /* coordinates are i32 */
     fits = fits && stride && stride < most && stride % ALIGNMENT == 0;
   }
   return fits;

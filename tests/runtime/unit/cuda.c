@@ -451,7 +451,8 @@ static void test_maps(const Fake *f) {
   static const char ptx[] = ".visible .entry k(.param .u64 x, .param .u64 map) { ret; }";
   ImageParam params[] = {{"x", type_ptr(DT_BF16), false}, {"n", type_scalar(DT_I32), false}};
   ImageMap map = {.bytes = 2, .rank = 2, .box = {64, 128}};
-  map.extent[0].text = map.extent[1].text = "n";
+  map.extent[0].text = "n";
+  map.extent[1].text = "n * n";
   map.stride[0].text = "2";
   map.stride[1].text = "2 * n";
   ImageSlot slots[] = {{.kind = SLOT_ARG, .param = 0}, {.kind = SLOT_MAP, .map = &map}};
@@ -471,17 +472,21 @@ static void test_maps(const Fake *f) {
   nereid_launch_set_pointer(l, 0, (void *)0x4000);
   nereid_launch_set_int(l, 1, 72);
   check_call(!nereid_launch_run(l, NULL), "a launch with a map");
-  check_call(logged(f, "map of 1, rank 2, swizzle 3, 64 of 72 by 0, 128 of 72 by 144\n"), "a map");
+  check_call(logged(f, "map of 1, rank 2, swizzle 3, 64 of 72 by 0, 128 of 5184 by 144\n"),
+             "a map");
   check_call(logged(f, "launch 1 1 1 block 32 1 1 shared 0 stream 0 extra 0 : 4000 4000\n"),
              "the map of that address");
   unlink(f->log);
   nereid_launch_set_int(l, 1, 80);
   nereid_launch_set_int(l, 1, 72);
   check_call(!nereid_launch_run(l, NULL) && !logged(f, "map"), "a map that is known");
-  nereid_launch_set_int(l, 1, 73);
-  X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
-    "kernel `k` was compiled for tensors whose rows begin at multiples of 16 bytes; compile it "
-    "with no_tensor_maps");
+  const int64_t refused[] = {73, 48000, -8, 0}; /* rows apart, 2^31 rows, fewer than one */
+  for (int i = 0; i < 4; i++) {
+    nereid_launch_set_int(l, 1, refused[i]);
+    X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
+      "kernel `k` was compiled for tensors whose rows begin at multiples of 16 bytes; compile it "
+      "with no_tensor_maps");
+  }
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_device_close(d);
