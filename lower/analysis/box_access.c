@@ -44,6 +44,7 @@ static bool add_product(Sum *s, Product p) {
   for (int i = 0; i < s->n; i++) {
     if (!same_factors(&s->t[i], &p) || !same_symbol(&s->t[i], &p)) continue;
     if (__builtin_add_overflow(s->t[i].coef, p.coef, &s->t[i].coef)) return false;
+    s->t[i].wide |= p.wide;
     if (!s->t[i].coef) s->t[i] = s->t[--s->n];
     return true;
   }
@@ -130,7 +131,10 @@ static bool expand_op(Expand *x, const NestStmt *st, Sum *out) {
     case TILE_SUB:
       if (!expand_operands(x, st, out, &b)) return false;
       return add_sum(out, &b, st->op == TILE_ADD ? 1 : -1);
-    case TILE_MUL: return expand_operands(x, st, &a, &b) && multiply_sums(out, &a, &b);
+    case TILE_MUL:
+      if (!expand_operands(x, st, &a, &b) || !multiply_sums(out, &a, &b)) return false;
+      for (int i = 0; i < out->n; i++) out->t[i].wide |= st->type == DT_I64;
+      return true;
     case TILE_CAST:
       return is_signed_integer(st->to) && dtype_bits(st->to) >= dtype_bits(st->type) &&
              expand(x, &st->srcs[0], out);
@@ -372,14 +376,18 @@ static bool take_bounds(Place *p, Sum *address) {
   return true;
 }
 
-/* An axis whose stride the term is a multiple of.  Coordinates have 31 bits: elements of a row are
- * not counted by a symbol of far strides. */
-static int axis_of_term(const Place *p, const Product *t) {
+/* May it be more than the 31 bits that a coordinate has? */
+static bool is_far(const Product *t) {
   enum { FAR = 1 << 15 };
+  return t->kind == SYMBOL_VAR && (t->wide || t->var->dtype == DT_I64 || t->coef >= FAR);
+}
+
+/* An axis whose stride the term is a multiple of. */
+static int axis_of_term(const Place *p, const Product *t) {
   const BoxAccess *b = p->box;
   for (int i = b->map.rank - 1; i > 0; i--)
     if (p->open[i] && same_factors(&p->stride[i], t) && t->coef % p->stride[i].coef == 0) return i;
-  bool near = t->kind ? !t->factors[0] && t->coef < FAR : true;
+  bool near = (!t->factors[0] || !t->kind) && !is_far(t);
   return p->open[0] && near ? 0 : -1;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
   SymbolKind kind;
   int axis;     /* SYMBOL_AXIS: of the tile */
   NestVar *var; /* SYMBOL_VAR: uniform */
+  bool wide;    /* multiplied in 64 bits */
 } Product;
 
 typedef struct {
