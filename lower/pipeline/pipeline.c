@@ -23,6 +23,7 @@
  * Loads that are boxes of a tensor are bulk copies where the machine has them
  * (lower/pipeline/bulk.h): one thread starts them, and instead of for groups each thread waits for
  * the slot's phase. */
+#include <math.h>
 #include <string.h>
 
 #include "lower/lower.h"
@@ -72,7 +73,8 @@ static uint32_t count_reads(const NestBlock *b, const NestVar *v) {
 }
 
 static bool zero(const Ref *r) {
-  return (r->kind == REF_AFFINE && !r->sub.n && !r->sub.c) || (r->kind == REF_FLOAT && r->f == 0);
+  bool positive = r->kind == REF_FLOAT && r->f == 0 && !signbit(r->f);
+  return positive || (r->kind == REF_AFFINE && !r->sub.n && !r->sub.c);
 }
 
 enum { ASYNC_MIN = 4 };

@@ -119,3 +119,16 @@ def product_in_turns(a, b, c, m, n, k, sa, sb, sc, B: tl.constexpr, BK: tl.const
             acc = tl.dot(x, y, acc)
         tl.store(c + row[:, None] * sc + column[None, :], acc.to(c.dtype.element_ty),
                  mask=(row < m)[:, None] & (column < n)[None, :])
+
+
+@triton.jit
+def product_of_signs(a, b, c, m, n, k, sa, sb, sc, B: tl.constexpr, BK: tl.constexpr):
+    """Zeros in place of what is masked off have a sign."""
+    i, s = tl.arange(0, B), tl.arange(0, BK)
+    acc = tl.zeros((B, B), tl.float32)
+    for start in range(0, k, BK):
+        x = tl.load(a + i[:, None] * sa + (start + s)[None, :],
+                    mask=(i < m)[:, None] & (start + s < k)[None, :], other=-0.0)
+        y = tl.load(b + (start + s)[:, None] * sb + i[None, :])
+        acc = tl.dot(tl.where(1.0 / x < 0.0, 1.0, 0.0).to(tl.float16), y, acc)
+    tl.store(c + i[:, None] * sc + i[None, :], acc)

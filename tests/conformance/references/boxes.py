@@ -81,3 +81,12 @@ def product_of_rows(rng, m=80, n=64, k=64):
         rows = y[part].astype(np.float32)
         out = out + picked[:, part] @ (rows + rows * (np.arange(n) % 24 < 8))
     return args, dict(B=64, BK=32), "1", dict(c=out)
+
+
+@case(FILE, tol=1e-5)
+def product_of_signs(rng, m=37, n=64, k=64):
+    args, defines, _, _ = product(rng, m, n, k)
+    args["a"] = np.abs(args["a"])
+    expected = np.zeros((64, n), np.float32)
+    expected[m:] = args["b"].astype(np.float32).sum(0)
+    return args | dict(c=new("empty", "f32", 64, n)), defines, "1", dict(c=expected)
