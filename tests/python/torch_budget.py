@@ -228,6 +228,25 @@ def check_overwritten():
             tally.check(one.executable.info["pool"] < 4 * 300 * 1500, "logits have another place")
 
 
+def bytes_of(storages):
+    return [torch.tensor([], dtype=torch.uint8).set_(one).clone() for one in storages]
+
+
+def check_held_storages():
+    """What was saved stays where the program holds its memory, and no tensor of it."""
+    torch._dynamo.reset()
+    x, w = torch.randn(300, 24).requires_grad_(), torch.randn(1500, 24).requires_grad_()
+    target = torch.randint(1500, (300,))
+    call = torch.compile(lambda x, w: F.cross_entropy(x @ w.T, target), backend="nereid",
+                         options={"cache_autograd": False, "libraries": "none"})
+    result = call(x, w)
+    held = [saved.untyped_storage() for saved in result.grad_fn.saved_tensors]
+    before = bytes_of(held)
+    result.backward()
+    same = all(map(torch.equal, before, bytes_of(held)))
+    tally.check(bool(held) and same, "memory that the program holds is written over")
+
+
 class Cut(nn.Module if torch else object):
     """Layers with an operator of PyTorch's in each, as a collective is."""
 
@@ -302,6 +321,8 @@ def main():
 
     check_plan()
     check_overwritten()
+    if DEVICE == "cpu":
+        check_held_storages()
     check_levels()
     check_monotone()
     check_settings()

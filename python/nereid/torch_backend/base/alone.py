@@ -8,10 +8,11 @@ import torch
 
 
 def _counts(values: list, i: int) -> tuple:
-    """How many own the object of Python's, the tensor, and its memory."""
+    """How many own the object of Python's, the tensor, its memory, and that as an object."""
     tensor = values[i]
-    memory = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
-    return sys.getrefcount(tensor), tensor._use_count(), memory
+    storage = tensor.untyped_storage()
+    memory = torch._C._storage_Use_Count(storage._cdata)
+    return sys.getrefcount(tensor), tensor._use_count(), memory, sys.getrefcount(storage)
 
 
 # PyTorch of before 2.6 does not tell.
