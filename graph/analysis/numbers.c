@@ -1,5 +1,7 @@
 #include "graph/analysis/numbers.h"
 
+#include <math.h>
+
 static bool is_known_size(const Node *n) { return n->type.kind == VALUE_INT && n->type.value; }
 
 /* An operator that tensors have, too. */
@@ -47,6 +49,17 @@ DType number_computed_in(const Node *n) {
     if (x == DT_F64 || (x == DT_I64 && t == DT_I1)) t = x;
   }
   return t;
+}
+
+static bool is_one_or_more(const Arg *a) {
+  if (a->kind == ARG_FLOAT) return fabs(a->number) >= 1 && isfinite(a->number);
+  return a->kind == ARG_INT && dim_is_int(a->dim) && a->dim->value;
+}
+
+bool number_is_finite(const Arg *a) {
+  const Node *n = a->kind == ARG_NODE ? a->node : NULL;
+  return n && graph_is(n, OP__operator_truediv) && number_dtype(&n->args[0]) != DT_F64 &&
+         is_one_or_more(&n->args[1]);
 }
 
 /* ---- as tensors ---- */

@@ -23,6 +23,8 @@ static inline bool number_is_kept(const Node *n) {
 DType number_dtype(const Arg *a);
 /* The dtype in which n is computed: Python divides integers as floats. */
 DType number_computed_in(const Node *n);
+/* Is it a quotient of an integer and a literal, which an integer of 64 bits can hold? */
+bool number_is_finite(const Arg *a);
 /* The number, of data, sizes or both, as a tensor without axes of its dtype. */
 Node *number_tensor(Build *b, const Arg *a);
 

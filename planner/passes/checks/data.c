@@ -8,6 +8,7 @@
 
 #include "graph/analysis/dce.h"
 #include "graph/analysis/index_range.h"
+#include "graph/analysis/numbers.h"
 #include "graph/builders/node_builder.h"
 #include "graph/expand/expansion.h"
 #include "graph/messages.h"
@@ -72,6 +73,29 @@ static void data_divisor(DataChecks *c, Build *b) {
   if (!is_new(c, y, ZERO)) return;
   Node *divisor = build_to(b, y, b->in.n->type.dtype); /* one of 2**32 is 0 in 32 bits */
   fail_where(b, build_with(b, OP_aten_eq_Scalar, divisor, build_int(b, 0)), y, M_GRAPH_ZERO);
+}
+
+/* Python divides no number by 0. */
+static void data_number_divisor(DataChecks *c, Build *b) {
+  (void)c;
+  Arg y = build_arg(b, "b");
+  if (!number_is_of_data(&y)) return;
+  Node *zero = build_with(b, OP_aten_eq_Scalar, number_tensor(b, &y), build_int(b, 0));
+  build_check_data(b, zero, arena_printf(b->in.g->arena, M_GRAPH_ZERO, y.node->name),
+                   b->in.n->name);
+}
+
+/* Python makes no integer of NaN and infinity, and PyTorch none of more than 64 bits. */
+static void data_whole_number(DataChecks *c, Build *b) {
+  (void)c;
+  const Arg *x = &b->in.n->args[0];
+  if (!number_is_of_data(x) || number_dtype(x) != DT_F64 || number_is_finite(x)) return;
+  Node *of = number_tensor(b, x);
+  Node *fits = build_and(b, compare(b, OP_aten_ge_Scalar, of, -0x1p63),
+                         compare(b, OP_aten_lt_Scalar, of, 0x1p63));
+  build_check_data(b, negated(b, fits),
+                   arena_printf(b->in.g->arena, M_GRAPH_FITS, x->node->name, dtype_name(DT_I64)),
+                   b->in.n->name);
 }
 
 /* Outside of 0 to 1, or NaN. */
@@ -238,6 +262,7 @@ static const struct {
 } rules[OP_COUNT] = {
 #define OP(library, name, overload, rule, schema, ...) \
   [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define FUNCTION(library, name, rule, schema, ...) [OP_##library##_##name] = {__VA_ARGS__},
 #define NEEDS(rule) data_##rule
 #include "graph/ops/op_table.def"
 };
