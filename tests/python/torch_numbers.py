@@ -125,6 +125,22 @@ def check_compiled(name, program, dtype):
     tally.check(not left, f"{name}  PyTorch runs {left}")
 
 
+def check_refused():
+    """Python divides no number by 0, and makes no integer of NaN and infinity."""
+    x, wrong = torch.arange(3), [float("nan"), float("inf"), -1e30]
+    for text, values in (("int(p)", wrong), ("math.floor(p)", wrong), ("math.ceil(p * 2)", wrong),
+                         ("n / int(p)", [0.5]), ("n // int(p)", [-0.25]), ("n % int(p)", [0.0])):
+        torch._dynamo.reset()
+        program = function_of(f"def program(x, p, n):\n    p, n = p.item(), n.item()\n"
+                              f"    return x + ({text})\n")
+        function = torch.compile(program, backend="nereid")
+        for value in [2.5, *values]:
+            given = x, torch.tensor(value), torch.tensor(7)
+            for found in differences(outcome(function, given), outcome(program, given)):
+                tally.check(False, f"x + {text}, p = {value}: {found}")
+            tally.check(True, "")
+
+
 def check_exported(name, program, dtype):
     import nereid
 
@@ -161,6 +177,10 @@ def main():
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     torch._dynamo.config.capture_scalar_outputs = True
+    check_refused()
+    for call in ("clamp(f)", "clamp(max=f)", "clamp(f, n)"):
+        text = f"def program(x, a, b, c):\n    f, n = b.item(), a.item()\n    return x.{call},\n"
+        check_compiled(text, function_of(text), "int32")
     for i in range(options.count):
         text, dtype = source(random.Random(f"{options.seed} {i}"))
         program = function_of(text)

@@ -18,6 +18,7 @@ _WHOLE = (aten.cat, aten.index_fill, aten.masked_scatter, aten.take,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
           aten.grid_sampler_2d,
+          aten.clamp,  # PyTorch's form of integers and a float of data gives integers
           aten.softshrink, aten.threshold,  # eager mode compares in f32, PyTorch's forms in 16 bits
           aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
