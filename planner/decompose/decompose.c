@@ -117,6 +117,17 @@ static bool expand_node(Decompose *d, Node *n) {
   return !rule || apply_rule(d, n, rule);
 }
 
+/* Is a number a tensor without axes, of what data decides (pass number_tensors)?  In an operator on
+ * tensors it would have a part in the result's dtype. */
+static bool has_tensor_as_number(Graph *g, const Node *n) {
+  const OpSchema *s = ops_schema(g, n->op);
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (s->params[i].type == PARAM_SCALAR && n->args[i].kind == ARG_NODE &&
+        n->args[i].node->type.kind == VALUE_TENSOR)
+      return true;
+  return false;
+}
+
 static bool decompose_node(Decompose *d, Node *n) {
   replacements_apply(&d->replacements, n);
   if (d->only_expands) return expand_node(d, n);
@@ -125,8 +136,9 @@ static bool decompose_node(Decompose *d, Node *n) {
   write_sizes(d->g, n);
   if (keeps_op(d, n)) return true;
   if (is_empty_value(n)) return apply_rule(d, n, make_empty);
-  n->op = ops_renamed(n->op);
-  DecomposeRule *rule = rows[n->op->id].rule;
+  const GraphOp *op = ops_renamed(n->op);
+  DecomposeRule *rule = rows[op->id].rule;
+  if (rule || !has_tensor_as_number(d->g, n)) n->op = op;
   return rule ? apply_rule(d, n, rule) : expand_node(d, n);
 }
 
