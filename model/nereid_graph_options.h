@@ -80,7 +80,7 @@ Y(FLAG, assert_indices, PLAN, 0, 0, 0, "an index out of range ends the launch on
  * temporaries, which then move as results do. */ \
 Y(FLAG, saves_memory, PLAN, 0, 0, 0, "runs take memory step by step (nereid_run_memory)") \
 Y(PLACES, released, PLAN|SIZES, 0, "I,...", 0, "with saves_memory: positions of inputs whose memory is free after their last use, as far as the caller knows") \
-/* In the order of kernels that a run has: a value of the same size takes the input's memory. */ \
+/* A value of the same size takes the input's memory, by the order of the run's kernels. */ \
 Y(PLACES, overwritten, PLAN|SIZES, 0, "I,...", 0, "positions of inputs whose elements the caller does not look at after a run: values may be written over them") \
 G(FILES, rewrites, PLAN|UNSTORED, "--rewrite", "RULES.py", 0, "user-defined rewrite rules") \
 /* By the first call that prepares or runs, after it has checked the inputs. */ \

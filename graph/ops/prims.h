@@ -41,8 +41,8 @@ Node *prim_of_kernel(const Node *n);
 /* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
  * are written to, or n itself. */
 Node *prim_memory(Node *n);
-/* Of which axis of a product the groups of a nereid.grouped_mm, packed or not, are parts; group i
- * ends before index `offs[i]` of it, and begins where the one before ends. */
+/* The axis of a product that the groups of a nereid.grouped_mm, packed or not, divide; group i ends
+ * before index `offs[i]` of it, and begins where the one before ends. */
 typedef enum { GROUPS_NONE, GROUPS_OF_ROWS, GROUPS_OF_COLUMNS, GROUPS_OF_SUM } ProductGroups;
 /* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm. */
 ProductGroups prim_groups(const Node *n);

@@ -143,7 +143,7 @@ static bool expand_op(Expand *x, const NestStmt *st, Sum *out) {
   }
 }
 
-/* The same in all turns of the loop? */
+/* Is it equal in all turns of the loop? */
 static bool is_invariant(const Expand *x, const Sum *s) {
   for (int i = 0; i < s->n; i++) {
     const Product *p = &s->t[i];

@@ -703,7 +703,7 @@ typedef struct {
   nereid_planned_memory *out;
 } Measuring;
 
-/* By number; those of options are positions. */
+/* Their numbers are the index; those of options are positions. */
 static bool *released_inputs(const Model *m, const nereid_graph_options *o, uint32_t n) {
   bool *released = ARENA_ARRAY(m->arena, bool, n + 1);
   for (int i = 0; i < o->nreleased; i++)

@@ -117,7 +117,7 @@ static Node *reduce_extreme(Build *b, bool max, Node *x, uint32_t set, bool keep
 }
 
 /* A GPU reads a long row twice, first for the extreme and then for its index, unless both are in
- * one number.  Of elements of 64 bits they aren't. */
+ * one number.  Elements of 64 bits have none. */
 static bool has_index_in_keys(Build *b, const Node *x, uint32_t axis) {
   enum { ROW_MIN = 8192 }; /* shorter rows stay in registers between both */
   const Graph *g = b->in.g;

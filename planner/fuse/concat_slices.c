@@ -135,7 +135,7 @@ static void note_fused(Node **operand, void *ctx) {
   fused[(*operand)->id] = true;
 }
 
-/* By node id: does a node that may be computed where its operands are read it, or views of it?
+/* Index: a node's id. Does a node that may be computed where its operands are read it, or views?
  * Products and results have it in memory. */
 static bool *find_fused(Graph *g) {
   bool *fused = ARENA_ARRAY(g->arena, bool, g->nids);

@@ -292,7 +292,7 @@ static void load_neighbors(Kernel *k, const Element *a, const Element *b, const 
   kernel_remember(k, b->node, b->at, (Value){names[1], f->half});
 }
 
-/* The same for x, if it is a scale's product and a zero point. */
+/* It does so for x, if that is a scale's product and a zero point. */
 static void note_neighbors(Kernel *k, Element x, const FieldForm *f) {
   x = through_views(k, x);
   for (uint32_t i = 0; i < 2 && is_op(k, &x, OP_aten_add_Tensor); i++) {

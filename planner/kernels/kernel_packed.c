@@ -605,7 +605,7 @@ static const char *of_segments(Packed *p, const char *text) {
                       text, shape.data, parts.data, order.data);
 }
 
-/* Of one row sums of products with fields are multiplied, once a segment, where the weights'
+/* Sums of one row's products with fields are multiplied, once a segment, where the weights'
  * scales and zero points are those of whole segments. */
 static bool sums_fields(Packed *p, const Dim *at) {
   const Digits *x = &p->axes[0];

@@ -24,7 +24,7 @@ Functions *functions_new(Arena *a);
 /* The function with the kernel's text, a new one called `name` if there is none. */
 Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
                    Name name);
-/* The same for a text that has those of other functions. */
+/* It does so for a text that has those of other functions. */
 Name functions_join(Functions *f, const char *text, const Function *const *of, uint32_t n,
                     Name name);
 /* Removes those that no step takes. */

@@ -483,7 +483,7 @@ static void library_add_item(Library *l, LoadItem *item) {
   l->bytes += item->variant->size + 1;
 }
 
-/* Those that were one library before, which are the same bytes, are one again. */
+/* Kernels that were of one library before, which are the same bytes, are of one again. */
 static void add_made(Loading *w, int first, LoadItem *item) {
   for (int i = first; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];

@@ -291,7 +291,7 @@ static int count_maps(const ImageVariant *v) {
   return n;
 }
 
-/* As start.c and device cuda make them; the driver refuses what the hardware can't. */
+/* start.c and device cuda make the same maps; the driver refuses others than the hardware takes. */
 static void put_maps(Text *t, const Writer *w, const ImageVariant *v) {
   int n = count_maps(v), map = 0;
   if (!n) return;

@@ -43,7 +43,7 @@ static Node *between(Build *b, Node *x, double lo, double hi) {
                    build_with(b, OP_aten_lt_Scalar, x, arg_float(hi)));
 }
 
-/* The same numbers as in holds(), of data. */
+/* Numbers of data, as holds() has those that are known. */
 static Node *held(Build *b, Node *x, DType t) {
   if (dtype_is_int(t)) {
     double bits = dtype_bits(t), end = exp2(dtype_is_signed(t) ? bits - 1 : bits);

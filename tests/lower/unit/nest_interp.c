@@ -413,7 +413,7 @@ static void check_atom(const Atom *atom) {
   "%w = mul %w, 32 : i32 %t = add %t, %w : i32 %t = mul %t, 4 : i32 " \
   "unroll r:8 { %a[r] = mov 0.0 : f16 %acc[r] = mov 0.0 : f32 } st [@b + %t], %a[0] {n 2} : f16 "
 
-/* One warp, an mbarrier, and a tensor of [n, 4] of which a box has [2, 32]. */
+/* A warp, an mbarrier, and a tensor of [n, 4] of which a box has [2, 32]. */
 #define BOX \
   "nest @k level thread {target \"sm_90a\", num_warps 1, lanes 32} { param %p : *f32 {arg 0} " \
   "map @m : f32 at %p [32 of 4, 2 of 8 by 16] " \

@@ -36,7 +36,7 @@ _OVERWRITTEN_LEAST = 1 << 20  # bytes of a tensor whose memory is worth being us
 _GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
 
 
-# In the meta of a backward graph's placeholder: no other tensor has its memory.
+# The key in the meta of a backward graph's placeholder: no other tensor has its memory.
 OWNED = "nereid_owned"
 
 
