@@ -159,8 +159,8 @@ static bool precedes(const NestStmt *a, const NestStmt *b) {
   return false;
 }
 
-/* What the loop carries in v: it is set once before the loop, and after the load, at the end of a
- * turn, to v + a step.  The statement of that sum; NULL: v is something else. */
+/* The sum that a variable carried by the loop becomes at the end of a turn, v + a step, after the
+ * load; it is set once before the loop.  NULL: v is another variable. */
 static const NestStmt *carried_step(const Expand *x, const NestVar *v) {
   const NestStmt *init = x->d->first[v->id], *set = x->d->last[v->id];
   if (x->d->count[v->id] != 2 || is_within(init, x->loop)) return NULL;
@@ -247,7 +247,7 @@ static NestVar *expand_pointer(Expand *x, const Ref *r, unsigned size, Sum *out)
 
 /* ---- bounds ---- */
 
-/* What the mask says of an axis: elements from `at` on, of which there are `extent`. */
+/* The bounds of an axis in the mask: elements from `at` on, of which there are `extent`. */
 typedef struct {
   bool upper, lower;
   Sum at, from; /* of upper, of lower: at + i < extent, from + i >= 0 */
@@ -456,7 +456,7 @@ static const NestVar *root_of(const Definitions *d, const Ref *r) {
   return NULL;
 }
 
-/* Copies of boxes would need a fence for what the kernel's threads wrote to global memory. */
+/* Copies of boxes would need a fence after the kernel's own writes to global memory. */
 static bool may_write(const Definitions *d, const NestBlock *b, const NestVar *base) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     if (!nest_writes_global(st)) continue;

@@ -629,7 +629,8 @@ static void find_bulk(Pipe *p) {
   }
 }
 
-/* Finds what is copied, and what that needs; first with the loads that would be stored for it. */
+/* Finds the loads to copy ahead and the statements of their addresses; first with the loads that
+ * would be staged for it. */
 static bool find_copies(Pipe *p) {
   const NestBlock *body = p->loop->regions[0];
   bool stages = count_dots(body) == 1 && !block_writes_global(body);

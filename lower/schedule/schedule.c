@@ -163,7 +163,7 @@ static bool may_join(const Plan *p, const TileOp *a, const TileOp *b) {
 
 /* A load that runs ahead is read of shared memory, in whatever layout its users like. */
 static void tie(Plan *p, const TileValue *a, const TileValue *b) {
-  if (p->ahead[a ? a->id : 0] || (b && p->ahead[b->id])) return;
+  if ((a && p->ahead[a->id]) || (b && p->ahead[b->id])) return;
   if (!plan_held(p, a) || !plan_held(p, b) || !type_same_shape(a->type, b->type)) return;
   uint32_t from = plan_find(p, a->id), to = plan_find(p, b->id);
   if (!may_join(p, p->dot[from], p->dot[to])) return;
@@ -709,7 +709,8 @@ static void note_broadcast(TileOp *op, void *ctx) {
  * and scales of rows, has the layout of these: every thread loads what it needs, where an exchange
  * through shared memory would stop them all. */
 static bool follows_users(Plan *p, const TileOp *op) {
-  if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING) || runs_ahead(p, op))
+  if (op->code != TILE_LOAD || !machine_has(p->u->machine, HAS_COALESCING) ||
+      p->ahead[op->results[0]->id])
     return false;
   const TileValue *v = op->results[0];
   int64_t threads = (int64_t)schedule_warps(p->u) * p->u->machine->lanes;
@@ -749,7 +750,7 @@ static void settle_small_load(TileOp *op, void *ctx) {
 static Choice load_choice(const Plan *p, const TileOp *op) {
   Choice c = plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD);
   int64_t least = ASYNC_MIN / elem_bytes(op->args[0]);
-  if (!runs_ahead(p, op) || c.weight >= least) return c;
+  if (!p->ahead[op->results[0]->id] || c.weight >= least) return c;
   int order[MAX_RANK], n = 0, axis = pointer_run(p, op->args[0], op->args[1]).axis;
   const Type *t = &op->args[0]->type;
   order[n++] = axis;
